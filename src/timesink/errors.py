@@ -1,0 +1,86 @@
+"""What can go wrong, said so that a user can act on it.
+
+Every error a user may see derives from :class:`TimesinkError` and carries one line that says what
+failed and on which file, and one hint that names what to try.  ``timesink.cli.main`` is the only
+place that catches it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class TimesinkError(Exception):
+    """Base of every error timesink raises on purpose."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(TimesinkError):
+    """The command was called in a way that cannot work."""
+
+    exit_code = 2
+
+
+class UnreadableError(TimesinkError):
+    """The input exists but no trace can be made of it."""
+
+    @classmethod
+    def missing(cls, path: Path | str) -> UnreadableError:
+        return cls(f"{path}: no such file or directory", "check the path; quote names with spaces")
+
+    @classmethod
+    def denied(cls, path: Path | str, reason: str) -> UnreadableError:
+        return cls(f"{path}: cannot be opened ({reason})", "check the permissions of the file")
+
+    @classmethod
+    def empty(cls, path: Path | str) -> UnreadableError:
+        return cls(
+            f"{path}: the file is empty",
+            "the profiler was probably stopped before it wrote; record again",
+        )
+
+    @classmethod
+    def unrecognised(cls, path: Path | str, looks_like: str) -> UnreadableError:
+        return cls(
+            f"{path}: not a trace timesink can read ({looks_like})",
+            "give a profiler trace: Kineto/Chrome JSON (.json, .json.gz, .zip), "
+            "Nsight Systems .sqlite or rocprofv3 JSON",
+        )
+
+    @classmethod
+    def damaged(cls, path: Path | str, reason: str, hint: str) -> UnreadableError:
+        return cls(f"{path}: damaged beyond repair ({reason})", hint)
+
+
+class AmbiguousError(TimesinkError):
+    """One trace was asked for and the path holds several."""
+
+    @classmethod
+    def many_traces(cls, path: Path | str, names: list[str]) -> AmbiguousError:
+        shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
+        return cls(
+            f"{path}: holds {len(names)} traces ({shown})",
+            "choose one with --worker, --span or --rank, or name the file itself",
+        )
+
+
+class QueryError(TimesinkError):
+    """A SQL query that cannot be answered."""
+
+
+class OutputError(TimesinkError):
+    """The result cannot be written where it was asked for."""
+
+    @classmethod
+    def exists(cls, path: Path | str) -> OutputError:
+        return cls(f"{path}: already exists", "add --force to overwrite it, or choose another -o")
+
+    @classmethod
+    def unwritable(cls, path: Path | str, reason: str) -> OutputError:
+        return cls(f"{path}: cannot be written ({reason})", "choose another place with -o")

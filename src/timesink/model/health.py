@@ -1,0 +1,308 @@
+"""Trace health: what was repaired, lost or looks wrong, as values a report can show.
+
+A reader never drops anything silently.  It counts it under one of the codes below; the code
+carries the consequence for the numbers and what the user can do about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Severity(str, Enum):
+    """How much a finding weakens the numbers."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What a health code means."""
+
+    code: str
+    severity: Severity
+    title: str
+    consequence: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class HealthEntry:
+    """One finding about one trace: a rule, how often it was met, and an example."""
+
+    code: str
+    count: int
+    example: str = ""
+
+    @property
+    def rule(self) -> Rule:
+        return RULES[self.code]
+
+    def to_dict(self) -> dict[str, str | int]:
+        rule = self.rule
+        return {
+            "code": self.code,
+            "severity": rule.severity.value,
+            "count": self.count,
+            "title": rule.title,
+            "example": self.example,
+            "consequence": rule.consequence,
+            "advice": rule.advice,
+        }
+
+
+def merge_entries(entries: Iterable[HealthEntry]) -> tuple[HealthEntry, ...]:
+    """Add up entries with the same code, keep the first example, order by severity then code.
+
+    >>> merge_entries([HealthEntry("nan_value", 2, "dur"), HealthEntry("nan_value", 1, "ts")])
+    (HealthEntry(code='nan_value', count=3, example='dur'),)
+    """
+    merged: dict[str, HealthEntry] = {}
+    for entry in entries:
+        known = merged.get(entry.code)
+        if known is None:
+            merged[entry.code] = entry
+        else:
+            merged[entry.code] = HealthEntry(
+                entry.code, known.count + entry.count, known.example or entry.example
+            )
+    order = list(Severity)
+    return tuple(
+        sorted(
+            (entry for entry in merged.values() if entry.count),
+            key=lambda entry: (-order.index(entry.rule.severity), entry.code),
+        )
+    )
+
+
+def _rules(*rules: tuple[str, Severity, str, str, str]) -> dict[str, Rule]:
+    return {rule[0]: Rule(*rule) for rule in rules}
+
+
+_I, _W, _E = Severity.INFO, Severity.WARNING, Severity.ERROR
+
+RULES = _rules(
+    # -- the bytes ---------------------------------------------------------------------------
+    (
+        "truncated_archive", _E,
+        "the compressed stream ends early or is corrupt",
+        "events after the break are missing; totals cover only the part before it",
+        "copy the file again or record again; check that the disk was not full",
+    ),
+    (
+        "truncated_tail", _E,
+        "the JSON ends before the list of events is closed",
+        "events after the break are missing; totals cover only the part before it",
+        "let the profiler finish writing before the process ends, or copy the file again",
+    ),
+    (
+        "lost_events", _E,
+        "events that could not be repaired",
+        "they are missing from every total",
+        "see the example; report the producer's bug, or record with a newer version",
+    ),
+    (
+        "control_characters", _W,
+        "raw control characters inside strings",
+        "none for the numbers: the characters were kept as escapes",
+        "update the profiler; it should escape them",
+    ),
+    (
+        "unescaped_quotes", _W,
+        "strings with unescaped quotes or backslashes",
+        "names were rebuilt from the text between the neighbouring fields",
+        "update the profiler; it should escape them",
+    ),
+    (
+        "invalid_utf8", _W,
+        "bytes that are not UTF-8",
+        "they are shown as the replacement character",
+        "check the encoding of names passed to record_function",
+    ),
+    (
+        "bare_word", _W,
+        "bare words such as N/A where JSON wants a value",
+        "the value counts as missing",
+        "update the profiler",
+    ),
+    (
+        "nan_value", _W,
+        "NaN or Infinity where JSON wants a number",
+        "the value counts as missing",
+        "update the profiler",
+    ),
+    (
+        "trailing_content", _W,
+        "text after the end of the trace",
+        "it was ignored",
+        "two files may have been written to one name; check the end of the file",
+    ),
+    (
+        "bad_metadata", _W,
+        "top-level fields that could not be read",
+        "device or rank information may be missing",
+        "record again if device names are needed",
+    ),
+    (
+        "archive_members", _I,
+        "further files in the archive",
+        "only the trace was read",
+        "unpack the archive to read another member",
+    ),
+    # -- single events -----------------------------------------------------------------------
+    (
+        "not_an_event", _W,
+        "entries of the event list that are not events",
+        "they were ignored",
+        "check the tool that wrote the trace",
+    ),
+    (
+        "missing_name", _W,
+        "events without a name",
+        "they are kept under an empty name",
+        "check the tool that wrote the trace",
+    ),
+    (
+        "missing_category", _W,
+        "duration events without a category",
+        "they are kept as `other` and take part in no operator or kernel table",
+        "check the tool that wrote the trace",
+    ),
+    (
+        "missing_ts", _W,
+        "events without a usable timestamp",
+        "they cannot be placed in time and are left out of the tables",
+        "check the tool that wrote the trace",
+    ),
+    (
+        "missing_duration", _W,
+        "duration events without a usable duration",
+        "they are kept with length zero",
+        "check the tool that wrote the trace",
+    ),
+    (
+        "negative_duration", _W,
+        "events with a negative duration",
+        "they are kept with length zero",
+        "a clock was corrected during the run; record again if many",
+    ),
+    (
+        "bad_value", _W,
+        "fields with a value of an unexpected type",
+        "the field counts as missing; the event is kept",
+        "check the tool that wrote the trace",
+    ),
+    (
+        "unknown_category", _I,
+        "categories timesink does not know",
+        "the events are kept as `other`",
+        "look at them with `timesink query`; report the category so that it can be added",
+    ),
+    (
+        "unknown_phase", _I,
+        "event phases that carry nothing timesink models",
+        "they are counted and left out of the tables",
+        "none needed",
+    ),
+    (
+        "unpaired_begin_end", _W,
+        "begin or end events without their partner",
+        "begins are kept with length zero, ends are left out",
+        "record a longer window",
+    ),
+    (
+        "unmodelled_args", _I,
+        "argument names timesink does not model",
+        "they stay in the source and are not in the tables",
+        "report the argument if you need it",
+    ),
+    (
+        "bad_counter_row", _W,
+        "rows of a counter CSV that are not samples",
+        "they were ignored",
+        "expected columns: timestamp_us,counter,device,value",
+    ),
+    # -- the trace as a whole ----------------------------------------------------------------
+    (
+        "overlapping_slices", _W,
+        "device activities that overlap on one stream",
+        "all are kept; busy time uses their union, sums per kernel count each fully",
+        "real concurrency or wrong durations: compare with a run of fewer streams",
+    ),
+    (
+        "overlapping_host", _W,
+        "host events that partially overlap on one thread",
+        "all are kept; self times around them are approximate",
+        "usually asynchronous annotations; none needed",
+    ),
+    (
+        "unlinked_kernels", _W,
+        "device work whose launch is not in the trace",
+        "it counts in every device total but belongs to no operator",
+        "start the profiler a few steps earlier, or enable CPU activities",
+    ),
+    (
+        "duplicate_correlation", _W,
+        "runtime calls that share a correlation id",
+        "device work is linked to the latest such call before it starts",
+        "traces of several processes may have been merged; analyse them one by one",
+    ),
+    (
+        "cut_step", _W,
+        "first or last steps that the recording cuts",
+        "averages over steps include a short one",
+        "use a profiler schedule with warm-up and whole active steps",
+    ),
+    (
+        "clock_fault", _W,
+        "timestamps far outside the rest of the trace",
+        "the span of the trace is not meaningful; sums are",
+        "a clock was changed during the run; record again",
+    ),
+    (
+        "window_end_fault", _I,
+        "a record-window marker far beyond the last event",
+        "the marker was not used for the span",
+        "none needed",
+    ),
+    (
+        "device_before_launch", _W,
+        "device work that starts before its launch",
+        "launch delays of these are not meaningful",
+        "host and device clocks disagree; update the driver",
+    ),
+    (
+        "rank_assumed", _I,
+        "the trace does not name its rank",
+        "rank 0 is assumed",
+        "initialise torch.distributed before the profiler, or put rank<N> in the file name",
+    ),
+    (
+        "no_device_activity", _I,
+        "no device activity in the trace",
+        "device tables are empty",
+        "add the device to the profiler's activities if one was used",
+    ),
+    (
+        "no_host_activity", _I,
+        "no operators in the trace",
+        "operator tables are empty; kernels cannot be attributed",
+        "add CPU to the profiler's activities",
+    ),
+    (
+        "missing_rank", _W,
+        "ranks without a trace in this folder",
+        "they take part in no comparison across ranks",
+        "collect the missing files",
+    ),
+    (
+        "unreadable_file", _E,
+        "files of the folder that could not be read",
+        "their ranks or spans are missing",
+        "open the file by itself to see the reason",
+    ),
+)  # fmt: skip

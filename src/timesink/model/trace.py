@@ -1,0 +1,128 @@
+"""A recorded run as a few Polars tables plus metadata, frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import polars as pl
+
+from timesink.model.health import HealthEntry
+from timesink.model.schema import TABLES
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One accelerator listed by the trace."""
+
+    id: int
+    name: str
+    memory_bytes: int | None = None
+    compute_capability: str | None = None
+    multiprocessors: int | None = None
+    properties: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Distributed:
+    """What the trace says about the job it was part of."""
+
+    rank: int | None = None
+    world_size: int | None = None
+    backend: str | None = None
+    groups: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """Everything about a trace that is not an event."""
+
+    source: str
+    """File the trace was read from."""
+    format: str
+    """Which reader understood it: `kineto`, `chrome`, `nsys`, `rocprof`."""
+    vendor: str
+    """Maker of the accelerator: `nvidia`, `amd`, `cambricon`, `ascend`, `intel`, `mtia`, `cpu`."""
+    events: int
+    """Events in the source, of every sort, lost ones not counted."""
+    phases: Mapping[str, int] = field(default_factory=dict)
+    """How many events of each phase (`X`, `s`, `M`, ...) the source holds."""
+    clock: str = "unix"
+    """What `ts_ns` counts from: `unix` (1970) or `monotonic` (an arbitrary start)."""
+    clock_offset_ns: int = 0
+    """What was added to the source's own timestamps to get `ts_ns`."""
+    devices: tuple[Device, ...] = ()
+    distributed: Distributed = Distributed()
+    worker: str | None = None
+    span: int | None = None
+    framework: str | None = None
+    schema_version: int | None = None
+    """The source's own schema version."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Versions of drivers, runtimes and profilers the source names."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Remaining top-level fields, as recorded."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A recorded run: tables, metadata and health.
+
+    Tables are reached as attributes (``trace.host``, ``trace.device``, ...) or, without
+    loading more than a query needs, with :meth:`lazy`.  See ``docs/tables.md`` for the columns.
+    """
+
+    metadata: Metadata
+    health: tuple[HealthEntry, ...] = ()
+    frames: Mapping[str, pl.LazyFrame] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        unknown = set(self.frames) - set(TABLES)
+        if unknown:
+            msg = f"not tables of the model: {sorted(unknown)}"
+            raise ValueError(msg)
+        object.__setattr__(self, "frames", MappingProxyType(dict(self.frames)))
+
+    def lazy(self, table: str) -> pl.LazyFrame:
+        """The table as a lazy frame; an absent table is an empty one."""
+        frame = self.frames.get(table)
+        return TABLES[table].empty().lazy() if frame is None else frame
+
+    @cached_property
+    def host(self) -> pl.DataFrame:
+        return self.lazy("host").collect()
+
+    @cached_property
+    def device(self) -> pl.DataFrame:
+        return self.lazy("device").collect()
+
+    @cached_property
+    def collectives(self) -> pl.DataFrame:
+        return self.lazy("collectives").collect()
+
+    @cached_property
+    def memory(self) -> pl.DataFrame:
+        return self.lazy("memory").collect()
+
+    @cached_property
+    def counters(self) -> pl.DataFrame:
+        return self.lazy("counters").collect()
+
+    @cached_property
+    def flows(self) -> pl.DataFrame:
+        return self.lazy("flows").collect()
+
+    @cached_property
+    def event_args(self) -> pl.DataFrame:
+        return self.lazy("event_args").collect()
+
+    @cached_property
+    def tracks(self) -> pl.DataFrame:
+        return self.lazy("tracks").collect()
+
+    @cached_property
+    def steps(self) -> pl.DataFrame:
+        return self.lazy("steps").collect()

@@ -1,0 +1,62 @@
+"""The last step of every reader: schema, derived tables, health checks, one frozen trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import polars as pl
+
+from timesink.model.health import HealthEntry, merge_entries
+from timesink.model.schema import STEPS, TABLES, Table
+from timesink.model.trace import Metadata, Trace
+from timesink.readers.checks import find_oddities
+
+STEP_PATTERN = r"^ProfilerStep#(\d+)"
+
+
+def finish_trace(
+    metadata: Metadata,
+    tables: Mapping[str, pl.DataFrame],
+    health: Iterable[HealthEntry] = (),
+) -> Trace:
+    """Bring the tables to the schema, find steps and oddities, and freeze the result.
+
+    Readers may leave out tables and columns they know nothing of; these become empty or null.
+    """
+    complete = {name: conform(frame, TABLES[name]) for name, frame in tables.items()}
+    for name, table in TABLES.items():
+        complete.setdefault(name, table.empty())
+    if complete["steps"].is_empty():
+        complete["steps"] = find_steps(complete["host"])
+    found = find_oddities(complete, metadata)
+    return Trace(
+        metadata=metadata,
+        health=merge_entries([*health, *found]),
+        frames={name: frame.lazy() for name, frame in complete.items()},
+    )
+
+
+def conform(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
+    """The frame with exactly the columns of the table, in order; absent ones become null."""
+    return frame.select(
+        pl.col(column.name).cast(column.dtype)
+        if column.name in frame.columns
+        else pl.lit(None, dtype=column.dtype).alias(column.name)
+        for column in table.columns
+    )
+
+
+def find_steps(host: pl.DataFrame) -> pl.DataFrame:
+    """Steps the profiler marked on the host; device-side copies of the marks are not steps."""
+    step_names = host.select(pl.col("name").unique().cast(pl.String)).to_series()
+    step_names = step_names.filter(step_names.str.contains(STEP_PATTERN).fill_null(value=False))
+    marks = host.filter(
+        pl.col("kind").is_in(["operator", "annotation"])
+        & pl.col("name").is_in(step_names.cast(pl.Categorical))
+    ).sort("ts_ns", "index")
+    return conform(
+        marks.with_columns(
+            step=pl.col("name").cast(pl.String).str.extract(STEP_PATTERN).cast(pl.Int64)
+        ),
+        STEPS,
+    )

@@ -1,0 +1,20 @@
+"""How to read: the choices a caller may make, the same for every format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Progress = Callable[[int, int], None]
+"""Called with (bytes read, bytes in all) of the packed file."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """Choices for one reading.
+
+    ``jobs`` is the number of processes for one file; None takes what the machine has.
+    """
+
+    jobs: int | None = None
+    progress: Progress | None = None

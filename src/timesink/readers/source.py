@@ -1,0 +1,188 @@
+"""Bytes of a recording, whatever they are packed in: plain, gzip or zip.
+
+Streams are decompressed block by block, so memory stays bounded whatever the size, and damage in
+the packing is reported instead of raised: everything before the break is still delivered.
+"""
+
+from __future__ import annotations
+
+import struct
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+from isal import isal_zlib
+
+from timesink.errors import UnreadableError
+
+Packing = Literal["plain", "gzip", "zip"]
+
+PACKED_BLOCK = 256 * 1024
+"""Compressed bytes fed at once; a ratio of 40 makes about 10 MB of text."""
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_ZIP_MAGIC = b"PK\x03\x04"
+_OTHER_PACKINGS = {
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\xfd7zXZ": "xz",
+    b"BZh": "bzip2",
+    b"7z\xbc\xaf": "7z",
+}
+
+
+@dataclass(slots=True)
+class Damage:
+    """Collects what was wrong with the packing while a stream was read."""
+
+    reasons: list[str] = field(default_factory=list)
+
+    def add(self, reason: str) -> None:
+        self.reasons.append(reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file to read, with its packing found from its first bytes."""
+
+    path: Path
+    packing: Packing
+    offset: int = 0
+    """Where the packed bytes start (inside a zip)."""
+    packed_size: int = 0
+    stored: bool = False
+    """True for a zip member that is not compressed."""
+    member: str = ""
+    other_members: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.member or self.path.name
+
+    def blocks(self, damage: Damage | None = None) -> Iterator[bytes]:
+        """Unpacked content, block by block; stops at the first damage and notes it."""
+        damage = Damage() if damage is None else damage
+        with self.path.open("rb") as file:
+            file.seek(self.offset)
+            if self.packing == "plain" or self.stored:
+                yield from _plain_blocks(file, self.packed_size)
+            else:
+                wbits = 31 if self.packing == "gzip" else -15
+                yield from _inflated_blocks(file, self.packed_size, wbits, damage)
+
+    def head(self, size: int = 64 * 1024) -> bytes:
+        """The first bytes of the content, as many as `size` if there are."""
+        gathered = b""
+        for block in self.blocks():
+            gathered += block
+            if len(gathered) >= size:
+                break
+        return gathered[:size]
+
+
+def open_source(path: Path) -> Source:
+    """Look at the first bytes of a file and find out how it is packed."""
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            magic = file.read(8)
+    except FileNotFoundError:
+        raise UnreadableError.missing(path) from None
+    except OSError as error:
+        raise UnreadableError.denied(path, error.strerror or str(error)) from None
+    if size == 0:
+        raise UnreadableError.empty(path)
+    if magic.startswith(_GZIP_MAGIC):
+        return Source(path, "gzip", packed_size=size)
+    if magic.startswith(_ZIP_MAGIC):
+        return _open_zip(path)
+    for other, label in _OTHER_PACKINGS.items():
+        if magic.startswith(other):
+            raise UnreadableError(
+                f"{path}: packed with {label}, which timesink does not unpack",
+                "unpack it first, or pack it with gzip",
+            )
+    return Source(path, "plain", packed_size=size)
+
+
+def _open_zip(path: Path) -> Source:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [member for member in archive.infolist() if not member.is_dir()]
+    except (zipfile.BadZipFile, OSError) as error:
+        raise UnreadableError.damaged(
+            path, f"broken zip archive: {error}", "copy the file again, or give the .json.gz"
+        ) from None
+    if not members:
+        raise UnreadableError.empty(path)
+    traces = [m for m in members if ".json" in m.filename.lower()] or members
+    chosen = max(traces, key=lambda member: member.file_size)
+    if chosen.flag_bits & 1 or chosen.compress_type not in (
+        zipfile.ZIP_STORED,
+        zipfile.ZIP_DEFLATED,
+    ):
+        raise UnreadableError(
+            f"{path}: the archive is encrypted or uses an unusual compression",
+            "unpack it first, or pack it with gzip",
+        )
+    return Source(
+        path,
+        "zip",
+        offset=_zip_data_offset(path, chosen),
+        packed_size=chosen.compress_size,
+        stored=chosen.compress_type == zipfile.ZIP_STORED,
+        member=chosen.filename,
+        other_members=tuple(m.filename for m in members if m is not chosen),
+    )
+
+
+def _zip_data_offset(path: Path, member: zipfile.ZipInfo) -> int:
+    # The local header repeats the name and has an extra field of its own length.
+    with path.open("rb") as file:
+        file.seek(member.header_offset + 26)
+        name_length, extra_length = struct.unpack("<HH", file.read(4))
+    return member.header_offset + 30 + int(name_length) + int(extra_length)
+
+
+def _plain_blocks(file: BinaryIO, size: int) -> Iterator[bytes]:
+    left = size
+    while left > 0:
+        block = file.read(min(left, 8 * 1024 * 1024))
+        if not block:
+            return
+        left -= len(block)
+        yield block
+
+
+def _inflated_blocks(
+    file: BinaryIO, packed_size: int, wbits: int, damage: Damage
+) -> Iterator[bytes]:
+    inflater = isal_zlib.decompressobj(wbits=wbits)
+    left = packed_size
+    pending = b""
+    while True:
+        packed = pending or file.read(min(PACKED_BLOCK, left))
+        if not pending:
+            left -= len(packed)
+        pending = b""
+        if not packed:
+            if not inflater.eof:
+                damage.add("the compressed stream ends early")
+            return
+        try:
+            block = inflater.decompress(packed)
+        except isal_zlib.error as error:
+            damage.add(f"the compressed stream is corrupt ({error})")
+            return
+        if block:
+            yield block
+        if inflater.eof:
+            pending = inflater.unused_data
+            if not pending and left == 0:
+                return
+            if wbits < 0 or (pending and not pending.startswith(_GZIP_MAGIC)):
+                if pending.strip(b"\0"):
+                    damage.add("bytes after the end of the compressed stream")
+                return
+            inflater = isal_zlib.decompressobj(wbits=wbits)
