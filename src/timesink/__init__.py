@@ -1,0 +1,44 @@
+"""timesink: where does the time go?
+
+>>> import timesink
+>>> trace = timesink.open(timesink.sample())
+>>> trace.device.filter(trace.device["kind"] == "kernel").height > 0
+True
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from timesink.errors import TimesinkError
+    from timesink.model.trace import Trace
+    from timesink.readers.discover import find_recordings
+    from timesink.store.opening import open_trace as open  # noqa: A004 - `timesink.open` reads well
+
+_PUBLIC = {
+    "Trace": ("timesink.model.trace", "Trace"),
+    "TimesinkError": ("timesink.errors", "TimesinkError"),
+    "find_recordings": ("timesink.readers.discover", "find_recordings"),
+    "open": ("timesink.store.opening", "open_trace"),
+}
+
+__all__ = ["TimesinkError", "Trace", "__version__", "find_recordings", "open", "sample"]
+
+
+def sample() -> Path:
+    """Path of the bundled recording: two training steps of a small U-Net on one GPU."""
+    return Path(__file__).parent / "samples" / "unet_train.pt.trace.json.gz"
+
+
+def __getattr__(name: str) -> Any:
+    # Worker processes import parts of the package; they must not pay for all of it.
+    if name not in _PUBLIC:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    module, attribute = _PUBLIC[name]
+    return getattr(importlib.import_module(module), attribute)

@@ -1,0 +1,1 @@
+"""What the model of a trace is made of."""

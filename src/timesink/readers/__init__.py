@@ -1,0 +1,1 @@
+"""Recordings of every format to the one trace model."""

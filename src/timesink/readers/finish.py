@@ -38,6 +38,8 @@ def finish_trace(
 
 def conform(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
     """The frame with exactly the columns of the table, in order; absent ones become null."""
+    if frame.is_empty():
+        return table.empty()
     return frame.select(
         pl.col(column.name).cast(column.dtype)
         if column.name in frame.columns

@@ -1,0 +1,1 @@
+"""Answers computed from a trace: pure functions, one question per file."""

@@ -1,0 +1,113 @@
+"""What is in a trace: counts, devices, spans."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from timesink.model import intervals
+from timesink.model.schema import BUSY_KINDS
+from timesink.model.trace import Trace
+
+_NOT_WORK = ("trace", "instant")
+"""Host kinds that frame or mark a recording and do not belong to its span."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """From the first start to the last end, in ns; both zero when there is nothing."""
+
+    start_ns: int = 0
+    end_ns: int = 0
+
+    @property
+    def length_ns(self) -> int:
+        return self.end_ns - self.start_ns
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Counts and times of one trace."""
+
+    events: int
+    operators: int
+    annotations: int
+    python_calls: int
+    runtime_calls: int
+    driver_calls: int
+    kernels: int
+    memcpys: int
+    memsets: int
+    collectives: int
+    memory_events: int
+    counters: int
+    flows: int
+    steps: int
+    span: Span
+    device_span: Span
+    device_busy_ns: int
+    devices_used: tuple[int, ...]
+
+
+def summarise(trace: Trace) -> Summary:
+    """Count what is in a trace and how long its devices were busy.
+
+    >>> import timesink
+    >>> summary = summarise(timesink.open(timesink.sample()))
+    >>> summary.kernels > 0 and summary.device_busy_ns <= summary.device_span.length_ns
+    True
+    """
+    host = _count_kinds(trace, "host")
+    device = _count_kinds(trace, "device")
+    busy = (
+        trace.lazy("device")
+        .filter(pl.col("kind").is_in(BUSY_KINDS))
+        .select("ts_ns", "dur_ns", "device")
+        .collect()
+    )
+    ranges = intervals.from_starts(busy["ts_ns"].to_numpy(), busy["dur_ns"].to_numpy())
+    host_work = trace.lazy("host").filter(~pl.col("kind").is_in(_NOT_WORK))
+    return Summary(
+        events=trace.metadata.events,
+        operators=host.get("operator", 0),
+        annotations=host.get("annotation", 0),
+        python_calls=host.get("python_function", 0) + host.get("module", 0),
+        runtime_calls=host.get("runtime", 0),
+        driver_calls=host.get("driver", 0),
+        kernels=device.get("kernel", 0),
+        memcpys=device.get("memcpy", 0),
+        memsets=device.get("memset", 0),
+        collectives=device.get("collective", 0) + host.get("collective", 0),
+        memory_events=_height(trace, "memory"),
+        counters=_height(trace, "counters"),
+        flows=_height(trace, "flows"),
+        steps=_height(trace, "steps"),
+        span=_span(host_work, trace.lazy("device")),
+        device_span=_span(busy.lazy()),
+        device_busy_ns=intervals.coverage(ranges),
+        devices_used=tuple(busy["device"].drop_nulls().unique().sort().to_list()),
+    )
+
+
+def _count_kinds(trace: Trace, table: str) -> dict[str, int]:
+    return dict(trace.lazy(table).group_by("kind").len().collect().iter_rows())
+
+
+def _height(trace: Trace, table: str) -> int:
+    return int(trace.lazy(table).select(pl.len()).collect().item())
+
+
+def _span(*frames: pl.LazyFrame) -> Span:
+    edges = [
+        frame.select(
+            pl.col("ts_ns").min().alias("start"), (pl.col("ts_ns") + pl.col("dur_ns")).max().alias("end")
+        )
+        .collect()
+        .row(0)
+        for frame in frames
+    ]
+    given = [(start, end) for start, end in edges if start is not None]
+    if not given:
+        return Span()
+    return Span(min(start for start, _ in given), max(end for _, end in given))

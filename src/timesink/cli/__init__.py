@@ -1,0 +1,84 @@
+"""The `timesink` command: one file per subcommand, one place that catches errors."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+
+from timesink import __version__
+from timesink.cli import cache, completion, demo, export, info, query
+from timesink.errors import TimesinkError
+
+COMMANDS: dict[str, ModuleType] = {
+    "info": info,
+    "query": query,
+    "export": export,
+    "demo": demo,
+    "cache": cache,
+    "completion": completion,
+}
+"""Subcommands in the order of the help; each module has a docstring, `add_arguments` and `run`."""
+
+_EPILOG = "exit codes: 0 fine, 1 cannot be done, 2 wrong usage, 3 threshold exceeded"
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    parser = argparse.ArgumentParser(
+        prog="timesink",
+        description="Where does the time go? Accelerator traces as fast, honest tables.",
+        epilog=_EPILOG,
+    )
+    parser.add_argument("--version", action="version", version=f"timesink {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, module in COMMANDS.items():
+        summary = (module.__doc__ or "").strip().partition("\n")[0]
+        command = commands.add_parser(
+            name,
+            help=summary[0].lower() + summary[1:].rstrip("."),
+            description=module.__doc__,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        command.add_argument(
+            "--debug", action="store_true", help="show the Python traceback of an error"
+        )
+        module.add_arguments(command)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command line; the exit code says how it went."""
+    options = build_parser().parse_args(arguments)
+    try:
+        code: int = COMMANDS[options.command].run(options)
+        sys.stdout.flush()
+    except TimesinkError as error:
+        if options.debug:
+            raise
+        return _report(error.message, error.hint, error.exit_code)
+    except KeyboardInterrupt:
+        return _report("interrupted", "", 130)
+    except BrokenPipeError:
+        # The reader of our output left, e.g. `| head`; that is its right.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except MemoryError:
+        return _report("out of memory", "close other programs, or read on a larger machine", 1)
+    except Exception as error:
+        if options.debug:
+            raise
+        what = f"{type(error).__name__}: {error}".splitlines()[0]
+        return _report(
+            f"internal error ({what})", "this is a bug: report it with the output of --debug", 1
+        )
+    return code
+
+
+def _report(message: str, hint: str, code: int) -> int:
+    print(f"timesink: {' '.join(message.split())}", file=sys.stderr)
+    if hint:
+        print(f"hint: {' '.join(hint.split())}", file=sys.stderr)
+    return code

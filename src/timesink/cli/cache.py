@@ -1,0 +1,41 @@
+"""Show or clear the cache of traces already read.
+
+The cache is in TIMESINK_CACHE_DIR (default: ~/.cache/timesink) and keeps at most
+TIMESINK_CACHE_MAX_GB gigabytes (default: 20); the least recently used traces go first.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("action", choices=("info", "clear"), help="what to do")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+
+
+def run(options: argparse.Namespace) -> int:
+    from timesink.render.units import count, size_bytes  # noqa: PLC0415
+    from timesink.store.cache import Cache  # noqa: PLC0415
+
+    cache = Cache.default()
+    entries = cache.entries()
+    stored = sum(entry.bytes for entry in entries)
+    if options.action == "clear":
+        cache.clear()
+    answer = {
+        "folder": str(cache.root),
+        "traces": len(entries),
+        "bytes": stored,
+        "limit_bytes": cache.limit_bytes,
+        "cleared": options.action == "clear",
+    }
+    if options.format == "json":
+        print(json.dumps(answer, indent=2))
+    elif answer["cleared"]:
+        print(f"Removed {count(len(entries))} traces, {size_bytes(stored)}, from {cache.root}")
+    else:
+        limit = size_bytes(cache.limit_bytes or 0)
+        print(f"{cache.root}: {count(len(entries))} traces, {size_bytes(stored)} of {limit}")
+    return 0

@@ -1,0 +1,43 @@
+"""Write a trace as a folder of Parquet files, or as clean Chrome JSON.
+
+  timesink export trace.json.gz -o tables/          Parquet, one file per table
+  timesink export damaged.json.gz -o mended.json.gz JSON that Perfetto opens
+
+A Parquet folder can be opened by timesink again like the trace it came from.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from timesink.cli.common import add_input, check_output, open_chosen
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_input(parser)
+    output = parser.add_argument(
+        "-o", "--output", metavar="DIR|FILE", type=Path, required=True,
+        help="a folder for Parquet, or a name ending in .json or .json.gz",
+    )  # fmt: skip
+    output.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+    parser.add_argument("--force", action="store_true", help="overwrite what is there")
+
+
+def run(options: argparse.Namespace) -> int:
+    from timesink.writers.chrome_json import write_chrome_json  # noqa: PLC0415
+    from timesink.writers.folder import export_folder  # noqa: PLC0415
+
+    output: Path = options.output
+    as_json = output.name.lower().endswith((".json", ".json.gz"))
+    check_output(output, force=options.force)
+    trace = open_chosen(options)
+    if as_json:
+        written = write_chrome_json(trace, output)
+        print(f"Wrote {output} ({written} events)")
+        print(f"Next: open it at https://ui.perfetto.dev, or run  timesink info {output}")
+    else:
+        export_folder(trace, output, force=options.force)
+        print(f"Wrote {output} (one Parquet file per table)")
+        print(f"Next: timesink query {output} \"select * from steps\"")
+    return 0

@@ -1,0 +1,54 @@
+"""Say what is in a trace: device, ranks, steps, counts, spans, health.
+
+A folder is described trace by trace, with totals.  With `-o FILE.html` the answer is written as
+one page that needs no network.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from timesink.cli.common import add_input, add_output, check_output, progress_bar, write_text
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_input(parser)
+    parser.add_argument("--format", choices=("text", "json", "html"), help="how to say it")
+    add_output(parser, "write to a file; .json and .html choose the format")
+
+
+def run(options: argparse.Namespace) -> int:
+    from timesink.render import info as render  # noqa: PLC0415 - --help should not wait for it
+
+    if options.output is not None:
+        check_output(options.output, force=options.force)
+    described = _describe(options)
+    form = options.format or _format_of(options.output)
+    if options.output is not None:
+        write_text(render.RENDERERS[form](described), options.output, force=True)
+    elif form == "text":
+        render.print_text(described)
+    else:
+        print(render.RENDERERS[form](described))
+    return 0
+
+
+def _format_of(output: Path | None) -> str:
+    suffix = output.suffix.lower().lstrip(".") if output is not None else ""
+    return suffix if suffix in ("json", "html") else "text"
+
+
+def _describe(options: argparse.Namespace):  # type: ignore[no-untyped-def]  # noqa: ANN202
+    from timesink.reports.info import Info, describe_folder, describe_trace  # noqa: PLC0415
+    from timesink.store.opening import find_chosen, open_each, open_trace  # noqa: PLC0415
+    from timesink.writers.folder import is_folder  # noqa: PLC0415
+
+    with progress_bar() as progress:
+        reading = {"cache": not options.no_cache, "jobs": options.jobs, "progress": progress}
+        if is_folder(Path(options.path)):
+            return Info(options.path, (describe_trace(open_trace(options.path)),))
+        chosen = find_chosen(
+            Path(options.path), worker=options.worker, span=options.span, rank=options.rank
+        )
+        return describe_folder(options.path, open_each(chosen, **reading))

@@ -1,0 +1,169 @@
+"""Columns of many pieces, decoded by several processes, joined in the order of the stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from timesink.readers.chrome.columns import NULL_CODE, Column, Group, Piece
+from timesink.readers.chrome.shares import Share
+from timesink.readers.chrome.timestamps import NULL_INT
+
+Array = npt.NDArray[Any]
+BoolArray = npt.NDArray[np.bool_]
+
+
+class Words:
+    """Every text of the trace, numbered once for all shares."""
+
+    def __init__(self, shares: Sequence[Share]) -> None:
+        self._numbers: dict[str, dict[Any, int]] = {}
+        self._remaps = [
+            {name: self._adopt(name, words) for name, words in share.words.items()}
+            for share in shares
+        ]
+        self.texts: Mapping[str, list[str]] = {
+            name: [_text_of_raw(word) if isinstance(word, bytes) else str(word) for word in numbers]
+            for name, numbers in self._numbers.items()
+        }
+        self._categories = {
+            name: pl.Series([*texts, None], dtype=pl.String).cast(pl.Categorical)
+            for name, texts in self.texts.items()
+        }
+
+    def _adopt(self, vocabulary: str, words: Iterable[Any]) -> npt.NDArray[np.int32]:
+        numbers = self._numbers.setdefault(vocabulary, {})
+        codes = [numbers.setdefault(word, len(numbers)) for word in words]
+        # The last entry answers the code of a missing word, which is -1.
+        return np.array([*codes, NULL_CODE], np.int32)
+
+    def translate(self, share: int, column: Column) -> Array:
+        """Values of a column with the codes of one share replaced by the common ones."""
+        if not column.vocabulary:
+            return column.values
+        return self._remaps[share][column.vocabulary][column.values]
+
+    def categorical(self, vocabulary: str, codes: Array) -> pl.Series:
+        words = self._categories[vocabulary]
+        return words.gather(np.where(codes == NULL_CODE, len(words) - 1, codes))
+
+
+def _text_of_raw(raw: bytes) -> str:
+    """A JSON string without its quotes; any other JSON as it was written."""
+    if raw.startswith(b'"'):
+        return str(msgspec.json.decode(raw))
+    return raw.decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """One group of events over the whole trace."""
+
+    arrays: Mapping[str, Array]
+    vocabularies: Mapping[str, str]
+    words: Words
+
+    def __len__(self) -> int:
+        return len(self.arrays["index"])
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.arrays
+
+    def take(self, rows: BoolArray) -> Joined:
+        arrays = {key: values[rows] for key, values in self.arrays.items()}
+        return Joined(arrays, self.vocabularies, self.words)
+
+    def codes(self, key: str) -> Array:
+        return self.arrays[key]
+
+    def map_words(self, key: str, function: Callable[[str], Any], missing: Any) -> Array:
+        """A function of the text of a column, called once per distinct text."""
+        if key not in self.arrays:
+            return np.full(len(self), missing)
+        codes = self.arrays[key]
+        texts = self.words.texts[self.vocabularies[key]]
+        table = np.full(len(texts) + 1, missing)
+        for code in np.unique(codes):
+            if code != NULL_CODE:
+                table[code] = function(texts[code])
+        return table[codes]
+
+    def distinct(self, key: str) -> list[str]:
+        """The texts that occur in a column."""
+        if key not in self.arrays:
+            return []
+        texts = self.words.texts[self.vocabularies[key]]
+        return [texts[code] for code in np.unique(self.arrays[key]) if code != NULL_CODE]
+
+    def series(self, key: str) -> pl.Series:
+        values = self.arrays[key]
+        vocabulary = self.vocabularies[key]
+        if vocabulary:
+            return self.words.categorical(vocabulary, values).alias(key)
+        if values.dtype == np.float64:
+            return pl.Series(key, values, nan_to_null=True)
+        return nullable(values).alias(key)
+
+    def frame(self, keys: Iterable[str]) -> pl.DataFrame:
+        """Those of the columns that exist."""
+        return pl.DataFrame([self.series(key) for key in keys if key in self.arrays])
+
+
+def nullable(values: Array) -> pl.Series:
+    series = pl.Series("values", values)
+    missing = values == NULL_INT
+    return series.set(pl.Series(missing), None) if missing.any() else series
+
+
+class Assembly:
+    """Joins the groups of all pieces, in the order of the stream."""
+
+    def __init__(self, shares: Sequence[Share]) -> None:
+        self.words = Words(shares)
+        placed = sorted(
+            ((piece, number) for number, share in enumerate(shares) for piece in share.pieces),
+            key=lambda pair: pair[0].number,
+        )
+        offsets = np.cumsum([0, *(piece.events for piece, _ in placed)])
+        self._placed = [
+            (piece, share, int(offset))
+            for (piece, share), offset in zip(placed, offsets, strict=False)
+        ]
+        self.pieces: list[Piece] = [piece for piece, _ in placed]
+        self.events = int(offsets[-1])
+
+    def join(self, name: str) -> Joined:
+        """One group over all pieces; a column some pieces lack is filled with nothing."""
+        parts = [
+            (piece.groups[name], share, offset)
+            for piece, share, offset in self._placed
+            if name in piece.groups
+        ]
+        if not parts:
+            return Joined({"index": np.empty(0, np.int64)}, {"index": ""}, self.words)
+        vocabularies: dict[str, str] = {}
+        types: dict[str, np.dtype[Any]] = {}
+        for group, _, _ in parts:
+            for key, column in group.items():
+                vocabularies[key] = column.vocabulary
+                types[key] = column.values.dtype
+        arrays = {
+            key: np.concatenate([self._part(key, types[key], *part) for part in parts])
+            for key in vocabularies
+        }
+        return Joined(arrays, vocabularies, self.words)
+
+    def _part(
+        self, key: str, dtype: np.dtype[Any], group: Group, share: int, offset: int
+    ) -> Array:
+        column = group.get(key)
+        if column is None:
+            missing = {"f": np.nan, "i": NULL_INT if dtype.itemsize == 8 else NULL_CODE}
+            return np.full(len(group["index"].values), missing[dtype.kind], dtype)
+        return column.values + offset if key == "index" else self.words.translate(share, column)

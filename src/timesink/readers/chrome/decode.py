@@ -1,0 +1,408 @@
+"""One piece of the event list to columns: envelope first, then arguments kind by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import compress
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+from msgspec import Raw
+
+from timesink.readers.chrome import arguments
+from timesink.readers.chrome.arguments import NO_ARGUMENTS, NO_RAW, ArgumentDecoder
+from timesink.readers.chrome.columns import (
+    NULL_CODE,
+    Column,
+    Group,
+    Piece,
+    Tally,
+    Vocabularies,
+)
+from timesink.readers.chrome.timestamps import (
+    EXACT_FLOAT_LIMIT_US,
+    NULL_INT,
+    Int64Array,
+    float_us_to_ns,
+    text_us_to_ns,
+)
+from timesink.readers.vendors import DEVICE_CATEGORIES, FLOW_CATEGORIES, HOST_CATEGORIES
+
+_OLD_CATEGORIES = ("Operator", "Runtime", "Kernel", "Memcpy", "Memset", "Python", "Trace")
+_INSTANT_CATEGORIES = ("cpu_instant_event",)
+_NAN = float("nan")
+Lane = int | str | None
+Fields = list[tuple[Any, ...]]
+"""One tuple per field of the envelope, in the order of its fields."""
+
+
+# Decoding a known text gives the one string that stands for it: nothing is allocated, and its hash
+# is known.  An unknown text makes the piece take the next envelope.
+_KnownPhase = Literal["X", "s", "t", "f", "i", "M", "C"]
+_KnownCategory = Literal[  # type: ignore[valid-type]
+    tuple({*HOST_CATEGORIES, *DEVICE_CATEGORIES, *FLOW_CATEGORIES, *_OLD_CATEGORIES, *_INSTANT_CATEGORIES})
+]
+
+
+class Envelope(msgspec.Struct, gc=False):
+    """An event without its arguments; times as float64, exact below 2**43 us."""
+
+    ph: str | None = None
+    cat: str | None = None
+    name: str | None = None
+    pid: Lane = None
+    tid: Lane = None
+    ts: float = _NAN
+    dur: float = _NAN
+    id: Lane = None
+    args: Raw = NO_ARGUMENTS
+
+
+class NumberEnvelope(Envelope, gc=False):
+    """Times as written: whole microseconds stay integers of any size."""
+
+    ts: int | float = _NAN  # type: ignore[assignment]
+    dur: int | float = _NAN  # type: ignore[assignment]
+
+
+class TextEnvelope(Envelope, gc=False):
+    """Times as the text they were written in, number or string."""
+
+    ts: Raw = NO_RAW  # type: ignore[assignment]
+    dur: Raw = NO_RAW  # type: ignore[assignment]
+
+
+class FamiliarEnvelope(Envelope, gc=False):
+    """An event whose phase and category are among those profilers write today."""
+
+    ph: _KnownPhase | None = None
+    cat: _KnownCategory | None = None
+
+
+class FamiliarNumberEnvelope(NumberEnvelope, gc=False):
+    ph: _KnownPhase | None = None
+    cat: _KnownCategory | None = None
+
+
+_DECODERS = tuple(
+    msgspec.json.Decoder(list[kind])
+    for kind in (
+        FamiliarEnvelope,
+        Envelope,
+        FamiliarNumberEnvelope,
+        NumberEnvelope,
+        TextEnvelope,
+    )
+)
+"""From the fastest to the most general; a piece takes the first that is exact for it."""
+
+MEMORY_NAME = "[memory]"
+
+_ARGUMENT_DECODERS = {
+    name: ArgumentDecoder(kept, name)
+    for name, kept in {
+        "operator": arguments.OPERATOR,
+        "python": arguments.PYTHON,
+        "runtime": arguments.RUNTIME,
+        "device": arguments.DEVICE,
+        "ranges": arguments.DEVICE,
+        "untyped": arguments.DEVICE,
+        "nested": arguments.OPERATOR,
+        "instant": arguments.OPERATOR,
+        "memory": arguments.MEMORY,
+        "metadata": arguments.LANE_METADATA,
+    }.items()
+}
+
+GROUPS = ("dropped", "flow", "counter", *_ARGUMENT_DECODERS)
+"""Where an event can go; each group has its own columns."""
+_DROPPED, _FLOW = GROUPS.index("dropped"), GROUPS.index("flow")
+_GROUP_OF_PHASE = {
+    "s": "flow",
+    "t": "flow",
+    "f": "flow",
+    "C": "counter",
+    "M": "metadata",
+    "B": "nested",
+    "E": "nested",
+    "i": "instant",
+    "I": "instant",
+    "R": "instant",
+    "n": "instant",
+}
+_UNTIMED_GROUPS = ("dropped", "metadata")
+
+
+def group_of_category(category: str | None) -> str:
+    """Which group of columns a duration event goes to, by its category.
+
+    >>> group_of_category("Kernel"), group_of_category("cuda_driver"), group_of_category(None)
+    ('device', 'runtime', 'untyped')
+    """
+    if not category:
+        return "untyped"
+    lowered = category.lower()
+    kind = DEVICE_CATEGORIES.get(lowered)
+    if kind is not None:
+        return "ranges" if kind == "profiler_range" else "device"
+    kind = HOST_CATEGORIES.get(lowered, "other")
+    if kind in ("runtime", "driver"):
+        return "runtime"
+    return "python" if kind == "python_function" else "operator"
+
+
+class PieceDecoder:
+    """Decodes pieces one after another; texts are numbered in vocabularies they share."""
+
+    def __init__(self) -> None:
+        self.vocabularies = Vocabularies()
+        self._exactness = 0
+
+    def decode(self, number: int, text: bytes) -> Piece:
+        """Columns of a piece of valid JSON: a list of events in brackets.
+
+        Raises msgspec.DecodeError when the piece needs repair.
+        """
+        tally = Tally()
+        for exactness in range(self._exactness, len(_DECODERS)):
+            try:
+                fields = _transpose(_DECODERS[exactness].decode(text))
+            except msgspec.ValidationError:
+                continue
+            times = [_exact_ns(field) for field in fields[5:7]]
+            if all(ns is not None for ns in times):
+                # The pieces of one trace are alike: the next one starts where this one ended.
+                self._exactness = exactness
+                return self._columns(number, fields, times, tally)
+        msg = "no envelope fits"
+        raise msgspec.DecodeError(msg)
+
+    def columns_of(
+        self, number: int, envelopes: Sequence[TextEnvelope], tally: Tally
+    ) -> Piece:
+        """Columns of events decoded one by one; what is odd about them goes to the tally."""
+        fields = _transpose(envelopes)
+        times = [text_us_to_ns([bytes(raw) for raw in field]) for field in fields[5:7]]
+        return self._columns(number, fields, times, tally)
+
+    def _columns(
+        self, number: int, fields: Fields, times: Sequence[Int64Array], tally: Tally
+    ) -> Piece:
+        if not fields:
+            return Piece(number, 0, {}, tally)
+        phase, category, name, pid, tid, _, _, flow_id, args = fields
+        count = len(phase)
+        words = self.vocabularies
+        base: Group = {
+            "index": Column(np.arange(count, dtype=np.int64)),
+            "phase": Column(words.phases.encode(phase), "phases"),
+            "category": Column(words.categories.encode(category), "categories"),
+            "name": Column(words.names.encode(name), "names"),
+            "pid": Column(words.lanes.encode(pid), "lanes"),
+            "tid": Column(words.lanes.encode(tid), "lanes"),
+            "ts_ns": Column(times[0]),
+            "dur_ns": Column(times[1]),
+        }
+        groups: dict[str, Group] = {}
+        for group_name, rows in self._place(base, tally):
+            group = {key: Column(c.values[rows], c.vocabulary) for key, c in base.items()}
+            mask = np.zeros(count, bool)
+            mask[rows] = True
+            if group_name == "flow":
+                ids = compress(flow_id, mask)
+                groups["flow"] = {**group, "flow_id": Column(words.lanes.encode(ids), "lanes")}
+            elif group_name == "counter":
+                _add_samples(groups, group, list(compress(args, mask)), words, tally)
+            else:
+                raws = list(compress(args, mask))
+                self._add_arguments(groups, group_name, group, raws, tally)
+        return Piece(number, count, groups, tally, self._phase_counts(base))
+
+    def _place(self, base: Group, tally: Tally) -> list[tuple[str, npt.NDArray[np.int64]]]:
+        """Rows of each group, in file order; unusable events are counted and left out."""
+        places = self._groups_of(base)
+        unplaced = places == _DROPPED
+        tally.add("unknown_phase", unplaced.sum(), self._describe(base, unplaced))
+        timeless = base["ts_ns"].values == NULL_INT
+        for untimed in _UNTIMED_GROUPS:
+            timeless &= places != GROUPS.index(untimed)
+        tally.add("missing_ts", timeless.sum(), self._describe(base, timeless))
+        places[timeless] = _DROPPED
+
+        slices = (places != _DROPPED) & (base["phase"].values == self.vocabularies.phases.get("X", -2))
+        self._mend_durations(base, slices, tally)
+        nameless = slices & (base["name"].values == NULL_CODE)
+        tally.add("missing_name", nameless.sum(), self._describe(base, nameless))
+        order = np.argsort(places, kind="stable")
+        bounds = np.searchsorted(places[order], np.arange(len(GROUPS) + 1))
+        return [
+            (name, order[bounds[code] : bounds[code + 1]])
+            for code, name in enumerate(GROUPS)
+            if code != _DROPPED and bounds[code] < bounds[code + 1]
+        ]
+
+    def _groups_of(self, base: Group) -> npt.NDArray[np.int8]:
+        words = self.vocabularies
+        by_phase = [
+            GROUPS.index(_GROUP_OF_PHASE.get(str(phase), "dropped")) for phase in words.phases.words()
+        ]
+        by_category = [
+            GROUPS.index(group_of_category(category)) for category in words.categories.words()
+        ]
+        untyped = GROUPS.index("untyped")
+        # The last entry stands for a missing value, whose code is -1.
+        phases, categories = base["phase"].values, base["category"].values
+        places = np.array([*by_phase, _DROPPED], np.int8)[phases]
+        is_slice = phases == words.phases.get("X", -2)
+        is_slice |= (phases == NULL_CODE) & (base["dur_ns"].values != NULL_INT)
+        places = np.where(is_slice, np.array([*by_category, untyped], np.int8)[categories], places)
+        is_memory = (places == GROUPS.index("instant")) & (
+            base["name"].values == words.names.get(MEMORY_NAME, -2)
+        )
+        places[is_memory] = GROUPS.index("memory")
+        return places
+
+    def _mend_durations(self, base: Group, slices: npt.NDArray[np.bool_], tally: Tally) -> None:
+        durations: Int64Array = base["dur_ns"].values
+        missing = slices & (durations == NULL_INT)
+        negative = slices & (durations < 0) & ~missing
+        tally.add("missing_duration", missing.sum(), self._describe(base, missing))
+        tally.add("negative_duration", negative.sum(), self._describe(base, negative))
+        durations[missing | negative] = 0
+
+    def _phase_counts(self, base: Group) -> dict[str, int]:
+        counts = np.bincount(base["phase"].values + 1)
+        names = ["", *self.vocabularies.phases.words()]
+        return {name: int(n) for name, n in zip(names, counts, strict=False) if n}
+
+    def _describe(self, base: Group, rows: npt.NDArray[np.bool_]) -> str:
+        """The first of these events, for a health entry."""
+        if not rows.any():
+            return ""
+        row = int(np.flatnonzero(rows)[0])
+        names, phases = self.vocabularies.names.words(), self.vocabularies.phases.words()
+        name, phase = base["name"].values[row], base["phase"].values[row]
+        return (
+            f"event {row} of its piece, name {names[name] if name >= 0 else None!r}, "
+            f"phase {phases[phase] if phase >= 0 else None!r}"
+        )
+
+    def _add_arguments(
+        self,
+        groups: dict[str, Group],
+        name: str,
+        group: Group,
+        raws: list[Raw],
+        tally: Tally,
+    ) -> None:
+        decoder = _ARGUMENT_DECODERS[name]
+        columns, rare = decoder.decode(raws, self.vocabularies, tally)
+        groups[name] = {**group, **columns}
+        if rare:
+            _add_rare(groups, group["index"].values, rare, self.vocabularies)
+        if name == "ranges":
+            _add_samples(groups, group, raws, self.vocabularies, tally, of_ranges=True)
+
+
+def _transpose(envelopes: Sequence[Envelope]) -> Fields:
+    """Fields of the events, each as one tuple; empty when there are no events."""
+    return list(zip(*map(msgspec.structs.astuple, envelopes), strict=True))
+
+
+def _exact_ns(times: Sequence[Any]) -> Int64Array | None:
+    """Times in ns, or None when digits that were written are gone."""
+    if isinstance(times[0], Raw):
+        return text_us_to_ns([bytes(raw) for raw in times])
+    as_floats = np.array(times, np.float64)
+    if np.nanmax(np.abs(as_floats), initial=0.0) < EXACT_FLOAT_LIMIT_US:
+        return float_us_to_ns(as_floats)
+    if set(map(type, times)) - {int} and not all(type(t) is int or t is _NAN for t in times):
+        return None
+    try:
+        return np.array([NULL_INT if t is _NAN else t * 1000 for t in times], np.int64)
+    except OverflowError:
+        return None
+
+
+def _add_rare(
+    groups: dict[str, Group],
+    index: Int64Array,
+    rare: Iterable[tuple[int, dict[str, Any]]],
+    words: Vocabularies,
+) -> None:
+    rows = [(row, key, msgspec.json.encode(value)) for row, args in rare for key, value in args.items()]
+    where, keys, values = zip(*rows, strict=True)
+    _append(
+        groups,
+        "event_args",
+        {
+            "index": Column(index[np.array(where)]),
+            "key": Column(words.names.encode(keys), "names"),
+            "value": Column(words.texts.encode(values), "texts"),
+        },
+    )
+
+
+def _add_samples(
+    groups: dict[str, Group],
+    group: Group,
+    raws: list[Raw],
+    words: Vocabularies,
+    tally: Tally,
+    *,
+    of_ranges: bool = False,
+) -> None:
+    """Counter values of these events: one row per series."""
+    names = words.names.words()
+    where: list[int] = []
+    counters: list[str] = []
+    values: list[float] = []
+    for row, raw in enumerate(raws):
+        series = msgspec.json.decode(raw)
+        if not isinstance(series, dict):
+            tally.add("bad_value", 1, f"counter arguments {series!r}")
+            continue
+        code = group["name"].values[row]
+        name = str(names[code]) if code >= 0 else ""
+        for key, value in series.items():
+            if of_ranges and key in arguments.DEVICE.known:
+                continue
+            if isinstance(value, bool) or not isinstance(value, (int, float)):
+                tally.add("bad_value", 1, f"counter {name}: {key} = {value!r}")
+                continue
+            where.append(row)
+            counters.append(key if of_ranges else _counter_name(name, key, len(series)))
+            values.append(float(value))
+    if not where:
+        return
+    rows = np.array(where)
+    _append(
+        groups,
+        "samples",
+        {
+            "index": Column(group["index"].values[rows]),
+            "phase": Column(group["phase"].values[rows], "phases"),
+            "ts_ns": Column(group["ts_ns"].values[rows]),
+            "pid": Column(group["pid"].values[rows], "lanes"),
+            "tid": Column(group["tid"].values[rows], "lanes"),
+            "counter": Column(words.names.encode(counters), "names"),
+            "value": Column(np.array(values, np.float64)),
+        },
+    )
+
+
+def _counter_name(name: str, key: str, series: int) -> str:
+    return name if series == 1 or key == "value" else f"{name} {key}"
+
+
+def _append(groups: dict[str, Group], name: str, more: Group) -> None:
+    known = groups.get(name)
+    if known is None:
+        groups[name] = more
+        return
+    groups[name] = {
+        key: Column(np.concatenate((known[key].values, more[key].values)), more[key].vocabulary)
+        for key in more
+    }

@@ -1,0 +1,190 @@
+"""Kineto and other Chrome-format JSON traces, of every vendor."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from timesink.errors import UnreadableError
+from timesink.model.health import HealthEntry
+from timesink.model.schema import BUSY_KINDS
+from timesink.model.trace import Device, Metadata, Trace
+from timesink.readers.chrome import metadata as top
+from timesink.readers.chrome.assemble import Assembly
+from timesink.readers.chrome.columns import Piece, Tally
+from timesink.readers.chrome.container import looks_like_events
+from timesink.readers.chrome.shares import Share, choose_jobs, decode_shares, text_of_pieces_after
+from timesink.readers.chrome.tables import build_tables
+from timesink.readers.finish import finish_trace
+from timesink.readers.options import ReadOptions
+from timesink.readers.source import Source
+from timesink.readers.vendors import recognise_vendor
+
+NAME = "chrome"
+_UNIX_SINCE_2001_NS = 10**18
+_DEVICE_LABEL = re.compile(r"^(GPU|MLU|NPU|XPU|MTIA|HPU)\s*(\d+)\b")
+
+
+def sniff(head: bytes, name: str) -> bool:
+    """Whether this is a Chrome-format trace: a list of events, or the start of one."""
+    del name  # the content decides
+    return looks_like_events(head)
+
+
+def read(source: Source, options: ReadOptions) -> Trace:
+    """Read a trace of any size; what is damaged is mended or counted."""
+    shares = decode_shares(source, choose_jobs(source, options.jobs), options.progress)
+    if not shares[0].found:
+        raise _no_events(source, shares[0])
+    shares, rest = _end_of_list(source, shares)
+    tally = Tally()
+    assembly = Assembly(shares)
+    for piece in assembly.pieces:
+        tally.update(piece.tally)
+    for reason in shares[0].damage:
+        tally.add("truncated_archive", 1, reason)
+    if source.other_members:
+        tally.add("archive_members", len(source.other_members), source.other_members[0])
+    fields = top.read_fields(shares[0].head, rest, bare=shares[0].bare, tally=tally)
+    tables = build_tables(assembly, tally)
+    offset_ns = top.base_time_ns(fields)
+    tables = {name: _shifted(frame, offset_ns) for name, frame in tables.items()}
+    metadata = _metadata(source, fields, assembly, tables, offset_ns)
+    health = [
+        HealthEntry(code, count, tally.examples.get(code, ""))
+        for code, count in tally.counts.items()
+    ]
+    return finish_trace(metadata, tables, health)
+
+
+def _no_events(source: Source, share: Share) -> UnreadableError:
+    if share.damage:
+        return UnreadableError.damaged(
+            source.path, share.damage[0], "copy the file again, or record again"
+        )
+    return UnreadableError.damaged(
+        source.path,
+        "the JSON holds no list of events",
+        "give the trace itself; a trace has a `traceEvents` list",
+    )
+
+
+def _end_of_list(source: Source, shares: list[Share]) -> tuple[list[Share], bytes]:
+    """Pieces up to the end of the event list, and the text behind it.
+
+    Metadata behind the list may be longer than a piece; then later pieces are not events.
+    """
+    pieces = sorted((p for share in shares for p in share.pieces), key=lambda piece: piece.number)
+    closing = next((piece for piece in pieces if piece.closed), None)
+    if closing is None:
+        return shares, b""
+    if closing.number == pieces[-1].number:
+        return shares, closing.rest
+    kept = [
+        replace(share, pieces=[p for p in share.pieces if p.number <= closing.number])
+        for share in shares
+    ]
+    return kept, closing.rest + text_of_pieces_after(source, closing.number)
+
+
+def _shifted(frame: pl.DataFrame, offset_ns: int) -> pl.DataFrame:
+    if not offset_ns or "ts_ns" not in frame.columns:
+        return frame
+    return frame.with_columns(pl.col("ts_ns") + offset_ns)
+
+
+def _metadata(
+    source: Source,
+    fields: Mapping[str, Any],
+    assembly: Assembly,
+    tables: Mapping[str, pl.DataFrame],
+    offset_ns: int,
+) -> Metadata:
+    worker, span = top.worker_and_span(source.path.name)
+    listed = top.devices_of(fields)
+    labels = _device_labels(tables["tracks"])
+    schema_version = fields.get("schemaVersion")
+    return Metadata(
+        source=str(source.path),
+        format="kineto" if "schemaVersion" in fields or listed else NAME,
+        vendor=_vendor(fields, listed, labels, assembly, tables["device"]),
+        events=assembly.events,
+        phases=_phase_counts(assembly.pieces),
+        clock="unix" if _counts_from_1970(tables) else "monotonic",
+        clock_offset_ns=offset_ns,
+        devices=listed or _devices_in_use(tables["device"], labels),
+        distributed=top.distributed_of(fields, source.path.name),
+        worker=worker,
+        span=span,
+        framework=_framework(fields, assembly),
+        schema_version=schema_version if isinstance(schema_version, int) else None,
+        versions=top.versions_of(fields),
+        extra=top.extra_of(fields),
+    )
+
+
+def _vendor(
+    fields: Mapping[str, Any],
+    devices: Sequence[Device],
+    labels: Mapping[int, str],
+    assembly: Assembly,
+    device: pl.DataFrame,
+) -> str:
+    busy = not device.is_empty() and bool(device["kind"].is_in(BUSY_KINDS).any())
+    calls = [
+        name
+        for group in ("runtime", "device", "untyped")
+        for name in assembly.join(group).distinct("name")
+    ]
+    return recognise_vendor(
+        device_names=[*(d.name for d in devices), *labels.values()],
+        metadata_keys=fields,
+        categories=assembly.words.texts.get("categories", []),
+        calls=calls,
+        has_device_work=busy,
+    )
+
+
+def _phase_counts(pieces: Sequence[Piece]) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for piece in pieces:
+        counts.update(piece.phases)
+    return dict(counts)
+
+
+def _counts_from_1970(tables: Mapping[str, pl.DataFrame]) -> bool:
+    starts = (frame["ts_ns"].median() for frame in tables.values() if "ts_ns" in frame.columns)
+    return any(isinstance(start, float) and start > _UNIX_SINCE_2001_NS for start in starts)
+
+
+def _device_labels(tracks: pl.DataFrame) -> dict[int, str]:
+    """Names such as `MTIA 9` that processes of the trace carry, by device number."""
+    found: dict[int, str] = {}
+    for labels, name in tracks.filter(pl.col("tid").is_null()).select("labels", "name").iter_rows():
+        for text in (labels, name):
+            match = _DEVICE_LABEL.match(text or "")
+            if match:
+                found.setdefault(int(match.group(2)), f"{match.group(1)} {match.group(2)}")
+    return found
+
+
+def _devices_in_use(device: pl.DataFrame, labels: Mapping[int, str]) -> tuple[Device, ...]:
+    """Devices that did something, for traces that list none."""
+    if device.is_empty():
+        return ()
+    busy = device.filter(pl.col("kind").is_in(BUSY_KINDS))
+    numbers = busy["device"].drop_nulls().unique().sort().to_list()
+    return tuple(Device(id=number, name=labels.get(number, "")) for number in numbers)
+
+
+def _framework(fields: Mapping[str, Any], assembly: Assembly) -> str | None:
+    named = fields.get("Framework")
+    if isinstance(named, str):
+        return named
+    operators = assembly.join("operator").distinct("name")
+    return "PyTorch" if any(name.startswith("aten::") for name in operators) else None

@@ -1,0 +1,179 @@
+"""One stream, several processes: each decodes its share of the pieces.
+
+Unpacking is cheap beside decoding, so workers share nothing: each unpacks the whole stream and
+skips the pieces of the others.  Workers are plain subprocesses.  A fork would copy the caller's
+locks, and multiprocessing's spawn would import the caller's script again.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+
+from timesink.readers.chrome.columns import Piece, Tally
+from timesink.readers.chrome.container import Cut, cut_pieces, split_end, split_head
+from timesink.readers.chrome.decode import PieceDecoder
+from timesink.readers.chrome.repair import mend_piece
+from timesink.readers.options import Progress
+from timesink.readers.source import Damage, Source
+
+WORTH_A_WORKER = 512 * 1024
+"""Packed bytes below which starting another process costs more than it saves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one process decoded."""
+
+    pieces: list[Piece]
+    words: dict[str, list[Any]]
+    head: bytes
+    bare: bool
+    found: bool
+    """Whether there is an event list at all."""
+    damage: list[str] = field(default_factory=list)
+
+
+def decode_shares(source: Source, jobs: int, progress: Progress | None = None) -> list[Share]:
+    """Decode all pieces of a source with this process and `jobs - 1` workers."""
+    workers = [_start_worker(source, number, jobs) for number in range(1, jobs)]
+    try:
+        shares = [decode_share(source, 0, jobs, progress)]
+        for number, worker in enumerate(workers, 1):
+            shares.append(_collect(worker) or decode_share(source, number, jobs))
+    finally:
+        for worker in workers:
+            _stop(worker)
+    return shares
+
+
+def choose_jobs(source: Source, asked: int | None) -> int:
+    """How many processes a source deserves."""
+    if asked is not None:
+        return max(1, asked)
+    if source.packed_size < WORTH_A_WORKER:
+        return 1
+    return max(1, min(usable_cores(), 8))
+
+
+def usable_cores() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on this system
+        return os.cpu_count() or 1
+
+
+def decode_share(
+    source: Source, share: int, shares: int, progress: Progress | None = None
+) -> Share:
+    """Decode every `shares`-th piece, from number `share` on."""
+    damage = Damage()
+    opened = split_head(source.blocks(damage, progress))
+    if opened is None:
+        return Share([], {}, source.head(), bare=False, found=False, damage=damage.reasons)
+    head, bare, stream = opened
+    decoder = PieceDecoder()
+    with _collector_paused():
+        pieces = [
+            _decode_cut(decoder, cut, bare=bare)
+            for cut in cut_pieces(stream, share=share, shares=shares)
+        ]
+    return Share(
+        pieces, decoder.vocabularies.tables(), head, bare, found=True, damage=damage.reasons
+    )
+
+
+def _decode_cut(decoder: PieceDecoder, cut: Cut, *, bare: bool) -> Piece:
+    text, rest = cut.text, b""
+    if cut.last:
+        ended = split_end(text, bare=bare)
+        if ended is None:
+            return _repair(decoder, cut)
+        text, rest = ended
+    try:
+        piece = decoder.decode(cut.number, text)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return _repair(decoder, cut)
+    return replace(piece, rest=rest, closed=cut.last)
+
+
+def _repair(decoder: PieceDecoder, cut: Cut) -> Piece:
+    tally = Tally()
+    mended = mend_piece(cut.text, tally, last=cut.last)
+    piece = decoder.columns_of(cut.number, mended.envelopes, tally)
+    return replace(piece, rest=mended.rest, closed=mended.closed)
+
+
+def text_of_pieces_after(source: Source, number: int) -> bytes:
+    """Raw text of the pieces after this one: metadata longer than a piece."""
+    opened = split_head(source.blocks())
+    if opened is None:
+        return b""
+    return b",".join(cut.text for cut in cut_pieces(opened[2]) if cut.number > number)
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    # Millions of short-lived tuples would make the cycle collector walk them again and again.
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+_WORKER_PROGRAM = """
+import pickle, sys
+path, task = pickle.load(sys.stdin.buffer)
+sys.path[:] = path
+from timesink.readers.chrome.shares import decode_share
+pickle.dump(decode_share(*task), sys.stdout.buffer, protocol=5)
+"""
+
+
+def _start_worker(source: Source, share: int, shares: int) -> subprocess.Popen[bytes] | None:
+    try:
+        worker = subprocess.Popen(  # noqa: S603 - our own interpreter, no shell
+            [sys.executable, "-c", _WORKER_PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+    except OSError:
+        return None
+    if worker.stdin is not None:
+        with suppress(BrokenPipeError), worker.stdin as stdin:
+            stdin.write(pickle.dumps((sys.path, (source, share, shares))))
+    return worker
+
+
+def _collect(worker: subprocess.Popen[bytes] | None) -> Share | None:
+    """What a worker decoded; None when it failed, so that its share is done here instead."""
+    if worker is None or worker.stdout is None:
+        return None
+    try:
+        share = pickle.load(worker.stdout)  # noqa: S301 - written by our own worker
+    except (EOFError, pickle.UnpicklingError):
+        return None
+    return share if isinstance(share, Share) else None
+
+
+def _stop(worker: subprocess.Popen[bytes] | None) -> None:
+    if worker is None:
+        return
+    if worker.stdout is not None:
+        worker.stdout.close()
+    if worker.poll() is None:
+        worker.terminate()
+    worker.wait()

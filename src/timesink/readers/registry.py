@@ -1,0 +1,101 @@
+"""Which readers there are, and which one a file belongs to.
+
+A new format is one module with ``NAME``, ``sniff`` and ``read``, and one line in ``READERS``.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Protocol
+
+from timesink.errors import UnreadableError
+from timesink.model.trace import Trace
+from timesink.readers import counters_csv, nsys, rocprof
+from timesink.readers.chrome import reader as chrome
+from timesink.readers.options import ReadOptions
+from timesink.readers.source import Source, open_source
+
+
+class Reader(Protocol):
+    """What a format offers: say whether a file is yours, and read it."""
+
+    NAME: str
+
+    def sniff(self, head: bytes, name: str) -> bool: ...
+
+    def read(self, source: Source, options: ReadOptions) -> Trace: ...
+
+
+READERS: tuple[Reader, ...] = (nsys, rocprof, counters_csv, chrome)
+"""In the order they are asked; the Chrome reader is the most forgiving and comes last."""
+
+_DECLINED: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
+    (
+        re.compile(rb'(?m)^"ID","Process ID","Process Name"|==PROF=='),
+        "Nsight Compute output: counters of kernels without a timeline",
+        "record a timeline of the same program with torch.profiler or nsys",
+    ),
+    (
+        re.compile(rb"^\s*\[\d+\] .*@[\d.]+\n|Section: GPU Speed Of Light|Metric Name +Metric Unit"),
+        "Nsight Compute text: counters of kernels without a timeline",
+        "record a timeline of the same program with torch.profiler or nsys",
+    ),
+    (
+        re.compile(rb"^cycle,pid,hostname,beta_pct|^(?:\xef\xbb\xbf)?[^\n]*\bbeta_pct\b"),
+        "a behaviour table: time shares per cycle without a timeline",
+        "give the trace it was made from",
+    ),
+    (
+        re.compile(rb"^counter_name,timestamp,value"),
+        "exported counter samples without a timeline",
+        "give the trace; a counters.csv beside it is read with it",
+    ),
+    (
+        re.compile(rb"^\s*\[\s*\[\s*\[?\s*[\d\[]"),
+        "a memory timeline: lists of numbers without events",
+        "give the trace of the same run",
+    ),
+)
+
+
+def find_reader(source: Source, head: bytes) -> Reader:
+    """The reader whose format this is, decided by content."""
+    for reader in READERS:
+        if reader.sniff(head, source.name):
+            return reader
+    for pattern, what, hint in _DECLINED:
+        if pattern.search(head[:4096]):
+            raise UnreadableError(f"{source.path}: {what}", hint)
+    raise UnreadableError.unrecognised(source.path, _describe(head))
+
+
+def read_trace(path: Path, options: ReadOptions | None = None) -> Trace:
+    """Read one file, whatever its format, without the cache."""
+    source = open_source(path)
+    try:
+        head = source.head()
+        if not head.strip():
+            raise UnreadableError.empty(path)
+        return find_reader(source, head).read(source, options or ReadOptions())
+    except OSError as error:
+        raise UnreadableError.denied(path, error.strerror or str(error)) from None
+    except RecursionError:
+        raise UnreadableError.damaged(
+            path, "values are nested too deeply", "check the tool that wrote the file"
+        ) from None
+
+
+def _describe(head: bytes) -> str:
+    """What the start of a file looks like, in a few words."""
+    text = head.lstrip()
+    if not text:
+        return "an empty file"
+    if text[:1] in b"{[":
+        return "JSON without a list of events"
+    if b"\0" in head[:1024]:
+        return "binary data"
+    if text[:1] == b"<":
+        return "markup"
+    first_line = text.splitlines()[0][:60].decode("utf-8", "replace")
+    return f"text starting with {first_line!r}"

@@ -1,0 +1,46 @@
+"""Numbers for people: the only place that formats them."""
+
+from __future__ import annotations
+
+
+def count(value: int) -> str:
+    """Whole numbers with thin groups of three.
+
+    >>> count(1137573)
+    '1 137 573'
+    """
+    return f"{value:,}".replace(",", " ")
+
+
+def duration_ns(value: float) -> str:
+    """A length of time with three or four digits and its unit.
+
+    >>> duration_ns(480_029_179), duration_ns(1_500), duration_ns(0), duration_ns(83e9)
+    ('480.0 ms', '1.50 us', '0 ns', '83.00 s')
+    """
+    for size, unit in ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")):
+        if abs(value) >= size:
+            scaled = value / size
+            return f"{scaled:.1f} {unit}" if abs(scaled) >= 100 else f"{scaled:.2f} {unit}"
+    return f"{value:.0f} ns"
+
+
+def size_bytes(value: float) -> str:
+    """Bytes in binary units.
+
+    >>> size_bytes(34084028416), size_bytes(512)
+    ('31.7 GiB', '512 B')
+    """
+    for size, unit in ((1024**4, "TiB"), (1024**3, "GiB"), (1024**2, "MiB"), (1024, "KiB")):
+        if abs(value) >= size:
+            return f"{value / size:.1f} {unit}"
+    return f"{value:.0f} B"
+
+
+def share(part: float, whole: float) -> str:
+    """A part of a whole in percent.
+
+    >>> share(149.042, 8911.887), share(1, 0)
+    ('1.7 %', '-')
+    """
+    return f"{100 * part / whole:.1f} %" if whole else "-"

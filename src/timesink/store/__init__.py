@@ -1,0 +1,1 @@
+"""Opening traces: from the cache when it has them, from the recording otherwise."""

@@ -1,0 +1,1 @@
+"""Traces to files: a Parquet folder, Chrome JSON."""

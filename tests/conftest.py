@@ -1,0 +1,33 @@
+"""Fixtures every test may use."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+def find_shared() -> Path | None:
+    folder = Path(os.environ.get("TIMESINK_SHARED", REPOSITORY.parent / "shared"))
+    return folder if (folder / "data").is_dir() else None
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder with real recordings; tests that need it skip without it."""
+    folder = find_shared()
+    if folder is not None:
+        return folder
+    reason = "needs the folder of real recordings: set TIMESINK_SHARED"
+    if os.environ.get("TIMESINK_REQUIRE_SHARED") == "1":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep every test away from the user's cache."""
+    monkeypatch.setenv("TIMESINK_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
