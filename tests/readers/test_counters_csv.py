@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from timesink.errors import UnreadableError
 from timesink.model.schema import COUNTERS
 from timesink.readers import counters_csv
-from timesink.readers.counters_csv import find_beside, read_counters
+from timesink.readers.beside import find_beside
+from timesink.readers.counters_csv import read_counters
 from timesink.readers.options import ReadOptions
 from timesink.readers.source import open_source
 

@@ -318,6 +318,21 @@ def test_counters(export) -> None:
     assert health(trace) == {"missing_ts": 1}
 
 
+def test_counters_name_the_device_as_activities_do(export) -> None:
+    trace = export(
+        {
+            **kernels(KERNEL),
+            "TARGET_INFO_GPU": [gpu(0), gpu(1)],
+            "TARGET_INFO_CUDA_DEVICE": [{"gpuId": 1, "cudaId": 0}],
+            "GPU_METRICS": [
+                {"timestamp": 1, "typeId": 0x0100_0001, "metricId": 2, "value": 9},
+                {"timestamp": 2, "typeId": 0x0100_0000, "metricId": 2, "value": 9},
+            ],
+        }
+    )
+    assert trace.counters["device"].to_list() == ["GPU 0", "GPU 1"]
+
+
 def test_memory(export) -> None:
     event = {"globalPid": GLOBAL_PID, "deviceId": 1, "address": -(2**63), "bytes": 512}
     trace = export(

@@ -79,7 +79,7 @@ def summarise(trace: Trace) -> Summary:
         memcpys=device.get("memcpy", 0),
         memsets=device.get("memset", 0),
         collectives=device.get("collective", 0) + host.get("collective", 0),
-        memory_events=_height(trace, "memory"),
+        memory_events=_count_memory_events(trace),
         counters=_height(trace, "counters"),
         flows=_height(trace, "flows"),
         steps=_height(trace, "steps"),
@@ -92,6 +92,13 @@ def summarise(trace: Trace) -> Summary:
 
 def _count_kinds(trace: Trace, table: str) -> dict[str, int]:
     return dict(trace.lazy(table).group_by("kind").len().collect().iter_rows())
+
+
+def _count_memory_events(trace: Trace) -> int:
+    """Instant events of a trace with memory profiling: records and the marks that frame them."""
+    records = _height(trace, "memory")
+    marks = trace.metadata.phases.get("i", 0) + trace.metadata.phases.get("I", 0)
+    return max(records, marks) if records else 0
 
 
 def _height(trace: Trace, table: str) -> int:

@@ -6,9 +6,6 @@ which cannot hold today's nanoseconds.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 
@@ -25,11 +22,6 @@ from timesink.readers.source import Damage, Source, open_source
 NAME = "counters"
 
 COLUMNS = ("timestamp_us", "counter", "device", "value")
-_PACKINGS = ("", ".gz")
-_TRACE_SUFFIXES = (".json", ".json.gz", ".zip", ".sqlite", ".sqlite.gz")
-_TRACE_MARKS = (b'"traceEvents"', b'"ph"', b'"rocprofiler-sdk-tool"', b"SQLite format 3\0")
-_KNOWN_SUFFIX = re.compile(r"\.(gz|zip|json|sqlite|trace|pt)$", re.IGNORECASE)
-_HEAD_BYTES = 64 * 1024
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -47,47 +39,6 @@ def read(source: Source, options: ReadOptions) -> Trace:  # noqa: ARG001
 def read_counters(path: Path) -> tuple[pl.DataFrame, list[HealthEntry]]:
     """The `counters` table of a CSV, and what of it could not be used."""
     return _read_source(open_source(path))
-
-
-def find_beside(path: Path) -> Path | None:
-    """The counters that belong to a trace file.
-
-    `<trace>.counters.csv` always does; `counters.csv` does in a folder with no other trace.
-    """
-    named = (f"{stem}.counters.csv{packing}" for stem in _stems(path) for packing in _PACKINGS)
-    found = next((path.with_name(name) for name in named if path.with_name(name).is_file()), None)
-    if found is not None:
-        return found
-    for packing in _PACKINGS:
-        common = path.with_name(f"counters.csv{packing}")
-        if common.is_file():
-            return common if _is_only_trace(path) else None
-    return None
-
-
-def _stems(path: Path) -> Iterator[str]:
-    name = path.name
-    while stripped := _KNOWN_SUFFIX.sub("", name):
-        if stripped == name:
-            return
-        name = stripped
-        yield name
-
-
-def _is_only_trace(path: Path) -> bool:
-    return not any(
-        other.name != path.name and _looks_like_trace(other) for other in path.parent.iterdir()
-    )
-
-
-def _looks_like_trace(path: Path) -> bool:
-    """Whether a file is a trace: by its name, and a short one by its content too."""
-    if not path.name.lower().endswith(_TRACE_SUFFIXES) or not path.is_file():
-        return False
-    with suppress(UnreadableError, OSError):
-        head = open_source(path).head(_HEAD_BYTES)
-        return len(head) == _HEAD_BYTES or any(mark in head for mark in _TRACE_MARKS)
-    return False
 
 
 def _read_source(source: Source) -> tuple[pl.DataFrame, list[HealthEntry]]:

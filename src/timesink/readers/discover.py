@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from timesink.errors import UnreadableError
+from timesink.readers.beside import looks_like_trace
 from timesink.readers.chrome.metadata import rank_in_name, worker_and_span
 
 _TRACE_NAME = re.compile(r"\.(?:json|json\.gz|json\.zip|sqlite|sqlite\.gz)$", re.IGNORECASE)
 _PROFILER_NAME = re.compile(r"\.pt\.trace\.json(?:\.gz|\.zip)?$", re.IGNORECASE)
-_NOT_A_TRACE = re.compile(r"^(?:fault|run|config|package|manifest)\.json$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,10 @@ def find_recordings(path: Path) -> list[Recording]:
     if not path.exists():
         raise UnreadableError.missing(path)
     if path.is_file():
-        return [_recording(path)]
-    files = sorted(file for file in path.rglob("*") if file.is_file() and _may_be_trace(file))
-    named = [file for file in files if _PROFILER_NAME.search(file.name)]
-    recordings = [_recording(file) for file in (named or files)]
+        return _numbered([_recording(path)])
+    # Folders inside a run are not part of it; a folder of runs has no trace of its own.
+    files = _traces_among(path.iterdir()) or _traces_among(path.rglob("*"))
+    recordings = [_recording(file) for file in files]
     if not recordings:
         raise UnreadableError(
             f"{path}: no trace in this folder",
@@ -53,8 +53,10 @@ def find_recordings(path: Path) -> list[Recording]:
     return _numbered(recordings)
 
 
-def _may_be_trace(file: Path) -> bool:
-    return bool(_TRACE_NAME.search(file.name)) and not _NOT_A_TRACE.match(file.name)
+def _traces_among(files: Iterable[Path]) -> list[Path]:
+    listed = sorted(files)
+    named = [file for file in listed if _PROFILER_NAME.search(file.name) and file.is_file()]
+    return named or [file for file in listed if looks_like_trace(file)]
 
 
 def _recording(file: Path) -> Recording:

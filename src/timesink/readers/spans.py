@@ -38,6 +38,12 @@ def close_spans(
     return closed.drop("start", "end"), health
 
 
+def place_samples(frame: pl.DataFrame, origin: str) -> tuple[pl.DataFrame, list[HealthEntry]]:
+    """Rename `start` to `ts_ns`; rows without it are left out."""
+    placed = frame.drop_nulls("start").rename({"start": "ts_ns"})
+    return placed, [HealthEntry("missing_ts", frame.height - placed.height, origin)]
+
+
 def _count(rows: pl.DataFrame, code: str, origin: str) -> HealthEntry | None:
     if rows.is_empty():
         return None

@@ -14,6 +14,7 @@ from rich.table import Table
 from timesink.render import units
 
 _WIDE = 160
+_NARROWEST = 12
 
 
 def to_json(frame: pl.DataFrame) -> str:
@@ -32,29 +33,34 @@ def to_text(frame: pl.DataFrame) -> str:
      gemm  1 200
     """
     out = StringIO()
-    Console(file=out, width=_WIDE).print(rich_table(frame))
+    Console(file=out, width=_WIDE).print(rich_table(frame, _WIDE))
     return "\n".join(line.rstrip() for line in out.getvalue().rstrip("\n").splitlines())
 
 
 def print_text(frame: pl.DataFrame) -> None:
     width = max(shutil.get_terminal_size((100, 24)).columns, 60)
-    Console(width=width).print(rich_table(frame))
+    Console(width=width).print(rich_table(frame, width))
 
 
-def rich_table(frame: pl.DataFrame) -> Table:
-    """The table with numbers to the right and long text cut to fit."""
-    table = Table(box=None, header_style="bold", pad_edge=True)
+def rich_table(frame: pl.DataFrame, width: int) -> Table:
+    """The table with numbers to the right, whole, and long text cut so that all fits."""
     rows = [[cell(value) for value in row] for row in frame.iter_rows()]
-    for place, (name, dtype) in enumerate(frame.schema.items()):
-        right = dtype.is_numeric()
-        # Numbers are never cut; text gives way.
-        width = max([len(name), *(len(row[place]) for row in rows)])
+    needed = [
+        max([len(name), *(len(row[place]) for row in rows)])
+        for place, name in enumerate(frame.columns)
+    ]
+    numeric = [dtype.is_numeric() for dtype in frame.dtypes]
+    numbers = sum(size + 2 for size, right in zip(needed, numeric, strict=True) if right)
+    texts = numeric.count(False)
+    room = max(_NARROWEST, (width - numbers) // texts - 2) if texts else 0
+    table = Table(box=None, header_style="bold", pad_edge=True)
+    for name, size, right in zip(frame.columns, needed, numeric, strict=True):
         table.add_column(
             escape(name),
             justify="right" if right else "left",
             no_wrap=True,
             overflow="ellipsis",
-            min_width=width if right else min(width, 12),
+            width=size if right else min(size, room),
         )
     for row in rows:
         table.add_row(*map(escape, row))

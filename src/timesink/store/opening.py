@@ -12,10 +12,9 @@ import polars as pl
 from timesink.errors import AmbiguousError, TimesinkError, UnreadableError
 from timesink.model.health import merge_entries
 from timesink.model.trace import Trace
-from timesink.readers.counters_csv import find_beside, read_counters
+from timesink.readers.beside import find_beside
 from timesink.readers.discover import Recording, choose_recording, find_recordings
 from timesink.readers.options import Progress, ReadOptions
-from timesink.readers.registry import read_trace
 from timesink.store.cache import Cache
 from timesink.writers.folder import is_folder, read_folder
 
@@ -89,6 +88,9 @@ def open_recording(
         cached = store.load(key) if key else None
         if cached is not None:
             return _as_recorded(cached, recording)
+    # A trace in the cache should not wait for readers to load.
+    from timesink.readers.registry import read_trace  # noqa: PLC0415
+
     trace = read_trace(recording.path, ReadOptions(jobs=jobs, progress=progress))
     if counters is not None:
         trace = _with_counters(trace, counters)
@@ -106,6 +108,8 @@ def _as_recorded(trace: Trace, recording: Recording) -> Trace:
 
 
 def _with_counters(trace: Trace, counters: Path) -> Trace:
+    from timesink.readers.counters_csv import read_counters  # noqa: PLC0415 - as above
+
     samples, health = read_counters(counters)
     frames = {**trace.frames, "counters": pl.concat([trace.lazy("counters"), samples.lazy()])}
     return replace(trace, frames=frames, health=merge_entries([*trace.health, *health]))

@@ -7,6 +7,7 @@ Every process that reads the same stream cuts it at the same places.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,12 +21,18 @@ HEAD_LIMIT = 256 * 1024 * 1024
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
+_LONGEST_EVENTS_KEY = 256
+"""With its white space; so much of the old text is searched again with each new block."""
 _BARE_LIST = re.compile(rb"\s*\[")
 _BOUNDARY = re.compile(rb'\}\s*,\s*(?=\{\s*")')
-_LIST_END = re.compile(rb"[}\[]\s*\]")
+_LIST_END = re.compile(rb"\}\s*\]|\A\[\s*\]")
 _METADATA_KEY = re.compile(rb'"(?:schemaVersion|deviceProperties|distributedInfo)"\s*:')
 _PHASE_KEY = re.compile(rb'"ph"\s*:')
+_EARLY_PHASE = re.compile(rb'[\s,]*\{[^{}]*"ph"\s*:\s*"')
+_STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
 _WINDOW = 64 * 1024
+_ENOUGH_EVENTS = 32
+"""So many events in a row are surely not objects nested in the arguments of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +45,7 @@ class Cut:
     """The last piece ends as the file does: with the end of the list and what follows it."""
 
 
-def find_events(head: bytes) -> tuple[int, bool] | None:
+def find_events(head: bytes | bytearray, search_from: int = 0) -> tuple[int, bool] | None:
     """Where the first event may start, and whether the list is bare; None when there is no list.
 
     >>> find_events(b'{"schemaVersion": 1, "traceEvents": [ {"ph": "X"}]}')
@@ -50,7 +57,7 @@ def find_events(head: bytes) -> tuple[int, bool] | None:
     bare = _BARE_LIST.match(head, start)
     if bare:
         return bare.end(), True
-    keyed = _EVENTS_KEY.search(head, start)
+    keyed = _EVENTS_KEY.search(head, max(start, search_from))
     return (keyed.end(), False) if keyed else None
 
 
@@ -75,13 +82,14 @@ def looks_like_events(head: bytes) -> bool:
 def split_head(blocks: Iterable[bytes]) -> tuple[bytes, bool, Iterator[bytes]] | None:
     """Text before the events, whether the list is bare, and the stream from the first event on."""
     stream = iter(blocks)
-    gathered = b""
+    gathered = bytearray()
     for block in stream:
+        searched = len(gathered) - _LONGEST_EVENTS_KEY
         gathered += block
-        found = find_events(gathered)
+        found = find_events(gathered, searched)
         if found is not None:
             at, bare = found
-            return gathered[:at], bare, _chain(gathered[at:], stream)
+            return bytes(gathered[:at]), bare, _chain(bytes(gathered[at:]), stream)
         if len(gathered) > HEAD_LIMIT:
             return None
     return None
@@ -101,12 +109,16 @@ def cut_pieces(
     """
     buffer = bytearray()
     number = 0
+    enough = size
     for block in stream:
         buffer += block
-        while len(buffer) >= size:
+        while len(buffer) >= enough:
             end = _last_boundary(buffer)
             if end is None:
+                # Searching again only when there is twice as much keeps the effort linear.
+                enough = 2 * len(buffer)
                 break
+            enough = size
             if number % shares == share:
                 with memoryview(buffer) as view:
                     text = b"".join((b"[", view[:end], b"]"))
@@ -124,20 +136,85 @@ def _last_boundary(buffer: bytearray) -> int | None:
     while True:
         start = max(0, len(buffer) - window)
         ends = [match.start() + 1 for match in _BOUNDARY.finditer(buffer, start)]
-        for before, end in zip(reversed(ends[:-1]), reversed(ends), strict=False):
-            if _is_event(bytes(buffer[before:end]).lstrip(b", \r\n\t")):
-                return end
-        if start == 0:
-            return ends[-1] if ends else None
+        # The buffer starts with an event; where the first of a window starts is not known.
+        bounds = [0, *ends] if start == 0 else ends
+        end = _cut_behind_events(buffer, list(itertools.pairwise(bounds)))
+        if end is not None or start == 0:
+            return end
         window *= 8
 
 
-def _is_event(text: bytes) -> bool:
+def _cut_behind_events(buffer: bytearray, segments: list[tuple[int, int]]) -> int | None:
+    recent = segments[-_ENOUGH_EVENTS:]
+    if recent and all(_is_event(buffer, *segment) for segment in recent):
+        return recent[-1][1]
+    # Something here is damaged, or arguments hold lists of objects: each cut must be proved.
+    damaged = None
+    for start, end in reversed(segments):
+        if not _is_event(buffer, start, end):
+            continue
+        state = _state_of_list(buffer, end)
+        if state == "whole":
+            return end
+        if state == "damaged":
+            damaged = end
+            break
+    return damaged or _cut_before_early_phase(buffer, segments)
+
+
+def _is_event(buffer: bytearray, start: int, end: int) -> bool:
     # Objects nested in arguments are separated alike; only events have a phase.
     try:
+        text = bytes(buffer[start:end]).lstrip(b", \r\n\t")
         return "ph" in msgspec.json.decode(text, type=dict[str, msgspec.Raw])
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return False
+
+
+def _state_of_list(buffer: bytearray, end: int) -> str:
+    """Whether the events up to here are whole, still open (a nested list ends here) or damaged."""
+    with memoryview(buffer) as view:
+        text = b"".join((b"[", view[:end], b"]"))
+    try:
+        msgspec.json.decode(text, type=list[msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return "open" if "truncated" in str(error) else "damaged"
+    return "whole"
+
+
+def _cut_before_early_phase(buffer: bytearray, segments: list[tuple[int, int]]) -> int | None:
+    """Where every event is damaged, one that starts with its phase is still recognised."""
+    for start, end in reversed(segments):
+        if _EARLY_PHASE.match(buffer, start) and _EARLY_PHASE.match(buffer, end):
+            return end if _state_of_list(buffer, end) == "damaged" else None
+    return None
+
+
+def event_starts(text: bytes, at: int) -> bool:
+    """Whether an event seems to start here, as far as its first keys tell.
+
+    >>> event_starts(b'}, {"ph": "X"}', 1), event_starts(b'}, {"dims": [1]}', 1)
+    (True, False)
+    """
+    return _EARLY_PHASE.match(text, at) is not None
+
+
+def value_end(text: bytes, at: int) -> int | None:
+    """Where the object or list that starts here ends, brackets in strings not counted.
+
+    >>> value_end(b'{"a": [1, "}"]}, 2', 0)
+    15
+    """
+    depth = 0
+    for token in _STRUCTURE.finditer(text, at):
+        first = token.group()[:1]
+        if first in b"{[":
+            depth += 1
+        elif first in b"}]":
+            depth -= 1
+            if depth <= 0:
+                return token.end()
+    return None
 
 
 def split_end(text: bytes, *, bare: bool) -> tuple[bytes, bytes] | None:
@@ -159,6 +236,6 @@ def _closes(rest: bytes, *, bare: bool) -> bool:
         return not rest.strip()
     try:
         msgspec.json.decode(b'{"":0' + rest, type=dict[str, msgspec.Raw])
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         return False
     return True

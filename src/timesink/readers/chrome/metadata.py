@@ -12,7 +12,11 @@ from timesink.model.trace import Device, Distributed
 from timesink.readers import vendors
 from timesink.readers.chrome.columns import Tally
 
-_VERSION_KEY = re.compile(r"version$", re.IGNORECASE)
+_VERSION_KEY = re.compile(
+    r"^(?:cuda|cupti|hip|roc|nccl|rccl|torch|pytorch|mlu|cn|npu|cann|xpu|level_zero|driver|runtime)"
+    r".*version$",
+    re.IGNORECASE,
+)
 _DEVICE_KEYS = ("deviceProperties", "computeProperties")
 _CONSUMED = frozenset(
     {*_DEVICE_KEYS, "distributedInfo", "schemaVersion", "baseTimeNanoseconds", "traceEvents"}
@@ -98,7 +102,8 @@ def devices_of(fields: Mapping[str, Any]) -> tuple[Device, ...]:
 
 
 def _device(place: int, properties: dict[str, Any]) -> Device:
-    major, minor = properties.get("computeMajor"), properties.get("computeMinor")
+    major = properties.get("computeMajor", properties.get("major"))
+    minor = properties.get("computeMinor", properties.get("minor"))
     number = properties.get("id", place)
     return Device(
         id=number if isinstance(number, int) else place,
@@ -164,7 +169,7 @@ def versions_of(fields: Mapping[str, Any]) -> dict[str, str]:
     return {
         key: str(value)
         for key, value in fields.items()
-        if _VERSION_KEY.search(key) and key != "schemaVersion" and not isinstance(value, (dict, list))
+        if _VERSION_KEY.search(key) and not isinstance(value, (dict, list))
     }
 
 

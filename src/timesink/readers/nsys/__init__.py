@@ -12,13 +12,13 @@ import polars as pl
 
 from timesink.errors import UnreadableError
 from timesink.model.health import HealthEntry
-from timesink.model.trace import Metadata, Trace
+from timesink.model.trace import Device, Metadata, Trace
 from timesink.readers.finish import finish_trace
 from timesink.readers.nsys import activities, samples, target
 from timesink.readers.nsys.database import Database, open_database
 from timesink.readers.options import ReadOptions
 from timesink.readers.source import Damage, Source
-from timesink.readers.spans import close_spans
+from timesink.readers.spans import close_spans, place_samples
 
 NAME = "nsys"
 
@@ -39,32 +39,27 @@ def read(source: Source, options: ReadOptions) -> Trace:  # noqa: ARG001
     with open_database(source, damage) as database:
         _require_export(source, database)
         strings = activities.read_strings(database)
-        tables, rows, health = _read_tables(database, strings)
+        devices = target.read_devices(database)
+        tables, rows, health = _read_tables(database, strings, devices)
         clock, offset = _find_clock(target.read_session_start(database), tables)
-        metadata = _describe(source, database, rows, clock=clock, clock_offset_ns=offset)
+        facts = target.read_export_facts(database)
         tables = {name: _shift(frame, offset) for name, frame in tables.items()}
         tables["tracks"] = target.read_tracks(database, strings, tables.get("device"))
         health += _list_unread(database, rows)
-    health += [HealthEntry("truncated_archive", 1, reason) for reason in damage.reasons]
-    return finish_trace(metadata, tables, health + _find_undecoded(tables))
-
-
-def _describe(
-    source: Source, database: Database, rows: dict[str, int], *, clock: str, clock_offset_ns: int
-) -> Metadata:
-    facts = target.read_export_facts(database)
-    return Metadata(
+    metadata = Metadata(
         source=str(source.path),
         format=NAME,
         vendor="nvidia",
         events=sum(rows.values()),
         clock=clock,
-        clock_offset_ns=clock_offset_ns,
-        devices=target.read_devices(database),
+        clock_offset_ns=offset,
+        devices=devices,
         schema_version=target.schema_version_in(facts),
         versions=target.versions_in(facts),
         extra={**target.machine_in(facts), "rows": rows},
     )
+    health += [HealthEntry("truncated_archive", 1, reason) for reason in damage.reasons]
+    return finish_trace(metadata, tables, health + _find_undecoded(tables))
 
 
 def _require_export(source: Source, database: Database) -> None:
@@ -76,13 +71,13 @@ def _require_export(source: Source, database: Database) -> None:
 
 
 def _read_tables(
-    database: Database, strings: pl.DataFrame
+    database: Database, strings: pl.DataFrame, devices: tuple[Device, ...]
 ) -> tuple[dict[str, pl.DataFrame], dict[str, int], list[HealthEntry]]:
     """Tables of the model in the export's own time, rows of each source table, and health."""
     parts: dict[str, list[pl.DataFrame]] = {}
     rows: dict[str, int] = {}
     health: list[HealthEntry] = []
-    for name, table, recorded in _recorded(database, strings):
+    for name, table, recorded in _recorded(database, strings, devices):
         numbered = recorded.with_row_index("index", offset=sum(rows.values()))
         rows[table] = recorded.height
         placed, found = _place_in_time(numbered, table)
@@ -93,7 +88,9 @@ def _read_tables(
     return {name: pl.concat(frames) for name, frames in parts.items()}, rows, health
 
 
-def _recorded(database: Database, strings: pl.DataFrame) -> Iterator[tuple[str, str, pl.DataFrame]]:
+def _recorded(
+    database: Database, strings: pl.DataFrame, devices: tuple[Device, ...]
+) -> Iterator[tuple[str, str, pl.DataFrame]]:
     """Table of the model, table of the export and its rows, for every table there is."""
     for table in activities.DEVICE_KINDS:
         if table in database.columns:
@@ -102,7 +99,7 @@ def _recorded(database: Database, strings: pl.DataFrame) -> Iterator[tuple[str, 
         if table in database.columns:
             yield "host", table, activities.read_host(database, table, strings)
     if samples.METRICS in database.columns:
-        yield "counters", samples.METRICS, samples.read_counters(database)
+        yield "counters", samples.METRICS, samples.read_counters(database, devices)
     if samples.MEMORY_USAGE in database.columns:
         yield "memory", samples.MEMORY_USAGE, samples.read_memory(database)
 
@@ -120,9 +117,7 @@ def _further_calls(database: Database) -> list[str]:
 
 def _place_in_time(frame: pl.DataFrame, table: str) -> tuple[pl.DataFrame, list[HealthEntry]]:
     if "end" not in frame.columns:
-        placed = frame.drop_nulls("start").rename({"start": "ts_ns"})
-        lost = frame.height - placed.height
-        return placed, [HealthEntry("missing_ts", lost, table)] if lost else []
+        return place_samples(frame, table)
     if table == activities.NVTX:
         timed, untimed = activities.keep_timed_nvtx(frame)
         closed, found = close_spans(timed, table, open_code="unpaired_begin_end")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from timesink.model.trace import Device
 from timesink.readers.nsys.database import INTEGER, REAL, TEXT, Database
 
 METRICS = "GPU_METRICS"
@@ -14,7 +15,7 @@ _HOST_MEMORY_KINDS = (0, 1)
 _CPU, _CUDA = 0, 1  # c10::DeviceType
 
 
-def read_counters(database: Database) -> pl.DataFrame:
+def read_counters(database: Database, devices: tuple[Device, ...]) -> pl.DataFrame:
     """Hardware metrics, with `start` in the export's own time."""
     metric = {"typeId": INTEGER, "metricId": INTEGER}
     samples = database.rows(METRICS, {"timestamp": INTEGER, **metric, "value": REAL})
@@ -29,10 +30,16 @@ def read_counters(database: Database) -> pl.DataFrame:
         "value",
         start="timestamp",
         counter=pl.coalesce("metricName", pl.format("metric {}", "metricId")),
-        # The lowest byte of the type is the GPU's number.
-        device=pl.format("GPU {}", pl.col("typeId") % 256),
+        device=pl.format("GPU {}", _device_of("typeId", devices)),
         source=pl.lit("trace"),
     )
+
+
+def _device_of(type_id: str, devices: tuple[Device, ...]) -> pl.Expr:
+    """The lowest byte of the type is the machine's number of the GPU, not CUDA's."""
+    numbers = {device.properties["id"]: device.id for device in devices}
+    machine_number = pl.col(type_id) % 256
+    return machine_number.replace(numbers) if numbers else machine_number
 
 
 def read_memory(database: Database) -> pl.DataFrame:

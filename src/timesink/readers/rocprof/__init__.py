@@ -23,7 +23,7 @@ from timesink.readers.options import ReadOptions
 from timesink.readers.rocprof import records, tables
 from timesink.readers.rocprof.records import Decoder, Process
 from timesink.readers.source import Damage, Source
-from timesink.readers.spans import close_spans
+from timesink.readers.spans import close_spans, place_samples
 
 NAME = "rocprof"
 
@@ -144,10 +144,8 @@ def _read_sections(
 
 
 def _place_in_time(frame: pl.DataFrame, section: str) -> tuple[pl.DataFrame, list[HealthEntry]]:
-    if "end" in frame.columns:
-        return close_spans(frame, section)
-    placed = frame.drop_nulls("start").rename({"start": "ts_ns"})
-    return placed, [HealthEntry("missing_ts", frame.height - placed.height, section)]
+    place = close_spans if "end" in frame.columns else place_samples
+    return place(frame, section)
 
 
 def _to_device(agent: records.Agent, number: int) -> Device:

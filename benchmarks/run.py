@@ -1,0 +1,181 @@
+"""Reading time and memory beside the floor: unpacking and parsing the same bytes, measured in turn.
+
+Every figure is a whole process, imports included.  The floor is isal's decompression followed by
+simdjson's parse of the document, without looking at a single event.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+from generate import repeat
+
+import timesink
+
+FLOOR = """
+import sys, simdjson
+from isal import igzip
+with igzip.open(sys.argv[1]) as file:
+    content = file.read()
+len(simdjson.Parser().parse(content)["traceEvents"])
+"""
+READ = """
+import sys, timesink
+timesink.open(sys.argv[1], cache=False)
+"""
+READ_CACHED = """
+import sys, timesink
+timesink.open(sys.argv[1])
+"""
+SUMMARISE_CACHED = """
+import sys, timesink
+from timesink.analyses.summary import summarise
+summarise(timesink.open(sys.argv[1]))
+"""
+_SAMPLE_SECONDS = 0.01
+
+
+@dataclass(frozen=True)
+class Run:
+    seconds: float
+    peak_mb: float
+
+
+@dataclass(frozen=True)
+class Row:
+    events: int
+    json_mb: float
+    floor: Run
+    read: Run
+    first: Run
+    again: Run
+    summary: Run
+
+    def cells(self) -> list[str]:
+        return [
+            f"{self.events / 1e6:.2f} M",
+            f"{self.json_mb:.0f} MB",
+            f"{self.floor.seconds:.2f} s",
+            f"{self.read.seconds:.2f} s",
+            f"**{self.read.seconds / self.floor.seconds:.2f}**",
+            f"{1e6 * self.read.seconds / self.events:.2f} us",
+            f"{self.read.peak_mb:.0f} MB ({self.read.peak_mb / self.json_mb:.2f})",
+            f"{self.first.seconds:.2f} s",
+            f"{self.again.seconds:.2f} s ({self.again.seconds / self.first.seconds:.2f})",
+            f"{self.summary.seconds:.2f} s",
+        ]
+
+
+HEADER = [
+    "events",
+    "JSON",
+    "floor",
+    "read",
+    "read / floor",
+    "per event",
+    "peak memory (of JSON)",
+    "read and cache",
+    "from the cache (of first)",
+    "summary from the cache",
+]
+
+
+def measure(program: str, path: Path, environment: dict[str, str]) -> Run:
+    """One run of a program in a process of its own, with the memory of its whole family."""
+    start = time.perf_counter()
+    process = subprocess.Popen([sys.executable, "-c", program, str(path)], env=environment)
+    peak = 0
+    watched = psutil.Process(process.pid)
+    while process.poll() is None:
+        peak = max(peak, _family_rss(watched))
+        time.sleep(_SAMPLE_SECONDS)
+    seconds = time.perf_counter() - start
+    if process.returncode:
+        sys.exit(f"benchmark program failed on {path}")
+    return Run(seconds, peak / 1e6)
+
+
+def _family_rss(process: psutil.Process) -> int:
+    try:
+        family = [process, *process.children(recursive=True)]
+        return sum(member.memory_info().rss for member in family)
+    except psutil.Error:
+        return 0
+
+
+def median(runs: Iterable[Run]) -> Run:
+    listed = list(runs)
+    return Run(
+        statistics.median(run.seconds for run in listed), max(run.peak_mb for run in listed)
+    )
+
+
+def benchmark(source: Path, events: int, rounds: int, folder: Path) -> Row:
+    path = folder / f"{events}.json.gz"
+    written, size = repeat(source, path, events)
+    plain = {**os.environ, "TIMESINK_CACHE_DIR": str(folder / "cache")}
+    # A file just written is hashed again at every opening; wait as a user would.
+    time.sleep(2.5)
+    floors, reads, firsts, agains, summaries = [], [], [], [], []
+    for number in range(rounds):
+        fresh = {**plain, "TIMESINK_CACHE_DIR": str(folder / f"cache{number}")}
+        floors.append(measure(FLOOR, path, plain))
+        reads.append(measure(READ, path, plain))
+        firsts.append(measure(READ_CACHED, path, fresh))
+        agains.append(measure(READ_CACHED, path, fresh))
+        summaries.append(measure(SUMMARISE_CACHED, path, fresh))
+    path.unlink()
+    return Row(
+        written,
+        size / 1e6,
+        *(median(runs) for runs in (floors, reads, firsts, agains, summaries)),
+    )
+
+
+def to_markdown(rows: Sequence[Row], source: Path) -> str:
+    cpu = platform.processor() or platform.machine()
+    lines = [
+        f"Machine: {psutil.cpu_count()} cores ({cpu}), {psutil.virtual_memory().total / 2**30:.0f} GiB, "
+        f"Python {platform.python_version()}; source repeated: `{source.name}`.",
+        "",
+        "| " + " | ".join(HEADER) + " |",
+        "|" + "---:|" * len(HEADER),
+        *("| " + " | ".join(row.cells()) + " |" for row in rows),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--source", type=Path, default=timesink.sample())
+    parser.add_argument("--events", type=float, nargs="+", default=[0.1, 1, 5], help="millions")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("-o", "--output", type=Path, help="append the table to this file")
+    options = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for millions in options.events:
+            row = benchmark(options.source, int(millions * 1e6), options.rounds, Path(folder))
+            print(" | ".join(row.cells()), flush=True)
+            rows.append(row)
+    table = to_markdown(rows, options.source)
+    print(table)
+    if options.output:
+        with options.output.open("a", encoding="utf-8") as file:
+            file.write(table + "\n")
+
+
+if __name__ == "__main__":
+    main()

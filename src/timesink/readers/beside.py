@@ -1,0 +1,58 @@
+"""Which files belong together: traces by content, counters by their place beside a trace."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from timesink.errors import UnreadableError
+from timesink.readers.source import open_source
+
+_PACKINGS = ("", ".gz")
+_TRACE_SUFFIXES = (".json", ".json.gz", ".zip", ".sqlite", ".sqlite.gz")
+_TRACE_MARKS = (b'"traceEvents"', b'"ph"', b'"rocprofiler-sdk-tool"', b"SQLite format 3\0")
+_KNOWN_SUFFIX = re.compile(r"\.(gz|zip|json|sqlite|trace|pt)$", re.IGNORECASE)
+_HEAD_BYTES = 64 * 1024
+
+
+def find_beside(path: Path) -> Path | None:
+    """The counters that belong to a trace file.
+
+    `<trace>.counters.csv` always does; `counters.csv` does in a folder with no other trace.
+    """
+    named = (f"{stem}.counters.csv{packing}" for stem in _stems(path) for packing in _PACKINGS)
+    found = next((path.with_name(name) for name in named if path.with_name(name).is_file()), None)
+    if found is not None:
+        return found
+    for packing in _PACKINGS:
+        common = path.with_name(f"counters.csv{packing}")
+        if common.is_file():
+            return common if _is_only_trace(path) else None
+    return None
+
+
+def _stems(path: Path) -> Iterator[str]:
+    name = path.name
+    while stripped := _KNOWN_SUFFIX.sub("", name):
+        if stripped == name:
+            return
+        name = stripped
+        yield name
+
+
+def _is_only_trace(path: Path) -> bool:
+    return not any(
+        other.name != path.name and looks_like_trace(other) for other in path.parent.iterdir()
+    )
+
+
+def looks_like_trace(path: Path) -> bool:
+    """Whether a file is a trace: by its name, and a short one by its content too."""
+    if not path.name.lower().endswith(_TRACE_SUFFIXES) or not path.is_file():
+        return False
+    with suppress(UnreadableError, OSError):
+        head = open_source(path).head(_HEAD_BYTES)
+        return len(head) == _HEAD_BYTES or any(mark in head for mark in _TRACE_MARKS)
+    return False
