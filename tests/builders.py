@@ -164,6 +164,7 @@ def cuda_trace() -> Document:
             flow("f", 11, 140.002, pid=0, tid=7, bp="e"),
             runtime("cudaMemcpyAsync", 180.0, 5.0, 12, **{"External id": 4}),
             memcpy("Memcpy HtoD (Pageable -> Device)", 190.0, 3.0, 12, bytes=640),
+            runtime("cudaMemsetAsync", 191.0, 2.0, 13),
             memset("Memset (Device)", 195.0, 1.0, 13, bytes=64),
             complete("cuda_driver", "cuLaunchKernel", 200.0, 2.0, args={"correlation": 14}),
             complete("gpu_user_annotation", "ProfilerStep#7", 140.0, 60.0, pid=0, tid=7),
@@ -385,17 +386,17 @@ def probe_trace() -> Document:
     lane = {"pid": "node1(1234)", "tid": "device:0 stream 7"}
     packed = {"args": json.dumps({"correlation": 5, "device": 0})}
     return [
-        complete("python", "Scheduler.run_batch", 1762935807026558.75, 900.5, pid="node1(1234)", tid="1"),
+        complete("python", "Scheduler.run_batch", 1762935807026558.5, 900.5, pid="node1(1234)", tid="1"),
         complete(
             "cuda_runtime",
             "cudaLaunchKernel",
-            1762935807026600.25,
+            1762935807026600.5,
             10.0,
             pid="node1(1234)",
             tid="1",
             args={"correlation": 5},
         ),
-        complete("Kernel", "decode_attention", 1762935807026620.125, 50.0, **lane, args=packed),
+        complete("Kernel", "decode_attention", 1762935807026620.5, 50.0, **lane, args=packed),
         complete(
             "Memcpy", "Memcpy HtoD", 1762935807026680.0, 5.0, **lane, args={"correlation": 6}
         ),

@@ -7,10 +7,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from timesink.errors import OutputError
-from timesink.model.trace import Trace
 from timesink.readers.options import Progress
+
+if TYPE_CHECKING:
+    from timesink.model.trace import Trace
 
 
 def add_input(parser: argparse.ArgumentParser) -> None:

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from timesink.cli.common import add_input, add_output, check_output, progress_bar, write_text
+
+if TYPE_CHECKING:
+    from timesink.reports.info import Info
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,16 +43,18 @@ def _format_of(output: Path | None) -> str:
     return suffix if suffix in ("json", "html") else "text"
 
 
-def _describe(options: argparse.Namespace):  # type: ignore[no-untyped-def]  # noqa: ANN202
+def _describe(options: argparse.Namespace) -> Info:
     from timesink.reports.info import Info, describe_folder, describe_trace  # noqa: PLC0415
-    from timesink.store.opening import find_chosen, open_each, open_trace  # noqa: PLC0415
-    from timesink.writers.folder import is_folder  # noqa: PLC0415
+    from timesink.store.many import open_each  # noqa: PLC0415
+    from timesink.store.opening import find_chosen, open_trace  # noqa: PLC0415
+    from timesink.writers.marks import is_folder  # noqa: PLC0415
 
+    path = Path(options.path)
+    if is_folder(path):
+        return Info(options.path, (describe_trace(open_trace(path)),))
+    chosen = find_chosen(path, worker=options.worker, span=options.span, rank=options.rank)
     with progress_bar() as progress:
-        reading = {"cache": not options.no_cache, "jobs": options.jobs, "progress": progress}
-        if is_folder(Path(options.path)):
-            return Info(options.path, (describe_trace(open_trace(options.path)),))
-        chosen = find_chosen(
-            Path(options.path), worker=options.worker, span=options.span, rank=options.rank
+        opened = open_each(
+            chosen, cache=not options.no_cache, jobs=options.jobs, progress=progress
         )
-        return describe_folder(options.path, open_each(chosen, **reading))
+        return describe_folder(options.path, opened)

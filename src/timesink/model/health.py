@@ -197,16 +197,16 @@ RULES = _rules(
         "check the tool that wrote the trace",
     ),
     (
-        "unknown_category", _I,
+        "unknown_category", _W,
         "categories timesink does not know",
         "the events are kept as `other`",
         "look at them with `timesink query`; report the category so that it can be added",
     ),
     (
-        "unknown_phase", _I,
-        "event phases that carry nothing timesink models",
+        "unknown_phase", _W,
+        "events without a phase, or with one that carries nothing timesink models",
         "they are counted and left out of the tables",
-        "none needed",
+        "look at the example; check the tool that wrote the trace",
     ),
     (
         "unpaired_begin_end", _W,

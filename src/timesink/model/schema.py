@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 else:
     PolarsDataType: TypeAlias = object
 
-SCHEMA_VERSION = 1
-"""Raised whenever a table changes; part of every cache key and of every exported folder."""
-
 HOST_KINDS = (
     "operator",
     "annotation",
@@ -216,7 +213,7 @@ FLOWS = Table(
         _INDEX,
         Column("kind", pl.Enum(FLOW_KINDS), "what the arrow means"),
         Column("phase", pl.Enum(FLOW_PHASES), "which end of the arrow this is"),
-        Column("flow_id", _TEXT, "id shared by the ends of one arrow"),
+        Column("flow_id", pl.Int64(), "id shared by the ends of one arrow; text ids are hashed"),
         _CATEGORY,
         _PID,
         _TID,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from timesink.errors import UnreadableError
 from timesink.readers.beside import looks_like_trace
-from timesink.readers.chrome.metadata import rank_in_name, worker_and_span
+from timesink.readers.names import rank_in_name, worker_and_span
 
 _TRACE_NAME = re.compile(r"\.(?:json|json\.gz|json\.zip|sqlite|sqlite\.gz)$", re.IGNORECASE)
 _PROFILER_NAME = re.compile(r"\.pt\.trace\.json(?:\.gz|\.zip)?$", re.IGNORECASE)

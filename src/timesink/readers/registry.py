@@ -14,7 +14,7 @@ from timesink.model.trace import Trace
 from timesink.readers import counters_csv, nsys, rocprof
 from timesink.readers.chrome import reader as chrome
 from timesink.readers.options import ReadOptions
-from timesink.readers.source import Source, open_source
+from timesink.readers.source import Damage, Source, open_source
 
 
 class Reader(Protocol):
@@ -74,15 +74,27 @@ def read_trace(path: Path, options: ReadOptions | None = None) -> Trace:
     """Read one file, whatever its format, without the cache."""
     source = open_source(path)
     try:
-        head = source.head()
-        if not head.strip():
-            raise UnreadableError.empty(path)
-        return find_reader(source, head).read(source, options or ReadOptions())
+        return _reader_of(source).read(source, options or ReadOptions())
     except OSError as error:
         raise UnreadableError.denied(path, error.strerror or str(error)) from None
     except RecursionError:
         raise UnreadableError.damaged(
             path, "values are nested too deeply", "check the tool that wrote the file"
+        ) from None
+
+
+def _reader_of(source: Source) -> Reader:
+    damage = Damage()
+    head = source.head(damage=damage)
+    try:
+        if not head.strip():
+            raise UnreadableError.empty(source.path)
+        return find_reader(source, head)
+    except UnreadableError:
+        if not damage.reasons:
+            raise
+        raise UnreadableError.damaged(
+            source.path, damage.reasons[0], "copy the file again, or record again"
         ) from None
 
 

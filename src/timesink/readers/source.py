@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,6 +55,8 @@ class Source:
     packed_size: int = 0
     stored: bool = False
     """True for a zip member that is not compressed."""
+    checksum: int | None = None
+    """CRC-32 of the content, where the packing has it apart from the packed bytes."""
     member: str = ""
     other_members: tuple[str, ...] = ()
 
@@ -73,15 +76,15 @@ class Source:
             else:
                 wbits = 31 if self.packing == "gzip" else -15
                 unpacked = _inflated_blocks(file, self.packed_size, wbits, damage)
-            for block in unpacked:
+            for block in _checked(unpacked, self.checksum, damage):
                 yield block
                 if progress is not None:
                     progress(file.tell() - self.offset, self.packed_size)
 
-    def head(self, size: int = 64 * 1024) -> bytes:
+    def head(self, size: int = 64 * 1024, damage: Damage | None = None) -> bytes:
         """The first bytes of the content, as many as `size` if there are."""
         gathered = b""
-        for block in self.blocks():
+        for block in self.blocks(damage):
             gathered += block
             if len(gathered) >= size:
                 break
@@ -96,6 +99,10 @@ def open_source(path: Path) -> Source:
             magic = file.read(8)
     except FileNotFoundError:
         raise UnreadableError.missing(path) from None
+    except IsADirectoryError:
+        raise UnreadableError(
+            f"{path}: is a folder, not a trace", "name one of the traces in it"
+        ) from None
     except OSError as error:
         raise UnreadableError.denied(path, error.strerror or str(error)) from None
     if size == 0:
@@ -115,12 +122,17 @@ def open_source(path: Path) -> Source:
 
 def _open_zip(path: Path) -> Source:
     try:
-        with zipfile.ZipFile(path) as archive:
-            members = [member for member in archive.infolist() if not member.is_dir()]
-    except (zipfile.BadZipFile, OSError) as error:
+        return _zip_member(path)
+    except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error, OSError) as error:
         raise UnreadableError.damaged(
             path, f"broken zip archive: {error}", "copy the file again, or give the .json.gz"
         ) from None
+
+
+def _zip_member(path: Path) -> Source:
+    """The largest file in the archive that is named like a trace, else the largest."""
+    with zipfile.ZipFile(path) as archive:
+        members = [member for member in archive.infolist() if not member.is_dir()]
     if not members:
         raise UnreadableError.empty(path)
     traces = [m for m in members if ".json" in m.filename.lower()] or members
@@ -139,6 +151,7 @@ def _open_zip(path: Path) -> Source:
         offset=_zip_data_offset(path, chosen),
         packed_size=chosen.compress_size,
         stored=chosen.compress_type == zipfile.ZIP_STORED,
+        checksum=chosen.CRC,
         member=chosen.filename,
         other_members=tuple(m.filename for m in members if m is not chosen),
     )
@@ -150,6 +163,19 @@ def _zip_data_offset(path: Path, member: zipfile.ZipInfo) -> int:
         file.seek(member.header_offset + 26)
         name_length, extra_length = struct.unpack("<HH", file.read(4))
     return member.header_offset + 30 + int(name_length) + int(extra_length)
+
+
+def _checked(blocks: Iterator[bytes], checksum: int | None, damage: Damage) -> Iterator[bytes]:
+    """The blocks unchanged; notes it when their checksum is not the expected one."""
+    if checksum is None:
+        yield from blocks
+        return
+    found = 0
+    for block in blocks:
+        found = isal_zlib.crc32(block, found)
+        yield block
+    if found != checksum and not damage.reasons:
+        damage.add("the checksum of the content is wrong")
 
 
 def _plain_blocks(file: BinaryIO, size: int) -> Iterator[bytes]:
@@ -167,6 +193,7 @@ def _inflated_blocks(
 ) -> Iterator[bytes]:
     inflater = isal_zlib.decompressobj(wbits=wbits)
     left = packed_size
+    member_start, delivered = file.tell(), 0
     pending = b""
     while True:
         packed = pending or file.read(min(PACKED_BLOCK, left))
@@ -181,7 +208,9 @@ def _inflated_blocks(
             block = inflater.decompress(packed)
         except isal_zlib.error as error:
             damage.add(f"the compressed stream is corrupt ({error})")
+            yield _before_break(file, member_start, file.tell() - len(packed), wbits)[delivered:]
             return
+        delivered += len(block)
         if block:
             yield block
         if inflater.eof:
@@ -193,3 +222,20 @@ def _inflated_blocks(
                     damage.add("bytes after the end of the compressed stream")
                 return
             inflater = isal_zlib.decompressobj(wbits=wbits)
+            member_start, delivered = file.tell() - len(pending), 0
+
+
+def _before_break(file: BinaryIO, member_start: int, broken_block: int, wbits: int) -> bytes:
+    """Everything a corrupt member holds up to the break.
+
+    The fast decoder gives nothing of the block it fails in; this one is fed byte by byte there.
+    """
+    inflater = zlib.decompressobj(wbits)
+    file.seek(member_start)
+    unpacked = [inflater.decompress(file.read(broken_block - member_start))]
+    try:
+        for byte in file.read(PACKED_BLOCK):
+            unpacked.append(inflater.decompress(bytes((byte,))))
+    except zlib.error:
+        pass
+    return b"".join(unpacked)

@@ -114,16 +114,23 @@ ASCEND_TASK_KINDS: dict[str, str] = {
 
 COPY_DIRECTION_WORDS: dict[str, str] = {
     "htod": "HtoD",
+    "h2d": "HtoD",
+    "m2d": "HtoD",
     "host_to_device": "HtoD",
     "hosttodevice": "HtoD",
     "dtoh": "DtoH",
+    "d2h": "DtoH",
+    "d2m": "DtoH",
     "device_to_host": "DtoH",
     "devicetohost": "DtoH",
     "dtod": "DtoD",
+    "d2d": "DtoD",
     "device_to_device": "DtoD",
     "devicetodevice": "DtoD",
     "htoh": "HtoH",
+    "h2h": "HtoH",
     "ptop": "PtoP",
+    "p2p": "PtoP",
     "peertopeer": "PtoP",
 }
 
@@ -230,12 +237,15 @@ def recognise_vendor(
     return "unknown" if has_device_work else NO_ACCELERATOR
 
 
+_MOST_MEMORY = 2**63
+
+
 def device_memory_bytes(properties: Mapping[str, Any]) -> int | None:
     """Device memory in bytes, under any of the names vendors use."""
     scales = {"totalGlobalMem": 1, "totalMem(MiB)": 1024**2, "totalMem": 1, "memory": 1}
     for key, scale in scales.items():
         value = properties.get(key)
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if isinstance(value, (int, float)) and value is not True and 0 <= value < _MOST_MEMORY:
             return int(value * scale)
     return None
 

@@ -9,7 +9,7 @@ from typing import Any
 from timesink.analyses.summary import Summary, summarise
 from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.trace import Metadata, Trace
-from timesink.store.opening import Opened
+from timesink.store.many import Opened
 
 SCHEMA = "timesink/info/1"
 _COUNTS = (

@@ -16,12 +16,15 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
+from typing import TYPE_CHECKING
 
 from timesink.errors import OutputError, UsageError
-from timesink.model.schema import SCHEMA_VERSION
-from timesink.model.trace import Trace
-from timesink.writers.folder import is_folder, read_folder, write_folder
+from timesink.model.version import SCHEMA_VERSION
+from timesink.readers.beside import find_beside
+from timesink.writers.marks import is_folder
+
+if TYPE_CHECKING:
+    from timesink.model.trace import Trace
 
 READER_VERSION = 1
 """Raised whenever a reader gives another result for the same bytes."""
@@ -62,8 +65,10 @@ class Cache:
     def load(self, key: str) -> Trace | None:
         """A cached trace, or None; a broken entry counts as absent and is removed."""
         folder = self._traces / key
-        if not is_folder(folder):
+        if not self.holds(key):
             return None
+        from timesink.writers.folder import read_folder  # noqa: PLC0415 - most keys are not here
+
         try:
             trace = read_folder(folder)
             for frame in trace.frames.values():
@@ -77,6 +82,8 @@ class Cache:
 
     def save(self, key: str, trace: Trace) -> None:
         """Keep a trace; a cache that cannot be written is not an error."""
+        from timesink.writers.folder import write_folder  # noqa: PLC0415
+
         try:
             self._traces.mkdir(parents=True, exist_ok=True)
             aside = Path(tempfile.mkdtemp(prefix=".writing-", dir=self._traces))
@@ -90,8 +97,16 @@ class Cache:
             shutil.rmtree(aside, ignore_errors=True)
         self._evict()
 
+    def holds(self, key: str) -> bool:
+        return is_folder(self._traces / key)
+
+    def key_of(self, recording: Path) -> str:
+        """Key of a recording and the counters beside it."""
+        counters = find_beside(recording)
+        return self.key([recording] if counters is None else [recording, counters])
+
     def key(self, files: Iterable[Path]) -> str:
-        """Key of a recording: the content of its files and the versions that shape the result."""
+        """Key of files: their content and the versions that shape the result."""
         digest = hashlib.blake2b(digest_size=16)
         digest.update(f"{SCHEMA_VERSION}.{READER_VERSION}".encode())
         for file in files:

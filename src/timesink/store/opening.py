@@ -1,31 +1,27 @@
-"""`timesink.open`: one trace from a path, from the cache when it is there."""
+"""`timesink.open`: one trace from a path, from the cache when it is there.
+
+This module loads neither Polars nor a reader until it must: the processes that decode a large
+trace are started first and work while the rest loads, and a trace in the cache needs no reader.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import polars as pl
-
-from timesink.errors import AmbiguousError, TimesinkError, UnreadableError
-from timesink.model.health import merge_entries
-from timesink.model.trace import Trace
+from timesink.errors import AmbiguousError, UnreadableError
 from timesink.readers.beside import find_beside
 from timesink.readers.discover import Recording, choose_recording, find_recordings
 from timesink.readers.options import Progress, ReadOptions
+from timesink.readers.source import open_source
 from timesink.store.cache import Cache
-from timesink.writers.folder import is_folder, read_folder
+from timesink.writers.marks import is_folder
 
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """One recording of a folder: its trace, or why it could not be read."""
-
-    recording: Recording
-    trace: Trace | None
-    error: TimesinkError | None = None
+if TYPE_CHECKING:
+    from timesink.model.trace import Trace
+    from timesink.readers.chrome.shares import Crew
 
 
 def open_trace(
@@ -49,11 +45,14 @@ def open_trace(
     """
     place = Path(path)
     if is_folder(place):
+        from timesink.writers.folder import read_folder  # noqa: PLC0415
+
         return read_folder(place)
     fitting = find_chosen(place, worker=worker, span=span, rank=rank)
     if len(fitting) > 1:
         raise AmbiguousError.many_traces(path, [recording.label for recording in fitting])
-    return open_recording(fitting[0], cache=cache, jobs=jobs, progress=progress)
+    store = Cache.default() if cache else None
+    return open_recording(fitting[0], store, jobs=jobs, progress=progress)
 
 
 def find_chosen(
@@ -72,31 +71,46 @@ def find_chosen(
 
 def open_recording(
     recording: Recording,
+    store: Cache | None,
     *,
-    cache: bool = True,
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Trace:
-    """Open one recording, with the counters beside it."""
+    """Open one recording, with the counters beside it; from the store when it has it."""
     counters = find_beside(recording.path)
-    store = Cache.default() if cache else None
     key = ""
     if store is not None:
-        files = [recording.path] if counters is None else [recording.path, counters]
         with contextlib.suppress(OSError):
-            key = store.key(files)
+            key = store.key_of(recording.path)
         cached = store.load(key) if key else None
         if cached is not None:
             return _as_recorded(cached, recording)
-    # A trace in the cache should not wait for readers to load.
-    from timesink.readers.registry import read_trace  # noqa: PLC0415
-
-    trace = read_trace(recording.path, ReadOptions(jobs=jobs, progress=progress))
+    trace = _read(recording.path, jobs, progress)
     if counters is not None:
         trace = _with_counters(trace, counters)
     if store is not None and key:
         store.save(key, trace)
     return _as_recorded(trace, recording)
+
+
+def _read(path: Path, jobs: int | None, progress: Progress | None) -> Trace:
+    crew = _start_early(path, jobs)
+    with crew or contextlib.nullcontext():
+        from timesink.readers.registry import read_trace  # noqa: PLC0415 - the crew works meanwhile
+
+        return read_trace(path, ReadOptions(jobs=jobs, progress=progress, crew=crew))
+
+
+def _start_early(path: Path, jobs: int | None) -> Crew | None:
+    """Processes that decode a Chrome-format trace, already running; None for other files."""
+    from timesink.readers.chrome.container import looks_like_events  # noqa: PLC0415
+    from timesink.readers.chrome.shares import Crew  # noqa: PLC0415
+
+    source = open_source(path)
+    with contextlib.suppress(OSError):
+        if looks_like_events(source.head()):
+            return Crew(source, jobs)
+    return None
 
 
 def _as_recorded(trace: Trace, recording: Recording) -> Trace:
@@ -108,23 +122,11 @@ def _as_recorded(trace: Trace, recording: Recording) -> Trace:
 
 
 def _with_counters(trace: Trace, counters: Path) -> Trace:
-    from timesink.readers.counters_csv import read_counters  # noqa: PLC0415 - as above
+    import polars as pl  # noqa: PLC0415
+
+    from timesink.model.health import merge_entries  # noqa: PLC0415
+    from timesink.readers.counters_csv import read_counters  # noqa: PLC0415
 
     samples, health = read_counters(counters)
     frames = {**trace.frames, "counters": pl.concat([trace.lazy("counters"), samples.lazy()])}
     return replace(trace, frames=frames, health=merge_entries([*trace.health, *health]))
-
-
-def open_each(
-    recordings: Sequence[Recording],
-    *,
-    cache: bool = True,
-    jobs: int | None = None,
-    progress: Progress | None = None,
-) -> Iterator[Opened]:
-    """Open many recordings; one that cannot be read is reported and the others stand."""
-    for recording in recordings:
-        try:
-            yield Opened(recording, open_recording(recording, cache=cache, jobs=jobs, progress=progress))
-        except TimesinkError as error:
-            yield Opened(recording, None, error)

@@ -223,7 +223,7 @@ def _flow_event(row: Event, offset: int) -> Event:
     ends = {"bp": "e"} if row["phase"] == "end" else {}
     return {
         "ph": _FLOW_PHASES[row["phase"]],
-        "id": _number(row["flow_id"]),
+        "id": row["flow_id"],
         "cat": row["category"],
         "name": row["category"],
         **_place(row, offset),

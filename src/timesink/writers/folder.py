@@ -12,10 +12,10 @@ import polars as pl
 
 from timesink.errors import OutputError, UnreadableError
 from timesink.model.health import HealthEntry
-from timesink.model.schema import SCHEMA_VERSION, TABLES
+from timesink.model.schema import TABLES
 from timesink.model.trace import Device, Distributed, Metadata, Trace
-
-DESCRIPTION = "trace.json"
+from timesink.model.version import SCHEMA_VERSION
+from timesink.writers.marks import DESCRIPTION
 
 
 def write_folder(trace: Trace, folder: Path) -> None:
@@ -48,14 +48,6 @@ def export_folder(trace: Trace, folder: Path, *, force: bool = False) -> None:
     except OSError as error:
         shutil.rmtree(aside, ignore_errors=True)
         raise OutputError.unwritable(folder, error.strerror or str(error)) from None
-
-
-def is_folder(folder: Path) -> bool:
-    """Whether this is a trace written by :func:`write_folder`."""
-    try:
-        return b'"timesink_schema"' in (folder / DESCRIPTION).read_bytes()[:64]
-    except OSError:
-        return False
 
 
 def read_folder(folder: Path) -> Trace:

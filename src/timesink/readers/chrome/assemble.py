@@ -137,16 +137,21 @@ class Assembly:
         ]
         self.pieces: list[Piece] = [piece for piece, _ in placed]
         self.events = int(offsets[-1])
+        names = {name for piece in self.pieces for name in piece.groups}
+        self._joined = {name: self._join(name) for name in names}
 
     def join(self, name: str) -> Joined:
-        """One group over all pieces; a column some pieces lack is filled with nothing."""
+        """One group over all pieces; an absent one is empty."""
+        empty = Joined({"index": np.empty(0, np.int64)}, {"index": ""}, self.words)
+        return self._joined.get(name, empty)
+
+    def _join(self, name: str) -> Joined:
+        # A column some pieces lack is filled with nothing.
         parts = [
             (piece.groups[name], share, offset)
             for piece, share, offset in self._placed
             if name in piece.groups
         ]
-        if not parts:
-            return Joined({"index": np.empty(0, np.int64)}, {"index": ""}, self.words)
         vocabularies: dict[str, str] = {}
         types: dict[str, np.dtype[Any]] = {}
         for group, _, _ in parts:

@@ -225,15 +225,19 @@ def split_end(text: bytes, *, bare: bool) -> tuple[bytes, bytes] | None:
     """
     for match in _LIST_END.finditer(text):
         rest = text[match.end() :]
-        if _closes(rest, bare=bare):
+        if closes_document(rest) and bare == (not rest.strip()):
             return text[: match.end()], rest
     return None
 
 
-def _closes(rest: bytes, *, bare: bool) -> bool:
-    """Whether this text completes the document after the event list."""
-    if bare:
-        return not rest.strip()
+def closes_document(rest: bytes) -> bool:
+    """Whether this text completes a document after its event list; a bare list needs no more.
+
+    >>> closes_document(b', "displayTimeUnit": "ms"}'), closes_document(b', {"ph": "X"}]')
+    (True, False)
+    """
+    if not rest.strip():
+        return True
     try:
         msgspec.json.decode(b'{"":0' + rest, type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError):

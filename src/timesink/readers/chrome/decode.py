@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Sequence
 from itertools import compress
 from typing import Any, Literal
@@ -211,8 +212,7 @@ class PieceDecoder:
             mask = np.zeros(count, bool)
             mask[rows] = True
             if group_name == "flow":
-                ids = compress(flow_id, mask)
-                groups["flow"] = {**group, "flow_id": Column(words.lanes.encode(ids), "lanes")}
+                groups["flow"] = {**group, "flow_id": _flow_ids(list(compress(flow_id, mask)))}
             elif group_name == "counter":
                 _add_samples(groups, group, list(compress(args, mask)), words, tally)
             else:
@@ -324,6 +324,24 @@ def _exact_ns(times: Sequence[Any]) -> Int64Array | None:
         return np.array([NULL_INT if t is _NAN else t * 1000 for t in times], np.int64)
     except OverflowError:
         return None
+
+
+def _flow_ids(ids: Sequence[Lane]) -> Column:
+    """Ids as numbers: text is read as one, or hashed alike in every process."""
+    try:
+        return Column(np.array(ids, np.int64))
+    except (TypeError, ValueError, OverflowError):
+        return Column(np.array([_flow_number(flow_id) for flow_id in ids], np.int64))
+
+
+def _flow_number(flow_id: Lane) -> int:
+    if flow_id is None:
+        return NULL_INT
+    try:
+        number = int(flow_id, 0) if isinstance(flow_id, str) else flow_id
+    except ValueError:
+        number = 2**40 + zlib.crc32(str(flow_id).encode())
+    return number if abs(number) < 2**63 else number % 2**62
 
 
 def _add_rare(

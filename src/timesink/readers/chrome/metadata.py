@@ -11,6 +11,8 @@ import msgspec
 from timesink.model.trace import Device, Distributed
 from timesink.readers import vendors
 from timesink.readers.chrome.columns import Tally
+from timesink.readers.names import rank_in_name
+from timesink.readers.chrome.container import value_end
 
 _VERSION_KEY = re.compile(
     r"^(?:cuda|cupti|hip|roc|nccl|rccl|torch|pytorch|mlu|cn|npu|cann|xpu|level_zero|driver|runtime)"
@@ -21,72 +23,71 @@ _DEVICE_KEYS = ("deviceProperties", "computeProperties")
 _CONSUMED = frozenset(
     {*_DEVICE_KEYS, "distributedInfo", "schemaVersion", "baseTimeNanoseconds", "traceEvents"}
 )
-WORKER_NAME = re.compile(r"^(?P<worker>.*?)(?:\.(?P<span>\d+))?\.pt\.trace\.json(?:\.gz|\.zip)?$")
-_RANK_IN_NAME = re.compile(r"(?:^|[^a-z])rank[-_. ]?(\d+)", re.IGNORECASE)
+_FIELD = re.compile(rb'("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
+_FIELD_END = re.compile(rb'(?=,\s*"(?:[^"\\]|\\.)*"\s*:)|(?=\}\s*\Z)', re.DOTALL)
+_LARGEST_BASE_NS = 2**62
+_DIGITS = re.compile(r"^[0-9]{1,19}$")
 
 
-def read_fields(head: bytes, rest: bytes, *, bare: bool, tally: Tally) -> dict[str, Any]:
-    """Fields in front of and behind the event list."""
+def read_fields(head: bytes, rest: bytes | None, *, bare: bool, tally: Tally) -> dict[str, Any]:
+    """Fields in front of and behind the event list; `rest` is None when the list never ends."""
     if bare:
-        if rest.strip():
+        if rest and rest.strip():
             tally.add("trailing_content", 1, rest.strip()[:80])
         return {}
-    before = _load(head.decode("utf-8-sig", "replace") + "]}", tally)
-    after = _load_rest(rest.decode("utf-8", "replace"), tally)
-    return {**before, **after}
+    before = _load(head.removeprefix(b"\xef\xbb\xbf") + b"]}", tally)
+    after = {} if rest is None else _load_rest(rest, tally)
+    second = after.get("traceEvents")
+    if isinstance(second, list):
+        tally.add("lost_events", len(second), "a second list of events was not read")
+    fields = {**before, **after}
+    base = fields.get("baseTimeNanoseconds", 0)
+    if base not in (0, "0") and not base_time_ns(fields):
+        tally.add("bad_metadata", 1, f"baseTimeNanoseconds: {base!r}")
+    return fields
 
 
-def _load_rest(rest: str, tally: Tally) -> dict[str, Any]:
+def _load_rest(rest: bytes, tally: Tally) -> dict[str, Any]:
     """Fields after the list; anything after the document itself is noted and ignored."""
-    text = '{"":0' + rest
-    try:
-        return _without_placeholder(msgspec.json.decode(text, type=dict[str, Any]))
-    except msgspec.DecodeError:
-        pass
-    closed = text.rfind("}")
-    while closed > 0:
-        try:
-            fields = msgspec.json.decode(text[: closed + 1], type=dict[str, Any])
-        except msgspec.DecodeError:
-            closed = text.rfind("}", 0, closed)
-            continue
-        if text[closed + 1 :].strip():
-            tally.add("trailing_content", 1, text[closed + 1 :].strip()[:80])
-        return _without_placeholder(fields)
-    if rest.strip():
-        tally.add("bad_metadata", 1, rest.strip()[:80])
-    return {}
+    text = b'{"":0' + rest
+    end = value_end(text, 0)
+    if end is None:
+        tally.add("bad_metadata", 1, rest.strip()[:80] or "the document is not closed")
+        return _without_placeholder(_load_each_field(text + b"}")[0])
+    if text[end:].strip():
+        tally.add("trailing_content", 1, text[end:].strip()[:80])
+    return _without_placeholder(_load(text[:end], tally))
 
 
 def _without_placeholder(fields: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in fields.items() if key}
 
 
-def _load(text: str, tally: Tally) -> dict[str, Any]:
+def _load(text: bytes, tally: Tally) -> dict[str, Any]:
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
-    except msgspec.DecodeError:
-        pass
-    # One bad value should not cost the others: keep every field that reads by itself.
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        fields, lost = _load_each_field(text)
+        tally.add("bad_metadata", max(lost, 1), text.strip()[:80])
+        return fields
+
+
+def _load_each_field(text: bytes) -> tuple[dict[str, Any], int]:
+    """Fields that read by themselves, so that one bad value does not cost the others."""
     fields: dict[str, Any] = {}
     lost = 0
-    for match in re.finditer(r'"([^"\\]+)"\s*:\s*', text):
-        value = _value_at(text, match.end())
-        if value is None:
+    at = text.find(b"{") + 1
+    while match := _FIELD.search(text, at):
+        at = value_end(text, match.end()) if text[match.end() : match.end() + 1] in b"{[" else None
+        if at is None:
+            after = _FIELD_END.search(text, match.end())
+            at = after.start() if after else len(text)
+        try:
+            key = msgspec.json.decode(match.group(1), type=str)
+            fields[key] = msgspec.json.decode(text[match.end() : at])
+        except (msgspec.DecodeError, UnicodeDecodeError):
             lost += 1
-        elif text[: match.start()].count("{") - text[: match.start()].count("}") == 1:
-            fields[match.group(1)] = value
-    tally.add("bad_metadata", max(lost, 1), text.strip()[:80])
-    return fields
-
-
-def _value_at(text: str, at: int) -> Any:
-    import json  # noqa: PLC0415 - only this rare path needs a decoder that stops by itself
-
-    try:
-        return json.JSONDecoder(strict=False).raw_decode(text, at)[0]
-    except ValueError:
-        return None
+    return fields, lost
 
 
 def devices_of(fields: Mapping[str, Any]) -> tuple[Device, ...]:
@@ -131,38 +132,13 @@ def distributed_of(fields: Mapping[str, Any], file_name: str) -> Distributed:
 def _whole(value: Any, otherwise: int | None) -> int | None:
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
-    return int(value) if isinstance(value, str) and value.isdigit() else otherwise
-
-
-def rank_in_name(name: str) -> int | None:
-    """Rank that a file name states.
-
-    >>> rank_in_name("rank-34.Jul_15.pt.trace.json.gz"), rank_in_name("worker0.pt.trace.json")
-    (34, None)
-    """
-    match = _RANK_IN_NAME.search(name)
-    return int(match.group(1)) if match else None
-
-
-def worker_and_span(name: str) -> tuple[str | None, int | None]:
-    """Worker and span timestamp in the file names the PyTorch profiler writes.
-
-    >>> worker_and_span("worker0.1623143089861.pt.trace.json.gz")
-    ('worker0', 1623143089861)
-    """
-    match = WORKER_NAME.match(name)
-    if not match:
-        return None, None
-    span = match.group("span")
-    return match.group("worker"), int(span) if span else None
+    return int(value) if isinstance(value, str) and _DIGITS.match(value) else otherwise
 
 
 def base_time_ns(fields: Mapping[str, Any]) -> int:
     """What the source's timestamps count from, in ns since 1970."""
-    base = fields.get("baseTimeNanoseconds", 0)
-    if isinstance(base, str) and base.isdigit():
-        return int(base)
-    return base if isinstance(base, int) and not isinstance(base, bool) and base > 0 else 0
+    base = _whole(fields.get("baseTimeNanoseconds"), 0) or 0
+    return base if base < _LARGEST_BASE_NS else 0
 
 
 def versions_of(fields: Mapping[str, Any]) -> dict[str, str]:

@@ -18,9 +18,10 @@ from timesink.readers.chrome import metadata as top
 from timesink.readers.chrome.assemble import Assembly
 from timesink.readers.chrome.columns import Piece, Tally
 from timesink.readers.chrome.container import looks_like_events
-from timesink.readers.chrome.shares import Share, choose_jobs, decode_shares, text_of_pieces_after
+from timesink.readers.chrome.shares import Crew, Share, text_of_pieces_after
 from timesink.readers.chrome.tables import build_tables
 from timesink.readers.finish import finish_trace
+from timesink.readers.names import worker_and_span
 from timesink.readers.options import ReadOptions
 from timesink.readers.source import Source
 from timesink.readers.vendors import recognise_vendor
@@ -38,7 +39,8 @@ def sniff(head: bytes, name: str) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Trace:
     """Read a trace of any size; what is damaged is mended or counted."""
-    shares = decode_shares(source, choose_jobs(source, options.jobs), options.progress)
+    crew = options.crew or Crew(source, options.jobs)
+    shares = crew.decode(options.progress)
     if not shares[0].found:
         raise _no_events(source, shares[0])
     shares, rest = _end_of_list(source, shares)
@@ -74,15 +76,15 @@ def _no_events(source: Source, share: Share) -> UnreadableError:
     )
 
 
-def _end_of_list(source: Source, shares: list[Share]) -> tuple[list[Share], bytes]:
-    """Pieces up to the end of the event list, and the text behind it.
+def _end_of_list(source: Source, shares: list[Share]) -> tuple[list[Share], bytes | None]:
+    """Pieces up to the end of the event list, and the text behind it; None when it never ends.
 
     Metadata behind the list may be longer than a piece; then later pieces are not events.
     """
     pieces = sorted((p for share in shares for p in share.pieces), key=lambda piece: piece.number)
     closing = next((piece for piece in pieces if piece.closed), None)
     if closing is None:
-        return shares, b""
+        return shares, None
     if closing.number == pieces[-1].number:
         return shares, closing.rest
     kept = [
@@ -105,7 +107,7 @@ def _metadata(
     tables: Mapping[str, pl.DataFrame],
     offset_ns: int,
 ) -> Metadata:
-    worker, span = top.worker_and_span(source.path.name)
+    worker, span = worker_and_span(source.path.name)
     listed = top.devices_of(fields)
     labels = _device_labels(tables["tracks"])
     schema_version = fields.get("schemaVersion")

@@ -1,13 +1,14 @@
 """Pieces that are not clean JSON, event by event: mend what can be mended, count the rest.
 
-Each mend is tried alone and in a fixed order, from the most to the least certain, and only as
-long as the event does not decode.  What cannot be mended is lost, and counted as lost.
+Mends are tried in a fixed order, from the most to the least certain, and only as long as the event
+does not decode.  What cannot be mended is lost, and counted as lost.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -15,25 +16,35 @@ from msgspec import Raw
 
 from timesink.readers.chrome.arguments import NO_ARGUMENTS, NO_RAW
 from timesink.readers.chrome.columns import Tally
+from timesink.readers.chrome.container import closes_document, event_starts, value_end
 from timesink.readers.chrome.decode import TextEnvelope
 
-_EVENT_END = re.compile(rb'\}(?=\s*,\s*\{\s*"|\s*,?\s*\]|\s*,?\s*$)')
-_NESTING_LIMIT = 32
-"""How many objects inside arguments an event may hold before it is given up."""
+_EVENT_END = re.compile(rb'\}(?=\s*,?\s*\{\s*"|\s*,?\s*\]|\s*,?\s*$)')
+_EVENT_START = re.compile(rb'\{[^{}]*?"ph"\s*:\s*"|(?<=\})\s*,\s*(?P<next>\{)')
+_MOST_ENDS = 32
+"""How many places an event that does not decode may end at before it is given up."""
+_LONGEST_MENDABLE = 256 * 1024
 _SEPARATORS = b" \t\r\n,"
-
 _STRING = rb'"(?:[^"\\]|\\.)*"'
+_SCALAR_ENTRY = re.compile(_STRING + rb'|[^\s,{}\[\]"]+(?=\s*[,\]])', re.DOTALL)
+_SECOND_LIST = re.compile(rb'"traceEvents"\s*:\s*\[|\A\s*\[')
+
 _STRING_TOKEN = re.compile(_STRING, re.DOTALL)
 _CONTROL = re.compile(rb"[\x00-\x1f]")
 _BARE_WORD = re.compile(
-    _STRING + rb"|(?P<nan>[-+]?\b(?:nan|inf(?:inity)?)\b)|(?P<word>N/A|\b(?:None|undefined)\b)",
+    _STRING
+    + rb"|(?P<nan>[-+]?(?:\b(?:nan|inf(?:inity)?)\b(?:\(\w*\))?|1\.\#(?:IND|INF|QNAN|SNAN)\d*))"
+    + rb"|(?P<word>N/A|\b(?:None|undefined|(?-i:True|False))\b)",
     re.DOTALL | re.IGNORECASE,
 )
 _VALUE = re.compile(
     rb'("[^"\\]{1,64}"\s*:\s*")(.*?)("\s*(?=,\s*"[^"\\]{1,64}"\s*:|\}\s*(?:,\s*"|\}|$)))', re.DOTALL
 )
-_LONE_BACKSLASH = re.compile(rb'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})')
-_UNESCAPED_QUOTE = re.compile(rb'(?<!\\)((?:\\\\)*)"')
+_ESCAPE = re.compile(rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|["\\]')
+_SURROGATE = re.compile(
+    rb"\\[^u]|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    rb"|(?P<lone>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
+)
 
 _decode_envelope = msgspec.json.Decoder(TextEnvelope).decode
 
@@ -51,57 +62,115 @@ def mend_piece(text: bytes, tally: Tally, *, last: bool) -> Mended:
     """Decode a piece event by event; `last` says that the list should end in it."""
     envelopes: list[TextEnvelope] = []
     at = 1  # behind the opening bracket
-    while True:
-        at = _skip(text, at)
-        if at >= len(text):
-            if last:
-                tally.add("truncated_tail", 1, "the event list is not closed")
-            return Mended(envelopes, b"", closed=False)
-        if text[at : at + 1] == b"]":
+    end = len(text) if last else len(text) - 1  # the bracket that closes a piece is our own
+    while (at := _skip_separators(text, at)) < end:
+        first = text[at : at + 1]
+        if first == b"]" and _ends_list(text, at):
             return Mended(envelopes, text[at + 1 :], closed=True)
-        envelope, at = _next_event(text, at, tally, last=last)
+        if first != b"{":
+            at = _skip_stray(text, at, tally)
+            continue
+        envelope, at = _next_event(text, at, tally)
         if envelope is not None:
             envelopes.append(envelope)
+    if last:
+        tally.add("truncated_tail", 1, text[-120:])
+    return Mended(envelopes, b"", closed=False)
 
 
-def _skip(text: bytes, at: int) -> int:
+def _skip_separators(text: bytes, at: int) -> int:
     while at < len(text) and text[at] in _SEPARATORS:
         at += 1
     return at
 
 
-def _next_event(
-    text: bytes, at: int, tally: Tally, *, last: bool
-) -> tuple[TextEnvelope | None, int]:
-    """The event that starts here (None when it is lost) and where the next may start."""
-    if text[at : at + 1] != b"{":
-        return None, _skip_stray(text, at, tally)
-    first_end = 0
-    for tries, match in enumerate(_EVENT_END.finditer(text, at)):
-        first_end = first_end or match.end()
-        envelope = _strict(text[at : match.end()], tally)
-        if envelope is not None:
-            return envelope, match.end()
-        if tries >= _NESTING_LIMIT:
-            break
-    segment = text[at : first_end or len(text)]
-    envelope = _mended(segment, tally)
-    if envelope is None:
-        cut = last and not first_end
-        tally.add("truncated_tail" if cut else "lost_events", 1, segment[:120])
-    return envelope, at + len(segment)
+# -- where events start and end ------------------------------------------------------------------
+
+
+def _ends_list(text: bytes, bracket: int) -> bool:
+    """Whether this bracket closes the event list: no event of the same document follows it."""
+    second = _SECOND_LIST.search(text[bracket + 1 :])
+    end = len(text) if second is None else bracket + 1 + second.start()
+    return _find_event(text[:end], bracket + 1) is None
+
+
+def _find_event(text: bytes, at: int) -> int | None:
+    """Where the next event starts, for all that can be told without what lies before it."""
+    for match in _EVENT_START.finditer(text, at):
+        if not match.group("next"):
+            return match.start()
+        start = match.start("next")
+        if event_starts(text, start) or _is_event(text, start):
+            return start
+    return None
+
+
+def _is_event(text: bytes, at: int) -> bool:
+    end = value_end(text, at)
+    try:
+        return end is not None and "ph" in msgspec.json.decode(text[at:end], type=dict[str, Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+
+
+def _end_of_damage(text: bytes, at: int) -> int:
+    """Where reading can go on after a damaged event: the next event, or the end of the list."""
+    following = _find_event(text, at + 1)
+    if following is not None:
+        return following
+    for match in _EVENT_END.finditer(text, at):
+        bracket = _skip_separators(text, match.end())
+        if text[bracket : bracket + 1] == b"]" and closes_document(text[bracket + 1 :]):
+            return bracket
+    return value_end(text, at) or len(text)
 
 
 def _skip_stray(text: bytes, at: int, tally: Tally) -> int:
     """Something between events that is no object: step over it."""
-    match = re.compile(rb"[{\]]").search(text, at + 1)
-    end = match.start() if match else len(text)
-    tally.add("not_an_event", 1, text[at : min(end, at + 80)])
+    end = None
+    if text[at : at + 1] == b"[":
+        end = value_end(text, at)
+    elif text[at : at + 1] in b"}]":
+        end = at + 1
+    elif match := _SCALAR_ENTRY.match(text, at):
+        end = match.end()
+    if end is not None:
+        tally.add("not_an_event", 1, text[at : min(end, at + 80)])
+        return end
+    end = _end_of_damage(text, at)
+    tally.add("lost_events", 1, text[at : min(end, at + 120)])
     return end
+
+
+# -- one event -----------------------------------------------------------------------------------
+
+
+def _next_event(text: bytes, at: int, tally: Tally) -> tuple[TextEnvelope | None, int]:
+    """The event that starts here (None when it is lost) and where the next may start."""
+    first = _EVENT_END.search(text, at)
+    if first is not None:
+        envelope = _strict(text[at : first.end()], tally)
+        if envelope is not None:
+            return envelope, first.end()
+    limit = _end_of_damage(text, at)
+    # Arguments may hold objects, and these even a phase; brackets that match tell the event's end.
+    whole = value_end(text[at : 2 * limit - at], 0)
+    if whole is not None:
+        envelope = _strict(text[at : at + whole], tally)
+        if envelope is not None:
+            return envelope, at + whole
+    for match in islice(_EVENT_END.finditer(text, at, limit), _MOST_ENDS):
+        envelope = _mended(text[at : match.end()], tally)
+        if envelope is not None:
+            return envelope, match.end()
+    tally.add("lost_events", 1, text[at : min(limit, at + 120)])
+    return None, limit
 
 
 def _strict(segment: bytes, tally: Tally) -> TextEnvelope | None:
     try:
+        if not segment.isascii():
+            segment.decode("utf-8")  # the decoder does not look into arguments
         return _decode_envelope(segment)
     except msgspec.ValidationError:
         return _coerced(segment, tally)
@@ -115,16 +184,16 @@ def _coerced(segment: bytes, tally: Tally) -> TextEnvelope | None:
         fields = msgspec.json.decode(segment, type=dict[str, Raw])
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
-    kept: dict[str, Any] = {}
-    for key in ("ph", "cat", "name", "pid", "tid", "id"):
-        if key in fields:
-            kept[key] = _as_text_or_int(key, fields[key], tally)
-    args = fields.get("args", NO_ARGUMENTS)
+    kept: dict[str, Any] = {
+        key: _as_text_or_int(key, fields[key], tally)
+        for key in ("ph", "cat", "name", "pid", "tid", "id")
+        if key in fields
+    }
     return TextEnvelope(
         **kept,
         ts=fields.get("ts", NO_RAW),
         dur=fields.get("dur", NO_RAW),
-        args=args if bytes(args).startswith(b"{") else NO_ARGUMENTS,
+        args=fields.get("args", NO_ARGUMENTS),
     )
 
 
@@ -132,21 +201,31 @@ def _as_text_or_int(key: str, raw: Raw, tally: Tally) -> int | str | None:
     value = msgspec.json.decode(raw)
     if value is None or isinstance(value, str):
         return value
-    if key in ("pid", "tid", "id") and isinstance(value, int) and not isinstance(value, bool):
+    is_lane = key in ("pid", "tid", "id")
+    if is_lane and isinstance(value, int) and not isinstance(value, bool):
         return value
     tally.add("bad_value", 1, f"{key}: {value!r}")
-    return str(value)
+    if isinstance(value, (dict, list, bool)):
+        return None
+    return int(value) if is_lane and value.is_integer() else str(value)
+
+
+# -- mends ---------------------------------------------------------------------------------------
 
 
 def _mended(segment: bytes, tally: Tally) -> TextEnvelope | None:
+    if len(segment) > _LONGEST_MENDABLE:
+        return None
+    done = Tally()
     for mend in _MENDS:
         tried = Tally()
         segment = mend(segment, tried)
         if not tried.counts:
             continue
-        tally.update(tried)
-        envelope = _strict(segment, tally)
+        done.update(tried)
+        envelope = _strict(segment, done)
         if envelope is not None:
+            tally.update(done)
             return envelope
     return None
 
@@ -158,6 +237,16 @@ def _mend_encoding(segment: bytes, tally: Tally) -> bytes:
         tally.add("invalid_utf8", 1, repr(segment[max(0, error.start - 20) : error.end + 20]))
         return segment.decode("utf-8", "replace").encode()
     return segment
+
+
+def _mend_surrogates(segment: bytes, tally: Tally) -> bytes:
+    def replace(match: re.Match[bytes]) -> bytes:
+        if match.group("lone"):
+            tally.add("invalid_utf8", 1, match.group())
+            return rb"\ufffd"
+        return match.group()
+
+    return _SURROGATE.sub(replace, segment)
 
 
 def _mend_control_characters(segment: bytes, tally: Tally) -> bytes:
@@ -186,8 +275,7 @@ def _mend_bare_words(segment: bytes, tally: Tally) -> bytes:
 
 def _mend_quotes(segment: bytes, tally: Tally) -> bytes:
     def escape(match: re.Match[bytes]) -> bytes:
-        value = _LONE_BACKSLASH.sub(rb"\\\\", match.group(2))
-        value = _UNESCAPED_QUOTE.sub(rb'\1\\"', value)
+        value = _ESCAPE.sub(_escape_lone, match.group(2))
         if value != match.group(2):
             tally.add("unescaped_quotes", 1, match.group(2)[:80])
         return match.group(1) + value + match.group(3)
@@ -195,8 +283,14 @@ def _mend_quotes(segment: bytes, tally: Tally) -> bytes:
     return _VALUE.sub(escape, segment)
 
 
+def _escape_lone(match: re.Match[bytes]) -> bytes:
+    """A quote or backslash that stands alone gets one in front; whole escapes stay."""
+    return b"\\" + match.group() if len(match.group()) == 1 else match.group()
+
+
 _MENDS: tuple[Callable[[bytes, Tally], bytes], ...] = (
     _mend_encoding,
+    _mend_surrogates,
     _mend_control_characters,
     _mend_bare_words,
     _mend_quotes,

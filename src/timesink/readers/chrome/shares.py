@@ -43,17 +43,31 @@ class Share:
     damage: list[str] = field(default_factory=list)
 
 
-def decode_shares(source: Source, jobs: int, progress: Progress | None = None) -> list[Share]:
-    """Decode all pieces of a source with this process and `jobs - 1` workers."""
-    workers = [_start_worker(source, number, jobs) for number in range(1, jobs)]
-    try:
-        shares = [decode_share(source, 0, jobs, progress)]
-        for number, worker in enumerate(workers, 1):
-            shares.append(_collect(worker) or decode_share(source, number, jobs))
-    finally:
-        for worker in workers:
+class Crew:
+    """This process and its workers, about to decode one source.
+
+    Workers start at once, so that the caller can load what it needs meanwhile.
+    """
+
+    def __init__(self, source: Source, jobs: int | None = None) -> None:
+        self._source = source
+        self._size = choose_jobs(source, jobs)
+        self._workers = [_start_worker(source, n, self._size) for n in range(1, self._size)]
+
+    def decode(self, progress: Progress | None = None) -> list[Share]:
+        """Decode all pieces; the share of a worker that failed is done here."""
+        with self:
+            shares = [decode_share(self._source, 0, self._size, progress)]
+            for number, worker in enumerate(self._workers, 1):
+                shares.append(_collect(worker) or decode_share(self._source, number, self._size))
+        return shares
+
+    def __enter__(self) -> Crew:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for worker in self._workers:
             _stop(worker)
-    return shares
 
 
 def choose_jobs(source: Source, asked: int | None) -> int:
@@ -82,6 +96,7 @@ def decode_share(
         return Share([], {}, source.head(), bare=False, found=False, damage=damage.reasons)
     head, bare, stream = opened
     decoder = PieceDecoder()
+    _keep_freed_memory()
     with _collector_paused():
         pieces = [
             _decode_cut(decoder, cut, bare=bare)
@@ -119,6 +134,13 @@ def text_of_pieces_after(source: Source, number: int) -> bytes:
     if opened is None:
         return b""
     return b",".join(cut.text for cut in cut_pieces(opened[2]) if cut.number > number)
+
+
+def _keep_freed_memory() -> None:
+    # The C library hands blocks of a few MB back to the system each time they are freed, and
+    # faults them in again page by page.  Freeing one large block tells it to keep them.
+    del_me = bytearray(31 * 1024 * 1024)
+    del del_me
 
 
 @contextmanager

@@ -27,7 +27,9 @@ from timesink.readers.chrome.timestamps import NULL_INT
 _FLOW_PHASES = {"s": "start", "t": "step", "f": "end"}
 _DEVICE_IN_LANE = re.compile(r"\bdevice:?\s*(\d+)", re.IGNORECASE)
 _STREAM_IN_LANE = re.compile(r"\bstream:?\s*(\w+)", re.IGNORECASE)
-_COPY_WORD = re.compile(r"[A-Za-z_]+")
+_COORDINATE = re.compile(r"(?<![\d.])[0-9]{1,18}(?![\d.])")
+_COPY_WORD = re.compile(r"[A-Za-z0-9_]+")
+_DEVICE_NUMBER = re.compile(r"^[0-9]{1,9}$")
 _LARGEST_DEVICE_PID = 4096
 """Device lanes use the device number as pid; a larger pid is a process."""
 
@@ -41,21 +43,22 @@ def build_tables(assembly: Assembly, tally: Tally) -> dict[str, pl.DataFrame]:
     runtime = assembly.join("runtime")
     untyped, host_untyped = _split_untyped(assembly.join("untyped"), tracks, tally)
     _note_unknown_categories(assembly.join("operator"), tally)
+    nested, device_nested = _split_nested(assembly.join("nested"), tracks, tally)
     device = [
-        _device_frame(assembly.join(group), tracks) for group in ("device", "ranges")
+        _device_frame(assembly.join(group), tracks, tally) for group in ("device", "ranges")
     ]
     host = [
         _host_frame(assembly.join("operator")),
         _python_frame(assembly.join("python")),
         _host_frame(runtime),
         _instant_frame(assembly.join("instant")),
-        _nested_frame(assembly.join("nested"), tally),
+        nested,
         host_untyped,
     ]
     rare = assembly.join("event_args")
     return {
         "host": _stack(host),
-        "device": _with_launch_geometry(_stack([*device, untyped]), runtime),
+        "device": _with_launch_geometry(_stack([*device, device_nested, untyped]), runtime),
         "memory": _memory_frame(assembly.join("memory")),
         "counters": _counter_frame(assembly.join("samples")),
         "flows": _flow_frame(assembly.join("flow")),
@@ -105,10 +108,19 @@ def _instant_frame(joined: Joined) -> pl.DataFrame:
     return frame.with_columns(dur_ns=pl.lit(0, pl.Int64))
 
 
-def _nested_frame(joined: Joined, tally: Tally) -> pl.DataFrame:
+def _split_nested(
+    joined: Joined, tracks: pl.DataFrame, tally: Tally
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Host and device rows of events recorded as begin and end."""
     if not len(joined):
-        return pl.DataFrame()
-    return _host_frame(pair_begins_and_ends(joined, tally))
+        return pl.DataFrame(), pl.DataFrame()
+    paired = pair_begins_and_ends(joined, tally)
+    on_device: BoolArray = paired.map_words(
+        "category", lambda text: text.lower() in vendors.DEVICE_CATEGORIES, missing=False
+    )
+    host = paired.take(~on_device)
+    _note_unknown_categories(host, tally)
+    return _host_frame(host), _device_frame(paired.take(on_device), tracks, tally)
 
 
 def _note_unknown_categories(joined: Joined, tally: Tally) -> None:
@@ -123,7 +135,9 @@ def _note_unknown_categories(joined: Joined, tally: Tally) -> None:
 # -- device ----------------------------------------------------------------------------------
 
 
-def _device_frame(joined: Joined, tracks: pl.DataFrame, kinds: Array | None = None) -> pl.DataFrame:
+def _device_frame(
+    joined: Joined, tracks: pl.DataFrame, tally: Tally, kinds: Array | None = None
+) -> pl.DataFrame:
     if not len(joined):
         return pl.DataFrame()
     if kinds is None:
@@ -135,7 +149,7 @@ def _device_frame(joined: Joined, tracks: pl.DataFrame, kinds: Array | None = No
     wanted = [c for c in _DEVICE_COLUMNS if c not in ("kind", "device", "stream")]
     return joined.frame(wanted).with_columns(
         _enum(kinds, DEVICE_KINDS),
-        nullable(_device_numbers(joined, tracks)).alias("device").cast(pl.Int32),
+        nullable(_device_numbers(joined, tracks, tally)).alias("device").cast(pl.Int32),
         _stream_texts(joined),
         *_geometry(joined),
         _enum(np.where(is_copy, directions, NULL_CODE), COPY_DIRECTIONS, "copy_direction"),
@@ -161,11 +175,13 @@ def _copy_directions(joined: Joined) -> Array:
     return np.where(named >= 0, named, np.where(from_name >= 0, from_name, other))
 
 
-def _device_numbers(joined: Joined, tracks: pl.DataFrame) -> Array:
+def _device_numbers(joined: Joined, tracks: pl.DataFrame, tally: Tally) -> Array:
     """Device of each row: as recorded, else from its lane, its process label or its pid."""
-    numbers = joined.map_words("device", _number_or_null, NULL_INT)
+    numbers = joined.map_words("device", _device_number, NULL_INT)
     if (numbers != NULL_INT).all():
         return numbers
+    strange = joined.map_words("device", lambda text: _device_number(text) == NULL_INT, missing=False)
+    tally.add("bad_value", strange.sum(), ", ".join(joined.take(strange).distinct("device")[:3]))
     labels = _device_of_process(tracks)
     by_lane = joined.map_words("tid", _search_number(_DEVICE_IN_LANE), NULL_INT)
     by_process = joined.map_words("pid", lambda pid: labels.get(pid, _small(pid)), NULL_INT)
@@ -181,26 +197,26 @@ def _device_of_process(tracks: pl.DataFrame) -> dict[str, int]:
         for text in (labels, name):
             match = re.match(r"^(?:GPU|MLU|NPU|XPU|MTIA|HPU|CUDA)\s*(\d+)", text or "")
             if match:
-                found.setdefault(pid, int(match.group(1)))
+                found.setdefault(pid, _device_number(match.group(1)))
+        if str(name).lower() in vendors.DEVICE_PROCESSES:
+            # The pid of a process that is named for what it shows is not a device number.
+            found.setdefault(pid, NULL_INT)
     return found
 
 
 def _small(pid: str) -> int:
-    number = _number_or_null(pid)
-    return number if 0 <= number < _LARGEST_DEVICE_PID else NULL_INT
+    number = _device_number(pid)
+    return number if number < _LARGEST_DEVICE_PID else NULL_INT
 
 
-def _number_or_null(text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        return NULL_INT
+def _device_number(text: str) -> int:
+    return int(text) if _DEVICE_NUMBER.match(text) else NULL_INT
 
 
 def _search_number(pattern: re.Pattern[str]) -> Callable[[str], int]:
     def search(text: str) -> int:
         match = pattern.search(text)
-        return int(match.group(1)) if match else NULL_INT
+        return _device_number(match.group(1)) if match else NULL_INT
 
     return search
 
@@ -232,7 +248,7 @@ def _geometry(joined: Joined) -> list[pl.Series]:
 
 def _coordinate(axis: int) -> Callable[[str], int]:
     def read(text: str) -> int:
-        numbers = re.findall(r"-?\d+", text)
+        numbers = _COORDINATE.findall(text)
         return int(numbers[axis]) if len(numbers) > axis else NULL_INT
 
     return read
@@ -240,7 +256,9 @@ def _coordinate(axis: int) -> Callable[[str], int]:
 
 def _with_launch_geometry(device: pl.DataFrame, runtime: Joined) -> pl.DataFrame:
     """Some profilers write the launch geometry on the runtime call; copy it to the kernel."""
-    if "grid" not in runtime or device.is_empty() or "correlation" not in device.columns:
+    if device.is_empty() or "correlation" not in device.columns:
+        return device
+    if "grid" not in runtime or "correlation" not in runtime:
         return device
     launches = (
         runtime.frame(["correlation"])
@@ -290,7 +308,7 @@ def _split_untyped(
         example = ", ".join(host.take(placeless).distinct("name")[:3]) if placeless.any() else ""
         tally.add("missing_category", int(placeless.sum()), example)
     return (
-        _device_frame(device, tracks, _untyped_device_kinds(device, names)),
+        _device_frame(device, tracks, tally, _untyped_device_kinds(device, names)),
         host.frame(_HOST_COLUMNS).with_columns(_enum(host_kinds, HOST_KINDS)),
     )
 

@@ -1,0 +1,50 @@
+# Two commands for a newcomer: `make demo` and `make test`.  `make help` lists the rest.
+
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+
+.PHONY: help demo test lint format docs bench clean
+.DEFAULT_GOAL := help
+
+help:  ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / - /'
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e .
+	@touch $@
+
+$(VENV)/.installed-%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e '.[$*]'
+	@touch $@
+
+demo: $(VENV)/.installed  ## install, read the bundled recording, print the answer, write a page
+	@mkdir -p demo-output
+	$(BIN)/timesink demo -o demo-output/timesink-demo.html
+
+test: $(VENV)/.installed-test  ## install what the tests need and run them all
+	$(BIN)/python -m pytest --doctest-modules -n auto
+
+lint: $(VENV)/.installed-lint  ## style, types, direction of imports, generated pages
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python docs/generate_tables.py --check
+
+format: $(VENV)/.installed-lint  ## let ruff mend what it can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(VENV)/.installed  ## write docs/tables.md from the schema
+	$(BIN)/python docs/generate_tables.py
+
+bench: $(VENV)/.installed-bench  ## reading time and memory beside the floor
+	$(BIN)/python benchmarks/run.py
+
+clean:  ## remove the environment and what the demo wrote
+	rm -rf $(VENV) demo-output
