@@ -71,10 +71,20 @@ def memset(name: str, ts: Any, dur: Any, correlation: int, **args: Any) -> Event
 
 def instant(name: str, ts: Any, **args: Any) -> Event:
     lane = {"pid": HOST_PID, "tid": HOST_TID}
-    return {"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": name, **lane, "ts": ts, "args": args}
+    return {
+        "ph": "i",
+        "cat": "cpu_instant_event",
+        "s": "t",
+        "name": name,
+        **lane,
+        "ts": ts,
+        "args": args,
+    }
 
 
-def memory(ts: Any, size: int, *, address: int = 140_000_000, device: int = 0, total: int = 0) -> Event:
+def memory(
+    ts: Any, size: int, *, address: int = 140_000_000, device: int = 0, total: int = 0
+) -> Event:
     return instant(
         "[memory]",
         ts,
@@ -91,7 +101,15 @@ def memory(ts: Any, size: int, *, address: int = 140_000_000, device: int = 0, t
 
 def flow(phase: str, number: Any, ts: Any, *, category: str = "ac2g", **fields: Any) -> Event:
     lane = {"pid": HOST_PID, "tid": HOST_TID}
-    return {"ph": phase, "id": number, **lane, "ts": ts, "cat": category, "name": category, **fields}
+    return {
+        "ph": phase,
+        "id": number,
+        **lane,
+        "ts": ts,
+        "cat": category,
+        "name": category,
+        **fields,
+    }
 
 
 def launch(name: str, kernel_name: str, ts: float, correlation: int) -> list[Event]:
@@ -117,16 +135,20 @@ def end(ts: Any, **fields: Any) -> Event:
     return {"ph": "E", "pid": HOST_PID, "tid": HOST_TID, "ts": ts, **fields}
 
 
+def lane_metadata(kind: str, pid: Any, tid: Any, **args: Any) -> Event:
+    return {"name": kind, "ph": "M", "ts": 0, "pid": pid, "tid": tid, "args": args}
+
+
 def process_name(pid: Any, name: str) -> Event:
-    return {"name": "process_name", "ph": "M", "ts": 0, "pid": pid, "tid": 0, "args": {"name": name}}
+    return lane_metadata("process_name", pid, 0, name=name)
 
 
 def process_labels(pid: Any, labels: str) -> Event:
-    return {"name": "process_labels", "ph": "M", "ts": 0, "pid": pid, "tid": 0, "args": {"labels": labels}}
+    return lane_metadata("process_labels", pid, 0, labels=labels)
 
 
 def thread_name(pid: Any, tid: Any, name: str) -> Event:
-    return {"name": "thread_name", "ph": "M", "ts": 0, "pid": pid, "tid": tid, "args": {"name": name}}
+    return lane_metadata("thread_name", pid, tid, name=name)
 
 
 def kineto(events: Sequence[Any], **fields: Any) -> Document:
@@ -270,7 +292,13 @@ def mlu_trace() -> Document:
                 args={"correlation": 29},
             ),
             on_device(
-                "mlu_memcpy", "Memcpy HtoD", 1698918189334370, 7, stream=1, correlation=29, bytes=400
+                "mlu_memcpy",
+                "Memcpy HtoD",
+                1698918189334370,
+                7,
+                stream=1,
+                correlation=29,
+                bytes=400,
             ),
         ],
         deviceProperties=[{"id": 0, "name": "MLU370", "totalMem(MiB)": 24576, "clusterCount": 8}],
@@ -386,7 +414,9 @@ def probe_trace() -> Document:
     lane = {"pid": "node1(1234)", "tid": "device:0 stream 7"}
     packed = {"args": json.dumps({"correlation": 5, "device": 0})}
     return [
-        complete("python", "Scheduler.run_batch", 1762935807026558.5, 900.5, pid="node1(1234)", tid="1"),
+        complete(
+            "python", "Scheduler.run_batch", 1762935807026558.5, 900.5, pid="node1(1234)", tid="1"
+        ),
         complete(
             "cuda_runtime",
             "cudaLaunchKernel",
@@ -397,11 +427,11 @@ def probe_trace() -> Document:
             args={"correlation": 5},
         ),
         complete("Kernel", "decode_attention", 1762935807026620.5, 50.0, **lane, args=packed),
-        complete(
-            "Memcpy", "Memcpy HtoD", 1762935807026680.0, 5.0, **lane, args={"correlation": 6}
-        ),
+        complete("Memcpy", "Memcpy HtoD", 1762935807026680.0, 5.0, **lane, args={"correlation": 6}),
         complete("CAT_CPU", "oncpu", 1762935807026500.0, 700.0, pid="node1(1234)", tid="1"),
-        complete("CAT_APP", "cuStreamSynchronize", 1762935807026700.0, 9.0, pid="node1(1234)", tid="1"),
+        complete(
+            "CAT_APP", "cuStreamSynchronize", 1762935807026700.0, 9.0, pid="node1(1234)", tid="1"
+        ),
         {
             "ph": "C",
             "cat": "CAT_XPU",
@@ -440,7 +470,9 @@ def _training_step(number: int, start: float) -> list[Event]:
     first = 10 * number + 1
     events = [
         step(number, start, 900),
-        operator("aten::linear", start + 10, 200, **{"External id": first, "Input Dims": [[8, 16], []]}),
+        operator(
+            "aten::linear", start + 10, 200, **{"External id": first, "Input Dims": [[8, 16], []]}
+        ),
         python_call("train.py(12): forward", start + 5, 300, **{"Python id": first}),
         memory(start + 12, 512, total=4096),
         memory(start + 700, -512, total=3584),

@@ -26,6 +26,10 @@ class UsageError(TimesinkError):
 
     exit_code = 2
 
+    @classmethod
+    def bad_cache_limit(cls, text: str) -> UsageError:
+        return cls(f"TIMESINK_CACHE_MAX_GB is {text!r}, not a size", "set it to gigabytes, e.g. 20")
+
 
 class UnreadableError(TimesinkError):
     """The input exists but no trace can be made of it."""
@@ -57,6 +61,22 @@ class UnreadableError(TimesinkError):
     def damaged(cls, path: Path | str, reason: str, hint: str) -> UnreadableError:
         return cls(f"{path}: damaged beyond repair ({reason})", hint)
 
+    @classmethod
+    def incomplete_export(cls, path: Path | str, reason: str) -> UnreadableError:
+        return cls.damaged(path, f"not a complete export: {reason}", "export the trace again")
+
+    @classmethod
+    def other_schema(cls, path: Path | str, found: object, known: int) -> UnreadableError:
+        return cls(
+            f"{path}: exported with table schema {found}, this timesink has {known}",
+            "export the original trace again",
+        )
+
+    @classmethod
+    def none_fits(cls, path: Path | str, names: list[str]) -> UnreadableError:
+        shown = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+        return cls(f"{path}: no trace fits the choice of worker, span or rank", f"it holds {shown}")
+
 
 class AmbiguousError(TimesinkError):
     """One trace was asked for and the path holds several."""
@@ -73,6 +93,10 @@ class AmbiguousError(TimesinkError):
 class QueryError(TimesinkError):
     """A SQL query that cannot be answered."""
 
+    @classmethod
+    def not_for_csv(cls, column: str) -> QueryError:
+        return cls(f"column {column!r} holds lists, which CSV cannot", "try --format json")
+
 
 class OutputError(TimesinkError):
     """The result cannot be written where it was asked for."""
@@ -84,3 +108,20 @@ class OutputError(TimesinkError):
     @classmethod
     def unwritable(cls, path: Path | str, reason: str) -> OutputError:
         return cls(f"{path}: cannot be written ({reason})", "choose another place with -o")
+
+    @classmethod
+    def no_folder(cls, path: Path | str) -> OutputError:
+        return cls(
+            f"{path}: its folder does not exist", "create the folder first, or choose another -o"
+        )
+
+    @classmethod
+    def not_replaceable(cls, path: Path | str) -> OutputError:
+        return cls(
+            f"{path}: was not written by timesink export and is not replaced",
+            "choose another -o",
+        )
+
+    @classmethod
+    def not_cleared(cls, path: Path | str) -> OutputError:
+        return cls(f"{path}: some traces cannot be removed", "check the permissions of the folder")

@@ -108,7 +108,8 @@ def _height(trace: Trace, table: str) -> int:
 def _span(*frames: pl.LazyFrame) -> Span:
     edges = [
         frame.select(
-            pl.col("ts_ns").min().alias("start"), (pl.col("ts_ns") + pl.col("dur_ns")).max().alias("end")
+            pl.col("ts_ns").min().alias("start"),
+            (pl.col("ts_ns") + pl.col("dur_ns")).max().alias("end"),
         )
         .collect()
         .row(0)

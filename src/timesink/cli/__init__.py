@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -51,30 +52,43 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line; the exit code says how it went."""
+    _accept_any_text()
     options = build_parser().parse_args(arguments)
     try:
         code: int = COMMANDS[options.command].run(options)
         sys.stdout.flush()
-    except TimesinkError as error:
-        if options.debug:
-            raise
-        return _report(error.message, error.hint, error.exit_code)
-    except KeyboardInterrupt:
-        return _report("interrupted", "", 130)
     except BrokenPipeError:
         # The reader of our output left, e.g. `| head`; that is its right.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except MemoryError:
-        return _report("out of memory", "close other programs, or read on a larger machine", 1)
+    except KeyboardInterrupt:
+        return _report("interrupted", "", 130)
     except Exception as error:
         if options.debug:
             raise
-        what = f"{type(error).__name__}: {error}".splitlines()[0]
-        return _report(
-            f"internal error ({what})", "this is a bug: report it with the output of --debug", 1
-        )
+        return _report_error(error)
     return code
+
+
+def _report_error(error: Exception) -> int:
+    if isinstance(error, TimesinkError):
+        return _report(error.message, error.hint, error.exit_code)
+    if isinstance(error, MemoryError):
+        return _report("out of memory", "close other programs, or read on a larger machine", 1)
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return _report(f"{where}{error.strerror or error}", "check the path and the disk", 1)
+    what = f"{type(error).__name__}: {error}".splitlines()[0]
+    return _report(
+        f"internal error ({what})", "this is a bug: report it with the output of --debug", 1
+    )
+
+
+def _accept_any_text() -> None:
+    """Names in traces and of files may hold what the terminal's encoding cannot show."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _report(message: str, hint: str, code: int) -> int:

@@ -16,14 +16,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from timesink.render.units import count, size_bytes  # noqa: PLC0415
+    from timesink.render.units import counted, size_bytes  # noqa: PLC0415
     from timesink.store.cache import Cache  # noqa: PLC0415
 
     cache = Cache.default()
-    entries = cache.entries()
+    entries = cache.clear() if options.action == "clear" else cache.entries()
     stored = sum(entry.bytes for entry in entries)
-    if options.action == "clear":
-        cache.clear()
     answer = {
         "folder": str(cache.root),
         "traces": len(entries),
@@ -34,8 +32,9 @@ def run(options: argparse.Namespace) -> int:
     if options.format == "json":
         print(json.dumps(answer, indent=2))
     elif answer["cleared"]:
-        print(f"Removed {count(len(entries))} traces, {size_bytes(stored)}, from {cache.root}")
+        traces = counted(len(entries), "traces")
+        print(f"Removed {traces}, {size_bytes(stored)}, from {cache.root}")
     else:
-        limit = size_bytes(cache.limit_bytes or 0)
-        print(f"{cache.root}: {count(len(entries))} traces, {size_bytes(stored)} of {limit}")
+        traces, limit = counted(len(entries), "traces"), size_bytes(cache.limit_bytes or 0)
+        print(f"{cache.root}: {traces}, {size_bytes(stored)} of {limit}")
     return 0

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from timesink.errors import OutputError
 from timesink.readers.options import Progress
+from timesink.writers.marks import is_folder
 
 if TYPE_CHECKING:
     from timesink.model.trace import Trace
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
 def add_input(parser: argparse.ArgumentParser) -> None:
     """The trace to read and how to read it."""
-    path = parser.add_argument("path", metavar="PATH", help="a trace, or a folder that holds one")
+    path = parser.add_argument(
+        "path", metavar="PATH", type=_not_empty, help="a trace, or a folder that holds one"
+    )
     path.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
     parser.add_argument("--worker", metavar="NAME", help="which worker of a folder")
     parser.add_argument("--span", metavar="N", type=int, help="which span of the worker, from 1")
@@ -27,16 +30,23 @@ def add_input(parser: argparse.ArgumentParser) -> None:
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--no-cache", action="store_true", help="read the file itself, keep nothing")
+    parser.add_argument("--no-cache", action="store_true", help="read the file, keep nothing")
     parser.add_argument("--jobs", metavar="N", type=_positive, help="processes to read with")
 
 
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        msg = "must be at least 1"
+def _not_empty(text: str) -> str:
+    if not text:
+        # Most likely a shell variable that is not set; the current folder is not what was meant.
+        msg = "the path is empty"
         raise argparse.ArgumentTypeError(msg)
-    return value
+    return text
+
+
+def _positive(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text)):
+        msg = f"{text!r} is not a number of processes, 1 or more"
+        raise argparse.ArgumentTypeError(msg)
+    return int(text)
 
 
 def add_output(parser: argparse.ArgumentParser, what: str) -> None:
@@ -62,17 +72,29 @@ def open_chosen(options: argparse.Namespace) -> Trace:
 
 
 def check_output(path: Path, *, force: bool) -> None:
-    """Refuse an output that cannot work before the long work starts."""
+    """Refuse an output file that cannot work before the long work starts."""
+    _check_place(path, force=force)
+    if path.is_dir():
+        raise OutputError.unwritable(path, "it is a folder")
+
+
+def check_output_folder(path: Path, *, force: bool) -> None:
+    """Refuse an output folder that cannot work; what others wrote is never replaced."""
+    _check_place(path, force=force)
+    if path.is_file() or (path.is_dir() and any(path.iterdir()) and not is_folder(path)):
+        raise OutputError.not_replaceable(path)
+
+
+def _check_place(path: Path, *, force: bool) -> None:
     if path.exists() and not force:
         raise OutputError.exists(path)
     if not path.parent.is_dir():
-        raise OutputError.unwritable(path, "its folder does not exist")
+        raise OutputError.no_folder(path)
 
 
-def write_text(text: str, path: Path, *, force: bool) -> None:
-    check_output(path, force=force)
+def write_text(text: str, path: Path) -> None:
     try:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise OutputError.unwritable(path, error.strerror or str(error)) from None
     print(f"Wrote {path}", file=sys.stderr)
@@ -84,6 +106,19 @@ def progress_bar() -> Iterator[Progress | None]:
     if not sys.stderr.isatty():
         yield None
         return
+    with ExitStack() as stack:
+        shown: list[Progress] = []
+
+        def advance(done: int, total: int) -> None:
+            # Drawn at the first news: a trace from the cache brings none.
+            if not shown:
+                shown.append(_draw_bar(stack))
+            shown[0](done, total)
+
+        yield advance
+
+
+def _draw_bar(stack: ExitStack) -> Progress:
     from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
     from rich.progress import (  # noqa: PLC0415
         BarColumn,
@@ -101,6 +136,6 @@ def progress_bar() -> Iterator[Progress | None]:
         console=Console(stderr=True),
         transient=True,
     )
-    with bar:
-        task = bar.add_task("reading")
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    stack.enter_context(bar)
+    task = bar.add_task("reading", total=None)
+    return lambda done, total: bar.update(task, completed=done, total=total)

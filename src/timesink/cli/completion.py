@@ -1,8 +1,8 @@
 """Print a shell completion script.
 
-  bash:  eval "$(timesink completion bash)"      in ~/.bashrc
-  zsh:   timesink completion zsh > ~/.zfunc/_timesink
-  tcsh:  timesink completion tcsh > ~/.timesink.tcsh, then source it
+bash:  eval "$(timesink completion bash)"      in ~/.bashrc
+zsh:   timesink completion zsh > ~/.zfunc/_timesink
+tcsh:  timesink completion tcsh > ~/.timesink.tcsh, then source it
 """
 
 from __future__ import annotations

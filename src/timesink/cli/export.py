@@ -9,9 +9,10 @@ A Parquet folder can be opened by timesink again like the trace it came from.
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 
-from timesink.cli.common import add_input, check_output, open_chosen
+from timesink.cli.common import add_input, check_output, check_output_folder, open_chosen
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,14 +31,16 @@ def run(options: argparse.Namespace) -> int:
 
     output: Path = options.output
     as_json = output.name.lower().endswith((".json", ".json.gz"))
-    check_output(output, force=options.force)
+    check = check_output if as_json else check_output_folder
+    check(output, force=options.force)
     trace = open_chosen(options)
+    quoted = shlex.quote(str(output))
     if as_json:
         written = write_chrome_json(trace, output)
         print(f"Wrote {output} ({written} events)")
-        print(f"Next: open it at https://ui.perfetto.dev, or run  timesink info {output}")
+        print(f"Next: open it at https://ui.perfetto.dev, or run  timesink info {quoted}")
     else:
         export_folder(trace, output, force=options.force)
         print(f"Wrote {output} (one Parquet file per table)")
-        print(f"Next: timesink query {output} \"select * from steps\"")
+        print(f"Next: timesink query {quoted} 'select * from steps'")  # noqa: S608 - a hint
     return 0

@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     described = _describe(options)
     form = options.format or _format_of(options.output)
     if options.output is not None:
-        write_text(render.RENDERERS[form](described), options.output, force=True)
+        write_text(render.RENDERERS[form](described), options.output)
     elif form == "text":
         render.print_text(described)
     else:
@@ -54,7 +54,5 @@ def _describe(options: argparse.Namespace) -> Info:
         return Info(options.path, (describe_trace(open_trace(path)),))
     chosen = find_chosen(path, worker=options.worker, span=options.span, rank=options.rank)
     with progress_bar() as progress:
-        opened = open_each(
-            chosen, cache=not options.no_cache, jobs=options.jobs, progress=progress
-        )
+        opened = open_each(chosen, cache=not options.no_cache, jobs=options.jobs, progress=progress)
         return describe_folder(options.path, opened)

@@ -3,8 +3,7 @@
 Tables: host, device, collectives, memory, counters, flows, event_args, tracks, steps; their columns
 are in docs/tables.md.  Example:
 
-  timesink query trace.json.gz \\
-    "select name, count(*) n, sum(dur_ns) ns from device group by name order by ns desc limit 5"
+  timesink query trace.json.gz "select name, sum(dur_ns) as ns from device group by name limit 5"
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
         form = options.format
         if form == "text" and options.output.suffix in (".csv", ".json"):
             form = options.output.suffix[1:]
-        write_text(table.RENDERERS[form](result), options.output, force=True)
+        write_text(table.RENDERERS[form](result), options.output)
     elif options.format == "text":
         table.print_text(result.head(_TEXT_ROWS))
         if result.height > _TEXT_ROWS:

@@ -204,7 +204,7 @@ RULES = _rules(
     ),
     (
         "unknown_phase", _W,
-        "events without a phase, or with one that carries nothing timesink models",
+        "events without a phase, or of a sort timesink does not model",
         "they are counted and left out of the tables",
         "look at the example; check the tool that wrote the trace",
     ),

@@ -54,11 +54,14 @@ def find_steps(host: pl.DataFrame) -> pl.DataFrame:
     step_names = step_names.filter(step_names.str.contains(STEP_PATTERN).fill_null(value=False))
     marks = host.filter(
         pl.col("kind").is_in(["operator", "annotation"])
-        & pl.col("name").is_in(step_names.cast(pl.Categorical))
+        & pl.col("name").is_in(step_names.cast(pl.Categorical).implode())
     ).sort("ts_ns", "index")
     return conform(
         marks.with_columns(
-            step=pl.col("name").cast(pl.String).str.extract(STEP_PATTERN).cast(pl.Int64)
+            step=pl.col("name")
+            .cast(pl.String)
+            .str.extract(STEP_PATTERN)
+            .cast(pl.Int64, strict=False)
         ),
         STEPS,
     )

@@ -37,7 +37,9 @@ _DECLINED: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
         "record a timeline of the same program with torch.profiler or nsys",
     ),
     (
-        re.compile(rb"^\s*\[\d+\] .*@[\d.]+\n|Section: GPU Speed Of Light|Metric Name +Metric Unit"),
+        re.compile(
+            rb"^\s*\[\d+\] .*@[\d.]+\n|Section: GPU Speed Of Light|Metric Name +Metric Unit"
+        ),
         "Nsight Compute text: counters of kernels without a timeline",
         "record a timeline of the same program with torch.profiler or nsys",
     ),

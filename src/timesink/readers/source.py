@@ -10,6 +10,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -188,41 +189,59 @@ def _plain_blocks(file: BinaryIO, size: int) -> Iterator[bytes]:
         yield block
 
 
+@dataclass(slots=True)
+class _Packed:
+    """Packed bytes of a file, block by block; those a member leaves over are given again."""
+
+    file: BinaryIO
+    left: int
+    unused: bytes = b""
+
+    def read(self) -> bytes:
+        block, self.unused = self.unused, b""
+        if not block:
+            block = self.file.read(min(PACKED_BLOCK, self.left))
+            self.left -= len(block)
+        return block
+
+    def tell(self) -> int:
+        return self.file.tell() - len(self.unused)
+
+
 def _inflated_blocks(
     file: BinaryIO, packed_size: int, wbits: int, damage: Damage
 ) -> Iterator[bytes]:
-    inflater = isal_zlib.decompressobj(wbits=wbits)
-    left = packed_size
-    member_start, delivered = file.tell(), 0
-    pending = b""
+    packed = _Packed(file, packed_size)
     while True:
-        packed = pending or file.read(min(PACKED_BLOCK, left))
-        if not pending:
-            left -= len(packed)
-        pending = b""
-        if not packed:
-            if not inflater.eof:
-                damage.add("the compressed stream ends early")
+        yield from _inflated_member(packed, wbits, damage)
+        if damage.reasons:
+            return
+        packed.unused = packed.read()
+        if wbits < 0 or not packed.unused.startswith(_GZIP_MAGIC):
+            if packed.unused.strip(b"\0"):
+                damage.add("bytes after the end of the compressed stream")
+            return
+
+
+def _inflated_member(packed: _Packed, wbits: int, damage: Damage) -> Iterator[bytes]:
+    inflater = isal_zlib.decompressobj(wbits=wbits)
+    start, delivered = packed.tell(), 0
+    while not inflater.eof:
+        block_start = packed.tell()
+        block = packed.read()
+        if not block:
+            damage.add("the compressed stream ends early")
             return
         try:
-            block = inflater.decompress(packed)
-        except isal_zlib.error as error:
+            text = inflater.decompress(block)
+        except isal_zlib.IsalError as error:  # type: ignore[misc]
             damage.add(f"the compressed stream is corrupt ({error})")
-            yield _before_break(file, member_start, file.tell() - len(packed), wbits)[delivered:]
+            yield _before_break(packed.file, start, block_start, wbits)[delivered:]
             return
-        delivered += len(block)
-        if block:
-            yield block
-        if inflater.eof:
-            pending = inflater.unused_data
-            if not pending and left == 0:
-                return
-            if wbits < 0 or (pending and not pending.startswith(_GZIP_MAGIC)):
-                if pending.strip(b"\0"):
-                    damage.add("bytes after the end of the compressed stream")
-                return
-            inflater = isal_zlib.decompressobj(wbits=wbits)
-            member_start, delivered = file.tell() - len(pending), 0
+        delivered += len(text)
+        if text:
+            yield text
+    packed.unused = inflater.unused_data
 
 
 def _before_break(file: BinaryIO, member_start: int, broken_block: int, wbits: int) -> bytes:
@@ -232,10 +251,8 @@ def _before_break(file: BinaryIO, member_start: int, broken_block: int, wbits: i
     """
     inflater = zlib.decompressobj(wbits)
     file.seek(member_start)
-    unpacked = [inflater.decompress(file.read(broken_block - member_start))]
-    try:
+    unpacked = bytearray(inflater.decompress(file.read(broken_block - member_start)))
+    with suppress(zlib.error):
         for byte in file.read(PACKED_BLOCK):
-            unpacked.append(inflater.decompress(bytes((byte,))))
-    except zlib.error:
-        pass
-    return b"".join(unpacked)
+            unpacked += inflater.decompress(bytes((byte,)))
+    return bytes(unpacked)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable
-from io import StringIO
+from collections.abc import Callable, Sequence
+from decimal import Decimal
 
 import polars as pl
-from rich.console import Console
-from rich.markup import escape
+from rich.cells import cell_len
+from rich.console import Group, RenderableType
 from rich.table import Table
 
+from timesink.errors import QueryError
 from timesink.render import units
+from timesink.render.terminal import printable, show, terminal_width, text, to_plain
 
-_WIDE = 160
+_FILE_WIDTH = 160
 _NARROWEST = 12
+_GAP = 2
 
 
 def to_json(frame: pl.DataFrame) -> str:
@@ -22,6 +24,9 @@ def to_json(frame: pl.DataFrame) -> str:
 
 
 def to_csv(frame: pl.DataFrame) -> str:
+    nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
+    if nested:
+        raise QueryError.not_for_csv(nested[0])
     return frame.write_csv().rstrip("\n")
 
 
@@ -29,41 +34,74 @@ def to_text(frame: pl.DataFrame) -> str:
     """The table as plain text.
 
     >>> print(to_text(pl.DataFrame({"name": ["gemm"], "calls": [1200]})))
-     name  calls
-     gemm  1 200
+    name  calls
+    gemm  1 200
     """
-    out = StringIO()
-    Console(file=out, width=_WIDE).print(rich_table(frame, _WIDE))
-    return "\n".join(line.rstrip() for line in out.getvalue().rstrip("\n").splitlines())
+    return to_plain(rich_table(frame, _FILE_WIDTH), _FILE_WIDTH)
 
 
 def print_text(frame: pl.DataFrame) -> None:
-    width = max(shutil.get_terminal_size((100, 24)).columns, 60)
-    Console(width=width).print(rich_table(frame, width))
+    width = terminal_width()
+    show(rich_table(frame, width), width)
 
 
-def rich_table(frame: pl.DataFrame, width: int) -> Table:
-    """The table with numbers to the right, whole, and long text cut so that all fits."""
-    rows = [[cell(value) for value in row] for row in frame.iter_rows()]
-    needed = [
-        max([len(name), *(len(row[place]) for row in rows)])
-        for place, name in enumerate(frame.columns)
-    ]
+def rich_table(frame: pl.DataFrame, width: int) -> RenderableType:
+    """Numbers to the right and whole, long text cut so that all fits.
+
+    A table too wide for that is shown row by row, one column per line.
+    """
+    names = [printable(name) for name in frame.columns]
+    rows = [[printable(cell(value)) for value in row] for row in frame.iter_rows()]
     numeric = [dtype.is_numeric() for dtype in frame.dtypes]
-    numbers = sum(size + 2 for size, right in zip(needed, numeric, strict=True) if right)
-    texts = numeric.count(False)
-    room = max(_NARROWEST, (width - numbers) // texts - 2) if texts else 0
-    table = Table(box=None, header_style="bold", pad_edge=True)
-    for name, size, right in zip(frame.columns, needed, numeric, strict=True):
+    sizes = [
+        max([cell_len(name), *(cell_len(row[place]) for row in rows)])
+        for place, name in enumerate(names)
+    ]
+    sizes = _fit(sizes, numeric, width)
+    if sum(sizes) + _GAP * (len(sizes) - 1) > width:
+        return Group(*(_record(names, row) for row in rows))
+    return _grid(names, rows, sizes, numeric)
+
+
+def _fit(sizes: Sequence[int], numeric: Sequence[bool], width: int) -> list[int]:
+    """Widths with the longest texts cut, none below the narrowest, until all fit."""
+    texts = sorted(size for size, right in zip(sizes, numeric, strict=True) if not right)
+    room = width - _GAP * (len(sizes) - 1) - (sum(sizes) - sum(texts))
+    longest = max(sizes, default=0)
+    for place, size in enumerate(texts):
+        if size * (len(texts) - place) > room:
+            longest = max(_NARROWEST, room // (len(texts) - place))
+            break
+        room -= size
+    return [
+        size if right else min(size, longest) for size, right in zip(sizes, numeric, strict=True)
+    ]
+
+
+def _grid(
+    names: Sequence[str], rows: Sequence[Sequence[str]], sizes: Sequence[int], right: Sequence[bool]
+) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, _GAP, 0, 0))
+    for name, size, to_right in zip(names, sizes, right, strict=True):
         table.add_column(
-            escape(name),
-            justify="right" if right else "left",
+            text(name),
+            justify="right" if to_right else "left",
             no_wrap=True,
             overflow="ellipsis",
-            width=size if right else min(size, room),
+            width=size,
         )
     for row in rows:
-        table.add_row(*map(escape, row))
+        table.add_row(*map(text, row))
+    return table
+
+
+def _record(names: Sequence[str], row: Sequence[str]) -> Table:
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, _GAP, 0, 0))
+    table.add_column(style="dim", min_width=max(map(cell_len, names)))
+    table.add_column(overflow="fold")
+    for name, value in zip(names, row, strict=True):
+        table.add_row(text(name), text(value))
+    table.add_row()
     return table
 
 
@@ -75,8 +113,8 @@ def cell(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return units.count(value)
-    if isinstance(value, float):
-        return f"{value:.3f}"
+    if isinstance(value, (float, Decimal)):
+        return units.number(float(value))
     return str(value)
 
 

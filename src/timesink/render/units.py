@@ -12,6 +12,26 @@ def count(value: int) -> str:
     return f"{value:,}".replace(",", " ")
 
 
+def counted(value: int, things: str) -> str:
+    """How many of something.
+
+    >>> counted(1, "memory events"), counted(1200, "traces")
+    ('1 memory event', '1 200 traces')
+    """
+    return f"{count(value)} {things.removesuffix('s') if value == 1 else things}"
+
+
+def number(value: float) -> str:
+    """Any number with three decimals, or three digits where that would show nothing.
+
+    >>> number(2749534.5), number(0.0000123), number(0.0)
+    ('2 749 534.500', '1.23e-05', '0.000')
+    """
+    if value and abs(value) < 0.0005:
+        return f"{value:.3g}"
+    return f"{value:,.3f}".replace(",", " ")
+
+
 def duration_ns(value: float) -> str:
     """A length of time with three or four digits and its unit.
 

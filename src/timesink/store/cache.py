@@ -1,15 +1,17 @@
 """Traces already read, as Parquet folders keyed by the content of their recording.
 
-A small index remembers which content a path had at a size, time and inode, so that an unchanged
-file is not hashed again.  Entries are written aside and renamed into place, so readers never see
-half of one and any number of processes may share the cache.
+A small index remembers which content a file had at a size, time and inode, so that an unchanged
+file is not hashed again.  Entries appear and disappear by renaming, so nobody sees half of one and
+any number of processes may share the cache.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -18,9 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.errors import OutputError, UsageError
+from timesink.errors import OutputError, UnreadableError, UsageError
 from timesink.model.version import SCHEMA_VERSION
-from timesink.readers.beside import find_beside
 from timesink.writers.marks import is_folder
 
 if TYPE_CHECKING:
@@ -30,8 +31,10 @@ READER_VERSION = 1
 """Raised whenever a reader gives another result for the same bytes."""
 _SETTLED_NS = 2_000_000_000
 """A file changed more recently than this may change again within the clock's resolution."""
-_DEFAULT_LIMIT_GB = 20.0
-_STALE_SECONDS = 3600.0
+_DEFAULT_LIMIT_GB = "20"
+_ABANDONED_SECONDS = 3600.0
+_KEY = re.compile(r"[0-9a-f]{32}")
+_TEMPORARY = re.compile(r"\.(?:writing|gone)-.*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,22 +62,21 @@ class Cache:
     def default(cls) -> Cache:
         """The user's cache: `TIMESINK_CACHE_DIR`, else the system's place for caches."""
         asked = os.environ.get("TIMESINK_CACHE_DIR")
-        base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        return cls(Path(asked) if asked else Path(base) / "timesink", _limit_from_environment())
+        root = Path(asked) if asked else _place_for_caches() / "timesink"
+        return cls(root, _limit_from_environment())
 
     def load(self, key: str) -> Trace | None:
         """A cached trace, or None; a broken entry counts as absent and is removed."""
-        folder = self._traces / key
         if not self.holds(key):
             return None
         from timesink.writers.folder import read_folder  # noqa: PLC0415 - most keys are not here
 
+        folder = self._traces / key
         try:
-            trace = read_folder(folder)
-            for frame in trace.frames.values():
-                frame.collect_schema()
-        except Exception:  # noqa: BLE001 - whatever is wrong with an entry, the recording has it all
-            shutil.rmtree(folder, ignore_errors=True)
+            # Held open: the trace stays whole when its entry is evicted or cleared.
+            trace = read_folder(folder, hold_open=True)
+        except UnreadableError:
+            _discard(folder)
             return None
         with contextlib.suppress(OSError):
             os.utime(folder)
@@ -84,26 +86,18 @@ class Cache:
         """Keep a trace; a cache that cannot be written is not an error."""
         from timesink.writers.folder import write_folder  # noqa: PLC0415
 
-        try:
+        with contextlib.suppress(OSError):
             self._traces.mkdir(parents=True, exist_ok=True)
             aside = Path(tempfile.mkdtemp(prefix=".writing-", dir=self._traces))
-        except OSError:
-            return
-        try:
-            write_folder(trace, aside)
-            aside.rename(self._traces / key)
-        except OSError:
-            # Another process was first, or the disk is full: either way nothing is lost.
-            shutil.rmtree(aside, ignore_errors=True)
+            try:
+                write_folder(trace, aside)
+                self._put(aside, key)
+            finally:
+                shutil.rmtree(aside, ignore_errors=True)
         self._evict()
 
     def holds(self, key: str) -> bool:
-        return is_folder(self._traces / key)
-
-    def key_of(self, recording: Path) -> str:
-        """Key of a recording and the counters beside it."""
-        counters = find_beside(recording)
-        return self.key([recording] if counters is None else [recording, counters])
+        return bool(key) and is_folder(self._traces / key)
 
     def key(self, files: Iterable[Path]) -> str:
         """Key of files: their content and the versions that shape the result."""
@@ -111,29 +105,32 @@ class Cache:
         digest.update(f"{SCHEMA_VERSION}.{READER_VERSION}".encode())
         for file in files:
             # The name counts: ranks and workers may come from it.
-            digest.update(b"\0" + file.name.encode("utf-8", "surrogateescape"))
+            digest.update(b"\0" + os.fsencode(file.name) + b"\0")
             digest.update(self._content_hash(file))
         return digest.hexdigest()
 
     def entries(self) -> list[Entry]:
         """Cached traces, the least recently used first."""
-        found = [
-            Entry(folder, sum(f.stat().st_size for f in folder.iterdir()), folder.stat().st_mtime)
-            for folder in self._folders()
-            if is_folder(folder)
-        ]
+        found = []
+        for folder in self._own_folders(_KEY):
+            # Another process may remove it at any moment.
+            with contextlib.suppress(OSError):
+                size = sum(file.stat().st_size for file in folder.iterdir())
+                found.append(Entry(folder, size, folder.stat().st_mtime))
         return sorted(found, key=lambda entry: entry.last_used)
 
-    def clear(self) -> int:
-        """Remove every entry; the number of bytes freed."""
-        freed = sum(entry.bytes for entry in self.entries())
-        try:
-            if self.root.exists():
-                for child in (self._traces, self._index):
-                    shutil.rmtree(child, ignore_errors=not child.exists())
-        except OSError as error:
-            raise OutputError.unwritable(self.root, error.strerror or str(error)) from None
-        return freed
+    def clear(self) -> list[Entry]:
+        """Remove every entry and tell which there were."""
+        removed = self.entries()
+        for folder in [*self._own_folders(_KEY), *self._own_folders(_TEMPORARY)]:
+            _discard(folder)
+        for note in _children(self._index):
+            if _KEY.fullmatch(note.name):
+                with contextlib.suppress(OSError):
+                    note.unlink()
+        if any(entry.folder.exists() for entry in removed):
+            raise OutputError.not_cleared(self.root)
+        return removed
 
     @property
     def _traces(self) -> Path:
@@ -143,21 +140,34 @@ class Cache:
     def _index(self) -> Path:
         return self.root / "index"
 
-    def _folders(self) -> Iterator[Path]:
-        try:
-            yield from (child for child in self._traces.iterdir() if child.is_dir())
-        except OSError:
-            return
+    def _own_folders(self, name: re.Pattern[str]) -> Iterator[Path]:
+        """Folders of this cache; what else a user keeps in the same place is not touched."""
+        return (
+            child
+            for child in _children(self._traces)
+            if name.fullmatch(child.name) and child.is_dir()
+        )
+
+    def _put(self, aside: Path, key: str) -> None:
+        folder = self._traces / key
+        if folder.exists() and not is_folder(folder):
+            _discard(folder)
+        # Fails when another process was first; its entry is as good as this one.
+        aside.rename(folder)
 
     def _content_hash(self, file: Path) -> bytes:
         stat = file.stat()
-        signature = f"{file.resolve()}|{stat.st_size}|{stat.st_mtime_ns}|{stat.st_ino}"
-        note = self._index / hashlib.blake2b(signature.encode(), digest_size=16).hexdigest()
-        if time.time_ns() - stat.st_mtime_ns > _SETTLED_NS:
-            with contextlib.suppress(OSError):
-                known = note.read_bytes()
-                if len(known) == 20:
-                    return known
+        # The time of change, unlike that of modification, cannot be set back.
+        changed_ns = max(stat.st_mtime_ns, stat.st_ctime_ns)
+        signature = f"{stat.st_size}|{stat.st_mtime_ns}|{stat.st_ctime_ns}|{stat.st_ino}|"
+        name = hashlib.blake2b(signature.encode() + os.fsencode(file.resolve()), digest_size=16)
+        note = self._index / name.hexdigest()
+        if time.time_ns() - changed_ns <= _SETTLED_NS:
+            return _hash_file(file)
+        with contextlib.suppress(OSError):
+            known = note.read_bytes()
+            if len(known) == 20:
+                return known
         content = _hash_file(file)
         with contextlib.suppress(OSError):
             self._index.mkdir(parents=True, exist_ok=True)
@@ -165,22 +175,36 @@ class Cache:
         return content
 
     def _evict(self) -> None:
-        """Drop the least recently used entries beyond the limit, and leftovers of crashed writers."""
-        now = time.time()
-        for folder in self._folders():
+        """Drop leftovers of crashed processes, and the least recently used beyond the limit."""
+        abandoned_before = time.time() - _ABANDONED_SECONDS
+        for folder in self._own_folders(_TEMPORARY):
             with contextlib.suppress(OSError):
-                if folder.name.startswith(".writing-") and now - folder.stat().st_mtime > _STALE_SECONDS:
+                if folder.stat().st_mtime < abandoned_before:
                     shutil.rmtree(folder, ignore_errors=True)
         if self.limit_bytes is None:
             return
-        with contextlib.suppress(OSError):
-            entries = self.entries()
-            total = sum(entry.bytes for entry in entries)
-            for entry in entries[:-1]:
-                if total <= self.limit_bytes:
-                    return
-                shutil.rmtree(entry.folder, ignore_errors=True)
-                total -= entry.bytes
+        entries = self.entries()
+        surplus = sum(entry.bytes for entry in entries) - self.limit_bytes
+        for entry in entries:
+            if surplus <= 0:
+                return
+            _discard(entry.folder)
+            surplus -= entry.bytes
+
+
+def _discard(folder: Path) -> None:
+    """Remove an entry: gone by its name first, so that nobody reads what is half removed."""
+    gone = folder.with_name(f".gone-{os.getpid()}-{folder.name}")
+    with contextlib.suppress(OSError):
+        folder.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
+
+
+def _children(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
 
 
 def _hash_file(file: Path) -> bytes:
@@ -191,19 +215,23 @@ def _hash_file(file: Path) -> bytes:
     return digest.digest()
 
 
-def _limit_from_environment() -> int:
-    text = os.environ.get("TIMESINK_CACHE_MAX_GB", str(_DEFAULT_LIMIT_GB))
+def _place_for_caches() -> Path:
+    asked = os.environ.get("XDG_CACHE_HOME")
+    if asked:
+        return Path(asked)
     try:
-        return int(float(text) * 1024**3)
+        return Path.home() / ".cache"
+    except RuntimeError:
+        # A user without a home, as in some containers: nowhere to write, which is no error.
+        return Path(os.devnull)
+
+
+def _limit_from_environment() -> int:
+    text = os.environ.get("TIMESINK_CACHE_MAX_GB") or _DEFAULT_LIMIT_GB
+    try:
+        gigabytes = float(text)
     except ValueError:
-        raise UsageError(
-            f"TIMESINK_CACHE_MAX_GB is {text!r}, not a number", "set it to gigabytes, e.g. 20"
-        ) from None
-
-
-def describe(entries: Iterable[Entry]) -> dict[str, int]:
-    """Number and size of entries, for a report."""
-    listed = list(entries)
-    return {"traces": len(listed), "bytes": sum(entry.bytes for entry in listed)}
-
-
+        raise UsageError.bad_cache_limit(text) from None
+    if not math.isfinite(gigabytes) or gigabytes < 0:
+        raise UsageError.bad_cache_limit(text)
+    return int(gigabytes * 1024**3)

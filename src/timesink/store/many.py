@@ -17,7 +17,7 @@ from timesink.readers.chrome.shares import usable_cores
 from timesink.readers.discover import Recording
 from timesink.readers.options import Progress
 from timesink.store.cache import Cache
-from timesink.store.opening import open_recording
+from timesink.store.opening import key_of, open_recording
 
 if TYPE_CHECKING:
     from timesink.model.trace import Trace
@@ -73,15 +73,11 @@ def _read_into(
     store: Cache, recordings: Sequence[Recording], jobs: int, progress: Progress | None
 ) -> None:
     """Read what the store lacks, with this process and `jobs - 1` others."""
-    missing = [recording for recording in recordings if not _holds(store, recording)]
+    missing = [r for r in recordings if not store.holds(key_of(r, store))]
     jobs = max(1, min(jobs, len(missing)))
     workers = [_start_worker(store, missing[number::jobs]) for number in range(1, jobs)]
-    own = missing[0::jobs]
     try:
-        for done, recording in enumerate(own, 1):
-            _open(recording, store, 1, None)
-            if progress is not None:
-                progress(done, len(own))
+        _read_own(store, missing[0::jobs], progress)
         for worker in workers:
             worker.wait()
     finally:
@@ -90,10 +86,18 @@ def _read_into(
             worker.wait()
 
 
-def _holds(store: Cache, recording: Recording) -> bool:
+def _read_own(store: Cache, recordings: Sequence[Recording], progress: Progress | None) -> None:
+    sizes = [_packed_bytes(recording) for recording in recordings]
+    for place, recording in enumerate(recordings):
+        _open(recording, store, 1, None)
+        if progress is not None:
+            progress(sum(sizes[: place + 1]), sum(sizes))
+
+
+def _packed_bytes(recording: Recording) -> int:
     with suppress(OSError):
-        return store.holds(store.key_of(recording.path))
-    return False
+        return recording.path.stat().st_size
+    return 0
 
 
 _WORKER_PROGRAM = """

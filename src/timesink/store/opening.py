@@ -62,10 +62,7 @@ def find_chosen(
     found = find_recordings(path)
     fitting = choose_recording(found, worker=worker, span=span, rank=rank)
     if not fitting:
-        raise UnreadableError(
-            f"{path}: no trace fits the choice of worker, span or rank",
-            "it holds " + ", ".join(recording.label for recording in found[:6]),
-        )
+        raise UnreadableError.none_fits(path, [recording.label for recording in found])
     return fitting
 
 
@@ -77,20 +74,24 @@ def open_recording(
     progress: Progress | None = None,
 ) -> Trace:
     """Open one recording, with the counters beside it; from the store when it has it."""
-    counters = find_beside(recording.path)
-    key = ""
-    if store is not None:
-        with contextlib.suppress(OSError):
-            key = store.key_of(recording.path)
-        cached = store.load(key) if key else None
-        if cached is not None:
-            return _as_recorded(cached, recording)
-    trace = _read(recording.path, jobs, progress)
-    if counters is not None:
-        trace = _with_counters(trace, counters)
-    if store is not None and key:
-        store.save(key, trace)
+    if store is None:
+        return _as_recorded(_read(recording.path, jobs, progress), recording)
+    key = key_of(recording, store)
+    trace = store.load(key)
+    if trace is None:
+        trace = _read(recording.path, jobs, progress)
+        # A file that changed while it was read is not what the key says.
+        if key and key == key_of(recording, store):
+            store.save(key, trace)
     return _as_recorded(trace, recording)
+
+
+def key_of(recording: Recording, store: Cache) -> str:
+    """Key of a recording and the counters beside it; empty when they cannot be read."""
+    with contextlib.suppress(OSError):
+        counters = find_beside(recording.path)
+        return store.key([recording.path] if counters is None else [recording.path, counters])
+    return ""
 
 
 def _read(path: Path, jobs: int | None, progress: Progress | None) -> Trace:
@@ -98,7 +99,9 @@ def _read(path: Path, jobs: int | None, progress: Progress | None) -> Trace:
     with crew or contextlib.nullcontext():
         from timesink.readers.registry import read_trace  # noqa: PLC0415 - the crew works meanwhile
 
-        return read_trace(path, ReadOptions(jobs=jobs, progress=progress, crew=crew))
+        trace = read_trace(path, ReadOptions(jobs=jobs, progress=progress, crew=crew))
+    counters = find_beside(path)
+    return trace if counters is None else _with_counters(trace, counters)
 
 
 def _start_early(path: Path, jobs: int | None) -> Crew | None:
@@ -124,9 +127,14 @@ def _as_recorded(trace: Trace, recording: Recording) -> Trace:
 def _with_counters(trace: Trace, counters: Path) -> Trace:
     import polars as pl  # noqa: PLC0415
 
-    from timesink.model.health import merge_entries  # noqa: PLC0415
+    from timesink.model.health import HealthEntry, merge_entries  # noqa: PLC0415
     from timesink.readers.counters_csv import read_counters  # noqa: PLC0415
 
-    samples, health = read_counters(counters)
+    try:
+        samples, health = read_counters(counters)
+    except UnreadableError as error:
+        # A stray file beside the trace does not make the trace unreadable.
+        found = HealthEntry("bad_counter_row", 1, error.message)
+        return replace(trace, health=merge_entries([*trace.health, found]))
     frames = {**trace.frames, "counters": pl.concat([trace.lazy("counters"), samples.lazy()])}
     return replace(trace, frames=frames, health=merge_entries([*trace.health, *health]))

@@ -2,73 +2,21 @@
 
 from __future__ import annotations
 
-import contextlib
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import msgspec
 import polars as pl
 from isal import igzip
 
 from timesink.errors import OutputError
-from timesink.model.trace import Trace
+from timesink.model.trace import Device, Trace
+from timesink.writers import chrome_names as names
+from timesink.writers.lanes import number_lanes
 
-_HOST_ARGUMENTS = {
-    "external_id": "External id",
-    "correlation": "correlation",
-    "sequence_number": "Sequence number",
-    "fwd_thread_id": "Fwd thread id",
-    "python_id": "Python id",
-    "python_parent_id": "Python parent id",
-    "python_module_id": "Python module id",
-    "call_stack": "Call stack",
-    "module_hierarchy": "Module Hierarchy",
-}
-_HOST_JSON_ARGUMENTS = {
-    "input_dims": "Input Dims",
-    "input_types": "Input type",
-    "concrete_inputs": "Concrete Inputs",
-}
-_DEVICE_ARGUMENTS = {
-    "device": "device",
-    "correlation": "correlation",
-    "external_id": "External id",
-    "registers_per_thread": "registers per thread",
-    "shared_memory_bytes": "shared memory",
-    "blocks_per_sm": "blocks per SM",
-    "warps_per_sm": "warps per SM",
-    "occupancy_pct": "est. achieved occupancy %",
-    "bytes": "bytes",
-    "graph_id": "graph id",
-    "graph_node_id": "graph node id",
-}
-_COLLECTIVE_ARGUMENTS = {
-    "collective": "Collective name",
-    "dtype": "dtype",
-    "in_elements": "In msg nelems",
-    "out_elements": "Out msg nelems",
-    "in_split": "In split size",
-    "out_split": "Out split size",
-    "group_size": "Group size",
-    "group_name": "Process Group Name",
-    "group_description": "Process Group Description",
-    "group_ranks": "Process Group Ranks",
-    "rank": "Rank",
-    "src_rank": "Src Rank",
-    "dst_rank": "Dst Rank",
-    "sequence": "Seq",
-    "comms_id": "Comms Id",
-}
-_MEMORY_ARGUMENTS = {
-    "device_type": "Device Type",
-    "device": "Device Id",
-    "address": "Addr",
-    "bytes": "Bytes",
-    "total_allocated_bytes": "Total Allocated",
-    "total_reserved_bytes": "Total Reserved",
-}
-_FLOW_PHASES = {"start": "s", "step": "t", "end": "f"}
+_CHROME_FORMATS = ("kineto", "chrome")
 _BATCH_ROWS = 50_000
 
 Event = dict[str, Any]
@@ -77,17 +25,22 @@ _encode = msgspec.json.Encoder().encode
 
 def write_chrome_json(trace: Trace, path: Path) -> int:
     """Write a trace; the number of events written."""
-    aside = path.with_name(f".{path.name}.writing")
-    packed = path.name.lower().endswith(".gz")
+    aside = path.with_name(f".timesink-{os.getpid()}.writing")
     try:
-        with igzip.open(aside, "wb") if packed else aside.open("wb") as file:
-            written = _write(trace, file)  # type: ignore[arg-type]
+        with _create(aside, packed=path.name.lower().endswith(".gz")) as file:
+            written = _write(trace, file)
         aside.replace(path)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            aside.unlink()
         raise OutputError.unwritable(path, error.strerror or str(error)) from None
+    finally:
+        aside.unlink(missing_ok=True)
     return written
+
+
+def _create(path: Path, *, packed: bool) -> BinaryIO:
+    if not packed:
+        return path.open("wb")
+    return cast("BinaryIO", igzip.open(path, "wb"))  # type: ignore[no-untyped-call]
 
 
 def _write(trace: Trace, file: BinaryIO) -> int:
@@ -114,10 +67,10 @@ def _top_level(trace: Trace) -> dict[str, Any]:
     top: dict[str, Any] = {
         "schemaVersion": metadata.schema_version or 1,
         "deviceProperties": [
-            {**device.properties, "id": device.id, "name": device.name} for device in metadata.devices
+            _device_properties(device, as_recorded=_is_chrome(trace)) for device in metadata.devices
         ],
         **({"distributedInfo": info} if info else {}),
-        **{key: value for key, value in metadata.versions.items()},
+        **metadata.versions,
         **metadata.extra,
     }
     if metadata.clock_offset_ns:
@@ -125,32 +78,51 @@ def _top_level(trace: Trace) -> dict[str, Any]:
     return top
 
 
+def _device_properties(device: Device, *, as_recorded: bool) -> dict[str, Any]:
+    named = {**device.properties, "id": device.id, "name": device.name}
+    if as_recorded:
+        return named
+    known: dict[str, Any] = {
+        "totalGlobalMem": device.memory_bytes,
+        "numSms": device.multiprocessors,
+    }
+    major, _, minor = (device.compute_capability or "").partition(".")
+    if major.isdigit() and minor.isdigit():
+        known |= {"computeMajor": int(major), "computeMinor": int(minor)}
+    return {**named, **{key: value for key, value in known.items() if value is not None}}
+
+
+def _is_chrome(trace: Trace) -> bool:
+    """Whether names were recorded as readers of this format expect them."""
+    return trace.metadata.format in _CHROME_FORMATS
+
+
 def events(trace: Trace) -> Iterator[Event]:
     """Every event of the trace, table by table."""
     rare = _rare_arguments(trace)
     offset = trace.metadata.clock_offset_ns
-    for row in _rows(trace, "tracks"):
+    as_recorded = _is_chrome(trace)
+    device = _with_lanes(trace)
+    for row in [*_rows(trace, "tracks"), *_extra_tracks(trace, device)]:
         yield from _track_events(row)
     for row in _rows(trace, "host"):
+        if not as_recorded:
+            row["category"] = names.HOST_CATEGORIES.get(row["kind"])
         yield _host_event(row, offset, rare)
-    for row in _rows(trace, "device"):
-        yield _device_event(row, offset, rare)
+    for row in _iterate(device):
+        if not as_recorded:
+            row["category"] = names.DEVICE_CATEGORIES.get(row["kind"])
+        yield _device_event({**row, "tid": row["lane"]}, offset, rare)
     for row in _rows(trace, "memory"):
-        yield {
-            "ph": "i", "s": "t", "name": "[memory]", **_place(row, offset),
-            "args": _given(row, _MEMORY_ARGUMENTS),
-        }  # fmt: skip
+        given = _given(row, names.MEMORY_ARGUMENTS)
+        yield {"ph": "i", "s": "t", "name": "[memory]", **_place(row, offset), "args": given}
+    moved = _moved(device)
     for row in _rows(trace, "flows"):
-        yield _flow_event(row, offset)
+        end = (row["pid"], row["tid"], row["ts_ns"], row["flow_id"])
+        yield _flow_event({**row, "tid": moved.get(end, row["tid"])}, offset)
     sampled = trace.lazy("counters").filter(pl.col("source") != "profiler_range")
     for row in _iterate(sampled):
-        yield {
-            "ph": "C",
-            "name": row["counter"],
-            "pid": _number(row["device"]),
-            "ts": _microseconds(row["ts_ns"] - offset),
-            "args": {"value": row["value"]},
-        }
+        yield _counter_event(row, offset)
 
 
 def _rows(trace: Trace, table: str) -> Iterator[Event]:
@@ -163,11 +135,40 @@ def _iterate(frame: pl.LazyFrame) -> Iterator[Event]:
         yield from batch.iter_rows(named=True)
 
 
+def _with_lanes(trace: Trace) -> pl.LazyFrame:
+    """The device table with the lane each row is drawn on; `tid` is the one it was recorded on."""
+    device = trace.lazy("device").collect()
+    extra = number_lanes(device)
+    beside = pl.format("{} (overlap {})", pl.col("tid").cast(pl.String), extra)
+    lane = pl.when(extra > 0).then(beside).otherwise(pl.col("tid").cast(pl.String))
+    return device.lazy().with_columns(lane=lane)
+
+
+def _is_moved() -> pl.Expr:
+    return pl.col("lane") != pl.col("tid").cast(pl.String)
+
+
+def _extra_tracks(trace: Trace, device: pl.LazyFrame) -> Iterator[Event]:
+    """Rows like those of `tracks` for the lanes beside others: the same order, a telling name."""
+    moved = device.filter(_is_moved()).select("pid", "tid", "lane", "stream").unique()
+    known = trace.lazy("tracks").select("pid", "tid", "sort_index")
+    for row in _iterate(moved.join(known, on=["pid", "tid"], how="left")):
+        suffix = row["lane"].removeprefix(row["tid"])
+        name = f"stream {row['stream']}{suffix}"
+        yield {**row, "tid": row["lane"], "name": name, "labels": None}
+
+
+def _moved(device: pl.LazyFrame) -> dict[tuple[str, str, int, int], str]:
+    """Lane of each slice that is not drawn where it was recorded, by what its arrow knows of it."""
+    rows = _iterate(device.filter(_is_moved()))
+    return {(r["pid"], r["tid"], r["ts_ns"], r["correlation"]): r["lane"] for r in rows}
+
+
 def _rare_arguments(trace: Trace) -> dict[int, Event]:
     """Arguments that live in tables of their own, by event."""
     rare: dict[int, Event] = {}
     for row in _rows(trace, "collectives"):
-        rare.setdefault(row["index"], {}).update(_given(row, _COLLECTIVE_ARGUMENTS))
+        rare.setdefault(row["index"], {}).update(_given(row, names.COLLECTIVE_ARGUMENTS))
     for row in _rows(trace, "event_args"):
         rare.setdefault(row["index"], {})[row["key"]] = _json_or_text(row["value"])
     ranges = trace.lazy("counters").filter(pl.col("source") == "profiler_range")
@@ -177,26 +178,26 @@ def _rare_arguments(trace: Trace) -> dict[int, Event]:
 
 
 def _track_events(row: Event) -> Iterable[Event]:
-    lane = {"pid": _number(row["pid"]), "tid": _number(row["tid"]) if row["tid"] else 0}
     owner = "process" if row["tid"] is None else "thread"
-    for column, suffix in (("name", "name"), ("labels", "labels"), ("sort_index", "sort_index")):
+    lane = {"pid": _number(row["pid"]), "tid": _number(row["tid"]) if row["tid"] else 0}
+    for column in ("name", "labels", "sort_index"):
         if row[column] is not None:
-            yield {"ph": "M", "name": f"{owner}_{suffix}", **lane, "args": {column: row[column]}}
+            yield {"ph": "M", "name": f"{owner}_{column}", **lane, "args": {column: row[column]}}
 
 
 def _host_event(row: Event, offset: int, rare: Mapping[int, Event]) -> Event:
-    given = {
-        **_given(row, _HOST_ARGUMENTS),
-        **{key: _json_or_text(row[c]) for c, key in _HOST_JSON_ARGUMENTS.items() if row[c] is not None},
-        **rare.get(row["index"], {}),
-    }
+    given = _given(row, names.HOST_ARGUMENTS)
+    for column, key in names.HOST_JSON_ARGUMENTS.items():
+        if row[column] is not None:
+            given[key] = _json_or_text(row[column])
+    given |= rare.get(row["index"], {})
     if row["kind"] == "instant":
-        return {"ph": "i", "s": "g", "name": row["name"], **_place(row, offset), "args": given}
+        return {"ph": "i", "s": "t", **_label(row), **_place(row, offset), "args": given}
     return _slice(row, offset, given)
 
 
 def _device_event(row: Event, offset: int, rare: Mapping[int, Event]) -> Event:
-    given = _given(row, _DEVICE_ARGUMENTS)
+    given = _given(row, names.DEVICE_ARGUMENTS)
     if row["stream"] is not None:
         given["stream"] = _number(row["stream"])
     for key in ("grid", "block"):
@@ -208,39 +209,37 @@ def _device_event(row: Event, offset: int, rare: Mapping[int, Event]) -> Event:
 
 
 def _slice(row: Event, offset: int, given: Event) -> Event:
-    category = {} if row["category"] is None else {"cat": row["category"]}
-    return {
-        "ph": "X",
-        **category,
-        "name": row["name"] or "",
-        **_place(row, offset),
-        "dur": _microseconds(row["dur_ns"]),
-        "args": given,
-    }
+    dur = _microseconds(row["dur_ns"])
+    return {"ph": "X", **_label(row), **_place(row, offset), "dur": dur, "args": given}
 
 
 def _flow_event(row: Event, offset: int) -> Event:
-    ends = {"bp": "e"} if row["phase"] == "end" else {}
     return {
-        "ph": _FLOW_PHASES[row["phase"]],
+        "ph": names.FLOW_PHASES[row["phase"]],
         "id": row["flow_id"],
-        "cat": row["category"],
-        "name": row["category"],
+        **_label({**row, "name": row["category"]}),
         **_place(row, offset),
-        **ends,
+        **({"bp": "e"} if row["phase"] == "end" else {}),
     }
+
+
+def _counter_event(row: Event, offset: int) -> Event:
+    place = _place({**row, "pid": row["device"], "tid": None}, offset)
+    return {"ph": "C", "name": row["counter"], **place, "args": {"value": row["value"]}}
+
+
+def _label(row: Event) -> Event:
+    category = {} if row["category"] is None else {"cat": row["category"]}
+    return {**category, "name": row["name"] or ""}
 
 
 def _place(row: Event, offset: int) -> Event:
-    return {
-        "pid": _number(row["pid"]),
-        "tid": _number(row["tid"]),
-        "ts": _microseconds(row["ts_ns"] - offset),
-    }
+    lane = {key: _number(row[key]) for key in ("pid", "tid") if row[key] is not None}
+    return {**lane, "ts": _microseconds(row["ts_ns"] - offset)}
 
 
-def _given(row: Event, names: Mapping[str, str]) -> Event:
-    return {key: row[column] for column, key in names.items() if row[column] is not None}
+def _given(row: Event, columns: Mapping[str, str]) -> Event:
+    return {key: row[column] for column, key in columns.items() if row[column] is not None}
 
 
 def _microseconds(ns: int) -> msgspec.Raw:
@@ -249,9 +248,7 @@ def _microseconds(ns: int) -> msgspec.Raw:
     return msgspec.Raw(f"{sign}{ns // 1000}.{ns % 1000:03d}")
 
 
-def _number(text: str | None) -> int | str | None:
-    if text is None:
-        return None
+def _number(text: str) -> int | str:
     return int(text) if text.isascii() and text.isdigit() else text
 
 

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import polars as pl
 
 from timesink.errors import OutputError, UnreadableError
-from timesink.model.health import HealthEntry
+from timesink.model.health import RULES, HealthEntry
 from timesink.model.schema import TABLES
 from timesink.model.trace import Device, Distributed, Metadata, Trace
 from timesink.model.version import SCHEMA_VERSION
-from timesink.writers.marks import DESCRIPTION
+from timesink.writers.marks import DESCRIPTION, is_folder
+
+_FEW_FILES = 128
+"""Beyond this many open files in the process, tables are not held open any more."""
 
 
 def write_folder(trace: Trace, folder: Path) -> None:
@@ -25,7 +29,7 @@ def write_folder(trace: Trace, folder: Path) -> None:
         frame = trace.lazy(name).collect()
         rows[name] = frame.height
         if frame.height:
-            frame.write_parquet(folder / f"{name}.parquet", compression="lz4", statistics=False)
+            _write_table(frame, folder / f"{name}.parquet")
     description = {
         "timesink_schema": SCHEMA_VERSION,
         "rows": rows,
@@ -33,47 +37,94 @@ def write_folder(trace: Trace, folder: Path) -> None:
         "health": [asdict(entry) for entry in trace.health],
     }
     # Written last: a folder without it is not complete.
-    (folder / DESCRIPTION).write_bytes(msgspec.json.encode(description))
+    (folder / DESCRIPTION).write_text(json.dumps(description), encoding="ascii")
+
+
+def _write_table(frame: pl.DataFrame, file: Path) -> None:
+    try:
+        frame.write_parquet(file, compression="lz4", statistics=False)
+    except pl.exceptions.PolarsError as error:
+        # A full disk comes as an error of the format.
+        raise OSError(str(error)) from None
 
 
 def export_folder(trace: Trace, folder: Path, *, force: bool = False) -> None:
-    """Write a trace where the user asked; an existing folder is replaced only by force."""
-    aside = folder.with_name(f".{folder.name}.writing")
+    """Write a trace where the user asked; only an earlier export is replaced, and by force."""
+    place = folder.resolve()
+    aside = place.with_name(f".timesink-{os.getpid()}.writing")
     try:
         aside.mkdir()
         write_folder(trace, aside)
-        if force and folder.is_dir():
-            shutil.rmtree(folder)
-        aside.rename(folder)
+        if force and is_folder(place):
+            shutil.rmtree(place)
+        aside.rename(place)
     except OSError as error:
-        shutil.rmtree(aside, ignore_errors=True)
         raise OutputError.unwritable(folder, error.strerror or str(error)) from None
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
-def read_folder(folder: Path) -> Trace:
-    """Open a folder written by :func:`write_folder`; tables load when they are asked for."""
+def read_folder(folder: Path, *, hold_open: bool = False) -> Trace:
+    """Open a folder written by :func:`write_folder`; tables load when they are asked for.
+
+    With `hold_open` the tables can be loaded even after the folder is removed.
+    """
     try:
-        description: dict[str, Any] = msgspec.json.decode((folder / DESCRIPTION).read_bytes())
+        description: dict[str, Any] = json.loads((folder / DESCRIPTION).read_bytes())
         schema = description["timesink_schema"]
         if schema != SCHEMA_VERSION:
-            raise UnreadableError(
-                f"{folder}: exported with table schema {schema}, this timesink has {SCHEMA_VERSION}",
-                "export the original trace again",
-            )
-        frames = {
-            name: pl.scan_parquet(folder / f"{name}.parquet")
-            for name, rows in description["rows"].items()
-            if rows
-        }
+            raise UnreadableError.other_schema(folder, schema, SCHEMA_VERSION)
         return Trace(
             metadata=_metadata(description["metadata"]),
-            health=tuple(HealthEntry(**entry) for entry in description["health"]),
-            frames=frames,
+            health=tuple(_health_entry(entry) for entry in description["health"]),
+            frames={
+                name: _scan_table(folder, name, hold_open=hold_open)
+                for name, rows in description["rows"].items()
+                if rows
+            },
         )
-    except (OSError, msgspec.DecodeError, KeyError, TypeError) as error:
-        raise UnreadableError.damaged(
-            folder, f"not a complete trace folder: {error}", "export the original trace again"
-        ) from None
+    except _DAMAGE as error:
+        raise UnreadableError.incomplete_export(folder, _first_line(error)) from None
+
+
+_DAMAGE = (
+    OSError,
+    pl.exceptions.PolarsError,
+    AttributeError,
+    KeyError,
+    TypeError,
+    ValueError,
+)
+"""What a description or a table that is not as it was written leads to."""
+
+
+def _scan_table(folder: Path, name: str, *, hold_open: bool) -> pl.LazyFrame:
+    """A table whose file is there, whole and of the right columns; its rows are not read."""
+    file = folder / f"{name}.parquet"
+    frame = _scan_open(file) if hold_open else pl.scan_parquet(file)
+    if frame.collect_schema() != TABLES[name].schema:
+        msg = f"{file.name} has other columns"
+        raise ValueError(msg)
+    return frame
+
+
+def _scan_open(file: Path) -> pl.LazyFrame:
+    with file.open("rb") as opened:
+        # Numbers are given out from the lowest, so a high one means that many files are open.
+        return pl.scan_parquet(opened if opened.fileno() < _FEW_FILES else file)
+
+
+def _first_line(error: Exception) -> str:
+    text = f"no {error}" if isinstance(error, KeyError) else str(error)
+    return text.strip().partition("\n")[0]
+
+
+def _health_entry(fields: dict[str, Any]) -> HealthEntry:
+    entry = HealthEntry(**fields)
+    if entry.code not in RULES:
+        msg = f"unknown health code {entry.code!r}"
+        raise ValueError(msg)
+    return entry
 
 
 def _metadata(fields: dict[str, Any]) -> Metadata:

@@ -1,20 +1,20 @@
-"""Arguments of events, kind by kind: which are kept, under which column, as what.
+"""Arguments of events, kind by kind, from raw JSON to columns.
 
-Each kind of event has a msgspec struct, built from the table below, so that a million argument
-objects are decoded without a Python dict.  When a value has an unexpected type, the same table
-drives a slower, forgiving path over dicts, for that group of events only.
+Each kind of event has a msgspec struct, built from the tables in `argument_sets`, so that a million
+argument objects are decoded without a Python dict.  When a value has an unexpected type, the same
+tables drive a slower, forgiving path over dicts, for that group of events only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import numpy as np
 from msgspec import Raw
 
+from timesink.readers.chrome.argument_sets import ArgumentSet, ValueType
 from timesink.readers.chrome.columns import Column, Group, Tally, Vocabularies
 from timesink.readers.chrome.timestamps import NULL_INT
 
@@ -23,192 +23,6 @@ NO_RAW = Raw()
 PACKED_ARGUMENTS = "args"
 """A JSON text under this key holds further arguments."""
 _NAN = float("nan")
-ValueType = Literal["int", "float", "lane", "text"]
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """A column, the argument names it may come from (first wins), and how to keep it."""
-
-    column: str
-    keys: tuple[str, ...]
-    type: ValueType
-
-
-@dataclass(frozen=True, slots=True)
-class ArgumentSet:
-    """The arguments of one kind of event."""
-
-    kept: tuple[Argument, ...]
-    rare: tuple[tuple[str, ...], ...] = ()
-    """Families of keys few events carry; they become rows of `event_args` or `collectives`.
-    The first key of a family is on every event that has any of them."""
-    ignored: tuple[str, ...] = ()
-    """Keys that repeat other fields or mean nothing outside the profiler."""
-
-    @property
-    def known(self) -> frozenset[str]:
-        kept = (key for argument in self.kept for key in argument.keys)
-        return frozenset((*kept, *self.rare_keys, *self.ignored))
-
-    @property
-    def rare_keys(self) -> frozenset[str]:
-        return frozenset(key for family in self.rare for key in family)
-
-
-_EXTERNAL_ID = Argument("external_id", ("External id", "external id"), "int")
-_CORRELATION = Argument("correlation", ("correlation", "connection_id"), "int")
-
-COLLECTIVE_KEYS = {
-    "Collective name": "collective",
-    "dtype": "dtype",
-    "In msg nelems": "in_elements",
-    "Out msg nelems": "out_elements",
-    "In split size": "in_split",
-    "Out split size": "out_split",
-    "Group size": "group_size",
-    "Process Group Name": "group_name",
-    "Process Group Description": "group_description",
-    "Process Group Ranks": "group_ranks",
-    "Rank": "rank",
-    "Src Rank": "src_rank",
-    "Dst Rank": "dst_rank",
-    "Seq": "sequence",
-    "Comms Id": "comms_id",
-}
-_COLLECTIVE = (*COLLECTIVE_KEYS, "Global rank start", "Global rank stride", "Process Group ID")
-_TRITON_KEYS = (
-    "kernel_backend",
-    "kernel_file",
-    "kernel_hash",
-    "kernel_kwargs",
-    "kernel_name",
-    "kernel_num_gb",
-    "kernel_flop",
-    "num_warps",
-    "num_stages",
-)
-
-OPERATOR = ArgumentSet(
-    kept=(
-        _EXTERNAL_ID,
-        Argument("sequence_number", ("Sequence number",), "int"),
-        Argument("fwd_thread_id", ("Fwd thread id",), "int"),
-        Argument("input_dims", ("Input Dims", "Input dims"), "text"),
-        Argument("input_types", ("Input type",), "text"),
-        Argument("concrete_inputs", ("Concrete Inputs",), "text"),
-        Argument("call_stack", ("Call stack",), "text"),
-        Argument("module_hierarchy", ("Module Hierarchy",), "text"),
-    ),
-    rare=(_COLLECTIVE, (*_TRITON_KEYS, "stream", "grid")),
-    ignored=(
-        "Ev Idx",
-        "Record function id",
-        "Input Strides",
-        "Trace name",
-        "Trace iteration",
-        "Profiler Event Index",
-        "Device",
-        "finished",
-        "Op count",
-        "scope",
-        "critical",
-    ),
-)
-PYTHON = ArgumentSet(
-    kept=(
-        Argument("python_id", ("Python id",), "int"),
-        Argument("python_parent_id", ("Python parent id",), "int"),
-        Argument("python_module_id", ("Python module id",), "int"),
-    ),
-    ignored=("Ev Idx", "finished", "External id"),
-)
-RUNTIME = ArgumentSet(
-    kept=(
-        _CORRELATION,
-        _EXTERNAL_ID,
-        Argument("grid", ("grid",), "text"),
-        Argument("block", ("block",), "text"),
-        Argument("shared_memory_bytes", ("shared memory",), "int"),
-    ),
-    ignored=(
-        "cbid",
-        "cid",
-        "kernel",
-        "external ts",
-        "src",
-        "dst",
-        "kind",
-        "bytes",
-        "size",
-        "ptr",
-        "stream",
-        "critical",
-    ),
-)
-DEVICE = ArgumentSet(
-    kept=(
-        Argument("device", ("device", "Device Id"), "lane"),
-        Argument("stream", ("stream", "sycl queue", "l0 queue", "Stream Id"), "lane"),
-        _CORRELATION,
-        _EXTERNAL_ID,
-        Argument("grid", ("grid",), "text"),
-        Argument("block", ("block",), "text"),
-        Argument("registers_per_thread", ("registers per thread",), "int"),
-        Argument("shared_memory_bytes", ("shared memory",), "int"),
-        Argument("blocks_per_sm", ("blocks per SM",), "float"),
-        Argument("warps_per_sm", ("warps per SM",), "float"),
-        Argument("occupancy_pct", ("est. achieved occupancy %",), "float"),
-        Argument("bytes", ("bytes", "size"), "int"),
-        Argument("direction", ("direction", "kind"), "text"),
-        Argument("graph_id", ("graph id",), "int"),
-        Argument("graph_node_id", ("graph node id",), "int"),
-        Argument("task_type", ("Task Type",), "text"),
-    ),
-    rare=(
-        _COLLECTIVE,
-        (
-            "cuda_sync_kind",
-            "wait_on_stream",
-            "wait_on_cuda_event_id",
-            "wait_on_cuda_event_record_corr_id",
-        ),
-        ("kernel type", "dim", "dimx", "dimy", "dimz", "tasktopo", "tasktopo_node"),
-        ("Task Type", "Model Id", "Task Id"),
-    ),
-    ignored=(
-        "queued",
-        "context",
-        "memory bandwidth (GB/s)",
-        "theoretical occupancy %",
-        "packet_ptr",
-        "k_work_ptr",
-        "row",
-        "column",
-        "sqid",
-        "critical",
-        "Batch Id",
-        "Subtask Id",
-    ),
-)
-MEMORY = ArgumentSet(
-    kept=(
-        Argument("device_type", ("Device Type",), "int"),
-        Argument("device", ("Device Id",), "int"),
-        Argument("address", ("Addr",), "lane"),
-        Argument("bytes", ("Bytes",), "int"),
-        Argument("total_allocated_bytes", ("Total Allocated",), "int"),
-        Argument("total_reserved_bytes", ("Total Reserved",), "int"),
-    ),
-    ignored=("Ev Idx", "finished"),
-)
-LANE_METADATA = ArgumentSet(
-    kept=(
-        Argument("lane_name", ("name",), "lane"),
-        Argument("labels", ("labels",), "lane"),
-        Argument("sort_index", ("sort_index",), "int"),
-    ),
-)
 
 # Numbers may be null (profilers write it for "no parent"); anything stranger takes the slow path.
 _FIELD_TYPES: dict[ValueType, Any] = {
@@ -238,10 +52,8 @@ def _struct_for(arguments: ArgumentSet, name: str) -> type[msgspec.Struct]:
 
 
 def _marker_keys(arguments: ArgumentSet) -> tuple[str, ...]:
-    """Keys that tell that an event needs a second look; one kept as a column needs no second."""
-    kept = {key for argument in arguments.kept for key in argument.keys}
-    first_keys = (family[0] for family in arguments.rare)
-    return (PACKED_ARGUMENTS, *(key for key in first_keys if key not in kept))
+    """Keys that tell that an event needs a second look."""
+    return (PACKED_ARGUMENTS, *(family[0] for family in arguments.rare))
 
 
 Rare = list[tuple[int, dict[str, Any]]]
@@ -255,7 +67,8 @@ class ArgumentDecoder:
         self._arguments = arguments
         self._known = arguments.known
         self._rare_keys = arguments.rare_keys
-        self._decoder = msgspec.json.Decoder(list[_struct_for(arguments, name)])  # type: ignore[misc]
+        struct: Any = _struct_for(arguments, name)
+        self._decoder = msgspec.json.Decoder(list[struct])
 
     def decode(
         self, raws: Sequence[Raw], vocabularies: Vocabularies, tally: Tally
@@ -392,8 +205,6 @@ def _forgiving_float(value: Any) -> float | None:
 
 def _forgiving_lane(value: Any) -> int | str | None:
     return value if isinstance(value, (int, str)) and not isinstance(value, bool) else None
-
-
 
 
 _FORGIVING: dict[ValueType, Callable[[Any], Any]] = {

@@ -47,7 +47,8 @@ class Words:
         """Values of a column with the codes of one share replaced by the common ones."""
         if not column.vocabulary:
             return column.values
-        return self._remaps[share][column.vocabulary][column.values]
+        codes: Array = self._remaps[share][column.vocabulary][column.values]
+        return codes
 
     def categorical(self, vocabulary: str, codes: Array) -> pl.Series:
         words = self._categories[vocabulary]
@@ -55,10 +56,14 @@ class Words:
 
 
 def _text_of_raw(raw: bytes) -> str:
-    """A JSON string without its quotes; any other JSON as it was written."""
+    """A JSON string without its quotes; any other JSON in one layout, however it was written.
+
+    >>> _text_of_raw(b'[[2,8], []]'), _text_of_raw(b'"a.py(1): f"')
+    ('[[2, 8], []]', 'a.py(1): f')
+    """
     if raw.startswith(b'"'):
         return str(msgspec.json.decode(raw))
-    return raw.decode("utf-8", "replace")
+    return msgspec.json.format(raw, indent=0).decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +169,7 @@ class Assembly:
         }
         return Joined(arrays, vocabularies, self.words)
 
-    def _part(
-        self, key: str, dtype: np.dtype[Any], group: Group, share: int, offset: int
-    ) -> Array:
+    def _part(self, key: str, dtype: np.dtype[Any], group: Group, share: int, offset: int) -> Array:
         column = group.get(key)
         if column is None:
             missing = {"f": np.nan, "i": NULL_INT if dtype.itemsize == 8 else NULL_CODE}

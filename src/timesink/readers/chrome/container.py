@@ -1,5 +1,4 @@
-"""The outer shape of a Chrome-format trace: where the event list starts, where it can be cut,
-where it ends.
+"""The outer shape of a Chrome-format trace: where its events start, may be cut, and end.
 
 The stream is cut into pieces that end at event boundaries, so that pieces can be decoded apart.
 Every process that reads the same stream cuts it at the same places.
@@ -10,6 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 import msgspec
@@ -25,14 +25,16 @@ _LONGEST_EVENTS_KEY = 256
 """With its white space; so much of the old text is searched again with each new block."""
 _BARE_LIST = re.compile(rb"\s*\[")
 _BOUNDARY = re.compile(rb'\}\s*,\s*(?=\{\s*")')
-_LIST_END = re.compile(rb"\}\s*\]|\A\[\s*\]")
+_EMPTY_LIST = re.compile(rb"\[\s*\]")
+_LIST_END = re.compile(rb"\}\s*\]")
 _METADATA_KEY = re.compile(rb'"(?:schemaVersion|deviceProperties|distributedInfo)"\s*:')
 _PHASE_KEY = re.compile(rb'"ph"\s*:')
 _EARLY_PHASE = re.compile(rb'[\s,]*\{[^{}]*"ph"\s*:\s*"')
 _STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
 _WINDOW = 64 * 1024
+_EVENT_KEYS = frozenset({"ph", "pid"})
 _ENOUGH_EVENTS = 32
-"""So many events in a row are surely not objects nested in the arguments of one."""
+"""So many objects with these keys in a row are events, not objects in the arguments of one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +148,12 @@ def _last_boundary(buffer: bytearray) -> int | None:
 
 def _cut_behind_events(buffer: bytearray, segments: list[tuple[int, int]]) -> int | None:
     recent = segments[-_ENOUGH_EVENTS:]
-    if recent and all(_is_event(buffer, *segment) for segment in recent):
+    if recent and all(_keys(buffer, *segment) >= _EVENT_KEYS for segment in recent):
         return recent[-1][1]
     # Something here is damaged, or arguments hold lists of objects: each cut must be proved.
     damaged = None
     for start, end in reversed(segments):
-        if not _is_event(buffer, start, end):
+        if "ph" not in _keys(buffer, start, end):
             continue
         state = _state_of_list(buffer, end)
         if state == "whole":
@@ -162,13 +164,13 @@ def _cut_behind_events(buffer: bytearray, segments: list[tuple[int, int]]) -> in
     return damaged or _cut_before_early_phase(buffer, segments)
 
 
-def _is_event(buffer: bytearray, start: int, end: int) -> bool:
-    # Objects nested in arguments are separated alike; only events have a phase.
+def _keys(buffer: bytearray, start: int, end: int) -> AbstractSet[str]:
+    """Keys of the object between two boundaries; none when it is not one whole object."""
     try:
         text = bytes(buffer[start:end]).lstrip(b", \r\n\t")
-        return "ph" in msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+        return msgspec.json.decode(text, type=dict[str, msgspec.Raw]).keys()
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return False
+        return frozenset()
 
 
 def _state_of_list(buffer: bytearray, end: int) -> str:
@@ -184,8 +186,8 @@ def _state_of_list(buffer: bytearray, end: int) -> str:
 
 def _cut_before_early_phase(buffer: bytearray, segments: list[tuple[int, int]]) -> int | None:
     """Where every event is damaged, one that starts with its phase is still recognised."""
-    for start, end in reversed(segments):
-        if _EARLY_PHASE.match(buffer, start) and _EARLY_PHASE.match(buffer, end):
+    for _, end in reversed(segments):
+        if _EARLY_PHASE.match(buffer, end):
             return end if _state_of_list(buffer, end) == "damaged" else None
     return None
 
@@ -223,7 +225,8 @@ def split_end(text: bytes, *, bare: bool) -> tuple[bytes, bytes] | None:
     >>> split_end(b'[{"ph": "X"}], "displayTimeUnit": "ms"}', bare=False)
     (b'[{"ph": "X"}]', b', "displayTimeUnit": "ms"}')
     """
-    for match in _LIST_END.finditer(text):
+    empty = _EMPTY_LIST.match(text)
+    for match in [empty] if empty else _LIST_END.finditer(text):
         rest = text[match.end() :]
         if closes_document(rest) and bare == (not rest.strip()):
             return text[: match.end()], rest

@@ -5,15 +5,15 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Sequence
 from itertools import compress
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 from msgspec import Raw
 
-from timesink.readers.chrome import arguments
-from timesink.readers.chrome.arguments import NO_ARGUMENTS, NO_RAW, ArgumentDecoder
+from timesink.readers.chrome import argument_sets
+from timesink.readers.chrome.arguments import ArgumentDecoder
 from timesink.readers.chrome.columns import (
     NULL_CODE,
     Column,
@@ -22,98 +22,32 @@ from timesink.readers.chrome.columns import (
     Tally,
     Vocabularies,
 )
-from timesink.readers.chrome.timestamps import (
-    EXACT_FLOAT_LIMIT_US,
-    NULL_INT,
-    Int64Array,
-    float_us_to_ns,
-    text_us_to_ns,
+from timesink.readers.chrome.envelopes import (
+    ENVELOPES,
+    Fields,
+    Lane,
+    TextEnvelope,
+    exact_times,
+    transpose,
 )
-from timesink.readers.vendors import DEVICE_CATEGORIES, FLOW_CATEGORIES, HOST_CATEGORIES
-
-_OLD_CATEGORIES = ("Operator", "Runtime", "Kernel", "Memcpy", "Memset", "Python", "Trace")
-_INSTANT_CATEGORIES = ("cpu_instant_event",)
-_NAN = float("nan")
-Lane = int | str | None
-Fields = list[tuple[Any, ...]]
-"""One tuple per field of the envelope, in the order of its fields."""
-
-
-# Decoding a known text gives the one string that stands for it: nothing is allocated, and its hash
-# is known.  An unknown text makes the piece take the next envelope.
-_KnownPhase = Literal["X", "s", "t", "f", "i", "M", "C"]
-_KnownCategory = Literal[  # type: ignore[valid-type]
-    tuple({*HOST_CATEGORIES, *DEVICE_CATEGORIES, *FLOW_CATEGORIES, *_OLD_CATEGORIES, *_INSTANT_CATEGORIES})
-]
-
-
-class Envelope(msgspec.Struct, gc=False):
-    """An event without its arguments; times as float64, exact below 2**43 us."""
-
-    ph: str | None = None
-    cat: str | None = None
-    name: str | None = None
-    pid: Lane = None
-    tid: Lane = None
-    ts: float = _NAN
-    dur: float = _NAN
-    id: Lane = None
-    args: Raw = NO_ARGUMENTS
-
-
-class NumberEnvelope(Envelope, gc=False):
-    """Times as written: whole microseconds stay integers of any size."""
-
-    ts: int | float = _NAN  # type: ignore[assignment]
-    dur: int | float = _NAN  # type: ignore[assignment]
-
-
-class TextEnvelope(Envelope, gc=False):
-    """Times as the text they were written in, number or string."""
-
-    ts: Raw = NO_RAW  # type: ignore[assignment]
-    dur: Raw = NO_RAW  # type: ignore[assignment]
-
-
-class FamiliarEnvelope(Envelope, gc=False):
-    """An event whose phase and category are among those profilers write today."""
-
-    ph: _KnownPhase | None = None
-    cat: _KnownCategory | None = None
-
-
-class FamiliarNumberEnvelope(NumberEnvelope, gc=False):
-    ph: _KnownPhase | None = None
-    cat: _KnownCategory | None = None
-
-
-_DECODERS = tuple(
-    msgspec.json.Decoder(list[kind])
-    for kind in (
-        FamiliarEnvelope,
-        Envelope,
-        FamiliarNumberEnvelope,
-        NumberEnvelope,
-        TextEnvelope,
-    )
-)
-"""From the fastest to the most general; a piece takes the first that is exact for it."""
+from timesink.readers.chrome.timestamps import NULL_INT, Int64Array
+from timesink.readers.vendors import DEVICE_CATEGORIES, HOST_CATEGORIES
 
 MEMORY_NAME = "[memory]"
 
 _ARGUMENT_DECODERS = {
     name: ArgumentDecoder(kept, name)
     for name, kept in {
-        "operator": arguments.OPERATOR,
-        "python": arguments.PYTHON,
-        "runtime": arguments.RUNTIME,
-        "device": arguments.DEVICE,
-        "ranges": arguments.DEVICE,
-        "untyped": arguments.DEVICE,
-        "nested": arguments.OPERATOR,
-        "instant": arguments.OPERATOR,
-        "memory": arguments.MEMORY,
-        "metadata": arguments.LANE_METADATA,
+        "operator": argument_sets.OPERATOR,
+        "python": argument_sets.PYTHON,
+        "runtime": argument_sets.RUNTIME,
+        "device": argument_sets.DEVICE,
+        "ranges": argument_sets.DEVICE,
+        "untyped": argument_sets.DEVICE,
+        "nested": argument_sets.OPERATOR,
+        "instant": argument_sets.OPERATOR,
+        "memory": argument_sets.MEMORY,
+        "metadata": argument_sets.LANE_METADATA,
     }.items()
 }
 
@@ -159,34 +93,32 @@ class PieceDecoder:
 
     def __init__(self) -> None:
         self.vocabularies = Vocabularies()
-        self._exactness = 0
+        self._envelope = 0
 
     def decode(self, number: int, text: bytes) -> Piece:
         """Columns of a piece of valid JSON: a list of events in brackets.
 
-        Raises msgspec.DecodeError when the piece needs repair.
+        Raises msgspec.DecodeError or UnicodeDecodeError when the piece needs repair.
         """
-        tally = Tally()
-        for exactness in range(self._exactness, len(_DECODERS)):
+        if not text.isascii():
+            text.decode("utf-8")  # arguments stay raw, and would bring bad bytes to light too late
+        for place in range(self._envelope, len(ENVELOPES)):
             try:
-                fields = _transpose(_DECODERS[exactness].decode(text))
+                fields = transpose(ENVELOPES[place].decode(text))
             except msgspec.ValidationError:
                 continue
-            times = [_exact_ns(field) for field in fields[5:7]]
-            if all(ns is not None for ns in times):
+            times = exact_times(fields)
+            if times is not None:
                 # The pieces of one trace are alike: the next one starts where this one ended.
-                self._exactness = exactness
-                return self._columns(number, fields, times, tally)
+                self._envelope = place
+                return self._columns(number, fields, times, Tally())
         msg = "no envelope fits"
         raise msgspec.DecodeError(msg)
 
-    def columns_of(
-        self, number: int, envelopes: Sequence[TextEnvelope], tally: Tally
-    ) -> Piece:
+    def columns_of(self, number: int, events: Sequence[TextEnvelope], tally: Tally) -> Piece:
         """Columns of events decoded one by one; what is odd about them goes to the tally."""
-        fields = _transpose(envelopes)
-        times = [text_us_to_ns([bytes(raw) for raw in field]) for field in fields[5:7]]
-        return self._columns(number, fields, times, tally)
+        fields = transpose(events)
+        return self._columns(number, fields, exact_times(fields) or (), tally)
 
     def _columns(
         self, number: int, fields: Fields, times: Sequence[Int64Array], tally: Tally
@@ -194,6 +126,7 @@ class PieceDecoder:
         if not fields:
             return Piece(number, 0, {}, tally)
         phase, category, name, pid, tid, _, _, flow_id, args = fields
+        ts_ns, dur_ns = times
         count = len(phase)
         words = self.vocabularies
         base: Group = {
@@ -203,8 +136,8 @@ class PieceDecoder:
             "name": Column(words.names.encode(name), "names"),
             "pid": Column(words.lanes.encode(pid), "lanes"),
             "tid": Column(words.lanes.encode(tid), "lanes"),
-            "ts_ns": Column(times[0]),
-            "dur_ns": Column(times[1]),
+            "ts_ns": Column(ts_ns),
+            "dur_ns": Column(dur_ns),
         }
         groups: dict[str, Group] = {}
         for group_name, rows in self._place(base, tally):
@@ -220,9 +153,10 @@ class PieceDecoder:
                 self._add_arguments(groups, group_name, group, raws, tally)
         return Piece(number, count, groups, tally, self._phase_counts(base))
 
-    def _place(self, base: Group, tally: Tally) -> list[tuple[str, npt.NDArray[np.int64]]]:
+    def _place(self, base: Group, tally: Tally) -> list[tuple[str, npt.NDArray[np.intp]]]:
         """Rows of each group, in file order; unusable events are counted and left out."""
-        places = self._groups_of(base)
+        slices = self._are_slices(base)
+        places = self._groups_of(base, slices)
         unplaced = places == _DROPPED
         tally.add("unknown_phase", unplaced.sum(), self._describe(base, unplaced))
         timeless = base["ts_ns"].values == NULL_INT
@@ -231,7 +165,7 @@ class PieceDecoder:
         tally.add("missing_ts", timeless.sum(), self._describe(base, timeless))
         places[timeless] = _DROPPED
 
-        slices = (places != _DROPPED) & (base["phase"].values == self.vocabularies.phases.get("X", -2))
+        slices &= ~timeless
         self._mend_durations(base, slices, tally)
         nameless = slices & (base["name"].values == NULL_CODE)
         tally.add("missing_name", nameless.sum(), self._describe(base, nameless))
@@ -243,21 +177,26 @@ class PieceDecoder:
             if code != _DROPPED and bounds[code] < bounds[code + 1]
         ]
 
-    def _groups_of(self, base: Group) -> npt.NDArray[np.int8]:
+    def _are_slices(self, base: Group) -> npt.NDArray[np.bool_]:
+        """Events with a duration; one that lost its phase still counts."""
+        phases = base["phase"].values
+        lost_phase = (phases == NULL_CODE) & (base["dur_ns"].values != NULL_INT)
+        return lost_phase | (phases == self.vocabularies.phases.get("X", -2))
+
+    def _groups_of(self, base: Group, slices: npt.NDArray[np.bool_]) -> npt.NDArray[np.int8]:
         words = self.vocabularies
         by_phase = [
-            GROUPS.index(_GROUP_OF_PHASE.get(str(phase), "dropped")) for phase in words.phases.words()
+            GROUPS.index(_GROUP_OF_PHASE.get(phase, "dropped")) for phase in words.phases.words()
         ]
         by_category = [
             GROUPS.index(group_of_category(category)) for category in words.categories.words()
         ]
-        untyped = GROUPS.index("untyped")
         # The last entry stands for a missing value, whose code is -1.
-        phases, categories = base["phase"].values, base["category"].values
-        places = np.array([*by_phase, _DROPPED], np.int8)[phases]
-        is_slice = phases == words.phases.get("X", -2)
-        is_slice |= (phases == NULL_CODE) & (base["dur_ns"].values != NULL_INT)
-        places = np.where(is_slice, np.array([*by_category, untyped], np.int8)[categories], places)
+        of_phase = np.array([*by_phase, _DROPPED], np.int8)
+        of_category = np.array([*by_category, GROUPS.index("untyped")], np.int8)
+        places = np.where(
+            slices, of_category[base["category"].values], of_phase[base["phase"].values]
+        )
         is_memory = (places == GROUPS.index("instant")) & (
             base["name"].values == words.names.get(MEMORY_NAME, -2)
         )
@@ -306,26 +245,6 @@ class PieceDecoder:
             _add_samples(groups, group, raws, self.vocabularies, tally, of_ranges=True)
 
 
-def _transpose(envelopes: Sequence[Envelope]) -> Fields:
-    """Fields of the events, each as one tuple; empty when there are no events."""
-    return list(zip(*map(msgspec.structs.astuple, envelopes), strict=True))
-
-
-def _exact_ns(times: Sequence[Any]) -> Int64Array | None:
-    """Times in ns, or None when digits that were written are gone."""
-    if isinstance(times[0], Raw):
-        return text_us_to_ns([bytes(raw) for raw in times])
-    as_floats = np.array(times, np.float64)
-    if np.nanmax(np.abs(as_floats), initial=0.0) < EXACT_FLOAT_LIMIT_US:
-        return float_us_to_ns(as_floats)
-    if set(map(type, times)) - {int} and not all(type(t) is int or t is _NAN for t in times):
-        return None
-    try:
-        return np.array([NULL_INT if t is _NAN else t * 1000 for t in times], np.int64)
-    except OverflowError:
-        return None
-
-
 def _flow_ids(ids: Sequence[Lane]) -> Column:
     """Ids as numbers: text is read as one, or hashed alike in every process."""
     try:
@@ -350,7 +269,9 @@ def _add_rare(
     rare: Iterable[tuple[int, dict[str, Any]]],
     words: Vocabularies,
 ) -> None:
-    rows = [(row, key, msgspec.json.encode(value)) for row, args in rare for key, value in args.items()]
+    rows = [
+        (row, key, msgspec.json.encode(value)) for row, args in rare for key, value in args.items()
+    ]
     where, keys, values = zip(*rows, strict=True)
     _append(
         groups,
@@ -385,7 +306,7 @@ def _add_samples(
         code = group["name"].values[row]
         name = str(names[code]) if code >= 0 else ""
         for key, value in series.items():
-            if of_ranges and key in arguments.DEVICE.known:
+            if of_ranges and key in argument_sets.DEVICE.known:
                 continue
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 tally.add("bad_value", 1, f"counter {name}: {key} = {value!r}")

@@ -11,8 +11,8 @@ import msgspec
 from timesink.model.trace import Device, Distributed
 from timesink.readers import vendors
 from timesink.readers.chrome.columns import Tally
-from timesink.readers.names import rank_in_name
 from timesink.readers.chrome.container import value_end
+from timesink.readers.names import rank_in_name
 
 _VERSION_KEY = re.compile(
     r"^(?:cuda|cupti|hip|roc|nccl|rccl|torch|pytorch|mlu|cn|npu|cann|xpu|level_zero|driver|runtime)"
@@ -78,16 +78,21 @@ def _load_each_field(text: bytes) -> tuple[dict[str, Any], int]:
     lost = 0
     at = text.find(b"{") + 1
     while match := _FIELD.search(text, at):
-        at = value_end(text, match.end()) if text[match.end() : match.end() + 1] in b"{[" else None
-        if at is None:
-            after = _FIELD_END.search(text, match.end())
-            at = after.start() if after else len(text)
+        start, at = match.end(), _end_of_field(text, match.end())
         try:
             key = msgspec.json.decode(match.group(1), type=str)
-            fields[key] = msgspec.json.decode(text[match.end() : at])
+            fields[key] = msgspec.json.decode(text[start:at])
         except (msgspec.DecodeError, UnicodeDecodeError):
             lost += 1
     return fields, lost
+
+
+def _end_of_field(text: bytes, start: int) -> int:
+    end = value_end(text, start) if text[start : start + 1] in b"{[" else None
+    if end is None:
+        after = _FIELD_END.search(text, start)
+        end = after.start() if after else len(text)
+    return end
 
 
 def devices_of(fields: Mapping[str, Any]) -> tuple[Device, ...]:

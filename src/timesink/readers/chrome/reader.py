@@ -28,6 +28,7 @@ from timesink.readers.vendors import recognise_vendor
 
 NAME = "chrome"
 _UNIX_SINCE_2001_NS = 10**18
+_LATEST_NS = 2**63 - 1
 _DEVICE_LABEL = re.compile(r"^(GPU|MLU|NPU|XPU|MTIA|HPU)\s*(\d+)\b")
 
 
@@ -55,7 +56,7 @@ def read(source: Source, options: ReadOptions) -> Trace:
     fields = top.read_fields(shares[0].head, rest, bare=shares[0].bare, tally=tally)
     tables = build_tables(assembly, tally)
     offset_ns = top.base_time_ns(fields)
-    tables = {name: _shifted(frame, offset_ns) for name, frame in tables.items()}
+    tables = {name: _shifted(frame, offset_ns, tally) for name, frame in tables.items()}
     metadata = _metadata(source, fields, assembly, tables, offset_ns)
     health = [
         HealthEntry(code, count, tally.examples.get(code, ""))
@@ -94,10 +95,13 @@ def _end_of_list(source: Source, shares: list[Share]) -> tuple[list[Share], byte
     return kept, closing.rest + text_of_pieces_after(source, closing.number)
 
 
-def _shifted(frame: pl.DataFrame, offset_ns: int) -> pl.DataFrame:
+def _shifted(frame: pl.DataFrame, offset_ns: int, tally: Tally) -> pl.DataFrame:
     if not offset_ns or "ts_ns" not in frame.columns:
         return frame
-    return frame.with_columns(pl.col("ts_ns") + offset_ns)
+    latest = _LATEST_NS - offset_ns
+    too_late = frame.filter(pl.col("ts_ns") > latest).height
+    tally.add("bad_value", too_late, "a timestamp beyond 64 bits")
+    return frame.with_columns(pl.col("ts_ns").clip(upper_bound=latest) + offset_ns)
 
 
 def _metadata(

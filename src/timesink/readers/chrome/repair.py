@@ -17,7 +17,7 @@ from msgspec import Raw
 from timesink.readers.chrome.arguments import NO_ARGUMENTS, NO_RAW
 from timesink.readers.chrome.columns import Tally
 from timesink.readers.chrome.container import closes_document, event_starts, value_end
-from timesink.readers.chrome.decode import TextEnvelope
+from timesink.readers.chrome.envelopes import TextEnvelope
 
 _EVENT_END = re.compile(rb'\}(?=\s*,?\s*\{\s*"|\s*,?\s*\]|\s*,?\s*$)')
 _EVENT_START = re.compile(rb'\{[^{}]*?"ph"\s*:\s*"|(?<=\})\s*,\s*(?P<next>\{)')
@@ -120,7 +120,8 @@ def _end_of_damage(text: bytes, at: int) -> int:
         return following
     for match in _EVENT_END.finditer(text, at):
         bracket = _skip_separators(text, match.end())
-        if text[bracket : bracket + 1] == b"]" and closes_document(text[bracket + 1 :]):
+        rest = text[bracket + 1 :]
+        if text[bracket : bracket + 1] == b"]" and rest.strip() and closes_document(rest):
             return bracket
     return value_end(text, at) or len(text)
 
@@ -205,7 +206,7 @@ def _as_text_or_int(key: str, raw: Raw, tally: Tally) -> int | str | None:
     if is_lane and isinstance(value, int) and not isinstance(value, bool):
         return value
     tally.add("bad_value", 1, f"{key}: {value!r}")
-    if isinstance(value, (dict, list, bool)):
+    if key in ("ph", "cat") or isinstance(value, (dict, list, bool)):
         return None
     return int(value) if is_lane and value.is_integer() else str(value)
 

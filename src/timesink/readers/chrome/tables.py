@@ -18,7 +18,7 @@ from timesink.model.schema import (
     TABLES,
 )
 from timesink.readers import vendors
-from timesink.readers.chrome.arguments import COLLECTIVE_KEYS
+from timesink.readers.chrome.argument_sets import COLLECTIVE_KEYS
 from timesink.readers.chrome.assemble import Array, Assembly, BoolArray, Joined, nullable
 from timesink.readers.chrome.columns import NULL_CODE, Tally
 from timesink.readers.chrome.nesting import pair_begins_and_ends
@@ -27,7 +27,7 @@ from timesink.readers.chrome.timestamps import NULL_INT
 _FLOW_PHASES = {"s": "start", "t": "step", "f": "end"}
 _DEVICE_IN_LANE = re.compile(r"\bdevice:?\s*(\d+)", re.IGNORECASE)
 _STREAM_IN_LANE = re.compile(r"\bstream:?\s*(\w+)", re.IGNORECASE)
-_COORDINATE = re.compile(r"(?<![\d.])[0-9]{1,18}(?![\d.])")
+_MOST_DIGITS = 18
 _COPY_WORD = re.compile(r"[A-Za-z0-9_]+")
 _DEVICE_NUMBER = re.compile(r"^[0-9]{1,9}$")
 _LARGEST_DEVICE_PID = 4096
@@ -44,9 +44,7 @@ def build_tables(assembly: Assembly, tally: Tally) -> dict[str, pl.DataFrame]:
     untyped, host_untyped = _split_untyped(assembly.join("untyped"), tracks, tally)
     _note_unknown_categories(assembly.join("operator"), tally)
     nested, device_nested = _split_nested(assembly.join("nested"), tracks, tally)
-    device = [
-        _device_frame(assembly.join(group), tracks, tally) for group in ("device", "ranges")
-    ]
+    device = [_device_frame(assembly.join(group), tracks, tally) for group in ("device", "ranges")]
     host = [
         _host_frame(assembly.join("operator")),
         _python_frame(assembly.join("python")),
@@ -180,7 +178,9 @@ def _device_numbers(joined: Joined, tracks: pl.DataFrame, tally: Tally) -> Array
     numbers = joined.map_words("device", _device_number, NULL_INT)
     if (numbers != NULL_INT).all():
         return numbers
-    strange = joined.map_words("device", lambda text: _device_number(text) == NULL_INT, missing=False)
+    strange = joined.map_words(
+        "device", lambda text: _device_number(text) == NULL_INT, missing=False
+    )
     tally.add("bad_value", strange.sum(), ", ".join(joined.take(strange).distinct("device")[:3]))
     labels = _device_of_process(tracks)
     by_lane = joined.map_words("tid", _search_number(_DEVICE_IN_LANE), NULL_INT)
@@ -227,7 +227,9 @@ def _stream_texts(joined: Joined) -> pl.Series:
     from_lane = (
         pl.Series([None] * len(joined), dtype=pl.String)
         if lanes is None
-        else lanes.str.extract(_STREAM_IN_LANE.pattern.replace(r"\b", r"(?i)\b", 1)).fill_null(lanes)
+        else lanes.str.extract(_STREAM_IN_LANE.pattern.replace(r"\b", r"(?i)\b", 1)).fill_null(
+            lanes
+        )
     )
     if "stream" not in joined:
         return from_lane.cast(pl.Categorical).alias("stream")
@@ -248,8 +250,10 @@ def _geometry(joined: Joined) -> list[pl.Series]:
 
 def _coordinate(axis: int) -> Callable[[str], int]:
     def read(text: str) -> int:
-        numbers = _COORDINATE.findall(text)
-        return int(numbers[axis]) if len(numbers) > axis else NULL_INT
+        numbers = re.findall(r"-?\d+", text)
+        if len(numbers) <= axis or len(numbers[axis]) > _MOST_DIGITS:
+            return NULL_INT
+        return int(numbers[axis])
 
     return read
 
@@ -266,7 +270,9 @@ def _with_launch_geometry(device: pl.DataFrame, runtime: Joined) -> pl.DataFrame
         .drop_nulls()
         .unique("correlation", keep="first")
     )
-    joined = device.join(launches, on="correlation", how="left", suffix="_launch", maintain_order="left")
+    joined = device.join(
+        launches, on="correlation", how="left", suffix="_launch", maintain_order="left"
+    )
     is_kernel = pl.col("kind") == "kernel"
     filled = []
     for column in launches.columns[1:]:
@@ -321,9 +327,11 @@ def _untyped_device_kinds(joined: Joined, names: dict[str, str]) -> Array:
     )
     by_task = joined.map_words(
         "task_type",
-        lambda task: DEVICE_KINDS.index(vendors.ASCEND_TASK_KINDS[task])
-        if task in vendors.ASCEND_TASK_KINDS
-        else NULL_CODE,
+        lambda task: (
+            DEVICE_KINDS.index(vendors.ASCEND_TASK_KINDS[task])
+            if task in vendors.ASCEND_TASK_KINDS
+            else NULL_CODE
+        ),
         NULL_CODE,
     )
     return np.where(by_task >= 0, by_task, by_process)
@@ -385,7 +393,9 @@ def _collective_frame(joined: Joined) -> pl.DataFrame:
         return pl.DataFrame()
     long = rows.frame(("index", "key", "value")).cast({"key": pl.String, "value": pl.String})
     wide = long.pivot("key", index="index", values="value", aggregate_function="first")
-    wide = wide.rename({key: COLLECTIVE_KEYS[key] for key in wide.columns if key in COLLECTIVE_KEYS})
+    wide = wide.rename(
+        {key: COLLECTIVE_KEYS[key] for key in wide.columns if key in COLLECTIVE_KEYS}
+    )
     schema = TABLES["collectives"].schema
     return wide.with_columns(
         pl.col(column).cast(pl.Int64, strict=False)
@@ -406,9 +416,7 @@ def _tracks(joined: Joined) -> pl.DataFrame:
             **{key: _lane_argument(joined, key) for key in ("lane_name", "labels", "sort_index")},
         }
     )
-    frame = frame.with_columns(
-        tid=pl.when(~pl.Series(of_process)).then(pl.col("tid"))
-    )
+    frame = frame.with_columns(tid=pl.when(~pl.Series(of_process)).then(pl.col("tid")))
     return frame.group_by("pid", "tid", maintain_order=True).agg(
         name=pl.col("lane_name").drop_nulls().last(),
         labels=pl.col("labels").drop_nulls().last(),
@@ -421,4 +429,3 @@ def _lane_argument(joined: Joined, key: str) -> pl.Series:
         return joined.series(key)
     dtype: Any = pl.Int64 if key == "sort_index" else pl.Categorical
     return pl.Series(key, [None] * len(joined), dtype=dtype)
-

@@ -7,7 +7,7 @@ Today's Unix time in microseconds with three decimals needs 61 bits; a float64 h
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation
+from decimal import ROUND_HALF_EVEN, Decimal
 
 import numpy as np
 import numpy.typing as npt
@@ -67,7 +67,7 @@ def text_us_to_ns(texts: Sequence[bytes]) -> Int64Array:
         length, point = divmod(int(layout), _LONGEST + 1)
         values[rows] = _sum_columns(buffer, starts[rows], length, point)
     for row in np.flatnonzero(values == NULL_INT):
-        values[row] = _decimal_us_to_ns(texts[row])
+        values[row] = _decimal_us_to_ns(texts[int(row)])
     return values
 
 
@@ -102,6 +102,6 @@ def _decimal_us_to_ns(text: bytes) -> int:
     try:
         number = Decimal(text.decode("ascii").strip().strip('"')) * 1000
         value = int(number.to_integral_value(ROUND_HALF_EVEN))
-    except (InvalidOperation, ValueError, OverflowError):
+    except (ArithmeticError, ValueError):
         return NULL_INT
     return value if abs(value) < 2**63 else NULL_INT

@@ -1,0 +1,144 @@
+"""What `timesink info` has to say, in words; where they appear is up to others."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from timesink.analyses.summary import Summary
+from timesink.model.health import HealthEntry
+from timesink.model.trace import Metadata
+from timesink.render import units
+from timesink.reports.info import Info, TraceInfo
+
+_VENDORS = {
+    "nvidia": "NVIDIA (CUDA)",
+    "amd": "AMD (ROCm)",
+    "cambricon": "Cambricon (MLU)",
+    "ascend": "Huawei Ascend (NPU)",
+    "intel": "Intel (XPU)",
+    "mtia": "Meta MTIA",
+    "cpu": "CPU only",
+}
+FOLDER_COLUMNS = ("trace", "rank", "events", "kernels", "steps", "device span", "busy")
+
+
+def title(info: Info) -> str:
+    """Name of the file or folder."""
+    name = Path(info.path).resolve().name or info.path
+    return os.fsencode(name).decode("utf-8", "replace")
+
+
+def headline(info: Info) -> str:
+    """The answer in a sentence."""
+    summaries = [trace.summary for trace in info.traces]
+    busy = sum(summary.device_busy_ns for summary in summaries)
+    span = sum(summary.device_span.length_ns for summary in summaries)
+    what = f"{title(info)}: {units.counted(sum(s.events for s in summaries), 'events')}"
+    subject, whole = "the device was", units.duration_ns(span)
+    if len(summaries) > 1:
+        what += f" in {units.counted(len(summaries), 'traces')}"
+        subject, whole = "devices were", f"{whole} in all"
+    if not span:
+        return f"{what}, no device activity"
+    return f"{what}; {subject} busy {units.share(busy, span)} of {whole}"
+
+
+def facts(trace: TraceInfo) -> list[tuple[str, str]]:
+    """Label and value of everything worth saying about one trace."""
+    metadata, summary = trace.metadata, trace.summary
+    listed = [
+        ("device", _device_text(trace)),
+        ("vendor", _VENDORS.get(metadata.vendor, metadata.vendor)),
+        ("framework", _framework_text(metadata)),
+        ("rank", _rank_text(metadata)),
+        ("steps", units.count(summary.steps) if summary.steps else "none marked"),
+        ("span", units.duration_ns(summary.span.length_ns)),
+        ("device span", units.duration_ns(summary.device_span.length_ns)),
+        ("device busy", _busy_text(summary)),
+        ("host", _listed(summary, "operators", "annotations", "python_calls")),
+        ("calls", _listed(summary, "runtime_calls", "driver_calls")),
+        ("device work", _listed(summary, "kernels", "memcpys", "memsets", "collectives")),
+        ("other", _listed(summary, "memory_events", "counters", "flows")),
+        ("format", f"{metadata.format}, {metadata.clock} clock"),
+    ]
+    return [(label, value) for label, value in listed if value]
+
+
+def _device_text(trace: TraceInfo) -> str:
+    devices = trace.metadata.devices
+    if not devices:
+        return "none listed"
+    used = trace.summary.devices_used
+    # Some runtimes number devices in another way than they list them.
+    shown = next((device for device in devices if device.id in used), devices[0])
+    name = shown.name or "name not recorded"
+    memory = f", {units.size_bytes(shown.memory_bytes)}" if shown.memory_bytes else ""
+    return f"{name}{memory} ({len(used)} used of {len(devices)} listed)"
+
+
+def _framework_text(metadata: Metadata) -> str:
+    return ", ".join(filter(None, (metadata.framework, _versions_text(metadata.versions))))
+
+
+def _versions_text(versions: Mapping[str, str]) -> str:
+    return ", ".join(
+        f"{key.removesuffix('_version')} {value}" for key, value in sorted(versions.items())
+    )
+
+
+def _rank_text(metadata: Metadata) -> str:
+    distributed = metadata.distributed
+    rank = "not named, 0 assumed" if distributed.rank is None else str(distributed.rank)
+    size = f" of {distributed.world_size}" if distributed.world_size else ""
+    backend = f" ({distributed.backend})" if distributed.backend else ""
+    return rank + size + backend
+
+
+def _busy_text(summary: Summary) -> str:
+    busy, span = summary.device_busy_ns, summary.device_span.length_ns
+    return f"{units.duration_ns(busy)} ({units.share(busy, span)})" if span else "-"
+
+
+def _listed(summary: Summary, *names: str) -> str:
+    numbers = ((name.replace("_", " "), getattr(summary, name)) for name in names)
+    return ", ".join(units.counted(number, name) for name, number in numbers if number)
+
+
+def folder_rows(traces: Sequence[TraceInfo]) -> list[tuple[str, ...]]:
+    """One row per trace of a folder, in the order of its columns."""
+    return [
+        (
+            label,
+            str(trace.rank),
+            units.count(trace.summary.events),
+            units.count(trace.summary.kernels),
+            units.count(trace.summary.steps),
+            units.duration_ns(trace.summary.device_span.length_ns),
+            units.share(trace.summary.device_busy_ns, trace.summary.device_span.length_ns),
+        )
+        for label, trace in zip(_labels(traces), traces, strict=True)
+    ]
+
+
+def _labels(traces: Sequence[TraceInfo]) -> list[str]:
+    """Worker and span of each trace, with its folder where that alone is not telling."""
+    labels = [_label(trace.metadata) for trace in traces]
+    often = Counter(labels)
+    folders = [Path(trace.metadata.source).parent.name for trace in traces]
+    return [
+        f"{folder}/{label}" if often[label] > 1 else label
+        for folder, label in zip(folders, labels, strict=True)
+    ]
+
+
+def _label(metadata: Metadata) -> str:
+    worker = metadata.worker or Path(metadata.source).name
+    return worker if metadata.span is None else f"{worker} span {metadata.span}"
+
+
+def health_title(entry: HealthEntry) -> str:
+    times = f"{units.count(entry.count)} x " if entry.count > 1 else ""
+    return times + entry.rule.title

@@ -1,0 +1,80 @@
+"""The answer of `timesink info` as one page that needs no network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from html import escape
+from pathlib import Path
+from string import Template
+
+import polars as pl
+
+from timesink.model.health import HealthEntry
+from timesink.render.facts import (
+    FOLDER_COLUMNS,
+    facts,
+    folder_rows,
+    headline,
+    health_title,
+    title,
+)
+from timesink.render.table import cell
+from timesink.reports.info import Info
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+def to_html(info: Info, tables: Mapping[str, pl.DataFrame] | None = None) -> str:
+    """One self-contained page; `tables` follow the facts, each under its title."""
+    if len(info.traces) == 1:
+        body = _table(("", ""), facts(info.traces[0]), css="facts")
+    else:
+        body = _table(FOLDER_COLUMNS, folder_rows(info.traces))
+    sections = (
+        f"<h2>{escape(heading)}</h2>{_frame(frame)}" for heading, frame in (tables or {}).items()
+    )
+    page = Template((_TEMPLATES / "info.html").read_text(encoding="utf-8"))
+    return page.substitute(
+        title=escape(title(info)),
+        headline=escape(headline(info)),
+        body=body,
+        sections="".join(sections),
+        health=_health(info.all_health),
+    )
+
+
+def _table(columns: Iterable[str], rows: Iterable[Iterable[str]], css: str = "") -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    lines = "".join(
+        "<tr>" + "".join(f"<td>{escape(value)}</td>" for value in row) + "</tr>" for row in rows
+    )
+    return f'<table class="{css}"><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>'
+
+
+def _frame(frame: pl.DataFrame) -> str:
+    css = ["number" if dtype.is_numeric() else "text" for dtype in frame.dtypes]
+    head = "".join(
+        f'<th class="{kind}">{escape(name)}</th>'
+        for name, kind in zip(frame.columns, css, strict=True)
+    )
+    lines = "".join(
+        "<tr>"
+        + "".join(
+            f'<td class="{kind}">{escape(cell(value))}</td>'
+            for value, kind in zip(row, css, strict=True)
+        )
+        + "</tr>"
+        for row in frame.iter_rows()
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+def _health(entries: Iterable[HealthEntry]) -> str:
+    items = "".join(
+        f'<li class="{entry.rule.severity.value}"><strong>{escape(health_title(entry))}</strong> '
+        f"{escape(entry.rule.consequence)}. Advice: {escape(entry.rule.advice)}."
+        + (f" <code>{escape(entry.example)}</code>" if entry.example else "")
+        + "</li>"
+        for entry in entries
+    )
+    return f"<ul>{items}</ul>" if items else "<p>Nothing odd found.</p>"

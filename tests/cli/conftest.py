@@ -1,0 +1,70 @@
+"""Running the command line inside the test process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from timesink.cli import main
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture(scope="session")
+def common_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("common-cache")
+
+
+@pytest.fixture(autouse=True)
+def own_cache(common_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One cache for all commands, so that the sample is read once."""
+    monkeypatch.setenv("TIMESINK_CACHE_DIR", str(common_cache))
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command line: `run("info", path)`."""
+
+    def call(*arguments: object) -> Outcome:
+        try:
+            code = main([str(argument) for argument in arguments])
+        except SystemExit as exit_:
+            code = int(exit_.code or 0)
+        captured = capsys.readouterr()
+        return Outcome(code, captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture
+def decline(run: Run) -> Callable[..., tuple[str, str]]:
+    """Run a command line that cannot work; its message and hint, the only words it may say."""
+
+    def call(*arguments: object, code: int = 1) -> tuple[str, str]:
+        outcome = run(*arguments)
+        assert (outcome.code, outcome.out) == (code, "")
+        message, hint = outcome.err.splitlines()
+        assert message.startswith("timesink: ")
+        assert hint.startswith("hint: ")
+        return message.removeprefix("timesink: "), hint.removeprefix("hint: ")
+
+    return call

@@ -1,0 +1,39 @@
+"""`timesink cache`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+import timesink
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIMESINK_CACHE_DIR", str(tmp_path))
+
+
+def test_info_and_clear(run):
+    assert run("cache", "info", "--format", "json").json["traces"] == 0
+    timesink.open(timesink.sample())
+    told = run("cache", "info", "--format", "json").json
+    assert told["folder"] == os.environ["TIMESINK_CACHE_DIR"]
+    assert (told["traces"], told["bytes"] > 0, told["cleared"]) == (1, True, False)
+    cleared = run("cache", "clear", "--format", "json").json
+    assert (cleared["traces"], cleared["bytes"], cleared["cleared"]) == (1, told["bytes"], True)
+    assert run("cache", "info", "--format", "json").json["traces"] == 0
+
+
+def test_text(run):
+    timesink.open(timesink.sample())
+    assert ": 1 trace, " in run("cache", "info").out
+    assert run("cache", "clear").out.startswith("Removed 1 trace, ")
+    assert run("cache", "clear").out.startswith("Removed 0 traces, 0 B, from ")
+
+
+def test_bad_limit_is_wrong_usage(decline, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TIMESINK_CACHE_MAX_GB", "much")
+    message, _ = decline("cache", "info", code=2)
+    assert "TIMESINK_CACHE_MAX_GB is 'much'" in message

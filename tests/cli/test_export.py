@@ -1,0 +1,76 @@
+"""`timesink export`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import timesink
+
+BOTH = pytest.mark.parametrize("name", ["out.json", "out.json.gz", "tables"])
+
+
+@BOTH
+def test_export_can_be_opened(run, tmp_path: Path, name: str):
+    told = run("export", timesink.sample(), "-o", tmp_path / name)
+    assert told.code == 0
+    assert f"Wrote {tmp_path / name}" in told.out
+    assert (
+        timesink.open(tmp_path / name).device.height
+        == timesink.open(timesink.sample()).device.height
+    )
+
+
+def test_json_is_plain_json(run, tmp_path: Path):
+    told = run("export", timesink.sample(), "-o", tmp_path / "out.json")
+    count = len(json.loads((tmp_path / "out.json").read_bytes())["traceEvents"])
+    assert f"({count} events)" in told.out
+
+
+@BOTH
+def test_existing_export_is_replaced_by_force_only(run, decline, tmp_path: Path, name: str):
+    run("export", timesink.sample(), "-o", tmp_path / name)
+    message, hint = decline("export", timesink.sample(), "-o", tmp_path / name)
+    assert "already exists" in message
+    assert "--force" in hint
+    assert run("export", timesink.sample(), "-o", tmp_path / name, "--force").code == 0
+
+
+@BOTH
+def test_missing_folder(decline, tmp_path: Path, name: str):
+    message, _ = decline("export", timesink.sample(), "-o", tmp_path / "nowhere" / name)
+    assert "folder does not exist" in message
+
+
+def test_folder_of_others_is_never_replaced(decline, tmp_path: Path):
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter1").touch()
+    message, _ = decline("export", timesink.sample(), "-o", tmp_path / "thesis", "--force")
+    assert "not written by timesink" in message
+    assert (tmp_path / "thesis" / "chapter1").exists()
+
+
+def test_current_folder_is_never_replaced(decline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "mine").touch()
+    monkeypatch.chdir(tmp_path)
+    decline("export", timesink.sample(), "-o", ".", "--force")
+    assert (tmp_path / "mine").exists()
+
+
+def test_json_over_a_folder(decline, tmp_path: Path):
+    (tmp_path / "out.json").mkdir()
+    message, _ = decline("export", timesink.sample(), "-o", tmp_path / "out.json", "--force")
+    assert "it is a folder" in message
+
+
+def test_output_is_refused_before_the_input_is_read(decline, tmp_path: Path):
+    (tmp_path / "out.json").touch()
+    message, _ = decline("export", tmp_path / "nowhere.json", "-o", tmp_path / "out.json")
+    assert "already exists" in message
+
+
+def test_next_command_is_quoted(run, tmp_path: Path):
+    told = run("export", timesink.sample(), "-o", tmp_path / "my tables")
+    assert f"timesink query '{tmp_path}/my tables'" in told.out

@@ -1,0 +1,154 @@
+"""`timesink info`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import timesink
+from builders import kineto, operator, training_trace, write
+
+KEYS = {
+    "events",
+    "operators",
+    "runtime_calls",
+    "kernels",
+    "memcpys",
+    "memsets",
+    "memory_events",
+    "counters",
+    "steps",
+    "vendor",
+    "devices",
+    "ranks",
+    "span_us",
+    "device_span_us",
+    "device_busy_us",
+    "health",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two ranks of a job of four."""
+    place = tmp_path / "job"
+    place.mkdir()
+    for rank in (0, 2):
+        document = training_trace(rank + 1)
+        document["distributedInfo"] = {"backend": "nccl", "rank": rank, "world_size": 4}
+        write(place / f"rank{rank}.1.pt.trace.json", document)
+    return place
+
+
+def test_text(run):
+    told = run("info", timesink.sample())
+    assert told.code == 0
+    assert "the device was busy 77.8 % of 53.81 ms" in told.out
+    assert "NVIDIA H200" in told.out
+    assert "918 kernels" in told.out
+    assert "36 x device activities that overlap" in told.out
+
+
+def test_json(run):
+    told = run("info", timesink.sample(), "--format", "json").json
+    assert told.keys() >= KEYS
+    assert (told["events"], told["kernels"], told["steps"]) == (10925, 918, 2)
+    assert told["device_busy_us"] == 41861.707
+    assert told["ranks"] == [0]
+    assert [device["name"] for device in told["devices"]] == ["NVIDIA H200"]
+    assert {"overlapping_slices", "rank_assumed"} == {entry["code"] for entry in told["health"]}
+
+
+def test_json_of_a_folder_has_totals_and_parts(run, folder: Path):
+    told = run("info", folder, "--format", "json").json
+    assert told.keys() >= KEYS
+    assert told["ranks"] == [0, 2]
+    assert (told["steps"], [part["steps"] for part in told["traces"]]) == (4, [1, 3])
+    missing = next(entry for entry in told["health"] if entry["code"] == "missing_rank")
+    assert missing["example"] == "1, 3"
+
+
+def test_text_of_a_folder_has_a_line_per_trace(run, folder: Path):
+    lines = run("info", folder).out.splitlines()
+    assert lines[0].startswith("job: 100 events in 2 traces; devices were busy")
+    assert [line.split()[:4] for line in lines[3:5]] == [
+        ["rank0", "span", "1", "0"],
+        ["rank2", "span", "1", "2"],
+    ]
+
+
+def test_unreadable_file_of_a_folder_is_told(run, folder: Path):
+    (folder / "rank1.1.pt.trace.json").write_bytes(b"nothing")
+    told = run("info", folder, "--format", "json").json
+    assert told["ranks"] == [0, 2]
+    (entry,) = (entry for entry in told["health"] if entry["code"] == "unreadable_file")
+    assert "rank1" in entry["example"]
+
+
+def test_choice_in_a_folder(run, folder: Path):
+    assert run("info", folder, "--rank", "2", "--format", "json").json["ranks"] == [2]
+
+
+def test_exported_folder(run, tmp_path: Path):
+    run("export", timesink.sample(), "-o", tmp_path / "tables")
+    assert run("info", tmp_path / "tables", "--format", "json").json["kernels"] == 918
+
+
+@pytest.mark.parametrize("options", [("--no-cache",), ("--no-cache", "--jobs", "2")])
+def test_without_cache_the_answer_is_the_same(run, options: tuple[str, ...]):
+    cached = run("info", timesink.sample()).out
+    assert run("info", timesink.sample(), *options).out == cached
+
+
+def test_page_needs_no_network_and_shows_names_as_they_are(run, tmp_path: Path):
+    file = write(tmp_path / "<b>x.json", kineto([operator("a", 1, -2)]))
+    page = run("info", file, "--format", "html").out
+    assert page.startswith("<!doctype html>")
+    assert "<b>" not in page
+    assert "&lt;b&gt;x.json" in page
+    assert "http" not in page
+    assert "src=" not in page
+
+
+@pytest.mark.parametrize(
+    ("name", "start"), [("a.html", "<!doctype"), ("a.json", "{"), ("a.txt", "unet")]
+)
+def test_output_file_chooses_the_format(run, tmp_path: Path, name: str, start: str):
+    told = run("info", timesink.sample(), "-o", tmp_path / name)
+    assert (told.code, told.out) == (0, "")
+    assert f"Wrote {tmp_path / name}" in told.err
+    assert (tmp_path / name).read_text().startswith(start)
+
+
+def test_existing_output_is_kept_without_force(run, decline, tmp_path: Path):
+    (tmp_path / "a.json").write_text("mine")
+    message, hint = decline("info", timesink.sample(), "-o", tmp_path / "a.json")
+    assert "already exists" in message
+    assert "--force" in hint
+    assert (tmp_path / "a.json").read_text() == "mine"
+    assert run("info", timesink.sample(), "-o", tmp_path / "a.json", "--force").code == 0
+    assert (tmp_path / "a.json").read_text().startswith("{")
+
+
+@pytest.mark.parametrize(
+    "name", ["a b.json", "été 中文.json", "[red]x[bold].json", "x:key:.json", "a\x1b[31m\n.json"]
+)
+def test_file_names_are_shown_as_they_are(run, tmp_path: Path, name: str):
+    file = write(tmp_path / name, kineto([operator("[bold]a[/]", 1, 2)]))
+    told = run("info", file)
+    assert told.code == 0
+    shown = name.replace("\x1b", "\\x1b").replace("\n", "\\n")
+    assert told.out.startswith(f"{shown}: 1 event")
+    assert "\x1b" not in told.out
+
+
+def test_file_name_that_is_not_utf8(run, tmp_path: Path):
+    name = b"tr\xff.json".decode("utf-8", "surrogateescape")
+    try:
+        file = write(tmp_path / name, training_trace(1))
+    except OSError:
+        pytest.skip("this file system wants UTF-8 names")
+    assert run("info", file).code == 0
+    assert run("info", file, "-o", tmp_path / "a.html").code == 0
+    assert run("info", file, "--format", "json").json["steps"] == 1

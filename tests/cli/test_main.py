@@ -1,0 +1,238 @@
+"""What commands have in common: help, wrong usage, unreadable inputs, interruptions."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import timesink
+from timesink.cli import COMMANDS, info
+from timesink.errors import UnreadableError
+
+SQL = "select * from host"
+
+
+# -- help and usage ------------------------------------------------------------------------------
+
+
+def test_version(run):
+    assert run("--version").out == f"timesink {timesink.__version__}\n"
+
+
+def test_help_lists_every_command(run):
+    told = run("--help")
+    assert told.code == 0
+    assert all(f"\n    {name}" in told.out for name in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_every_command(run, command: str):
+    told = run(command, "--help")
+    assert told.code == 0
+    assert told.out.startswith(f"usage: timesink {command}")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("nonsense",),
+        ("info",),
+        ("info", ""),
+        ("info", "a", "--format", "pdf"),
+        ("info", "a", "--jobs", "0"),
+        ("info", "a", "--jobs", "two"),
+        ("query", "a"),
+        ("export", "a"),
+        ("cache",),
+        ("completion", "fish"),
+    ],
+)
+def test_wrong_usage_exits_with_2(run, arguments: tuple[str, ...]):
+    told = run(*arguments)
+    assert (told.code, told.out) == (2, "")
+    assert told.err.startswith("usage: timesink")
+
+
+# -- inputs that cannot be read ------------------------------------------------------------------
+
+
+def missing(folder: Path) -> Path:
+    return folder / "nowhere.json"
+
+
+def empty(folder: Path) -> Path:
+    (folder / "empty.json").touch()
+    return folder / "empty.json"
+
+
+def empty_inside(folder: Path) -> Path:
+    (folder / "empty.json.gz").write_bytes(gzip.compress(b""))
+    return folder / "empty.json.gz"
+
+
+def binary(folder: Path) -> Path:
+    (folder / "binary.json").write_bytes(bytes(range(256)) * 8)
+    return folder / "binary.json"
+
+
+def prose(folder: Path) -> Path:
+    (folder / "notes [draft].txt").write_text("Dear diary,\ntoday I profiled.\n")
+    return folder / "notes [draft].txt"
+
+
+def other_json(folder: Path) -> Path:
+    (folder / "config.json").write_text('{"learning_rate": 0.1}')
+    return folder / "config.json"
+
+
+def broken_archive(folder: Path) -> Path:
+    (folder / "trace.json.zip").write_bytes(b"PK\x03\x04 and no more")
+    return folder / "trace.json.zip"
+
+
+def folder_without_traces(folder: Path) -> Path:
+    (folder / "notes.txt").write_text("no trace")
+    return folder
+
+
+def device_file(folder: Path) -> Path:
+    del folder
+    return Path(os.devnull)
+
+
+def forbidden(folder: Path) -> Path:
+    file = folder / "secret.json"
+    file.write_text("{}")
+    file.chmod(0)
+    if os.access(file, os.R_OK):
+        pytest.skip("this user may read everything")
+    return file
+
+
+UNREADABLE = [
+    missing,
+    empty,
+    empty_inside,
+    binary,
+    prose,
+    other_json,
+    broken_archive,
+    folder_without_traces,
+    device_file,
+    forbidden,
+]
+
+
+@pytest.mark.parametrize("make", UNREADABLE)
+@pytest.mark.parametrize("command", ["info", "query", "export"])
+def test_one_line_and_a_hint(decline, tmp_path: Path, make, command: str):
+    place = tmp_path / "input"
+    place.mkdir()
+    path = make(place)
+    more = {"query": [SQL], "export": ["-o", tmp_path / "out.json"]}
+    message, hint = decline(command, path, *more.get(command, []))
+    assert str(path) in message
+    assert hint
+    assert "internal error" not in message
+
+
+def test_debug_shows_where_it_came_from(run, tmp_path: Path):
+    with pytest.raises(UnreadableError):
+        run("info", tmp_path / "nowhere.json", "--debug")
+
+
+# -- surprises -----------------------------------------------------------------------------------
+
+
+def test_bug_is_one_line_that_asks_for_a_report(decline, monkeypatch: pytest.MonkeyPatch):
+    def fail(_options: object) -> int:
+        message = "first\nsecond"
+        raise ValueError(message)
+
+    monkeypatch.setattr(info, "run", fail)
+    message, hint = decline("info", "x")
+    assert message == "internal error (ValueError: first)"
+    assert "--debug" in hint
+
+
+def test_interruption(run, monkeypatch: pytest.MonkeyPatch):
+    def interrupt(_options: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(info, "run", interrupt)
+    told = run("info", "x")
+    assert (told.code, told.err) == (130, "timesink: interrupted\n")
+
+
+# -- as a program --------------------------------------------------------------------------------
+
+
+def start(*arguments: object, **options: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "timesink", *map(str, arguments)]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+    )
+
+
+def test_program(tmp_path: Path):
+    program = start("info", tmp_path / "nowhere.json")
+    out, err = program.communicate()
+    assert (program.returncode, out) == (1, "")
+    assert err.startswith("timesink: ")
+    assert "Traceback" not in err
+
+
+def test_reader_that_leaves_early_is_no_error():
+    with start("query", timesink.sample(), SQL, "--format", "csv") as program:
+        assert program.stdout is not None
+        assert program.stderr is not None
+        assert program.stdout.readline().startswith("index,kind")
+        program.stdout.close()
+        assert program.stderr.read() == ""
+    assert program.returncode == 0
+
+
+@pytest.mark.parametrize("arguments", [("info",), ("query", SQL)])
+def test_no_colours_in_a_pipe(arguments: tuple[str, ...]):
+    command, *rest = arguments
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80"}
+    out, err = start(command, timesink.sample(), *rest, env=environment).communicate()
+    assert out
+    assert "\x1b" not in out + err
+    assert all(line == line.rstrip() and len(line) <= 80 for line in out.splitlines())
+
+
+def test_terminal_without_unicode():
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    program = start("query", timesink.sample(), "select name from device", env=environment)
+    out, err = program.communicate()
+    assert program.returncode == 0
+    assert "Traceback" not in err
+    assert "\\u2026" in out
+
+
+# -- completion ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_completion_knows_the_commands(run, shell: str):
+    script = run("completion", shell).out
+    assert all(name in script for name in COMMANDS)
+
+
+def test_bash_accepts_its_completion(run):
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("needs bash")
+    script = run("completion", "bash").out
+    checked = subprocess.run(
+        [bash, "-n"], input=script, text=True, capture_output=True, check=False
+    )
+    assert (checked.returncode, checked.stderr) == (0, "")

@@ -1,0 +1,25 @@
+"""Fixtures of the tests of the Chrome-format reader."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from builders import Document, write
+from timesink.model.trace import Trace
+from timesink.readers.options import ReadOptions
+from timesink.readers.registry import read_trace
+
+Read = Callable[[Document | bytes], Trace]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """Read a document, or a text that may be damaged, as if from a file."""
+
+    def read_content(content: Document | bytes) -> Trace:
+        return read_trace(write(tmp_path / "trace.json", content), ReadOptions(jobs=1))
+
+    return read_content

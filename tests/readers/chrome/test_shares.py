@@ -1,0 +1,144 @@
+"""However a trace is packed and however many processes read it, the tables are the same."""
+
+from __future__ import annotations
+
+import gzip
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from answers import as_text, damage
+from builders import DIALECTS, gzip_members, to_bytes, training_trace, write
+from timesink.model.trace import Trace
+from timesink.readers.chrome import container, shares
+from timesink.readers.options import ReadOptions
+from timesink.readers.registry import read_trace
+
+SMALL_PIECE = 4_000
+
+
+@pytest.fixture
+def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut small traces like large ones; a worker process would cut them as usual."""
+    monkeypatch.setitem(container.cut_pieces.__kwdefaults__, "size", SMALL_PIECE)
+    monkeypatch.setattr(shares, "_start_worker", lambda *_: None)
+
+
+def read_with(path: Path, jobs: int) -> Trace:
+    return read_trace(path, ReadOptions(jobs=jobs))
+
+
+@pytest.fixture(scope="module")
+def large_text() -> bytes:
+    """A trace of several pieces, large enough for real workers."""
+    return to_bytes(training_trace(steps=3_000))
+
+
+def test_worker_processes_give_the_tables_of_one_process(tmp_path, large_text):
+    path = write(tmp_path / "trace.json.gz", large_text)
+    assert len(large_text) > 2 * container.PIECE_BYTES
+    alone, shared = read_with(path, 1), read_with(path, 3)
+    assert as_text(alone) == as_text(shared)
+    assert (alone.metadata, alone.health) == (shared.metadata, shared.health)
+
+
+def test_workers_that_cannot_start_do_not_matter(tmp_path, large_text, monkeypatch):
+    path = write(tmp_path / "trace.json", large_text)
+    monkeypatch.setattr(shares.sys, "executable", str(tmp_path / "no-such-python"))
+    assert read_with(path, 2).metadata.events == read_with(path, 1).metadata.events
+
+
+@pytest.mark.usefixtures("small_pieces")
+@pytest.mark.parametrize("jobs", [1, 2, 5])
+def test_any_number_of_shares_gives_the_same_tables(tmp_path, jobs):
+    document = training_trace(steps=30)
+    path = write(tmp_path / "trace.json", document)
+    trace = read_with(path, jobs)
+    assert damage(trace) == {}
+    assert trace.metadata.events == len(document["traceEvents"])
+    assert as_text(trace) == as_text(read_with(path, 1))
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_pieces_of_a_few_events_give_the_tables_of_one_piece(tmp_path, dialect, monkeypatch):
+    path = write(tmp_path / "trace.json", DIALECTS[dialect]())
+    whole = as_text(read_with(path, 1))
+    monkeypatch.setitem(container.cut_pieces.__kwdefaults__, "size", 300)
+    assert as_text(read_with(path, 1)) == whole
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_metadata_longer_than_a_piece_behind_the_events(tmp_path):
+    document = training_trace(steps=3)
+    document |= {"notes": [{"line": f"note {number}"} for number in range(1_000)], "rank_of": "all"}
+    trace = read_with(write(tmp_path / "trace.json", document), 2)
+    assert damage(trace) == {}
+    assert trace.metadata.events == len(document["traceEvents"])
+    assert len(trace.metadata.extra["notes"]) == 1_000
+    assert trace.metadata.extra["rank_of"] == "all"
+
+
+@pytest.mark.usefixtures("small_pieces")
+def test_damage_in_one_piece_leaves_the_others_alone(tmp_path):
+    text = to_bytes(training_trace(steps=30))
+    events = len(training_trace(steps=30)["traceEvents"])
+    middle = text.index(b'"dur"', len(text) // 2)
+    damaged = text[:middle] + b'"dur":N/A,' + text[middle:]
+    trace = read_with(write(tmp_path / "trace.json", damaged), 3)
+    assert damage(trace) == {"bare_word": 1}
+    assert trace.metadata.events == events
+
+
+# -- packing -------------------------------------------------------------------------------------
+
+
+def packed(text: bytes, folder: Path) -> dict[str, Path]:
+    half = len(text) // 2
+    stored = folder / "stored.zip"
+    with zipfile.ZipFile(stored, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr("trace.json", text)
+    pretty_name = folder / "no ending"
+    pretty_name.write_bytes(gzip.compress(text))
+    return {
+        "gzip": write(folder / "trace.json.gz", text),
+        "zip": write(folder / "trace.json.zip", text),
+        "zip, stored": stored,
+        "gzip in two members": write(
+            folder / "members.bin", gzip_members([text[:half], text[half:]])
+        ),
+        "gzip, padded": write(folder / "padded.bin", gzip.compress(text) + bytes(512)),
+        "gzip without an ending": pretty_name,
+    }
+
+
+@pytest.mark.parametrize("dialect", ["nvidia", "ascend"])
+def test_packing_does_not_change_the_tables(tmp_path, dialect):
+    text = to_bytes(DIALECTS[dialect]())
+    plain = as_text(read_with(write(tmp_path / "trace.json", text), 1))
+    for label, path in packed(text, tmp_path).items():
+        trace = read_with(path, 1)
+        assert as_text(trace) == plain, label
+        assert damage(trace) == {}, label
+
+
+@pytest.mark.parametrize("indent", [None, 0, 4])
+def test_layout_does_not_change_the_tables(tmp_path, indent):
+    document = training_trace(steps=3)
+    plain = as_text(read_with(write(tmp_path / "trace.json", document), 1))
+    laid_out = write(tmp_path / "laid_out.json", to_bytes(document, indent=indent))
+    assert as_text(read_with(laid_out, 1)) == plain
+
+
+def test_other_files_in_an_archive_are_mentioned(tmp_path):
+    path = write(tmp_path / "trace.json.zip", training_trace(steps=1))
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("README", "a run")
+    assert damage(read_with(path, 1)) == {"archive_members": 1}
+
+
+def test_progress_reaches_the_end_of_the_file(tmp_path):
+    path = write(tmp_path / "trace.json.gz", training_trace(steps=3))
+    seen = []
+    read_trace(path, ReadOptions(jobs=1, progress=lambda done, size: seen.append((done, size))))
+    assert seen[-1] == (path.stat().st_size, path.stat().st_size)

@@ -1,0 +1,67 @@
+"""Many recordings at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import timesink
+from answers import as_text
+from builders import training_trace, write
+from timesink.readers.discover import find_recordings
+from timesink.store.many import open_each
+from timesink.writers import folder
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    for rank in range(3):
+        write(tmp_path / f"rank{rank}.1.pt.trace.json", training_trace(rank + 1))
+    return tmp_path
+
+
+@pytest.mark.parametrize("cache", [True, False])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_every_recording_in_order(run: Path, *, cache: bool, jobs: int):
+    opened = list(open_each(find_recordings(run), cache=cache, jobs=jobs))
+    assert [one.recording.rank for one in opened] == [0, 1, 2]
+    for one in opened:
+        assert one.trace is not None
+        alone = timesink.open(one.recording.path, cache=False)
+        assert as_text(one.trace) == as_text(alone)
+        assert one.trace.metadata == alone.metadata
+
+
+def test_tables_without_cache_do_not_need_files(run: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(folder, "_FEW_FILES", 0)
+    opened = list(open_each(find_recordings(run), cache=False, jobs=1))
+    assert [one.trace.steps.height for one in opened if one.trace] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_damaged_recording_does_not_stop_the_others(run: Path, jobs: int):
+    (run / "rank1.1.pt.trace.json").write_bytes(b"\0\1\2 no trace")
+    opened = list(open_each(find_recordings(run), jobs=jobs))
+    assert [one.trace is not None for one in opened] == [True, False, True]
+    assert opened[1].error is not None
+    assert "rank1" in opened[1].error.message
+
+
+def test_second_opening_comes_from_the_cache(run: Path, forbid_reading):
+    list(open_each(find_recordings(run), jobs=1))
+    forbid_reading()
+    assert all(one.trace for one in open_each(find_recordings(run), jobs=1))
+
+
+def test_progress_is_in_bytes_and_ends_at_the_whole(run: Path):
+    news: list[tuple[int, int]] = []
+    list(open_each(find_recordings(run), jobs=1, progress=lambda *step: news.append(step)))
+    whole = sum(file.stat().st_size for file in run.iterdir())
+    assert news[-1] == (whole, whole)
+
+
+def test_one_recording(run: Path):
+    (only,) = open_each(find_recordings(run / "rank2.1.pt.trace.json"))
+    assert only.trace is not None
+    assert only.trace.steps.height == 3

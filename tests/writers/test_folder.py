@@ -1,0 +1,77 @@
+"""A trace as a Parquet folder: written, opened again, the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import timesink
+from answers import as_text
+from builders import DIALECTS, write
+from timesink.errors import OutputError, UnreadableError
+from timesink.model.schema import TABLES
+from timesink.writers.folder import export_folder, read_folder
+from timesink.writers.marks import is_folder
+
+
+@pytest.fixture
+def sample() -> timesink.Trace:
+    return timesink.open(timesink.sample())
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_dialect_comes_back_the_same(tmp_path: Path, dialect: str):
+    trace = timesink.open(write(tmp_path / "trace.json", DIALECTS[dialect]()))
+    export_folder(trace, tmp_path / "tables")
+    again = timesink.open(tmp_path / "tables")
+    assert as_text(again) == as_text(trace)
+    assert again.metadata == trace.metadata
+    assert again.health == trace.health
+
+
+def test_sample_comes_back_the_same(tmp_path: Path, sample: timesink.Trace):
+    export_folder(sample, tmp_path / "tables")
+    again = timesink.open(tmp_path / "tables")
+    for name, table in TABLES.items():
+        frame = again.lazy(name).collect()
+        assert frame.equals(sample.lazy(name).collect()), name
+        assert dict(frame.schema) == table.schema
+    assert again.metadata == sample.metadata
+    assert again.health == sample.health
+
+
+def test_folder_of_others_is_not_replaced(tmp_path: Path, sample: timesink.Trace):
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter1").touch()
+    with pytest.raises(OutputError):
+        export_folder(sample, tmp_path / "thesis", force=True)
+    assert (tmp_path / "thesis" / "chapter1").exists()
+
+
+def test_export_is_replaced_by_force_only(tmp_path: Path, sample: timesink.Trace):
+    export_folder(sample, tmp_path / "tables")
+    with pytest.raises(OutputError):
+        export_folder(sample, tmp_path / "tables")
+    export_folder(sample, tmp_path / "tables", force=True)
+    assert read_folder(tmp_path / "tables").steps.height == 2
+
+
+def test_failed_export_leaves_nothing(tmp_path: Path, sample: timesink.Trace):
+    (tmp_path / "thesis").touch()
+    with pytest.raises(OutputError):
+        export_folder(sample, tmp_path / "thesis")
+    assert [file.name for file in tmp_path.iterdir()] == ["thesis"]
+
+
+def test_export_of_another_schema_is_declined(tmp_path: Path, sample: timesink.Trace):
+    export_folder(sample, tmp_path / "tables")
+    description = tmp_path / "tables" / "trace.json"
+    description.write_text('{"timesink_schema": 999}')
+    with pytest.raises(UnreadableError, match="schema 999"):
+        read_folder(tmp_path / "tables")
+
+
+def test_folder_with_another_trace_json_is_not_ours(tmp_path: Path):
+    (tmp_path / "trace.json").write_text('{"traceEvents": []}')
+    assert not is_folder(tmp_path)
