@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
-from generate import repeat
 
 import timesink
+from generate import repeat
 
 FLOOR = """
 import sys, simdjson
@@ -116,9 +116,7 @@ def _family_rss(process: psutil.Process) -> int:
 
 def median(runs: Iterable[Run]) -> Run:
     listed = list(runs)
-    return Run(
-        statistics.median(run.seconds for run in listed), max(run.peak_mb for run in listed)
-    )
+    return Run(statistics.median(run.seconds for run in listed), max(run.peak_mb for run in listed))
 
 
 def benchmark(source: Path, events: int, rounds: int, folder: Path) -> Row:
@@ -144,10 +142,8 @@ def benchmark(source: Path, events: int, rounds: int, folder: Path) -> Row:
 
 
 def to_markdown(rows: Sequence[Row], source: Path) -> str:
-    cpu = platform.processor() or platform.machine()
     lines = [
-        f"Machine: {psutil.cpu_count()} cores ({cpu}), {psutil.virtual_memory().total / 2**30:.0f} GiB, "
-        f"Python {platform.python_version()}; source repeated: `{source.name}`.",
+        _machine(source),
         "",
         "| " + " | ".join(HEADER) + " |",
         "|" + "---:|" * len(HEADER),
@@ -155,6 +151,14 @@ def to_markdown(rows: Sequence[Row], source: Path) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _machine(source: Path) -> str:
+    memory = psutil.virtual_memory().total / 2**30
+    return (
+        f"Machine: {psutil.cpu_count()} cores, {platform.machine()}, {memory:.0f} GiB, "
+        f"Python {platform.python_version()}; recording repeated: `{source.name}`."
+    )
 
 
 def main() -> None:

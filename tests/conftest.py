@@ -25,9 +25,3 @@ def shared() -> Path:
     if os.environ.get("TIMESINK_REQUIRE_SHARED") == "1":
         pytest.fail(reason)
     pytest.skip(reason)
-
-
-@pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep every test away from the user's cache."""
-    monkeypatch.setenv("TIMESINK_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))

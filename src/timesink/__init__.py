@@ -1,4 +1,4 @@
-"""timesink: where does the time go?
+"""timesink tells where the time goes.
 
 >>> import timesink
 >>> trace = timesink.open(timesink.sample())

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from timesink.errors import UnreadableError
 from timesink.readers.beside import looks_like_trace
-from timesink.readers.names import rank_in_name, worker_and_span
+from timesink.readers.names import rank_in_head, rank_in_name, worker_and_span
+from timesink.readers.source import open_source
 
 _TRACE_NAME = re.compile(r"\.(?:json|json\.gz|json\.zip|sqlite|sqlite\.gz)$", re.IGNORECASE)
 _PROFILER_NAME = re.compile(r"\.pt\.trace\.json(?:\.gz|\.zip)?$", re.IGNORECASE)
@@ -25,7 +28,7 @@ class Recording:
     span: int | None = None
     """1-based place among the worker's spans, in the order of their timestamps."""
     rank: int | None = None
-    """Rank the file name states; the metadata of the trace may say more."""
+    """Rank the file name states; the trace itself may say more."""
 
     @property
     def label(self) -> str:
@@ -42,21 +45,39 @@ def find_recordings(path: Path) -> list[Recording]:
         raise UnreadableError.missing(path)
     if path.is_file():
         return _numbered([_recording(path)])
+    if not path.is_dir():
+        raise UnreadableError(
+            f"{path}: neither a file nor a folder", "give the trace as a file; pipes are not read"
+        )
     # Folders inside a run are not part of it; a folder of runs has no trace of its own.
-    files = _traces_among(path.iterdir()) or _traces_among(path.rglob("*"))
+    files = _traces_in(path) or [file for run in _folders_below(path) for file in _traces_in(run)]
     recordings = [_recording(file) for file in files]
     if not recordings:
         raise UnreadableError(
             f"{path}: no trace in this folder",
-            "traces end in .json, .json.gz, .zip or .sqlite; give the file itself if yours does not",
+            "traces end in .json, .json.gz, .zip or .sqlite; name the file itself otherwise",
         )
     return _numbered(recordings)
 
 
-def _traces_among(files: Iterable[Path]) -> list[Path]:
-    listed = sorted(files)
+def _traces_in(folder: Path) -> list[Path]:
+    """Traces of one folder: those with the profiler's names if there are any, else by content."""
+    listed = sorted(folder.iterdir())
     named = [file for file in listed if _PROFILER_NAME.search(file.name) and file.is_file()]
     return named or [file for file in listed if looks_like_trace(file)]
+
+
+def _folders_below(path: Path) -> Iterator[Path]:
+    """Every folder below a path, links followed, none twice."""
+    seen: set[Path] = set()
+    for folder, names, _ in os.walk(path, followlinks=True):
+        names.sort()
+        real = Path(folder).resolve()
+        if real in seen:
+            names.clear()
+            continue
+        seen.add(real)
+        yield Path(folder)
 
 
 def _recording(file: Path) -> Recording:
@@ -87,7 +108,9 @@ def _numbered(recordings: Iterable[Recording]) -> list[Recording]:
 def _natural(text: str) -> list[tuple[int, str]]:
     """Sort key that puts rank2 before rank10."""
     return [
-        (int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", text) if part
+        (int(part), "") if part.isdigit() else (-1, part)
+        for part in re.split(r"(\d+)", text)
+        if part
     ]
 
 
@@ -104,5 +127,22 @@ def choose_recording(
         for recording in recordings
         if worker in (None, recording.worker)
         and span in (None, recording.span)
-        and (rank is None or recording.rank == rank)
+        and (rank is None or _rank_of(recording) == rank)
     ]
+
+
+def _rank_of(recording: Recording) -> int | None:
+    """The rank in the name, else in the first bytes of the file: a trace is not read for it."""
+    if recording.rank is not None:
+        return recording.rank
+    with suppress(UnreadableError, OSError):
+        return rank_in_head(open_source(recording.path).head())
+    return None
+
+
+def distinct_labels(recordings: Sequence[Recording], root: Path) -> list[str]:
+    """Labels that tell recordings apart; paths where worker and span do not."""
+    labels = [recording.label for recording in recordings]
+    if len(set(labels)) == len(labels):
+        return labels
+    return [str(recording.path.relative_to(root)) for recording in recordings]

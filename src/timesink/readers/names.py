@@ -1,10 +1,11 @@
-"""What file names say: worker, span and rank."""
+"""What file names, and the first bytes of a file, say: worker, span and rank."""
 
 from __future__ import annotations
 
 import re
 
 _WORKER_NAME = re.compile(r"^(?P<worker>.*?)(?:\.(?P<span>\d+))?\.pt\.trace\.json(?:\.gz|\.zip)?$")
+_RANK_IN_HEAD = re.compile(rb'"distributedInfo"\s*:\s*\{[^{}]*?"rank"\s*:\s*"?(\d{1,9})')
 _RANK_IN_NAME = re.compile(r"(?:^|[^a-z])rank[-_. ]?(\d+)", re.IGNORECASE)
 
 
@@ -29,3 +30,13 @@ def worker_and_span(name: str) -> tuple[str | None, int | None]:
         return None, None
     span = match.group("span")
     return match.group("worker"), int(span) if span else None
+
+
+def rank_in_head(head: bytes) -> int | None:
+    """Rank that the first bytes of a trace state.
+
+    >>> rank_in_head(b'{"distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8}')
+    3
+    """
+    match = _RANK_IN_HEAD.search(head)
+    return int(match.group(1)) if match else None

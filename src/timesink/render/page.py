@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from html import escape
 from pathlib import Path
@@ -21,6 +22,7 @@ from timesink.render.facts import (
 from timesink.render.table import cell
 from timesink.reports.info import Info
 
+_DIGIT_GAP = re.compile(r"(?<=\d) (?=\d{3}\b)")
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -36,7 +38,7 @@ def to_html(info: Info, tables: Mapping[str, pl.DataFrame] | None = None) -> str
     page = Template((_TEMPLATES / "info.html").read_text(encoding="utf-8"))
     return page.substitute(
         title=escape(title(info)),
-        headline=escape(headline(info)),
+        headline=_text(headline(info)),
         body=body,
         sections="".join(sections),
         health=_health(info.all_health),
@@ -46,7 +48,7 @@ def to_html(info: Info, tables: Mapping[str, pl.DataFrame] | None = None) -> str
 def _table(columns: Iterable[str], rows: Iterable[Iterable[str]], css: str = "") -> str:
     head = "".join(f"<th>{escape(name)}</th>" for name in columns)
     lines = "".join(
-        "<tr>" + "".join(f"<td>{escape(value)}</td>" for value in row) + "</tr>" for row in rows
+        "<tr>" + "".join(f"<td>{_text(value)}</td>" for value in row) + "</tr>" for row in rows
     )
     return f'<table class="{css}"><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>'
 
@@ -60,13 +62,18 @@ def _frame(frame: pl.DataFrame) -> str:
     lines = "".join(
         "<tr>"
         + "".join(
-            f'<td class="{kind}">{escape(cell(value))}</td>'
+            f'<td class="{kind}"><span title="{_text(value)}">{_text(value)}</span></td>'
             for value, kind in zip(row, css, strict=True)
         )
         + "</tr>"
         for row in frame.iter_rows()
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
+
+
+def _text(value: object) -> str:
+    # Groups of three digits must not be torn apart at the end of a line.
+    return escape(_DIGIT_GAP.sub("\u00a0", cell(value)))
 
 
 def _health(entries: Iterable[HealthEntry]) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from timesink.analyses.summary import Summary, summarise
@@ -111,11 +113,17 @@ def describe_folder(path: str, opened: Iterable[Opened]) -> Info:
 
 
 def _missing_ranks(traces: Sequence[TraceInfo]) -> list[HealthEntry]:
-    sizes = {trace.metadata.distributed.world_size or 0 for trace in traces}
-    present = {trace.metadata.distributed.rank for trace in traces}
-    if len(traces) < 2 or max(sizes, default=0) < 2:
-        return []
-    missing = sorted(set(range(max(sizes))) - present)
+    """Ranks a job had but its folder lacks; a lone trace is no set of ranks."""
+    jobs: defaultdict[Path, list[TraceInfo]] = defaultdict(list)
+    for trace in traces:
+        jobs[Path(trace.metadata.source).parent].append(trace)
+    missing: list[int] = []
+    for job in jobs.values():
+        sizes = {trace.metadata.distributed.world_size for trace in job}
+        present = {trace.metadata.distributed.rank for trace in job}
+        size = sizes.pop() if len(sizes) == 1 else None
+        if size and len(present) > 1:
+            missing += sorted(set(range(size)) - present)
     return [HealthEntry("missing_rank", len(missing), ", ".join(map(str, missing[:16])))]
 
 

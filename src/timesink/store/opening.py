@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING
 
 from timesink.errors import AmbiguousError, UnreadableError
 from timesink.readers.beside import find_beside
-from timesink.readers.discover import Recording, choose_recording, find_recordings
+from timesink.readers.discover import (
+    Recording,
+    choose_recording,
+    distinct_labels,
+    find_recordings,
+)
 from timesink.readers.options import Progress, ReadOptions
 from timesink.readers.source import open_source
 from timesink.store.cache import Cache
@@ -50,7 +55,7 @@ def open_trace(
         return read_folder(place)
     fitting = find_chosen(place, worker=worker, span=span, rank=rank)
     if len(fitting) > 1:
-        raise AmbiguousError.many_traces(path, [recording.label for recording in fitting])
+        raise AmbiguousError.many_traces(path, distinct_labels(fitting, place))
     store = Cache.default() if cache else None
     return open_recording(fitting[0], store, jobs=jobs, progress=progress)
 
@@ -62,7 +67,7 @@ def find_chosen(
     found = find_recordings(path)
     fitting = choose_recording(found, worker=worker, span=span, rank=rank)
     if not fitting:
-        raise UnreadableError.none_fits(path, [recording.label for recording in found])
+        raise UnreadableError.none_fits(path, distinct_labels(found, path))
     return fitting
 
 

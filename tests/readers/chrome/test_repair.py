@@ -10,6 +10,7 @@ import pytest
 
 from answers import as_text, damage, sizes
 from builders import (
+    complete,
     kernel,
     kineto,
     operator,
@@ -154,7 +155,7 @@ def test_a_stray_bracket_does_not_end_the_list(read, clean, bracket):
 
 
 PARTS = (
-    b'{"ph":"X","cat":"cpu_op","name":"a","ts":1,"dur":2,"args":{"Input Dims":[{"b":1},{"c":"}]"}]}}',
+    to_bytes(complete("cpu_op", "a", 1, 2, args={"Input Dims": [{"b": 1}, {"c": "}]"}]})),
     b'{"ph":"i","name":"b","ts":4}',
 )
 HEAD, TAIL = b'{"traceEvents":[', b'],"span":1}'

@@ -180,8 +180,9 @@ class PieceDecoder:
     def _are_slices(self, base: Group) -> npt.NDArray[np.bool_]:
         """Events with a duration; one that lost its phase still counts."""
         phases = base["phase"].values
+        slices: npt.NDArray[np.bool_] = phases == self.vocabularies.phases.get("X", -2)
         lost_phase = (phases == NULL_CODE) & (base["dur_ns"].values != NULL_INT)
-        return lost_phase | (phases == self.vocabularies.phases.get("X", -2))
+        return slices | lost_phase
 
     def _groups_of(self, base: Group, slices: npt.NDArray[np.bool_]) -> npt.NDArray[np.int8]:
         words = self.vocabularies
@@ -194,7 +195,7 @@ class PieceDecoder:
         # The last entry stands for a missing value, whose code is -1.
         of_phase = np.array([*by_phase, _DROPPED], np.int8)
         of_category = np.array([*by_category, GROUPS.index("untyped")], np.int8)
-        places = np.where(
+        places: npt.NDArray[np.int8] = np.where(
             slices, of_category[base["category"].values], of_phase[base["phase"].values]
         )
         is_memory = (places == GROUPS.index("instant")) & (

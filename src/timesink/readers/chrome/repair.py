@@ -120,10 +120,18 @@ def _end_of_damage(text: bytes, at: int) -> int:
         return following
     for match in _EVENT_END.finditer(text, at):
         bracket = _skip_separators(text, match.end())
+        if text[bracket : bracket + 1] != b"]" or not _may_be_whole(text[at : match.end()]):
+            continue
         rest = text[bracket + 1 :]
-        if text[bracket : bracket + 1] == b"]" and rest.strip() and closes_document(rest):
+        if rest.strip() and closes_document(rest):
             return bracket
     return value_end(text, at) or len(text)
+
+
+def _may_be_whole(segment: bytes) -> bool:
+    """Whether brackets match, or cannot be told to match because a quote is missing."""
+    open_string = b'"' in _STRING_TOKEN.sub(b"", segment)
+    return open_string or value_end(segment, 0) == len(segment)
 
 
 def _skip_stray(text: bytes, at: int, tally: Tally) -> int:

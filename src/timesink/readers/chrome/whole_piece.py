@@ -59,7 +59,8 @@ def _is_escaped(text: bytes, at: int) -> bool:
 
 
 def _is_inside(quotes: Positions, places: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    return np.searchsorted(quotes, places) % 2 == 1
+    inside: npt.NDArray[np.bool_] = np.searchsorted(quotes, places) % 2 == 1
+    return inside
 
 
 Mend = tuple[int, int, bytes]
