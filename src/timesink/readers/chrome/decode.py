@@ -181,8 +181,8 @@ class PieceDecoder:
         """Events with a duration; one that lost its phase still counts."""
         phases = base["phase"].values
         slices: npt.NDArray[np.bool_] = phases == self.vocabularies.phases.get("X", -2)
-        lost_phase = (phases == NULL_CODE) & (base["dur_ns"].values != NULL_INT)
-        return slices | lost_phase
+        slices |= (phases == NULL_CODE) & (base["dur_ns"].values != NULL_INT)
+        return slices
 
     def _groups_of(self, base: Group, slices: npt.NDArray[np.bool_]) -> npt.NDArray[np.int8]:
         words = self.vocabularies
