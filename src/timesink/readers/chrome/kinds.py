@@ -1,0 +1,23 @@
+"""Kinds of events as Enum columns, from what their categories are called."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from timesink.readers.chrome.assemble import Array, Joined
+
+
+def enum_series(values: Array, members: tuple[str, ...], name: str = "kind") -> pl.Series:
+    """Numbers of members as an Enum; -1 is null."""
+    words = pl.Series(name, [*members, None], dtype=pl.Enum(members))
+    return words.gather(np.where(values < 0, len(members), values))
+
+
+def kind_numbers(
+    joined: Joined, kinds: dict[str, str], members: tuple[str, ...], otherwise: str
+) -> Array:
+    other = members.index(otherwise)
+    return joined.map_words(
+        "category", lambda text: members.index(kinds.get(text.lower(), otherwise)), other
+    )

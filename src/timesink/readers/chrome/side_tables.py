@@ -1,0 +1,108 @@
+"""The smaller tables: memory, flows, counters, collectives, rare arguments, tracks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from timesink.model.schema import FLOW_KINDS, FLOW_PHASES, TABLES
+from timesink.readers import vendors
+from timesink.readers.chrome.argument_sets import COLLECTIVE_KEYS
+from timesink.readers.chrome.assemble import Joined
+from timesink.readers.chrome.columns import NULL_CODE
+from timesink.readers.chrome.kinds import enum_series, kind_numbers
+
+_FLOW_PHASES = {"s": "start", "t": "step", "f": "end"}
+
+
+def memory_frame(joined: Joined) -> pl.DataFrame:
+    if not len(joined):
+        return pl.DataFrame()
+    frame = joined.frame(c for c in TABLES["memory"].schema if c != "address")
+    if "address" in joined:
+        address = joined.series("address").cast(pl.String).cast(pl.UInt64, strict=False)
+        frame = frame.with_columns(address)
+    return frame
+
+
+def flow_frame(joined: Joined) -> pl.DataFrame:
+    if not len(joined):
+        return pl.DataFrame()
+    kinds = kind_numbers(joined, vendors.FLOW_CATEGORIES, FLOW_KINDS, "other")
+    phases = joined.map_words("phase", lambda p: FLOW_PHASES.index(_FLOW_PHASES[p]), NULL_CODE)
+    columns = ("index", "flow_id", "category", "pid", "tid", "ts_ns")
+    return joined.frame(columns).with_columns(
+        enum_series(kinds, FLOW_KINDS), enum_series(phases, FLOW_PHASES, "phase")
+    )
+
+
+def counter_frame(joined: Joined) -> pl.DataFrame:
+    if not len(joined):
+        return pl.DataFrame()
+    sampled = joined.map_words("phase", lambda phase: phase == "C", missing=False)
+    # Counter tracks of accelerators name the device in the lane, others in the process.
+    named_lane = joined.map_words("tid", lambda tid: not tid.isdigit(), missing=False)
+    source = pl.Series("source", np.where(sampled, "trace", "profiler_range")).cast(pl.Categorical)
+    frame = joined.frame(("ts_ns", "counter", "value", "index", "pid", "tid"))
+    return frame.with_columns(
+        source,
+        device=pl.when(pl.Series(named_lane)).then("tid").otherwise("pid")
+        if "tid" in frame.columns
+        else pl.col("pid"),
+    ).drop("pid", "tid", strict=False)
+
+
+def rare_frame(joined: Joined) -> pl.DataFrame:
+    if not len(joined):
+        return pl.DataFrame()
+    collective = joined.map_words("key", lambda key: key in COLLECTIVE_KEYS, missing=False)
+    return joined.take(~collective).frame(("index", "key", "value"))
+
+
+def collective_frame(joined: Joined) -> pl.DataFrame:
+    if not len(joined):
+        return pl.DataFrame()
+    collective = joined.map_words("key", lambda key: key in COLLECTIVE_KEYS, missing=False)
+    rows = joined.take(collective)
+    if not len(rows):
+        return pl.DataFrame()
+    long = rows.frame(("index", "key", "value")).cast({"key": pl.String, "value": pl.String})
+    wide = long.pivot("key", index="index", values="value", aggregate_function="first")
+    wide = wide.rename(
+        {key: COLLECTIVE_KEYS[key] for key in wide.columns if key in COLLECTIVE_KEYS}
+    )
+    schema = TABLES["collectives"].schema
+    return wide.with_columns(
+        pl.col(column).cast(pl.Int64, strict=False)
+        for column in wide.columns
+        if schema[column] == pl.Int64()
+    )
+
+
+def track_frame(joined: Joined) -> pl.DataFrame:
+    """Names, labels and order of lanes; the last word on each counts."""
+    if not len(joined):
+        return TABLES["tracks"].empty()
+    of_process = joined.map_words("name", lambda name: name.startswith("process_"), missing=False)
+    frame = pl.DataFrame(
+        {
+            "pid": joined.series("pid"),
+            "tid": joined.series("tid"),
+            **{key: _lane_argument(joined, key) for key in ("lane_name", "labels", "sort_index")},
+        }
+    )
+    frame = frame.with_columns(tid=pl.when(~pl.Series(of_process)).then(pl.col("tid")))
+    return frame.group_by("pid", "tid", maintain_order=True).agg(
+        name=pl.col("lane_name").drop_nulls().last(),
+        labels=pl.col("labels").drop_nulls().last(),
+        sort_index=pl.col("sort_index").drop_nulls().last(),
+    )
+
+
+def _lane_argument(joined: Joined, key: str) -> pl.Series:
+    if key in joined:
+        return joined.series(key)
+    dtype: Any = pl.Int64 if key == "sort_index" else pl.Categorical
+    return pl.Series(key, [None] * len(joined), dtype=dtype)
