@@ -92,6 +92,14 @@ def test_mended_names_are_what_was_meant(read, written, name):
     assert name in trace.device["name"].cast(str).to_list()
 
 
+def test_quotes_are_mended_in_any_layout(read, clean):
+    """Line ends between fields are not inside the string that an odd quote leaves open."""
+    text = to_bytes(training_trace(steps=2), indent=1)
+    trace = read(text.replace(b'"aten::linear"', b'"aten::"linear"'))
+    assert damage(trace) == {"unescaped_quotes": 2}
+    assert sizes(trace) == clean
+
+
 def test_names_of_probes_may_hold_anything(read):
     """Braces, quotes and lists of objects in strings look like the shape of the file itself."""
     name = 'lambda{"ph": "X"}, {"ph": "X"}, ]}'

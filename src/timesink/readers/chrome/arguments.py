@@ -81,9 +81,9 @@ class ArgumentDecoder:
             group = self._columns_of(fields, vocabularies)
             packed, *markers = fields
         except (msgspec.ValidationError, OverflowError):
-            return self._decode_forgiving(_load_each(raws, tally), vocabularies, tally)
+            return self._decode_forgiving(load_each(raws, tally), vocabularies, tally)
         if packed.count(NO_RAW) < len(packed):
-            return self._decode_forgiving(_load_each(raws, tally), vocabularies, tally)
+            return self._decode_forgiving(load_each(raws, tally), vocabularies, tally)
         self._note_unknown(raws, tally)
         marked = {
             row
@@ -93,7 +93,7 @@ class ArgumentDecoder:
             if value is not NO_RAW
         }
         rows = sorted(marked)
-        return group, self._rare_of(rows, _load_each([raws[row] for row in rows], tally))
+        return group, self._rare_of(rows, load_each([raws[row] for row in rows], tally))
 
     def _columns_of(self, fields: Iterator[Sequence[Any]], vocabularies: Vocabularies) -> Group:
         group: Group = {}
@@ -160,7 +160,7 @@ def _to_column(values: Sequence[Any], kind: ValueType, vocabularies: Vocabularie
     return Column(vocabularies.texts.encode(map(bytes, values)), "texts")
 
 
-def _load_each(raws: Sequence[Raw], tally: Tally) -> list[dict[str, Any]]:
+def load_each(raws: Sequence[Raw], tally: Tally) -> list[dict[str, Any]]:
     """Arguments as dicts, those packed as JSON text unpacked."""
     loaded: list[dict[str, Any]] = []
     for raw in raws:

@@ -111,16 +111,16 @@ def cut_pieces(
     """
     buffer = bytearray()
     number = 0
-    enough = size
+    enough, searched = size, 0
     for block in stream:
         buffer += block
         while len(buffer) >= enough:
-            end = _last_boundary(buffer)
+            end = _last_boundary(buffer, searched)
             if end is None:
-                # Searching again only when there is twice as much keeps the effort linear.
-                enough = 2 * len(buffer)
+                # Searching only what is new, and not before it is much, keeps the effort linear.
+                enough, searched = 2 * len(buffer), buffer.rfind(b"}") + 1
                 break
-            enough = size
+            enough, searched = size, 0
             if number % shares == share:
                 with memoryview(buffer) as view:
                     text = b"".join((b"[", view[:end], b"]"))
@@ -132,16 +132,19 @@ def cut_pieces(
         yield Cut(number, b"[" + buffer, last=True)
 
 
-def _last_boundary(buffer: bytearray) -> int | None:
-    """End of the last whole event in the buffer that another event follows."""
+def _last_boundary(buffer: bytearray, searched: int) -> int | None:
+    """End of the last whole event in the buffer that another event follows.
+
+    Up to `searched` it is known that there is none.
+    """
     window = _WINDOW
     while True:
-        start = max(0, len(buffer) - window)
-        ends = [match.start() + 1 for match in _BOUNDARY.finditer(buffer, start)]
+        start = max(searched, len(buffer) - window)
+        ends = [match.start() + 1 for match in _BOUNDARY.finditer(buffer, max(start - 1, 0))]
         # The buffer starts with an event; where the first of a window starts is not known.
-        bounds = [0, *ends] if start == 0 else ends
+        bounds = [start, *ends] if start == searched else ends
         end = _cut_behind_events(buffer, list(itertools.pairwise(bounds)))
-        if end is not None or start == 0:
+        if end is not None or start == searched:
             return end
         window *= 8
 
@@ -165,7 +168,9 @@ def _cut_behind_events(buffer: bytearray, segments: list[tuple[int, int]]) -> in
 
 
 def _keys(buffer: bytearray, start: int, end: int) -> AbstractSet[str]:
-    """Keys of the object between two boundaries; none when it is not one whole object."""
+    """Keys of the event between two boundaries; none when it is not one whole object."""
+    if buffer.find(b'"ph"', start, end) < 0:
+        return frozenset()
     try:
         text = bytes(buffer[start:end]).lstrip(b", \r\n\t")
         return msgspec.json.decode(text, type=dict[str, msgspec.Raw]).keys()

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import compress
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -25,11 +23,11 @@ from timesink.readers.chrome.columns import (
 from timesink.readers.chrome.envelopes import (
     ENVELOPES,
     Fields,
-    Lane,
     TextEnvelope,
     exact_times,
     transpose,
 )
+from timesink.readers.chrome.side_columns import append, flow_ids, rare_rows, samples
 from timesink.readers.chrome.timestamps import NULL_INT, Int64Array
 from timesink.readers.vendors import DEVICE_CATEGORIES, HOST_CATEGORIES
 
@@ -145,9 +143,9 @@ class PieceDecoder:
             mask = np.zeros(count, bool)
             mask[rows] = True
             if group_name == "flow":
-                groups["flow"] = {**group, "flow_id": _flow_ids(list(compress(flow_id, mask)))}
+                groups["flow"] = {**group, "flow_id": flow_ids(list(compress(flow_id, mask)))}
             elif group_name == "counter":
-                _add_samples(groups, group, list(compress(args, mask)), words, tally)
+                append(groups, "samples", samples(group, list(compress(args, mask)), words, tally))
             else:
                 raws = list(compress(args, mask))
                 self._add_arguments(groups, group_name, group, raws, tally)
@@ -237,112 +235,9 @@ class PieceDecoder:
         raws: list[Raw],
         tally: Tally,
     ) -> None:
-        decoder = _ARGUMENT_DECODERS[name]
-        columns, rare = decoder.decode(raws, self.vocabularies, tally)
+        words = self.vocabularies
+        columns, rare = _ARGUMENT_DECODERS[name].decode(raws, words, tally)
         groups[name] = {**group, **columns}
-        if rare:
-            _add_rare(groups, group["index"].values, rare, self.vocabularies)
+        append(groups, "event_args", rare_rows(group["index"].values, rare, words))
         if name == "ranges":
-            _add_samples(groups, group, raws, self.vocabularies, tally, of_ranges=True)
-
-
-def _flow_ids(ids: Sequence[Lane]) -> Column:
-    """Ids as numbers: text is read as one, or hashed alike in every process."""
-    try:
-        return Column(np.array(ids, np.int64))
-    except (TypeError, ValueError, OverflowError):
-        return Column(np.array([_flow_number(flow_id) for flow_id in ids], np.int64))
-
-
-def _flow_number(flow_id: Lane) -> int:
-    if flow_id is None:
-        return NULL_INT
-    try:
-        number = int(flow_id, 0) if isinstance(flow_id, str) else flow_id
-    except ValueError:
-        number = 2**40 + zlib.crc32(str(flow_id).encode())
-    return number if abs(number) < 2**63 else number % 2**62
-
-
-def _add_rare(
-    groups: dict[str, Group],
-    index: Int64Array,
-    rare: Iterable[tuple[int, dict[str, Any]]],
-    words: Vocabularies,
-) -> None:
-    rows = [
-        (row, key, msgspec.json.encode(value)) for row, args in rare for key, value in args.items()
-    ]
-    where, keys, values = zip(*rows, strict=True)
-    _append(
-        groups,
-        "event_args",
-        {
-            "index": Column(index[np.array(where)]),
-            "key": Column(words.names.encode(keys), "names"),
-            "value": Column(words.texts.encode(values), "texts"),
-        },
-    )
-
-
-def _add_samples(
-    groups: dict[str, Group],
-    group: Group,
-    raws: list[Raw],
-    words: Vocabularies,
-    tally: Tally,
-    *,
-    of_ranges: bool = False,
-) -> None:
-    """Counter values of these events: one row per series."""
-    names = words.names.words()
-    where: list[int] = []
-    counters: list[str] = []
-    values: list[float] = []
-    for row, raw in enumerate(raws):
-        series = msgspec.json.decode(raw)
-        if not isinstance(series, dict):
-            tally.add("bad_value", 1, f"counter arguments {series!r}")
-            continue
-        code = group["name"].values[row]
-        name = str(names[code]) if code >= 0 else ""
-        for key, value in series.items():
-            if of_ranges and key in argument_sets.DEVICE.known:
-                continue
-            if isinstance(value, bool) or not isinstance(value, (int, float)):
-                tally.add("bad_value", 1, f"counter {name}: {key} = {value!r}")
-                continue
-            where.append(row)
-            counters.append(key if of_ranges else _counter_name(name, key, len(series)))
-            values.append(float(value))
-    if not where:
-        return
-    rows = np.array(where)
-    _append(
-        groups,
-        "samples",
-        {
-            "index": Column(group["index"].values[rows]),
-            "phase": Column(group["phase"].values[rows], "phases"),
-            "ts_ns": Column(group["ts_ns"].values[rows]),
-            "pid": Column(group["pid"].values[rows], "lanes"),
-            "tid": Column(group["tid"].values[rows], "lanes"),
-            "counter": Column(words.names.encode(counters), "names"),
-            "value": Column(np.array(values, np.float64)),
-        },
-    )
-
-
-def _counter_name(name: str, key: str, series: int) -> str:
-    return name if series == 1 or key == "value" else f"{name} {key}"
-
-
-def _append(groups: dict[str, Group], name: str, more: Group) -> None:
-    known = groups.get(name)
-    if known is None:
-        groups[name] = more
-        return
-    groups[name] = {
-        key: Column(np.concatenate((known[key].values, more[key].values)), more[key].vocabulary)
-        for key in more
-    }
+            append(groups, "samples", samples(group, raws, words, tally, of_ranges=True))

@@ -11,7 +11,7 @@ import msgspec
 from timesink.model.trace import Device, Distributed
 from timesink.readers import vendors
 from timesink.readers.chrome.columns import Tally
-from timesink.readers.chrome.container import value_end
+from timesink.readers.chrome.container import closes_document, value_end
 from timesink.readers.names import rank_in_name
 
 _VERSION_KEY = re.compile(
@@ -50,6 +50,8 @@ def read_fields(head: bytes, rest: bytes | None, *, bare: bool, tally: Tally) ->
 def _load_rest(rest: bytes, tally: Tally) -> dict[str, Any]:
     """Fields after the list; anything after the document itself is noted and ignored."""
     text = b'{"":0' + rest
+    if rest.strip() and closes_document(rest):
+        return _without_placeholder(_load(text, tally))
     end = value_end(text, 0)
     if end is None:
         tally.add("bad_metadata", 1, rest.strip()[:80] or "the document is not closed")

@@ -7,7 +7,7 @@ does not decode.  What cannot be mended is lost, and counted as lost.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import Any
 
@@ -45,6 +45,8 @@ _SURROGATE = re.compile(
     rb"\\[^u]|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
     rb"|(?P<lone>\\u[dD][89a-fA-F][0-9a-fA-F]{2})"
 )
+
+Mend = Callable[[bytes, Tally], bytes]
 
 _decode_envelope = msgspec.json.Decoder(TextEnvelope).decode
 
@@ -225,8 +227,12 @@ def _as_text_or_int(key: str, raw: Raw, tally: Tally) -> int | str | None:
 def _mended(segment: bytes, tally: Tally) -> TextEnvelope | None:
     if len(segment) > _LONGEST_MENDABLE:
         return None
+    return _mended_by(_MENDS, segment, tally) or _mended_by(_QUOTES_FIRST, segment, tally)
+
+
+def _mended_by(mends: Sequence[Mend], segment: bytes, tally: Tally) -> TextEnvelope | None:
     done = Tally()
-    for mend in _MENDS:
+    for mend in mends:
         tried = Tally()
         segment = mend(segment, tried)
         if not tried.counts:
@@ -297,13 +303,17 @@ def _escape_lone(match: re.Match[bytes]) -> bytes:
     return b"\\" + match.group() if len(match.group()) == 1 else match.group()
 
 
-_MENDS: tuple[Callable[[bytes, Tally], bytes], ...] = (
+_MENDS: tuple[Mend, ...] = (
     _mend_encoding,
     _mend_surrogates,
     _mend_control_characters,
     _mend_bare_words,
+)
+_QUOTES_FIRST: tuple[Mend, ...] = (
+    _mend_encoding,
+    _mend_surrogates,
     _mend_quotes,
-    # Quotes mended, the strings are whole and their inside can be seen.
+    # Only when quotes are right can the inside of strings be told from the outside.
     _mend_control_characters,
     _mend_bare_words,
 )
