@@ -132,6 +132,16 @@ def test_invalid_utf8_in_arguments(read, clean):
     assert sizes(trace) == clean
 
 
+@pytest.mark.parametrize("objects", [2, 40])
+@pytest.mark.parametrize("nested", [{"b": 1}, {"ph": "X"}, {"ph": "X", "pid": 1, "args": {}}])
+def test_objects_in_arguments_stay_there_when_neighbours_are_damaged(read, nested, objects):
+    event = operator("op", 1, 2, **{"Input Dims": [nested] * objects})
+    text = to_bytes(kineto([event, kernel("k", 1, 2, 3), event]))
+    trace = read(text.replace(b'"k"', b'"k"k"'))
+    assert damage(trace) == {"unescaped_quotes": 1}
+    assert trace.metadata.events == 3
+
+
 def test_a_missing_comma_costs_nothing(read, clean):
     trace = read(broken(b'},{"ph":"s"', b'}{"ph":"s"'))
     assert trace.metadata.events == EVENTS

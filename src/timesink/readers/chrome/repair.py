@@ -24,6 +24,7 @@ _EVENT_START = re.compile(rb'\{[^{}]*?"ph"\s*:\s*"|(?<=\})\s*,\s*(?P<next>\{)')
 _MOST_ENDS = 32
 """How many places an event that does not decode may end at before it is given up."""
 _LONGEST_MENDABLE = 256 * 1024
+_NESTING_WINDOW = 64 * 1024
 _SEPARATORS = b" \t\r\n,"
 _STRING = rb'"(?:[^"\\]|\\.)*"'
 _SCALAR_ENTRY = re.compile(_STRING + rb'|[^\s,{}\[\]"]+(?=\s*[,\]])', re.DOTALL)
@@ -37,6 +38,7 @@ _BARE_WORD = re.compile(
     + rb"|(?P<word>N/A|\b(?:None|undefined|(?-i:True|False))\b)",
     re.DOTALL | re.IGNORECASE,
 )
+_MAYBE_BARE_WORD = re.compile(rb"[:,\[]\s*[-+]?(?:[a-z]|1\.#)", re.IGNORECASE)
 _VALUE = re.compile(
     rb'("[^"\\]{1,64}"\s*:\s*")(.*?)("\s*(?=,\s*"[^"\\]{1,64}"\s*:|\}\s*(?:,\s*"|\}|$)))', re.DOTALL
 )
@@ -120,7 +122,7 @@ def _end_of_damage(text: bytes, at: int) -> int:
     following = _find_event(text, at + 1)
     if following is not None:
         return following
-    for match in _EVENT_END.finditer(text, at):
+    for match in _EVENT_END.finditer(text, at, at + _LONGEST_MENDABLE):
         bracket = _skip_separators(text, match.end())
         if text[bracket : bracket + 1] != b"]" or not _may_be_whole(text[at : match.end()]):
             continue
@@ -134,6 +136,18 @@ def _may_be_whole(segment: bytes) -> bool:
     """Whether brackets match, or cannot be told to match because a quote is missing."""
     open_string = b'"' in _STRING_TOKEN.sub(b"", segment)
     return open_string or value_end(segment, 0) == len(segment)
+
+
+def _nested_end(text: bytes, at: int, limit: int) -> int | None:
+    """Where an event ends by its brackets.
+
+    Its arguments may hold objects, these even a phase, and what follows may be no event.
+    """
+    segment = text[at:limit].rstrip(_SEPARATORS)
+    if segment.endswith(b"}") and segment.count(b"{") == segment.count(b"}"):
+        return at + len(segment)
+    end = value_end(text[at : 2 * limit - at + _NESTING_WINDOW], 0)
+    return None if end is None else at + end
 
 
 def _skip_stray(text: bytes, at: int, tally: Tally) -> int:
@@ -164,12 +178,11 @@ def _next_event(text: bytes, at: int, tally: Tally) -> tuple[TextEnvelope | None
         if envelope is not None:
             return envelope, first.end()
     limit = _end_of_damage(text, at)
-    # Arguments may hold objects, and these even a phase; brackets that match tell the event's end.
-    whole = value_end(text[at : 2 * limit - at], 0)
+    whole = _nested_end(text, at, limit)
     if whole is not None:
-        envelope = _strict(text[at : at + whole], tally)
+        envelope = _strict(text[at:whole], tally)
         if envelope is not None:
-            return envelope, at + whole
+            return envelope, whole
     for match in islice(_EVENT_END.finditer(text, at, limit), _MOST_ENDS):
         envelope = _mended(text[at : match.end()], tally)
         if envelope is not None:
@@ -255,6 +268,9 @@ def _mend_encoding(segment: bytes, tally: Tally) -> bytes:
 
 
 def _mend_surrogates(segment: bytes, tally: Tally) -> bytes:
+    if b"\\u" not in segment:
+        return segment
+
     def replace(match: re.Match[bytes]) -> bytes:
         if match.group("lone"):
             tally.add("invalid_utf8", 1, match.group())
@@ -265,6 +281,9 @@ def _mend_surrogates(segment: bytes, tally: Tally) -> bytes:
 
 
 def _mend_control_characters(segment: bytes, tally: Tally) -> bytes:
+    if not _CONTROL.search(segment):
+        return segment
+
     def escape(match: re.Match[bytes]) -> bytes:
         string = match.group()
         escaped = _CONTROL.sub(lambda control: b"\\u%04x" % control.group()[0], string)
@@ -276,6 +295,9 @@ def _mend_control_characters(segment: bytes, tally: Tally) -> bytes:
 
 
 def _mend_bare_words(segment: bytes, tally: Tally) -> bytes:
+    if not _MAYBE_BARE_WORD.search(segment):
+        return segment
+
     def replace(match: re.Match[bytes]) -> bytes:
         if match.group("nan"):
             tally.add("nan_value", 1, segment[max(0, match.start() - 40) : match.end()])
