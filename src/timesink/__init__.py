@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from timesink.errors import TimesinkError
     from timesink.model.trace import Trace
     from timesink.readers.discover import find_recordings
-    from timesink.store.opening import open_trace as open  # noqa: A004 - `timesink.open` reads well
+    from timesink.store.opening import open_trace as open  # noqa: A004, F401 - `timesink.open`
 
 _PUBLIC = {
     "Trace": ("timesink.model.trace", "Trace"),
@@ -27,7 +27,8 @@ _PUBLIC = {
     "open": ("timesink.store.opening", "open_trace"),
 }
 
-__all__ = ["TimesinkError", "Trace", "__version__", "find_recordings", "open", "sample"]
+# `open` is left out: a star import must not hide the builtin.
+__all__ = ["TimesinkError", "Trace", "__version__", "find_recordings", "sample"]
 
 
 def sample() -> Path:

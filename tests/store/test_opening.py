@@ -22,7 +22,9 @@ def run(tmp_path: Path) -> Path:
     folder.mkdir()
     write(folder / "rank0.9.pt.trace.json", training_trace(1))
     write(folder / "rank0.10.pt.trace.json", training_trace(2))
-    write(folder / "rank1.9.pt.trace.json.gz", training_trace(3))
+    other_rank = training_trace(3)
+    other_rank["distributedInfo"]["rank"] = 1
+    write(folder / "rank1.9.pt.trace.json.gz", other_rank)
     return folder
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -67,7 +66,7 @@ class Metadata:
     """Remaining top-level fields, as recorded."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trace:
     """A recorded run: tables, metadata and health.
 
@@ -84,7 +83,7 @@ class Trace:
         if unknown:
             msg = f"not tables of the model: {sorted(unknown)}"
             raise ValueError(msg)
-        object.__setattr__(self, "frames", MappingProxyType(dict(self.frames)))
+        object.__setattr__(self, "frames", dict(self.frames))
 
     def lazy(self, table: str) -> pl.LazyFrame:
         """The table as a lazy frame; an absent table is an empty one."""

@@ -8,11 +8,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from timesink.errors import UnreadableError
+from timesink.readers.chrome.container import looks_like_events
 from timesink.readers.source import open_source
 
 _PACKINGS = ("", ".gz")
 _TRACE_SUFFIXES = (".json", ".json.gz", ".zip", ".sqlite", ".sqlite.gz")
-_TRACE_MARKS = (b'"traceEvents"', b'"ph"', b'"rocprofiler-sdk-tool"', b"SQLite format 3\0")
+_TRACE_MARKS = (b'"rocprofiler-sdk-tool"', b"SQLite format 3\0")
 _KNOWN_SUFFIX = re.compile(r"\.(gz|zip|json|sqlite|trace|pt)$", re.IGNORECASE)
 _HEAD_BYTES = 64 * 1024
 
@@ -54,5 +55,5 @@ def looks_like_trace(path: Path) -> bool:
         return False
     with suppress(UnreadableError, OSError):
         head = open_source(path).head(_HEAD_BYTES)
-        return len(head) == _HEAD_BYTES or any(mark in head for mark in _TRACE_MARKS)
+        return looks_like_events(head) or any(mark in head for mark in _TRACE_MARKS)
     return False

@@ -35,12 +35,13 @@ class Recording:
         return self.worker if self.span is None else f"{self.worker} span {self.span}"
 
 
-def find_recordings(path: Path) -> list[Recording]:
+def find_recordings(path: Path | str) -> list[Recording]:
     """Every trace at a path, ordered by worker and span; a file is its own only recording.
 
     Names follow the PyTorch profiler (`<worker>.<timestamp>.pt.trace.json[.gz]`); files with
     other names count as well when their ending says that they may be traces.
     """
+    path = Path(path)
     if not path.exists():
         raise UnreadableError.missing(path)
     if path.is_file():
@@ -132,12 +133,11 @@ def choose_recording(
 
 
 def _rank_of(recording: Recording) -> int | None:
-    """The rank in the name, else in the first bytes of the file: a trace is not read for it."""
-    if recording.rank is not None:
-        return recording.rank
+    """The rank the file states in its first bytes, else its name: a trace is not read for it."""
+    stated = None
     with suppress(UnreadableError, OSError):
-        return rank_in_head(open_source(recording.path).head())
-    return None
+        stated = rank_in_head(open_source(recording.path).head())
+    return recording.rank if stated is None else stated
 
 
 def distinct_labels(recordings: Sequence[Recording], root: Path) -> list[str]:

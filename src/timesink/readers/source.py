@@ -236,7 +236,7 @@ def _inflated_member(packed: _Packed, wbits: int, damage: Damage) -> Iterator[by
             text = inflater.decompress(block)
         except isal_zlib.IsalError as error:  # type: ignore[misc]
             damage.add(f"the compressed stream is corrupt ({error})")
-            yield _before_break(packed.file, start, block_start, wbits)[delivered:]
+            yield from _before_break(packed.file, start, block_start, wbits, delivered)
             return
         delivered += len(text)
         if text:
@@ -244,15 +244,22 @@ def _inflated_member(packed: _Packed, wbits: int, damage: Damage) -> Iterator[by
     packed.unused = inflater.unused_data
 
 
-def _before_break(file: BinaryIO, member_start: int, broken_block: int, wbits: int) -> bytes:
-    """Everything a corrupt member holds up to the break.
+def _before_break(
+    file: BinaryIO, member_start: int, broken_block: int, wbits: int, delivered: int
+) -> Iterator[bytes]:
+    """What a corrupt member holds up to the break, beyond what was delivered already.
 
     The fast decoder gives nothing of the block it fails in; this one is fed byte by byte there.
     """
     inflater = zlib.decompressobj(wbits)
     file.seek(member_start)
-    unpacked = bytearray(inflater.decompress(file.read(broken_block - member_start)))
+    while left := broken_block - file.tell():
+        text = inflater.decompress(file.read(min(left, PACKED_BLOCK)))
+        if len(text) > delivered:
+            yield text[delivered:]
+        delivered = max(0, delivered - len(text))
+    rest = bytearray()
     with suppress(zlib.error):
         for byte in file.read(PACKED_BLOCK):
-            unpacked += inflater.decompress(bytes((byte,)))
-    return bytes(unpacked)
+            rest += inflater.decompress(bytes((byte,)))
+    yield bytes(rest[delivered:])

@@ -96,6 +96,14 @@ class Cache:
                 shutil.rmtree(aside, ignore_errors=True)
         self._evict()
 
+    def is_writable(self) -> bool:
+        """Whether a trace could be kept here."""
+        try:
+            self._traces.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            return False
+        return os.access(self._traces, os.W_OK) and self.limit_bytes != 0
+
     def holds(self, key: str) -> bool:
         return bool(key) and is_folder(self._traces / key)
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -13,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from timesink.errors import TimesinkError
-from timesink.readers.chrome.shares import usable_cores
 from timesink.readers.discover import Recording
 from timesink.readers.options import Progress
+from timesink.readers.workers import Worker, usable_cores
 from timesink.store.cache import Cache
 from timesink.store.opening import key_of, open_recording
 
@@ -45,7 +42,10 @@ def open_each(
         yield _open(recordings[0], store, jobs, progress)
         return
     with tempfile.TemporaryDirectory(prefix="timesink-") as folder:
+        # What the processes read reaches this one through a cache, its own if need be.
         store = Cache.default() if cache else Cache(Path(folder))
+        if not store.is_writable():
+            store, cache = Cache(Path(folder)), False
         _read_into(store, recordings, jobs or usable_cores(), progress)
         for recording in recordings:
             opened = _open(recording, store, jobs, None)
@@ -75,15 +75,14 @@ def _read_into(
     """Read what the store lacks, with this process and `jobs - 1` others."""
     missing = [r for r in recordings if not store.holds(key_of(r, store))]
     jobs = max(1, min(jobs, len(missing)))
-    workers = [_start_worker(store, missing[number::jobs]) for number in range(1, jobs)]
+    workers = [Worker(read_quietly, store, missing[place::jobs]) for place in range(1, jobs)]
     try:
         _read_own(store, missing[0::jobs], progress)
         for worker in workers:
-            worker.wait()
+            worker.result()
     finally:
         for worker in workers:
-            worker.kill()
-            worker.wait()
+            worker.stop()
 
 
 def _read_own(store: Cache, recordings: Sequence[Recording], progress: Progress | None) -> None:
@@ -98,30 +97,6 @@ def _packed_bytes(recording: Recording) -> int:
     with suppress(OSError):
         return recording.path.stat().st_size
     return 0
-
-
-_WORKER_PROGRAM = """
-import pickle, sys
-sys.path[:] = pickle.load(sys.stdin.buffer)
-store, recordings = pickle.load(sys.stdin.buffer)
-from timesink.store.many import read_quietly
-read_quietly(store, recordings)
-"""
-
-
-def _start_worker(store: Cache, recordings: Sequence[Recording]) -> subprocess.Popen[bytes]:
-    worker = subprocess.Popen(  # noqa: S603 - our own interpreter, no shell
-        [sys.executable, "-c", _WORKER_PROGRAM],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    if worker.stdin is not None:
-        with suppress(BrokenPipeError), worker.stdin as stdin:
-            # Classes of this package are not importable before the path is set.
-            stdin.write(pickle.dumps(sys.path))
-            stdin.write(pickle.dumps((store, list(recordings))))
-    return worker
 
 
 def read_quietly(store: Cache, recordings: Sequence[Recording]) -> None:

@@ -22,6 +22,7 @@ from builders import (
 from timesink.errors import TimesinkError, UnreadableError
 from timesink.readers.options import ReadOptions
 from timesink.readers.registry import read_trace
+from timesink.readers.source import PACKED_BLOCK
 
 CLEAN = to_bytes(training_trace(steps=2))
 EVENTS = len(training_trace(steps=2)["traceEvents"])
@@ -284,6 +285,17 @@ def test_gzip_corrupt_in_the_middle_keeps_what_stands_before(tmp_path):
     trace = read_packed(tmp_path, packed)
     assert damage(trace)["truncated_archive"] == 1
     assert trace.metadata.events == CLEAN[:half].count(b'"ph":') - 1
+
+
+def test_gzip_corrupt_after_many_blocks_keeps_what_stands_before(tmp_path):
+    text = to_bytes(training_trace(steps=1_000))
+    compressor = zlib.compressobj(level=1, wbits=31)
+    whole_events = text[: text.rindex(b',{"ph"')]
+    sound = compressor.compress(whole_events) + compressor.flush(zlib.Z_FULL_FLUSH)
+    assert len(sound) > 2 * PACKED_BLOCK
+    trace = read_packed(tmp_path, sound + b"\xff" * 40)
+    assert damage(trace) == {"truncated_archive": 1, "truncated_tail": 1}
+    assert trace.metadata.events == whole_events.count(b'"ph":')
 
 
 def test_bytes_behind_gzip_are_reported(tmp_path, clean):

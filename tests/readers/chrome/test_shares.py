@@ -11,7 +11,8 @@ import pytest
 from answers import as_text, damage
 from builders import DIALECTS, gzip_members, to_bytes, training_trace, write
 from timesink.model.trace import Trace
-from timesink.readers.chrome import container, shares
+from timesink.readers import workers
+from timesink.readers.chrome import container
 from timesink.readers.options import ReadOptions
 from timesink.readers.registry import read_trace
 
@@ -22,7 +23,7 @@ SMALL_PIECE = 4_000
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut small traces like large ones; a worker process would cut them as usual."""
     monkeypatch.setitem(container.cut_pieces.__kwdefaults__, "size", SMALL_PIECE)
-    monkeypatch.setattr(shares, "_start_worker", lambda *_: None)
+    monkeypatch.setattr(workers, "_start", lambda _: None)
 
 
 def read_with(path: Path, jobs: int) -> Trace:
@@ -43,9 +44,20 @@ def test_worker_processes_give_the_tables_of_one_process(tmp_path, large_text):
     assert (alone.metadata, alone.health) == (shared.metadata, shared.health)
 
 
+def test_workers_import_nothing_from_the_current_folder(tmp_path, large_text, monkeypatch):
+    path = write(tmp_path / "trace.json.gz", large_text)
+    (tmp_path / "pickle.py").write_text("raise SystemExit('imported from the current folder')")
+    monkeypatch.chdir(tmp_path)
+    worker = workers.Worker(read_with, path, 1)
+    try:
+        assert worker.result() is not None
+    finally:
+        worker.stop()
+
+
 def test_workers_that_cannot_start_do_not_matter(tmp_path, large_text, monkeypatch):
     path = write(tmp_path / "trace.json", large_text)
-    monkeypatch.setattr(shares.sys, "executable", str(tmp_path / "no-such-python"))
+    monkeypatch.setattr(workers, "_COMMAND", (str(tmp_path / "no-such-python"),))
     assert read_with(path, 2).metadata.events == read_with(path, 1).metadata.events
 
 

@@ -30,8 +30,10 @@ _LIST_END = re.compile(rb"\}\s*\]")
 _METADATA_KEY = re.compile(rb'"(?:schemaVersion|deviceProperties|distributedInfo)"\s*:')
 _PHASE_KEY = re.compile(rb'"ph"\s*:')
 _EARLY_PHASE = re.compile(rb'[\s,]*\{[^{}]*"ph"\s*:\s*"')
-_STRUCTURE = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
+_STRUCTURE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]', re.DOTALL)
 _WINDOW = 64 * 1024
+_LONGEST_VALUE = 256 * 1024
+"""Beyond this, brackets that do not match are damage; looking further would take forever."""
 _EVENT_KEYS = frozenset({"ph", "pid"})
 _ENOUGH_EVENTS = 32
 """So many objects with these keys in a row are events, not objects in the arguments of one."""
@@ -206,14 +208,14 @@ def event_starts(text: bytes, at: int) -> bool:
     return _EARLY_PHASE.match(text, at) is not None
 
 
-def value_end(text: bytes, at: int) -> int | None:
+def value_end(text: bytes, at: int, most: int = _LONGEST_VALUE) -> int | None:
     """Where the object or list that starts here ends, brackets in strings not counted.
 
     >>> value_end(b'{"a": [1, "}"]}, 2', 0)
     15
     """
     depth = 0
-    for token in _STRUCTURE.finditer(text, at):
+    for token in _STRUCTURE.finditer(text, at, at + most):
         first = token.group()[:1]
         if first in b"{[":
             depth += 1
@@ -232,6 +234,9 @@ def split_end(text: bytes, *, bare: bool) -> tuple[bytes, bytes] | None:
     """
     empty = _EMPTY_LIST.match(text)
     for match in [empty] if empty else _LIST_END.finditer(text):
+        # A list in the arguments ends alike, but events follow it; a long rest is not tried in vain.
+        if len(text) - match.end() > _WINDOW and _PHASE_KEY.search(text, match.end()):
+            continue
         rest = text[match.end() :]
         if closes_document(rest) and bare == (not rest.strip()):
             return text[: match.end()], rest

@@ -20,13 +20,15 @@ from timesink.readers.chrome.container import closes_document, event_starts, val
 from timesink.readers.chrome.envelopes import TextEnvelope
 
 _EVENT_END = re.compile(rb'\}(?=\s*,?\s*\{\s*"|\s*,?\s*\]|\s*,?\s*$)')
-_EVENT_START = re.compile(rb'\{[^{}]*?"ph"\s*:\s*"|(?<=\})\s*,\s*(?P<next>\{)')
+_EVENT_START = re.compile(rb'\{[^{}]{0,400}?"ph"\s*:\s*"|(?<=\})\s*,\s*(?P<next>\{)')
 _MOST_ENDS = 32
 """How many places an event that does not decode may end at before it is given up."""
 _LONGEST_MENDABLE = 256 * 1024
-_NESTING_WINDOW = 64 * 1024
+_NESTING_WINDOW = 16 * 1024
+"""How far brackets are followed to tell an event from its arguments."""
 _SEPARATORS = b" \t\r\n,"
-_STRING = rb'"(?:[^"\\]|\\.)*"'
+# Unrolled: an alternation per character would keep a state for each of an unclosed string.
+_STRING = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
 _SCALAR_ENTRY = re.compile(_STRING + rb'|[^\s,{}\[\]"]+(?=\s*[,\]])', re.DOTALL)
 _SECOND_LIST = re.compile(rb'"traceEvents"\s*:\s*\[|\A\s*\[')
 
@@ -65,16 +67,17 @@ class Mended:
 def mend_piece(text: bytes, tally: Tally, *, last: bool) -> Mended:
     """Decode a piece event by event; `last` says that the list should end in it."""
     envelopes: list[TextEnvelope] = []
+    finder = EventFinder(text)
     at = 1  # behind the opening bracket
     end = len(text) if last else len(text) - 1  # the bracket that closes a piece is our own
     while (at := _skip_separators(text, at)) < end:
         first = text[at : at + 1]
-        if first == b"]" and _ends_list(text, at):
+        if first == b"]" and _ends_list(text, at, finder):
             return Mended(envelopes, text[at + 1 :], closed=True)
         if first != b"{":
-            at = _skip_stray(text, at, tally)
+            at = _skip_stray(text, at, finder, tally)
             continue
-        envelope, at = _next_event(text, at, tally)
+        envelope, at = _next_event(text, at, finder, tally)
         if envelope is not None:
             envelopes.append(envelope)
     if last:
@@ -91,35 +94,51 @@ def _skip_separators(text: bytes, at: int) -> int:
 # -- where events start and end ------------------------------------------------------------------
 
 
-def _ends_list(text: bytes, bracket: int) -> bool:
+class EventFinder:
+    """Finds the next event in a text; asking again and again costs one pass in all."""
+
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+        self._searched_from = len(text)
+        self._found: int | None = None
+
+    def next_after(self, at: int) -> int | None:
+        """Where the next event starts, for all that can be told without what lies before it."""
+        known = self._searched_from <= at and (self._found is None or at <= self._found)
+        if not known:
+            self._searched_from, self._found = at, self._search(at)
+        return self._found
+
+    def _search(self, at: int) -> int | None:
+        for match in _EVENT_START.finditer(self._text, at):
+            if not match.group("next"):
+                return match.start()
+            start = match.start("next")
+            if event_starts(self._text, start) or _is_event(self._text, start):
+                return start
+        return None
+
+
+def _ends_list(text: bytes, bracket: int, finder: EventFinder) -> bool:
     """Whether this bracket closes the event list: no event of the same document follows it."""
-    second = _SECOND_LIST.search(text[bracket + 1 :])
-    end = len(text) if second is None else bracket + 1 + second.start()
-    return _find_event(text[:end], bracket + 1) is None
-
-
-def _find_event(text: bytes, at: int) -> int | None:
-    """Where the next event starts, for all that can be told without what lies before it."""
-    for match in _EVENT_START.finditer(text, at):
-        if not match.group("next"):
-            return match.start()
-        start = match.start("next")
-        if event_starts(text, start) or _is_event(text, start):
-            return start
-    return None
+    following = finder.next_after(bracket + 1)
+    if following is None:
+        return True
+    between = text[bracket + 1 : following]
+    return _SECOND_LIST.search(between) is not None
 
 
 def _is_event(text: bytes, at: int) -> bool:
-    end = value_end(text, at)
+    end = value_end(text, at, _NESTING_WINDOW)
     try:
         return end is not None and "ph" in msgspec.json.decode(text[at:end], type=dict[str, Raw])
     except (msgspec.DecodeError, UnicodeDecodeError):
         return False
 
 
-def _end_of_damage(text: bytes, at: int) -> int:
+def _end_of_damage(text: bytes, at: int, finder: EventFinder) -> int:
     """Where reading can go on after a damaged event: the next event, or the end of the list."""
-    following = _find_event(text, at + 1)
+    following = finder.next_after(at + 1)
     if following is not None:
         return following
     for match in _EVENT_END.finditer(text, at, at + _LONGEST_MENDABLE):
@@ -150,7 +169,7 @@ def _nested_end(text: bytes, at: int, limit: int) -> int | None:
     return None if end is None else at + end
 
 
-def _skip_stray(text: bytes, at: int, tally: Tally) -> int:
+def _skip_stray(text: bytes, at: int, finder: EventFinder, tally: Tally) -> int:
     """Something between events that is no object: step over it."""
     end = None
     if text[at : at + 1] == b"[":
@@ -162,7 +181,7 @@ def _skip_stray(text: bytes, at: int, tally: Tally) -> int:
     if end is not None:
         tally.add("not_an_event", 1, text[at : min(end, at + 80)])
         return end
-    end = _end_of_damage(text, at)
+    end = _end_of_damage(text, at, finder)
     tally.add("lost_events", 1, text[at : min(end, at + 120)])
     return end
 
@@ -170,14 +189,16 @@ def _skip_stray(text: bytes, at: int, tally: Tally) -> int:
 # -- one event -----------------------------------------------------------------------------------
 
 
-def _next_event(text: bytes, at: int, tally: Tally) -> tuple[TextEnvelope | None, int]:
+def _next_event(
+    text: bytes, at: int, finder: EventFinder, tally: Tally
+) -> tuple[TextEnvelope | None, int]:
     """The event that starts here (None when it is lost) and where the next may start."""
     first = _EVENT_END.search(text, at)
     if first is not None:
         envelope = _strict(text[at : first.end()], tally)
         if envelope is not None:
             return envelope, first.end()
-    limit = _end_of_damage(text, at)
+    limit = _end_of_damage(text, at, finder)
     whole = _nested_end(text, at, limit)
     if whole is not None:
         envelope = _strict(text[at:whole], tally)

@@ -1,23 +1,19 @@
 """One stream, several processes: each decodes its share of the pieces.
 
 Unpacking is cheap beside decoding, so workers share nothing: each unpacks the whole stream and
-skips the pieces of the others.  Workers are plain subprocesses.  A fork would copy the caller's
-locks, and multiprocessing's spawn would import the caller's script again.
+skips the pieces of the others.
 """
 
 from __future__ import annotations
 
 import gc
-import os
-import pickle
-import subprocess
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import numpy as np
 
 from timesink.readers.chrome.columns import Piece, Tally
 from timesink.readers.chrome.container import Cut, cut_pieces, split_end, split_head
@@ -26,6 +22,7 @@ from timesink.readers.chrome.repair import mend_piece
 from timesink.readers.chrome.whole_piece import mend_text
 from timesink.readers.options import Progress
 from timesink.readers.source import Damage, Source
+from timesink.readers.workers import Worker, usable_cores
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -56,14 +53,17 @@ class Crew:
     def __init__(self, source: Source, jobs: int | None = None) -> None:
         self._source = source
         self._size = choose_jobs(source, jobs)
-        self._workers = [_start_worker(source, n, self._size) for n in range(1, self._size)]
+        self._workers = [
+            Worker(decode_share, source, number, self._size) for number in range(1, self._size)
+        ]
 
     def decode(self, progress: Progress | None = None) -> list[Share]:
         """Decode all pieces; the share of a worker that failed is done here."""
         with self:
             shares = [decode_share(self._source, 0, self._size, progress)]
             for number, worker in enumerate(self._workers, 1):
-                shares.append(_collect(worker) or decode_share(self._source, number, self._size))
+                share = worker.result()
+                shares.append(share or decode_share(self._source, number, self._size))
         return shares
 
     def __enter__(self) -> Self:
@@ -71,7 +71,7 @@ class Crew:
 
     def __exit__(self, *_: object) -> None:
         for worker in self._workers:
-            _stop(worker)
+            worker.stop()
 
 
 def choose_jobs(source: Source, asked: int | None) -> int:
@@ -81,13 +81,6 @@ def choose_jobs(source: Source, asked: int | None) -> int:
     if source.packed_size < WORTH_A_WORKER:
         return 1
     return max(1, min(usable_cores(), 8))
-
-
-def usable_cores() -> int:
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on this system
-        return os.cpu_count() or 1
 
 
 def decode_share(
@@ -151,13 +144,15 @@ def text_of_pieces_after(source: Source, number: int) -> bytes:
     opened = split_head(source.blocks())
     if opened is None:
         return b""
-    return b",".join(cut.text for cut in cut_pieces(opened[2]) if cut.number > number)
+    later = (cut for cut in cut_pieces(opened[2]) if cut.number > number)
+    # The brackets around a piece are ours.
+    return b",".join(cut.text[1:] if cut.last else cut.text[1:-1] for cut in later)
 
 
 def _keep_freed_memory() -> None:
     # The C library hands blocks of a few MB back to the system each time they are freed, and
     # faults them in again page by page.  Freeing one large block tells it to keep them.
-    bytearray(31 * 1024 * 1024).clear()
+    np.empty(31 * 1024 * 1024, np.uint8)
 
 
 @contextmanager
@@ -170,49 +165,3 @@ def _collector_paused() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-_WORKER_PROGRAM = """
-import pickle, sys
-path, task = pickle.load(sys.stdin.buffer)
-sys.path[:] = path
-from timesink.readers.chrome.shares import decode_share
-pickle.dump(decode_share(*task), sys.stdout.buffer, protocol=5)
-"""
-
-
-def _start_worker(source: Source, share: int, shares: int) -> subprocess.Popen[bytes] | None:
-    try:
-        worker = subprocess.Popen(  # noqa: S603 - our own interpreter, no shell
-            [sys.executable, "-c", _WORKER_PROGRAM],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-    except OSError:
-        return None
-    if worker.stdin is not None:
-        with suppress(BrokenPipeError), worker.stdin as stdin:
-            stdin.write(pickle.dumps((sys.path, (source, share, shares))))
-    return worker
-
-
-def _collect(worker: subprocess.Popen[bytes] | None) -> Share | None:
-    """What a worker decoded; None when it failed, so that its share is done here instead."""
-    if worker is None or worker.stdout is None:
-        return None
-    try:
-        share = pickle.load(worker.stdout)  # noqa: S301 - written by our own worker
-    except (EOFError, pickle.UnpicklingError):
-        return None
-    return share if isinstance(share, Share) else None
-
-
-def _stop(worker: subprocess.Popen[bytes] | None) -> None:
-    if worker is None:
-        return
-    if worker.stdout is not None:
-        worker.stdout.close()
-    if worker.poll() is None:
-        worker.terminate()
-    worker.wait()

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
 
 import polars as pl
 
@@ -93,7 +92,7 @@ class Database:
 def open_database(source: Source, damage: Damage) -> Iterator[Database]:
     """Open an export without ever writing to it, unpacking it aside when it is packed."""
     with _plain_file(source, damage) as path:
-        address = f"file:{quote(str(path.absolute()))}?mode=ro&immutable=1"
+        address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
         try:
             with closing(sqlite3.connect(address, uri=True)) as connection:
                 connection.text_factory = _decode_leniently
