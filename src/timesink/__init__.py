@@ -36,6 +36,10 @@ def sample() -> Path:
     return Path(__file__).parent / "samples" / "unet_train.pt.trace.json.gz"
 
 
+def __dir__() -> list[str]:
+    return sorted([*__all__, "open"])
+
+
 def __getattr__(name: str) -> Any:
     # Worker processes import parts of the package; they must not pay for all of it.
     if name not in _PUBLIC:

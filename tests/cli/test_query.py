@@ -117,3 +117,17 @@ def test_folder_with_several_traces_asks_which(run, decline, tmp_path: Path):
     assert (
         run("query", tmp_path, "select name from device", "--worker", "b").out == "name\nb.json\n"
     )
+
+
+def test_a_query_that_would_change_the_trace_is_declined(query):
+    answer = query("drop table host")
+    assert answer.code == 1
+    assert "not changed by queries" in answer.err
+
+
+def test_an_output_of_an_unknown_format_is_wrong_usage(query, tmp_path):
+    output = tmp_path / "steps.parquet"
+    answer = query(STEPS, "-o", output)
+    assert answer.code == 2
+    assert ".parquet is not a format" in answer.err
+    assert not output.exists()

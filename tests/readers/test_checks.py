@@ -331,3 +331,13 @@ def test_no_device_activity(device, expected):
 )
 def test_no_host_activity(host, expected):
     assert count(find(host=host), "no_host_activity") == expected
+
+
+def test_a_record_window_that_ends_far_behind_the_events_is_told():
+    mark = call("Record Window End", 10**15, 0, kind="instant")
+    assert find(host=[call("op", 0), call("op", 100), mark])["window_end_fault"].count == 1
+
+
+def test_a_record_window_that_ends_with_the_events_is_fine():
+    mark = call("Record Window End", 200, 0, kind="instant")
+    assert "window_end_fault" not in find(host=[call("op", 0), call("op", 100), mark])

@@ -58,3 +58,26 @@ def test_folder_in_which_nothing_can_be_read(tmp_path: Path):
         (tmp_path / f"{name}.1.pt.trace.json").write_bytes(b"nothing")
     with pytest.raises(UnreadableError, match=r"a\.1\.pt"):
         describe(tmp_path)
+
+
+def test_a_gap_in_the_ranks_of_file_names_is_named(tmp_path: Path):
+    for rank in (0, 2):
+        document = training_trace(1)
+        del document["distributedInfo"]
+        write(tmp_path / f"rank{rank}.json", document)
+    (missing,) = (entry for entry in describe(tmp_path).health if entry.code == "missing_rank")
+    assert (missing.count, missing.example) == (1, "1")
+
+
+def test_a_device_is_used_when_any_rank_uses_it(tmp_path: Path):
+    for rank in (0, 1):
+        document = training_trace(1)
+        document["distributedInfo"] = {"rank": rank, "world_size": 2}
+        document["deviceProperties"] = [{"id": 0, "name": "GPU"}, {"id": 1, "name": "GPU"}]
+        if rank:
+            document["traceEvents"] = [
+                e for e in document["traceEvents"] if e.get("cat") != "kernel"
+            ]
+        write(tmp_path / f"worker{rank}.1.pt.trace.json", document)
+    devices = describe(tmp_path).to_dict()["devices"]
+    assert [(device["id"], device["used"]) for device in devices] == [(0, True), (1, False)]

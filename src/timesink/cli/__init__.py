@@ -23,7 +23,7 @@ COMMANDS: dict[str, ModuleType] = {
 }
 """Subcommands in the order of the help; each module has a docstring, `add_arguments` and `run`."""
 
-_EPILOG = "exit codes: 0 fine, 1 cannot be done, 2 wrong usage, 3 threshold exceeded"
+_EPILOG = "exit codes: 0 fine, 1 cannot be done, 2 wrong usage"
 
 
 def build_parser() -> argparse.ArgumentParser:

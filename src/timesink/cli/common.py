@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.errors import OutputError
+from timesink.errors import OutputError, UsageError
 from timesink.readers.options import Progress
 from timesink.writers.marks import is_folder
 
@@ -90,6 +90,21 @@ def _check_place(path: Path, *, force: bool) -> None:
         raise OutputError.exists(path)
     if not path.parent.is_dir():
         raise OutputError.no_folder(path)
+
+
+def format_of(options: argparse.Namespace, known: tuple[str, ...]) -> str:
+    """The format asked for, else the one the output's name ends in, else text."""
+    if options.format:
+        return str(options.format)
+    suffix = options.output.suffix.lower().lstrip(".") if options.output is not None else ""
+    if suffix in ("", "txt"):
+        return "text"
+    if suffix not in known:
+        raise UsageError(
+            f"{options.output}: .{suffix} is not a format of this command",
+            f"end the name in {', '.join(f'.{name}' for name in known)}, or add --format",
+        )
+    return suffix
 
 
 def write_text(text: str, path: Path) -> None:

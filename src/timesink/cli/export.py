@@ -13,6 +13,7 @@ import shlex
 from pathlib import Path
 
 from timesink.cli.common import add_input, check_output, check_output_folder, open_chosen
+from timesink.errors import UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,6 +32,11 @@ def run(options: argparse.Namespace) -> int:
 
     output: Path = options.output
     as_json = output.name.lower().endswith((".json", ".json.gz"))
+    if output.suffix and not as_json and not output.is_dir():
+        raise UsageError(
+            f"{output}: neither .json, .json.gz nor the name of a folder",
+            "give a folder without an ending for Parquet, or a name ending in .json or .json.gz",
+        )
     check = check_output if as_json else check_output_folder
     check(output, force=options.force)
     trace = open_chosen(options)

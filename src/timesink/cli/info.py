@@ -10,7 +10,14 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.cli.common import add_input, add_output, check_output, progress_bar, write_text
+from timesink.cli.common import (
+    add_input,
+    add_output,
+    check_output,
+    format_of,
+    progress_bar,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from timesink.reports.info import Info
@@ -25,10 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from timesink.render import info as render  # noqa: PLC0415 - --help should not wait for it
 
+    form = format_of(options, tuple(render.RENDERERS))
     if options.output is not None:
         check_output(options.output, force=options.force)
     described = _describe(options)
-    form = options.format or _format_of(options.output)
     if options.output is not None:
         write_text(render.RENDERERS[form](described), options.output)
     elif form == "text":
@@ -36,11 +43,6 @@ def run(options: argparse.Namespace) -> int:
     else:
         print(render.RENDERERS[form](described))
     return 0
-
-
-def _format_of(output: Path | None) -> str:
-    suffix = output.suffix.lower().lstrip(".") if output is not None else ""
-    return suffix if suffix in ("json", "html") else "text"
 
 
 def _describe(options: argparse.Namespace) -> Info:

@@ -1,9 +1,10 @@
-"""Ask the tables of a trace in SQL.
+r"""Ask the tables of a trace in SQL.
 
 Tables: host, device, collectives, memory, counters, flows, event_args, tracks, steps; their columns
 are in docs/tables.md.  Example:
 
-  timesink query trace.json.gz "select name, sum(dur_ns) as ns from device group by name limit 5"
+  timesink query trace.json.gz \
+    "select name, sum(dur_ns) ns from device where kind = 'kernel' group by name order by ns desc"
 """
 
 from __future__ import annotations
@@ -11,7 +12,14 @@ from __future__ import annotations
 import argparse
 import sys
 
-from timesink.cli.common import add_input, add_output, check_output, open_chosen, write_text
+from timesink.cli.common import (
+    add_input,
+    add_output,
+    check_output,
+    format_of,
+    open_chosen,
+    write_text,
+)
 
 _TEXT_ROWS = 60
 
@@ -19,27 +27,25 @@ _TEXT_ROWS = 60
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_input(parser)
     parser.add_argument("sql", metavar="SQL", help='a query, e.g. "select * from steps"')
-    parser.add_argument("--format", choices=("text", "json", "csv"), default="text")
-    add_output(parser, "write the whole result to a file")
+    parser.add_argument("--format", choices=("text", "json", "csv"), help="how to say it")
+    add_output(parser, "write the whole result to a file; .json and .csv choose the format")
 
 
 def run(options: argparse.Namespace) -> int:
     from timesink.render import table  # noqa: PLC0415 - --help should not wait for it
     from timesink.reports.query import run_query  # noqa: PLC0415
 
+    form = format_of(options, tuple(table.RENDERERS))
     if options.output is not None:
         check_output(options.output, force=options.force)
     result = run_query(open_chosen(options), options.sql)
     if options.output is not None:
-        form = options.format
-        if form == "text" and options.output.suffix in (".csv", ".json"):
-            form = options.output.suffix[1:]
         write_text(table.RENDERERS[form](result), options.output)
-    elif options.format == "text":
+    elif form == "text":
         table.print_text(result.head(_TEXT_ROWS))
         if result.height > _TEXT_ROWS:
             left = result.height - _TEXT_ROWS
             print(f"... {left} more rows; add a limit, --format csv or -o FILE", file=sys.stderr)
     else:
-        print(table.RENDERERS[options.format](result))
+        print(table.RENDERERS[form](result))
     return 0

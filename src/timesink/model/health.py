@@ -90,7 +90,7 @@ RULES = _rules(
     (
         "truncated_archive", _E,
         "the compressed stream ends early or is corrupt",
-        "events after the break are missing; totals cover only the part before it",
+        "events after the break are missing, and values near it may be wrong",
         "copy the file again or record again; check that the disk was not full",
     ),
     (
@@ -101,9 +101,9 @@ RULES = _rules(
     ),
     (
         "lost_events", _E,
-        "events that could not be repaired",
-        "they are missing from every total",
-        "see the example; report the producer's bug, or record with a newer version",
+        "stretches of the event list that could not be repaired",
+        "the events in them, one or many, are missing from every total",
+        "see the example; copy the file again, or record again",
     ),
     (
         "control_characters", _W,
@@ -137,7 +137,7 @@ RULES = _rules(
     ),
     (
         "trailing_content", _W,
-        "text after the end of the trace",
+        "content after the end of the trace",
         "it was ignored",
         "two files may have been written to one name; check the end of the file",
     ),
@@ -248,7 +248,7 @@ RULES = _rules(
     (
         "duplicate_correlation", _W,
         "runtime calls that share a correlation id",
-        "device work is linked to the latest such call before it starts",
+        "device work is linked to the earliest such call",
         "traces of several processes may have been merged; analyse them one by one",
     ),
     (

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
 from timesink.errors import UnreadableError
 from timesink.readers.chrome.container import looks_like_events
 from timesink.readers.source import open_source
@@ -50,10 +52,33 @@ def _is_only_trace(path: Path) -> bool:
 
 
 def looks_like_trace(path: Path) -> bool:
-    """Whether a file is a trace: by its name, and a short one by its content too."""
-    if not path.name.lower().endswith(_TRACE_SUFFIXES) or not path.is_file():
+    """Whether a file named like a trace is one."""
+    with suppress(UnreadableError, OSError):
+        return _is_named_like_trace(path) and _is_trace(open_source(path).head(_HEAD_BYTES))
+    return False
+
+
+def may_be_trace(path: Path) -> bool:
+    """Whether a file named like a trace is one, or was meant to be: other JSON is none."""
+    if not _is_named_like_trace(path):
         return False
     with suppress(UnreadableError, OSError):
         head = open_source(path).head(_HEAD_BYTES)
-        return looks_like_events(head) or any(mark in head for mark in _TRACE_MARKS)
-    return False
+        return _is_trace(head) or (len(head) < _HEAD_BYTES and not _is_json(head))
+    return True  # it cannot be read, and whoever opens it will say why
+
+
+def _is_named_like_trace(path: Path) -> bool:
+    return path.name.lower().endswith(_TRACE_SUFFIXES) and path.is_file()
+
+
+def _is_trace(head: bytes) -> bool:
+    return looks_like_events(head) or any(mark in head for mark in _TRACE_MARKS)
+
+
+def _is_json(content: bytes) -> bool:
+    try:
+        msgspec.json.decode(content, type=msgspec.Raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return True

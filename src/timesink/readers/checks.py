@@ -24,6 +24,7 @@ NESTED_KINDS = ("operator", "annotation", "python_function", "module", *LAUNCH_K
 CLOCK_DISAGREEMENT_NS = 1_000
 """Device work may seem to start this much before its launch: the clocks are matched, not one."""
 CLOCK_FAULT_NS = 3_600 * 10**9
+WINDOW_SLACK_NS = 60 * 10**9
 CLOCK_FAULT_SPANS = 100
 FEWEST_TO_JUDGE_CLOCK = 10
 FEWEST_STEPS_TO_COMPARE = 3
@@ -52,6 +53,7 @@ def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> lis
         _duplicate_correlation(launches),
         _cut_step(tables["steps"], busy),
         _clock_fault(host, device),
+        _window_end_fault(host, device),
         _device_before_launch(busy),
         HealthEntry("rank_assumed", int(metadata.distributed.rank is None)),
         HealthEntry("no_device_activity", int(busy.is_empty())),
@@ -255,6 +257,18 @@ def _clock_fault(host: pl.DataFrame, device: pl.DataFrame) -> HealthEntry:
         return HealthEntry("clock_fault", 0)
     row = int(astray[0])
     return HealthEntry("clock_fault", len(astray), f"{_name(events, row)} at {times[row]} ns")
+
+
+def _window_end_fault(host: pl.DataFrame, device: pl.DataFrame) -> HealthEntry:
+    """The mark that ends the recording, further behind the last event than the trace is long."""
+    instants = host.filter(pl.col("kind") == "instant")
+    marks = instants.filter(pl.col("name").cast(pl.String) == "Record Window End")["ts_ns"]
+    work = pl.concat([host.filter(pl.col("kind") != "instant")["ts_ns"], device["ts_ns"]])
+    if marks.is_empty() or work.is_empty():
+        return HealthEntry("window_end_fault", 0)
+    first, last = work.to_numpy().min(), work.to_numpy().max()
+    late = marks.filter(marks - int(last) > max(int(last) - int(first), WINDOW_SLACK_NS))
+    return HealthEntry("window_end_fault", len(late), f"Record Window End at {marks[0]} ns")
 
 
 def _plausible_times(times: NDArray[np.int64]) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from timesink.errors import UnreadableError
-from timesink.readers.beside import looks_like_trace
+from timesink.readers.beside import may_be_trace
 from timesink.readers.names import rank_in_head, rank_in_name, worker_and_span
 from timesink.readers.source import open_source
 
@@ -65,7 +65,9 @@ def _traces_in(folder: Path) -> list[Path]:
     """Traces of one folder: those with the profiler's names if there are any, else by content."""
     listed = sorted(folder.iterdir())
     named = [file for file in listed if _PROFILER_NAME.search(file.name) and file.is_file()]
-    return named or [file for file in listed if looks_like_trace(file)]
+    found = named or [file for file in listed if may_be_trace(file)]
+    # A link to a neighbour is not another trace.
+    return list({file.resolve(): file for file in reversed(found)}.values())[::-1]
 
 
 def _folders_below(path: Path) -> Iterator[Path]:

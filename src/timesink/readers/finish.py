@@ -11,6 +11,7 @@ from timesink.model.schema import STEPS, TABLES, Table
 from timesink.model.trace import Metadata, Trace
 from timesink.readers.checks import find_oddities
 
+_LATEST_NS = 2**63 - 1
 STEP_PATTERN = r"^ProfilerStep#(\d+)"
 
 
@@ -26,26 +27,56 @@ def finish_trace(
     complete = {name: conform(frame, TABLES[name]) for name, frame in tables.items()}
     for name, table in TABLES.items():
         complete.setdefault(name, table.empty())
+    odd_values = [
+        HealthEntry("bad_value", _new_nulls(frame, complete[name]), f"a number in {name}")
+        for name, frame in tables.items()
+    ]
+    for name in ("host", "device"):
+        complete[name], endless = _within_64_bits(complete[name])
+        odd_values.append(HealthEntry("bad_value", endless, "an event that ends beyond 64 bits"))
     if complete["steps"].is_empty():
         complete["steps"] = find_steps(complete["host"])
     found = find_oddities(complete, metadata)
     return Trace(
         metadata=metadata,
-        health=merge_entries([*health, *found]),
+        health=merge_entries([*health, *odd_values, *found]),
         frames={name: frame.lazy() for name, frame in complete.items()},
     )
 
 
 def conform(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
-    """The frame with exactly the columns of the table, in order; absent ones become null."""
+    """The frame with exactly the columns of the table, in order; absent ones become null.
+
+    A value the column cannot hold becomes null as well.
+    """
     if frame.is_empty():
         return table.empty()
     return frame.select(
-        pl.col(column.name).cast(column.dtype)
+        pl.col(column.name).cast(column.dtype, strict=False)
         if column.name in frame.columns
         else pl.lit(None, dtype=column.dtype).alias(column.name)
         for column in table.columns
     )
+
+
+def _new_nulls(before: pl.DataFrame, after: pl.DataFrame) -> int:
+    """How many values were lost on the way to the schema."""
+    if before.is_empty():
+        return 0
+    return sum(
+        after[column].null_count() - before[column].null_count()
+        for column in before.columns
+        if column in after.columns and before[column].dtype != after[column].dtype
+    )
+
+
+def _within_64_bits(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """Events cut where their end would not fit; the number of those cut."""
+    room = _LATEST_NS - pl.col("ts_ns").clip(lower_bound=0)
+    endless = frame.select((pl.col("dur_ns") > room).sum()).item()
+    if not endless:
+        return frame, 0
+    return frame.with_columns(dur_ns=pl.min_horizontal("dur_ns", room)), int(endless)
 
 
 def find_steps(host: pl.DataFrame) -> pl.DataFrame:

@@ -120,9 +120,12 @@ def _missing_ranks(traces: Sequence[TraceInfo]) -> list[HealthEntry]:
     missing: list[int] = []
     for job in jobs.values():
         sizes = {trace.metadata.distributed.world_size for trace in job}
-        present = {trace.metadata.distributed.rank for trace in job}
-        size = sizes.pop() if len(sizes) == 1 else None
-        if size and len(present) > 1:
+        present = {
+            t.metadata.distributed.rank for t in job if t.metadata.distributed.rank is not None
+        }
+        if len(sizes) == 1 and len(present) > 1:
+            # Without a world size, the ranks in the names still show a gap.
+            size = sizes.pop() or max(present) + 1
             missing += sorted(set(range(size)) - present)
     return [HealthEntry("missing_rank", len(missing), ", ".join(map(str, missing[:16])))]
 
@@ -142,18 +145,22 @@ def _devices(metadata: Metadata, summary: Summary) -> list[dict[str, Any]]:
 
 
 def _totals(parts: Sequence[dict[str, Any]], traces: Sequence[TraceInfo]) -> dict[str, Any]:
-    starts = [trace.summary.span.start_ns for trace in traces]
-    ends = [trace.summary.span.end_ns for trace in traces]
+    spans = [trace.summary.span for trace in traces if trace.summary.span.end_ns]
+    start_ns = min((span.start_ns for span in spans), default=0)
+    end_ns = max((span.end_ns for span in spans), default=0)
     vendors = sorted({part["vendor"] for part in parts})
-    devices = {(d["id"], d["name"]): d for part in parts for d in part["devices"]}
+    devices: dict[tuple[int, str], dict[str, Any]] = {}
+    for device in (device for part in parts for device in part["devices"]):
+        known = devices.setdefault((device["id"], device["name"]), dict(device))
+        known["used"] = known["used"] or device["used"]
     return {
         **{name: sum(part[name] for part in parts) for name in _COUNTS},
         "vendor": vendors[0] if len(vendors) == 1 else ", ".join(vendors),
         "devices": list(devices.values()),
         "ranks": sorted({part["rank"] for part in parts}),
         "world_size": max((part["world_size"] or 0 for part in parts), default=0) or None,
-        "start_ns": min(starts),
-        "span_us": (max(ends) - min(starts)) / 1000,
+        "start_ns": start_ns,
+        "span_us": (end_ns - start_ns) / 1000,
         "device_span_us": sum(part["device_span_us"] for part in parts),
         "device_busy_us": sum(part["device_busy_us"] for part in parts),
     }

@@ -10,6 +10,8 @@ from timesink.errors import QueryError
 from timesink.model.schema import TABLES
 from timesink.model.trace import Trace
 
+_CHANGE = re.compile(r"^\s*(?:alter|create|delete|drop|insert|truncate|update)\b", re.IGNORECASE)
+
 
 def run_query(trace: Trace, sql: str) -> pl.DataFrame:
     """The answer to a SQL query over the tables of a trace.
@@ -19,6 +21,8 @@ def run_query(trace: Trace, sql: str) -> pl.DataFrame:
     >>> run_query(trace, "select count(*) as n from steps")["n"].to_list()
     [2]
     """
+    if _CHANGE.match(sql):
+        raise QueryError("a trace is not changed by queries", 'example: "select * from steps"')
     context = pl.SQLContext({name: _with_plain_text(trace.lazy(name)) for name in TABLES})
     try:
         answer = context.execute(sql, eager=True)

@@ -171,3 +171,10 @@ def test_the_end_of_a_value(text, end):
 def test_empty_list():
     assert split_end(b'[ ], "a": 1}', bare=False) == (b"[ ]", b', "a": 1}')
     assert split_end(b"[]\n", bare=True) == (b"[]", b"\n")
+
+
+def test_a_field_of_the_same_name_deeper_down_is_not_the_list(read):
+    trace = read(
+        b'{"notes": {"traceEvents": [1, 2]}, "traceEvents": [{"ph": "X", "ts": 1, "dur": 2}]}'
+    )
+    assert trace.metadata.events == 1

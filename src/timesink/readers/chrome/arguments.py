@@ -133,7 +133,7 @@ class ArgumentDecoder:
         for raw in raws[:: max(1, len(raws) // 50)]:
             unknown = msgspec.json.decode(raw, type=dict[str, Raw]).keys() - self._known
             for key in sorted(unknown):
-                tally.add("unmodelled_args", 1, key)
+                tally.add_name("unmodelled_args", key)
 
 
 def _first_given(given: list[Sequence[Any]], absent: Any) -> Sequence[Any] | None:

@@ -81,6 +81,8 @@ class Tally:
 
     counts: dict[str, int] = field(default_factory=dict)
     examples: dict[str, str] = field(default_factory=dict)
+    names: dict[str, set[str]] = field(default_factory=dict)
+    """For codes that count distinct names instead of events."""
 
     def add(self, code: str, count: int = 1, example: object = "") -> None:
         if count <= 0:
@@ -90,9 +92,21 @@ class Tally:
             text = example.decode("utf-8", "replace") if isinstance(example, bytes) else example
             self.examples.setdefault(code, str(text)[:200])
 
+    def add_name(self, code: str, name: str) -> None:
+        """Count a name once, however often it is met."""
+        known = self.names.setdefault(code, set())
+        if name not in known:
+            known.add(name)
+            self.counts[code] = len(known)
+            self.examples[code] = ", ".join(sorted(known))[:200]
+
     def update(self, other: Tally) -> None:
+        for code, names in other.names.items():
+            for name in names:
+                self.add_name(code, name)
         for code, count in other.counts.items():
-            self.add(code, count, other.examples.get(code, ""))
+            if code not in other.names:
+                self.add(code, count, other.examples.get(code, ""))
 
 
 @dataclass(frozen=True, slots=True)

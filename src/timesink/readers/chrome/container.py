@@ -61,8 +61,19 @@ def find_events(head: bytes | bytearray, search_from: int = 0) -> tuple[int, boo
     bare = _BARE_LIST.match(head, start)
     if bare:
         return bare.end(), True
-    keyed = _EVENTS_KEY.search(head, max(start, search_from))
+    found = list(_EVENTS_KEY.finditer(head, max(start, search_from)))
+    # A field of the same name deeper down is not the list; damaged metadata proves nothing.
+    whole = (match for match in found if _is_top_level(bytes(head[start : match.end()])))
+    keyed = next(whole, found[0] if found else None)
     return (keyed.end(), False) if keyed else None
+
+
+def _is_top_level(before_events: bytes) -> bool:
+    try:
+        msgspec.json.decode(before_events + b"]}", type=dict[str, msgspec.Raw])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return True
 
 
 def looks_like_events(head: bytes) -> bool:
@@ -234,7 +245,7 @@ def split_end(text: bytes, *, bare: bool) -> tuple[bytes, bytes] | None:
     """
     empty = _EMPTY_LIST.match(text)
     for match in [empty] if empty else _LIST_END.finditer(text):
-        # A list in the arguments ends alike, but events follow it; a long rest is not tried in vain.
+        # A list in the arguments ends alike, but events follow: no need to try a long rest.
         if len(text) - match.end() > _WINDOW and _PHASE_KEY.search(text, match.end()):
             continue
         rest = text[match.end() :]

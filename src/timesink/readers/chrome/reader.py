@@ -50,7 +50,8 @@ def read(source: Source, options: ReadOptions) -> Trace:
     for piece in assembly.pieces:
         tally.update(piece.tally)
     for reason in shares[0].damage:
-        tally.add("truncated_archive", 1, reason)
+        after_end = reason.startswith("bytes after")
+        tally.add("trailing_content" if after_end else "truncated_archive", 1, reason)
     if source.other_members:
         tally.add("archive_members", len(source.other_members), source.other_members[0])
     fields = top.read_fields(shares[0].head, rest, bare=shares[0].bare, tally=tally)

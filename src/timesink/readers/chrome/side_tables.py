@@ -22,9 +22,22 @@ def memory_frame(joined: Joined) -> pl.DataFrame:
         return pl.DataFrame()
     frame = joined.frame(c for c in TABLES["memory"].schema if c != "address")
     if "address" in joined:
-        address = joined.series("address").cast(pl.String).cast(pl.UInt64, strict=False)
-        frame = frame.with_columns(address)
+        frame = frame.with_columns(pl.Series("address", _addresses(joined), dtype=pl.UInt64))
     return frame
+
+
+def _address(text: str) -> int | None:
+    try:
+        number = int(text, 0)
+    except ValueError:
+        return None
+    return number if 0 <= number < 2**64 else None
+
+
+def _addresses(joined: Joined) -> list[int | None]:
+    """Addresses as numbers, decimal or hexadecimal."""
+    numbers = {text: _address(text) for text in joined.distinct("address")}
+    return [numbers.get(text) for text in joined.series("address").to_list()]
 
 
 def flow_frame(joined: Joined) -> pl.DataFrame:
@@ -75,7 +88,7 @@ def collective_frame(joined: Joined) -> pl.DataFrame:
     )
     schema = TABLES["collectives"].schema
     return wide.with_columns(
-        pl.col(column).cast(pl.Int64, strict=False)
+        pl.col(column).cast(pl.Float64, strict=False).cast(pl.Int64, strict=False)
         for column in wide.columns
         if schema[column] == pl.Int64()
     )
