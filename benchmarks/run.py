@@ -43,7 +43,8 @@ import sys, timesink
 from timesink.analyses.summary import summarise
 summarise(timesink.open(sys.argv[1]))
 """
-_SAMPLE_SECONDS = 0.01
+_SAMPLE_SECONDS = 0.05
+"""Looking more often would take time from the very processes that are measured."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from timesink.readers.chrome.shares import Crew
+    from timesink.readers.chrome.crew import Crew
 
 Progress = Callable[[int, int], None]
 """Called with (bytes read, bytes in all) of the packed file."""

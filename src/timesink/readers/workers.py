@@ -10,7 +10,6 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -19,16 +18,19 @@ _COMMAND = (sys.executable, "-I", "-c")
 _PROGRAM = """
 import pickle, sys
 sys.path[:] = pickle.load(sys.stdin.buffer)
-function, arguments = pickle.load(sys.stdin.buffer)
-pickle.dump(function(*arguments), sys.stdout.buffer, protocol=5)
+module, function, arguments = pickle.load(sys.stdin.buffer)
+import importlib
+call = getattr(importlib.import_module(module), function)
+pickle.dump(call(*arguments), sys.stdout.buffer, protocol=5)
 """
 
 
 class Worker:
-    """One process at work on one call; ends when it is collected or left."""
+    """One process at work on one call, named so that the caller need not load it."""
 
-    def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
-        self._process = _start(pickle.dumps(sys.path) + pickle.dumps((function, arguments)))
+    def __init__(self, module: str, function: str, *arguments: Any) -> None:
+        task = (module, function, arguments)
+        self._process = _start(pickle.dumps(sys.path) + pickle.dumps(task))
 
     def result(self) -> Any:
         """What the function returned; None when the process failed, for whatever reason."""

@@ -75,7 +75,9 @@ def _read_into(
     """Read what the store lacks, with this process and `jobs - 1` others."""
     missing = [r for r in recordings if not store.holds(key_of(r, store))]
     jobs = max(1, min(jobs, len(missing)))
-    workers = [Worker(read_quietly, store, missing[place::jobs]) for place in range(1, jobs)]
+    workers = [
+        Worker(__name__, "read_quietly", store, missing[place::jobs]) for place in range(1, jobs)
+    ]
     try:
         _read_own(store, missing[0::jobs], progress)
         for worker in workers:

@@ -26,7 +26,7 @@ from timesink.writers.marks import is_folder
 
 if TYPE_CHECKING:
     from timesink.model.trace import Trace
-    from timesink.readers.chrome.shares import Crew
+    from timesink.readers.chrome.crew import Crew
 
 
 def open_trace(
@@ -112,7 +112,7 @@ def _read(path: Path, jobs: int | None, progress: Progress | None) -> Trace:
 def _start_early(path: Path, jobs: int | None) -> Crew | None:
     """Processes that decode a Chrome-format trace, already running; None for other files."""
     from timesink.readers.chrome.container import looks_like_events  # noqa: PLC0415
-    from timesink.readers.chrome.shares import Crew  # noqa: PLC0415
+    from timesink.readers.chrome.crew import Crew  # noqa: PLC0415
 
     source = open_source(path)
     with contextlib.suppress(OSError):

@@ -48,7 +48,7 @@ def test_workers_import_nothing_from_the_current_folder(tmp_path, large_text, mo
     path = write(tmp_path / "trace.json.gz", large_text)
     (tmp_path / "pickle.py").write_text("raise SystemExit('imported from the current folder')")
     monkeypatch.chdir(tmp_path)
-    worker = workers.Worker(read_with, path, 1)
+    worker = workers.Worker("timesink.readers.registry", "read_trace", path)
     try:
         assert worker.result() is not None
     finally:

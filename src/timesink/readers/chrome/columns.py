@@ -34,7 +34,8 @@ class Vocabulary(dict[Any, int]):
         return code
 
     def encode(self, values: Iterable[Any]) -> Codes:
-        return np.fromiter(map(self.__getitem__, values), np.int32)
+        count = len(values) if isinstance(values, (tuple, list)) else -1
+        return np.fromiter(map(self.__getitem__, values), np.int32, count)
 
     def words(self) -> list[Any]:
         """Every word, in order of its code."""

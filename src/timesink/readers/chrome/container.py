@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-PIECE_BYTES = 4 * 1024 * 1024
+PIECE_BYTES = 2 * 1024 * 1024
 """Small enough that a piece and its events stay in the cache of a core."""
 HEAD_LIMIT = 256 * 1024 * 1024
 """A trace whose metadata in front of the events is longer than this is none."""

@@ -66,6 +66,16 @@ _GROUP_OF_PHASE = {
     "n": "instant",
 }
 _UNTIMED_GROUPS = ("dropped", "metadata")
+# What a group has no use for is not carried along.
+_UNUSED_BY_SLICES = frozenset({"phase"})
+_UNUSED_COLUMNS = {
+    "flow": frozenset({"name", "dur_ns"}),
+    "counter": frozenset({"dur_ns"}),
+    "ranges": frozenset[str](),
+    "nested": frozenset[str](),
+    "memory": frozenset({"phase", "category", "name", "dur_ns"}),
+    "metadata": frozenset({"phase", "category", "ts_ns", "dur_ns"}),
+}
 
 
 def group_of_category(category: str | None) -> str:
@@ -139,7 +149,12 @@ class PieceDecoder:
         }
         groups: dict[str, Group] = {}
         for group_name, rows in self._place(base, tally):
-            group = {key: Column(c.values[rows], c.vocabulary) for key, c in base.items()}
+            unused = _UNUSED_COLUMNS.get(group_name, _UNUSED_BY_SLICES)
+            group = {
+                key: Column(column.values[rows], column.vocabulary)
+                for key, column in base.items()
+                if key not in unused
+            }
             mask = np.zeros(count, bool)
             mask[rows] = True
             if group_name == "flow":

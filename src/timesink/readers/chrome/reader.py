@@ -18,7 +18,8 @@ from timesink.readers.chrome import metadata as top
 from timesink.readers.chrome.assemble import Assembly
 from timesink.readers.chrome.columns import Piece, Tally
 from timesink.readers.chrome.container import looks_like_events
-from timesink.readers.chrome.shares import Crew, Share, text_of_pieces_after
+from timesink.readers.chrome.crew import Crew
+from timesink.readers.chrome.shares import Share, text_of_pieces_after
 from timesink.readers.chrome.tables import build_tables
 from timesink.readers.finish import finish_trace
 from timesink.readers.names import worker_and_span

@@ -10,7 +10,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -22,13 +22,6 @@ from timesink.readers.chrome.repair import mend_piece
 from timesink.readers.chrome.whole_piece import mend_text
 from timesink.readers.options import Progress
 from timesink.readers.source import Damage, Source
-from timesink.readers.workers import Worker, usable_cores
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-WORTH_A_WORKER = 512 * 1024
-"""Packed bytes below which starting another process costs more than it saves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,45 +35,6 @@ class Share:
     found: bool
     """Whether there is an event list at all."""
     damage: list[str] = field(default_factory=list)
-
-
-class Crew:
-    """This process and its workers, about to decode one source.
-
-    Workers start at once, so that the caller can load what it needs meanwhile.
-    """
-
-    def __init__(self, source: Source, jobs: int | None = None) -> None:
-        self._source = source
-        self._size = choose_jobs(source, jobs)
-        self._workers = [
-            Worker(decode_share, source, number, self._size) for number in range(1, self._size)
-        ]
-
-    def decode(self, progress: Progress | None = None) -> list[Share]:
-        """Decode all pieces; the share of a worker that failed is done here."""
-        with self:
-            shares = [decode_share(self._source, 0, self._size, progress)]
-            for number, worker in enumerate(self._workers, 1):
-                share = worker.result()
-                shares.append(share or decode_share(self._source, number, self._size))
-        return shares
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for worker in self._workers:
-            worker.stop()
-
-
-def choose_jobs(source: Source, asked: int | None) -> int:
-    """How many processes a source deserves."""
-    if asked is not None:
-        return max(1, asked)
-    if source.packed_size < WORTH_A_WORKER:
-        return 1
-    return max(1, min(usable_cores(), 8))
 
 
 def decode_share(
