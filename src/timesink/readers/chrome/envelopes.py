@@ -23,6 +23,8 @@ Lane = int | str | None
 Fields = list[tuple[Any, ...]]
 """One tuple per field of the envelope, in the order of its fields."""
 _NAN = float("nan")
+_WHOLE_FLOAT_LIMIT_US = 2.0**53
+"""Below this a float64 holds whole microseconds exactly (and their ns fit 64 bits)."""
 _TIMES = slice(5, 7)
 """Where `ts` and `dur` stand among the fields."""
 
@@ -104,11 +106,12 @@ def _exact_ns(times: Sequence[Any]) -> Int64Array | None:
         as_floats = np.array(times, np.float64)
     except OverflowError:
         return None
-    if np.nanmax(np.abs(as_floats), initial=0.0) < EXACT_FLOAT_LIMIT_US:
+    largest = np.nanmax(np.abs(as_floats), initial=0.0)
+    if largest < EXACT_FLOAT_LIMIT_US:
         return float_us_to_ns(as_floats)
-    if not all(type(time) is int or time is _NAN for time in times):
+    # Only a missing time is the one NaN; `count` finds it by identity.
+    integers = list(map(type, times)).count(int)
+    if integers + times.count(_NAN) < len(times) or largest >= _WHOLE_FLOAT_LIMIT_US:
         return None
-    try:
-        return np.array([NULL_INT if time is _NAN else time * 1000 for time in times], np.int64)
-    except OverflowError:
-        return None
+    missing = np.isnan(as_floats)
+    return np.where(missing, NULL_INT, np.where(missing, 0, as_floats).astype(np.int64) * 1000)
