@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+
+
+@pytest.fixture(scope="session")
+def common_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache for tests that read the same recordings again and again."""
+    return tmp_path_factory.mktemp("common-cache")
 
 
 @pytest.fixture(autouse=True)

@@ -24,11 +24,6 @@ from timesink.store.many import open_each
 Look = Callable[[str], tuple[Metadata, Summary]]
 
 
-@pytest.fixture(scope="session")
-def common_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("common-cache")
-
-
 @pytest.fixture(autouse=True)
 def own_cache(common_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One cache for the whole file, so that each recording is read once."""

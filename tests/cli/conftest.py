@@ -29,11 +29,6 @@ class Outcome:
 Run = Callable[..., Outcome]
 
 
-@pytest.fixture(scope="session")
-def common_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("common-cache")
-
-
 @pytest.fixture(autouse=True)
 def own_cache(common_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One cache for all commands, so that the sample is read once."""

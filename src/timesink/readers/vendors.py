@@ -199,7 +199,8 @@ VENDORS = (
 )
 NO_ACCELERATOR = "cpu"
 
-COMPUTE_EVIDENCE = re.compile(r"^(cuda|hip|mlu|xpu|mtia|npu)", re.IGNORECASE)
+DEVICE_LABEL = re.compile(r"^(GPU|MLU|NPU|XPU|MTIA|HPU|CUDA)\s*(\d+)\b")
+"""Sort and number of a device in the label of a process, e.g. `GPU 3`."""
 
 
 def recognise_vendor(

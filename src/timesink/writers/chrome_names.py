@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from timesink.readers.chrome.argument_sets import COLLECTIVE_KEYS, FLOW_PHASE_NAMES
+
 HOST_ARGUMENTS = {
     "external_id": "External id",
     "correlation": "correlation",
@@ -31,23 +33,7 @@ DEVICE_ARGUMENTS = {
     "graph_id": "graph id",
     "graph_node_id": "graph node id",
 }
-COLLECTIVE_ARGUMENTS = {
-    "collective": "Collective name",
-    "dtype": "dtype",
-    "in_elements": "In msg nelems",
-    "out_elements": "Out msg nelems",
-    "in_split": "In split size",
-    "out_split": "Out split size",
-    "group_size": "Group size",
-    "group_name": "Process Group Name",
-    "group_description": "Process Group Description",
-    "group_ranks": "Process Group Ranks",
-    "rank": "Rank",
-    "src_rank": "Src Rank",
-    "dst_rank": "Dst Rank",
-    "sequence": "Seq",
-    "comms_id": "Comms Id",
-}
+COLLECTIVE_ARGUMENTS = {column: key for key, column in COLLECTIVE_KEYS.items()}
 MEMORY_ARGUMENTS = {
     "device_type": "Device Type",
     "device": "Device Id",
@@ -56,7 +42,7 @@ MEMORY_ARGUMENTS = {
     "total_allocated_bytes": "Total Allocated",
     "total_reserved_bytes": "Total Reserved",
 }
-FLOW_PHASES = {"start": "s", "step": "t", "end": "f"}
+FLOW_PHASES = {name: phase for phase, name in FLOW_PHASE_NAMES.items()}
 
 HOST_CATEGORIES = {
     "operator": "cpu_op",

@@ -41,6 +41,7 @@ class ArgumentSet:
 _EXTERNAL_ID = Argument("external_id", ("External id", "external id"), "int")
 _CORRELATION = Argument("correlation", ("correlation", "connection_id"), "int")
 
+FLOW_PHASE_NAMES = {"s": "start", "t": "step", "f": "end"}
 COLLECTIVE_KEYS = {
     "Collective name": "collective",
     "dtype": "dtype",

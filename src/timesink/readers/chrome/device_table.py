@@ -17,7 +17,6 @@ from timesink.readers.chrome.timestamps import NULL_INT
 
 _DEVICE_IN_LANE = re.compile(r"\bdevice:?\s*(\d+)", re.IGNORECASE)
 _STREAM_IN_LANE = r"(?i)\bstream:?\s*(\w+)"
-_DEVICE_LABEL = re.compile(r"^(?:GPU|MLU|NPU|XPU|MTIA|HPU|CUDA)\s*(\d+)")
 _DEVICE_NUMBER = re.compile(r"^[0-9]{1,9}$")
 _COPY_WORD = re.compile(r"[A-Za-z0-9_]+")
 _MOST_DIGITS = 18
@@ -87,9 +86,9 @@ def _device_of_process(tracks: pl.DataFrame) -> dict[str, int]:
     found: dict[str, int] = {}
     for pid, labels, name in processes.iter_rows():
         for text in (labels, name):
-            match = _DEVICE_LABEL.match(text or "")
+            match = vendors.DEVICE_LABEL.match(text or "")
             if match:
-                found.setdefault(pid, _device_number(match.group(1)))
+                found.setdefault(pid, _device_number(match.group(2)))
         if str(name).lower() in vendors.DEVICE_PROCESSES:
             # The pid of a process that is named for what it shows is not a device number.
             found.setdefault(pid, NULL_INT)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -25,12 +24,11 @@ from timesink.readers.finish import finish_trace
 from timesink.readers.names import worker_and_span
 from timesink.readers.options import ReadOptions
 from timesink.readers.source import Source
-from timesink.readers.vendors import recognise_vendor
+from timesink.readers.vendors import DEVICE_LABEL, recognise_vendor
 
 NAME = "chrome"
 _UNIX_SINCE_2001_NS = 10**18
 _LATEST_NS = 2**63 - 1
-_DEVICE_LABEL = re.compile(r"^(GPU|MLU|NPU|XPU|MTIA|HPU)\s*(\d+)\b")
 
 
 def sniff(head: bytes, name: str) -> bool:
@@ -175,7 +173,7 @@ def _device_labels(tracks: pl.DataFrame) -> dict[int, str]:
     found: dict[int, str] = {}
     for labels, name in tracks.filter(pl.col("tid").is_null()).select("labels", "name").iter_rows():
         for text in (labels, name):
-            match = _DEVICE_LABEL.match(text or "")
+            match = DEVICE_LABEL.match(text or "")
             if match:
                 found.setdefault(int(match.group(2)), f"{match.group(1)} {match.group(2)}")
     return found

@@ -9,12 +9,10 @@ import polars as pl
 
 from timesink.model.schema import FLOW_KINDS, FLOW_PHASES, TABLES
 from timesink.readers import vendors
-from timesink.readers.chrome.argument_sets import COLLECTIVE_KEYS
+from timesink.readers.chrome.argument_sets import COLLECTIVE_KEYS, FLOW_PHASE_NAMES
 from timesink.readers.chrome.assemble import Joined
 from timesink.readers.chrome.columns import NULL_CODE
 from timesink.readers.chrome.kinds import enum_series, kind_numbers
-
-_FLOW_PHASES = {"s": "start", "t": "step", "f": "end"}
 
 
 def memory_frame(joined: Joined) -> pl.DataFrame:
@@ -44,7 +42,7 @@ def flow_frame(joined: Joined) -> pl.DataFrame:
     if not len(joined):
         return pl.DataFrame()
     kinds = kind_numbers(joined, vendors.FLOW_CATEGORIES, FLOW_KINDS, "other")
-    phases = joined.map_words("phase", lambda p: FLOW_PHASES.index(_FLOW_PHASES[p]), NULL_CODE)
+    phases = joined.map_words("phase", lambda p: FLOW_PHASES.index(FLOW_PHASE_NAMES[p]), NULL_CODE)
     columns = ("index", "flow_id", "category", "pid", "tid", "ts_ns")
     return joined.frame(columns).with_columns(
         enum_series(kinds, FLOW_KINDS), enum_series(phases, FLOW_PHASES, "phase")
