@@ -1,0 +1,78 @@
+"""The columns most analyses need, loaded once per trace; row for row those of its tables."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from timesink.analyses.once import once_per_trace
+from timesink.analyses.texts import Codes, Texts, encode
+from timesink.model.trace import Trace
+
+_HOST = (
+    "kind",
+    "category",
+    "name",
+    "pid",
+    "tid",
+    "ts_ns",
+    "dur_ns",
+    "external_id",
+    "correlation",
+)
+_DEVICE = (
+    "kind",
+    "name",
+    "pid",
+    "ts_ns",
+    "dur_ns",
+    "device",
+    "stream",
+    "correlation",
+    "external_id",
+)
+
+
+@once_per_trace
+def host_columns(trace: Trace) -> pl.DataFrame:
+    """What, where and when of every host event, and the ids that link it."""
+    return trace.lazy("host").select(_HOST).collect()
+
+
+@once_per_trace
+def device_columns(trace: Trace) -> pl.DataFrame:
+    """What, where and when of every device event, and the ids that link it."""
+    return trace.lazy("device").select(_DEVICE).collect()
+
+
+@once_per_trace
+def host_names(trace: Trace) -> Texts:
+    """Names of the host events; absent ones are empty."""
+    codes, texts = encode(host_columns(trace)["name"])
+    return Texts(codes, [text or "" for text in texts])
+
+
+@once_per_trace
+def host_lanes(trace: Trace) -> tuple[Codes, list[tuple[str, str]]]:
+    """A number per host event for its process and thread, and what each number stands for."""
+    return lane_codes(host_columns(trace))
+
+
+def lane_codes(events: pl.DataFrame) -> tuple[Codes, list[tuple[str, str]]]:
+    """A number per event for its process and thread, and what each number stands for."""
+    pid, pids = encode(events["pid"])
+    tid, tids = encode(events["tid"])
+    if len(pids) * len(tids) == 1:
+        return pid, [(pids[0] or "", tids[0] or "")]
+    joint = pid * len(tids) + tid
+    seen = np.zeros(len(pids) * len(tids), dtype=np.bool_)
+    seen[joint] = True
+    lanes = [divmod(code, len(tids)) for code in np.flatnonzero(seen).tolist()]
+    return (np.cumsum(seen) - 1)[joint], [(pids[p] or "", tids[t] or "") for p, t in lanes]
+
+
+@once_per_trace
+def device_names(trace: Trace) -> Texts:
+    """Names of the device events; absent ones are empty."""
+    codes, texts = encode(device_columns(trace)["name"])
+    return Texts(codes, [text or "" for text in texts])

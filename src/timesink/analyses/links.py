@@ -1,0 +1,175 @@
+"""Which call launched which device work, and inside which host call it was made.
+
+Device work joins its launching call by correlation id.  The call belongs to the innermost host
+call around it on its thread; external ids only choose among those around it, or help where
+there is none, because they repeat and are zero in many recordings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses.columns import device_columns, host_columns, host_lanes
+from timesink.analyses.forest import CallForest, Nodes, call_forest
+from timesink.analyses.once import once_per_trace
+from timesink.model.trace import Trace
+
+LAUNCH_KINDS = ("runtime", "driver")
+
+
+@dataclass(frozen=True, eq=False)
+class Links:
+    """Launches of a trace; -1 where something is not in it."""
+
+    calls: NDArray[np.int64]
+    """Rows in `trace.host` of all runtime and driver calls."""
+    call_node: Nodes
+    """For each of `calls`: the host call it was made in, a node of the forest."""
+    call_alone: NDArray[np.bool_]
+    """For each of `calls`: whether no callee of that host call overlaps it."""
+    call_row: NDArray[np.int64]
+    """For each row of `trace.device`: the row in `trace.host` of the launching call."""
+    node: Nodes
+    """For each row of `trace.device`: the host call its launch was made in."""
+
+
+@once_per_trace
+def link_launches(trace: Trace) -> Links:
+    """Tie device work to the calls that launched it, and these to operators.
+
+    >>> import timesink
+    >>> links = link_launches(timesink.open(timesink.sample()))
+    >>> bool((links.call_row >= 0).any())
+    True
+    """
+    host = host_columns(trace)
+    calls = np.flatnonzero(host["kind"].is_in(LAUNCH_KINDS).to_numpy())
+    made = host.select("ts_ns", "dur_ns", "external_id", "correlation")[calls]
+    forest = call_forest(trace)
+    external = host["external_id"].fill_null(0).to_numpy()[forest.row]
+    call_node, alone = _owners(made, _threads_of(trace, calls, forest), forest, external)
+    launch = _launching_call(device_columns(trace)["correlation"], made)
+    known = launch >= 0
+    return Links(
+        calls=calls,
+        call_node=call_node,
+        call_alone=alone,
+        call_row=np.where(known, calls[launch] if len(calls) else -1, -1),
+        node=np.where(known, call_node[launch] if len(calls) else -1, -1),
+    )
+
+
+# -- device work to its call -----------------------------------------------------------------------
+
+
+def _launching_call(correlation: pl.Series, made: pl.DataFrame) -> NDArray[np.int64]:
+    """Place in the list of calls for each device event; the earliest of several calls."""
+    ids = made["correlation"].fill_null(0).to_numpy()
+    usable = np.flatnonzero(ids > 0)
+    # The earliest call: a runtime call encloses the driver call it makes.
+    usable = usable[np.lexsort((made["ts_ns"].to_numpy()[usable], ids[usable]))]
+    wanted = correlation.fill_null(0).to_numpy()
+    if not len(usable):
+        return np.full(len(wanted), -1, dtype=np.int64)
+    place = np.searchsorted(ids[usable], wanted)
+    found = usable[np.minimum(place, len(usable) - 1)]
+    return np.where((ids[found] == wanted) & (wanted > 0), found, -1)
+
+
+# -- a call to the host call around it -------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Calls:
+    """Runtime and driver calls."""
+
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    external: NDArray[np.int64]
+
+
+def _threads_of(trace: Trace, calls: NDArray[np.int64], forest: CallForest) -> NDArray[np.int64]:
+    """The forest's number of each call's thread, -1 where no node is on it."""
+    lane, lanes = host_lanes(trace)
+    number_of = {thread: number for number, thread in enumerate(forest.threads)}
+    numbers = np.array([number_of.get(place, -1) for place in lanes] or [-1], dtype=np.int64)
+    return numbers[lane[calls]]
+
+
+def _owners(
+    made: pl.DataFrame,
+    thread: NDArray[np.int64],
+    forest: CallForest,
+    external: NDArray[np.int64],
+) -> tuple[Nodes, NDArray[np.bool_]]:
+    if not len(forest) or made.is_empty():
+        return np.full(made.height, -1, dtype=np.int64), np.zeros(made.height, dtype=np.bool_)
+    start = made["ts_ns"].to_numpy()
+    end = start + made["dur_ns"].to_numpy()
+    wanted = made["external_id"].fill_null(0).to_numpy()
+    latest = _latest_started(thread, start, forest)
+    innermost, confirmed, touched = _around(latest, _Calls(start, end, wanted), external, forest)
+    owner = np.where(confirmed >= 0, confirmed, innermost)
+    doubtful = np.flatnonzero((confirmed < 0) & (wanted != 0))
+    if len(doubtful):
+        named = _named_by_id(wanted[doubtful], external)
+        overlaps = (named >= 0) & (forest.start[named] <= start[doubtful])
+        overlaps &= (forest.end[named] >= start[doubtful]) & (latest[doubtful] >= 0)
+        overlaps &= forest.thread[named] == forest.thread[latest[doubtful]]
+        better = overlaps | (owner[doubtful] < 0)
+        owner[doubtful[better]] = named[better]
+    following = np.append(forest.start, np.iinfo(np.int64).max)[latest + 1]
+    next_thread = np.append(forest.thread, -1)[latest + 1] != forest.thread[latest]
+    return owner, (owner == innermost) & ~touched & ((following >= end) | next_thread)
+
+
+def _latest_started(
+    thread: NDArray[np.int64], start: NDArray[np.int64], forest: CallForest
+) -> Nodes:
+    """The node on the same thread that started last before each call."""
+    latest = np.full(len(start), -1, dtype=np.int64)
+    borders = np.searchsorted(forest.thread, np.arange(len(forest.threads) + 1))
+    for number in np.unique(thread[thread >= 0]):
+        mine = np.flatnonzero(thread == number)
+        first, last = borders[number], borders[number + 1]
+        place = np.searchsorted(forest.start[first:last], start[mine], side="right") - 1
+        latest[mine] = np.where(place >= 0, place + first, -1)
+    return latest
+
+
+def _around(
+    latest: Nodes, calls: _Calls, external: NDArray[np.int64], forest: CallForest
+) -> tuple[Nodes, Nodes, NDArray[np.bool_]]:
+    """The innermost node around each call, and the innermost one that has its id as well.
+
+    The third tells whether a node that is not around the call overlaps it.
+    """
+    start, end, wanted = calls.start, calls.end, calls.external
+    innermost = np.full(len(latest), -1, dtype=np.int64)
+    confirmed = innermost.copy()
+    touched = np.zeros(len(latest), dtype=np.bool_)
+    pending = np.flatnonzero(latest >= 0)
+    node = latest[pending]
+    while len(pending):
+        around = forest.end[node] >= end[pending]
+        touched[pending[~around & (forest.end[node] > start[pending])]] = True
+        new = around & (innermost[pending] < 0)
+        innermost[pending[new]] = node[new]
+        same = around & ((external[node] == wanted[pending]) & (wanted[pending] != 0))
+        confirmed[pending[same]] = node[same]
+        settled = same | (around & (wanted[pending] == 0))
+        onward = ~settled & (forest.parent[node] >= 0)
+        pending, node = pending[onward], forest.parent[node[onward]]
+    return innermost, confirmed, touched
+
+
+def _named_by_id(wanted: NDArray[np.int64], external: NDArray[np.int64]) -> Nodes:
+    """The first node that has the id."""
+    order = np.argsort(external, kind="stable")
+    place = np.minimum(np.searchsorted(external[order], wanted), len(order) - 1)
+    found = order[place]
+    return np.where(external[found] == wanted, found, -1)

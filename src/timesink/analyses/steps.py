@@ -1,0 +1,174 @@
+"""Steps of a run, from the first host event to the last device activity they caused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses.columns import device_columns, host_columns
+from timesink.analyses.links import Links, link_launches
+from timesink.analyses.once import once_per_trace
+from timesink.model.schema import BUSY_KINDS
+from timesink.model.trace import Trace
+
+_BEGINNING_OF_TIME, _END_OF_TIME = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+
+CUT_SHARE = 0.8
+"""A last step with less than this share of the device events before it was cut."""
+
+SCHEMA = {
+    "name": pl.String(),
+    "start_ns": pl.Int64(),
+    "end_ns": pl.Int64(),
+    "host_start_ns": pl.Int64(),
+    "host_end_ns": pl.Int64(),
+    "device_events": pl.Int64(),
+    "complete": pl.Boolean(),
+    "marked": pl.Boolean(),
+}
+
+
+@once_per_trace
+def find_steps(trace: Trace) -> pl.DataFrame:
+    """One row per step.  A step lasts until its device work is done; the next starts after it.
+
+    Without marks in the recording the whole of it is one step, named `0`.  A last step whose
+    device work was not recorded is kept and marked as not `complete`; averages leave it out.
+
+    >>> import timesink
+    >>> steps = find_steps(timesink.open(timesink.sample()))
+    >>> bool((steps["end_ns"] >= steps["start_ns"]).all())
+    True
+    """
+    marks = _marked_steps(trace)
+    steps = _whole_trace(trace) if marks.is_empty() else marks
+    if steps.is_empty():
+        return pl.DataFrame(schema=SCHEMA)
+    bounds = steps.select("host_start_ns", "host_end_ns").to_numpy()
+    reach = _device_reach(trace, bounds)
+    start, end = _extended(bounds, reach) if reach.count.any() else (bounds[:, 0], bounds[:, 1])
+    return steps.with_columns(
+        start_ns=pl.Series(start, dtype=pl.Int64),
+        end_ns=pl.Series(end, dtype=pl.Int64),
+        device_events=pl.Series(reach.count, dtype=pl.Int64),
+        complete=pl.Series(_complete(reach.count)),
+        marked=pl.lit(not marks.is_empty()),
+    ).select(list(SCHEMA))
+
+
+def window(steps: pl.DataFrame) -> tuple[int, int]:
+    """From the start of the first complete step to the end of the last; (0, 0) without steps."""
+    complete = steps.filter("complete")
+    if complete.is_empty():
+        return (0, 0)
+    return int(complete["start_ns"][0]), int(complete["end_ns"][-1])
+
+
+# -- what the host says ----------------------------------------------------------------------------
+
+
+def _marked_steps(trace: Trace) -> pl.DataFrame:
+    return (
+        trace.lazy("steps")
+        .sort("ts_ns", maintain_order=True)
+        .select(
+            name=pl.col("step").cast(pl.String),
+            host_start_ns="ts_ns",
+            host_end_ns=pl.col("ts_ns") + pl.col("dur_ns"),
+        )
+        .collect()
+    )
+
+
+def _whole_trace(trace: Trace) -> pl.DataFrame:
+    """One step over the operators; over what else there is where no operator was recorded."""
+    host, device = host_columns(trace), device_columns(trace)
+    kind = host["kind"]
+    regions = (kind == "python_function") & host["category"].is_in(["Python", "python"])
+    for events, chosen in (
+        (host, (kind == "operator") | regions),
+        (host, kind == "annotation"),
+        (device, device["kind"].is_in(BUSY_KINDS)),
+        (host, ~kind.is_in(["trace", "instant"])),
+    ):
+        rows = np.flatnonzero(chosen.fill_null(value=False).to_numpy())
+        if len(rows):
+            start = events["ts_ns"].to_numpy()[rows]
+            end = start + events["dur_ns"].to_numpy()[rows]
+            return pl.DataFrame(
+                {"name": ["0"], "host_start_ns": [start.min()], "host_end_ns": [end.max()]}
+            )
+    return pl.DataFrame()
+
+
+# -- what the device adds --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """Device work launched inside each step."""
+
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+    count: NDArray[np.int64]
+    warm_up_end: int
+    """End of the device work before the first step, as far as it belongs to none."""
+
+
+def _device_reach(trace: Trace, bounds: NDArray[np.int64]) -> _Reach:
+    device = device_columns(trace)
+    busy = np.flatnonzero(device["kind"].is_in(BUSY_KINDS).to_numpy())
+    start = device["ts_ns"].to_numpy()[busy]
+    end = start + device["dur_ns"].to_numpy()[busy]
+    step = _step_of_launch(trace, link_launches(trace), bounds)[busy]
+    inside = step >= 0
+    first = np.full(len(bounds), _END_OF_TIME)
+    last = np.full(len(bounds), _BEGINNING_OF_TIME)
+    np.minimum.at(first, step[inside], start[inside])
+    np.maximum.at(last, step[inside], end[inside])
+    count = np.bincount(step[inside], minlength=len(bounds))
+    before = end[~inside & (end < first[0])] if count[0] else end[:0]
+    warm_up_end = int(before.max(initial=_BEGINNING_OF_TIME))
+    return _Reach(first, last, count, warm_up_end)
+
+
+def _step_of_launch(trace: Trace, links: Links, bounds: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The step in which each device event was launched, -1 outside of all."""
+    host = host_columns(trace)
+    call = np.maximum(links.call_row, 0)
+    if not host.height:
+        return np.full(len(call), -1, dtype=np.int64)
+    start = host["ts_ns"].to_numpy()[call]
+    end = start + host["dur_ns"].to_numpy()[call]
+    step = np.searchsorted(bounds[:, 0], start, side="right") - 1
+    fits = (links.call_row >= 0) & (step >= 0) & (end <= bounds[step, 1])
+    return np.where(fits, step, -1)
+
+
+def _extended(
+    bounds: NDArray[np.int64], reach: _Reach
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Steps that end with their device work; what is left of one delays the next."""
+    starts, ends = bounds[:, 0].copy(), bounds[:, 1].copy()
+    free_from = max(int(starts[0]), int(reach.warm_up_end))
+    for step in range(len(bounds)):
+        starts[step] = max(free_from, int(starts[step]))
+        last = int(reach.last[step]) if reach.count[step] else int(starts[step])
+        ends[step] = max(int(ends[step]), last, int(starts[step]))
+        free_from = int(ends[step])
+    return starts, ends
+
+
+def _complete(count: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Steps whose device work was recorded; all of them where no device work is known."""
+    complete = np.ones(len(count), dtype=np.bool_)
+    if len(count) < 2 or not count.any():
+        return complete
+    last = int(np.flatnonzero(count)[-1])
+    complete[last + 1 :] = False
+    if last > 0 and CUT_SHARE * count[last - 1] > count[last]:
+        complete[last] = False
+    return complete
