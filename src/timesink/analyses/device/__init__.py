@@ -1,0 +1,1 @@
+"""What the devices did: how busy they were, why they stood still, how work reached them."""

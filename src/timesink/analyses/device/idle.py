@@ -1,0 +1,172 @@
+"""Why devices stand still: gaps between their activities, and what the host did meanwhile."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses.columns import device_columns, host_columns
+from timesink.analyses.device.activities import (
+    Activities,
+    Gaps,
+    Numbers,
+    device_activities,
+    find_gaps,
+    spans_by,
+    sums_by,
+)
+from timesink.analyses.device.meanwhile import Meanwhile, host_meanwhile
+from timesink.analyses.once import once_per_trace
+from timesink.analyses.steps import find_steps
+from timesink.model.trace import Trace
+
+SHORT_GAP_NS = 30_000
+"""Gaps between queued activities up to this are the device's own pace: 1 to 20 us on most."""
+
+HOST_WAIT, SYNC, DATA_LOADING, KERNEL_WAIT, OTHER = (
+    "host_wait",
+    "sync",
+    "data_loading",
+    "kernel_wait",
+    "other",
+)
+CAUSES = (HOST_WAIT, SYNC, DATA_LOADING, KERNEL_WAIT, OTHER)
+
+Flags: TypeAlias = NDArray[np.bool_]
+
+
+@once_per_trace
+def idle_breakdown(trace: Trace, *, short_gap_ns: int = SHORT_GAP_NS) -> pl.DataFrame:
+    """How long each stream was idle between its activities, and for which of three reasons.
+
+    `host_wait_ns`: the next activity was launched only after the gap had begun; the host was
+    late.  `kernel_wait_ns`: it was launched before, and the gap is no longer than
+    `short_gap_ns`; the device took that long from one to the next.  `other_ns`: everything else,
+    such as waiting for another stream, or a launch that is not in the trace.
+
+    >>> import timesink
+    >>> idle = idle_breakdown(timesink.open(timesink.sample()))
+    >>> parts = idle.select("host_wait_ns", "kernel_wait_ns", "other_ns").sum_horizontal()
+    >>> bool((parts == idle["idle_ns"]).all())
+    True
+    """
+    work = device_activities(trace)
+    gaps = find_gaps(work.lane, work.start, work.end)
+    late, known = _launched_late(work, gaps), work.launched[gaps.after]
+    paced = known & ~late & (gaps.length <= short_gap_ns)
+    lane, lanes = work.lane[gaps.after], work.lanes.height
+    span = spans_by(work.lane, work.start, work.end, lanes)
+    idle = sums_by(lane, gaps.length, lanes)
+    host_wait = sums_by(lane[late], gaps.length[late], lanes)
+    kernel_wait = sums_by(lane[paced], gaps.length[paced], lanes)
+    columns = {
+        "activities": np.bincount(work.lane, minlength=lanes),
+        "gaps": np.bincount(lane, minlength=lanes),
+        "span_ns": span,
+        "busy_ns": span - idle,
+        "idle_ns": idle,
+        "host_wait_ns": host_wait,
+        "kernel_wait_ns": kernel_wait,
+        "other_ns": idle - host_wait - kernel_wait,
+    }
+    return work.lanes.with_columns(
+        pl.Series(name, values, dtype=pl.Int64) for name, values in columns.items()
+    )
+
+
+def _launched_late(work: Activities, gaps: Gaps) -> Flags:
+    late: Flags = work.launched[gaps.after] & (work.call_start[gaps.after] > gaps.start)
+    return late
+
+
+# -- the largest gaps of a device ------------------------------------------------------------------
+
+
+@once_per_trace
+def largest_gaps(
+    trace: Trace, count: int = 20, *, short_gap_ns: int = SHORT_GAP_NS
+) -> pl.DataFrame:
+    """The longest stretches in which no stream of a device worked, the longest first.
+
+    `host_name` and `host_kind` tell what the host did: the innermost event that covers more than
+    half of the gap on the thread that launched the next activity, or on the main thread; null
+    where no single event covers so much.  The `cause` is
+
+    * `kernel_wait`: the next activity was queued, and the gap is short;
+    * `data_loading`: a data loader covers more than half of the gap;
+    * `sync`: when the gap began a thread that launches had been waiting for the device for longer
+      than the gap lasted, and so could have launched in time; or it waited most of the gap;
+    * `host_wait`: the next activity was launched after the gap had begun, for another reason;
+    * `other`: the next activity was queued all the time, or its launch is not in the trace.
+
+    >>> import timesink
+    >>> gaps = largest_gaps(timesink.open(timesink.sample()), count=3)
+    >>> gaps["gap_ns"].is_sorted(descending=True), set(gaps["cause"]) <= set(CAUSES)
+    (True, True)
+    """
+    work = device_activities(trace)
+    gaps = find_gaps(work.device, work.start, work.end).longest(count)
+    meanwhile = host_meanwhile(trace, work, gaps)
+    doing = _places(np.array([found.row for found in meanwhile], dtype=np.int64))
+    activity, host = device_columns(trace), host_columns(trace)
+    return pl.DataFrame(
+        {
+            "device": work.device[gaps.after],
+            "start_ns": gaps.start,
+            "gap_ns": gaps.length,
+            "step": _steps_at(trace, gaps.start),
+            "before": activity["name"][work.row[gaps.before]],
+            "after": activity["name"][work.row[gaps.after]],
+            "host_name": host["name"].gather(doing),
+            "host_kind": host["kind"].gather(doing),
+            "cause": _causes(trace, work, gaps, meanwhile, short_gap_ns),
+        }
+    )
+
+
+def _causes(
+    trace: Trace, work: Activities, gaps: Gaps, meanwhile: list[Meanwhile], short_gap_ns: int
+) -> pl.Series:
+    late = _launched_late(work, gaps)
+    queued = work.launched[gaps.after] & ~late
+    loading = np.array([found.loading for found in meanwhile], dtype=np.bool_)
+    waits = np.array([found.waits for found in meanwhile], dtype=np.bool_)
+    waited = np.array([found.waited_ns for found in meanwhile], dtype=np.int64)
+    waited = np.maximum(waited, _waited_for_copy(trace, work, gaps))
+    causes = np.select(
+        [
+            queued & (gaps.length <= short_gap_ns),
+            queued,
+            loading,
+            waits,
+            waited >= gaps.length,
+            late,
+        ],
+        [KERNEL_WAIT, OTHER, DATA_LOADING, SYNC, SYNC, HOST_WAIT],
+        OTHER,
+    )
+    return pl.Series(causes.tolist(), dtype=pl.String)
+
+
+def _waited_for_copy(trace: Trace, work: Activities, gaps: Gaps) -> Numbers:
+    """How long the call of the copy before a gap had run, if it returned only in the gap."""
+    before = gaps.before
+    copies = (device_columns(trace)["kind"] == "memcpy").to_numpy()[work.row[before]]
+    blocked = copies & work.launched[before] & (work.call_end[before] > gaps.start)
+    return np.where(blocked, np.maximum(gaps.start - work.call_start[before], 0), 0)
+
+
+def _steps_at(trace: Trace, times: Numbers) -> pl.Series:
+    """Names of the steps that include these times; null where none does."""
+    steps = find_steps(trace)
+    place = np.searchsorted(steps["start_ns"].to_numpy(), times, side="right") - 1
+    ends = np.append(steps["end_ns"].to_numpy(), 0)
+    return steps["name"].gather(_places(np.where(times < ends[place], place, -1)))
+
+
+def _places(numbers: Numbers) -> pl.Series:
+    """Positions to gather; null for -1."""
+    return pl.Series(numbers, dtype=pl.Int64).replace(-1, None).cast(pl.UInt32)

@@ -1,0 +1,194 @@
+"""How busy each device was from the first step to the last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses.columns import device_columns
+from timesink.analyses.device.numbers import device_numbers
+from timesink.analyses.kernels.table import kernel_launches
+from timesink.analyses.kernels.tensor_core_share import operator_tensor_core_share
+from timesink.analyses.once import once_per_trace
+from timesink.analyses.steps import find_steps, window
+from timesink.model import intervals
+from timesink.model.intervals import IntervalSet
+from timesink.model.schema import BUSY_KINDS
+from timesink.model.trace import Trace
+
+SCHEMA = {
+    "device": pl.Int64(),
+    "window_ns": pl.Int64(),
+    "utilisation": pl.Float64(),
+    "any_activity": pl.Float64(),
+    "steps_ns": pl.Int64(),
+    "within_steps": pl.Float64(),
+    "sm_efficiency": pl.Float64(),
+    "occupancy_pct": pl.Float64(),
+    "tensor_core_ratio": pl.Float64(),
+}
+
+INTERVAL_SCHEMA = {"start_ns": pl.Int64(), "end_ns": pl.Int64(), "value": pl.Float64()}
+
+
+@once_per_trace
+def device_utilisation(trace: Trace) -> pl.DataFrame:
+    """One row per device that ran kernels; ratios from 0 to 1, null where nothing tells.
+
+    * `utilisation`: time with a kernel running, of `window_ns`, which lasts from the start of
+      the first complete step to the end of the last, gaps between steps included;
+    * `any_activity`: the same with copies and memsets;
+    * `within_steps`: time with a kernel running inside steps, of `steps_ns`, the steps alone;
+    * `sm_efficiency`: multiprocessors in use by blocks per SM, over the window;
+    * `occupancy_pct`: achieved occupancy, weighted by kernel time inside the window;
+    * `tensor_core_ratio`: of the time of kernels launched by operators, anywhere in the trace.
+
+    >>> import timesink
+    >>> busy = device_utilisation(timesink.open(timesink.sample()))
+    >>> bool((busy["utilisation"] <= busy["any_activity"]).all())
+    True
+    """
+    steps = find_steps(trace).filter("complete")
+    frame = _Frame(window(steps), steps.select("start_ns", "end_ns").to_numpy())
+    ratios = operator_tensor_core_share(trace)
+    ratio_of = dict(ratios.select("device", "ratio").iter_rows())
+    rows = [
+        {
+            "device": device,
+            **_measure(trace, device, frame),
+            "tensor_core_ratio": (ratio_of.get(device) or 0.0) if ratio_of else None,
+        }
+        for device in kernel_devices(trace)
+    ]
+    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def kernel_devices(trace: Trace) -> list[int]:
+    """Numbers of the devices that ran kernels, in order; -1 for kernels on an unknown device.
+
+    >>> import timesink
+    >>> kernel_devices(timesink.open(timesink.sample()))
+    [0]
+    """
+    devices: list[int] = kernel_launches(trace)["device"].unique().sort().to_list()
+    return devices
+
+
+def kernel_ranges(trace: Trace, device: int) -> IntervalSet:
+    """When each kernel of a device ran, communication included; not merged.
+
+    >>> import timesink
+    >>> kernel_ranges(timesink.open(timesink.sample()), 0).shape[1]
+    2
+    """
+    mine = _launches_on(trace, device)
+    return intervals.from_starts(mine["ts_ns"].to_numpy(), mine["dur_ns"].to_numpy())
+
+
+def sm_efficiency_intervals(trace: Trace, device: int) -> pl.DataFrame:
+    """Share of the multiprocessors in use while kernels of known size run, over time.
+
+    Each kernel uses as many as it has blocks per SM; together they use all of them at most.
+
+    >>> import timesink
+    >>> sm_efficiency_intervals(timesink.open(timesink.sample()), 0).columns
+    ['start_ns', 'end_ns', 'value']
+    """
+    return _efficiency_by_device(trace).get(device, pl.DataFrame(schema=INTERVAL_SCHEMA))
+
+
+@once_per_trace
+def _efficiency_by_device(trace: Trace) -> dict[int, pl.DataFrame]:
+    return {device: _efficiency(_launches_on(trace, device)) for device in kernel_devices(trace)}
+
+
+def _efficiency(launches: pl.DataFrame) -> pl.DataFrame:
+    blocks = pl.col("blocks_per_sm")
+    sized = launches.filter((blocks > 0) & blocks.is_finite())
+    start = sized["ts_ns"].to_numpy()
+    bounds, sums = intervals.sweep(
+        start, start + sized["dur_ns"].to_numpy(), sized["blocks_per_sm"].to_numpy()
+    )
+    used = sums > 0
+    pieces = {
+        "start_ns": bounds[:-1][used],
+        "end_ns": bounds[1:][used],
+        "value": np.minimum(sums[used], 1.0),
+    }
+    return pl.DataFrame(pieces, schema=INTERVAL_SCHEMA)
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """What ratios are taken of."""
+
+    window: tuple[int, int]
+    steps: IntervalSet
+
+    @property
+    def window_ns(self) -> int:
+        return self.window[1] - self.window[0]
+
+    @property
+    def steps_ns(self) -> int:
+        return int((self.steps[:, 1] - self.steps[:, 0]).sum())
+
+    def covered(self, ranges: IntervalSet) -> tuple[int, int]:
+        """How much of the window and of the steps the ranges cover."""
+        in_window, *in_steps = intervals.coverage_within(
+            ranges, np.vstack([self.window, self.steps])
+        ).tolist()
+        return in_window, sum(in_steps)
+
+
+def _measure(trace: Trace, device: int, frame: _Frame) -> dict[str, int | float | None]:
+    running, running_in_steps = frame.covered(kernel_ranges(trace, device))
+    active, _ = frame.covered(_busy_ranges(trace, device))
+    return {
+        "window_ns": frame.window_ns,
+        "utilisation": _part(running, frame.window_ns),
+        "any_activity": _part(active, frame.window_ns),
+        "steps_ns": frame.steps_ns,
+        "within_steps": _part(running_in_steps, frame.steps_ns),
+        "sm_efficiency": _mean_efficiency(sm_efficiency_intervals(trace, device), frame),
+        "occupancy_pct": _mean_occupancy(_launches_on(trace, device), frame),
+    }
+
+
+def _part(amount: float, whole: int) -> float | None:
+    return amount / whole if whole else None
+
+
+def _mean_efficiency(pieces: pl.DataFrame, frame: _Frame) -> float | None:
+    length = _length_inside(pieces["start_ns"], pieces["end_ns"], frame.window)
+    if not length.any():
+        return None
+    return _part(float((pieces["value"].to_numpy() * length).sum()), frame.window_ns)
+
+
+def _mean_occupancy(launches: pl.DataFrame, frame: _Frame) -> float | None:
+    known = launches.filter(pl.col("occupancy_pct").is_not_null())
+    length = _length_inside(known["ts_ns"], known["ts_ns"] + known["dur_ns"], frame.window)
+    return _part(float((known["occupancy_pct"].to_numpy() * length).sum()), int(length.sum()))
+
+
+def _length_inside(start: pl.Series, end: pl.Series, window: tuple[int, int]) -> NDArray[np.int64]:
+    inside: NDArray[np.int64] = np.clip(end.to_numpy(), *window) - np.clip(
+        start.to_numpy(), *window
+    )
+    return inside
+
+
+def _launches_on(trace: Trace, device: int) -> pl.DataFrame:
+    return kernel_launches(trace).filter(pl.col("device") == device)
+
+
+def _busy_ranges(trace: Trace, device: int) -> IntervalSet:
+    events = device_columns(trace)
+    mine = events["kind"].is_in(BUSY_KINDS).to_numpy() & (device_numbers(trace) == device)
+    return intervals.from_starts(
+        events["ts_ns"].to_numpy()[mine], events["dur_ns"].to_numpy()[mine]
+    )

@@ -1,0 +1,238 @@
+"""Time per kernel: by name, and by name, operator and launch properties."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses import names
+from timesink.analyses.columns import device_columns, host_columns
+from timesink.analyses.device.numbers import device_numbers
+from timesink.analyses.forest import call_forest
+from timesink.analyses.kernels.names import short_kernel_name
+from timesink.analyses.kernels.tensor_cores import has_tensor_cores, is_eligible, tensor_core_use
+from timesink.analyses.links import link_launches
+from timesink.analyses.once import once_per_trace
+from timesink.model.trace import Trace
+
+KERNEL_KINDS = ("kernel", "collective")
+"""Device kinds that are kernels; collectives are kernels that communicate."""
+
+GEOMETRY = (
+    *(f"{shape}_{axis}" for shape in ("grid", "block") for axis in "xyz"),
+    "registers_per_thread",
+    "shared_memory_bytes",
+)
+"""Launch properties that tell apart the launches of one kernel."""
+
+MLU_PROPERTIES = ("kernel_type", "dim", "tasktopo", "tasktopo_node")
+"""Launch properties of Cambricon kernels, which have no grids and blocks."""
+
+ESTIMATES = ("blocks_per_sm", "occupancy_pct")
+MEASURES = ("calls", "total_ns", "mean_ns", "max_ns", "min_ns", *ESTIMATES)
+
+
+@once_per_trace
+def kernel_rows(trace: Trace) -> NDArray[np.int64]:
+    """Rows of `trace.device` that are kernels, communication included."""
+    return np.flatnonzero(device_columns(trace)["kind"].is_in(KERNEL_KINDS).to_numpy())
+
+
+@once_per_trace
+def kernel_launches(trace: Trace) -> pl.DataFrame:
+    """One row per kernel launch, in the order of `trace.device`.
+
+    >>> import timesink
+    >>> kernel_launches(timesink.open(timesink.sample())).columns[:5]
+    ['name', 'ts_ns', 'dur_ns', 'device', 'tensor_cores']
+    """
+    rows = kernel_rows(trace)
+    estimates = (
+        trace.lazy("device")
+        .filter(pl.col("kind").is_in(KERNEL_KINDS))
+        .select("blocks_per_sm", pl.when(pl.col("occupancy_pct") >= 0).then("occupancy_pct"))
+        .collect()
+    )
+    launches = (
+        device_columns(trace)
+        .select("name", "ts_ns", "dur_ns")[rows]
+        .with_columns(
+            pl.Series("device", device_numbers(trace)[rows]),
+            tensor_core_use(trace).gather(rows).alias("tensor_cores"),
+        )
+    )
+    return launches.hstack(estimates)
+
+
+@once_per_trace
+def kernel_table(trace: Trace) -> pl.DataFrame:
+    """One row per kernel name, the longest in total first.
+
+    Blocks per SM and occupancy are means weighted by duration over the launches that state
+    them; null where none does.
+
+    >>> import timesink
+    >>> kernel_table(timesink.open(timesink.sample())).columns
+    ... # doctest: +NORMALIZE_WHITESPACE
+    ['name', 'short_name', 'tensor_cores', 'calls', 'total_ns', 'mean_ns', 'max_ns', 'min_ns',
+     'blocks_per_sm', 'occupancy_pct']
+    """
+    return (
+        _measured(kernel_launches(trace), ["name"])
+        .with_columns(pl.col("name").cast(pl.String))
+        .with_columns(_short_names())
+        .sort("total_ns", "name", descending=True)
+        .select("name", "short_name", "tensor_cores", *MEASURES)
+    )
+
+
+@once_per_trace
+def kernel_groups(trace: Trace) -> pl.DataFrame:
+    """One row per kernel name, launching operator and launch properties, the longest first.
+
+    `operator` is the innermost call the launch was made in, or the thread itself where there is
+    none.  Where the launch is not in the trace, `launched` is False and `operator` is null.
+
+    >>> import timesink
+    >>> groups = kernel_groups(timesink.open(timesink.sample()))
+    >>> int(groups["calls"].sum()) == kernel_launches(timesink.open(timesink.sample())).height
+    True
+    """
+    properties = _launch_properties(trace)
+    keys = ["name", "operator", "launched", *properties.columns]
+    launches = kernel_launches(trace).hstack(properties).hstack(_origin(trace))
+    first_rank = pl.col("rank").min()
+    first_call = pl.col("call_start").filter(pl.col("rank") == first_rank).min()
+    return (
+        _measured(launches, keys, first_rank.alias("first_rank"), first_call.alias("first_call"))
+        .with_columns(pl.col("name").cast(pl.String), _operator_names(trace))
+        .with_columns(_short_names(), _eligible(trace))
+        .sort(
+            "total_ns",
+            "first_rank",
+            "first_call",
+            *(key for key in keys if key != "launched"),
+            descending=[True, *[False] * (len(keys) + 1)],
+        )
+        .select(
+            *("name", "short_name", "operator", "launched", *properties.columns),
+            *("tensor_cores", "eligible", *MEASURES),
+        )
+    )
+
+
+# -- measures --------------------------------------------------------------------------------------
+
+
+def _measured(launches: pl.DataFrame, keys: list[str], *more: pl.Expr) -> pl.DataFrame:
+    """Groups of launches with the same keys, and what is measured of each."""
+    dur = pl.col("dur_ns")
+    groups = (
+        launches.with_row_index("launch")
+        .group_by(keys)
+        .agg(
+            pl.col("launch"),
+            pl.col("tensor_cores").first(),
+            *more,
+            calls=pl.len().cast(pl.Int64),
+            total_ns=dur.sum(),
+            mean_ns=dur.mean(),
+            max_ns=dur.max(),
+            min_ns=dur.min(),
+        )
+    )
+    members = groups["launch"].explode().to_numpy()
+    group = np.repeat(np.arange(groups.height), groups["calls"].to_numpy())
+    estimates = launches.select(ESTIMATES)[members]
+    weight = launches["dur_ns"].to_numpy()[members] / 1000
+    means = [_weighted_means(column, weight, group, groups.height) for column in estimates]
+    return groups.drop("launch").with_columns(means)
+
+
+def _weighted_means(
+    column: pl.Series, weight: NDArray[np.float64], group: NDArray[np.int64], groups: int
+) -> pl.Series:
+    """Means of the values that are there, by group; null where there are none.
+
+    Microseconds as weights and sums in the order of the recording keep the last digit as users
+    of the former plugin know it.
+    """
+    known = column.is_not_null().to_numpy()
+    value, weight, group = column.fill_null(0).to_numpy()[known], weight[known], group[known]
+    amount = np.bincount(group, value * weight, groups)
+    total = np.bincount(group, weight, groups)
+    stated = np.bincount(group, minlength=groups) > 0
+    # Launches without any length have no weight to give: their mean is zero, not undefined.
+    means = np.divide(amount, total, out=np.zeros(groups), where=total > 0)
+    return (
+        pl.select(pl.when(pl.Series(stated)).then(pl.Series(means))).to_series().alias(column.name)
+    )
+
+
+# -- names -----------------------------------------------------------------------------------------
+
+
+def _short_names() -> pl.Expr:
+    return (
+        pl.col("name").map_elements(short_kernel_name, return_dtype=pl.String).alias("short_name")
+    )
+
+
+def _eligible(trace: Trace) -> pl.Expr:
+    by_name = pl.col("operator").map_elements(is_eligible, return_dtype=pl.Boolean)
+    return (by_name.fill_null(False) & has_tensor_cores(trace)).alias("eligible")
+
+
+def _operator_names(trace: Trace) -> pl.Expr:
+    texts = [*call_forest(trace).names, names.ROOT]
+    return pl.col("operator").replace_strict(
+        list(range(len(texts))), texts, return_dtype=pl.String, default=None
+    )
+
+
+# -- where launches come from ----------------------------------------------------------------------
+
+
+def _origin(trace: Trace) -> pl.DataFrame:
+    """For each launch: the code of its operator's name, and its place in the call trees."""
+    rows = kernel_rows(trace)
+    forest, links = call_forest(trace), link_launches(trace)
+    node, call = links.node[rows], links.call_row[rows]
+    inside, launched = node >= 0, call >= 0
+    operator = np.full(len(rows), len(forest.names))
+    operator[inside] = forest.name[node[inside]]
+    rank = np.where(launched, len(forest), len(forest) + 1)
+    rank[inside] = forest.post_order[node[inside]]
+    start = np.zeros(len(rows), dtype=np.int64)
+    start[launched] = host_columns(trace)["ts_ns"].to_numpy()[call[launched]]
+    return pl.DataFrame({"launched": launched, "rank": rank, "call_start": start}).with_columns(
+        operator=pl.when("launched").then(pl.Series(operator))
+    )
+
+
+def _launch_properties(trace: Trace) -> pl.DataFrame:
+    if trace.metadata.vendor == "cambricon":
+        return _mlu_properties(trace)
+    return (
+        trace.lazy("device").filter(pl.col("kind").is_in(KERNEL_KINDS)).select(GEOMETRY).collect()
+    )
+
+
+def _mlu_properties(trace: Trace) -> pl.DataFrame:
+    sizes = ("dimx", "dimy", "dimz")
+    recorded = ("kernel type", "dim", *sizes, "tasktopo", "tasktopo_node")
+    kernels = trace.lazy("device").filter(pl.col("kind").is_in(KERNEL_KINDS)).select("index")
+    arguments = trace.lazy("event_args").unique(["index", "key"], keep="first")
+    by_key = [
+        arguments.filter(pl.col("key") == key).select("index", pl.col("value").alias(key))
+        for key in recorded
+    ]
+    for column in by_key:
+        kernels = kernels.join(column, on="index", how="left", maintain_order="left")
+    dim = pl.format("[{}, {}, {}]", *sizes)
+    return kernels.select(
+        pl.col("kernel type").alias("kernel_type"),
+        pl.coalesce("dim", dim).alias("dim"),
+        *("tasktopo", "tasktopo_node"),
+    ).collect()
