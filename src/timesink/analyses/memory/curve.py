@@ -1,0 +1,201 @@
+"""Memory over time: what is allocated, what the allocator holds, and when both were highest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses.device.utilisation_counters import timeline
+from timesink.analyses.memory.devices import memory_capacities, memory_device_names, memory_records
+from timesink.analyses.memory.thinning import largest_triangles
+from timesink.analyses.once import once_per_trace
+from timesink.analyses.steps import find_steps
+from timesink.model.trace import Trace
+
+RECORDED, SUMMED = "recorded", "summed"
+MOST_POINTS = 10_240
+
+
+def recording_start(trace: Trace) -> int:
+    """When the recording began, in ns; no record is before it.
+
+    >>> import timesink
+    >>> trace = timesink.open(timesink.sample())
+    >>> recording_start(trace) <= trace.memory["ts_ns"].min()
+    True
+    """
+    start, end = timeline(trace)
+    records = memory_records(trace)["ts_ns"]
+    first = int(records[0]) if len(records) else start
+    return first if start == end else min(start, first)
+
+
+def memory_curve(trace: Trace) -> pl.DataFrame:
+    """Allocated and reserved memory after each record, by device and time.
+
+    `source` is `recorded` where the allocator's own totals are in the trace.  Else it is `summed`:
+    the changes are added up, and raised so that the lowest point is not below zero, which is the
+    least that must have been allocated; what was reserved is then unknown.
+
+    >>> import timesink
+    >>> curve = memory_curve(timesink.open(timesink.sample()))
+    >>> curve.columns
+    ['device', 'ts_ns', 'allocated_bytes', 'reserved_bytes', 'source']
+    """
+    return _curve(trace).drop("record")
+
+
+def peak_records(trace: Trace) -> dict[str, int]:
+    """The record after which most was allocated, by device: its place in `memory_records`.
+
+    >>> import timesink
+    >>> list(peak_records(timesink.open(timesink.sample())))
+    ['CPU', 'GPU0']
+    """
+    highest = pl.col("record").get(pl.col("allocated_bytes").arg_max())
+    peaks = _curve(trace).group_by("device", maintain_order=True).agg(highest)
+    return {str(device): int(record) for device, record in peaks.iter_rows()}
+
+
+@once_per_trace
+def _curve(trace: Trace) -> pl.DataFrame:
+    records = memory_records(trace).with_row_index("record")
+    names = memory_device_names(trace)
+    lines = [_line(records.filter(records["device"] == name)) for name in names]
+    return pl.concat(lines or [_line(records)])
+
+
+def _line(records: pl.DataFrame) -> pl.DataFrame:
+    """The curve of one device."""
+    totals, sums = records["total_allocated_bytes"], records["bytes"].cum_sum()
+    source = RECORDED
+    if totals.null_count() == records.height:
+        source, totals = SUMMED, sums - pl.Series([sums.min(), 0]).min()
+    return records.select(
+        "record",
+        "device",
+        "ts_ns",
+        totals.alias("allocated_bytes"),
+        pl.col("total_reserved_bytes").alias("reserved_bytes"),
+        pl.lit(source, dtype=pl.Enum([RECORDED, SUMMED])).alias("source"),
+    ).drop_nulls("allocated_bytes")
+
+
+# -- for drawing -----------------------------------------------------------------------------------
+
+
+def as_steps(curve: pl.DataFrame) -> pl.DataFrame:
+    """The curve as a line of steps: before each change a point with the values until then.
+
+    >>> curve = pl.DataFrame({"device": ["GPU0"] * 2, "ts_ns": [5, 9], "allocated_bytes": [1, 3]})
+    >>> as_steps(curve).select("ts_ns", "allocated_bytes").rows()
+    [(5, 1), (9, 1), (9, 3)]
+    """
+    return _per_device(curve, _line_of_steps)
+
+
+def thin_curve(curve: pl.DataFrame, points: int = MOST_POINTS) -> pl.DataFrame:
+    """At most so many points a device, chosen so that the line of what is allocated looks the same.
+
+    The highest points of both lines are always among them.  `points_before` is how many points the
+    device had: more than it has now if it was thinned.
+
+    >>> import timesink
+    >>> curve = memory_curve(timesink.open(timesink.sample()))
+    >>> thin = thin_curve(curve, 5)
+    >>> thin["allocated_bytes"].max() == curve["allocated_bytes"].max()
+    True
+    """
+    return _per_device(curve, lambda line: _thinned(line, points))
+
+
+def _per_device(
+    curve: pl.DataFrame, change: Callable[[pl.DataFrame], pl.DataFrame]
+) -> pl.DataFrame:
+    devices = curve["device"].unique(maintain_order=True)
+    lines = [curve.filter(curve["device"] == device) for device in devices]
+    return pl.concat([change(line) for line in lines] or [change(curve)])
+
+
+def _line_of_steps(line: pl.DataFrame) -> pl.DataFrame:
+    twice = np.repeat(np.arange(line.height), 2)
+    return line[twice[:-1]].with_columns(line["ts_ns"][twice[1:]])
+
+
+def _thinned(line: pl.DataFrame, points: int) -> pl.DataFrame:
+    before = pl.lit(line.height, dtype=pl.Int64).alias("points_before")
+    if line.height <= points:
+        return line.with_columns(before)
+    # Differences: times of today are beyond what a float holds exactly.
+    ts = line["ts_ns"].to_numpy()
+    kept = largest_triangles(
+        (ts - ts[0]).astype(np.float64),
+        line["allocated_bytes"].cast(pl.Float64).to_numpy(),
+        points,
+    )
+    return line[_with_peaks(kept, line)].with_columns(before)
+
+
+def _with_peaks(kept: NDArray[np.int64], line: pl.DataFrame) -> NDArray[np.int64]:
+    """The kept points with the highest of both lines in place of their nearest neighbours."""
+    highest = [line[name].arg_max() for name in ("allocated_bytes", "reserved_bytes")]
+    peaks = {place for place in highest if place is not None}
+    for place in sorted(peaks.difference(kept.tolist())):
+        distance = np.abs(kept - place)
+        distance[np.isin(kept, [0, line.height - 1, *peaks])] = line.height
+        kept[distance.argmin()] = place
+    return np.sort(kept)
+
+
+# -- peaks -----------------------------------------------------------------------------------------
+
+
+@once_per_trace
+def memory_peaks(trace: Trace) -> pl.DataFrame:
+    """When each device had most allocated and most reserved, and in which step.
+
+    `fragmentation_bytes` is what the allocator held beyond what was allocated at that peak; null
+    where reserved memory is not known.  `capacity_bytes` is what the device has.
+
+    >>> import timesink
+    >>> peaks = memory_peaks(timesink.open(timesink.sample()))
+    >>> bool((peaks["peak_reserved_bytes"] >= peaks["reserved_at_peak_bytes"]).all())
+    True
+    """
+    highest = pl.col("allocated_bytes").arg_max()
+    most_reserved = pl.col("reserved_bytes").arg_max()
+    spare = pl.col("reserved_at_peak_bytes") - pl.col("peak_allocated_bytes")
+    peaks = (
+        memory_curve(trace)
+        .group_by("device", maintain_order=True)
+        .agg(
+            pl.col("source").first(),
+            peak_allocated_bytes=pl.col("allocated_bytes").max(),
+            peak_allocated_ts_ns=pl.col("ts_ns").get(highest),
+            reserved_at_peak_bytes=pl.col("reserved_bytes").get(highest),
+            peak_reserved_bytes=pl.col("reserved_bytes").max(),
+            peak_reserved_ts_ns=pl.col("ts_ns").get(most_reserved),
+        )
+    )
+    capacities = memory_capacities(trace)
+    sizes = [capacities.get(name) for name in peaks["device"].to_list()]
+    return peaks.with_columns(
+        pl.when(spare >= 0).then(spare).alias("fragmentation_bytes"),
+        pl.Series("capacity_bytes", sizes, dtype=pl.Int64),
+        _steps_at(trace, peaks["peak_allocated_ts_ns"]),
+    )
+
+
+def _steps_at(trace: Trace, times: pl.Series) -> pl.Series:
+    """Names of the steps the host was in at these times."""
+    steps = find_steps(trace)
+    latest = np.searchsorted(steps["host_start_ns"].to_numpy(), times.to_numpy(), "right") - 1
+    ends = steps["host_end_ns"].to_list()
+    names = [
+        steps["name"][int(place)] if place >= 0 and ts < ends[place] else None
+        for place, ts in zip(latest, times, strict=True)
+    ]
+    return pl.Series("peak_step", names, dtype=pl.String)

@@ -1,0 +1,182 @@
+"""Which operators took and gave back memory, on every device."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses.columns import lane_codes
+from timesink.analyses.forest import CallForest, Nodes, call_forest
+from timesink.analyses.memory.devices import memory_records, within
+from timesink.analyses.once import once_per_trace
+from timesink.model.trace import Trace
+
+AMOUNTS = ("size_increase_bytes", "allocation_count", "allocation_bytes")
+"""What is summed: the first over all records, the others over allocations alone."""
+
+SUMS = tuple(column for amount in AMOUNTS for column in (amount, f"self_{amount}"))
+
+
+# -- the call around a record ----------------------------------------------------------------------
+
+
+@once_per_trace
+def record_nodes(trace: Trace) -> Nodes:
+    """For each record the innermost call around it on its thread, a node of the forest, or -1.
+
+    A call holds what happens from its start until before its end; one that is merged into its
+    caller passes its records on.
+
+    >>> import timesink
+    >>> trace = timesink.open(timesink.sample())
+    >>> len(record_nodes(trace)) == trace.memory.height
+    True
+    """
+    forest, records = call_forest(trace), memory_records(trace)
+    if not len(forest) or records.is_empty():
+        return np.full(records.height, -1, dtype=np.int64)
+    times = records["ts_ns"].to_numpy()
+    node = _latest_started(forest, records, times)
+    climbing = np.flatnonzero(node >= 0)
+    while len(climbing):
+        climbing = climbing[forest.end[node[climbing]] <= times[climbing]]
+        node[climbing] = forest.parent[node[climbing]]
+        climbing = climbing[node[climbing] >= 0]
+    return np.where(node >= 0, forest.stands_for[node], -1)
+
+
+def _latest_started(forest: CallForest, records: pl.DataFrame, times: NDArray[np.int64]) -> Nodes:
+    """The last call that had started on the thread of each record."""
+    lane, lanes = lane_codes(records)
+    number_of = {thread: number for number, thread in enumerate(forest.threads)}
+    borders = np.searchsorted(forest.thread, np.arange(len(forest.threads) + 1))
+    latest = np.full(len(times), -1, dtype=np.int64)
+    for code, place in enumerate(lanes):
+        if place in number_of:
+            first, last = borders[number_of[place] : number_of[place] + 2]
+            mine = np.flatnonzero(lane == code)
+            found = np.searchsorted(forest.start[first:last], times[mine], side="right") - 1
+            latest[mine] = np.where(found >= 0, found + first, -1)
+    return latest
+
+
+@once_per_trace
+def record_operators(trace: Trace) -> Nodes:
+    """For each record the operator it happened in; -1 where the innermost call is none.
+
+    >>> import timesink
+    >>> trace = timesink.open(timesink.sample())
+    >>> bool((record_operators(trace) <= record_nodes(trace)).all())
+    True
+    """
+    node, is_operator = record_nodes(trace), call_forest(trace).is_operator
+    if not len(is_operator):
+        return node
+    return np.where((node >= 0) & is_operator[node], node, -1)
+
+
+# -- sums ------------------------------------------------------------------------------------------
+
+
+@once_per_trace
+def memory_by_operator(
+    trace: Trace, start_ns: int | None = None, end_ns: int | None = None
+) -> pl.DataFrame:
+    """What each operator took and gave back: itself (`self_...`) and with all it called.
+
+    Within a window, both ends included: records by their time, calls if they touch it.  Sorted by
+    device and name; operators that moved no memory of a device are left out.  `calls` are all
+    calls of the operator, whatever the device.
+
+    >>> import timesink
+    >>> table = memory_by_operator(timesink.open(timesink.sample()))
+    >>> bool((table["allocation_bytes"] >= table["self_allocation_bytes"]).all())
+    True
+    """
+    forest = call_forest(trace)
+    shown = forest.is_operator & _touching(forest, start_ns, end_ns)
+    moved = _moved(trace, start_ns, end_ns).filter(pl.col("node") >= 0)
+    devices = moved.partition_by("device", as_dict=True)
+    parts = [
+        _by_name(forest, shown, mine).with_columns(pl.lit(name).alias("device"))
+        for (name,), mine in devices.items()
+    ]
+    names = pl.Series("name", forest.names, dtype=pl.String)
+    calls = np.bincount(forest.name[shown], minlength=len(names))
+    listed = pl.DataFrame({"code": np.arange(len(names)), "name": names, "calls": calls})
+    return (
+        pl.concat([_no_sums(), *parts])
+        .filter(pl.any_horizontal(pl.col(SUMS) != 0))
+        .join(listed, on="code", how="left")
+        .select(pl.col("device").cast(moved["device"].dtype), "name", "calls", *SUMS)
+        .sort("device", "name")
+    )
+
+
+def memory_outside_operators(
+    trace: Trace, start_ns: int | None = None, end_ns: int | None = None
+) -> pl.DataFrame:
+    """What was taken and given back in no operator, so that operators and this add up.
+
+    >>> import timesink
+    >>> memory_outside_operators(timesink.open(timesink.sample())).columns
+    ['device', 'records', 'size_increase_bytes', 'allocation_count', 'allocation_bytes']
+    """
+    return (
+        _moved(trace, start_ns, end_ns)
+        .filter(pl.col("node") < 0)
+        .group_by("device")
+        .agg(pl.len().cast(pl.Int64).alias("records"), pl.col(AMOUNTS).sum())
+        .sort("device")
+    )
+
+
+def _moved(trace: Trace, start_ns: int | None, end_ns: int | None) -> pl.DataFrame:
+    """The amounts of the records inside the window, and the operators they happened in."""
+    taken = pl.col("bytes") > 0
+    return (
+        memory_records(trace)
+        .lazy()
+        .with_columns(pl.Series("node", record_operators(trace)))
+        .filter(within(pl.col("ts_ns"), start_ns, end_ns))
+        .select(
+            "device",
+            "node",
+            size_increase_bytes="bytes",
+            allocation_count=taken.cast(pl.Int64),
+            allocation_bytes=pl.when(taken).then("bytes").otherwise(0),
+        )
+        .collect()
+    )
+
+
+def _touching(forest: CallForest, start_ns: int | None, end_ns: int | None) -> NDArray[np.bool_]:
+    touching = np.ones(len(forest), dtype=np.bool_)
+    if start_ns is not None:
+        touching &= forest.end >= start_ns
+    if end_ns is not None:
+        touching &= forest.start <= end_ns
+    return touching
+
+
+def _by_name(forest: CallForest, shown: NDArray[np.bool_], moved: pl.DataFrame) -> pl.DataFrame:
+    """Sums over the calls of each operator, by the code of its name."""
+    moved = moved[np.argsort(moved["node"].to_numpy(), kind="stable")]
+    counts = np.bincount(moved["node"].to_numpy(), minlength=len(forest))
+    before = np.concatenate([[0], np.cumsum(counts)])
+    node = np.arange(len(forest))
+    # In the order of nodes the records of a call, and those of all it calls, are one stretch.
+    node = node[shown & (before[node + forest.size] > before[node])]
+    first, own, last = before[node], before[node + 1], before[node + forest.size[node]]
+    columns = {"code": forest.name[node]}
+    for amount in AMOUNTS:
+        sums = np.concatenate([[0], np.cumsum(moved[amount].to_numpy())])
+        columns[amount] = sums[last] - sums[first]
+        columns[f"self_{amount}"] = sums[own] - sums[first]
+    return pl.DataFrame(columns).group_by("code").agg(pl.col(SUMS).sum())
+
+
+def _no_sums() -> pl.DataFrame:
+    whole = dict.fromkeys(("code", *SUMS), pl.Int64)
+    return pl.DataFrame(schema={**whole, "device": pl.String})
