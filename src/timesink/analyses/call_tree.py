@@ -1,0 +1,276 @@
+"""The calls of one thread as a tree, with the backward pass beside the modules it belongs to.
+
+The engine runs backward calls on a thread of its own, where nothing tells which module they are
+for.  In the tree of the main thread they stand under `<module>.backward`, nested as the modules
+are.  Trees of other threads show them as recorded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses.columns import host_columns
+from timesink.analyses.enclosing import enclosing
+from timesink.analyses.forest import MODULE, PYTHON, STEP, CallForest, Nodes, call_forest
+from timesink.analyses.modules.backward import link_backward
+from timesink.analyses.modules.backward_passes import BackwardPasses, backward_passes
+from timesink.analyses.modules.table import LIGHTNING, LIGHTNING_ACTION, LIGHTNING_MODULE
+from timesink.model.trace import Trace
+
+Numbers: TypeAlias = NDArray[np.int64]
+Thread: TypeAlias = tuple[str, str]
+"""Process and thread, as recorded."""
+
+BACKWARD = "backward"
+_TYPES = (
+    "Operator",
+    "ProfilerStep",
+    "Module",
+    "Python",
+    "user_annotation",
+    "pl_module",
+    "pl_profile",
+    BACKWARD,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class CallTree:
+    """Calls in pre-order: every caller stands before what it calls, subtrees in one stretch."""
+
+    node: Nodes
+    """The call in the forest; for the backward pass of a module the call of the module."""
+    is_backward_pass: NDArray[np.bool_]
+    parent: Numbers
+    """Place of the caller in this tree, -1 on top."""
+    size: Numbers
+    """How many calls a subtree has, the call itself included."""
+    start: Numbers
+    end: Numbers
+
+    def __len__(self) -> int:
+        return len(self.node)
+
+    @cached_property
+    def depth(self) -> Numbers:
+        # Every stretch opened before a place and not yet closed is a caller.
+        opened = np.arange(len(self))
+        closed = np.cumsum(np.bincount(opened + self.size, minlength=len(self) + 1))[: len(self)]
+        return opened - closed
+
+
+def threads(trace: Trace) -> list[Thread]:
+    """Every thread with calls, the main one first: the one with the steps, else the longest.
+
+    >>> import timesink
+    >>> trace = timesink.open(timesink.sample())
+    >>> len(threads(trace)) == trace.host.filter(kind="operator")["tid"].n_unique()
+    True
+    """
+    forest = call_forest(trace)
+    if not forest.threads:
+        return []
+    count, tops = len(forest.threads), forest.parent < 0
+    steps = np.bincount(forest.thread[forest.role == STEP], minlength=count)
+    backward = link_backward(trace).node
+    serves = np.bincount(forest.thread[backward[tops[backward]]], minlength=count) > 0
+    length = np.zeros(count, dtype=np.int64)
+    np.add.at(length, forest.thread[tops], (forest.end - forest.start)[tops])
+    main = max(range(count), key=lambda number: (steps[number], not serves[number], length[number]))
+    others = [thread for number, thread in enumerate(forest.threads) if number != main]
+    return [forest.threads[main], *others]
+
+
+def call_tree(trace: Trace, thread: Thread | None = None) -> pl.DataFrame:
+    """The calls of a thread, the main one if none is named; callers before what they call.
+
+    `parent_id` is the `id` of the caller.  `node` is the place in the forest of calls, null for
+    the backward pass of a module.  Of a Lightning recording the tree has its actions alone.
+
+    >>> import timesink
+    >>> tree = call_tree(timesink.open(timesink.sample()))
+    >>> tree["parent_id"].null_count() < tree.height
+    True
+    """
+    forest = call_forest(trace)
+    tree = grow_tree(trace, thread, only=_lightning_actions(trace, forest))
+    names = [name.removeprefix(LIGHTNING_ACTION) for name in forest.names]
+    number = forest.thread[tree.node]
+    passes = pl.col("is_backward_pass")
+    suffix = pl.when(passes).then(pl.lit(f".{BACKWARD}")).otherwise(pl.lit(""))
+    return pl.DataFrame(
+        {
+            "id": np.arange(len(tree)),
+            "parent_id": tree.parent,
+            "name": _texts(names, forest.name[tree.node]),
+            "type": _texts(_TYPES, _types(trace, forest, tree)),
+            "pid": _texts([pid for pid, _ in forest.threads], number),
+            "tid": _texts([tid for _, tid in forest.threads], number),
+            "start_ns": tree.start,
+            "end_ns": tree.end,
+            "node": tree.node,
+            "is_backward_pass": tree.is_backward_pass,
+        }
+    ).select(
+        "id",
+        pl.when(pl.col("parent_id") >= 0).then("parent_id").alias("parent_id"),
+        pl.col("name") + suffix,
+        "type",
+        "pid",
+        "tid",
+        "start_ns",
+        "end_ns",
+        pl.when(~passes).then("node").alias("node"),
+    )
+
+
+def _texts(texts: Sequence[str], codes: NDArray[np.integer[Any]]) -> pl.Series:
+    return pl.Series(texts, dtype=pl.String).gather(pl.Series(codes, dtype=pl.Int64))
+
+
+def _types(trace: Trace, forest: CallForest, tree: CallTree) -> Numbers:
+    """Place in `_TYPES` of each call."""
+    role, named = forest.role[tree.node], np.array([_type_of_name(name) for name in forest.names])
+    noted = (host_columns(trace)["kind"] == "annotation").to_numpy()[forest.row[tree.node]]
+    kind = np.where(noted, _TYPES.index("user_annotation"), _TYPES.index("Operator"))
+    for code, text in ((STEP, "ProfilerStep"), (MODULE, "Module"), (PYTHON, "Python")):
+        kind = np.where(role == code, _TYPES.index(text), kind)
+    if trace.metadata.framework == LIGHTNING:
+        by_name = named[forest.name[tree.node]]
+        kind = np.where(by_name >= 0, by_name, kind)
+    return np.where(tree.is_backward_pass, _TYPES.index(BACKWARD), kind)
+
+
+def _type_of_name(name: str) -> int:
+    if name.startswith(LIGHTNING_MODULE):
+        return _TYPES.index("pl_module")
+    return _TYPES.index("pl_profile") if name.startswith(LIGHTNING_ACTION) else -1
+
+
+# -- the tree --------------------------------------------------------------------------------------
+
+
+def grow_tree(
+    trace: Trace, thread: Thread | None = None, *, only: NDArray[np.bool_] | None = None
+) -> CallTree:
+    """The same as places in the forest, for further analysis; on request of some calls only."""
+    forest, order = call_forest(trace), threads(trace)
+    shown = forest.stands_for == np.arange(len(forest)) if only is None else only
+    if not order:
+        return _as_recorded(forest, np.zeros(0, dtype=np.int64), shown)
+    number = forest.threads.index(thread or order[0])
+    if number == forest.threads.index(order[0]) and only is None:
+        passes = backward_passes(trace)
+        if len(passes.module):
+            return _with_passes(forest, shown, number, passes)
+    return _as_recorded(forest, np.flatnonzero(shown & (forest.thread == number)), shown)
+
+
+def _lightning_actions(trace: Trace, forest: CallForest) -> NDArray[np.bool_] | None:
+    """What a Lightning recording shows in place of all calls; None for others."""
+    marked = np.array([name.startswith(LIGHTNING_ACTION) for name in forest.names] or [False])
+    if trace.metadata.framework != LIGHTNING or not marked.any():
+        return None
+    actions: NDArray[np.bool_] = marked[forest.name]
+    return actions
+
+
+def _as_recorded(forest: CallForest, node: Nodes, shown: NDArray[np.bool_]) -> CallTree:
+    caller = enclosing(forest.parent[node], forest.parent, shown)
+    return CallTree(
+        node=node,
+        is_backward_pass=np.zeros(len(node), dtype=np.bool_),
+        parent=np.where(caller >= 0, np.searchsorted(node, caller), -1),
+        size=forest.subtree_sum(shown.astype(np.int64))[node],
+        start=forest.start[node],
+        end=forest.end[node],
+    )
+
+
+# -- with the backward pass ------------------------------------------------------------------------
+
+
+def _with_passes(
+    forest: CallForest, shown: NDArray[np.bool_], thread: int, passes: BackwardPasses
+) -> CallTree:
+    """The thread's calls and the passes; backward calls move from where they ran to their pass."""
+    moved = _subtrees(forest, passes.call)
+    real = np.flatnonzero(shown & (moved | (forest.thread == thread)))
+    caller = enclosing(forest.parent[real], forest.parent, shown)
+    parent = np.where(caller >= 0, np.searchsorted(real, caller), -1)
+    parent[np.searchsorted(real, passes.call)] = len(real) + passes.call_pass
+    step = _step_around(forest, real, thread, passes.start)
+    above = np.where(passes.caller >= 0, len(real) + passes.caller, step)
+    return _arranged(
+        node=np.concatenate([real, passes.module]),
+        is_backward_pass=np.repeat([False, True], [len(real), len(passes.module)]),
+        parent=np.concatenate([parent, above]),
+        start=np.concatenate([forest.start[real], passes.start]),
+        end=np.concatenate([forest.end[real], passes.end]),
+    )
+
+
+def _subtrees(forest: CallForest, roots: Nodes) -> NDArray[np.bool_]:
+    borders = np.zeros(len(forest) + 1, dtype=np.int64)
+    np.add.at(borders, roots, 1)
+    np.add.at(borders, roots + forest.size[roots], -1)
+    inside: NDArray[np.bool_] = np.cumsum(borders)[:-1] > 0
+    return inside
+
+
+def _step_around(forest: CallForest, real: Nodes, thread: int, moment: Numbers) -> Numbers:
+    """Place of the step of the thread that holds each moment; -1 outside of all."""
+    steps = np.flatnonzero((forest.role[real] == STEP) & (forest.thread[real] == thread))
+    if not len(steps):
+        return np.full(len(moment), -1, dtype=np.int64)
+    latest = np.searchsorted(forest.start[real[steps]], moment, side="right") - 1
+    around = (latest >= 0) & (moment < forest.end[real[steps[latest]]])
+    return np.where(around, steps[latest], -1)
+
+
+def _arranged(
+    node: Nodes,
+    is_backward_pass: NDArray[np.bool_],
+    parent: Numbers,
+    start: Numbers,
+    end: Numbers,
+) -> CallTree:
+    """Calls given in any order, put in pre-order; those of one caller by start."""
+    levels = list(_levels(parent, np.lexsort((-end, start, parent))))
+    size = np.ones(len(parent), dtype=np.int64)
+    for level in reversed(levels[1:]):
+        np.add.at(size, parent[level], size[level])
+    place = np.zeros(len(parent), dtype=np.int64)
+    for level in levels:
+        before = np.cumsum(size[level]) - size[level]
+        first = np.append(True, np.diff(parent[level]) != 0)
+        before -= np.maximum.accumulate(np.where(first, before, 0))
+        place[level] = before + np.where(parent[level] < 0, 0, place[parent[level]] + 1)
+    order = np.argsort(place)
+    return CallTree(
+        node=node[order],
+        is_backward_pass=is_backward_pass[order],
+        parent=np.where(parent[order] < 0, -1, place[parent[order]]),
+        size=size[order],
+        start=start[order],
+        end=end[order],
+    )
+
+
+def _levels(parent: Numbers, by_parent: Numbers) -> Iterator[Numbers]:
+    """Calls on top, then those they make, and so on; children of one caller stay together."""
+    counts = np.bincount(parent + 1, minlength=len(parent) + 1)
+    first = np.cumsum(counts) - counts
+    level = by_parent[: counts[0]]
+    while len(level):
+        yield level
+        many = counts[level + 1]
+        skipped = np.repeat(first[level + 1] - (np.cumsum(many) - many), many)
+        level = by_parent[skipped + np.arange(len(skipped))]

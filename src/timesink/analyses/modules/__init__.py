@@ -1,0 +1,1 @@
+"""Modules of the network, forward and backward."""

@@ -1,0 +1,252 @@
+"""Time per module of the network, along the hierarchy in which modules call one another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses.call_times import node_times
+from timesink.analyses.enclosing import enclosing
+from timesink.analyses.forest import MODULE, CallForest, Nodes, call_forest
+from timesink.analyses.modules.backward import link_backward
+from timesink.analyses.once import once_per_trace
+from timesink.model.trace import Trace
+
+Numbers: TypeAlias = NDArray[np.int64]
+
+LIGHTNING = "pytorch-lightning"
+LIGHTNING_MODULE = "[pl][module]"
+LIGHTNING_ACTION = "[pl][profile]"
+_PREFIX = "nn.Module: "
+
+SCHEMA = {
+    "id": pl.Int64(),
+    "parent_id": pl.Int64(),
+    "name": pl.String(),
+    "module_id": pl.Int64(),
+    "occurrences": pl.Int64(),
+    "operators": pl.Int64(),
+    "host_total_ns": pl.Int64(),
+    "host_self_ns": pl.Int64(),
+    "device_total_ns": pl.Int64(),
+    "device_self_ns": pl.Int64(),
+    "device_with_operators_ns": pl.Int64(),
+    "backward_host_ns": pl.Int64(),
+    "backward_device_ns": pl.Int64(),
+    "avg_duration_ns": pl.Float64(),
+}
+
+
+@once_per_trace
+def module_table(trace: Trace) -> pl.DataFrame:
+    """One row per module and place in the hierarchy; callers before the modules they call.
+
+    `operators` are those a module calls itself.  `device_self_ns` is work it launched itself,
+    `device_with_operators_ns` adds the work of the operators it calls itself; replayed graphs
+    count for the module that replays them.  Backward time counts for a module and those around
+    it, as totals do.  `avg_duration_ns` is device time per call, or host time without any.
+
+    >>> import timesink
+    >>> module_table(timesink.open(timesink.sample())).height
+    0
+    """
+    modules = find_modules(trace)
+    if not len(modules.node):
+        return pl.DataFrame(schema=SCHEMA)
+    sums = {name: _sums(values[modules.node], modules) for name, values in _values(trace).items()}
+    occurrences = np.bincount(modules.row, minlength=len(modules.name))
+    return (
+        pl.DataFrame(
+            {
+                "row": np.arange(len(modules.name)),
+                "outer": modules.outer,
+                "name": modules.name,
+                "module_id": modules.module_id,
+                "occurrences": occurrences,
+                **sums,
+            }
+        )
+        .join(_layout(modules), on="row")
+        .with_columns(avg_duration_ns=_average())
+        .sort("id")
+        .select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items())
+    )
+
+
+# -- which calls are modules, and which row each belongs to ----------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Modules:
+    """Calls of modules, and the rows of the hierarchy they add up to."""
+
+    node: Nodes
+    """The call in the forest, in its order."""
+    row: Numbers
+    """For each call: its row."""
+    outer: Numbers
+    """For each row: the row of the module around it, -1 on top."""
+    name: Sequence[str]
+    module_id: Sequence[int | None]
+    first_start: Numbers
+    """For each row: when it was first called."""
+
+
+@once_per_trace
+def is_module_call(trace: Trace) -> NDArray[np.bool_]:
+    """Which calls of the forest are modules; Lightning marks its own."""
+    forest = call_forest(trace)
+    marked = _starts_with(forest, LIGHTNING_MODULE)
+    if trace.metadata.framework == LIGHTNING and marked.any():
+        return marked
+    is_module: NDArray[np.bool_] = forest.role == MODULE
+    return is_module
+
+
+def _starts_with(forest: CallForest, prefix: str) -> NDArray[np.bool_]:
+    passed = np.array([name.startswith(prefix) for name in forest.names] or [False])
+    return passed[forest.name] if len(forest) else np.zeros(0, dtype=np.bool_)
+
+
+@once_per_trace
+def find_modules(trace: Trace) -> Modules:
+    """The calls of modules and the rows they belong to."""
+    forest, is_module = call_forest(trace), is_module_call(trace)
+    node = np.flatnonzero(is_module)
+    if trace.metadata.framework == LIGHTNING and (forest.role[node] != MODULE).all():
+        return _by_dotted_name(forest, node)
+    return _by_nesting(trace, forest, node, is_module)
+
+
+def _by_nesting(
+    trace: Trace, forest: CallForest, node: Nodes, is_module: NDArray[np.bool_]
+) -> Modules:
+    """A row per chain of modules that call one another: equal calls under equal callers."""
+    ids = trace.lazy("host").select("python_module_id").collect()["python_module_id"]
+    module_id = ids[forest.row[node]]
+    around = enclosing(forest.parent[node], forest.parent, is_module)
+    caller = np.where(around >= 0, np.searchsorted(node, around), -1)
+    kind = pl.struct(pl.Series("name", forest.name[node]), module_id.alias("module"), eager=True)
+    row, first = _rows(caller, kind.rank("dense").to_numpy())
+    name = [forest.names[code].removeprefix(_PREFIX) for code in forest.name[node[first]]]
+    return Modules(
+        node=node,
+        row=row,
+        outer=np.where(caller[first] >= 0, row[caller[first]], -1),
+        name=name,
+        module_id=module_id[first].to_list(),
+        first_start=_first_starts(forest, node, row, len(first)),
+    )
+
+
+def _rows(caller: Numbers, kind: Numbers) -> tuple[Numbers, Numbers]:
+    """The row of each call, level by level, and the first call of each row."""
+    row = np.full(len(caller), -1, dtype=np.int64)
+    firsts: list[Numbers] = []
+    rows = 0
+    level = np.flatnonzero(caller < 0)
+    while len(level):
+        above = np.where(caller[level] >= 0, row[caller[level]], -1)
+        key = (above + 1) * (int(kind.max()) + 1) + kind[level]
+        _, first, place = np.unique(key, return_index=True, return_inverse=True)
+        row[level] = rows + place
+        firsts.append(level[first])
+        rows += len(first)
+        is_caller = np.zeros(len(caller), dtype=np.bool_)
+        is_caller[level] = True
+        level = np.flatnonzero((caller >= 0) & is_caller[caller])
+    return row, np.concatenate(firsts or [np.zeros(0, dtype=np.int64)])
+
+
+def _by_dotted_name(forest: CallForest, node: Nodes) -> Modules:
+    """A row per dotted path; the module around it has the path without its last part."""
+    codes, row = np.unique(forest.name[node], return_inverse=True)
+    paths = [forest.names[code].partition(": ")[2] for code in codes]
+    row_of = {path: number for number, path in enumerate(paths)}
+    outer = [row_of.get(path.rpartition(".")[0], -1) if "." in path else -1 for path in paths]
+    return Modules(
+        node=node,
+        row=row.astype(np.int64),
+        outer=np.array(outer, dtype=np.int64),
+        name=paths,
+        module_id=[0] * len(paths),
+        first_start=_first_starts(forest, node, row, len(paths)),
+    )
+
+
+def _first_starts(forest: CallForest, node: Nodes, row: Numbers, rows: int) -> Numbers:
+    first = np.full(rows, np.iinfo(np.int64).max)
+    np.minimum.at(first, row, forest.start[node])
+    return first
+
+
+def _layout(modules: Modules) -> pl.DataFrame:
+    """Numbers of the rows: by name on top, in order of first call below."""
+    below: dict[int, list[int]] = {}
+    for row in np.argsort(modules.first_start, kind="stable").tolist():
+        below.setdefault(int(modules.outer[row]), []).append(row)
+    waiting = sorted(below.get(-1, []), key=lambda row: modules.name[row])[::-1]
+    order: list[int] = []
+    while waiting:
+        row = waiting.pop()
+        order.append(row)
+        waiting.extend(reversed(below.get(row, [])))
+    number = {row: place for place, row in enumerate(order)}
+    parents = [number.get(int(modules.outer[row])) for row in order]
+    return pl.DataFrame(
+        {"row": order, "id": range(len(order)), "parent_id": parents},
+        schema={"row": pl.Int64, "id": pl.Int64, "parent_id": pl.Int64},
+    )
+
+
+# -- what each call costs --------------------------------------------------------------------------
+
+
+def _values(trace: Trace) -> dict[str, Numbers]:
+    """Times of every call of the forest, by the column they add up to."""
+    forest, times = call_forest(trace), node_times(trace)
+    operators = np.flatnonzero(forest.is_operator & ~is_module_call(trace) & (forest.parent >= 0))
+    return {
+        "operators": _given_to_caller(np.ones(len(operators), np.int64), operators, forest),
+        "host_total_ns": times.host_total,
+        "host_self_ns": times.host_self,
+        "device_total_ns": times.device_total,
+        "device_self_ns": times.device_self,
+        "device_with_operators_ns": times.device_self
+        + _given_to_caller(times.device_total[operators], operators, forest),
+        "backward_host_ns": _backward(trace, forest, times.host_total),
+        "backward_device_ns": _backward(trace, forest, times.device_total),
+    }
+
+
+def _given_to_caller(values: Numbers, nodes: Nodes, forest: CallForest) -> Numbers:
+    sums = np.zeros(len(forest), dtype=np.int64)
+    np.add.at(sums, forest.parent[nodes], values)
+    return sums
+
+
+def _backward(trace: Trace, forest: CallForest, spent: Numbers) -> Numbers:
+    """Time of the backward calls that belong to a call or to what it calls."""
+    links = link_backward(trace)
+    known = links.forward >= 0
+    sums = np.zeros(len(forest), dtype=np.int64)
+    np.add.at(sums, links.forward[known], spent[links.node[known]])
+    below: Numbers = forest.subtree_sum(sums)
+    return below
+
+
+def _sums(values: Numbers, modules: Modules) -> Numbers:
+    sums = np.zeros(len(modules.name), dtype=np.int64)
+    np.add.at(sums, modules.row, values)
+    return sums
+
+
+def _average() -> pl.Expr:
+    on_device = pl.col("device_total_ns") > 0
+    total = pl.when(on_device).then("device_total_ns").otherwise("host_total_ns")
+    return total / pl.col("occurrences")
