@@ -1,0 +1,145 @@
+"""Which events are one and the same collective call.
+
+A call may be recorded up to three times: as an annotation (`nccl:all_reduce`), as the call that
+carries its arguments, and as kernels and copies on the device.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses import names
+from timesink.analyses.columns import device_columns, host_columns
+from timesink.analyses.communication import kinds as collectives
+from timesink.analyses.forest import Nodes, call_forest
+from timesink.analyses.links import link_launches
+from timesink.analyses.once import once_per_trace
+from timesink.analyses.roles import is_communication
+from timesink.analyses.texts import matching
+from timesink.model.trace import Trace
+
+_NONE = -1
+
+
+# -- calls on the host -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class CollectiveCalls:
+    """Host calls named as collectives, in the order of the forest."""
+
+    node: Nodes
+    carries_arguments: NDArray[np.bool_]
+    call: Nodes
+    """For each: the one of them that stands for the same collective."""
+    place: Nodes
+    """For each node of the forest: its place in `node`, -1 for other calls."""
+
+    @property
+    def is_alone(self) -> NDArray[np.bool_]:
+        """Those that stand for themselves."""
+        alone: NDArray[np.bool_] = self.call == np.arange(len(self.node))
+        return alone
+
+
+@once_per_trace
+def collective_calls(trace: Trace) -> CollectiveCalls:
+    """Host calls named as collectives, and which of them are the same.
+
+    >>> import timesink
+    >>> len(collective_calls(timesink.open(timesink.sample())).node)
+    0
+    """
+    forest = call_forest(trace)
+    collective = np.array([names.is_collective_call(name) for name in forest.names], dtype=np.bool_)
+    carrier = np.array([name == collectives.ARGUMENTS_CALL for name in forest.names])
+    chosen = collective[forest.name] if len(forest) else np.zeros(0, dtype=np.bool_)
+    node = np.flatnonzero(chosen)
+    place = np.full(len(forest), _NONE, dtype=np.int64)
+    place[node] = np.arange(len(node))
+    carries = carrier[forest.name[node]].astype(np.bool_) if len(node) else chosen[node]
+    around = _nearest(forest.parent[node], place, forest.parent)
+    return CollectiveCalls(node, carries, _same_call(carries, around), place)
+
+
+def _nearest(node: Nodes, place: Nodes, parent: Nodes) -> Nodes:
+    """The collective call that each node is or lies in, as its place; -1 for none."""
+    found = np.full(len(node), _NONE, dtype=np.int64)
+    pending = np.flatnonzero(node != _NONE)
+    at = node[pending]
+    while len(pending):
+        found[pending] = place[at]
+        onward = (place[at] == _NONE) & (parent[at] != _NONE)
+        pending, at = pending[onward], parent[at[onward]]
+    return found
+
+
+def _same_call(carries: NDArray[np.bool_], around: Nodes) -> Nodes:
+    """Calls that carry arguments are one with the collective they lie in, or the first in them."""
+    call = np.arange(len(carries))
+    inside = np.flatnonzero(around != _NONE)
+    first_inside = np.full(len(carries), _NONE, dtype=np.int64)
+    first_inside[around[inside][::-1]] = inside[::-1]
+    wraps = carries & (first_inside != _NONE)
+    call[wraps] = first_inside[wraps]
+    lies_in = carries & (around != _NONE) & ~carries[around]
+    call[lies_in] = around[lies_in]
+    while not np.array_equal(call[call], call):
+        call = call[call]
+    return call
+
+
+# -- work on the device ----------------------------------------------------------------------------
+
+
+@once_per_trace
+def collective_work(trace: Trace) -> pl.DataFrame:
+    """Communication on the device: its row in `trace.device`, times, and the call it belongs to.
+
+    Calls are numbered as in :func:`collective_calls`.  Work that none of them made is a call of
+    its own, with a number beyond theirs.
+
+    >>> import timesink
+    >>> collective_work(timesink.open(timesink.sample())).columns
+    ['name', 'row', 'call', 'start_ns', 'end_ns']
+    """
+    calls, device = collective_calls(trace), device_columns(trace)
+    rows = np.flatnonzero(is_communication(trace))
+    events = device.select("name", "kind", "ts_ns", "dur_ns", "external_id")[rows]
+    named = matching(events["name"], names.is_collective_kernel)
+    named |= (events["kind"] == "collective").to_numpy()
+    launched_in = link_launches(trace).node[rows]
+    place = _nearest(launched_in, calls.place, call_forest(trace).parent)
+    # External ids may be anything: they count where nothing speaks against them.
+    doubtful = (place == _NONE) & (named | (launched_in == _NONE))
+    place = np.where(doubtful, _named_by_id(events["external_id"], trace, calls), place)
+    call = np.arange(len(rows)) + len(calls.node)
+    known = place != _NONE
+    call[known] = calls.call[place[known]]
+    work = events.select(
+        pl.col("name").cast(pl.String),
+        pl.Series("row", rows, dtype=pl.Int64),
+        pl.Series("call", call, dtype=pl.Int64),
+        start_ns="ts_ns",
+        end_ns=pl.col("ts_ns") + pl.col("dur_ns"),
+    )
+    return work.filter(pl.Series(named | known, dtype=pl.Boolean))
+
+
+def _named_by_id(external_id: pl.Series, trace: Trace, calls: CollectiveCalls) -> Nodes:
+    """The first call that has the external id of each event; -1 for none."""
+    ids = host_columns(trace)["external_id"].gather(call_forest(trace).row[calls.node])
+    places = (
+        pl.DataFrame({"external_id": ids, "place": np.arange(len(ids))})
+        .filter(pl.col("external_id") != 0)
+        .unique("external_id", keep="first", maintain_order=True)
+    )
+    found = external_id.to_frame("external_id").join(
+        places, on="external_id", how="left", maintain_order="left"
+    )
+    place: Nodes = found["place"].fill_null(_NONE).to_numpy()
+    return place

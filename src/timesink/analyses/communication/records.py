@@ -1,0 +1,199 @@
+"""Collective calls of one worker: what each moved, for whom, and when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses.communication.calls import CollectiveCalls, collective_calls, collective_work
+from timesink.analyses.communication.kinds import HOST_LIBRARIES
+from timesink.analyses.communication.meaning import with_meaning
+from timesink.analyses.forest import call_forest
+from timesink.analyses.once import once_per_trace
+from timesink.analyses.steps import find_steps
+from timesink.model.trace import Trace
+
+RECORD_SCHEMA = {
+    "record": pl.Int64(),
+    "name": pl.String(),
+    "collective": pl.String(),
+    "library": pl.String(),
+    "group": pl.String(),
+    "group_ranks": pl.String(),
+    "group_size": pl.Int64(),
+    "sequence": pl.Int64(),
+    "src_rank": pl.Int64(),
+    "dst_rank": pl.Int64(),
+    "dtype": pl.String(),
+    "size_bytes": pl.Int64(),
+    "out_bytes": pl.Int64(),
+    "host_start_ns": pl.Int64(),
+    "host_end_ns": pl.Int64(),
+    "step": pl.String(),
+    "start_ns": pl.Int64(),
+    "end_ns": pl.Int64(),
+    "latency_ns": pl.Int64(),
+}
+RANGE_SCHEMA = {
+    "record": pl.Int64(),
+    "on_device": pl.Boolean(),
+    "start_ns": pl.Int64(),
+    "end_ns": pl.Int64(),
+}
+
+
+@once_per_trace
+def communication_records(trace: Trace) -> pl.DataFrame:
+    """One row per collective call, in order of start.
+
+    `name` is as recorded, `collective` what it means.  `size_bytes` is what the rank puts in and
+    null where the source does not tell; host times are null for work known from the device only.
+    `step` is the step the call lies in, null if in none.  `latency_ns` is the time covered by
+    the call and its kernels together.
+
+    >>> import timesink
+    >>> communication_records(timesink.open(timesink.sample())).height
+    0
+    """
+    return _communication(trace).records
+
+
+def communication_ranges(trace: Trace) -> pl.DataFrame:
+    """When each record was active: the range of its host call and one of each kernel and copy.
+
+    >>> import timesink
+    >>> communication_ranges(timesink.open(timesink.sample())).columns
+    ['record', 'on_device', 'start_ns', 'end_ns']
+    """
+    return _communication(trace).ranges
+
+
+def covered_ns(*groups: str) -> pl.Expr:
+    """For ranges sorted by start: what each adds to the union of those before it in its group.
+
+    >>> ranges = pl.DataFrame({"of": [1, 1, 2], "start_ns": [0, 5, 7], "end_ns": [10, 12, 9]})
+    >>> ranges.select(covered_ns("of")).to_series().to_list()
+    [10, 2, 2]
+    """
+    start, end = pl.col("start_ns"), pl.col("end_ns")
+    reached = end.cum_max().shift(1).over(groups)
+    return (end - pl.max_horizontal(start, reached)).clip(lower_bound=0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Communication:
+    records: pl.DataFrame
+    ranges: pl.DataFrame
+
+
+@once_per_trace
+def _communication(trace: Trace) -> _Communication:
+    calls, work = collective_calls(trace), collective_work(trace)
+    if not len(calls.node) and work.is_empty():
+        return _Communication(pl.DataFrame(schema=RECORD_SCHEMA), pl.DataFrame(schema=RANGE_SCHEMA))
+    described = _described(trace, calls, work)
+    ranges = _ranges(described, work)
+    spans = (
+        ranges.with_columns(latency_ns=covered_ns("call"))
+        .group_by("call")
+        .agg(pl.col("start_ns").min(), pl.col("end_ns").max(), pl.col("latency_ns").sum())
+    )
+    records = (
+        described.with_columns(step=_step_names(trace, described))
+        .drop("start_ns", "end_ns")
+        .join(spans, on="call", how="left", maintain_order="left")
+    )
+    numbers = records.select("call", "record")
+    return _Communication(
+        records.select(pl.col(name).cast(dtype) for name, dtype in RECORD_SCHEMA.items()),
+        ranges.join(numbers, on="call")
+        .sort("record", "start_ns", "end_ns", descending=[False, False, True])
+        .select(pl.col(name).cast(dtype) for name, dtype in RANGE_SCHEMA.items()),
+    )
+
+
+# -- what a call is about --------------------------------------------------------------------------
+
+
+def _described(trace: Trace, calls: CollectiveCalls, work: pl.DataFrame) -> pl.DataFrame:
+    """One row per call, numbered in order of start: names, arguments and host times."""
+    host = _host_calls(trace, calls)
+    own_work = work.filter(pl.col("call") >= len(calls.node))
+    found = pl.concat(
+        [host, own_work.select("call", "name", "start_ns", "end_ns")], how="diagonal_relaxed"
+    )
+    described = with_meaning(found, trace)
+    on_device = described["call"].is_in(work["call"].unique().implode())
+    # A call that only carries arguments may also wait or set up: nothing is moved then.
+    moves = pl.col("collective").is_not_null() | ~pl.col("carries_arguments").fill_null(value=False)
+    return (
+        described.filter(moves | on_device)
+        .sort("start_ns", "end_ns", descending=[False, True], maintain_order=True)
+        .with_row_index("record")
+    )
+
+
+def _host_calls(trace: Trace, calls: CollectiveCalls) -> pl.DataFrame:
+    forest, alone = call_forest(trace), np.flatnonzero(calls.is_alone)
+    node = calls.node[alone]
+    inputs = trace.lazy("host").select("input_dims", "input_types").collect()
+    return pl.DataFrame(
+        {
+            "call": alone,
+            "name": [forest.names[code] for code in forest.name[node]],
+            "carries_arguments": calls.carries_arguments[alone],
+            "start_ns": forest.start[node],
+            "end_ns": forest.end[node],
+        },
+        schema_overrides={"name": pl.String},
+    ).with_columns(
+        inputs[forest.row[node]].cast(pl.String),
+        host_start_ns="start_ns",
+        host_end_ns="end_ns",
+    )
+
+
+# -- when ------------------------------------------------------------------------------------------
+
+
+def _ranges(described: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
+    """The host call of each record and, where the library works on the device, its kernels."""
+    on_host = described.filter(pl.col("host_start_ns").is_not_null())
+    works_on_host = described.filter(pl.col("library").is_in(HOST_LIBRARIES))
+    on_device = work.join(described, on="call", how="semi").join(
+        works_on_host, on="call", how="anti"
+    )
+    columns = ["call", "start_ns", "end_ns"]
+    return pl.concat(
+        [
+            on_host.select(*columns, on_device=pl.lit(value=False)),
+            on_device.select(*columns, on_device=pl.lit(value=True)),
+        ]
+    ).sort("start_ns", "end_ns", descending=[False, True])
+
+
+def _step_names(trace: Trace, described: pl.DataFrame) -> pl.Series:
+    """The step each call was made in; for work of the device alone, the step it lies in."""
+    steps = find_steps(trace)
+    start, end = described["start_ns"].to_numpy(), described["end_ns"].to_numpy()
+    made_in = _inside(start, start, steps["host_start_ns"], steps["host_end_ns"])
+    # A step starts when the device is done with the one before; the host may be ahead of that.
+    lies_in = _inside(start, end, steps["start_ns"], steps["end_ns"])
+    on_host = described["host_start_ns"].is_not_null().to_numpy()
+    step = np.where(on_host & (made_in >= 0), made_in, lies_in)
+    number = pl.Series(np.maximum(step, 0)).set(pl.Series(step < 0), None)
+    return steps["name"].gather(number)
+
+
+def _inside(
+    start: NDArray[np.int64], end: NDArray[np.int64], first: pl.Series, last: pl.Series
+) -> NDArray[np.int64]:
+    """The first step that ends after each start, if the whole range lies in it; else -1."""
+    if first.is_empty():
+        return np.full(len(start), -1, dtype=np.int64)
+    begins, ends = first.to_numpy(), np.maximum.accumulate(last.to_numpy())
+    step = np.minimum(np.searchsorted(ends, start, side="right"), len(ends) - 1)
+    return np.where((start >= begins[step]) & (end <= ends[step]), step, -1)
