@@ -1,0 +1,53 @@
+"""What costs time and what to try: one rule per file, each from a trace to its findings.
+
+A rule says nothing without numbers: what share of a step it concerns, what mending it may save,
+and which steps, operators or kernels show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from timesink.analyses.findings.communication import exposed_communication, gloo_on_devices
+from timesink.analyses.findings.copies import pageable_copies
+from timesink.analyses.findings.data_loading import data_loading
+from timesink.analyses.findings.data_parallel import data_parallel
+from timesink.analyses.findings.finding import SEVERITIES, Evidence, Finding
+from timesink.analyses.findings.gaps import large_gaps
+from timesink.analyses.findings.idle_device import low_utilisation
+from timesink.analyses.findings.memory_limit import memory_limit
+from timesink.analyses.findings.recording import cut_steps
+from timesink.analyses.findings.tensor_cores import tensor_cores_unused
+from timesink.analyses.findings.tiny_kernels import tiny_kernels
+from timesink.analyses.once import once_per_trace
+from timesink.model.trace import Trace
+
+__all__ = ["RULES", "Evidence", "Finding", "find_all"]
+
+RULES: tuple[Callable[[Trace], list[Finding]], ...] = (
+    data_loading,
+    low_utilisation,
+    exposed_communication,
+    data_parallel,
+    gloo_on_devices,
+    tensor_cores_unused,
+    memory_limit,
+    tiny_kernels,
+    pageable_copies,
+    large_gaps,
+    cut_steps,
+)
+
+
+@once_per_trace
+def find_all(trace: Trace) -> tuple[Finding, ...]:
+    """Everything the rules find, the gravest first.
+
+    >>> import timesink
+    >>> findings = find_all(timesink.open(timesink.sample()))
+    >>> all(finding.evidence for finding in findings)
+    True
+    """
+    found = [finding for rule in RULES for finding in rule(trace)]
+    found.sort(key=lambda finding: (SEVERITIES.index(finding.severity), -finding.gain_ns))
+    return tuple(found)

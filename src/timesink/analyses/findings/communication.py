@@ -1,0 +1,94 @@
+"""Communication that computation does not hide, and the wrong library for it."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from timesink.analyses.breakdown import average_step, step_breakdown
+from timesink.analyses.columns import device_columns, host_columns, host_names
+from timesink.analyses.findings.finding import LOW, Evidence, Finding
+from timesink.analyses.names import is_collective_call
+from timesink.analyses.roles import is_communication
+from timesink.model import units
+from timesink.model.trace import Trace
+
+LEAST_SHARE = 0.1
+
+
+def exposed_communication(trace: Trace) -> list[Finding]:
+    """Time in which ranks talk and nothing is computed."""
+    average = average_step(trace)
+    if not average or average["communication_ns"] <= LEAST_SHARE * average["total_ns"]:
+        return []
+    exposed, total = average["communication_ns"], average["total_ns"]
+    return [
+        Finding(
+            rule="exposed-communication",
+            title="Communication is not hidden",
+            sentence=f"Each {units.duration_ns(total)} step spends {units.duration_ns(exposed)} "
+            f"({units.share(exposed, total)}) in communication that no computation overlaps.",
+            advice="Overlap it with computation (larger or earlier gradient buckets, prefetching "
+            "in FSDP), send less (accumulate gradients, compress, lower precision), or look for "
+            "a rank that makes the others wait.",
+            share=exposed / total,
+            gain_ns=exposed,
+            gain_basis="all communication overlaps with computation",
+            evidence=(*_collectives(trace), _worst_step(trace)),
+        )
+    ]
+
+
+def _worst_step(trace: Trace) -> Evidence:
+    step = step_breakdown(trace).filter("complete").sort("communication_ns").row(-1, named=True)
+    exposed, total = step["communication_ns"] / 1000, step["total_ns"] / 1000
+    return Evidence("step", step["name"], {"communication_us": exposed, "step_us": total})
+
+
+def _collectives(trace: Trace) -> list[Evidence]:
+    """The kernels that communicate longest; the host calls where no kernel does."""
+    work = device_columns(trace).filter(pl.Series(is_communication(trace)))
+    kind = "kernel"
+    if work.is_empty():
+        kind = "call"
+        work = host_columns(trace)[host_names(trace).rows(is_collective_call)]
+    longest = (
+        work.group_by("name")
+        .agg(pl.len().alias("calls"), pl.col("dur_ns").sum())
+        .sort("dur_ns", descending=True)
+        .head(3)
+    )
+    return [
+        Evidence(kind, str(name), {"calls": calls, "total_us": ns / 1000})
+        for name, calls, ns in longest.rows()
+    ]
+
+
+def gloo_on_devices(trace: Trace) -> list[Finding]:
+    """Data-parallel training on NVIDIA devices whose collectives go through the host."""
+    calls = host_columns(trace)[host_names(trace).rows(is_collective_call)]
+    names = calls["name"].cast(pl.String)
+    through_host = names.str.starts_with("gloo:")
+    if trace.metadata.vendor != "nvidia" or not through_host.any():
+        return []
+    if names.str.starts_with("nccl:").any() or is_communication(trace).any():
+        return []
+    average = average_step(trace)
+    spent = int(calls.filter(through_host)["dur_ns"].sum())
+    exposed = average.get("communication_ns", 0.0)
+    share = exposed / average["total_ns"] if average and average["total_ns"] else 0.0
+    return [
+        Finding(
+            rule="gloo-on-devices",
+            title="Collectives go through the host",
+            sentence=f"{units.counted(int(through_host.sum()), 'gloo calls')} take "
+            f"{units.duration_ns(spent)} in all; {units.share(share, 1)} of a step is gloo "
+            "communication that nothing overlaps.",
+            advice="Use the nccl backend where every rank has a device of its own: it keeps the "
+            "data on the devices.",
+            share=share,
+            gain_ns=exposed,
+            gain_basis="communication between devices overlaps with computation",
+            evidence=tuple(_collectives(trace)),
+            least_severity=LOW,
+        )
+    ]

@@ -1,0 +1,105 @@
+"""Matrix products and convolutions that run beside the tensor cores."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses.breakdown import average_step
+from timesink.analyses.call_times import node_times
+from timesink.analyses.columns import device_columns
+from timesink.analyses.findings.finding import Evidence, Finding
+from timesink.analyses.forest import call_forest
+from timesink.analyses.kernels.tensor_cores import tensor_core_use
+from timesink.analyses.links import link_launches
+from timesink.analyses.steps import find_steps
+from timesink.model import units
+from timesink.model.trace import Device, Trace
+
+LEAST_SHARE = 0.02
+FIRST_MAJOR = 7
+"""NVIDIA devices have tensor cores from compute capability 7.0 on."""
+SPEEDUP = 2.0
+"""What half precision or TF32 gives a large matrix product at the very least."""
+
+
+def tensor_cores_unused(trace: Trace) -> list[Finding]:
+    """Kernels of eligible operators that surely do not use tensor cores."""
+    average = average_step(trace)
+    if not average or not average["total_ns"] or not _has_tensor_cores(trace):
+        return []
+    missed = _missed_kernels(trace)
+    if missed.is_empty():
+        return []
+    steps = max(1, find_steps(trace).filter("complete").height)
+    per_step = int(missed["dur_ns"].sum()) / steps
+    share = min(1.0, per_step / average["total_ns"])
+    if share <= LEAST_SHARE:
+        return []
+    eligible = int(node_times(trace).kernel_self[call_forest(trace).is_operator].sum())
+    return [
+        Finding(
+            rule="tensor-cores-unused",
+            title="Tensor cores are not used where they could be",
+            sentence=f"Operators that can use tensor cores spend {units.duration_ns(per_step)} "
+            f"of each {units.duration_ns(average['total_ns'])} step in kernels that do not "
+            f"({units.share(int(missed['dur_ns'].sum()), eligible)} of all kernel time of "
+            "operators).",
+            advice="Train with automatic mixed precision (torch.autocast), or allow TF32 "
+            "(torch.set_float32_matmul_precision('high')); keep dimensions at multiples of 8.",
+            share=share,
+            gain_ns=per_step * (1 - 1 / SPEEDUP),
+            gain_basis="tensor-core kernels take half the time",
+            evidence=_evidence(missed),
+        )
+    ]
+
+
+def _has_tensor_cores(trace: Trace) -> bool:
+    return trace.metadata.vendor == "nvidia" and any(map(_is_recent, trace.metadata.devices))
+
+
+def _is_recent(device: Device) -> bool:
+    major = (device.compute_capability or "0").split(".")[0]
+    return major.isdigit() and int(major) >= FIRST_MAJOR
+
+
+def _missed_kernels(trace: Trace) -> pl.DataFrame:
+    """Kernels launched by eligible operators, by operator and kernel, without tensor cores."""
+    device, forest, links = device_columns(trace), call_forest(trace), link_launches(trace)
+    if not len(forest):
+        return pl.DataFrame(schema={"operator": pl.String, "name": pl.String, "dur_ns": pl.Int64})
+    without = (~tensor_core_use(trace)).fill_null(value=False).to_numpy()
+    kernels = (device["kind"] == "kernel").to_numpy()
+    by_operator: NDArray[np.bool_] = node_times(trace).eligible_by_name & (forest.role == 0)
+    rows = np.flatnonzero(kernels & without & (links.node >= 0) & by_operator[links.node])
+    operators = pl.Series(forest.names, dtype=pl.String).gather(
+        pl.Series(forest.name[links.node[rows]])
+    )
+    return (
+        device[rows]
+        .select(pl.col("name").cast(pl.String), "dur_ns")
+        .with_columns(operator=operators)
+        .group_by("operator", "name")
+        .agg(pl.len().alias("calls"), pl.col("dur_ns").sum())
+        .sort("dur_ns", "name", descending=[True, False])
+    )
+
+
+def _evidence(missed: pl.DataFrame) -> tuple[Evidence, ...]:
+    by_operator = (
+        missed.group_by("operator", maintain_order=True)
+        .agg(pl.col("dur_ns").sum(), pl.col("calls").sum())
+        .sort("dur_ns", descending=True)
+        .head(3)
+    )
+    operators = (
+        Evidence("operator", name, {"kernels": calls, "kernel_us": ns / 1000})
+        for name, ns, calls in by_operator.rows()
+    )
+    kernels = (
+        Evidence("kernel", row["name"], {"calls": row["calls"], "total_us": row["dur_ns"] / 1000})
+        for row in missed.head(3).to_dicts()
+    )
+    return (*operators, *kernels)
