@@ -1,0 +1,212 @@
+"""`/distributed/*`: the workers of one span side by side."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from timesink.analyses.columns import device_columns
+from timesink.analyses.communication.workers import (
+    Comparison,
+    WorkerSummary,
+    compare_workers,
+    mean_over_steps,
+    summarise_worker,
+)
+from timesink.analyses.device.numbers import device_numbers
+from timesink.analyses.names import device_word
+from timesink.errors import NotFoundError
+from timesink.model.schema import BUSY_KINDS
+from timesink.model.trace import Device, Trace
+from timesink.reports.plugin.query import Query, microseconds
+
+_NODE_AND_PROCESS = re.compile(r"^(.*)_(\d+)")
+_GIGABYTE = 1024**3
+_OVERLAP_PARTS = {
+    "Computation": "computation_only_ns",
+    "Overlapping": "overlap_ns",
+    "Communication": "communication_only_ns",
+    "Other": "other_ns",
+}
+_WAITING_PARTS = {"Data Transfer Time": "transfer_ns", "Synchronizing Time": "waiting_ns"}
+_PARTS_OF_ONE_WORKER = {"Communication Time": "communication_ns"}
+_COLUMNS = (
+    "Name",
+    "Calls",
+    "Total Size (bytes)",
+    "Avg Size (bytes)",
+    "Total Latency (us)",
+    "Avg Latency (us)",
+    "Data Transfer Time (us)",
+    "Avg Data Transfer Time (us)",
+)
+_COLUMNS_OF_ONE_WORKER = _COLUMNS[:-2]
+
+
+def overlap(traces: Mapping[str, Trace], query: Query) -> dict[str, Any]:
+    """The response to `/distributed/overlap`: computation and communication of every step.
+
+    >>> import timesink
+    >>> overlap({"worker0": timesink.open(timesink.sample())}, Query())
+    Traceback (most recent call last):
+    timesink.errors.NotFoundError: no worker communicates with others in this span
+    """
+    del query  # nothing to choose
+    steps = pl.concat(
+        [
+            summary.steps.with_columns(worker=pl.lit(worker)).rename({"name": "step"})
+            for worker, summary in _summaries(traces).items()
+        ]
+    ).with_columns(
+        computation_only_ns=pl.col("computation_ns") - pl.col("overlap_ns"),
+        communication_only_ns=pl.col("communication_ns") - pl.col("overlap_ns"),
+    )
+    return {
+        "metadata": {
+            "title": "Computation/Communication Overview",
+            "legends": list(_OVERLAP_PARTS),
+            "units": "us",
+        },
+        "data": _chart(steps, list(_OVERLAP_PARTS.values())),
+    }
+
+
+def wait_time(traces: Mapping[str, Trace], query: Query) -> dict[str, Any]:
+    """The response to `/distributed/waittime`: transfer and waiting of every step.
+
+    Of a single worker nobody can tell how long it waited, so all of it is communication.
+    """
+    del query  # nothing to choose
+    compared = compare_workers(_summaries(traces))
+    parts = _WAITING_PARTS if len(traces) > 1 else _PARTS_OF_ONE_WORKER
+    metadata = {
+        "title": "Synchronizing/Communication Overview",
+        "legends": list(parts),
+        "units": "us",
+    }
+    return {
+        "metadata": metadata | _mismatches(compared),
+        "data": _chart(compared.by_step, list(parts.values())),
+    }
+
+
+def communication_operations(traces: Mapping[str, Trace], query: Query) -> dict[str, Any]:
+    """The response to `/distributed/commops`: what every worker spent on each collective."""
+    del query  # nothing to choose
+    compared = compare_workers(_summaries(traces))
+    names = _COLUMNS if len(traces) > 1 else _COLUMNS_OF_ONE_WORKER
+    columns = [{"type": "string" if name == "Name" else "number", "name": name} for name in names]
+    rows: dict[str, list[list[Any]]] = {worker: [] for worker in _ordered(traces)}
+    for operation in compared.by_name.iter_rows(named=True):
+        rows[operation["worker"]].append(_operation(operation)[: len(names)])
+    return {
+        "metadata": {"title": "Communication Operations Stats"} | _mismatches(compared),
+        "data": {worker: {"columns": columns, "rows": found} for worker, found in rows.items()},
+    }
+
+
+def device_info(traces: Mapping[str, Trace], query: Query) -> dict[str, Any] | None:
+    """The response to `/distributed/gpuinfo`: accelerators by node and process, if described.
+
+    >>> import timesink
+    >>> told = device_info({"node_0": timesink.open(timesink.sample())}, Query())
+    >>> list(told["data"]["node"]["Process 0"])
+    ['GPU0']
+    """
+    del query  # nothing to choose
+    nodes: dict[str, dict[str, dict[str, Any]]] = {}
+    for worker in _ordered(traces):
+        if any(device.name for device in traces[worker].metadata.devices):
+            node, process = _place(worker, traces[worker].metadata.distributed.rank)
+            nodes.setdefault(node, {})[f"Process {process}"] = _devices(traces[worker])
+    return {"metadata": {"title": "Device Information"}, "data": nodes} if nodes else None
+
+
+# -- workers ---------------------------------------------------------------------------------------
+
+
+def _summaries(traces: Mapping[str, Trace]) -> dict[str, WorkerSummary]:
+    summaries = {worker: summarise_worker(traces[worker]) for worker in _ordered(traces)}
+    if all(summary.records.is_empty() for summary in summaries.values()):
+        raise NotFoundError(
+            "no worker communicates with others in this span",
+            "record a run with several ranks, with communication inside the profiled steps",
+        )
+    return summaries
+
+
+def _ordered(traces: Mapping[str, Trace]) -> list[str]:
+    """Workers by name, and by number where names differ in one only: rank2 before rank10."""
+    return sorted(traces, key=lambda worker: [*map(_as_number, re.split(r"(\d+)", worker))])
+
+
+def _as_number(part: str) -> int | str:
+    return int(part) if part.isdecimal() else part
+
+
+def _mismatches(compared: Comparison) -> dict[str, Any]:
+    """How many calls some worker lacks; nothing where all is well."""
+    count = compared.mismatches.height
+    return {"mismatched_calls": count} if count else {}
+
+
+# -- steps -----------------------------------------------------------------------------------------
+
+
+def _chart(steps: pl.DataFrame, parts: Sequence[str]) -> dict[str, dict[str, list[Any]]]:
+    """Values in us: the mean of each worker under `all`, then every step by its name."""
+    means = mean_over_steps(steps, *parts).iter_rows()
+    chart: dict[str, dict[str, list[Any]]] = {
+        "all": {worker: [round(mean / 1000) for mean in values] for worker, *values in means}
+    }
+    for step, worker, *values in steps.select("step", "worker", *parts).iter_rows():
+        chart.setdefault(step, {})[worker] = [microseconds(value) for value in values]
+    return chart
+
+
+# -- operations ------------------------------------------------------------------------------------
+
+
+def _operation(operation: Mapping[str, Any]) -> list[Any]:
+    calls, size = operation["calls"], operation["size_bytes"]
+    row = [operation["name"], calls, size, None if size is None else round(size / calls)]
+    for column in ("latency_ns", "transfer_ns"):
+        time = operation[column]
+        row += [None, None] if time is None else [microseconds(time), round(time / calls / 1000)]
+    return row
+
+
+# -- devices ---------------------------------------------------------------------------------------
+
+
+def _place(worker: str, rank: int | None) -> tuple[str, str]:
+    """Node and process, as far as the name of the worker tells."""
+    named = _NODE_AND_PROCESS.match(worker)
+    return (named[1], named[2]) if named else (worker, str(rank or 0))
+
+
+def _devices(trace: Trace) -> dict[str, dict[str, Any]]:
+    """What is known of the devices that did something."""
+    busy = device_columns(trace)["kind"].is_in(BUSY_KINDS).to_numpy()
+    used = set(np.unique(device_numbers(trace)[busy]).tolist())
+    word = device_word(trace)
+    return {
+        f"{word}{device.id}": _description(device)
+        for device in trace.metadata.devices
+        if device.id in used and device.name
+    }
+
+
+def _description(device: Device) -> dict[str, Any]:
+    memory = device.memory_bytes
+    known = {
+        "Name": device.name,
+        "Memory": None if memory is None else f"{round(memory / _GIGABYTE, 2)} GB",
+        "Memory Raw": memory,
+        "Compute Capability": device.compute_capability,
+    }
+    return {key: value for key, value in known.items() if value is not None}

@@ -1,0 +1,119 @@
+"""`/overview`: how the steps divide, the device in a few lines, the environment, what to try."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import polars as pl
+
+from timesink.analyses import findings
+from timesink.analyses.breakdown import PARTS, average_step, step_breakdown
+from timesink.analyses.columns import device_columns
+from timesink.analyses.names import device_word
+from timesink.analyses.roles import role_ranges
+from timesink.model.schema import BUSY_KINDS
+from timesink.model.trace import Trace
+from timesink.reports.plugin.device_summary import device_summary
+from timesink.reports.plugin.query import Query, microseconds
+
+TITLES = {
+    "kernel": "Kernel",
+    "memcpy": "Memcpy",
+    "memset": "Memset",
+    "communication": "Communication",
+    "runtime": "Runtime",
+    "data_loader": "DataLoader",
+    "cpu_exec": "CPU Exec",
+    "other": "Other",
+}
+_DEVICE_PARTS = ("kernel", "memcpy", "memset", "runtime")
+_HOVER = {"type": "string", "role": "tooltip", "p": {"html": "true"}}
+
+
+def overview(trace: Trace, query: Query) -> dict[str, Any]:
+    """The response to `/overview`.
+
+    >>> import timesink
+    >>> answer = overview(timesink.open(timesink.sample()), Query())
+    >>> list(answer)
+    ['steps', 'performance', 'recommendations', 'environments', 'gpu_metrics']
+    """
+    shown = _shown_parts(trace)
+    word = device_word(trace) if _has_device_work(trace) else "CPU"
+    answer: dict[str, Any] = {
+        "steps": _steps(step_breakdown(trace), shown),
+        "performance": [_performance(average_step(trace), shown)],
+        "recommendations": _recommendations(trace),
+        "environments": [
+            {"title": "Number of Worker(s)", "value": str(query.workers)},
+            {"title": "Device Type", "value": word},
+        ],
+    }
+    summary = device_summary(trace)
+    return answer if summary is None else answer | dict([summary])
+
+
+def _has_device_work(trace: Trace) -> bool:
+    has_calls = len(role_ranges(trace)["runtime"]) > 0
+    return has_calls or bool(device_columns(trace)["kind"].is_in(BUSY_KINDS).any())
+
+
+def _shown_parts(trace: Trace) -> list[str]:
+    hidden = set() if _has_device_work(trace) else set(_DEVICE_PARTS)
+    if not len(role_ranges(trace)["communication"]):
+        hidden.add("communication")
+    return [part for part in PARTS if part not in hidden]
+
+
+def _steps(steps: pl.DataFrame, shown: list[str]) -> dict[str, Any]:
+    columns: list[dict[str, Any]] = [{"type": "string", "name": "Step"}]
+    for part in shown:
+        columns += [{"type": "number", "name": TITLES[part]}, dict(_HOVER)]
+    return {"columns": columns, "rows": [_row(step, shown) for step in steps.to_dicts()]}
+
+
+def _row(step: dict[str, Any], shown: list[str]) -> list[Any]:
+    cells: list[Any] = [step["name"]]
+    for part in shown:
+        cells += [microseconds(step[f"{part}_ns"]), _hover(step, part)]
+    return cells
+
+
+def _hover(step: dict[str, Any], part: str) -> str:
+    own, total = step[f"{part}_ns"], step["total_ns"]
+    share = round(100 * own / total, 2) if total else 0.0
+    note = "" if step["complete"] else " (cut by the end of the recording)"
+    return (
+        '<div class="visualization-tooltip" style="white-space: nowrap;">'
+        f"Step {escape(step['name'])}{note}: {microseconds(total)} us<br>"
+        f"<b>{TITLES[part]}: {microseconds(own)} us</b>, {share} %</div>"
+    )
+
+
+def _performance(average: dict[str, float], shown: list[str]) -> dict[str, Any]:
+    total = average.get("total_ns", 0.0)
+    children = [
+        {
+            "name": TITLES[part],
+            "description": "",
+            "value": round(average.get(f"{part}_ns", 0.0) / 1000),
+            "extra": round(100 * average[f"{part}_ns"] / total, 2) if total else 0.0,
+        }
+        for part in shown
+    ]
+    return {
+        "name": "Average Step Time",
+        "description": "",
+        "value": round(total / 1000),
+        "extra": 100,
+        "children": children,
+    }
+
+
+def _recommendations(trace: Trace) -> str:
+    found = [
+        f"<li>{escape(finding.sentence)} {escape(finding.advice)}</li>"
+        for finding in findings.find_all(trace)
+    ]
+    return f"<ul>{''.join(found) or '<li>N/A</li>'}</ul>"

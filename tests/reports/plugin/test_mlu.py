@@ -1,0 +1,417 @@
+"""The views of a recording made on a Cambricon MLU: their structure, and the numbers in them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cases import read_document, step_rows, table
+from mlu import training_loop
+from mlu_loop import PARTS, RING_SUM, SCALE, Answers, OperatorRow
+from timesink.analyses.names import device_word
+from timesink.model.trace import Trace
+from timesink.reports.plugin.kernels import kernel_pie, kernel_table_view
+from timesink.reports.plugin.memory import memory_table
+from timesink.reports.plugin.operators import operation_pie, operation_table
+from timesink.reports.plugin.overview import overview
+from timesink.reports.plugin.query import Query
+
+RECORDED_ANSWERS = "seeds/003_e0954df1c8df0a17.txt"
+
+VIEWS: dict[str, tuple[Callable[[Trace, Query], dict[str, Any]], Query]] = {
+    "overview": (overview, Query()),
+    "operation": (operation_pie, Query({"group_by": "Operation"})),
+    "operation/table": (operation_table, Query({"group_by": "Operation"})),
+    "kernel/table": (kernel_table_view, Query({"group_by": "Kernel"})),
+    "kernel": (kernel_pie, Query({"group_by": "Kernel"})),
+}
+"""In the order of the recorded answers."""
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "first plugin": {},
+    "steps": {"steps": True},
+    "current categories": {"old_categories": False},
+    "properties": {"properties": True, "old_categories": False, "steps": True},
+    "collective as operator": {"collective_category": "cpu_op", "steps": True},
+    "third device": {"device": 2, "iterations": 3},
+}
+
+
+@pytest.fixture(scope="module", params=VARIANTS)
+def recorded(request: pytest.FixtureRequest) -> tuple[Trace, Answers]:
+    document, answers = training_loop(**VARIANTS[request.param])
+    return read_document(document), answers
+
+
+@pytest.fixture(scope="module")
+def like_the_first_plugin() -> Trace:
+    """As the recordings behind the recorded answers: one step, no device properties."""
+    return read_document(training_loop()[0])
+
+
+def ask(trace: Trace, view: str) -> dict[str, Any]:
+    respond, query = VIEWS[view]
+    response: dict[str, Any] = json.loads(json.dumps(respond(trace, query)))
+    return response
+
+
+# -- structure -------------------------------------------------------------------------------------
+
+TEXT, NUMBER, FLAG = "text", "number", "flag"
+
+
+def outline(value: Any) -> Any:
+    """Keys in their order and sorts of values; of a list, what its different members look like."""
+    if isinstance(value, dict):
+        return [(key, outline(inner)) for key, inner in value.items()]
+    if isinstance(value, list):
+        looks: list[Any] = []
+        for inner in value:
+            look = outline(inner)
+            if look not in looks:
+                looks.append(look)
+        return {"list": looks}
+    return FLAG if isinstance(value, bool) else TEXT if isinstance(value, str) else NUMBER
+
+
+HOVER = {"type": "string", "role": "tooltip", "p": {"html": "true"}}
+NAME_AND_VALUE = [{"type": "string", "name": "name"}, {"type": "number", "name": "value"}]
+LINES = {"list": [[("title", TEXT), ("value", TEXT)]]}
+PIE = [
+    ("title", TEXT),
+    ("columns", {"list": [[("type", TEXT), ("name", TEXT)]]}),
+    ("rows", {"list": [{"list": [TEXT, NUMBER]}]}),
+]
+PART = [("name", TEXT), ("description", TEXT), ("value", NUMBER), ("extra", NUMBER)]
+OUTLINES: dict[str, Any] = {
+    "overview": [
+        (
+            "steps",
+            [
+                (
+                    "columns",
+                    {
+                        "list": [
+                            [("type", TEXT), ("name", TEXT)],
+                            [("type", TEXT), ("role", TEXT), ("p", [("html", TEXT)])],
+                        ]
+                    },
+                ),
+                ("rows", {"list": [{"list": [TEXT, NUMBER]}]}),
+            ],
+        ),
+        ("performance", {"list": [[*PART, ("children", {"list": [PART]})]]}),
+        ("recommendations", TEXT),
+        ("environments", LINES),
+        ("mlu_metrics", [("title", TEXT), ("data", LINES), ("tooltip", TEXT)]),
+    ],
+    "operation": [
+        ("device_total_time", PIE),
+        ("device_self_time", PIE),
+        ("host_total_time", PIE),
+        ("host_self_time", PIE),
+    ],
+    "operation/table": [
+        (
+            "metadata",
+            [
+                ("sort", TEXT),
+                (
+                    "tooltips",
+                    [("tc_eligible", TEXT), ("tc_self_ratio", TEXT), ("tc_total_ratio", TEXT)],
+                ),
+            ],
+        ),
+        (
+            "data",
+            {
+                "list": [
+                    [
+                        ("name", TEXT),
+                        ("calls", NUMBER),
+                        ("device_self_duration", NUMBER),
+                        ("device_total_duration", NUMBER),
+                        ("host_self_duration", NUMBER),
+                        ("host_total_duration", NUMBER),
+                        ("tc_eligible", TEXT),
+                        ("tc_self_ratio", NUMBER),
+                        ("tc_total_ratio", NUMBER),
+                        ("has_call_stack", FLAG),
+                    ]
+                ]
+            },
+        ),
+    ],
+    "kernel/table": [
+        ("metadata", [("sort", TEXT)]),
+        (
+            "data",
+            [
+                (
+                    "columns",
+                    {
+                        "list": [
+                            [("type", TEXT), ("name", TEXT)],
+                            [("type", TEXT), ("name", TEXT), ("tooltip", TEXT)],
+                        ]
+                    },
+                ),
+                ("rows", {"list": [{"list": [TEXT, NUMBER]}]}),
+            ],
+        ),
+    ],
+    "kernel": [("total", PIE[1:])],
+}
+"""What every response looks like."""
+
+FIXED: dict[str, dict[str, Any]] = {
+    "overview": {
+        "steps.columns": [
+            {"type": "string", "name": "Step"},
+            *(column for part in PARTS for column in ({"type": "number", "name": part}, HOVER)),
+        ],
+        "environments": [
+            {"title": "Number of Worker(s)", "value": "1"},
+            {"title": "Device Type", "value": "MLU"},
+        ],
+        "mlu_metrics.title": "MLU Summary",
+    },
+    "operation": {
+        "device_total_time.title": "Device Total Time (us)",
+        "device_total_time.columns": NAME_AND_VALUE,
+        "device_self_time.title": "Device Self Time (us)",
+        "device_self_time.columns": NAME_AND_VALUE,
+        "host_total_time.title": "Host Total Time (us)",
+        "host_total_time.columns": NAME_AND_VALUE,
+        "host_self_time.title": "Host Self Time (us)",
+        "host_self_time.columns": NAME_AND_VALUE,
+    },
+    "operation/table": {"metadata.sort": "device_self_duration"},
+    "kernel/table": {
+        "metadata.sort": "Total Duration (us)",
+        "data.columns": [
+            {"type": "string", "name": "Name"},
+            {"type": "string", "name": "Tensor Cores Used"},
+            {"type": "number", "name": "Calls"},
+            {"type": "number", "name": "Total Duration (us)"},
+            {"type": "number", "name": "Mean Duration (us)"},
+            {"type": "number", "name": "Max Duration (us)"},
+            {"type": "number", "name": "Min Duration (us)"},
+        ],
+    },
+    "kernel": {"total.columns": NAME_AND_VALUE},
+}
+"""What is the same in every response of a view, by its place."""
+
+
+def at(response: Any, place: str) -> Any:
+    for key in place.split("."):
+        response = response[key]
+    if place == "data.columns":  # the words of tooltips are free
+        return [
+            {key: told for key, told in column.items() if key != "tooltip"} for column in response
+        ]
+    return response
+
+
+def check(view: str, response: dict[str, Any]) -> None:
+    assert outline(response) == OUTLINES[view]
+    assert {place: at(response, place) for place in FIXED[view]} == FIXED[view]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_structure(like_the_first_plugin: Trace, view: str):
+    check(view, ask(like_the_first_plugin, view))
+
+
+@pytest.mark.parametrize("place", range(10))
+def test_structure_is_that_of_the_recorded_answers(shared: Path, place: int):
+    lines = (shared / RECORDED_ANSWERS).read_text(encoding="utf-8").splitlines()
+    check(list(VIEWS)[place % len(VIEWS)], json.loads(lines[place]))
+
+
+def test_titles_of_the_summary(like_the_first_plugin: Trace):
+    told = ask(like_the_first_plugin, "overview")["mlu_metrics"]["data"]
+    assert [line["title"] for line in told] == [
+        "MLU 0:",
+        "MLU Utilization",
+        "Kernel Time using Tensor Cores",
+    ]
+
+
+# -- an MLU is called so ---------------------------------------------------------------------------
+
+
+def test_device_is_an_mlu_with_and_without_properties(recorded: tuple[Trace, Answers]):
+    trace, _ = recorded
+    assert device_word(trace) == "MLU"
+    told = ask(trace, "overview")
+    assert {"title": "Device Type", "value": "MLU"} in told["environments"]
+    assert "gpu_metrics" not in told
+
+
+def test_memory_of_the_device_goes_by_its_name(recorded: tuple[Trace, Answers]):
+    trace, answers = recorded
+    told = memory_table(trace, Query({"memory_metric": "B"}))
+    device = told["metadata"]["default_device"]
+    assert device in {"MLU0", "MLU2"}
+    names = [column["name"] for column in told["columns"]]
+    rows = [dict(zip(names, row, strict=True)) for row in told["rows"][device]]
+    own = {row["Operator Name"]: row["Self Size Increase (B)"] for row in rows}
+    assert {name: size for name, size in own.items() if size} == answers.memory
+
+
+def test_properties_of_the_device():
+    trace = read_document(training_loop(properties=True)[0])
+    told = {line["title"]: line["value"] for line in ask(trace, "overview")["mlu_metrics"]["data"]}
+    assert (told["Name"], told["Memory"], told["Compute Capability"]) == (
+        "MLU370",
+        "24.0 GB",
+        "3.0",
+    )
+
+
+# -- there are no tensor cores ---------------------------------------------------------------------
+
+
+def test_no_operator_is_eligible_for_tensor_cores(recorded: tuple[Trace, Answers]):
+    rows = ask(recorded[0], "operation/table")["data"]
+    assert {row["tc_eligible"] for row in rows} == {"No"}
+    assert {row[key] for row in rows for key in ("tc_self_ratio", "tc_total_ratio")} == {0}
+
+
+def test_no_kernel_uses_tensor_cores(recorded: tuple[Trace, Answers]):
+    rows = ask(recorded[0], "kernel/table")["data"]["rows"]
+    assert {row[1] for row in rows} == {"No"}
+    told = ask(recorded[0], "overview")["mlu_metrics"]["data"]
+    assert {"title": "Kernel Time using Tensor Cores", "value": "0.0 %"} in told
+
+
+# -- numbers ---------------------------------------------------------------------------------------
+
+
+def test_steps(recorded: tuple[Trace, Answers]):
+    trace, answers = recorded
+    expected = [[name, *(costs[part] for part in PARTS)] for name, costs in answers.steps.items()]
+    told = ask(trace, "overview")
+    assert step_rows(told) == expected
+    assert all(isinstance(cell, str) for row in told["steps"]["rows"] for cell in row[2::2])
+
+
+def test_average_step(recorded: tuple[Trace, Answers]):
+    trace, answers = recorded
+    (average,) = ask(trace, "overview")["performance"]
+    steps = list(answers.steps.values())
+    means = {part: sum(step[part] for step in steps) / len(steps) for part in (*PARTS, "Total")}
+    assert average["value"] == means["Total"]
+    assert {part["name"]: part["value"] for part in average["children"]} == {
+        part: means[part] for part in PARTS
+    }
+    assert [part["extra"] for part in average["children"]] == [
+        round(100 * means[part] / means["Total"], 2) for part in PARTS
+    ]
+
+
+def test_utilisation(recorded: tuple[Trace, Answers]):
+    trace, answers = recorded
+    told = {line["title"]: line["value"] for line in ask(trace, "overview")["mlu_metrics"]["data"]}
+    assert told["MLU Utilization"] == f"{answers.utilisation_pct} %"
+
+
+def test_operators(recorded: tuple[Trace, Answers]):
+    trace, answers = recorded
+    rows = ask(trace, "operation/table")["data"]
+    found = {
+        row["name"]: OperatorRow(
+            row["calls"],
+            row["device_self_duration"],
+            row["device_total_duration"],
+            row["host_self_duration"],
+            row["host_total_duration"],
+        )
+        for row in rows
+    }
+    assert found == answers.operators
+    values = [row["device_self_duration"] for row in rows]
+    assert values == sorted(values, reverse=True)
+
+
+@pytest.mark.parametrize("measure", ["device_total", "device_self", "host_total", "host_self"])
+def test_shares_of_operators(recorded: tuple[Trace, Answers], measure: str):
+    trace, answers = recorded
+    rows = ask(trace, "operation")[f"{measure}_time"]["rows"]
+    expected = {name: getattr(row, measure) for name, row in answers.operators.items()}
+    assert dict(rows) == {name: value for name, value in expected.items() if value}
+    assert [value for _, value in rows] == sorted(expected.values(), reverse=True)[: len(rows)]
+
+
+def test_kernels(recorded: tuple[Trace, Answers]):
+    trace, answers = recorded
+    rows = table(ask(trace, "kernel/table")["data"])
+    found = [tuple(row[name] for name in row if name != "Tensor Cores Used") for row in rows]
+    expected = [
+        (name, len(took), sum(took), round(sum(took) / len(took)), max(took), min(took))
+        for name, took in answers.kernels.items()
+    ]
+    assert found == sorted(expected, key=lambda row: -row[2])
+
+
+def test_shares_of_kernels(recorded: tuple[Trace, Answers]):
+    trace, answers = recorded
+    rows = ask(trace, "kernel")["total"]["rows"]
+    expected = [[name, sum(took)] for name, took in answers.kernels.items()]
+    assert rows == sorted(expected, key=lambda row: -row[1])
+
+
+def test_kernels_by_operator_and_shape(recorded: tuple[Trace, Answers]):
+    trace, answers = recorded
+    rows = table(kernel_table_view(trace, Query({"group_by": "KernelNameAndOpName"}))["data"])
+    assert list(rows[0]) == [
+        "Name",
+        "Operator",
+        "DimXYZ",
+        "Kernel Type",
+        "Kernel Uses Tensor Cores",
+        "Calls",
+        "Total Duration (us)",
+        "Mean Duration (us)",
+        "Max Duration (us)",
+        "Min Duration (us)",
+    ]
+    assert {json.dumps(json.loads(row["DimXYZ"])) for row in rows} == {"[4, 1, 1]"}
+    assert {row["Kernel Type"] for row in rows} == {"UNION"}
+    operators = {row["Name"]: row["Operator"] for row in rows}
+    assert (operators[RING_SUM], operators[SCALE]) == ("cncl:all_reduce", "aten::mul_")
+    assert sum(row["Total Duration (us)"] for row in rows) == sum(
+        map(sum, answers.kernels.values())
+    )
+
+
+# -- what the recording is made of -----------------------------------------------------------------
+
+
+def test_generator_knows_the_loop_by_heart():
+    """Numbers worked out on paper, so that a slip in the generator cannot hide."""
+    _, answers = training_loop(iterations=1, steps=True)
+    assert answers.steps == {
+        "3": {
+            "Kernel": 256,  # 70 + 45 + 25 + 40 + 55 + 12 + 9
+            "Memcpy": 30,
+            "Memset": 6,
+            "Communication": 110,  # call 550 to 630, its kernel until 660
+            "Runtime": 125,  # 11 calls of 20, less 55 under kernels and 40 under the collective
+            "DataLoader": 100,
+            "CPU Exec": 164,
+            "Other": 209,
+            "Total": 1000,
+        }
+    }
+    assert answers.operators["aten::convolution_backward"] == OperatorRow(1, 95, 95, 50, 90)
+    assert answers.operators["c10d::allreduce_"] == OperatorRow(1, 0, 75, 20, 100)
+    assert (answers.kernels[RING_SUM], answers.kernels[SCALE]) == ([60], [12, 9])
+    assert (answers.device_us, answers.outside_operators_us) == (367, 75)
+    assert answers.utilisation_pct == 31.6

@@ -1,0 +1,160 @@
+"""`/module` and `/tree` as their readers get them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import timesink
+from builders import Event, flow
+from cases import MAIN, MODULE, OTHER, PID, STEP, K, O, R, read
+from timesink.errors import NotFoundError
+from timesink.reports.plugin.modules import module_view, tree_view
+from timesink.reports.plugin.query import Query
+
+
+def module(name: str, ts: int, dur: int, number: int = 0) -> Event:
+    return MODULE(f"nn.Module: {name}", ts, dur, own=ts, parent=None, module=number)
+
+
+def layer() -> list[Event]:
+    return [
+        module("Net", 100, 90, 4),
+        module("Linear", 120, 50, 7),
+        O("aten::linear", 130, 30, x=1),
+        R(135, 5, c=1, x=1),
+        K("gemm", 150, 25, c=1, x=1),
+    ]
+
+
+def backward() -> list[Event]:
+    return [
+        O("autograd::engine::evaluate_function: AddmmBackward0", 300, 12, tid=OTHER),
+        flow("s", 1, 130, category="fwdbwd", pid=PID, tid=MAIN),
+        flow("f", 1, 300, category="fwdbwd", pid=PID, tid=OTHER),
+    ]
+
+
+# -- /module ---------------------------------------------------------------------------------------
+
+
+def test_whole_response():
+    times = {"backward_host_duration": 0, "backward_device_duration": 0}
+    assert module_view(read(*layer()), Query()) == {
+        "columns": [
+            {"name": "Module Name", "type": "string", "key": "name"},
+            {"name": "Occurences", "type": "number", "key": "occurences"},
+            {"name": "Operators", "type": "number", "key": "operators"},
+            {"name": "Host Total Time", "type": "number", "key": "host_duration"},
+            {"name": "Host Self Time", "type": "number", "key": "self_host_duration"},
+            {"name": "Device Total Time", "type": "number", "key": "device_duration"},
+            {"name": "Device Self Time", "type": "number", "key": "self_device_duration"},
+        ],
+        "data": [
+            {
+                "name": "Net",
+                "id": 4,
+                "occurences": 1,
+                "operators": 0,
+                "host_duration": 90,
+                "self_host_duration": 40,
+                "device_duration": 25,
+                "self_device_duration": 0,
+                "own_device_duration": 0,
+                "avg_duration": 25.0,
+                **times,
+                "children": [
+                    {
+                        "name": "Linear",
+                        "id": 7,
+                        "occurences": 1,
+                        "operators": 1,
+                        "host_duration": 50,
+                        "self_host_duration": 20,
+                        "device_duration": 25,
+                        "self_device_duration": 25,
+                        "own_device_duration": 0,
+                        "avg_duration": 25.0,
+                        **times,
+                        "children": [],
+                    }
+                ],
+            }
+        ],
+    }
+
+
+def test_backward_columns_where_the_pass_was_recorded():
+    told = module_view(read(*layer(), *backward()), Query())
+    assert [column["key"] for column in told["columns"][7:]] == [
+        "backward_host_duration",
+        "backward_device_duration",
+    ]
+    assert told["data"][0]["backward_host_duration"] == 12
+
+
+def test_no_modules_were_recorded():
+    with pytest.raises(NotFoundError, match="modules"):
+        module_view(read(O("aten::mm", 0, 10)), Query())
+
+
+# -- /tree -----------------------------------------------------------------------------------------
+
+
+def test_tree_of_the_main_thread():
+    told = tree_view(read(STEP(1, 0, 500), *layer(), O("aten::mm", 10, 5, tid=OTHER)), Query())
+    linear = told["children"][0]["children"][0]["children"][0]
+    assert (told["name"], told["type"], told["tid"]) == ("CallTreeRoot", "Python", MAIN)
+    assert (told["start_time"], told["end_time"]) == (0, 500)
+    assert told["threads"] == [{"pid": str(PID), "tid": MAIN}, {"pid": str(PID), "tid": OTHER}]
+    assert linear == {
+        "name": "nn.Module: Linear",
+        "start_time": 120,
+        "end_time": 170,
+        "type": "Module",
+        "tid": MAIN,
+        "children": [
+            {
+                "name": "aten::linear",
+                "start_time": 130,
+                "end_time": 160,
+                "type": "Operator",
+                "tid": MAIN,
+                "children": [],
+            }
+        ],
+    }
+
+
+def test_tree_of_another_thread():
+    trace = read(STEP(1, 0, 500), O("aten::mm", 10, 5, tid=OTHER))
+    told = tree_view(trace, Query({"thread": OTHER}))
+    assert [call["name"] for call in told["children"]] == ["aten::mm"]
+    with pytest.raises(NotFoundError, match="no thread '7'"):
+        tree_view(trace, Query({"thread": "7"}))
+
+
+def test_tree_with_the_backward_pass():
+    told = tree_view(read(STEP(1, 0, 500), *layer(), *backward()), Query())
+    (step,) = told["children"]
+    assert [(call["name"], call["type"]) for call in step["children"]] == [
+        ("nn.Module: Net", "Module"),
+        ("nn.Module: Net.backward", "backward"),
+    ]
+
+
+def test_no_calls_were_recorded():
+    with pytest.raises(NotFoundError, match="no calls"):
+        tree_view(read(K("gemm", 0, 10)), Query())
+
+
+def test_real_recording(shared: Path):
+    trace = timesink.open(shared / "data/h200/traces/resnet50_train")
+    modules, tree = module_view(trace, Query()), tree_view(trace, Query())
+    assert [entry["name"] for entry in modules["data"]] == ["ResNet_0"]
+    assert json.loads(json.dumps(tree)) == tree
+    # Times are those of the file, to the nanosecond.
+    first = tree["children"][0]
+    assert first["end_time"] - first["start_time"] == pytest.approx(70636.641, abs=1e-3)
