@@ -125,3 +125,7 @@ class OutputError(TimesinkError):
     @classmethod
     def not_cleared(cls, path: Path | str) -> OutputError:
         return cls(f"{path}: some traces cannot be removed", "check the permissions of the folder")
+
+
+class NotFoundError(TimesinkError):
+    """What was asked for by name is not in the data: a run, an operator, a view without data."""

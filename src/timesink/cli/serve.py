@@ -1,0 +1,106 @@
+"""Serve the views of every run below a folder over HTTP.
+
+  timesink serve logs/                  then open the address it prints
+
+Runs are folders with traces, at any depth; new ones appear while the server runs.  The routes are
+those of PyTorch's former TensorBoard profiler plugin, under /data/plugin/pytorch_profiler/.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import socket
+from pathlib import Path
+
+from timesink.cli.common import add_reading
+from timesink.errors import TimesinkError
+from timesink.model.units import counted
+
+_EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - only compared with what the user asked for
+_SECONDS_TO_FINISH = 1
+"""Requests under way get so long when the server is stopped."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    logdir = parser.add_argument(
+        "logdir", metavar="LOGDIR", type=_path, help="a folder of runs, a run, or one trace"
+    )
+    logdir.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+    parser.add_argument(
+        "--host", default="127.0.0.1",
+        help="address to listen on; 0.0.0.0 lets other machines in (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--port", metavar="N", type=_port, default=6006,
+        help="port to listen on; 0 takes a free one (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--path-prefix", metavar="/PATH", default="", help="what every address starts with"
+    )
+    add_reading(parser)
+
+
+def _path(text: str) -> Path:
+    if not text:
+        # Most likely a shell variable that is not set; the current folder is not what was meant.
+        msg = "the path is empty"
+        raise argparse.ArgumentTypeError(msg)
+    return Path(text)
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) < 2**16):
+        msg = f"{text!r} is not a port, 0 to 65535"
+        raise argparse.ArgumentTypeError(msg)
+    return int(text)
+
+
+def run(options: argparse.Namespace) -> int:
+    import uvicorn  # noqa: PLC0415 - --help should not wait for it
+
+    from timesink.server.app import clean_prefix, create_app  # noqa: PLC0415
+    from timesink.server.library import RunLibrary  # noqa: PLC0415
+
+    library = RunLibrary(options.logdir, cache=not options.no_cache, jobs=options.jobs)
+    app = create_app(library, options.path_prefix)
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, timeout_graceful_shutdown=_SECONDS_TO_FINISH
+    )
+    with _listen(options.host, options.port) as listener:
+        address = _address(options.host, listener, clean_prefix(options.path_prefix))
+        print(_welcome(options.logdir, len(library.runs()), address), flush=True)
+        try:
+            uvicorn.Server(config).run(sockets=[listener])
+        except KeyboardInterrupt:
+            print("Stopped")
+    return 0
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """A socket that takes connections from now on, so that the address holds when it is told."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise TimesinkError(
+                f"port {port} of {host} is in use", "choose another with --port, or --port 0"
+            ) from None
+        raise TimesinkError(
+            f"cannot listen on port {port} of {host} ({error.strerror or error})",
+            "choose others with --host and --port",
+        ) from None
+
+
+def _address(host: str, listener: socket.socket, prefix: str) -> str:
+    port = listener.getsockname()[1]
+    name = socket.gethostname() if host in _EVERYWHERE else host
+    return f"http://{f'[{name}]' if ':' in name else name}:{port}{prefix}/"
+
+
+def _welcome(logdir: Path, runs: int, address: str) -> str:
+    stop = "Press Ctrl-C to stop"
+    if not runs:
+        return f"{logdir} holds no runs yet; they will appear at {address}\n{stop}"
+    return f"Serving {counted(runs, 'runs')} of {logdir} at {address}\n{stop}"

@@ -1,0 +1,1 @@
+"""The views over HTTP: which runs there are, and the routes that answer for them."""

@@ -1,0 +1,75 @@
+"""Which function answers which route.
+
+Functions are named as `module:function` of :mod:`timesink.reports.plugin` and imported when they
+are first asked for: the server starts at once, and one that fails to load takes no other down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, TypeAlias
+
+PLUGIN_PATH = "/data/plugin/pytorch_profiler"
+
+View: TypeAlias = Callable[..., Any]
+
+_PACKAGE = "timesink.reports.plugin"
+
+TRACE_VIEWS: Mapping[str, str | View] = {
+    "overview": "overview:overview",
+    "operation": "operators:operation_pie",
+    "operation/table": "operators:operation_table",
+    "operation/stack": "operators:operation_stack",
+    "kernel": "kernels:kernel_pie",
+    "kernel/table": "kernels:kernel_table_view",
+    "kernel/tc_pie": "kernels:tensor_core_pie",
+    "memory": "memory:memory_table",
+    "memory_curve": "memory:memory_curve",
+    "memory_events": "memory:memory_events",
+    "module": "modules:module_view",
+    "tree": "modules:tree_view",
+    "trace": "timeline:trace_view",
+}
+"""Of one trace: `function(trace, query)`."""
+
+SPAN_VIEWS: Mapping[str, str | View] = {
+    "distributed/overlap": "distributed:overlap",
+    "distributed/waittime": "distributed:wait_time",
+    "distributed/commops": "distributed:communication_operations",
+    "distributed/gpuinfo": "distributed:device_info",
+    "distributed/mluinfo": "distributed:device_info",
+}
+"""Of one span of all workers: `function({worker: trace}, query)`."""
+
+PAIR_VIEWS: Mapping[str, str | View] = {
+    "diff": "diff:diff",
+    "diffnode": "diff:diff_node",
+}
+"""Of two traces: `function(left, right, query)`."""
+
+
+@dataclass(frozen=True)
+class Views:
+    """The functions behind the routes, by what they are given."""
+
+    of_trace: Mapping[str, str | View]
+    of_span: Mapping[str, str | View]
+    of_pair: Mapping[str, str | View]
+
+
+VIEWS = Views(TRACE_VIEWS, SPAN_VIEWS, PAIR_VIEWS)
+
+
+def load_view(target: str | View) -> View:
+    """The function a target names.
+
+    >>> load_view("views:available_views").__name__
+    'available_views'
+    """
+    if callable(target):
+        return target
+    module, _, function = target.partition(":")
+    view: View = getattr(import_module(f"{_PACKAGE}.{module}"), function)
+    return view

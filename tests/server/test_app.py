@@ -1,0 +1,305 @@
+"""The routes over HTTP."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import logging
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event as Signal
+from threading import Thread
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from builders import training_trace, write
+from timesink.errors import AmbiguousError, NotFoundError, UsageError
+from timesink.server.app import create_app
+from timesink.server.library import RunLibrary
+from timesink.server.routes import PAIR_VIEWS, SPAN_VIEWS, TRACE_VIEWS, Views, load_view
+
+BASE = "/data/plugin/pytorch_profiler"
+CHOSEN = {"run": "run", "worker": "rank0", "span": "1"}
+
+
+@pytest.fixture
+def logdir(tmp_path: Path) -> Path:
+    """One run of two workers with two spans each, and a broken file of a third worker."""
+    folder = tmp_path / "logs" / "run"
+    folder.mkdir(parents=True)
+    for rank in (0, 1):
+        for span in (1, 2):
+            name = f"rank{rank}.{span}00.pt.trace.json"
+            write(folder / name, training_trace(steps=10 * rank + span))
+    write(folder / "rank2.100.pt.trace.json", b"nothing")
+    return tmp_path / "logs"
+
+
+def steps(trace: Any, query: Any) -> dict[str, Any]:
+    return {"steps": trace.steps.height, "workers": query.workers, "asked": query.text("group_by")}
+
+
+def steps_of_all(traces: Any, _query: Any) -> dict[str, Any]:
+    return {worker: trace.steps.height for worker, trace in traces.items()}
+
+
+def steps_of_both(left: Any, right: Any, _query: Any) -> list[int]:
+    return [left.steps.height, right.steps.height]
+
+
+def answering(**views: Callable[..., Any]) -> Views:
+    """Views that tell steps, and others by the name of their route."""
+    return Views(
+        {"overview": steps, **views}, {"distributed/overlap": steps_of_all}, {"diff": steps_of_both}
+    )
+
+
+def client_of(logdir: Path, prefix: str = "", **views: Callable[..., Any]) -> TestClient:
+    return TestClient(create_app(RunLibrary(logdir), prefix, answering(**views)))
+
+
+@pytest.fixture
+def client(logdir: Path) -> TestClient:
+    return client_of(logdir)
+
+
+# -- listings ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("route", "listed"),
+    [
+        ("runs", {"runs": ["run"], "loading": False}),
+        ("workers?run=run", ["rank0", "rank1", "rank2"]),
+        ("workers?run=run&view=Operator", ["rank0", "rank1", "rank2"]),
+        ("workers?run=run&view=Distributed", ["All"]),
+        ("spans?run=run&worker=rank1", ["1", "2"]),
+        ("spans?run=run&worker=All", ["1", "2"]),
+        ("views?run=run", ["Overview", "Operator", "Kernel", "Trace", "Memory"]),
+    ],
+)
+def test_listings(client: TestClient, route: str, listed: Any):
+    response = client.get(f"{BASE}/{route}")
+    assert (response.status_code, response.json()) == (200, listed)
+
+
+def test_views_of_a_run_whose_first_file_is_broken(logdir: Path):
+    write(logdir / "run" / "rank0.100.pt.trace.json", b"nothing")
+    assert "Kernel" in client_of(logdir).get(f"{BASE}/views?run=run").json()
+
+
+def test_empty_folder_has_no_runs(tmp_path: Path):
+    assert client_of(tmp_path).get(f"{BASE}/runs").json() == {"runs": [], "loading": False}
+
+
+# -- views ---------------------------------------------------------------------------------------
+
+
+def test_view_of_one_trace(client: TestClient):
+    params = {"run": "run", "worker": "rank1", "span": "2", "group_by": "Kernel"}
+    told = client.get(f"{BASE}/overview", params=params).json()
+    assert told == {"steps": 12, "workers": 3, "asked": "Kernel"}
+
+
+def test_view_of_all_workers_says_which_could_not_be_read(client: TestClient):
+    told = client.get(f"{BASE}/distributed/overlap", params={**CHOSEN, "worker": "All"}).json()
+    assert (told["rank0"], told["rank1"]) == (1, 11)
+    assert "not a trace" in told["unreadable"]["rank2"]
+
+
+def test_view_of_all_workers_without_broken_files(client: TestClient):
+    params = {"run": "run", "worker": "All", "span": "2"}
+    told = client.get(f"{BASE}/distributed/overlap", params=params).json()
+    assert told == {"rank0": 2, "rank1": 12}
+
+
+def test_view_of_two_traces(client: TestClient):
+    other = {"exp_run": "run", "exp_worker": "rank1", "exp_span": "2"}
+    assert client.get(f"{BASE}/diff", params=CHOSEN | other).json() == [1, 12]
+
+
+def test_every_view_of_the_registry_exists():
+    for target in {*TRACE_VIEWS.values(), *SPAN_VIEWS.values(), *PAIR_VIEWS.values()}:
+        assert callable(load_view(target))
+
+
+# -- errors --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("route", "status", "error", "hint"),
+    [
+        ("spans?run=run", 400, "'worker' is missing", "worker="),
+        ("overview", 400, "'run' is missing", "run="),
+        ("overview?run=run&worker=rank0", 400, "'span' is missing", "span="),
+        ("diff?run=run&worker=rank0&span=1", 400, "'exp_run' is missing", "exp_run="),
+        ("overview?run=other&worker=rank0&span=1", 404, "no run is named 'other'", "runs"),
+        ("overview?run=run&worker=rank9&span=1", 404, "no worker is named 'rank9'", "rank0"),
+        ("overview?run=run&worker=rank0&span=7", 404, "no span '7'", "1, 2"),
+        ("workers?run=run&view=Nonsense", 404, "no view is named", "Overview"),
+        ("overview?run=run&worker=rank2&span=1", 422, "not a trace", "give a profiler trace"),
+        ("nonsense", 404, "no such route", "page at /"),
+    ],
+)
+def test_errors_are_sentences(client: TestClient, route: str, status: int, error: str, hint: str):
+    response = client.get(f"{BASE}/{route}")
+    told = response.json()
+    assert response.status_code == status
+    assert error in told["error"]
+    assert hint in told["hint"]
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(UsageError, 400), (NotFoundError, 404), (AmbiguousError, 404)]
+)
+def test_errors_of_views_have_their_status(logdir: Path, error: type, status: int):
+    def fail(_trace: Any, _query: Any) -> None:
+        raise error("what is wrong", "what to try")
+
+    response = client_of(logdir, memory=fail).get(f"{BASE}/memory", params=CHOSEN)
+    assert response.status_code == status
+    assert response.json() == {"error": "what is wrong", "hint": "what to try"}
+
+
+def test_bug_in_a_view_is_logged_and_told_in_one_sentence(logdir: Path, caplog):
+    def fail(_trace: Any, _query: Any) -> None:
+        raise RuntimeError("secret of the inside")
+
+    client = client_of(logdir, memory=fail)
+    with caplog.at_level(logging.ERROR):
+        response = client.get(f"{BASE}/memory", params=CHOSEN)
+    assert response.status_code == 500
+    assert "secret" not in response.text
+    assert "secret of the inside" in caplog.text
+    assert client.get(f"{BASE}/overview", params=CHOSEN).status_code == 200
+
+
+def test_view_that_cannot_be_loaded_takes_no_other_down(logdir: Path):
+    views = Views({"overview": steps, "memory": "no_such_module:view"}, {}, {})
+    client = TestClient(create_app(RunLibrary(logdir), "", views))
+    assert client.get(f"{BASE}/memory", params=CHOSEN).status_code == 500
+    assert client.get(f"{BASE}/overview", params=CHOSEN).status_code == 200
+
+
+def test_other_methods_are_declined(client: TestClient):
+    response = client.post(f"{BASE}/runs")
+    assert response.status_code == 405
+    assert "POST" in response.json()["error"]
+
+
+# -- form ----------------------------------------------------------------------------------------
+
+
+def test_what_is_no_number_becomes_null(logdir: Path):
+    client = client_of(logdir, memory=lambda _trace, _query: {"value": float("nan")})
+    assert client.get(f"{BASE}/memory", params=CHOSEN).text == '{"value":null}'
+
+
+@pytest.mark.parametrize(
+    ("accepted", "packed"), [("gzip, br", True), ("identity", False), ("gzip;q=0", False)]
+)
+def test_long_answers_are_packed_for_those_who_accept_it(
+    logdir: Path, accepted: str, *, packed: bool
+):
+    client = client_of(logdir, memory=lambda _trace, _query: list(range(1000)))
+    headers = {"Accept-Encoding": accepted}
+    response = client.get(f"{BASE}/memory", params=CHOSEN, headers=headers)
+    assert (response.headers.get("content-encoding") == "gzip") == packed
+    assert response.json() == list(range(1000))
+
+
+@pytest.mark.parametrize(("headers", "packed"), [({}, True), ({"Accept-Encoding": "br"}, False)])
+def test_trace_comes_packed_unless_declined(logdir: Path, headers: dict[str, str], *, packed: bool):
+    client = client_of(logdir, trace=load_view(TRACE_VIEWS["trace"]))
+    del client.headers["accept-encoding"]
+    with client.stream("GET", f"{BASE}/trace", params=CHOSEN, headers=headers) as response:
+        body = b"".join(response.iter_raw())
+    assert (response.headers.get("content-encoding") == "gzip") == packed
+    document = json.loads(gzip.decompress(body) if packed else body)
+    assert document["traceEvents"][0]["name"] == "GPU 0 Utilization"
+
+
+# -- at the same time ----------------------------------------------------------------------------
+
+
+def test_runs_are_told_while_a_view_takes_long(logdir: Path):
+    started, go_on = Signal(), Signal()
+
+    def wait(_trace: Any, _query: Any) -> str:
+        started.set()
+        go_on.wait()
+        return "done"
+
+    answers = []
+    with client_of(logdir, memory=wait) as client:
+        ask = Thread(
+            target=lambda: answers.append(client.get(f"{BASE}/memory", params=CHOSEN).json())
+        )
+        ask.start()
+        started.wait()
+        assert client.get(f"{BASE}/runs").json()["runs"] == ["run"]
+        assert not answers
+        go_on.set()
+        ask.join()
+    assert answers == ["done"]
+
+
+# -- page and prefix -----------------------------------------------------------------------------
+
+
+def test_page_leads_to_every_view(client: TestClient):
+    first = client.get("/").text
+    assert "src=" not in first
+    (link,) = re.findall(r'href="(/\?run=[^"]*)"', first)
+    links = re.findall(r'href="([^"]*pytorch_profiler[^"]*)"', client.get(link).text)
+    assert len(links) == 5 + 2, "a view of five traces, and of two spans of all workers"
+    answers = [client.get(link.replace("&amp;", "&")).status_code for link in links]
+    assert sorted(answers) == [200] * 6 + [422]
+
+
+def test_names_on_the_page_are_text(logdir: Path):
+    (logdir / "run").rename(logdir / "<b>&run=x")
+    client = client_of(logdir)
+    page = client.get("/").text
+    assert "<b>" not in page
+    (link,) = re.findall(r'href="(/\?run=[^"]*)"', page)
+    assert client.get(link).status_code == 200
+
+
+@pytest.mark.parametrize("prefix", ["/profiles", "profiles/"])
+def test_prefix_stands_before_every_address(logdir: Path, prefix: str):
+    client = client_of(logdir, prefix)
+    assert client.get(f"/profiles{BASE}/runs").json()["runs"] == ["run"]
+    assert client.get(f"{BASE}/runs").status_code == 404
+    for address in ("/", "/profiles"):
+        assert 'href="/profiles/?run=run"' in client.get(address).text
+
+
+# -- against the former plugin -------------------------------------------------------------------
+
+
+def test_answers_are_those_of_the_former_plugin(shared: Path, tmp_path: Path):
+    client = TestClient(create_app(RunLibrary(shared / "data" / "kineto")))
+    routes = (
+        ("overview", {}),
+        ("operation", {"group_by": "Operation"}),
+        ("operation/table", {"group_by": "Operation"}),
+        ("kernel/table", {"group_by": "Kernel"}),
+        ("kernel", {"group_by": "Kernel"}),
+    )
+    answers = [
+        client.get(f"{BASE}/{route}", params={"run": run, "worker": "worker0", "span": "1", **more})
+        for run in ("resnet50_num_workers_0", "resnet50_num_workers_4")
+        for route, more in routes
+    ]
+    candidate = tmp_path / "answers.jsonl"
+    candidate.write_text("\n".join(answer.text for answer in answers))
+    golden = shared / "data" / "kineto" / "tb_golden.jsonl"
+    check = [sys.executable, shared / "tools" / "check_tb.py", golden, candidate]
+    checked = subprocess.run(check, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout

@@ -1,0 +1,328 @@
+"""Which runs a folder offers, and the traces kept open."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from threading import Event as Signal
+from threading import Thread
+
+import pytest
+
+from builders import kineto, operator, training_trace, write
+from timesink.errors import NotFoundError, UnreadableError
+from timesink.readers.discover import Recording
+from timesink.server import library as library_module
+from timesink.server.library import RunLibrary
+from timesink.server.opened import OpenTraces
+from timesink.store.many import Opened, open_each
+
+
+def record(place: Path, steps: int = 1) -> Path:
+    """A trace of so many steps, in a folder that may not be there yet."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    return write(place, training_trace(steps))
+
+
+class Clock:
+    """A clock that tests turn forward."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    turned = Clock()
+    monkeypatch.setattr(library_module, "time", turned)
+    return turned
+
+
+# -- runs ----------------------------------------------------------------------------------------
+
+
+def test_runs_are_folders_with_traces_at_any_depth(tmp_path: Path):
+    record(tmp_path / "b" / "worker0.1.pt.trace.json")
+    record(tmp_path / "a" / "deep" / "worker0.1.pt.trace.json.gz")
+    (tmp_path / "empty").mkdir()
+    assert RunLibrary(tmp_path).runs() == ["a/deep", "b"]
+
+
+def test_folder_that_is_a_run_itself_has_its_own_name(tmp_path: Path):
+    record(tmp_path / "job" / "worker0.1.pt.trace.json")
+    record(tmp_path / "job" / "eval" / "worker0.1.pt.trace.json")
+    assert RunLibrary(tmp_path / "job").runs() == ["eval", "job"]
+    assert RunLibrary(tmp_path / "job" / "." / "eval" / "..").runs() == ["eval", "job"]
+
+
+def test_name_of_the_folder_may_be_taken_by_a_run_in_it(tmp_path: Path):
+    record(tmp_path / "job" / "worker0.1.pt.trace.json")
+    record(tmp_path / "job" / "job" / "worker1.1.pt.trace.json")
+    library = RunLibrary(tmp_path / "job")
+    assert library.runs() == [".", "job"]
+    assert library.run("job").workers == ["worker1"]
+
+
+def test_links_are_followed_and_circles_end(tmp_path: Path):
+    record(tmp_path / "elsewhere" / "worker0.1.pt.trace.json")
+    record(tmp_path / "logs" / "run1" / "worker0.1.pt.trace.json")
+    (tmp_path / "logs" / "linked").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "logs" / "latest").symlink_to(tmp_path / "logs" / "run1")
+    (tmp_path / "logs" / "run1" / "back").symlink_to(tmp_path / "logs")
+    assert RunLibrary(tmp_path / "logs").runs() == ["latest", "linked", "run1"]
+
+
+def test_traces_with_other_names_make_a_run(tmp_path: Path):
+    record(tmp_path / "mine" / "trace.json.gz")
+    write(tmp_path / "settings.json", b'{"learning_rate": 0.1}')
+    library = RunLibrary(tmp_path)
+    assert library.runs() == ["mine"]
+    assert library.run("mine").workers == ["trace"]
+
+
+def test_beside_files_of_the_profiler_others_are_no_workers(tmp_path: Path):
+    record(tmp_path / "run" / "worker0.1.pt.trace.json")
+    record(tmp_path / "run" / "converted.json")
+    assert RunLibrary(tmp_path).run("run").workers == ["worker0"]
+
+
+def test_single_file_is_a_run(tmp_path: Path):
+    file = record(tmp_path / "trace.json")
+    library = RunLibrary(file)
+    assert library.runs() == ["trace.json"]
+    run = library.run("trace.json")
+    assert (run.workers, run.spans("trace")) == (["trace"], ["default"])
+
+
+def test_missing_folder_is_told(tmp_path: Path):
+    with pytest.raises(UnreadableError, match="no such file"):
+        RunLibrary(tmp_path / "nowhere")
+
+
+def test_new_runs_appear(tmp_path: Path, clock: Clock):
+    record(tmp_path / "run1" / "worker0.1.pt.trace.json")
+    library = RunLibrary(tmp_path)
+    assert library.runs() == ["run1"]
+    record(tmp_path / "run2" / "worker0.1.pt.trace.json")
+    record(tmp_path / "run1" / "worker0.2.pt.trace.json")
+    assert library.runs() == ["run1"], "not looked at again within a second"
+    clock.now += 1.5
+    assert library.runs() == ["run1", "run2"]
+    assert library.run("run1").spans("worker0") == ["1", "2"]
+
+
+def test_removed_runs_disappear(tmp_path: Path, clock: Clock):
+    file = record(tmp_path / "run" / "worker0.1.pt.trace.json")
+    library = RunLibrary(tmp_path)
+    library.runs()
+    file.unlink()
+    clock.now += 1.5
+    assert library.runs() == []
+
+
+# -- workers and spans ---------------------------------------------------------------------------
+
+
+def test_spans_are_numbered_in_the_order_of_their_timestamps(tmp_path: Path):
+    for timestamp in (999, 1000, *range(1001, 1010)):
+        record(tmp_path / "run" / f"worker0.{timestamp}.pt.trace.json")
+    run = RunLibrary(tmp_path).run("run")
+    assert run.spans("worker0") == [str(number) for number in range(1, 12)]
+    assert run.recording("worker0", "1").path.name == "worker0.999.pt.trace.json"
+
+
+def test_workers_come_by_their_numbers(tmp_path: Path):
+    for rank in (10, 2, 0):
+        record(tmp_path / "run" / f"rank{rank}.pt.trace.json")
+    run = RunLibrary(tmp_path).run("run")
+    assert run.workers == ["rank0", "rank2", "rank10"]
+    assert run.spans("rank2") == ["default"]
+
+
+def test_span_of_all_workers(tmp_path: Path):
+    for name in ("rank0.5", "rank0.9", "rank1.7"):
+        record(tmp_path / "run" / f"{name}.pt.trace.json")
+    run = RunLibrary(tmp_path).run("run")
+    assert run.spans("All") == ["1", "2"]
+    assert [recording.worker for recording in run.span("1")] == ["rank0", "rank1"]
+    assert [recording.worker for recording in run.span("2")] == ["rank0"]
+
+
+def test_files_with_the_same_worker_and_span_are_told_apart(tmp_path: Path):
+    record(tmp_path / "run" / "a.json", steps=1)
+    record(tmp_path / "run" / "a.json.gz", steps=2)
+    assert RunLibrary(tmp_path).run("run").workers == ["a", "a.json.gz"]
+
+
+def test_file_names_that_are_not_utf8(tmp_path: Path):
+    name = b"tr\xff.json".decode("utf-8", "surrogateescape")
+    try:
+        record(tmp_path / "run" / name)
+    except OSError:
+        pytest.skip("this file system wants UTF-8 names")
+    library = RunLibrary(tmp_path)
+    assert library.run("run").workers == ["tr\\xff"]
+    trace = library.trace(library.run("run"), "tr\\xff", "default")
+    assert trace.steps.height == 1
+
+
+@pytest.mark.parametrize(
+    ("run", "worker", "span", "hint"),
+    [
+        ("other", "worker0", "1", "runs route"),
+        ("run", "worker9", "1", "worker0"),
+        ("run", "worker0", "9", "1"),
+        ("run", "All", "1", "worker0"),
+    ],
+)
+def test_what_is_not_there_is_told_with_what_is(
+    tmp_path: Path, run: str, worker: str, span: str, hint: str
+):
+    record(tmp_path / "run" / "worker0.5.pt.trace.json")
+    library = RunLibrary(tmp_path)
+    with pytest.raises(NotFoundError) as caught:
+        library.trace(library.run(run), worker, span)
+    assert hint in caught.value.hint
+
+
+# -- traces --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def opener() -> tuple[list[str], Callable]:
+    """What `OpenTraces` opens with, and the names of the files it was asked for."""
+    asked: list[str] = []
+
+    def open_noted(recordings: Sequence[Recording]) -> Iterator[Opened]:
+        asked.extend(recording.path.name for recording in recordings)
+        return open_each(recordings)
+
+    return asked, open_noted
+
+
+def recording(file: Path) -> Recording:
+    return Recording(file, file.stem)
+
+
+def test_trace_is_opened_once_and_again_when_its_file_changes(tmp_path: Path, opener):
+    asked, open_noted = opener
+    opened = OpenTraces(open_noted)
+    file = record(tmp_path / "a.json", steps=1)
+    first = opened.get([recording(file)])[0].result()
+    assert opened.get([recording(file)])[0].result() is first
+    record(file, steps=3)
+    assert opened.get([recording(file)])[0].result().steps.height == 3
+    assert asked == ["a.json", "a.json"]
+
+
+def test_counters_that_appear_beside_a_trace_are_read(tmp_path: Path, opener):
+    _, open_noted = opener
+    opened = OpenTraces(open_noted)
+    file = write(tmp_path / "a.json", kineto([operator("aten::mm", 100, 10)]))
+    assert opened.get([recording(file)])[0].result().counters.is_empty()
+    samples = "timestamp_us,counter,device,value\n105,power,0,300\n"
+    (tmp_path / "a.counters.csv").write_text(samples)
+    assert opened.get([recording(file)])[0].result().counters.height == 1
+
+
+def test_requests_at_the_same_time_read_a_file_once(tmp_path: Path, opener):
+    asked, open_noted = opener
+    reading, go_on = Signal(), Signal()
+
+    def open_slowly(recordings: Sequence[Recording]) -> Iterator[Opened]:
+        reading.set()
+        go_on.wait()
+        return open_noted(recordings)
+
+    opened = OpenTraces(open_slowly)
+    file = record(tmp_path / "a.json")
+    traces = []
+    threads = [
+        Thread(target=lambda: traces.append(opened.get([recording(file)])[0].result()))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    reading.wait()
+    go_on.set()
+    for thread in threads:
+        thread.join()
+    assert asked == ["a.json"]
+    assert len({id(trace) for trace in traces}) == 1
+
+
+def test_traces_used_longest_ago_are_let_go(tmp_path: Path, opener):
+    asked, open_noted = opener
+    files = [record(tmp_path / f"{name}.json", steps=1) for name in "abc"]
+    opened = OpenTraces(open_noted, most_events=60)  # of about 25 each
+    for file in (files[0], files[1], files[0], files[2]):
+        opened.get([recording(file)])
+    asked.clear()
+    for file in (files[0], files[2], files[1]):
+        opened.get([recording(file)])
+    assert asked == ["b.json"]
+
+
+def test_file_that_cannot_be_read_is_not_tried_again_until_it_changes(tmp_path: Path, opener):
+    asked, open_noted = opener
+    opened = OpenTraces(open_noted)
+    file = write(tmp_path / "a.json", b"nothing")
+    for _ in range(2):
+        with pytest.raises(UnreadableError):
+            opened.get([recording(file)])[0].result()
+    assert asked == ["a.json"]
+    record(file, steps=2)
+    assert opened.get([recording(file)])[0].result().steps.height == 2
+
+
+def test_failure_that_says_nothing_about_the_file_is_tried_again(tmp_path: Path):
+    attempts = []
+
+    def fail_once(recordings: Sequence[Recording]) -> Iterator[Opened]:
+        attempts.append(recordings)
+        if len(attempts) == 1:
+            raise MemoryError
+        return open_each(recordings)
+
+    opened = OpenTraces(fail_once)
+    file = record(tmp_path / "a.json")
+    with pytest.raises(MemoryError):
+        opened.get([recording(file)])
+    assert opened.get([recording(file)])[0].result().steps.height == 1
+
+
+def test_broken_file_leaves_the_others_alone(tmp_path: Path):
+    record(tmp_path / "run" / "rank0.1.pt.trace.json")
+    write(tmp_path / "run" / "rank1.1.pt.trace.json", b"nothing")
+    library = RunLibrary(tmp_path)
+    run = library.run("run")
+    assert run.workers == ["rank0", "rank1"]
+    traces, unreadable = library.span(run, "1")
+    assert list(traces) == ["rank0"]
+    assert "not a trace" in unreadable["rank1"]
+    assert library.first_readable(run) is traces["rank0"]
+    with pytest.raises(UnreadableError, match="not a trace"):
+        library.trace(run, "rank1", "1")
+
+
+def test_span_without_a_readable_file_says_why(tmp_path: Path):
+    for rank in (0, 1):
+        write(tmp_path / f"rank{rank}.1.pt.trace.json", b"nothing")
+    library = RunLibrary(tmp_path)
+    run = library.run(tmp_path.name)
+    for ask in (lambda: library.span(run, "1"), lambda: library.first_readable(run)):
+        with pytest.raises(UnreadableError, match="not a trace"):
+            ask()
+
+
+def test_without_cache_nothing_is_kept_on_disk(tmp_path: Path):
+    for rank in (0, 1):
+        record(tmp_path / f"rank{rank}.1.pt.trace.json")
+    library = RunLibrary(tmp_path, cache=False)
+    traces, _ = library.span(library.run(tmp_path.name), "1")
+    assert [trace.steps.height for trace in traces.values()] == [1, 1]
+    assert not any(Path(os.environ["TIMESINK_CACHE_DIR"]).rglob("*.parquet"))
