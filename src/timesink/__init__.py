@@ -18,17 +18,19 @@ if TYPE_CHECKING:
     from timesink.errors import TimesinkError
     from timesink.model.trace import Trace
     from timesink.readers.discover import find_recordings
+    from timesink.reports.analyzing import analyze
     from timesink.store.opening import open_trace as open  # noqa: A004, F401 - `timesink.open`
 
 _PUBLIC = {
     "Trace": ("timesink.model.trace", "Trace"),
     "TimesinkError": ("timesink.errors", "TimesinkError"),
     "find_recordings": ("timesink.readers.discover", "find_recordings"),
+    "analyze": ("timesink.reports.analyzing", "analyze"),
     "open": ("timesink.store.opening", "open_trace"),
 }
 
 # `open` is left out: a star import must not hide the builtin.
-__all__ = ["TimesinkError", "Trace", "__version__", "find_recordings", "sample"]
+__all__ = ["TimesinkError", "Trace", "__version__", "analyze", "find_recordings", "sample"]
 
 
 def sample() -> Path:

@@ -10,13 +10,15 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from timesink import __version__
-from timesink.cli import cache, completion, demo, export, info, query
+from timesink.cli import analyze, cache, completion, demo, export, info, query, serve
 from timesink.errors import TimesinkError
 
 COMMANDS: dict[str, ModuleType] = {
+    "analyze": analyze,
     "info": info,
     "query": query,
     "export": export,
+    "serve": serve,
     "demo": demo,
     "cache": cache,
     "completion": completion,

@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from timesink.render.units import counted, size_bytes  # noqa: PLC0415
+    from timesink.model.units import counted, size_bytes  # noqa: PLC0415
     from timesink.store.cache import Cache  # noqa: PLC0415
 
     cache = Cache.default()

@@ -37,7 +37,10 @@ def merge(intervals: ArrayLike) -> IntervalSet:
     >>> merge([[20, 25], [0, 10], [5, 12], [12, 15], [30, 30]]).tolist()
     [[0, 15], [20, 25]]
     """
-    starts, ends = _sorted_apart(intervals)
+    rows = _checked(intervals)
+    if _is_merged(rows):
+        return rows
+    starts, ends = _sorted_apart(rows)
     # The i-th start opens a new piece exactly when i intervals have ended before it, so starts
     # and ends can be sorted without keeping them together, which is much the cheaper sort.
     gap = starts[1:] > ends[:-1]
@@ -223,6 +226,12 @@ def _pair(starts: Times, ends: Times) -> IntervalSet:
     return np.stack([starts, ends]).T
 
 
+def _is_merged(rows: IntervalSet) -> bool:
+    """Whether there is nothing to merge: far cheaper to see than to merge again."""
+    starts, ends = rows[:, 0], rows[:, 1]
+    return bool((starts < ends).all() and (ends[:-1] < starts[1:]).all())
+
+
 def _sorted_apart(intervals: ArrayLike) -> tuple[Times, Times]:
     """Starts and ends of the non-empty rows, each sorted by itself."""
     rows = _checked(intervals)
@@ -260,6 +269,8 @@ def _covered_before(merged: IntervalSet, times: Times) -> Times:
 
 
 def _last_at_or_before(starts: Times, times: Times) -> NDArray[np.intp]:
+    if (times[1:] >= times[:-1]).all():
+        return np.searchsorted(starts, times, side="right") - 1
     # Looking up in time order keeps the search in cache: ten times faster on unsorted windows.
     order = np.argsort(times)
     latest = np.empty(len(times), dtype=np.intp)

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from timesink.analyses.summary import Summary
+from timesink.model import units
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Metadata
-from timesink.render import units
 from timesink.reports.info import Info, TraceInfo
 
 _VENDORS = {

@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from timesink.errors import QueryError
-from timesink.render import units
+from timesink.model import units
 from timesink.render.terminal import printable, show, terminal_width, text, to_plain
 
 _FILE_WIDTH = 160
@@ -28,6 +28,27 @@ def to_csv(frame: pl.DataFrame) -> str:
     if nested:
         raise QueryError.not_for_csv(nested[0])
     return frame.write_csv().rstrip("\n")
+
+
+def to_markdown(frame: pl.DataFrame) -> str:
+    r"""The table for a comment or a document.
+
+    >>> print(to_markdown(pl.DataFrame({"name": ["a|b"], "calls": [1200]})))
+    | name | calls |
+    | --- | ---: |
+    | a\|b | 1 200 |
+    """
+    rows = [[cell(value) for value in row] for row in frame.iter_rows()]
+    return markdown_table(frame.columns, rows, [dtype.is_numeric() for dtype in frame.dtypes])
+
+
+def markdown_table(
+    titles: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool]
+) -> str:
+    """Cells that are text already, as a Markdown table."""
+    rule = ["---:" if right else "---" for right in numeric]
+    rows = [[printable(value).replace("|", "\\|") for value in row] for row in cells]
+    return "\n".join(f"| {' | '.join(row)} |" for row in [list(titles), rule, *rows])
 
 
 def to_text(frame: pl.DataFrame) -> str:
@@ -50,9 +71,16 @@ def rich_table(frame: pl.DataFrame, width: int) -> RenderableType:
 
     A table too wide for that is shown row by row, one column per line.
     """
-    names = [printable(name) for name in frame.columns]
-    rows = [[printable(cell(value)) for value in row] for row in frame.iter_rows()]
-    numeric = [dtype.is_numeric() for dtype in frame.dtypes]
+    rows = [[cell(value) for value in row] for row in frame.iter_rows()]
+    return text_table(frame.columns, rows, [dtype.is_numeric() for dtype in frame.dtypes], width)
+
+
+def text_table(
+    titles: Sequence[str], cells: Sequence[Sequence[str]], numeric: Sequence[bool], width: int
+) -> RenderableType:
+    """Cells that are text already, in columns that fit the width; `numeric` ones to the right."""
+    names = [printable(title) for title in titles]
+    rows = [[printable(value) for value in row] for row in cells]
     sizes = [
         max([cell_len(name), *(cell_len(row[place]) for row in rows)])
         for place, name in enumerate(names)
@@ -122,4 +150,5 @@ RENDERERS: dict[str, Callable[[pl.DataFrame], str]] = {
     "text": to_text,
     "json": to_json,
     "csv": to_csv,
+    "md": to_markdown,
 }

@@ -21,6 +21,7 @@ from timesink.readers.discover import (
 )
 from timesink.readers.options import Progress, ReadOptions
 from timesink.readers.source import open_source
+from timesink.store.background import save_in_background, wait_until_saved
 from timesink.store.cache import Cache
 from timesink.writers.marks import is_folder
 
@@ -77,17 +78,22 @@ def open_recording(
     *,
     jobs: int | None = None,
     progress: Progress | None = None,
+    in_background: bool = False,
 ) -> Trace:
-    """Open one recording, with the counters beside it; from the store when it has it."""
+    """Open one recording, with the counters beside it; from the store when it has it.
+
+    A trace that had to be read is kept in the store: before this returns, or `in_background`.
+    """
     if store is None:
         return _as_recorded(_read(recording.path, jobs, progress), recording)
     key = key_of(recording, store)
+    wait_until_saved(store, key)
     trace = store.load(key)
     if trace is None:
         trace = _read(recording.path, jobs, progress)
         # A file that changed while it was read is not what the key says.
         if key and key == key_of(recording, store):
-            store.save(key, trace)
+            (save_in_background if in_background else Cache.save)(store, key, trace)
     return _as_recorded(trace, recording)
 
 

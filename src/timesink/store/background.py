@@ -1,0 +1,28 @@
+"""Keeping a trace in the cache while the caller already works with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from timesink.store.cache import Cache
+
+if TYPE_CHECKING:
+    from timesink.model.trace import Trace
+
+_saving: dict[tuple[Path, str], Thread] = {}
+
+
+def save_in_background(cache: Cache, key: str, trace: Trace) -> None:
+    """Start to keep a trace.  The process does not end before it is done."""
+    thread = Thread(target=cache.save, args=(key, trace), name="timesink-cache")
+    _saving[cache.root, key] = thread
+    thread.start()
+
+
+def wait_until_saved(cache: Cache, key: str) -> None:
+    """Wait for a trace that is being kept; return at once if none is."""
+    thread = _saving.pop((cache.root, key), None)
+    if thread is not None:
+        thread.join()
