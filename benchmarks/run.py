@@ -43,6 +43,11 @@ import sys, timesink
 from timesink.analyses.summary import summarise
 summarise(timesink.open(sys.argv[1]))
 """
+ANALYZE = """
+import sys
+from timesink.cli import main
+sys.exit(main(["analyze", sys.argv[1], "--format", "json", "-o", "/dev/null", "--force"]))
+"""
 _SAMPLE_SECONDS = 0.05
 """Looking more often would take time from the very processes that are measured."""
 
@@ -62,8 +67,11 @@ class Row:
     first: Run
     again: Run
     summary: Run
+    analysis: Run
+    analysis_again: Run
 
     def cells(self) -> list[str]:
+        again = self.analysis_again.seconds
         return [
             f"{self.events / 1e6:.2f} M",
             f"{self.json_mb:.0f} MB",
@@ -75,6 +83,10 @@ class Row:
             f"{self.first.seconds:.2f} s",
             f"{self.again.seconds:.2f} s ({self.again.seconds / self.first.seconds:.2f})",
             f"{self.summary.seconds:.2f} s",
+            f"{self.analysis.seconds:.2f} s",
+            f"**{self.analysis.seconds / self.floor.seconds:.2f}**",
+            f"{self.analysis.peak_mb:.0f} MB ({self.analysis.peak_mb / self.json_mb:.2f})",
+            f"{again:.2f} s (**{again / self.analysis.seconds:.2f}**)",
         ]
 
 
@@ -89,6 +101,10 @@ HEADER = [
     "read and cache",
     "from the cache (of first)",
     "summary from the cache",
+    "analyze",
+    "analyze / floor",
+    "its peak memory (of JSON)",
+    "analyze again (of first)",
 ]
 
 
@@ -126,20 +142,23 @@ def benchmark(source: Path, events: int, rounds: int, folder: Path) -> Row:
     plain = {**os.environ, "TIMESINK_CACHE_DIR": str(folder / "cache")}
     # A file just written is hashed again at every opening; wait as a user would.
     time.sleep(2.5)
-    floors, reads, firsts, agains, summaries = [], [], [], [], []
+    rows = []
     for number in range(rounds):
-        fresh = {**plain, "TIMESINK_CACHE_DIR": str(folder / f"cache{number}")}
-        floors.append(measure(FLOOR, path, plain))
-        reads.append(measure(READ, path, plain))
-        firsts.append(measure(READ_CACHED, path, fresh))
-        agains.append(measure(READ_CACHED, path, fresh))
-        summaries.append(measure(SUMMARISE_CACHED, path, fresh))
+        opened = {**plain, "TIMESINK_CACHE_DIR": str(folder / f"opened{number}")}
+        analyzed = {**plain, "TIMESINK_CACHE_DIR": str(folder / f"analyzed{number}")}
+        rows.append(
+            [
+                measure(FLOOR, path, plain),
+                measure(READ, path, plain),
+                measure(READ_CACHED, path, opened),
+                measure(READ_CACHED, path, opened),
+                measure(SUMMARISE_CACHED, path, opened),
+                measure(ANALYZE, path, analyzed),
+                measure(ANALYZE, path, analyzed),
+            ]
+        )
     path.unlink()
-    return Row(
-        written,
-        size / 1e6,
-        *(median(runs) for runs in (floors, reads, firsts, agains, summaries)),
-    )
+    return Row(written, size / 1e6, *(median(runs) for runs in zip(*rows, strict=True)))
 
 
 def to_markdown(rows: Sequence[Row], source: Path) -> str:

@@ -13,10 +13,11 @@ def test_demo_prints_the_answer_and_writes_a_page(
     monkeypatch.chdir(tmp_path)
     told = run("demo")
     assert told.code == 0
-    assert "the device was busy 77.8 %" in told.out
-    assert "share_pct" in told.out
+    assert "76.9 % of each 27.18 ms step is GPU work" in told.out
+    assert "aten::convolution_backward" in told.out
     page = (tmp_path / "timesink-demo.html").read_text()
-    assert "The kernels that take the time" in page
+    assert "Where a step goes" in page
+    assert "aten::convolution_backward" in page
     assert "http" not in page
 
 

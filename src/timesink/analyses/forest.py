@@ -270,7 +270,9 @@ def _stretches(thread: Codes) -> Iterator[slice]:
 
 def _depth_when_nested(start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
     """Calls open at each start: those begun before it, less those ended by then."""
-    first_after = np.searchsorted(start, end)
+    first_after = np.arange(1, len(start) + 1)
+    longer = np.flatnonzero(end[:-1] > start[1:])
+    first_after[longer] = np.searchsorted(start, end[longer])
     # A call without length ends when it starts, and so before all that come after it.
     empty = np.flatnonzero(start == end)
     first_after[empty] = empty + 1

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from timesink.reports.analysis import Analysis
 
-_FORMATS = ("text", "json", "md", "csv")
+_FORMATS = ("text", "json", "md", "csv", "html")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--group-by", choices=GROUPS, default="", help="what operator rows are")
     parser.add_argument("--view", metavar="NAME", choices=tuple(VIEWS), help=_views_help())
     parser.add_argument("--format", choices=_FORMATS, help="how to say it")
-    add_output(parser, "write to a file; .json, .md, .csv and .txt choose the format")
+    add_output(parser, "write to a file; .json, .md, .csv, .html and .txt choose the format")
 
 
 def _views_help() -> str:
@@ -52,6 +52,8 @@ def _rows(given: str) -> int:
 
 def run(options: argparse.Namespace) -> int:
     form = format_of(options, _FORMATS)
+    if form == "html" and options.view is not None:
+        raise UsageError("a single table has no page", "leave out --view, or try --format md")
     if form == "csv" and options.view is None:
         raise UsageError("csv holds one table", "choose it with --view, e.g. --view operators")
     if options.output is not None:
@@ -86,6 +88,11 @@ def _give_whole(analysis: Analysis, options: argparse.Namespace, form: str) -> N
         from timesink.render.analysis_json import to_json  # noqa: PLC0415
 
         _give(to_json(analysis), options)
+        return
+    if form == "html":
+        from timesink.render.analysis_page import to_html  # noqa: PLC0415
+
+        _give(to_html(analysis, options.top or 20), options)
         return
     from timesink.render import analysis as render  # noqa: PLC0415
 

@@ -17,6 +17,7 @@ _FILE_WIDTH = 100
 _WIDEST = 140
 _BAR = 40
 _LABEL = 15
+_BARS = {"kernels": "green", "communication": "magenta", "data loading": "red", "other": "dim"}
 _COLOURS = {"high": "bold red", "medium": "yellow", "low": "dim"}
 
 
@@ -50,8 +51,8 @@ def _content(analysis: Analysis, top: int, width: int) -> RenderableType:
 def _breakdown(analysis: Analysis) -> Iterable[RenderableType]:
     yield text(f"Where a step goes ({words.steps_sentence(analysis.trace)})", "bold")
     for part in words.parts(analysis.trace):
-        bar = "█" * round(_BAR * part.fraction) or "▏"
-        yield text(f"  {part.name:<{_LABEL}}{part.length:>10}{part.share:>9}  {bar}")
+        bar = Text("█" * round(_BAR * part.fraction) or "▏", _BARS.get(part.name, "yellow"))
+        yield text(f"  {part.name:<{_LABEL}}{part.length:>10}{part.share:>9}  ").append_text(bar)
 
 
 def _findings(analysis: Analysis) -> Iterable[RenderableType]:

@@ -214,7 +214,7 @@ def memory_cells(peaks: pl.DataFrame) -> Cells:
             units.size_bytes(row["peak_allocated_bytes"]),
             _size(row["peak_reserved_bytes"]),
             _size(row["capacity_bytes"]),
-            str(row.get("step") or "-"),
+            str(row["peak_step"] or "-"),
         )
         for row in peaks.to_dicts()
     ]

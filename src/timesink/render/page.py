@@ -1,9 +1,9 @@
-"""The answer of `timesink info` as one page that needs no network."""
+"""Pages that need no network, and the answer of `timesink info` as one."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from string import Template
@@ -35,14 +35,28 @@ def to_html(info: Info, tables: Mapping[str, pl.DataFrame] | None = None) -> str
     sections = (
         f"<h2>{escape(heading)}</h2>{_frame(frame)}" for heading, frame in (tables or {}).items()
     )
-    page = Template((_TEMPLATES / "info.html").read_text(encoding="utf-8"))
-    return page.substitute(
-        title=escape(title(info)),
-        headline=_text(headline(info)),
-        body=body,
-        sections="".join(sections),
-        health=_health(info.all_health),
+    return fill_page(
+        title=title(info),
+        headline=headline(info),
+        body=body + "".join(sections),
+        health=info.all_health,
     )
+
+
+def fill_page(*, title: str, headline: str, body: str, health: Iterable[HealthEntry]) -> str:
+    """The page around a body that is HTML already."""
+    page = Template((_TEMPLATES / "page.html").read_text(encoding="utf-8"))
+    return page.substitute(
+        title=escape(title), headline=_text(headline), body=body, health=_health(health)
+    )
+
+
+def cells_table(
+    columns: Iterable[str], rows: Iterable[Iterable[str]], numeric: Sequence[bool]
+) -> str:
+    """Cells that are text already, as a table; `numeric` columns to the right."""
+    css = ["number" if right else "text" for right in numeric]
+    return _rows(columns, rows, css)
 
 
 def _table(columns: Iterable[str], rows: Iterable[Iterable[str]], css: str = "") -> str:
@@ -55,9 +69,12 @@ def _table(columns: Iterable[str], rows: Iterable[Iterable[str]], css: str = "")
 
 def _frame(frame: pl.DataFrame) -> str:
     css = ["number" if dtype.is_numeric() else "text" for dtype in frame.dtypes]
+    return _rows(frame.columns, frame.iter_rows(), css)
+
+
+def _rows(columns: Iterable[str], rows: Iterable[Iterable[object]], css: Sequence[str]) -> str:
     head = "".join(
-        f'<th class="{kind}">{escape(name)}</th>'
-        for name, kind in zip(frame.columns, css, strict=True)
+        f'<th class="{kind}">{escape(name)}</th>' for name, kind in zip(columns, css, strict=True)
     )
     lines = "".join(
         "<tr>"
@@ -66,7 +83,7 @@ def _frame(frame: pl.DataFrame) -> str:
             for value, kind in zip(row, css, strict=True)
         )
         + "</tr>"
-        for row in frame.iter_rows()
+        for row in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
 

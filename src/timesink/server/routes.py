@@ -28,6 +28,7 @@ TRACE_VIEWS: Mapping[str, str | View] = {
     "memory": "memory:memory_table",
     "memory_curve": "memory:memory_curve",
     "memory_events": "memory:memory_events",
+    "memory_peak": "memory_peak:memory_peak",
     "module": "modules:module_view",
     "tree": "modules:tree_view",
     "trace": "timeline:trace_view",

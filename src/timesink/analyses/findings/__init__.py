@@ -15,6 +15,7 @@ from timesink.analyses.findings.data_parallel import data_parallel
 from timesink.analyses.findings.finding import SEVERITIES, Evidence, Finding
 from timesink.analyses.findings.gaps import large_gaps
 from timesink.analyses.findings.idle_device import low_utilisation
+from timesink.analyses.findings.layout import layout_conversions
 from timesink.analyses.findings.memory_limit import memory_limit
 from timesink.analyses.findings.recording import cut_steps
 from timesink.analyses.findings.tensor_cores import tensor_cores_unused
@@ -31,6 +32,7 @@ RULES: tuple[Callable[[Trace], list[Finding]], ...] = (
     data_parallel,
     gloo_on_devices,
     tensor_cores_unused,
+    layout_conversions,
     memory_limit,
     tiny_kernels,
     pageable_copies,

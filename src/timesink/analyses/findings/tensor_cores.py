@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.breakdown import average_step
 from timesink.analyses.call_times import node_times
-from timesink.analyses.columns import device_columns
+from timesink.analyses.columns import device_columns, device_names
 from timesink.analyses.findings.finding import Evidence, Finding
 from timesink.analyses.forest import call_forest
 from timesink.analyses.kernels.tensor_cores import tensor_core_use
@@ -18,8 +20,14 @@ from timesink.model import units
 from timesink.model.trace import Device, Trace
 
 LEAST_SHARE = 0.02
+_MATRIX_KERNEL = re.compile(
+    r"gemm|gemv|convol|conv\d|wgrad|dgrad|fprop|winograd|cutlass|scudnn|matmul|_mm", re.IGNORECASE
+)
+_AROUND_IT = re.compile(r"nchw\w*to|nhwc\w*to|tonchw|tonhwc|reduce|im2col|transpose", re.IGNORECASE)
+"""Kernels that prepare or finish the product: no tensor core would help them."""
 FIRST_MAJOR = 7
 """NVIDIA devices have tensor cores from compute capability 7.0 on."""
+TF32_MAJOR = 8
 SPEEDUP = 2.0
 """What half precision or TF32 gives a large matrix product at the very least."""
 
@@ -46,8 +54,7 @@ def tensor_cores_unused(trace: Trace) -> list[Finding]:
             f"of each {units.duration_ns(average['total_ns'])} step in kernels that do not "
             f"({units.share(int(missed['dur_ns'].sum()), eligible)} of all kernel time of "
             "operators).",
-            advice="Train with automatic mixed precision (torch.autocast), or allow TF32 "
-            "(torch.set_float32_matmul_precision('high')); keep dimensions at multiples of 8.",
+            advice=_advice(trace),
             share=share,
             gain_ns=per_step * (1 - 1 / SPEEDUP),
             gain_basis="tensor-core kernels take half the time",
@@ -56,13 +63,25 @@ def tensor_cores_unused(trace: Trace) -> list[Finding]:
     ]
 
 
+def _advice(trace: Trace) -> str:
+    newest = max(map(_major, trace.metadata.devices))
+    tf32 = ", or allow TF32 (torch.set_float32_matmul_precision('high'))"
+    return (
+        f"Use automatic mixed precision (torch.autocast){tf32 if newest >= TF32_MAJOR else ''}; "
+        "keep dimensions at multiples of 8."
+    )
+
+
 def _has_tensor_cores(trace: Trace) -> bool:
-    return trace.metadata.vendor == "nvidia" and any(map(_is_recent, trace.metadata.devices))
+    devices = trace.metadata.devices
+    return trace.metadata.vendor == "nvidia" and any(
+        _major(device) >= FIRST_MAJOR for device in devices
+    )
 
 
-def _is_recent(device: Device) -> bool:
+def _major(device: Device) -> int:
     major = (device.compute_capability or "0").split(".")[0]
-    return major.isdigit() and int(major) >= FIRST_MAJOR
+    return int(major) if major.isdigit() else 0
 
 
 def _missed_kernels(trace: Trace) -> pl.DataFrame:
@@ -71,7 +90,8 @@ def _missed_kernels(trace: Trace) -> pl.DataFrame:
     if not len(forest):
         return pl.DataFrame(schema={"operator": pl.String, "name": pl.String, "dur_ns": pl.Int64})
     without = (~tensor_core_use(trace)).fill_null(value=False).to_numpy()
-    kernels = (device["kind"] == "kernel").to_numpy()
+    kernels = device_names(trace).matching(_does_the_product)
+    kernels &= (device["kind"] == "kernel").to_numpy()
     by_operator: NDArray[np.bool_] = node_times(trace).eligible_by_name & (forest.role == 0)
     rows = np.flatnonzero(kernels & without & (links.node >= 0) & by_operator[links.node])
     operators = pl.Series(forest.names, dtype=pl.String).gather(
@@ -85,6 +105,10 @@ def _missed_kernels(trace: Trace) -> pl.DataFrame:
         .agg(pl.len().alias("calls"), pl.col("dur_ns").sum())
         .sort("dur_ns", "name", descending=[True, False])
     )
+
+
+def _does_the_product(name: str) -> bool:
+    return _MATRIX_KERNEL.search(name) is not None and _AROUND_IT.search(name) is None
 
 
 def _evidence(missed: pl.DataFrame) -> tuple[Evidence, ...]:

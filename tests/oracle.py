@@ -1,0 +1,465 @@
+"""A slow, simple reference for what the analyses compute with whole arrays.
+
+Stacks, dictionaries and sets of single nanoseconds instead of sorted columns: meant to be
+obviously right for recordings of a few events.  Random recordings of that size are here as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from hypothesis import strategies as st
+
+from timelines import trace_of
+from timesink.model.trace import Trace
+
+Row: TypeAlias = dict[str, Any]
+Thread: TypeAlias = tuple[str, str]
+
+LOADER = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
+BUSY = ("kernel", "memcpy", "memset", "collective")
+FRAMES = ("step", "module")
+PARTS = ("kernel", "memcpy", "memset", "communication", "runtime", "data_loader", "cpu_exec")
+
+
+# -- the forest ------------------------------------------------------------------------------------
+
+
+@dataclass(eq=False)
+class Call:
+    """One host call, its place among the others, and what it launched."""
+
+    row: int
+    thread: Thread
+    start: int
+    end: int
+    name: str
+    role: str
+    external_id: int
+    recorded_as_operator: bool
+    parent: Call | None = None
+    children: list[Call] = field(default_factory=list)
+    crossing: bool = False
+    self_start: int = 0
+    stands_for: Call | None = None
+    launched_ns: int = 0
+    covered: set[int] = field(default_factory=set)
+
+    @property
+    def depth(self) -> int:
+        return 0 if self.parent is None else self.parent.depth + 1
+
+    def subtree(self) -> Iterator[Call]:
+        """Callers first."""
+        yield self
+        for child in self.children:
+            yield from child.subtree()
+
+    def finished(self) -> Iterator[Call]:
+        """Callees first."""
+        for child in self.children:
+            yield from child.finished()
+        yield self
+
+    @property
+    def self_ns(self) -> int:
+        return len(set(range(self.self_start, self.end)) - self.covered)
+
+
+def rows_of(trace: Trace, table: str) -> list[Row]:
+    return trace.lazy(table).collect().to_dicts()
+
+
+def end_of(event: Row) -> int:
+    return int(event["ts_ns"] + event["dur_ns"])
+
+
+def role_of(event: Row) -> str | None:
+    """The part a host event plays; None for those outside the forest."""
+    kind, name = event["kind"], event["name"]
+    if kind == "module":
+        return "module"
+    if kind == "python_function":
+        return "python" if (event["category"] or "").lower() == "python" else None
+    if kind not in ("operator", "annotation"):
+        return None
+    if name.startswith("ProfilerStep#"):
+        return "step"
+    if is_loader(name):
+        return "data_loader"
+    if name.startswith("Optimizer.step"):
+        return "optimizer"
+    if kind == "annotation":
+        return "collective" if is_collective(name) else None
+    wraps = name == "DataParallel.forward" or name.startswith("Optimizer.")
+    return "wrapper" if wraps else "operator"
+
+
+def is_loader(name: str) -> bool:
+    return name == LOADER
+
+
+def is_collective(name: str) -> bool:
+    return name.startswith(("nccl:", "gloo:", "record_param_comms"))
+
+
+def forest(trace: Trace) -> list[Call]:
+    """Host calls thread by thread, callers before callees."""
+    threads: dict[Thread, list[Call]] = {}
+    for row, event in enumerate(rows_of(trace, "host")):
+        role = role_of(event)
+        if role is not None:
+            call = Call(
+                row=row,
+                thread=(event["pid"], event["tid"]),
+                start=event["ts_ns"],
+                end=end_of(event),
+                name=event["name"],
+                role=role,
+                external_id=event["external_id"] or 0,
+                recorded_as_operator=event["kind"] == "operator" and role != "step",
+                self_start=event["ts_ns"],
+            )
+            threads.setdefault(call.thread, []).append(call)
+    first = {thread: min(call.start for call in calls) for thread, calls in threads.items()}
+    in_order = sorted(threads, key=lambda thread: (first[thread], thread))
+    roots = [root for thread in in_order for root in nest(threads[thread])]
+    for root in roots:
+        merge_same_names(root)
+    return [call for root in roots for call in root.subtree()]
+
+
+def nest(calls: list[Call]) -> list[Call]:
+    """Put the calls of one thread inside each other; those that nothing encloses come back.
+
+    A call that outlasts the one it starts in stands beside it, and its own time begins where the
+    other ends; a step or module it outlasts is its caller all the same.
+    """
+    roots, stack = [], []
+    for call in sorted(calls, key=lambda call: (call.start, -call.end)):
+        while stack:
+            top = stack[-1]
+            if call.start < top.end:
+                if call.end <= top.end:
+                    break
+                call.crossing = True
+                if top.role in FRAMES:
+                    break
+                call.self_start = max(call.self_start, top.end)
+            stack.pop()
+        call.parent = stack[-1] if stack else None
+        (call.parent.children if call.parent else roots).append(call)
+        stack.append(call)
+    return roots
+
+
+def merge_same_names(call: Call, into: Call | None = None) -> None:
+    """An operator whose only callee is an operator of its name is one call with it."""
+    call.stands_for = into or call
+    for child in call.children:
+        same = child.name == call.name and call.recorded_as_operator and child.recorded_as_operator
+        merged = same and len(call.children) == 1
+        merge_same_names(child, call.stands_for if merged else None)
+
+
+# -- links -----------------------------------------------------------------------------------------
+
+
+def launches(trace: Trace) -> list[Row]:
+    """Runtime and driver calls, with their row."""
+    events = enumerate(rows_of(trace, "host"))
+    return [
+        {**event, "row": row} for row, event in events if event["kind"] in ("runtime", "driver")
+    ]
+
+
+def launching_call(activity: Row, calls: list[Row]) -> Row | None:
+    """The earliest call with the correlation id of a device activity."""
+    wanted = activity["correlation"]
+    found = [call for call in calls if wanted and call["correlation"] == wanted]
+    return min(found, key=lambda call: call["ts_ns"], default=None)
+
+
+def owner(call: Row, nodes: list[Call]) -> Call | None:
+    """The innermost node around a call, one with its external id before others.
+
+    An id may also name a node that the call starts in and outlasts or, where nothing is around
+    the call, any node.
+    """
+    start, end, wanted = call["ts_ns"], end_of(call), call["external_id"]
+    here = [node for node in nodes if node.thread == (call["pid"], call["tid"])]
+    begun = [node for node in here if node.start <= start]
+    around = [node for node in callers(begun[-1]) if end <= node.end] if begun else []
+    named = [node for node in nodes if wanted and node.external_id == wanted]
+    for node in around:
+        if node in named:
+            return node
+    if named and named[0] in begun and start <= named[0].end:
+        return named[0]
+    return next(iter(around + named), None)
+
+
+def callers(node: Call | None) -> Iterator[Call]:
+    """A node and those it is inside of, the innermost first."""
+    while node is not None:
+        yield node
+        node = node.parent
+
+
+def link(trace: Trace, nodes: list[Call]) -> list[tuple[int, Call | None]]:
+    """For each device row: the row of its launching call (-1 for none) and the node around it."""
+    calls = launches(trace)
+    links = []
+    for activity in rows_of(trace, "device"):
+        call = launching_call(activity, calls)
+        links.append((-1, None) if call is None else (call["row"], owner(call, nodes)))
+    return links
+
+
+# -- times of operators ----------------------------------------------------------------------------
+
+
+def add_times(trace: Trace, nodes: list[Call]) -> None:
+    """Give every node its device work and the moments its callees and runtime calls cover."""
+    for node in nodes:
+        if node.parent is not None and node.stands_for is node:
+            node.parent.stands_for.covered |= set(range(node.start, node.end))
+    for call in launches(trace):
+        node = owner(call, nodes)
+        if node is not None:
+            node.stands_for.covered |= set(range(call["ts_ns"], end_of(call)))
+    for activity, (_, node) in zip(rows_of(trace, "device"), link(trace, nodes), strict=True):
+        if node is not None and activity["kind"] in BUSY:
+            node.stands_for.launched_ns += activity["dur_ns"]
+
+
+# -- steps -----------------------------------------------------------------------------------------
+
+
+@dataclass
+class Step:
+    name: str
+    start: int
+    end: int
+    activities: list[Row] = field(default_factory=list)
+    complete: bool = True
+
+
+def steps(trace: Trace) -> list[Step]:
+    """Steps extended by the device work launched in them; a cut end is marked."""
+    marks = sorted(rows_of(trace, "steps"), key=lambda mark: mark["ts_ns"])
+    found = [Step(str(mark["step"]), mark["ts_ns"], end_of(mark)) for mark in marks]
+    found = found or whole_trace(trace)
+    outside = assign(trace, found)
+    if any(step.activities for step in found):
+        extend(found, outside)
+        mark_cut(found)
+    return found
+
+
+def whole_trace(trace: Trace) -> list[Step]:
+    """One step over the operators, or over what else there is."""
+    host, device = rows_of(trace, "host"), rows_of(trace, "device")
+    for events in (
+        [event for event in host if event["kind"] == "operator" or role_of(event) == "python"],
+        [event for event in host if event["kind"] == "annotation"],
+        [activity for activity in device if activity["kind"] in BUSY],
+        [event for event in host if event["kind"] not in ("trace", "instant")],
+    ):
+        if events:
+            return [Step("0", min(event["ts_ns"] for event in events), max(map(end_of, events)))]
+    return []
+
+
+def assign(trace: Trace, found: list[Step]) -> list[Row]:
+    """Give each step the device work launched wholly inside it; the rest comes back."""
+    calls = launches(trace)
+    outside = []
+    for activity in rows_of(trace, "device"):
+        if activity["kind"] not in BUSY:
+            continue
+        call = launching_call(activity, calls)
+        holders = [
+            step
+            for step in found
+            if call is not None and step.start <= call["ts_ns"] and end_of(call) <= step.end
+        ]
+        (holders[-1].activities if holders else outside).append(activity)
+    return outside
+
+
+def extend(found: list[Step], outside: list[Row]) -> None:
+    free_from = found[0].start
+    if found[0].activities:
+        first = min(activity["ts_ns"] for activity in found[0].activities)
+        earlier = [end_of(activity) for activity in outside if end_of(activity) < first]
+        free_from = max([free_from, *earlier])
+    for step in found:
+        step.start = max(free_from, step.start)
+        step.end = max([step.end, step.start, *map(end_of, step.activities)])
+        free_from = step.end
+
+
+def mark_cut(found: list[Step]) -> None:
+    if len(found) == 1:
+        return
+    counts = [len(step.activities) for step in found]
+    last = max(place for place, count in enumerate(counts) if count)
+    kept = last if last and 0.8 * counts[last - 1] > counts[last] else last + 1
+    for step in found[kept:]:
+        step.complete = False
+
+
+# -- breakdown -------------------------------------------------------------------------------------
+
+
+def communicates(activity: Row, node: Call | None, host: list[Row]) -> bool:
+    if activity["kind"] == "collective":
+        return True
+    if activity["kind"] == "kernel" and "nccl" in activity["name"]:
+        return True
+    ids = {
+        event["external_id"]
+        for event in host
+        if event["kind"] in ("operator", "annotation") and is_collective(event["name"])
+    }
+    serves = (
+        activity["external_id"] in ids - {None, 0} if node is None else is_collective(node.name)
+    )
+    return activity["kind"] in ("kernel", "memcpy") and serves
+
+
+def moments(trace: Trace) -> Mapping[str, set[int]]:
+    """Every nanosecond at which each part was active."""
+    active: dict[str, set[int]] = {part: set() for part in PARTS}
+    host = rows_of(trace, "host")
+    links = link(trace, forest(trace))
+    for activity, (_, node) in zip(rows_of(trace, "device"), links, strict=True):
+        part = "communication" if communicates(activity, node, host) else activity["kind"]
+        if part in active:
+            active[part] |= set(range(activity["ts_ns"], end_of(activity)))
+    for event in host:
+        part = host_part(event)
+        if part is not None:
+            active[part] |= set(range(event["ts_ns"], end_of(event)))
+    return active
+
+
+def host_part(event: Row) -> str | None:
+    if event["kind"] in ("runtime", "driver"):
+        return "runtime"
+    region = role_of(event) == "python"
+    if event["kind"] not in ("operator", "annotation") and not region:
+        return None
+    if event["name"].startswith("ProfilerStep#"):
+        return None
+    if is_collective(event["name"]):
+        return "communication"
+    return "data_loader" if is_loader(event["name"]) else "cpu_exec"
+
+
+def breakdown(trace: Trace) -> list[tuple[int, ...]]:
+    """For each step: the ns of each part, of what is left, and of the whole step."""
+    active = moments(trace)
+    table = []
+    for step in steps(trace):
+        free = set(range(step.start, step.end))
+        costs = []
+        for part in PARTS:
+            costs.append(len(free & active[part]))
+            free -= active[part]
+        table.append((*costs, len(free), step.end - step.start))
+    return table
+
+
+# -- random recordings -----------------------------------------------------------------------------
+
+_TIMES = {"ts_ns": st.integers(0, 8), "dur_ns": st.sampled_from([0, 0, 1, 2, 3, 5, 8])}
+_IDS = st.sampled_from([None, 0, 1, 2, 3])
+_THREADS = st.sampled_from([("1", "7")] * 6 + [("1", "stream 7"), ("host(2)", "7")])
+
+
+def _host(kinds: Iterable[str], names: Iterable[str]) -> st.SearchStrategy[Row]:
+    fields = {"kind": st.sampled_from(list(kinds)), "name": st.sampled_from(list(names))}
+    ids = {"external_id": _IDS, "correlation": _IDS}
+    category = {"category": st.sampled_from(["Python", "python_function"])}
+    events = st.fixed_dictionaries({**fields, **_TIMES, **ids, **category})
+    return st.builds(
+        lambda event, place: {**event, "pid": place[0], "tid": place[1]}, events, _THREADS
+    )
+
+
+_WORK = (*["aten::mm"] * 5, "aten::add", "nccl:all_reduce", LOADER, "Optimizer.step#SGD.step")
+_calls = _host(["operator"], [*_WORK, "DataParallel.forward", "Optimizer.zero_grad#SGD.zero_grad"])
+_marks = _host(["annotation"], [*_WORK, "forward"])
+_python = _host(["module", "python_function"], ["nn.Module: Linear_0", "train.py(3): step"])
+_launches = _host(["runtime", "runtime", "driver"], ["cudaLaunchKernel"])
+_others = _host(["trace", "instant", "overhead"], ["PyTorch Profiler (0)"])
+
+_activities = st.fixed_dictionaries(
+    {
+        "kind": st.sampled_from(
+            ["kernel", "kernel", "memcpy", "memset", "collective", "annotation"]
+        ),
+        "name": st.sampled_from(["gemm", "gemm", "ncclDevKernel_AllReduce", "ProfilerStep#1"]),
+        "device": st.sampled_from([0, 1]),
+        "correlation": _IDS,
+        "external_id": _IDS,
+        **_TIMES,
+    }
+)
+
+
+def _crosses(one: Row, other: Row) -> bool:
+    if (one["pid"], one["tid"]) != (other["pid"], other["tid"]):
+        return False
+    first, second = sorted((one, other), key=lambda event: (event["ts_ns"], -end_of(event)))
+    return first["ts_ns"] < second["ts_ns"] < end_of(first) < end_of(second)
+
+
+def _without_crossing(events: list[Row]) -> list[Row]:
+    kept: list[Row] = []
+    for event in events:
+        if not any(_crosses(event, other) for other in kept):
+            kept.append(event)
+    return kept
+
+
+@dataclass
+class Recording:
+    """The rows of a random recording; unlike a trace it can be read when a test fails."""
+
+    host: list[Row]
+    device: list[Row]
+    steps: list[Row]
+
+    @property
+    def trace(self) -> Trace:
+        return trace_of(self.host, self.device, self.steps)
+
+
+@st.composite
+def recordings(draw: st.DrawFn, *, nested: bool = False, work: int = 8) -> Recording:
+    """Recordings in which calls nest, touch, have no length or, unless `nested`, cross."""
+    calls = draw(st.lists(_calls | _calls | _marks | _python, min_size=2, max_size=work))
+    marks, steps_ = draw(_steps())
+    calls = _without_crossing([*marks, *calls]) if nested else [*marks, *calls]
+    rest = draw(st.lists(_launches | _launches | _others, min_size=2, max_size=6))
+    host = draw(st.permutations([*calls, *rest]))
+    return Recording(host, draw(st.lists(_activities, min_size=1, max_size=6)), steps_)
+
+
+@st.composite
+def _steps(draw: st.DrawFn) -> tuple[list[Row], list[Row]]:
+    """Marks of steps one after the other, as host events and as steps."""
+    edges = sorted(draw(st.lists(st.integers(0, 14), max_size=4)))
+    gap = draw(st.sampled_from([0, 0, 1]))
+    host, found = [], []
+    for number, (start, end) in enumerate(zip(edges, edges[1:], strict=False), start=8):
+        place = {"name": f"ProfilerStep#{number}", "pid": "1", "tid": "7", "ts_ns": start}
+        place["dur_ns"] = max(end - start - gap, 0)
+        host.append({"kind": "annotation", **place})
+        found.append({"step": number, **place})
+    return host, found
