@@ -138,7 +138,7 @@ def nest(calls: list[Call]) -> list[Call]:
     other ends; a step or module it outlasts is its caller all the same.
     """
     roots, stack = [], []
-    for call in sorted(calls, key=lambda call: (call.start, -call.end)):
+    for call in sorted(calls, key=lambda c: (c.start, -c.end, c.role not in FRAMES)):
         while stack:
             top = stack[-1]
             if call.start < top.end:

@@ -127,9 +127,10 @@ def call_forest(trace: Trace) -> CallForest:
     end = start + host["dur_ns"].to_numpy()[rows]
     lane, lanes = host_lanes(trace)
     thread, threads = _threads(lane[rows], lanes, start)
-    order = _pre_order(thread, start, end)
+    frames = np.isin(role[rows], _FRAMES)
+    order = _pre_order(thread, start, end, frames)
     rows, thread, start, end = rows[order], thread[order], start[order], end[order]
-    nest = _nest(thread, start, end, np.isin(role[rows], _FRAMES))
+    nest = _nest(thread, start, end, frames[order])
     name = named.codes[rows]
     return CallForest(
         row=rows,
@@ -215,17 +216,21 @@ def _threads(
 # -- order and nesting -----------------------------------------------------------------------------
 
 
-def _pre_order(thread: Codes, start: NDArray[np.int64], end: NDArray[np.int64]) -> Nodes:
-    """By thread, start and longest first; file order where all are equal."""
+def _pre_order(
+    thread: Codes, start: NDArray[np.int64], end: NDArray[np.int64], frames: NDArray[np.bool_]
+) -> Nodes:
+    """By thread, start and longest first; of equal ones frames first, then as in the table."""
     by_thread = np.argsort(thread.astype(np.int32), kind="stable")
     borders = np.flatnonzero(np.diff(thread[by_thread])) + 1
     return np.concatenate(
-        [_by_start(part, start, end) for part in np.split(by_thread, borders)]
+        [_by_start(part, start, end, frames) for part in np.split(by_thread, borders)]
         or [np.zeros(0, dtype=np.int64)]
     )
 
 
-def _by_start(part: Nodes, start: NDArray[np.int64], end: NDArray[np.int64]) -> Nodes:
+def _by_start(
+    part: Nodes, start: NDArray[np.int64], end: NDArray[np.int64], frames: NDArray[np.bool_]
+) -> Nodes:
     order = part[np.argsort(start[part], kind="stable")]
     starts = start[order]
     same = starts[1:] == starts[:-1]
@@ -233,7 +238,7 @@ def _by_start(part: Nodes, start: NDArray[np.int64], end: NDArray[np.int64]) -> 
         # Equal starts are few: only they are sorted by length as well.
         tied = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
         among = order[tied]
-        order[tied] = among[np.lexsort((-end[among], start[among]))]
+        order[tied] = among[np.lexsort((~frames[among], -end[among], start[among]))]
     return order
 
 

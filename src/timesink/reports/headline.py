@@ -21,13 +21,24 @@ _COSTS = {
 }
 
 
+_SLOW_HOST = ("low-utilisation-launch-bound", "low-utilisation-sync-bound")
 _RULES = {
     "memcpy": ("pageable-copies", "low-utilisation-copy-bound"),
     "communication": ("exposed-communication", "gloo-on-devices", "data-parallel"),
-    "runtime": ("low-utilisation-sync-bound", "tiny-kernels", "low-utilisation-launch-bound"),
+    "runtime": (
+        "many-waits",
+        "low-utilisation-sync-bound",
+        "tiny-kernels",
+        "low-utilisation-launch-bound",
+    ),
     "data_loader": ("data-loading", "low-utilisation-input-bound"),
-    "cpu_exec": ("tiny-kernels", "low-utilisation-launch-bound", "low-utilisation-sync-bound"),
-    "other": ("large-gaps", "low-utilisation-launch-bound"),
+    "cpu_exec": (
+        "many-waits",
+        "tiny-kernels",
+        "low-utilisation-launch-bound",
+        "low-utilisation-sync-bound",
+    ),
+    "other": ("low-utilisation-host-stalled", "large-gaps", "low-utilisation-launch-bound"),
 }
 """Rules that speak about a part of the step."""
 

@@ -20,6 +20,7 @@ from timesink.analyses.findings.memory_limit import memory_limit
 from timesink.analyses.findings.recording import cut_steps
 from timesink.analyses.findings.tensor_cores import tensor_cores_unused
 from timesink.analyses.findings.tiny_kernels import tiny_kernels
+from timesink.analyses.findings.waits import many_waits
 from timesink.analyses.once import once_per_trace
 from timesink.model.trace import Trace
 
@@ -35,6 +36,7 @@ RULES: tuple[Callable[[Trace], list[Finding]], ...] = (
     layout_conversions,
     memory_limit,
     tiny_kernels,
+    many_waits,
     pageable_copies,
     large_gaps,
     cut_steps,

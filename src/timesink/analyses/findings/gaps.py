@@ -48,7 +48,8 @@ def large_gaps(trace: Trace) -> list[Finding]:
             rule="large-gaps",
             title="Large gaps in device work",
             sentence=f"{units.counted(gaps.height, 'gaps')} of {units.duration_ns(least)} or more "
-            f"take {units.share(lost, whole)} of the steps; the longest lasts "
+            f"{'takes' if gaps.height == 1 else 'take'} {units.share(lost, whole)} of the steps; "
+            "the longest lasts "
             f"{units.duration_ns(longest['gap_ns'])}, in step {longest['step']}, "
             f"{_meanwhile(longest)}.",
             advice="Look at what the host does there; move it to another thread, overlap it with "

@@ -25,6 +25,7 @@ _BECAUSE = {
     "data_loading": "data loading",
     "communication": "communication on the host",
     "sync": "synchronisation: the host waits for results before it queues more",
+    "stalled": "a host that does nothing the profiler records",
     "host": "launches: the host is slower than the device",
     "queued": "dependencies: work was queued and waited for other streams or events",
     "copies": "copies between host and device",
@@ -36,6 +37,8 @@ _ADVICE = {
     "devices.",
     "sync": "Remove calls that wait: .item(), .cpu(), printing tensors, conditions on values, "
     "torch.cuda.synchronize(); collect metrics on the device and read them rarely.",
+    "stalled": "Find out what the program does then (record with with_stack=True): files, locks, "
+    "logging, sleeping, garbage collection, other processes.",
     "host": "Give each launch more work (larger batches, fused or compiled kernels), or take the "
     "launches off the host (torch.compile, CUDA graphs).",
     "queued": "Look at the gaps in the trace: events and streams that wait for each other.",
@@ -45,6 +48,7 @@ _BOUND = {
     "data_loading": "input-bound",
     "communication": "communication-bound",
     "sync": "sync-bound",
+    "stalled": "host-stalled",
     "host": "launch-bound",
     "queued": "dependency-bound",
     "copies": "copy-bound",
