@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
@@ -78,23 +79,28 @@ def end_of(event: Row) -> int:
 
 def role_of(event: Row) -> str | None:
     """The part a host event plays; None for those outside the forest."""
-    kind, name = event["kind"], event["name"]
-    if kind == "module":
+    if event["kind"] == "module":
         return "module"
-    if kind == "python_function":
+    if event["kind"] == "python_function":
         return "python" if (event["category"] or "").lower() == "python" else None
-    if kind not in ("operator", "annotation"):
-        return None
-    if name.startswith("ProfilerStep#"):
-        return "step"
-    if is_loader(name):
-        return "data_loader"
-    if name.startswith("Optimizer.step"):
-        return "optimizer"
-    if kind == "annotation":
-        return "collective" if is_collective(name) else None
-    wraps = name == "DataParallel.forward" or name.startswith("Optimizer.")
-    return "wrapper" if wraps else "operator"
+    if event["kind"] == "operator":
+        return special_role(event["name"]) or "operator"
+    if event["kind"] == "annotation":
+        return note_role(event["name"])
+    return None
+
+
+def special_role(name: str) -> str | None:
+    starts = {"ProfilerStep#": "step", LOADER: "data_loader", "Optimizer.step": "optimizer"}
+    starts |= {"Optimizer.": "wrapper", "DataParallel.forward": "wrapper"}
+    return next((role for start, role in starts.items() if name.startswith(start)), None)
+
+
+def note_role(name: str) -> str | None:
+    if is_collective(name):
+        return "collective"
+    role = special_role(name)
+    return None if role == "wrapper" else role
 
 
 def is_loader(name: str) -> bool:
@@ -457,7 +463,7 @@ def _steps(draw: st.DrawFn) -> tuple[list[Row], list[Row]]:
     edges = sorted(draw(st.lists(st.integers(0, 14), max_size=4)))
     gap = draw(st.sampled_from([0, 0, 1]))
     host, found = [], []
-    for number, (start, end) in enumerate(zip(edges, edges[1:], strict=False), start=8):
+    for number, (start, end) in enumerate(pairwise(edges), start=8):
         place = {"name": f"ProfilerStep#{number}", "pid": "1", "tid": "7", "ts_ns": start}
         place["dur_ns"] = max(end - start - gap, 0)
         host.append({"kind": "annotation", **place})

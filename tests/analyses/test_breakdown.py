@@ -58,6 +58,8 @@ def test_the_average_is_over_complete_steps():
 def test_breakdown_is_as_the_oracle_says(recording: Recording):
     trace = recording.trace
     found = step_breakdown(trace)
-    assert found.select(*(f"{part}_ns" for part in PARTS), "total_ns").rows() == oracle.breakdown(trace)
+    assert found.select(*(f"{part}_ns" for part in PARTS), "total_ns").rows() == oracle.breakdown(
+        trace
+    )
     parts = found.select(pl.sum_horizontal(f"{part}_ns" for part in PARTS)).to_series()
     assert parts.to_list() == found["total_ns"].to_list()

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 import oracle
+import timesink
 from cases import DATA_LOADER, MAIN, MODULE, OTHER, PID, STEP, K, O, R, host_event, read
 from oracle import Recording
 from timesink.analyses.forest import ROLE_NAMES, CallForest, call_forest
@@ -56,12 +57,19 @@ class TestNesting:
         forest = call_forest(read(O("a", 0, 100), O("b", 10, 50), O("c", 20, 10), O("d", 70, 10)))
         assert forest.size.tolist() == [4, 2, 1, 1]
         assert forest.post_order.tolist() == [3, 1, 0, 2]
-        assert forest.subtree_sum(forest.end - forest.start).tolist() == [170_000, 60_000, 10_000, 10_000]
+        assert forest.subtree_sum(forest.end - forest.start).tolist() == [
+            170_000,
+            60_000,
+            10_000,
+            10_000,
+        ]
 
     def test_nothing(self):
         forest = call_forest(read(R(0, 10, c=1), K("gemm", 20, 5, c=1)))
         assert len(forest) == 0
-        assert forest.size.tolist() == forest.post_order.tolist() == forest.children(-1).tolist() == []
+        assert (
+            forest.size.tolist() == forest.post_order.tolist() == forest.children(-1).tolist() == []
+        )
 
 
 class TestThreads:
@@ -71,10 +79,9 @@ class TestThreads:
         assert forest.threads == [(str(PID), OTHER), (str(PID), MAIN)]
         assert tree(forest) == {"early": {}, "late": {"later": {}}}
 
-    @pytest.mark.parametrize("turned", [False, True])
-    def test_threads_that_start_together_are_ordered_by_name(self, turned: bool):
-        events = [O("b", 0, 10, tid="b"), O("a", 0, 10, tid="a")]
-        forest = call_forest(read(*(reversed(events) if turned else events)))
+    @pytest.mark.parametrize("tids", ["ab", "ba"])
+    def test_threads_that_start_together_are_ordered_by_name(self, tids: str):
+        forest = call_forest(read(*(O("mm", 0, 10, tid=tid) for tid in tids)))
         assert [tid for _, tid in forest.threads] == ["a", "b"]
 
     def test_the_same_thread_number_in_two_processes(self):
@@ -159,7 +166,9 @@ class TestRoles:
         assert len(call_forest(read(event))) == 0
 
     def test_rows_of_operator_statistics(self):
-        forest = call_forest(read(STEP(1, 0, 100), O("mm", 0, 50), O("mm", 10, 20), O(DATA_LOADER, 60, 9)))
+        forest = call_forest(
+            read(STEP(1, 0, 100), O("mm", 0, 50), O("mm", 10, 20), O(DATA_LOADER, 60, 9))
+        )
         assert forest.is_operator.tolist() == [False, True, False, False]
 
 
@@ -186,6 +195,10 @@ def check_against_the_oracle(trace: Trace) -> None:
     assert sums.tolist() == [sum(each.row + 1 for each in node.subtree()) for node in nodes]
     for node, place in number.items():
         assert found.children(place).tolist() == [number[child] for child in node.children]
+
+
+def test_the_sample_is_as_the_oracle_says():
+    check_against_the_oracle(timesink.open(timesink.sample()))
 
 
 @given(oracle.recordings(nested=True, work=14))

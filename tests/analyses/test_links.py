@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 
 import oracle
+import timesink
 from builders import complete
 from cases import MAIN, OTHER, PID, STEP, K, O, R, host_event, read
 from oracle import Recording
@@ -79,9 +80,9 @@ class TestCallAndWhatIsAroundIt:
 
 class TestExternalIds:
     def test_the_id_chooses_among_the_calls_around_it(self):
-        assert owners(read(O("linear", 0, 100, x=1), O("mm", 10, 20, x=2), *launch(15, 5, x=1))) == [
-            "linear"
-        ]
+        assert owners(
+            read(O("linear", 0, 100, x=1), O("mm", 10, 20, x=2), *launch(15, 5, x=1))
+        ) == ["linear"]
 
     def test_a_wrong_id_does_not_move_a_launch(self):
         # The first operator has the id as well, and took everything in the old plugin.
@@ -122,6 +123,10 @@ def check_against_the_oracle(trace: Trace) -> None:
     assert found.call_node.tolist() == [number.get(oracle.owner(call, nodes), -1) for call in calls]
     assert found.call_row.tolist() == [row for row, _ in links]
     assert found.node.tolist() == [number.get(node, -1) for _, node in links]
+
+
+def test_links_of_the_sample_are_as_the_oracle_says():
+    check_against_the_oracle(timesink.open(timesink.sample()))
 
 
 @given(oracle.recordings(nested=True))

@@ -30,12 +30,13 @@ def step_breakdown(trace: Trace) -> pl.DataFrame:
     steps = find_steps(trace)
     bounds = steps.select("start_ns", "end_ns").to_numpy().reshape(-1, 2)
     parts, covered = {}, np.zeros(len(bounds), dtype=np.int64)
-    taken = intervals.merge(np.zeros((0, 2), dtype=np.int64))
+    taken = np.zeros((0, 2), dtype=np.int64)
     for role, ranges in role_ranges(trace).items():
+        reached = covered
         if len(ranges):
             taken = intervals.merge(np.concatenate([taken, ranges]))
+            reached = intervals.coverage_within(taken, bounds)
         # What this role adds to those before it: a moment counts once.
-        reached = intervals.coverage_within(taken, bounds)
         parts[role], covered = reached - covered, reached
     parts["other"] = bounds[:, 1] - bounds[:, 0] - covered
     return steps.select(

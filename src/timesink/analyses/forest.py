@@ -97,9 +97,10 @@ class CallForest:
 
     def subtree_sum(self, values: NDArray[Any]) -> NDArray[Any]:
         """Sum of the values over each call and everything it calls."""
+        if not values.any():
+            return values.copy()
         before = np.concatenate([np.zeros(1, dtype=values.dtype), np.cumsum(values)])
-        nodes = np.arange(len(self))
-        sums: NDArray[Any] = before[nodes + self.size] - before[nodes]
+        sums: NDArray[Any] = before[np.arange(len(self)) + self.size] - before[:-1]
         return sums
 
     def children(self, node: int) -> Nodes:

@@ -51,9 +51,10 @@ def within_steps(trace: Trace, wanted: str) -> Trace:
     on_host = chosen.select("host_start_ns", "host_end_ns").to_numpy()
     on_device = chosen.select("start_ns", "end_ns").to_numpy()
     frames = {
-        name: _at_times(trace.lazy(name), on_host if name == "steps" else on_device)
-        for name in ("memory", "flows", "counters", "steps")
+        name: _at_times(trace.lazy(name), on_device) for name in ("memory", "flows", "counters")
     }
+    # By name: steps touch, so the end of one is the time of the next.
+    frames["steps"] = trace.lazy("steps").filter(pl.col("step").cast(pl.String).is_in(kept))
     host, device = _host_rows(trace, on_host), _device_rows(trace, on_host, on_device)
     frames["host"] = trace.host.filter(pl.Series(host)).lazy()
     frames["device"] = trace.device.filter(pl.Series(device)).lazy()

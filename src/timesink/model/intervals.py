@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 Times: TypeAlias = NDArray[np.int64]
 IntervalSet: TypeAlias = NDArray[np.int64]
 
+_NOTHING: IntervalSet = np.zeros((0, 2), dtype=np.int64)
 _BEGINNING_OF_TIME = np.iinfo(np.int64).min
 _END_OF_TIME = np.iinfo(np.int64).max
 
@@ -66,7 +67,8 @@ def subtract(a: ArrayLike, b: ArrayLike) -> IntervalSet:
     >>> subtract([[0, 10], [20, 30]], [[5, 25]]).tolist()
     [[0, 5], [25, 30]]
     """
-    return _intersect_merged(merge(a), _complement(merge(b)))
+    merged, taken = merge(a), merge(b)
+    return _intersect_merged(merged, _complement(taken)) if len(taken) else merged
 
 
 def clip(intervals: ArrayLike, start: int, end: int) -> IntervalSet:
@@ -240,6 +242,8 @@ def _sorted_apart(intervals: ArrayLike) -> tuple[Times, Times]:
 
 
 def _intersect_merged(a: IntervalSet, b: IntervalSet) -> IntervalSet:
+    if not len(a) or not len(b):
+        return _NOTHING
     starts = np.sort(np.concatenate([a[:, 0], b[:, 0]]), kind="stable")
     ends = np.sort(np.concatenate([a[:, 1], b[:, 1]]), kind="stable")
     # No more than two are open at once, one of each side.  Both are, exactly when a start comes

@@ -15,10 +15,12 @@ def count(value: int) -> str:
 def counted(value: int, things: str) -> str:
     """How many of something.
 
-    >>> counted(1, "memory events"), counted(1200, "traces")
-    ('1 memory event', '1 200 traces')
+    >>> counted(1, "memory events"), counted(1, "copies"), counted(1200, "traces")
+    ('1 memory event', '1 copy', '1 200 traces')
     """
-    return f"{count(value)} {things.removesuffix('s') if value == 1 else things}"
+    if value == 1:
+        things = f"{things[:-3]}y" if things.endswith("ies") else things.removesuffix("s")
+    return f"{count(value)} {things}"
 
 
 def number(value: float) -> str:

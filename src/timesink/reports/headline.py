@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from timesink.analyses.breakdown import average_step
+from timesink.analyses.columns import device_columns
 from timesink.analyses.findings import find_all
 from timesink.analyses.names import device_word
-from timesink.analyses.roles import role_ranges
 from timesink.analyses.steps import find_steps
 from timesink.model import units
+from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 
 _COSTS = {
@@ -56,7 +57,7 @@ def headline(trace: Trace) -> str:
     whole = _whole(trace, average["total_ns"])
     costly = max(_COSTS, key=lambda part: average[f"{part}_ns"])
     cost = f"{_COSTS[costly]} {units.duration_ns(average[f'{costly}_ns'])}"
-    if not any(len(role_ranges(trace)[part]) for part in ("kernel", "memcpy", "memset")):
+    if not device_columns(trace)["kind"].is_in(BUSY_KINDS).any():
         return (
             f"No device work was recorded; of {whole}, {_on_host(average)}{_advice(trace, costly)}"
         )
@@ -71,9 +72,13 @@ def _whole(trace: Trace, total_ns: float) -> str:
 
 
 def _on_host(average: dict[str, float]) -> str:
-    part = units.share(average["cpu_exec_ns"], average["total_ns"])
-    loading = units.share(average["data_loader_ns"], average["total_ns"])
-    return f"{part} is host code and {loading} data loading"
+    code, loading, talking = (
+        units.share(average[f"{part}_ns"], average["total_ns"])
+        for part in ("cpu_exec", "data_loader", "communication")
+    )
+    if average["communication_ns"]:
+        return f"{code} is host code, {loading} data loading and {talking} communication"
+    return f"{code} is host code and {loading} data loading"
 
 
 def _advice(trace: Trace, costly: str) -> str:

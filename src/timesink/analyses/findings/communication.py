@@ -6,6 +6,7 @@ import polars as pl
 
 from timesink.analyses.breakdown import average_step, step_breakdown
 from timesink.analyses.columns import device_columns, host_columns, host_names
+from timesink.analyses.findings.evidence import longest_by_name
 from timesink.analyses.findings.finding import LOW, Evidence, Finding
 from timesink.analyses.names import is_collective_call
 from timesink.analyses.roles import is_communication
@@ -44,28 +45,21 @@ def _worst_step(trace: Trace) -> Evidence:
     return Evidence("step", step["name"], {"communication_us": exposed, "step_us": total})
 
 
-def _collectives(trace: Trace) -> list[Evidence]:
+def _collectives(trace: Trace) -> tuple[Evidence, ...]:
     """The kernels that communicate longest; the host calls where no kernel does."""
     work = device_columns(trace).filter(pl.Series(is_communication(trace)))
-    kind = "kernel"
-    if work.is_empty():
-        kind = "call"
-        work = host_columns(trace)[host_names(trace).rows(is_collective_call)]
-    longest = (
-        work.group_by("name")
-        .agg(pl.len().alias("calls"), pl.col("dur_ns").sum())
-        .sort("dur_ns", descending=True)
-        .head(3)
-    )
-    return [
-        Evidence(kind, str(name), {"calls": calls, "total_us": ns / 1000})
-        for name, calls, ns in longest.rows()
-    ]
+    if not work.is_empty():
+        return longest_by_name("kernel", work)
+    return longest_by_name("call", _collective_calls(trace))
+
+
+def _collective_calls(trace: Trace) -> pl.DataFrame:
+    return host_columns(trace)[host_names(trace).rows(is_collective_call)]
 
 
 def gloo_on_devices(trace: Trace) -> list[Finding]:
     """Data-parallel training on NVIDIA devices whose collectives go through the host."""
-    calls = host_columns(trace)[host_names(trace).rows(is_collective_call)]
+    calls = _collective_calls(trace)
     names = calls["name"].cast(pl.String)
     through_host = names.str.starts_with("gloo:")
     if trace.metadata.vendor != "nvidia" or not through_host.any():
@@ -88,7 +82,7 @@ def gloo_on_devices(trace: Trace) -> list[Finding]:
             share=share,
             gain_ns=exposed,
             gain_basis="communication between devices overlaps with computation",
-            evidence=tuple(_collectives(trace)),
+            evidence=_collectives(trace),
             least_severity=LOW,
         )
     ]

@@ -6,6 +6,7 @@ import polars as pl
 
 from timesink.analyses.breakdown import average_step, step_breakdown
 from timesink.analyses.columns import host_columns, host_names
+from timesink.analyses.findings.evidence import longest_by_name
 from timesink.analyses.findings.finding import Evidence, Finding
 from timesink.analyses.names import is_data_loader
 from timesink.model import units
@@ -38,19 +39,10 @@ def data_loading(trace: Trace) -> list[Finding]:
     ]
 
 
-def _loaders(trace: Trace) -> list[Evidence]:
+def _loaders(trace: Trace) -> tuple[Evidence, ...]:
     called = host_columns(trace)[host_names(trace).rows(is_data_loader)]
-    by_name = (
-        called.filter(pl.col("kind").is_in(["operator", "annotation"]))
-        .group_by("name")
-        .agg(pl.len().alias("calls"), pl.col("dur_ns").sum())
-        .sort("dur_ns", descending=True)
-        .head(3)
-    )
-    return [
-        Evidence("call", str(name), {"calls": calls, "host_us": ns / 1000})
-        for name, calls, ns in by_name.rows()
-    ]
+    fetching = called.filter(pl.col("kind").is_in(["operator", "annotation"]))
+    return longest_by_name("call", fetching)
 
 
 def _slowest_step(trace: Trace) -> Evidence:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
-import polars as pl
-
 from timesink.analyses.breakdown import average_step
 from timesink.analyses.columns import device_columns, device_names
-from timesink.analyses.findings.finding import Evidence, Finding
+from timesink.analyses.findings.evidence import longest_by_name
+from timesink.analyses.findings.finding import Finding
 from timesink.analyses.steps import find_steps
 from timesink.model import units
 from timesink.model.trace import Trace
@@ -40,19 +39,6 @@ def layout_conversions(trace: Trace) -> list[Finding]:
             share=min(1.0, per_step / total),
             gain_ns=per_step,
             gain_basis="no conversion is left",
-            evidence=_evidence(kernels),
+            evidence=longest_by_name("kernel", kernels),
         )
     ]
-
-
-def _evidence(kernels: pl.DataFrame) -> tuple[Evidence, ...]:
-    longest = (
-        kernels.group_by("name")
-        .agg(pl.len().alias("calls"), pl.col("dur_ns").sum())
-        .sort("dur_ns", descending=True)
-        .head(3)
-    )
-    return tuple(
-        Evidence("kernel", str(name), {"calls": calls, "total_us": ns / 1000})
-        for name, calls, ns in longest.rows()
-    )

@@ -7,9 +7,10 @@ from typing import Any
 import msgspec
 import polars as pl
 
+from timesink.analyses.columns import device_columns
 from timesink.analyses.operators import operator_table
-from timesink.analyses.roles import role_ranges
 from timesink.errors import NotFoundError
+from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.reports.plugin.query import Query, microseconds
 
@@ -87,8 +88,7 @@ def _table(trace: Trace, table: pl.DataFrame) -> dict[str, Any]:
 
 
 def _has_device_work(trace: Trace) -> bool:
-    ranges = role_ranges(trace)
-    return any(len(ranges[role]) for role in ("kernel", "memcpy", "memset"))
+    return bool(device_columns(trace)["kind"].is_in(BUSY_KINDS).any())
 
 
 def _row(operator: dict[str, Any], durations: dict[str, str]) -> dict[str, Any]:

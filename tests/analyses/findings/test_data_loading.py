@@ -1,0 +1,44 @@
+"""Steps that wait for their batch."""
+
+from __future__ import annotations
+
+import pytest
+
+from cases import DATA_LOADER, STEP, K, O, R, read
+from timesink.analyses.findings.data_loading import data_loading
+from timesink.model.trace import Trace
+
+
+def loading(us: int) -> Trace:
+    """Two steps of 1 ms; the second one fetches twice as long as the first."""
+    events = []
+    for number in (1, 2):
+        start = 1000 * number
+        events += [STEP(number, start, 1000), O(DATA_LOADER, start, number * us)]
+        events += [R(start + 500, 5, c=number), K("gemm", start + 600, 300, c=number)]
+    return read(*events)
+
+
+def test_share_gain_and_evidence():
+    (finding,) = data_loading(loading(100))
+    assert (finding.rule, finding.severity) == ("data-loading", "medium")
+    assert finding.share == pytest.approx(0.15)
+    assert finding.gain_ns == 150_000
+    assert "150.0 us of each 1.00 ms step (15.0 %)" in finding.sentence
+    calls, step = (item.to_dict() for item in finding.evidence)
+    assert calls == {"kind": "call", "name": DATA_LOADER, "calls": 2, "total_us": 300}
+    assert step == {"kind": "step", "name": "2", "data_loader_us": 200, "step_us": 1000}
+
+
+def test_only_fetching_that_keeps_the_device_idle_counts():
+    trace = read(STEP(1, 0, 1000), O(DATA_LOADER, 0, 900), K("gemm", 0, 900))
+    assert data_loading(trace) == []
+
+
+@pytest.mark.parametrize(("us", "found"), [(33, 0), (34, 1)])
+def test_five_percent_are_needed(us: int, found: int):
+    assert len(data_loading(loading(us))) == found
+
+
+def test_no_steps():
+    assert data_loading(read()) == data_loading(read(STEP(1, 0, 0))) == []

@@ -1,0 +1,37 @@
+"""`DataParallel` on several devices."""
+
+from __future__ import annotations
+
+import pytest
+
+from cases import STEP, C, K, O, read
+from timesink.analyses.findings.data_parallel import data_parallel
+
+NAME = "DataParallel.forward"
+
+
+def test_share_and_evidence():
+    steps = [STEP(1, 0, 1000), STEP(2, 1000, 1000)]
+    calls = [O(NAME, 100, 300), O(NAME, 1100, 500)]
+    (finding,) = data_parallel(read(*steps, *calls, K("a", 200, 50), K("b", 200, 50, device=1)))
+    assert finding.rule == "data-parallel"
+    assert finding.share == pytest.approx(0.4)
+    assert "2 times for 2 devices and takes 400.0 us of each step" in finding.sentence
+    call, *devices = finding.evidence
+    assert call.to_dict() == {"kind": "call", "name": NAME, "calls": 2, "host_us_per_step": 400}
+    assert [device.name for device in devices] == ["0", "1"]
+
+
+def test_it_is_worth_a_word_even_when_short():
+    devices = [C(200, 50, c=0), C(300, 50, c=0, device=1)]
+    (finding,) = data_parallel(read(STEP(1, 0, 1000), O(NAME, 0, 10), *devices))
+    assert finding.severity == "medium"
+
+
+def test_one_device_is_fine():
+    assert data_parallel(read(STEP(1, 0, 1000), O(NAME, 0, 500), K("a", 200, 50))) == []
+
+
+def test_the_distributed_one_is_fine():
+    devices = [K("a", 200, 50), K("b", 200, 50, device=1)]
+    assert data_parallel(read(O("DistributedDataParallel.forward", 0, 500), *devices)) == []

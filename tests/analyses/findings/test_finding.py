@@ -1,0 +1,96 @@
+"""What every finding must say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from builders import training_trace
+from cases import DATA_LOADER, STEP, C, K, O, R, read, read_document
+from timesink.analyses.findings import RULES, find_all
+from timesink.analyses.findings.finding import HIGH, LOW, MEDIUM, SEVERITIES, Finding
+from timesink.model.trace import Trace
+
+
+def bad_run() -> Trace:
+    """A run with several things wrong."""
+    events = []
+    for number in (1, 2):
+        start = 10_000 * number
+        events += [
+            STEP(number, start, 10_000),
+            O(DATA_LOADER, start, 2_000),
+            O("DataParallel.forward", start + 2_000, 3_000),
+            O("gloo:all_reduce", start + 6_000, 1_500),
+            R(start + 2_100, 5, c=number),
+            K("gemm", start + 2_200, 300, c=number),
+            K("gemm", start + 2_200, 300, c=number, device=1),
+            R(start + 2_500, 5, c=10 + number),
+            C(start + 3_000, 500, c=10 + number),
+        ]
+    return read(*events, STEP(3, 30_000, 1_000))
+
+
+def small_run() -> Trace:
+    return read_document(training_trace())
+
+
+@pytest.mark.parametrize("run", [bad_run, small_run])
+def test_every_finding_has_numbers_evidence_and_advice(run: Callable[[], Trace]):
+    found = find_all(run())
+    assert found
+    for finding in found:
+        assert re.search(r"\d", finding.sentence)
+        assert finding.sentence.endswith(".")
+        assert finding.advice.endswith(".")
+        assert finding.evidence
+        assert finding.evidence[0].numbers
+        assert 0 <= finding.share <= 1
+        assert bool(finding.gain_ns) == bool(finding.gain_basis)
+        assert finding.gain_ns >= 0
+
+
+def test_the_gravest_come_first():
+    found = find_all(bad_run())
+    ranks = [SEVERITIES.index(finding.severity) for finding in found]
+    assert ranks == sorted(ranks)
+    assert {"data-loading", "data-parallel", "cut-steps"} <= {finding.rule for finding in found}
+
+
+@pytest.mark.parametrize(
+    ("share", "least", "severity"),
+    [
+        (0.2, LOW, HIGH),
+        (0.19, LOW, MEDIUM),
+        (0.05, LOW, MEDIUM),
+        (0.049, LOW, LOW),
+        (0.0, MEDIUM, MEDIUM),
+        (0.5, MEDIUM, HIGH),
+    ],
+)
+def test_severity(share: float, least: str, severity: str):
+    finding = Finding("rule", "Title", "Sentence.", "Advice.", share, least_severity=least)
+    assert finding.severity == severity
+
+
+def test_as_plain_data():
+    found = find_all(bad_run())[0].to_dict()
+    assert list(found) == [
+        "rule",
+        "severity",
+        "title",
+        "sentence",
+        "share_of_step",
+        "gain_us_per_step",
+        "gain_basis",
+        "evidence",
+        "advice",
+    ]
+    assert found["evidence"][0].keys() > {"kind", "name"}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_an_empty_trace_has_no_findings(rule):
+    assert rule(read()) == []

@@ -1,0 +1,52 @@
+"""Single long gaps in the work of a device."""
+
+from __future__ import annotations
+
+import pytest
+
+from cases import DATA_LOADER, STEP, K, O, R, read
+from timesink.analyses.findings.gaps import large_gaps
+from timesink.model.trace import Trace
+
+
+def gap(us: int, *others: dict, length: int = 10_000) -> Trace:
+    """A step with one gap of this length, from 1000 us on."""
+    launches = [R(0, 5, c=1), R(1000 + us - 10, 5, c=2)]
+    first, second = K("first", 10, 990, c=1), K("second", 1000 + us, length - 1000 - us, c=2)
+    return read(STEP(5, 0, length), *launches, first, second, *others)
+
+
+def test_share_gain_and_evidence():
+    (finding,) = large_gaps(gap(2000, O("saving", 1000, 1900)))
+    assert (finding.rule, finding.severity) == ("large-gaps", "high")
+    assert finding.share == pytest.approx(0.2)
+    assert finding.gain_ns == 2_000_000
+    assert "1 gap of 1.00 ms or more takes 20.0 % of the steps" in finding.sentence
+    assert "lasts 2.00 ms, in step 5, while the host was in saving" in finding.sentence
+    (seen,) = (item.to_dict() for item in finding.evidence)
+    assert (seen["kind"], seen["gap_us"], seen["start_ns"]) == ("gap", 2000, 1_000_000)
+    assert seen["name"] == "in step 5 from first to second, host in saving"
+
+
+@pytest.mark.parametrize(("us", "found"), [(999, 0), (1000, 1)])
+def test_a_millisecond_is_needed(us: int, found: int):
+    assert len(large_gaps(gap(us))) == found
+
+
+@pytest.mark.parametrize(("us", "found"), [(4999, 0), (5000, 1)])
+def test_and_a_twentieth_of_a_long_step(us: int, found: int):
+    assert len(large_gaps(gap(us, length=100_000))) == found
+
+
+def test_fetching_data_and_communication_are_findings_of_their_own():
+    assert large_gaps(gap(2000, O(DATA_LOADER, 1000, 1900))) == []
+    assert large_gaps(gap(2000, O("gloo:all_reduce", 1000, 1900))) == []
+
+
+def test_gaps_outside_of_the_steps_do_not_count():
+    trace = read(STEP(1, 0, 1000), R(0, 5, c=1), K("a", 10, 990, c=1), K("b", 9000, 100, c=9))
+    assert large_gaps(trace) == []
+
+
+def test_no_device_work():
+    assert large_gaps(read(STEP(1, 0, 9000), O("mm", 0, 50))) == large_gaps(read()) == []

@@ -1,0 +1,35 @@
+"""Tensors turned between memory layouts."""
+
+from __future__ import annotations
+
+import pytest
+
+from cases import STEP, K, read
+from timesink.analyses.findings.layout import layout_conversions
+
+TO_NHWC = "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>"
+TO_NCHW = "void cudnn::ops::nhwcToNchwKernel<float, float, float>"
+
+
+def test_share_gain_and_evidence():
+    kernels = [K(TO_NHWC, 0, 30), K("conv", 100, 500), K(TO_NCHW, 700, 10), K(TO_NHWC, 800, 20)]
+    (finding,) = layout_conversions(read(STEP(1, 0, 1000), *kernels))
+    assert (finding.rule, finding.severity) == ("layout-conversions", "medium")
+    assert finding.share == pytest.approx(0.06)
+    assert finding.gain_ns == 60_000
+    assert "3 kernels a step" in finding.sentence
+    assert "60.00 us of each 1.00 ms step (6.0 %)" in finding.sentence
+    assert [item.to_dict() for item in finding.evidence] == [
+        {"kind": "kernel", "name": TO_NHWC, "calls": 2, "total_us": 50},
+        {"kind": "kernel", "name": TO_NCHW, "calls": 1, "total_us": 10},
+    ]
+
+
+@pytest.mark.parametrize(("us", "found"), [(20, 0), (21, 1)])
+def test_two_percent_are_needed(us: int, found: int):
+    assert len(layout_conversions(read(STEP(1, 0, 1000), K(TO_NHWC, 0, us)))) == found
+
+
+def test_products_in_either_layout_are_fine():
+    trace = read(STEP(1, 0, 1000), K("xmma_fprop_implicit_gemm_nhwc_tilesize", 0, 900))
+    assert layout_conversions(trace) == layout_conversions(read()) == []

@@ -1,0 +1,41 @@
+"""Devices whose memory is nearly full."""
+
+from __future__ import annotations
+
+import pytest
+
+from cases import ALLOC, O, read
+from timesink.analyses.findings.memory_limit import memory_limit
+from timesink.model.trace import Trace
+
+GIB = 1024**3
+GPU = {"id": 0, "name": "NVIDIA H200", "totalGlobalMem": 10 * GIB}
+
+
+def allocated(total: int, device: int = 0, **fields: object) -> Trace:
+    return read(O("mm", 0, 10), ALLOC(5, 512, device=device, address=1, total=total), **fields)
+
+
+def test_numbers_and_evidence():
+    (finding,) = memory_limit(allocated(19 * GIB // 2, deviceProperties=[GPU]))
+    assert (finding.rule, finding.severity) == ("memory-near-limit", "medium")
+    assert "peaks at 9.5 GiB allocated of 10.0 GiB (95.0 %)" in finding.sentence
+    (device,) = finding.evidence
+    assert device.name == "GPU0"
+    assert device.numbers["peak_allocated_bytes"] == 19 * GIB // 2
+    assert device.numbers["capacity_bytes"] == 10 * GIB
+
+
+@pytest.mark.parametrize(("total", "found"), [(9 * GIB, 0), (9 * GIB + 1, 1)])
+def test_nine_tenths_are_needed(total: int, found: int):
+    assert len(memory_limit(allocated(total, deviceProperties=[GPU]))) == found
+
+
+def test_the_host_and_devices_of_unknown_size_are_left_alone():
+    assert memory_limit(allocated(99 * GIB, device=-1, deviceProperties=[GPU])) == []
+    assert memory_limit(allocated(99 * GIB, device=1, deviceProperties=[GPU])) == []
+    assert memory_limit(allocated(99 * GIB)) == []
+
+
+def test_no_memory_was_recorded():
+    assert memory_limit(read(O("mm", 0, 10), deviceProperties=[GPU])) == []

@@ -1,0 +1,35 @@
+"""Doubts about the recording itself."""
+
+from __future__ import annotations
+
+from cases import STEP, K, R, read
+from timesink.analyses.findings.recording import cut_steps
+from timesink.model.trace import Trace
+
+
+def steps_with(*counts: int) -> Trace:
+    """Steps that launch this many kernels each."""
+    events = []
+    for number, count in enumerate(counts, start=1):
+        start = 1000 * number
+        events.append(STEP(number, start, 900))
+        for place in range(count):
+            launch, kernel = start + 10 * place, start + 10 * place + 5
+            events += [R(launch, 2, c=launch), K("gemm", kernel, 2, c=launch)]
+    return read(*events)
+
+
+def test_numbers_and_evidence():
+    (finding,) = cut_steps(steps_with(10, 12, 3, 0))
+    assert (finding.rule, finding.severity) == ("cut-steps", "medium")
+    assert "2 steps of 4 (3, 4) lack device work: at most 3 device events" in finding.sentence
+    assert "against 11 in a whole step" in finding.sentence
+    assert [item.to_dict() for item in finding.evidence] == [
+        {"kind": "step", "name": "3", "device_events": 3},
+        {"kind": "step", "name": "4", "device_events": 0},
+    ]
+
+
+def test_whole_steps_are_fine():
+    for trace in (steps_with(10, 10, 8), steps_with(0, 0), read()):
+        assert cut_steps(trace) == []

@@ -1,0 +1,53 @@
+"""Many kernels too short to be worth their launch."""
+
+from __future__ import annotations
+
+import pytest
+
+from cases import STEP, K, O, R, read
+from timesink.analyses.findings.tiny_kernels import tiny_kernels
+from timesink.model.trace import Trace
+
+
+def kernels(count: int, us: int, *others: dict) -> Trace:
+    """A step with kernels 10 us apart, each launched 1 us before it starts."""
+    events = [STEP(1, 0, 10 * count), O("train", 0, 10 * count)]
+    for place in range(count):
+        start = 10 * place + 1
+        events += [R(start - 1, 1, c=place + 1), K("add", start, us, c=place + 1)]
+    return read(*events, *others)
+
+
+def test_share_gain_and_evidence():
+    (finding,) = tiny_kernels(kernels(60, 2))
+    assert finding.rule == "tiny-kernels"
+    # The device waits 1 us before the first kernel, 8 us after each, and 7 us after the last.
+    assert finding.gain_ns == pytest.approx(480_000, rel=0.02)
+    assert finding.share == pytest.approx(0.8, rel=0.02)
+    assert "100.0 % of the kernels (60 a step) run less than 5.00 us" in finding.sentence
+    (kernel,) = (item.to_dict() for item in finding.evidence)
+    assert kernel == {"kind": "kernel", "name": "add", "calls_per_step": 60, "mean_us": 2}
+
+
+@pytest.mark.parametrize(("count", "found"), [(49, 0), (50, 1)])
+def test_fifty_a_step_are_needed(count: int, found: int):
+    assert len(tiny_kernels(kernels(count, 2))) == found
+
+
+@pytest.mark.parametrize(("us", "found"), [(4, 1), (5, 0)])
+def test_five_microseconds_are_not_tiny(us: int, found: int):
+    assert len(tiny_kernels(kernels(60, us))) == found
+
+
+def test_half_of_the_kernels_must_be_tiny():
+    long = [K("gemm", 0, 6, device=1) for _ in range(61)]
+    assert tiny_kernels(kernels(60, 2, *long)) == []
+
+
+def test_kernels_that_keep_the_device_busy_are_fine():
+    busy = [K("gemm", 0, 600)]
+    assert tiny_kernels(kernels(60, 2, *busy)) == []
+
+
+def test_no_kernels():
+    assert tiny_kernels(read(STEP(1, 0, 100))) == tiny_kernels(read()) == []

@@ -1,0 +1,202 @@
+"""Time per operator, and where device work was launched from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+import oracle
+from builders import complete
+from cases import DATA_LOADER, OTHER, STEP, C, K, O, R, S, read
+from oracle import Recording
+from timesink.analyses.operators import eligible_share, launch_sites, operator_table
+from timesink.model.trace import Trace
+
+VOLTA = {"deviceProperties": [{"id": 0, "name": "Tesla V100", "computeMajor": 7}]}
+TENSOR_KERNEL = "volta_fp16_s884gemm_fp16_128x128"
+
+
+def table(trace: Trace, *columns: str, **groups: bool) -> list[tuple[Any, ...]]:
+    return operator_table(trace, **groups).select("name", *columns).rows()
+
+
+def launched(
+    name: str, ts: int, kernel_us: int, *, kernel: str = "gemm", **args: Any
+) -> list[dict]:
+    """An operator of 50 us with one kernel; none if it takes no time."""
+    events = [O(name, ts, 50, **args)]
+    if kernel_us:
+        events += [R(ts + 10, 10, c=ts + 1), K(kernel, ts + 30, kernel_us, c=ts + 1)]
+    return events
+
+
+class TestTable:
+    def test_calls_of_a_name_are_added_up(self):
+        trace = read(*launched("mm", 0, 7), *launched("mm", 100, 0), *launched("add", 200, 9))
+        columns = ("calls", "calls_with_device_work", "device_self_ns", "host_self_ns")
+        assert table(trace, *columns, "host_total_ns") == [
+            ("add", 1, 1, 9_000, 40_000, 50_000),
+            ("mm", 2, 1, 7_000, 90_000, 100_000),
+        ]
+
+    def test_sorted_by_device_time_and_then_as_they_finished(self):
+        events = [*launched("c", 0, 5), *launched("a", 100, 5), *launched("b", 200, 6)]
+        assert table(read(*events)) == [("b",), ("c",), ("a",)]
+
+    def test_sorted_by_host_time_where_nothing_ran_on_a_device(self):
+        assert table(read(O("a", 0, 10), O("b", 20, 30))) == [("b",), ("a",)]
+
+    def test_first_place_is_the_order_in_which_names_first_finished(self):
+        trace = read(O("outer", 0, 100), O("inner", 10, 20), O("later", 200, 300))
+        assert sorted(table(trace, "first_place"), key=lambda row: row[1]) == [
+            ("inner", 0),
+            ("outer", 1),
+            ("later", 2),
+        ]
+
+    def test_only_operators_are_rows(self):
+        frames = [STEP(1, 0, 500), O(DATA_LOADER, 10, 10), O("Optimizer.step#SGD.step", 300, 100)]
+        wrappers = [O("DataParallel.forward", 30, 200), O("Optimizer.zero_grad#SGD", 420, 10)]
+        assert table(read(*frames, *wrappers, O("mm", 40, 10), O("nccl:all_reduce", 60, 10))) == [
+            ("mm",),
+            ("nccl:all_reduce",),
+        ]
+
+    def test_nothing(self):
+        empty = operator_table(read(K("gemm", 0, 10)))
+        assert empty.is_empty()
+        assert empty.columns == operator_table(read(O("mm", 0, 10))).columns
+
+
+class TestGroups:
+    def trace(self) -> Trace:
+        small, large = {"Input dims": [[2, 8], []]}, {"Input dims": [[4, 8], []]}
+        here, there = {"Call stack": "train.py(3);main"}, {"Call stack": "eval.py(9);main"}
+        return read(
+            O("mm", 0, 10, **small, **here),
+            O("mm", 20, 20, **large, **here),
+            O("mm", 50, 40, **small, **there),
+            O("add", 100, 5, **small),
+        )
+
+    def test_by_shape(self):
+        assert table(self.trace(), "input_dims", "host_self_ns", by_shape=True) == [
+            ("mm", "[[2, 8], []]", 50_000),
+            ("mm", "[[4, 8], []]", 20_000),
+            ("add", "[[2, 8], []]", 5_000),
+        ]
+
+    def test_by_stack(self):
+        assert table(self.trace(), "call_stack", "calls", by_stack=True) == [
+            ("mm", "eval.py(9);main", 1),
+            ("mm", "train.py(3);main", 2),
+            ("add", None, 1),
+        ]
+
+    def test_by_both(self):
+        groups = table(self.trace(), "input_dims", "call_stack", by_shape=True, by_stack=True)
+        assert len(groups) == len(set(groups)) == 4
+
+    def test_whether_some_call_has_a_stack(self):
+        assert table(self.trace(), "has_call_stack") == [("mm", True), ("add", False)]
+
+    def test_an_empty_stack_is_none(self):
+        trace = read(O("mm", 0, 10, **{"Call stack": ""}))
+        assert table(trace, "has_call_stack") == [("mm", False)]
+
+
+class TestTensorCores:
+    def test_share_of_own_and_of_all_kernel_time(self):
+        trace = read(
+            O("aten::linear", 0, 100),
+            R(5, 5, c=1),
+            K("elementwise", 200, 10, c=1),
+            O("aten::addmm", 20, 50),
+            R(30, 5, c=2),
+            K(TENSOR_KERNEL, 300, 30, c=2),
+            **VOLTA,
+        )
+        ratios = ("tensor_core_self_ratio", "tensor_core_total_ratio", "tensor_core_eligible")
+        assert table(trace, *ratios) == [
+            ("aten::addmm", 1.0, 1.0, True),
+            ("aten::linear", 0.0, 0.75, True),
+        ]
+
+    def test_nothing_to_divide_by(self):
+        trace = read(O("aten::mm", 0, 10), K("gemm", 20, 5), **VOLTA)
+        assert table(trace, "tensor_core_self_ratio") == [("aten::mm", None)]
+
+    def test_a_caller_is_eligible_with_its_callee(self):
+        trace = read(O("outer", 0, 100), O("aten::mm", 10, 20), O("add", 50, 9), **VOLTA)
+        assert dict(table(trace, "tensor_core_eligible")) == {
+            "outer": True,
+            "aten::mm": True,
+            "add": False,
+        }
+
+    def test_eligible_kernel_time_counts_at_the_innermost_operators(self):
+        trace = read(
+            O("aten::linear", 0, 100),
+            R(5, 5, c=1),
+            K("elementwise", 200, 10, c=1),
+            O("aten::addmm", 20, 50),
+            R(30, 5, c=2),
+            K("sgemm", 300, 30, c=2),
+            *launched("aten::add", 400, 60),
+            **VOLTA,
+        )
+        assert eligible_share(trace) == pytest.approx(30 / 100)
+
+    def test_no_kernels_no_share(self):
+        assert eligible_share(read(O("aten::mm", 0, 10), **VOLTA)) is None
+
+
+class TestLaunchSites:
+    def test_all_device_work_is_in_one_row(self):
+        trace = read(
+            STEP(1, 0, 500),
+            *launched("mm", 10, 7),
+            R(100, 5, c=901),
+            K("in the step", 200, 3, c=901),
+            R(600, 5, c=902),
+            C(620, 4, c=902),
+            R(50, 5, c=903, tid=OTHER),
+            S(640, 2, c=903),
+            K("unlinked", 700, 1, c=999),
+            complete("gpu_user_annotation", "forward", 0, 900, pid=0, tid=7),
+        )
+        assert launch_sites(trace).rows() == [
+            ("operator", 1, 7_000),
+            ("outside of every call", 2, 6_000),
+            ("step", 1, 3_000),
+            ("launch not in trace", 1, 1_000),
+        ]
+
+    @given(oracle.recordings())
+    @settings(max_examples=40, deadline=None)
+    def test_rows_add_up_to_the_device_work_of_the_trace(self, recording: Recording):
+        trace = recording.trace
+        busy = [row for row in oracle.rows_of(trace, "device") if row["kind"] in oracle.BUSY]
+        sites = launch_sites(trace)
+        assert sites["events"].sum() == len(busy)
+        assert sites["device_ns"].sum() == sum(row["dur_ns"] for row in busy)
+
+
+@given(oracle.recordings())
+@settings(max_examples=80, deadline=None)
+def test_rows_are_sums_of_what_the_oracle_says(recording: Recording):
+    trace = recording.trace
+    nodes = oracle.forest(trace)
+    oracle.add_times(trace, nodes)
+    expected: dict[str, list[int]] = {}
+    for node in nodes:
+        if node.role == "operator" and node.stands_for is node:
+            launched_below = sum(each.launched_ns for each in node.subtree())
+            own = [1, node.self_ns, node.end - node.start, node.launched_ns, launched_below]
+            known = expected.setdefault(node.name, [0] * 5)
+            expected[node.name] = [a + b for a, b in zip(known, own, strict=True)]
+    columns = ["calls", "host_self_ns", "host_total_ns", "device_self_ns", "device_total_ns"]
+    found = operator_table(trace).select("name", *columns).rows()
+    assert {name: list(numbers) for name, *numbers in found} == expected

@@ -1,0 +1,293 @@
+"""`timesink analyze`."""
+
+from __future__ import annotations
+
+import csv
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+import timesink
+from builders import kineto, training_trace, write
+from cases import STEP, K, O, R
+from timesink.reports.tables import VIEWS
+
+SECTIONS = {
+    "source",
+    "health",
+    "device",
+    "steps",
+    "breakdown",
+    "operators",
+    "kernels",
+    "memory",
+    "modules",
+    "distributed",
+    "findings",
+}
+
+
+@pytest.fixture
+def analyze(run):
+    """Analyse the bundled sample."""
+    return lambda *arguments: run("analyze", timesink.sample(), *arguments)
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Path:
+    """Two ranks with two spans each; later spans have more steps."""
+    place = tmp_path / "job"
+    place.mkdir()
+    for rank in (0, 1):
+        for span in (1, 2):
+            document = training_trace(span + 1)
+            document["distributedInfo"] = {"backend": "nccl", "rank": rank, "world_size": 2}
+            write(place / f"rank{rank}.{1000 + span}.pt.trace.json", document)
+    return place
+
+
+class TestWhole:
+    def test_text(self, analyze):
+        told = analyze()
+        assert (told.code, told.err) == (0, "")
+        lines = told.out.splitlines()
+        assert lines[0] == "unet_train.pt.trace.json.gz, NVIDIA H200"
+        assert lines[1].startswith("76.9 % of each 27.18 ms step is GPU work")
+        for title in ("Where a step goes (2 steps", "Operators (", "Kernels (", "Trace health"):
+            assert title in told.out
+
+    def test_json(self, analyze):
+        told = analyze("--format", "json").json
+        assert told["schema"] == "timesink/analysis/1"
+        assert told.keys() >= SECTIONS
+        assert told["steps"]["count"] == 2
+        assert sum(part["mean_us"] for part in told["breakdown"]["parts"]) == pytest.approx(
+            told["breakdown"]["step_us"]
+        )
+
+    def test_markdown(self, analyze):
+        assert analyze("--format", "md").out.startswith("# unet_train.pt.trace.json.gz")
+
+    def test_page(self, analyze):
+        assert analyze("--format", "html").out.startswith("<!doctype html>")
+
+    def test_rows_of_the_tables(self, analyze):
+        assert "Operators (the first 10 of 85)" in analyze().out
+        assert "Operators (the first 3 of 85)" in analyze("--top", "3").out
+
+    @pytest.mark.parametrize("options", [("--no-cache",), ("--no-cache", "--jobs", "2")])
+    def test_without_cache_the_answer_is_the_same(self, analyze, options: tuple[str, ...]):
+        assert analyze(*options).out == analyze().out
+
+    def test_an_exported_folder(self, run, tmp_path: Path):
+        run("export", timesink.sample(), "-o", tmp_path / "tables")
+        told = run("analyze", tmp_path / "tables", "--format", "json").json
+        assert told["source"]["kernel_events"] == 918
+
+
+class TestView:
+    @pytest.mark.parametrize("view", VIEWS)
+    def test_every_view_in_every_format(self, analyze, view: str):
+        assert analyze("--view", view, "--top", "3").code == 0
+        rows = analyze("--view", view, "--format", "json").json
+        told = analyze("--view", view, "--format", "csv")
+        assert len(list(csv.DictReader(StringIO(told.out)))) == len(rows)
+        assert analyze("--view", view, "--format", "md").out.startswith("| ")
+
+    def test_a_view_is_whole_unless_rows_are_chosen(self, analyze):
+        whole = analyze("--view", "operators", "--format", "json").json
+        assert len(whole) == 85
+        assert analyze("--view", "operators", "--top", "4", "--format", "json").json == whole[:4]
+
+    def test_times_are_microseconds(self, analyze):
+        (first, _) = analyze("--view", "steps", "--format", "json").json
+        assert first["total_us"] == pytest.approx(27368.803)
+        assert not any(key.endswith("_ns") for key in first)
+
+    def test_text(self, analyze):
+        assert analyze("--view", "launch-sites").out == (
+            "site      events   device_us\n"
+            "operator     978  41 882.282\n"
+        )  # fmt: skip
+
+    @pytest.mark.parametrize(
+        ("group", "columns"),
+        [
+            ("name", set()),
+            ("shape", {"input_dims"}),
+            ("stack", {"call_stack"}),
+            ("shape-stack", {"input_dims", "call_stack"}),
+        ],
+    )
+    def test_what_operator_rows_stand_for(self, analyze, group: str, columns: set[str]):
+        rows = analyze("--view", "operators", "--group-by", group, "--format", "json").json
+        assert rows[0].keys() & {"input_dims", "call_stack"} == columns
+        keys = [tuple(row[key] for key in ("name", *sorted(columns))) for row in rows]
+        assert len(keys) == len(set(keys))
+        assert sum(row["calls"] for row in rows) == 2976
+
+
+class TestSteps:
+    @pytest.fixture
+    def trace(self, tmp_path: Path) -> Path:
+        events = []
+        for number in (7, 8, 9):
+            start = 100 * number
+            events += [STEP(number, start, 100), O("mm", start, 50), R(start, 5, c=number)]
+            events.append(K("gemm", start + 10, number, c=number))
+        return write(tmp_path / "three.json", kineto(events))
+
+    @pytest.mark.parametrize(
+        ("choice", "names"), [("8", ["8"]), ("7-8", ["7", "8"]), ("7,9", ["7", "9"])]
+    )
+    def test_only_these(self, run, trace: Path, choice: str, names: list[str]):
+        told = run("analyze", trace, "--steps", choice, "--format", "json").json
+        assert [row["name"] for row in told["steps"]["rows"]] == names
+        assert told["operators"]["rows"][0]["calls"] == len(names)
+        assert f"note: steps {choice} only" in run("analyze", trace, "--steps", choice).out
+
+    def test_steps_that_are_not_there(self, decline, trace: Path):
+        message, hint = decline("analyze", trace, "--steps", "1-6")
+        assert message.endswith("none of the steps 1-6")
+        assert hint == "the trace holds 7, 8, 9"
+
+    def test_what_is_no_choice(self, decline, trace: Path):
+        message, hint = decline("analyze", trace, "--steps", "last", code=2)
+        assert "'last' is not a choice of steps" in message
+        assert "5-8" in hint
+
+
+class TestFolder:
+    def test_workers_and_spans_are_noted(self, run, job: Path):
+        told = run("analyze", job)
+        assert told.code == 0
+        assert "note: 2 spans: this is span 1, choose with --span" in told.out
+        assert "note: 2 workers: rank0 in detail, choose with --worker" in told.out
+
+    @pytest.mark.parametrize(
+        ("options", "worker", "steps"),
+        [
+            ((), "rank0", 2),
+            (("--worker", "rank1"), "rank1", 2),
+            (("--rank", "1"), "rank1", 2),
+            (("--span", "2"), "rank0", 3),
+            (("--worker", "rank1", "--span", "2"), "rank1", 3),
+        ],
+    )
+    def test_choices(self, run, job: Path, options: tuple[str, ...], worker: str, steps: int):
+        told = run("analyze", job, *options, "--format", "json").json
+        assert (told["source"]["worker"], told["steps"]["count"]) == (worker, steps)
+
+    def test_a_choice_that_is_not_there(self, decline, job: Path):
+        message, hint = decline("analyze", job, "--worker", "rank9")
+        assert "no trace fits" in message
+        assert "rank0" in hint
+
+    def test_a_damaged_file_is_told(self, run, job: Path):
+        (job / "rank5.1001.pt.trace.json").write_bytes(b"nothing")
+        told = run("analyze", job, "--format", "json").json
+        assert told["source"]["workers"] == ["rank0", "rank1"]
+        assert "unreadable_file" in {entry["code"] for entry in told["health"]}
+
+    def test_several_runs(self, decline, tmp_path: Path):
+        for name in ("first", "second"):
+            (tmp_path / name).mkdir()
+            write(tmp_path / name / "worker0.pt.trace.json", training_trace(1))
+        message, hint = decline("analyze", tmp_path)
+        assert "holds 2 traces" in message
+        assert "name the file itself" in hint
+
+
+class TestOutput:
+    @pytest.mark.parametrize(
+        ("name", "start"),
+        [
+            ("a.json", "{"),
+            ("a.md", "# unet"),
+            ("a.txt", "unet"),
+            ("a.html", "<!doctype"),
+            ("a", "unet"),
+        ],
+    )
+    def test_the_name_chooses_the_format(self, analyze, tmp_path: Path, name: str, start: str):
+        told = analyze("-o", tmp_path / name)
+        assert (told.code, told.out) == (0, "")
+        assert f"Wrote {tmp_path / name}" in told.err
+        assert (tmp_path / name).read_text().startswith(start)
+
+    @pytest.mark.parametrize("name", ["a.csv", "a.json", "a.md", "a.txt"])
+    def test_one_table(self, analyze, tmp_path: Path, name: str):
+        analyze("--view", "steps", "-o", tmp_path / name)
+        assert "kernel_us" in (tmp_path / name).read_text()
+
+    def test_the_file_holds_the_same_as_the_screen(self, analyze, tmp_path: Path):
+        analyze("-o", tmp_path / "a.json")
+        assert json.loads((tmp_path / "a.json").read_text()) == analyze("--format", "json").json
+
+    def test_an_existing_file_is_kept_without_force(self, analyze, decline, tmp_path: Path):
+        file = tmp_path / "a.json"
+        file.write_text("mine")
+        message, hint = decline("analyze", timesink.sample(), "-o", file)
+        assert "already exists" in message
+        assert "--force" in hint
+        assert file.read_text() == "mine"
+        assert analyze("-o", file, "--force").code == 0
+        assert file.read_text().startswith("{")
+
+    @pytest.mark.parametrize(
+        ("options", "message", "hint"),
+        [
+            (("--format", "csv"), "csv holds one table", "--view"),
+            (("-o", "a.csv"), "csv holds one table", "--view"),
+            (("-o", "a.parquet"), ".parquet is not a format", ".json"),
+            (("--view", "steps", "--format", "html"), "a single table has no page", "--view"),
+        ],
+    )
+    def test_what_does_not_fit_together(
+        self, decline, options: tuple[str, ...], message: str, hint: str
+    ):
+        told, advice = decline("analyze", timesink.sample(), *options, code=2)
+        assert message in told
+        assert hint in advice
+        assert not Path(options[-1]).exists()
+
+
+class TestErrors:
+    def test_a_file_that_is_not_there(self, decline, tmp_path: Path):
+        message, hint = decline("analyze", tmp_path / "nothing.json")
+        assert "no such file" in message
+        assert "check the path" in hint
+
+    def test_a_file_that_is_no_trace(self, decline, tmp_path: Path):
+        (tmp_path / "a.json").write_text("nothing")
+        message, hint = decline("analyze", tmp_path / "a.json")
+        assert "not a trace timesink can read" in message
+        assert "Kineto" in hint
+
+    def test_a_folder_without_traces(self, decline, tmp_path: Path):
+        message, _ = decline("analyze", tmp_path)
+        assert str(tmp_path) in message
+
+    @pytest.mark.parametrize(
+        ("options", "named"),
+        [
+            (("--view", "kernel"), "--view"),
+            (("--top", "0"), "--top"),
+            (("--top", "many"), "--top"),
+            (("--group-by", "colour"), "--group-by"),
+            (("--format", "pdf"), "--format"),
+        ],
+    )
+    def test_wrong_usage(self, analyze, options: tuple[str, ...], named: str):
+        told = analyze(*options)
+        assert (told.code, told.out) == (2, "")
+        assert named in told.err
+
+
+def test_names_of_files_and_operators_are_shown_as_they_are(run, tmp_path: Path):
+    file = write(tmp_path / "[red] été.json", kineto([O("[bold]mm[/]", 0, 10)]))
+    told = run("analyze", file)
+    assert told.out.startswith("[red] été.json")
+    assert "[bold]mm[/]" in told.out

@@ -1,0 +1,211 @@
+"""The answer of `timesink analyze` as plain data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import timesink
+from builders import DIALECTS, kineto
+from cases import ALLOC, DATA_LOADER, MODULE, STEP, C, K, O, R, read, read_document
+from timesink.analyses.breakdown import PARTS
+from timesink.errors import UsageError
+from timesink.model.trace import Trace
+from timesink.reports.analysis import SCHEMA, Analysis
+from timesink.reports.tables import VIEWS, table_of
+
+SECTIONS = [
+    "schema",
+    "headline",
+    "source",
+    "health",
+    "device",
+    "steps",
+    "breakdown",
+    "operators",
+    "kernels",
+    "memory",
+    "modules",
+    "distributed",
+    "findings",
+]
+
+
+def everything() -> Trace:
+    """A recording that fills every section."""
+    events = []
+    for number in (1, 2):
+        start = 1000 * number
+        events += [
+            STEP(number, start, 900),
+            O(DATA_LOADER, start, 100),
+            MODULE("nn.Module: Linear_0", start + 200, 100, own=number, parent=None, module=0),
+            O("aten::mm", start + 210, 80, **{"Input dims": [[2, 3]], "Call stack": "a.py(1);b"}),
+            R(start + 220, 10, c=number),
+            K("gemm", start + 300, 200, c=number),
+            O("nccl:all_reduce", start + 500, 50, x=70 + number),
+            R(start + 510, 10, c=10 + number, x=70 + number),
+            K("ncclDevKernel_AllReduce", start + 600, 100, c=10 + number, x=70 + number),
+            R(start + 560, 10, c=20 + number),
+            C(start + 700, 50, c=20 + number),
+            ALLOC(start + 215, 512, device=0, address=5, total=4096),
+            ALLOC(start + 800, -512, device=0, address=5, total=3584),
+        ]
+    properties = [{"id": 0, "name": "NVIDIA H200", "totalGlobalMem": 2**30, "computeMajor": 9}]
+    return read(*events, deviceProperties=properties)
+
+
+@pytest.fixture(scope="module")
+def answer() -> dict[str, Any]:
+    return Analysis(everything()).to_dict()
+
+
+def numbers(value: Any, key: str = "") -> Iterator[tuple[str, float]]:
+    """Every number of an answer with its key."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from numbers(inner, name)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from numbers(inner, key)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield key, value
+
+
+class TestWholeAnswer:
+    def test_sections(self, answer: dict[str, Any]):
+        assert list(answer) == SECTIONS
+        assert answer["schema"] == SCHEMA == "timesink/analysis/1"
+
+    def test_every_length_of_time_says_its_unit(self, answer: dict[str, Any]):
+        timed = re.compile(
+            r"time|dur|delay|wait|idle|busy|gap|total|self|mean|median|min|max|std|start|end|_at"
+        )
+        said = re.compile(r"(_us|_ns|_pct|_bytes|_us_per_step|_per_s|_ratio|_count|_depth)$")
+        found = {key for key, _ in numbers(answer) if timed.search(key) and not said.search(key)}
+        # `gaps` and `waited` are counts.
+        assert found <= {"gaps", "waited", "blocks_per_sm", "calls_per_step"}
+
+    def test_no_number_is_negative(self, answer: dict[str, Any]):
+        free = {key for key, value in numbers(answer) if value < 0}
+        assert free <= {"delay_us", "min_delay_us", "increase_bytes", "self_increase_bytes"}
+
+    @pytest.mark.parametrize("dialect", DIALECTS)
+    def test_every_dialect_has_every_section(self, dialect: str):
+        assert list(Analysis(read_document(DIALECTS[dialect]())).to_dict()) == SECTIONS
+
+    @pytest.mark.parametrize(
+        "events",
+        [[], [O("mm", 0, 10)], [K("gemm", 0, 5)], [STEP(1, 5, 0)], [R(0, 1, c=1)]],
+        ids=["nothing", "an operator", "a kernel", "an empty step", "a call"],
+    )
+    def test_the_smallest_traces_have_every_section(self, events: list[dict]):
+        answer = Analysis(read(*events)).to_dict()
+        assert list(answer) == SECTIONS
+        for name in ("memory", "modules", "distributed"):
+            assert answer[name]["rows"] == []
+            assert answer[name]["reason"]
+            assert answer[name]["hint"]
+
+
+class TestSections:
+    def test_source(self, answer: dict[str, Any]):
+        source = answer["source"]
+        assert (source["vendor"], source["events"], source["kernel_events"]) == ("nvidia", 26, 4)
+        assert (source["start_ns"], source["span_us"]) == (1_000_000, 1_900)
+
+    def test_health_names_codes(self, answer: dict[str, Any]):
+        assert {"rank_assumed"} == {entry["code"] for entry in answer["health"]}
+
+    def test_device(self, answer: dict[str, Any]):
+        (device,) = answer["device"]
+        assert (device["device"], device["name"]) == (0, "NVIDIA H200")
+        assert (device["memory_bytes"], device["compute_capability"]) == (2**30, "9.0")
+        # Kernels 300 and copies 50 us a step, over both steps and the gap of 100 us between them.
+        assert device["utilisation_pct"] == pytest.approx(100 * 600 / 1900)
+        assert device["any_activity_pct"] == pytest.approx(100 * 700 / 1900)
+        assert device["utilisation_within_steps_pct"] == pytest.approx(100 * 600 / 1800)
+        assert device["window_us"] == 1900
+        causes = device["idle_in_steps"]
+        assert causes["idle_us"] == 2 * 550
+        assert causes["data_loading_us"] == 2 * 100
+
+    def test_steps(self, answer: dict[str, Any]):
+        steps = answer["steps"]
+        assert (steps["marked"], steps["count"], steps["complete"]) == (True, 2, 2)
+        assert (steps["mean_us"], steps["min_us"], steps["max_us"]) == (900, 900, 900)
+        assert [row["name"] for row in steps["rows"]] == ["1", "2"]
+        assert [row["start_ns"] for row in steps["rows"]] == [1_000_000, 2_000_000]
+
+    def test_parts_of_the_average_step_add_up(self, answer: dict[str, Any]):
+        breakdown = answer["breakdown"]
+        assert breakdown["step_us"] == 900
+        assert [part["part"] for part in breakdown["parts"]] == list(PARTS)
+        means = {part["part"]: part["mean_us"] for part in breakdown["parts"]}
+        assert means["kernel"] == 200
+        assert means["communication"] == 150
+        assert sum(means.values()) == 900
+        assert sum(part["share_pct"] for part in breakdown["parts"]) == pytest.approx(100)
+
+    def test_operators_and_launch_sites_add_up_to_the_device_work(self, answer: dict[str, Any]):
+        operators = answer["operators"]
+        assert operators["group_by"] == "name"
+        rows = {row["name"]: row for row in operators["rows"]}
+        assert rows["aten::mm"]["device_self_us"] == 400
+        assert rows["nccl:all_reduce"]["device_self_us"] == 200
+        sites = {row["site"]: row["device_us"] for row in operators["launched_from"]}
+        assert sites == {"operator": 600, "step": 100}
+
+    def test_kernels(self, answer: dict[str, Any]):
+        kernels = answer["kernels"]
+        assert [(row["name"], row["calls"], row["total_us"]) for row in kernels["rows"]] == [
+            ("gemm", 2, 400),
+            ("ncclDevKernel_AllReduce", 2, 200),
+        ]
+        assert {row["operator"] for row in kernels["launches"]} == {"aten::mm", "nccl:all_reduce"}
+        assert kernels["largest_gaps"][0]["gap_us"] == 550
+
+    def test_memory(self, answer: dict[str, Any]):
+        (peak,) = answer["memory"]["peaks"]
+        assert (peak["device"], peak["peak_allocated_bytes"]) == ("GPU0", 4096)
+
+    def test_modules(self, answer: dict[str, Any]):
+        (module,) = answer["modules"]["rows"]
+        assert (module["occurrences"], module["device_total_us"]) == (2, 400)
+
+    def test_findings_are_the_findings(self, answer: dict[str, Any]):
+        analysis = Analysis(everything())
+        assert answer["findings"] == [finding.to_dict() for finding in analysis.findings]
+
+
+class TestTables:
+    @pytest.mark.parametrize("view", VIEWS)
+    def test_every_view_is_a_table(self, view: str):
+        trace = everything()
+        assert Analysis(trace).table(view).columns
+        assert Analysis(read_document(kineto([]))).table(view).is_empty()
+
+    def test_operators_by_shape(self):
+        analysis = Analysis(everything(), group_by="shape")
+        assert "input_dims" in analysis.table("operators").columns
+        assert "input_dims" not in analysis.table("kernels").columns
+        assert analysis.to_dict()["operators"]["group_by"] == "shape"
+
+    def test_an_unknown_view(self):
+        with pytest.raises(UsageError, match="no table 'kernel'") as error:
+            table_of(everything(), "kernel")
+        assert "kernels" in error.value.hint
+
+    def test_an_unknown_group(self):
+        with pytest.raises(UsageError, match="cannot be grouped by 'colour'") as error:
+            Analysis(everything(), group_by="colour").table("operators")
+        assert error.value.hint == "it can be grouped by name, shape, stack, shape-stack"
+
+
+def test_a_notebook_shows_the_headline_and_tables():
+    shown = timesink.analyze(read(O("<b>", 0, 10)))._repr_html_()
+    assert shown.startswith("<p><b>No device work was recorded")
+    assert "&lt;b&gt;" in shown

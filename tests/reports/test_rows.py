@@ -1,0 +1,41 @@
+"""Tables as rows of plain values."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from timesink.reports.rows import in_microseconds, to_rows
+
+
+@pytest.mark.parametrize("name", ["total_ns", "host_self_ns", "gap_ns", "mean_ns"])
+def test_lengths_of_time_become_microseconds(name: str):
+    (row,) = to_rows(pl.DataFrame({name: [1_234]}))
+    assert row == {f"{name.removesuffix('_ns')}_us": 1.234}
+
+
+@pytest.mark.parametrize("name", ["ts_ns", "start_ns", "host_start_ns", "end_ns", "alloc_ts_ns"])
+def test_points_in_time_stay_whole_nanoseconds(name: str):
+    moment = 1_790_857_026_000_000_001
+    assert to_rows(pl.DataFrame({name: [moment]})) == [{name: moment}]
+
+
+def test_other_columns_stay():
+    frame = pl.DataFrame({"bytes": [5], "share_pct": [1.5], "ratio": [None], "ok": [True]})
+    assert to_rows(frame) == frame.to_dicts()
+
+
+def test_text_is_plain():
+    frame = pl.DataFrame({"name": ["a"], "kind": ["kernel"]})
+    coded = frame.cast({"name": pl.Categorical, "kind": pl.Enum(["kernel"])})
+    assert in_microseconds(coded).dtypes == [pl.String, pl.String]
+
+
+def test_unknown_lengths_stay_unknown():
+    assert to_rows(pl.DataFrame({"mean_ns": [None]}, schema={"mean_ns": pl.Float64})) == [
+        {"mean_us": None}
+    ]
+
+
+def test_the_first_rows_only():
+    assert to_rows(pl.DataFrame({"calls": [3, 2, 1]}), top=2) == [{"calls": 3}, {"calls": 2}]
