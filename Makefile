@@ -35,13 +35,15 @@ lint: $(VENV)/.installed-lint  ## style, types, direction of imports, generated 
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python docs/generate_tables.py --check
+	$(BIN)/python docs/generate_analysis.py --check
 
 format: $(VENV)/.installed-lint  ## let ruff mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(VENV)/.installed  ## write docs/tables.md from the schema
+docs: $(VENV)/.installed  ## write docs/tables.md and docs/analysis_columns.md from the code
 	$(BIN)/python docs/generate_tables.py
+	$(BIN)/python docs/generate_analysis.py
 
 bench: $(VENV)/.installed-bench  ## reading time and memory beside the floor
 	$(BIN)/python benchmarks/run.py

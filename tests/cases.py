@@ -140,6 +140,19 @@ def read_document(document: Document) -> Trace:
         return timesink.open(write(Path(folder) / "case.json", document), cache=False)
 
 
+def with_tensor_cores() -> Trace:
+    """Of 25 us of kernels 15 run on tensor cores, under an operator that could use them."""
+    return read(
+        O("aten::conv2d", 200, 100, x=3),
+        O("op_no_tc", 205, 10, x=4),
+        R(206, 2, c=1, x=4),
+        O("aten::cudnn_convolution", 215, 10, x=5),
+        R(216, 2, c=2, x=5),
+        K("kernel_no_tc", 210, 10, c=1, x=4),
+        K("volta_fp16_s884cudnn_fp16_256x64", 225, 15, c=2, x=5),
+    )
+
+
 def costs(trace: Trace) -> list[list[float]]:
     """What each step spent, in us: kernel, memcpy, memset, communication, runtime, data loader,
     processor, other, and the whole step.

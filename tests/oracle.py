@@ -1,19 +1,15 @@
 """A slow, simple reference for what the analyses compute with whole arrays.
 
 Stacks, dictionaries and sets of single nanoseconds instead of sorted columns: meant to be
-obviously right for recordings of a few events.  Random recordings of that size are here as well.
+obviously right for recordings of a few events, such as those of `recordings.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any, TypeAlias
 
-from hypothesis import strategies as st
-
-from timelines import trace_of
 from timesink.model.trace import Trace
 
 Row: TypeAlias = dict[str, Any]
@@ -182,10 +178,28 @@ def launches(trace: Trace) -> list[Row]:
 
 
 def launching_call(activity: Row, calls: list[Row]) -> Row | None:
-    """The earliest call with the correlation id of a device activity."""
-    wanted = activity["correlation"]
-    found = [call for call in calls if wanted and call["correlation"] == wanted]
-    return min(found, key=lambda call: call["ts_ns"], default=None)
+    """The call with the id of a device activity: the latest before it, or else the first after it.
+
+    Where the activity names a process that launches, only calls of that process count.
+    """
+    usable = [call for call in calls if call["correlation"]]
+    same_id = [call for call in usable if call["correlation"] == activity["correlation"]]
+    processes = {call["pid"] for call in usable}
+    if activity["pid"] in processes:
+        processes = {activity["pid"]}
+    found = [call for pid in processes for call in outermost(c for c in same_id if c["pid"] == pid)]
+    found.sort(key=lambda call: (call["ts_ns"], call["row"]))
+    before = [call for call in found if call["ts_ns"] <= activity["ts_ns"]]
+    return next(iter(before[-1:] + found), None)
+
+
+def outermost(calls: Iterable[Row]) -> Iterator[Row]:
+    """Calls that do not start inside the one before: a runtime call encloses its driver call."""
+    end = 0
+    for call in sorted(calls, key=lambda call: (call["ts_ns"], -call["dur_ns"])):
+        if call["ts_ns"] >= end:
+            yield call
+        end = end_of(call)
 
 
 def owner(call: Row, nodes: list[Call]) -> Call | None:
@@ -256,12 +270,23 @@ class Step:
 def steps(trace: Trace) -> list[Step]:
     """Steps extended by the device work launched in them; a cut end is marked."""
     marks = sorted(rows_of(trace, "steps"), key=lambda mark: mark["ts_ns"])
-    found = [Step(str(mark["step"]), mark["ts_ns"], end_of(mark)) for mark in marks]
-    found = found or whole_trace(trace)
+    found = merged_marks(marks) or whole_trace(trace)
     outside = assign(trace, found)
     if any(step.activities for step in found):
         extend(found, outside)
         mark_cut(found)
+    return found
+
+
+def merged_marks(marks: list[Row]) -> list[Step]:
+    """Marks of one number that overlap, as those of several processes do, are one step."""
+    found: list[Step] = []
+    for mark in marks:
+        same = [step for step in found if step.name == str(mark["step"])]
+        if same and mark["ts_ns"] < same[-1].end:
+            same[-1].end = max(same[-1].end, end_of(mark))
+        else:
+            found.append(Step(str(mark["step"]), mark["ts_ns"], end_of(mark)))
     return found
 
 
@@ -378,94 +403,3 @@ def breakdown(trace: Trace) -> list[tuple[int, ...]]:
             free -= active[part]
         table.append((*costs, len(free), step.end - step.start))
     return table
-
-
-# -- random recordings -----------------------------------------------------------------------------
-
-_TIMES = {"ts_ns": st.integers(0, 8), "dur_ns": st.sampled_from([0, 0, 1, 2, 3, 5, 8])}
-_IDS = st.sampled_from([None, 0, 1, 2, 3])
-_THREADS = st.sampled_from([("1", "7")] * 6 + [("1", "stream 7"), ("host(2)", "7")])
-
-
-def _host(kinds: Iterable[str], names: Iterable[str]) -> st.SearchStrategy[Row]:
-    fields = {"kind": st.sampled_from(list(kinds)), "name": st.sampled_from(list(names))}
-    ids = {"external_id": _IDS, "correlation": _IDS}
-    category = {"category": st.sampled_from(["Python", "python_function"])}
-    events = st.fixed_dictionaries({**fields, **_TIMES, **ids, **category})
-    return st.builds(
-        lambda event, place: {**event, "pid": place[0], "tid": place[1]}, events, _THREADS
-    )
-
-
-_WORK = (*["aten::mm"] * 5, "aten::add", "nccl:all_reduce", LOADER, "Optimizer.step#SGD.step")
-_calls = _host(["operator"], [*_WORK, "DataParallel.forward", "Optimizer.zero_grad#SGD.zero_grad"])
-_marks = _host(["annotation"], [*_WORK, "forward"])
-_python = _host(["module", "python_function"], ["nn.Module: Linear_0", "train.py(3): step"])
-_launches = _host(["runtime", "runtime", "driver"], ["cudaLaunchKernel"])
-_others = _host(["trace", "instant", "overhead"], ["PyTorch Profiler (0)"])
-
-_activities = st.fixed_dictionaries(
-    {
-        "kind": st.sampled_from(
-            ["kernel", "kernel", "memcpy", "memset", "collective", "annotation"]
-        ),
-        "name": st.sampled_from(["gemm", "gemm", "ncclDevKernel_AllReduce", "ProfilerStep#1"]),
-        "device": st.sampled_from([0, 1]),
-        "correlation": _IDS,
-        "external_id": _IDS,
-        **_TIMES,
-    }
-)
-
-
-def _crosses(one: Row, other: Row) -> bool:
-    if (one["pid"], one["tid"]) != (other["pid"], other["tid"]):
-        return False
-    first, second = sorted((one, other), key=lambda event: (event["ts_ns"], -end_of(event)))
-    return first["ts_ns"] < second["ts_ns"] < end_of(first) < end_of(second)
-
-
-def _without_crossing(events: list[Row]) -> list[Row]:
-    kept: list[Row] = []
-    for event in events:
-        if not any(_crosses(event, other) for other in kept):
-            kept.append(event)
-    return kept
-
-
-@dataclass
-class Recording:
-    """The rows of a random recording; unlike a trace it can be read when a test fails."""
-
-    host: list[Row]
-    device: list[Row]
-    steps: list[Row]
-
-    @property
-    def trace(self) -> Trace:
-        return trace_of(self.host, self.device, self.steps)
-
-
-@st.composite
-def recordings(draw: st.DrawFn, *, nested: bool = False, work: int = 8) -> Recording:
-    """Recordings in which calls nest, touch, have no length or, unless `nested`, cross."""
-    calls = draw(st.lists(_calls | _calls | _marks | _python, min_size=2, max_size=work))
-    marks, steps_ = draw(_steps())
-    calls = _without_crossing([*marks, *calls]) if nested else [*marks, *calls]
-    rest = draw(st.lists(_launches | _launches | _others, min_size=2, max_size=6))
-    host = draw(st.permutations([*calls, *rest]))
-    return Recording(host, draw(st.lists(_activities, min_size=1, max_size=6)), steps_)
-
-
-@st.composite
-def _steps(draw: st.DrawFn) -> tuple[list[Row], list[Row]]:
-    """Marks of steps one after the other, as host events and as steps."""
-    edges = sorted(draw(st.lists(st.integers(0, 14), max_size=4)))
-    gap = draw(st.sampled_from([0, 0, 1]))
-    host, found = [], []
-    for number, (start, end) in enumerate(pairwise(edges), start=8):
-        place = {"name": f"ProfilerStep#{number}", "pid": "1", "tid": "7", "ts_ns": start}
-        place["dur_ns"] = max(end - start - gap, 0)
-        host.append({"kind": "annotation", **place})
-        found.append({"step": number, **place})
-    return host, found

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 import oracle
 from cases import STEP, C, K, O, R, costs, read
-from oracle import Recording
+from recordings import Recording, recordings
 from timesink.analyses.breakdown import PARTS, average_step, step_breakdown
 
 
@@ -53,8 +53,8 @@ def test_the_average_is_over_complete_steps():
     assert sum(average[f"{part}_ns"] for part in PARTS) == pytest.approx(average["total_ns"])
 
 
-@given(oracle.recordings())
-@settings(max_examples=150, deadline=None)
+@given(recordings())
+@settings(max_examples=60, deadline=None)
 def test_breakdown_is_as_the_oracle_says(recording: Recording):
     trace = recording.trace
     found = step_breakdown(trace)

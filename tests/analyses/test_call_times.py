@@ -6,7 +6,7 @@ from hypothesis import given, settings
 
 import oracle
 from cases import OTHER, C, K, O, R, read
-from oracle import Recording
+from recordings import Recording, recordings
 from timesink.analyses.call_times import node_times
 from timesink.analyses.forest import call_forest
 from timesink.model.trace import Trace
@@ -82,13 +82,13 @@ def check_against_the_oracle(trace: Trace) -> None:
             assert own == node.self_ns
 
 
-@given(oracle.recordings(nested=True))
-@settings(max_examples=120, deadline=None)
+@given(recordings(nested=True))
+@settings(max_examples=60, deadline=None)
 def test_times_of_nested_calls_are_as_the_oracle_says(recording: Recording):
     check_against_the_oracle(recording.trace)
 
 
-@given(oracle.recordings())
-@settings(max_examples=120, deadline=None)
+@given(recordings())
+@settings(max_examples=60, deadline=None)
 def test_times_of_crossing_calls_are_as_the_oracle_says(recording: Recording):
     check_against_the_oracle(recording.trace)

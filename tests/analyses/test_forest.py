@@ -10,7 +10,7 @@ from hypothesis import given, settings
 import oracle
 import timesink
 from cases import DATA_LOADER, MAIN, MODULE, OTHER, PID, STEP, K, O, R, host_event, read
-from oracle import Recording
+from recordings import Recording, recordings
 from timesink.analyses.forest import ROLE_NAMES, CallForest, call_forest
 from timesink.model.trace import Trace
 
@@ -201,13 +201,13 @@ def test_the_sample_is_as_the_oracle_says():
     check_against_the_oracle(timesink.open(timesink.sample()))
 
 
-@given(oracle.recordings(nested=True, work=14))
-@settings(max_examples=100, deadline=None)
+@given(recordings(nested=True, work=14))
+@settings(max_examples=60, deadline=None)
 def test_nested_calls_are_as_the_oracle_says(recording: Recording):
     check_against_the_oracle(recording.trace)
 
 
-@given(oracle.recordings(work=14))
-@settings(max_examples=100, deadline=None)
+@given(recordings(work=14))
+@settings(max_examples=60, deadline=None)
 def test_crossing_calls_are_as_the_oracle_says(recording: Recording):
     check_against_the_oracle(recording.trace)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 import oracle
 from builders import complete
 from cases import DATA_LOADER, OTHER, STEP, C, K, O, R, S, read
-from oracle import Recording
+from recordings import Recording, recordings
 from timesink.analyses.operators import eligible_share, launch_sites, operator_table
 from timesink.model.trace import Trace
 
@@ -174,7 +174,7 @@ class TestLaunchSites:
             ("launch not in trace", 1, 1_000),
         ]
 
-    @given(oracle.recordings())
+    @given(recordings())
     @settings(max_examples=40, deadline=None)
     def test_rows_add_up_to_the_device_work_of_the_trace(self, recording: Recording):
         trace = recording.trace
@@ -184,8 +184,8 @@ class TestLaunchSites:
         assert sites["device_ns"].sum() == sum(row["dur_ns"] for row in busy)
 
 
-@given(oracle.recordings())
-@settings(max_examples=80, deadline=None)
+@given(recordings())
+@settings(max_examples=60, deadline=None)
 def test_rows_are_sums_of_what_the_oracle_says(recording: Recording):
     trace = recording.trace
     nodes = oracle.forest(trace)

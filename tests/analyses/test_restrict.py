@@ -6,6 +6,7 @@ import pytest
 
 from builders import counter, flow
 from cases import ALLOC, STEP, K, O, R, costs, read
+from timesink.analyses.breakdown import average_step
 from timesink.analyses.restrict import chosen_steps, within_steps
 from timesink.analyses.steps import find_steps
 from timesink.errors import NotFoundError, UsageError
@@ -80,6 +81,12 @@ class TestTrace:
         trace = read(STEP(1, 100, 100), *late, STEP(2, 200, 100))
         assert self.names(within_steps(trace, "1"), "device") == ["late"]
         assert self.names(within_steps(trace, "2"), "device") == []
+
+    def test_a_cut_step_that_is_asked_for_alone_counts(self):
+        work = [R(10, 5, c=1), K("gemm", 20, 50, c=1)]
+        trace = read(STEP(1, 0, 100), *work, STEP(2, 100, 100), O("mm", 110, 50))
+        assert average_step(within_steps(trace, "2"))["total_ns"] == 100_000
+        assert average_step(within_steps(trace, "1-2"))["kernel_ns"] == 50_000
 
     def test_a_trace_without_marks_is_step_0(self):
         trace = read(O("mm", 0, 10), K("gemm", 2, 5))

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 import oracle
 from builders import complete
 from cases import DATA_LOADER, MAIN, OTHER, STEP, C, K, O, R, S, device_event, host_event, read
-from oracle import Recording
+from recordings import Recording, recordings
 from timesink.analyses.roles import is_communication, role_ranges
 from timesink.model.trace import Trace
 
@@ -99,8 +99,8 @@ class TestCommunication:
         assert ranges(read(copy)) == {"memcpy": [[0, 10]]}
 
 
-@given(oracle.recordings())
-@settings(max_examples=100, deadline=None)
+@given(recordings())
+@settings(max_examples=60, deadline=None)
 def test_ranges_are_as_the_oracle_says(recording: Recording):
     trace = recording.trace
     expected = oracle.moments(trace)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 import oracle
 from builders import complete
 from cases import MAIN, STEP, K, O, R, host_event, read
-from oracle import Recording
+from recordings import Recording, recordings
 from timesink.analyses.steps import find_steps, window
 from timesink.model.trace import Trace
 
@@ -123,8 +123,8 @@ def test_the_window_is_that_of_the_complete_steps():
     assert window(find_steps(trace)) == (100_000, 240_000)
 
 
-@given(oracle.recordings())
-@settings(max_examples=150, deadline=None)
+@given(recordings())
+@settings(max_examples=60, deadline=None)
 def test_steps_are_as_the_oracle_says(recording: Recording):
     trace = recording.trace
     found = find_steps(trace).select("name", "start_ns", "end_ns", "device_events", "complete")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from io import StringIO
 from pathlib import Path
 
@@ -77,6 +78,12 @@ class TestWhole:
         assert "Operators (the first 10 of 85)" in analyze().out
         assert "Operators (the first 3 of 85)" in analyze("--top", "3").out
 
+    def test_more_rows_than_there_are(self, analyze):
+        told = analyze("--top", "99999999999999999999")
+        assert told.code == 0
+        assert "Operators (85)" in told.out
+        assert analyze("--view", "steps", "--top", 10**30).out == analyze("--view", "steps").out
+
     @pytest.mark.parametrize("options", [("--no-cache",), ("--no-cache", "--jobs", "2")])
     def test_without_cache_the_answer_is_the_same(self, analyze, options: tuple[str, ...]):
         assert analyze(*options).out == analyze().out
@@ -89,12 +96,65 @@ class TestWhole:
 
 class TestView:
     @pytest.mark.parametrize("view", VIEWS)
-    def test_every_view_in_every_format(self, analyze, view: str):
+    def test_every_view(self, analyze, view: str):
         assert analyze("--view", view, "--top", "3").code == 0
         rows = analyze("--view", view, "--format", "json").json
         told = analyze("--view", view, "--format", "csv")
+        assert told.code == 0
         assert len(list(csv.DictReader(StringIO(told.out)))) == len(rows)
-        assert analyze("--view", view, "--format", "md").out.startswith("| ")
+
+    @pytest.mark.parametrize("view", VIEWS)
+    def test_text_is_a_table_of_few_columns(self, analyze, monkeypatch, view: str):
+        monkeypatch.setenv("COLUMNS", "100")
+        lines = analyze("--view", view, "--top", "3").out.splitlines()
+        assert len(lines) <= 4
+        assert max(map(len, lines)) <= 100
+
+    def test_names_and_times_are_short(self, analyze):
+        header, first = analyze("--view", "gaps", "--top", "1").out.splitlines()
+        assert header.split()[:3] == ["device", "start", "gap"]
+        assert first.split()[:5] == ["0", "25.280", "ms", "880.8", "us"]
+        header, first = analyze("--view", "kernels", "--top", "1").out.splitlines()
+        assert first.split()[:4] == ["cudnn::bn_bw_1C11_kernel_new", "16", "18.5", "%"]
+
+    def test_shares_are_of_all_rows(self, analyze):
+        (row,) = analyze("--view", "kernels", "--top", "1").out.splitlines()[1:]
+        assert "18.5 %" in row
+
+    @pytest.mark.parametrize("form", ["text", "md"])
+    def test_a_view_without_data_says_why(self, analyze, form: str):
+        told = analyze("--view", "modules", "--format", form)
+        assert (told.code, told.err) == (0, "")
+        assert told.out == "no modules were recorded\nhint: profile with with_stack=True\n"
+
+    def test_programs_get_an_empty_table_and_the_reason_beside_it(self, analyze):
+        told = analyze("--view", "modules", "--format", "json")
+        assert told.json == []
+        assert told.err == "no modules were recorded; profile with with_stack=True\n"
+        assert analyze("--view", "modules", "--format", "csv").out.startswith("id,parent_id,name")
+
+    def test_no_column_is_for_timesink_alone(self, analyze):
+        row = analyze("--view", "operators", "--top", "1", "--format", "json").json[0]
+        assert "first_place" not in row
+
+    def test_numbers_of_programs_have_no_noise(self, analyze):
+        for view in ("steps", "operators", "kernels", "launches"):
+            told = analyze("--view", view, "--format", "csv").out
+            assert not re.search(r"\d\.\d{7}", re.sub(r",0\.\d+", "", told))
+
+    @pytest.mark.parametrize("view", ["kernels", "steps", "workers"])
+    def test_what_cannot_be_grouped(self, decline, view: str):
+        message, hint = decline(
+            "analyze", timesink.sample(), "--view", view, "--group-by", "shape", code=2
+        )
+        assert f"'{view}' cannot be grouped" in message
+        assert "operators" in hint
+
+    def test_markdown(self, analyze):
+        title, rule, *rows = analyze("--view", "steps", "--format", "md").out.splitlines()
+        assert title.startswith("| step | total | kernels |")
+        assert rule.startswith("| --- | ---: | ---: |")
+        assert len(rows) == 2
 
     def test_a_view_is_whole_unless_rows_are_chosen(self, analyze):
         whole = analyze("--view", "operators", "--format", "json").json
@@ -108,8 +168,8 @@ class TestView:
 
     def test_text(self, analyze):
         assert analyze("--view", "launch-sites").out == (
-            "site      events   device_us\n"
-            "operator     978  41 882.282\n"
+            "launched from  events    share  device time\n"
+            "operator          978  100.0 %     41.88 ms\n"
         )  # fmt: skip
 
     @pytest.mark.parametrize(
@@ -153,10 +213,18 @@ class TestSteps:
         assert message.endswith("none of the steps 1-6")
         assert hint == "the trace holds 7, 8, 9"
 
-    def test_what_is_no_choice(self, decline, trace: Path):
-        message, hint = decline("analyze", trace, "--steps", "last", code=2)
-        assert "'last' is not a choice of steps" in message
+    @pytest.mark.parametrize("choice", ["last", "9-7", "", "7,", "-7"])
+    def test_what_is_no_choice(self, decline, trace: Path, choice: str):
+        message, hint = decline("analyze", trace, f"--steps={choice}", code=2)
+        assert f"{choice!r} is not a choice of steps" in message
         assert "5-8" in hint
+
+    @pytest.mark.parametrize(
+        ("choice", "note"),
+        [("8,99", "steps 8,99 only; no step 99"), ("8-12", "steps 8-12 only; no steps 10-12")],
+    )
+    def test_steps_that_are_missing_are_named(self, run, trace: Path, choice: str, note: str):
+        assert f"note: {note}\n" in run("analyze", trace, "--steps", choice).out
 
 
 class TestFolder:
@@ -196,8 +264,8 @@ class TestFolder:
             (tmp_path / name).mkdir()
             write(tmp_path / name / "worker0.pt.trace.json", training_trace(1))
         message, hint = decline("analyze", tmp_path)
-        assert "holds 2 traces" in message
-        assert "name the file itself" in hint
+        assert "holds 2 runs (first, second)" in message
+        assert "name one run folder" in hint
 
 
 class TestOutput:
@@ -220,7 +288,7 @@ class TestOutput:
     @pytest.mark.parametrize("name", ["a.csv", "a.json", "a.md", "a.txt"])
     def test_one_table(self, analyze, tmp_path: Path, name: str):
         analyze("--view", "steps", "-o", tmp_path / name)
-        assert "kernel_us" in (tmp_path / name).read_text()
+        assert "kernel" in (tmp_path / name).read_text()
 
     def test_the_file_holds_the_same_as_the_screen(self, analyze, tmp_path: Path):
         analyze("-o", tmp_path / "a.json")
@@ -236,12 +304,16 @@ class TestOutput:
         assert analyze("-o", file, "--force").code == 0
         assert file.read_text().startswith("{")
 
+    def test_a_dash_is_the_screen(self, analyze):
+        assert analyze("-o", "-").out == analyze().out
+        assert analyze("-o", "-", "--format", "json").json["schema"] == "timesink/analysis/1"
+
     @pytest.mark.parametrize(
         ("options", "message", "hint"),
         [
             (("--format", "csv"), "csv holds one table", "--view"),
             (("-o", "a.csv"), "csv holds one table", "--view"),
-            (("-o", "a.parquet"), ".parquet is not a format", ".json"),
+            (("-o", "a.parquet"), ".parquet is not a format", ".txt, .json"),
             (("--view", "steps", "--format", "html"), "a single table has no page", "--view"),
         ],
     )
@@ -276,6 +348,7 @@ class TestErrors:
             (("--view", "kernel"), "--view"),
             (("--top", "0"), "--top"),
             (("--top", "many"), "--top"),
+            (("-o", ""), "--output"),
             (("--group-by", "colour"), "--group-by"),
             (("--format", "pdf"), "--format"),
         ],

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import timesink
+from builders import training_trace, write
 from timesink.cli import COMMANDS, info
 from timesink.errors import UnreadableError
 
@@ -141,6 +142,56 @@ def test_one_line_and_a_hint(decline, tmp_path: Path, make, command: str):
     assert str(path) in message
     assert hint
     assert "internal error" not in message
+
+
+# -- outputs that would destroy inputs -----------------------------------------------------------
+
+
+def write_over(command: str, path: Path, output: Path) -> list[object]:
+    more = [SQL] if command == "query" else []
+    return [command, path, *more, "-o", output, "--force"]
+
+
+@pytest.mark.parametrize("command", ["analyze", "info", "query", "export"])
+def test_what_is_read_is_never_overwritten(decline, tmp_path: Path, command: str):
+    trace = write(tmp_path / "trace.json", training_trace(1))
+    before = trace.read_bytes()
+    link = tmp_path / "link.json"
+    link.symlink_to(trace)
+    for path, output in ((trace, trace), (tmp_path, trace), (trace, link), (link, trace)):
+        message, _ = decline(*write_over(command, path, output))
+        assert "is what is read" in message
+    assert trace.read_bytes() == before
+
+
+def test_counters_beside_a_trace_are_read_as_well(decline, tmp_path: Path):
+    trace = write(tmp_path / "trace.json", training_trace(1))
+    counters = tmp_path / "trace.counters.csv"
+    counters.write_text("mine")
+    decline("query", trace, SQL, "-o", counters, "--force")
+    assert counters.read_text() == "mine"
+
+
+def test_an_export_is_not_written_over_itself(run, decline, tmp_path: Path):
+    tables = tmp_path / "tables"
+    run("export", timesink.sample(), "-o", tables)
+    for output in (tables, tables / "trace.json"):
+        message, _ = decline("export", tables, "-o", output, "--force")
+        assert "is what is read" in message
+    assert timesink.open(tables).device.height == 982
+
+
+def test_a_result_may_lie_beside_what_was_read(run, tmp_path: Path):
+    write(tmp_path / "trace.json", training_trace(1))
+    for _ in range(2):
+        assert run("analyze", tmp_path, "-o", tmp_path / "answer.html", "--force").code == 0
+
+
+@pytest.mark.parametrize("command", ["export", "demo"])
+@pytest.mark.parametrize("output", ["-", ""])
+def test_what_needs_a_file(run, command: str, output: str):
+    told = run(command, *([timesink.sample()] if command == "export" else []), "-o", output)
+    assert (told.code, told.out) == (2, "")
 
 
 def test_debug_shows_where_it_came_from(run, tmp_path: Path):

@@ -8,7 +8,13 @@ import pytest
 
 from builders import training_trace, write
 from timesink.errors import UnreadableError
-from timesink.readers.discover import choose_recording, distinct_labels, find_recordings
+from timesink.readers.discover import (
+    choose_recording,
+    distinct_labels,
+    find_recordings,
+    recordings_in,
+    told_apart,
+)
 
 
 def names(folder: Path) -> list[str]:
@@ -35,6 +41,34 @@ def test_spans_are_numbered_in_the_order_of_their_timestamps(tmp_path: Path):
         write(tmp_path / f"w.{timestamp}.pt.trace.json", training_trace(1))
     found = find_recordings(str(tmp_path))
     assert [(r.span, r.path.name.split(".")[1]) for r in found] == [(1, "9"), (2, "10"), (3, "100")]
+
+
+def test_a_file_without_a_timestamp_takes_no_number(tmp_path: Path):
+    for name in ("w", "w.0", "w.7"):
+        write(tmp_path / f"{name}.pt.trace.json", training_trace(1))
+    assert [recording.span for recording in find_recordings(tmp_path)] == [None, 1, 2]
+
+
+@pytest.mark.parametrize("name", ["w.5.pt.trace.json", "w.pt.trace.json", "w.json"])
+def test_packed_and_plain_file_of_one_span_are_two_workers(tmp_path: Path, name: str):
+    for ending in ("", ".gz"):
+        write(tmp_path / f"{name}{ending}", training_trace(1))
+    found = find_recordings(tmp_path)
+    assert len({(recording.worker, recording.span) for recording in found}) == 1
+    assert [recording.worker for recording in told_apart(found)] == ["w", f"{name}.gz"]
+
+
+def test_traces_of_exactly_one_folder(tmp_path: Path):
+    (tmp_path / "run").mkdir()
+    write(tmp_path / "run" / "w.1.pt.trace.json", training_trace(1))
+    assert recordings_in(tmp_path) == []
+    assert [recording.worker for recording in recordings_in(tmp_path / "run")] == ["w"]
+
+
+def test_digits_that_are_no_numbers(tmp_path: Path):
+    for name in ("²", "a", "2"):
+        write(tmp_path / f"{name}.pt.trace.json", training_trace(1))
+    assert len(find_recordings(tmp_path)) == 3
 
 
 def test_folders_of_runs_are_entered_and_labels_tell_them_apart(tmp_path: Path):

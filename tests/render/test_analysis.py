@@ -75,6 +75,31 @@ class TestText:
         assert "may save 200.0 us a step if all fetching overlaps with device work" in told
         assert re.search(r"seen: call enumerate\(DataLoader\)\S+:\s+calls\s+2,", told)
 
+    def test_without_marks_nothing_is_said_of_steps(self):
+        events = [O("mm", 0, 1000), R(90, 5, c=1), K("gemm", 100, 200, c=1)]
+        told = " ".join(to_text(timesink.analyze(read(*events)), 5).split())
+        assert "800.0 us of the recorded 1.00 ms (80.0 %)" in told
+        assert "may save 800.0 us if the device works" in told
+        assert "idle 800.0 us, host 800.0 us" in told
+        assert "a step" not in told.partition("Findings")[2]
+
+    def test_shares_of_operators_are_of_all_device_work(self):
+        told = to_text(analysis(K("alone", 2850, 400)), 5)
+        _, *rows = lines_between(told, "Operators (1)", "")
+        assert [row.split("  ")[0] for row in rows] == ["aten::mm", "(not launched by an operator)"]
+        assert ["75.0" in rows[0], "25.0" in rows[1]] == [True, True]
+
+    def test_without_device_work_it_is_their_share_of_the_host(self):
+        told = to_text(timesink.analyze(read(O("mm", 0, 30), O("add", 30, 10))), 5)
+        title, *rows = lines_between(told, "Operators (2)", "")
+        assert title.split()[:4] == ["operator", "calls", "host", "share"]
+        assert [row.split()[2] for row in rows] == ["75.0", "25.0"]
+
+    def test_kernels_that_look_alike_are_told_apart(self):
+        other = K("void gemm<double, 64>(double*)", 2850, 100)
+        rows = lines_between(to_text(analysis(other), 5), "Kernels (2)", "")[1:]
+        assert [row.partition("  ")[0] for row in rows] == ["gemm", "gemm #2"]
+
     def test_health(self):
         assert "the trace does not name its rank; rank 0 is assumed" in to_text(analysis(), 5)
 
@@ -151,4 +176,6 @@ def test_json_is_the_whole_answer():
     ],
 )
 def test_how_many_steps_there_are(events: list[dict], sentence: str):
-    assert f"Where a step goes ({sentence})" in to_text(timesink.analyze(read(*events)), 5)
+    told = to_text(timesink.analyze(read(*events)), 5)
+    assert f" goes ({sentence})" in told
+    assert ("Where a step goes" in told) == ("count as one" not in sentence)

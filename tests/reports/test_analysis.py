@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ import timesink
 from builders import DIALECTS, kineto
 from cases import ALLOC, DATA_LOADER, MODULE, STEP, C, K, O, R, read, read_document
 from timesink.analyses.breakdown import PARTS
-from timesink.errors import UsageError
+from timesink.errors import TimesinkError, UsageError
 from timesink.model.trace import Trace
 from timesink.reports.analysis import SCHEMA, Analysis
 from timesink.reports.tables import VIEWS, table_of
@@ -200,9 +201,81 @@ class TestTables:
         assert "kernels" in error.value.hint
 
     def test_an_unknown_group(self):
-        with pytest.raises(UsageError, match="cannot be grouped by 'colour'") as error:
-            Analysis(everything(), group_by="colour").table("operators")
-        assert error.value.hint == "it can be grouped by name, shape, stack, shape-stack"
+        with pytest.raises(UsageError, match="grouped by 'colour'") as error:
+            Analysis(everything()).table("operators", "colour")
+        assert error.value.hint == "choose one of name, shape, stack, shape-stack"
+
+    def test_a_table_that_cannot_be_grouped(self):
+        with pytest.raises(UsageError, match="'kernels' cannot be grouped"):
+            Analysis(everything()).table("kernels", "shape")
+
+    def test_grouped_for_once(self):
+        analysis = Analysis(everything())
+        assert "call_stack" in analysis.table("operators", "stack").columns
+        assert "call_stack" not in analysis.table("operators").columns
+
+
+def test_numbers_have_no_noise():
+    step, kernel = 66_263.127, 33_000.001
+    trace = read(STEP(1, 0, step), R(0, 5, c=1), K("gemm", 10, kernel, c=1))
+    answer = Analysis(trace).to_dict()
+    assert answer["steps"]["rows"][0]["total_us"] == step
+    assert answer["breakdown"]["step_us"] == step
+    assert answer["kernels"]["rows"][0]["mean_us"] == kernel
+    for key, value in numbers(answer):
+        if key.endswith(("_us", "_pct")):
+            assert len(str(value).partition(".")[2]) <= 6, key
+
+
+def test_a_device_without_a_number_is_not_known():
+    kernel = K("gemm", 10, 5)
+    del kernel["args"]["device"]
+    trace = read(kernel | {"pid": "somewhere"})
+    (device,) = Analysis(trace).to_dict()["device"]
+    assert device["device"] is None
+    assert device["time"]["busy_us"] == 5
+    assert [stream["device"] for stream in device["streams"]] == [None]
+
+
+class TestPandas:
+    def test_what_it_needs(self, monkeypatch: pytest.MonkeyPatch):
+        for name in ("pandas", "pyarrow"):
+            monkeypatch.setitem(sys.modules, name, None)
+        with pytest.raises(TimesinkError, match="needs pandas and pyarrow") as error:
+            Analysis(everything()).to_pandas()
+        assert "pip install pandas pyarrow" in error.value.hint
+
+    def test_frame(self):
+        pytest.importorskip("pandas")
+        pytest.importorskip("pyarrow")
+        assert len(Analysis(everything()).to_pandas("steps")) == 2
+
+
+def test_a_straggler_is_a_finding_of_the_whole_span():
+    """In each step rank1 comes 400 us late to the collective."""
+
+    def worker(rank: int) -> Trace:
+        events = []
+        for number in (1, 2):
+            start, late = 1000 * number, 400 * rank
+            events += [STEP(number, start, 900), O("nccl:all_reduce", start + 100 + late, 20, x=1)]
+            events.append(R(start + 110 + late, 5, c=number, x=1))
+            kernel = K("ncclDevKernel_AllReduce", start + 200 + late, 500 - late, c=number, x=1)
+            events.append(kernel)
+        about = {"backend": "nccl", "rank": rank, "world_size": 3}
+        return read(*events, distributedInfo=about)
+
+    workers = {f"rank{rank}": worker(min(rank, 1)) for rank in (0, 1)} | {"rank2": worker(0)}
+    analysis = Analysis(workers["rank0"], workers=workers)
+    (finding,) = (found for found in analysis.findings if found.rule == "stragglers")
+    assert "rank1" in finding.title
+    assert "stragglers" not in {found.rule for found in Analysis(workers["rank0"]).findings}
+
+
+def test_one_line_says_what_it_is():
+    shown = repr(timesink.analyze(timesink.sample()))
+    assert shown.startswith("<Analysis of unet_train.pt.trace.json.gz, 2 steps: 76.9 % of each")
+    assert "\n" not in shown
 
 
 def test_a_notebook_shows_the_headline_and_tables():

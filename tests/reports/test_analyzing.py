@@ -53,6 +53,24 @@ class TestSource:
         cached, fresh = (timesink.analyze(job, rank=1, cache=cache) for cache in (True, False))
         assert fresh.to_dict() == cached.to_dict()
 
+    def test_a_choice_must_be_what_is_there(self, tmp_path: Path):
+        trace = timesink.open(rank(tmp_path, 1))
+        export_folder(trace, tmp_path / "tables")
+        for source in (trace, tmp_path / "tables"):
+            assert timesink.analyze(source, worker="rank1", rank=1, span=1).trace.steps.height == 2
+            for wrong in ({"worker": "rank0"}, {"rank": 0}, {"span": 2}):
+                with pytest.raises(UnreadableError, match="no trace fits") as error:
+                    timesink.analyze(source, **wrong)
+                assert "rank1" in error.value.hint
+
+    def test_an_empty_path(self):
+        with pytest.raises(UsageError, match="the path is empty"):
+            timesink.analyze("")
+
+    def test_an_unknown_group(self):
+        with pytest.raises(UsageError, match="grouped by 'zz'"):
+            timesink.analyze(timesink.sample(), group_by="zz")
+
     def test_what_is_not_there(self, tmp_path: Path):
         with pytest.raises(UnreadableError, match="no such file"):
             timesink.analyze(tmp_path / "nothing.json")
@@ -97,8 +115,15 @@ class TestFolder:
         for name in ("first", "second"):
             (tmp_path / name).mkdir()
             rank(tmp_path / name, 0)
-        with pytest.raises(AmbiguousError, match="holds 2 traces"):
+        with pytest.raises(AmbiguousError, match="holds 2 runs"):
             timesink.analyze(tmp_path)
+
+    def test_two_files_of_one_worker_are_both_seen(self, tmp_path: Path):
+        for name in ("w.pt.trace.json", "w.pt.trace.json.gz"):
+            write(tmp_path / name, training_trace(1))
+        analysis = timesink.analyze(tmp_path)
+        assert list(analysis.workers) == ["w", "w.pt.trace.json.gz"]
+        assert any("w.pt.trace.json.gz" in note for note in analysis.notes)
 
     def test_a_worker_that_is_not_there(self, job: Path):
         with pytest.raises(UnreadableError, match="no trace fits") as error:
@@ -118,9 +143,33 @@ class TestSteps:
         heights = [worker.steps.height for worker in analysis.workers.values()]
         assert heights == [1, 1]
 
-    def test_what_is_no_choice(self):
+    @pytest.mark.parametrize("steps", ["first", "3-1", "", [], [True], 1.5, -1, ["1"]])
+    def test_what_is_no_choice(self, steps: object):
         with pytest.raises(UsageError, match="not a choice of steps"):
-            timesink.analyze(read(STEP(1, 0, 10)), steps="first")
+            timesink.analyze(read(STEP(1, 0, 10)), steps=steps)
+
+    @pytest.mark.parametrize(
+        ("steps", "found"),
+        [
+            (2, ["2"]),
+            ([1, 3], ["1", "3"]),
+            (range(2, 9), ["2", "3"]),
+            ("1, 2 - 3", ["1", "2", "3"]),
+        ],
+    )
+    def test_ways_to_choose(self, steps: object, found: list[str]):
+        trace = read(*(STEP(number, 10 * number, 10) for number in (1, 2, 3)))
+        assert steps_of(timesink.analyze(trace, steps=steps)) == found
+
+    def test_a_worker_without_the_steps_is_left_out(self, job: Path):
+        analysis = timesink.analyze(job, steps=2)
+        assert list(analysis.workers) == ["rank1"]
+        assert analysis.trace is analysis.workers["rank1"]
+        assert analysis.notes == ("steps 2 only", "without these steps and left out: rank0")
+
+    def test_no_worker_has_the_steps(self, job: Path):
+        with pytest.raises(NotFoundError, match="none of the steps 7"):
+            timesink.analyze(job, steps=7)
 
     def test_a_step_that_is_not_there(self):
         with pytest.raises(NotFoundError, match="none of the steps 9"):

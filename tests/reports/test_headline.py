@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cases import DATA_LOADER, STEP, C, K, O, R, read
+from timesink.analyses.findings import Finding, find_all
 from timesink.reports.headline import headline
 
 LAUNCH = R(5, 5, c=1)
@@ -12,7 +13,7 @@ def test_device_work_and_the_costliest_part_with_its_advice():
     trace = read(STEP(1, 0, 1000), O(DATA_LOADER, 0, 300), LAUNCH, K("gemm", 400, 600, c=1))
     told = headline(trace)
     assert told.startswith("60.0 % of each 1.00 ms step is GPU work; data loading costs ")
-    assert ": raise num_workers" in told
+    assert ". Raise num_workers" in told
 
 
 def test_nothing_to_advise():
@@ -22,10 +23,10 @@ def test_nothing_to_advise():
     )
 
 
-def test_another_finding_where_none_is_about_the_costliest_part():
+def test_copies_and_their_advice():
     copies = [C(600, 300, c=2)]
     trace = read(STEP(1, 0, 1000), O("train", 0, 1000), LAUNCH, K("gemm", 10, 590, c=1), *copies)
-    assert "copies cost 300.0 us: pin the host memory" in headline(trace)
+    assert "copies cost 300.0 us. Pin the host memory" in headline(trace)
 
 
 def test_without_marks_the_recording_is_meant():
@@ -34,23 +35,66 @@ def test_without_marks_the_recording_is_meant():
     )
 
 
+def test_another_finding_where_none_is_about_the_costliest_part():
+    gpu = {"deviceProperties": [{"id": 0, "name": "NVIDIA", "computeMajor": 7}]}
+    product = [O("aten::mm", 0, 1000), LAUNCH, K("volta_sgemm_128x64_nn", 10, 900, c=1)]
+    told = headline(read(STEP(1, 0, 1000), *product, **gpu))
+    assert "host code with an idle device costs 95.00 us. Gravest finding: Tensor cores" in told
+    assert told.endswith("keep dimensions at multiples of 8.")
+
+
+def test_nothing_beside_device_work():
+    trace = read(STEP(1, 0, 1000), O("train", 0, 1000), K("gemm", 0, 1000))
+    assert headline(trace) == "100.0 % of each 1.00 ms step is GPU work."
+
+
+def test_time_between_steps():
+    events = []
+    for number in range(3):
+        start = 10_000 * number
+        events += [STEP(number, start, 2000), O("train", start, 2000), R(start, 5, c=number + 1)]
+        events += [K("gemm", start + 5, 1995, c=number + 1)]
+    told = headline(read(*events))
+    between = "; between two steps pass 8.00 ms without device work (72.7 % of the time). Look at"
+    assert between in told
+
+
+def test_advice_on_what_was_found_elsewhere():
+    talking, launch = O("gloo:all_reduce", 0, 800), R(850, 5, c=1)
+    trace = read(STEP(1, 0, 1000), talking, launch, K("gemm", 900, 100, c=1))
+    late = Finding("stragglers", "rank3 is late", "", "Look at rank3.", 0.5, gain_ns=1.0)
+    assert headline(trace, [*find_all(trace), late]).endswith("800.0 us. Look at rank3.")
+
+
 def test_the_host_alone():
     trace = read(STEP(1, 0, 1000), O("mm", 0, 700), O(DATA_LOADER, 800, 10))
-    assert headline(trace).startswith(
-        "No device work was recorded; of each 1.00 ms step, 70.0 % is host code "
-        "and 1.0 % data loading"
+    assert headline(trace) == (
+        "No device work was recorded; of each 1.00 ms step, 70.0 % is host code, "
+        "29.0 % has no recorded activity and 1.0 % is data loading."
+    )
+
+
+def test_runtime_calls_alone():
+    assert headline(read(LAUNCH)) == (
+        "No device work was recorded; of the recorded 5.00 us, 100.0 % is runtime calls."
     )
 
 
 def test_communication_of_the_host_alone():
     told = headline(read(STEP(1, 0, 1000), O("mm", 0, 300), O("gloo:all_reduce", 300, 500)))
-    assert "30.0 % is host code, 0.0 % data loading and 50.0 % communication" in told
+    assert "50.0 % is communication, 30.0 % is host code and 20.0 % has no" in told
 
 
-def test_collectives_are_device_work():
-    trace = read(STEP(1, 0, 1000), K("ncclDevKernel_AllReduce", 100, 800))
-    assert "communication that nothing overlaps costs 800.0 us" in headline(trace)
-    assert "No device work" not in headline(trace)
+def test_a_run_that_only_communicates_or_copies_has_device_work():
+    talks = headline(read(STEP(1, 0, 1000), K("ncclDevKernel_AllReduce", 100, 800)))
+    assert talks.startswith("80.0 % of each 1.00 ms step is communication, and no GPU computes")
+    copies = headline(read(STEP(1, 0, 1000), C(100, 800, c=2)))
+    assert copies.startswith("80.0 % of each 1.00 ms step is copies, and no GPU computes")
+
+
+def test_device_work_outside_the_steps():
+    told = headline(read(STEP(1, 0, 1000), O("mm", 0, 900), K("gemm", 5000, 100)))
+    assert told.startswith("0.0 % of each 1.00 ms step is GPU work; host code")
 
 
 def test_nothing_takes_time():

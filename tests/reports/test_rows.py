@@ -39,3 +39,20 @@ def test_unknown_lengths_stay_unknown():
 
 def test_the_first_rows_only():
     assert to_rows(pl.DataFrame({"calls": [3, 2, 1]}), top=2) == [{"calls": 3}, {"calls": 2}]
+
+
+@pytest.mark.parametrize("ns", [66_263_127, 1, 999, 10**15 + 1, 0])
+def test_whole_nanoseconds_have_three_decimals_and_no_noise(ns: int):
+    (row,) = to_rows(pl.DataFrame({"total_ns": [ns]}))
+    assert row["total_us"] == ns / 1000
+    assert len(str(row["total_us"]).partition(".")[2]) <= 3
+
+
+def test_means_and_percentages_are_rounded():
+    frame = pl.DataFrame({"mean_ns": [10 / 3], "idle_pct": [200 / 3], "use_ratio": [2 / 3]})
+    assert to_rows(frame) == [{"mean_us": 0.003333, "idle_pct": 66.666667, "use_ratio": 2 / 3}]
+
+
+def test_a_device_without_a_number_is_null():
+    assert to_rows(pl.DataFrame({"device": [-1, 0]})) == [{"device": None}, {"device": 0}]
+    assert to_rows(pl.DataFrame({"device": ["CPU"]})) == [{"device": "CPU"}]

@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from builders import training_trace, write
+from builders import kineto, operator, training_trace, write
 from timesink.errors import AmbiguousError, NotFoundError, UsageError
 from timesink.server.app import create_app
 from timesink.server.library import RunLibrary
-from timesink.server.routes import PAIR_VIEWS, SPAN_VIEWS, TRACE_VIEWS, Views, load_view
+from timesink.server.routes import VIEWS, Views, load_view
 
 BASE = "/data/plugin/pytorch_profiler"
 CHOSEN = {"run": "run", "worker": "rank0", "span": "1"}
@@ -93,6 +93,36 @@ def test_views_of_a_run_whose_first_file_is_broken(logdir: Path):
     assert "Kernel" in client_of(logdir).get(f"{BASE}/views?run=run").json()
 
 
+@pytest.fixture
+def mixed(tmp_path: Path) -> TestClient:
+    """A run whose first worker used no device, and recorded no memory."""
+    folder = tmp_path / "mixed"
+    folder.mkdir()
+    write(folder / "rank0.1.pt.trace.json", kineto([operator("aten::mm", 100, 10)]))
+    write(folder / "rank1.1.pt.trace.json", training_trace(1))
+    return client_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "listed"),
+    [
+        ("", ["Overview", "Operator", "Kernel", "Trace", "Memory"]),
+        ("&worker=All", ["Overview", "Operator", "Kernel", "Trace", "Memory"]),
+        ("&worker=rank0", ["Overview", "Operator", "Trace"]),
+        ("&worker=rank1", ["Overview", "Operator", "Kernel", "Trace", "Memory"]),
+    ],
+)
+def test_views_are_those_of_the_worker_or_of_any(mixed: TestClient, chosen: str, listed: list[str]):
+    assert mixed.get(f"{BASE}/views?run=mixed{chosen}").json() == listed
+
+
+@pytest.mark.parametrize(("worker", "status"), [("rank9", 404), ("rank2", 422)])
+def test_views_of_a_worker_that_is_missing_or_unreadable(
+    client: TestClient, worker: str, status: int
+):
+    assert client.get(f"{BASE}/views?run=run&worker={worker}").status_code == status
+
+
 def test_empty_folder_has_no_runs(tmp_path: Path):
     assert client_of(tmp_path).get(f"{BASE}/runs").json() == {"runs": [], "loading": False}
 
@@ -124,7 +154,7 @@ def test_view_of_two_traces(client: TestClient):
 
 
 def test_every_view_of_the_registry_exists():
-    for target in {*TRACE_VIEWS.values(), *SPAN_VIEWS.values(), *PAIR_VIEWS.values()}:
+    for target in {**VIEWS.of_trace, **VIEWS.of_span, **VIEWS.of_pair}.values():
         assert callable(load_view(target))
 
 
@@ -186,10 +216,21 @@ def test_view_that_cannot_be_loaded_takes_no_other_down(logdir: Path):
     assert client.get(f"{BASE}/overview", params=CHOSEN).status_code == 200
 
 
-def test_other_methods_are_declined(client: TestClient):
-    response = client.post(f"{BASE}/runs")
-    assert response.status_code == 405
-    assert "POST" in response.json()["error"]
+@pytest.mark.parametrize("method", ["POST", "OPTIONS", "DELETE"])
+def test_other_methods_are_declined_with_those_that_work(client: TestClient, method: str):
+    response = client.request(method, f"{BASE}/runs")
+    assert (response.status_code, response.headers["allow"]) == (405, "GET, HEAD")
+    told = f"{method} {BASE}/runs: this route answers GET and HEAD only"
+    assert response.json() == {"error": told, "hint": "ask with GET"}
+
+
+@pytest.mark.parametrize("route", ["operation", "operation/table", "kernel", "kernel/table"])
+def test_grouping_that_is_not_known(logdir: Path, route: str):
+    client = TestClient(create_app(RunLibrary(logdir)))
+    response = client.get(f"{BASE}/{route}", params={**CHOSEN, "group_by": "bogus"})
+    assert response.status_code == 400
+    assert "'group_by' is 'bogus'" in response.json()["error"]
+    assert "give one of" in response.json()["hint"]
 
 
 # -- form ----------------------------------------------------------------------------------------
@@ -215,7 +256,7 @@ def test_long_answers_are_packed_for_those_who_accept_it(
 
 @pytest.mark.parametrize(("headers", "packed"), [({}, True), ({"Accept-Encoding": "br"}, False)])
 def test_trace_comes_packed_unless_declined(logdir: Path, headers: dict[str, str], *, packed: bool):
-    client = client_of(logdir, trace=load_view(TRACE_VIEWS["trace"]))
+    client = client_of(logdir, trace=load_view(VIEWS.of_trace["trace"]))
     del client.headers["accept-encoding"]
     with client.stream("GET", f"{BASE}/trace", params=CHOSEN, headers=headers) as response:
         body = b"".join(response.iter_raw())

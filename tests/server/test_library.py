@@ -304,7 +304,7 @@ def test_broken_file_leaves_the_others_alone(tmp_path: Path):
     traces, unreadable = library.span(run, "1")
     assert list(traces) == ["rank0"]
     assert "not a trace" in unreadable["rank1"]
-    assert library.first_readable(run) is traces["rank0"]
+    assert library.samples(run) == [traces["rank0"]]
     with pytest.raises(UnreadableError, match="not a trace"):
         library.trace(run, "rank1", "1")
 
@@ -314,7 +314,7 @@ def test_span_without_a_readable_file_says_why(tmp_path: Path):
         write(tmp_path / f"rank{rank}.1.pt.trace.json", b"nothing")
     library = RunLibrary(tmp_path)
     run = library.run(tmp_path.name)
-    for ask in (lambda: library.span(run, "1"), lambda: library.first_readable(run)):
+    for ask in (lambda: library.span(run, "1"), lambda: library.samples(run)):
         with pytest.raises(UnreadableError, match="not a trace"):
             ask()
 

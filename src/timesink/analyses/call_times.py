@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,13 +9,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.columns import device_columns, host_columns
-from timesink.analyses.device.activities import sums_by
 from timesink.analyses.forest import CallForest, call_forest
 from timesink.analyses.kernels.tensor_cores import has_tensor_cores, is_eligible, tensor_core_use
 from timesink.analyses.links import Links, link_launches
 from timesink.analyses.once import once_per_trace
+from timesink.analyses.sums import sums_by
 from timesink.model import intervals
-from timesink.model.schema import BUSY_KINDS
+from timesink.model.schema import BUSY_KINDS, KERNEL_KINDS
 from timesink.model.trace import Trace
 
 Ns = NDArray[np.int64]
@@ -49,12 +48,12 @@ def node_times(trace: Trace) -> NodeTimes:
     forest, links = call_forest(trace), link_launches(trace)
     device = device_columns(trace)
     busy = device["kind"].is_in(BUSY_KINDS).to_numpy()
-    kernels = device["kind"].is_in(["kernel", "collective"]).to_numpy()
+    kernels = device["kind"].is_in(KERNEL_KINDS).to_numpy()
     tensor = kernels & tensor_core_use(trace).fill_null(value=False).to_numpy()
     durations = device["dur_ns"].to_numpy()
     device_self = _launched(forest, links, durations, busy)
     tensor_self = _launched(forest, links, durations, tensor)
-    by_name = _matching_names(forest, is_eligible) & has_tensor_cores(trace)
+    by_name = forest.named(is_eligible) & has_tensor_cores(trace)
     return NodeTimes(
         host_total=forest.end - forest.start,
         host_self=_host_self(forest, links, host_columns(trace)),
@@ -66,11 +65,6 @@ def node_times(trace: Trace) -> NodeTimes:
         eligible=forest.subtree_sum((by_name | (tensor_self > 0)).astype(np.int64)) > 0,
         eligible_by_name=by_name,
     )
-
-
-def _matching_names(forest: CallForest, test: Callable[[str], bool]) -> NDArray[np.bool_]:
-    passed = np.array([test(name) for name in forest.names] or [False])
-    return passed[forest.name] if len(forest) else np.zeros(0, dtype=np.bool_)
 
 
 def _launched(forest: CallForest, links: Links, durations: Ns, chosen: NDArray[np.bool_]) -> Ns:

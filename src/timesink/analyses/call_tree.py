@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from timesink.analyses.columns import host_columns
 from timesink.analyses.enclosing import enclosing
-from timesink.analyses.forest import MODULE, PYTHON, STEP, CallForest, Nodes, call_forest
+from timesink.analyses.forest import MODULE, PYTHON, STEP, CallForest, call_forest
 from timesink.analyses.modules.backward import link_backward
 from timesink.analyses.modules.backward_passes import BackwardPasses, backward_passes
-from timesink.analyses.modules.table import LIGHTNING, LIGHTNING_ACTION, LIGHTNING_MODULE
+from timesink.analyses.names import LIGHTNING, LIGHTNING_ACTION, LIGHTNING_MODULE
+from timesink.analyses.nesting import Nodes
 from timesink.model.trace import Trace
 
 Numbers: TypeAlias = NDArray[np.int64]
@@ -137,21 +138,20 @@ def _texts(texts: Sequence[str], codes: NDArray[np.integer[Any]]) -> pl.Series:
 
 def _types(trace: Trace, forest: CallForest, tree: CallTree) -> Numbers:
     """Place in `_TYPES` of each call."""
-    role, named = forest.role[tree.node], np.array([_type_of_name(name) for name in forest.names])
+    role = forest.role[tree.node]
     noted = (host_columns(trace)["kind"] == "annotation").to_numpy()[forest.row[tree.node]]
     kind = np.where(noted, _TYPES.index("user_annotation"), _TYPES.index("Operator"))
     for code, text in ((STEP, "ProfilerStep"), (MODULE, "Module"), (PYTHON, "Python")):
         kind = np.where(role == code, _TYPES.index(text), kind)
     if trace.metadata.framework == LIGHTNING:
-        by_name = named[forest.name[tree.node]]
-        kind = np.where(by_name >= 0, by_name, kind)
+        for prefix, text in ((LIGHTNING_MODULE, "pl_module"), (LIGHTNING_ACTION, "pl_profile")):
+            marked = _starting_with(prefix, forest)[tree.node]
+            kind = np.where(marked, _TYPES.index(text), kind)
     return np.where(tree.is_backward_pass, _TYPES.index(BACKWARD), kind)
 
 
-def _type_of_name(name: str) -> int:
-    if name.startswith(LIGHTNING_MODULE):
-        return _TYPES.index("pl_module")
-    return _TYPES.index("pl_profile") if name.startswith(LIGHTNING_ACTION) else -1
+def _starting_with(prefix: str, forest: CallForest) -> NDArray[np.bool_]:
+    return forest.named(lambda name: name.startswith(prefix))
 
 
 # -- the tree --------------------------------------------------------------------------------------
@@ -175,11 +175,8 @@ def grow_tree(
 
 def _lightning_actions(trace: Trace, forest: CallForest) -> NDArray[np.bool_] | None:
     """What a Lightning recording shows in place of all calls; None for others."""
-    marked = np.array([name.startswith(LIGHTNING_ACTION) for name in forest.names] or [False])
-    if trace.metadata.framework != LIGHTNING or not marked.any():
-        return None
-    actions: NDArray[np.bool_] = marked[forest.name]
-    return actions
+    marked = _starting_with(LIGHTNING_ACTION, forest)
+    return marked if trace.metadata.framework == LIGHTNING and marked.any() else None
 
 
 def _as_recorded(forest: CallForest, node: Nodes, shown: NDArray[np.bool_]) -> CallTree:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from timesink.analyses.forest import Nodes
+from timesink.analyses.nesting import Nodes
 
 
 def enclosing(nodes: Nodes, parent: Nodes, wanted: NDArray[np.bool_]) -> Nodes:

@@ -1,18 +1,14 @@
 """Host calls nested by thread: who called whom.
 
-Calls of one thread lie inside one another, so sorting by (start, -end) puts them in pre-order:
-parents before children, every subtree in one stretch.  Depth, parent, subtree sums and
-post-order then follow from whole-array arithmetic; only threads whose calls cross one another
-are walked call by call.
+Calls are in pre-order, so every subtree is one stretch: subtree sums and post-order need no walk.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,13 +16,11 @@ from numpy.typing import NDArray
 
 from timesink.analyses import names
 from timesink.analyses.columns import host_columns, host_lanes, host_names
+from timesink.analyses.nesting import Nodes, levels, nest_calls, pre_order
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.texts import Codes, Texts
 from timesink.model.schema import HOST_KINDS
 from timesink.model.trace import Trace
-
-Nodes: TypeAlias = NDArray[np.int64]
-"""Positions of nodes in the forest; -1 where there is none."""
 
 _END_OF_TIME = np.iinfo(np.int64).max
 
@@ -79,7 +73,7 @@ class CallForest:
     def size(self) -> NDArray[np.int64]:
         """How many calls a subtree has, the call itself included."""
         size = np.ones(len(self), dtype=np.int64)
-        for nodes in reversed(list(_levels(self.depth))[1:]):
+        for nodes in reversed(list(levels(self.depth))[1:]):
             np.add.at(size, self.parent[nodes], size[nodes])
         return size
 
@@ -94,6 +88,11 @@ class CallForest:
         chosen: NDArray[np.bool_] = self.role == OPERATOR
         chosen &= self.stands_for == np.arange(len(self))
         return chosen
+
+    def named(self, test: Callable[[str], bool]) -> NDArray[np.bool_]:
+        """Which calls have a name that passes the test."""
+        passed = np.array([test(name) for name in self.names] or [False], dtype=np.bool_)
+        return passed[self.name]
 
     def subtree_sum(self, values: NDArray[Any]) -> NDArray[Any]:
         """Sum of the values over each call and everything it calls."""
@@ -129,9 +128,9 @@ def call_forest(trace: Trace) -> CallForest:
     lane, lanes = host_lanes(trace)
     thread, threads = _threads(lane[rows], lanes, start)
     frames = np.isin(role[rows], _FRAMES)
-    order = _pre_order(thread, start, end, frames)
+    order = pre_order(thread, start, end, frames)
     rows, thread, start, end = rows[order], thread[order], start[order], end[order]
-    nest = _nest(thread, start, end, frames[order])
+    nest = nest_calls(thread, start, end, frames[order])
     name = named.codes[rows]
     return CallForest(
         row=rows,
@@ -212,129 +211,6 @@ def _threads(
     place = np.zeros(len(lanes), dtype=np.int64)
     place[used] = np.arange(len(used))
     return place[lane], [lanes[number] for number in used]
-
-
-# -- order and nesting -----------------------------------------------------------------------------
-
-
-def _pre_order(
-    thread: Codes, start: NDArray[np.int64], end: NDArray[np.int64], frames: NDArray[np.bool_]
-) -> Nodes:
-    """By thread, start and longest first; of equal ones frames first, then as in the table."""
-    by_thread = np.argsort(thread.astype(np.int32), kind="stable")
-    borders = np.flatnonzero(np.diff(thread[by_thread])) + 1
-    return np.concatenate(
-        [_by_start(part, start, end, frames) for part in np.split(by_thread, borders)]
-        or [np.zeros(0, dtype=np.int64)]
-    )
-
-
-def _by_start(
-    part: Nodes, start: NDArray[np.int64], end: NDArray[np.int64], frames: NDArray[np.bool_]
-) -> Nodes:
-    order = part[np.argsort(start[part], kind="stable")]
-    starts = start[order]
-    same = starts[1:] == starts[:-1]
-    if same.any():
-        # Equal starts are few: only they are sorted by length as well.
-        tied = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
-        among = order[tied]
-        order[tied] = among[np.lexsort((~frames[among], -end[among], start[among]))]
-    return order
-
-
-@dataclass(frozen=True, slots=True)
-class _Nest:
-    parent: Nodes
-    depth: NDArray[np.int64]
-    crossing: NDArray[np.bool_]
-    self_start: NDArray[np.int64]
-
-
-def _nest(
-    thread: Codes, start: NDArray[np.int64], end: NDArray[np.int64], frames: NDArray[np.bool_]
-) -> _Nest:
-    depth = np.zeros(len(thread), dtype=np.int64)
-    stretches = list(_stretches(thread))
-    for part in stretches:
-        depth[part] = _depth_when_nested(start[part], end[part])
-    parent = _parents(depth)
-    crossing = np.zeros(len(thread), dtype=np.bool_)
-    self_start = start.copy()
-    misfits = np.flatnonzero((parent >= 0) & (end > end[parent]))
-    for number in np.unique(thread[misfits]):
-        _walk(stretches[number], start, end, frames, _Nest(parent, depth, crossing, self_start))
-    return _Nest(parent, depth, crossing, self_start)
-
-
-def _stretches(thread: Codes) -> Iterator[slice]:
-    borders = [0, *(np.flatnonzero(np.diff(thread)) + 1), len(thread)]
-    for first, last in pairwise(borders):
-        if last > first:
-            yield slice(int(first), int(last))
-
-
-def _depth_when_nested(start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Calls open at each start: those begun before it, less those ended by then."""
-    first_after = np.arange(1, len(start) + 1)
-    longer = np.flatnonzero(end[:-1] > start[1:])
-    first_after[longer] = np.searchsorted(start, end[longer])
-    # A call without length ends when it starts, and so before all that come after it.
-    empty = np.flatnonzero(start == end)
-    first_after[empty] = empty + 1
-    ended = np.cumsum(np.bincount(first_after, minlength=len(start) + 1))[:-1]
-    return np.arange(len(start)) - ended
-
-
-def _parents(depth: NDArray[np.int64]) -> Nodes:
-    """The latest call one level up."""
-    parent = np.full(len(depth), -1, dtype=np.int64)
-    above: Nodes | None = None
-    for nodes in _levels(depth):
-        if above is not None and len(above):
-            parent[nodes] = above[np.searchsorted(above, nodes) - 1]
-        above = nodes
-    return parent
-
-
-def _levels(depth: NDArray[np.int64]) -> Iterator[Nodes]:
-    """Nodes of depth 0, then of depth 1, and so on, each in pre-order."""
-    if not len(depth):
-        return
-    by_depth = np.argsort(np.minimum(depth, 32767).astype(np.int16), kind="stable")
-    counts = np.bincount(depth)
-    yield from np.split(by_depth, np.cumsum(counts)[:-1])
-
-
-def _walk(
-    part: slice,
-    start: NDArray[np.int64],
-    end: NDArray[np.int64],
-    frames: NDArray[np.bool_],
-    nest: _Nest,
-) -> None:
-    """Nest one thread whose calls cross, call by call.
-
-    A call that outlasts the one it starts in becomes its sibling, and its own time starts where
-    the other ends.  A step or module it outlasts stays its caller, though.
-    """
-    starts, ends, framing = start[part].tolist(), end[part].tolist(), frames[part].tolist()
-    open_calls: list[int] = []
-    for place, (begin, finish) in enumerate(zip(starts, ends, strict=True)):
-        node = part.start + place
-        while open_calls:
-            limit = ends[open_calls[-1]]
-            if begin < limit:
-                if finish <= limit:
-                    break
-                nest.crossing[node] = True
-                if framing[open_calls[-1]]:
-                    break
-                nest.self_start[node] = max(nest.self_start[node], limit)
-            open_calls.pop()
-        nest.parent[node] = part.start + open_calls[-1] if open_calls else -1
-        nest.depth[node] = len(open_calls)
-        open_calls.append(place)
 
 
 def _stands_for(parent: Nodes, name: Codes, mergeable: NDArray[np.bool_]) -> Nodes:

@@ -7,6 +7,7 @@ there is none, because they repeat and are zero in many recordings.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.columns import device_columns, host_columns, host_lanes
-from timesink.analyses.forest import CallForest, Nodes, call_forest
+from timesink.analyses.forest import CallForest, call_forest
+from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
 from timesink.model.trace import Trace
 
@@ -52,7 +54,7 @@ def link_launches(trace: Trace) -> Links:
     forest = call_forest(trace)
     external = host["external_id"].fill_null(0).to_numpy()[forest.row]
     call_node, alone = _owners(made, _threads_of(trace, calls, forest), forest, external)
-    launch = _launching_call(device_columns(trace)["correlation"], made)
+    launch = _launching_call(device_columns(trace), made, host["pid"][calls])
     known = launch >= 0
     return Links(
         calls=calls,
@@ -66,18 +68,81 @@ def link_launches(trace: Trace) -> Links:
 # -- device work to its call -----------------------------------------------------------------------
 
 
-def _launching_call(correlation: pl.Series, made: pl.DataFrame) -> NDArray[np.int64]:
-    """Place in the list of calls for each device event; the earliest of several calls."""
+def _launching_call(
+    device: pl.DataFrame, made: pl.DataFrame, process: pl.Series
+) -> NDArray[np.int64]:
+    """Place in the list of calls for each device event.
+
+    Ids repeat from process to process: where a device event carries a process that makes calls,
+    only calls of that process count.  Where they repeat inside one, the latest call before the
+    event counts.
+    """
+    wanted = device["correlation"].fill_null(0).to_numpy()
+    moment = device["ts_ns"].to_numpy()
+    processes = process.drop_nulls().unique().to_list()
+    if len(processes) < 2:
+        return _latest(_by_id(made, np.arange(made.height)), wanted, moment)
+    calls = {name: _by_id(made, _rows_of(process, name)) for name in processes}
+    found = _latest(_joined(list(calls.values())), wanted, moment)
+    for name, mine in calls.items():
+        if len(mine.place):
+            own = _rows_of(device["pid"], name)
+            found[own] = _latest(mine, wanted[own], moment[own])
+    return found
+
+
+def _rows_of(process: pl.Series, name: str) -> NDArray[np.intp]:
+    return np.flatnonzero((process == name).fill_null(value=False).to_numpy())
+
+
+@dataclass(frozen=True, slots=True)
+class _Launches:
+    """Calls with an id, by id and start."""
+
+    place: NDArray[np.intp]
+    id: NDArray[np.int64]
+    start: NDArray[np.int64]
+
+
+def _joined(parts: Sequence[_Launches]) -> _Launches:
+    place, ids, start = (
+        np.concatenate(columns)
+        for columns in zip(*((part.place, part.id, part.start) for part in parts), strict=True)
+    )
+    order = np.lexsort((place, start, ids))
+    return _Launches(place[order], ids[order], start[order])
+
+
+def _by_id(made: pl.DataFrame, rows: NDArray[np.intp]) -> _Launches:
+    """The calls among the rows of one process."""
     ids = made["correlation"].fill_null(0).to_numpy()
-    usable = np.flatnonzero(ids > 0)
-    # The earliest call: a runtime call encloses the driver call it makes.
-    usable = usable[np.lexsort((made["ts_ns"].to_numpy()[usable], ids[usable]))]
-    wanted = correlation.fill_null(0).to_numpy()
-    if not len(usable):
-        return np.full(len(wanted), -1, dtype=np.int64)
-    place = np.searchsorted(ids[usable], wanted)
-    found = usable[np.minimum(place, len(usable) - 1)]
-    return np.where((ids[found] == wanted) & (wanted > 0), found, -1)
+    start = made["ts_ns"].to_numpy()
+    end = start + made["dur_ns"].to_numpy()
+    place = rows[ids[rows] > 0]
+    place = place[np.lexsort((-end[place], start[place], ids[place]))]
+    ids, start, end = ids[place], start[place], end[place]
+    # A runtime call encloses the driver call it makes, which has its id: the outer one launches.
+    inner = np.append(
+        np.full(min(1, len(place)), False), (ids[1:] == ids[:-1]) & (start[1:] < end[:-1])
+    )
+    return _Launches(place[~inner], ids[~inner], start[~inner])
+
+
+def _latest(
+    calls: _Launches, wanted: NDArray[np.int64], moment: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Of the calls with the wanted id the latest before the moment, else the first; -1 for none."""
+    first = np.searchsorted(calls.id, wanted)
+    beyond = np.searchsorted(calls.id, wanted, side="right")
+    found = np.full(len(wanted), -1, dtype=np.int64)
+    known = np.flatnonzero((beyond > first) & (wanted > 0))
+    low, high = first[known], beyond[known] - 1
+    while (low < high).any():
+        middle = (low + high + 1) // 2
+        reached = calls.start[middle] <= moment[known]
+        low, high = np.where(reached, middle, low), np.where(reached, high, middle - 1)
+    found[known] = calls.place[low]
+    return found
 
 
 # -- a call to the host call around it -------------------------------------------------------------

@@ -10,6 +10,10 @@ from timesink.model.trace import Trace
 ROOT = "CallTreeRoot"
 """Stands for the thread itself where work was launched outside every call."""
 
+LIGHTNING = "pytorch-lightning"
+"""The framework that marks its actions and modules itself, by these prefixes."""
+LIGHTNING_ACTION, LIGHTNING_MODULE = "[pl][profile]", "[pl][module]"
+
 _COLLECTIVE_CALL = re.compile(
     r"^(?:(?:nccl|rccl|gloo|mpi|ucc|cncl|hccl|eccl|xccl|ccl|oneccl|flagcx):|record_param_comms)"
 )
@@ -61,7 +65,7 @@ def is_wrapper(name: str) -> bool:
 
 def is_lightning_mark(name: str) -> bool:
     """Whether PyTorch Lightning marked one of its actions or modules."""
-    return name.startswith(("[pl][profile]", "[pl][module]"))
+    return name.startswith((LIGHTNING_ACTION, LIGHTNING_MODULE))
 
 
 def is_collective_call(name: str) -> bool:

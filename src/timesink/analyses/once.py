@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import wraps
 from threading import Lock
@@ -28,6 +29,16 @@ _notebooks: WeakKeyDictionary[Trace, dict[Any, _Note]] = WeakKeyDictionary()
 _opening = Lock()
 
 
+def remember(trace: Trace, analysis: Callable[[Trace], Result], answer: Result) -> None:
+    """Set what an analysis found for a trace that was made from another."""
+    _note_of(trace, (inspect.unwrap(analysis), (), ())).answers[:] = [answer]
+
+
+def _note_of(trace: Trace, question: Any) -> _Note:
+    with _opening:
+        return _notebooks.setdefault(trace, {}).setdefault(question, _Note())
+
+
 def once_per_trace(
     analysis: Callable[Concatenate[Trace, Options], Result],
 ) -> Callable[Concatenate[Trace, Options], Result]:
@@ -39,9 +50,7 @@ def once_per_trace(
 
     @wraps(analysis)
     def remembered(trace: Trace, /, *args: Options.args, **options: Options.kwargs) -> Result:
-        question = (analysis, args, tuple(sorted(options.items())))
-        with _opening:
-            note = _notebooks.setdefault(trace, {}).setdefault(question, _Note())
+        note = _note_of(trace, (analysis, args, tuple(sorted(options.items()))))
         with note.lock:
             if not note.answers:
                 note.answers.append(analysis(trace, *args, **options))

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from timesink.analyses.call_times import Ns, node_times
 from timesink.analyses.columns import device_columns
-from timesink.analyses.device.activities import sums_by
 from timesink.analyses.forest import ROLE_NAMES, CallForest, call_forest
 from timesink.analyses.links import link_launches
 from timesink.analyses.once import once_per_trace
+from timesink.analyses.sums import sums_by
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 

@@ -9,9 +9,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from timesink.analyses.breakdown import step_breakdown
 from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.links import link_launches
-from timesink.analyses.steps import find_steps
+from timesink.analyses.once import remember
+from timesink.analyses.steps import find_steps, step_at, step_names
 from timesink.errors import NotFoundError, UsageError
 from timesink.model.trace import Trace
 
@@ -38,7 +40,8 @@ def within_steps(trace: Trace, wanted: str) -> Trace:
     """The part of a trace that belongs to some of its steps.
 
     Host events are kept that lie in one of the steps, and device work that was launched there;
-    device work without a launch, memory records, flows and counters by their time.
+    device work without a launch, memory records, flows and counters by their time.  A step keeps
+    the bounds and the parts it has in the whole trace.
     """
     steps = find_steps(trace)
     kept = chosen_steps(steps["name"].to_list(), wanted)
@@ -54,16 +57,25 @@ def within_steps(trace: Trace, wanted: str) -> Trace:
         name: _at_times(trace.lazy(name), on_device) for name in ("memory", "flows", "counters")
     }
     # By name: steps touch, so the end of one is the time of the next.
-    frames["steps"] = trace.lazy("steps").filter(pl.col("step").cast(pl.String).is_in(kept))
+    frames["steps"] = trace.lazy("steps").filter(step_names().is_in(kept))
     host, device = _host_rows(trace, on_host), _device_rows(trace, on_host, on_device)
     frames["host"] = trace.host.filter(pl.Series(host)).lazy()
     frames["device"] = trace.device.filter(pl.Series(device)).lazy()
-    return replace(trace, frames={**trace.frames, **frames})
+    part = replace(trace, frames={**trace.frames, **frames})
+    parts = step_breakdown(trace).filter(steps["name"].is_in(kept))
+    remember(part, find_steps, _counted(chosen))
+    remember(part, step_breakdown, _counted(parts))
+    return part
+
+
+def _counted(steps: pl.DataFrame) -> pl.DataFrame:
+    """Cut steps count as well where no other was asked for; averages would be empty."""
+    return steps if steps["complete"].any() else steps.with_columns(complete=pl.lit(value=True))
 
 
 def _at_times(frame: pl.LazyFrame, bounds: NDArray[np.int64]) -> pl.LazyFrame:
     inside = pl.any_horizontal(
-        pl.col("ts_ns").is_between(int(start), int(end)) for start, end in bounds
+        pl.col("ts_ns").is_between(int(start), int(end), closed="left") for start, end in bounds
     )
     return frame.filter(inside)
 
@@ -71,9 +83,8 @@ def _at_times(frame: pl.LazyFrame, bounds: NDArray[np.int64]) -> pl.LazyFrame:
 def _inside(
     start: NDArray[np.int64], end: NDArray[np.int64], bounds: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
-    place = np.searchsorted(bounds[:, 0], start, side="right") - 1
-    fits: NDArray[np.bool_] = (place >= 0) & (end <= bounds[np.maximum(place, 0), 1])
-    return fits
+    held: NDArray[np.bool_] = step_at(start, end, bounds) >= 0
+    return held
 
 
 def _host_rows(trace: Trace, bounds: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -71,9 +71,7 @@ def _launched_by_collective(trace: Trace) -> NDArray[np.bool_]:
     forest, node = call_forest(trace), link_launches(trace).node
     if not len(forest):
         return np.zeros(len(node), dtype=np.bool_)
-    by_name = np.array([names.is_collective_call(name) for name in forest.names])
-    collective: NDArray[np.bool_] = by_name[forest.name]
-    return (node >= 0) & collective[node]
+    return (node >= 0) & forest.named(names.is_collective_call)[node]
 
 
 def _named_by_collective(trace: Trace) -> NDArray[np.bool_]:

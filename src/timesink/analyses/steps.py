@@ -60,26 +60,65 @@ def find_steps(trace: Trace) -> pl.DataFrame:
 
 
 def window(steps: pl.DataFrame) -> tuple[int, int]:
-    """From the start of the first complete step to the end of the last; (0, 0) without steps."""
+    """From the start of the first complete step to the last end; (0, 0) without steps."""
     complete = steps.filter("complete")
     if complete.is_empty():
         return (0, 0)
-    return int(complete["start_ns"][0]), int(complete["end_ns"][-1])
+    return int(complete["start_ns"][0]), int(complete["end_ns"].to_numpy().max())
+
+
+def step_at(
+    start: NDArray[np.int64], end: NDArray[np.int64], bounds: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """The latest step that holds a stretch of time wholly, -1 where none does.
+
+    `bounds` are the starts and ends of the steps, in the order of their starts.
+
+    >>> step_at(np.array([3, 12]), np.array([4, 25]), np.array([[0, 10], [10, 20]])).tolist()
+    [0, -1]
+    """
+    step = np.searchsorted(bounds[:, 0], start, side="right") - 1
+    latest_end = np.maximum.accumulate(bounds[:, 1]) if len(bounds) else bounds[:, 1]
+    while True:
+        # A step inside another, or one that overlaps it: an earlier one may still hold it.
+        outside = (step >= 0) & (bounds[step, 1] < end) if len(bounds) else step >= 0
+        if not outside.any():
+            return step
+        hopeless = outside & (latest_end[step] < end)
+        step = np.where(hopeless, -1, np.where(outside, step - 1, step))
 
 
 # -- what the host says ----------------------------------------------------------------------------
 
 
+def step_names() -> pl.Expr:
+    """The number of each mark as text; as written where it does not fit the column."""
+    written = pl.col("name").cast(pl.String).str.strip_prefix("ProfilerStep#")
+    return pl.coalesce(pl.col("step").cast(pl.String), written)
+
+
 def _marked_steps(trace: Trace) -> pl.DataFrame:
-    return (
+    """Marks in the order of their starts; those of one number that overlap are one step.
+
+    Several processes in one recording mark the same steps, each for itself.
+    """
+    marks = (
         trace.lazy("steps")
         .sort("ts_ns", maintain_order=True)
         .select(
-            name=pl.col("step").cast(pl.String),
-            host_start_ns="ts_ns",
-            host_end_ns=pl.col("ts_ns") + pl.col("dur_ns"),
+            step_names().alias("name"),
+            pl.col("ts_ns").alias("host_start_ns"),
+            (pl.col("ts_ns") + pl.col("dur_ns")).alias("host_end_ns"),
         )
+        .with_columns(pl.col("host_end_ns").cum_max().shift().over("name").alias("busy_until"))
+        .with_columns(turn=(pl.col("host_start_ns") >= pl.col("busy_until")).fill_null(value=False))
+        .with_columns(pl.col("turn").cum_sum().over("name"))
         .collect()
+    )
+    return (
+        marks.group_by("name", "turn", maintain_order=True)
+        .agg(pl.col("host_start_ns").min(), pl.col("host_end_ns").max())
+        .drop("turn")
     )
 
 
@@ -143,9 +182,7 @@ def _step_of_launch(trace: Trace, links: Links, bounds: NDArray[np.int64]) -> ND
         return np.full(len(call), -1, dtype=np.int64)
     start = host["ts_ns"].to_numpy()[call]
     end = start + host["dur_ns"].to_numpy()[call]
-    step = np.searchsorted(bounds[:, 0], start, side="right") - 1
-    fits = (links.call_row >= 0) & (step >= 0) & (end <= bounds[step, 1])
-    return np.where(fits, step, -1)
+    return np.where(links.call_row >= 0, step_at(start, end, bounds), -1)
 
 
 def _extended(

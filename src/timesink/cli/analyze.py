@@ -2,12 +2,13 @@
 
 The answer comes first, in a sentence; then the parts of an average step, the operators and
 kernels that take most, findings with their numbers, and trace health.  `--view` prints one table
-instead, whole.
+instead, whole: its main columns as text and Markdown, all of them as CSV and JSON.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
 from timesink.cli.common import (
@@ -15,24 +16,26 @@ from timesink.cli.common import (
     add_output,
     check_output,
     format_of,
+    give,
     progress_bar,
-    write_text,
+    row_count,
 )
 from timesink.errors import UsageError
-from timesink.reports.tables import GROUPS, VIEWS
+from timesink.reports.tables import GROUPS, VIEWS, check_group
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from timesink.reports.analysis import Analysis
 
 _FORMATS = ("text", "json", "md", "csv", "html")
+_TOP, _TOP_OF_PAGE = 10, 20
+"""Rows of a table of the whole answer, unless asked for."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink analyze`."""
     add_input(parser)
     parser.add_argument("--steps", metavar="RANGE", help="only these steps, e.g. 5-8 or 5,7,9")
-    parser.add_argument("--top", metavar="N", type=_rows, help="rows to show of a table")
+    parser.add_argument("--top", metavar="N", type=row_count, help="rows to show of a table")
     parser.add_argument("--group-by", choices=GROUPS, default="", help="what operator rows are")
     parser.add_argument("--view", metavar="NAME", choices=tuple(VIEWS), help=_views_help())
     parser.add_argument("--format", choices=_FORMATS, help="how to say it")
@@ -43,26 +46,23 @@ def _views_help() -> str:
     return f"print one table: {', '.join(VIEWS)}"
 
 
-def _rows(given: str) -> int:
-    if not (given.isascii() and given.isdigit() and int(given)):
-        msg = f"{given!r} is not a number of rows, 1 or more"
-        raise argparse.ArgumentTypeError(msg)
-    return int(given)
-
-
 def run(options: argparse.Namespace) -> int:
+    """Analyse what the options name and say it as they ask."""
     form = format_of(options, _FORMATS)
     if form == "html" and options.view is not None:
         raise UsageError("a single table has no page", "leave out --view, or try --format md")
     if form == "csv" and options.view is None:
         raise UsageError("csv holds one table", "choose it with --view, e.g. --view operators")
+    check_group(options.group_by, options.view)
     if options.output is not None:
-        check_output(options.output, force=options.force)
+        check_output(options.output, options.path, force=options.force)
     analysis = _analyze(options)
-    if options.view is not None:
-        _give_table(analysis, options, form)
-    else:
+    if options.view is None:
         _give_whole(analysis, options, form)
+    elif form in {"csv", "json"}:
+        _give_data(analysis, options, form)
+    else:
+        _give_table(analysis, options, form)
     return 0
 
 
@@ -87,37 +87,46 @@ def _give_whole(analysis: Analysis, options: argparse.Namespace, form: str) -> N
     if form == "json":
         from timesink.render.analysis_json import to_json  # noqa: PLC0415
 
-        _give(to_json(analysis), options)
+        give(to_json(analysis), options.output)
         return
     if form == "html":
         from timesink.render.analysis_page import to_html  # noqa: PLC0415
 
-        _give(to_html(analysis, options.top or 20), options)
+        give(to_html(analysis, options.top or _TOP_OF_PAGE), options.output)
         return
     from timesink.render import analysis as render  # noqa: PLC0415
 
-    top = options.top or 10
+    top = options.top or _TOP
     if form == "text" and options.output is None:
         render.print_text(analysis, top)
         return
-    _give((render.to_markdown if form == "md" else render.to_text)(analysis, top), options)
+    render_file = render.to_markdown if form == "md" else render.to_text
+    give(render_file(analysis, top), options.output)
 
 
 def _give_table(analysis: Analysis, options: argparse.Namespace, form: str) -> None:
-    from timesink.render import table as render  # noqa: PLC0415
-    from timesink.reports.rows import in_microseconds  # noqa: PLC0415
+    """One table for people."""
+    from timesink.analyses.device.utilisation_counters import timeline  # noqa: PLC0415
+    from timesink.render import view_table  # noqa: PLC0415
 
-    shown: pl.DataFrame = in_microseconds(analysis.table(options.view))
-    if options.top is not None:
-        shown = shown.head(options.top)
+    start, _ = timeline(analysis.trace)
+    table = analysis.table(options.view)
+    excerpt = view_table.Excerpt(table, VIEWS[options.view], start, options.top)
     if form == "text" and options.output is None:
-        render.print_text(shown)
-    else:
-        _give(render.RENDERERS[form](shown), options)
+        view_table.print_text(excerpt)
+        return
+    render_file = view_table.to_markdown if form == "md" else view_table.to_text
+    give(render_file(excerpt), options.output)
 
 
-def _give(made: str, options: argparse.Namespace) -> None:
-    if options.output is None:
-        print(made)
-    else:
-        write_text(made, options.output)
+def _give_data(analysis: Analysis, options: argparse.Namespace, form: str) -> None:
+    """One table for programs: every column; why it is empty is said beside it."""
+    from timesink.render.table import to_csv, to_json  # noqa: PLC0415
+    from timesink.reports.rows import in_microseconds, lists_as_text  # noqa: PLC0415
+
+    table = in_microseconds(analysis.table(options.view))
+    if table.is_empty():
+        said = VIEWS[options.view].absent
+        print("; ".join(filter(None, (said.reason, said.hint))), file=sys.stderr)
+    shown = table if options.top is None else table.head(options.top)
+    give(to_json(shown) if form == "json" else to_csv(lists_as_text(shown)), options.output)

@@ -5,22 +5,26 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.errors import OutputError, UsageError
+from timesink.errors import OutputError, TimesinkError, UsageError
 from timesink.readers.options import Progress
 from timesink.writers.marks import is_folder
 
 if TYPE_CHECKING:
     from timesink.model.trace import Trace
 
+_MOST_PROCESSES = 64
+_MOST_ROWS = 2**31
+"""Limits beyond which a larger number means the same."""
+
 
 def add_input(parser: argparse.ArgumentParser) -> None:
     """The trace to read and how to read it."""
     path = parser.add_argument(
-        "path", metavar="PATH", type=_not_empty, help="a trace, or a folder that holds one"
+        "path", metavar="PATH", type=not_empty, help="a trace, or a folder that holds one"
     )
     path.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
     parser.add_argument("--worker", metavar="NAME", help="which worker of a folder")
@@ -30,11 +34,17 @@ def add_input(parser: argparse.ArgumentParser) -> None:
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
+    """How to read, for commands that choose what to read themselves."""
     parser.add_argument("--no-cache", action="store_true", help="read the file, keep nothing")
     parser.add_argument("--jobs", metavar="N", type=_positive, help="processes to read with")
 
 
-def _not_empty(text: str) -> str:
+def not_empty(text: str) -> str:
+    """A path as given, for `type=`; an empty one is refused.
+
+    >>> not_empty("trace.json")
+    'trace.json'
+    """
     if not text:
         # Most likely a shell variable that is not set; the current folder is not what was meant.
         msg = "the path is empty"
@@ -43,16 +53,54 @@ def _not_empty(text: str) -> str:
 
 
 def _positive(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and int(text)):
-        msg = f"{text!r} is not a number of processes, 1 or more"
+    return min(_whole_number(text, "processes"), _MOST_PROCESSES)
+
+
+def row_count(text: str) -> int:
+    """A number of rows to show, for `type=`.
+
+    >>> row_count("10")
+    10
+    """
+    return min(_whole_number(text, "rows"), _MOST_ROWS)
+
+
+def _whole_number(text: str, things: str) -> int:
+    if not (text.isascii() and text.isdigit() and text.strip("0")):
+        msg = f"{text!r} is not a number of {things}, 1 or more"
         raise argparse.ArgumentTypeError(msg)
-    return int(text)
+    # Beyond twenty digits the number is large, whichever it is; Python converts only so many.
+    return int(text.lstrip("0")[:20])
 
 
 def add_output(parser: argparse.ArgumentParser, what: str) -> None:
-    output = parser.add_argument("-o", "--output", metavar="FILE", type=Path, help=what)
+    """Where the result goes: a file, or standard output."""
+    output = parser.add_argument(
+        "-o", "--output", metavar="FILE", type=_file_or_stdout, help=f"{what}; - is the screen"
+    )
     output.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+    add_force(parser)
+
+
+def add_force(parser: argparse.ArgumentParser) -> None:
+    """Leave to overwrite the output."""
     parser.add_argument("--force", action="store_true", help="overwrite what is there")
+
+
+def _file_or_stdout(text: str) -> Path | None:
+    return None if text == "-" else Path(not_empty(text))
+
+
+def file_only(text: str) -> Path:
+    """An output that must be a file or a folder, for `type=`.
+
+    >>> file_only("tables").name
+    'tables'
+    """
+    if text == "-":
+        msg = "this cannot be written to standard output; name a file"
+        raise argparse.ArgumentTypeError(msg)
+    return Path(not_empty(text))
 
 
 def open_chosen(options: argparse.Namespace) -> Trace:
@@ -71,25 +119,54 @@ def open_chosen(options: argparse.Namespace) -> Trace:
         )
 
 
-def check_output(path: Path, *, force: bool) -> None:
-    """Refuse an output file that cannot work before the long work starts."""
-    _check_place(path, force=force)
+def check_output(path: Path, source: str | Path, *, force: bool) -> None:
+    """Refuse an output file that cannot work before the long work starts.
+
+    What is read (`source`) is never overwritten, whatever `force` says.
+    """
+    _check_place(path, source, force=force)
     if path.is_dir():
         raise OutputError.unwritable(path, "it is a folder")
 
 
-def check_output_folder(path: Path, *, force: bool) -> None:
+def check_output_folder(path: Path, source: str | Path, *, force: bool) -> None:
     """Refuse an output folder that cannot work; what others wrote is never replaced."""
-    _check_place(path, force=force)
+    _check_place(path, source, force=force)
     if path.is_file() or (path.is_dir() and any(path.iterdir()) and not is_folder(path)):
         raise OutputError.not_replaceable(path)
 
 
-def _check_place(path: Path, *, force: bool) -> None:
-    if path.exists() and not force:
-        raise OutputError.exists(path)
+def _check_place(path: Path, source: str | Path, *, force: bool) -> None:
+    if path.exists():
+        if any(_replaces(path, file) for file in _read_from(Path(source))):
+            raise OutputError(
+                f"{path}: is what is read, and is not overwritten", "choose another -o"
+            )
+        if not force:
+            raise OutputError.exists(path)
     if not path.parent.is_dir():
         raise OutputError.no_folder(path)
+
+
+def _replaces(output: Path, file: Path) -> bool:
+    """Whether writing the output destroys the file: it is that file, or a folder around it."""
+    return output.samefile(file) or (output.is_dir() and output.resolve() in file.resolve().parents)
+
+
+def _read_from(source: Path) -> Iterator[Path]:
+    """The files a command reads for this input; none where nothing can be read."""
+    from timesink.readers.beside import find_beside  # noqa: PLC0415 - only where a file is at risk
+    from timesink.readers.discover import find_recordings  # noqa: PLC0415
+
+    if is_folder(source):
+        yield from source.iterdir()
+        return
+    with suppress(TimesinkError, OSError):
+        for recording in find_recordings(source):
+            yield recording.path
+            counters = find_beside(recording.path)
+            if counters is not None:
+                yield counters
 
 
 def format_of(options: argparse.Namespace, known: tuple[str, ...]) -> str:
@@ -100,14 +177,24 @@ def format_of(options: argparse.Namespace, known: tuple[str, ...]) -> str:
     if suffix in ("", "txt"):
         return "text"
     if suffix not in known:
+        endings = ", ".join(".txt" if name == "text" else f".{name}" for name in known)
         raise UsageError(
             f"{options.output}: .{suffix} is not a format of this command",
-            f"end the name in {', '.join(f'.{name}' for name in known)}, or add --format",
+            f"end the name in {endings}, or add --format",
         )
     return suffix
 
 
+def give(text: str, path: Path | None) -> None:
+    """Hand over a result: on the screen, or in a file."""
+    if path is None:
+        print(text)
+    else:
+        write_text(text, path)
+
+
 def write_text(text: str, path: Path) -> None:
+    """Write a result to a file and say so."""
     try:
         path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
     except OSError as error:

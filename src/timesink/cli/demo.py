@@ -10,22 +10,24 @@ import argparse
 from pathlib import Path
 
 from timesink import sample
-from timesink.cli.common import check_output, progress_bar, write_text
+from timesink.cli.common import check_output, file_only, progress_bar, write_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink demo`."""
     parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, default=Path("timesink-demo.html"),
+        "-o", "--output", metavar="FILE", type=file_only, default=Path("timesink-demo.html"),
         help="where the page goes (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument("--no-cache", action="store_true", help="read the file, keep nothing")
 
 
 def run(options: argparse.Namespace) -> int:
+    """Analyse the bundled recording, print the answer and write the page."""
     from timesink.render import analysis, analysis_page  # noqa: PLC0415 - --help need not wait
     from timesink.reports.analyzing import analyze  # noqa: PLC0415
 
-    check_output(options.output, force=True)
+    check_output(options.output, sample(), force=True)
     with progress_bar() as progress:
         found = analyze(sample(), cache=not options.no_cache, progress=progress)
     analysis.print_text(found, top=8)

@@ -12,18 +12,25 @@ import argparse
 import shlex
 from pathlib import Path
 
-from timesink.cli.common import add_input, check_output, check_output_folder, open_chosen
+from timesink.cli.common import (
+    add_force,
+    add_input,
+    check_output,
+    check_output_folder,
+    file_only,
+    open_chosen,
+)
 from timesink.errors import UsageError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_input(parser)
     output = parser.add_argument(
-        "-o", "--output", metavar="DIR|FILE", type=Path, required=True,
+        "-o", "--output", metavar="DIR|FILE", type=file_only, required=True,
         help="a folder for Parquet, or a name ending in .json or .json.gz",
     )  # fmt: skip
     output.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
-    parser.add_argument("--force", action="store_true", help="overwrite what is there")
+    add_force(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -38,7 +45,7 @@ def run(options: argparse.Namespace) -> int:
             "give a folder without an ending for Parquet, or a name ending in .json or .json.gz",
         )
     check = check_output if as_json else check_output_folder
-    check(output, force=options.force)
+    check(output, options.path, force=options.force)
     trace = open_chosen(options)
     quoted = shlex.quote(str(output))
     if as_json:

@@ -34,7 +34,7 @@ def run(options: argparse.Namespace) -> int:
 
     form = format_of(options, tuple(render.RENDERERS))
     if options.output is not None:
-        check_output(options.output, force=options.force)
+        check_output(options.output, options.path, force=options.force)
     described = _describe(options)
     if options.output is not None:
         write_text(render.RENDERERS[form](described), options.output)

@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
 
     form = format_of(options, tuple(table.RENDERERS))
     if options.output is not None:
-        check_output(options.output, force=options.force)
+        check_output(options.output, options.path, force=options.force)
     result = run_query(open_chosen(options), options.sql)
     if options.output is not None:
         write_text(table.RENDERERS[form](result), options.output)

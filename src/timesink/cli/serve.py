@@ -13,7 +13,7 @@ import errno
 import socket
 from pathlib import Path
 
-from timesink.cli.common import add_reading
+from timesink.cli.common import add_reading, not_empty
 from timesink.errors import TimesinkError
 from timesink.model.units import counted
 
@@ -23,6 +23,7 @@ _SECONDS_TO_FINISH = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink serve`."""
     logdir = parser.add_argument(
         "logdir", metavar="LOGDIR", type=_path, help="a folder of runs, a run, or one trace"
     )
@@ -42,11 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _path(text: str) -> Path:
-    if not text:
-        # Most likely a shell variable that is not set; the current folder is not what was meant.
-        msg = "the path is empty"
-        raise argparse.ArgumentTypeError(msg)
-    return Path(text)
+    return Path(not_empty(text))
 
 
 def _port(text: str) -> int:
@@ -57,6 +54,7 @@ def _port(text: str) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
+    """Serve until the user stops it."""
     import uvicorn  # noqa: PLC0415 - --help should not wait for it
 
     from timesink.server.app import clean_prefix, create_app  # noqa: PLC0415

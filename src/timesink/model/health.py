@@ -248,13 +248,13 @@ RULES = _rules(
     (
         "duplicate_correlation", _W,
         "runtime calls that share a correlation id",
-        "device work is linked to the earliest such call",
+        "device work is linked to the latest such call before it",
         "traces of several processes may have been merged; analyse them one by one",
     ),
     (
         "cut_step", _W,
         "first or last steps that the recording cuts",
-        "averages over steps include a short one",
+        "a cut first step counts in averages; a cut last one is shown and left out",
         "use a profiler schedule with warm-up and whole active steps",
     ),
     (

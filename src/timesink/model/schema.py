@@ -51,6 +51,8 @@ DEVICE_KINDS = (
 )
 BUSY_KINDS = ("kernel", "memcpy", "memset", "collective")
 """Device kinds whose union is the device's busy time."""
+KERNEL_KINDS = ("kernel", "collective")
+"""Device kinds that are kernels; collectives are kernels that communicate."""
 
 COPY_DIRECTIONS = ("HtoD", "DtoH", "DtoD", "HtoH", "PtoP", "other")
 FLOW_KINDS = ("launch", "forward_backward", "other")

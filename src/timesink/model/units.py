@@ -39,24 +39,43 @@ def duration_ns(value: float) -> str:
 
     >>> duration_ns(480_029_179), duration_ns(1_500), duration_ns(0), duration_ns(83e9)
     ('480.0 ms', '1.50 us', '0 ns', '83.00 s')
+    >>> duration_ns(999_960_000)
+    '1.00 s'
     """
-    for size, unit in ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")):
-        if abs(value) >= size:
-            scaled = value / size
-            return f"{scaled:.1f} {unit}" if abs(scaled) >= 100 else f"{scaled:.2f} {unit}"
-    return f"{value:.0f} ns"
+    for size, unit in ((1, "ns"), (1_000, "us"), (1_000_000, "ms")):
+        shown = f"{value:.0f}" if size == 1 else _three_digits(value / size)
+        # What rounds up to a thousand is one of the next unit.
+        if abs(float(shown)) < 1000:
+            return f"{shown} {unit}"
+    return f"{_three_digits(value / 1_000_000_000)} s"
+
+
+def _three_digits(value: float) -> str:
+    fine = f"{value:.2f}"
+    return fine if abs(float(fine)) < 100 else f"{value:.1f}"
+
+
+def moment_ns(value: int) -> str:
+    """A point in time as milliseconds since another one, to the microsecond.
+
+    >>> moment_ns(12_345_678), moment_ns(0)
+    ('12.346 ms', '0.000 ms')
+    """
+    return f"{value / 1_000_000:,.3f} ms".replace(",", " ")
 
 
 def size_bytes(value: float) -> str:
     """Bytes in binary units.
 
-    >>> size_bytes(34084028416), size_bytes(512)
-    ('31.7 GiB', '512 B')
+    >>> size_bytes(34084028416), size_bytes(512), size_bytes(1024**2 - 1)
+    ('31.7 GiB', '512 B', '1.0 MiB')
     """
-    for size, unit in ((1024**4, "TiB"), (1024**3, "GiB"), (1024**2, "MiB"), (1024, "KiB")):
-        if abs(value) >= size:
-            return f"{value / size:.1f} {unit}"
-    return f"{value:.0f} B"
+    for power, unit in enumerate(("B", "KiB", "MiB", "GiB")):
+        shown = f"{value / 1024**power:.1f}" if power else f"{value:.0f}"
+        # What rounds up to 1024 is one of the next unit.
+        if abs(float(shown)) < 1024:
+            return f"{shown} {unit}"
+    return f"{value / 1024**4:.1f} TiB"
 
 
 def share(part: float, whole: float) -> str:

@@ -14,7 +14,9 @@ from timesink.readers.chrome.container import looks_like_events
 from timesink.readers.source import open_source
 
 _PACKINGS = ("", ".gz")
-_TRACE_SUFFIXES = (".json", ".json.gz", ".zip", ".sqlite", ".sqlite.gz")
+TRACE_ENDINGS = (".json", ".json.gz", ".zip", ".sqlite", ".sqlite.gz")
+"""How the names of files that may be traces end, in small letters."""
+
 _TRACE_MARKS = (b'"rocprofiler-sdk-tool"', b"SQLite format 3\0")
 _KNOWN_SUFFIX = re.compile(r"\.(gz|zip|json|sqlite|trace|pt)$", re.IGNORECASE)
 _HEAD_BYTES = 64 * 1024
@@ -69,7 +71,7 @@ def may_be_trace(path: Path) -> bool:
 
 
 def _is_named_like_trace(path: Path) -> bool:
-    return path.name.lower().endswith(_TRACE_SUFFIXES) and path.is_file()
+    return path.name.lower().endswith(TRACE_ENDINGS) and path.is_file()
 
 
 def _is_trace(head: bytes) -> bool:

@@ -61,6 +61,35 @@ def find_recordings(path: Path | str) -> list[Recording]:
     return _numbered(recordings)
 
 
+def recordings_in(folder: Path) -> list[Recording]:
+    """The traces of exactly this folder, ordered by worker and span; none is no error.
+
+    >>> import timesink
+    >>> [recording.worker for recording in recordings_in(timesink.sample().parent)]
+    ['unet_train']
+    """
+    return _numbered(_recording(file) for file in _traces_in(folder))
+
+
+def told_apart(recordings: Iterable[Recording]) -> list[Recording]:
+    """Recordings of one run, none with the worker and span of another.
+
+    Where both are the same, as of `a.json` and `a.json.gz`, the second goes by its file's name.
+
+    >>> files = [Recording(Path("a.json"), "a"), Recording(Path("a.json.gz"), "a")]
+    >>> [recording.worker for recording in told_apart(files)]
+    ['a', 'a.json.gz']
+    """
+    seen: set[tuple[str, int | None]] = set()
+    apart = []
+    for recording in recordings:
+        named = (recording.worker, recording.span)
+        own_name = sayable(recording.path.name)
+        apart.append(replace(recording, worker=own_name) if named in seen else recording)
+        seen.add(named)
+    return apart
+
+
 def _traces_in(folder: Path) -> list[Path]:
     """Traces of one folder: those with the profiler's names if there are any, else by content."""
     listed = sorted(folder.iterdir())
@@ -87,31 +116,42 @@ def _recording(file: Path) -> Recording:
     worker, timestamp = worker_and_span(file.name)
     return Recording(
         path=file,
-        worker=worker or re.sub(_TRACE_NAME, "", file.name),
+        worker=sayable(worker or re.sub(_TRACE_NAME, "", file.name)),
         span=timestamp,
         rank=rank_in_name(file.name),
     )
 
 
+def sayable(name: str) -> str:
+    r"""A name that fits into JSON and into an address; not every file name is proper text.
+
+    >>> sayable("caf\udce9")
+    'caf\\xe9'
+    """
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 def _numbered(recordings: Iterable[Recording]) -> list[Recording]:
-    """Spans as 1, 2, ...: timestamps are compared as numbers, so that 10 follows 9."""
+    """Spans as 1, 2, ...: timestamps are compared as numbers, so that 10 follows 9.
+
+    Files without a timestamp come first and have no number; equal timestamps are one span.
+    """
     of_worker: defaultdict[tuple[Path, str], list[Recording]] = defaultdict(list)
     for recording in recordings:
         of_worker[recording.path.parent, recording.worker].append(recording)
     numbered = []
     for key in sorted(of_worker, key=lambda key: (str(key[0]), _natural(key[1]))):
-        spans = sorted(of_worker[key], key=lambda r: (r.span is not None, r.span or 0))
-        numbered += [
-            replace(recording, span=place if recording.span is not None else None)
-            for place, recording in enumerate(spans, 1)
-        ]
+        own = sorted(of_worker[key], key=lambda r: (r.span is not None, r.span or 0))
+        stamps = sorted({recording.span for recording in own if recording.span is not None})
+        number: dict[int | None, int] = {stamp: place for place, stamp in enumerate(stamps, 1)}
+        numbered += [replace(recording, span=number.get(recording.span)) for recording in own]
     return numbered
 
 
 def _natural(text: str) -> list[tuple[int, str]]:
     """Sort key that puts rank2 before rank10."""
     return [
-        (int(part), "") if part.isdigit() else (-1, part)
+        (int(part), "") if part.isdecimal() else (-1, part)
         for part in re.split(r"(\d+)", text)
         if part
     ]

@@ -49,7 +49,8 @@ def _content(analysis: Analysis, top: int, width: int) -> RenderableType:
 
 
 def _breakdown(analysis: Analysis) -> Iterable[RenderableType]:
-    yield text(f"Where a step goes ({words.steps_sentence(analysis.trace)})", "bold")
+    title = words.breakdown_title(analysis.trace)
+    yield text(f"{title} ({words.steps_sentence(analysis.trace)})", "bold")
     for part in words.parts(analysis.trace):
         bar = Text("█" * round(_BAR * part.fraction) or "▏", _BARS.get(part.name, "yellow"))
         yield text(f"  {part.name:<{_LABEL}}{part.length:>10}{part.share:>9}  ").append_text(bar)
@@ -89,7 +90,7 @@ def to_markdown(analysis: Analysis, top: int) -> str:
         f"# {words.subject(analysis)}",
         f"**{analysis.headline}**",
         *(f"> {note}" for note in analysis.notes),
-        f"## Where a step goes\n\n{words.steps_sentence(trace)}",
+        f"## {words.breakdown_title(trace)}\n\n{words.steps_sentence(trace)}",
         _parts_table(analysis),
         "\n".join(f"- {line}" for line in words.device_lines(trace)),
     ]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from timesink.analyses.findings import Finding
 from timesink.render import analysis_words as words
-from timesink.render.page import cells_table, fill_page
+from timesink.render.page import cells_table, fill_page, html_text
 from timesink.reports.analysis import Analysis
 
 
@@ -14,15 +12,15 @@ def to_html(analysis: Analysis, top: int = 20) -> str:
     """One self-contained page: breakdown, findings, tables, health."""
     trace = analysis.trace
     blocks = [
-        *(f"<p>{escape(note)}</p>" for note in analysis.notes),
-        f"<h2>Where a step goes ({escape(words.steps_sentence(trace))})</h2>",
+        *(f"<p>{html_text(note)}</p>" for note in analysis.notes),
+        f"<h2>Where a step goes ({html_text(words.steps_sentence(trace))})</h2>",
         _breakdown(analysis),
-        *(f"<p>{escape(line)}</p>" for line in words.device_lines(trace)),
+        *(f"<p>{html_text(line)}</p>" for line in words.device_lines(trace)),
         "<h2>Findings</h2>",
         _findings(analysis),
     ]
     for cells in words.tables(analysis, top):
-        blocks.append(f"<h2>{escape(cells.title)}</h2>")
+        blocks.append(f"<h2>{html_text(cells.title)}</h2>")
         blocks.append(cells_table(cells.columns, cells.rows, cells.numeric))
     return fill_page(
         title=words.subject(analysis),
@@ -34,7 +32,7 @@ def to_html(analysis: Analysis, top: int = 20) -> str:
 
 def _breakdown(analysis: Analysis) -> str:
     lines = "".join(
-        f'<span>{escape(part.name)}</span><span class="number">{part.length}</span>'
+        f'<span>{html_text(part.name)}</span><span class="number">{html_text(part.length)}</span>'
         f'<span class="number">{part.share}</span>'
         f'<span class="bar" style="width: {100 * part.fraction:.2f}%"></span>'
         for part in words.parts(analysis.trace)
@@ -49,13 +47,13 @@ def _findings(analysis: Analysis) -> str:
 
 def _finding(finding: Finding) -> str:
     seen = "".join(
-        f'<p class="seen">seen: {escape(line)}</p>' for line in words.evidence_lines(finding)
+        f'<p class="seen">seen: {html_text(line)}</p>' for line in words.evidence_lines(finding)
     )
     gain = words.gain_text(finding)
     return (
         f'<li><span class="severity {finding.severity}">{finding.severity}</span>'
-        f"<strong>{escape(finding.title)}</strong> <code>{finding.rule}</code>"
-        f"<p>{escape(finding.sentence)}</p><p>Try: {escape(finding.advice)}</p>"
-        + (f"<p>It {escape(gain)}.</p>" if gain else "")
+        f"<strong>{html_text(finding.title)}</strong> <code>{finding.rule}</code>"
+        f"<p>{html_text(finding.sentence)}</p><p>Try: {html_text(finding.advice)}</p>"
+        + (f"<p>It {html_text(gain)}.</p>" if gain else "")
         + f"{seen}</li>"
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,13 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.breakdown import PARTS, average_step, step_breakdown
-from timesink.analyses.communication.workers import mean_over_steps
+from timesink.analyses.communication.comparison import mean_over_steps
 from timesink.analyses.device.utilisation import device_utilisation
 from timesink.analyses.findings import Finding
 from timesink.analyses.findings.finding import Evidence
 from timesink.analyses.kernels.names import short_kernel_name
 from timesink.analyses.names import device_word
+from timesink.analyses.operators import launch_sites
 from timesink.analyses.steps import find_steps
 from timesink.model import units
 from timesink.model.trace import Trace
@@ -31,6 +33,9 @@ PART_NAMES = {
     "cpu_exec": "host code",
     "other": "other",
 }
+
+
+NOT_BY_OPERATORS = "(not launched by an operator)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +93,13 @@ def parts(trace: Trace) -> list[Part]:
     ]
 
 
+def breakdown_title(trace: Trace) -> str:
+    """Heading of the parts: of a step, or of all that was recorded."""
+    steps = find_steps(trace)
+    marked = steps.is_empty() or bool(steps["marked"][0])
+    return "Where a step goes" if marked else "Where the time goes"
+
+
 def steps_sentence(trace: Trace) -> str:
     """How many steps there are and how much they vary."""
     found = find_steps(trace)
@@ -133,7 +145,7 @@ def _percent(ratio: float | None) -> str:
 def tables(analysis: Analysis, top: int) -> list[Cells]:
     """The tables of the report, each with its most important rows."""
     made = [
-        operator_cells(analysis.table("operators"), top),
+        operator_cells(analysis.table("operators"), launch_sites(analysis.trace), top),
         kernel_cells(analysis.table("kernels"), top),
         module_cells(analysis.table("modules"), top),
         memory_cells(analysis.table("memory-peaks")),
@@ -142,26 +154,34 @@ def tables(analysis: Analysis, top: int) -> list[Cells]:
     return [cells for cells in made if cells.rows]
 
 
-def operator_cells(table: pl.DataFrame, top: int) -> Cells:
-    device, host = _sum(table, "device_self_ns"), _sum(table, "host_self_ns")
-    by_device = device > 0
-    own, whole = ("device_self_ns", device) if by_device else ("host_self_ns", host)
-    titles = ["operator", "calls", "share"]
+def operator_cells(table: pl.DataFrame, sites: pl.DataFrame, top: int) -> Cells:
+    """Operators by device time and their share of all device work; by host time without any.
+
+    The last row is the device work that no operator launched, so that the shares add up.
+    """
+    by_device = bool(_sum(sites, "device_ns")) and bool(_sum(table, "device_self_ns"))
     measures = ["host_self_ns", "host_total_ns"]
     if by_device:
         measures = ["device_self_ns", "device_total_ns", *measures]
+    whole = _sum(sites, "device_ns") if by_device else _sum(table, measures[0])
     rows = [
         (
             _operator_name(row),
             units.count(row["calls"]),
-            units.share(row[own], whole),
+            units.share(row[measures[0]], whole),
             *(units.duration_ns(row[name]) for name in measures),
         )
         for row in table.head(top).to_dicts()
     ]
+    rest = whole - _sum(table, measures[0])
+    if by_device and rest > 0:
+        length = units.duration_ns(rest)
+        rows.append(
+            (NOT_BY_OPERATORS, "-", units.share(rest, whole), length, *["-"] * (len(measures) - 1))
+        )
+    titles = ["operator", "calls", "share" if by_device else "host share"]
     titles += [name.removesuffix("_ns").replace("_", " ") for name in measures]
-    title = _top_title("operators", table.height, top)
-    return Cells(title, tuple(titles), tuple(rows))
+    return Cells(_top_title("operators", table.height, top), tuple(titles), tuple(rows))
 
 
 def _operator_name(row: dict[str, Any]) -> str:
@@ -174,9 +194,10 @@ def _operator_name(row: dict[str, Any]) -> str:
 def kernel_cells(table: pl.DataFrame, top: int) -> Cells:
     whole = _sum(table, "total_ns")
     yes_no = {True: "yes", False: "no", None: "?"}
+    names = told_apart([str(name) for name in table["short_name"].head(top)])
     rows = [
         (
-            str(row["short_name"]),
+            name,
             units.count(row["calls"]),
             units.share(row["total_ns"], whole),
             units.duration_ns(row["total_ns"]),
@@ -184,10 +205,24 @@ def kernel_cells(table: pl.DataFrame, top: int) -> Cells:
             yes_no[row["tensor_cores"]],
             "-" if row["occupancy_pct"] is None else f"{row['occupancy_pct']:.0f} %",
         )
-        for row in table.head(top).to_dicts()
+        for name, row in zip(names, table.head(top).to_dicts(), strict=True)
     ]
     columns = ("kernel", "calls", "share", "total", "mean", "tensor", "occup.")
     return Cells(_top_title("kernels", table.height, top), columns, tuple(rows))
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """Names of different things, numbered where two would look the same.
+
+    >>> told_apart(["gemm", "relu", "gemm"])
+    ['gemm', 'relu', 'gemm #2']
+    """
+    seen: Counter[str] = Counter()
+    told = []
+    for name in names:
+        seen[name] += 1
+        told.append(name if seen[name] == 1 else f"{name} #{seen[name]}")
+    return told
 
 
 def module_cells(table: pl.DataFrame, top: int) -> Cells:
@@ -255,40 +290,53 @@ def _top_title(what: str, height: int, top: int) -> str:
 
 def gain_text(finding: Finding) -> str:
     """What mending it may save; empty where nothing can be said."""
-    if not finding.gain_ns:
-        return ""
-    return f"may save {units.duration_ns(finding.gain_ns)} a step if {finding.gain_basis}"
+    gains = []
+    if finding.gain_ns:
+        gains.append(units.duration_ns(finding.gain_ns) + (" a step" if finding.marked else ""))
+    if finding.between_ns:
+        gains.append(f"{units.duration_ns(finding.between_ns)} between two steps")
+    return f"may save {' and '.join(gains)} if {finding.gain_basis}" if gains else ""
 
 
 def evidence_lines(finding: Finding, most: int = 3) -> list[str]:
-    return [evidence_text(item) for item in finding.evidence[:most]]
+    """The first pieces of evidence, a line each."""
+    shown = finding.evidence[:most]
+    names = told_apart([f"{item.kind} {_evidence_name(item)}" for item in shown])
+    return [
+        f"{name}{_numbers(item, marked=finding.marked)}"
+        for name, item in zip(names, shown, strict=True)
+    ]
 
 
-def evidence_text(item: Evidence) -> str:
-    """One piece of evidence in a line."""
+def _evidence_name(item: Evidence) -> str:
+    return short_kernel_name(item.name) if item.kind == "kernel" else item.name
+
+
+def _numbers(item: Evidence, *, marked: bool) -> str:
     numbers = ", ".join(
-        _numbered(key, value) for key, value in item.numbers.items() if key != "start_ns"
+        _numbered(key, value, marked=marked)
+        for key, value in item.numbers.items()
+        if key != "start_ns"
     )
-    name = short_kernel_name(item.name) if item.kind == "kernel" else item.name
-    return f"{item.kind} {name}" + (f": {numbers}" if numbers else "")
+    return f": {numbers}" if numbers else ""
 
 
-def _numbered(key: str, value: float) -> str:
-    if key.endswith("_us_per_step"):
-        return f"{_spoken(key, '_us_per_step')} {units.duration_ns(1000 * value)} a step"
-    if key.endswith("_us"):
-        return f"{_spoken(key, '_us')} {units.duration_ns(1000 * value)}"
-    if key.endswith("bytes"):
-        return f"{_spoken(key, '_bytes')} {units.size_bytes(value)}"
-    if key.endswith("_pct"):
-        return f"{_spoken(key, '_pct')} {value:.1f} %"
-    if key.endswith("_ns"):
-        return f"{_spoken(key, '_ns')} {units.count(int(value))} ns"
-    return f"{key.replace('_', ' ')} {units.count(round(value))}"
+_UNITS: Mapping[str, Callable[[float], str]] = {
+    "_us": lambda value: units.duration_ns(1000 * value),
+    "_ns": lambda value: f"{units.count(int(value))} ns",
+    "_bytes": units.size_bytes,
+    "_pct": lambda value: f"{value:.1f} %",
+}
 
 
-def _spoken(key: str, unit: str) -> str:
-    return key.removesuffix(unit).replace("_", " ")
+def _numbered(key: str, value: float, *, marked: bool) -> str:
+    """A number with its unit in words; those of a step are all there is where none is marked."""
+    name = key.removesuffix("_per_step")
+    each = " a step" if marked and name != key else ""
+    unit = next((ending for ending in _UNITS if f"_{name}".endswith(ending)), "")
+    shown = _UNITS[unit](value) if unit else units.count(round(value))
+    spoken = name.removesuffix(unit).replace("_", " ")
+    return f"{spoken} {shown}{each}"
 
 
 def health_sentences(entries: Sequence[Any]) -> list[str]:

@@ -19,7 +19,8 @@ from timesink.render.facts import (
     health_title,
     title,
 )
-from timesink.render.table import cell
+from timesink.render.table import NO_NAME, cell
+from timesink.render.terminal import printable
 from timesink.reports.info import Info
 
 _DIGIT_GAP = re.compile(r"(?<=\d) (?=\d{3}\b)")
@@ -33,7 +34,7 @@ def to_html(info: Info, tables: Mapping[str, pl.DataFrame] | None = None) -> str
     else:
         body = _table(FOLDER_COLUMNS, folder_rows(info.traces))
     sections = (
-        f"<h2>{escape(heading)}</h2>{_frame(frame)}" for heading, frame in (tables or {}).items()
+        f"<h2>{html_text(heading)}</h2>{_frame(frame)}" for heading, frame in (tables or {}).items()
     )
     return fill_page(
         title=title(info),
@@ -44,27 +45,48 @@ def to_html(info: Info, tables: Mapping[str, pl.DataFrame] | None = None) -> str
 
 
 def fill_page(*, title: str, headline: str, body: str, health: Iterable[HealthEntry]) -> str:
-    """The page around a body that is HTML already."""
+    """The page around a body that is HTML already; `title` says what was read."""
     page = Template((_TEMPLATES / "page.html").read_text(encoding="utf-8"))
+    named = headline.startswith(title)
     return page.substitute(
-        title=escape(title), headline=_text(headline), body=body, health=_health(health)
+        title=html_text(title),
+        subject="" if named else f'<p class="subject">{html_text(title)}</p>\n',
+        headline=html_text(headline),
+        body=body,
+        health=_health(health),
     )
+
+
+def html_text(value: object) -> str:
+    """A value as text of a page: nothing in it is markup, and every character is visible.
+
+    >>> html_text("a<b\x1b\u202e")
+    'a&lt;b\\\\x1b\\\\u202e'
+    """
+    # Groups of three digits must not be torn apart at the end of a line.
+    return _DIGIT_GAP.sub("\u00a0", escape(printable(cell(value))))
 
 
 def cells_table(
     columns: Iterable[str], rows: Iterable[Iterable[str]], numeric: Sequence[bool]
 ) -> str:
-    """Cells that are text already, as a table; `numeric` columns to the right."""
+    """Cells that are text already, as a table; `numeric` columns to the right.
+
+    >>> "(no name)" in cells_table(["operator", "calls"], [["", "2"]], [False, True])
+    True
+    """
     css = ["number" if right else "text" for right in numeric]
-    return _rows(columns, rows, css)
+    return _rows(
+        columns, ([value if value.strip() else NO_NAME for value in row] for row in rows), css
+    )
 
 
 def _table(columns: Iterable[str], rows: Iterable[Iterable[str]], css: str = "") -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    head = "".join(f"<th>{html_text(name)}</th>" for name in columns)
     lines = "".join(
-        "<tr>" + "".join(f"<td>{_text(value)}</td>" for value in row) + "</tr>" for row in rows
+        "<tr>" + "".join(f"<td>{html_text(value)}</td>" for value in row) + "</tr>" for row in rows
     )
-    return f'<table class="{css}"><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>'
+    return _boxed(head, lines, css)
 
 
 def _frame(frame: pl.DataFrame) -> str:
@@ -74,30 +96,34 @@ def _frame(frame: pl.DataFrame) -> str:
 
 def _rows(columns: Iterable[str], rows: Iterable[Iterable[object]], css: Sequence[str]) -> str:
     head = "".join(
-        f'<th class="{kind}">{escape(name)}</th>' for name, kind in zip(columns, css, strict=True)
+        f'<th class="{kind}">{html_text(name)}</th>'
+        for name, kind in zip(columns, css, strict=True)
     )
     lines = "".join(
         "<tr>"
         + "".join(
-            f'<td class="{kind}"><span title="{_text(value)}">{_text(value)}</span></td>'
+            f'<td class="{kind}"><span title="{html_text(value)}">{html_text(value)}</span></td>'
             for value, kind in zip(row, css, strict=True)
         )
         + "</tr>"
         for row in rows
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table>"
+    return _boxed(head, lines)
 
 
-def _text(value: object) -> str:
-    # Groups of three digits must not be torn apart at the end of a line.
-    return escape(_DIGIT_GAP.sub("\u00a0", cell(value)))
+def _boxed(head: str, lines: str, css: str = "") -> str:
+    """A table that scrolls by itself where it is wider than the page."""
+    return (
+        f'<div class="wide"><table class="{css}"><thead><tr>{head}</tr></thead>'
+        f"<tbody>{lines}</tbody></table></div>"
+    )
 
 
 def _health(entries: Iterable[HealthEntry]) -> str:
     items = "".join(
-        f'<li class="{entry.rule.severity.value}"><strong>{escape(health_title(entry))}</strong> '
-        f"{escape(entry.rule.consequence)}. Advice: {escape(entry.rule.advice)}."
-        + (f" <code>{escape(entry.example)}</code>" if entry.example else "")
+        f'<li class="{entry.rule.severity.value}"><strong>{html_text(health_title(entry))}</strong>'
+        f" {html_text(entry.rule.consequence)}. Advice: {html_text(entry.rule.advice)}."
+        + (f" <code>{html_text(entry.example)}</code>" if entry.example else "")
         + "</li>"
         for entry in entries
     )

@@ -14,16 +14,30 @@ from timesink.errors import QueryError
 from timesink.model import units
 from timesink.render.terminal import printable, show, terminal_width, text, to_plain
 
+NO_NAME = "(no name)"
+"""In the place of a name that is empty."""
 _FILE_WIDTH = 160
 _NARROWEST = 12
-_GAP = 2
+GAP = 2
+"""Blanks between columns."""
 
 
 def to_json(frame: pl.DataFrame) -> str:
+    """Rows as objects.
+
+    >>> print(to_json(pl.DataFrame({"name": ["gemm"], "calls": [1200]})))
+    [{"name":"gemm","calls":1200}]
+    """
     return frame.write_json()
 
 
 def to_csv(frame: pl.DataFrame) -> str:
+    """The table as CSV with a header; lists have no place in it.
+
+    >>> print(to_csv(pl.DataFrame({"name": ["gemm"], "calls": [1200]})))
+    name,calls
+    gemm,1200
+    """
     nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
     if nested:
         raise QueryError.not_for_csv(nested[0])
@@ -62,6 +76,7 @@ def to_text(frame: pl.DataFrame) -> str:
 
 
 def print_text(frame: pl.DataFrame) -> None:
+    """Show the table on the terminal."""
     width = terminal_width()
     show(rich_table(frame, width), width)
 
@@ -81,20 +96,26 @@ def text_table(
     """Cells that are text already, in columns that fit the width; `numeric` ones to the right."""
     names = [printable(title) for title in titles]
     rows = [[printable(value) for value in row] for row in cells]
-    sizes = [
-        max([cell_len(name), *(cell_len(row[place]) for row in rows)])
-        for place, name in enumerate(names)
-    ]
+    sizes = [natural_width(name, [row[place] for row in rows]) for place, name in enumerate(names)]
     sizes = _fit(sizes, numeric, width)
-    if sum(sizes) + _GAP * (len(sizes) - 1) > width:
+    if sum(sizes) + GAP * (len(sizes) - 1) > width:
         return Group(*(_record(names, row) for row in rows))
     return _grid(names, rows, sizes, numeric)
+
+
+def natural_width(title: str, cells: Sequence[str]) -> int:
+    """How wide a column is when nothing of it is cut.
+
+    >>> natural_width("name", ["gemm", "relu_"])
+    5
+    """
+    return max([cell_len(printable(title)), *(cell_len(printable(value)) for value in cells)])
 
 
 def _fit(sizes: Sequence[int], numeric: Sequence[bool], width: int) -> list[int]:
     """Widths with the longest texts cut, none below the narrowest, until all fit."""
     texts = sorted(size for size, right in zip(sizes, numeric, strict=True) if not right)
-    room = width - _GAP * (len(sizes) - 1) - (sum(sizes) - sum(texts))
+    room = width - GAP * (len(sizes) - 1) - (sum(sizes) - sum(texts))
     longest = max(sizes, default=0)
     for place, size in enumerate(texts):
         if size * (len(texts) - place) > room:
@@ -109,7 +130,7 @@ def _fit(sizes: Sequence[int], numeric: Sequence[bool], width: int) -> list[int]
 def _grid(
     names: Sequence[str], rows: Sequence[Sequence[str]], sizes: Sequence[int], right: Sequence[bool]
 ) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, _GAP, 0, 0))
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, GAP, 0, 0))
     for name, size, to_right in zip(names, sizes, right, strict=True):
         table.add_column(
             text(name),
@@ -124,7 +145,7 @@ def _grid(
 
 
 def _record(names: Sequence[str], row: Sequence[str]) -> Table:
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, _GAP, 0, 0))
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, GAP, 0, 0))
     table.add_column(style="dim", min_width=max(map(cell_len, names)))
     table.add_column(overflow="fold")
     for name, value in zip(names, row, strict=True):
@@ -134,7 +155,11 @@ def _record(names: Sequence[str], row: Sequence[str]) -> Table:
 
 
 def cell(value: object) -> str:
-    """One value for people."""
+    """One value for people.
+
+    >>> cell(1200), cell(None), cell(True)
+    ('1 200', '-', 'yes')
+    """
     if value is None:
         return "-"
     if isinstance(value, bool):

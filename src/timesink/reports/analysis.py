@@ -5,26 +5,36 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html import escape
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from timesink.analyses.findings import Finding, find_all
+from timesink.analyses.findings import Finding, find_all, gravest_first
+from timesink.analyses.findings.stragglers import stragglers
+from timesink.analyses.steps import find_steps
+from timesink.errors import TimesinkError
 from timesink.model.trace import Trace
+from timesink.model.units import counted
 from timesink.reports import sections
 from timesink.reports.headline import headline
 from timesink.reports.side_by_side import start_side_by_side
-from timesink.reports.tables import Choice, table_of
+from timesink.reports.tables import Choice, check_group, table_of
 
 SCHEMA = "timesink/analysis/1"
+_FOR_PANDAS = ("pandas", "pyarrow")
+"""What Polars needs to make a pandas frame."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Analysis:
     """Everything known about one trace, computed when it is asked for.
 
     >>> import timesink
     >>> analysis = timesink.analyze(timesink.sample())
+    >>> analysis
+    <Analysis of unet_train.pt.trace.json.gz, 2 steps: 76.9 % of each 27.18 ms step is GPU work...>
     >>> analysis.table("kernels").height > 0
     True
     """
@@ -40,18 +50,24 @@ class Analysis:
 
     @property
     def headline(self) -> str:
+        """The answer in a sentence."""
         return headline(self.trace)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        return find_all(self.trace)
+        """What costs time and what to try, the gravest first."""
+        return gravest_first([*find_all(self.trace), *stragglers(self.workers)])
 
-    def table(self, view: str) -> pl.DataFrame:
-        """One of the tables of `timesink.reports.tables.VIEWS`."""
-        return table_of(self.trace, view, Choice(self._group_of(view), self.workers))
+    def table(self, view: str, group_by: str | None = None) -> pl.DataFrame:
+        """One of the tables of `timesink.reports.tables.VIEWS`, times in nanoseconds.
 
-    def _group_of(self, view: str) -> str:
-        return self.group_by if view == "operators" else ""
+        >>> import timesink
+        >>> timesink.analyze(timesink.sample()).table("operators", "shape").columns[:3]
+        ['name', 'input_dims', 'calls']
+        """
+        check_group(group_by or "", view)
+        chosen = self.group_by if group_by is None else group_by
+        return table_of(self.trace, view, Choice(chosen, self.workers))
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/analysis.md` describes every key."""
@@ -73,11 +89,30 @@ class Analysis:
             "findings": [finding.to_dict() for finding in self.findings],
         }
 
-    def to_pandas(self, view: str = "operators") -> Any:
-        """One of the tables as a pandas frame; needs pandas."""
-        return self.table(view).to_pandas()
+    def to_pandas(self, view: str = "operators", group_by: str | None = None) -> Any:
+        """One of the tables as a pandas frame; needs pandas and pyarrow."""
+        absent = [name for name in _FOR_PANDAS if not _is_installed(name)]
+        if absent:
+            raise TimesinkError(
+                f"a pandas frame needs {' and '.join(absent)}, not installed here",
+                f"pip install {' '.join(_FOR_PANDAS)}, or use .table({view!r}), a Polars frame",
+            )
+        return self.table(view, group_by).to_pandas()
+
+    def __repr__(self) -> str:
+        """One line: what was analysed, and the answer."""
+        name = Path(self.path or self.trace.metadata.source).name
+        steps = counted(find_steps(self.trace).height, "steps")
+        return f"<Analysis of {name}, {steps}: {self.headline}>"
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
         tables = (self.table(view).head(8) for view in ("steps", "operators", "kernels"))
         return f"<p><b>{escape(self.headline)}</b></p>" + "".join(t._repr_html_() for t in tables)
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ValueError:  # so the import system says that it is barred
+        return False

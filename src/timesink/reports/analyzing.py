@@ -7,12 +7,21 @@ from dataclasses import replace
 from pathlib import Path
 
 from timesink.analyses.restrict import within_steps
-from timesink.errors import AmbiguousError, TimesinkError
+from timesink.analyses.steps import find_steps
+from timesink.errors import (
+    AmbiguousError,
+    NotFoundError,
+    TimesinkError,
+    UnreadableError,
+    UsageError,
+)
 from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.trace import Trace
-from timesink.readers.discover import Recording, distinct_labels
+from timesink.readers.discover import Recording, told_apart
 from timesink.readers.options import Progress
 from timesink.reports.analysis import Analysis
+from timesink.reports.step_choice import Steps, missing_steps, step_choice
+from timesink.reports.tables import check_group
 from timesink.store.cache import Cache
 from timesink.store.many import open_each
 from timesink.store.opening import find_chosen, open_recording, open_trace
@@ -25,7 +34,7 @@ def analyze(
     worker: str | None = None,
     span: int | None = None,
     rank: int | None = None,
-    steps: str | None = None,
+    steps: Steps | None = None,
     group_by: str = "",
     cache: bool = True,
     jobs: int | None = None,
@@ -35,27 +44,27 @@ def analyze(
 
     The source is a trace, or a path to one.  A folder with the traces of several workers is
     analysed as one run: one worker in detail, all of them where they are compared.  `steps`
-    keeps only some steps, e.g. `"5-8"`.
+    keeps only some steps, e.g. `"5-8"`, `5` or `[5, 7]`.
 
     >>> import timesink
     >>> analysis = timesink.analyze(timesink.sample())
     >>> analysis.findings[0].rule != ""
     True
+    >>> timesink.analyze(timesink.sample(), steps=3).table("steps")["name"].to_list()
+    ['3']
     """
-    if isinstance(source, Trace):
-        return _restricted(Analysis(source, source.metadata.source, group_by=group_by), steps)
-    path = Path(source)
-    if is_folder(path):
-        opened = Analysis(open_trace(path), str(source), group_by=group_by)
-        return _restricted(opened, steps)
-    found = find_chosen(path, worker=worker, span=span, rank=rank)
-    chosen, notes = _one_span(found, path)
+    check_group(group_by)
+    wanted = None if steps is None else step_choice(steps)
+    opened = _opened(source)
+    if opened is not None:
+        _check_choice(opened, source, worker=worker, span=span, rank=rank)
+        return _restricted(Analysis(opened, _path_of(source), group_by=group_by), wanted)
+    path = Path(str(source))
+    chosen, notes = _one_span(find_chosen(path, worker=worker, span=span, rank=rank), path)
     traces, unreadable = _open_all(chosen, cache=cache, jobs=jobs, progress=progress)
     name, first = next(iter(traces.items()))
     if unreadable:
         first = replace(first, health=merge_entries([*first.health, *unreadable]))
-    if len(traces) > 1:
-        notes.append(f"{len(traces)} workers: {name} in detail, choose with --worker")
     analysis = Analysis(
         first,
         str(source),
@@ -64,18 +73,70 @@ def analyze(
         group_by=group_by,
         notes=tuple(notes),
     )
-    return _restricted(analysis, steps)
+    return _with_worker_note(_restricted(analysis, wanted))
+
+
+# -- what is open already --------------------------------------------------------------------------
+
+
+def _opened(source: str | Path | Trace) -> Trace | None:
+    """The trace, where none has to be looked for: it is given, or was exported."""
+    if isinstance(source, Trace):
+        return source
+    if not str(source):
+        raise UsageError("the path is empty", "give a trace, or a folder that holds one")
+    return open_trace(source) if is_folder(Path(source)) else None
+
+
+def _path_of(source: str | Path | Trace) -> str:
+    return source.metadata.source if isinstance(source, Trace) else str(source)
+
+
+def _check_choice(
+    trace: Trace,
+    source: str | Path | Trace,
+    *,
+    worker: str | None,
+    span: int | None,
+    rank: int | None,
+) -> None:
+    """There is nothing to choose from, but what was asked for must be what is there."""
+    about = trace.metadata
+    fits = (
+        worker in (None, about.worker)
+        and span in (None, about.span)
+        and rank in (None, about.distributed.rank)
+    )
+    if not fits:
+        label = Recording(Path(about.source), about.worker or "one trace", about.span).label
+        raise UnreadableError.none_fits(_path_of(source), [label])
+
+
+# -- what has to be looked for ---------------------------------------------------------------------
 
 
 def _one_span(found: list[Recording], path: Path) -> tuple[list[Recording], list[str]]:
-    """The recordings of the first span; several runs are not one."""
-    if len({recording.path.parent for recording in found}) > 1:
-        raise AmbiguousError.many_traces(path, distinct_labels(found, path))
+    """The recordings of the first span, each with a name of its own; several runs are not one."""
+    folders = sorted({recording.path.parent for recording in found})
+    if len(folders) > 1:
+        shown = ", ".join(str(folder.relative_to(path)) for folder in folders[:4])
+        raise AmbiguousError(
+            f"{path}: holds {len(folders)} runs ({shown}{', ...' if len(folders) > 4 else ''})",
+            f"name one run folder, e.g. {folders[0]}",
+        )
     spans = sorted({recording.span or 0 for recording in found})
+    notes = []
+    if len(spans) > 1:
+        notes.append(f"{len(spans)} spans: this is span {spans[0]}, choose with --span")
     first = [recording for recording in found if (recording.span or 0) == spans[0]]
-    if len(spans) == 1:
-        return first, []
-    return first, [f"{len(spans)} spans: this is span {spans[0]}, choose with --span"]
+    named = told_apart(first)
+    notes += [
+        f"{recording.path.name} has the worker and span of another file: "
+        f"it counts as a worker of its own, {recording.worker}"
+        for recording in named
+        if recording not in first
+    ]
+    return named, notes
 
 
 def _open_all(
@@ -98,14 +159,54 @@ def _open_all(
     return traces, [HealthEntry("unreadable_file", 1, str(error)) for error in failures]
 
 
-def _restricted(analysis: Analysis, steps: str | None) -> Analysis:
-    if steps is None:
+def _with_worker_note(analysis: Analysis) -> Analysis:
+    if len(analysis.workers) < 2:
         return analysis
-    trace = within_steps(analysis.trace, steps)
-    workers = {
-        name: trace if other is analysis.trace else within_steps(other, steps)
-        for name, other in analysis.workers.items()
-    }
+    name = next(name for name, one in analysis.workers.items() if one is analysis.trace)
+    note = f"{len(analysis.workers)} workers: {name} in detail, choose with --worker"
+    return replace(analysis, notes=(*analysis.notes, note))
+
+
+# -- some steps only -------------------------------------------------------------------------------
+
+
+def _restricted(analysis: Analysis, wanted: str | None) -> Analysis:
+    """The analysis of some steps; a worker that has none of them is left out, unless all are."""
+    if wanted is None:
+        return analysis
+    # A trace that was given has no name among workers.
+    workers = analysis.workers or {"": analysis.trace}
+    found = {name: _within(trace, wanted) for name, trace in workers.items()}
+    kept = {name: trace for name, trace in found.items() if isinstance(trace, Trace)}
+    if not kept:
+        raise next(error for error in found.values() if isinstance(error, NotFoundError))
+    detailed = next(iter(kept))
+    notes = [_steps_note(workers[detailed], wanted)]
+    if len(kept) < len(found):
+        without = [name for name in found if name not in kept]
+        notes.append(f"without these steps and left out: {_listed(without)}")
     return replace(
-        analysis, trace=trace, workers=workers, notes=(*analysis.notes, f"steps {steps} only")
+        analysis,
+        trace=kept[detailed],
+        workers=kept if analysis.workers else {},
+        notes=(*analysis.notes, *notes),
     )
+
+
+def _within(trace: Trace, wanted: str) -> Trace | NotFoundError:
+    try:
+        return within_steps(trace, wanted)
+    except NotFoundError as error:
+        return error
+
+
+def _steps_note(trace: Trace, wanted: str) -> str:
+    missing = missing_steps(wanted, find_steps(trace)["name"])
+    if not missing:
+        return f"steps {wanted} only"
+    word = "step" if len(missing) == 1 and missing[0].isdigit() else "steps"
+    return f"steps {wanted} only; no {word} {', '.join(missing)}"
+
+
+def _listed(names: list[str], most: int = 6) -> str:
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")

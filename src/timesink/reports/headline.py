@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from timesink.analyses.breakdown import average_step
-from timesink.analyses.columns import device_columns
-from timesink.analyses.findings import find_all
+from timesink.analyses.device.presence import has_device_work
+from timesink.analyses.findings import Finding, find_all
+from timesink.analyses.findings.between_steps import LEAST_SHARE as LEAST_BETWEEN
+from timesink.analyses.findings.between_steps import time_between
+from timesink.analyses.findings.finding import SEVERITIES
+from timesink.analyses.findings.per_step import complete_steps
 from timesink.analyses.names import device_word
-from timesink.analyses.steps import find_steps
 from timesink.model import units
-from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 
 _COSTS = {
@@ -20,32 +24,47 @@ _COSTS = {
     "cpu_exec": "host code with an idle device costs",
     "other": "time with no recorded activity costs",
 }
+_IS = {
+    "memcpy": "is copies",
+    "memset": "is memsets",
+    "communication": "is communication",
+    "runtime": "is runtime calls",
+    "data_loader": "is data loading",
+    "cpu_exec": "is host code",
+    "other": "has no recorded activity",
+}
+_ON_DEVICE = ("communication", "memcpy", "memset")
+_MOST_PARTS = 3
 
-
-_SLOW_HOST = ("low-utilisation-launch-bound", "low-utilisation-sync-bound")
+_SLOW_HOST = (
+    "many-waits",
+    "low-utilisation-sync-bound",
+    "low-utilisation-runtime-bound",
+    "tiny-kernels",
+    "low-utilisation-launch-bound",
+)
 _RULES = {
     "memcpy": ("pageable-copies", "low-utilisation-copy-bound"),
-    "communication": ("exposed-communication", "gloo-on-devices", "data-parallel"),
-    "runtime": (
-        "many-waits",
-        "low-utilisation-sync-bound",
-        "tiny-kernels",
-        "low-utilisation-launch-bound",
+    "communication": (
+        "stragglers",
+        "exposed-communication",
+        "gloo-on-devices",
+        "data-parallel",
+        "low-utilisation-communication-bound",
     ),
+    "runtime": _SLOW_HOST,
     "data_loader": ("data-loading", "low-utilisation-input-bound"),
-    "cpu_exec": (
-        "many-waits",
-        "tiny-kernels",
-        "low-utilisation-launch-bound",
-        "low-utilisation-sync-bound",
-    ),
-    "other": ("low-utilisation-host-stalled", "large-gaps", "low-utilisation-launch-bound"),
+    "cpu_exec": (*_SLOW_HOST, "large-gaps"),
+    "other": ("low-utilisation-host-stalled", "large-gaps", *_SLOW_HOST),
+    "between": ("data-loading", "between-steps"),
 }
-"""Rules that speak about a part of the step."""
+"""Rules that speak about a part of the time; of equally grave ones the first is taken."""
 
 
-def headline(trace: Trace) -> str:
-    """Where the time of a step goes, and the finding that matters most.
+def headline(trace: Trace, found: Sequence[Finding] | None = None) -> str:
+    """Where the time of a step goes, and what to do about it.
+
+    The advice is taken from `found`, by default from what the rules find in this trace alone.
 
     >>> import timesink
     >>> " is GPU work" in headline(timesink.open(timesink.sample()))
@@ -54,39 +73,55 @@ def headline(trace: Trace) -> str:
     average = average_step(trace)
     if not average or not average["total_ns"]:
         return "Nothing in this trace takes time."
-    whole = _whole(trace, average["total_ns"])
-    costly = max(_COSTS, key=lambda part: average[f"{part}_ns"])
-    cost = f"{_COSTS[costly]} {units.duration_ns(average[f'{costly}_ns'])}"
-    if not device_columns(trace)["kind"].is_in(BUSY_KINDS).any():
-        return (
-            f"No device work was recorded; of {whole}, {_on_host(average)}{_advice(trace, costly)}"
+    costs = {part: average[f"{part}_ns"] for part in _COSTS}
+    said = _on_device(trace, average, costs) if has_device_work(trace) else _on_host(trace, costs)
+    between = time_between(trace)
+    if between.share > LEAST_BETWEEN:
+        costs["between"] = between.each_ns(between.idle_ns)
+        said += (
+            f"; between two steps pass {units.duration_ns(costs['between'])} without device work "
+            f"({units.share(between.share, 1)} of the time)"
         )
-    kernels = units.share(average["kernel_ns"], average["total_ns"])
-    return f"{kernels} of {whole} is {device_word(trace)} work; {cost}{_advice(trace, costly)}"
+    costly = max(costs, key=lambda part: costs[part])
+    advice = _advice(find_all(trace) if found is None else found, costly)
+    return f"{said}. {advice}".rstrip()
 
 
-def _whole(trace: Trace, total_ns: float) -> str:
-    steps = find_steps(trace)
-    length = units.duration_ns(total_ns)
-    return f"each {length} step" if steps["marked"][0] else f"the recorded {length}"
+def _on_device(trace: Trace, average: dict[str, float], costs: dict[str, float]) -> str:
+    """How much is device work, and what costs most beside it."""
+    word, steps = device_word(trace), complete_steps(trace)
+    main = max(("kernel", *_ON_DEVICE), key=lambda part: average[f"{part}_ns"])
+    if average["kernel_ns"]:
+        main = "kernel"
+    share = units.share(average[f"{main}_ns"], steps.length_ns)
+    said = f"{share} of {steps.each} {_IS.get(main, f'is {word} work')}"
+    if main != "kernel":
+        said += f", and no {word} computes"
+    costly = max((part for part in costs if part != main), key=lambda part: costs[part])
+    if not costs[costly]:
+        return said
+    return f"{said}; {_COSTS[costly]} {units.duration_ns(costs[costly])}"
 
 
-def _on_host(average: dict[str, float]) -> str:
-    code, loading, talking = (
-        units.share(average[f"{part}_ns"], average["total_ns"])
-        for part in ("cpu_exec", "data_loader", "communication")
+def _on_host(trace: Trace, costs: dict[str, float]) -> str:
+    """What the host does where no device worked: the largest parts."""
+    steps = complete_steps(trace)
+    largest = sorted((part for part in costs if costs[part]), key=lambda part: -costs[part])
+    *first, last = (
+        f"{units.share(costs[part], steps.length_ns)} {_IS[part]}" for part in largest[:_MOST_PARTS]
     )
-    if average["communication_ns"]:
-        return f"{code} is host code, {loading} data loading and {talking} communication"
-    return f"{code} is host code and {loading} data loading"
+    shares = f"{', '.join(first)} and {last}" if first else last
+    return f"No device work was recorded; of {steps.each}, {shares}"
 
 
-def _advice(trace: Trace, costly: str) -> str:
+def _advice(found: Sequence[Finding], costly: str) -> str:
     """What to try about the costliest part, or else about the gravest finding."""
-    found = find_all(trace)
-    if not found:
-        return "."
-    for finding in found:
-        if finding.rule in _RULES.get(costly, ()):
-            return f": {finding.advice[0].lower()}{finding.advice[1:]}"
-    return f". Gravest finding: {found[0].title[0].lower()}{found[0].title[1:]}."
+    rules = _RULES.get(costly, ())
+    about_it = [finding for finding in found if finding.rule in rules]
+    if about_it:
+        best = min(
+            about_it, key=lambda one: (SEVERITIES.index(one.severity), rules.index(one.rule))
+        )
+        return best.advice
+    measured = [finding for finding in found if finding.share] or found
+    return f"Gravest finding: {measured[0].title}. {measured[0].advice}" if measured else ""

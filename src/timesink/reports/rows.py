@@ -6,8 +6,12 @@ from typing import Any
 
 import polars as pl
 
-_MOMENTS = ("ts_ns", "start_ns", "end_ns", "begin_ns", "first_ns", "last_ns", "at_ns")
+MOMENTS = ("ts_ns", "start_ns", "end_ns")
 """Endings of columns that are points in time: these stay whole nanoseconds of the clock."""
+
+_RATIOS = ("_ratio", "utilisation", "any_activity", "within_steps", "sm_efficiency")
+_DIGITS = 6
+"""Decimals of numbers that were divided: beyond them is only noise."""
 
 
 def to_rows(frame: pl.DataFrame, top: int | None = None) -> list[dict[str, Any]]:
@@ -21,13 +25,89 @@ def to_rows(frame: pl.DataFrame, top: int | None = None) -> list[dict[str, Any]]
 
 
 def in_microseconds(frame: pl.DataFrame) -> pl.DataFrame:
-    """The table with lengths of time in microseconds, named so; text as text."""
+    """The table as users get it: lengths of time in microseconds, named so; text as text.
+
+    A device that the recording does not name is null.
+
+    >>> in_microseconds(pl.DataFrame({"device": [-1], "gap_ns": [66_263_127]})).rows()
+    [(None, 66263.127)]
+    """
     return frame.select(_converted(name, dtype) for name, dtype in frame.schema.items())
 
 
+def lists_as_text(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with lists of names written out, for formats without lists.
+
+    >>> lists_as_text(pl.DataFrame({"missing": [["rank1", "rank2"]]})).item()
+    'rank1 rank2'
+    """
+    return frame.with_columns(pl.col(pl.List(pl.String)).list.join(" "))
+
+
+def user_name(name: str) -> str:
+    """The name under which users get a column.
+
+    >>> user_name("total_ns"), user_name("start_ns"), user_name("calls")
+    ('total_us', 'start_ns', 'calls')
+    """
+    return f"{name.removesuffix('_ns')}_us" if is_length(name) else name
+
+
+def is_moment(name: str) -> bool:
+    """Whether a column holds points in time.
+
+    >>> is_moment("host_start_ns"), is_moment("total_ns")
+    (True, False)
+    """
+    return name.endswith(MOMENTS)
+
+
+def is_length(name: str) -> bool:
+    """Whether a column holds lengths of time.
+
+    >>> is_length("total_ns"), is_length("host_start_ns")
+    (True, False)
+    """
+    return name.endswith("_ns") and not is_moment(name)
+
+
+def is_ratio(name: str) -> bool:
+    """Whether a column holds parts of a whole, 0 to 1.
+
+    >>> is_ratio("tensor_core_ratio"), is_ratio("occupancy_pct")
+    (True, False)
+    """
+    return name.endswith(_RATIOS)
+
+
+def microseconds(ns: float | None) -> float | None:
+    """A length of time in microseconds, without the noise of dividing.
+
+    >>> microseconds(66_263_127), microseconds(None)
+    (66263.127, None)
+    """
+    return None if ns is None else round(ns / 1000, _DIGITS)
+
+
+def percent(ratio: float | None) -> float | None:
+    """A ratio in percent, without the noise of multiplying.
+
+    >>> percent(0.07), percent(None)
+    (7.0, None)
+    """
+    return None if ratio is None else round(100 * ratio, _DIGITS)
+
+
 def _converted(name: str, dtype: pl.DataType) -> pl.Expr:
+    column = pl.col(name)
     if isinstance(dtype, pl.Categorical | pl.Enum):
-        return pl.col(name).cast(pl.String)
-    if name.endswith("_ns") and not name.endswith(_MOMENTS):
-        return (pl.col(name) / 1000).alias(f"{name.removesuffix('_ns')}_us")
-    return pl.col(name)
+        return column.cast(pl.String)
+    if is_length(name):
+        # Whole nanoseconds have three decimals, and the nearest float prints them.
+        decimals = 3 if dtype.is_integer() else _DIGITS
+        return (column / 1000).round(decimals).alias(user_name(name))
+    if dtype.is_float() and not is_ratio(name):
+        return column.round(_DIGITS)
+    if name == "device" and dtype.is_integer():
+        return pl.when(column >= 0).then(column).alias(name)
+    return column

@@ -5,20 +5,20 @@ A section without data says why, and what to record to fill it.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import polars as pl
 
 from timesink.analyses.breakdown import PARTS, average_step, step_breakdown
 from timesink.analyses.columns import device_columns, host_columns
-from timesink.analyses.communication.ranks import compared
 from timesink.analyses.communication.records import communication_records
-from timesink.analyses.communication.workers import overlap_by_step
-from timesink.analyses.device import time as over_time
+from timesink.analyses.communication.workers import compared, step_communication
 from timesink.analyses.device.idle import idle_breakdown, largest_gaps
 from timesink.analyses.device.idle_causes import idle_causes
 from timesink.analyses.device.launches import launch_statistics, queue_summary
+from timesink.analyses.device.time import device_time, overlap_by_step
 from timesink.analyses.device.utilisation import device_utilisation
 from timesink.analyses.device.utilisation_counters import timeline
 from timesink.analyses.kernels.table import kernel_groups, kernel_table
@@ -29,8 +29,11 @@ from timesink.analyses.memory.operators import memory_by_operator
 from timesink.analyses.modules.table import module_table
 from timesink.analyses.operators import eligible_share, launch_sites
 from timesink.analyses.steps import find_steps
-from timesink.model.trace import Trace
-from timesink.reports.rows import to_rows
+from timesink.model.trace import Device, Trace
+from timesink.reports.absent import NO_COMMUNICATION, NO_MEMORY, NO_MODULES
+from timesink.reports.rows import microseconds, percent, to_rows
+
+Row: TypeAlias = dict[str, Any]
 
 CURVE_POINTS = 1000
 GAPS = 20
@@ -61,7 +64,7 @@ def source(
         "operator_events": int((host["kind"] == "operator").sum()),
         "kernel_events": int((device["kind"] == "kernel").sum()),
         "start_ns": start,
-        "span_us": (end - start) / 1000,
+        "span_us": microseconds(end - start),
         "notes": list(notes),
     }
 
@@ -69,29 +72,36 @@ def source(
 def device(trace: Trace) -> list[dict[str, Any]]:
     """Each device: what it is, how busy it was, and why it was idle."""
     described = {item.id: item for item in trace.metadata.devices}
-    causes = {row["device"]: row for row in to_rows(idle_causes(trace))}
-    times = {row["device"]: row for row in to_rows(over_time.device_time(trace))}
-    usage = {row["device"]: row for row in device_utilisation(trace).to_dicts()}
-    known = sorted(set(times) | set(usage))
+    causes = _by_device(to_rows(idle_causes(trace)))
+    times = _by_device(to_rows(device_time(trace)))
+    streams = _by_device(to_rows(idle_breakdown(trace)))
+    usage = _by_device(to_rows(device_utilisation(trace)))
+    # One that the recording does not name comes last.
+    known = sorted({*times, *usage}, key=lambda number: (number is None, number or 0))
     return [
         {
             "device": number,
-            **_described(described.get(number)),
-            **_percentages(usage.get(number, {})),
-            "time": _without_device(times.get(number, {})),
-            "idle_in_steps": _without_device(causes.get(number, {})),
-            "streams": [row for row in to_rows(idle_breakdown(trace)) if row["device"] == number],
+            **_described(described.get(number) if number is not None else None),
+            **_percentages(*usage.get(number, [{}])),
+            "time": _without_device(*times.get(number, [{}])),
+            "idle_in_steps": _without_device(*causes.get(number, [{}])),
+            "streams": streams.get(number, []),
         }
         for number in known
     ]
 
 
-def _described(item: Any) -> dict[str, Any]:
+def _by_device(rows: Sequence[Row]) -> dict[int | None, list[Row]]:
+    found: defaultdict[int | None, list[Row]] = defaultdict(list)
+    for row in rows:
+        found[row["device"]].append(row)
+    return found
+
+
+def _described(item: Device | None) -> Row:
     return {
-        "name": item.name if item else None,
-        "memory_bytes": item.memory_bytes if item else None,
-        "compute_capability": item.compute_capability if item else None,
-        "multiprocessors": item.multiprocessors if item else None,
+        name: None if item is None else getattr(item, name)
+        for name in ("name", "memory_bytes", "compute_capability", "multiprocessors")
     }
 
 
@@ -104,19 +114,15 @@ _RATIOS = {
 }
 
 
-def _percentages(usage: Mapping[str, Any]) -> dict[str, Any]:
-    percent = {
-        key: None if usage.get(name) is None else 100 * usage[name] for key, name in _RATIOS.items()
-    }
-    window = usage.get("window_ns")
+def _percentages(usage: Row) -> Row:
     return {
-        **percent,
+        **{key: percent(usage.get(name)) for key, name in _RATIOS.items()},
         "occupancy_pct": usage.get("occupancy_pct"),
-        "window_us": None if window is None else window / 1000,
+        "window_us": usage.get("window_us"),
     }
 
 
-def _without_device(row: Mapping[str, Any]) -> dict[str, Any]:
+def _without_device(row: Row) -> Row:
     return {key: value for key, value in row.items() if key != "device"}
 
 
@@ -124,18 +130,15 @@ def steps(trace: Trace) -> dict[str, Any]:
     """Every step with its parts, and how much they vary."""
     found = find_steps(trace)
     table = step_breakdown(trace).hstack(found.select("start_ns", "end_ns", "device_events"))
-    whole = table.filter("complete")["total_ns"] / 1000
+    whole = table.filter("complete")["total_ns"]
+    figures = {name: getattr(whole, name)() for name in ("mean", "median", "std", "min", "max")}
     return {
         "marked": bool(found["marked"].any()),
         "count": found.height,
         "complete": whole.len(),
-        "mean_us": whole.mean(),
-        "median_us": whole.median(),
-        "std_us": whole.std(),
-        "min_us": whole.min(),
-        "max_us": whole.max(),
+        **{f"{name}_us": microseconds(figure) for name, figure in figures.items()},
         "rows": to_rows(table),
-        "overlap": to_rows(over_time.overlap_by_step(trace)),
+        "overlap": to_rows(overlap_by_step(trace)),
     }
 
 
@@ -143,15 +146,16 @@ def breakdown(trace: Trace) -> dict[str, Any]:
     """The average complete step; its parts add up to it."""
     average = average_step(trace)
     total = average.get("total_ns", 0.0)
+    lengths = {part: average.get(f"{part}_ns", 0.0) for part in PARTS}
     return {
-        "step_us": total / 1000,
+        "step_us": microseconds(total),
         "parts": [
             {
                 "part": part,
-                "mean_us": average.get(f"{part}_ns", 0.0) / 1000,
-                "share_pct": 100 * average.get(f"{part}_ns", 0.0) / total if total else None,
+                "mean_us": microseconds(length),
+                "share_pct": percent(length / total) if total else None,
             }
-            for part in PARTS
+            for part, length in lengths.items()
         ],
     }
 
@@ -160,14 +164,10 @@ def operators(trace: Trace, table: pl.DataFrame, group_by: str) -> dict[str, Any
     """Operators, and where device work was launched from: all of it, so that it adds up."""
     return {
         "group_by": group_by or "name",
-        "rows": to_rows(table.drop("first_place")),
+        "rows": to_rows(table),
         "launched_from": to_rows(launch_sites(trace)),
-        "tensor_core_eligible_pct": _percent(eligible_share(trace)),
+        "tensor_core_eligible_pct": percent(eligible_share(trace)),
     }
-
-
-def _percent(ratio: float | None) -> float | None:
-    return None if ratio is None else 100 * ratio
 
 
 def kernels(trace: Trace) -> dict[str, Any]:
@@ -175,17 +175,17 @@ def kernels(trace: Trace) -> dict[str, Any]:
     return {
         "rows": to_rows(kernel_table(trace)),
         "launches": to_rows(kernel_groups(trace)),
-        "tensor_core_pct": _percent(tensor_core_share(trace).ratio),
+        "tensor_core_pct": percent(tensor_core_share(trace).ratio),
         "launch_delays": to_rows(launch_statistics(trace), LAUNCH_ROWS),
         "queues": to_rows(queue_summary(trace)),
         "largest_gaps": to_rows(largest_gaps(trace, GAPS)),
     }
 
 
-def memory(trace: Trace) -> dict[str, Any] | None:
+def memory(trace: Trace) -> dict[str, Any]:
     """Peaks, operators, what is live at the peak, and the curve."""
     if trace.lazy("memory").head(1).collect().is_empty():
-        return _absent("no memory was recorded", "profile with profile_memory=True")
+        return NO_MEMORY.to_dict()
     curve = thin_curve(memory_curve(trace), CURVE_POINTS)
     return {
         "peaks": to_rows(memory_peaks(trace)),
@@ -199,23 +199,19 @@ def modules(trace: Trace) -> dict[str, Any]:
     """Modules along their hierarchy."""
     table = module_table(trace)
     if table.is_empty():
-        return _absent("no modules were recorded", "profile with with_stack=True")
+        return NO_MODULES.to_dict()
     return {"rows": to_rows(table)}
-
-
-def _absent(reason: str, hint: str) -> dict[str, Any]:
-    return {"rows": [], "reason": reason, "hint": hint}
 
 
 def distributed(trace: Trace, workers: Mapping[str, Trace]) -> dict[str, Any]:
     """How much of the steps is communication; with all workers, who waits and who transfers."""
     traces = workers or {trace.metadata.worker or "worker0": trace}
     if not any(communication_records(one).height for one in traces.values()):
-        return _absent("nothing in this run communicates", "give the folder of all ranks")
+        return NO_COMMUNICATION.to_dict()
     found = compared(traces)
     return {
         "workers": sorted(traces),
-        "overlap": {name: to_rows(overlap_by_step(one)) for name, one in traces.items()},
+        "overlap": {name: to_rows(step_communication(one)) for name, one in traces.items()},
         "steps": to_rows(found.by_step),
         "collectives": to_rows(found.by_name),
         "mismatched_calls": to_rows(found.mismatches),

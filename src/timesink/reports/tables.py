@@ -1,18 +1,21 @@
-"""The tables a user can ask for by name; a new analysis is one line here."""
+"""The tables a user can ask for by name; a new analysis is one entry here, and its columns."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from importlib import import_module
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from timesink.errors import UsageError
+from timesink.reports import absent
+from timesink.reports.columns import Columns, calls, communication, device, memory
+from timesink.reports.loading import load
 
 if TYPE_CHECKING:
     import polars as pl
 
     from timesink.model.trace import Trace
+    from timesink.reports.absent import Absent
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,7 @@ class Choice:
     """How a table is to be cut: what its rows stand for."""
 
     group_by: str = ""
+    """For tables that can be grouped; others do not mind."""
     workers: Mapping[str, Trace] | None = None
     """Every worker of the span, for tables that compare them."""
 
@@ -31,29 +35,24 @@ class View:
     place: str
     """`module:function` below `timesink.analyses`; loaded when asked for."""
     title: str
-    groups: Mapping[str, Mapping[str, bool]] | None = None
+    columns: Columns
+    absent: Absent
+    """What to say when the table is empty."""
+    share_of: tuple[str, ...] = ()
+    """People also see each row's part of this column; of the first of these that is not zero."""
+    hidden: tuple[str, ...] = ()
+    """Columns of the analysis that are not for users."""
+    groups: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
     """Arguments of the analysis for each `--group-by`."""
     per_span: bool = False
     """Whether the analysis takes all workers of a span instead of one trace."""
 
     def table(self, trace: Trace, choice: Choice) -> pl.DataFrame:
-        module, _, name = self.place.partition(":")
-        analysis: Callable[..., pl.DataFrame] = getattr(
-            import_module(f"timesink.analyses.{module}"), name
-        )
+        """The table of a trace."""
+        analysis: Callable[..., pl.DataFrame] = load(self.place, "timesink.analyses")
         if self.per_span:
             return analysis(choice.workers or {trace.metadata.worker or "worker0": trace})
-        return analysis(trace, **self._arguments(choice.group_by))
-
-    def _arguments(self, group_by: str) -> Mapping[str, bool]:
-        if not group_by:
-            return {}
-        if self.groups is None or group_by not in self.groups:
-            known = ", ".join(self.groups or {}) or "nothing"
-            raise UsageError(
-                f"this table cannot be grouped by {group_by!r}", f"it can be grouped by {known}"
-            )
-        return self.groups[group_by]
+        return analysis(trace, **self.groups.get(choice.group_by, {})).drop(self.hidden)
 
 
 _OPERATOR_GROUPS: Mapping[str, Mapping[str, bool]] = {
@@ -66,34 +65,163 @@ _OPERATOR_GROUPS: Mapping[str, Mapping[str, bool]] = {
 GROUPS = tuple(_OPERATOR_GROUPS)
 
 VIEWS: Mapping[str, View] = {
-    "steps": View("breakdown:step_breakdown", "Steps and their parts"),
-    "operators": View("operators:operator_table", "Operators", _OPERATOR_GROUPS),
-    "launch-sites": View("operators:launch_sites", "Where device work was launched from"),
-    "kernels": View("kernels.table:kernel_table", "Kernels"),
-    "kernel-launches": View("kernels.table:kernel_groups", "Kernels by operator and launch"),
-    "annotations": View("device.annotations:kernels_by_annotation", "Device work by annotation"),
-    "devices": View("device.utilisation:device_utilisation", "How busy the devices were"),
-    "device-time": View("device.time:device_time", "Computation, communication, copies, idle"),
-    "overlap": View("device.time:overlap_by_step", "Overlap of communication and computation"),
-    "idle": View("device.idle:idle_breakdown", "Idle time of each stream and its reasons"),
-    "idle-causes": View("device.idle_causes:idle_causes", "Why devices were idle during the steps"),
-    "gaps": View("device.idle:largest_gaps", "The largest gaps in device work"),
-    "launches": View("device.launches:launch_statistics", "Launches and their delays"),
-    "queue": View("device.launches:queue_summary", "How much work was queued on each stream"),
-    "memory": View("memory.operators:memory_by_operator", "Memory by operator"),
-    "memory-peaks": View("memory.curve:memory_peaks", "Memory peaks"),
-    "memory-live": View("memory.live:live_at_peak", "What is live at the memory peak"),
-    "memory-curve": View("memory.curve:memory_curve", "Memory over time"),
-    "memory-events": View("memory.events:memory_events", "Allocations and their lifetime"),
-    "modules": View("modules.table:module_table", "Modules"),
-    "collectives": View("communication.records:communication_records", "Collective calls"),
-    "workers": View("communication.ranks:worker_steps", "Workers and how they wait", per_span=True),
+    "steps": View(
+        "breakdown:step_breakdown", "Steps and their parts", calls.STEPS, absent.NO_STEPS
+    ),
+    "operators": View(
+        "operators:operator_table",
+        "Operators",
+        calls.OPERATORS,
+        absent.NO_OPERATORS,
+        share_of=("device_self_ns", "host_self_ns"),
+        hidden=("first_place",),
+        groups=_OPERATOR_GROUPS,
+    ),
+    "launch-sites": View(
+        "operators:launch_sites",
+        "Where device work was launched from",
+        calls.LAUNCH_SITES,
+        absent.NO_DEVICE_WORK,
+        share_of=("device_ns",),
+    ),
+    "kernels": View(
+        "kernels.table:kernel_table",
+        "Kernels",
+        device.KERNELS,
+        absent.NO_KERNELS,
+        share_of=("total_ns",),
+    ),
+    "kernel-launches": View(
+        "kernels.table:kernel_groups",
+        "Kernels by operator and launch",
+        device.KERNEL_LAUNCHES,
+        absent.NO_KERNELS,
+        share_of=("total_ns",),
+    ),
+    "annotations": View(
+        "device.annotations:kernels_by_annotation",
+        "Device work by annotation",
+        device.ANNOTATIONS,
+        absent.NO_DEVICE_WORK,
+        share_of=("device_ns",),
+    ),
+    "devices": View(
+        "device.utilisation:device_utilisation",
+        "How busy the devices were",
+        device.DEVICES,
+        absent.NO_KERNELS,
+    ),
+    "device-time": View(
+        "device.time:device_time",
+        "Computation, communication, copies, idle",
+        device.DEVICE_TIME,
+        absent.NO_DEVICE_WORK,
+    ),
+    "overlap": View(
+        "device.time:overlap_by_step",
+        "Overlap of communication and computation",
+        device.OVERLAP,
+        absent.NO_DEVICE_WORK,
+    ),
+    "kernel-kinds": View(
+        "device.time:kernel_kinds",
+        "Kinds of device work, alone and together",
+        device.KINDS,
+        absent.NO_DEVICE_WORK,
+        share_of=("time_ns",),
+    ),
+    "idle": View(
+        "device.idle:idle_breakdown",
+        "Idle time of each stream and its reasons",
+        device.IDLE,
+        absent.NO_DEVICE_WORK,
+    ),
+    "idle-causes": View(
+        "device.idle_causes:idle_causes",
+        "Why devices were idle during the steps",
+        device.IDLE_CAUSES,
+        absent.NO_DEVICE_WORK,
+    ),
+    "gaps": View(
+        "device.idle:largest_gaps",
+        "The largest gaps in device work",
+        device.GAPS,
+        absent.NO_GAPS,
+    ),
+    "launches": View(
+        "device.launches:launch_statistics",
+        "Launches and their delays",
+        device.LAUNCHES,
+        absent.NO_LAUNCHES,
+    ),
+    "operator-delays": View(
+        "device.launches:operator_delays",
+        "From the operator to the call to the device",
+        device.OPERATOR_DELAYS,
+        absent.NO_LAUNCHES,
+    ),
+    "queue": View(
+        "device.launches:queue_summary",
+        "How much work was queued on each stream",
+        device.QUEUE,
+        absent.NO_LAUNCHES,
+    ),
+    "queue-depth": View(
+        "device.launches:queue_depth",
+        "What was queued on each stream over time",
+        device.QUEUE_DEPTH,
+        absent.NO_LAUNCHES,
+    ),
+    "memory": View(
+        "memory.operators:memory_by_operator",
+        "Memory by operator",
+        memory.BY_OPERATOR,
+        absent.NO_MEMORY,
+    ),
+    "memory-peaks": View(
+        "memory.curve:memory_peaks", "Memory peaks", memory.PEAKS, absent.NO_MEMORY
+    ),
+    "memory-live": View(
+        "memory.live:live_at_peak",
+        "What is live at the memory peak",
+        memory.LIVE,
+        absent.NO_MEMORY,
+    ),
+    "memory-curve": View(
+        "memory.curve:memory_curve", "Memory over time", memory.CURVE, absent.NO_MEMORY
+    ),
+    "memory-events": View(
+        "memory.events:memory_events",
+        "Allocations and their lifetime",
+        memory.EVENTS,
+        absent.NO_MEMORY,
+    ),
+    "modules": View("modules.table:module_table", "Modules", calls.MODULES, absent.NO_MODULES),
+    "collectives": View(
+        "communication.records:communication_records",
+        "Collective calls",
+        communication.CALLS,
+        absent.NO_COMMUNICATION,
+    ),
+    "workers": View(
+        "communication.workers:worker_steps",
+        "Workers and how they wait",
+        communication.WORKERS,
+        absent.NO_COMMUNICATION,
+        per_span=True,
+    ),
     "collective-statistics": View(
-        "communication.ranks:collective_statistics", "Collectives by name and worker", per_span=True
+        "communication.workers:collective_statistics",
+        "Collectives by name and worker",
+        communication.STATISTICS,
+        absent.NO_COMMUNICATION,
+        per_span=True,
     ),
     "mismatches": View(
-        "communication.ranks:mismatched_calls",
+        "communication.workers:mismatched_calls",
         "Collective calls without a partner",
+        communication.MISMATCHES,
+        absent.ALL_MATCHED,
         per_span=True,
     ),
 }
@@ -106,6 +234,31 @@ def table_of(trace: Trace, view: str, choice: Choice | None = None) -> pl.DataFr
     >>> table_of(timesink.open(timesink.sample()), "operators").columns[:2]
     ['name', 'calls']
     """
-    if view not in VIEWS:
-        raise UsageError(f"there is no table {view!r}", f"choose one of {', '.join(VIEWS)}")
-    return VIEWS[view].table(trace, choice or Choice())
+    return find_view(view).table(trace, choice or Choice())
+
+
+def find_view(name: str) -> View:
+    """The table of this name.
+
+    >>> find_view("kernels").title
+    'Kernels'
+    """
+    if name not in VIEWS:
+        raise UsageError(f"there is no table {name!r}", f"choose one of {', '.join(VIEWS)}")
+    return VIEWS[name]
+
+
+def check_group(group_by: str, view: str | None = None) -> None:
+    """Refuse a grouping that is not known, or that this table does not know.
+
+    >>> check_group("shape", "operators")
+    """
+    if not group_by:
+        return
+    if group_by not in GROUPS:
+        raise UsageError(
+            f"nothing can be grouped by {group_by!r}", f"choose one of {', '.join(GROUPS)}"
+        )
+    if view is not None and group_by not in find_view(view).groups:
+        known = ", ".join(name for name, one in VIEWS.items() if one.groups)
+        raise UsageError(f"the table {view!r} cannot be grouped", f"this can be: {known}")

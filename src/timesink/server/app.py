@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
+from http import HTTPStatus
 from typing import Any, TypeAlias
 
 from starlette.applications import Starlette
@@ -35,6 +36,7 @@ from timesink.server.threads import in_thread
 
 _VIEWS_AT_ONCE = 16
 _DISTRIBUTED = "Distributed"
+_METHODS = ("GET", "HEAD")
 _LOG = logging.getLogger(__name__)
 
 Answer: TypeAlias = Callable[[RunLibrary, Query], Any]
@@ -114,7 +116,13 @@ def _http_error(request: Request, error: Exception) -> Response:
     """Addresses that lead nowhere, and methods other than GET."""
     status = error.status_code if isinstance(error, HTTPException) else 500
     where = f"{request.method} {request.url.path}"
-    return sentence_response(f"{where}: no such route", "the page at / lists them", request, status)
+    if status != HTTPStatus.METHOD_NOT_ALLOWED:
+        hint = "the page at / lists them"
+        return sentence_response(f"{where}: no such route", hint, request, status)
+    told = f"{where}: this route answers {' and '.join(_METHODS)} only"
+    response = sentence_response(told, "ask with GET", request, status)
+    response.headers["Allow"] = ", ".join(_METHODS)
+    return response
 
 
 def _page(views: Views, base: str, library: RunLibrary, query: Query) -> Response:
@@ -145,8 +153,11 @@ _LISTINGS: dict[str, Answer] = {"runs": _runs, "workers": _workers, "spans": _sp
 
 
 def _views(library: RunLibrary, query: Query) -> list[str]:
+    """Views with data for the worker, or for any worker where none is named."""
     run = library.run(query.required("run"))
-    return available_views(library.first_readable(run))
+    traces = library.samples(run, query.text("worker") or ALL_WORKERS)
+    found = {view for trace in traces for view in available_views(trace)}
+    return [view for view in VIEW_NAMES if view in found]
 
 
 def _of_trace(target: str | View, library: RunLibrary, query: Query) -> Any:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from timesink.store.many import Opened
 
 _LOOK_AGAIN_SECONDS = 1.0
+_MOST_SAMPLES = 8
+"""Workers that are asked what a run has; more would make large runs wait for little."""
 _SHARE_OF_LOOKING = 0.1
 """A tree that takes long to walk is walked less often, so that walking stays a small share."""
 
@@ -80,9 +82,26 @@ class RunLibrary:
         }
         return traces, unreadable
 
-    def first_readable(self, run: Run) -> Trace:
-        """The first trace of a run that can be read; if none can, the reason of the last."""
-        *others, last = run.recordings
+    def samples(self, run: Run, worker: str = ALL_WORKERS) -> list[Trace]:
+        """A trace of the worker, or of each of the first few workers; if none can be read, why."""
+        workers = run.workers if worker == ALL_WORKERS else [worker]
+        spans = [run.of_worker(name) for name in workers]
+        # At once, so that they are read side by side.
+        self._opened.get([recordings[0] for recordings in spans[:_MOST_SAMPLES]])
+        found: list[Trace] = []
+        reasons: list[TimesinkError] = []
+        for recordings in spans:
+            if len(found) < _MOST_SAMPLES:
+                try:
+                    found.append(self._first_readable(recordings))
+                except TimesinkError as error:
+                    reasons.append(error)
+        if not found:
+            raise reasons[-1]
+        return found
+
+    def _first_readable(self, recordings: Sequence[Recording]) -> Trace:
+        *others, last = recordings
         for recording in others:
             with suppress(TimesinkError):
                 return self._opened.get([recording])[0].result()

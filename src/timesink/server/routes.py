@@ -8,59 +8,57 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, TypeAlias
+
+from timesink.reports.loading import load
 
 PLUGIN_PATH = "/data/plugin/pytorch_profiler"
 
 View: TypeAlias = Callable[..., Any]
-
-_PACKAGE = "timesink.reports.plugin"
-
-TRACE_VIEWS: Mapping[str, str | View] = {
-    "overview": "overview:overview",
-    "operation": "operators:operation_pie",
-    "operation/table": "operators:operation_table",
-    "operation/stack": "operators:operation_stack",
-    "kernel": "kernels:kernel_pie",
-    "kernel/table": "kernels:kernel_table_view",
-    "kernel/tc_pie": "kernels:tensor_core_pie",
-    "memory": "memory:memory_table",
-    "memory_curve": "memory:memory_curve",
-    "memory_events": "memory:memory_events",
-    "memory_peak": "memory_peak:memory_peak",
-    "module": "modules:module_view",
-    "tree": "modules:tree_view",
-    "trace": "timeline:trace_view",
-}
-"""Of one trace: `function(trace, query)`."""
-
-SPAN_VIEWS: Mapping[str, str | View] = {
-    "distributed/overlap": "distributed:overlap",
-    "distributed/waittime": "distributed:wait_time",
-    "distributed/commops": "distributed:communication_operations",
-    "distributed/gpuinfo": "distributed:device_info",
-    "distributed/mluinfo": "distributed:device_info",
-}
-"""Of one span of all workers: `function({worker: trace}, query)`."""
-
-PAIR_VIEWS: Mapping[str, str | View] = {
-    "diff": "diff:diff",
-    "diffnode": "diff:diff_node",
-}
-"""Of two traces: `function(left, right, query)`."""
+Targets: TypeAlias = Mapping[str, str | View]
 
 
 @dataclass(frozen=True)
 class Views:
     """The functions behind the routes, by what they are given."""
 
-    of_trace: Mapping[str, str | View]
-    of_span: Mapping[str, str | View]
-    of_pair: Mapping[str, str | View]
+    of_trace: Targets
+    """Of one trace: `function(trace, query)`."""
+    of_span: Targets
+    """Of one span of all workers: `function({worker: trace}, query)`."""
+    of_pair: Targets
+    """Of two traces: `function(left, right, query)`."""
 
 
-VIEWS = Views(TRACE_VIEWS, SPAN_VIEWS, PAIR_VIEWS)
+VIEWS = Views(
+    of_trace={
+        "overview": "overview:overview",
+        "operation": "operators:operation_pie",
+        "operation/table": "operators:operation_table",
+        "operation/stack": "operators:operation_stack",
+        "kernel": "kernels:kernel_pie",
+        "kernel/table": "kernels:kernel_table_view",
+        "kernel/tc_pie": "kernels:tensor_core_pie",
+        "memory": "memory:memory_table",
+        "memory_curve": "memory:memory_curve",
+        "memory_events": "memory:memory_events",
+        "memory_peak": "memory_peak:memory_peak",
+        "module": "modules:module_view",
+        "tree": "modules:tree_view",
+        "trace": "timeline:trace_view",
+    },
+    of_span={
+        "distributed/overlap": "distributed:overlap",
+        "distributed/waittime": "distributed:wait_time",
+        "distributed/commops": "distributed:communication_operations",
+        "distributed/gpuinfo": "distributed:device_info",
+        "distributed/mluinfo": "distributed:device_info",
+    },
+    of_pair={
+        "diff": "diff:diff",
+        "diffnode": "diff:diff_node",
+    },
+)
 
 
 def load_view(target: str | View) -> View:
@@ -71,6 +69,5 @@ def load_view(target: str | View) -> View:
     """
     if callable(target):
         return target
-    module, _, function = target.partition(":")
-    view: View = getattr(import_module(f"{_PACKAGE}.{module}"), function)
+    view: View = load(target, "timesink.reports.plugin")
     return view

@@ -10,15 +10,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
-from timesink.errors import NotFoundError, UnreadableError
-from timesink.readers.beside import may_be_trace
-from timesink.readers.discover import Recording, find_recordings
-from timesink.readers.names import worker_and_span
+from timesink.errors import NotFoundError
+from timesink.readers.beside import TRACE_ENDINGS
+from timesink.readers.discover import (
+    Recording,
+    find_recordings,
+    recordings_in,
+    sayable,
+    told_apart,
+)
 
 ALL_WORKERS = "All"
 """The worker that stands for all workers of a run."""
 _NO_TIMESTAMP = "default"
-_TRACE_ENDINGS = (".json", ".json.gz", ".zip", ".sqlite", ".sqlite.gz")
 
 Files: TypeAlias = tuple[tuple[str, int, int], ...]
 """Name, size and time of the files of a folder that may be traces."""
@@ -47,7 +51,7 @@ class Run:
 
     def spans(self, worker: str) -> list[str]:
         """Spans of a worker, or of all workers together, in the order of time."""
-        chosen = self._of_worker(worker)
+        chosen = self.of_worker(worker)
         # A worker whose files carry no timestamp has one span, without a number.
         order = {span_of(recording): recording.span or 0 for recording in chosen}
         return sorted(order, key=lambda span: order[span])
@@ -63,7 +67,7 @@ class Run:
 
     def span(self, span: str, worker: str = ALL_WORKERS) -> list[Recording]:
         """The traces of one span, of one worker or of all."""
-        chosen = self._of_worker(worker)
+        chosen = self.of_worker(worker)
         found = [recording for recording in chosen if span_of(recording) == span]
         if not found:
             raise NotFoundError(
@@ -72,7 +76,8 @@ class Run:
             )
         return found
 
-    def _of_worker(self, worker: str) -> list[Recording]:
+    def of_worker(self, worker: str) -> list[Recording]:
+        """The traces of one worker, or of all."""
         if worker == ALL_WORKERS:
             return list(self.recordings)
         found = [recording for recording in self.recordings if recording.worker == worker]
@@ -97,12 +102,12 @@ class Scan:
     def runs(self) -> dict[str, Run]:
         """Every run at or below the folder, by name."""
         if self.logdir.is_file():
-            name = _sayable(self.logdir.name)
-            return {name: Run(name, tuple(_told_apart(find_recordings(self.logdir))))}
+            name = sayable(self.logdir.name)
+            return {name: Run(name, tuple(find_recordings(self.logdir)))}
         found = {folder: self._traces_in(folder, files) for folder, files in folders(self.logdir)}
         self._known = {folder: self._known[folder] for folder in found}
         runs = [
-            Run(_sayable(folder.relative_to(self.logdir).as_posix()), recordings)
+            Run(sayable(folder.relative_to(self.logdir).as_posix()), recordings)
             for folder, recordings in found.items()
             if recordings
         ]
@@ -111,20 +116,15 @@ class Scan:
     def _traces_in(self, folder: Path, files: Files) -> tuple[Recording, ...]:
         known_files, recordings = self._known.get(folder, (None, ()))
         if known_files != files:
-            recordings = _recordings(folder, [name for name, _, _ in files])
+            recordings = _recordings(folder) if files else ()
             self._known[folder] = files, recordings
         return recordings
-
-
-def _sayable(name: str) -> str:
-    """A name that fits into JSON and into an address; not every file name is proper text."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def _with_root_named(runs: list[Run], logdir: Path) -> Iterator[Run]:
     """The run that is the folder itself takes its name, unless a run below has it already."""
     whole = os.path.abspath(logdir)  # noqa: PTH100 - a link keeps its own name
-    name = _sayable(Path(whole).name)
+    name = sayable(Path(whole).name)
     taken = {run.name for run in runs} | {""}
     for run in runs:
         yield replace(run, name=name) if run.name == "." and name not in taken else run
@@ -156,28 +156,13 @@ def _leads_on(folder: Path, name: str, reached: set[Path]) -> bool:
 
 def _described(folder: Path, names: Iterable[str]) -> Iterator[tuple[str, int, int]]:
     for name in sorted(names):
-        if name.lower().endswith(_TRACE_ENDINGS):
+        if name.lower().endswith(TRACE_ENDINGS):
             with suppress(OSError):
                 stat = (folder / name).stat()
                 yield name, stat.st_size, stat.st_mtime_ns
 
 
-def _recordings(folder: Path, names: list[str]) -> tuple[Recording, ...]:
-    """The traces of one folder; other files with the same endings are none."""
-    # Asked of a folder without traces, `find_recordings` would look below it.
-    if not any(worker_and_span(name)[0] or may_be_trace(folder / name) for name in names):
-        return ()
-    with suppress(UnreadableError, OSError):
-        found = find_recordings(folder)
-        return tuple(_told_apart(found))
+def _recordings(folder: Path) -> tuple[Recording, ...]:
+    with suppress(OSError):
+        return tuple(told_apart(recordings_in(folder)))
     return ()
-
-
-def _told_apart(recordings: Iterable[Recording]) -> Iterator[Recording]:
-    """Where worker and span are the same, as of `a.json` and `a.json.gz`, the file's name tells."""
-    seen: set[tuple[str, str]] = set()
-    for recording in recordings:
-        key = (recording.worker, span_of(recording))
-        worker = recording.path.name if key in seen else recording.worker
-        yield replace(recording, worker=_sayable(worker))
-        seen.add(key)

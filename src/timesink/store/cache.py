@@ -71,7 +71,7 @@ class Cache:
             return None
         from timesink.writers.folder import read_folder  # noqa: PLC0415 - most keys are not here
 
-        folder = self._traces / key
+        folder = self.folder(key)
         try:
             # Held open: the trace stays whole when its entry is evicted or cleared.
             trace = read_folder(folder, hold_open=True)
@@ -96,6 +96,10 @@ class Cache:
                 shutil.rmtree(aside, ignore_errors=True)
         self._evict()
 
+    def folder(self, key: str) -> Path:
+        """Where a trace is kept, whether it is there or not."""
+        return self._traces / key
+
     def is_writable(self) -> bool:
         """Whether a trace could be kept here."""
         try:
@@ -105,7 +109,7 @@ class Cache:
         return os.access(self._traces, os.W_OK) and self.limit_bytes != 0
 
     def holds(self, key: str) -> bool:
-        return bool(key) and is_folder(self._traces / key)
+        return bool(key) and is_folder(self.folder(key))
 
     def key(self, files: Iterable[Path]) -> str:
         """Key of files: their content and the versions that shape the result."""

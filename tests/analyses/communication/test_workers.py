@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import pytest
 
 import timesink
 from builders import Event, annotation, kernel, operator, runtime, step
 from cases import K, O, read
-from timesink.analyses.communication.workers import (
-    Comparison,
-    compare_workers,
-    mean_over_steps,
-    overlap_by_step,
-    summarise_worker,
-)
+from timesink.analyses.communication import workers
+from timesink.analyses.communication.comparison import Comparison, mean_over_steps
 from timesink.model.trace import Trace
 
 
@@ -58,9 +55,7 @@ def worker(rank: int, events: Sequence[Event], world_size: int = 2) -> Trace:
 
 
 def compare(*traces: Trace) -> Comparison:
-    return compare_workers(
-        {f"rank{number}": summarise_worker(trace) for number, trace in enumerate(traces)}
-    )
+    return workers.compared({f"rank{number}": trace for number, trace in enumerate(traces)})
 
 
 def split(compared: Comparison) -> dict[tuple[str, str], tuple[float, float]]:
@@ -242,7 +237,7 @@ def test_unknown_size_leaves_totals_unknown():
 
 
 def overlap(trace: Trace) -> list[tuple[int, ...]]:
-    frame = overlap_by_step(trace)
+    frame = workers.step_communication(trace)
     parts = frame.select("computation_ns", "communication_ns", "overlap_ns", "other_ns")
     return [tuple(value // 1000 for value in row) for row in parts.rows()]
 
@@ -263,14 +258,31 @@ def test_operators_compute_only_where_no_kernel_was_recorded():
     assert overlap(read(*on_host, K("ncclKernel_AllReduce", 10, 20, x=1))) == [(0, 30, 0, 70)]
 
 
+# -- found once ------------------------------------------------------------------------------------
+
+
+def test_the_same_traces_are_compared_once():
+    traces = {"rank0": worker(0, nccl("allreduce", 0, 50)), "rank1": worker(1, [])}
+    assert workers.compared(traces) is workers.compared(dict(traces))
+    alone = {"rank0": traces["rank0"]}
+    assert workers.compared(alone) is not workers.compared(traces)
+
+
+def test_a_comparison_keeps_no_other_trace_alive():
+    first, second = worker(0, nccl("allreduce", 0, 50)), worker(1, nccl("allreduce", 0, 70))
+    workers.compared({"rank0": first, "rank1": second})
+    other = ref(second)
+    del second
+    gc.collect()
+    assert other() is None
+
+
 # -- real recordings -------------------------------------------------------------------------------
 
 
 def of_folder(folder: Path) -> Comparison:
     paths = sorted(folder.iterdir())
-    return compare_workers(
-        {path.name.split(".")[0]: summarise_worker(timesink.open(path)) for path in paths}
-    )
+    return workers.compared({path.name.split(".")[0]: timesink.open(path) for path in paths})
 
 
 @pytest.mark.parametrize("run", ["ddp8_normal", "ddp8_stall_rank3"])

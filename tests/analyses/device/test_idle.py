@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 
 from builders import (
-    DIALECTS,
     HOST_PID,
     Event,
     annotation,
@@ -20,14 +19,12 @@ from builders import (
     runtime,
     step,
 )
-from cases import DATA_LOADER, read, read_document
+from cases import DATA_LOADER, read
 from timelines import (
     RECORDINGS,
-    Analysis,
     patient,
     random_traces,
     recording,
-    trace_of,
     whole_microseconds,
     without_stream,
 )
@@ -245,14 +242,6 @@ def test_gaps_of_a_device_are_its_idle_time(trace: Trace):
     assert gaps["gap_ns"].sum() == device_time(trace)["idle_ns"].sum()
     assert (gaps["gap_ns"] > 0).all()
     assert set(gaps["cause"]) <= set(CAUSES)
-
-
-@pytest.mark.parametrize("analysis", [idle_breakdown, largest_gaps])
-@pytest.mark.parametrize("dialect", DIALECTS.values())
-def test_every_dialect_gives_the_same_columns(analysis: Analysis, dialect):
-    empty = analysis(trace_of())
-    assert empty.is_empty()
-    assert analysis(read_document(dialect())).schema == empty.schema
 
 
 class TestRecordings:

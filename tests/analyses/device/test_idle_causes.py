@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 
 import oracle
-from cases import DATA_LOADER, MAIN, STEP, K, O, R, host_event, read
-from oracle import Recording
+from cases import DATA_LOADER, MAIN, OTHER, STEP, K, O, R, host_event, read
+from recordings import Recording, recordings
 from timesink.analyses.device.idle_causes import CAUSES, idle_causes
 from timesink.model.trace import Trace
 
@@ -57,6 +57,45 @@ def test_the_host_did_nothing_that_was_recorded():
     assert causes(trace) == {"stalled": 2500, "host": 10 + 500}
 
 
+def test_the_launch_is_not_in_the_trace():
+    assert causes(read(*BUSY)) == {"host": 10, "unknown": 200}
+    assert causes(read(STEP(1, 0, 100), O("mm", 0, 100), K("gemm", 10, 20))) == {"unknown": 80}
+
+
+def test_nothing_of_the_host_is_in_the_trace():
+    trace = read(STEP(1, 0, 9000), K("first", 10, 90), K("last", 5000, 100))
+    assert causes(trace) == {"unknown": 9000 - 190}
+
+
+def test_a_blocking_copy_inside_a_gap_is_a_wait():
+    copy = host_event("cuda_runtime", "cudaMemcpy", 120, 170, MAIN, correlation=2)
+    assert causes(read(*BUSY, copy)) == {"host": 10 + 20 + 10, "sync": 170}
+
+
+def test_long_runtime_calls_of_the_thread_that_launches_next():
+    freeing = host_event("cuda_runtime", "cudaFree", 120, 150, MAIN)
+    assert causes(read(*BUSY, freeing, R(280, 5, c=2))) == {"host": 10 + 50, "runtime_call": 150}
+    elsewhere = host_event("cuda_runtime", "cudaFree", 120, 150, OTHER)
+    assert causes(read(*BUSY, elsewhere, R(280, 5, c=2))) == {"host": 10 + 200}
+
+
+def test_calls_of_the_usual_length_are_the_pace_of_the_host():
+    short = host_event("cuda_runtime", "cudaFree", 120, 99, MAIN)
+    assert causes(read(*BUSY, short, R(280, 5, c=2))) == {"host": 10 + 200}
+    assert causes(read(*BUSY, R(120, 170, c=2))) == {"host": 10 + 200}
+
+
+def test_a_launch_that_takes_a_millisecond_is_a_long_call():
+    launches = [R(2, 5, c=1), R(1000, 1500, c=2)]
+    kernels = [K("first", 10, 1090, c=1), K("last", 2500, 900, c=2)]
+    trace = read(STEP(1, 0, 3400), O("mm", 0, 3400), *launches, *kernels)
+    # Launched before the gap began: queued.  One that starts in the gap is the cause of it.
+    assert causes(trace) == {"host": 10, "queued": 1400}
+    late = [R(2, 5, c=1), R(1200, 1200, c=2)]
+    trace = read(STEP(1, 0, 3400), O("mm", 0, 3400), *late, *kernels)
+    assert causes(trace) == {"host": 10 + 100 + 100, "runtime_call": 1200}
+
+
 def test_data_loading_and_communication_come_before_other_causes():
     loading, talking = O(DATA_LOADER, 120, 50), O("gloo:all_reduce", 160, 60)
     assert causes(read(*BUSY, loading, talking, R(280, 5, c=2))) == {
@@ -87,7 +126,7 @@ def test_a_trace_without_device_work():
     assert idle_causes(read(STEP(1, 0, 100), O("mm", 0, 50))).is_empty()
 
 
-@given(oracle.recordings())
+@given(recordings())
 @settings(max_examples=60, deadline=None)
 def test_causes_add_up_to_the_idle_time(recording: Recording):
     trace = recording.trace

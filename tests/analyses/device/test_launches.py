@@ -10,15 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import DIALECTS, complete, kernel, launch, memcpy, operator, runtime
-from cases import read, read_document
+from builders import complete, kernel, launch, memcpy, operator, runtime
+from cases import read
 from timelines import (
     RECORDINGS,
-    Analysis,
     patient,
     random_traces,
     recording,
-    trace_of,
     whole_microseconds,
 )
 from timesink.analyses.device.launches import (
@@ -31,7 +29,6 @@ from timesink.analyses.device.launches import (
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 
-ANALYSES = (launch_table, launch_statistics, operator_delays, queue_depth, queue_summary)
 MTIA = RECORDINGS[0]
 
 
@@ -233,14 +230,6 @@ def test_every_launch_is_in_every_table(trace: Trace):
     assert launch_statistics(trace)["activities"].sum() == table.height
     assert operator_delays(trace)["activities"].sum() == table.height
     assert launch_statistics(trace)["device_ns"].sum() == table["device_dur_ns"].sum()
-
-
-@pytest.mark.parametrize("analysis", ANALYSES)
-@pytest.mark.parametrize("dialect", DIALECTS.values())
-def test_every_dialect_gives_the_same_columns(analysis: Analysis, dialect):
-    empty = analysis(trace_of())
-    assert empty.is_empty()
-    assert analysis(read_document(dialect())).schema == empty.schema
 
 
 def test_host_only_and_device_only():

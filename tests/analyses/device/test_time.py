@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 
 from builders import (
-    DIALECTS,
     HOST_PID,
     annotation,
     complete,
@@ -22,14 +21,12 @@ from builders import (
     runtime,
     step,
 )
-from cases import MAIN, C, K, O, R, read, read_document
+from cases import MAIN, C, K, O, R, read
 from timelines import (
     RECORDINGS,
-    Analysis,
     patient,
     random_traces,
     recording,
-    trace_of,
     whole_microseconds,
     without_stream,
 )
@@ -48,7 +45,6 @@ from timesink.analyses.steps import find_steps
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 
-ANALYSES = (device_time, kernel_kinds, overlap_by_step, kernels_by_annotation)
 MTIA, NS_RESOLUTION = RECORDINGS[0], "hta/ns_resolution_trace"
 NCCL = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
 
@@ -288,14 +284,6 @@ def test_annotations_close(trace: Trace):
     assert labels["busy_ns"].is_between(0, labels["device_ns"]).all()
 
 
-@pytest.mark.parametrize("analysis", ANALYSES)
-@pytest.mark.parametrize("dialect", DIALECTS.values())
-def test_every_dialect_gives_the_same_columns(analysis: Analysis, dialect):
-    empty = analysis(trace_of())
-    assert empty.is_empty()
-    assert analysis(read_document(dialect())).schema == empty.schema
-
-
 EXACT = {
     "hta/ns_resolution_trace": (480029.179, 472454.441, 468739.037, 0, 0, 3715.404, 3715.404),
     "hta/nccl_parser_config": (
@@ -365,7 +353,3 @@ class TestRecordings:
             "## backward ##": 30,
             None: 3720,
         }
-
-    def test_without_a_device_there_is_nothing(self, shared: Path):
-        trace = recording(shared, "hta/rank_non_gpu/rank_non_gpu.json.gz")
-        assert all(analysis(trace).is_empty() for analysis in ANALYSES)

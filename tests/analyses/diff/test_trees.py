@@ -68,6 +68,25 @@ def test_names_come_before_sorts():
     assert names(both.children[0]) == [(DATA_LOADER, WORKERS), ("aten::mm", "aten::mm")]
 
 
+def test_sorts_match_between_any_two_names_that_do():
+    """Beside what else lies there: a call more or less does not part them."""
+
+    def one(loader: str, optimizer: str, *more: Event) -> list[Event]:
+        marks = [module("Net", 10, 20), O(loader, 40, 5), module("Head", 60, 10)]
+        return [STEP(1, 0, 500), *marks, O(optimizer, 80, 10), *more]
+
+    left = read(*one(DATA_LOADER, SGD))
+    right = read(*one(WORKERS, ADAM, O("aten::to", 35, 2)))
+    both = compare_trees(left, right)
+    assert names(both) == [
+        ("Net", "Net"),
+        (DATA_LOADER, COMPOSITE),
+        ("Head", "Head"),
+        (SGD, ADAM),
+    ]
+    assert names(both.children[1]) == [(BLANK, "aten::to"), (DATA_LOADER, WORKERS)]
+
+
 def test_another_optimizer_is_still_the_optimizer():
     left, right = (
         read(STEP(1, 0, 500), O("aten::mm", 10, 5), O(name, 200, 50)) for name in (SGD, ADAM)

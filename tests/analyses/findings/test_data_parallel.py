@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cases import STEP, C, K, O, read
+from cases import OTHER, STEP, C, K, O, read
 from timesink.analyses.findings.data_parallel import data_parallel
 
 NAME = "DataParallel.forward"
@@ -16,7 +16,7 @@ def test_share_and_evidence():
     (finding,) = data_parallel(read(*steps, *calls, K("a", 200, 50), K("b", 200, 50, device=1)))
     assert finding.rule == "data-parallel"
     assert finding.share == pytest.approx(0.4)
-    assert "2 times for 2 devices and takes 400.0 us of each step" in finding.sentence
+    assert "2 times for 2 devices and takes 400.0 us of each 1.00 ms step" in finding.sentence
     call, *devices = finding.evidence
     assert call.to_dict() == {"kind": "call", "name": NAME, "calls": 2, "host_us_per_step": 400}
     assert [device.name for device in devices] == ["0", "1"]
@@ -35,3 +35,10 @@ def test_one_device_is_fine():
 def test_the_distributed_one_is_fine():
     devices = [K("a", 200, 50), K("b", 200, 50, device=1)]
     assert data_parallel(read(O("DistributedDataParallel.forward", 0, 500), *devices)) == []
+
+
+def test_calls_that_overlap_or_lie_outside_count_once_or_not_at_all():
+    devices = [K("a", 200, 50), K("b", 200, 50, device=1)]
+    calls = [O(NAME, 0, 500), O(NAME, 100, 500, tid=OTHER), O(NAME, 1000, 5000)]
+    (finding,) = data_parallel(read(STEP(1, 0, 1000), *calls, *devices))
+    assert finding.share == pytest.approx(0.6)

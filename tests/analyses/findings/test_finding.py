@@ -84,6 +84,7 @@ def test_as_plain_data():
         "sentence",
         "share_of_step",
         "gain_us_per_step",
+        "gain_us_between_steps",
         "gain_basis",
         "evidence",
         "advice",

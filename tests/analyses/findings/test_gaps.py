@@ -48,5 +48,25 @@ def test_gaps_outside_of_the_steps_do_not_count():
     assert large_gaps(trace) == []
 
 
+def test_a_gap_counts_as_far_as_it_lies_in_steps():
+    events = []
+    for number in (1, 2):
+        start = 1_000_000 * number
+        events += [STEP(number, start, 10_000), O("train", start, 10_000)]
+        launches = [R(start, 5, c=2 * number), R(start + 7000, 5, c=2 * number + 1)]
+        kernels = [("a", start + 10, 990, 2 * number), ("b", start + 8000, 100, 2 * number + 1)]
+        events += [*launches, *(K(name, ts, dur, c=c) for name, ts, dur, c in kernels)]
+    (finding,) = large_gaps(read(*events))
+    # 7 ms in each step; 1.9 ms after the last kernel of the first step; none between the steps.
+    assert finding.gain_ns == pytest.approx((2 * 7000 + 1900) * 1000 / 2)
+    assert "lasts 7.00 ms, in step 1" in finding.sentence
+
+
+def test_of_several_devices_the_worst_counts():
+    others = [R(1, 2, c=7), K("x", 10, 100, c=7, device=1), R(9, 2, c=8)]
+    (finding,) = large_gaps(gap(2000, *others, K("y", 9000, 1000, c=8, device=1)))
+    assert finding.gain_ns == 8_890_000
+
+
 def test_no_device_work():
     assert large_gaps(read(STEP(1, 0, 9000), O("mm", 0, 50))) == large_gaps(read()) == []

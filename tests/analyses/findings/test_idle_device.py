@@ -7,6 +7,7 @@ import pytest
 from cases import DATA_LOADER, MAIN, STEP, C, K, O, R, host_event, read
 from timesink.analyses.findings.finding import Finding
 from timesink.analyses.findings.idle_device import low_utilisation
+from timesink.analyses.findings.tiny_kernels import tiny_kernels
 from timesink.model.trace import Trace
 
 
@@ -33,6 +34,7 @@ def test_numbers_and_evidence():
     assert "GPU 0 runs kernels 30.0 % of the time" in finding.sentence
     assert "700.0 us of each 1.00 ms step (70.0 %)" in finding.sentence
     (device,) = (item.to_dict() for item in finding.evidence)
+    assert "sync_us_per_step" not in device
     assert (device["kind"], device["name"]) == ("device", "GPU 0")
     assert device["utilisation_pct"] == pytest.approx(30)
     assert (device["idle_us_per_step"], device["host_us_per_step"]) == (700, 700)
@@ -52,6 +54,23 @@ class TestCause:
         kernels = [R(2, 5, c=1), K("a", 10, 90, c=1), R(8000, 5, c=2), K("b", 8100, 100, c=2)]
         assert rules(read(STEP(1, 0, 9000), *kernels)) == ["low-utilisation-host-stalled"]
 
+    def test_a_blocking_copy_holds_up_the_host(self):
+        blocked = host_event("cuda_runtime", "hipMemcpyWithStream", 210, 740, MAIN, correlation=2)
+        (finding,) = low_utilisation(busy_for(100, blocked, C(940, 10, c=2)))
+        assert finding.rule == "low-utilisation-sync-bound"
+        # 730 us up to the copy, and the 50 us after it, when the host is behind.
+        assert finding.share == pytest.approx(0.78)
+        call = finding.evidence[0].to_dict()
+        assert (call["kind"], call["name"]) == ("call", "hipMemcpyWithStream")
+
+    def test_another_long_call_holds_up_the_host(self):
+        freeing = host_event("cuda_runtime", "cudaFree", 210, 600, MAIN)
+        later = [R(820, 5, c=2), K("last", 830, 10, c=2)]
+        (finding,) = low_utilisation(busy_for(100, freeing, *later))
+        assert finding.rule == "low-utilisation-runtime-bound"
+        assert finding.gain_ns == 600_000
+        assert [item.name for item in finding.evidence] == ["cudaFree", "GPU 0"]
+
     def test_work_is_queued_and_waits(self):
         queued = [R(96, 2, c=2), K("last", 900, 100, c=2)]
         assert rules(busy_for(100, *queued)) == ["low-utilisation-dependency-bound"]
@@ -65,12 +84,55 @@ class TestCause:
         assert rules(busy_for(100, O("gloo:all_reduce", 300, 600))) == []
 
 
-def test_each_device_has_its_finding():
-    trace = busy_for(300, R(92, 2, c=2), K("gemm", 100, 400, c=2, device=3))
-    assert [f.title for f in low_utilisation(trace)] == [
-        "GPU 0 is idle most of the time",
-        "GPU 3 is idle most of the time",
+class TestManyDevices:
+    def test_those_with_the_same_cause_share_a_finding(self):
+        trace = busy_for(300, R(92, 2, c=2), K("gemm", 100, 400, c=2, device=3))
+        (finding,) = low_utilisation(trace)
+        assert finding.title == "GPUs 0, 3 are idle most of the time"
+        assert "GPUs 0, 3 run kernels 30.0 % to 40.0 % of the time" in finding.sentence
+        assert "on the worst of them 700.0 us of each 1.00 ms step" in finding.sentence
+        assert [item.name for item in finding.evidence] == ["GPU 0", "GPU 3"]
+
+    def test_different_causes_are_different_findings(self):
+        early = [R(0, 2, c=2), R(4, 2, c=3)]
+        waiting = [K("a", 4, 2, c=2, device=3), K("b", 900, 100, c=3, device=3)]
+        assert rules(busy_for(300, *early, *waiting)) == [
+            "low-utilisation-launch-bound",
+            "low-utilisation-dependency-bound",
+        ]
+
+    def test_more_than_a_few_are_counted(self):
+        others = [
+            event
+            for device in range(1, 8)
+            for event in (R(91, 1, c=9 + device), K("gemm", 100, 300, c=9 + device, device=device))
+        ]
+        (finding,) = low_utilisation(busy_for(300, *others))
+        assert finding.title == "8 GPUs (0 to 7) are idle most of the time"
+
+
+def test_nothing_is_said_where_launches_are_not_recorded():
+    assert rules(read(STEP(1, 0, 1000), O("train", 0, 1000), K("gemm", 100, 300))) == []
+
+
+def test_time_between_steps_is_not_idle_time_of_the_steps():
+    events = []
+    for number in (1, 2):
+        start = 100_000 * number
+        events += [STEP(number, start, 1000), O("train", start, 1000)]
+        events += [R(start, 5, c=number), K("gemm", start + 10, 600, c=number)]
+    assert rules(read(*events)) == []
+
+
+def test_many_tiny_kernels_are_not_said_twice():
+    launches = [
+        event
+        for place in range(60)
+        for event in (R(500 + 5 * place, 1, c=place + 2), K("k", 502 + 5 * place, 1, c=place + 2))
     ]
+    trace = busy_for(10, *launches)
+    assert [finding.rule for finding in tiny_kernels(trace)] == ["tiny-kernels"]
+    assert rules(trace) == []
 
 
 def test_no_device_work_and_no_steps():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cases import STEP, K, read
+from cases import STEP, K, device_event, read
 from timesink.analyses.findings.layout import layout_conversions
 
 TO_NHWC = "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>"
@@ -33,3 +33,15 @@ def test_two_percent_are_needed(us: int, found: int):
 def test_products_in_either_layout_are_fine():
     trace = read(STEP(1, 0, 1000), K("xmma_fprop_implicit_gemm_nhwc_tilesize", 0, 900))
     assert layout_conversions(trace) == layout_conversions(read()) == []
+
+
+def test_parallel_streams_count_once_and_only_inside_steps():
+    kernels = [K(TO_NHWC, 100, 600, stream=stream) for stream in range(20)]
+    (finding,) = layout_conversions(read(STEP(1, 0, 1000), *kernels, K(TO_NHWC, 5000, 900)))
+    assert (finding.share, finding.gain_ns) == (pytest.approx(0.6), 600_000)
+    assert "20 kernels a step" in finding.sentence
+
+
+def test_ranges_of_a_profiler_are_no_kernels():
+    marked = device_event("cuda_profiler_range", TO_NHWC, 0, 900, c=0, x=None, device=0)
+    assert layout_conversions(read(STEP(1, 0, 1000), marked)) == []

@@ -37,5 +37,17 @@ def test_the_host_and_devices_of_unknown_size_are_left_alone():
     assert memory_limit(allocated(99 * GIB)) == []
 
 
+def test_devices_share_a_finding():
+    gpus = [GPU, GPU | {"id": 1}]
+    full = [
+        ALLOC(5, 512, device=0, total=19 * GIB // 2),
+        ALLOC(6, 512, device=1, total=9 * GIB + 1),
+    ]
+    (finding,) = memory_limit(read(O("mm", 0, 10), *full, deviceProperties=gpus))
+    assert finding.title == "Memory of 2 devices is nearly full"
+    assert "(95.0 %), the most of 2 devices above 90.0 %" in finding.sentence
+    assert [item.name for item in finding.evidence] == ["GPU0", "GPU1"]
+
+
 def test_no_memory_was_recorded():
     assert memory_limit(read(O("mm", 0, 10), deviceProperties=[GPU])) == []

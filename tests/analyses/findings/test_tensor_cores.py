@@ -37,6 +37,15 @@ def test_share_gain_and_evidence():
     ]
 
 
+def test_parallel_streams_count_once_and_only_inside_steps():
+    launches = [R(5 + number, 1, c=number) for number in range(1, 21)]
+    kernels = [K(PLAIN, 100, 600, c=number, stream=number) for number in range(1, 21)]
+    late = [O("aten::mm", 2000, 50), R(2005, 5, c=99), K(PLAIN, 5000, 900, c=99)]
+    trace = read(STEP(1, 0, 1000), O("aten::mm", 0, 50), *launches, *kernels, *late, **gpu(7))
+    (finding,) = tensor_cores_unused(trace)
+    assert (finding.share, finding.gain_ns) == (pytest.approx(0.6), 300_000)
+
+
 @pytest.mark.parametrize(("us", "found"), [(20, 0), (21, 1)])
 def test_two_percent_are_needed(us: int, found: int):
     assert len(tensor_cores_unused(product(us))) == found

@@ -40,8 +40,19 @@ def test_five_microseconds_are_not_tiny(us: int, found: int):
 
 
 def test_half_of_the_kernels_must_be_tiny():
-    long = [K("gemm", 0, 6, device=1) for _ in range(61)]
+    long = [K("gemm", 0, 6) for _ in range(61)]
     assert tiny_kernels(kernels(60, 2, *long)) == []
+
+
+def test_of_several_devices_the_worst_counts():
+    others = [K("add", 10 * place + 1, 4, c=place + 1, device=1) for place in range(60)]
+    (finding,) = tiny_kernels(kernels(60, 2, *others))
+    assert finding.gain_ns == pytest.approx(480_000, rel=0.02)
+
+
+def test_nothing_is_said_where_launches_are_not_recorded():
+    alone = [K("add", 10 * place, 2) for place in range(60)]
+    assert tiny_kernels(read(STEP(1, 0, 600), *alone)) == []
 
 
 def test_kernels_that_keep_the_device_busy_are_fine():

@@ -69,6 +69,12 @@ def test_capacity_goes_by_the_id_of_the_device():
     assert memory_capacities(trace) == {"GPU1": 100}
 
 
+def test_capacity_is_not_that_of_another_sort_of_device():
+    listed = [{"id": 0, "name": "NVIDIA H200", "totalGlobalMem": 300}]
+    trace = read(on(1, 0), on(7, 0), on(None, 0), deviceProperties=listed)
+    assert memory_capacities(trace) == {"GPU0": 300}
+
+
 def test_records_come_in_the_order_of_time():
     trace = read(ALLOC(30, 3), ALLOC(10, 1, device=0), ALLOC(20, 2, tid="456"))
     assert memory_records(trace)["bytes"].to_list() == [1, 2, 3]

@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import timesink
+from builders import Event
 from cases import ALLOC, DATA_LOADER, MODULE, STEP, O, read
 from timesink.analyses.memory.curve import memory_peaks
 from timesink.analyses.memory.events import memory_events
@@ -69,6 +70,18 @@ def test_equal_addresses_on_host_and_device_are_two_blocks():
     )
     assert memory_events(trace)["device"].to_list() == ["CPU", "GPU0"]
     assert lives(trace) == [(1, 10, 30), (2, 20, 40)]
+
+
+def test_records_without_a_process_are_of_one():
+    def without_process(event: Event) -> Event:
+        return {key: value for key, value in event.items() if key != "pid"}
+
+    trace = read(
+        without_process(ALLOC(10, 1, address=A)),
+        without_process(ALLOC(30, -1, address=A)),
+        ALLOC(40, -7, address=A),
+    )
+    assert lives(trace) == [(1, 10, 30), (7, None, 40)]
 
 
 def test_window_shows_blocks_with_their_whole_life():

@@ -137,6 +137,21 @@ def test_a_gradient_sum_with_nothing_before_it_stands_alone():
     assert link_backward(trace).leader.tolist() == [0, 1]
 
 
+def test_calls_inside_a_backward_call_are_part_of_it():
+    """However deep: what a checkpoint computes again and sends back counts once."""
+    trace = read(
+        forward("aten::checkpoint", 0, 20, 5),
+        backward(f"{ENGINE}CheckpointFunctionBackward", 100, 90, 5),
+        backward("CheckpointFunctionBackward", 101, 88, 5),
+        O("aten::linear", 105, 20, tid=OTHER),
+        O("run_backward", 130, 50, tid=OTHER),
+        backward(f"{ENGINE}AddmmBackward0", 135, 20, 6),
+        backward("AddmmBackward0", 137, 10, 6),
+        O("torch::autograd::AccumulateGrad", 160, 10, tid=OTHER),
+    )
+    assert pairs(trace) == [("CheckpointFunctionBackward", "aten::checkpoint at 0")]
+
+
 def test_nothing_recorded():
     assert len(link_backward(read()).node) == 0
 

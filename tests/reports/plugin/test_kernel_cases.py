@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from builders import Event
-from cases import STEP, K, O, R, read, table
+from cases import STEP, K, O, R, read, table, with_tensor_cores
 from timesink.analyses.device.utilisation import sm_efficiency_intervals
 from timesink.analyses.device.utilisation_counters import UTILISATION, utilisation_counters
 from timesink.model.trace import Trace
@@ -206,18 +206,6 @@ def test_missing_is_not_zero(name: str):
 
 
 # -- tensor cores ----------------------------------------------------------------------------------
-
-
-def with_tensor_cores() -> Trace:
-    return read(
-        O("aten::conv2d", 200, 100, x=3),
-        O("op_no_tc", 205, 10, x=4),
-        R(206, 2, c=1, x=4),
-        O("aten::cudnn_convolution", 215, 10, x=5),
-        R(216, 2, c=2, x=5),
-        K("kernel_no_tc", 210, 10, c=1, x=4),
-        K("volta_fp16_s884cudnn_fp16_256x64", 225, 15, c=2, x=5),
-    )
 
 
 def test_share_of_tensor_cores():

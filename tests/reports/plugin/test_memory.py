@@ -83,12 +83,14 @@ def test_table(small: Trace):
 
 def test_table_tells_what_no_operator_took():
     trace = read(O("aten::mm", 0, 10), ALLOC(5, 1024), ALLOC(20, -2048))
-    assert memory_table(trace, Query())["metadata"]["outside_operators"] == {
+    told = memory_table(trace, Query())["metadata"]
+    assert told["memory_metric"] == "KB"
+    assert told["outside_operators"] == {
         "CPU": {
             "records": 1,
-            "size_increase_bytes": -2.0,
+            "size_increase": -2.0,
             "allocation_count": 0,
-            "allocation_bytes": 0.0,
+            "allocation_size": 0.0,
         }
     }
 
@@ -234,4 +236,5 @@ def test_old_recording_has_a_curve_that_says_where_it_comes_from(before_addresse
 def test_old_recording_has_no_blocks_and_says_why(before_addresses: Trace):
     told = memory_events(before_addresses, Query())
     assert told["rows"] == {"CPU": [], "GPU0": []}
-    assert all("no addresses" in note for note in told["metadata"]["notes"])
+    started = [note.partition(", so")[0] for note in told["metadata"]["notes"]]
+    assert started == [f"{name}: the records have no addresses" for name in ("CPU", "GPU0")]

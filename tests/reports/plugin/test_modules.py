@@ -132,8 +132,16 @@ def test_tree_of_another_thread():
     trace = read(STEP(1, 0, 500), O("aten::mm", 10, 5, tid=OTHER))
     told = tree_view(trace, Query({"thread": OTHER}))
     assert [call["name"] for call in told["children"]] == ["aten::mm"]
-    with pytest.raises(NotFoundError, match="no thread '7'"):
+    with pytest.raises(NotFoundError, match="no thread=7"):
         tree_view(trace, Query({"thread": "7"}))
+
+
+def test_a_thread_that_is_not_there_is_told_with_those_that_are():
+    trace = read(STEP(1, 0, 500), O("aten::mm", 10, 5, tid=OTHER))
+    with pytest.raises(NotFoundError) as caught:
+        tree_view(trace, Query({"pid": "abc"}))
+    assert caught.value.message == "the recording has no pid=abc"
+    assert caught.value.hint == f"it has thread={MAIN}&pid={PID}, thread={OTHER}&pid={PID}"
 
 
 def test_tree_with_the_backward_pass():

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cases import OTHER, K, O, R, by_name, read
+from cases import OTHER, K, O, R, by_name, read, with_tensor_cores
 from timesink.model.trace import Trace
 from timesink.reports.plugin.kernels import kernel_table_view
 from timesink.reports.plugin.operators import operation_table
@@ -150,18 +150,6 @@ def test_launch_without_an_id_belongs_to_the_call_around_it():
 # -- tensor cores ----------------------------------------------------------------------------------
 
 TENSOR_CORE_FIELDS = ("tc_eligible", "tc_self_ratio", "tc_total_ratio")
-
-
-def with_tensor_cores() -> Trace:
-    return read(
-        O("aten::conv2d", 200, 100, x=3),
-        O("op_no_tc", 205, 10, x=4),
-        R(206, 2, c=1, x=4),
-        O("aten::cudnn_convolution", 215, 10, x=5),
-        R(216, 2, c=2, x=5),
-        K("kernel_no_tc", 210, 10, c=1, x=4),
-        K("volta_fp16_s884cudnn_fp16_256x64", 225, 15, c=2, x=5),
-    )
 
 
 def test_tensor_core_ratios_of_operators():

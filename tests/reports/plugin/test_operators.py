@@ -38,6 +38,17 @@ def ask(answer: Any, trace: Trace, **params: str) -> dict[str, Any]:
     return answer(trace, Query(params))
 
 
+def test_device_that_only_communicates_has_its_columns():
+    trace = read(O("aten::mm", 0, 50), K("ncclDevKernel_AllReduce_Sum_f32_RING_LL", 10, 30))
+    assert "device_self_duration" in ask(operation_table, trace)["data"][0]
+
+
+@pytest.mark.parametrize("answer", [operation_pie, operation_table])
+def test_grouping_that_is_not_known(answer: Any):
+    with pytest.raises(UsageError, match="'group_by' is 'bogus'"):
+        ask(answer, on_host(), group_by="bogus")
+
+
 class TestTable:
     def test_with_device_work(self):
         answer = ask(operation_table, on_device(), group_by="Operation")

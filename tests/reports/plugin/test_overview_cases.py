@@ -26,7 +26,6 @@ from timesink.analyses.breakdown import step_breakdown
 from timesink.analyses.operators import operator_table
 from timesink.analyses.roles import role_ranges
 from timesink.analyses.steps import find_steps, window
-from timesink.model import intervals
 from timesink.reports.plugin.kernels import kernel_table_view
 from timesink.reports.plugin.operators import operation_table
 from timesink.reports.plugin.overview import overview
@@ -186,6 +185,14 @@ def test_recording_without_a_device():
     assert "gpu_metrics" not in told
 
 
+def test_runtime_calls_without_device_work():
+    """Their time is shown, so that parts add up; the device they may have reached is not."""
+    told = overview(read(O("aten::mm", 100, 50), R(110, 20, c=1)), Query())
+    assert columns(told["steps"]) == ["Step", "Runtime", "DataLoader", "CPU Exec", "Other"]
+    assert step_rows(told) == [["0", 20, 0, 30, 0]]
+    assert {"title": "Device Type", "value": "CPU"} in told["environments"]
+
+
 def test_communication_is_known_by_an_annotation_alone():
     trace = read(host_event("user_annotation", "nccl:all_reduce", 100, 50, MAIN))
     assert "Communication" in columns(overview(trace, Query())["steps"])
@@ -233,26 +240,3 @@ def test_step_of_no_length():
     told = overview(trace, Query())
     assert costs(trace) == [[0, 0, 0, 0, 0, 0, 0, 0, 0]]
     assert told["performance"][0]["value"] == 0
-
-
-# -- what the parts rest on ------------------------------------------------------------------------
-
-TENTHS = {
-    "a": [(11, 22), (33, 44), (55, 66)],
-    "b": [(0, 1), (10, 14), (15, 16), (19, 34), (43, 46)],
-}
-
-
-def test_ranges_are_joined():
-    ranges = [(11, 22), (15, 23), (33, 39), (35, 36), (37, 38), (41, 42)]
-    assert intervals.merge(ranges).tolist() == [[11, 23], [33, 39], [41, 42]]
-
-
-def test_ranges_are_taken_away():
-    left = intervals.subtract(TENTHS["a"], TENTHS["b"])
-    assert left.tolist() == [[14, 15], [16, 19], [34, 43], [55, 66]]
-
-
-def test_ranges_in_common():
-    common = intervals.intersect(TENTHS["a"], TENTHS["b"])
-    assert common.tolist() == [[11, 14], [15, 16], [19, 22], [33, 34], [43, 44]]

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from timesink.analyses import names
 from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.communication import kinds as collectives
-from timesink.analyses.forest import Nodes, call_forest
+from timesink.analyses.forest import call_forest
 from timesink.analyses.links import link_launches
+from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.roles import is_communication
 from timesink.analyses.texts import matching
@@ -48,20 +49,12 @@ class CollectiveCalls:
 
 @once_per_trace
 def collective_calls(trace: Trace) -> CollectiveCalls:
-    """Host calls named as collectives, and which of them are the same.
-
-    >>> import timesink
-    >>> len(collective_calls(timesink.open(timesink.sample())).node)
-    0
-    """
+    """Host calls named as collectives, and which of them are the same."""
     forest = call_forest(trace)
-    collective = np.array([names.is_collective_call(name) for name in forest.names], dtype=np.bool_)
-    carrier = np.array([name == collectives.ARGUMENTS_CALL for name in forest.names])
-    chosen = collective[forest.name] if len(forest) else np.zeros(0, dtype=np.bool_)
-    node = np.flatnonzero(chosen)
+    node = np.flatnonzero(forest.named(names.is_collective_call))
     place = np.full(len(forest), _NONE, dtype=np.int64)
     place[node] = np.arange(len(node))
-    carries = carrier[forest.name[node]].astype(np.bool_) if len(node) else chosen[node]
+    carries = forest.named(lambda name: name == collectives.ARGUMENTS_CALL)[node]
     around = _nearest(forest.parent[node], place, forest.parent)
     return CollectiveCalls(node, carries, _same_call(carries, around), place)
 

@@ -37,8 +37,9 @@ def match_calls(workers: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     `what` is the name of the call, or the pair of ranks for sending and receiving.
 
     >>> from timesink.analyses.communication.records import RECORD_SCHEMA
-    >>> match_calls({"rank0": pl.DataFrame(schema=RECORD_SCHEMA)}).height
-    0
+    >>> call = pl.DataFrame([{"name": "nccl:all_reduce"}], schema=RECORD_SCHEMA)
+    >>> match_calls({"rank0": call, "rank1": call})["match"].to_list()
+    [0, 0]
     """
     worker_type = pl.Enum(list(workers))
     calls = pl.concat(
@@ -66,9 +67,10 @@ def find_mismatches(matched: pl.DataFrame, ranks: Mapping[str, int | None]) -> p
     `ranks` gives the rank of every worker, those without any call included.
 
     >>> from timesink.analyses.communication.records import RECORD_SCHEMA
-    >>> none = pl.DataFrame(schema=RECORD_SCHEMA)
-    >>> find_mismatches(match_calls({"rank0": none}), {"rank0": 0}).height
-    0
+    >>> call = pl.DataFrame([{"name": "nccl:all_reduce"}], schema=RECORD_SCHEMA)
+    >>> matched = match_calls({"rank0": call, "rank1": call.clear()})
+    >>> find_mismatches(matched, {"rank0": 0, "rank1": 1}).select("name", "missing").rows()
+    [('nccl:all_reduce', ['rank1'])]
     """
     columns = [name for name in MISMATCH_SCHEMA if name not in {"present", "missing"}]
     matched = matched.with_columns(pl.col("worker").cast(pl.String))

@@ -12,6 +12,7 @@ from timesink.analyses.communication.calls import CollectiveCalls, collective_ca
 from timesink.analyses.communication.kinds import HOST_LIBRARIES
 from timesink.analyses.communication.meaning import with_meaning
 from timesink.analyses.forest import call_forest
+from timesink.analyses.gathering import values_at
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.steps import find_steps
 from timesink.model.trace import Trace
@@ -53,10 +54,6 @@ def communication_records(trace: Trace) -> pl.DataFrame:
     null where the source does not tell; host times are null for work known from the device only.
     `step` is the step the call lies in, null if in none.  `latency_ns` is the time covered by
     the call and its kernels together.
-
-    >>> import timesink
-    >>> communication_records(timesink.open(timesink.sample())).height
-    0
     """
     return _communication(trace).records
 
@@ -183,9 +180,7 @@ def _step_names(trace: Trace, described: pl.DataFrame) -> pl.Series:
     # A step starts when the device is done with the one before; the host may be ahead of that.
     lies_in = _inside(start, end, steps["start_ns"], steps["end_ns"])
     on_host = described["host_start_ns"].is_not_null().to_numpy()
-    step = np.where(on_host & (made_in >= 0), made_in, lies_in)
-    number = pl.Series(np.maximum(step, 0)).set(pl.Series(step < 0), None)
-    return steps["name"].gather(number)
+    return values_at(steps["name"], np.where(on_host & (made_in >= 0), made_in, lies_in))
 
 
 def _inside(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -14,6 +14,7 @@ from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.device.numbers import device_numbers
 from timesink.analyses.links import link_launches
 from timesink.analyses.once import once_per_trace
+from timesink.analyses.sums import sums_by
 from timesink.analyses.texts import encode
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
@@ -21,7 +22,6 @@ from timesink.model.trace import Trace
 Numbers: TypeAlias = NDArray[np.int64]
 
 NO_CALL = -1
-_EXACT_FLOATS = 1 << 53
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,20 +176,6 @@ def spans_by(group: Numbers, start: Numbers, end: Numbers, groups: int) -> Numbe
     np.maximum.at(last, group, end)
     spans: Numbers = last - first
     return spans
-
-
-def sums_by(group: Numbers, values: NDArray[Any], groups: int) -> Numbers:
-    """Exact sums of whole numbers per group.
-
-    >>> sums_by(np.array([0, 2, 0]), np.array([5, 1, 7]), 3).tolist()
-    [12, 0, 1]
-    """
-    if len(values) * int(np.abs(values).max(initial=0)) < _EXACT_FLOATS:
-        # Floats add up to the same whole numbers, several times faster.
-        return np.bincount(group, values, minlength=groups).astype(np.int64)
-    sums = np.zeros(groups, dtype=np.int64)
-    np.add.at(sums, group, values)
-    return sums
 
 
 def busy_by(group: Numbers, start: Numbers, end: Numbers, groups: int) -> Numbers:

@@ -8,13 +8,9 @@ from numpy.typing import NDArray
 
 from timesink.analyses import names
 from timesink.analyses.columns import host_columns, host_lanes, host_names
-from timesink.analyses.device.activities import (
-    Activities,
-    Numbers,
-    busy_by,
-    device_activities,
-    sums_by,
-)
+from timesink.analyses.device.activities import Activities, Numbers, busy_by, device_activities
+from timesink.analyses.gathering import values_at
+from timesink.analyses.sums import sums_by
 from timesink.analyses.texts import encode
 from timesink.model.trace import Trace
 
@@ -33,9 +29,7 @@ def kernels_by_annotation(trace: Trace) -> pl.DataFrame:
     True
     """
     work = device_activities(trace)
-    name = host_columns(trace)["name"].gather(
-        pl.Series(_annotation_of(trace, work)).replace(-1, None).cast(pl.UInt32)
-    )
+    name = values_at(host_columns(trace)["name"], _annotation_of(trace, work))
     code, texts = encode(name)
     group = 2 * code + work.launched
     size = 2 * len(texts)

@@ -16,11 +16,11 @@ from timesink.analyses.device.activities import (
     device_activities,
     find_gaps,
     spans_by,
-    sums_by,
 )
 from timesink.analyses.device.meanwhile import Meanwhile, host_meanwhile
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.steps import find_steps
+from timesink.analyses.sums import sums_by
 from timesink.model.trace import Trace
 
 SHORT_GAP_NS = 30_000
@@ -118,8 +118,8 @@ def largest_gaps(
             "start_ns": gaps.start,
             "gap_ns": gaps.length,
             "step": _steps_at(trace, gaps.start),
-            "before": activity["name"][work.row[gaps.before]],
-            "after": activity["name"][work.row[gaps.after]],
+            "before": activity["name"][work.row[gaps.before]].fill_null(""),
+            "after": activity["name"][work.row[gaps.after]].fill_null(""),
             "host_name": host["name"].gather(doing),
             "host_kind": host["kind"].gather(doing),
             "cause": _causes(trace, work, gaps, meanwhile, short_gap_ns),

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.columns import host_columns, host_names
-from timesink.analyses.device.activities import Activities, device_activities
+from timesink.analyses.columns import host_columns, host_lanes, host_names
+from timesink.analyses.device.activities import Activities, Numbers, device_activities
 from timesink.analyses.forest import OPERATOR, call_forest
+from timesink.analyses.links import LAUNCH_KINDS
 from timesink.analyses.names import waits_for_device
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.roles import role_ranges
@@ -17,15 +22,31 @@ from timesink.model import intervals
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 
-CAUSES = ("data_loading", "communication", "sync", "stalled", "host", "queued")
+CAUSES = (
+    "data_loading",
+    "communication",
+    "sync",
+    "runtime_call",
+    "stalled",
+    "host",
+    "queued",
+    "unknown",
+)
 STALL_NS = 1_000_000
 """Python between two calls takes microseconds; this long without any call is something else."""
+LONG_CALL_NS = 100_000
+"""Runtime calls take microseconds; one this long holds up its thread."""
+LONG_LAUNCH_NS = 1_000_000
+"""A launch may take longer: graphs of many kernels, kernels with many arguments."""
 SCHEMA = {
     "device": pl.Int64(),
     "steps_ns": pl.Int64(),
     "idle_ns": pl.Int64(),
     **{f"{cause}_ns": pl.Int64() for cause in CAUSES},
 }
+
+Flags: TypeAlias = NDArray[np.bool_]
+_NONE = -1
 
 
 @once_per_trace
@@ -34,11 +55,14 @@ def idle_causes(trace: Trace) -> pl.DataFrame:
 
     * `data_loading_ns`: the program was fetching data;
     * `communication_ns`: it was communicating on the host;
-    * `sync_ns`: the host waited for the device and could not queue more; a gap counts up to the
-      length of the wait it begins in, which is what the host would have been ahead without it;
-    * `stalled_ns`: nothing of what the host did was recorded for a millisecond or more;
+    * `sync_ns`: the host waited for the device, or copied and waited for the copy, and could not
+      queue more; a gap counts up to the length of the wait it begins in, which is what the host
+      would have been ahead without it, and all of a wait inside it;
+    * `runtime_call_ns`: the thread that launches next sat in another runtime call, for long;
+    * `stalled_ns`: the host ran no operator and made no runtime call for a millisecond or more;
     * `host_ns`: the next activity was not launched yet, or no further one came: launch-bound;
-    * `queued_ns`: the next activity was launched already and waited for something else.
+    * `queued_ns`: the next activity was launched already and waited for something else;
+    * `unknown_ns`: the launch of the next activity is not in the trace.
 
     >>> import timesink
     >>> idle = idle_causes(timesink.open(timesink.sample()))
@@ -46,17 +70,94 @@ def idle_causes(trace: Trace) -> pl.DataFrame:
     >>> bool((parts == idle["idle_ns"]).all())
     True
     """
-    steps = intervals.merge(
-        find_steps(trace).filter("complete").select("start_ns", "end_ns").to_numpy()
+    if not idle_ranges(trace):
+        return pl.DataFrame(schema=SCHEMA)
+    steps = _complete_steps(trace)
+    host = _Host(
+        quiet=_quiet(trace, steps),
+        calls=holding_calls(trace),
     )
-    work = device_activities(trace)
-    waits = _waiting(trace)
-    quiet = _quiet(trace, steps)
+    length = intervals.coverage(steps)
     rows = [
-        {"device": device, **_causes(trace, work, work.device == device, (steps, waits, quiet))}
-        for device in np.unique(work.device).tolist()
+        {"device": device, "steps_ns": length, **_causes(trace, device, idle, host)}
+        for device, idle in idle_ranges(trace).items()
     ]
     return pl.DataFrame(rows, schema=SCHEMA)
+
+
+@once_per_trace
+def idle_ranges(trace: Trace) -> dict[int, IntervalSet]:
+    """When each device had nothing to do inside the complete steps, in time order.
+
+    >>> import timesink
+    >>> list(idle_ranges(timesink.open(timesink.sample())))
+    [0]
+    """
+    steps, work = _complete_steps(trace), device_activities(trace)
+    return {
+        device: intervals.subtract(steps, np.stack([work.start[mine], work.end[mine]]).T)
+        for device, mine in _by_device(work)
+    }
+
+
+def _complete_steps(trace: Trace) -> IntervalSet:
+    steps = find_steps(trace).filter("complete")
+    return intervals.merge(steps.select("start_ns", "end_ns").to_numpy())
+
+
+def _by_device(work: Activities) -> Iterator[tuple[int, Flags]]:
+    for device in np.unique(work.device).tolist():
+        yield device, work.device == device
+
+
+# -- what the host did -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class HoldingCalls:
+    """Calls that hold up their thread: waits for a device, and long runtime calls."""
+
+    row: Numbers
+    """Row in `trace.host`."""
+    thread: Numbers
+    """As :func:`timesink.analyses.columns.host_lanes` numbers them."""
+    ranges: IntervalSet
+    waits: Flags
+
+    def of_thread(self, thread: int, *, waits: bool) -> IntervalSet:
+        chosen = (self.thread == thread) & (self.waits == waits)
+        return intervals.merge(self.ranges[chosen])
+
+
+@once_per_trace
+def holding_calls(trace: Trace) -> HoldingCalls:
+    """Waits for a device, and runtime calls that take long for another reason.
+
+    >>> import timesink
+    >>> calls = holding_calls(timesink.open(timesink.sample()))
+    >>> len(calls.row) == len(calls.waits)
+    True
+    """
+    host, named = host_columns(trace), host_names(trace)
+    length = host["dur_ns"].to_numpy()
+    waits = named.matching(waits_for_device)
+    long = (length >= LONG_CALL_NS) & host["kind"].is_in(LAUNCH_KINDS).to_numpy()
+    long &= (length >= LONG_LAUNCH_NS) | ~named.matching(lambda name: "Launch" in name)
+    row = np.flatnonzero(waits | long)
+    return HoldingCalls(
+        row=row,
+        thread=host_lanes(trace)[0][row],
+        ranges=intervals.from_starts(host["ts_ns"].to_numpy()[row], length[row]),
+        waits=waits[row],
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Host:
+    """What is known of the host."""
+
+    quiet: IntervalSet
+    calls: HoldingCalls
 
 
 def _quiet(trace: Trace, steps: IntervalSet) -> IntervalSet:
@@ -70,57 +171,85 @@ def _quiet(trace: Trace, steps: IntervalSet) -> IntervalSet:
     return silent[silent[:, 1] - silent[:, 0] >= STALL_NS]
 
 
-def _waiting(trace: Trace) -> IntervalSet:
-    """When some host thread waited for a device."""
-    host = host_columns(trace)
-    calls = host.select("ts_ns", "dur_ns")[host_names(trace).rows(waits_for_device)]
-    return intervals.merge(
-        intervals.from_starts(calls["ts_ns"].to_numpy(), calls["dur_ns"].to_numpy())
-    )
+# -- gap by gap ------------------------------------------------------------------------------------
 
 
-def _causes(
-    trace: Trace,
-    work: Activities,
-    mine: NDArray[np.bool_],
-    frame: tuple[IntervalSet, IntervalSet, IntervalSet],
-) -> dict[str, int]:
-    steps, waits, quiet = frame
+def _causes(trace: Trace, device: int, idle: IntervalSet, host: _Host) -> dict[str, int]:
     ranges = role_ranges(trace)
-    idle = intervals.subtract(steps, np.stack([work.start[mine], work.end[mine]]).T)
     loading = intervals.intersect(idle, ranges["data_loader"])
     rest = intervals.subtract(idle, loading)
     talking = intervals.intersect(rest, ranges["communication"])
     rest = intervals.subtract(rest, talking)
     length = intervals.coverage_within(rest, idle)
-    queued = np.where(_was_queued(work, mine, idle), length, 0)
-    silent = intervals.coverage_within(intervals.intersect(rest, quiet), idle)
-    stalled = np.minimum(length - queued, silent)
-    sync = np.minimum(length - queued - stalled, _waited(idle, waits))
+    next_work = _next_work(trace, device, idle)
+    unknown = np.where(next_work.thread == _NONE, length, 0)
+    queued = np.where(next_work.queued, length, 0)
+    open_ns = length - unknown - queued
+    held = _held(rest, idle, next_work.thread, host.calls)
+    runtime_call = np.minimum(open_ns, held.runtime_call)
+    silent = intervals.coverage_within(intervals.intersect(rest, host.quiet), idle)
+    stalled = np.minimum(open_ns - runtime_call, silent)
+    sync = np.minimum(open_ns - runtime_call - stalled, held.sync)
     return {
-        "steps_ns": intervals.coverage(steps),
         "idle_ns": intervals.coverage(idle),
         "data_loading_ns": intervals.coverage(loading),
         "communication_ns": intervals.coverage(talking),
         "sync_ns": int(sync.sum()),
+        "runtime_call_ns": int(runtime_call.sum()),
         "stalled_ns": int(stalled.sum()),
-        "host_ns": int((length - queued - sync - stalled).sum()),
+        "host_ns": int((open_ns - runtime_call - stalled - sync).sum()),
         "queued_ns": int(queued.sum()),
+        "unknown_ns": int(unknown.sum()),
     }
 
 
-def _was_queued(work: Activities, mine: NDArray[np.bool_], idle: IntervalSet) -> NDArray[np.bool_]:
-    """Gaps at whose beginning the activity that ends them was launched already."""
-    order = np.argsort(work.start[mine], kind="stable")
-    launched = np.where(work.launched[mine], work.call_start[mine], work.start[mine])[order]
-    following = np.searchsorted(work.start[mine][order], idle[:, 1])
-    at_hand: NDArray[np.bool_] = (
-        np.append(launched, np.iinfo(np.int64).max)[following] <= idle[:, 0]
+@dataclass(frozen=True, eq=False)
+class _NextWork:
+    """The activity that follows each gap; arrays have one entry per gap."""
+
+    queued: Flags
+    """It was launched before the gap began."""
+    thread: Numbers
+    """Launched it, or, where none follows, the last one; -1 where that is not in the trace."""
+
+
+def _next_work(trace: Trace, device: int, idle: IntervalSet) -> _NextWork:
+    work = device_activities(trace)
+    mine = np.flatnonzero(work.device == device)
+    mine = mine[np.argsort(work.start[mine], kind="stable")]
+    place = np.searchsorted(work.start[mine], idle[:, 1])
+    none = place == len(mine)
+    following = mine[np.minimum(place, len(mine) - 1)]
+    launched = work.launched[following]
+    threads = np.append(host_lanes(trace)[0], _NONE)
+    return _NextWork(
+        queued=launched & ~none & (work.call_start[following] <= idle[:, 0]),
+        thread=threads[np.where(launched, work.call[following], _NONE)],
     )
-    return at_hand
 
 
-def _waited(idle: IntervalSet, waits: IntervalSet) -> NDArray[np.int64]:
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """How long the launching thread was held up in each gap."""
+
+    sync: Numbers
+    runtime_call: Numbers
+
+
+def _held(rest: IntervalSet, idle: IntervalSet, thread: Numbers, calls: HoldingCalls) -> _Held:
+    held = _Held(np.zeros(len(idle), dtype=np.int64), np.zeros(len(idle), dtype=np.int64))
+    for number in np.intersect1d(thread, calls.thread).tolist():
+        waits = calls.of_thread(number, waits=True)
+        others = intervals.subtract(calls.of_thread(number, waits=False), waits)
+        mine = np.flatnonzero(thread == number)
+        gaps = idle[mine]
+        inside = intervals.coverage_within(intervals.intersect(rest, waits), gaps)
+        held.sync[mine] = np.maximum(inside, _waited(gaps, waits))
+        held.runtime_call[mine] = intervals.coverage_within(intervals.intersect(rest, others), gaps)
+    return held
+
+
+def _waited(idle: IntervalSet, waits: IntervalSet) -> Numbers:
     """Length of the wait in which each gap begins; 0 for the others."""
     if not len(waits):
         return np.zeros(len(idle), dtype=np.int64)

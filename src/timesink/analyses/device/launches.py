@@ -10,6 +10,7 @@ import polars as pl
 from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.device.activities import Activities, Numbers, device_activities
 from timesink.analyses.forest import OPERATOR, call_forest
+from timesink.analyses.gathering import values_at
 from timesink.analyses.links import link_launches
 from timesink.analyses.once import once_per_trace
 from timesink.model.trace import Trace
@@ -119,7 +120,7 @@ def operator_delays(trace: Trace) -> pl.DataFrame:
     return (
         launches.lazy()
         .with_columns(
-            operator_name=_names_of(trace, row),
+            operator_name=values_at(host_columns(trace)["name"], row),
             until_call=(pl.col("call_start_ns") - pl.Series(started)).clip(0),
             until_device=(pl.col("device_start_ns") - pl.col("call_start_ns")).clip(0),
         )
@@ -132,13 +133,6 @@ def operator_delays(trace: Trace) -> pl.DataFrame:
         .sort("activities", "operator_name", "kernel_name", descending=[True, False, False])
         .collect()
     )
-
-
-def _names_of(trace: Trace, row: Numbers) -> pl.Series:
-    """Names of host events; null for row -1."""
-    names = host_columns(trace)["name"]
-    wanted = pl.Series(row, dtype=pl.Int64).replace(-1, None)
-    return names.gather(wanted.cast(pl.UInt32))
 
 
 # -- queues ----------------------------------------------------------------------------------------
@@ -181,7 +175,7 @@ def queue_summary(trace: Trace, *, until: Literal["start", "end"] = "start") -> 
     times = _time_at_depth(spans, *_queue(work, until))
     time, depth, span = pl.col("time_ns"), pl.col("depth"), pl.col("span_ns")
     figures = (
-        times.join(spans, on="lane")
+        times.join(spans, on="lane", maintain_order="left")
         .with_columns(reached=time.cum_sum().over("lane"))
         .group_by("lane")
         .agg(

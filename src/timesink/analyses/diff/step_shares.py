@@ -24,11 +24,12 @@ from timesink.analyses.forest import (
     OPTIMIZER,
     WRAPPER,
     CallForest,
-    Nodes,
     call_forest,
 )
 from timesink.analyses.links import link_launches
+from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
+from timesink.analyses.operators import NO_LAUNCH
 from timesink.analyses.roles import is_communication
 from timesink.analyses.steps import find_steps
 from timesink.model.schema import BUSY_KINDS
@@ -38,7 +39,6 @@ Numbers: TypeAlias = NDArray[np.int64]
 Flags: TypeAlias = NDArray[np.bool_]
 
 OUTSIDE = "device work outside of calls"
-NO_LAUNCH = "device work, launch not in trace"
 NOBODY = "neither a call nor device work"
 CALL_ROLES = (OPERATOR, DATA_LOADER, OPTIMIZER, COLLECTIVE, WRAPPER)
 """Roles of calls that do something; steps and modules only frame others."""

@@ -3,7 +3,8 @@
 A section is a stretch of neighbouring calls of the main thread.  Calls that mark a place in the
 program (data loading, modules and their backward passes, optimizers, steps) are aligned as the
 longest common subsequence of both runs; what lies between two of them is a section as well.
-Names come first; where none is common, as between two classes of data loaders, sorts do.
+Names come first.  What they leave between two matches has no name in common, and is aligned by
+sort inside that section: two classes of data loaders or optimizers, modules of one class.
 Work of the other threads belongs to the section during which it started.
 """
 

@@ -6,8 +6,10 @@ and which steps, operators or kernels show it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
+from timesink.analyses.findings.between_steps import between_steps
 from timesink.analyses.findings.communication import exposed_communication, gloo_on_devices
 from timesink.analyses.findings.copies import pageable_copies
 from timesink.analyses.findings.data_loading import data_loading
@@ -17,6 +19,7 @@ from timesink.analyses.findings.gaps import large_gaps
 from timesink.analyses.findings.idle_device import low_utilisation
 from timesink.analyses.findings.layout import layout_conversions
 from timesink.analyses.findings.memory_limit import memory_limit
+from timesink.analyses.findings.per_step import complete_steps
 from timesink.analyses.findings.recording import cut_steps
 from timesink.analyses.findings.tensor_cores import tensor_cores_unused
 from timesink.analyses.findings.tiny_kernels import tiny_kernels
@@ -24,10 +27,11 @@ from timesink.analyses.findings.waits import many_waits
 from timesink.analyses.once import once_per_trace
 from timesink.model.trace import Trace
 
-__all__ = ["RULES", "Evidence", "Finding", "find_all"]
+__all__ = ["RULES", "Evidence", "Finding", "find_all", "gravest_first"]
 
 RULES: tuple[Callable[[Trace], list[Finding]], ...] = (
     data_loading,
+    between_steps,
     low_utilisation,
     exposed_communication,
     data_parallel,
@@ -52,6 +56,20 @@ def find_all(trace: Trace) -> tuple[Finding, ...]:
     >>> all(finding.evidence for finding in findings)
     True
     """
-    found = [finding for rule in RULES for finding in rule(trace)]
-    found.sort(key=lambda finding: (SEVERITIES.index(finding.severity), -finding.gain_ns))
-    return tuple(found)
+    marked = complete_steps(trace).marked
+    found = (finding for rule in RULES for finding in rule(trace))
+    return gravest_first(replace(finding, marked=marked) for finding in found)
+
+
+def gravest_first(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Findings by severity, then by what mending them may save.
+
+    >>> small, large = (Finding("a", "", "", "", share, gain_ns=9) for share in (0.01, 0.5))
+    >>> gravest_first([small, large])[0] is large
+    True
+    """
+    return tuple(sorted(found, key=_order))
+
+
+def _order(finding: Finding) -> tuple[int, float]:
+    return SEVERITIES.index(finding.severity), -(finding.gain_ns + finding.between_ns)

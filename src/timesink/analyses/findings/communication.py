@@ -7,7 +7,8 @@ import polars as pl
 from timesink.analyses.breakdown import average_step, step_breakdown
 from timesink.analyses.columns import device_columns, host_columns, host_names
 from timesink.analyses.findings.evidence import longest_by_name
-from timesink.analyses.findings.finding import LOW, Evidence, Finding
+from timesink.analyses.findings.finding import Evidence, Finding
+from timesink.analyses.findings.per_step import complete_steps
 from timesink.analyses.names import is_collective_call
 from timesink.analyses.roles import is_communication
 from timesink.model import units
@@ -17,8 +18,13 @@ LEAST_SHARE = 0.1
 
 
 def exposed_communication(trace: Trace) -> list[Finding]:
-    """Time in which ranks talk and nothing is computed."""
-    average = average_step(trace)
+    """Time in which ranks talk and nothing is computed.
+
+    >>> import timesink
+    >>> exposed_communication(timesink.open(timesink.sample()))
+    []
+    """
+    average, steps = average_step(trace), complete_steps(trace)
     if not average or average["communication_ns"] <= LEAST_SHARE * average["total_ns"]:
         return []
     exposed, total = average["communication_ns"], average["total_ns"]
@@ -26,11 +32,11 @@ def exposed_communication(trace: Trace) -> list[Finding]:
         Finding(
             rule="exposed-communication",
             title="Communication is not hidden",
-            sentence=f"Each {units.duration_ns(total)} step spends {units.duration_ns(exposed)} "
-            f"({units.share(exposed, total)}) in communication that no computation overlaps.",
-            advice="Overlap it with computation (larger or earlier gradient buckets, prefetching "
-            "in FSDP), send less (accumulate gradients, compress, lower precision), or look for "
-            "a rank that makes the others wait.",
+            sentence=f"{units.duration_ns(exposed)} of {steps.each} "
+            f"({units.share(exposed, total)}) go to communication that no computation overlaps.",
+            advice="Overlap communication with computation (larger or earlier gradient buckets, "
+            "prefetching in FSDP), send less (accumulate gradients, compress, lower precision), or "
+            "look for a rank that makes the others wait.",
             share=exposed / total,
             gain_ns=exposed,
             gain_basis="all communication overlaps with computation",
@@ -58,31 +64,33 @@ def _collective_calls(trace: Trace) -> pl.DataFrame:
 
 
 def gloo_on_devices(trace: Trace) -> list[Finding]:
-    """Data-parallel training on NVIDIA devices whose collectives go through the host."""
-    calls = _collective_calls(trace)
+    """Data-parallel training on NVIDIA devices whose collectives go through the host.
+
+    >>> import timesink
+    >>> gloo_on_devices(timesink.open(timesink.sample()))
+    []
+    """
+    calls, steps = _collective_calls(trace), complete_steps(trace)
     names = calls["name"].cast(pl.String)
     through_host = names.str.starts_with("gloo:")
-    if trace.metadata.vendor != "nvidia" or not through_host.any():
+    if trace.metadata.vendor != "nvidia" or not through_host.any() or not steps.length_ns:
         return []
     if names.str.starts_with("nccl:").any() or is_communication(trace).any():
         return []
-    average = average_step(trace)
     spent = int(calls.filter(through_host)["dur_ns"].sum())
-    exposed = average.get("communication_ns", 0.0)
-    share = exposed / average["total_ns"] if average and average["total_ns"] else 0.0
+    exposed = average_step(trace)["communication_ns"]
     return [
         Finding(
             rule="gloo-on-devices",
             title="Collectives go through the host",
             sentence=f"{units.counted(int(through_host.sum()), 'gloo calls')} take "
-            f"{units.duration_ns(spent)} in all; {units.share(share, 1)} of a step is gloo "
-            "communication that nothing overlaps.",
+            f"{units.duration_ns(spent)} in all; {units.share(exposed, steps.length_ns)} of "
+            f"{steps.each} is gloo communication that nothing overlaps.",
             advice="Use the nccl backend where every rank has a device of its own: it keeps the "
             "data on the devices.",
-            share=share,
+            share=exposed / steps.length_ns,
             gain_ns=exposed,
-            gain_basis="communication between devices overlaps with computation",
+            gain_basis="communication between devices overlaps with computation" if exposed else "",
             evidence=_collectives(trace),
-            least_severity=LOW,
         )
     ]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from timesink.analyses.breakdown import average_step
 from timesink.analyses.findings.finding import Evidence, Finding
+from timesink.analyses.findings.per_step import Steps, complete_steps
 from timesink.analyses.roles import role_ranges
-from timesink.analyses.steps import find_steps
 from timesink.model import intervals, units
 from timesink.model.trace import Trace
 
@@ -17,28 +16,34 @@ PINNED_SPEEDUP = 2.0
 
 
 def pageable_copies(trace: Trace) -> list[Finding]:
-    """Host-device copies that go through a staging buffer and hold up the host."""
-    average = average_step(trace)
-    copies = _pageable(trace)
-    if not average or not average["total_ns"] or copies.is_empty():
+    """Host-device copies that go through a staging buffer and hold up the host.
+
+    >>> import timesink
+    >>> pageable_copies(timesink.open(timesink.sample()))
+    []
+    """
+    steps = complete_steps(trace)
+    copies = _pageable(trace, steps)
+    if copies.is_empty():
         return []
-    complete = find_steps(trace).filter("complete")
-    exposed_ns = _exposed(trace, copies, complete) / complete.height
-    total = average["total_ns"]
-    if exposed_ns <= LEAST_SHARE * total:
+    ranges = intervals.from_starts(copies["ts_ns"].to_numpy(), copies["dur_ns"].to_numpy())
+    exposed_ns = steps.per_step_ns(intervals.subtract(ranges, role_ranges(trace)["kernel"]))
+    if exposed_ns <= LEAST_SHARE * steps.length_ns:
         return []
     volume = int(copies["bytes"].sum() or 0)
+    size = f" ({units.size_bytes(volume)})" if volume else ""
     return [
         Finding(
             rule="pageable-copies",
             title="Copies from pageable memory",
-            sentence=f"{units.counted(copies.height, 'copies')} ({units.size_bytes(volume)}) use "
-            f"pageable host memory; {units.duration_ns(exposed_ns)} of each "
-            f"{units.duration_ns(total)} step ({units.share(exposed_ns, total)}) goes to them "
-            "while no kernel runs.",
+            sentence=f"{units.counted(copies.height, 'copies')}{size} "
+            f"{'uses' if copies.height == 1 else 'use'} pageable host memory; "
+            f"{units.duration_ns(exposed_ns)} of {steps.each} "
+            f"({units.share(exposed_ns, steps.length_ns)}) goes to such copies while no kernel "
+            "runs.",
             advice="Pin the host memory (pin_memory=True) and copy with non_blocking=True, on a "
             "stream of its own if possible.",
-            share=exposed_ns / total,
+            share=exposed_ns / steps.length_ns,
             gain_ns=exposed_ns * (1 - 1 / PINNED_SPEEDUP),
             gain_basis="pinned copies are twice as fast; overlap would save more",
             evidence=_evidence(copies),
@@ -46,22 +51,15 @@ def pageable_copies(trace: Trace) -> list[Finding]:
     ]
 
 
-def _pageable(trace: Trace) -> pl.DataFrame:
-    return (
+def _pageable(trace: Trace, steps: Steps) -> pl.DataFrame:
+    copies = (
         trace.lazy("device")
         .filter(pl.col("kind") == "memcpy")
         .select("name", "ts_ns", "dur_ns", "bytes")
         .filter(pl.col("name").cast(pl.String).str.contains("Pageable"))
         .collect()
     )
-
-
-def _exposed(trace: Trace, copies: pl.DataFrame, steps: pl.DataFrame) -> int:
-    """Time inside the steps in which such a copy ran and no kernel did."""
-    ranges = intervals.from_starts(copies["ts_ns"].to_numpy(), copies["dur_ns"].to_numpy())
-    alone = intervals.subtract(ranges, role_ranges(trace)["kernel"])
-    windows = steps.select("start_ns", "end_ns").to_numpy()
-    return int(intervals.coverage_within(alone, windows).sum())
+    return copies.filter(pl.Series(steps.hold(copies["ts_ns"].to_numpy()), dtype=pl.Boolean))
 
 
 def _evidence(copies: pl.DataFrame) -> tuple[Evidence, ...]:

@@ -17,7 +17,7 @@ def longest_by_name(kind: str, events: pl.DataFrame, most: int = 3) -> tuple[Evi
     longest = (
         events.group_by("name")
         .agg(pl.len().alias("calls"), pl.col("dur_ns").sum())
-        .with_columns(pl.col("name").cast(pl.String))
+        .with_columns(pl.col("name").cast(pl.String).fill_null(""))
         .sort("dur_ns", "name", descending=[True, False])
         .head(most)
     )

@@ -10,6 +10,8 @@ HIGH, MEDIUM, LOW = "high", "medium", "low"
 SEVERITIES = (HIGH, MEDIUM, LOW)
 
 _HIGH_SHARE, _MEDIUM_SHARE = 0.2, 0.05
+_DIGITS = 6
+"""Decimals of numbers that were divided: beyond them is only noise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,12 +19,14 @@ class Evidence:
     """One event or group of events a finding rests on, with its numbers; units are in the keys."""
 
     kind: str
-    """`step`, `operator`, `kernel`, `call`, `copy`, `gap` or `device`."""
+    """`step`, `operator`, `kernel`, `call`, `copy`, `gap`, `device` or `worker`."""
     name: str
     numbers: Mapping[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "name": self.name, **self.numbers}
+        """As plain data."""
+        numbers = {key: _without_noise(value) for key, value in self.numbers.items()}
+        return {"kind": self.kind, "name": self.name, **numbers}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,30 +40,45 @@ class Finding:
     """What was measured, with its numbers."""
     advice: str
     share: float
-    """Part of the step time it concerns, 0 to 1."""
+    """Part of the step time it concerns, 0 to 1; between steps, of the time from first to last."""
     gain_ns: float = 0.0
     """What mending it may save of an average step; an estimate, 0 where there is none."""
     gain_basis: str = ""
     """What the estimate assumes."""
+    between_ns: float = 0.0
+    """What mending it may save between two steps, beside what it saves in them."""
     evidence: tuple[Evidence, ...] = ()
     least_severity: str = LOW
     """Severity whatever the share; a warning about the recording has no share."""
+    marked: bool = True
+    """Whether the steps it speaks of are marked; else the whole recording counts as one."""
 
     @property
     def severity(self) -> str:
+        """How grave it is: `high`, `medium` or `low`.
+
+        >>> Finding("rule", "Title", "Sentence.", "Advice.", share=0.3).severity
+        'high'
+        """
         by_share = HIGH if self.share >= _HIGH_SHARE else MEDIUM
         by_share = by_share if self.share >= _MEDIUM_SHARE else LOW
         return min(by_share, self.least_severity, key=SEVERITIES.index)
 
     def to_dict(self) -> dict[str, Any]:
+        """As plain data, units in the keys."""
         return {
             "rule": self.rule,
             "severity": self.severity,
             "title": self.title,
             "sentence": self.sentence,
-            "share_of_step": self.share,
-            "gain_us_per_step": self.gain_ns / 1000,
+            "share_of_step": _without_noise(self.share),
+            "gain_us_per_step": _without_noise(self.gain_ns / 1000),
+            "gain_us_between_steps": _without_noise(self.between_ns / 1000),
             "gain_basis": self.gain_basis,
             "evidence": [item.to_dict() for item in self.evidence],
             "advice": self.advice,
         }
+
+
+def _without_noise(value: float) -> float:
+    return round(value, _DIGITS)

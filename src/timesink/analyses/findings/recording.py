@@ -11,7 +11,12 @@ from timesink.model.trace import Trace
 
 
 def cut_steps(trace: Trace) -> list[Finding]:
-    """Steps at the end whose device work the recording does not hold."""
+    """Steps at the end whose device work the recording does not hold.
+
+    >>> import timesink
+    >>> cut_steps(timesink.open(timesink.sample()))
+    []
+    """
     steps = find_steps(trace)
     cut = steps.filter(~steps["complete"])
     if cut.is_empty():
@@ -23,7 +28,8 @@ def cut_steps(trace: Trace) -> list[Finding]:
             rule="cut-steps",
             title="The recording cuts its last steps",
             sentence=f"{units.counted(cut.height, 'steps')} of {steps.height} "
-            f"({', '.join(cut['name'].head(4))}) lack device work: at most "
+            f"({', '.join(cut['name'].head(4))}) {'lacks' if cut.height == 1 else 'lack'} device "
+            "work: at most "
             f"{units.counted(int(cut['device_events'].to_numpy().max()), 'device events')}, "
             f"against {usual:.0f} in a whole step. Averages leave them out.",
             advice="Stop the profiler after a synchronisation, or give its schedule one active "

@@ -8,15 +8,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.breakdown import average_step
 from timesink.analyses.call_times import node_times
 from timesink.analyses.columns import device_columns, device_names
+from timesink.analyses.findings.evidence import longest_by_name
 from timesink.analyses.findings.finding import Evidence, Finding
-from timesink.analyses.forest import call_forest
+from timesink.analyses.findings.per_step import Steps, complete_steps
+from timesink.analyses.forest import OPERATOR, call_forest
 from timesink.analyses.kernels.tensor_cores import tensor_core_use
 from timesink.analyses.links import link_launches
-from timesink.analyses.steps import find_steps
-from timesink.model import units
+from timesink.model import intervals, units
 from timesink.model.trace import Device, Trace
 
 LEAST_SHARE = 0.02
@@ -33,29 +33,31 @@ SPEEDUP = 2.0
 
 
 def tensor_cores_unused(trace: Trace) -> list[Finding]:
-    """Kernels of eligible operators that surely do not use tensor cores."""
-    average = average_step(trace)
-    if not average or not average["total_ns"] or not _has_tensor_cores(trace):
+    """Kernels of eligible operators that surely do not use tensor cores.
+
+    >>> import timesink
+    >>> [finding.rule for finding in tensor_cores_unused(timesink.open(timesink.sample()))]
+    []
+    """
+    steps = complete_steps(trace)
+    if not steps.length_ns or not _has_tensor_cores(trace):
         return []
-    missed = _missed_kernels(trace)
-    if missed.is_empty():
+    missed = _missed_kernels(trace, steps)
+    ranges = intervals.from_starts(missed["ts_ns"].to_numpy(), missed["dur_ns"].to_numpy())
+    per_step = steps.per_step_ns(ranges)
+    if per_step <= LEAST_SHARE * steps.length_ns:
         return []
-    steps = max(1, find_steps(trace).filter("complete").height)
-    per_step = int(missed["dur_ns"].sum()) / steps
-    share = min(1.0, per_step / average["total_ns"])
-    if share <= LEAST_SHARE:
-        return []
-    eligible = int(node_times(trace).kernel_self[call_forest(trace).is_operator].sum())
+    all_kernels = int(node_times(trace).kernel_self[call_forest(trace).is_operator].sum())
     return [
         Finding(
             rule="tensor-cores-unused",
             title="Tensor cores are not used where they could be",
             sentence=f"Operators that can use tensor cores spend {units.duration_ns(per_step)} "
-            f"of each {units.duration_ns(average['total_ns'])} step in kernels that do not "
-            f"({units.share(int(missed['dur_ns'].sum()), eligible)} of all kernel time of "
+            f"of {steps.each} in kernels that do not "
+            f"({units.share(int(missed['dur_ns'].sum()), all_kernels)} of all kernel time of "
             "operators).",
             advice=_advice(trace),
-            share=share,
+            share=per_step / steps.length_ns,
             gain_ns=per_step * (1 - 1 / SPEEDUP),
             gain_basis="tensor-core kernels take half the time",
             evidence=_evidence(missed),
@@ -84,27 +86,28 @@ def _major(device: Device) -> int:
     return int(major) if major.isdigit() else 0
 
 
-def _missed_kernels(trace: Trace) -> pl.DataFrame:
-    """Kernels launched by eligible operators, by operator and kernel, without tensor cores."""
+def _missed_kernels(trace: Trace, steps: Steps) -> pl.DataFrame:
+    """Kernels in the steps, launched by eligible operators, that do not use tensor cores."""
     device, forest, links = device_columns(trace), call_forest(trace), link_launches(trace)
+    schema = {
+        "operator": pl.String(),
+        "name": pl.String(),
+        "ts_ns": pl.Int64(),
+        "dur_ns": pl.Int64(),
+    }
     if not len(forest):
-        return pl.DataFrame(schema={"operator": pl.String, "name": pl.String, "dur_ns": pl.Int64})
+        return pl.DataFrame(schema=schema)
     without = (~tensor_core_use(trace)).fill_null(value=False).to_numpy()
     kernels = device_names(trace).matching(_does_the_product)
     kernels &= (device["kind"] == "kernel").to_numpy()
-    by_operator: NDArray[np.bool_] = node_times(trace).eligible_by_name & (forest.role == 0)
+    by_operator: NDArray[np.bool_] = node_times(trace).eligible_by_name & (forest.role == OPERATOR)
     rows = np.flatnonzero(kernels & without & (links.node >= 0) & by_operator[links.node])
+    rows = rows[steps.hold(device["ts_ns"].to_numpy()[rows])]
     operators = pl.Series(forest.names, dtype=pl.String).gather(
         pl.Series(forest.name[links.node[rows]])
     )
-    return (
-        device[rows]
-        .select(pl.col("name").cast(pl.String), "dur_ns")
-        .with_columns(operator=operators)
-        .group_by("operator", "name")
-        .agg(pl.len().alias("calls"), pl.col("dur_ns").sum())
-        .sort("dur_ns", "name", descending=[True, False])
-    )
+    events = device.select(pl.col("name").cast(pl.String), "ts_ns", "dur_ns")
+    return events[rows].with_columns(operator=operators).select(list(schema))
 
 
 def _does_the_product(name: str) -> bool:
@@ -113,17 +116,13 @@ def _does_the_product(name: str) -> bool:
 
 def _evidence(missed: pl.DataFrame) -> tuple[Evidence, ...]:
     by_operator = (
-        missed.group_by("operator", maintain_order=True)
-        .agg(pl.col("dur_ns").sum(), pl.col("calls").sum())
-        .sort("dur_ns", descending=True)
+        missed.group_by("operator")
+        .agg(pl.len().alias("calls"), pl.col("dur_ns").sum())
+        .sort("dur_ns", "operator", descending=[True, False])
         .head(3)
     )
     operators = (
         Evidence("operator", name, {"kernels": calls, "kernel_us": ns / 1000})
-        for name, ns, calls in by_operator.rows()
+        for name, calls, ns in by_operator.rows()
     )
-    kernels = (
-        Evidence("kernel", row["name"], {"calls": row["calls"], "total_us": row["dur_ns"] / 1000})
-        for row in missed.head(3).to_dicts()
-    )
-    return (*operators, *kernels)
+    return (*operators, *longest_by_name("kernel", missed))

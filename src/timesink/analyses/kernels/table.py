@@ -14,10 +14,8 @@ from timesink.analyses.kernels.names import short_kernel_name
 from timesink.analyses.kernels.tensor_cores import has_tensor_cores, is_eligible, tensor_core_use
 from timesink.analyses.links import link_launches
 from timesink.analyses.once import once_per_trace
+from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
-
-KERNEL_KINDS = ("kernel", "collective")
-"""Device kinds that are kernels; collectives are kernels that communicate."""
 
 GEOMETRY = (
     *(f"{shape}_{axis}" for shape in ("grid", "block") for axis in "xyz"),
@@ -25,9 +23,6 @@ GEOMETRY = (
     "shared_memory_bytes",
 )
 """Launch properties that tell apart the launches of one kernel."""
-
-MLU_PROPERTIES = ("kernel_type", "dim", "tasktopo", "tasktopo_node")
-"""Launch properties of Cambricon kernels, which have no grids and blocks."""
 
 ESTIMATES = ("blocks_per_sm", "occupancy_pct")
 MEASURES = ("calls", "total_ns", "mean_ns", "max_ns", "min_ns", *ESTIMATES)
@@ -220,6 +215,7 @@ def _launch_properties(trace: Trace) -> pl.DataFrame:
 
 
 def _mlu_properties(trace: Trace) -> pl.DataFrame:
+    """Launch properties of Cambricon kernels, which have no grids and blocks."""
     sizes = ("dimx", "dimy", "dimz")
     recorded = ("kernel type", "dim", *sizes, "tasktopo", "tasktopo_node")
     kernels = trace.lazy("device").filter(pl.col("kind").is_in(KERNEL_KINDS)).select("index")

@@ -130,14 +130,13 @@ def default_device(names: Sequence[str]) -> str:
 def memory_capacities(trace: Trace) -> dict[str, int]:
     """The memory each device has, as far as the recording says.
 
+    It describes the devices of its vendor; others may have the same numbers.
+
     >>> import timesink
     >>> list(memory_capacities(timesink.open(timesink.sample())))
     ['GPU0']
     """
     listed = {device.id: device.memory_bytes for device in trace.metadata.devices}
-    sizes = {
-        name: listed.get(number)
-        for number, name in _places(trace).select("device", "name").rows()
-        if name != CPU
-    }
+    described = _places(trace).filter(pl.col("word") == device_word(trace))
+    sizes = {name: listed.get(number) for number, name in described.select("device", "name").rows()}
     return {name: size for name, size in sizes.items() if size}

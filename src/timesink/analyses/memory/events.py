@@ -8,10 +8,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.forest import Nodes, call_forest
+from timesink.analyses.forest import CallForest, call_forest
+from timesink.analyses.gathering import names_of, values_at
 from timesink.analyses.memory.devices import memory_records, within
 from timesink.analyses.memory.operators import record_operators
+from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
+from timesink.analyses.texts import encode
 from timesink.model.trace import Trace
 
 Places = NDArray[np.int64]
@@ -45,12 +48,12 @@ def memory_blocks(trace: Trace) -> Blocks:
     """
     records = memory_records(trace)
     addressed = np.flatnonzero(records["address"].is_not_null().to_numpy())
-    keys = records.select(pl.col("pid", "device").to_physical(), "address")[addressed]
-    order = np.lexsort([keys[name].fill_null(0).to_numpy() for name in keys.columns])
-    place, keys = addressed[order], keys[order]
-    same = (keys == keys.shift(-1)).select(pl.all_horizontal(pl.all()).fill_null(value=False))
+    keys = _keys(records[addressed])
+    order = np.lexsort(keys)
+    place, keys = addressed[order], [key[order] for key in keys]
     takes = (records["bytes"] > 0).to_numpy()[place]
-    pairs = np.flatnonzero(same.to_series().to_numpy() & takes & ~np.append(takes[1:], True))
+    same = np.logical_and.reduce([key[1:] == key[:-1] for key in keys])
+    pairs = np.flatnonzero(same & takes[:-1] & ~takes[1:])
     closed = np.zeros(len(place), dtype=np.bool_)
     closed[pairs] = closed[pairs + 1] = True
     pairs = pairs[np.argsort(place[pairs + 1])]
@@ -59,6 +62,12 @@ def memory_blocks(trace: Trace) -> Blocks:
         taken=np.concatenate([place[pairs], stay, np.full(len(foreign), -1)]),
         released=np.concatenate([place[pairs + 1], np.full(len(stay), -1), foreign]),
     )
+
+
+def _keys(records: pl.DataFrame) -> list[Places]:
+    """Process, device and address as numbers; records that name no process are of one."""
+    process, _ = encode(records["pid"])
+    return [process, records["device"].to_physical().to_numpy(), records["address"].to_numpy()]
 
 
 def memory_events(
@@ -76,16 +85,20 @@ def memory_events(
     True
     """
     records, blocks = memory_records(trace), memory_blocks(trace)
-    taken, released = _optional(blocks.taken), _optional(blocks.released)
-    operator = _at(pl.Series(record_operators(trace)), taken).fill_null(-1).to_numpy()
+    taken, released = blocks.taken, blocks.released
+    forest, operator = call_forest(trace), _operators(trace, taken)
+    at_start, at_end = (
+        {name: values_at(records[name], places) for name in ("device", "bytes", "ts_ns")}
+        for places in (taken, released)
+    )
     events = pl.DataFrame(
         {
-            "device": _at(records["device"], taken).fill_null(_at(records["device"], released)),
-            "operator": _names(trace, operator),
-            "caller": _names(trace, _callers(trace, operator)),
-            "bytes": (-_at(records["bytes"], released)).fill_null(_at(records["bytes"], taken)),
-            "allocated_ts_ns": _at(records["ts_ns"], taken),
-            "released_ts_ns": _at(records["ts_ns"], released),
+            "device": at_start["device"].fill_null(at_end["device"]),
+            "operator": names_of(forest, operator),
+            "caller": names_of(forest, _callers(forest, operator)),
+            "bytes": (-at_end["bytes"]).fill_null(at_start["bytes"]),
+            "allocated_ts_ns": at_start["ts_ns"],
+            "released_ts_ns": at_end["ts_ns"],
         }
     ).with_columns(duration_ns=pl.col("released_ts_ns") - pl.col("allocated_ts_ns"))
     ends = ("allocated_ts_ns", "released_ts_ns")
@@ -93,21 +106,11 @@ def memory_events(
     return events.filter(pl.any_horizontal(inside))
 
 
-def _optional(places: Places) -> pl.Series:
-    return pl.Series(places).replace(-1, None)
+def _operators(trace: Trace, taken: Places) -> Nodes:
+    """The operators that took the blocks, -1 where there is none."""
+    operators: Nodes = np.append(record_operators(trace), -1)[taken]
+    return operators
 
 
-def _at(column: pl.Series, places: pl.Series) -> pl.Series:
-    """The values at these places; null where there is no place."""
-    return column.gather(places)
-
-
-def _callers(trace: Trace, node: Nodes) -> Nodes:
-    forest = call_forest(trace)
+def _callers(forest: CallForest, node: Nodes) -> Nodes:
     return np.where(node >= 0, forest.parent[node], -1) if len(forest) else node
-
-
-def _names(trace: Trace, node: Nodes) -> pl.Series:
-    forest = call_forest(trace)
-    code = np.where(node >= 0, forest.name[node], -1) if len(forest) else node
-    return _at(pl.Series(forest.names, dtype=pl.String), _optional(code))

@@ -9,18 +9,13 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.enclosing import enclosing
-from timesink.analyses.forest import (
-    DATA_LOADER,
-    MODULE,
-    OPTIMIZER,
-    CallForest,
-    Nodes,
-    call_forest,
-)
+from timesink.analyses.forest import DATA_LOADER, MODULE, OPTIMIZER, CallForest, call_forest
+from timesink.analyses.gathering import names_of
 from timesink.analyses.memory.curve import memory_peaks, peak_records
 from timesink.analyses.memory.devices import memory_device_names, memory_records
 from timesink.analyses.memory.events import memory_blocks
 from timesink.analyses.memory.operators import record_nodes, record_operators
+from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
 from timesink.model.trace import Trace
 
@@ -68,27 +63,20 @@ def _live_blocks(trace: Trace) -> pl.DataFrame:
     module = enclosing(node, forest.parent, forest.role == MODULE)
     return records.select("device", "bytes")[taken].with_columns(
         category=_categories(forest, node, record_operators(trace)[taken] >= 0),
-        operator=_names(forest, record_operators(trace)[taken]),
-        module=_names(forest, module),
+        operator=names_of(forest, record_operators(trace)[taken]),
+        module=names_of(forest, module),
     )
 
 
 def _categories(forest: CallForest, node: Nodes, in_operator: NDArray[np.bool_]) -> pl.Series:
     category = np.where(in_operator, CATEGORIES.index(FORWARD), CATEGORIES.index(OUTSIDE))
-    is_backward = np.array([bool(_IS_BACKWARD.search(name)) for name in forest.names], np.bool_)
-    if len(forest):
-        for part, calls in (
-            (BACKWARD, is_backward[forest.name]),
-            (OPTIMIZING, forest.role == OPTIMIZER),
-            (LOADING, forest.role == DATA_LOADER),
-        ):
-            category[enclosing(node, forest.parent, calls) >= 0] = CATEGORIES.index(part)
+    for part, calls in (
+        (BACKWARD, forest.named(lambda name: _IS_BACKWARD.search(name) is not None)),
+        (OPTIMIZING, forest.role == OPTIMIZER),
+        (LOADING, forest.role == DATA_LOADER),
+    ):
+        category[enclosing(node, forest.parent, calls) >= 0] = CATEGORIES.index(part)
     return pl.Series(CATEGORIES, dtype=pl.Enum(CATEGORIES)).gather(category)
-
-
-def _names(forest: CallForest, node: Nodes) -> pl.Series:
-    code = np.where(node >= 0, forest.name[node], -1) if len(forest) else node
-    return pl.Series(forest.names, dtype=pl.String).gather(pl.Series(code).replace(-1, None))
 
 
 def _rest(trace: Trace, known: pl.DataFrame) -> pl.DataFrame:

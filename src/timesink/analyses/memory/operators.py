@@ -7,8 +7,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.columns import lane_codes
-from timesink.analyses.forest import CallForest, Nodes, call_forest
+from timesink.analyses.forest import CallForest, call_forest
 from timesink.analyses.memory.devices import memory_records, within
+from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
 from timesink.model.trace import Trace
 
@@ -79,7 +80,7 @@ def record_operators(trace: Trace) -> Nodes:
 # -- sums ------------------------------------------------------------------------------------------
 
 
-@once_per_trace
+# Not kept: whoever drags a window over the curve asks for hundreds of them.
 def memory_by_operator(
     trace: Trace, start_ns: int | None = None, end_ns: int | None = None
 ) -> pl.DataFrame:

@@ -8,7 +8,6 @@ forward thread by a number of its own, so threads are matched by the numbers the
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +16,8 @@ from numpy.typing import NDArray
 
 from timesink.analyses.columns import lane_codes
 from timesink.analyses.enclosing import enclosing
-from timesink.analyses.forest import CallForest, Nodes, call_forest
+from timesink.analyses.forest import CallForest, call_forest
+from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
 from timesink.model.trace import Trace
 
@@ -74,21 +74,18 @@ def _autograd_ids(trace: Trace, forest: CallForest) -> pl.DataFrame:
 
 def _is_backward(forest: CallForest, ids: pl.DataFrame) -> NDArray[np.bool_]:
     """Roots of backward trees: calls of the engine, or the functions themselves without it."""
-    engine = _named(forest, lambda name: name.startswith(_ENGINE))
+    engine = forest.named(lambda name: name.startswith(_ENGINE))
     function = (ids["forward_thread"] > 0).to_numpy()
-    function = function | _named(forest, lambda name: name == _ACCUMULATE)
-    inside = (forest.parent >= 0) & (engine | function)[forest.parent]
-    return engine | (function & ~inside)
-
-
-def _named(forest: CallForest, test: Callable[[str], bool]) -> NDArray[np.bool_]:
-    passed = np.array([test(name) for name in forest.names] or [False], dtype=np.bool_)
-    return passed[forest.name] if len(forest) else np.zeros(0, dtype=np.bool_)
+    function = function | forest.named(lambda name: name == _ACCUMULATE)
+    backward: NDArray[np.bool_] = engine | function
+    # What runs inside another backward call is part of it, however deep: it would count twice.
+    inside = enclosing(forest.parent, forest.parent, backward) >= 0
+    return backward & ~inside
 
 
 def _leaders(forest: CallForest, node: Nodes) -> NDArray[np.int64]:
     """A gradient is summed right after the call that computes it, and goes with that call."""
-    follows = _named(forest, lambda name: name.endswith(_ACCUMULATE))[node]
+    follows = forest.named(lambda name: name.endswith(_ACCUMULATE))[node]
     # Calls with the same caller side by side; those without one are apart by thread.
     caller = np.where(forest.parent[node] < 0, -1 - forest.thread[node], forest.parent[node])
     order = np.argsort(caller, kind="stable")

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timesink.analyses.enclosing import enclosing
-from timesink.analyses.forest import STEP, CallForest, Nodes, call_forest
+from timesink.analyses.forest import STEP, CallForest, call_forest
 from timesink.analyses.modules.backward import link_backward
 from timesink.analyses.modules.table import is_module_call
+from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
 from timesink.model.trace import Trace
 
@@ -33,12 +34,7 @@ class BackwardPasses:
 
 @once_per_trace
 def backward_passes(trace: Trace) -> BackwardPasses:
-    """The backward passes of a trace: of modules whose operators have backward calls.
-
-    >>> import timesink
-    >>> len(backward_passes(timesink.open(timesink.sample())).module)
-    0
-    """
+    """The backward passes of a trace: of modules whose operators have backward calls."""
     forest = call_forest(trace)
     links, is_module = link_backward(trace), is_module_call(trace)
     top = (forest.parent[links.node] < 0) | (forest.role[forest.parent[links.node]] == STEP)

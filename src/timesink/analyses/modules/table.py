@@ -12,16 +12,15 @@ from numpy.typing import NDArray
 
 from timesink.analyses.call_times import node_times
 from timesink.analyses.enclosing import enclosing
-from timesink.analyses.forest import MODULE, CallForest, Nodes, call_forest
+from timesink.analyses.forest import MODULE, CallForest, call_forest
 from timesink.analyses.modules.backward import link_backward
+from timesink.analyses.names import LIGHTNING, LIGHTNING_MODULE
+from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
 from timesink.model.trace import Trace
 
 Numbers: TypeAlias = NDArray[np.int64]
 
-LIGHTNING = "pytorch-lightning"
-LIGHTNING_MODULE = "[pl][module]"
-LIGHTNING_ACTION = "[pl][profile]"
 _PREFIX = "nn.Module: "
 
 SCHEMA = {
@@ -50,10 +49,6 @@ def module_table(trace: Trace) -> pl.DataFrame:
     `device_with_operators_ns` adds the work of the operators it calls itself; replayed graphs
     count for the module that replays them.  Backward time counts for a module and those around
     it, as totals do.  `avg_duration_ns` is device time per call, or host time without any.
-
-    >>> import timesink
-    >>> module_table(timesink.open(timesink.sample())).height
-    0
     """
     modules = find_modules(trace)
     if not len(modules.node):
@@ -101,16 +96,11 @@ class Modules:
 def is_module_call(trace: Trace) -> NDArray[np.bool_]:
     """Which calls of the forest are modules; Lightning marks its own."""
     forest = call_forest(trace)
-    marked = _starts_with(forest, LIGHTNING_MODULE)
+    marked = forest.named(lambda name: name.startswith(LIGHTNING_MODULE))
     if trace.metadata.framework == LIGHTNING and marked.any():
         return marked
     is_module: NDArray[np.bool_] = forest.role == MODULE
     return is_module
-
-
-def _starts_with(forest: CallForest, prefix: str) -> NDArray[np.bool_]:
-    passed = np.array([name.startswith(prefix) for name in forest.names] or [False])
-    return passed[forest.name] if len(forest) else np.zeros(0, dtype=np.bool_)
 
 
 @once_per_trace

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from timesink.analyses.diff.call_costs import Cost, OperatorCost
 from timesink.analyses.diff.trees import Section, Stretch, compare_trees
 from timesink.errors import NotFoundError, UsageError
 from timesink.model.trace import Trace
+from timesink.reports.plugin.nesting import nested
 from timesink.reports.plugin.query import Query, microseconds
 
 ROOT_PATH = "0"
 
 
-def diff(left: Trace, right: Trace, query: Query) -> dict[str, Any]:  # noqa: ARG001
+def diff(left: Trace, right: Trace, _query: Query) -> dict[str, Any]:
     """The response to `/diff`: every section with all sections inside it."""
-    return _with_children(_compared(left, right))
+    (whole,) = nested(_with_all_inside(_compared(left, right)), _section)
+    return whole
 
 
 def diff_node(left: Trace, right: Trace, query: Query) -> dict[str, Any]:
@@ -50,8 +53,15 @@ def _at(section: Section, path: str) -> Section:
     return section
 
 
-def _with_children(section: Section) -> dict[str, Any]:
-    return _section(section) | {"children": [_with_children(one) for one in section.children]}
+def _with_all_inside(whole: Section) -> Iterator[tuple[Section, int | None]]:
+    """Every section with the place of the one around it, which comes before it."""
+    waiting: list[tuple[Section, int | None]] = [(whole, None)]
+    place = 0
+    while waiting:
+        section, around = waiting.pop()
+        yield section, around
+        waiting.extend((child, place) for child in reversed(section.children))
+        place += 1
 
 
 def _section(section: Section) -> dict[str, Any]:

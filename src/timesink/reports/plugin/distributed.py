@@ -10,13 +10,9 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import device_columns
-from timesink.analyses.communication.workers import (
-    Comparison,
-    WorkerSummary,
-    compare_workers,
-    mean_over_steps,
-    summarise_worker,
-)
+from timesink.analyses.communication.comparison import Comparison, mean_over_steps
+from timesink.analyses.communication.records import communication_records
+from timesink.analyses.communication.workers import compared, step_communication
 from timesink.analyses.device.numbers import device_numbers
 from timesink.analyses.names import device_word
 from timesink.errors import NotFoundError
@@ -47,7 +43,7 @@ _COLUMNS = (
 _COLUMNS_OF_ONE_WORKER = _COLUMNS[:-2]
 
 
-def overlap(traces: Mapping[str, Trace], query: Query) -> dict[str, Any]:
+def overlap(traces: Mapping[str, Trace], _query: Query) -> dict[str, Any]:
     """The response to `/distributed/overlap`: computation and communication of every step.
 
     >>> import timesink
@@ -55,11 +51,10 @@ def overlap(traces: Mapping[str, Trace], query: Query) -> dict[str, Any]:
     Traceback (most recent call last):
     timesink.errors.NotFoundError: no worker communicates with others in this span
     """
-    del query  # nothing to choose
     steps = pl.concat(
         [
-            summary.steps.with_columns(worker=pl.lit(worker)).rename({"name": "step"})
-            for worker, summary in _summaries(traces).items()
+            step_communication(trace).with_columns(worker=pl.lit(worker)).rename({"name": "step"})
+            for worker, trace in _communicating(traces).items()
         ]
     ).with_columns(
         computation_only_ns=pl.col("computation_ns") - pl.col("overlap_ns"),
@@ -75,13 +70,12 @@ def overlap(traces: Mapping[str, Trace], query: Query) -> dict[str, Any]:
     }
 
 
-def wait_time(traces: Mapping[str, Trace], query: Query) -> dict[str, Any]:
+def wait_time(traces: Mapping[str, Trace], _query: Query) -> dict[str, Any]:
     """The response to `/distributed/waittime`: transfer and waiting of every step.
 
     Of a single worker nobody can tell how long it waited, so all of it is communication.
     """
-    del query  # nothing to choose
-    compared = compare_workers(_summaries(traces))
+    found = compared(_communicating(traces))
     parts = _WAITING_PARTS if len(traces) > 1 else _PARTS_OF_ONE_WORKER
     metadata = {
         "title": "Synchronizing/Communication Overview",
@@ -89,27 +83,26 @@ def wait_time(traces: Mapping[str, Trace], query: Query) -> dict[str, Any]:
         "units": "us",
     }
     return {
-        "metadata": metadata | _mismatches(compared),
-        "data": _chart(compared.by_step, list(parts.values())),
+        "metadata": metadata | _mismatches(found),
+        "data": _chart(found.by_step, list(parts.values())),
     }
 
 
-def communication_operations(traces: Mapping[str, Trace], query: Query) -> dict[str, Any]:
+def communication_operations(traces: Mapping[str, Trace], _query: Query) -> dict[str, Any]:
     """The response to `/distributed/commops`: what every worker spent on each collective."""
-    del query  # nothing to choose
-    compared = compare_workers(_summaries(traces))
+    found = compared(_communicating(traces))
     names = _COLUMNS if len(traces) > 1 else _COLUMNS_OF_ONE_WORKER
     columns = [{"type": "string" if name == "Name" else "number", "name": name} for name in names]
     rows: dict[str, list[list[Any]]] = {worker: [] for worker in _ordered(traces)}
-    for operation in compared.by_name.iter_rows(named=True):
+    for operation in found.by_name.iter_rows(named=True):
         rows[operation["worker"]].append(_operation(operation)[: len(names)])
     return {
-        "metadata": {"title": "Communication Operations Stats"} | _mismatches(compared),
-        "data": {worker: {"columns": columns, "rows": found} for worker, found in rows.items()},
+        "metadata": {"title": "Communication Operations Stats"} | _mismatches(found),
+        "data": {worker: {"columns": columns, "rows": own} for worker, own in rows.items()},
     }
 
 
-def device_info(traces: Mapping[str, Trace], query: Query) -> dict[str, Any] | None:
+def device_info(traces: Mapping[str, Trace], _query: Query) -> dict[str, Any] | None:
     """The response to `/distributed/gpuinfo`: accelerators by node and process, if described.
 
     >>> import timesink
@@ -117,7 +110,6 @@ def device_info(traces: Mapping[str, Trace], query: Query) -> dict[str, Any] | N
     >>> list(told["data"]["node"]["Process 0"])
     ['GPU0']
     """
-    del query  # nothing to choose
     nodes: dict[str, dict[str, dict[str, Any]]] = {}
     for worker in _ordered(traces):
         if any(device.name for device in traces[worker].metadata.devices):
@@ -129,14 +121,14 @@ def device_info(traces: Mapping[str, Trace], query: Query) -> dict[str, Any] | N
 # -- workers ---------------------------------------------------------------------------------------
 
 
-def _summaries(traces: Mapping[str, Trace]) -> dict[str, WorkerSummary]:
-    summaries = {worker: summarise_worker(traces[worker]) for worker in _ordered(traces)}
-    if all(summary.records.is_empty() for summary in summaries.values()):
+def _communicating(traces: Mapping[str, Trace]) -> dict[str, Trace]:
+    """The traces in order; there is nothing to show where none of them communicates."""
+    if all(communication_records(trace).is_empty() for trace in traces.values()):
         raise NotFoundError(
             "no worker communicates with others in this span",
             "record a run with several ranks, with communication inside the profiled steps",
         )
-    return summaries
+    return {worker: traces[worker] for worker in _ordered(traces)}
 
 
 def _ordered(traces: Mapping[str, Trace]) -> list[str]:
@@ -148,9 +140,9 @@ def _as_number(part: str) -> int | str:
     return int(part) if part.isdecimal() else part
 
 
-def _mismatches(compared: Comparison) -> dict[str, Any]:
+def _mismatches(found: Comparison) -> dict[str, Any]:
     """How many calls some worker lacks; nothing where all is well."""
-    count = compared.mismatches.height
+    count = found.mismatches.height
     return {"mismatched_calls": count} if count else {}
 
 

@@ -9,12 +9,12 @@ import polars as pl
 from timesink.analyses.kernels.table import kernel_groups, kernel_table
 from timesink.analyses.kernels.tensor_core_share import tensor_core_share
 from timesink.analyses.kernels.tensor_cores import has_tensor_cores
+from timesink.analyses.operators import NO_LAUNCH
 from timesink.errors import NotFoundError
 from timesink.model.trace import Trace
 from timesink.reports.plugin.query import Query, microseconds
 
-LAUNCH_NOT_IN_TRACE = "launch not in trace"
-
+BY_NAME, BY_LAUNCH = "Kernel", "KernelNameAndOpName"
 _PIE_COLUMNS = (("string", "name"), ("number", "value"))
 _USES = (
     "Whether the kernel runs on tensor cores (matrix units), judged by its name. "
@@ -38,7 +38,7 @@ _DURATIONS = (
 )
 
 
-def kernel_pie(trace: Trace, _query: Query) -> dict[str, Any]:
+def kernel_pie(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/kernel`: total time of each kernel.
 
     >>> import timesink
@@ -46,12 +46,13 @@ def kernel_pie(trace: Trace, _query: Query) -> dict[str, Any]:
     >>> [column["name"] for column in pie["total"]["columns"]]
     ['name', 'value']
     """
+    _group(query)
     table = _with_kernels(kernel_table(trace))
     rows = table.select("name", "total_ns").iter_rows()
     return _pie([[name, microseconds(total_ns)] for name, total_ns in rows])
 
 
-def tensor_core_pie(trace: Trace, _query: Query) -> dict[str, Any]:
+def tensor_core_pie(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/kernel/tc_pie`: parts of the kernel time that use tensor cores or not.
 
     >>> import timesink
@@ -59,6 +60,7 @@ def tensor_core_pie(trace: Trace, _query: Query) -> dict[str, Any]:
     >>> [row[0] for row in pie["total"]["rows"][:2]]
     ['Using Tensor Cores', 'Not Using Tensor Cores']
     """
+    _group(query)
     _with_kernels(kernel_table(trace))
     share = tensor_core_share(trace)
     rows: list[list[Any]] = [
@@ -78,7 +80,7 @@ def kernel_table_view(trace: Trace, query: Query) -> dict[str, Any]:
     >>> view["metadata"]
     {'sort': 'Total Duration (us)'}
     """
-    by_name = query.text("group_by") == "Kernel"
+    by_name = _group(query) == BY_NAME
     table = _with_kernels(kernel_table(trace) if by_name else kernel_groups(trace))
     estimates = _estimates(kernel_table(trace))
     if by_name:
@@ -97,6 +99,10 @@ def kernel_table_view(trace: Trace, query: Query) -> dict[str, Any]:
             ],
         },
     }
+
+
+def _group(query: Query) -> str:
+    return query.choice("group_by", BY_NAME, BY_LAUNCH)
 
 
 def _with_kernels(table: pl.DataFrame) -> pl.DataFrame:
@@ -219,7 +225,7 @@ def _answer(*, uses: bool | None) -> str:
 
 
 def _operator(kernel: dict[str, Any]) -> str:
-    return str(kernel["operator"]) if kernel["launched"] else LAUNCH_NOT_IN_TRACE
+    return str(kernel["operator"]) if kernel["launched"] else NO_LAUNCH
 
 
 def _shape(kernel: dict[str, Any], what: str) -> str | None:

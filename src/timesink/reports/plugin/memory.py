@@ -57,6 +57,9 @@ _TABLE = {
 }
 """Title of each column of numbers, without its unit: column of the analysis, what it means."""
 
+_OUTSIDE = {"size_increase_bytes": "size_increase", "allocation_bytes": "allocation_size"}
+"""Sizes in `outside_operators`, which are in the unit asked for and not in bytes."""
+
 _NOTES = {
     curves.SUMMED: "{device}: the recording has no totals. The curve adds up what was taken and "
     "given back since its start; what was there before is missing unless it was given back.",
@@ -88,8 +91,10 @@ def memory_table(trace: Trace, query: Query) -> dict[str, Any]:
             "default_device": default_device(devices),
             "search": "Operator Name",
             "sort": f"Self Size Increase ({units.memory})",
+            "memory_metric": units.memory,
             "outside_operators": {
-                str(row.pop("device")): row for row in in_units(outside, units).to_dicts()
+                str(row.pop("device")): row
+                for row in in_units(outside, units).rename(_OUTSIDE).to_dicts()
             },
         },
         "columns": [

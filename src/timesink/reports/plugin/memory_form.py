@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.memory.devices import memory_device_names, memory_records
-from timesink.errors import NotFoundError, UsageError
+from timesink.errors import NotFoundError
 from timesink.model.trace import Trace
 from timesink.reports.plugin.query import Query
 
@@ -44,8 +44,8 @@ class Units:
     def asked(cls, query: Query, memory: str) -> Units:
         """Milliseconds and the given unit of memory where the request does not say."""
         return cls(
-            _known("time_metric", query.text("time_metric", "ms"), TIME_FACTORS),
-            _known("memory_metric", query.text("memory_metric", memory), MEMORY_FACTORS),
+            query.choice("time_metric", *TIME_FACTORS) or "ms",
+            query.choice("memory_metric", *MEMORY_FACTORS) or memory,
         )
 
     def ns(self, lengths: pl.Series) -> pl.Series:
@@ -55,14 +55,6 @@ class Units:
     def bytes(self, sizes: pl.Series) -> pl.Series:
         """Bytes in the unit of memory."""
         return sizes.cast(pl.Float64) * MEMORY_FACTORS[self.memory]
-
-
-def _known(parameter: str, unit: str, factors: dict[str, float]) -> str:
-    if unit in factors:
-        return unit
-    raise UsageError(
-        f"the parameter {parameter!r} is {unit!r}", f"give one of {', '.join(factors)}"
-    )
 
 
 def asked_window(trace: Trace, query: Query) -> tuple[int | None, int | None]:
@@ -159,12 +151,7 @@ def rows_by_device(table: pl.DataFrame, devices: list[str]) -> dict[str, list[li
 
 
 def address_notes(trace: Trace) -> list[str]:
-    """Which devices have records that cannot be matched, and why.
-
-    >>> import timesink
-    >>> address_notes(timesink.open(timesink.sample()))
-    []
-    """
+    """Which devices have records that cannot be matched, and why."""
     followed = (
         memory_records(trace)
         .group_by("device", maintain_order=True)

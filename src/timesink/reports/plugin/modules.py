@@ -11,6 +11,7 @@ from timesink.analyses.modules.table import module_table
 from timesink.analyses.names import ROOT
 from timesink.errors import NotFoundError
 from timesink.model.trace import Trace
+from timesink.reports.plugin.nesting import nested
 from timesink.reports.plugin.query import Query, microseconds
 
 _COLUMNS = (
@@ -28,6 +29,8 @@ _BACKWARD_COLUMNS = (
 )
 """Only where the recording ties the backward pass to the forward pass."""
 
+_SHOWN_THREADS = 6
+
 _DURATIONS = {
     "host_duration": "host_total_ns",
     "self_host_duration": "host_self_ns",
@@ -39,7 +42,7 @@ _DURATIONS = {
 }
 
 
-def module_view(trace: Trace, query: Query) -> dict[str, Any]:  # noqa: ARG001
+def module_view(trace: Trace, _query: Query) -> dict[str, Any]:
     """The response to `/module`.  `occurences` is spelled as its readers expect."""
     table = module_table(trace)
     if table.is_empty():
@@ -51,7 +54,7 @@ def module_view(trace: Trace, query: Query) -> dict[str, Any]:  # noqa: ARG001
     columns = _COLUMNS + (_BACKWARD_COLUMNS if backward else ())
     return {
         "columns": [{"name": name, "type": kind, "key": key} for name, kind, key in columns],
-        "data": _nested([_module(row) | {"parent": row["parent_id"]} for row in table.to_dicts()]),
+        "data": nested(((row, row["parent_id"]) for row in table.to_dicts()), _module),
     }
 
 
@@ -63,16 +66,7 @@ def _module(row: dict[str, Any]) -> dict[str, Any]:
         "operators": row["operators"],
     }
     module |= {key: microseconds(row[column]) for key, column in _DURATIONS.items()}
-    return module | {"avg_duration": row["avg_duration_ns"] / 1000, "children": []}
-
-
-def _nested(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows put under their parents, which stand before them; what has none is returned."""
-    tops: list[dict[str, Any]] = []
-    for row in rows:
-        parent = row.pop("parent")
-        (tops if parent is None else rows[parent]["children"]).append(row)
-    return tops
+    return module | {"avg_duration": row["avg_duration_ns"] / 1000}
 
 
 # -- /tree -----------------------------------------------------------------------------------------
@@ -98,30 +92,27 @@ def _chosen(order: list[Thread], query: Query) -> Thread:
     for thread in order:
         if tid in ("", thread[1]) and pid in ("", thread[0]):
             return thread
-    raise NotFoundError(
-        f"no thread {tid!r} in the recording", f"it has {', '.join(tid for _, tid in order[:6])}"
-    )
+    asked = " ".join(f"{key}={value}" for key, value in (("thread", tid), ("pid", pid)) if value)
+    known = ", ".join(f"thread={tid}&pid={pid}" for pid, tid in order[:_SHOWN_THREADS])
+    raise NotFoundError(f"the recording has no {asked}", f"it has {known}")
 
 
 def _root(trace: Trace, tree: pl.DataFrame, thread: Thread) -> dict[str, Any]:
     # Times as in the file: a clock that counts from 1970 has no digits left for nanoseconds.
     offset = trace.metadata.clock_offset_ns
-    calls = _nested(
-        [
-            {
-                "name": name,
-                "start_time": microseconds(start - offset),
-                "end_time": microseconds(end - offset),
-                "type": kind,
-                "tid": tid,
-                "children": [],
-                "parent": parent,
-            }
-            for name, start, end, kind, tid, parent in tree.select(
-                "name", "start_ns", "end_ns", "type", "tid", "parent_id"
-            ).iter_rows()
-        ]
-    )
+
+    def call(row: tuple[Any, ...]) -> dict[str, Any]:
+        name, start, end, kind, tid = row
+        return {
+            "name": name,
+            "start_time": microseconds(start - offset),
+            "end_time": microseconds(end - offset),
+            "type": kind,
+            "tid": tid,
+        }
+
+    rows = tree.select("name", "start_ns", "end_ns", "type", "tid").iter_rows()
+    calls = nested(zip(rows, tree["parent_id"], strict=True), call)
     return {
         "name": ROOT,
         "start_time": calls[0]["start_time"] if calls else 0,

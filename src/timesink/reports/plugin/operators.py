@@ -7,14 +7,13 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from timesink.analyses.columns import device_columns
+from timesink.analyses.device.presence import has_device_work
 from timesink.analyses.operators import operator_table
 from timesink.errors import NotFoundError
-from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.reports.plugin.query import Query, microseconds
 
-BY_SHAPE = "OperationAndInputShape"
+BY_NAME, BY_SHAPE = "Operation", "OperationAndInputShape"
 _PIES = {
     "device_total_time": ("Device Total Time (us)", "device_total_ns"),
     "device_self_time": ("Device Self Time (us)", "device_self_ns"),
@@ -36,12 +35,12 @@ _TOOLTIPS = {
 
 def operation_pie(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/operation`: the four pies."""
-    table = _in_call_order(trace, by_shape=query.text("group_by") == BY_SHAPE)
+    table = operator_table(trace, by_shape=_by_shape(query)).sort("first_place")
     return {key: _pie(table, title, column) for key, (title, column) in _PIES.items()}
 
 
-def _in_call_order(trace: Trace, *, by_shape: bool) -> pl.DataFrame:
-    return operator_table(trace, by_shape=by_shape).sort("first_place")
+def _by_shape(query: Query) -> bool:
+    return query.choice("group_by", BY_NAME, BY_SHAPE) == BY_SHAPE
 
 
 def _pie(table: pl.DataFrame, title: str, column: str) -> dict[str, Any] | None:
@@ -57,13 +56,12 @@ def _pie(table: pl.DataFrame, title: str, column: str) -> dict[str, Any] | None:
 
 def operation_table(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/operation/table`."""
-    by_shape = query.text("group_by") == BY_SHAPE
-    return _table(trace, operator_table(trace, by_shape=by_shape))
+    return _table(trace, operator_table(trace, by_shape=_by_shape(query)))
 
 
 def operation_stack(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/operation/stack`: one operator, by the stacks it was called from."""
-    name, by_shape = query.required("op_name"), query.text("group_by") == BY_SHAPE
+    name, by_shape = query.required("op_name"), _by_shape(query)
     table = operator_table(trace, by_shape=by_shape, by_stack=True).filter(pl.col("name") == name)
     if by_shape:
         shapes = table["input_dims"].cast(pl.String).map_elements(shape_text, pl.String)
@@ -77,7 +75,7 @@ def operation_stack(trace: Trace, query: Query) -> dict[str, Any]:
 
 
 def _table(trace: Trace, table: pl.DataFrame) -> dict[str, Any]:
-    on_device = _has_device_work(trace)
+    on_device = has_device_work(trace)
     durations = {
         key: column for key, column in _DURATIONS.items() if on_device or "device" not in key
     }
@@ -85,10 +83,6 @@ def _table(trace: Trace, table: pl.DataFrame) -> dict[str, Any]:
         "metadata": {"sort": next(iter(durations)), "tooltips": dict(_TOOLTIPS)},
         "data": [_row(operator, durations) for operator in table.to_dicts()],
     }
-
-
-def _has_device_work(trace: Trace) -> bool:
-    return bool(device_columns(trace)["kind"].is_in(BUSY_KINDS).any())
 
 
 def _row(operator: dict[str, Any], durations: dict[str, str]) -> dict[str, Any]:

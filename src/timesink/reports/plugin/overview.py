@@ -9,10 +9,9 @@ import polars as pl
 
 from timesink.analyses import findings
 from timesink.analyses.breakdown import PARTS, average_step, step_breakdown
-from timesink.analyses.columns import device_columns
+from timesink.analyses.device.presence import has_device_work
 from timesink.analyses.names import device_word
 from timesink.analyses.roles import role_ranges
-from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 from timesink.reports.plugin.device_summary import device_summary
 from timesink.reports.plugin.query import Query, microseconds
@@ -27,7 +26,7 @@ TITLES = {
     "cpu_exec": "CPU Exec",
     "other": "Other",
 }
-_DEVICE_PARTS = ("kernel", "memcpy", "memset", "runtime")
+_DEVICE_PARTS = ("kernel", "memcpy", "memset")
 _HOVER = {"type": "string", "role": "tooltip", "p": {"html": "true"}}
 
 
@@ -40,7 +39,7 @@ def overview(trace: Trace, query: Query) -> dict[str, Any]:
     ['steps', 'performance', 'recommendations', 'environments', 'gpu_metrics']
     """
     shown = _shown_parts(trace)
-    word = device_word(trace) if _has_device_work(trace) else "CPU"
+    word = device_word(trace) if has_device_work(trace) else "CPU"
     answer: dict[str, Any] = {
         "steps": _steps(step_breakdown(trace), shown),
         "performance": [_performance(average_step(trace), shown)],
@@ -54,16 +53,15 @@ def overview(trace: Trace, query: Query) -> dict[str, Any]:
     return answer if summary is None else answer | dict([summary])
 
 
-def _has_device_work(trace: Trace) -> bool:
-    has_calls = len(role_ranges(trace)["runtime"]) > 0
-    return has_calls or bool(device_columns(trace)["kind"].is_in(BUSY_KINDS).any())
-
-
 def _shown_parts(trace: Trace) -> list[str]:
-    hidden = set() if _has_device_work(trace) else set(_DEVICE_PARTS)
-    if not len(role_ranges(trace)["communication"]):
-        hidden.add("communication")
-    return [part for part in PARTS if part not in hidden]
+    """Parts of a device are for runs that used one; nothing that takes time is left out."""
+    roles, on_device = role_ranges(trace), has_device_work(trace)
+    shown = {
+        **dict.fromkeys(_DEVICE_PARTS, on_device),
+        "runtime": on_device or len(roles["runtime"]) > 0,
+        "communication": len(roles["communication"]) > 0,
+    }
+    return [part for part in PARTS if shown.get(part, True)]
 
 
 def _steps(steps: pl.DataFrame, shown: list[str]) -> dict[str, Any]:

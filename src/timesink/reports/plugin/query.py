@@ -30,6 +30,15 @@ class Query:
             raise UsageError(f"the parameter {name!r} is missing", f"add {name}=... to the request")
         return value
 
+    def choice(self, name: str, *options: str) -> str:
+        """One of the options; nothing where the request does not say."""
+        value = self.text(name)
+        if value and value not in options:
+            raise UsageError(
+                f"the parameter {name!r} is {value!r}", f"give one of {', '.join(options)}"
+            )
+        return value
+
     def whole(self, name: str) -> int | None:
         value = self.params.get(name)
         if value is None or value == "":

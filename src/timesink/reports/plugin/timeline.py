@@ -32,7 +32,7 @@ _BETWEEN = b",\n"
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
-def trace_view(trace: Trace, query: Query) -> Iterator[bytes]:
+def trace_view(trace: Trace, _query: Query) -> Iterator[bytes]:
     """The trace with utilisation counters in front of its events, as JSON text in blocks.
 
     >>> import timesink
@@ -40,7 +40,6 @@ def trace_view(trace: Trace, query: Query) -> Iterator[bytes]:
     >>> b'"GPU 0 Utilization"' in text
     True
     """
-    del query  # the whole trace, always
     added = counter_events(trace)
     if _can_pass_through(trace):
         moves = find_moves(trace)

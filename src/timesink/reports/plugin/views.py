@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import polars as pl
 
-from timesink.analyses.names import is_collective_call, is_collective_kernel
+from timesink.analyses.names import (
+    LIGHTNING,
+    LIGHTNING_MODULE,
+    is_collective_call,
+    is_collective_kernel,
+)
+from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
 
 VIEWS = (
@@ -19,10 +25,6 @@ VIEWS = (
 )
 """Every view, in the order they are listed."""
 
-_KERNELS = ("kernel", "collective")
-_LIGHTNING = "pytorch-lightning"
-_LIGHTNING_MODULE = "[pl][module]"
-
 
 def available_views(trace: Trace) -> list[str]:
     """Names of the views with data; one trace of a run is enough to tell.
@@ -33,7 +35,7 @@ def available_views(trace: Trace) -> list[str]:
     """
     lightning = _has_lightning_modules(trace)
     has_data = {
-        "Kernel": _has_rows(trace, "device", pl.col("kind").is_in(_KERNELS)),
+        "Kernel": _has_rows(trace, "device", pl.col("kind").is_in(KERNEL_KINDS)),
         "Distributed": _communicates(trace),
         "Memory": _has_rows(trace, "memory"),
         "Module": not lightning and _has_rows(trace, "host", pl.col("kind") == "module"),
@@ -50,8 +52,8 @@ def _has_rows(trace: Trace, table: str, condition: pl.Expr | None = None) -> boo
 
 
 def _has_lightning_modules(trace: Trace) -> bool:
-    return trace.metadata.framework == _LIGHTNING and any(
-        name.startswith(_LIGHTNING_MODULE) for name in _names(trace, "host")
+    return trace.metadata.framework == LIGHTNING and any(
+        name.startswith(LIGHTNING_MODULE) for name in _names(trace, "host")
     )
 
 

@@ -1,0 +1,90 @@
+"""Write docs/analysis_columns.md from the tables; `--check` fails when it is out of date."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from timesink.reports.columns import Columns
+from timesink.reports.columns.communication import OVERLAP
+from timesink.reports.rows import user_name
+from timesink.reports.tables import VIEWS
+
+PAGE = Path(__file__).parent / "analysis_columns.md"
+PLACES = {
+    "steps": "steps.rows",
+    "operators": "operators.rows",
+    "launch-sites": "operators.launched_from",
+    "kernels": "kernels.rows",
+    "kernel-launches": "kernels.launches",
+    "device-time": "device[].time",
+    "overlap": "steps.overlap",
+    "idle": "device[].streams",
+    "idle-causes": "device[].idle_in_steps",
+    "gaps": "kernels.largest_gaps",
+    "launches": "kernels.launch_delays",
+    "queue": "kernels.queues",
+    "memory": "memory.operators",
+    "memory-peaks": "memory.peaks",
+    "memory-live": "memory.live_at_peak",
+    "memory-curve": "memory.curve",
+    "modules": "modules.rows",
+    "workers": "distributed.steps",
+    "collective-statistics": "distributed.collectives",
+    "mismatches": "distributed.mismatched_calls",
+}
+"""Where the JSON has these tables; the others are views alone."""
+
+
+def page() -> str:
+    return "\n".join([*_introduction(), *_tables(), ""])
+
+
+def _introduction() -> Iterator[str]:
+    yield "# Columns of the analysis"
+    yield ""
+    yield "Generated from `timesink.reports.tables` by `make docs`; do not edit."
+    yield ""
+    yield (
+        "`timesink analyze --view NAME` prints one of these tables. CSV and JSON have every "
+        "column, text and Markdown those with a heading, with units, and without columns that are "
+        "all zero. `analysis.table(NAME)` has lengths of time in nanoseconds: `total_ns` for "
+        "`total_us`."
+    )
+
+
+def _tables() -> Iterator[str]:
+    for name, view in VIEWS.items():
+        place = f" In the JSON: `{PLACES[name]}`." if name in PLACES else ""
+        yield from _table(name, f"{view.title}.{place}", view.columns)
+    yield from _table(
+        "distributed.overlap",
+        "Communication and computation of each step, by worker; in the JSON alone.",
+        OVERLAP,
+    )
+
+
+def _table(name: str, about: str, columns: Columns) -> Iterator[str]:
+    yield f"\n## `{name}`\n\n{about}\n"
+    yield "| column | heading | meaning |"
+    yield "|---|---|---|"
+    for column, said in columns.items():
+        yield f"| `{user_name(column)}` | {said.title} | {said.meaning} |"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    if not parser.parse_args().check:
+        PAGE.write_text(page(), encoding="utf-8")
+        return 0
+    if PAGE.read_text(encoding="utf-8") != page():
+        sys.stderr.write("docs/analysis_columns.md is out of date: run `make docs`\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,63 @@
+"""Answers already given about a cached trace, kept beside its tables.
+
+An answer is valid for one content (the folder it lies in), one question and one state of the code;
+it goes away with its trace.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from timesink.store.cache import Cache
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """Where the answer to one question about one trace is kept."""
+
+    file: Path
+
+    @classmethod
+    def about(cls, store: Cache, key: str, question: Iterable[object]) -> KeptAnswer:
+        """The place for an answer; the trace need not be in the store yet.
+
+        >>> store = Cache(Path("cache"))
+        >>> first, second = (KeptAnswer.about(store, "k", ["steps", n]) for n in (1, 2))
+        >>> first.file.parent == second.file.parent, first == second
+        (True, False)
+        """
+        digest = hashlib.blake2b(_state_of_code(), digest_size=16)
+        for part in question:
+            digest.update(f"\0{part!r}".encode("utf-8", "backslashreplace"))
+        return cls(store.folder(key) / f"answer-{digest.hexdigest()}.json")
+
+    def load(self) -> bytes | None:
+        with contextlib.suppress(OSError):
+            return self.file.read_bytes()
+        return None
+
+    def save(self, answer: bytes) -> None:
+        """Keep an answer if its trace is kept; that it cannot be written is no error."""
+        with contextlib.suppress(OSError):
+            handle, name = tempfile.mkstemp(dir=self.file.parent, prefix=".answer-")
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(answer)
+            Path(name).replace(self.file)
+
+
+@cache
+def _state_of_code() -> bytes:
+    """Changes whenever a file of this package does: no answer outlives the code that gave it."""
+    digest = hashlib.blake2b(digest_size=16)
+    root = Path(__file__).parents[1]
+    for file in sorted(root.rglob("*.py")):
+        stat = file.stat()
+        digest.update(f"{file.relative_to(root)}|{stat.st_size}|{stat.st_mtime_ns}\n".encode())
+    return digest.digest()

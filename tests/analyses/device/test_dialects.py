@@ -1,0 +1,49 @@
+"""Tables of the device timeline are of one form whoever made the recording."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from builders import DIALECTS, Document
+from cases import read_document
+from timelines import Analysis, recording, trace_of
+from timesink.analyses.device.annotations import kernels_by_annotation
+from timesink.analyses.device.idle import idle_breakdown, largest_gaps
+from timesink.analyses.device.launches import (
+    launch_statistics,
+    launch_table,
+    operator_delays,
+    queue_depth,
+    queue_summary,
+)
+from timesink.analyses.device.time import device_time, kernel_kinds, overlap_by_step
+
+ANALYSES = (
+    device_time,
+    idle_breakdown,
+    kernel_kinds,
+    kernels_by_annotation,
+    largest_gaps,
+    launch_statistics,
+    launch_table,
+    operator_delays,
+    overlap_by_step,
+    queue_depth,
+    queue_summary,
+)
+
+
+@pytest.mark.parametrize("analysis", ANALYSES)
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
+def test_every_dialect_gives_the_same_columns(analysis: Analysis, dialect: Callable[[], Document]):
+    empty = analysis(trace_of())
+    assert empty.is_empty()
+    assert analysis(read_document(dialect())).schema == empty.schema
+
+
+@pytest.mark.parametrize("analysis", ANALYSES)
+def test_without_a_device_there_is_nothing(shared: Path, analysis: Analysis):
+    assert analysis(recording(shared, "hta/rank_non_gpu/rank_non_gpu.json.gz")).is_empty()

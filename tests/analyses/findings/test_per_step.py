@@ -1,0 +1,44 @@
+"""What rules measure against."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cases import STEP, K, O, R, read
+from timesink.analyses.findings.per_step import complete_steps
+from timesink.model.intervals import from_starts
+
+US = 1000
+
+
+def test_only_what_is_inside_complete_steps_counts_and_overlaps_count_once():
+    steps = complete_steps(read(STEP(1, 0, 100), STEP(2, 200, 100)))
+    ranges = from_starts(np.array([50, 60, 290]) * US, np.array([100, 20, 500]) * US)
+    assert steps.per_step_ns(ranges) == (50 + 10) * US / 2
+    assert steps.hold(np.array([99, 100, 150, 200, 300]) * US).tolist() == [1, 0, 0, 1, 0]
+
+
+def test_a_cut_step_does_not_count():
+    trace = read(STEP(1, 0, 100), R(1, 1, c=1), K("a", 5, 10, c=1), STEP(2, 100, 70))
+    assert (complete_steps(trace).count, complete_steps(trace).length_ns) == (1, 100 * US)
+
+
+@pytest.mark.parametrize(
+    ("events", "each", "a_step"),
+    [
+        ([STEP(1, 0, 100), STEP(2, 100, 300)], "each 200.0 us step", " a step"),
+        ([O("mm", 0, 100)], "the recorded 100.0 us", ""),
+    ],
+)
+def test_in_words(events: list[dict], each: str, a_step: str):
+    steps = complete_steps(read(*events))
+    assert (steps.each, steps.a_step) == (each, a_step)
+
+
+def test_nothing_to_measure():
+    for trace in (read(), read(STEP(1, 0, 0))):
+        steps = complete_steps(trace)
+        assert steps.length_ns == 0
+        assert steps.per_step_ns(from_starts([0], [10])) == 0
+        assert not steps.hold(np.array([0])).any()

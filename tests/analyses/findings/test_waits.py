@@ -1,0 +1,61 @@
+"""Operators that wait for the device, again and again."""
+
+from __future__ import annotations
+
+import pytest
+
+from cases import MAIN, OTHER, STEP, K, O, R, host_event, read
+from timesink.analyses.findings.waits import many_waits
+from timesink.model.trace import Trace
+
+
+def wait(ts: int, dur: int, tid: str = MAIN) -> list[dict]:
+    call = host_event("Runtime", "cudaStreamSynchronize", ts + 1, dur - 2, tid)
+    return [O("aten::item", ts, dur, tid=tid), call]
+
+
+def waiting(count: int, us: int, *others: dict, kernel_us: int = 10) -> Trace:
+    """A step of 1 ms with one kernel at its start and waits of this length, 50 us apart."""
+    kernel = [R(0, 1, c=1), K("gemm", 1, kernel_us, c=1)]
+    waits = [event for place in range(count) for event in wait(50 + 50 * place, us)]
+    return read(STEP(1, 0, 1000), *kernel, *waits, *others)
+
+
+def test_share_gain_and_evidence():
+    (finding,) = many_waits(waiting(10, 20))
+    assert (finding.rule, finding.severity) == ("many-waits", "high")
+    assert finding.share == pytest.approx(0.2)
+    assert finding.gain_ns == 200_000
+    assert "10 operators a step wait for the device" in finding.sentence
+    assert "200.0 us of each 1.00 ms step (20.0 %)" in finding.sentence
+    (operator,) = (item.to_dict() for item in finding.evidence)
+    expected = {"kind": "operator", "name": "aten::item", "calls_per_step": 10, "host_us": 200}
+    assert operator == expected
+
+
+def test_threads_that_wait_at_once_count_once():
+    others = [event for place in range(10) for event in wait(50 + 50 * place, 20, OTHER)]
+    (finding,) = many_waits(waiting(10, 20, *others))
+    assert finding.gain_ns == 200_000
+
+
+@pytest.mark.parametrize(("count", "us", "found"), [(9, 40, 0), (10, 4, 0), (10, 5, 1)])
+def test_ten_a_step_and_five_percent_are_needed(count: int, us: int, found: int):
+    assert len(many_waits(waiting(count, us))) == found
+
+
+def test_waits_cost_no_more_than_the_device_is_idle():
+    (finding,) = many_waits(waiting(10, 40, kernel_us=900))
+    assert finding.gain_ns == 100_000
+    assert "400.0 us of each" in finding.sentence
+    assert many_waits(waiting(10, 40, kernel_us=999)) == []
+
+
+def test_waits_outside_the_steps_do_not_count():
+    later = [event for place in range(20) for event in wait(2000 + 50 * place, 40)]
+    assert many_waits(waiting(9, 40, *later)) == []
+
+
+def test_without_device_work_nobody_waits_for_it():
+    waits = [event for place in range(20) for event in wait(50 * place, 40)]
+    assert many_waits(read(STEP(1, 0, 1000), *waits)) == many_waits(read()) == []

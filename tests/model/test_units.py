@@ -1,0 +1,56 @@
+"""Numbers for people."""
+
+from __future__ import annotations
+
+import pytest
+
+from timesink.model import units
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "shown"),
+    [
+        (0, "0 ns"),
+        (999, "999 ns"),
+        (999.4, "999 ns"),
+        (999.6, "1.00 us"),
+        (1_000, "1.00 us"),
+        (99_994, "99.99 us"),
+        (99_996, "100.0 us"),
+        (999_940, "999.9 us"),
+        (999_960, "1.00 ms"),
+        (999_940_000, "999.9 ms"),
+        (999_960_000, "1.00 s"),
+        (3_600_000_000_000, "3600.0 s"),
+        (-1_500, "-1.50 us"),
+        (-999_960, "-1.00 ms"),
+    ],
+)
+def test_lengths_of_time_have_at_most_four_digits(nanoseconds: float, shown: str):
+    assert units.duration_ns(nanoseconds) == shown
+
+
+@pytest.mark.parametrize(
+    ("size", "shown"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1.0 KiB"),
+        (1024**2 - 1, "1.0 MiB"),
+        (1024**3 - 1, "1.0 GiB"),
+        (1024**4 - 1, "1.0 TiB"),
+        (5000 * 1024**4, "5000.0 TiB"),
+        (-512, "-512 B"),
+    ],
+)
+def test_sizes_move_on_to_the_next_unit(size: int, shown: str):
+    assert units.size_bytes(size) == shown
+
+
+def test_moments_are_told_to_the_microsecond():
+    assert units.moment_ns(1_234_567_891) == "1 234.568 ms"
+
+
+@pytest.mark.parametrize(("part", "shown"), [(0, "0.0 %"), (1, "33.3 %"), (3, "100.0 %")])
+def test_shares(part: int, shown: str):
+    assert units.share(part, 3) == shown

@@ -1,0 +1,98 @@
+"""One table of an analysis for people."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from timesink.render.view_table import Excerpt, print_text, seen_columns, to_markdown, to_text
+from timesink.reports.tables import VIEWS
+
+
+def titles(view: str, **columns: list) -> list[str]:
+    return [column.title for column in seen_columns(Excerpt(pl.DataFrame(columns), VIEWS[view]))]
+
+
+def cells(view: str, name: str, value: object, start_ns: int = 0) -> str:
+    (column,) = seen_columns(Excerpt(pl.DataFrame({name: [value]}), VIEWS[view], start_ns))
+    return column.cells[0]
+
+
+@pytest.mark.parametrize(
+    ("view", "name", "value", "shown"),
+    [
+        ("steps", "total_ns", 12_900_000, "12.90 ms"),
+        ("memory-live", "bytes", 3 * 2**20, "3.0 MiB"),
+        ("kernels", "occupancy_pct", 12.34, "12.3 %"),
+        ("devices", "utilisation", 0.5, "50.0 %"),
+        ("operators", "tensor_core_self_ratio", 0.25, "25.0 %"),
+        ("collective-statistics", "bus_bytes_per_s", 2.0**30, "1.0 GiB/s"),
+        ("gaps", "start_ns", 1_794_703_861_135_140_191, "1 135.140 ms"),
+        ("gaps", "before", "void cudnn::f<float>(int)", "cudnn::f"),
+        ("devices", "device", -1, "unknown"),
+        ("devices", "device", 0, "0"),
+        ("operators", "name", "", "(no name)"),
+        ("operators", "name", "  ", "(no name)"),
+        ("mismatches", "missing", ["rank1", "rank2"], "rank1, rank2"),
+        ("kernels", "tensor_cores", True, "yes"),
+    ],
+)
+def test_values_have_units_and_names_are_short(view: str, name: str, value: object, shown: str):
+    assert cells(view, name, value, 1_794_703_860_000_000_000) == shown
+
+
+def test_columns_that_tell_nothing_are_left_out():
+    shown = titles(
+        "steps", name=["1"], total_ns=[5], kernel_ns=[0], memset_ns=[None], complete=[True]
+    )
+    assert shown == ["step", "total"]
+    assert titles("steps", name=["1", "2"], complete=[True, False]) == ["step", "whole"]
+
+
+def test_shares_are_of_the_first_measure_that_is_not_zero():
+    host_only = {"name": ["a", "b"], "device_self_ns": [0, 0], "host_self_ns": [30, 10]}
+    frame = pl.DataFrame(host_only)
+    seen = seen_columns(Excerpt(frame, VIEWS["operators"], top=1))
+    assert [(column.title, *column.cells) for column in seen] == [
+        ("operator", "a"),
+        ("share", "75.0 %"),
+        ("host self", "30 ns"),
+    ]
+
+
+def test_columns_with_one_heading_share_a_cell():
+    grid = {"short_name": ["k"], "grid_x": [8192], "grid_y": [2], "grid_z": [1]}
+    assert to_text(Excerpt(pl.DataFrame(grid), VIEWS["kernel-launches"])).splitlines() == [
+        "kernel          grid",
+        "k       8192 x 2 x 1",
+    ]
+
+
+def test_columns_on_the_right_are_left_out_where_there_is_no_room(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("COLUMNS", "60")
+    row = {"name": [80 * "n"], "calls": [3], **{f"{part}_ns": [10**6] for part in PARTS}}
+    print_text(Excerpt(pl.DataFrame(row), VIEWS["operators"]))
+    header, line = capsys.readouterr().out.splitlines()
+    assert header.split() == ["operator", "calls", "share", "device", "self"]
+    assert line.startswith(24 * "n")
+    assert len(line) <= 60
+
+
+PARTS = ("device_self", "device_total", "host_self", "host_total")
+
+
+def test_markdown_has_the_same_columns():
+    frame = pl.DataFrame({"site": ["a|b"], "events": [3], "device_ns": [1500]})
+    assert to_markdown(Excerpt(frame, VIEWS["launch-sites"])).splitlines() == [
+        "| launched from | events | share | device time |",
+        "| --- | ---: | ---: | ---: |",
+        "| a\\|b | 3 | 100.0 % | 1.50 us |",
+    ]
+
+
+@pytest.mark.parametrize("form", [to_text, to_markdown])
+def test_an_empty_table_says_why(form):
+    empty = Excerpt(pl.DataFrame({"name": []}), VIEWS["mismatches"])
+    assert form(empty) == "no collective call lacks a partner among the workers given"

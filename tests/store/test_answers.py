@@ -1,0 +1,51 @@
+"""Answers kept beside a cached trace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import builders
+import timesink
+from timesink.store import answers
+from timesink.store.answers import KeptAnswer
+from timesink.store.cache import Cache
+
+
+def kept_trace(tmp_path: Path) -> tuple[Cache, str]:
+    store, file = (
+        Cache(tmp_path / "cache"),
+        builders.write(tmp_path / "a.json", builders.cuda_trace()),
+    )
+    key = store.key([file])
+    store.save(key, timesink.open(file, cache=False))
+    return store, key
+
+
+def test_answer_comes_back_to_the_same_question_only(tmp_path: Path):
+    store, key = kept_trace(tmp_path)
+    KeptAnswer.about(store, key, ["steps", "5-8"]).save(b"{}")
+    assert KeptAnswer.about(store, key, ["steps", "5-8"]).load() == b"{}"
+    assert KeptAnswer.about(store, key, ["steps", "5-9"]).load() is None
+
+
+def test_answer_does_not_outlive_the_code(tmp_path: Path, monkeypatch):
+    store, key = kept_trace(tmp_path)
+    KeptAnswer.about(store, key, []).save(b"{}")
+    monkeypatch.setattr(answers, "_state_of_code", lambda: b"changed")
+    assert KeptAnswer.about(store, key, []).load() is None
+
+
+def test_answer_goes_with_its_trace_and_the_trace_stays_readable(tmp_path: Path):
+    store, key = kept_trace(tmp_path)
+    answer = KeptAnswer.about(store, key, [])
+    answer.save(b"{}")
+    assert store.load(key) is not None
+    store.clear()
+    assert answer.load() is None
+
+
+def test_answer_about_a_trace_that_is_not_kept_is_not_kept(tmp_path: Path):
+    answer = KeptAnswer.about(Cache(tmp_path / "cache"), "0" * 32, [])
+    answer.save(b"{}")
+    assert answer.load() is None
+    assert not list(tmp_path.iterdir())
