@@ -24,3 +24,13 @@ def test_demo_prints_the_answer_and_writes_a_page(
 def test_missing_folder(decline, tmp_path: Path):
     message, _ = decline("demo", "-o", tmp_path / "nowhere" / "page.html")
     assert "folder does not exist" in message
+
+
+def test_only_pages_are_replaced(run, decline, tmp_path: Path):
+    mine = tmp_path / "mine.json"
+    mine.write_text("mine")
+    message, _ = decline("demo", "-o", mine)
+    assert "already exists" in message
+    assert mine.read_text() == "mine"
+    for _ in range(2):
+        assert run("demo", "-o", tmp_path / "page.html").code == 0

@@ -11,6 +11,7 @@ from builders import training_trace, write
 from cases import STEP, K, O, read
 from timesink.errors import AmbiguousError, NotFoundError, UnreadableError, UsageError
 from timesink.reports.analysis import Analysis
+from timesink.store.background import wait_until_saved
 from timesink.writers.folder import export_folder
 
 
@@ -174,3 +175,26 @@ class TestSteps:
     def test_a_step_that_is_not_there(self):
         with pytest.raises(NotFoundError, match="none of the steps 9"):
             timesink.analyze(read(STEP(1, 0, 10)), steps="9")
+
+
+def test_answer_is_kept_and_given_again_without_finding_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    file = write(tmp_path / "a.pt.trace.json", training_trace())
+    first = timesink.analyze(file).to_dict()
+    monkeypatch.setattr(Analysis, "_find", lambda _: pytest.fail("found again"))
+    again = timesink.analyze(file)
+    wait_until_saved(again.kept.store, again.kept.key)
+    assert again.to_dict() == first
+
+
+def test_other_question_is_another_answer(tmp_path: Path):
+    file = write(tmp_path / "a.pt.trace.json", training_trace())
+    whole = timesink.analyze(file).to_dict()
+    assert timesink.analyze(file, steps=2).to_dict()["steps"]["count"] == 1
+    assert whole["steps"]["count"] == 5
+
+
+def test_without_cache_nothing_is_kept(tmp_path: Path):
+    file = write(tmp_path / "a.pt.trace.json", training_trace())
+    assert timesink.analyze(file, cache=False).kept is None

@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 
 from timesink import sample
-from timesink.cli.common import check_output, file_only, progress_bar, write_text
+from timesink.cli.common import add_force, check_output, file_only, progress_bar, write_text
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="FILE", type=file_only, default=Path("timesink-demo.html"),
         help="where the page goes (default: %(default)s)",
     )  # fmt: skip
+    add_force(parser)
     parser.add_argument("--no-cache", action="store_true", help="read the file, keep nothing")
 
 
@@ -27,7 +28,9 @@ def run(options: argparse.Namespace) -> int:
     from timesink.render import analysis, analysis_page  # noqa: PLC0415 - --help need not wait
     from timesink.reports.analyzing import analyze  # noqa: PLC0415
 
-    check_output(options.output, sample(), force=True)
+    # A page of an earlier demo is replaced; anything else might be dear to someone.
+    replaces = options.force or options.output.suffix == ".html"
+    check_output(options.output, sample(), force=replaces)
     with progress_bar() as progress:
         found = analyze(sample(), cache=not options.no_cache, progress=progress)
     analysis.print_text(found, top=8)

@@ -9,5 +9,4 @@ from timesink.reports.analysis import Analysis
 
 def to_json(analysis: Analysis) -> str:
     """The whole answer, indented."""
-    encoded = msgspec.json.encode(analysis.to_dict())
-    return msgspec.json.format(encoded, indent=2).decode()
+    return msgspec.json.format(analysis.to_json(), indent=2).decode()

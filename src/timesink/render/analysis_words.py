@@ -132,7 +132,9 @@ def _device_line(word: str, row: dict[str, Any]) -> str:
         said.append(f"occupancy {row['occupancy_pct']:.1f} %")
     if row["tensor_core_ratio"] is not None:
         said.append(f"tensor cores {_percent(row['tensor_core_ratio'])}")
-    return f"{word} {row['device']}: {', '.join(said)}"
+    number = row["device"]
+    name = f"{word} {number}" if number is not None and number >= 0 else f"{word} without number"
+    return f"{name}: {', '.join(said)}"
 
 
 def _percent(ratio: float | None) -> str:

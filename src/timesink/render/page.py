@@ -58,10 +58,10 @@ def fill_page(*, title: str, headline: str, body: str, health: Iterable[HealthEn
 
 
 def html_text(value: object) -> str:
-    """A value as text of a page: nothing in it is markup, and every character is visible.
+    r"""A value as text of a page: nothing in it is markup, and every character is visible.
 
     >>> html_text("a<b\x1b\u202e")
-    'a&lt;b\\\\x1b\\\\u202e'
+    'a&lt;b\\x1b\\u202e'
     """
     # Groups of three digits must not be torn apart at the end of a line.
     return _DIGIT_GAP.sub("\u00a0", escape(printable(cell(value))))

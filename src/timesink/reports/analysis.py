@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from timesink.analyses.findings import Finding, find_all, gravest_first
@@ -21,6 +22,7 @@ from timesink.reports import sections
 from timesink.reports.headline import headline
 from timesink.reports.side_by_side import start_side_by_side
 from timesink.reports.tables import Choice, check_group, table_of
+from timesink.store.answers import KeptAnswer
 
 SCHEMA = "timesink/analysis/1"
 _FOR_PANDAS = ("pandas", "pyarrow")
@@ -47,11 +49,13 @@ class Analysis:
     """What the rows of the operator table stand for."""
     notes: tuple[str, ...] = ()
     """What was chosen on the user's behalf."""
+    kept: KeptAnswer | None = None
+    """Where the whole answer is kept, so that it need not be found again."""
 
     @property
     def headline(self) -> str:
         """The answer in a sentence."""
-        return headline(self.trace)
+        return headline(self.trace, self.findings)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -71,6 +75,20 @@ class Analysis:
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/analysis.md` describes every key."""
+        answer: dict[str, Any] = msgspec.json.decode(self.to_json())
+        return answer
+
+    def to_json(self) -> bytes:
+        """The whole answer as JSON, on one line."""
+        known = self.kept.load() if self.kept is not None else None
+        if known is not None:
+            return known
+        answer = msgspec.json.encode(self._find())
+        if self.kept is not None:
+            self.kept.save(answer)
+        return answer
+
+    def _find(self) -> dict[str, Any]:
         trace = self.trace
         start_side_by_side(trace)
         return {

@@ -19,12 +19,13 @@ from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.trace import Trace
 from timesink.readers.discover import Recording, told_apart
 from timesink.readers.options import Progress
-from timesink.reports.analysis import Analysis
+from timesink.reports.analysis import SCHEMA, Analysis
 from timesink.reports.step_choice import Steps, missing_steps, step_choice
 from timesink.reports.tables import check_group
+from timesink.store.answers import KeptAnswer
 from timesink.store.cache import Cache
 from timesink.store.many import open_each
-from timesink.store.opening import find_chosen, open_recording, open_trace
+from timesink.store.opening import find_chosen, key_of, open_recording, open_trace
 from timesink.writers.marks import is_folder
 
 
@@ -73,7 +74,8 @@ def analyze(
         group_by=group_by,
         notes=tuple(notes),
     )
-    return _with_worker_note(_restricted(analysis, wanted))
+    whole = _with_worker_note(_restricted(analysis, wanted))
+    return _keeping(whole, chosen, wanted) if cache else whole
 
 
 # -- what is open already --------------------------------------------------------------------------
@@ -157,6 +159,18 @@ def _open_all(
     if not traces:
         raise failures[0]
     return traces, [HealthEntry("unreadable_file", 1, str(error)) for error in failures]
+
+
+def _keeping(analysis: Analysis, chosen: list[Recording], wanted: str | None) -> Analysis:
+    """The analysis with a place for its answer; answers about several traces are not kept."""
+    store = Cache.default()
+    key = key_of(chosen[0], store)
+    if len(chosen) > 1 or not key:
+        return analysis
+    about = analysis.trace.metadata
+    question = (SCHEMA, analysis.path, about.source, about.worker, about.span)
+    asked = (wanted, analysis.group_by, analysis.notes)
+    return replace(analysis, kept=KeptAnswer.about(store, key, [*question, *asked]))
 
 
 def _with_worker_note(analysis: Analysis) -> Analysis:

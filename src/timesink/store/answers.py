@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from timesink.store.background import after_saving
 from timesink.store.cache import Cache
 
 
@@ -22,7 +23,11 @@ from timesink.store.cache import Cache
 class KeptAnswer:
     """Where the answer to one question about one trace is kept."""
 
-    file: Path
+    store: Cache
+    key: str
+    """Of the trace."""
+    name: str
+    """Of the question."""
 
     @classmethod
     def about(cls, store: Cache, key: str, question: Iterable[object]) -> KeptAnswer:
@@ -36,7 +41,11 @@ class KeptAnswer:
         digest = hashlib.blake2b(_state_of_code(), digest_size=16)
         for part in question:
             digest.update(f"\0{part!r}".encode("utf-8", "backslashreplace"))
-        return cls(store.folder(key) / f"answer-{digest.hexdigest()}.json")
+        return cls(store, key, f"answer-{digest.hexdigest()}.json")
+
+    @property
+    def file(self) -> Path:
+        return self.store.folder(self.key) / self.name
 
     def load(self) -> bytes | None:
         with contextlib.suppress(OSError):
@@ -44,12 +53,15 @@ class KeptAnswer:
         return None
 
     def save(self, answer: bytes) -> None:
-        """Keep an answer if its trace is kept; that it cannot be written is no error."""
+        """Keep an answer as soon as its trace is kept; that it cannot be written is no error."""
+        after_saving(self.store, self.key, lambda: self._write(answer))
+
+    def _write(self, answer: bytes) -> None:
         with contextlib.suppress(OSError):
-            handle, name = tempfile.mkstemp(dir=self.file.parent, prefix=".answer-")
+            handle, aside = tempfile.mkstemp(dir=self.file.parent, prefix=".answer-")
             with os.fdopen(handle, "wb") as stream:
                 stream.write(answer)
-            Path(name).replace(self.file)
+            Path(aside).replace(self.file)
 
 
 @cache

@@ -47,6 +47,7 @@ SCHEMA = {
 
 Flags: TypeAlias = NDArray[np.bool_]
 _NONE = -1
+_END_OF_TIME = np.iinfo(np.int64).max
 
 
 @once_per_trace
@@ -106,7 +107,7 @@ def _complete_steps(trace: Trace) -> IntervalSet:
 
 
 def _by_device(work: Activities) -> Iterator[tuple[int, Flags]]:
-    for device in np.unique(work.device).tolist():
+    for device in work.lanes["device"].unique().sort().to_list():
         yield device, work.device == device
 
 
@@ -162,13 +163,26 @@ class _Host:
 
 def _quiet(trace: Trace, steps: IntervalSet) -> IntervalSet:
     """Long stretches of the steps in which no host call was recorded; notes are no calls."""
-    ranges, forest = role_ranges(trace), call_forest(trace)
+    ranges, forest, silent = role_ranges(trace), call_forest(trace), steps
+    for role in ("runtime", "data_loader", "communication"):
+        silent = _long(intervals.subtract(silent, ranges[role]))
     operators = forest.role == OPERATOR
     outer = operators & ~((forest.parent >= 0) & operators[forest.parent])
-    active = [ranges[role] for role in ("runtime", "data_loader", "communication")]
-    active.append(np.stack([forest.start[outer], forest.end[outer]]).T)
-    silent = intervals.subtract(steps, np.concatenate(active))
-    return silent[silent[:, 1] - silent[:, 0] >= STALL_NS]
+    called = np.stack([forest.start[outer], forest.end[outer]]).T
+    return _long(intervals.subtract(silent, called[_touching(called, silent)]))
+
+
+def _long(stretches: IntervalSet) -> IntervalSet:
+    return stretches[stretches[:, 1] - stretches[:, 0] >= STALL_NS]
+
+
+def _touching(many: IntervalSet, few: IntervalSet) -> Flags:
+    """Which of many ranges overlap or meet one of a few disjoint ones."""
+    if not len(few):
+        return np.zeros(len(many), dtype=np.bool_)
+    place = np.searchsorted(few[:, 1].copy(), many[:, 0])
+    reached: Flags = np.append(few[:, 0], _END_OF_TIME)[place] <= many[:, 1]
+    return reached
 
 
 # -- gap by gap ------------------------------------------------------------------------------------
@@ -177,17 +191,17 @@ def _quiet(trace: Trace, steps: IntervalSet) -> IntervalSet:
 def _causes(trace: Trace, device: int, idle: IntervalSet, host: _Host) -> dict[str, int]:
     ranges = role_ranges(trace)
     loading = intervals.intersect(idle, ranges["data_loader"])
-    rest = intervals.subtract(idle, loading)
-    talking = intervals.intersect(rest, ranges["communication"])
-    rest = intervals.subtract(rest, talking)
-    length = intervals.coverage_within(rest, idle)
+    talking = intervals.intersect(idle, ranges["communication"])
+    talking = intervals.subtract(talking, loading)
+    told = np.concatenate([loading, talking])
+    length = idle[:, 1] - idle[:, 0] - intervals.coverage_within(told, idle)
     next_work = _next_work(trace, device, idle)
     unknown = np.where(next_work.thread == _NONE, length, 0)
     queued = np.where(next_work.queued, length, 0)
     open_ns = length - unknown - queued
-    held = _held(rest, idle, next_work.thread, host.calls)
+    held = _held(idle, next_work.thread, host.calls, told)
     runtime_call = np.minimum(open_ns, held.runtime_call)
-    silent = intervals.coverage_within(intervals.intersect(rest, host.quiet), idle)
+    silent = _inside(idle, intervals.subtract(host.quiet, told))
     stalled = np.minimum(open_ns - runtime_call, silent)
     sync = np.minimum(open_ns - runtime_call - stalled, held.sync)
     return {
@@ -236,17 +250,26 @@ class _Held:
     runtime_call: Numbers
 
 
-def _held(rest: IntervalSet, idle: IntervalSet, thread: Numbers, calls: HoldingCalls) -> _Held:
+def _held(idle: IntervalSet, thread: Numbers, calls: HoldingCalls, told: IntervalSet) -> _Held:
     held = _Held(np.zeros(len(idle), dtype=np.int64), np.zeros(len(idle), dtype=np.int64))
-    for number in np.intersect1d(thread, calls.thread).tolist():
+    for number in np.unique(calls.thread).tolist():
         waits = calls.of_thread(number, waits=True)
         others = intervals.subtract(calls.of_thread(number, waits=False), waits)
-        mine = np.flatnonzero(thread == number)
+        both = intervals.merge(np.concatenate([waits, others]))
+        mine = np.flatnonzero((thread == number) & _touching(idle, both))
         gaps = idle[mine]
-        inside = intervals.coverage_within(intervals.intersect(rest, waits), gaps)
+        inside = _inside(gaps, intervals.subtract(waits, told))
         held.sync[mine] = np.maximum(inside, _waited(gaps, waits))
-        held.runtime_call[mine] = intervals.coverage_within(intervals.intersect(rest, others), gaps)
+        held.runtime_call[mine] = _inside(gaps, intervals.subtract(others, told))
     return held
+
+
+def _inside(gaps: IntervalSet, few: IntervalSet) -> Numbers:
+    """How much of each gap a few disjoint ranges cover."""
+    covered = np.zeros(len(gaps), dtype=np.int64)
+    near = np.flatnonzero(_touching(gaps, few))
+    covered[near] = intervals.coverage_within(few, gaps[near])
+    return covered
 
 
 def _waited(idle: IntervalSet, waits: IntervalSet) -> Numbers:

@@ -13,6 +13,7 @@ from timesink.analyses.findings.per_step import complete_steps
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.roles import role_ranges
 from timesink.model import intervals, units
+from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 
 LEAST_SHARE = 0.1
@@ -73,7 +74,9 @@ def time_between(trace: Trace) -> Between:
     pauses = np.stack([windows[:-1, 1], windows[1:, 0]]).T
     parts, left = {}, pauses
     for part in PARTS:
-        rest = intervals.subtract(left, role_ranges(trace)[part]) if part != "other" else left[:0]
+        rest = left[:0]
+        if part != "other":
+            rest = intervals.subtract(left, _touching(role_ranges(trace)[part], pauses))
         parts[part] = intervals.coverage(left) - intervals.coverage(rest)
         left = rest
     return Between(
@@ -81,6 +84,14 @@ def time_between(trace: Trace) -> Between:
         pauses=steps.count - 1,
         parts={part: ns for part, ns in parts.items() if part not in _ON_DEVICE},
     )
+
+
+def _touching(ranges: IntervalSet, pauses: IntervalSet) -> IntervalSet:
+    """Those that reach into a pause; nearly all lie in steps."""
+    first = np.searchsorted(ranges[:, 1].copy(), pauses[:, 0], side="right")
+    last = np.searchsorted(ranges[:, 0].copy(), pauses[:, 1])
+    pieces = [ranges[begin:end] for begin, end in zip(first, last, strict=True) if begin < end]
+    return intervals.merge(np.concatenate(pieces)) if pieces else ranges[:0]
 
 
 def between_steps(trace: Trace) -> list[Finding]:

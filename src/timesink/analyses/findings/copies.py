@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from timesink.analyses.columns import device_columns, device_names
 from timesink.analyses.findings.finding import Evidence, Finding
 from timesink.analyses.findings.per_step import Steps, complete_steps
 from timesink.analyses.roles import role_ranges
@@ -52,14 +53,15 @@ def pageable_copies(trace: Trace) -> list[Finding]:
 
 
 def _pageable(trace: Trace, steps: Steps) -> pl.DataFrame:
-    copies = (
-        trace.lazy("device")
-        .filter(pl.col("kind") == "memcpy")
-        .select("name", "ts_ns", "dur_ns", "bytes")
-        .filter(pl.col("name").cast(pl.String).str.contains("Pageable"))
-        .collect()
-    )
-    return copies.filter(pl.Series(steps.hold(copies["ts_ns"].to_numpy()), dtype=pl.Boolean))
+    events = device_columns(trace)
+    rows = device_names(trace).rows(lambda name: "Pageable" in name)
+    rows = rows[(events["kind"][rows] == "memcpy").to_numpy()]
+    rows = rows[steps.hold(events["ts_ns"].to_numpy()[rows])]
+    copies: pl.DataFrame = events.select("name", "ts_ns", "dur_ns")[rows]
+    if copies.is_empty():
+        return copies
+    sizes = trace.lazy("device").select("bytes").collect()["bytes"]
+    return copies.with_columns(sizes[rows])
 
 
 def _evidence(copies: pl.DataFrame) -> tuple[Evidence, ...]:

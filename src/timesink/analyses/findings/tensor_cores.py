@@ -106,8 +106,10 @@ def _missed_kernels(trace: Trace, steps: Steps) -> pl.DataFrame:
     operators = pl.Series(forest.names, dtype=pl.String).gather(
         pl.Series(forest.name[links.node[rows]])
     )
-    events = device.select(pl.col("name").cast(pl.String), "ts_ns", "dur_ns")
-    return events[rows].with_columns(operator=operators).select(list(schema))
+    events = device.select("name", "ts_ns", "dur_ns")[rows]
+    return events.with_columns(pl.col("name").cast(pl.String), operator=operators).select(
+        list(schema)
+    )
 
 
 def _does_the_product(name: str) -> bool:
