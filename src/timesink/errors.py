@@ -1,8 +1,8 @@
 """What can go wrong, said so that a user can act on it.
 
 Every error a user may see derives from :class:`TimesinkError` and carries one line that says what
-failed and on which file, and one hint that names what to try.  ``timesink.cli.main`` is the only
-place that catches it.
+failed and on which file, and one hint that names what to try.  It reaches the user in one
+place of the command line, ``timesink.cli.main``, and one of the server, ``timesink.server.app``.
 """
 
 from __future__ import annotations

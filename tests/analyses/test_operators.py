@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 import oracle
 from builders import complete
-from cases import DATA_LOADER, OTHER, STEP, C, K, O, R, S, read
+from cases import DATA_LOADER, MAIN, OTHER, STEP, C, K, O, R, S, host_event, read
 from recordings import Recording, recordings
 from timesink.analyses.operators import eligible_share, launch_sites, operator_table
 from timesink.model.trace import Trace
@@ -200,3 +200,8 @@ def test_rows_are_sums_of_what_the_oracle_says(recording: Recording):
     columns = ["calls", "host_self_ns", "host_total_ns", "device_self_ns", "device_total_ns"]
     found = operator_table(trace).select("name", *columns).rows()
     assert {name: list(numbers) for name, *numbers in found} == expected
+
+
+def test_missing_shapes_and_no_inputs_are_one_group():
+    trace = read(O("mm", 0, 10), host_event("Operator", "mm", 20, 5, MAIN))
+    assert operator_table(trace, by_shape=True).select("input_dims", "calls").rows() == [("[]", 2)]

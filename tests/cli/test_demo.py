@@ -11,6 +11,7 @@ def test_demo_prints_the_answer_and_writes_a_page(
     run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
     told = run("demo")
     assert told.code == 0
     assert "76.9 % of each 27.18 ms step is GPU work" in told.out

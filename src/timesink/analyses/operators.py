@@ -75,6 +75,9 @@ def _groups(
         used = np.bincount(forest.name[nodes], minlength=len(names)) > 0
         return (np.cumsum(used) - 1)[forest.name[nodes]], names.filter(pl.Series(used)).to_frame()
     texts = trace.lazy("host").select(columns).collect()[forest.row[nodes]]
+    if by_shape:
+        # No shapes and no inputs are written alike.
+        texts = texts.with_columns(pl.col("input_dims").fill_null("[]"))
     keyed = texts.with_columns(pl.Series("name", forest.name[nodes])).select("name", *columns)
     keys = keyed.unique(maintain_order=True).with_row_index("group")
     joined = keyed.join(

@@ -1,4 +1,4 @@
-"""Numbers for people: the only place that formats them."""
+"""Numbers for people: times, sizes, counts and shares, worded alike everywhere."""
 
 from __future__ import annotations
 

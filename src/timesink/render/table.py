@@ -61,8 +61,13 @@ def markdown_table(
 ) -> str:
     """Cells that are text already, as a Markdown table."""
     rule = ["---:" if right else "---" for right in numeric]
-    rows = [[printable(value).replace("|", "\\|") for value in row] for row in cells]
+    rows = [[_escaped(value) for value in row] for row in cells]
     return "\n".join(f"| {' | '.join(row)} |" for row in [list(titles), rule, *rows])
+
+
+def _escaped(value: str) -> str:
+    """Text that is neither the end of a cell nor a tag."""
+    return printable(value).replace("|", "\\|").replace("<", "&lt;")
 
 
 def to_text(frame: pl.DataFrame) -> str:
