@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from timesink.reports.plugin.distributed import communication_operations, overlap, wait_time
 
 from builders import Event
 from cases import K, O, costs, read
 from timesink.model.trace import Trace
+from timesink.reports.plugin.distributed import communication_operations, overlap, wait_time
 from timesink.reports.plugin.query import Query
 
 SMALL, LARGE = [[53120]], [[2049000]]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from timesink.reports.plugin.memory import memory_curve, memory_events, memory_table
 
 from builders import Event
 from cases import ALLOC, O, by_name, read
 from timesink.model.trace import Trace
+from timesink.reports.plugin.memory import memory_curve, memory_events, memory_table
 from timesink.reports.plugin.operators import operation_table
 from timesink.reports.plugin.query import Query
 
