@@ -326,3 +326,12 @@ def test_without_cache_nothing_is_kept_on_disk(tmp_path: Path):
     traces, _ = library.span(library.run(tmp_path.name), "1")
     assert [trace.steps.height for trace in traces.values()] == [1, 1]
     assert not any(Path(os.environ["TIMESINK_CACHE_DIR"]).rglob("*.parquet"))
+
+
+def test_stray_files_of_a_folder_of_runs_are_no_run(tmp_path: Path):
+    (tmp_path / "run").mkdir()
+    write(tmp_path / "run" / "worker0.1.pt.trace.json", training_trace())
+    write(tmp_path / "expected.json", training_trace())
+    assert list(RunLibrary(tmp_path).runs()) == ["run"]
+    write(tmp_path / "worker0.1.pt.trace.json", training_trace())
+    assert sorted(RunLibrary(tmp_path).runs()) == sorted(["run", tmp_path.name])

@@ -35,6 +35,15 @@ class Recording:
         return self.worker if self.span is None else f"{self.worker} span {self.span}"
 
 
+def is_named_by_profiler(recording: Recording) -> bool:
+    """Whether the file has the name PyTorch's profiler gives its traces.
+
+    >>> is_named_by_profiler(Recording(Path("worker0.1.pt.trace.json.gz"), "worker0"))
+    True
+    """
+    return _PROFILER_NAME.search(recording.path.name) is not None
+
+
 def find_recordings(path: Path | str) -> list[Recording]:
     """Every trace at a path, ordered by worker and span; a file is its own only recording.
 

@@ -15,6 +15,7 @@ from timesink.readers.beside import TRACE_ENDINGS
 from timesink.readers.discover import (
     Recording,
     find_recordings,
+    is_named_by_profiler,
     recordings_in,
     sayable,
     told_apart,
@@ -111,6 +112,7 @@ class Scan:
             for folder, recordings in found.items()
             if recordings
         ]
+        runs = _without_strays(runs)
         return {run.name: run for run in _with_root_named(runs, self.logdir)}
 
     def _traces_in(self, folder: Path, files: Files) -> tuple[Recording, ...]:
@@ -119,6 +121,15 @@ class Scan:
             recordings = _recordings(folder) if files else ()
             self._known[folder] = files, recordings
         return recordings
+
+
+def _without_strays(runs: list[Run]) -> list[Run]:
+    """In a folder of runs, files of its own are a run only if the profiler named them."""
+    return [
+        run
+        for run in runs
+        if run.name != "." or len(runs) == 1 or any(map(is_named_by_profiler, run.recordings))
+    ]
 
 
 def _with_root_named(runs: list[Run], logdir: Path) -> Iterator[Run]:
