@@ -64,6 +64,20 @@ def moment_ns(value: int) -> str:
     return f"{value / 1_000_000:,.3f} ms".replace(",", " ")
 
 
+def brief_ns(value: float) -> str:
+    """A length of time for a sentence: one decimal from ten of a unit on.
+
+    >>> brief_ns(59_261_833), brief_ns(4_240_000), brief_ns(177_592_167)
+    ('59.3 ms', '4.24 ms', '177.6 ms')
+    """
+    number, unit = duration_ns(value).rsplit(" ", 1)
+    return (
+        f"{float(number):.1f} {unit}"
+        if float(number) >= 10 and unit != "ns"
+        else f"{number} {unit}"
+    )
+
+
 def size_bytes(value: float) -> str:
     """Bytes in binary units.
 

@@ -83,8 +83,7 @@ def headline(trace: Trace, found: Sequence[Finding] | None = None) -> str:
             f"({units.share(between.share, 1)} of the time)"
         )
     costly = max(costs, key=lambda part: costs[part])
-    advice = _advice(find_all(trace) if found is None else found, costly)
-    return f"{said}. {advice}".rstrip()
+    return said + _advice(find_all(trace) if found is None else found, costly)
 
 
 def _on_device(trace: Trace, average: dict[str, float], costs: dict[str, float]) -> str:
@@ -100,7 +99,7 @@ def _on_device(trace: Trace, average: dict[str, float], costs: dict[str, float])
     costly = max((part for part in costs if part != main), key=lambda part: costs[part])
     if not costs[costly]:
         return said
-    return f"{said}; {_COSTS[costly]} {units.duration_ns(costs[costly])}"
+    return f"{said}; {_COSTS[costly]} {units.brief_ns(costs[costly])}"
 
 
 def _on_host(trace: Trace, costs: dict[str, float]) -> str:
@@ -122,6 +121,6 @@ def _advice(found: Sequence[Finding], costly: str) -> str:
         best = min(
             about_it, key=lambda one: (SEVERITIES.index(one.severity), rules.index(one.rule))
         )
-        return best.advice
+        return f": {best.advice[0].lower()}{best.advice[1:]}"
     measured = [finding for finding in found if finding.share] or found
-    return f"Gravest finding: {measured[0].title}. {measured[0].advice}" if measured else ""
+    return f". Gravest finding: {measured[0].title}. {measured[0].advice}" if measured else "."
