@@ -9,6 +9,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from timesink.render import analysis_words as words
+from timesink.render.analysis_cells import cells_of
+from timesink.render.finding_words import evidence_lines, gain_text
 from timesink.render.table import markdown_table, text_table
 from timesink.render.terminal import show, terminal_width, text, to_plain
 from timesink.reports.analysis import Analysis
@@ -41,7 +43,7 @@ def _content(analysis: Analysis, top: int, width: int) -> RenderableType:
         "",
         *(text(line) for line in words.device_lines(trace)),
     ]
-    for cells in words.tables(analysis, top):
+    for cells in cells_of(analysis, top):
         blocks += ["", text(cells.title, "bold")]
         blocks.append(text_table(cells.columns, cells.rows, cells.numeric, width))
     blocks += ["", *_findings(analysis), "", *_health(analysis)]
@@ -64,10 +66,10 @@ def _findings(analysis: Analysis) -> Iterable[RenderableType]:
     for finding in analysis.findings:
         line = Text(f"{finding.severity:<7}", _COLOURS[finding.severity])
         yield line.append(f"{finding.title} [{finding.rule}]", "default")
-        details = [finding.sentence, f"try: {finding.advice}", words.gain_text(finding)]
+        details = [finding.sentence, f"try: {finding.advice}", gain_text(finding)]
         for detail in filter(None, details):
             yield Padding(text(detail), (0, 0, 0, 7))
-        for line_of_evidence in words.evidence_lines(finding):
+        for line_of_evidence in evidence_lines(finding):
             yield Padding(text(f"seen: {line_of_evidence}", "dim"), (0, 0, 0, 7))
 
 
@@ -94,7 +96,7 @@ def to_markdown(analysis: Analysis, top: int) -> str:
         _parts_table(analysis),
         "\n".join(f"- {line}" for line in words.device_lines(trace)),
     ]
-    for cells in words.tables(analysis, top):
+    for cells in cells_of(analysis, top):
         blocks.append(f"## {cells.title}")
         blocks.append(markdown_table(cells.columns, cells.rows, cells.numeric))
     blocks += ["## Findings", _findings_list(analysis), "## Trace health"]
@@ -110,7 +112,7 @@ def _parts_table(analysis: Analysis) -> str:
 def _findings_list(analysis: Analysis) -> str:
     items = [
         f"{finding.title} (`{finding.rule}`, {finding.severity}): {finding.sentence} "
-        f"{finding.advice} {words.gain_text(finding)}".rstrip()
+        f"{finding.advice} {gain_text(finding)}".rstrip()
         for finding in analysis.findings
     ]
     return _bullets(items) or "No rule found anything to gain."

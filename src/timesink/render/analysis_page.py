@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from timesink.analyses.findings import Finding
 from timesink.render import analysis_words as words
+from timesink.render.analysis_cells import cells_of
+from timesink.render.finding_words import evidence_lines, gain_text
 from timesink.render.page import cells_table, fill_page, html_text
 from timesink.reports.analysis import Analysis
 
@@ -19,7 +21,7 @@ def to_html(analysis: Analysis, top: int = 20) -> str:
         "<h2>Findings</h2>",
         _findings(analysis),
     ]
-    for cells in words.tables(analysis, top):
+    for cells in cells_of(analysis, top):
         blocks.append(f"<h2>{html_text(cells.title)}</h2>")
         blocks.append(cells_table(cells.columns, cells.rows, cells.numeric))
     return fill_page(
@@ -47,9 +49,9 @@ def _findings(analysis: Analysis) -> str:
 
 def _finding(finding: Finding) -> str:
     seen = "".join(
-        f'<p class="seen">seen: {html_text(line)}</p>' for line in words.evidence_lines(finding)
+        f'<p class="seen">seen: {html_text(line)}</p>' for line in evidence_lines(finding)
     )
-    gain = words.gain_text(finding)
+    gain = gain_text(finding)
     return (
         f'<li><span class="severity {finding.severity}">{finding.severity}</span>'
         f"<strong>{html_text(finding.title)}</strong> <code>{finding.rule}</code>"

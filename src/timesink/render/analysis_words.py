@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from timesink.analyses.breakdown import PARTS, average_step, step_breakdown
-from timesink.analyses.communication.comparison import mean_over_steps
 from timesink.analyses.device.utilisation import device_utilisation
-from timesink.analyses.findings import Finding
-from timesink.analyses.findings.finding import Evidence
-from timesink.analyses.kernels.names import short_kernel_name
 from timesink.analyses.names import device_word
-from timesink.analyses.operators import launch_sites
 from timesink.analyses.steps import find_steps
 from timesink.model import units
 from timesink.model.trace import Trace
@@ -33,25 +25,6 @@ PART_NAMES = {
     "cpu_exec": "host code",
     "other": "other",
 }
-
-
-NOT_BY_OPERATORS = "(not launched by an operator)"
-
-
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """A table for people: titles, cells as text, and which columns are numbers."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-    @property
-    def numeric(self) -> list[bool]:
-        return [column not in _TEXT_COLUMNS for column in self.columns]
-
-
-_TEXT_COLUMNS = ("operator", "kernel", "module", "device", "step", "part", "collective", "worker")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,206 +112,6 @@ def _device_line(word: str, row: dict[str, Any]) -> str:
 
 def _percent(ratio: float | None) -> str:
     return "-" if ratio is None else units.share(ratio, 1)
-
-
-# -- tables ----------------------------------------------------------------------------------------
-
-
-def tables(analysis: Analysis, top: int) -> list[Cells]:
-    """The tables of the report, each with its most important rows."""
-    made = [
-        operator_cells(analysis.table("operators"), launch_sites(analysis.trace), top),
-        kernel_cells(analysis.table("kernels"), top),
-        module_cells(analysis.table("modules"), top),
-        memory_cells(analysis.table("memory-peaks")),
-        worker_cells(analysis, top),
-    ]
-    return [cells for cells in made if cells.rows]
-
-
-def operator_cells(table: pl.DataFrame, sites: pl.DataFrame, top: int) -> Cells:
-    """Operators by device time and their share of all device work; by host time without any.
-
-    The last row is the device work that no operator launched, so that the shares add up.
-    """
-    by_device = bool(_sum(sites, "device_ns")) and bool(_sum(table, "device_self_ns"))
-    measures = ["host_self_ns", "host_total_ns"]
-    if by_device:
-        measures = ["device_self_ns", "device_total_ns", *measures]
-    whole = _sum(sites, "device_ns") if by_device else _sum(table, measures[0])
-    rows = [
-        (
-            _operator_name(row),
-            units.count(row["calls"]),
-            units.share(row[measures[0]], whole),
-            *(units.duration_ns(row[name]) for name in measures),
-        )
-        for row in table.head(top).to_dicts()
-    ]
-    rest = whole - _sum(table, measures[0])
-    if by_device and rest > 0:
-        length = units.duration_ns(rest)
-        rows.append(
-            (NOT_BY_OPERATORS, "-", units.share(rest, whole), length, *["-"] * (len(measures) - 1))
-        )
-    titles = ["operator", "calls", "share" if by_device else "host share"]
-    titles += [name.removesuffix("_ns").replace("_", " ") for name in measures]
-    return Cells(_top_title("operators", table.height, top), tuple(titles), tuple(rows))
-
-
-def _operator_name(row: dict[str, Any]) -> str:
-    name = str(row["name"])
-    if row.get("input_dims"):
-        name += f" {row['input_dims']}"
-    return f"{name} < {row['call_stack'].split(';')[0]}" if row.get("call_stack") else name
-
-
-def kernel_cells(table: pl.DataFrame, top: int) -> Cells:
-    whole = _sum(table, "total_ns")
-    yes_no = {True: "yes", False: "no", None: "?"}
-    names = told_apart([str(name) for name in table["short_name"].head(top)])
-    rows = [
-        (
-            name,
-            units.count(row["calls"]),
-            units.share(row["total_ns"], whole),
-            units.duration_ns(row["total_ns"]),
-            units.duration_ns(row["mean_ns"]),
-            yes_no[row["tensor_cores"]],
-            "-" if row["occupancy_pct"] is None else f"{row['occupancy_pct']:.0f} %",
-        )
-        for name, row in zip(names, table.head(top).to_dicts(), strict=True)
-    ]
-    columns = ("kernel", "calls", "share", "total", "mean", "tensor", "occup.")
-    return Cells(_top_title("kernels", table.height, top), columns, tuple(rows))
-
-
-def told_apart(names: Sequence[str]) -> list[str]:
-    """Names of different things, numbered where two would look the same.
-
-    >>> told_apart(["gemm", "relu", "gemm"])
-    ['gemm', 'relu', 'gemm #2']
-    """
-    seen: Counter[str] = Counter()
-    told = []
-    for name in names:
-        seen[name] += 1
-        told.append(name if seen[name] == 1 else f"{name} #{seen[name]}")
-    return told
-
-
-def module_cells(table: pl.DataFrame, top: int) -> Cells:
-    time = "device_total_ns" if _sum(table, "device_total_ns") else "host_total_ns"
-    ordered = table.sort(time, descending=True, maintain_order=True)
-    rows = [
-        (
-            str(row["name"]),
-            units.count(row["occurrences"]),
-            units.duration_ns(row["host_total_ns"]),
-            units.duration_ns(row["device_total_ns"]),
-            units.duration_ns(row["backward_device_ns"] or 0),
-        )
-        for row in ordered.head(top).to_dicts()
-    ]
-    columns = ("module", "calls", "host total", "device total", "backward device")
-    return Cells(_top_title("modules", table.height, top), columns, tuple(rows))
-
-
-def memory_cells(peaks: pl.DataFrame) -> Cells:
-    rows = [
-        (
-            str(row["device"]),
-            units.size_bytes(row["peak_allocated_bytes"]),
-            _size(row["peak_reserved_bytes"]),
-            _size(row["capacity_bytes"]),
-            str(row["peak_step"] or "-"),
-        )
-        for row in peaks.to_dicts()
-    ]
-    columns = ("device", "peak allocated", "peak reserved", "capacity", "step")
-    return Cells("Memory", columns, tuple(rows))
-
-
-def worker_cells(analysis: Analysis, top: int) -> Cells:
-    """Workers by how long others waited for them: who waits least keeps the rest waiting."""
-    if len(analysis.workers) < 2:
-        return Cells("", (), ())
-    steps = analysis.table("workers")
-    means = mean_over_steps(steps, "communication_ns", "transfer_ns", "waiting_ns")
-    rows = [
-        (str(worker), *(units.duration_ns(value or 0) for value in values))
-        for worker, *values in means.sort("waiting_ns", "worker").rows()
-    ]
-    columns = ("worker", "communication a step", "transfer", "waiting")
-    title = _top_title("workers", len(rows), top)
-    return Cells(f"{title}; who waits least is waited for", columns, tuple(rows[:top]))
-
-
-def _size(value: int | None) -> str:
-    return "-" if value is None else units.size_bytes(value)
-
-
-def _sum(table: pl.DataFrame, column: str) -> int:
-    return int(table[column].sum() or 0)
-
-
-def _top_title(what: str, height: int, top: int) -> str:
-    shown = f"the first {top} of {units.count(height)}" if height > top else units.count(height)
-    return f"{what.capitalize()} ({shown})"
-
-
-# -- findings --------------------------------------------------------------------------------------
-
-
-def gain_text(finding: Finding) -> str:
-    """What mending it may save; empty where nothing can be said."""
-    gains = []
-    if finding.gain_ns:
-        gains.append(units.duration_ns(finding.gain_ns) + (" a step" if finding.marked else ""))
-    if finding.between_ns:
-        gains.append(f"{units.duration_ns(finding.between_ns)} between two steps")
-    return f"may save {' and '.join(gains)} if {finding.gain_basis}" if gains else ""
-
-
-def evidence_lines(finding: Finding, most: int = 3) -> list[str]:
-    """The first pieces of evidence, a line each."""
-    shown = finding.evidence[:most]
-    names = told_apart([f"{item.kind} {_evidence_name(item)}" for item in shown])
-    return [
-        f"{name}{_numbers(item, marked=finding.marked)}"
-        for name, item in zip(names, shown, strict=True)
-    ]
-
-
-def _evidence_name(item: Evidence) -> str:
-    return short_kernel_name(item.name) if item.kind == "kernel" else item.name
-
-
-def _numbers(item: Evidence, *, marked: bool) -> str:
-    numbers = ", ".join(
-        _numbered(key, value, marked=marked)
-        for key, value in item.numbers.items()
-        if key != "start_ns"
-    )
-    return f": {numbers}" if numbers else ""
-
-
-_UNITS: Mapping[str, Callable[[float], str]] = {
-    "_us": lambda value: units.duration_ns(1000 * value),
-    "_ns": lambda value: f"{units.count(int(value))} ns",
-    "_bytes": units.size_bytes,
-    "_pct": lambda value: f"{value:.1f} %",
-}
-
-
-def _numbered(key: str, value: float, *, marked: bool) -> str:
-    """A number with its unit in words; those of a step are all there is where none is marked."""
-    name = key.removesuffix("_per_step")
-    each = " a step" if marked and name != key else ""
-    unit = next((ending for ending in _UNITS if f"_{name}".endswith(ending)), "")
-    shown = _UNITS[unit](value) if unit else units.count(round(value))
-    spoken = name.removesuffix(unit).replace("_", " ")
-    return f"{spoken} {shown}{each}"
 
 
 def health_sentences(entries: Sequence[Any]) -> list[str]:
