@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import oracle
 from builders import complete, kernel, launch, memcpy, operator, runtime
 from cases import read
 from timelines import (
@@ -176,18 +177,16 @@ class TestQueue:
 
 def in_queue(trace: Trace, until: str) -> Counter[tuple[int, str | None, int]]:
     """How many activities are in the queue of each stream at each ns, counted one by one."""
-    calls = trace.host.filter(pl.col("kind").is_in(["runtime", "driver"]))
-    launched_at: dict[int, int] = {}
-    for number, start in calls.sort("ts_ns").select("correlation", "ts_ns").drop_nulls().rows():
-        launched_at.setdefault(number, start)
+    calls = oracle.launches(trace)
     found: Counter[tuple[int, str | None, int]] = Counter()
     for activity in trace.device.filter(pl.col("kind").is_in(BUSY_KINDS)).iter_rows(named=True):
-        if activity["correlation"] not in launched_at:
+        call = oracle.launching_call(activity, calls)
+        if call is None:
             continue
         start = activity["ts_ns"]
         leaves = start if until == "start" else start + activity["dur_ns"]
         device = -1 if activity["device"] is None else activity["device"]
-        for moment in range(min(launched_at[activity["correlation"]], start), leaves):
+        for moment in range(min(call["ts_ns"], start), leaves):
             found[device, activity["stream"], moment] += 1
     return found
 
