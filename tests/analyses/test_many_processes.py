@@ -11,12 +11,12 @@ from timesink.model.trace import Metadata, Trace
 from timesink.readers.finish import conform
 
 
-def trace_of(**tables: list[dict[str, object]]) -> Trace:
+def trace_of(vendor: str = "nvidia", **tables: list[dict[str, object]]) -> Trace:
     of_name = {"host": HOST, "device": DEVICE, "steps": STEPS}
     frames = {
         name: conform(pl.DataFrame(rows), of_name[name]).lazy() for name, rows in tables.items()
     }
-    return Trace(Metadata("a.json", "nsys", "nvidia", events=0), frames=frames)
+    return Trace(Metadata("a.json", "nsys", vendor, events=0), frames=frames)
 
 
 def call(pid: str, ts: int, *, dur: int = 5, kind: str = "runtime", name: str = "launch"):
@@ -79,3 +79,20 @@ def test_number_that_comes_again_later_is_another_step():
 def test_number_too_large_for_the_column_keeps_its_text():
     huge = {**mark(1, "100", 0, 9), "step": None, "name": "ProfilerStep#99999999999999999999"}
     assert find_steps(trace_of(steps=[huge]))["name"].to_list() == ["99999999999999999999"]
+
+
+def operator(pid: str, tid: str = "1"):
+    place = {"kind": "operator", "name": "aten::mm", "pid": pid, "tid": tid}
+    return {**place, "ts_ns": 0, "dur_ns": 30}
+
+
+def test_calls_shown_in_a_process_of_their_own_belong_to_their_thread():
+    events = {"host": [operator("10"), call("20", 10)], "device": [kernel("30", 40)]}
+    assert link_launches(trace_of("ascend", **events)).node.tolist() == [0]
+    assert link_launches(trace_of("nvidia", **events)).node.tolist() == [-1]
+
+
+def test_thread_of_two_processes_is_no_evidence():
+    operators = [operator("10"), operator("11")]
+    trace = trace_of("ascend", host=[*operators, call("20", 10)], device=[kernel("30", 40)])
+    assert link_launches(trace).node.tolist() == [-1]

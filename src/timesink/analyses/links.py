@@ -7,6 +7,7 @@ there is none, because they repeat and are zero in many recordings.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,6 +22,8 @@ from timesink.analyses.once import once_per_trace
 from timesink.model.trace import Trace
 
 LAUNCH_KINDS = ("runtime", "driver")
+_CALLS_APART = ("ascend",)
+"""Makers whose profiler shows the calls of a thread in a process of their own, same thread."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,8 +164,15 @@ def _threads_of(trace: Trace, calls: NDArray[np.int64], forest: CallForest) -> N
     """The forest's number of each call's thread, -1 where no node is on it."""
     lane, lanes = host_lanes(trace)
     number_of = {thread: number for number, thread in enumerate(forest.threads)}
-    numbers = np.array([number_of.get(place, -1) for place in lanes] or [-1], dtype=np.int64)
-    return numbers[lane[calls]]
+    alone = _lone_threads(forest) if trace.metadata.vendor in _CALLS_APART else {}
+    numbers = [number_of.get(place, alone.get(place[1], -1)) for place in lanes]
+    return np.array(numbers or [-1], dtype=np.int64)[lane[calls]]
+
+
+def _lone_threads(forest: CallForest) -> dict[str, int]:
+    """Threads whose number no other process has."""
+    often = Counter(tid for _, tid in forest.threads)
+    return {tid: n for n, (_, tid) in enumerate(forest.threads) if often[tid] == 1}
 
 
 def _owners(
