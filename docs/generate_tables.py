@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+from generated import write_or_check
 
 from timesink.model.health import RULES
 from timesink.model.schema import TABLES
@@ -53,17 +54,5 @@ def _health() -> Iterator[str]:
     yield ""
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true")
-    if not parser.parse_args().check:
-        PAGE.write_text(page(), encoding="utf-8")
-        return 0
-    if PAGE.read_text(encoding="utf-8") != page():
-        sys.stderr.write("docs/tables.md is out of date: run `make docs`\n")
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_check(PAGE, page(), __doc__))
