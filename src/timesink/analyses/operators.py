@@ -114,7 +114,7 @@ def _ratio(part: str, whole: str) -> pl.Expr:
 
 # -- so that the table adds up to the trace --------------------------------------------------------
 
-NO_CALL = "outside of every call"
+NO_CALLER = "outside of every call"
 NO_LAUNCH = "launch not in trace"
 
 
@@ -128,7 +128,7 @@ def launch_sites(trace: Trace) -> pl.DataFrame:
     """
     forest, links = call_forest(trace), link_launches(trace)
     device = device_columns(trace)
-    names = [*ROLE_NAMES, NO_CALL, NO_LAUNCH]
+    names = [*ROLE_NAMES, NO_CALLER, NO_LAUNCH]
     site = np.full(device.height, len(ROLE_NAMES), dtype=np.int64)
     inside = links.node >= 0
     site[inside] = forest.role[links.node[inside]]

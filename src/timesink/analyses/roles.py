@@ -85,20 +85,20 @@ def _named_by_collective(trace: Trace) -> NDArray[np.bool_]:
     return named & (link_launches(trace).node < 0)
 
 
-_NO_CALL, _OTHER, _COMMUNICATION, _DATA_LOADER = range(4)
+_NO_WORK, _OTHER, _COMMUNICATION, _DATA_LOADER = range(4)
 
 
 @once_per_trace
 def _host_calls(trace: Trace) -> NDArray[np.int8]:
     """What the host events that do the program's work are for."""
     host, named = host_columns(trace), host_names(trace)
-    purpose = np.array([_purpose(text) for text in named.texts] or [_NO_CALL], dtype=np.int8)
+    purpose = np.array([_purpose(text) for text in named.texts] or [_NO_WORK], dtype=np.int8)
     works = host["kind"].is_in(["operator", "annotation"]).to_numpy()
     regions = (host["kind"] == "python_function") & (
         host["category"].is_in(["Python", "python"]).fill_null(value=False)
     )
     calls = works | regions.to_numpy()
-    return np.where(calls, purpose[named.codes], np.int8(_NO_CALL))
+    return np.where(calls, purpose[named.codes], np.int8(_NO_WORK))
 
 
 def _outermost(trace: Trace) -> NDArray[np.int8]:
@@ -107,13 +107,13 @@ def _outermost(trace: Trace) -> NDArray[np.int8]:
     callees = np.flatnonzero((forest.parent >= 0) & ~forest.crossing)
     rows, callers = forest.row[callees], forest.row[forest.parent[callees]]
     kept = calls.copy()
-    kept[rows[calls[rows] == calls[callers]]] = _NO_CALL
+    kept[rows[calls[rows] == calls[callers]]] = _NO_WORK
     return kept
 
 
 def _purpose(name: str) -> int:
     if names.is_profiler_step(name):
-        return _NO_CALL
+        return _NO_WORK
     if names.is_collective_call(name):
         return _COMMUNICATION
     return _DATA_LOADER if names.is_data_loader(name) else _OTHER

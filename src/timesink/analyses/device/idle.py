@@ -18,8 +18,9 @@ from timesink.analyses.device.activities import (
     spans_by,
 )
 from timesink.analyses.device.meanwhile import Meanwhile, host_meanwhile
+from timesink.analyses.gathering import values_at
 from timesink.analyses.once import once_per_trace
-from timesink.analyses.steps import find_steps
+from timesink.analyses.steps import find_steps, step_at
 from timesink.analyses.sums import sums_by
 from timesink.model.trace import Trace
 
@@ -110,7 +111,7 @@ def largest_gaps(
     work = device_activities(trace)
     gaps = find_gaps(work.device, work.start, work.end).longest(count)
     meanwhile = host_meanwhile(trace, work, gaps)
-    doing = _places(np.array([found.row for found in meanwhile], dtype=np.int64))
+    doing = np.array([found.row for found in meanwhile], dtype=np.int64)
     activity, host = device_columns(trace), host_columns(trace)
     return pl.DataFrame(
         {
@@ -120,8 +121,8 @@ def largest_gaps(
             "step": _steps_at(trace, gaps.start),
             "before": activity["name"][work.row[gaps.before]].fill_null(""),
             "after": activity["name"][work.row[gaps.after]].fill_null(""),
-            "host_name": host["name"].gather(doing),
-            "host_kind": host["kind"].gather(doing),
+            "host_name": values_at(host["name"], doing),
+            "host_kind": values_at(host["kind"], doing),
             "cause": _causes(trace, work, gaps, meanwhile, short_gap_ns),
         }
     )
@@ -162,11 +163,5 @@ def _waited_for_copy(trace: Trace, work: Activities, gaps: Gaps) -> Numbers:
 def _steps_at(trace: Trace, times: Numbers) -> pl.Series:
     """Names of the steps that include these times; null where none does."""
     steps = find_steps(trace)
-    place = np.searchsorted(steps["start_ns"].to_numpy(), times, side="right") - 1
-    ends = np.append(steps["end_ns"].to_numpy(), 0)
-    return steps["name"].gather(_places(np.where(times < ends[place], place, -1)))
-
-
-def _places(numbers: Numbers) -> pl.Series:
-    """Positions to gather; null for -1."""
-    return pl.Series(numbers, dtype=pl.Int64).replace(-1, None).cast(pl.UInt32)
+    bounds = steps.select("start_ns", "end_ns").to_numpy()
+    return values_at(steps["name"], step_at(times, times + 1, bounds))

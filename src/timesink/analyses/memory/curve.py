@@ -9,10 +9,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.device.utilisation_counters import timeline
+from timesink.analyses.gathering import values_at
 from timesink.analyses.memory.devices import memory_capacities, memory_device_names, memory_records
 from timesink.analyses.memory.thinning import largest_triangles
 from timesink.analyses.once import once_per_trace
-from timesink.analyses.steps import find_steps
+from timesink.analyses.steps import find_steps, step_at
 from timesink.model.trace import Trace
 
 RECORDED, SUMMED = "recorded", "summed"
@@ -191,11 +192,6 @@ def memory_peaks(trace: Trace) -> pl.DataFrame:
 
 def _steps_at(trace: Trace, times: pl.Series) -> pl.Series:
     """Names of the steps the host was in at these times."""
-    steps = find_steps(trace)
-    latest = np.searchsorted(steps["host_start_ns"].to_numpy(), times.to_numpy(), "right") - 1
-    ends = steps["host_end_ns"].to_list()
-    names = [
-        steps["name"][int(place)] if place >= 0 and ts < ends[place] else None
-        for place, ts in zip(latest, times, strict=True)
-    ]
-    return pl.Series("peak_step", names, dtype=pl.String)
+    steps, moments = find_steps(trace), times.to_numpy()
+    bounds = steps.select("host_start_ns", "host_end_ns").to_numpy()
+    return values_at(steps["name"], step_at(moments, moments + 1, bounds)).alias("peak_step")
