@@ -259,6 +259,45 @@ STEPS = Table(
     ),
 )
 
+KERNEL_CALLS = Table(
+    "kernel_calls",
+    "Launches measured by a kernel profiler, in launch order: how long, and how much of the hardware"
+    " each used. Durations come from replays of single kernels, not from a timeline.",
+    (
+        Column("index", pl.UInt32(), "position of the launch in the source, counted from 0"),
+        Column("launch_id", pl.Int64(), "number the profiler gave the launch inside its process"),
+        _PID,
+        Column("process", _TEXT, "name of the process"),
+        Column("host", _TEXT, "machine the process ran on"),
+        Column("device", pl.Int32(), "device number"),
+        Column("compute_capability", _TEXT, "generation of the device, e.g. 9.0"),
+        Column("context", _TEXT, "device context, as recorded"),
+        Column("stream", _TEXT, "stream or queue, as recorded"),
+        _NAME,
+        *(
+            Column(f"{shape}_{axis}", pl.Int64(), f"{things} in {axis}")
+            for shape, things in (("grid", "blocks"), ("block", "threads of a block"))
+            for axis in "xyz"
+        ),
+        Column("dur_ns", pl.Int64(), "length in ns; null where it was not measured"),
+        Column("tensor_pct", pl.Float64(), "tensor pipe active, percent of its peak"),
+        Column("dram_pct", pl.Float64(), "device memory traffic, percent of its peak"),
+        Column("sm_pct", pl.Float64(), "busiest unit of the multiprocessors, percent of its peak"),
+        Column("occupancy_pct", pl.Float64(), "warps in flight, percent of the most possible"),
+    ),
+)
+
+KERNEL_METRICS = Table(
+    "kernel_metrics",
+    "Further metrics of `kernel_calls`, one row per launch and metric.",
+    (
+        Column("index", pl.UInt32(), "the launch in `kernel_calls`"),
+        Column("metric", _TEXT, "name of the metric as recorded"),
+        Column("value", pl.Float64(), "value in the base unit: ns, bytes, hertz, percent, counts"),
+        Column("unit", _TEXT, "the base unit the value is in; empty for counts"),
+    ),
+)
+
 TABLES = {
     table.name: table
     for table in (
@@ -271,5 +310,7 @@ TABLES = {
         EVENT_ARGS,
         TRACKS,
         STEPS,
+        KERNEL_CALLS,
+        KERNEL_METRICS,
     )
 }

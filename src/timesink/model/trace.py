@@ -42,7 +42,7 @@ class Metadata:
     source: str
     """File the trace was read from."""
     format: str
-    """Which reader understood it: `kineto`, `chrome`, `nsys`, `rocprof`."""
+    """Which reader understood it: `kineto`, `chrome`, `nsys`, `rocprof`, `ncu`, ..."""
     vendor: str
     """Maker of the accelerator: `nvidia`, `amd`, `cambricon`, `ascend`, `intel`, `mtia`, `cpu`."""
     events: int
@@ -125,3 +125,11 @@ class Trace:
     @cached_property
     def steps(self) -> pl.DataFrame:
         return self.lazy("steps").collect()
+
+    @cached_property
+    def kernel_calls(self) -> pl.DataFrame:
+        return self.lazy("kernel_calls").collect()
+
+    @cached_property
+    def kernel_metrics(self) -> pl.DataFrame:
+        return self.lazy("kernel_metrics").collect()
