@@ -44,6 +44,7 @@ def look(shared: Path) -> Look:
 DEVICES = {
     "h200/faults/*/counters.csv": ("cpu", None),
     "h200/faults/*/trace.json.gz": ("nvidia", "NVIDIA H200"),
+    "h200/ncu/*": ("nvidia", ""),
     "h200/traces/*": ("nvidia", "NVIDIA H200"),
     "hta/amd_trace/*": ("amd", "AMD Radeon Graphics"),
     "hta/call_stack/*": ("nvidia", ""),
@@ -62,6 +63,7 @@ DEVICES = {
     "kineto/*.json": ("nvidia", "Tesla V100-DGXS-32GB"),
     "kineto/*.json.gz": ("nvidia", "Tesla V100-DGXS-32GB"),
     "mlu/*": ("cambricon", "MLU370"),
+    "ncu-text/*": ("nvidia", ""),
     "nsys/*": ("nvidia", "NVIDIA A100-PCIE-40GB"),
     "rocprof/*": ("amd", "AMD Instinct MI350X"),
     "tracelens/b200/*": ("nvidia", "NVIDIA B200"),
@@ -78,11 +80,9 @@ DEVICES = {
 
 DECLINED = (
     "h200/faults/*/fault.json",
-    "h200/ncu/*",
     "hta/memory_analysis/*",
     "kineto/tb_golden.jsonl",
     "latencyprism/*",
-    "ncu-text/*",
 )
 
 

@@ -7,6 +7,7 @@ place of the command line, ``timesink.cli.main``, and one of the server, ``times
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 
@@ -54,12 +55,20 @@ class UnreadableError(TimesinkError):
         return cls(
             f"{path}: not a trace timesink can read ({looks_like})",
             "give a profiler trace: Kineto/Chrome JSON (.json, .json.gz, .zip), "
-            "Nsight Systems .sqlite or rocprofv3 JSON",
+            "Nsight Systems .sqlite, rocprofv3 JSON or output of Nsight Compute",
         )
 
     @classmethod
     def damaged(cls, path: Path | str, reason: str, hint: str) -> UnreadableError:
         return cls(f"{path}: damaged beyond repair ({reason})", hint)
+
+    @classmethod
+    def no_timeline(cls, path: Path | str) -> UnreadableError:
+        return cls(
+            f"{path}: counters of kernels without a timeline",
+            f"try  timesink kernels {shlex.quote(str(path))}; "
+            "for a timeline, record the program with torch.profiler or nsys",
+        )
 
     @classmethod
     def incomplete_export(cls, path: Path | str, reason: str) -> UnreadableError:
@@ -129,3 +138,25 @@ class OutputError(TimesinkError):
 
 class NotFoundError(TimesinkError):
     """What was asked for by name is not in the data: a run, an operator, a view without data."""
+
+
+class CollectError(TimesinkError):
+    """A program cannot be profiled, or its profile cannot be had."""
+
+    @classmethod
+    def no_ncu(cls) -> CollectError:
+        return cls(
+            "Nsight Compute (ncu) is not installed, or not on PATH",
+            "it comes with the CUDA toolkit, often as /usr/local/cuda/bin/ncu; "
+            "name it with --ncu PATH or TIMESINK_NCU",
+        )
+
+    @classmethod
+    def no_ncu_there(cls, path: Path | str) -> CollectError:
+        return cls(
+            f"{path}: not a program that can be run", "name Nsight Compute's ncu with --ncu PATH"
+        )
+
+    @classmethod
+    def cannot_start(cls, program: Path | str, reason: str) -> CollectError:
+        return cls(f"{program}: cannot be started ({reason})", "name another with --ncu PATH")

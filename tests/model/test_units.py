@@ -54,3 +54,13 @@ def test_moments_are_told_to_the_microsecond():
 @pytest.mark.parametrize(("part", "shown"), [(0, "0.0 %"), (1, "33.3 %"), (3, "100.0 %")])
 def test_shares(part: int, shown: str):
     assert units.share(part, 3) == shown
+
+
+def test_brief_times_are_rounded_once():
+    assert units.brief_ns(59_945_216) == "59.9 ms"
+    assert units.brief_ns(9_996_000) == "10.0 ms"
+    assert units.brief_ns(999_960_000) == "1.00 s"
+
+
+def test_one_of_many():
+    assert units.counted(1, "module classes") == "1 module class"

@@ -55,5 +55,6 @@ def run(options: argparse.Namespace) -> int:
     else:
         export_folder(trace, output, force=options.force)
         print(f"Wrote {output} (one Parquet file per table)")
-        print(f"Next: timesink query {quoted} 'select * from steps'")  # noqa: S608 - a hint
+        table = "steps" if trace.has_timeline else "kernel_calls"
+        print(f"Next: timesink query {quoted} 'select * from {table}'")  # noqa: S608 - a hint
     return 0

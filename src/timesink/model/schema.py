@@ -261,8 +261,8 @@ STEPS = Table(
 
 KERNEL_CALLS = Table(
     "kernel_calls",
-    "Launches measured by a kernel profiler, in launch order: how long, and how much of the hardware"
-    " each used. Durations come from replays of single kernels, not from a timeline.",
+    "Launches measured by a kernel profiler, in launch order: how long, and how much of the "
+    "hardware each used. Durations come from replays of single kernels, not from a timeline.",
     (
         Column("index", pl.UInt32(), "position of the launch in the source, counted from 0"),
         Column("launch_id", pl.Int64(), "number the profiler gave the launch inside its process"),

@@ -90,6 +90,13 @@ class Trace:
         frame = self.frames.get(table)
         return TABLES[table].empty().lazy() if frame is None else frame
 
+    @property
+    def has_timeline(self) -> bool:
+        """Whether it says when anything happened; counters of single kernels do not."""
+        measured = self.lazy("kernel_calls").head(1).collect().height
+        placed = (self.lazy(name).head(1).collect().height for name in ("host", "device"))
+        return not measured or any(placed)
+
     @cached_property
     def host(self) -> pl.DataFrame:
         return self.lazy("host").collect()

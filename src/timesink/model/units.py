@@ -19,8 +19,25 @@ def counted(value: int, things: str) -> str:
     ('1 memory event', '1 copy', '1 200 traces')
     """
     if value == 1:
-        things = f"{things[:-3]}y" if things.endswith("ies") else things.removesuffix("s")
+        things = _singular(things)
     return f"{count(value)} {things}"
+
+
+def _singular(things: str) -> str:
+    if things.endswith("ies"):
+        return f"{things[:-3]}y"
+    return things.removesuffix("es" if things.endswith("sses") else "s")
+
+
+def ordinal(value: int) -> str:
+    """A number as a rank.
+
+    >>> ordinal(2), ordinal(11), ordinal(23), ordinal(7)
+    ('2nd', '11th', '23rd', '7th')
+    """
+    endings = {1: "st", 2: "nd", 3: "rd"}
+    ending = "th" if value % 100 in {11, 12, 13} else endings.get(value % 10, "th")
+    return f"{value}{ending}"
 
 
 def number(value: float) -> str:
@@ -42,17 +59,22 @@ def duration_ns(value: float) -> str:
     >>> duration_ns(999_960_000)
     '1.00 s'
     """
+    return _in_units(value, 100)
+
+
+def _in_units(value: float, fine_below: int) -> str:
     for size, unit in ((1, "ns"), (1_000, "us"), (1_000_000, "ms")):
-        shown = f"{value:.0f}" if size == 1 else _three_digits(value / size)
+        shown = f"{value:.0f}" if size == 1 else _digits(value / size, fine_below)
         # What rounds up to a thousand is one of the next unit.
         if abs(float(shown)) < 1000:
             return f"{shown} {unit}"
-    return f"{_three_digits(value / 1_000_000_000)} s"
+    return f"{_digits(value / 1_000_000_000, fine_below)} s"
 
 
-def _three_digits(value: float) -> str:
+def _digits(value: float, fine_below: int = 100) -> str:
+    """Two decimals, or one where that makes too many digits; rounded once."""
     fine = f"{value:.2f}"
-    return fine if abs(float(fine)) < 100 else f"{value:.1f}"
+    return fine if abs(float(fine)) < fine_below else f"{value:.1f}"
 
 
 def moment_ns(value: int) -> str:
@@ -70,12 +92,7 @@ def brief_ns(value: float) -> str:
     >>> brief_ns(59_261_833), brief_ns(4_240_000), brief_ns(177_592_167)
     ('59.3 ms', '4.24 ms', '177.6 ms')
     """
-    number, unit = duration_ns(value).rsplit(" ", 1)
-    return (
-        f"{float(number):.1f} {unit}"
-        if float(number) >= 10 and unit != "ns"
-        else f"{number} {unit}"
-    )
+    return _in_units(value, 10)
 
 
 def size_bytes(value: float) -> str:
@@ -99,3 +116,17 @@ def share(part: float, whole: float) -> str:
     ('1.7 %', '-')
     """
     return f"{100 * part / whole:.1f} %" if whole else "-"
+
+
+def rate(value: float, things: str) -> str:
+    """How much a second, in decimal units with three or four digits.
+
+    >>> rate(989.5e12, "FLOP"), rate(4.8e12, "B"), rate(999_999, "B")
+    ('989.5 TFLOP/s', '4.80 TB/s', '1.00 MB/s')
+    """
+    for power, prefix in enumerate(("", "k", "M", "G", "T")):
+        shown = _digits(value / 1000**power)
+        # What rounds up to a thousand is one of the next unit.
+        if abs(float(shown)) < 1000:
+            return f"{shown} {prefix}{things}/s"
+    return f"{_digits(value / 1000**5)} P{things}/s"

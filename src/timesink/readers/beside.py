@@ -18,6 +18,8 @@ TRACE_ENDINGS = (".json", ".json.gz", ".zip", ".sqlite", ".sqlite.gz")
 """How the names of files that may be traces end, in small letters."""
 
 _TRACE_MARKS = (b'"rocprofiler-sdk-tool"', b"SQLite format 3\0")
+_COUNTER_MARKS = (b'"ID","Process ID"', b"==PROF== ")
+"""What files of Nsight Compute hold; they have no timeline."""
 _KNOWN_SUFFIX = re.compile(r"\.(gz|zip|json|sqlite|trace|pt)$", re.IGNORECASE)
 _HEAD_BYTES = 64 * 1024
 
@@ -33,7 +35,7 @@ def find_beside(path: Path) -> Path | None:
         return found
     for packing in _PACKINGS:
         common = path.with_name(f"counters.csv{packing}")
-        if common.is_file():
+        if common.is_file() and common != path:
             return common if _is_only_trace(path) else None
     return None
 
@@ -66,6 +68,8 @@ def may_be_trace(path: Path) -> bool:
         return False
     with suppress(UnreadableError, OSError):
         head = open_source(path).head(_HEAD_BYTES)
+        if any(mark in head for mark in _COUNTER_MARKS):
+            return False
         return _is_trace(head) or (len(head) < _HEAD_BYTES and not _is_json(head))
     return True  # it cannot be read, and whoever opens it will say why
 

@@ -55,10 +55,14 @@ def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> lis
         _clock_fault(host, device),
         _window_end_fault(host, device),
         _device_before_launch(busy),
-        HealthEntry("rank_assumed", int(metadata.distributed.rank is None)),
-        HealthEntry("no_device_activity", int(busy.is_empty())),
-        HealthEntry("no_host_activity", int(not _has_kind(host, ["operator"]))),
     ]
+    # Counters of kernels have no timeline, and no rank; nothing of it is missing.
+    if tables["kernel_calls"].is_empty():
+        entries += [
+            HealthEntry("rank_assumed", int(metadata.distributed.rank is None)),
+            HealthEntry("no_device_activity", int(busy.is_empty())),
+            HealthEntry("no_host_activity", int(not _has_kind(host, ["operator"]))),
+        ]
     return [entry for entry in entries if entry.count]
 
 

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from timesink.errors import UnreadableError
 from timesink.model.trace import Trace
-from timesink.readers import counters_csv, nsys, rocprof
+from timesink.readers import counters_csv, kernel_table, ncu, nsys, rocprof
 from timesink.readers.chrome import reader as chrome
 from timesink.readers.options import ReadOptions
 from timesink.readers.source import Damage, Source, open_source
@@ -27,22 +27,15 @@ class Reader(Protocol):
     def read(self, source: Source, options: ReadOptions) -> Trace: ...
 
 
-READERS: tuple[Reader, ...] = (nsys, rocprof, counters_csv, chrome)
+_FURTHER = 16 * 1024 * 1024
+"""How far to look for a table behind other output, where the first bytes say nothing."""
+
+READERS: tuple[Reader, ...] = (nsys, rocprof, counters_csv, kernel_table, ncu, chrome)
 """In the order they are asked; the Chrome reader is the most forgiving and comes last."""
 
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
 _DECLINED: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
-    (
-        re.compile(rb'(?m)^"ID","Process ID","Process Name"|==PROF=='),
-        "Nsight Compute output: counters of kernels without a timeline",
-        "record a timeline of the same program with torch.profiler or nsys",
-    ),
-    (
-        re.compile(
-            rb"^\s*\[\d+\] .*@[\d.]+\n|Section: GPU Speed Of Light|Metric Name +Metric Unit"
-        ),
-        "Nsight Compute text: counters of kernels without a timeline",
-        "record a timeline of the same program with torch.profiler or nsys",
-    ),
     (
         re.compile(rb"^cycle,pid,hostname,beta_pct|^(?:\xef\xbb\xbf)?[^\n]*\bbeta_pct\b"),
         "a behaviour table: time shares per cycle without a timeline",
@@ -63,6 +56,11 @@ _DECLINED: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
 
 def find_reader(source: Source, head: bytes) -> Reader:
     """The reader whose format this is, decided by content."""
+    if head.startswith(_UTF_16):
+        raise UnreadableError(
+            f"{source.path}: text in UTF-16, as PowerShell writes it",
+            "convert it first: iconv -f UTF-16 -t UTF-8 FILE > OTHER",
+        )
     for reader in READERS:
         if reader.sniff(head, source.name):
             return reader
@@ -93,11 +91,14 @@ def _reader_of(source: Source) -> Reader:
             raise UnreadableError.empty(source.path)
         return find_reader(source, head)
     except UnreadableError:
-        if not damage.reasons:
-            raise
-        raise UnreadableError.damaged(
-            source.path, damage.reasons[0], "copy the file again, or record again"
-        ) from None
+        if damage.reasons:
+            raise UnreadableError.damaged(
+                source.path, damage.reasons[0], "copy the file again, or record again"
+            ) from None
+        # A profiled program may have printed much before the profiler wrote its first line.
+        if ncu.sniff(source.head(_FURTHER), source.name):
+            return ncu
+        raise
 
 
 def _describe(head: bytes) -> str:

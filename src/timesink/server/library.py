@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -120,4 +121,9 @@ class RunLibrary:
     def _open_each(self, recordings: Sequence[Recording]) -> Iterator[Opened]:
         from timesink.store.many import open_each  # noqa: PLC0415 - loads what it needs itself
 
-        return open_each(recordings, cache=self._cache, jobs=self._jobs)
+        for one in open_each(recordings, cache=self._cache, jobs=self._jobs):
+            if one.trace is None or one.trace.has_timeline:
+                yield one
+            else:
+                error = UnreadableError.no_timeline(one.recording.path)
+                yield replace(one, trace=None, error=error)

@@ -25,6 +25,11 @@ _encode = msgspec.json.Encoder().encode
 
 def write_chrome_json(trace: Trace, path: Path) -> int:
     """Write a trace; the number of events written."""
+    if not trace.has_timeline:
+        raise OutputError(
+            f"{trace.metadata.source}: counters of kernels without the timeline of Chrome JSON",
+            "give -o a folder instead: the tables are written as Parquet",
+        )
     aside = path.with_name(f".timesink-{os.getpid()}.writing")
     try:
         with _create(aside, packed=path.name.lower().endswith(".gz")) as file:

@@ -1,0 +1,199 @@
+"""From gathered launches to the tables of a trace, its devices and its health."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from timesink.model.health import HealthEntry
+from timesink.model.schema import KERNEL_CALLS, KERNEL_METRICS
+from timesink.model.trace import Device
+from timesink.readers.finish import conform
+from timesink.readers.ncu.launches import Launches
+from timesink.readers.ncu.merging import merge_pieces
+from timesink.readers.ncu.metrics import (
+    COLUMN_RULES,
+    DEVICE_ATTRIBUTE,
+    SHAPE_METRICS,
+    ColumnRule,
+)
+
+_SHAPE = r"(\d+)\D+(\d+)\D+(\d+)"
+_MOST_NAMED = 6
+
+
+def build_tables(gathered: Launches) -> tuple[dict[str, pl.DataFrame], list[HealthEntry]]:
+    """The tables `kernel_calls` and `kernel_metrics`, and what is odd about them."""
+    merged = merge_pieces(*gathered.tables(), repeats=gathered.repeats)
+    values = merged.values
+    calls = _with_shapes(merged.launches)
+    metrics = [name for name in values["metric"].unique().to_list() if name]
+    placed = []
+    for rule in COLUMN_RULES:
+        column, best = _column(rule, values, metrics, calls.height)
+        calls = calls.with_columns(column)
+        placed.append(best)
+    lacking = {
+        rule.column: calls[rule.column].null_count()
+        for rule in COLUMN_RULES
+        if rule.choices(gathered.asked)
+    }
+    calls = _with_shape_metrics(calls, values, metrics)
+    health = [*merged.health, *_words(gathered), *_missing(gathered, lacking, calls.height)]
+    tables = {
+        "kernel_calls": conform(
+            calls.with_columns(pl.col("device").cast(pl.String).cast(pl.Int32, strict=False)),
+            KERNEL_CALLS,
+        ),
+        "kernel_metrics": conform(values.filter(~pl.any_horizontal(placed)), KERNEL_METRICS),
+    }
+    return tables, health
+
+
+# -- columns ---------------------------------------------------------------------------------------
+
+
+def _column(
+    rule: ColumnRule, values: pl.DataFrame, metrics: Iterable[str], launches: int
+) -> tuple[pl.Series, pl.Expr]:
+    """The column of a rule, and which values are in it now.
+
+    What a less preferred metric says fills in for launches that lack the best one; it stays among
+    the values.
+    """
+    column = pl.Series(rule.column, [None], dtype=pl.Float64).new_from_index(0, launches)
+    placed = pl.lit(value=False)
+    for place, names in enumerate(_present(rule, values, metrics)):
+        fits = _is_any("metric", names) & _is_any("unit", rule.units)
+        found = values.lazy().filter(fits).select("index", "value").collect()
+        column = column.fill_null(_per_launch(found, launches, one_metric=len(names) == 1))
+        if place == 0:
+            placed = fits
+    if rule.column == "dur_ns":
+        # Nothing lasts less than no time: such a value says as little as none.
+        column = column.set(column < 0, None).round().cast(pl.Int64, strict=False)
+    return column, placed
+
+
+def _present(rule: ColumnRule, values: pl.DataFrame, metrics: Iterable[str]) -> Iterator[list[str]]:
+    """The choices of a rule that have a value in one of its units."""
+    for names in rule.choices(metrics):
+        fits = _is_any("metric", names) & _is_any("unit", rule.units)
+        if values.lazy().select(fits.any()).collect().item():
+            yield names
+
+
+def _is_any(column: str, texts: Sequence[str]) -> pl.Expr:
+    return pl.any_horizontal(pl.col(column) == text for text in texts)
+
+
+def _per_launch(found: pl.DataFrame, launches: int, *, one_metric: bool) -> pl.Series:
+    """One value for every launch, null where there is none; the largest where there are several."""
+    # Values are in the order of their launches.
+    if not one_metric or (found["index"].diff() == 0).any():
+        found = found.group_by("index").agg(pl.col("value").max())
+    column = pl.Series("value", [None], dtype=pl.Float64).new_from_index(0, launches)
+    return column.scatter(found["index"], found["value"])
+
+
+def _with_shapes(launches: pl.DataFrame) -> pl.DataFrame:
+    """Grid and block as three numbers each; there are few different texts."""
+    for shape in ("grid", "block"):
+        texts = launches[shape].drop_nulls().unique()
+        printed = texts.cast(pl.String).str.extract_groups(_SHAPE)
+        sizes = pl.DataFrame(
+            {shape: texts, **{
+                f"{shape}_{axis}": printed.struct.field(str(place)).cast(pl.Int64, strict=False)
+                for place, axis in enumerate("xyz", 1)
+            }}
+        )  # fmt: skip
+        launches = launches.join(sizes, on=shape, how="left", maintain_order="left").drop(shape)
+    return launches
+
+
+def _with_shape_metrics(
+    calls: pl.DataFrame, values: pl.DataFrame, metrics: Iterable[str]
+) -> pl.DataFrame:
+    """Shapes from metrics, where the page does not print them beside the name."""
+    named = set(metrics)
+    for column, metric in SHAPE_METRICS.items():
+        if metric in named and calls[column].null_count():
+            found = values.filter(_is_any("metric", [metric]))
+            sizes = _per_launch(found, calls.height, one_metric=True).cast(pl.Int64, strict=False)
+            calls = calls.with_columns(pl.col(column).fill_null(sizes))
+    return calls
+
+
+# -- devices ---------------------------------------------------------------------------------------
+
+
+def list_devices(gathered: Launches, calls: pl.DataFrame, name: str = "") -> tuple[Device, ...]:
+    """The devices of the launches, by number; `name` is that of an only one if no page says it."""
+    known = calls.group_by("device").agg(pl.col("compute_capability").drop_nulls().first())
+    found = known.drop_nulls("device").sort("device").rows()
+    alone = name if len(found) == 1 else ""
+    return tuple(
+        _device(number, capability, gathered.properties.get(str(number), {}), alone)
+        for number, capability in found
+    )
+
+
+def _device(
+    number: int, capability: str | None, properties: Mapping[str, str], name: str
+) -> Device:
+    facts = {
+        metric.removeprefix(DEVICE_ATTRIBUTE): _fact(text)
+        for metric, text in properties.items()
+        if metric.startswith(DEVICE_ATTRIBUTE) and text
+    }
+    major, minor = (facts.get(f"compute_capability_{part}") for part in ("major", "minor"))
+    if capability is None and major is not None:
+        capability = f"{major}.{minor or 0}"
+    return Device(
+        id=number,
+        name=str(facts.get("display_name") or name),
+        memory_bytes=_whole(facts.get("total_memory")),
+        compute_capability=capability,
+        multiprocessors=_whole(facts.get("multiprocessor_count")),
+        properties=facts,
+    )
+
+
+def _fact(text: str) -> int | str:
+    """Attributes of devices are whole numbers in any grouping, or names."""
+    digits = "".join(character for character in text if character not in ",.'\u00a0\u202f")
+    return int(digits) if digits.isdecimal() else text
+
+
+def _whole(fact: Any) -> int | None:
+    return fact if isinstance(fact, int) else None
+
+
+# -- health ----------------------------------------------------------------------------------------
+
+
+def _missing(gathered: Launches, lacking: Mapping[str, int], launches: int) -> list[HealthEntry]:
+    """Metrics that were asked for and are not there for every launch, or for none."""
+    of_columns = {
+        name for rule in COLUMN_RULES for group in rule.choices(gathered.asked) for name in group
+    }
+    others = {name: count for name, count in gathered.missing.items() if name not in of_columns}
+    never = [name for name, count in others.items() if count >= launches]
+    counts = {name: count for name, count in (*lacking.items(), *others.items()) if count}
+    some = [f"{name}: {counts[name]} of {launches}" for name in counts if name not in never]
+    most = max((count for name, count in counts.items() if name not in never), default=0)
+    return [
+        HealthEntry("missing_metric", most, _listed(some)),
+        HealthEntry("unavailable_metrics", len(never), _listed(never)),
+    ]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
+
+
+def _words(gathered: Launches) -> list[HealthEntry]:
+    named = [f"{metric} is {text}" for metric, text in gathered.words.items()]
+    return [HealthEntry("text_metrics", len(named), named[0] if named else "")]

@@ -1,0 +1,141 @@
+"""Printed numbers of any locale as values, without a detour through a rounded product.
+
+`26,336` is 26336 to an English profiler and 26.336 to a German one.  A value that can only be read
+one way is read that way; the others follow what the file's unambiguous values say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import polars as pl
+
+POINT, COMMA = ".", ","
+_GROUPING_SPACE = "[\\s\u00a0\u2009\u202f'\u2019]"
+_GROUPED_BY_SPACE = rf"^\s*[-+]?\d{{1,3}}(?:{_GROUPING_SPACE}\d{{3}})+(?:[.,]\d*)?\s*$"
+_INSTANCES = r"\s+\(.*$"
+"""Values of single units behind their sum (`--print-metric-instances`)."""
+_NO_VALUE = r"(?i)^\s*(?:|n/?a|-?nan(?:\(ind\))?|-+|none|null|[-+]?inf(?:inity)?)\s*$"
+
+
+def _certain(decimal: str, group: str) -> str:
+    """Texts in which `decimal` must be the decimal mark, or `group` must group digits."""
+    d, g = f"[{decimal}]", f"[{group}]"
+    return (
+        r"^[-+]?(?:"
+        rf"\d*{d}(?:\d{{0,2}}|\d{{4,}})"  # 72.37, 26.336000: groups have three digits
+        rf"|(?:|0\d*|\d{{4,}}){d}\d{{3}}"  # 0.336, 1234.567: and none before them is longer
+        rf"|\d{{1,3}}(?:{g}\d{{3}})+{d}\d*"  # 1,234.5
+        rf"|\d{{1,3}}(?:{g}\d{{3}}){{2,}}"  # 1,234,567
+        rf"|\d*{d}?\d*[eE][-+]?\d+"
+        r")$"
+    )
+
+
+_CERTAIN_POINT = _certain(POINT, COMMA)
+_CERTAIN_COMMA = _certain(COMMA, POINT)
+_THREE_AFTER_POINT, _THREE_AFTER_COMMA = (
+    r"^[-+]?[1-9]\d{0,2}[.]\d{3}$",
+    r"^[-+]?[1-9]\d{0,2},\d{3}$",
+)
+_LOOKED_AT = 5_000
+"""About as many texts of a stretch are looked at; more would only repeat the answer."""
+WHOLE_UNITS = ("ns", "nsecond", "byte", "inst")
+"""Units whose values are whole: three digits behind a mark are a group."""
+SMALL_UNITS = ("%",)
+"""Units whose values are below a thousand: three digits behind a mark are decimals."""
+
+
+@dataclass(slots=True)
+class Evidence:
+    """How often the decimal mark was certainly, or probably, a point or a comma."""
+
+    certain: dict[str, int] = field(default_factory=lambda: {POINT: 0, COMMA: 0})
+    likely: dict[str, int] = field(default_factory=lambda: {POINT: 0, COMMA: 0})
+
+    @property
+    def decimal(self) -> str:
+        """The decimal mark of the file: what is certain decides, then what is likely."""
+        for counts in (self.certain, self.likely):
+            if counts[POINT] != counts[COMMA]:
+                return max(counts, key=lambda mark: counts[mark])
+        return POINT
+
+    @property
+    def is_mixed(self) -> bool:
+        return all(self.certain.values())
+
+    def look_at(self, texts: pl.Series, units: pl.Series) -> None:
+        """Count what some texts of one stretch of the file say."""
+        every = max(1, len(texts) // _LOOKED_AT)
+        rows = pl.DataFrame({"text": texts, "unit": units}).gather_every(every)
+        text = _without_spaces(pl.col("text"))
+        unit = pl.col("unit").cast(pl.String)
+        whole, small = unit.is_in(WHOLE_UNITS), unit.is_in(SMALL_UNITS)
+        after_point = text.str.contains(_THREE_AFTER_POINT)
+        after_comma = text.str.contains(_THREE_AFTER_COMMA)
+        found = rows.select(
+            certain_point=text.str.contains(_CERTAIN_POINT).sum(),
+            certain_comma=text.str.contains(_CERTAIN_COMMA).sum(),
+            likely_point=((whole & after_comma) | (small & after_point)).sum(),
+            likely_comma=((whole & after_point) | (small & after_comma)).sum(),
+        ).row(0, named=True)
+        for mark, name in ((POINT, "point"), (COMMA, "comma")):
+            self.certain[mark] += found[f"certain_{name}"]
+            self.likely[mark] += found[f"likely_{name}"]
+
+
+def to_numbers(texts: pl.Series, decimal: str, exponents: pl.Series | None = None) -> pl.Series:
+    """The values of printed numbers; null where a text is none, or is not finite.
+
+    `exponents` are powers of ten as text (`e3`, or nothing), one for every number.
+
+    >>> to_numbers(pl.Series(["26,336", "0.5", "1 234,5", "n/a"]), ".").to_list()
+    [26336.0, 0.5, 1234.5, None]
+    >>> to_numbers(pl.Series(["26,336", "5.984"]), ",", pl.Series(["", "e3"])).to_list()
+    [26.336, 5984000.0]
+    """
+    plain = _to_plain(texts, decimal)
+    if exponents is not None:
+        plain = pl.select(pl.concat_str([plain, exponents])).to_series()
+    values = plain.cast(pl.Float64, strict=False)
+    return values.set(~values.is_finite().fill_null(value=False), None).alias(texts.name)
+
+
+def _to_plain(texts: pl.Series, decimal: str) -> pl.Series:
+    """The texts with digits, a point and nothing else, where they are numbers."""
+    if decimal == POINT:
+        # Most values are plain already, and a text with a comma is none.
+        odd = texts.str.contains(r"[^0-9.]|[.].*[.]").fill_null(value=False)
+    else:
+        odd = texts.is_not_null()
+    if not odd.any():
+        return texts
+    places = odd.arg_true()
+    frame = pl.DataFrame({"text": texts.gather(places)})
+    text = pl.col("text")
+    certain_comma = text.str.contains(_CERTAIN_COMMA)
+    certain_point = text.str.contains(_CERTAIN_POINT)
+    is_comma = certain_comma | ~certain_point if decimal == COMMA else certain_comma
+    mended = frame.with_columns(_without_spaces(text.str.replace(_INSTANCES, ""))).select(
+        pl.when(is_comma)
+        .then(text.str.replace_all(POINT, "", literal=True).str.replace(COMMA, POINT, literal=True))
+        .otherwise(text.str.replace_all(COMMA, "", literal=True))
+    )
+    return texts.scatter(places, mended.to_series())
+
+
+def _without_spaces(text: pl.Expr) -> pl.Expr:
+    """Digits without what groups them; a list of numbers stays one."""
+    grouped = text.str.contains(_GROUPED_BY_SPACE)
+    joined = text.str.replace_all(_GROUPING_SPACE, "")
+    return pl.when(grouped).then(joined).otherwise(text.str.strip_chars()).alias("text")
+
+
+def is_missing(texts: pl.Series) -> pl.Series:
+    """Whether a text says that there is no value, rather than being a word.
+
+    >>> is_missing(pl.Series(["n/a", "", None, "-nan", "PolicySpread"])).to_list()
+    [True, True, True, True, False]
+    """
+    return texts.str.contains(_NO_VALUE).fill_null(value=True)

@@ -1,0 +1,25 @@
+"""What the tests of this folder share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from timesink.model.trace import Trace
+from timesink.readers.registry import read_trace
+
+Read = Callable[..., Trace]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Read:
+    """Write a text to a file and read it."""
+
+    def write_and_read(text: str | bytes, name: str = "calls.out") -> Trace:
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return read_trace(path)
+
+    return write_and_read
