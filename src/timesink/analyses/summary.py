@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from timesink.analyses.kernel_calls.calls import kernel_calls
+from timesink.analyses.kernel_calls.sampling import call_time, sampling_of, with_weights
 from timesink.model import intervals
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
@@ -24,6 +26,15 @@ class Span:
     @property
     def length_ns(self) -> int:
         return self.end_ns - self.start_ns
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTime:
+    """Time of the launches on one device; times of different devices are never added."""
+
+    host: str | None
+    device: int | None
+    total_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +59,10 @@ class Summary:
     device_span: Span
     device_busy_ns: int
     devices_used: tuple[int, ...]
+    kernel_calls: int = 0
+    """Launches measured one by one; they are on no timeline."""
+    kernel_times: tuple[KernelTime, ...] = ()
+    """What those, and of a sample the launches they stand for, took on each device."""
 
 
 def summarise(trace: Trace) -> Summary:
@@ -67,6 +82,7 @@ def summarise(trace: Trace) -> Summary:
         .collect()
     )
     ranges = intervals.from_starts(busy["ts_ns"].to_numpy(), busy["dur_ns"].to_numpy())
+    measured = trace.lazy("kernel_calls").select("device", "dur_ns").collect()
     host_work = trace.lazy("host").filter(~pl.col("kind").is_in(_NOT_WORK))
     return Summary(
         events=trace.metadata.events,
@@ -86,8 +102,22 @@ def summarise(trace: Trace) -> Summary:
         span=_span(host_work, trace.lazy("device")),
         device_span=_span(busy.lazy()),
         device_busy_ns=intervals.coverage(ranges),
-        devices_used=tuple(busy["device"].drop_nulls().unique().sort().to_list()),
+        devices_used=_used(busy, measured),
+        kernel_calls=measured.height,
+        kernel_times=_kernel_times(trace) if measured.height else (),
     )
+
+
+def _kernel_times(trace: Trace) -> tuple[KernelTime, ...]:
+    calls = with_weights(kernel_calls(trace), sampling_of(trace))
+    times = calls.group_by("host", "device").agg(call_time().sum().round().cast(pl.Int64()))
+    ordered = times.sort(pl.col("host").cast(pl.String()), "device")
+    return tuple(KernelTime(*row) for row in ordered.iter_rows())
+
+
+def _used(*frames: pl.DataFrame) -> tuple[int, ...]:
+    devices = pl.concat([frame["device"].drop_nulls() for frame in frames])
+    return tuple(devices.unique().sort().to_list())
 
 
 def _count_kinds(trace: Trace, table: str) -> dict[str, int]:

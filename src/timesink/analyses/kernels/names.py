@@ -16,7 +16,7 @@ _WRAPPERS = re.compile(
 )
 """Kernels that only run what their template arguments name."""
 _WORD = re.compile(r"[A-Za-z_]\w+")
-_EVERYWHERE = frozenset(
+EVERYWHERE = frozenset(
     """
     at native detail std c10 cub cutlass gemm kernel device thread float double int long unsigned
     char bool void short half Half BFloat16 nv_bfloat16 complex Array array ReduceOp
@@ -27,6 +27,7 @@ _EVERYWHERE = frozenset(
     anonymous namespace unnamed lambda const enable_if type opmath_t false true
     """.split()  # noqa: SIM905 - a list of fifty quoted words is hard to read
 )
+"""Words found in the arguments of most kernels, which tell none from another."""
 
 
 def short_kernel_name(name: str) -> str:
@@ -48,7 +49,7 @@ def short_kernel_name(name: str) -> str:
     short = _NOISE.sub("", name)
     if _BRACKET.search(short):
         # Before the last blank stands a return type, as in `enable_if<...>::type f<...>(...)`.
-        short = _outside_brackets(short).strip().rsplit(" ", 1)[-1]
+        short = outside_brackets(short).strip().rsplit(" ", 1)[-1]
     for prefix in _LIBRARIES:
         short = short.removeprefix(prefix)
     return short + _payload(short, name) if short else name
@@ -58,12 +59,21 @@ def _payload(short: str, name: str) -> str:
     """What a wrapper runs, in angle brackets; empty for other kernels."""
     if _WRAPPERS.search(short) is None:
         return ""
-    words = _WORD.findall(name[name.find(short) + len(short) :])
-    telling = next((word for word in words if word not in _EVERYWHERE), None)
+    telling = telling_word(name[name.find(short) + len(short) :])
     return f"<{telling}>" if telling else ""
 
 
-def _outside_brackets(name: str) -> str:
+def telling_word(arguments: str) -> str:
+    """The first word of template arguments that says what a kernel does; empty without one.
+
+    >>> telling_word("<4, at::native::CUDAFunctor_add<c10::Half>, std::array<char*, 3>>(int)")
+    'CUDAFunctor_add'
+    """
+    words = _WORD.findall(arguments)
+    return next((word for word in words if word not in EVERYWHERE), "")
+
+
+def outside_brackets(name: str) -> str:
     """The text up to the parameters, without what stands in angle brackets."""
     kept: list[str] = []
     depth = 0

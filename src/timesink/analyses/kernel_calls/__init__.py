@@ -1,0 +1,1 @@
+"""Launches of kernels one by one: how long, how well each used the hardware, and why it ran."""
