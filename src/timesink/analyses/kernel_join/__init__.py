@@ -1,0 +1,1 @@
+"""Counters of kernels joined with a timeline of the same program, launch by launch."""

@@ -1,0 +1,230 @@
+"""Where launches stand of which every n-th of each kernel was recorded.
+
+From one recorded launch of a kernel to the next there are n launches of it, wherever they are.  So
+one number per kernel says where all of its launches stand in a step that repeats: which of its
+launches in the step came first.  These numbers are sought so that kernels agree with one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timesink.analyses.kernel_join.launches import Launches
+from timesink.analyses.kernel_join.placing import place_launches
+
+Numbers: TypeAlias = NDArray[np.int64]
+Flags: TypeAlias = NDArray[np.bool_]
+Distances: TypeAlias = NDArray[np.float64]
+
+_TOGETHER = 64
+"""Launches of a kernel that are counted on from one number; the next ones get a number anew."""
+_PASSES = 2
+_TRIED_ON = 1024
+"""Launches on which ways to begin are tried."""
+_MOST_STARTS = 32
+_NEARLY_AS_GOOD = 0.9
+_FAR = 0.25
+"""A launch this part of the window away from where it is expected is no better than any other."""
+_OFF_THE_MIDDLE = 0.02
+"""What a place further from the middle costs, where others leave room for both."""
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """For each launch its place, -1 for none, and whether a launch of its kind stands there."""
+
+    place: Numbers
+    same_kind: Flags
+    score: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Function:
+    """Some of the recorded launches of one function, and its places in the window."""
+
+    rows: Numbers
+    number: Numbers
+    """Which of the recorded launches of the function each row is."""
+    kind: Numbers
+    places: Numbers
+    kind_at: Numbers
+
+    def parts(self) -> list[_Function]:
+        return [
+            self.part(slice(first, first + _TOGETHER))
+            for first in range(0, len(self.rows), _TOGETHER)
+        ]
+
+    def part(self, chosen: slice) -> _Function:
+        rows, number, kind = self.rows[chosen], self.number[chosen], self.kind[chosen]
+        return _Function(rows, number, kind, self.places, self.kind_at)
+
+    def choices(self, every: int) -> tuple[Numbers, Flags]:
+        """Row by row its place for each choice of a number, and whether its kind stands there."""
+        counts = len(self.places)
+        count = (np.arange(counts) + self.number[:, None] * every) % counts
+        return self.places[count], self.kind_at[count] == self.kind[:, None]
+
+
+def place_by_count(launches: Launches, window: Launches, every: int) -> Counted:
+    """Places of launches of which every n-th of each function was recorded.
+
+    >>> kind = np.array([1, 2, 3, 2, 3, 2, 3, 4])
+    >>> window = Launches(kind, function=kind, family=kind)
+    >>> recorded = np.array([0, 1, 2, 5, 6, 7])
+    >>> place_by_count(window[recorded], window, every=2).place.tolist()
+    [0, 1, 2, 5, 6, 7]
+    """
+    functions = _functions(launches, window)
+    if not functions:
+        return Counted(np.full(len(launches), -1), np.zeros(len(launches), dtype=np.bool_), 0.0)
+    middle = _middle(functions)
+    parts = [_within(function, middle) for function in functions]
+    main = int(np.argmax([len(part.rows) for part in parts]))
+
+    def counted_from(first: int) -> Distances:
+        return _counted_from(functions[main], first, (len(launches), len(window)), every)
+
+    starts = [
+        _guessed(launches, window, every, middle),
+        *(counted_from(first) for first in _likely(parts[main], every)),
+    ]
+    tried = [_settled(parts, start, len(window), every) for start in starts]
+    best = max(tried, key=lambda counted: counted.score)
+    first = _first_count(parts[main], best.place, every)
+    whole = sum(len(part.rows) for part in parts) == sum(len(one.rows) for one in functions)
+    return best if whole else _settled(functions, counted_from(first), len(window), every)
+
+
+def _functions(launches: Launches, window: Launches) -> list[_Function]:
+    """Functions that the window has, those with most launches first: they say most."""
+    found = []
+    for function in np.unique(launches.function).tolist():
+        rows = np.flatnonzero(launches.function == function)
+        places = np.flatnonzero(window.function == function)
+        if len(places):
+            kinds = launches.kind[rows], window.kind[places]
+            found.append(_Function(rows, np.arange(len(rows)), kinds[0], places, kinds[1]))
+    return sorted(found, key=lambda function: -len(function.rows))
+
+
+def _middle(functions: Sequence[_Function]) -> slice:
+    """Rows around the middle of those whose function the window has."""
+    rows = np.sort(np.concatenate([function.rows for function in functions]))
+    first = max(0, (len(rows) - _TRIED_ON) // 2)
+    last = min(len(rows), first + _TRIED_ON) - 1
+    return slice(int(rows[first]), int(rows[last]) + 1)
+
+
+def _within(function: _Function, rows: slice) -> _Function:
+    first, beyond = np.searchsorted(function.rows, [rows.start, rows.stop])
+    return function.part(slice(int(first), int(beyond)))
+
+
+# -- from where to begin ---------------------------------------------------------------------------
+# How far launches have come: their place and the rounds before; nan where that is not known.
+
+
+def _guessed(launches: Launches, window: Launches, every: int, middle: slice) -> Distances:
+    """By the path that keeps closest to every n-th launch of all."""
+    path = place_launches(launches.kind[middle], window.kind, every)
+    rounds = np.cumsum(np.append(0, np.diff(path.place) <= 0))[: len(path.row)]
+    come = np.full(len(launches), np.nan)
+    come[path.row + middle.start] = path.place + len(window) * rounds
+    return come
+
+
+def _likely(function: _Function, every: int) -> list[int]:
+    """Numbers with which most launches of a function stand where their kind does."""
+    same = function.choices(every)[1].sum(axis=0)
+    likely = np.argsort(-same, kind="stable")
+    return [int(n) for n in likely[same[likely] >= _NEARLY_AS_GOOD * same.max()][:_MOST_STARTS]]
+
+
+def _counted_from(function: _Function, first: int, shape: tuple[int, int], every: int) -> Distances:
+    rows, width = shape
+    rounds, count = np.divmod(first + function.number * every, len(function.places))
+    come = np.full(rows, np.nan)
+    come[function.rows] = function.places[count] + width * rounds
+    return come
+
+
+def _first_count(function: _Function, place: Numbers, every: int) -> int:
+    """The number from which most launches of a function were counted."""
+    counts = len(function.places)
+    count = np.searchsorted(function.places, place[function.rows])
+    return int(np.bincount((count - function.number * every) % counts).argmax())
+
+
+# -- so that functions agree with one another ------------------------------------------------------
+
+
+def _settled(functions: Sequence[_Function], start: Distances, width: int, every: int) -> Counted:
+    """Each function placed where the others expect it; what is placed is expected of the next."""
+    place = np.full(len(start), -1)
+    same_kind = np.zeros(len(start), dtype=np.bool_)
+    come = start.copy()
+    score = 0.0
+    for _ in range(_PASSES):
+        score = 0.0
+        for function in functions:
+            known = _known_without(come, function.rows)
+            for part in function.parts():
+                expected = _expected(part.rows, known)
+                places, same = part.choices(every)
+                ahead = (places - expected.middle + width / 2) % width - width / 2
+                worth = same * (1 - 0.5 * np.minimum(1, expected.missed_by(ahead) / (_FAR * width)))
+                best = int(worth.sum(axis=0).argmax())
+                score += float(worth[:, best].sum())
+                place[part.rows], same_kind[part.rows] = places[:, best], same[:, best]
+                distance = expected.middle[:, 0] + ahead[:, best]
+                come[part.rows] = np.where(same[:, best], distance, np.nan)
+    return Counted(place, same_kind, score)
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """Launches whose distance is known, and their distances in order."""
+
+    rows: Numbers
+    distance: Distances
+
+
+def _known_without(come: Distances, rows: Numbers) -> _Known:
+    """What is known of other rows than these; of these too where there is nothing else."""
+    others = come.copy()
+    others[rows] = np.nan
+    known = np.flatnonzero(~np.isnan(others))
+    if len(known) < 2:
+        known = np.flatnonzero(~np.isnan(come))
+    if not len(known):
+        return _Known(np.zeros(1, dtype=np.int64), np.zeros(1))
+    return _Known(known, np.maximum.accumulate(come[known]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Expected:
+    """Between which distances launches stand, a column each; the middle by the rows between."""
+
+    middle: Distances
+    room_behind: Distances
+    room_ahead: Distances
+
+    def missed_by(self, ahead: Distances) -> Distances:
+        """How far places this much ahead of the middle lie outside; a little for being inside."""
+        outside = np.maximum(-ahead - self.room_behind, ahead - self.room_ahead)
+        missed: Distances = np.maximum(outside, 0) + _OFF_THE_MIDDLE * np.abs(ahead)
+        return missed
+
+
+def _expected(rows: Numbers, known: _Known) -> _Expected:
+    middle = np.interp(rows, known.rows, known.distance)
+    after = np.searchsorted(known.rows, rows)
+    behind = known.distance[np.maximum(after - 1, 0)]
+    ahead = known.distance[np.minimum(after, len(known.rows) - 1)]
+    return _Expected(middle[:, None], (middle - behind)[:, None], (ahead - middle)[:, None])

@@ -1,0 +1,87 @@
+"""Launches between two that found their places: replaced kernels, or the same in another order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timesink.analyses.kernel_join.alignment import common_subsequence
+from timesink.analyses.kernel_join.launches import Launches
+
+Numbers: TypeAlias = NDArray[np.int64]
+
+_LONGEST = 16
+"""Launches between two sure ones; more are another piece of program, not replaced kernels."""
+_REACH = 32
+"""So far from where it is expected a launch is looked for that was made in another order."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Gap:
+    """Launches without a place, and the places between those around them."""
+
+    rows: range
+    places: range
+
+
+def fill_by_order(place: Numbers, launches: Launches, window: Launches) -> Numbers:
+    """Places of launches whose kind stands nearby, free, but not in the same order.
+
+    Streams that run side by side are filled in one order here and in another there.
+    """
+    filled = place.copy()
+    known = np.flatnonzero(place >= 0)
+    for row in np.flatnonzero(place < 0).tolist():
+        behind = int(np.searchsorted(known, row))
+        sure = known[max(0, behind - 1) : behind + 1]
+        nearest = int(sure[np.abs(sure - row).argmin()]) if len(sure) else row + _REACH
+        if abs(row - nearest) >= _REACH:
+            continue
+        expected = int(place[nearest]) + row - nearest
+        low = max(0, expected - _REACH)
+        near = low + np.flatnonzero(window.kind[low : expected + _REACH] == launches.kind[row])
+        around = filled[max(0, row - 2 * _REACH) : row + 2 * _REACH]
+        free = near[~np.isin(near, around)]
+        if len(free):
+            filled[row] = free[np.abs(free - expected).argmin()]
+    return filled
+
+
+def fill_by_name(place: Numbers, launches: Launches, window: Launches, stride: float) -> Numbers:
+    """Places of launches in short gaps, as long on both sides: by name, then by family.
+
+    A kernel that another run replaced stands between two that it did not.  Names alone are found
+    everywhere, so they count nowhere else.
+    """
+    by_name = _filled(place, launches.function, window.function, slack=2 * stride)
+    return _filled(by_name, launches.family, window.family, slack=stride)
+
+
+def _filled(place: Numbers, left: Numbers, right: Numbers, slack: float) -> Numbers:
+    filled = place.copy()
+    for gap in _gaps(place, slack):
+        wanted, there = left[gap.rows], right[gap.places]
+        rows = np.flatnonzero(wanted >= 0)
+        ours, theirs = common_subsequence(wanted[rows], there)
+        filled[gap.rows.start + rows[ours]] = gap.places.start + theirs
+    return filled
+
+
+def _gaps(place: Numbers, slack: float) -> list[_Gap]:
+    """Gaps with at least one launch and one place, and not too many of either."""
+    known = np.flatnonzero(place >= 0)
+    rows, places = np.diff(known) - 1, np.diff(place[known]) - 1
+    fits = (rows > 0) & (rows <= _LONGEST) & (places > 0) & (places <= slack * rows)
+    return [
+        _Gap(range(at + 1, at + 1 + count), range(start + 1, start + 1 + length))
+        for at, count, start, length in zip(
+            known[:-1][fits].tolist(),
+            rows[fits].tolist(),
+            place[known[:-1]][fits].tolist(),
+            places[fits].tolist(),
+            strict=True,
+        )
+    ]

@@ -1,0 +1,225 @@
+"""Where a sequence of launches runs through a window of another, as closely as it can.
+
+A common subsequence alone does not say which of forty equal layers a launch belongs to.  So the
+best path through the window is sought: a launch that meets its own kind gains, and a path pays for
+places it skips, for running on from the end of the window into its start (the next step), and most
+for a jump to anywhere else.  Launches that meet nothing stay without a place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers: TypeAlias = NDArray[np.int64]
+
+_MET = 1 << 12
+"""What it gains to meet a kernel of one's own kind; all else is measured by it."""
+_SKIPPED = _MET // 16
+"""What a place left out costs where every launch was recorded."""
+_STRAYED = _MET // 4
+"""What it costs to be a whole stride off where every n-th launch was recorded."""
+_LIKELY_MET = 3 * _MET // 4
+"""What a launch is worth to a path that has not come so far."""
+_NEW_ROUND = _MET // 2
+_JUMP = 8 * _MET
+_MOST_ENDS, _FEWER_ENDS = 4096, 256
+"""So many unfinished paths are followed at most, and so many once that has cost enough."""
+_ENOUGH = 1 << 27
+_LONGEST_LOOK = 4096
+_PLACE, _SCORE, _MEETING = range(3)
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """The launches that found a place, in order, and their places in the window."""
+
+    row: Numbers
+    place: Numbers
+    score: int
+
+    @property
+    def straightness(self) -> float:
+        """1 where nothing was skipped, less the more a path pays for its places."""
+        return self.score / (_MET * max(len(self.row), 1))
+
+    @classmethod
+    def nowhere(cls) -> Path:
+        return cls(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), 0)
+
+
+def place_launches(launches: Numbers, window: Numbers, stride: float = 1.0) -> Path:
+    """The best path of launches through a window; equal numbers are equal kernels.
+
+    `stride` is how many places of the window a launch stands for: 1, or n where every n-th launch
+    was recorded.
+
+    >>> path = place_launches(np.array([2, 3, 4, 2, 3]), np.array([2, 3, 1, 2, 3, 4, 2, 3]))
+    >>> path.place.tolist()
+    [3, 4, 5, 6, 7]
+    """
+    search = _Search(launches, window, stride)
+    row = 0
+    while row < len(launches):
+        row += search.run_on(row) or search.meet(row)
+    return search.path()
+
+
+class _Search:
+    """The ends of all paths that may still turn out to be the best, and how they came there.
+
+    A path is a chain of meetings; each knows its row, its place and the meeting before it.  An end
+    is a column: its place (ascending), the score of its path and its last meeting.
+    """
+
+    def __init__(self, launches: Numbers, window: Numbers, stride: float) -> None:
+        self.launches, self.window, self.stride = launches, window, stride
+        self.dense = stride <= 1
+        self.skipped = _SKIPPED if self.dense else max(1, round(_STRAYED / stride))
+        self.hurried = 0 if self.dense else self.skipped
+        self.likely_met = round(_LIKELY_MET / max(1.0, stride))
+        self.order = np.argsort(window, kind="stable")
+        ordered = window[self.order]
+        self.first = np.searchsorted(ordered, launches).tolist()
+        self.beyond = np.searchsorted(ordered, launches, side="right").tolist()
+        self.ends = np.zeros((3, 0), dtype=np.int64)
+        # To begin anywhere costs as much as a jump from here: nothing.
+        self.best, self.best_meeting = _JUMP, -1
+        self.last_row = -1
+        self.meetings = self.steps_tried = 0
+        self.notes: list[tuple[Numbers, Numbers, Numbers]] = []
+
+    # -- one row after the other --
+
+    def run_on(self, row: int) -> int:
+        """How many rows the only path left can simply run on; it takes them."""
+        if self.ends.shape[1] != 1 or not self.dense or self.last_row != row - 1:
+            return 0
+        start = int(self.ends[_PLACE, 0]) + 1
+        length = _equal_head(self.launches[row:], self.window[start:])
+        if length:
+            run = np.arange(length)
+            before = np.append(self.ends[_MEETING], self.meetings + run[:-1])
+            self._note(row + run, start + run, before)
+            self.ends = self.ends + np.array([[length], [length * _MET], [0]])
+            self.ends[_MEETING] = self.meetings - 1
+            self._keep_best()
+            self.last_row = row + length - 1
+        return length
+
+    def meet(self, row: int) -> int:
+        """Lead paths to every place of a launch's kind; always one row."""
+        places = self.order[self.first[row] : self.beyond[row]]
+        if not len(places):
+            return 1
+        expected = 1 if self.last_row < 0 else self._expected(row)
+        self.last_row = row
+        places, score, before = self._reached_nearby(places, expected)
+        # Only what is worth following becomes a meeting; until then they bear negative numbers.
+        new = np.array([places, score, -1 - np.arange(len(places))])
+        self.ends = np.concatenate([new, self.ends], axis=1)
+        self._keep_promising()
+        fresh = np.flatnonzero(self.ends[_MEETING] < 0)
+        chosen = -1 - self.ends[_MEETING, fresh]
+        self.ends[_MEETING, fresh] = self.meetings + np.arange(len(fresh))
+        self._note(np.full(len(fresh), row), places[chosen], before[chosen])
+        self._keep_best()
+        return 1
+
+    def _expected(self, row: int) -> int:
+        """How far on this row should be from the one before it that has a place at all."""
+        ahead = round(self.stride * row) - round(self.stride * self.last_row)
+        return min(max(1, ahead), len(self.window))
+
+    def _reached_nearby(self, places: Numbers, expected: int) -> tuple[Numbers, Numbers, Numbers]:
+        """Places, scores and meetings before; without places that only a jump reaches in vain."""
+        if self.ends.shape[1]:
+            reach = expected + _JUMP // self.skipped
+            low, high = self.ends[_PLACE, 0] + 1, self.ends[_PLACE, -1] + reach
+            first, beyond, again = places.searchsorted([low, high, high - len(self.window)])
+            near = np.concatenate([places[:again], places[max(first, again) : beyond]])
+            if 0 < len(near) < len(places):
+                score, before = self._reached(near, expected)
+                # The best path goes on, and leaves behind by a jump's cost who jumps now.
+                if score.max() >= self.best + _MET // 2:
+                    return near, score, before
+        return places, *self._reached(places, expected)
+
+    def _reached(self, places: Numbers, expected: int) -> tuple[Numbers, Numbers]:
+        """The best score with which each place is reached, and the meeting before it."""
+        jumped = self.best - _JUMP + _MET
+        if not self.ends.shape[1]:
+            return np.full(len(places), jumped), np.full(len(places), self.best_meeting)
+        self.steps_tried += len(places) * self.ends.shape[1]
+        late = places[:, None] - self.ends[_PLACE] - expected
+        new_round = late <= -expected
+        late += new_round * len(self.window)
+        values = self.ends[_SCORE] - np.maximum(late, 0) * self.skipped - new_round * _NEW_ROUND
+        if self.hurried:
+            values += np.minimum(late, 0) * self.hurried
+        source = values.argmax(axis=1)
+        reached = values.max(axis=1) + _MET
+        worse = reached < jumped
+        reached[worse] = jumped
+        before = self.ends[_MEETING, source]
+        before[worse] = self.best_meeting
+        return reached, before
+
+    def _note(self, rows: Numbers, places: Numbers, before: Numbers) -> None:
+        self.notes.append((rows, places, before))
+        self.meetings += len(rows)
+
+    # -- which paths go on --
+
+    def _keep_best(self) -> None:
+        best = int(self.ends[_SCORE].argmax())
+        if self.ends[_SCORE, best] >= self.best:
+            _, self.best, self.best_meeting = self.ends[:, best].tolist()
+
+    def _keep_promising(self) -> None:
+        """Drop paths that another one can replace whatever follows."""
+        ends = self.ends[:, self.ends[_PLACE].argsort(kind="stable")]
+        # One that lies behind and loses nothing by skipping ahead to where the other ends.
+        level = ends[_SCORE] + self.skipped * ends[_PLACE]
+        best = int(ends[_SCORE].max())
+        # Who jumped when the best path met nothing is of no use once that goes on.
+        spared = 3 * _MET // 2 if best >= self.best + _MET // 2 else _MET // 2
+        kept = ends[_SCORE] > max(self.best, best) - _JUMP + spared
+        kept[1:] &= level[1:] > np.maximum.accumulate(level)[:-1]
+        ends = ends[:, kept]
+        if ends.shape[1] > 1:
+            # One that lies ahead and has met more than the other is likely to on its way there.
+            level = ends[_SCORE] - self.likely_met * ends[_PLACE]
+            kept = np.ones(ends.shape[1], dtype=np.bool_)
+            kept[:-1] = level[:-1] > np.maximum.accumulate(level[::-1])[::-1][1:]
+            ends = ends[:, kept]
+        most = _MOST_ENDS if self.steps_tried < _ENOUGH else _FEWER_ENDS
+        if ends.shape[1] > most:
+            leaders = np.argsort(-ends[_SCORE], kind="stable")[:most]
+            ends = ends[:, np.sort(leaders)]
+        self.ends = ends
+
+    # -- the way back --
+
+    def path(self) -> Path:
+        if not self.meetings:
+            return Path.nowhere()
+        rows, places, before = (np.concatenate(notes) for notes in zip(*self.notes, strict=True))
+        best = int(self.ends[_SCORE].argmax())
+        chain: list[int] = []
+        meeting, earlier = int(self.ends[_MEETING, best]), before.tolist()
+        while meeting >= 0:
+            chain.append(meeting)
+            meeting = earlier[meeting]
+        chain.reverse()
+        return Path(rows[chain], places[chain], int(self.ends[_SCORE, best]))
+
+
+def _equal_head(left: Numbers, right: Numbers) -> int:
+    """How many first elements are equal, as far as one looks."""
+    shorter = min(len(left), len(right), _LONGEST_LOOK)
+    differs = np.flatnonzero(left[:shorter] != right[:shorter])
+    return int(differs[0]) if len(differs) else shorter

@@ -1,0 +1,80 @@
+"""Places of launches of which every n-th of each kernel was recorded."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from timesink.analyses.kernel_join import counting
+from timesink.analyses.kernel_join.counting import place_by_count
+from timesink.analyses.kernel_join.launches import Launches
+
+LAYER = [1, 2, 1, 3, 4, 1, 5, 2, 6, 1, 7, 3, 1, 8, 2, 1]
+FUNCTION = np.array([20, 21, *LAYER * 16, 22, 1, 23])
+"""A step of sixteen equal layers."""
+KIND = FUNCTION * 100 + np.arange(len(FUNCTION)) % len(LAYER) * (FUNCTION == 1)
+STEP = Launches(KIND, FUNCTION, np.full(len(KIND), -1))
+
+
+def recorded(places: np.ndarray, every: int, before: int = 0) -> np.ndarray:
+    """Which of these launches are recorded, when each function had some launches before."""
+    seen: Counter[int] = Counter()
+    kept = []
+    for place in places.tolist():
+        function = int(FUNCTION[place])
+        if (seen[function] + before) % every == 0:
+            kept.append(place)
+        seen[function] += 1
+    return np.array(kept)
+
+
+@pytest.mark.parametrize("every", [3, 7, 10])
+@pytest.mark.parametrize("before", [0, 2])
+def test_of_many_steps(every: int, before: int):
+    chosen = recorded(np.tile(np.arange(len(KIND)), 8), every, before)
+    found = place_by_count(STEP[chosen], STEP, every)
+    assert found.same_kind.all()
+    assert (found.place == chosen).mean() > 0.98
+
+
+def test_of_one_step():
+    chosen = recorded(np.arange(len(KIND)), 5)
+    assert place_by_count(STEP[chosen], STEP, 5).place.tolist() == chosen.tolist()
+
+
+def test_of_a_long_recording_the_middle_says_where_to_begin(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(counting, "_TRIED_ON", 64)
+    chosen = recorded(np.tile(np.arange(len(KIND)), 30), 10)
+    found = place_by_count(STEP[chosen], STEP, 10)
+    assert (found.place == chosen).mean() > 0.95
+
+
+def test_what_came_before_the_steps_has_no_place_of_its_kind():
+    chosen = recorded(np.tile(np.arange(len(KIND)), 6), 5)
+    before = Launches(np.full(40, 999), np.full(40, 99), np.full(40, -1))
+    launches = Launches(
+        *(
+            np.concatenate([getattr(part, name) for part in (before, STEP[chosen])])
+            for name in ("kind", "function", "family")
+        )
+    )
+    found = place_by_count(launches, STEP, 5)
+    assert not found.same_kind[:40].any()
+    assert (found.place[40:] == chosen).mean() > 0.98
+
+
+@given(st.lists(st.integers(0, 4), max_size=20), st.lists(st.integers(0, 4), max_size=20))
+def test_places_are_of_the_function(launches: list[int], window: list[int]):
+    ours, theirs = (
+        Launches(*(np.array(kinds, dtype=np.int64) for _ in range(3)))
+        for kinds in (launches, window)
+    )
+    found = place_by_count(ours, theirs, 3)
+    known = found.place >= 0
+    assert known.tolist() == [kind in window for kind in launches]
+    assert ours.function[known].tolist() == theirs.function[found.place[known]].tolist()
+    assert found.same_kind.tolist() == known.tolist()
