@@ -1,0 +1,1 @@
+"""What the device could do at most, and how near each kernel comes."""
