@@ -1,0 +1,127 @@
+"""The profilers on this machine: where they are and which version they have."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from timesink.errors import CollectError
+
+NCU_VARIABLE = "TIMESINK_NCU"
+"""The environment variable that names the `ncu` to run."""
+
+_PLACES = (
+    ("/usr/local", "cuda*/bin/ncu"),
+    ("/opt/nvidia/nsight-compute", "*/ncu"),
+    ("/opt/nvidia/hpc_sdk", "*/*/profilers/Nsight_Compute/ncu"),
+)
+"""Where installers put `ncu` when they leave PATH alone."""
+
+_SECONDS_FOR_VERSION = 60
+_CALLS_ITSELF = "Nsight Compute"
+_SIGNALS_FROM = 128
+"""A shell adds so much to the number of the signal that ended a program."""
+
+
+def find_ncu(named: str | Path | None = None) -> Path | None:
+    """The `ncu` to run: the one named, that of $TIMESINK_NCU, of PATH, or the newest installed.
+
+    One that is named must be there; otherwise None says that there is none.
+
+    >>> find_ncu("/nowhere/ncu")
+    Traceback (most recent call last):
+    timesink.errors.CollectError: /nowhere/ncu: not a program that can be run
+    """
+    # A path without its leading ./ would be looked up in PATH when it is started.
+    found = _found(named)
+    return found.absolute() if found is not None else None
+
+
+def _found(named: str | Path | None) -> Path | None:
+    told = str(named) if named else os.environ.get(NCU_VARIABLE, "")
+    if told:
+        found = shutil.which(told)
+        if found is None:
+            raise CollectError.no_ncu_there(told)
+        return Path(found)
+    on_path = shutil.which("ncu")
+    return Path(on_path) if on_path else _newest(_installed())
+
+
+def _installed() -> Iterable[Path]:
+    for folder, pattern in _PLACES:
+        yield from (path for path in Path(folder).glob(pattern) if os.access(path, os.X_OK))
+
+
+def _newest(programs: Iterable[Path]) -> Path | None:
+    return max(programs, key=_numbers, default=None)
+
+
+def _numbers(path: Path) -> list[int]:
+    """The version in a path such as /opt/nvidia/nsight-compute/2025.3.1/ncu, comparable."""
+    return [int(digits) for digits in re.findall(r"\d+", str(path))]
+
+
+def ncu_version(ncu: Path) -> str:
+    """What `ncu --version` calls itself, e.g. 2025.3.1.0; empty when it does not say in time."""
+    try:
+        told = subprocess.run(  # noqa: S603 - the program the user chose
+            [ncu, "--version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS_FOR_VERSION,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return ""
+    except OSError as error:
+        raise CollectError.cannot_start(ncu, error.strerror or str(error)) from None
+    said = told.stdout + told.stderr
+    if _CALLS_ITSELF not in said:
+        raise _stranger(ncu, told.returncode)
+    version = re.search(r"^Version\s+([\d.]+)", said, re.MULTILINE)
+    return version[1] if version else ""
+
+
+def _stranger(program: Path, code: int) -> CollectError:
+    end = crash_of(code)
+    how = f" (ncu --version: {end})" if end else ""
+    return CollectError(
+        f"{program}: is not Nsight Compute{how}",
+        "name Nsight Compute's ncu with --ncu PATH or TIMESINK_NCU",
+    )
+
+
+def crash_of(code: int) -> str:
+    """The signal that ended a process, or the one below a script; empty where none did.
+
+    >>> crash_of(-11), crash_of(139), crash_of(1)
+    ('signal 11, SIGSEGV', 'signal 11, SIGSEGV', '')
+    """
+    number = -code if code < 0 else code - _SIGNALS_FROM
+    if number <= 0:
+        return ""
+    try:
+        return f"signal {number}, {signal.Signals(number).name}"
+    except ValueError:
+        return f"signal {number}" if code < 0 else ""
+
+
+def check_program(words: Sequence[str]) -> None:
+    """Refuse a program that cannot be started, before a profiler says so in its own way."""
+    program = words[0]
+    if shutil.which(program) is not None:
+        return
+    if not Path(program).is_file():
+        raise CollectError(f"{program}: no such program", "check the name and PATH")
+    remedy = f"put python before it, or chmod +x {program}"
+    if Path(program).suffix != ".py":
+        remedy = f"chmod +x {program}, or ./{program} for one in this folder"
+    raise CollectError(f"{program}: not a program that can be run", remedy)

@@ -1,0 +1,51 @@
+"""Finding and ending what a process started."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from timesink.collect.processes import end_family, family
+
+STUBBORN = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)"
+PARENT = f"""
+import subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", {STUBBORN!r}])
+print(child.pid, flush=True)
+child.wait()
+"""
+
+if not os.path.isdir("/proc/self"):  # noqa: PTH112 - at import, before anything else
+    pytest.skip("needs /proc", allow_module_level=True)
+
+
+@pytest.fixture
+def parent() -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True) as run:
+        yield run
+        run.kill()
+
+
+def test_children_of_children_end_as_well(parent: subprocess.Popen[str]):
+    assert parent.stdout is not None
+    child = int(parent.stdout.readline())
+    members = family(parent.pid)
+    assert set(members) == {parent.pid, child}
+    # The child outlives its parent, and is still known.
+    parent.kill()
+    parent.wait()
+    end_family(members, grace_s=0)
+    assert parent.stdout.read() == ""
+
+
+def test_process_that_took_the_number_of_another_is_spared(parent: subprocess.Popen[str]):
+    assert parent.stdout is not None
+    child = int(parent.stdout.readline())
+    end_family({child: "some other time"}, grace_s=0)
+    assert parent.poll() is None
+    end_family(family(child), grace_s=0)
+    assert parent.wait() == 0
