@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from timesink.model.trace import Trace
     from timesink.readers.discover import find_recordings
     from timesink.reports.analyzing import analyze
+    from timesink.reports.kernels import kernels
     from timesink.store.opening import open_trace as open  # noqa: A004, F401 - `timesink.open`
 
 _PUBLIC = {
@@ -26,16 +27,33 @@ _PUBLIC = {
     "TimesinkError": ("timesink.errors", "TimesinkError"),
     "find_recordings": ("timesink.readers.discover", "find_recordings"),
     "analyze": ("timesink.reports.analyzing", "analyze"),
+    "kernels": ("timesink.reports.kernels", "kernels"),
     "open": ("timesink.store.opening", "open_trace"),
 }
 
 # `open` is left out: a star import must not hide the builtin.
-__all__ = ["TimesinkError", "Trace", "__version__", "analyze", "find_recordings", "sample"]
+__all__ = [
+    "TimesinkError",
+    "Trace",
+    "__version__",
+    "analyze",
+    "find_recordings",
+    "kernels",
+    "sample",
+]
 
 
-def sample() -> Path:
-    """Path of the bundled recording: two training steps of a small U-Net on one GPU."""
-    return Path(__file__).parent / "samples" / "unet_train.pt.trace.json.gz"
+def sample(*, counters: bool = False) -> Path:
+    """Path of a bundled recording: two training steps of a small U-Net on one GPU.
+
+    With `counters` it is one step of the same program, measured kernel by kernel.
+
+    >>> import timesink
+    >>> timesink.kernels(sample(counters=True), trace=sample()).join.aligned_share
+    1.0
+    """
+    name = "unet_train.ncu.csv.gz" if counters else "unet_train.pt.trace.json.gz"
+    return Path(__file__).parent / "samples" / name
 
 
 def __dir__() -> list[str]:

@@ -58,12 +58,14 @@ def analyze(
     wanted = None if steps is None else step_choice(steps)
     opened = _opened(source)
     if opened is not None:
+        _check_timeline(opened, source)
         _check_choice(opened, source, worker=worker, span=span, rank=rank)
         return _restricted(Analysis(opened, _path_of(source), group_by=group_by), wanted)
     path = Path(str(source))
     chosen, notes = _one_span(find_chosen(path, worker=worker, span=span, rank=rank), path)
     traces, unreadable = _open_all(chosen, cache=cache, jobs=jobs, progress=progress)
     name, first = next(iter(traces.items()))
+    _check_timeline(first, source)
     if unreadable:
         first = replace(first, health=merge_entries([*first.health, *unreadable]))
     analysis = Analysis(
@@ -92,6 +94,11 @@ def _opened(source: str | Path | Trace) -> Trace | None:
 
 def _path_of(source: str | Path | Trace) -> str:
     return source.metadata.source if isinstance(source, Trace) else str(source)
+
+
+def _check_timeline(trace: Trace, source: str | Path | Trace) -> None:
+    if not trace.has_timeline:
+        raise UnreadableError.no_timeline(_path_of(source))
 
 
 def _check_choice(

@@ -22,6 +22,7 @@ _COUNTS = (
     "runtime_calls",
     "driver_calls",
     "kernels",
+    "kernel_calls",
     "memcpys",
     "memsets",
     "collectives",
