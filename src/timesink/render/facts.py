@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from timesink.analyses.kernel_calls.sampling import stated_sampling
 from timesink.analyses.summary import Summary
 from timesink.model import units
 from timesink.model.health import HealthEntry
-from timesink.model.trace import Metadata
+from timesink.model.trace import Device, Metadata
 from timesink.reports.info import Info, TraceInfo
 
 _VENDORS = {
@@ -41,14 +43,30 @@ def headline(info: Info) -> str:
     if len(summaries) > 1:
         what += f" in {units.counted(len(summaries), 'traces')}"
         subject, whole = "devices were", f"{whole} in all"
+    if any(summary.kernel_calls for summary in summaries):
+        return f"{title(info)}: {_measured(info.traces)}; no timeline"
     if not span:
         return f"{what}, no device activity"
     return f"{what}; {subject} busy {units.share(busy, span)} of {whole}"
 
 
+def _measured(traces: Sequence[TraceInfo]) -> str:
+    """How many launches were measured, and how long they took where that is of one device."""
+    launches = sum(trace.summary.kernel_calls for trace in traces)
+    times = [time for trace in traces for time in trace.summary.kernel_times]
+    said = f"{units.counted(launches, 'kernel launches')} measured"
+    if len(times) > 1:
+        return f"{said} on {units.counted(len(times), 'devices')}"
+    total = units.duration_ns(times[0].total_ns)
+    sampled = any(stated_sampling(trace.metadata) for trace in traces)
+    return f"{said}, which stand for about {total}" if sampled else f"{said}, {total} in all"
+
+
 def facts(trace: TraceInfo) -> list[tuple[str, str]]:
     """Label and value of everything worth saying about one trace."""
     metadata, summary = trace.metadata, trace.summary
+    if summary.kernel_calls:
+        return _counter_facts(trace)
     listed = [
         ("device", _device_text(trace)),
         ("vendor", _VENDORS.get(metadata.vendor, metadata.vendor)),
@@ -65,6 +83,59 @@ def facts(trace: TraceInfo) -> list[tuple[str, str]]:
         ("format", f"{metadata.format}, {metadata.clock} clock"),
     ]
     return [(label, value) for label, value in listed if value]
+
+
+def _counter_facts(trace: TraceInfo) -> list[tuple[str, str]]:
+    """What there is to say about counters of kernels: they have no timeline and no rank."""
+    metadata, summary = trace.metadata, trace.summary
+    collected = metadata.extra.get("collected", {})
+    listed = [
+        ("device", "; ".join(map(_measured_device, metadata.devices)) or "not named"),
+        ("vendor", _VENDORS.get(metadata.vendor, metadata.vendor)),
+        ("kernels", f"{units.counted(summary.kernel_calls, 'launches')} measured one by one"),
+        ("kernel time", _kernel_time_text(trace)),
+        ("sampled", str(stated_sampling(metadata) or "")),
+        ("command", _command_text(collected.get("command"))),
+        ("timeline", "none: see  timesink kernels"),
+        ("versions", _versions_text(metadata.versions)),
+        ("format", ", ".join(filter(None, (metadata.format, metadata.extra.get("layout"))))),
+    ]
+    return [(label, value) for label, value in listed if value]
+
+
+def _command_text(command: object) -> str:
+    return shlex.join(map(str, command)) if isinstance(command, list) else ""
+
+
+def _kernel_time_text(trace: TraceInfo) -> str:
+    """Time of the launches of each device, scaled where they are a sample."""
+    times = trace.summary.kernel_times
+    sampled = stated_sampling(trace.metadata) is not None
+    about, how = (
+        ("about ", "estimated from a sample") if sampled else ("", "sum of single launches")
+    )
+    told = [f"{about}{units.duration_ns(time.total_ns)}" for time in times]
+    if len(times) > 1:
+        several = len({time.host for time in times}) > 1
+        places = [_place(time.host if several else None, time.device) for time in times]
+        told = [f"{place}: {time}" for place, time in zip(places, told, strict=True)]
+    return f"{', '.join(told)} ({how})"
+
+
+def _place(host: str | None, device: int | None) -> str:
+    name = "device without number" if device is None else f"device {device}"
+    return f"{host} {name}" if host else name
+
+
+def _measured_device(device: Device) -> str:
+    known = [device.name or f"device {device.id}"]
+    if device.memory_bytes:
+        known.append(units.size_bytes(device.memory_bytes))
+    if device.compute_capability:
+        known.append(f"compute capability {device.compute_capability}")
+    if device.multiprocessors:
+        known.append(f"{device.multiprocessors} multiprocessors")
+    return ", ".join(known)
 
 
 def _device_text(trace: TraceInfo) -> str:

@@ -1,0 +1,1 @@
+"""Pictures as a few shapes, written as SVG or PNG: no plotting library, no network."""

@@ -1,0 +1,1 @@
+"""Pictures of how well kernels use the hardware, one file per picture."""

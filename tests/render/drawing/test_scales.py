@@ -1,0 +1,86 @@
+"""Marks on axes, and the room that text takes."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from timesink.render.drawing.colours import INK, luminance, ramp, rgb
+from timesink.render.drawing.hatching import hatch_lines
+from timesink.render.drawing.lettering import cut_middle, cut_text, telling_parts, text_width
+from timesink.render.drawing.scales import Linear, Log, decades, nice_ticks
+from timesink.render.drawing.shapes import Hatch, Rect
+
+
+@given(st.floats(1e-9, 1e15), st.integers(3, 12))
+def test_marks_are_round_few_and_within(high: float, most: int):
+    marks = nice_ticks(0, high, most)
+    assert marks[0] == 0
+    assert 2 <= len(marks) <= most
+    assert marks[-1] <= high * (1 + 1e-6)
+    assert high - marks[-1] <= marks[1] * (1 + 1e-6)
+    assert f"{marks[1]:.1e}"[0] in "125"
+
+
+def test_marks_of_nothing():
+    assert nice_ticks(0, 0) == [0]
+
+
+@given(st.floats(1e-12, 1e12), st.floats(1, 1e9))
+def test_decades_are_all_within(low: float, times: float):
+    marks = decades(low, low * times)
+    assert all(low * 0.999 <= mark <= low * times * 1.001 for mark in marks)
+    assert all(after == pytest.approx(10 * mark) for mark, after in pairwise(marks))
+
+
+def test_scales_meet_their_ends():
+    for scale in (Linear(2, 8, 100, 20), Log(2, 8, 100, 20)):
+        assert (scale(2), scale(8)) == pytest.approx((100, 20))
+    assert Linear(5, 5, 100, 20)(5) == 100
+
+
+@given(st.text(max_size=80), st.integers(30, 300))
+def test_cut_text_fits(text: str, room: int):
+    for cut in (cut_text(text, 12, room), cut_middle(text, 12, room)):
+        assert text_width(cut, 12) <= room
+        assert cut.isprintable()
+
+
+def test_what_fits_is_not_cut():
+    assert cut_text("gemm", 12, 100) == cut_middle("gemm", 12, 100) == "gemm"
+
+
+class TestTellingParts:
+    def test_short_names_stay(self):
+        assert telling_parts(["runs/a.csv", "runs/b.csv"], 12, 200) == ["runs/a.csv", "runs/b.csv"]
+
+    def test_long_ones_lose_what_they_share(self):
+        names = [f"a_rather_long_folder/run_{number:02}/of_many.csv" for number in (7, 8)]
+        assert telling_parts(names, 12, 150) == ["...07...", "...08..."]
+
+    def test_a_single_name_keeps_its_ends(self):
+        assert telling_parts(["abcdefghijklmnopqrstuvwxyz"], 10, 80) == ["abcde...wxyz"]
+
+    @given(st.lists(st.text("ab_", max_size=30), min_size=2, max_size=4, unique=True))
+    def test_names_stay_different_where_there_is_room(self, names: list[str]):
+        assert len(set(telling_parts(names, 1, 20))) == len(names)
+
+
+@given(st.floats(0, 40), st.floats(0, 40), st.floats(1, 40), st.floats(1, 40), st.booleans())
+def test_hatches_stay_inside(x: float, y: float, width: float, height: float, falling: bool):  # noqa: FBT001
+    rect = Rect(x, y, width, height)
+    for x1, y1, x2, y2 in hatch_lines(rect, Hatch(INK, gap=3, falling=falling)):
+        assert x - 1e-6 <= x1 <= x2 <= x + width + 1e-6
+        assert all(y - 1e-6 <= end <= y + height + 1e-6 for end in (y1, y2))
+
+
+def test_more_is_darker_on_light_paper_and_brighter_on_dark():
+    shades = [ramp(part / 50) for part in range(51)]
+    light = [luminance(shade.light) for shade in shades]
+    dark = [luminance(shade.dark) for shade in shades]
+    assert light == sorted(light, reverse=True)
+    assert dark == sorted(dark)
+    assert len({rgb(shade.light) for shade in shades}) > 20
