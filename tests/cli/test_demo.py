@@ -20,6 +20,10 @@ def test_demo_prints_the_answer_and_writes_a_page(
     assert "Where a step goes" in page
     assert "aten::convolution_backward" in page
     assert "http" not in page
+    assert "459 kernels took 21.3 ms" in told.out
+    counters = (tmp_path / "timesink-demo-kernels.html").read_text()
+    assert "<svg" in counters
+    assert "Modules" in counters or "Operators" in counters
 
 
 def test_missing_folder(decline, tmp_path: Path):

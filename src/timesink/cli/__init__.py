@@ -3,61 +3,102 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import io
 import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import ModuleType
+from typing import NoReturn
 
 from timesink import __version__
-from timesink.cli import analyze, cache, completion, demo, export, info, query, serve
 from timesink.errors import TimesinkError
 
-COMMANDS: dict[str, ModuleType] = {
-    "analyze": analyze,
-    "info": info,
-    "query": query,
-    "export": export,
-    "serve": serve,
-    "demo": demo,
-    "cache": cache,
-    "completion": completion,
+COMMANDS: dict[str, str] = {
+    "analyze": "Say where the time goes: steps, operators, kernels, memory, modules, ranks, "
+    "and what to try.",
+    "kernels": "Say how well kernels use the hardware.",
+    "ncu": "Measure how well the kernels of a program use the GPU, with Nsight Compute.",
+    "info": "Say what is in a trace: device, ranks, steps, counts, spans, health.",
+    "query": "Ask the tables of a trace in SQL.",
+    "export": "Write a trace as a folder of Parquet files, or as clean Chrome JSON.",
+    "serve": "Serve the views of every run below a folder over HTTP.",
+    "demo": "Show what timesink does, on a bundled recording.",
+    "cache": "Show or clear the cache of traces already read.",
+    "completion": "Print a shell completion script.",
 }
-"""Subcommands in the order of the help; each module has a docstring, `add_arguments` and `run`."""
+"""Subcommands in the order of the help, and the first line of what each says about itself.
+
+Each is a module here with a docstring, `add_arguments` and `run`, and is imported only when it is
+meant: `ncu` and the help work where nothing but timesink itself is installed.
+"""
 
 _EPILOG = "exit codes: 0 fine, 1 cannot be done, 2 wrong usage"
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The parser of the whole command line."""
-    parser = argparse.ArgumentParser(
+    return _parsers_of(*COMMANDS)[0]
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Say how to give a value that looks like an option."""
+        lacking = re.fullmatch(r"argument (?:.*/)?(--[\w-]+): expected one argument", message)
+        if lacking:
+            message += f" (for one that starts with a dash write {lacking[1]}=VALUE)"
+        super().error(message)
+
+
+def _parsers_of(*complete: str) -> tuple[_Parser, Mapping[str, _Parser]]:
+    """A parser that knows every command by name, and the arguments of some; and those of each."""
+    parser = _Parser(
         prog="timesink",
         description="Where does the time go? Accelerator traces as fast, honest tables.",
         epilog=_EPILOG,
     )
     parser.add_argument("--version", action="version", version=f"timesink {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, module in COMMANDS.items():
-        summary = (module.__doc__ or "").strip().partition("\n")[0]
+    for name, summary in COMMANDS.items():
         command = commands.add_parser(
             name,
             help=summary[0].lower() + summary[1:].rstrip("."),
-            description=module.__doc__,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         command.add_argument(
             "--debug", action="store_true", help="show the Python traceback of an error"
         )
-        module.add_arguments(command)
-    return parser
+        if name in complete:
+            module = _module_of(name)
+            command.description = module.__doc__
+            module.add_arguments(command)
+    return parser, commands.choices
+
+
+def _parsed(words: Sequence[str], meant: str) -> argparse.Namespace:
+    # Arguments of the other commands would only be built to be ignored.
+    parser, commands = _parsers_of(meant)
+    options, unknown = parser.parse_known_args(words)
+    if unknown:
+        commands[options.command].error(f"unrecognized arguments: {' '.join(unknown)}")
+    return options
+
+
+def _module_of(command: str) -> ModuleType:
+    return importlib.import_module(f"timesink.cli.{command}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line; the exit code says how it went."""
     _accept_any_text()
-    options = build_parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    meant = next((word for word in words if not word.startswith("-")), "")
+    debug = False
     try:
-        code: int = COMMANDS[options.command].run(options)
+        options = _parsed(words, meant)
+        debug = options.debug
+        code: int = _module_of(options.command).run(options)
         sys.stdout.flush()
     except BrokenPipeError:
         # The reader of our output left, e.g. `| head`; that is its right.
@@ -66,13 +107,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _report("interrupted", "", 130)
     except Exception as error:
-        if options.debug:
+        if debug:
             raise
-        return _report_error(error)
+        return _report_error(error, meant)
     return code
 
 
-def _report_error(error: Exception) -> int:
+def _report_error(error: Exception, command: str) -> int:
     if isinstance(error, TimesinkError):
         return _report(error.message, error.hint, error.exit_code)
     if isinstance(error, MemoryError):
@@ -80,6 +121,12 @@ def _report_error(error: Exception) -> int:
     if isinstance(error, OSError):
         where = f"{error.filename}: " if error.filename else ""
         return _report(f"{where}{error.strerror or error}", "check the path and the disk", 1)
+    if isinstance(error, ModuleNotFoundError) and not f"{error.name}.".startswith("timesink."):
+        return _report(
+            f"timesink {command} needs the analysis stack ({error.name} is not installed)",
+            "pip install timesink, without --no-deps",
+            1,
+        )
     what = f"{type(error).__name__}: {error}".splitlines()[0]
     return _report(
         f"internal error ({what})", "this is a bug: report it with the output of --debug", 1

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,10 +29,15 @@ def add_input(parser: argparse.ArgumentParser) -> None:
         "path", metavar="PATH", type=not_empty, help="a trace, or a folder that holds one"
     )
     path.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+    add_choice(parser)
+    add_reading(parser)
+
+
+def add_choice(parser: argparse.ArgumentParser) -> None:
+    """Which trace of a folder."""
     parser.add_argument("--worker", metavar="NAME", help="which worker of a folder")
     parser.add_argument("--span", metavar="N", type=int, help="which span of the worker, from 1")
     parser.add_argument("--rank", metavar="N", type=int, help="which rank of a folder")
-    add_reading(parser)
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
@@ -53,7 +60,7 @@ def not_empty(text: str) -> str:
 
 
 def _positive(text: str) -> int:
-    return min(_whole_number(text, "processes"), _MOST_PROCESSES)
+    return min(whole_number(text, "processes"), _MOST_PROCESSES)
 
 
 def row_count(text: str) -> int:
@@ -62,15 +69,69 @@ def row_count(text: str) -> int:
     >>> row_count("10")
     10
     """
-    return min(_whole_number(text, "rows"), _MOST_ROWS)
+    return min(whole_number(text, "rows"), _MOST_ROWS)
 
 
-def _whole_number(text: str, things: str) -> int:
+def whole_number(text: str, things: str) -> int:
+    """A count of something, for `type=`.
+
+    >>> whole_number("010", "launches")
+    10
+    """
     if not (text.isascii() and text.isdigit() and text.strip("0")):
         msg = f"{text!r} is not a number of {things}, 1 or more"
         raise argparse.ArgumentTypeError(msg)
     # Beyond twenty digits the number is large, whichever it is; Python converts only so many.
     return int(text.lstrip("0")[:20])
+
+
+def fraction(text: str) -> float:
+    """A part of a whole between 0 and 1, for `type=`: a decimal, a fraction or a percentage.
+
+    >>> fraction("0.25"), fraction("25%"), fraction("1/4")
+    (0.25, 0.25, 0.25)
+    """
+    value = fraction_or_all(text)
+    if value in {0, 1}:
+        raise _no_fraction(text)
+    return value
+
+
+def fraction_or_all(text: str) -> float:
+    """A part of a whole that may be none or all of it, for `type=`.
+
+    >>> fraction_or_all("0"), fraction_or_all("100%")
+    (0.0, 1.0)
+    """
+    number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
+    try:
+        value = Fraction(number) / (100 if percent else 1)
+    except (ValueError, ZeroDivisionError):
+        raise _no_fraction(text) from None
+    if not 0 <= value <= 1:
+        raise _no_fraction(text)
+    return float(value)
+
+
+def _no_fraction(text: str) -> argparse.ArgumentTypeError:
+    msg = f"{text!r} is not a share between 0 and 1, such as 1/3, 0.25 or 25%"
+    return argparse.ArgumentTypeError(msg)
+
+
+def percentage(text: str) -> float:
+    """Percent of a whole, for `type=`; the sign may be left out.
+
+    >>> percentage("1"), percentage("0.5%")
+    (1.0, 0.5)
+    """
+    try:
+        value = float(text.strip().removesuffix("%"))
+    except ValueError:
+        value = math.nan
+    if not 0 <= value <= 100:
+        msg = f"{text!r} is not a percentage between 0 and 100"
+        raise argparse.ArgumentTypeError(msg)
+    return value
 
 
 def add_output(parser: argparse.ArgumentParser, what: str) -> None:
@@ -124,9 +185,9 @@ def check_output(path: Path, source: str | Path, *, force: bool) -> None:
 
     What is read (`source`) is never overwritten, whatever `force` says.
     """
-    _check_place(path, source, force=force)
     if path.is_dir():
         raise OutputError.unwritable(path, "it is a folder")
+    _check_place(path, source, force=force)
 
 
 def check_output_folder(path: Path, source: str | Path, *, force: bool) -> None:
@@ -161,6 +222,8 @@ def _read_from(source: Path) -> Iterator[Path]:
     if is_folder(source):
         yield from source.iterdir()
         return
+    if source.is_file():
+        yield source
     with suppress(TimesinkError, OSError):
         for recording in find_recordings(source):
             yield recording.path
@@ -195,8 +258,13 @@ def give(text: str, path: Path | None) -> None:
 
 def write_text(text: str, path: Path) -> None:
     """Write a result to a file and say so."""
+    write_bytes(f"{text}\n".encode(errors="backslashreplace"), path)
+
+
+def write_bytes(content: bytes, path: Path) -> None:
+    """Write a result that is no text to a file and say so."""
     try:
-        path.write_text(text + "\n", encoding="utf-8", errors="backslashreplace")
+        path.write_bytes(content)
     except OSError as error:
         raise OutputError.unwritable(path, error.strerror or str(error)) from None
     print(f"Wrote {path}", file=sys.stderr)

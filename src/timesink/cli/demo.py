@@ -1,7 +1,7 @@
 """Show what timesink does, on a bundled recording.
 
-Two training steps of a small U-Net on one GPU: where their time goes, what to try, and the same
-as an HTML page.
+Two training steps of a small U-Net on one GPU: where their time goes, how well its kernels use
+the hardware, what to try, and the same as HTML pages.
 """
 
 from __future__ import annotations
@@ -25,15 +25,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Analyse the bundled recording, print the answer and write the page."""
-    from timesink.render import analysis, analysis_page  # noqa: PLC0415 - --help need not wait
+    from timesink.render import analysis, analysis_page, kernels_page  # noqa: PLC0415 - slow
     from timesink.reports.analyzing import analyze  # noqa: PLC0415
+    from timesink.reports.kernels import kernels  # noqa: PLC0415
 
+    page = options.output
+    other = page.with_name(f"{page.stem}-kernels{page.suffix}")
     # A page of an earlier demo is replaced; anything else might be dear to someone.
-    replaces = options.force or options.output.suffix == ".html"
-    check_output(options.output, sample(), force=replaces)
+    replaces = options.force or page.suffix == ".html"
+    for output in (page, other):
+        check_output(output, sample(), force=replaces)
+    keep = not options.no_cache
     with progress_bar() as progress:
-        found = analyze(sample(), cache=not options.no_cache, progress=progress)
+        found = analyze(sample(), cache=keep, progress=progress)
+    counted = kernels(sample(counters=True), trace=sample(), cache=keep)
     analysis.print_text(found, top=8)
-    write_text(analysis_page.to_html(found), options.output)
-    print(f"\nNext: open {options.output} in a browser, then  timesink analyze YOUR_TRACE.json.gz")
+    print(f"\nOne step, kernel by kernel: {counted.headline}\n")
+    write_text(analysis_page.to_html(found), page)
+    write_text(kernels_page.to_html([counted]), other)
+    print(
+        f"\nNext: open {page} and {other} in a browser, then\n"
+        "  timesink analyze YOUR_TRACE.json.gz\n"
+        "  timesink ncu -- python YOUR_PROGRAM.py"
+    )
     return 0

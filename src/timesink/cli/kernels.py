@@ -1,0 +1,331 @@
+r"""Say how well kernels use the hardware.
+
+FILE is what Nsight Compute printed (CSV or text), a file of `timesink ncu`, a kernel table, or a
+timeline, which has times but no hardware counters.  The answer comes first, in a sentence; then
+how much of the time leaves SM or DRAM unused, the kernels that take most, and what is left to gain.
+`--trace` names the timeline of the same program: utilisation per operator and module.
+
+  timesink kernels kernels.csv
+  timesink kernels kernels.csv --trace trace.json.gz --by module
+  timesink kernels kernels.csv --calls > table.txt
+  timesink kernels before.csv after.csv -o compare.html
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from timesink.cli.common import (
+    add_choice,
+    add_output,
+    add_reading,
+    check_output,
+    format_of,
+    fraction,
+    fraction_or_all,
+    give,
+    not_empty,
+    percentage,
+    progress_bar,
+    row_count,
+    whole_number,
+    write_bytes,
+)
+from timesink.errors import TimesinkError, UsageError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from timesink.render.kernel_groups import Choice
+    from timesink.reports.kernels import KernelReport
+
+BY = ("name", "full-name", "family", "operator", "module", "module-class")
+SORTS = ("time", "calls", "mean", "headroom", "tensor", "dram", "sm", "name")
+_SORTS_OF_CALLS = tuple(sort for sort in SORTS if sort != "calls")
+PICTURES = ("density", "strip", "classes", "roofline")
+_FILES = ("text", "csv", "json", "md", "html", "svg", "png")
+_FORMATS = (*_FILES, "table")
+_DRAWN = ("svg", "png")
+_DATA = ("csv", "json")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink kernels`."""
+    _add_file(parser, "paths", metavar="FILE", nargs="+", help="what was recorded; several compare")
+    _add_file(parser, "--trace", metavar="TRACE", help="timeline of the same program")
+    what = parser.add_argument_group("what to show")
+    shown = what.add_mutually_exclusive_group()
+    shown.add_argument("--by", choices=BY, help="print one table: what its rows are")
+    shown.add_argument("--calls", action="store_true", help="print every call, in launch order")
+    what.add_argument("--sort", choices=SORTS, help="order of the rows")
+    what.add_argument("--top", metavar="N", type=row_count, help="rows to show of a table")
+    what.add_argument(
+        "--min-share",
+        metavar="PCT",
+        type=percentage,
+        default=0.0,
+        help="leave out rows with less of the time, in percent",
+    )
+    how = parser.add_argument_group("how to count")
+    how.add_argument(
+        "--low", metavar="X", type=fraction, default=1 / 3, help="below this is low, e.g. 1/3, 25%%"
+    )
+    _add_file(how, "--families", metavar="FILE", help="own rules for families, asked first")
+    how.add_argument(
+        "--every",
+        metavar="N",
+        type=lambda text: whole_number(text, "launches"),
+        help="the file holds every N-th launch only",
+    )
+    how.add_argument(
+        "--min-aligned",
+        metavar="SHARE",
+        type=fraction_or_all,
+        default=0.8,
+        help="share of the calls the timeline must match, e.g. 80%%",
+    )
+    how.add_argument(
+        "--device", metavar="NAME", type=_device_name, help="device for the roofline, e.g. H200"
+    )
+    how.add_argument(
+        "--peaks", metavar="SPEC", help="its peaks: a CSV, or dram=4.0TB/s,fp16_tensor=790TFLOP/s"
+    )
+    add_choice(parser)
+    add_reading(parser)
+    parser.add_argument("--format", choices=_FORMATS, help="how to say it")
+    parser.add_argument("--picture", choices=PICTURES, help="which picture svg and png hold")
+    add_output(
+        parser, "write to a file; .txt, .csv, .json, .md, .html, .svg, .png choose the format"
+    )
+
+
+def _device_name(text: str) -> str:
+    if not text.strip():
+        msg = "the name of the device is empty"
+        raise argparse.ArgumentTypeError(msg)
+    return text
+
+
+def _add_file(parser: argparse._ActionsContainer, *names: str, **options: object) -> None:
+    action = parser.add_argument(*names, type=not_empty, **options)  # type: ignore[arg-type]
+    action.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+
+
+def run(options: argparse.Namespace) -> int:
+    """Report on what the options name, as they ask."""
+    form = format_of(options, _FILES)
+    _check(options, form)
+    reports = [_report(path, options) for path in options.paths]
+    refused = _refusal(reports[0])
+    whole = options.by is None and not options.calls
+    if refused is not None and not (whole and form == "json"):
+        raise refused
+    if options.device or options.peaks:
+        _mention_missing_roofs(reports)
+    if options.calls:
+        _give_calls(reports, options, form)
+    elif form in _DATA:
+        _give_data(reports, options, form)
+    elif form in {"html", *_DRAWN}:
+        _give_picture(reports, options, form)
+    else:
+        _give_words(reports, options, form)
+    if refused is not None:
+        # Programs get the document and the exit code.
+        raise refused
+    return 0
+
+
+# -- what goes together ----------------------------------------------------------------------------
+
+
+def _check(options: argparse.Namespace, form: str) -> None:
+    """Refuse what cannot work before the long work starts."""
+    several = len(options.paths) > 1
+    if several and options.trace is not None:
+        raise UsageError("--trace belongs to one file", "give the files one by one")
+    if form in {"html", *_DRAWN} and (options.by or options.calls):
+        raise UsageError(
+            "a page or picture shows the whole report",
+            f"leave out {'--by' if options.by else '--calls'}, or try --format md, csv or json",
+        )
+    if options.picture is not None and form not in _DRAWN:
+        raise UsageError("--picture is for svg and png", "add -o FILE.svg or -o FILE.png")
+    if form == "png" and options.output is None:
+        raise UsageError("a PNG is no text", "name a file with -o FILE.png")
+    if several and options.calls and form not in _DATA:
+        raise UsageError(
+            "the calls of several files do not go in one such table",
+            "give the files one by one, or add --format csv, which names the run of each call",
+        )
+    if options.calls and options.sort not in {None, *_SORTS_OF_CALLS}:
+        raise UsageError(
+            f"every call is one call: --sort {options.sort} does not order them",
+            f"choose from {', '.join(_SORTS_OF_CALLS)}",
+        )
+    if options.output is not None:
+        for source in (*options.paths, options.trace, options.families, options.peaks):
+            if source is not None:
+                check_output(options.output, source, force=options.force)
+
+
+def _report(path: str, options: argparse.Namespace) -> KernelReport:
+    from timesink.reports.kernels import kernels  # noqa: PLC0415 - --help should not wait for it
+
+    with progress_bar() as progress:
+        return kernels(
+            path,
+            trace=options.trace,
+            families=options.families,
+            low=options.low,
+            every=options.every,
+            peaks=options.peaks,
+            device=options.device,
+            min_aligned=options.min_aligned,
+            worker=options.worker,
+            span=options.span,
+            rank=options.rank,
+            cache=not options.no_cache,
+            jobs=options.jobs,
+            progress=progress,
+        )
+
+
+def _refusal(report: KernelReport) -> TimesinkError | None:
+    """Why the timeline is taken for one of another program; None where it is not."""
+    if report.join is None or not report.join.refused:
+        return None
+    from timesink.render.kernel_words import refusal  # noqa: PLC0415
+
+    return TimesinkError(
+        refusal(report),
+        "check that both were recorded with the same program, batch size and software"
+        f"{report.join_remedy}",
+    )
+
+
+def _mention_missing_roofs(reports: Sequence[KernelReport]) -> None:
+    """Who names a device or its peaks waits for a roofline."""
+    from timesink.analyses.roofline.roofline import why_no_roofline  # noqa: PLC0415
+
+    for report in reports:
+        if report.roofline is None:
+            why = why_no_roofline(report.trace)
+            print(f"{report.source}: no roofline: {why}", file=sys.stderr)
+
+
+def _choice(options: argparse.Namespace) -> Choice:
+    from timesink.render.kernel_groups import Choice  # noqa: PLC0415
+
+    return Choice(options.sort or "time", options.top, options.min_share)
+
+
+# -- every call ------------------------------------------------------------------------------------
+
+
+def _give_calls(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
+    from timesink.render import kernel_calls_table as lines  # noqa: PLC0415
+    from timesink.render import table  # noqa: PLC0415
+
+    if form in {"text", "table"}:
+        calls = lines.chosen_calls(reports[0].calls, options.sort, _choice(options))
+        give(lines.to_lines(calls).removesuffix("\n"), options.output)
+        return
+    frame = lines.all_columns(reports, options.sort, _choice(options))
+    give(table.RENDERERS[form](frame), options.output)
+
+
+# -- tables for programs ---------------------------------------------------------------------------
+
+
+def _give_data(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
+    from timesink.render import table  # noqa: PLC0415
+
+    if form == "json" and options.by is None:
+        give(_whole_json(reports), options.output)
+        return
+    frame = _data_table(reports, options)
+    give(table.RENDERERS[form](frame), options.output)
+
+
+def _whole_json(reports: Sequence[KernelReport]) -> str:
+    import msgspec  # noqa: PLC0415
+
+    from timesink.reports.kernels import KernelReports  # noqa: PLC0415
+
+    whole = reports[0] if len(reports) == 1 else KernelReports(reports)
+    return msgspec.json.format(whole.to_json(), indent=2).decode()
+
+
+def _data_table(reports: Sequence[KernelReport], options: argparse.Namespace) -> pl.DataFrame:
+    """Every column of a table; of several runs without `--by`, one row per run."""
+    from timesink.render import kernel_groups, kernel_runs  # noqa: PLC0415
+    from timesink.reports.kernels import without_noise  # noqa: PLC0415
+
+    if len(reports) == 1:
+        groups = reports[0].groups(options.by or "name")
+        return without_noise(kernel_groups.choose(groups, _choice(options)).rows)
+    if options.by is None:
+        return without_noise(kernel_runs.runs_frame(reports))
+    excerpt = kernel_runs.chosen_groups(reports, options.by, _choice(options))
+    return without_noise(excerpt.rows)
+
+
+# -- words and pictures ----------------------------------------------------------------------------
+
+
+def _give_words(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
+    if len(reports) > 1:
+        _give_runs(reports, options, form)
+    else:
+        _give_run(reports[0], options, form)
+
+
+def _give_run(report: KernelReport, options: argparse.Namespace, form: str) -> None:
+    from timesink.render import kernels as render  # noqa: PLC0415
+    from timesink.render.kernel_sections import one_table  # noqa: PLC0415
+
+    choice, by = _choice(options), options.by
+    if form == "table":
+        give(render.plain_table(one_table(report, by or "name", choice)), options.output)
+    elif form == "md":
+        give(render.to_markdown(report, by, choice), options.output)
+    elif options.output is None:
+        render.print_text(report, by, choice)
+    else:
+        give(render.to_text(report, by, choice), options.output)
+
+
+def _give_runs(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
+    from timesink.render import kernel_runs as render  # noqa: PLC0415
+    from timesink.render.kernels import plain_table  # noqa: PLC0415
+
+    choice, by = _choice(options), options.by
+    if form == "table":
+        give(plain_table(render.one_table(reports, by, choice)), options.output)
+    elif form == "md":
+        give(render.to_markdown(reports, by, choice), options.output)
+    elif options.output is None:
+        render.print_text(reports, by, choice)
+    else:
+        give(render.to_text(reports, by, choice), options.output)
+
+
+def _give_picture(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
+    if form == "html":
+        from timesink.render.kernels_page import to_html  # noqa: PLC0415
+
+        give(to_html(reports, _choice(options)).removesuffix("\n"), options.output)
+        return
+    from timesink.render.drawing.png import to_png  # noqa: PLC0415
+    from timesink.render.drawing.svg import to_svg  # noqa: PLC0415
+    from timesink.render.kernel_pictures.choice import draw  # noqa: PLC0415
+
+    drawing = draw(reports, options.picture)
+    if form == "png":
+        write_bytes(to_png(drawing), options.output)
+    else:
+        give(to_svg(drawing).removesuffix("\n"), options.output)

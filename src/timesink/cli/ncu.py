@@ -1,0 +1,236 @@
+"""Measure how well the kernels of a program use the GPU, with Nsight Compute.
+
+  timesink ncu -- python train.py                     every kernel: time and three utilisations
+  timesink ncu --every 7 -- python train.py           one launch in seven of each kernel
+  timesink ncu --range 1000:500 -- python train.py    500 launches, after the first 1000
+  timesink ncu --metrics roofline -- python infer.py  bytes and operations as well
+
+Runs ncu, shows its command, writes a CSV file for `timesink kernels` and prints its summary.  The
+program runs to its end, many times slower: every kernel measured is replayed several times.
+Ctrl-C stops it and keeps what was measured.  For a page with pictures:
+
+  timesink kernels timesink-ncu.csv -o kernels.html
+
+The clocks of the GPU are left alone, for others may use it too: times vary from run to run as the
+clock does, of which ncu warns.  --clock-control base locks them while kernels are measured.
+
+--every picks launches 1, N+1, 2N+1, ... of each kernel function.  When N shares a factor with the
+number of launches per layer or iteration, the sample always meets the same layers; a prime such as
+7, 11 or 13 rarely does.
+
+Needs nothing but Linux, Python and Nsight Compute on the machine with the GPU: `pip install
+timesink --no-deps` is enough there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import re
+import sys
+import warnings
+from pathlib import Path
+
+from timesink import __version__
+from timesink.cli.common import add_force, file_only, not_empty
+from timesink.collect.collecting import Collected, collect
+from timesink.collect.command import (
+    METRIC_SETS,
+    REPORT_SUFFIX,
+    Plan,
+    import_commands,
+    metrics_named,
+    profile_command,
+    shown,
+)
+from timesink.collect.places import Places
+from timesink.collect.program import check_program, find_ncu
+from timesink.collect.sampling import LARGEST, SMALLEST, sampling
+from timesink.collect.screen import Screen
+from timesink.errors import CollectError, UsageError
+from timesink.model.units import counted
+
+_STACK = ("isal", "msgspec", "numpy", "polars", "rich")
+"""What `timesink kernels` needs."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink ncu`."""
+    parser.usage = "timesink ncu [options] -- CMD [ARGUMENT ...]"
+    output = parser.add_argument(
+        "-o", "--output", metavar="FILE", type=file_only, default=Path("timesink-ncu.csv"),
+        help="where the table goes, as CSV; .csv.gz packs it (default: %(default)s)",
+    )  # fmt: skip
+    output.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+    add_force(parser)
+    _add_what(parser)
+    _add_how(parser)
+    program = parser.add_argument(
+        "program", metavar="CMD", nargs=argparse.REMAINDER, help="the program and its arguments"
+    )
+    program.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+
+
+def _add_what(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--every", metavar="N", type=_every,
+        help=f"one launch in N of each kernel, {SMALLEST} to {LARGEST}; prefer a prime",
+    )  # fmt: skip
+    parser.add_argument(
+        "--range", metavar="START:COUNT", type=_launches,
+        help="COUNT launches from START on, counted from 0 among those --kernel and --every pick; "
+        "either may be left out",
+    )  # fmt: skip
+    parser.add_argument(
+        "--metrics", metavar="SET|NAMES", default="utilisation",
+        help=f"{', '.join(METRIC_SETS)}, or names of ncu separated by commas, which "
+        "ncu --query-metrics lists (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--kernel", metavar="REGEX", type=_expression,
+        help="only kernels whose function name matches (without namespace and template arguments)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--from-start", choices=("yes", "no"), default="yes",
+        help="no: only between cudaProfilerStart and cudaProfilerStop "
+        "(torch.cuda.profiler.start, .stop) (default: %(default)s)",
+    )  # fmt: skip
+
+
+def _add_how(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--clock-control", choices=("none", "base"), default="none",
+        help="base: lock the clocks while measuring, for all who share the card "
+        "(default: %(default)s, clocks are left alone)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--cache-control", choices=("none", "all"), default="all",
+        help="none: keep the caches as the kernel before left them "
+        "(default: %(default)s, each kernel starts with empty caches)",
+    )  # fmt: skip
+    report = parser.add_argument(
+        "--keep-report", metavar=f"FILE{REPORT_SUFFIX}", type=_report,
+        help="keep the report, for the Nsight Compute user interface; with PyTorch about 100 MB",
+    )  # fmt: skip
+    report.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+    parser.add_argument(
+        "--ncu", metavar="PATH", type=not_empty,
+        help="which ncu to run (default: $TIMESINK_NCU, else that of PATH, else the newest "
+        "installed)",
+    )  # fmt: skip
+    parser.add_argument("--dry-run", action="store_true", help="print the commands, run nothing")
+
+
+def _every(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and SMALLEST <= int(text[:9]) <= LARGEST):
+        msg = f"{text!r} is not a number from {SMALLEST} to {LARGEST}"
+        raise argparse.ArgumentTypeError(msg)
+    return int(text)
+
+
+def _launches(text: str) -> tuple[int, int | None]:
+    first, colon, count = text.partition(":")
+    given = [part for part in (first, count) if part]
+    if not (colon and given and all(part.isascii() and part.isdigit() for part in given)):
+        msg = (
+            f"{text!r} is not START:COUNT, such as 1000:500, 1000: or :500; "
+            "START and COUNT are whole numbers from 0"
+        )
+        raise argparse.ArgumentTypeError(msg)
+    if count and not int(count):
+        msg = f"{text!r} holds no launch"
+        raise argparse.ArgumentTypeError(msg)
+    return int(first or 0), int(count) if count else None
+
+
+def _expression(text: str) -> str:
+    if not text:
+        msg = "the expression is empty"
+        raise argparse.ArgumentTypeError(msg)
+    try:
+        with warnings.catch_warnings():
+            # Python warns of classes such as [[:alpha:]], which Nsight Compute may know.
+            warnings.simplefilter("ignore")
+            re.compile(text)
+    except re.error as error:
+        msg = f"{text!r} is not a regular expression: {error}"
+        raise argparse.ArgumentTypeError(msg) from None
+    return text
+
+
+def _report(text: str) -> Path:
+    if not text.endswith(REPORT_SUFFIX):
+        msg = f"{text!r} does not end in {REPORT_SUFFIX}"
+        raise argparse.ArgumentTypeError(msg)
+    return Path(text)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure, write the table, show its summary."""
+    plan = _plan(options)
+    places = Places(options.output, options.keep_report, options.force)
+    places.check_names()
+    if options.dry_run:
+        _show_commands(options.ncu or "ncu", plan, places)
+        return 0
+    if os.name != "posix":
+        raise CollectError("timesink ncu runs on Linux only", "run what --dry-run prints by hand")
+    ncu = find_ncu(options.ncu)
+    if ncu is None:
+        raise CollectError.no_ncu()
+    check_program(plan.program)
+    collected = collect(ncu, plan, places, Screen(sys.stdout, sys.stderr), __version__)
+    code = _tell(collected, options)
+    if collected.failure is not None:
+        raise collected.failure
+    return code
+
+
+def _plan(options: argparse.Namespace) -> Plan:
+    program = options.program[1:] if options.program[:1] == ["--"] else options.program
+    if not program:
+        raise UsageError(
+            "no program to measure", "add it after two dashes: timesink ncu -- python train.py"
+        )
+    metric_set, metrics = metrics_named(options.metrics)
+    return Plan(
+        program=tuple(program),
+        metrics=metrics,
+        metric_set=metric_set,
+        every=sampling(options.every) if options.every else None,
+        launches=options.range,
+        kernel=options.kernel or "",
+        from_start=options.from_start == "yes",
+        clock_control=options.clock_control,
+        cache_control=options.cache_control,
+        keeps_report=options.keep_report is not None,
+    )
+
+
+def _show_commands(ncu: str, plan: Plan, places: Places) -> None:
+    """The commands to run by hand: what they print is a file for `timesink kernels` as well."""
+    report = places.report or places.beside
+    print(shown(profile_command(ncu, plan, report)))
+    show, _ = import_commands(ncu, report, plan.metrics)
+    print(f"{shown(show)} > {shown([str(places.output)])}")
+
+
+def _tell(collected: Collected, options: argparse.Namespace) -> int:
+    device = f" of {collected.device}" if collected.device else ""
+    kernels = f"{counted(collected.kernels, 'kernels')}{device}"
+    if collected.without_values:
+        names = ", ".join(collected.without_values)
+        print(f"warning: no kernel has a value of {names}: unknown to this ncu or to this GPU\n"
+              "hint: ncu --query-metrics lists the names that are known",
+              file=sys.stderr)  # fmt: skip
+    if not all(importlib.util.find_spec(name) for name in _STACK):
+        print(f"Wrote {kernels} to {collected.output}; where timesink is installed in full, "
+              f"timesink kernels {shown([str(collected.output)])} shows the summary",
+              file=sys.stderr)  # fmt: skip
+        return 0
+    print(f"Wrote {kernels} to {collected.output}", file=sys.stderr)
+    from timesink.cli import main  # noqa: PLC0415 - which knows this module
+
+    debug = ["--debug"] if options.debug else []
+    return main(["kernels", str(collected.output), *debug])

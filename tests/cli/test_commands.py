@@ -1,0 +1,74 @@
+"""Commands are loaded when they are meant, and some need nothing but timesink itself."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import timesink
+from bare import COMMAND, bare_environment
+from timesink.cli import COMMANDS
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run a command line where only the standard library and timesink can be imported."""
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*COMMAND, *arguments],
+            capture_output=True, text=True, env=bare_environment(tmp_path / "bare"), check=False,
+        )  # fmt: skip
+
+    return run
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_summary_is_the_first_line_of_the_module(command: str):
+    module = importlib.import_module(f"timesink.cli.{command}")
+    assert (module.__doc__ or "").strip().partition("\n")[0] == COMMANDS[command]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "start"),
+    [
+        (["--version"], f"timesink {timesink.__version__}"),
+        (["--help"], "usage: timesink"),
+        (["ncu", "--help"], "usage: timesink ncu"),
+        (["cache", "--help"], "usage: timesink cache"),
+        (["ncu", "--dry-run", "--every", "7", "--", "train"], "ncu -f -o timesink-ncu"),
+    ],
+)
+def test_works_without_the_analysis_stack(bare, arguments: list[str], start: str):
+    told = bare(*arguments)
+    assert (told.returncode, told.stderr) == (0, "")
+    assert told.stdout.startswith(start)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["analyze", "x"], ["kernels", "x"], ["info", "x"], ["query", "x", "select 1"], ["demo"],
+     ["serve", "."], ["completion", "bash"], ["export", "x", "-o", "y"]],
+    ids=lambda words: words[0],
+)  # fmt: skip
+def test_other_commands_say_what_they_lack(bare, arguments: list[str]):
+    told = bare(*arguments)
+    message, hint = told.stderr.splitlines()
+    assert (told.returncode, told.stdout) == (1, "")
+    assert message.startswith(f"timesink: timesink {arguments[0]} needs the analysis stack (")
+    assert "pip install timesink" in hint
+
+
+def test_help_loads_no_command():
+    check = "import sys, timesink.cli; timesink.cli.main(['--version'])"
+    loaded = "print([name for name in sys.modules if name.startswith('timesink.cli.')])"
+    told = subprocess.run(
+        [sys.executable, "-c", f"try:\n    {check}\nexcept SystemExit:\n    {loaded}"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert told.stdout.splitlines()[-1] == "[]"

@@ -1,0 +1,418 @@
+"""`timesink kernels`."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+import timesink
+from ncu_files import Call, collected_line, details_csv, kernel_table
+from timesink.cli import kernels as command
+from timesink.render.kernel_groups import SORTS
+from timesink.render.kernel_pictures.choice import PICTURES
+from timesink.reports.kernels import BY
+
+GEMM = "void cutlass::Kernel<cutlass_80_tensorop_s16816gemm_64x128>(Params)"
+GEMM_2 = "void cutlass::Kernel<cutlass_80_tensorop_s16816gemm_256x64>(Params)"
+COPY = "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>>(int)"
+CALLS = [
+    Call(GEMM, 40_000, tensor_pct=70.0, dram_pct=10.0, sm_pct=75.0),
+    Call(COPY, 30_000, tensor_pct=0.0, dram_pct=80.0, sm_pct=12.0),
+    Call(GEMM_2, 20_000, tensor_pct=40.0, dram_pct=40.0, sm_pct=45.0),
+    Call("tiny(int)", 10_000, tensor_pct=0.0, dram_pct=2.0, sm_pct="n/a"),
+]
+TABLE = """\
+Kernel                                                 Latency Tensor   DRAM
+Kernel                                            |      40000   0.70   0.10
+vectorized_elementwise_kernel                     |      30000   0.00   0.80
+Kernel                                            |      20000   0.40   0.40
+tiny                                              |      10000   0.00   0.02
+"""
+
+
+def write(path: Path, calls: list[Call], **options: object) -> Path:
+    path.write_text(details_csv(calls, **options))
+    return path
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return write(tmp_path / "run.csv", CALLS)
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Path:
+    return write(tmp_path / "other.csv", CALLS[:2])
+
+
+@pytest.fixture
+def kernels(run, file: Path):
+    """Report on a file of four calls."""
+    return lambda *arguments: run("kernels", file, *arguments)
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(StringIO(text)))
+
+
+def test_the_options_offer_what_there_is():
+    assert command.BY == BY
+    assert tuple(SORTS) == command.SORTS
+    assert command.PICTURES == PICTURES
+
+
+class TestSummary:
+    def test_text(self, kernels):
+        told = kernels()
+        assert (told.code, told.err) == (0, "")
+        lines = told.out.splitlines()
+        assert lines[0] == "run.csv"
+        assert lines[1].startswith("4 kernels took 100.0 us: ")
+        for title in (
+            "GPU 0 (",
+            "Share of time by",
+            "Kernels (3)",
+            "Headroom",
+            "Families (",
+            "Notes",
+        ):
+            assert f"\n{title}" in told.out
+
+    def test_the_file_holds_the_same(self, kernels, monkeypatch, tmp_path: Path):
+        monkeypatch.setenv("COLUMNS", "100")
+        told = kernels("-o", tmp_path / "out.txt")
+        assert told.err == f"Wrote {tmp_path / 'out.txt'}\n"
+        assert (tmp_path / "out.txt").read_text() == kernels().out
+
+    def test_json(self, kernels):
+        told = kernels("--format", "json").json
+        assert told["schema"] == "timesink/kernels/1"
+        assert told["calls"] == 4
+        assert told["groups"]["name"][0]["group"] == "Kernel"
+
+    def test_markdown(self, kernels):
+        assert kernels("--format", "md").out.startswith("# run.csv\n\n**4 kernels took")
+
+    def test_rows_of_the_tables(self, kernels):
+        told = kernels("--top", 1).out
+        assert "Kernels (1 of 3)" in told
+        assert "... 2 more kernels: 40.0 % of the time" in told
+        assert "Kernels (2 of 3)" in kernels("--min-share", "20%").out
+
+    def test_low_is_chosen(self, kernels):
+        assert "(low: below 12.5 % of peak)" in kernels("--low", "1/8").out
+
+    def test_a_sample_is_declared(self, kernels):
+        assert "every 10th launch" in kernels("--every", 10).out
+
+    def test_a_sample_says_so_itself(self, run, tmp_path: Path):
+        header = collected_line(every=5, per="kernel", device="NVIDIA H200")
+        path = write(tmp_path / "sample.csv", CALLS * 3, before=(header,))
+        assert "every 5th launch of each kernel" in run("kernels", path).out
+
+    def test_a_device_without_a_roofline(self, kernels, file: Path):
+        told = kernels("--device", "H200")
+        assert told.code == 0
+        assert told.err.startswith(f"{file}: no roofline: the operations of the kernels were not")
+
+    def test_own_families(self, kernels, tmp_path: Path):
+        rules = tmp_path / "families.txt"
+        rules.write_text("mine tiny\n")
+        told = kernels("--families", rules, "--by", "family", "--format", "json").json
+        assert {row["group"] for row in told} >= {"mine", "gemm"}
+
+
+class TestCalls:
+    def test_fixed_width(self, kernels):
+        told = kernels("--calls")
+        assert (told.code, told.out, told.err) == (0, TABLE, "")
+        assert kernels("--calls", "--format", "table").out == TABLE
+
+    def test_a_table_comes_back_byte_for_byte(self, run, tmp_path: Path):
+        table = tmp_path / "table.txt"
+        table.write_text(TABLE)
+        assert run("kernels", table, "--calls").out == TABLE
+        run("kernels", table, "--calls", "-o", tmp_path / "again.txt")
+        assert (tmp_path / "again.txt").read_bytes() == TABLE.encode()
+
+    def test_an_order_that_does_not_fit(self, decline, file: Path):
+        message, hint = decline("kernels", file, "--calls", "--sort", "calls", code=2)
+        assert "--sort calls" in message
+        assert hint == "choose from time, mean, headroom, tensor, dram, sm, name"
+
+    def test_through_a_pipe(self, file: Path):
+        made = subprocess.run(
+            [sys.executable, "-m", "timesink", "kernels", file, "--calls"],
+            capture_output=True,
+            check=True,
+        )
+        assert made.stdout == TABLE.encode()
+
+    @pytest.mark.parametrize(
+        "name", ["000_896f68ed3a7423fd", "001_a62fcc25c90d6fd4", "002_abc90e299168b04d"]
+    )
+    def test_tables_of_real_programs(self, run, shared: Path, name: str):
+        path = shared / "seeds" / f"{name}.txt"
+        assert run("kernels", path, "--calls").out.encode() == path.read_bytes()
+
+    def test_all_columns_for_programs(self, kernels):
+        first = rows(kernels("--calls", "--format", "csv").out)[0]
+        assert (first["name"], first["short_name"], first["sm_pct"]) == (GEMM, "Kernel", "75.0")
+        assert kernels("--calls", "--format", "json").json[3]["sm_pct"] is None
+        assert "| index |" in kernels("--calls", "--format", "md").out
+
+    def test_order_and_number(self, kernels):
+        told = kernels("--calls", "--sort", "dram", "--top", 2).out.splitlines()
+        assert [line.split()[0] for line in told[1:]] == ["vectorized_elementwise_kernel", "Kernel"]
+
+    def test_several_files_need_a_column_for_the_run(self, run, decline, file: Path, other: Path):
+        message, hint = decline("kernels", file, other, "--calls", code=2)
+        assert "do not go in one such table" in message
+        assert "--format csv" in hint
+        told = rows(run("kernels", file, other, "--calls", "--format", "csv").out)
+        assert [row["run"] for row in told] == 4 * ["run.csv"] + 2 * ["other.csv"]
+
+
+class TestGroups:
+    @pytest.mark.parametrize("by", ["name", "full-name", "family"])
+    def test_every_group(self, kernels, by: str):
+        told = kernels("--by", by)
+        assert (told.code, told.err) == (0, "")
+        assert told.out.splitlines()[1].startswith("4 kernels took")
+        assert "Trace health" not in told.out
+        data = kernels("--by", by, "--format", "json").json
+        assert len(rows(kernels("--by", by, "--format", "csv").out)) == len(data)
+
+    def test_full_names_are_told_apart(self, kernels):
+        told = kernels("--by", "full-name", "--format", "table").out.splitlines()
+        assert len(told) == 5
+        assert told[1].startswith("Kernel<")
+        assert len({line.split("  ")[0] for line in told}) == 5
+
+    def test_programs_get_no_row_for_the_rest(self, kernels):
+        assert len(kernels("--by", "name", "--top", 1, "--format", "json").json) == 1
+
+    @pytest.mark.parametrize("sort", command.SORTS)
+    def test_every_order(self, kernels, sort: str):
+        assert kernels("--by", "name", "--sort", sort).code == 0
+
+    def test_plain_table_without_prose(self, kernels):
+        told = kernels("--format", "table").out.splitlines()
+        assert [line.split()[0] for line in told] == [
+            *("kernel", "Kernel", "vectorized_elementwise_kernel", "tiny"),
+        ]
+
+    @pytest.mark.parametrize("by", ["operator", "module"])
+    def test_operators_need_a_timeline(self, decline, file: Path, by: str):
+        message, hint = decline("kernels", file, "--by", by, code=2)
+        assert f"does not say which {by} launched" in message
+        assert "--trace" in hint
+
+
+class TestTimeline:
+    def test_times_without_counters(self, run):
+        told = run("kernels", timesink.sample())
+        assert (told.code, told.err) == (0, "")
+        assert "timesink ncu" in told.out
+        header = next(line for line in told.out.splitlines() if line.startswith("kernel  "))
+        assert header.split() == ["kernel", "calls", "share", "total", "mean", "occup."]
+
+    def test_operators(self, run):
+        told = run("kernels", timesink.sample(), "--by", "operator", "--format", "json").json
+        assert any(row["group"] == "ConvolutionBackward0" for row in told)
+
+    def test_a_timeline_needs_no_other(self, decline):
+        sample = timesink.sample()
+        message, hint = decline("kernels", sample, "--trace", sample, code=2)
+        assert "a timeline, which needs no other" in message
+        assert "--trace" in hint
+
+
+@pytest.fixture
+def counters(tmp_path: Path) -> Path:
+    """What a kernel profiler would say of the kernels of the sample."""
+    calls = timesink.kernels(timesink.sample()).calls
+    shape = [f"{shape}_{axis}" for shape in ("grid", "block") for axis in "xyz"]
+    made = [
+        Call(name, ns, 10.0, 20.0, 30.0, grid=tuple(sizes[:3]), block=tuple(sizes[3:]))
+        for name, ns, *sizes in calls.select("name", "dur_ns", *shape).iter_rows()
+    ]
+    return write(tmp_path / "counters.csv", made)
+
+
+class TestJoin:
+    def test_operators_of_the_timeline(self, run, counters: Path):
+        told = run("kernels", counters, "--trace", timesink.sample())
+        assert (told.code, told.err) == (0, "")
+        assert "100.0 % of 918 kernels aligned with unet_train.pt.trace.json.gz" in told.out
+        assert "Operators (10 of" in told.out
+
+    def test_one_table(self, run, counters: Path):
+        told = run("kernels", counters, "--trace", timesink.sample(), "--by", "operator")
+        assert "ConvolutionBackward0" in told.out
+
+    def test_another_program_is_refused(self, decline, file: Path):
+        message, hint = decline("kernels", file, "--trace", timesink.sample())
+        assert message.startswith(f"{file} and {timesink.sample()}: only 0.0 % of")
+        assert "same program, batch size and software" in hint
+        assert "--min-aligned" not in hint
+
+    @pytest.mark.parametrize("options", [("--by", "operator"), ("--calls",)])
+    def test_there_is_no_table_of_another_program(self, decline, file: Path, options):
+        trace = ("--trace", timesink.sample(), "--format", "json")
+        assert "only 0.0 % of" in decline("kernels", file, *trace, *options)[0]
+
+    def test_programs_get_the_document_all_the_same(self, kernels):
+        told = kernels("--trace", timesink.sample(), "--format", "json")
+        assert told.code == 1
+        assert told.json["join"]["refused"] is True
+        assert told.json["join"]["aligned_share"] == 0
+        assert told.json["join"]["reason"]
+        assert told.err.startswith("timesink: ")
+
+
+class TestSeveral:
+    def test_side_by_side(self, run, file: Path, other: Path):
+        told = run("kernels", file, other)
+        assert (told.code, told.err) == (0, "")
+        assert told.out.startswith("Of 2 runs run.csv leaves the most unused")
+        assert "\nRuns\nrun        calls" in told.out
+
+    def test_json_holds_all_runs(self, run, file: Path, other: Path):
+        told = run("kernels", file, other, "--format", "json").json
+        assert told["schema"] == "timesink/kernels/1"
+        assert [one["calls"] for one in told["runs"]] == [4, 2]
+
+    def test_csv_has_a_row_per_run(self, run, file: Path, other: Path):
+        told = rows(run("kernels", file, other, "--format", "csv").out)
+        assert [(row["run"], row["total_ns"]) for row in told] == [
+            ("run.csv", "100000"),
+            ("other.csv", "70000"),
+        ]
+
+    @pytest.mark.parametrize("form", ["text", "table", "md", "csv", "json"])
+    def test_groups_name_the_run(self, run, file: Path, other: Path, form: str):
+        told = run("kernels", file, other, "--by", "family", "--format", form)
+        assert told.code == 0
+        assert told.out.count("other.csv") >= 2
+
+    def test_a_timeline_belongs_to_one(self, decline, file: Path, other: Path):
+        message, _ = decline("kernels", file, other, "--trace", timesink.sample(), code=2)
+        assert message == "--trace belongs to one file"
+
+
+class TestPictures:
+    @pytest.mark.parametrize("picture", ["density", "strip", "classes"])
+    def test_svg(self, kernels, picture: str):
+        told = kernels("--format", "svg", "--picture", picture)
+        assert (told.code, told.err) == (0, "")
+        assert told.out.startswith("<svg")
+        assert told.out.endswith("</svg>\n")
+
+    def test_endings_choose(self, kernels, run, file: Path, other: Path, tmp_path: Path):
+        kernels("-o", tmp_path / "one.png")
+        run("kernels", file, other, "-o", tmp_path / "both.svg")
+        kernels("-o", tmp_path / "one.html")
+        assert (tmp_path / "one.png").read_bytes()[:4] == b"\x89PNG"
+        assert (tmp_path / "both.svg").read_text().startswith("<svg")
+        assert (tmp_path / "one.html").read_text().startswith("<!doctype html>")
+
+    def test_a_roofline_needs_operations(self, decline, file: Path):
+        message, hint = decline("kernels", file, "--format", "svg", "--picture", "roofline")
+        assert "roofline" in message.lower() or "operations" in message
+        assert "roofline" in hint
+
+
+class TestWrongUsage:
+    def test_a_folder_is_no_output(self, decline, file: Path, tmp_path: Path):
+        message, _ = decline("kernels", file, "-o", tmp_path)
+        assert message == f"{tmp_path}: cannot be written (it is a folder)"
+
+    def test_a_device_has_a_name(self, run, file: Path):
+        told = run("kernels", file, "--device", "")
+        assert told.code == 2
+        assert "the name of the device is empty" in told.err
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            ("--low", "0"),
+            ("--low", "1"),
+            ("--low", "half"),
+            ("--low", "1/0"),
+            ("--low", "120%"),
+            ("--min-share", "-1"),
+            ("--min-share", "101"),
+            ("--min-share", "few"),
+            ("--min-aligned", "2"),
+            ("--every", "0"),
+            ("--every", "1.5"),
+            ("--top", "0"),
+            ("--sort", "size"),
+            ("--by", "colour"),
+            ("--by", "name", "--calls"),
+            ("--format", "pdf"),
+            ("--picture", "pie"),
+        ],
+    )
+    def test_exits_with_2(self, kernels, options: tuple[str, ...]):
+        told = kernels(*options)
+        assert (told.code, told.out) == (2, "")
+        assert told.err.startswith("usage: timesink kernels")
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (("--by", "name", "--format", "html"), "a page or picture shows the whole report"),
+            (("--calls", "--format", "svg"), "a page or picture shows the whole report"),
+            (("--device", "H100"), "--device: 'H100' does not tell which of several devices it is"),
+            (("--picture", "strip"), "--picture is for svg and png"),
+            (("--format", "png"), "a PNG is no text"),
+            (("-o", "out.pdf"), "out.pdf: .pdf is not a format of this command"),
+        ],
+    )
+    def test_what_does_not_go_together(self, decline, file: Path, options, message: str):
+        assert decline("kernels", file, *options, code=2)[0] == message
+
+    def test_inputs_are_not_overwritten(self, decline, file: Path, tmp_path: Path):
+        rules = tmp_path / "families.txt"
+        rules.write_text("mine tiny\n")
+        for source in (file, rules):
+            options = ("--families", rules, "--format", "text", "-o", source, "--force")
+            assert "is what is read" in decline("kernels", file, *options)[0]
+
+    def test_existing_output(self, decline, file: Path, other: Path):
+        message, hint = decline("kernels", file, "--format", "text", "-o", other)
+        assert message == f"{other}: already exists"
+        assert "--force" in hint
+
+
+def test_the_guide_names_every_key(kernels, run, file: Path, other: Path):
+    guide = (Path(__file__).parents[2] / "docs" / "kernels.md").read_text()
+    whole = kernels("--every", 2, "--format", "json").json
+    joined = kernels("--trace", timesink.sample(), "--format", "json").json["join"]
+    told = [whole, whole["sampled"], whole["devices"][0], whole["groups"]["name"][0], joined]
+    told += rows(run("kernels", file, other, "--format", "csv").out)[:1]
+    spread = re.compile(r"(dram|sm)_(min|median|max)_pct|(low|neither|unknown)_\w*share_pct")
+    unnamed = {key for part in told for key in part if f"`{key}`" not in guide}
+    assert {key for key in unnamed if not spread.fullmatch(key)} == set()
+
+
+def test_a_missing_file(decline, tmp_path: Path):
+    assert "no such file" in decline("kernels", tmp_path / "nowhere.csv")[0]
+
+
+def test_json_is_one_document(kernels):
+    assert json.loads(kernels("--format", "json").out)["source"].endswith("run.csv")
+
+
+def test_kernel_table_of_the_tests_is_the_real_one():
+    shown = [Call("Kernel", 40_000, 70.0, 10.0)]
+    assert kernel_table(shown).splitlines() == TABLE.splitlines()[:2]
