@@ -47,6 +47,7 @@ docs: $(VENV)/.installed  ## write docs/tables.md and docs/analysis_columns.md f
 
 bench: $(VENV)/.installed-bench  ## reading time and memory beside the floor
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/ncu.py
 
 clean:  ## remove the environment and what the demo wrote
 	rm -rf $(VENV) demo-output

@@ -162,18 +162,22 @@ def benchmark(source: Path, events: int, rounds: int, folder: Path) -> Row:
 
 
 def to_markdown(rows: Sequence[Row], source: Path) -> str:
+    return markdown_table(machine(source), HEADER, [row.cells() for row in rows])
+
+
+def markdown_table(above: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [
-        _machine(source),
+        above,
         "",
-        "| " + " | ".join(HEADER) + " |",
-        "|" + "---:|" * len(HEADER),
-        *("| " + " | ".join(row.cells()) + " |" for row in rows),
+        "| " + " | ".join(header) + " |",
+        "|" + "---:|" * len(header),
+        *("| " + " | ".join(row) + " |" for row in rows),
         "",
     ]
     return "\n".join(lines)
 
 
-def _machine(source: Path) -> str:
+def machine(source: Path) -> str:
     memory = psutil.virtual_memory().total / 2**30
     return (
         f"Machine: {psutil.cpu_count()} cores, {platform.machine()}, {memory:.0f} GiB, "

@@ -1,4 +1,4 @@
-"""Reference numbers for kernel utilisation that come from outside: seeds, real counters, real traces."""
+"""Reference numbers of kernel utilisation from outside: seeds, real counters, real traces."""
 
 from __future__ import annotations
 
@@ -69,11 +69,13 @@ def test_leading_kernels_of_a_seed(shared: Path, seed: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "calls"), [("unet_train.csv.gz", 459), ("gpt_infer.csv.gz", 896), ("matmul_relu.csv", 20)]
+    ("name", "calls"),
+    [("unet_train.csv.gz", 459), ("gpt_infer.csv.gz", 896), ("matmul_relu.csv", 20)],
 )
 def test_calls_and_latencies_of_real_counters(shared: Path, name: str, calls: int) -> None:
     path = shared / "data/h200/ncu" / name
-    text = (gzip.open if path.suffix == ".gz" else open)(path, "rt").read()
+    content = path.read_bytes()
+    text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode()
     printed = re.findall(r'"gpu__time_duration.sum","ns","([\d,]+)"', text)
     read = timesink.open(path).kernel_calls["dur_ns"].to_list()
     assert len(read) == calls
@@ -82,7 +84,7 @@ def test_calls_and_latencies_of_real_counters(shared: Path, name: str, calls: in
 
 def test_units_and_order_of_metrics_do_not_matter(shared: Path, tmp_path: Path) -> None:
     source = shared / "data/h200/ncu/unet_train.csv.gz"
-    lines = gzip.open(source, "rt").read().splitlines()
+    lines = gzip.decompress(source.read_bytes()).decode().splitlines()
     start = next(place for place, line in enumerate(lines) if line.startswith('"ID"'))
     rows = lines[start + 1 :]
     blocks = [rows[place : place + 4] for place in range(0, len(rows), 4)]
@@ -106,7 +108,7 @@ def _joined(
 
 def _thinned(source: Path, place: Path) -> Path:
     """A copy without every tenth kernel."""
-    lines = gzip.open(source, "rt").read().splitlines()
+    lines = gzip.decompress(source.read_bytes()).decode().splitlines()
     kept = [line for line in lines if not re.match(r'"\d*9",', line)]
     assert len(kept) < len(lines)
     place.write_text("\n".join(kept) + "\n")
