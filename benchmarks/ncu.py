@@ -18,7 +18,7 @@ from pathlib import Path
 from isal import igzip
 
 import timesink
-from run import Run, machine, markdown_table, measure, median
+from run import Run, hand_over, machine, markdown_table, measure, median
 
 READ = """
 import sys, timesink
@@ -156,11 +156,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for size in options.gb:
             rows += benchmark(options.source, int(size * 1e9), options.rounds, Path(folder))
-    table = to_markdown(rows, options.source)
-    print(table)
-    if options.output:
-        with options.output.open("a", encoding="utf-8") as file:
-            file.write(table + "\n")
+    hand_over(to_markdown(rows, options.source), options.output)
 
 
 if __name__ == "__main__":

@@ -198,10 +198,14 @@ def main() -> None:
             row = benchmark(options.source, int(millions * 1e6), options.rounds, Path(folder))
             print(" | ".join(row.cells()), flush=True)
             rows.append(row)
-    table = to_markdown(rows, options.source)
+    hand_over(to_markdown(rows, options.source), options.output)
+
+
+def hand_over(table: str, output: Path | None) -> None:
+    """Print a table, and append it to a file where one is named."""
     print(table)
-    if options.output:
-        with options.output.open("a", encoding="utf-8") as file:
+    if output:
+        with output.open("a", encoding="utf-8") as file:
             file.write(table + "\n")
 
 

@@ -15,8 +15,8 @@ import pytest
 import timesink
 from ncu_files import Call, collected_line, details_csv, kernel_table
 from timesink.cli import kernels as command
-from timesink.render.kernel_groups import SORTS
-from timesink.render.kernel_pictures.choice import PICTURES
+from timesink.render.kernels.groups import SORTS
+from timesink.render.kernels.pictures.choice import PICTURES
 from timesink.reports.kernels import BY
 
 GEMM = "void cutlass::Kernel<cutlass_80_tensorop_s16816gemm_64x128>(Params)"

@@ -25,7 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Analyse the bundled recording, print the answer and write the page."""
-    from timesink.render import analysis, analysis_page, kernels_page  # noqa: PLC0415 - slow
+    from timesink.render import analysis, analysis_page  # noqa: PLC0415 - --help need not wait
+    from timesink.render.kernels import page as kernels_page  # noqa: PLC0415
     from timesink.reports.analyzing import analyze  # noqa: PLC0415
     from timesink.reports.kernels import kernels  # noqa: PLC0415
 

@@ -39,7 +39,7 @@ from timesink.errors import TimesinkError, UsageError
 if TYPE_CHECKING:
     import polars as pl
 
-    from timesink.render.kernel_groups import Choice
+    from timesink.render.kernels.groups import Choice
     from timesink.reports.kernels import KernelReport
 
 BY = ("name", "full-name", "family", "operator", "module", "module-class")
@@ -198,7 +198,7 @@ def _refusal(report: KernelReport) -> TimesinkError | None:
     """Why the timeline is taken for one of another program; None where it is not."""
     if report.join is None or not report.join.refused:
         return None
-    from timesink.render.kernel_words import refusal  # noqa: PLC0415
+    from timesink.render.kernels.words import refusal  # noqa: PLC0415
 
     return TimesinkError(
         refusal(report),
@@ -218,7 +218,7 @@ def _mention_missing_roofs(reports: Sequence[KernelReport]) -> None:
 
 
 def _choice(options: argparse.Namespace) -> Choice:
-    from timesink.render.kernel_groups import Choice  # noqa: PLC0415
+    from timesink.render.kernels.groups import Choice  # noqa: PLC0415
 
     return Choice(options.sort or "time", options.top, options.min_share)
 
@@ -227,8 +227,8 @@ def _choice(options: argparse.Namespace) -> Choice:
 
 
 def _give_calls(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
-    from timesink.render import kernel_calls_table as lines  # noqa: PLC0415
     from timesink.render import table  # noqa: PLC0415
+    from timesink.render.kernels import calls_table as lines  # noqa: PLC0415
 
     if form in {"text", "table"}:
         calls = lines.chosen_calls(reports[0].calls, options.sort, _choice(options))
@@ -262,15 +262,16 @@ def _whole_json(reports: Sequence[KernelReport]) -> str:
 
 def _data_table(reports: Sequence[KernelReport], options: argparse.Namespace) -> pl.DataFrame:
     """Every column of a table; of several runs without `--by`, one row per run."""
-    from timesink.render import kernel_groups, kernel_runs  # noqa: PLC0415
+    from timesink.render.kernels import groups as tables  # noqa: PLC0415
+    from timesink.render.kernels import runs  # noqa: PLC0415
     from timesink.reports.kernels import without_noise  # noqa: PLC0415
 
     if len(reports) == 1:
         groups = reports[0].groups(options.by or "name")
-        return without_noise(kernel_groups.choose(groups, _choice(options)).rows)
+        return without_noise(tables.choose(groups, _choice(options)).rows)
     if options.by is None:
-        return without_noise(kernel_runs.runs_frame(reports))
-    excerpt = kernel_runs.chosen_groups(reports, options.by, _choice(options))
+        return without_noise(runs.runs_frame(reports))
+    excerpt = runs.chosen_groups(reports, options.by, _choice(options))
     return without_noise(excerpt.rows)
 
 
@@ -285,8 +286,8 @@ def _give_words(reports: Sequence[KernelReport], options: argparse.Namespace, fo
 
 
 def _give_run(report: KernelReport, options: argparse.Namespace, form: str) -> None:
-    from timesink.render import kernels as render  # noqa: PLC0415
-    from timesink.render.kernel_sections import one_table  # noqa: PLC0415
+    from timesink.render.kernels import text as render  # noqa: PLC0415
+    from timesink.render.kernels.sections import one_table  # noqa: PLC0415
 
     choice, by = _choice(options), options.by
     if form == "table":
@@ -300,8 +301,8 @@ def _give_run(report: KernelReport, options: argparse.Namespace, form: str) -> N
 
 
 def _give_runs(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
-    from timesink.render import kernel_runs as render  # noqa: PLC0415
-    from timesink.render.kernels import plain_table  # noqa: PLC0415
+    from timesink.render.kernels import runs as render  # noqa: PLC0415
+    from timesink.render.kernels.text import plain_table  # noqa: PLC0415
 
     choice, by = _choice(options), options.by
     if form == "table":
@@ -316,13 +317,13 @@ def _give_runs(reports: Sequence[KernelReport], options: argparse.Namespace, for
 
 def _give_picture(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
     if form == "html":
-        from timesink.render.kernels_page import to_html  # noqa: PLC0415
+        from timesink.render.kernels.page import to_html  # noqa: PLC0415
 
         give(to_html(reports, _choice(options)).removesuffix("\n"), options.output)
         return
     from timesink.render.drawing.png import to_png  # noqa: PLC0415
     from timesink.render.drawing.svg import to_svg  # noqa: PLC0415
-    from timesink.render.kernel_pictures.choice import draw  # noqa: PLC0415
+    from timesink.render.kernels.pictures.choice import draw  # noqa: PLC0415
 
     drawing = draw(reports, options.picture)
     if form == "png":

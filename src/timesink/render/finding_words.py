@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from timesink.analyses.findings import Finding
 from timesink.analyses.findings.finding import Evidence
-from timesink.analyses.kernels.names import short_kernel_name
+from timesink.analyses.kernel_names.display import short_kernel_name
 from timesink.model import units
 from timesink.render.told_apart import told_apart
 

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from rich.console import Group, RenderableType
 
-from timesink.analyses.kernels.names import short_kernel_name
+from timesink.analyses.kernel_names.display import short_kernel_name
 from timesink.model import units
 from timesink.render.table import (
     GAP,

@@ -20,7 +20,7 @@ from timesink.analyses.kernel_calls.sampling import Sampling
 from timesink.analyses.kernel_join import finding
 from timesink.analyses.kernel_join.joining import Join, join_calls
 from timesink.analyses.kernel_join.kinds import GEOMETRY
-from timesink.analyses.kernel_join.spelling import kernel_name
+from timesink.analyses.kernel_names.spelling import kernel_name
 from timesink.model.trace import Trace
 
 Numbers = NDArray[np.int64]

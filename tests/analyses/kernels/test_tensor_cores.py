@@ -11,7 +11,7 @@ import pytest
 
 from builders import mlu_trace
 from cases import K, O, R, read, read_document
-from timesink.analyses.kernels.names import short_kernel_name
+from timesink.analyses.kernel_names.display import short_kernel_name
 from timesink.analyses.kernels.tensor_core_share import (
     TensorCoreShare,
     operator_tensor_core_share,

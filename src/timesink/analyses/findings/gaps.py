@@ -13,7 +13,7 @@ from timesink.analyses.device.idle_causes import idle_ranges
 from timesink.analyses.device.meanwhile import host_meanwhile
 from timesink.analyses.findings.finding import Evidence, Finding
 from timesink.analyses.findings.per_step import Steps, complete_steps
-from timesink.analyses.kernels.names import short_kernel_name
+from timesink.analyses.kernel_names.display import short_kernel_name
 from timesink.analyses.names import is_collective_call
 from timesink.analyses.steps import find_steps
 from timesink.model import intervals, units

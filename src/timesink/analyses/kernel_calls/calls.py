@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.device.numbers import UNKNOWN_DEVICE, device_numbers
 from timesink.analyses.kernel_calls.families import Families, load_families
-from timesink.analyses.kernel_calls.names import short_name
+from timesink.analyses.kernel_names.short import short_name
 from timesink.analyses.kernels.table import kernel_rows
 from timesink.analyses.links import link_launches
 from timesink.analyses.once import once_per_trace

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from timesink.analyses.kernel_calls.names import short_name
+from timesink.analyses.kernel_names.short import short_name
 from timesink.errors import UnreadableError, UsageError
 
 OTHER = "other"

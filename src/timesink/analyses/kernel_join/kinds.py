@@ -10,9 +10,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.kernel_calls.families import OTHER
-from timesink.analyses.kernel_calls.names import cut_name, short_name
 from timesink.analyses.kernel_join.launches import Launches
-from timesink.analyses.kernel_join.spelling import kernel_name, template_arguments
+from timesink.analyses.kernel_names.short import cut_name, short_name
+from timesink.analyses.kernel_names.spelling import kernel_name, template_arguments
 from timesink.analyses.texts import encode
 
 Numbers: TypeAlias = NDArray[np.int64]

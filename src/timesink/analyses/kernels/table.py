@@ -10,7 +10,7 @@ from timesink.analyses import names
 from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.device.numbers import device_numbers
 from timesink.analyses.forest import call_forest
-from timesink.analyses.kernels.names import short_kernel_name
+from timesink.analyses.kernel_names.display import short_kernel_name
 from timesink.analyses.kernels.tensor_cores import has_tensor_cores, is_eligible, tensor_core_use
 from timesink.analyses.links import link_launches
 from timesink.analyses.once import once_per_trace

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import device_columns
-from timesink.analyses.kernels.names import short_kernel_name
+from timesink.analyses.kernel_names.display import short_kernel_name
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.texts import encode
 from timesink.model.trace import Trace

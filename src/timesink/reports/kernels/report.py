@@ -12,14 +12,15 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from timesink.analyses.kernel_calls.advice import Advice, advise
+from timesink.analyses.kernel_advice import Advice, advise
 from timesink.analyses.kernel_calls.calls import has_counters
 from timesink.analyses.kernel_calls.classes import Thresholds
 from timesink.analyses.kernel_calls.groups import call_groups
-from timesink.analyses.kernel_calls.names import distinguishing, short_name
 from timesink.analyses.kernel_calls.sampling import Sampling
 from timesink.analyses.kernel_calls.usage import DeviceUse
 from timesink.analyses.kernel_join.joining import Join
+from timesink.analyses.kernel_names.namesakes import distinguishing
+from timesink.analyses.kernel_names.short import short_name
 from timesink.analyses.roofline.roofline import Roofline
 from timesink.errors import UsageError
 from timesink.model.trace import Trace

@@ -1,0 +1,1 @@
+"""Names of kernels: shortened, told apart, and compared across profilers."""

@@ -1,0 +1,1 @@
+"""How well kernels use the hardware, as text, Markdown, a page and pictures."""

@@ -1,0 +1,230 @@
+"""What to try, from how kernels use their device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from measured_kernels import H200, Launch, measured, use
+from timesink.analyses.kernel_advice import Advice, advise
+from timesink.analyses.kernel_calls.calls import kernel_calls
+from timesink.analyses.kernel_calls.classes import with_class
+from timesink.analyses.kernel_calls.sampling import Sampling, with_weights
+from timesink.analyses.kernel_calls.usage import device_use
+
+SGEMM = "ampere_sgemm_128x64_tn"
+ADD = "void at::native::vectorized_elementwise_kernel<4, CUDAFunctor_add<float>>(int)"
+FOREACH = (
+    "void at::native::multi_tensor_apply_kernel<TensorListMetadata<1>, BinaryOpScalarFunctor<float,"
+    " 1>, std::multiplies<float>>(T1)"
+)
+FUSED = "void multi_tensor_apply_kernel<FusedOptimizerTensorListMetadata<4>, FusedAdamMath<4>>(T1)"
+STRIDED = (
+    "void at::elementwise_kernel<128, 4, gpu_kernel_impl_nocast<direct_copy_kernel_cuda>>(int)"
+)
+SOFTMAX = "void softmax_warp_forward<c10::Half, float, float, 9, 0, 0>(T2 *, int)"
+LOG_SOFTMAX = "void softmax_warp_forward<c10::Half, float, float, 9, 1, 0>(T2 *, int)"
+OTHER = use("void at::native::unlike<float>()", 900_000, sm=70.0, dram=70.0)
+"""Most of the time, and nothing to say of it."""
+
+
+def advice(*launches: Launch, sampling: Sampling | None = None, **options: Any) -> list[Advice]:
+    trace = measured(*launches)
+    calls = with_class(with_weights(kernel_calls(trace), sampling))
+    return list(advise(calls, device_use(calls, trace), **options))
+
+
+def rules(*launches: Launch) -> list[str]:
+    return [one.rule for one in advice(*launches)]
+
+
+def only(*launches: Launch, **options: Any) -> Advice:
+    (one,) = advice(*launches, **options)
+    return one
+
+
+def test_nothing_to_say():
+    assert rules(OTHER) == []
+    assert rules() == []
+
+
+@pytest.mark.parametrize(("ns", "spoken"), [(40_000, False), (110_000, True)])
+def test_a_rule_speaks_from_a_twentieth_of_the_time_on(ns: int, *, spoken: bool):
+    product = use(SGEMM, ns, tensor=0.0, sm=90.0, dram=5.0)
+    assert bool(rules(OTHER, product)) is spoken
+
+
+class TestTensorCores:
+    def test_products_on_ordinary_pipes(self):
+        one = only(OTHER, use(SGEMM, 100_000, tensor=0.0, sm=87.0, dram=5.0))
+        assert (one.rule, one.kernels, one.share_pct) == ("tensor-cores-unused", (SGEMM,), 10.0)
+        assert one.sentence == (
+            "10.0 % of the time (100.0 us) in matrix products that leave the tensor cores idle and "
+            "keep SM at 87 % of its peak."
+        )
+        assert "set_float32_matmul_precision" in one.advice
+        assert (one.gain_ns, one.gain_basis) == (50_000, "tensor-core kernels take half the time")
+
+    def test_convolutions_have_a_switch_of_their_own(self):
+        name = "implicit_convolve_sgemm"
+        assert "cudnn.allow_tf32" in only(OTHER, use(name, 100_000, sm=87.0)).advice
+
+    @pytest.mark.parametrize(
+        "product",
+        [
+            use(SGEMM, 100_000, tensor=60.0, sm=60.0),
+            use(SGEMM, 100_000, tensor=None, sm=87.0),
+            use(SGEMM, 100_000, sm=None, dram=50.0),
+            use(SGEMM, 100_000, sm=40.0, dram=90.0),
+            use("gemv2T_kernel_val", 100_000, sm=60.0, dram=50.0),
+            use("sm90_xmma_gemm_f64f64_f64f64_f64_nn_n", 100_000, sm=87.0),
+            use("conv_depthwise2d_forward_kernel", 100_000, sm=87.0),
+        ],
+    )
+    def test_silent_where_they_are_used_useless_or_not_measured(self, product: Launch):
+        assert rules(OTHER, product) == []
+
+    def test_devices_without_tensor_cores(self):
+        assert rules(use(SGEMM, 100_000, sm=87.0, compute_capability="6.1")) == []
+
+    def test_devices_before_tf32(self):
+        product = use(SGEMM, 100_000, sm=87.0, compute_capability="7.0")
+        assert only(product).advice == "Run them in fp16 (torch.autocast)."
+
+    def test_devices_that_do_not_say(self):
+        trace = measured(use(SGEMM, 10, sm=87.0, compute_capability=None), devices=())
+        calls = with_class(kernel_calls(trace))
+        assert [one.rule for one in advise(calls, device_use(calls, trace))] == [
+            "tensor-cores-unused"
+        ]
+
+
+class TestLowUse:
+    def test_tiny_kernels(self):
+        one = only(OTHER, *[use(ADD, 2_000, sm=1.0, dram=2.0)] * 50)
+        assert one.rule == "tiny-kernels"
+        assert "10.0 % of the time (100.0 us) and 98.0 % of the launches" in one.sentence
+        assert one.gain_ns == pytest.approx(98_000)
+
+    def test_few_blocks(self):
+        few = use("bn_bw", 100_000, sm=9.0, dram=10.0, grid_x=64, grid_y=1, grid_z=1)
+        one = only(OTHER, few, multiprocessors={0: 132})
+        assert one.rule == "low-use"
+        assert "100.0 % of that with fewer than 132 blocks, its number of" in one.sentence
+        assert "more to do at once" in one.advice
+        assert "fewer than 100 blocks." in only(OTHER, few).sentence
+
+    def test_enough_blocks(self):
+        many = use("reduce_kernel", 100_000, sm=9.0, dram=10.0, grid_x=64, grid_y=64, grid_z=1)
+        one = only(OTHER, many)
+        assert "blocks" not in one.sentence
+        assert "fusion (torch.compile)" in one.advice
+
+    def test_the_compiler_is_not_named_where_it_was_at_work(self):
+        for ns in (100_000, 4_000):
+            compiled = [use("triton_red_fused_sum_3", ns, sm=9.0, dram=10.0)] * (100_000 // ns)
+            assert "torch.compile" not in only(OTHER, *compiled).advice
+
+    def test_without_a_counter_of_sm_nothing_is_low(self):
+        launches = [use(ADD, ns, sm=None, dram=2.0) for ns in (2_000, 80_000)]
+        assert rules(*launches) == []
+
+
+class TestMemoryBound:
+    def test_near_the_roof(self):
+        one = only(OTHER, use(ADD, 100_000, sm=10.0, dram=90.0))
+        assert (one.rule, one.gain_ns) == ("memory-bound-elementwise", None)
+        assert one.advice == "Only fewer bytes help: fusion (torch.compile), smaller data types."
+
+    def test_optimizers_of_many_passes(self):
+        assert "fused=True" in only(OTHER, use(FOREACH, 100_000, sm=10.0, dram=90.0)).advice
+
+    @pytest.mark.parametrize("name", [FUSED, "multi_tensor_apply_kernel"])
+    def test_optimizers_that_are_fused_or_may_be(self, name: str):
+        one = only(OTHER, use(name, 100_000, sm=10.0, dram=90.0))
+        assert one.advice == "Only fewer bytes help: smaller data types."
+
+    @pytest.mark.parametrize(("sm", "dram"), [(50.0, 90.0), (None, 90.0), (10.0, 60.0)])
+    def test_silent_elsewhere(self, sm: float | None, dram: float):
+        assert rules(OTHER, use(ADD, 100_000, sm=sm, dram=dram)) == []
+
+
+class TestLayouts:
+    def test_images(self):
+        images = use("cudnn::ops::nchwToNhwcKernel", 100_000, sm=10.0, dram=90.0)
+        one = only(OTHER, images)
+        assert (one.rule, one.gain_ns) == ("layout-conversions", 100_000)
+        assert one.sentence.endswith("turn images between NCHW and NHWC.")
+        assert "channels_last" in one.advice
+
+    def test_copies_that_change_the_layout(self):
+        one = only(OTHER, use(STRIDED, 100_000, sm=10.0, dram=10.0))
+        assert one.rule == "layout-conversions"
+        assert "contiguous" in one.advice
+        assert "channels_last" not in one.advice
+
+    def test_names_are_enough(self):
+        bare = use("nhwcToNchwKernel", 10, tensor=None, dram=None, sm=None)
+        assert rules(bare) == ["layout-conversions"]
+
+
+class TestAttention:
+    PRODUCT = use("nvjet_sm90_hsh", 20_000, tensor=70.0, sm=70.0)
+
+    def layers(self, softmax: str = SOFTMAX, count: int = 4) -> list[Launch]:
+        layer = [self.PRODUCT, use(softmax, 10_000, sm=70.0, dram=50.0), self.PRODUCT]
+        return layer * count
+
+    def test_softmax_among_products(self):
+        one = only(*self.layers())
+        assert (one.rule, one.gain_ns) == ("attention-not-fused", 40_000)
+        assert "4 softmax kernels" in one.sentence
+
+    def test_losses_and_single_ones_are_none(self):
+        assert rules(*self.layers(LOG_SOFTMAX)) == []
+        assert rules(*self.layers(count=3)) == []
+
+    def test_silent_where_attention_is_fused(self):
+        fused = use("flash_fwd_kernel", 10_000, tensor=50.0, sm=50.0)
+        assert rules(*self.layers(), fused) == []
+
+
+def test_what_may_bring_most_comes_first():
+    found = rules(
+        use(ADD, 60_000, sm=10.0, dram=90.0),
+        use("reduce_kernel", 50_000, sm=10.0, dram=10.0),
+        use(SGEMM, 100_000, sm=87.0),
+    )
+    # 60 us at most; 50 us of the product; 45 us of headroom.
+    assert found == ["memory-bound-elementwise", "tensor-cores-unused", "low-use"]
+
+
+def test_each_device_by_itself():
+    first = use(SGEMM, 10, sm=87.0)
+    second = use("nhwcToNchwKernel", 1_000, device=1)
+    found = advice(first, second)
+    assert [(one.device, one.rule, one.share_pct) for one in found] == [
+        (0, "tensor-cores-unused", 100.0),
+        (1, "layout-conversions", 100.0),
+    ]
+
+
+def test_samples_count_for_what_they_stand_for():
+    launches = [OTHER, use(SGEMM, 100_000, sm=87.0)]
+    one = only(*launches, sampling=Sampling(10))
+    assert (one.share_pct, one.gain_ns) == (10.0, 500_000)
+
+
+def test_launches_without_a_duration_or_a_name():
+    untimed, nameless = use(SGEMM, None, sm=87.0), use(SGEMM, 10, sm=87.0)
+    nameless = ({**nameless[0], "name": None}, {})
+    assert rules(untimed) == []
+    assert rules(nameless, untimed) == []
+
+
+def test_plain_data():
+    told = only(OTHER, use(SGEMM, 100_000, sm=87.0)).to_dict()
+    assert told["gain_ns"] == 50_000
+    assert told["kernels"] == [SGEMM]
+    assert told["device"] == H200.id
