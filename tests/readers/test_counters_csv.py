@@ -86,6 +86,30 @@ def test_layouts(csv, lines: tuple[str, ...], end: str) -> None:
     assert samples(csv(*lines, end=end)) == [(5_000, "c", "GPU 0", 1.0)]
 
 
+EXPORTED = "counter_name,timestamp,value,hostname"
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ("gpu_usage,5.000000,6.000000,", (5_000, "gpu_usage", None, 6.0)),
+        ("process_cpu_usage_944615,5,107,", (5_000, "process_cpu_usage", "pid 944615", 107.0)),
+        ("process_mem_rss_17,5,1,node1", (5_000, "process_mem_rss", "pid 17", 1.0)),
+        ("host_cpu_usage,5,1,node1", (5_000, "host_cpu_usage", "node1", 1.0)),
+        (
+            "container_cpu_usage,1762935811022609.250000,249.269000,",
+            (1_762_935_811_022_609_250, "container_cpu_usage", None, 249.269),
+        ),
+    ],
+)
+def test_exports_beside_behaviour_tables(csv, row: str, expected: tuple[object, ...]) -> None:
+    assert samples(csv(EXPORTED, row)) == [expected]
+
+
+def test_exports_may_lack_the_host(csv) -> None:
+    assert samples(csv("counter_name,timestamp,value", "c,5,1")) == [(5_000, "c", None, 1.0)]
+
+
 def test_a_sample_may_name_no_device(csv) -> None:
     assert samples(csv(HEADER, "5,c,,1")) == [(5_000, "c", None, 1.0)]
 

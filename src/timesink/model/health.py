@@ -226,6 +226,12 @@ RULES = _rules(
         "they were ignored",
         "expected columns: timestamp_us,counter,device,value",
     ),
+    (
+        "bad_behaviour_row", _W,
+        "rows of a behaviour table without a cycle, a function, its share or its time",
+        "they were ignored",
+        "see the example; write the table again",
+    ),
     # -- the trace as a whole ----------------------------------------------------------------
     (
         "overlapping_slices", _W,

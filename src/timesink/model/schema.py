@@ -16,6 +16,7 @@ Conventions that hold for every table:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
@@ -58,6 +59,13 @@ COPY_DIRECTIONS = ("HtoD", "DtoH", "DtoD", "HtoH", "PtoP", "other")
 FLOW_KINDS = ("launch", "forward_backward", "other")
 FLOW_PHASES = ("start", "step", "end")
 
+CYCLE_TYPES = ("prefill", "decode", "generic")
+"""What a repeating unit of work is; `generic` where nothing tells."""
+INTERPOLATED = ("none", "some", "all")
+"""How many calls of a function had too few counter samples of their own: see `behaviour`."""
+HOST_DEVICE = "Host"
+"""What stands for the processors where accelerators are `GPU 0`, `NPU 3`, ..."""
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -81,7 +89,12 @@ class Table:
         return {column.name: column.dtype for column in self.columns}
 
     def empty(self) -> pl.DataFrame:
-        return pl.DataFrame(schema=self.schema)
+        return _empty(self).clone()
+
+
+@cache  # every trace has many empty tables, and making one takes longer than reading a small file
+def _empty(table: Table) -> pl.DataFrame:
+    return pl.DataFrame(schema=table.schema)
 
 
 _TEXT = pl.Categorical()
@@ -298,6 +311,38 @@ KERNEL_METRICS = Table(
     ),
 )
 
+BEHAVIOUR = Table(
+    "behaviour",
+    "What each function cost in each cycle of a run, and how loaded its resources were meanwhile: "
+    "one row per cycle, process, function, device and metric. Read from a behaviour table; "
+    "computed from a timeline by `timesink behaviour`.",
+    (
+        Column("cycle", pl.Int64(), "number of the cycle in its process, from 1"),
+        Column("cycle_type", pl.Enum(CYCLE_TYPES), "what sort of cycle it is"),
+        _PID,
+        Column("host", _TEXT, "machine the process ran on"),
+        Column("function", _TEXT, "name of the function, as recorded"),
+        Column("metric", _TEXT, "counter; null when the function has none in that cycle"),
+        Column("device", _TEXT, "`Host` or the accelerator, e.g. `GPU 7`"),
+        Column("function_class", _TEXT, "class that says which counters matter to it"),
+        Column("beta_pct", pl.Float64(), "time of the function, percent of the cycle's length"),
+        Column("mu", pl.Float64(), "counter while it ran, mean weighted by time, in `unit`"),
+        Column("sigma", pl.Float64(), "spread of the counter while it ran, in `unit`"),
+        Column("unit", _TEXT, "unit of mu and sigma, with a factor where needed: `0.01 MHz`"),
+        Column("dur_ns", pl.Int64(), "time of the function in the cycle, all calls together"),
+        Column("calls", pl.Int64(), "calls in the cycle"),
+        Column(
+            "interpolated",
+            pl.Enum(INTERPOLATED),
+            "calls whose counter value was interpolated: fewer than three samples fell into them",
+        ),
+        Column("anchor", _TEXT, "what marks the cycle: a call, an annotation, a kernel"),
+        Column("cycle_ts_ns", pl.Int64(), "start of the cycle"),
+        Column("cycle_dur_ns", pl.Int64(), "length of the cycle"),
+        Column("short_name", _TEXT, "the function's name as people say it"),
+    ),
+)
+
 TABLES = {
     table.name: table
     for table in (
@@ -312,5 +357,6 @@ TABLES = {
         STEPS,
         KERNEL_CALLS,
         KERNEL_METRICS,
+        BEHAVIOUR,
     )
 }

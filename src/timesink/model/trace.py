@@ -93,9 +93,16 @@ class Trace:
     @property
     def has_timeline(self) -> bool:
         """Whether it says when anything happened; counters of single kernels do not."""
-        measured = self.lazy("kernel_calls").head(1).collect().height
-        placed = (self.lazy(name).head(1).collect().height for name in ("host", "device"))
-        return not measured or any(placed)
+        placed = any(self._holds(name) for name in ("host", "device"))
+        return placed or not any(self._holds(name) for name in ("kernel_calls", "behaviour"))
+
+    @property
+    def has_behaviour(self) -> bool:
+        """Whether it says what functions cost per cycle, as a behaviour table does."""
+        return self._holds("behaviour")
+
+    def _holds(self, table: str) -> bool:
+        return self.lazy(table).head(1).collect().height > 0
 
     @cached_property
     def host(self) -> pl.DataFrame:
@@ -140,3 +147,7 @@ class Trace:
     @cached_property
     def kernel_metrics(self) -> pl.DataFrame:
         return self.lazy("kernel_metrics").collect()
+
+    @cached_property
+    def behaviour(self) -> pl.DataFrame:
+        return self.lazy("behaviour").collect()

@@ -21,6 +21,15 @@ _TRACE_MARKS = (b'"rocprofiler-sdk-tool"', b"SQLite format 3\0")
 _COUNTER_MARKS = (b'"ID","Process ID"', b"==PROF== ")
 """What files of Nsight Compute hold; they have no timeline."""
 _KNOWN_SUFFIX = re.compile(r"\.(gz|zip|json|sqlite|trace|pt)$", re.IGNORECASE)
+_PARTNERS = {
+    "_perf_data.csv": "_counters_data.csv",
+    "micro_event.csv": "macro_counter.csv",
+}
+_PAIRED = re.compile(
+    r"_perf_data\.csv(?=(?:\.gz)?$)|(?<![^_.-])micro_event\.csv(?=(?:\.gz)?$)", re.IGNORECASE
+)
+_EVENT_TABLE = re.compile(r"(?<![^_.-])micro_event\.csv(?:\.gz)?$", re.IGNORECASE)
+_TOPOLOGY = "topo_component.csv"
 _HEAD_BYTES = 64 * 1024
 
 
@@ -28,7 +37,11 @@ def find_beside(path: Path) -> Path | None:
     """The counters that belong to a trace file.
 
     `<trace>.counters.csv` always does; `counters.csv` does in a folder with no other trace.
+    `X_counters_data.csv` goes with `X_perf_data.csv`, `macro_counter.csv` with `micro_event.csv`.
     """
+    partner = _partner(path)
+    if partner is not None:
+        return partner
     named = (f"{stem}.counters.csv{packing}" for stem in _stems(path) for packing in _PACKINGS)
     found = next((path.with_name(name) for name in named if path.with_name(name).is_file()), None)
     if found is not None:
@@ -38,6 +51,22 @@ def find_beside(path: Path) -> Path | None:
         if common.is_file() and common != path:
             return common if _is_only_trace(path) else None
     return None
+
+
+def find_topology(path: Path) -> Path | None:
+    """The description of the machine that some recorders leave beside a trace."""
+    files = (path.with_name(_TOPOLOGY + packing) for packing in _PACKINGS)
+    return next((file for file in files if file.is_file()), None)
+
+
+def _partner(path: Path) -> Path | None:
+    """The file that some programs write together with one of this name."""
+    name, replaced = _PAIRED.subn(lambda found: _PARTNERS[found[0].lower()], path.name)
+    if not replaced:
+        return None
+    stem = re.sub(r"\.gz$", "", name, flags=re.IGNORECASE)
+    files = (path.with_name(stem + packing) for packing in _PACKINGS)
+    return next((file for file in files if file.is_file()), None)
 
 
 def _stems(path: Path) -> Iterator[str]:
@@ -57,6 +86,8 @@ def _is_only_trace(path: Path) -> bool:
 
 def looks_like_trace(path: Path) -> bool:
     """Whether a file named like a trace is one."""
+    if is_event_table(path):
+        return True
     with suppress(UnreadableError, OSError):
         return _is_named_like_trace(path) and _is_trace(open_source(path).head(_HEAD_BYTES))
     return False
@@ -64,6 +95,8 @@ def looks_like_trace(path: Path) -> bool:
 
 def may_be_trace(path: Path) -> bool:
     """Whether a file named like a trace is one, or was meant to be: other JSON is none."""
+    if is_event_table(path):
+        return True
     if not _is_named_like_trace(path):
         return False
     with suppress(UnreadableError, OSError):
@@ -72,6 +105,11 @@ def may_be_trace(path: Path) -> bool:
             return False
         return _is_trace(head) or (len(head) < _HEAD_BYTES and not _is_json(head))
     return True  # it cannot be read, and whoever opens it will say why
+
+
+def is_event_table(path: Path) -> bool:
+    """Whether a file is named as a CSV of events is: other CSV files are no traces."""
+    return _EVENT_TABLE.search(path.name) is not None and path.is_file()
 
 
 def _is_named_like_trace(path: Path) -> bool:

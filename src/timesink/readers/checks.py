@@ -56,8 +56,8 @@ def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> lis
         _window_end_fault(host, device),
         _device_before_launch(busy),
     ]
-    # Counters of kernels have no timeline, and no rank; nothing of it is missing.
-    if tables["kernel_calls"].is_empty():
+    # Counters of kernels and behaviour have no timeline, and no rank; nothing of it is missing.
+    if tables["kernel_calls"].is_empty() and tables["behaviour"].is_empty():
         entries += [
             HealthEntry("rank_assumed", int(metadata.distributed.rank is None)),
             HealthEntry("no_device_activity", int(busy.is_empty())),

@@ -1,7 +1,7 @@
 """Counters sampled beside a trace: CSV with columns `timestamp_us,counter,device,value`.
 
-Timestamps are Unix microseconds written as decimal text; they are never taken through float64,
-which cannot hold today's nanoseconds.
+The layouts of others are read as well: see `counter_layouts`.  Timestamps are Unix microseconds
+as decimal text; they are never taken through float64, which cannot hold today's nanoseconds.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from timesink.errors import UnreadableError
 from timesink.model.health import HealthEntry
 from timesink.model.schema import COUNTERS
 from timesink.model.trace import Metadata, Trace
+from timesink.readers.counter_layouts import COLUMNS, in_own_columns, layout_of
+from timesink.readers.csv_text import header_of, texts_of
 from timesink.readers.finish import conform, finish_trace
 from timesink.readers.options import ReadOptions
 from timesink.readers.source import Damage, Source, open_source
 
 NAME = "counters"
 
-COLUMNS = ("timestamp_us", "counter", "device", "value")
-_BOM = b"\xef\xbb\xbf"
+_STRIPPED = " \t\r\"'"
 
 
 def sniff(head: bytes, name: str) -> bool:  # noqa: ARG001
-    return set(COLUMNS) <= set(_header_of(head))
+    return layout_of(header_of(head)) is not None
 
 
 def read(source: Source, options: ReadOptions) -> Trace:  # noqa: ARG001
@@ -43,12 +44,13 @@ def read_counters(path: Path) -> tuple[pl.DataFrame, list[HealthEntry]]:
 
 def _read_source(source: Source) -> tuple[pl.DataFrame, list[HealthEntry]]:
     damage = Damage()
-    content = b"".join(source.blocks(damage)).removeprefix(_BOM).lstrip()
+    content = b"".join(source.blocks(damage))
     health = [HealthEntry("truncated_archive", 1, reason) for reason in damage.reasons]
-    if not sniff(content, source.name):
+    layout = layout_of(header_of(content))
+    if layout is None:
         message = f"{source.path}: not a counter CSV (no header line)"
         raise UnreadableError(message, f"expected columns: {','.join(COLUMNS)}")
-    rows = _parse(content)
+    rows = in_own_columns(texts_of(content, numbers="value", strip=_STRIPPED), layout)
     samples = rows.with_columns(
         ts_ns=_to_nanoseconds(rows.get_column("timestamp_us")),
         value=pl.col("value").cast(pl.Float64, strict=False),
@@ -64,37 +66,6 @@ def _read_source(source: Source) -> tuple[pl.DataFrame, list[HealthEntry]]:
         example = ",".join(text or "" for text in bad.row(0))
         health.append(HealthEntry("bad_counter_row", bad.height, example))
     return conform(samples.filter(is_sample), COUNTERS), health
-
-
-def _header_of(content: bytes) -> list[str]:
-    line = content.removeprefix(_BOM).lstrip().partition(b"\n")[0]
-    names = line.decode("utf-8", "replace").lower().split(",")
-    return [name.strip().strip('"').strip() for name in names]
-
-
-def _parse(content: bytes) -> pl.DataFrame:
-    """The four columns as trimmed text, without blank lines; what is absent is null."""
-    try:
-        rows = _split(content, quote='"')
-    except pl.exceptions.ComputeError:
-        # A quote that is never closed would swallow the rows after it.
-        rows = _split(content, quote=None)
-    header = _header_of(content)
-    texts = rows.select(
-        pl.nth(header.index(name)).str.strip_chars(" \t\r\"'").alias(name) for name in COLUMNS
-    )
-    empty_as_null = texts.with_columns(pl.all().replace("", None))
-    return empty_as_null.filter(~pl.all_horizontal(pl.all().is_null()))
-
-
-def _split(content: bytes, quote: str | None) -> pl.DataFrame:
-    return pl.read_csv(
-        content,
-        infer_schema=False,
-        quote_char=quote,
-        truncate_ragged_lines=True,
-        encoding="utf8-lossy",
-    )
 
 
 def _to_nanoseconds(microseconds: pl.Series) -> pl.Series:

@@ -15,7 +15,7 @@ from timesink.readers.beside import may_be_trace
 from timesink.readers.names import rank_in_head, rank_in_name, worker_and_span
 from timesink.readers.source import open_source
 
-_TRACE_NAME = re.compile(r"\.(?:json|json\.gz|json\.zip|sqlite|sqlite\.gz)$", re.IGNORECASE)
+_TRACE_NAME = re.compile(r"\.(?:(?:json|sqlite|csv)(?:\.gz)?|json\.zip|parquet)$", re.IGNORECASE)
 _PROFILER_NAME = re.compile(r"\.pt\.trace\.json(?:\.gz|\.zip)?$", re.IGNORECASE)
 
 
@@ -61,11 +61,12 @@ def find_recordings(path: Path | str) -> list[Recording]:
         )
     # Folders inside a run are not part of it; a folder of runs has no trace of its own.
     files = _traces_in(path) or [file for run in _folders_below(path) for file in _traces_in(run)]
-    recordings = [_recording(file) for file in files]
+    recordings = [_recording(file) for file in files or _behaviour_tables(path)]
     if not recordings:
         raise UnreadableError(
             f"{path}: no trace in this folder",
-            "traces end in .json, .json.gz, .zip or .sqlite; name the file itself otherwise",
+            "traces end in .json, .json.gz, .zip or .sqlite, behaviour tables in _perf_data.csv; "
+            "name the file itself otherwise",
         )
     return _numbered(recordings)
 
@@ -106,6 +107,15 @@ def _traces_in(folder: Path) -> list[Path]:
     found = named or [file for file in listed if may_be_trace(file)]
     # A link to a neighbour is not another trace.
     return list({file.resolve(): file for file in reversed(found)}.values())[::-1]
+
+
+def _behaviour_tables(folder: Path) -> list[Path]:
+    """What a folder without traces may hold instead."""
+    from timesink.readers.behaviour.finding import (  # noqa: PLC0415 - few folders need it
+        find_behaviour_tables,
+    )
+
+    return find_behaviour_tables(folder)
 
 
 def _folders_below(path: Path) -> Iterator[Path]:

@@ -1,18 +1,18 @@
 """Which readers there are, and which one a file belongs to.
 
 A new format is one module with ``NAME``, ``sniff`` and ``read``, and one line in ``READERS``.
+Modules are loaded when they are asked: a small file does not wait for the readers of others.
 """
 
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, cast
 
 from timesink.errors import UnreadableError
 from timesink.model.trace import Trace
-from timesink.readers import counters_csv, kernel_table, ncu, nsys, rocprof
-from timesink.readers.chrome import reader as chrome
 from timesink.readers.options import ReadOptions
 from timesink.readers.source import Damage, Source, open_source
 
@@ -30,21 +30,31 @@ class Reader(Protocol):
 _FURTHER = 16 * 1024 * 1024
 """How far to look for a table behind other output, where the first bytes say nothing."""
 
-READERS: tuple[Reader, ...] = (nsys, rocprof, counters_csv, kernel_table, ncu, chrome)
-"""In the order they are asked; the Chrome reader is the most forgiving and comes last."""
+READERS = (
+    "behaviour",
+    "nsys",
+    "rocprof",
+    "counters_csv",
+    "event_csv",
+    "kernel_table",
+    "ncu",
+    "chrome.reader",
+)
+"""Modules in the order they are asked: first the one that is sure and loads fast; last the Chrome
+reader, the most forgiving one."""
 
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 _DECLINED: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
     (
-        re.compile(rb"^cycle,pid,hostname,beta_pct|^(?:\xef\xbb\xbf)?[^\n]*\bbeta_pct\b"),
-        "a behaviour table: time shares per cycle without a timeline",
-        "give the trace it was made from",
+        re.compile(rb"^(?:\xef\xbb\xbf)?[^\n]*\bbeta_pct\b"),
+        "a behaviour table without all the columns it needs",
+        "expected at least cycle,function_name,beta_pct,duration",
     ),
     (
-        re.compile(rb"^counter_name,timestamp,value"),
-        "exported counter samples without a timeline",
-        "give the trace; a counters.csv beside it is read with it",
+        re.compile(rb"^(?:\xef\xbb\xbf)?Function Name,Metric Name,Device,Suspicion Score"),
+        "a finished comparison",
+        "give the recordings or behaviour tables it was made from:  timesink compare BASE NEW",
     ),
     (
         re.compile(rb"^\s*\[\s*\[\s*\[?\s*[\d\[]"),
@@ -61,7 +71,7 @@ def find_reader(source: Source, head: bytes) -> Reader:
             f"{source.path}: text in UTF-16, as PowerShell writes it",
             "convert it first: iconv -f UTF-16 -t UTF-8 FILE > OTHER",
         )
-    for reader in READERS:
+    for reader in map(_loaded, READERS):
         if reader.sniff(head, source.name):
             return reader
     for pattern, what, hint in _DECLINED:
@@ -96,9 +106,14 @@ def _reader_of(source: Source) -> Reader:
                 source.path, damage.reasons[0], "copy the file again, or record again"
             ) from None
         # A profiled program may have printed much before the profiler wrote its first line.
+        ncu = _loaded("ncu")
         if ncu.sniff(source.head(_FURTHER), source.name):
             return ncu
         raise
+
+
+def _loaded(reader: str) -> Reader:
+    return cast("Reader", import_module(f"timesink.readers.{reader}"))
 
 
 def _describe(head: bytes) -> str:

@@ -16,7 +16,7 @@ from timesink.model.trace import Device, Trace
 from timesink.writers import chrome_names as names
 from timesink.writers.lanes import number_lanes
 
-_CHROME_FORMATS = ("kineto", "chrome")
+_CHROME_FORMATS = ("kineto", "chrome", "event-csv")
 _BATCH_ROWS = 50_000
 
 Event = dict[str, Any]
@@ -26,8 +26,9 @@ _encode = msgspec.json.Encoder().encode
 def write_chrome_json(trace: Trace, path: Path) -> int:
     """Write a trace; the number of events written."""
     if not trace.has_timeline:
+        what = "a behaviour table" if trace.has_behaviour else "counters of kernels"
         raise OutputError(
-            f"{trace.metadata.source}: counters of kernels without the timeline of Chrome JSON",
+            f"{trace.metadata.source}: {what} without the timeline of Chrome JSON",
             "give -o a folder instead: the tables are written as Parquet",
         )
     aside = path.with_name(f".timesink-{os.getpid()}.writing")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from answers import damage, rows
@@ -219,9 +221,42 @@ def test_system_probes(read):
 def test_counters_of_system_probes_name_their_device_or_process(read):
     counters = read(probe_trace()).counters
     assert counters.select("counter", "device", "value", "ts_ns").rows() == [
-        ("gpu_sm_util", "CAT_XPU_0", 87.5, 1762935807026000000),
-        ("host_cpu_usage", "node1(1234)", 12.25, 1762935807027000000),
+        ("gpu_sm_util", "GPU 0", 87.5, 1762935807026000000),
+        ("host_cpu_usage", "Host", 12.25, 1762935807027000000),
     ]
+
+
+def sampled(name: str, pid: str, tid: str = "1", category: str = "CAT_CPU", **args: Any):
+    lane = {"pid": pid, "tid": tid, "cat": category}
+    return {"ph": "C", "name": name, **lane, "ts": 5, "args": args or {"value": 1}}
+
+
+def test_counters_of_processes_are_told_by_their_device(read):
+    counters = read(
+        [
+            sampled("process_cpu_usage_944615", "node1(1)", category="CAT_PROCESS"),
+            sampled("process_gpu_usage_944616", "node1(1)", "CAT_XPU_7", "CAT_XPU"),
+            sampled("net_rx_rate", "node1(1)", "CAT_NET_eth0", "CAT_NET", value=2, hostname="n"),
+            sampled("gpu_usage", "7", "CAT_XPU_3", "CAT_XPU", args='{"value": 5}'),
+        ]
+    ).counters
+    assert rows(counters, "counter", "device", "value") == [
+        ("process_cpu_usage", "pid 944615", 1.0),
+        ("process_gpu_usage", "pid 944616", 1.0),
+        ("net_rx_rate", "Host", 2.0),
+        ("gpu_usage", "GPU 3", 5.0),
+    ]
+
+
+def test_devices_of_several_hosts_are_told_apart(read):
+    counters = read(
+        [
+            sampled("gpu_usage", "node1(5)", "CAT_XPU_0", "CAT_XPU"),
+            sampled("gpu_usage", "node2(5)", "CAT_XPU_0", "CAT_XPU"),
+            sampled("host_cpu_usage", "node2(5)"),
+        ]
+    ).counters
+    assert counters["device"].to_list() == ["GPU 0 on node1", "GPU 0 on node2", "Host on node2"]
 
 
 def test_device_number_from_the_label_of_its_process(read):

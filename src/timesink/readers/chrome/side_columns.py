@@ -16,7 +16,9 @@ from timesink.readers.chrome.columns import Column, Group, Tally, Vocabularies
 from timesink.readers.chrome.envelopes import Lane
 from timesink.readers.chrome.timestamps import NULL_INT, Int64Array
 
-_SAMPLED = ("index", "phase", "ts_ns", "pid", "tid")
+_NOT_SAMPLED = frozenset({"hostname"})
+"""Arguments of counter events that say where, not how much."""
+_SAMPLED = ("index", "phase", "category", "ts_ns", "pid", "tid")
 """What a sample takes over from its event."""
 
 
@@ -62,9 +64,9 @@ def samples(
     rows: list[tuple[int, str, float]] = []
     for row, series in enumerate(load_each(raws, tally)):
         name = str(names[codes[row]]) if codes[row] >= 0 else ""
-        known = argument_sets.DEVICE.known if of_ranges else frozenset()
+        known = argument_sets.DEVICE.known if of_ranges else _NOT_SAMPLED
         for key, value in _numbers(series, known, name, tally):
-            alone = len(series) == 1 or key == "value"
+            alone = len(series.keys() - known) == 1 or key == "value"
             counter = key if of_ranges else name if alone else f"{name} {key}"
             rows.append((row, counter, value))
     where = np.array([row for row, _, _ in rows], np.intp)

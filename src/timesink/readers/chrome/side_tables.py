@@ -13,6 +13,11 @@ from timesink.readers.chrome.argument_sets import COLLECTIVE_KEYS, FLOW_PHASE_NA
 from timesink.readers.chrome.assemble import Joined
 from timesink.readers.chrome.columns import NULL_CODE
 from timesink.readers.chrome.kinds import enum_series, kind_numbers
+from timesink.readers.counter_names import (
+    HOST_OF_PROCESS,
+    device_of_lane,
+    with_processes_apart,
+)
 
 
 def memory_frame(joined: Joined) -> pl.DataFrame:
@@ -56,13 +61,30 @@ def counter_frame(joined: Joined) -> pl.DataFrame:
     # Counter tracks of accelerators name the device in the lane, others in the process.
     named_lane = joined.map_words("tid", lambda tid: not tid.isdigit(), missing=False)
     source = pl.Series("source", np.where(sampled, "trace", "profiler_range")).cast(pl.Categorical)
-    frame = joined.frame(("ts_ns", "counter", "value", "index", "pid", "tid"))
-    return frame.with_columns(
-        source,
-        device=pl.when(pl.Series(named_lane)).then("tid").otherwise("pid")
-        if "tid" in frame.columns
-        else pl.col("pid"),
-    ).drop("pid", "tid", strict=False)
+    columns = ("ts_ns", "counter", "value", "index", "category", "pid", "tid")
+    frame = joined.frame(columns).cast({"category": pl.String, "pid": pl.String, "tid": pl.String})
+    named = pl.when(pl.Series(named_lane)).then("tid")
+    placed = frame.with_columns(source, device=_device_of_samples(frame, named))
+    return with_processes_apart(placed.drop("category", "pid", "tid"))
+
+
+def _device_of_samples(frame: pl.DataFrame, named_lane: pl.Expr) -> pl.Expr:
+    """The device by its lane, else by the category, else the process as recorded."""
+    lanes = {
+        text: device_of_lane(text)
+        for column in ("category", "tid")
+        for text in frame[column].unique().drop_nulls()
+    }
+    by_category = pl.col("category").replace_strict(
+        {text: label for text, label in lanes.items() if label != text}, default=None
+    )
+    by_lane = pl.coalesce(named_lane.replace(lanes), by_category)
+    hosts = frame["pid"].unique().str.extract(HOST_OF_PROCESS, 1).drop_nulls()
+    if hosts.n_unique() > 1:
+        # One trace of several machines: each has a device 0 of its own.
+        host = pl.col("pid").str.extract(HOST_OF_PROCESS, 1)
+        by_lane = pl.coalesce(pl.format("{} on {}", by_lane, host), by_lane)
+    return pl.coalesce(by_lane, "pid")
 
 
 def rare_frame(joined: Joined) -> pl.DataFrame:

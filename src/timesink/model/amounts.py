@@ -1,0 +1,123 @@
+"""Numbers of two sides beside each other, for people."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from timesink.model import units
+from timesink.model.counter_units import quantity
+
+_RATES = {"B/s": 1.0, "kB/s": 1e3, "MB/s": 1e6}
+_SIZES = {"B": 1.0, "KiB": 1024.0, "MiB": 1024.0**2}
+_POWERS = {"mW": 1e-3, "mJ": 1e-3}
+_AMOUNT = re.compile(r"(.*\d) (\D.*)")
+_TWICE = 2.0
+_CERTAIN_P = 0.001
+
+
+def from_to(base: str, new: str) -> str:
+    """Two amounts with the unit they share named once.
+
+    >>> from_to("34.0 ms", "121.3 ms"), from_to("631.4 ms", "2.46 s"), from_to("3", "4")
+    ('34.0 → 121.3 ms', '631.4 ms → 2.46 s', '3 → 4')
+    """
+    amount, unit = _parts(base)
+    return f"{amount if unit == _parts(new)[1] else base} → {new}"
+
+
+def _parts(amount: str) -> tuple[str, str]:
+    """The number and its unit, which may be several words: `103`, `% of a core`."""
+    found = _AMOUNT.fullmatch(amount)
+    return (found[1], found[2]) if found else (amount, "")
+
+
+def times(base_ns: float, new_ns: float) -> str:
+    """Time on both sides.
+
+    >>> times(34_000_000, 121_300_000)
+    '34.0 → 121.3 ms'
+    """
+    return from_to(units.brief_ns(base_ns), units.brief_ns(new_ns))
+
+
+def shares(base_pct: float, new_pct: float) -> str:
+    """Shares of the cycle on both sides.
+
+    >>> shares(2.7123, 8.6207)
+    '2.71 → 8.62 %'
+    """
+    return from_to(f"{base_pct:.2f} %", f"{new_pct:.2f} %")
+
+
+def amounts(base: float, new: float, unit: str | None) -> str:
+    """A counter on both sides, in the unit it is in and not in the one it was written in.
+
+    >>> amounts(118687.5, 21000, "0.01 MHz"), amounts(0, 1.5e12, "0.01 B/s")
+    ('1 187 → 210 MHz', '0 B/s → 15.00 GB/s')
+    >>> amounts(103, 26.8, "% of a core")
+    '103 → 26.8 % of a core'
+    """
+    return from_to(amount(base, unit), amount(new, unit))
+
+
+def amount(value: float, unit: str | None) -> str:
+    """A counter with its unit.
+
+    >>> amount(0.2643, "100 %"), amount(650_000, "mW"), amount(3.5, None)
+    ('26.4 %', '650 W', '3.5')
+    """
+    number, true_unit = quantity(value, unit)
+    if true_unit in _RATES:
+        return units.rate(number * _RATES[true_unit], "B") if number else "0 B/s"
+    if true_unit in _SIZES:
+        return units.size_bytes(number * _SIZES[true_unit])
+    if true_unit in _POWERS:
+        number, true_unit = number * _POWERS[true_unit], true_unit[1:]
+    return f"{digits(number)} {true_unit}".strip()
+
+
+def digits(value: float) -> str:
+    """Three digits, or all before the point.
+
+    >>> digits(1186.875), digits(6.3248), digits(0), digits(1234567.0)
+    ('1 187', '6.32', '0', '1 234 567')
+    """
+    shown = f"{value:.3g}"
+    return units.count(round(value)) if abs(float(shown)) >= 1000 else shown
+
+
+def change(base: float, new: float) -> str:
+    """How much more or less the new side has.
+
+    >>> change(100, 104.66), change(34, 121.3), change(100, 20), change(0, 5), change(5, 0)
+    ('+4.7 %', '3.6 x', '-80.0 %', 'new', 'gone')
+    """
+    if base == new:
+        return "0 %"
+    if not base or not new:
+        return "new" if new else "gone"
+    ratio = new / base
+    if ratio >= _TWICE:
+        return f"{ratio:.1f} x" if ratio < 100 else f"{units.count(round(ratio))} x"
+    return f"{100 * (ratio - 1):+.1f} %"
+
+
+def chance(p: float | None) -> str:
+    """A p-value as precise as such are.
+
+    >>> chance(0.0000123), chance(0.0432), chance(float("nan"))
+    ('< 0.001', '0.043', '-')
+    """
+    if p is None or math.isnan(p):
+        return "-"
+    return "< 0.001" if p < _CERTAIN_P else f"{p:.3f}"
+
+
+def per_cycle(calls: float) -> str:
+    """Calls in a cycle, which need not be whole.
+
+    >>> per_cycle(64.0), per_cycle(0.0126), per_cycle(125820.5)
+    ('64', '0.0126', '125 820')
+    """
+    return f"{calls:.3g}" if calls < 100 else units.count(round(calls))

@@ -1,0 +1,101 @@
+"""In which unit a counter is, as data: ``counter_units.csv`` beside this file.
+
+The first line whose pattern fits decides.  ``at_most`` tells apart counters that some samplers
+write in another unit: the line holds where the counter's largest value is not above it.
+``recorded`` is what samplers write.  ``published`` is what behaviour tables without a column for
+units hold, where that is special; all else there is 100 times the recorded value, or the recorded
+value itself where the name says that it is a share or a rate.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
+
+_DATA = Path(__file__).with_name("counter_units.csv")
+_FACTOR = re.compile(r"([0-9.eE+-]+) (.+)")
+_SHARES = ("usage", "rate", "util", "occupancy")
+"""Counters with one of these in the name are published as recorded: divided by 100, times 100."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    pattern: str
+    at_most: float | None
+    unit: str | None
+
+    def fits(self, counter: str, largest: float | None) -> bool:
+        if not fnmatchcase(counter, self.pattern):
+            return False
+        return self.at_most is None or (largest is not None and abs(largest) <= self.at_most)
+
+
+def unit_of(counter: str, largest: float | None = None) -> str | None:
+    """The unit samples of a counter are in; None where it is not known.
+
+    With the largest value seen, counters that are written as a fraction here and as percent there
+    are told apart.
+
+    >>> unit_of("gpu_sm_frequency"), unit_of("gpu_power_mw"), unit_of("queue_length")
+    ('MHz', 'mW', None)
+    >>> unit_of("gpu_sm_util", largest=0.79), unit_of("gpu_sm_util", largest=79)
+    ('100 %', '%')
+    """
+    line = _fitting("recorded", counter, largest)
+    return None if line is None else line.unit
+
+
+def published_unit(metric: str, typical: float) -> str | None:
+    """The unit of a metric in a table of behaviour that does not say it.
+
+    >>> published_unit("gpu_frequency", 118687.5), published_unit("gpu_sm_util", 0.26)
+    ('0.01 MHz', '100 %')
+    >>> published_unit("cpu_frequency", 87.5), published_unit("cpu_frequency", 350000.0)
+    ('%', '0.01 MHz')
+    """
+    line = _fitting("published", metric, typical)
+    if line is not None:
+        return line.unit
+    unit = unit_of(metric, typical)
+    if unit is None or any(word in metric.lower() for word in _SHARES):
+        return unit
+    return f"0.01 {unit}"
+
+
+def quantity(value: float, unit: str | None) -> tuple[float, str]:
+    """A value and its unit without the factor the unit may begin with.
+
+    >>> quantity(118687.5, "0.01 MHz"), quantity(0.26, "100 %"), quantity(3, None)
+    ((1186.875, 'MHz'), (26.0, '%'), (3, ''))
+    """
+    found = _FACTOR.fullmatch(unit or "")
+    if found is None:
+        return value, unit or ""
+    factor = float(found[1])
+    # A division by 100 is exact where a multiplication with 0.01 is not.
+    scaled = value * factor if factor >= 1 else value / (1 / factor)
+    return scaled, found[2]
+
+
+def _fitting(form: str, counter: str, largest: float | None) -> _Line | None:
+    name = counter.lower()
+    return next((line for line in _lines()[form] if line.fits(name, largest)), None)
+
+
+@lru_cache(maxsize=1)
+def _lines() -> dict[str, tuple[_Line, ...]]:
+    with _DATA.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return {
+        form: tuple(_line(row) for row in rows if row["form"] == form)
+        for form in ("recorded", "published")
+    }
+
+
+def _line(row: dict[str, str]) -> _Line:
+    at_most = float(row["at_most"]) if row["at_most"] else None
+    return _Line(row["pattern"], at_most, row["unit"] or None)

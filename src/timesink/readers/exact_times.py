@@ -1,0 +1,59 @@
+"""Microseconds as whole nanoseconds, never through a float that cannot hold today's date."""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_UP, Decimal
+
+import polars as pl
+
+_PLAIN = r"^\+?(\d{1,15}|[1-8]\d{15})(?:\.(\d{0,3})(\d?)\d*)?$"
+"""Digits that fit 64 bits a thousand times over, with a fraction or without."""
+
+
+def microseconds_as_ns(values: pl.Series) -> pl.Series:
+    """The nearest whole nanoseconds of numbers or of decimal text; null where it is no number.
+
+    >>> microseconds_as_ns(pl.Series(["1762935807026558.7500", "0.0005", "1e3", "soon"])).to_list()
+    [1762935807026558750, 1, 1000000, None]
+    """
+    if values.dtype.is_integer():
+        return values.cast(pl.Int64, strict=False) * 1000
+    if values.dtype.is_float():
+        return _of_floats(values)
+    return _of_text(values.cast(pl.String).str.strip_chars())
+
+
+def _of_floats(values: pl.Series) -> pl.Series:
+    # The whole part times a thousand is beyond what a float holds; apart, both are exact.
+    whole = values.floor()
+    parts = pl.DataFrame({"whole": whole, "rest": ((values - whole) * 1000).round()})
+    fits = pl.col("whole").is_finite() & (pl.col("whole").abs() < 2**63 // 1000)
+    exact = pl.col("whole").cast(pl.Int64, strict=False) * 1000
+    rest = pl.col("rest").cast(pl.Int64, strict=False)
+    return parts.select(pl.when(fits).then(exact + rest)).to_series()
+
+
+def _of_text(texts: pl.Series) -> pl.Series:
+    parts = texts.str.extract_groups(_PLAIN).struct.unnest()
+    parts.columns = ["whole", "thousandths", "next"]
+    plain = parts.select(
+        pl.col("whole").cast(pl.Int64) * 1000
+        + pl.col("thousandths").fill_null("").str.pad_end(3, "0").cast(pl.Int64)
+        + (pl.col("next").fill_null("") >= "5").cast(pl.Int64)
+    ).to_series()
+    odd = texts.filter(plain.is_null() & texts.is_not_null()).unique()
+    if odd.is_empty():
+        return plain
+    known = {text: _nearest(text) for text in odd.to_list()}
+    others = texts.replace_strict(known, default=None, return_dtype=pl.Int64)
+    return pl.select(pl.coalesce(plain, others)).to_series()
+
+
+def _nearest(text: str) -> int | None:
+    try:
+        nanoseconds = Decimal(text).scaleb(3)
+        if not nanoseconds.is_finite() or abs(nanoseconds) >= 2**63:
+            return None
+        return int(nanoseconds.to_integral_value(ROUND_HALF_UP))
+    except ArithmeticError:
+        return None
