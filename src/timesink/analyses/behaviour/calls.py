@@ -1,0 +1,252 @@
+"""Which calls ran in which cycle, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses.behaviour.functions import (
+    NOT_COUNTED,
+    SCHEDULED,
+    device_classes,
+    functions_of,
+    host_classes,
+)
+from timesink.analyses.behaviour.windows import OUTSIDE, Ns, Pieces, Places, Windows
+from timesink.analyses.columns import (
+    device_columns,
+    device_names,
+    host_columns,
+    host_lanes,
+    host_names,
+)
+from timesink.analyses.links import link_launches
+from timesink.analyses.nesting import nest_calls, pre_order
+from timesink.analyses.sums import sums_by
+from timesink.analyses.texts import encode
+from timesink.model.trace import Trace
+
+HOST = -1
+"""Device of what ran on the processors."""
+NO_NUMBER = -2
+"""Device of work whose device is not recorded."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Calls:
+    """Calls, or parts of calls, inside of cycles; arrays have one entry each."""
+
+    row: Places
+    """Cycle: row in the table of cycles."""
+    function: Places
+    """Place in a list of functions."""
+    function_class: NDArray[np.int8]
+    """Place in `FUNCTION_CLASSES`."""
+    device: Places
+    """Device number, `HOST` or `NO_NUMBER`."""
+    start: Ns
+    end: Ns
+    time: Ns
+    """Time that counts for the function: on the host without the time of what it called."""
+    calls: NDArray[np.int64]
+    """1, or 0 for the continuation of a call that began in a cycle before."""
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+    def take(self, chosen: NDArray[Any]) -> Calls:
+        return Calls(*(getattr(self, each.name)[chosen] for each in fields(self)))
+
+
+def joined(parts: Sequence[Calls]) -> Calls:
+    """All calls of several lists."""
+    columns = (
+        np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Calls)
+    )
+    return Calls(*columns)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CycleWork:
+    """Calls inside of cycles, what their functions are called, and what was left out."""
+
+    calls: Calls
+    functions: Sequence[str]
+    outside: int
+    """Calls outside of all cycles."""
+    outside_ns: int
+    total: int
+    """Calls in all."""
+    total_ns: int
+    by_time: int = 0
+    """Device work without a launching call, given to the cycle in which it started."""
+    without_cycles: tuple[str, ...] = ()
+    """Processes that have no cycles."""
+
+
+# -- device ----------------------------------------------------------------------------------------
+
+
+def device_work(trace: Trace, windows: Mapping[str, Windows], *, by_launch: bool) -> CycleWork:
+    """Device work by the cycle that holds its launch; without one, by its own start."""
+    device = device_columns(trace)
+    counted = np.flatnonzero(device_classes(trace) != NOT_COUNTED)
+    start = device["ts_ns"].to_numpy()[counted]
+    time = device["dur_ns"].to_numpy()[counted]
+    launch = link_launches(trace).call_row[counted]
+    moment, linked = start, np.zeros(len(start), dtype=np.bool_)
+    if by_launch and (launch >= 0).any():
+        linked = launch >= 0
+        moment = np.where(linked, host_columns(trace)["ts_ns"].to_numpy()[launch], start)
+    process = _process_of_device(trace, list(windows), counted, launch)
+    row = np.full(len(counted), OUTSIDE, dtype=np.int64)
+    for number, window in enumerate(windows.values()):
+        mine = np.flatnonzero(process == number)
+        row[mine] = window.holding(moment[mine])
+    functions = functions_of(device_names(trace))
+    numbers = device["device"].cast(pl.Int64).fill_null(NO_NUMBER).to_numpy()
+    every = Calls(
+        row=row,
+        function=functions.codes[counted],
+        function_class=device_classes(trace)[counted],
+        device=numbers[counted],
+        start=start,
+        end=start + time,
+        time=time,
+        calls=np.ones(len(row), dtype=np.int64),
+    )
+    inside = row != OUTSIDE
+    return CycleWork(
+        calls=every.take(inside),
+        functions=functions.texts,
+        outside=int((~inside).sum()),
+        outside_ns=int(time[~inside].sum()),
+        total=len(row),
+        total_ns=int(time.sum()),
+        by_time=int((inside & ~linked).sum()) if by_launch else 0,
+    )
+
+
+def _process_of_device(
+    trace: Trace, processes: Sequence[str], counted: NDArray[np.intp], launch: Places
+) -> Places:
+    """Place of the process whose work it is: that of the launch, its own, or the only one."""
+    known = {pid: number for number, pid in enumerate(processes)}
+    own, own_texts = encode(device_columns(trace)["pid"])
+    only = 0 if len(processes) == 1 else OUTSIDE
+    found = np.array([known.get(text or "", only) for text in own_texts] or [only])[own[counted]]
+    linked = np.flatnonzero(launch >= 0)
+    if len(linked):
+        pid, texts = encode(host_columns(trace)["pid"])
+        of_launch = np.array([known.get(text or "", OUTSIDE) for text in texts])
+        by_launch = of_launch[pid[launch[linked]]]
+        # Where launching processes have cycles of their own, work of another is not theirs.
+        launchers = set(texts) & set(known)
+        certain = (by_launch != OUTSIDE) | bool(launchers)
+        found[linked] = np.where(certain, by_launch, found[linked])
+    return found.astype(np.int64)
+
+
+# -- host ------------------------------------------------------------------------------------------
+
+
+def host_work(
+    trace: Trace, windows: Mapping[str, Windows], marks: frozenset[str] = frozenset()
+) -> CycleWork:
+    """Host calls cut at the borders of cycles, with the time they do not spend in others.
+
+    `marks` are the names of what marks cycles.
+    """
+    classes = host_classes(trace)
+    process, absent = _process_of_host(trace, list(windows))
+    scheduled = np.isin(classes, SCHEDULED)
+    counted = (classes != NOT_COUNTED) & (process != OUTSIDE)
+    functions = functions_of(host_names(trace), marks)
+    parts = [_no_calls()]
+    touched = np.zeros(len(classes), dtype=np.bool_)
+    for number, window in enumerate(windows.values()):
+        mine = counted & (process == number)
+        for rows, nested in ((mine & ~scheduled, True), (mine & scheduled, False)):
+            part, reached = _pieces(trace, np.flatnonzero(rows), window, nested=nested)
+            parts.append(part)
+            touched[reached] = True
+    calls = joined(parts)
+    time = host_columns(trace)["dur_ns"].to_numpy()
+    return CycleWork(
+        calls=Calls(
+            calls.row,
+            functions.codes[calls.function] if len(calls) else calls.function,
+            classes[calls.function] if len(calls) else calls.function_class,
+            *(getattr(calls, name) for name in ("device", "start", "end", "time", "calls")),
+        ),
+        functions=functions.texts,
+        outside=int((counted & ~touched).sum()),
+        outside_ns=int(time[counted & ~touched].sum()),
+        total=int(counted.sum()),
+        total_ns=int(time[counted].sum()),
+        without_cycles=absent,
+    )
+
+
+def _process_of_host(trace: Trace, processes: Sequence[str]) -> tuple[Places, tuple[str, ...]]:
+    """Place of each host event's process, and the processes that have no cycles."""
+    known = {pid: number for number, pid in enumerate(processes)}
+    codes, texts = encode(host_columns(trace)["pid"])
+    counted = np.unique(codes[host_classes(trace) != NOT_COUNTED]).tolist()
+    working = [texts[code] or "" for code in counted]
+    # Cycles of a kernel sequence belong to a device; the only process there is drives it.
+    drives = len(processes) == 1 and len(working) == 1 and working[0] not in known
+    table = [0 if drives else known.get(text or "", OUTSIDE) for text in texts]
+    absent = () if drives else tuple(sorted(pid for pid in working if pid not in known))
+    return np.array(table or [OUTSIDE], dtype=np.int64)[codes], absent
+
+
+def _pieces(
+    trace: Trace, rows: NDArray[np.intp], window: Windows, *, nested: bool
+) -> tuple[Calls, NDArray[np.intp]]:
+    """Calls of one process in its cycles; `function` is the row in the host table for now."""
+    host = host_columns(trace)
+    start = host["ts_ns"].to_numpy()[rows]
+    end = start + host["dur_ns"].to_numpy()[rows]
+    own_start, parent = start, np.full(len(rows), -1, dtype=np.int64)
+    if nested and len(rows):
+        thread = np.unique(host_lanes(trace)[0][rows], return_inverse=True)[1]
+        frames = np.zeros(len(rows), dtype=np.bool_)
+        order = pre_order(thread, start, end, frames)
+        rows, start, end = rows[order], start[order], end[order]
+        nesting = nest_calls(thread[order], start, end, frames)
+        own_start, parent = np.minimum(nesting.self_start, end), nesting.parent
+    pieces = window.cut(start, end)
+    calls = Calls(
+        row=pieces.row,
+        function=rows[pieces.call],
+        function_class=np.zeros(len(pieces.call), dtype=np.int8),
+        device=np.full(len(pieces.call), HOST, dtype=np.int64),
+        start=pieces.start,
+        end=pieces.end,
+        time=_own_time(pieces, own_start, parent),
+        calls=(pieces.number == 0).astype(np.int64),
+    )
+    idle = (calls.time == 0) & (calls.calls == 0)
+    return calls.take(~idle), rows[pieces.call]
+
+
+def _own_time(pieces: Pieces, own_start: Ns, parent: Places) -> Ns:
+    """Time of each piece that is not inside of a callee."""
+    time = np.maximum(pieces.end - np.maximum(pieces.start, own_start[pieces.call]), 0)
+    caller = parent[pieces.call]
+    called = np.flatnonzero(caller >= 0)
+    if not len(called):
+        return time
+    place = pieces.same_window(np.maximum(caller, 0))[called]
+    return np.maximum(time - sums_by(place, time[called], len(time)), 0)
+
+
+def _no_calls() -> Calls:
+    none = np.zeros(0, dtype=np.int64)
+    return Calls(none, none, none.astype(np.int8), none, none, none, none, none)

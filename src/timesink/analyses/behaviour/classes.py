@@ -1,0 +1,129 @@
+"""Which counters matter to which functions, as data that users can replace: ``classes.csv``."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
+
+from timesink.errors import UnreadableError, UsageError
+
+FUNCTION_CLASSES = (
+    "gpu_compute",
+    "gpu_comm",
+    "gpu_memcpy_h2d",
+    "gpu_memcpy_d2h",
+    "gpu_memcpy_d2d",
+    "oncpu",
+    "runq",
+    "cpu_sync",
+    "cpu_os_syscall_mem",
+    "disk_read_and_write",
+    "cpu_operator",
+    "cpu_launch",
+    "cpu_python",
+    "cpu_annotation",
+    "cpu_other",
+)
+"""What a function is, told by what it is waiting for or working on."""
+
+DATA = Path(__file__).with_name("classes.csv")
+"""The map that comes with timesink, with its form in the first lines."""
+_COLUMNS = ("class", "metric")
+_HINT = "expected a CSV with columns class,metric; docs/behaviour.md shows one"
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Patterns of the counters that matter to each class."""
+
+    metrics: Mapping[str, tuple[str, ...]]
+
+    def counters_of(self, function_class: str, counters: Iterable[str]) -> list[str]:
+        """Which of the counters matter to a class, sorted by name.
+
+        >>> load_classes().counters_of("gpu_memcpy_d2h", ["gpu_temp", "gpu_pcie_receive"])
+        ['gpu_pcie_receive']
+        """
+        patterns = self.metrics.get(function_class, ())
+        return sorted(
+            {name for name in counters if any(fnmatchcase(name, each) for each in patterns)}
+        )
+
+    def most_telling(self, function_class: str, counters: Iterable[str]) -> list[str]:
+        """Counters of a class in the order of the map, then by name.
+
+        >>> load_classes().most_telling("gpu_compute", ["gpu_temp", "other", "gpu_sm_frequency"])
+        ['gpu_sm_frequency', 'gpu_temp', 'other']
+        """
+        patterns = self.metrics.get(function_class, ())
+        place = {
+            name: next(
+                (n for n, each in enumerate(patterns) if fnmatchcase(name, each)), len(patterns)
+            )
+            for name in counters
+        }
+        return sorted(place, key=lambda name: (place[name], name))
+
+
+def load_classes(path: str | Path | None = None) -> Classes:
+    """The map that comes with timesink; classes a file of one's own names are taken from there.
+
+    >>> load_classes().metrics["cpu_sync"]
+    ()
+    """
+    if path is None:
+        return _own()
+    return Classes({**_own().metrics, **_read(Path(path))})
+
+
+@lru_cache(maxsize=1)
+def _own() -> Classes:
+    return Classes(_read(DATA))
+
+
+def _read(path: Path) -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    for function_class, metric in _lines(path):
+        if function_class not in FUNCTION_CLASSES:
+            raise UsageError(
+                f"--map: {path} names the class {function_class!r}, which no function has",
+                f"classes are {', '.join(FUNCTION_CLASSES)}",
+            )
+        metrics = found.setdefault(function_class, [])
+        if metric:
+            metrics.append(metric)
+    if not found:
+        raise UsageError(f"--map: {path} names no class", _HINT)
+    return {function_class: tuple(metrics) for function_class, metrics in found.items()}
+
+
+def _lines(path: Path) -> list[tuple[str, str]]:
+    # The comment lines would shift what the parser takes for the header.
+    lines = [line for line in _text(path).splitlines() if not line.lstrip().startswith("#")]
+    rows = csv.DictReader(lines, skipinitialspace=True)
+    header = [name.strip() for name in rows.fieldnames or []]
+    if not set(_COLUMNS) <= set(header):
+        raise UsageError(f"--map: {path} is no map of classes to metrics", _HINT)
+    rows.fieldnames = header
+    return [
+        ((row["class"] or "").strip(), (row["metric"] or "").strip())
+        for row in rows
+        if row["class"]
+    ]
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise UnreadableError.missing(path) from None
+    except IsADirectoryError:
+        raise UsageError(f"--map: {path} is a folder", _HINT) from None
+    except UnicodeDecodeError:
+        raise UsageError(f"--map: {path} is no text", _HINT) from None
+    except OSError as error:
+        raise UnreadableError.denied(path, error.strerror or str(error)) from error

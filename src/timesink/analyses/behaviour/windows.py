@@ -1,0 +1,97 @@
+"""Cycles as windows of time: which one holds a moment, and how calls are cut by them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses.cycles.cycles import Cycles
+
+Ns = NDArray[np.int64]
+Places = NDArray[np.int64]
+
+OUTSIDE = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Windows:
+    """The cycles of one process, in time order."""
+
+    row: Places
+    """Row in the table of cycles."""
+    start: Ns
+    end: Ns
+
+    def holding(self, moment: Ns) -> Places:
+        """Row of the cycle that holds each moment, `OUTSIDE` where none does."""
+        latest = np.searchsorted(self.start, moment, side="right") - 1
+        inside = (latest >= 0) & (moment < self.end[latest])
+        return np.where(inside, self.row[latest], OUTSIDE)
+
+    def cut(self, start: Ns, end: Ns) -> Pieces:
+        """Calls cut at the borders of cycles; what lies outside of all is left out."""
+        # A call without length lies in one cycle all the same.
+        first = np.searchsorted(np.maximum.accumulate(self.end), start, side="right")
+        beyond = np.searchsorted(self.start, np.maximum(end, start + 1), side="left")
+        count = np.maximum(beyond - first, 0)
+        before = np.cumsum(count) - count
+        call = np.repeat(np.arange(len(start)), count)
+        number = np.arange(len(call)) - before[call]
+        place = first[call] + number
+        return Pieces(
+            call=call,
+            number=number,
+            row=self.row[place],
+            start=np.maximum(start[call], self.start[place]),
+            end=np.minimum(end[call], self.end[place]),
+            first_piece=before,
+            first_window=first,
+            window=place,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pieces:
+    """Parts of calls that lie in one cycle each, call by call in time order."""
+
+    call: Places
+    number: Places
+    """Which piece of its call it is, from 0."""
+    row: Places
+    """Row in the table of cycles."""
+    start: Ns
+    end: Ns
+    first_piece: Places
+    """For each call: its first piece."""
+    first_window: Places
+    """For each call: the window of its first piece."""
+    window: Places
+    """For each piece: its window."""
+
+    def same_window(self, call: Places) -> Places:
+        """For each piece, the piece of another call (not less than its own) in the same window."""
+        return self.first_piece[call] + self.window - self.first_window[call]
+
+
+def windows_by_process(cycles: Cycles) -> dict[str, Windows]:
+    """The windows of each process that has cycles.
+
+    >>> from timesink.analyses.cycles.cycles import SCHEMA
+    >>> row = (1, "generic", "7", "decode_step", 0, 9)
+    >>> table = pl.DataFrame([row], schema=SCHEMA, orient="row")
+    >>> found = windows_by_process(Cycles(table, "marker", "decode_step", 1.0, ""))
+    >>> found["7"].holding(np.array([3, 9])).tolist()
+    [0, -1]
+    """
+    numbered = cycles.table.with_row_index("row").sort("start_ns", maintain_order=True)
+    return {
+        pid or "": Windows(
+            row=part["row"].cast(pl.Int64).to_numpy(),
+            start=part["start_ns"].to_numpy(),
+            end=part["end_ns"].to_numpy(),
+        )
+        for (pid,), part in numbered.group_by("pid", maintain_order=True)
+    }

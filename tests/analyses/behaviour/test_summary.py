@@ -1,0 +1,48 @@
+"""A behaviour table in brief."""
+
+from __future__ import annotations
+
+import pytest
+
+from behaviours import activity, behaviour, both, call, cycles_at, recorded, samples
+from timesink.analyses.behaviour.summary import counter_summary, function_summary, metric_summary
+
+CYCLES = cycles_at((0, 100), (100, 400))
+
+
+def test_a_cycle_without_the_function_counts():
+    trace = recorded([call("aten::mm", 10, 50)])
+    (row,) = function_summary(behaviour(trace, CYCLES).table).to_dicts()
+    assert (row["function"], row["time_ns"], row["calls"], row["cycles"]) == (
+        "aten::mm",
+        25,
+        0.5,
+        1,
+    )
+    assert row["beta_pct"] == pytest.approx(100 * 50 / 400)
+
+
+def test_metrics_do_not_multiply_time():
+    counters = [*samples("gpu_usage", {10: 1}), *samples("gpu_temp", {10: 40})]
+    trace = recorded(device=[activity("gemm", 10, 50)], counters=counters)
+    (row,) = function_summary(behaviour(trace, CYCLES).table).to_dicts()
+    assert (row["time_ns"], row["calls"]) == (25, 0.5)
+
+
+def test_counters_are_weighted_by_time():
+    trace = recorded(
+        device=[activity("gemm", 0, 10), activity("relu", 10, 30), activity("gemm", 200, 10)],
+        counters=samples("gpu_usage", {0: 1, 10: 1, 40: 1, 200: 5, 210: 5}),
+    )
+    table = behaviour(trace, CYCLES).table
+    (row,) = counter_summary(table).to_dicts()
+    assert row["mu"] == pytest.approx((40 * 1 + 10 * 5) / 50)
+    assert (row["lowest"], row["highest"], row["functions"], row["cycles"]) == (1, 5, 2, 2)
+    levels = {row["function"]: row["mu"] for row in metric_summary(table).to_dicts()}
+    assert levels == {"gemm": 3, "relu": 1}
+
+
+def test_processes_are_apart():
+    trace = recorded([call("aten::mm", 10, 50), call("aten::mm", 10, 20, pid="2")])
+    found = function_summary(behaviour(trace, both(CYCLES, cycles_at((0, 100), pid="2"))).table)
+    assert found.select("pid", "time_ns").rows() == [("2", 20.0), ("1", 25.0)]
