@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from timesink.analyses.behaviour_summary import BehaviourCounts, count_behaviour
 from timesink.analyses.kernel_calls.calls import kernel_calls
 from timesink.analyses.kernel_calls.sampling import call_time, sampling_of, with_weights
 from timesink.model import intervals
@@ -63,6 +64,17 @@ class Summary:
     """Launches measured one by one; they are on no timeline."""
     kernel_times: tuple[KernelTime, ...] = ()
     """What those, and of a sample the launches they stand for, took on each device."""
+    behaviour: BehaviourCounts | None = None
+    """What a behaviour table holds, where it is one."""
+
+    @property
+    def behaviour_rows(self) -> int:
+        return 0 if self.behaviour is None else self.behaviour.rows
+
+    @property
+    def cycles(self) -> int:
+        """Cycles a behaviour table holds; those of a timeline have to be found first."""
+        return 0 if self.behaviour is None else self.behaviour.cycles
 
 
 def summarise(trace: Trace) -> Summary:
@@ -105,6 +117,7 @@ def summarise(trace: Trace) -> Summary:
         devices_used=_used(busy, measured),
         kernel_calls=measured.height,
         kernel_times=_kernel_times(trace) if measured.height else (),
+        behaviour=count_behaviour(trace),
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 
@@ -12,7 +11,6 @@ import timesink
 from cases import DATA_LOADER, OTHER, STEP, K, O, R, read
 from timesink.analyses.breakdown import average_step, step_breakdown
 from timesink.analyses.diff.operator_changes import operator_changes
-from timesink.analyses.diff.rank_test import effect_size, rank_test
 from timesink.analyses.diff.step_shares import NO_LAUNCH, NOBODY, OUTSIDE, step_shares
 from timesink.model.trace import Trace
 
@@ -141,24 +139,3 @@ def test_changes_add_up_to_the_change_of_the_step(shared: Path):
     step = average_step(right)["total_ns"] - average_step(left)["total_ns"]
     assert changes["change_ns"].sum() == pytest.approx(step)
     assert changes["name"][0] == "data loader"
-
-
-# -- the test --------------------------------------------------------------------------------------
-
-
-def test_p_values_worked_out_by_hand():
-    few = np.array([1.0, 2.0]), np.array([3.0, 4.0, 5.0])
-    # One of the 10 ways to choose two of five is as extreme, and one on the other side.
-    assert rank_test(*few) == pytest.approx(2 / 10)
-    assert effect_size(*few) == 1
-    assert rank_test(np.array([5.0, 5.0]), np.array([5.0, 5.0])) == 1
-    assert rank_test(np.array([1.0]), np.array([2.0, 3.0])) is None
-
-
-def test_p_value_of_many():
-    """Twelve against twelve with nothing in common: 1 of 1352078 orders on each side."""
-    left, right = np.arange(12.0), np.arange(12.0) + 100
-    p = rank_test(left, right)
-    assert p is not None
-    assert 1e-6 < p < 1e-4
-    assert rank_test(right, left) == pytest.approx(p)

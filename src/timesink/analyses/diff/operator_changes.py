@@ -9,10 +9,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.call_times import node_times
-from timesink.analyses.diff.rank_test import Measurements, effect_size, rank_test
 from timesink.analyses.diff.step_shares import CALL_ROLES, step_shares
 from timesink.analyses.forest import call_forest
 from timesink.analyses.names import is_data_loader
+from timesink.analyses.statistics.moments import Floats
+from timesink.analyses.statistics.ranks import effect_size, rank_p
 from timesink.analyses.steps import find_steps
 from timesink.model.trace import Trace
 
@@ -55,16 +56,23 @@ def operator_changes(left: Trace, right: Trace) -> pl.DataFrame:
     amounts = [_amounts(left), _amounts(right)]
     names = sorted({*shares[0], *shares[1], *amounts[0], *amounts[1]})
     steps = [_complete_steps(left), _complete_steps(right)]
-    rows = [_row(name, shares, amounts, steps) for name in names]
+    both = [
+        [found.get(name, np.zeros(many)) for found, many in zip(shares, steps, strict=True)]
+        for name in names
+    ]
+    rows = [
+        (*_row(name, sides, amounts), p)
+        for name, sides, p in zip(names, both, _p_values(both), strict=True)
+    ]
     return pl.DataFrame(rows, schema=SCHEMA, orient="row").sort(
         pl.col("change_ns").abs(), "name", descending=[True, False]
     )
 
 
-def _shares(trace: Trace) -> dict[str, Measurements]:
+def _shares(trace: Trace) -> dict[str, Floats]:
     """For each call name its share of every complete step."""
     steps = _complete_steps(trace)
-    shares: dict[str, Measurements] = {}
+    shares: dict[str, Floats] = {}
     for step, name, share in step_shares(trace).iter_rows():
         shares.setdefault(_common(name), np.zeros(steps))[step] += share
     return shares
@@ -111,15 +119,20 @@ def _inside(moments: NDArray[np.int64], steps: pl.DataFrame) -> NDArray[np.bool_
     return inside
 
 
+def _p_values(both: list[list[Floats]]) -> list[float | None]:
+    """Of a rank test of the two sides of every name; None with fewer than two steps on a side."""
+    parts = [side for sides in both for side in sides]
+    sizes = [len(side) for side in parts]
+    number = np.repeat(np.arange(len(parts)), sizes)
+    values = np.concatenate([np.zeros(0), *parts])
+    p = rank_p(number // 2, number % 2 == 1, values, len(both))
+    return [None if np.isnan(each) else float(each) for each in p]
+
+
 def _row(
-    name: str,
-    shares: list[dict[str, Measurements]],
-    amounts: list[dict[str, dict[str, float]]],
-    steps: list[int],
+    name: str, sides: list[Floats], amounts: list[dict[str, dict[str, float]]]
 ) -> tuple[Any, ...]:
-    left, right = (
-        found.get(name, np.zeros(many)) for found, many in zip(shares, steps, strict=True)
-    )
+    left, right = sides
     means = [float(side.mean()) if len(side) else 0.0 for side in (left, right)]
     spreads = [float(side.std(ddof=1)) if len(side) > 1 else None for side in (left, right)]
     compared = len(left) > 1 and len(right) > 1
@@ -130,5 +143,4 @@ def _row(
         means[1] - means[0],
         *spreads,
         effect_size(left, right) if compared else None,
-        rank_test(left, right),
     )

@@ -1,0 +1,1 @@
+"""Many processes beside each other: which behave alike, and who stands for each group."""

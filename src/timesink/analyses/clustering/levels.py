@@ -1,0 +1,262 @@
+"""The level of each feature of each role, in doublings, and how well it is known.
+
+A level is the mean over the cycles of log2(value + floor), so that a difference of 1 is a factor of
+two whatever the unit.  The floor is what a difference must be seen against: a hundredth of the
+cycle for times, ten calls, half a percent for shares.  The highest and the lowest of eight cycles
+count as the next ones do (a winsorised mean): a recording often begins inside of a cycle.
+
+The error of a level is the larger of two: from the scatter of the cycles, and from the first half
+against the second, which sees what scatter does not: drift, and samples that neighbouring cycles
+share.  With few cycles scatter itself is badly known, so it is drawn up to what the other roles
+show, and widened as Student's distribution is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timesink.analyses.clustering.features import (
+    CALLS,
+    COLLECTIVE,
+    CYCLE,
+    METRIC,
+    TIME,
+    Feature,
+    Matrix,
+    Measures,
+)
+
+TIME_FLOOR = 0.01
+"""Share of the cycle."""
+CALLS_FLOOR = 10.0
+METRIC_FLOORS = {
+    "%": 0.5,
+    "% of a core": 5.0,
+    "MHz": 10.0,
+    "C": 20.0,
+    "W": 10.0,
+    "mW": 1e4,
+    "B/s": 5e7,
+    "kB/s": 5e4,
+    "MB/s": 50.0,
+    "GB/s": 0.05,
+    "B": 1e8,
+    "KiB": 1e5,
+    "MB": 100.0,
+    "MiB": 100.0,
+}
+OTHER_FLOOR = 0.05
+"""For other units: this share of the median level over all roles."""
+WAITING_SHARE = 0.1
+"""Share of the cycle in collectives from which a device mostly waits for its peers."""
+
+_LOAD = re.compile("usage|util|occupancy|power")
+"""Counters that a kernel which only waits drives up."""
+_USUAL_WEIGHT = 3
+"""The scatter that other roles show counts as much as this many cycles of one's own."""
+_LEAST_SCATTER = 0.05
+_SNAPSHOTS = re.compile("sm_util|occupancy")
+_SNAPSHOT_SCATTER = 2.0
+"""Counters that tell what a device did at one moment jump by several doublings from one sample to
+the next, and neighbouring cycles share a sample: that all are alike says little."""
+_FEWEST = 3
+"""Cycles from which a role says something about scatter."""
+_FEWEST_TO_TRIM = 5
+_TRIMMED = 8
+"""One of so many cycles may be out of the ordinary at each end, and one of few."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Levels:
+    """One row per role, one column per feature; NaN where a role does not know a feature."""
+
+    mean: Matrix
+    error: Matrix
+
+
+def doublings(measures: Measures) -> Matrix:
+    """Every value as log2 above its floor; NaN where it says nothing about the role itself.
+
+    Time in collectives is mostly waiting for a peer, and a device that waits looks busy: which rank
+    of a group waits says little about that rank.
+    """
+    values = np.maximum(measures.values, 0.0)
+    result = np.full_like(values, np.nan)
+    for column, feature in enumerate(measures.features):
+        if feature.kind == TIME and feature.name == COLLECTIVE:
+            continue
+        floor = _floor(measures, feature, values[:, column])
+        with np.errstate(divide="ignore"):
+            result[:, column] = np.log2(values[:, column] + floor)
+    result[np.isinf(result)] = np.nan
+    for column in _looking_busy(measures):
+        result[_waiting(measures, measures.features[column]), column] = np.nan
+    return result
+
+
+def _floor(measures: Measures, feature: Feature, values: Matrix) -> Matrix | float:
+    if feature.kind == CYCLE:
+        return 0.0
+    if feature.kind == CALLS:
+        return CALLS_FLOOR
+    if feature.kind == TIME:
+        return TIME_FLOOR * np.nan_to_num(_lengths(measures, feature.phase), nan=0.0)
+    known = METRIC_FLOORS.get(feature.unit)
+    return _usual(values, measures.owners) * OTHER_FLOOR if known is None else known
+
+
+def _lengths(measures: Measures, phase: str) -> Matrix:
+    column = measures.features.index(Feature(CYCLE, CYCLE, 0, "ns", phase))
+    lengths: Matrix = measures.values[:, column]
+    return lengths
+
+
+def _usual(values: Matrix, owners: NDArray[np.int64]) -> float:
+    """Median over the roles of their mean, of those that are not zero throughout."""
+    known = values > 0
+    if not known.any():
+        return 0.0
+    sums = np.bincount(owners[known], values[known])
+    many = np.bincount(owners[known])
+    return float(np.median(sums[many > 0] / many[many > 0]))
+
+
+def _looking_busy(measures: Measures) -> list[int]:
+    return [
+        column
+        for column, feature in enumerate(measures.features)
+        if feature.kind == METRIC and feature.place > 0 and _LOAD.search(feature.name)
+    ]
+
+
+def _waiting(measures: Measures, feature: Feature) -> NDArray[np.bool_]:
+    """Rows of roles that spend much of their cycles in collectives on that device."""
+    wait = Feature(TIME, COLLECTIVE, feature.place, "ns", feature.phase)
+    if wait not in measures.features:
+        return np.zeros(len(measures.owners), dtype=np.bool_)
+    lengths = np.nan_to_num(_lengths(measures, feature.phase))
+    spent = np.nan_to_num(measures.values[:, measures.features.index(wait)])
+    share = np.bincount(measures.owners, spent) / np.maximum(
+        np.bincount(measures.owners, lengths), 1.0
+    )
+    waiting: NDArray[np.bool_] = (share > WAITING_SHARE)[measures.owners]
+    return waiting
+
+
+# -- levels and errors ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """Some of the cycles of every role."""
+
+    turns: NDArray[np.int64]
+    """Place of each cycle in its part."""
+    many: NDArray[np.int64]
+    """Cycles of each role that are in the part."""
+    rows: NDArray[np.bool_]
+
+
+def least_scatter(features: Sequence[Feature]) -> Matrix:
+    """Scatter from cycle to cycle that each feature has at least, whatever the cycles show."""
+    snapshots = [bool(_SNAPSHOTS.search(one.name)) and one.kind == METRIC for one in features]
+    return np.where(snapshots, _SNAPSHOT_SCATTER, _LEAST_SCATTER)
+
+
+def role_levels(
+    logs: Matrix, owners: NDArray[np.int64], least: Matrix | float = _LEAST_SCATTER
+) -> Levels:
+    """Levels of all roles from all of their cycles."""
+    turns, many = _turns(owners)
+    return _levels(logs, owners, _Part(turns, many, np.ones(len(owners), dtype=np.bool_)), least)
+
+
+def null_levels(
+    logs: Matrix, owners: NDArray[np.int64], least: Matrix | float = _LEAST_SCATTER
+) -> list[tuple[Levels, Levels]]:
+    """Levels of both parts of every role: even and odd cycles, first and second half."""
+    turns, many = _turns(owners)
+    middle = (many + 1) // 2
+    odd, late = turns % 2 == 1, turns >= middle[owners]
+    since = np.where(late, turns - middle[owners], turns)
+    pairs = []
+    for second, places in ((odd, turns // 2), (late, since)):
+        taken = np.bincount(owners[second], minlength=len(many))
+        parts = _Part(places, many - taken, ~second), _Part(places, taken, second)
+        one, other = (_levels(logs, owners, part, least) for part in parts)
+        pairs.append((one, other))
+    return pairs
+
+
+def _turns(owners: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Place of each cycle in its role, and the cycles of each role."""
+    many = np.bincount(owners)
+    return np.arange(len(owners)) - (np.cumsum(many) - many)[owners], many
+
+
+def _levels(logs: Matrix, owners: NDArray[np.int64], part: _Part, least: Matrix | float) -> Levels:
+    starts = np.flatnonzero(np.diff(owners, prepend=-1))
+    logs, count, trimmed = _winsorised(np.where(part.rows[:, None], logs, np.nan), owners, starts)
+    mean = _means(logs, starts)
+    scatter = _moderated(_means((logs - mean[owners]) ** 2, starts) * count, count)
+    # What was drawn in makes the rest look closer together than the cycles are.
+    whole = np.maximum(count - 2 * trimmed, 1)
+    error = np.sqrt(np.maximum(scatter, np.square(least)) * count) / whole
+    error *= _widened(whole - 1 + _USUAL_WEIGHT)
+    early = (part.turns < (part.many / 2)[owners])[:, None]
+    first, second = (_means(np.where(half, logs, np.nan), starts) for half in (early, ~early))
+    error = np.fmax(error, np.abs(first - second) / 2)
+    return Levels(mean, np.where(np.isnan(mean), np.nan, error))
+
+
+def _winsorised(
+    logs: Matrix, owners: NDArray[np.int64], starts: NDArray[np.intp]
+) -> tuple[Matrix, NDArray[np.int64], NDArray[np.int64]]:
+    """Logs with the ends drawn in, how many are known, and how many were drawn in at each end."""
+    count = np.add.reduceat(~np.isnan(logs), starts, axis=0, dtype=np.int64)
+    trimmed = np.where(count >= _FEWEST_TO_TRIM, np.maximum(count // _TRIMMED, 1), 0)
+    lowest, highest = np.empty(count.shape), np.empty(count.shape)
+    columns = np.arange(logs.shape[1])
+    for role, own in enumerate(np.split(logs, starts[1:])):
+        # Unknown ones are sorted to the end.
+        ordered = np.sort(own, axis=0)
+        lowest[role] = ordered[trimmed[role], columns]
+        highest[role] = ordered[np.maximum(count[role] - 1 - trimmed[role], 0), columns]
+    drawn: Matrix = np.clip(logs, lowest[owners], highest[owners])
+    return drawn, count, trimmed
+
+
+def _means(values: Matrix, starts: NDArray[np.intp]) -> Matrix:
+    known = ~np.isnan(values)
+    count = np.add.reduceat(known, starts, axis=0, dtype=np.int64)
+    sums = np.add.reduceat(np.where(known, values, 0.0), starts, axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means: Matrix = sums / count
+    return means
+
+
+def _moderated(squares: Matrix, count: NDArray[np.int64]) -> Matrix:
+    """Variance of the cycles of each role, drawn up to the median of all roles, never down."""
+    freedom = np.maximum(count - 1, 1)
+    own = np.where(count >= _FEWEST, squares / freedom, np.nan)
+    told = ~np.isnan(own).all(axis=0)
+    usual = np.zeros(own.shape[1])
+    usual[told] = np.nanmedian(own[:, told], axis=0)
+    drawn = (_USUAL_WEIGHT * usual + np.nan_to_num(squares)) / (_USUAL_WEIGHT + freedom)
+    larger: Matrix = np.fmax(drawn, own)
+    return larger
+
+
+def _widened(freedom: NDArray[np.int64]) -> Matrix:
+    """How much wider Student's distribution is than the normal one at three errors.
+
+    >>> _widened(np.array([5, 12, 1000])).round(2)
+    array([1.73, 1.25, 1.  ])
+    """
+    wider: Matrix = 1 + 2.5 / freedom + 5.75 / freedom**2
+    return wider

@@ -1,0 +1,1 @@
+"""Two runs beside each other: time and load of every function, cycle by cycle."""

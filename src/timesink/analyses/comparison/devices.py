@@ -1,0 +1,69 @@
+"""Accelerators of two roles under the same names."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from timesink.analyses.comparison.meeting import HOST
+from timesink.analyses.comparison.role import Role
+
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MatchedDevices:
+    """Both roles, and what was renamed to make their devices meet."""
+
+    base: Role
+    new: Role
+    renamed: tuple[tuple[str, str], ...] = ()
+    """Names in BASE and in NEW of the same place; BASE's is used for both."""
+    note: str | None = None
+
+
+def with_matching_devices(base: Role, new: Role) -> MatchedDevices:
+    """Both roles, with those devices of NEW that BASE has not renamed to those of BASE NEW has not.
+
+    A run on `GPU 0` and one on `GPU 7`, or on an `MLU 0`, did the same on their first device.
+    Devices both have keep their names; the others meet in order.
+
+    >>> from timesink.model.schema import BEHAVIOUR
+    >>> def role(label, device):
+    ...     row = {name: None for name in BEHAVIOUR.empty().columns} | {"device": device}
+    ...     return Role(label, "", "1", pl.DataFrame([row], schema=BEHAVIOUR.empty().schema))
+    >>> with_matching_devices(role("base", "GPU 0"), role("new", "GPU 7")).note
+    'GPU 7 of new is compared with GPU 0 of base: no device has the same name on both sides.'
+    """
+    before, after = (_devices(role.behaviour) for role in (base, new))
+    common = set(before) & set(after)
+    rest = [[name for name in side if name not in common] for side in (before, after)]
+    renamed = tuple(zip(*rest, strict=False))
+    if not renamed:
+        return MatchedDevices(base, new)
+    names = {theirs: ours for ours, theirs in renamed}
+    kind = new.behaviour.schema["device"]
+    device = pl.col("device").cast(pl.String).replace(names).cast(kind)
+    matched = replace(new, behaviour=new.behaviour.with_columns(device))
+    return MatchedDevices(base, matched, renamed, _note(base, new, renamed, bool(common)))
+
+
+def _devices(table: pl.DataFrame) -> list[str]:
+    """Accelerators in the order of their numbers."""
+    names = table["device"].drop_nulls().unique().cast(pl.String).to_list()
+    return sorted((name for name in names if name != HOST), key=_order)
+
+
+def _order(name: str) -> tuple[int, str]:
+    number = _NUMBER.search(name)
+    return (int(number[0]) if number else 0, name)
+
+
+def _note(base: Role, new: Role, renamed: tuple[tuple[str, str], ...], some_meet: bool) -> str:  # noqa: FBT001
+    pairs = ", ".join(
+        f"{theirs} of {new.label} is compared with {ours}" for ours, theirs in renamed
+    )
+    why = "the others have the same name" if some_meet else "no device has the same name"
+    return f"{pairs} of {base.label}: {why} on both sides."

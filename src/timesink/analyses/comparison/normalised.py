@@ -1,0 +1,147 @@
+"""Names without what differs between devices, versions and runs."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from timesink.analyses.kernel_names.display import EVERYWHERE
+from timesink.analyses.kernel_names.mangling import is_mangled, mangled_words
+from timesink.analyses.kernel_names.spelling import kernel_name
+
+_PYTHON_CALL = re.compile(r"^(?P<file>[^()]*\.py[xdi]?)\(\d+\):\s*(?P<function>.+)$")
+_PACKAGES = re.compile(r"^.*?(?:site-packages|dist-packages|lib/python[\d.]+)/")
+_COPY = re.compile(r"^(Memcpy \w+|Memset)\b.*$")
+_COLLECTIVE = re.compile(
+    r"^(?:void\s+)?(nccl|rccl|msccl|cncl|hccl)\w*?_?"
+    r"(AllReduce|AllGather|ReduceScatter|AllToAll|Broadcast|SendRecv|Gather|Scatter|Reduce)",
+    re.IGNORECASE,
+)
+_COMPILED_KERNEL = re.compile(r"^(triton_\w*?)(?:_+\d+)?(?:_\d+d[\dcde]*)?(?:\.kd)?$")
+_TENSILE = re.compile(r"^(?:Custom_)?(Cijk_\w*?)_(?:MT\d|UserArgs).*$")
+_RUNTIME_CALL = re.compile(r"^(?:cudart?|cuda|cu|hip|musa|cnrt|cn)(?=[A-Z])")
+_RUNTIME_VERSION = re.compile(r"(?:_v\d+|_ptsz|_ptds)+$")
+_CPP = re.compile(r"^void\s|^[\w:~ ]*[\w>]*<.*>\(.*\)|^[\w:]+(?:<.*>)?\(.*\)(?:\s*\[clone .*\])?$")
+_HOLLOW = re.compile(r"^(?:\w*elementwise_kernel\w*|reduce_kernel|multi_tensor_apply_kernel)$")
+"""Kernels that only run what their template arguments name."""
+_VARIANTS = re.compile(
+    r"^(?:(?:vectorized|unrolled|legacy)_)?elementwise_kernel(?:_manual_unroll|_vec)?$"
+)
+"""Which of these runs an operator depends on shapes, alignment and version."""
+_NAMELESS = re.compile(r"^(?:Kernel2?|device_kernel|\w*kentry|_kernel_agent|trampoline_kernel)$")
+"""The same, with a name that says nothing at all."""
+_REMARKS = (
+    (re.compile(r" at 0x[0-9a-fA-F]+"), ""),
+    (re.compile(r"-dtype_\w+|-extraKey_\d+"), ""),
+    (re.compile(r"(?<=Backward)\d+$"), ""),
+    (re.compile(r"(?<=Torch-Compiled Region): [\d/]+.*$"), ""),
+    (re.compile(r"(?<=CompiledFxGraph) \w+"), ""),
+)
+_WORD = re.compile(r"[A-Za-z_]\w+")
+_SILENT = EVERYWHERE | {"conv", "reduction", "threadblock", "operator"}
+_NAMESPACE = re.compile(r"^(?:cutlass(?:__\d+x_\w+)?|rocprim|ROCPRIM_\w+_NS)$")
+_NUMBER_BEHIND = re.compile(r"(?:[#._ :-]+\d+)+$|#\d+(?=\D)")
+_DIGIT = re.compile(r"\d")
+_ARCHITECTURES = frozenset(
+    "kepler maxwell pascal volta turing ampere ada hopper blackwell".split()  # noqa: SIM905
+)
+_VARYING = re.compile(
+    r"""
+    (?:sm|gfx|cc)\d+[a-z]?                  # architecture
+    | \d+ | \d+x                            # numbers, version of the library
+    | [a-zA-Z]{0,14}\d+(?:x\d+)+\w*        # tiles: 64x64, tilesize128x128x32, sliced1x2
+    | stages?\d* | ldg\d+ | lds\d+ | align[a-z]?\d+ | knob | bx\d+ | ex\d+ | [vgs]\d
+    | (?!(?:[a-z]+\d{1,2})+$)(?=[a-z]*\d)(?=\d*[a-z])[0-9a-f]{8,}   # hash, unlike bf16bf16
+    | (?=(?:\D*\d){4})[0-9a-z]{24,}         # longer hash
+    """,
+    re.VERBOSE,
+)
+_INSTRUCTION = re.compile(r"^[a-z]{1,2}\d{3,6}(?=[a-z]*gemm|[a-z]*cudnn|fprop|dgrad|wgrad)")
+
+
+@lru_cache(maxsize=16384)
+def normalised_name(name: str) -> str:
+    """The name without template arguments, architecture, tile sizes, hashes and running numbers.
+
+    What a kernel computes, its data types where they are part of a library's name, and the names of
+    Python files and functions stay.
+
+    >>> normalised_name("ampere_bf16_s16816gemm_bf16_64x64_ldg8_f2f_stages_64x5_tn")
+    'bf16_gemm_bf16_f2f_tn'
+    >>> normalised_name("void at::native::vectorized_elementwise_kernel<4, Add<float> >(int)")
+    'elementwise_kernel<Add>'
+    >>> normalised_name("triton_poi_fused_add_7"), normalised_name("ProfilerStep#3")
+    ('triton_poi_fused_add', 'ProfilerStep')
+    >>> normalised_name("train.py(120): step")
+    'train.py: step'
+    """
+    plain = name.strip()
+    return _known_form(plain) or _without_numbers(_plain_words(plain)) or plain
+
+
+def _known_form(name: str) -> str | None:
+    """Names whose form says all: Python calls, copies, collectives, compiled kernels, GEMMs."""
+    call = _PYTHON_CALL.match(name)
+    if call is not None:
+        return f"{_short_path(call['file'])}: {_plain_words(call['function'])}"
+    copy = _COPY.match(name)
+    if copy is not None:
+        return copy[1]
+    collective = _COLLECTIVE.match(name)
+    if collective is not None:
+        return f"{collective[1].lower()} {collective[2]}"
+    compiled = _COMPILED_KERNEL.match(name) or _TENSILE.match(name)
+    if compiled is not None:
+        return compiled[1].rstrip("_")
+    if _RUNTIME_CALL.match(name) is not None and name.isidentifier():
+        return _RUNTIME_VERSION.sub("", _RUNTIME_CALL.sub("", name))
+    return None
+
+
+def _short_path(file: str) -> str:
+    """The path inside its package; the file alone where it is in a folder of the user's."""
+    short = _PACKAGES.sub("", file)
+    return short.rsplit("/", 1)[-1] if short == file and file.startswith("/") else short
+
+
+def _plain_words(name: str) -> str:
+    """A kernel as C++ names it without its arguments, any other name without its remarks."""
+    if is_mangled(name) or _CPP.match(name) is not None:
+        return _function(name)
+    for remark, instead in _REMARKS:
+        name = remark.sub(instead, name)
+    return name
+
+
+def _function(name: str) -> str:
+    """The function's own name, with what it runs where it only runs its template argument."""
+    own = kernel_name(name)
+    if _HOLLOW.match(own) is not None:
+        runs = _runs(name, own)
+        own = "elementwise_kernel" if _VARIANTS.match(own) is not None else own
+        return f"{own}<{runs}>" if runs else own
+    return (_runs(name, own) or own) if _NAMELESS.match(own) is not None else own
+
+
+def _runs(name: str, own: str) -> str:
+    """The first word of the template arguments that says what a kernel does."""
+    if is_mangled(name):
+        words = [word for word in mangled_words(name) if not word.isdigit()]
+        behind = words[words.index(own) + 1 :] if own in words else words
+    else:
+        behind = _WORD.findall(name, name.find(own) + len(own))
+    telling = (word for word in behind if word not in _SILENT and not _NAMESPACE.match(word))
+    return next(telling, "")
+
+
+def _without_numbers(name: str) -> str:
+    """The name without the words that hold sizes, versions and architectures."""
+    short = _NUMBER_BEHIND.sub("", name.removesuffix(".kd"))
+    if not _DIGIT.search(short) or " " in short:
+        return short
+    words = [_INSTRUCTION.sub("", word) for word in short.split("_") if not _varies(word)]
+    return "_".join(words[:1] + [word for word in words[1:] if word]) or short
+
+
+def _varies(word: str) -> bool:
+    return _VARYING.fullmatch(word) is not None or word in _ARCHITECTURES

@@ -1,0 +1,142 @@
+"""What a comparison of two roles comes to, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from timesink.analyses.comparison.role import Role
+
+KINDS = ("strict", "cross", "peers")
+"""The same process in both runs, different processes, or representatives of two clusters."""
+
+RUNS_ON = ("both", "base", "new")
+
+ROWS = {
+    "function": pl.String(),
+    "metric": pl.String(),
+    "device": pl.String(),
+    "score": pl.Float64(),
+    "beta_base_pct": pl.Float64(),
+    "beta_new_pct": pl.Float64(),
+    "beta_delta_pct": pl.Float64(),
+    "beta_z": pl.Float64(),
+    "beta_welch_p": pl.Float64(),
+    "beta_rank_p": pl.Float64(),
+    "mu_base": pl.Float64(),
+    "mu_new": pl.Float64(),
+    "mu_delta": pl.Float64(),
+    "mu_z": pl.Float64(),
+    "log_mu_z": pl.Float64(),
+    "mu_welch_p": pl.Float64(),
+    "mu_rank_p": pl.Float64(),
+    "cycles_base": pl.Int64(),
+    "cycles_new": pl.Int64(),
+    "unit": pl.String(),
+    "runs_on": pl.Enum(RUNS_ON),
+}
+"""One row per function, metric and device, highest score first, then by key.  The first 17 columns
+are the published table; NaN where a p-value is not defined.  A side that lacks the key has zeros
+there, as published; `runs_on` says which side has it."""
+
+TIMES = {
+    "function": pl.String(),
+    "short_name": pl.String(),
+    "function_class": pl.String(),
+    "device": pl.String(),
+    "measured": pl.Boolean(),
+    "runs_on": pl.Enum(RUNS_ON),
+    "base_ns": pl.Float64(),
+    "new_ns": pl.Float64(),
+    "delta_ns": pl.Float64(),
+    "change_pct": pl.Float64(),
+    "calls_base": pl.Float64(),
+    "calls_new": pl.Float64(),
+    "beta_base_pct": pl.Float64(),
+    "beta_new_pct": pl.Float64(),
+    "welch_p": pl.Float64(),
+    "rank_p": pl.Float64(),
+}
+"""Time per cycle of every function and device, whether or not it has a metric (`measured`): means
+over all cycles of the role, with zero where it did not run; largest change first.  Null where a
+change or a test is not defined."""
+
+FAMILIES = {
+    "family": pl.String(),
+    "name": pl.String(),
+    "device": pl.String(),
+    "names_base": pl.List(pl.String()),
+    "names_new": pl.List(pl.String()),
+    "base_ns": pl.Float64(),
+    "new_ns": pl.Float64(),
+    "delta_ns": pl.Float64(),
+    "calls_base": pl.Float64(),
+    "calls_new": pl.Float64(),
+    "beta_base_pct": pl.Float64(),
+    "beta_new_pct": pl.Float64(),
+    "welch_p": pl.Float64(),
+    "rank_p": pl.Float64(),
+}
+"""Functions whose exact names do not meet, brought together by normalised name (`name`), or where
+that does not meet either by family (`name` is null); times per cycle as in TIMES.  A row is the
+whole of both sides: it holds functions of that name or family whose exact names meet as well."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CycleTimes:
+    """Lengths of the cycles of both sides, and whether they differ."""
+
+    base_ns: tuple[int, ...]
+    """Lengths in cycle order."""
+    new_ns: tuple[int, ...]
+    base_mean_ns: float
+    new_mean_ns: float
+    change_pct: float | None
+    """Change of the mean; None where the base is 0."""
+    interval_ns: tuple[float, float] | None
+    """95 % interval of the change of the mean (Welch); None with fewer than two cycles."""
+    rank_p: float | None
+    """Mann-Whitney, two-sided; None with fewer than two cycles on a side."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Workload:
+    """Whether both sides did the same work per cycle."""
+
+    comparable: bool
+    reasons: tuple[str, ...]
+    """Why not, or what to keep in mind; sentences."""
+    work_ratio: float | None
+    """How many cycles of NEW hold the work of one of BASE, by calls per cycle; None if unknown."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeyFinding:
+    """A function whose share of the cycle changed, and the metrics that changed with it."""
+
+    function: str
+    device: str
+    row: int
+    """Its first row in the table."""
+    metrics: tuple[int, ...]
+    """Rows of the metrics that changed with it, at most three."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pair:
+    """Two roles beside each other."""
+
+    kind: str
+    base: Role
+    new: Role
+    cycle_times: CycleTimes
+    workload: Workload
+    rows: pl.DataFrame
+    times: pl.DataFrame
+    families: pl.DataFrame
+    findings: tuple[KeyFinding, ...]
+    """Up to three, of rows whose score is above the published threshold of 10."""
+    equal_work: Pair | None = None
+    """The same pair with the cycles of one side put together until both hold the same work; only
+    where that was needed and possible."""

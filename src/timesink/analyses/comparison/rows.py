@@ -1,0 +1,119 @@
+"""The published comparison: share and load of every function, metric and device."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from timesink.analyses.comparison.pair import ROWS
+from timesink.analyses.comparison.sides import Sides, side_by_side
+from timesink.analyses.statistics.moments import Floats, Integers, Moments, moments
+from timesink.analyses.statistics.ranks import rank_p
+from timesink.analyses.statistics.welch import welch_p
+
+_KEY = ["function", "metric", "device"]
+_LEAST_SPREAD = 1e-9
+"""A base that varies less than this gives no z-score."""
+
+
+def comparison_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
+    """One row per function, metric and device, highest score first, then by key.
+
+    Means and spreads are over the cycles that have the key.  z-scores are in spreads of the base.
+    The score is |change of the share| x (|z of the share| + |z of ln(1 + load)|).
+
+    >>> from timesink.model.schema import BEHAVIOUR
+    >>> comparison_rows(BEHAVIOUR.empty(), BEHAVIOUR.empty()).height
+    0
+    """
+    sides = side_by_side(_measured(base), _measured(new), _KEY)
+    beta, mu = sides.floats("beta_pct"), sides.floats("mu")
+    cycles = [_distinct_cycles(sides, part) for part in sides.parts]
+    shares, loads = (_moments_of(sides, values) for values in (beta, mu))
+    z_share, z_load = _z(*shares), _z(*loads)
+    z_log_load = _z(*_log_moments(sides, mu))
+    delta = shares[1].mean - shares[0].mean
+    columns = {
+        "score": np.abs(delta) * (np.abs(z_share) + np.abs(z_log_load)),
+        **_means("beta", "_pct", shares),
+        "beta_z": z_share,
+        "beta_welch_p": welch_p(*_with_counts(shares, cycles)),
+        "beta_rank_p": _rank_p(sides, beta),
+        **_means("mu", "", loads),
+        "mu_z": z_load,
+        "log_mu_z": z_log_load,
+        "mu_welch_p": welch_p(*_with_counts(loads, cycles)),
+        "mu_rank_p": _rank_p(sides, mu),
+        "cycles_base": cycles[0],
+        "cycles_new": cycles[1],
+        "unit": _units(sides),
+        "runs_on": sides.runs_on(),
+    }
+    table = sides.keys.with_columns(pl.Series(name, values) for name, values in columns.items())
+    return (
+        table.select(ROWS.keys())
+        .cast(pl.Schema(ROWS))
+        .sort("score", *_KEY, descending=[True, False, False, False])
+    )
+
+
+def _measured(side: pl.DataFrame) -> pl.DataFrame:
+    columns = ("cycle", *_KEY, "beta_pct", "mu", "unit")
+    measured = side.filter(pl.col("metric").is_not_null()).select(columns)
+    return measured.with_columns(
+        pl.col("function").fill_null(""), pl.col("device").fill_null("N/A")
+    )
+
+
+def _distinct_cycles(sides: Sides, part: slice) -> Integers:
+    """In how many cycles of one side each key is; usually each has one row per cycle."""
+    pairs = pl.DataFrame({"key": sides.key[part], "cycle": sides.rows["cycle"][part]}).unique()
+    return np.bincount(pairs["key"].to_numpy(), minlength=len(sides.keys))
+
+
+def _moments_of(sides: Sides, values: Floats) -> tuple[Moments, Moments]:
+    base, new = (moments(sides.key[part], values[part], len(sides.keys)) for part in sides.parts)
+    return base, new
+
+
+def _log_moments(sides: Sides, values: Floats) -> tuple[Moments, Moments]:
+    """Of ln(1 + value), without those that have none."""
+    base, new = (
+        moments(sides.key[part][known], np.log1p(values[part][known]), len(sides.keys))
+        for part in sides.parts
+        for known in [values[part] > -1]
+    )
+    return base, new
+
+
+def _means(name: str, ending: str, both: tuple[Moments, Moments]) -> dict[str, Floats]:
+    return {
+        f"{name}_base{ending}": both[0].mean,
+        f"{name}_new{ending}": both[1].mean,
+        f"{name}_delta{ending}": both[1].mean - both[0].mean,
+    }
+
+
+def _with_counts(both: tuple[Moments, Moments], counts: list[Integers]) -> tuple[Moments, Moments]:
+    base, new = (
+        Moments(count, side.mean, side.spread) for side, count in zip(both, counts, strict=True)
+    )
+    return base, new
+
+
+def _z(base: Moments, new: Moments) -> Floats:
+    """Change in spreads of the base; 0 where the base is constant."""
+    varied = base.spread > _LEAST_SPREAD
+    return np.where(varied, (new.mean - base.mean) / np.where(varied, base.spread, 1.0), 0.0)
+
+
+def _rank_p(sides: Sides, values: Floats) -> Floats:
+    p = rank_p(sides.key, sides.is_new, values, len(sides.keys))
+    return np.where(np.isnan(p), 1.0, p)
+
+
+def _units(sides: Sides) -> pl.Series:
+    units = pl.DataFrame({"key": sides.key, "unit": sides.rows["unit"]})
+    known = units.drop_nulls().unique("key", keep="first")
+    every = pl.DataFrame({"key": np.arange(len(sides.keys))})
+    return every.join(known, on="key", how="left", maintain_order="left")["unit"]

@@ -1,0 +1,65 @@
+"""Rows of two roles in one set of arrays, numbered by what they are about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses.statistics.moments import Floats, Integers
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sides:
+    """Rows of both sides, base first, and the number of the key each of them has."""
+
+    keys: pl.DataFrame
+    """The distinct keys in order; a row's `key` is a place in it."""
+    rows: pl.DataFrame
+    key: Integers
+    base_rows: int
+
+    @property
+    def is_new(self) -> NDArray[np.bool_]:
+        side: NDArray[np.bool_] = np.arange(len(self.key)) >= self.base_rows
+        return side
+
+    @property
+    def parts(self) -> tuple[slice, slice]:
+        """Where the rows of base and new are."""
+        return slice(None, self.base_rows), slice(self.base_rows, None)
+
+    def floats(self, column: str) -> Floats:
+        """A column as numbers, 0 where it is not known."""
+        return self.rows[column].cast(pl.Float64).fill_nan(None).fill_null(0.0).to_numpy()
+
+    def runs_on(self) -> pl.Series:
+        """Which side has each key."""
+        has_base, has_new = (
+            np.bincount(self.key[part], minlength=len(self.keys)) > 0 for part in self.parts
+        )
+        names = np.where(has_base & has_new, "both", np.where(has_base, "base", "new"))
+        return pl.Series("runs_on", names.tolist(), dtype=pl.String)
+
+
+def side_by_side(base: pl.DataFrame, new: pl.DataFrame, key: list[str]) -> Sides:
+    """Both sides' rows, numbered by the columns of the key.
+
+    >>> side = pl.DataFrame({"name": ["b", "a"]})
+    >>> side_by_side(side, side[:1], ["name"]).key.tolist()
+    [1, 0, 1]
+    """
+    rows = pl.concat([base, new])
+    texts = pl.col(key).cast(pl.String)  # the order of letters, not of appearance
+    distinct = rows.select(key).unique().sort(texts).with_row_index("number")
+    numbers = rows.select(key).join(
+        distinct, on=key, how="left", nulls_equal=True, maintain_order="left"
+    )["number"]
+    return Sides(
+        keys=distinct.select(texts),
+        rows=rows,
+        key=numbers.to_numpy().astype(np.int64),
+        base_rows=base.height,
+    )

@@ -1,0 +1,79 @@
+"""Real recordings: normal runs and runs with a known fault."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import timesink
+from roles_changed import changed
+from timesink.analyses.behaviour.table import behaviour_table
+from timesink.analyses.clustering.exploration import Cluster, Exploration
+from timesink.analyses.clustering.exploring import explore
+from timesink.analyses.comparison.role import Role
+from timesink.analyses.cycles.finding import find_cycles
+
+CASES = ("cpu_frequency_reduction", "gpu_instability", "gpu_memory_squeeze_out_NVLink")
+
+
+@pytest.fixture(scope="module")
+def published(shared: Path) -> list[Role]:
+    """All processes of three cases, `case/side/pid`."""
+    roles = []
+    for case in CASES:
+        for side in ("normal", "abnormal"):
+            file = shared / f"data/latencyprism/SGLang/{case}/{side}_perf_data"
+            table = timesink.open(file / "result_perf_data.csv.gz", cache=False).behaviour
+            for (pid,), own in table.group_by("pid", maintain_order=True):
+                roles.append(Role(f"{case}/{side}/{pid}", str(file), str(pid), own))
+    return roles
+
+
+def _names(exploration: Exploration, cluster: Cluster) -> set[str]:
+    return {exploration.roles[place].label for place in cluster.members}
+
+
+def test_published_cases_fall_into_runs_that_behave_alike(published):
+    exploration = explore(published, most_pairs=1)
+    told = {frozenset(_names(exploration, one)): one.apart for one in exploration.clusters}
+    clock = frozenset({"gpu_instability/abnormal/944615"})
+    layers = frozenset({"cpu_frequency_reduction/abnormal/842126"})
+    link = "gpu_memory_squeeze_out_NVLink"
+    assert set(told) == {
+        frozenset({"cpu_frequency_reduction/normal/805580", "gpu_instability/normal/944615"}),
+        # The wait for the all-reduce sits on one rank before and on the other after.
+        frozenset({f"{link}/normal/923228", f"{link}/normal/923229"}),
+        frozenset({f"{link}/abnormal/923228", f"{link}/abnormal/923229"}),
+        clock,
+        layers,
+    }
+    assert told[clock].startswith("gpu_sm_frequency on GPU 7: 1 187 → 210 MHz; ")
+    assert told[layers].startswith("another unit of work: 238 cycles of 38.5 ms (Qwen3Decoder")
+    assert "cpu_frequency on Host: 85.7 → 22.5 %" in told[layers]
+
+
+def test_no_published_run_is_told_apart_from_itself(published):
+    for role in published:
+        turn = pl.col("cycle").rank("dense")
+        for part in (turn % 2 == 1, turn * 2 > turn.max()):
+            mixed = role.behaviour.with_columns(taken=part)
+            parts = [
+                changed(role, label=str(taken), behaviour=own)
+                for (taken,), own in mixed.group_by("taken")
+            ]
+            assert len(explore(parts).clusters) == 1, role.label
+
+
+def test_recorded_faults_are_told_apart_from_two_normal_runs(shared):
+    roles = []
+    for name in ("normal", "normal_b", "gpu_clock", "sync_bug"):
+        trace = timesink.open(shared / f"data/h200/faults/{name}/trace.json.gz", cache=False)
+        table = behaviour_table(trace, find_cycles(trace)).table
+        roles.append(Role(name, name, str(table["pid"][0]), table))
+    exploration = explore(roles, most_pairs=1)
+    told = [(_names(exploration, one), one.apart) for one in exploration.clusters]
+    assert [names for names, _ in told] == [{"normal", "normal_b"}, {"gpu_clock"}, {"sync_bug"}]
+    assert told[1][1].startswith("gpu_sm_frequency on GPU 0: 1 980 → 345 MHz; ")
+    assert "calls of cpu_sync on Host: 1 → 101" in told[2][1]

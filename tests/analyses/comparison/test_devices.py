@@ -1,0 +1,45 @@
+"""Runs on different accelerators are compared place by place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from programs import GEMM, role
+from timesink.analyses.comparison.devices import with_matching_devices
+
+
+def on(label, *devices: str):
+    parts = [role([{GEMM: 1}], label, device).behaviour for device in devices]
+    return replace(role([{GEMM: 1}], label), behaviour=pl.concat(parts))
+
+
+@pytest.mark.parametrize(
+    ("base", "new", "renamed"),
+    [
+        (["GPU 0"], ["GPU 0"], ()),
+        (["GPU 0"], ["GPU 7"], (("GPU 0", "GPU 7"),)),
+        (["GPU 0"], ["MLU 3"], (("GPU 0", "MLU 3"),)),
+        (["GPU 2", "GPU 10"], ["GPU 4", "GPU 12"], (("GPU 2", "GPU 4"), ("GPU 10", "GPU 12"))),
+        (["GPU 0", "GPU 1"], ["GPU 1", "GPU 2"], (("GPU 0", "GPU 2"),)),
+        (["GPU 0"], ["GPU 0", "GPU 1"], ()),
+        (["GPU 0"], ["GPU 0 (virtual)"], (("GPU 0", "GPU 0 (virtual)"),)),
+    ],
+)
+def test_devices_meet_in_order(base, new, renamed):
+    matched = with_matching_devices(on("base", *base), on("new", *new))
+    assert matched.renamed == renamed
+    assert (matched.note is None) == (not renamed)
+    names = set(matched.new.behaviour["device"].cast(pl.String)) - {"Host"}
+    theirs = {name: ours for ours, name in renamed}
+    assert names == {theirs.get(name, name) for name in new}
+
+
+def test_the_base_and_the_types_stay_as_they_were():
+    base, new = on("base", "GPU 0"), on("new", "GPU 7")
+    matched = with_matching_devices(base, new)
+    assert matched.base is base
+    assert matched.new.behaviour.schema == new.behaviour.schema
+    assert "GPU 7 of new is compared with GPU 0 of base" in matched.note

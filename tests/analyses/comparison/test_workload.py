@@ -1,0 +1,239 @@
+"""The same work is recognised through noise; other work is not taken for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from programs import (
+    ADD,
+    CONVOLUTION,
+    EMBED,
+    GEMM,
+    LAYER,
+    NORM,
+    POOLING,
+    batch,
+    read_roles,
+    role,
+    without,
+)
+from timesink.analyses.comparison.equal_work import with_equal_work
+from timesink.analyses.comparison.workload import check_workload
+from timesink.model.schema import BEHAVIOUR
+
+ON_DEVICE = pl.col("device").cast(pl.String) != "Host"
+BASE = role([batch(12)] * 12)
+
+
+def new(cycles, **more: Any):
+    return role(cycles, "new", **more)
+
+
+def said(workload):
+    return " ".join(workload.reasons)
+
+
+@pytest.mark.parametrize(("base", "other"), [(12, 10), (30, 30), (3, 40)])
+def test_the_number_of_cycles_does_not_matter(base, other):
+    found = check_workload(role([batch(12)] * base), new([batch(12)] * other))
+    assert found.comparable
+    assert found.work_ratio == 1.0
+    assert not found.reasons
+
+
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=20)
+def test_counts_that_jitter_are_the_same_work(noise):
+    cycles = [
+        {name: max(1, round(n * noise.uniform(0.8, 1.2))) for name, n in batch(12).items()}
+        for _ in range(22)
+    ]
+    assert check_workload(role(cycles[:12]), new(cycles[12:])).comparable
+
+
+def test_one_kernel_more_is_the_same_work():
+    found = check_workload(BASE, new([batch(12) | {"memory_hog": 1}] * 10))
+    assert found.comparable
+    assert found.work_ratio == 1.0
+
+
+def test_a_large_new_kernel_is_the_same_work_with_a_remark():
+    found = check_workload(BASE, new([batch(12) | {"memory_hog": 1000}] * 10))
+    assert found.comparable
+    assert "of the counted time of new is in functions" in said(found)
+
+
+def test_cycles_cut_by_the_recording_do_not_matter():
+    cut = [batch(1), *[batch(12)] * 8, batch(5)]
+    found = check_workload(BASE, new(cut))
+    assert found.comparable
+    assert found.work_ratio == 1.0
+
+
+@pytest.mark.parametrize("lost", [[1, 2, 3], [4, 6], [11, 12]])
+def test_cycles_without_their_device_work_do_not_matter(lost):
+    whole = new([batch(12)] * 12)
+    found = check_workload(BASE, without(whole, ON_DEVICE & pl.col("cycle").is_in(lost)))
+    assert found.comparable
+    assert found.work_ratio == 1.0
+    assert f"{len(lost)} of 12 cycles of new hold no device work" in said(found)
+
+
+@pytest.mark.parametrize(("base", "other", "ratio"), [(12, 24, 0.5), (24, 12, 2.0)])
+def test_twice_the_work_is_a_mismatch_with_its_ratio(base, other, ratio):
+    twice = {name: calls * 2 for name, calls in batch(12).items()}
+    cycles = {12: batch(12), 24: twice}
+    found = check_workload(role([cycles[base]] * 12), new([cycles[other]] * 12))
+    assert not found.comparable
+    assert found.work_ratio == ratio
+    assert "holds the work of 2 cycles" in said(found)
+
+
+def test_layers_against_batches():
+    found = check_workload(BASE, new([batch(1), *[LAYER] * 11] * 5, anchor="DecoderLayer.forward"))
+    assert not found.comparable
+    assert found.work_ratio == 12.0
+    assert "`step` in base and by `DecoderLayer.forward` in new" in said(found)
+    assert "For the same work that is about" in said(found)
+
+
+def test_a_ratio_is_mirrored_when_sides_are_swapped():
+    halves = new([{GEMM: 4, ADD: 6}] * 20)
+    wholes = role([{GEMM: 20, ADD: 30}] * 8)
+    there, back = check_workload(wholes, halves), check_workload(halves, wholes)
+    assert there.work_ratio == 5.0
+    assert back.work_ratio == pytest.approx(1 / 5)
+
+
+def test_prefill_is_no_decode():
+    found = check_workload(role([batch(12)] * 9, cycle_type="prefill"),
+                           new([batch(12)] * 9, cycle_type="decode"))  # fmt: skip
+    assert not found.comparable
+    assert "Prefill and decode" in said(found)
+
+
+def test_anchors_tell_prefill_from_decode_too():
+    prefill = role([batch(12)] * 9, anchor="ModelRunner.forward_extend")
+    decode = new([batch(12)] * 9, anchor="ModelRunner.forward_decode")
+    layers = new([batch(12)] * 9, anchor="Qwen3DecoderLayer.forward")
+    assert not check_workload(prefill, decode).comparable
+    assert check_workload(prefill, layers).comparable
+
+
+def test_untyped_cycles_may_be_decode():
+    assert check_workload(BASE, new([batch(12)] * 9, cycle_type="decode")).comparable
+
+
+def test_another_anchor_with_the_same_work_is_a_remark():
+    found = check_workload(BASE, new([batch(12)] * 10, anchor="Engine.step"))
+    assert found.comparable
+    assert "`step` in base and by `Engine.step` in new. Both hold the same work." in said(found)
+
+
+def test_numbered_anchors_are_the_same():
+    first = role([batch(12)] * 9, anchor="ProfilerStep#3")
+    assert not check_workload(first, new([batch(12)] * 9, anchor="ProfilerStep#7")).reasons
+
+
+def test_another_model_is_not_comparable():
+    image = {CONVOLUTION: 50, POOLING: 2, ADD: 16, GEMM: 1, "batch_norm_kernel": 53}
+    found = check_workload(BASE, new([image] * 10))
+    assert not found.comparable
+    assert found.work_ratio is None
+    assert "do not run the same program" in said(found)
+
+
+def test_nothing_in_common_is_not_comparable():
+    found = check_workload(without(BASE, ~ON_DEVICE), without(new([{"alien": 3}] * 9), ~ON_DEVICE))
+    assert not found.comparable
+    assert "No function runs on both sides" in said(found)
+
+
+def test_an_empty_side_is_not_comparable():
+    empty = without(new([batch(1)]), pl.lit(value=True))
+    assert said(check_workload(BASE, empty)) == "new has no cycles."
+
+
+def test_another_device_runs_the_same_program():
+    hopper = {
+        "nvjet_sm90_tst_256x8_64x6_2x1_v_bz_TNT": 48,
+        NORM.replace("8u", "4u"): 24,
+        "cudnn_generated_fort_native_sdpa_sm80_flash_fprop_wmma_f16_kernel0_0": 12,
+        ADD.replace("float", "c10::BFloat16"): 36,
+        EMBED: 1,
+    }
+    found = check_workload(BASE, new([hopper] * 10, device="MLU 3"))
+    assert found.comparable
+    assert found.work_ratio == 1.0
+
+
+def test_without_device_work_operators_are_counted():
+    more = {"device": "Host", "function_class": "cpu_operator"}
+    base, same, half = (
+        role([{"aten::mm": calls, "aten::add": 2 * calls}] * 9, **more) for calls in (8, 8, 4)
+    )
+    assert check_workload(base, same).comparable
+    assert check_workload(base, half).work_ratio == 2.0
+
+
+def test_turns_on_a_cpu_may_vary_with_the_load():
+    idle = role([{}] * 9)
+    few, some, many = (
+        replace(idle, behaviour=idle.behaviour.with_columns(calls=pl.lit(calls, pl.Int64)))
+        for calls in (1000, 2000, 64_000)
+    )
+    assert check_workload(few, some).comparable
+    assert check_workload(many, few).work_ratio == 64.0
+
+
+def test_one_side_without_device_work_is_said():
+    found = check_workload(BASE, without(new([batch(12)] * 9), ON_DEVICE))
+    assert found.comparable
+    assert "new holds no device work; base does." in said(found)
+
+
+CYCLES = st.lists(
+    st.dictionaries(st.sampled_from([GEMM, ADD, NORM, EMBED, "other", "else"]), st.integers(0, 40)),
+    min_size=1,
+    max_size=8,
+)
+UNKNOWN = st.sets(st.sampled_from(["anchor", "cycle_ts_ns", "function_class", "short_name"]))
+
+
+@given(CYCLES, CYCLES, UNKNOWN)
+@settings(max_examples=60)
+def test_any_two_runs_get_a_verdict_that_holds_the_other_way_round(left, right, unknown):
+    sides = [
+        replace(side, behaviour=side.behaviour.with_columns(pl.lit(None).alias(c) for c in unknown))
+        for side in (role(left), new(right))
+    ]
+    sides = [replace(side, behaviour=side.behaviour.cast(BEHAVIOUR.schema)) for side in sides]
+    there, back = check_workload(*sides), check_workload(*sides[::-1])
+    assert there.comparable == back.comparable
+    assert there.comparable or there.reasons
+    assert (there.work_ratio is None) == (back.work_ratio is None)
+    regrouped = with_equal_work(*sides, there)
+    assert (regrouped is None) == (with_equal_work(*sides[::-1], back) is None)
+    if regrouped is not None:
+        assert all(side.behaviour.height for side in regrouped)
+
+
+def test_published_cases(shared):
+    cases = shared / "data" / "latencyprism" / "SGLang"
+    for case in ("gpu_instability", "gpu_memory_squeeze_out_NVLink"):
+        for base, other in read_roles(cases / case):
+            found = check_workload(base, other)
+            assert found.comparable, case
+            assert found.work_ratio == 1.0
+    ((base, other),) = read_roles(cases / "cpu_frequency_reduction")
+    found = check_workload(base, other)
+    assert not found.comparable
+    assert found.work_ratio == 64.0
+    assert "Scheduler.run_batch" in said(found)
+    assert "about 631.4 ms in normal and 2.46 s in abnormal, 3.9 times as long" in said(found)
