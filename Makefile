@@ -45,9 +45,10 @@ docs: $(VENV)/.installed  ## write docs/tables.md and docs/analysis_columns.md f
 	$(BIN)/python docs/generate_tables.py
 	$(BIN)/python docs/generate_analysis.py
 
-bench: $(VENV)/.installed-bench  ## reading time and memory beside the floor
+bench: $(VENV)/.installed-bench  ## reading beside its floor, comparing beside the plain way
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/ncu.py
+	$(BIN)/python benchmarks/compare.py
 
 clean:  ## remove the environment and what the demo wrote
 	rm -rf $(VENV) demo-output

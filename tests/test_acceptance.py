@@ -62,6 +62,8 @@ DEVICES = {
     "hta/triton_example/*": ("nvidia", "NVIDIA A100-PG509-200"),
     "kineto/*.json": ("nvidia", "Tesla V100-DGXS-32GB"),
     "kineto/*.json.gz": ("nvidia", "Tesla V100-DGXS-32GB"),
+    "latencyprism/*_counters_data.csv.gz": ("cpu", None),
+    "latencyprism/*_perf_data.csv.gz": ("nvidia", None),
     "mlu/*": ("cambricon", "MLU370"),
     "ncu-text/*": ("nvidia", ""),
     "nsys/*": ("nvidia", "NVIDIA A100-PCIE-40GB"),
@@ -82,7 +84,7 @@ DECLINED = (
     "h200/faults/*/fault.json",
     "hta/memory_analysis/*",
     "kineto/tb_golden.jsonl",
-    "latencyprism/*",
+    "latencyprism/golden/*",
 )
 
 

@@ -215,8 +215,16 @@ def members(answer: Any) -> Iterator[tuple[Any, Any]]:
 def test_every_analysis_answers_without_negative_numbers(any_recording: Trace):
     asked = dict(analyses())
     assert len(asked) > 20
-    answers = {name: analysis(any_recording) for name, analysis in asked.items()}
+    answers = {name: answer_of(analysis, any_recording) for name, analysis in asked.items()}
     assert list(negative(answers)) == []
+
+
+def answer_of(analysis: Callable[[Trace], Any], trace: Trace) -> Any:
+    """What an analysis says; None where it refuses to guess, as cycles of a single pass."""
+    try:
+        return analysis(trace)
+    except NotFoundError:
+        return None
 
 
 def test_parts_add_up_to_the_step(any_recording: Trace):

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from timesink.model.trace import Trace
     from timesink.readers.discover import find_recordings
     from timesink.reports.analyzing import analyze
+    from timesink.reports.behaviour import behaviour
+    from timesink.reports.comparison import compare
+    from timesink.reports.cycles import cycles
     from timesink.reports.kernels import kernels
     from timesink.store.opening import open_trace as open  # noqa: A004, F401 - `timesink.open`
 
@@ -27,6 +30,9 @@ _PUBLIC = {
     "TimesinkError": ("timesink.errors", "TimesinkError"),
     "find_recordings": ("timesink.readers.discover", "find_recordings"),
     "analyze": ("timesink.reports.analyzing", "analyze"),
+    "behaviour": ("timesink.reports.behaviour", "behaviour"),
+    "compare": ("timesink.reports.comparison", "compare"),
+    "cycles": ("timesink.reports.cycles", "cycles"),
     "kernels": ("timesink.reports.kernels", "kernels"),
     "open": ("timesink.store.opening", "open_trace"),
 }
@@ -37,6 +43,9 @@ __all__ = [
     "Trace",
     "__version__",
     "analyze",
+    "behaviour",
+    "compare",
+    "cycles",
     "find_recordings",
     "kernels",
     "sample",

@@ -55,7 +55,7 @@ class UnreadableError(TimesinkError):
         return cls(
             f"{path}: not a trace timesink can read ({looks_like})",
             "give a profiler trace: Kineto/Chrome JSON (.json, .json.gz, .zip), "
-            "Nsight Systems .sqlite, rocprofv3 JSON or output of Nsight Compute",
+            "Nsight Systems .sqlite, rocprofv3 JSON, output of Nsight Compute or a behaviour table",
         )
 
     @classmethod
@@ -68,6 +68,14 @@ class UnreadableError(TimesinkError):
             f"{path}: counters of kernels without a timeline",
             f"try  timesink kernels {shlex.quote(str(path))}; "
             "for a timeline, record the program with torch.profiler or nsys",
+        )
+
+    @classmethod
+    def only_behaviour(cls, path: Path | str) -> UnreadableError:
+        return cls(
+            f"{path}: a behaviour table, which has no timeline",
+            f"try  timesink compare {shlex.quote(str(path))} OTHER; "
+            "for a timeline, give the trace it was made from",
         )
 
     @classmethod

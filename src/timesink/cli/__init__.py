@@ -18,6 +18,10 @@ from timesink.errors import TimesinkError
 COMMANDS: dict[str, str] = {
     "analyze": "Say where the time goes: steps, operators, kernels, memory, modules, ranks, "
     "and what to try.",
+    "compare": "Say what changed between two runs, cycle by cycle.",
+    "behaviour": "Say what functions cost cycle by cycle, and how loaded the hardware was "
+    "meanwhile.",
+    "cycles": "Find the repeating unit of a run: steps, passes, layers.",
     "kernels": "Say how well kernels use the hardware.",
     "ncu": "Measure how well the kernels of a program use the GPU, with Nsight Compute.",
     "info": "Say what is in a trace: device, ranks, steps, counts, spans, health.",

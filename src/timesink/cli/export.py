@@ -2,6 +2,7 @@
 
   timesink export trace.json.gz -o tables/          Parquet, one file per table
   timesink export damaged.json.gz -o mended.json.gz JSON that Perfetto opens
+  timesink export x_perf_data.csv.gz -o x.parquet   a behaviour table in another format
 
 A Parquet folder can be opened by timesink again like the trace it came from.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from timesink.cli.common import (
     add_force,
@@ -22,12 +24,16 @@ from timesink.cli.common import (
 )
 from timesink.errors import UsageError
 
+if TYPE_CHECKING:
+    from timesink.model.trace import Trace
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_input(parser)
     output = parser.add_argument(
         "-o", "--output", metavar="DIR|FILE", type=file_only, required=True,
-        help="a folder for Parquet, or a name ending in .json or .json.gz",
+        help="a folder for Parquet, or a name ending in .json or .json.gz; "
+        "of a behaviour table also .parquet, .csv or .csv.gz",
     )  # fmt: skip
     output.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
     add_force(parser)
@@ -39,14 +45,17 @@ def run(options: argparse.Namespace) -> int:
 
     output: Path = options.output
     as_json = output.name.lower().endswith((".json", ".json.gz"))
-    if output.suffix and not as_json and not output.is_dir():
+    as_table = output.name.lower().endswith((".parquet", ".csv", ".csv.gz"))
+    if output.suffix and not (as_json or as_table or output.is_dir()):
         raise UsageError(
             f"{output}: neither .json, .json.gz nor the name of a folder",
             "give a folder without an ending for Parquet, or a name ending in .json or .json.gz",
         )
-    check = check_output if as_json else check_output_folder
+    check = check_output if as_json or as_table else check_output_folder
     check(output, options.path, force=options.force)
     trace = open_chosen(options)
+    if as_table:
+        return _write_table(trace, output)
     quoted = shlex.quote(str(output))
     if as_json:
         written = write_chrome_json(trace, output)
@@ -55,6 +64,26 @@ def run(options: argparse.Namespace) -> int:
     else:
         export_folder(trace, output, force=options.force)
         print(f"Wrote {output} (one Parquet file per table)")
-        table = "steps" if trace.has_timeline else "kernel_calls"
+        table = _telling_table(trace)
         print(f"Next: timesink query {quoted} 'select * from {table}'")  # noqa: S608 - a hint
     return 0
+
+
+def _write_table(trace: Trace, output: Path) -> int:
+    from timesink.writers.behaviour import write_behaviour  # noqa: PLC0415
+
+    if not trace.has_behaviour:
+        raise UsageError(
+            f"{output}: only a behaviour table is written as one file",
+            "give -o a folder, or make the table first:  timesink behaviour TRACE -o FILE",
+        )
+    write_behaviour(trace.behaviour, output)
+    print(f"Wrote {output} ({trace.behaviour.height} rows)")
+    print(f"Next: timesink compare {shlex.quote(str(output))} OTHER")
+    return 0
+
+
+def _telling_table(trace: Trace) -> str:
+    if trace.has_timeline:
+        return "steps"
+    return "behaviour" if trace.has_behaviour else "kernel_calls"

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from timesink.analyses.behaviour_summary import BehaviourCounts
 from timesink.analyses.kernel_calls.sampling import stated_sampling
 from timesink.analyses.summary import Summary
 from timesink.model import units
@@ -24,7 +25,8 @@ _VENDORS = {
     "mtia": "Meta MTIA",
     "cpu": "CPU only",
 }
-FOLDER_COLUMNS = ("trace", "rank", "events", "kernels", "steps", "device span", "busy")
+_FOLDER_COLUMNS = ("trace", "rank", "events", "kernels", "steps", "device span", "busy")
+_BEHAVIOUR_COLUMNS = ("table", "processes", "cycles", "cycle", "functions", "metrics", "rows")
 
 
 def title(info: Info) -> str:
@@ -43,11 +45,24 @@ def headline(info: Info) -> str:
     if len(summaries) > 1:
         what += f" in {units.counted(len(summaries), 'traces')}"
         subject, whole = "devices were", f"{whole} in all"
+    tables = [summary.behaviour for summary in summaries if summary.behaviour is not None]
+    if tables:
+        return f"{title(info)}: {_behaviour_text(tables)}; no timeline"
     if any(summary.kernel_calls for summary in summaries):
         return f"{title(info)}: {_measured(info.traces)}; no timeline"
     if not span:
         return f"{what}, no device activity"
     return f"{what}; {subject} busy {units.share(busy, span)} of {whole}"
+
+
+def _behaviour_text(tables: Sequence[BehaviourCounts]) -> str:
+    """How many cycles there are, of how many functions, in a sentence."""
+    cycles = units.counted(sum(table.cycles for table in tables), "cycles")
+    if len(tables) > 1:
+        return f"{cycles} in {units.counted(len(tables), 'behaviour tables')}"
+    (table,) = tables
+    functions = units.counted(table.functions, "functions")
+    return f"behaviour of {functions} in {cycles} of about {units.duration_ns(table.cycle_ns)}"
 
 
 def _measured(traces: Sequence[TraceInfo]) -> str:
@@ -65,6 +80,8 @@ def _measured(traces: Sequence[TraceInfo]) -> str:
 def facts(trace: TraceInfo) -> list[tuple[str, str]]:
     """Label and value of everything worth saying about one trace."""
     metadata, summary = trace.metadata, trace.summary
+    if summary.behaviour is not None:
+        return _behaviour_facts(trace, summary.behaviour)
     if summary.kernel_calls:
         return _counter_facts(trace)
     listed = [
@@ -83,6 +100,29 @@ def facts(trace: TraceInfo) -> list[tuple[str, str]]:
         ("format", f"{metadata.format}, {metadata.clock} clock"),
     ]
     return [(label, value) for label, value in listed if value]
+
+
+def _behaviour_facts(trace: TraceInfo, table: BehaviourCounts) -> list[tuple[str, str]]:
+    """What there is to say about a behaviour table: it has cycles and no timeline."""
+    metadata = trace.metadata
+    listed = [
+        ("vendor", _VENDORS.get(metadata.vendor, metadata.vendor)),
+        ("cycles", f"{units.count(table.cycles)}, marked by {_few(table.anchors) or 'nothing'}"),
+        ("cycle", f"{units.duration_ns(table.cycle_ns)} (median)"),
+        ("processes", _few(table.processes)),
+        ("devices", _few(table.devices)),
+        ("functions", units.count(table.functions)),
+        ("metrics", units.count(table.metrics)),
+        ("rows", units.count(table.rows)),
+        ("other", _listed(trace.summary, "counters")),
+        ("timeline", "none: see  timesink compare"),
+        ("format", f"{metadata.format}, {metadata.clock} clock"),
+    ]
+    return [(label, value) for label, value in listed if value]
+
+
+def _few(texts: Sequence[str]) -> str:
+    return ", ".join(texts[:6]) + (", ..." if len(texts) > 6 else "")
 
 
 def _counter_facts(trace: TraceInfo) -> list[tuple[str, str]]:
@@ -178,8 +218,31 @@ def _listed(summary: Summary, *names: str) -> str:
     return ", ".join(units.counted(number, name) for name, number in numbers if number)
 
 
-def folder_rows(traces: Sequence[TraceInfo]) -> list[tuple[str, ...]]:
-    """One row per trace of a folder, in the order of its columns."""
+def folder_table(
+    traces: Sequence[TraceInfo],
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Columns, and one row per trace of a folder; behaviour tables have columns of their own."""
+    tables = [trace.summary.behaviour for trace in traces]
+    if any(table is None for table in tables):
+        return _FOLDER_COLUMNS, _trace_rows(traces)
+    known = [table for table in tables if table is not None]
+    labels = _labels(traces)
+    return _BEHAVIOUR_COLUMNS, [_table_row(*pair) for pair in zip(labels, known, strict=True)]
+
+
+def _table_row(label: str, table: BehaviourCounts) -> tuple[str, ...]:
+    length = units.duration_ns(table.cycle_ns)
+    counts = (table.functions, table.metrics, table.rows)
+    return (
+        label,
+        _few(table.processes),
+        units.count(table.cycles),
+        length,
+        *map(units.count, counts),
+    )
+
+
+def _trace_rows(traces: Sequence[TraceInfo]) -> list[tuple[str, ...]]:
     return [
         (
             label,
@@ -197,12 +260,18 @@ def folder_rows(traces: Sequence[TraceInfo]) -> list[tuple[str, ...]]:
 def _labels(traces: Sequence[TraceInfo]) -> list[str]:
     """Worker and span of each trace, with its folder where that alone is not telling."""
     labels = [_label(trace.metadata) for trace in traces]
-    often = Counter(labels)
-    folders = [Path(trace.metadata.source).parent.name for trace in traces]
-    return [
-        f"{folder}/{label}" if often[label] > 1 else label
-        for folder, label in zip(folders, labels, strict=True)
-    ]
+    folders = [Path(trace.metadata.source).parent for trace in traces]
+    # As many folders as it takes, but no more than there are.
+    for _ in range(max((len(folder.parts) for folder in folders), default=0)):
+        often = Counter(labels)
+        if len(often) == len(labels):
+            break
+        labels = [
+            f"{folder.name}/{label}" if often[label] > 1 and folder.name else label
+            for folder, label in zip(folders, labels, strict=True)
+        ]
+        folders = [folder.parent for folder in folders]
+    return labels
 
 
 def _label(metadata: Metadata) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
 
 from rich.cells import cell_len
 from rich.console import Group, RenderableType
@@ -12,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from timesink.model.health import HealthEntry
-from timesink.render.facts import FOLDER_COLUMNS, facts, folder_rows, headline, health_title
+from timesink.render.facts import facts, folder_table, headline, health_title
 from timesink.render.page import to_html
 from timesink.render.terminal import show, terminal_width, text, to_plain
 from timesink.reports.info import Info, TraceInfo
@@ -62,9 +63,11 @@ def _facts_table(rows: Iterable[tuple[str, str]]) -> Table:
 
 def _folder_table(traces: Sequence[TraceInfo]) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for place, name in enumerate(FOLDER_COLUMNS):
-        table.add_column(name, justify="left" if place == 0 else "right", no_wrap=place > 0)
-    for row in folder_rows(traces):
+    columns, rows = folder_table(traces)
+    for place, name in enumerate(columns):
+        justify: Literal["left", "right"] = "left" if place == 0 else "right"
+        table.add_column(name, justify=justify, no_wrap=place > 0, overflow="fold")
+    for row in rows:
         table.add_row(*map(text, row))
     return table
 

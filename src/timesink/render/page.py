@@ -12,9 +12,8 @@ import polars as pl
 
 from timesink.model.health import HealthEntry
 from timesink.render.facts import (
-    FOLDER_COLUMNS,
     facts,
-    folder_rows,
+    folder_table,
     headline,
     health_title,
     title,
@@ -32,7 +31,7 @@ def to_html(info: Info, tables: Mapping[str, pl.DataFrame] | None = None) -> str
     if len(info.traces) == 1:
         body = _table(("", ""), facts(info.traces[0]), css="facts")
     else:
-        body = _table(FOLDER_COLUMNS, folder_rows(info.traces))
+        body = _table(*folder_table(info.traces))
     sections = (
         f"<h2>{html_text(heading)}</h2>{_frame(frame)}" for heading, frame in (tables or {}).items()
     )

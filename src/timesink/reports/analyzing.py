@@ -97,8 +97,11 @@ def _path_of(source: str | Path | Trace) -> str:
 
 
 def _check_timeline(trace: Trace, source: str | Path | Trace) -> None:
-    if not trace.has_timeline:
-        raise UnreadableError.no_timeline(_path_of(source))
+    if trace.has_timeline:
+        return
+    if trace.has_behaviour:
+        raise UnreadableError.only_behaviour(_path_of(source))
+    raise UnreadableError.no_timeline(_path_of(source))
 
 
 def _check_choice(

@@ -30,6 +30,8 @@ _COUNTS = (
     "counters",
     "flows",
     "steps",
+    "behaviour_rows",
+    "cycles",
 )
 
 

@@ -125,5 +125,8 @@ class RunLibrary:
             if one.trace is None or one.trace.has_timeline:
                 yield one
             else:
-                error = UnreadableError.no_timeline(one.recording.path)
+                path = one.recording.path
+                behaves = one.trace.has_behaviour
+                why = UnreadableError.only_behaviour if behaves else UnreadableError.no_timeline
+                error = why(path)
                 yield replace(one, trace=None, error=error)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from timesink.errors import AmbiguousError, UnreadableError
-from timesink.readers.beside import find_beside
+from timesink.readers.beside import find_beside, find_topology
 from timesink.readers.discover import (
     Recording,
     choose_recording,
@@ -99,10 +99,10 @@ def open_recording(
 
 
 def key_of(recording: Recording, store: Cache) -> str:
-    """Key of a recording and the counters beside it; empty when they cannot be read."""
+    """Key of a recording and of what is read with it; empty when they cannot be read."""
     with contextlib.suppress(OSError):
-        counters = find_beside(recording.path)
-        return store.key([recording.path] if counters is None else [recording.path, counters])
+        beside = (find_beside(recording.path), find_topology(recording.path))
+        return store.key([recording.path, *(file for file in beside if file is not None)])
     return ""
 
 
@@ -113,7 +113,9 @@ def _read(path: Path, jobs: int | None, progress: Progress | None) -> Trace:
 
         trace = read_trace(path, ReadOptions(jobs=jobs, progress=progress, crew=crew))
     _return_free_memory()
-    counters = find_beside(path)
+    counters, topology = find_beside(path), find_topology(path)
+    if topology is not None:
+        trace = _with_topology(trace, topology)
     return trace if counters is None else _with_counters(trace, counters)
 
 
@@ -141,6 +143,12 @@ def _as_recorded(trace: Trace, recording: Recording) -> Trace:
         trace.metadata, source=str(recording.path), worker=recording.worker, span=recording.span
     )
     return replace(trace, metadata=metadata)
+
+
+def _with_topology(trace: Trace, topology: Path) -> Trace:
+    from timesink.readers.topology import with_topology  # noqa: PLC0415
+
+    return with_topology(trace, topology)
 
 
 def _with_counters(trace: Trace, counters: Path) -> Trace:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from timesink.render.drawing.colours import INK, luminance, ramp, rgb
@@ -43,6 +43,7 @@ def test_scales_meet_their_ends():
 
 
 @given(st.text(max_size=80), st.integers(30, 300))
+@example("A\x08\x08\U00012544", 126)
 def test_cut_text_fits(text: str, room: int):
     for cut in (cut_text(text, 12, room), cut_middle(text, 12, room)):
         assert text_width(cut, 12) <= room

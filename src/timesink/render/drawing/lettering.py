@@ -22,19 +22,24 @@ def text_width(text: str, size: float, *, bold: bool = False) -> float:
     >>> text_width("ill", 10) < text_width("now", 10)
     True
     """
-    return (1.08 if bold else 1.0) * size * sum(map(_advance, text))
+    return _pixels(sum(map(_advance, text)), size, bold=bold)
 
 
-def _advance(letter: str) -> float:
+def _pixels(advance: int, size: float, *, bold: bool) -> float:
+    return (1.08 if bold else 1.0) * size * advance / 100
+
+
+def _advance(letter: str) -> int:
+    """Hundredths of the font's size: whole numbers add up alike in any order."""
     if letter in _NARROW:
-        return 0.38
+        return 38
     if letter in _WIDE:
-        return 0.95
+        return 95
     if combining(letter):
-        return 0.0
+        return 0
     if east_asian_width(letter) in "WF":
-        return 1.0
-    return 0.7 if letter.isupper() else 0.62
+        return 100
+    return 70 if letter.isupper() else 62
 
 
 def cut_text(text: str, size: float, room: float, *, bold: bool = False) -> str:
@@ -46,11 +51,10 @@ def cut_text(text: str, size: float, room: float, *, bold: bool = False) -> str:
     text = printable(text)
     if text_width(text, size, bold=bold) <= room:
         return text
-    room -= text_width(_CUT, size, bold=bold)
-    used, kept = 0.0, 0
+    used, kept = sum(map(_advance, _CUT)), 0
     for letter in text:
-        used += text_width(letter, size, bold=bold)
-        if used > room:
+        used += _advance(letter)
+        if _pixels(used, size, bold=bold) > room:
             break
         kept += 1
     return text[:kept] + _CUT
@@ -65,7 +69,8 @@ def cut_middle(text: str, size: float, room: float) -> str:
     text = printable(text)
     if text_width(text, size) <= room:
         return text
-    half = (room - text_width(_CUT, size)) / 2
+    # A hair less than half: what is left of rounding must not make both halves too wide.
+    half = (room - text_width(_CUT, size)) / 2 * (1 - 1e-9)
     return f"{_fitting(text, size, half)}{_CUT}{_fitting(text[::-1], size, half)[::-1]}"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +14,7 @@ from timesink.model import units
 from timesink.render.kernels.classes import class_title
 from timesink.render.kernels.words import peak_share
 from timesink.render.table import GAP, NO_NAME, cell, natural_width
+from timesink.render.told_apart import cut_apart
 
 SORTS = {
     "time": "total_ns",
@@ -37,6 +37,8 @@ _PLURALS = {
     "module class": "module classes",
 }
 _PATHS = ("module", "module class")
+_NAMED = ("kernel", "function", "role")
+"""Columns of names that may only differ in the middle or at the end."""
 _AMOUNTS = {"time": "total_ns", "headroom": "headroom_ns"}
 _READABLE, _COMFORTABLE = 22, 32
 """Columns are left out rather than cutting names shorter than this: any column, a minor one."""
@@ -341,28 +343,14 @@ def _with_ends_of_paths(table: Shown, width: int) -> Shown:
 
 def _with_told_apart(table: Shown, width: int) -> Shown:
     """Kernels whose names would be cut to the same, with the middle left out instead of the end."""
-    place = next((place for place, name in enumerate(table.columns) if name == "kernel"), None)
+    place = next((place for place, name in enumerate(table.columns) if name in _NAMED), None)
     if place is None:
         return table
     others = [other for other in range(len(table.columns)) if other != place]
     room = max(width - GAP - _needed(table, others), _SHORTEST)
-    names = [row[place] for row in table.rows]
-    heads = Counter(name[: room - 1] for name in dict.fromkeys(names))
-    shown = [cut_middle(name, room) if heads[name[: room - 1]] > 1 else name for name in names]
-    rows = zip(table.rows, shown, strict=True)
-    return replace(table, rows=tuple((*row[:place], name, *row[place + 1 :]) for row, name in rows))
-
-
-def cut_middle(name: str, room: int) -> str:
-    """A name without its middle, where it is too long.
-
-    >>> cut_middle("nvjet_sm90_tst_128x128_64x6_TNT", 16)
-    'nvjet_s…64x6_TNT'
-    """
-    if cell_len(name) <= room:
-        return name
-    tail = room // 2
-    return f"{name[: room - 1 - tail]}…{name[-tail:]}"
+    shown = cut_apart([row[place] for row in table.rows], room)
+    rows = ((*row[:place], shown[row[place]], *row[place + 1 :]) for row in table.rows)
+    return replace(table, rows=tuple(rows))
 
 
 def end_of_path(path: str, room: int) -> str:

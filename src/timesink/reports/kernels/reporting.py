@@ -104,16 +104,23 @@ def _opened(
     rank: int | None = None,
 ) -> Trace:
     if isinstance(source, Trace):
-        return source
+        return _with_kernels(source, source)
     if not str(source):
         raise UsageError("the path is empty", "give a file of a kernel profiler, or a timeline")
     try:
-        return open_trace(
+        opened = open_trace(
             source, worker=worker, span=span, rank=rank, cache=cache, jobs=jobs, progress=progress
         )
     except UnreadableError as error:
         hint = _files_to_name(Path(source))
         raise UnreadableError(error.message, hint) if hint else error from None
+    return _with_kernels(opened, source)
+
+
+def _with_kernels(opened: Trace, source: str | Path | Trace) -> Trace:
+    if opened.has_behaviour and not opened.has_timeline:
+        raise UnreadableError.only_behaviour(_path_of(source))
+    return opened
 
 
 def _files_to_name(folder: Path) -> str:

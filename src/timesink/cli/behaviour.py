@@ -1,0 +1,114 @@
+"""Say what functions cost cycle by cycle, and how loaded the hardware was meanwhile.
+
+Counters are those in the trace, or in a `counters.csv` beside it.  The table has a row per cycle,
+function, device and counter; `-o` keeps it for a comparison.
+
+  timesink behaviour trace.json.gz
+  timesink behaviour trace.json.gz --marker decode_step -o run.behaviour.parquet
+  timesink compare base.behaviour.parquet new.behaviour.parquet
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from timesink.cli.common import (
+    add_input,
+    add_output,
+    check_output,
+    format_of,
+    give,
+    not_empty,
+    progress_bar,
+    row_count,
+)
+from timesink.errors import UsageError
+
+if TYPE_CHECKING:
+    from timesink.reports.behaviour import BehaviourReport
+
+BY = ("step", "marker", "python", "layer", "kernels")
+_FORMATS = ("text", "csv", "json")
+_TABLES = (".parquet", ".csv", ".csv.gz")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink behaviour`."""
+    add_input(parser)
+    parser.add_argument("--marker", metavar="NAME", help="annotation or call that marks a cycle")
+    parser.add_argument("--by", choices=BY, help="how to find cycles")
+    chosen = parser.add_argument(
+        "--map", metavar="FILE", type=not_empty, help="CSV: which counters matter to which classes"
+    )
+    chosen.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+    parser.add_argument("--top", metavar="N", type=row_count, default=15, help="functions to show")
+    parser.add_argument("--format", choices=_FORMATS, help="how to say it")
+    add_output(
+        parser,
+        "write to a file; .parquet, .csv and .csv.gz keep the table, .json and .txt the rest",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Report on what the options name, as they ask."""
+    output: Path | None = options.output
+    is_table = output is not None and output.name.lower().endswith(_TABLES)
+    form = "table" if is_table and options.format in {None, "csv"} else format_of(options, _FORMATS)
+    if is_table and form != "table":
+        raise UsageError(f"{output}: holds a table, not {form}", "leave out --format")
+    if output is not None:
+        for source in (options.path, options.map):
+            if source is not None:
+                check_output(output, source, force=options.force)
+    report = _report(options)
+    if output is not None and is_table:
+        _write_table(report, output)
+        return 0
+    _say_notes(report.notes if form == "csv" else ())
+    _show(report, form, options)
+    return 0
+
+
+def _report(options: argparse.Namespace) -> BehaviourReport:
+    from timesink.reports.behaviour import behaviour  # noqa: PLC0415 - --help should not wait
+
+    with progress_bar() as progress:
+        return behaviour(
+            options.path,
+            marker=options.marker,
+            by=options.by,
+            metric_map=options.map,
+            worker=options.worker,
+            span=options.span,
+            rank=options.rank,
+            cache=not options.no_cache,
+            jobs=options.jobs,
+            progress=progress,
+        )
+
+
+def _write_table(report: BehaviourReport, output: Path) -> None:
+    from timesink.model.units import counted  # noqa: PLC0415
+    from timesink.writers.behaviour import write_behaviour  # noqa: PLC0415
+
+    write_behaviour(report.table, output)
+    _say_notes(report.notes)
+    print(f"Wrote {output} ({counted(report.table.height, 'rows')})")
+
+
+def _say_notes(notes: Sequence[str]) -> None:
+    for note in notes:
+        print(note, file=sys.stderr)
+
+
+def _show(report: BehaviourReport, form: str, options: argparse.Namespace) -> None:
+    from timesink.render import behaviour as render  # noqa: PLC0415
+
+    if form == "text" and options.output is None:
+        render.print_text(report, options.top)
+    else:
+        give(render.RENDERERS[form](report, options.top), options.output)

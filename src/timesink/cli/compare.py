@@ -1,0 +1,294 @@
+"""Say what changed between two runs, cycle by cycle.
+
+BASE and NEW are recordings, folders of them (one per rank), or behaviour tables.  One path is a
+folder that holds both sides, normal and abnormal, or several such cases.  More paths, or
+`--explore`, are roles to be told apart: which behave alike, and how the groups differ.
+
+  timesink compare before.json.gz after.json.gz
+  timesink compare base/ new/ --marker decode_step -o report.md
+  timesink compare case/ --pid 944615 --format csv
+  timesink compare runs/*.parquet --explore -o results
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from timesink.cli.common import (
+    add_output,
+    add_reading,
+    check_output,
+    format_of,
+    give,
+    not_empty,
+    progress_bar,
+    row_count,
+)
+from timesink.errors import AmbiguousError, NotFoundError, OutputError, UsageError
+
+if TYPE_CHECKING:
+    from timesink.analyses.comparison.pair import Pair
+    from timesink.reports.comparison import Compared, Comparison
+
+METHODS = ("step", "marker", "python", "layer", "kernels")
+TABLES = ("rows", "times", "families")
+_FORMATS = ("text", "csv", "md", "json")
+_IN_FOLDER = ("csv", "md", "json")
+_WHOLE = ("md", "json")
+_TOP = 10
+_SHOWN = 4
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink compare`."""
+    paths = parser.add_argument(
+        "paths", metavar="PATH", nargs="+", type=not_empty, help="BASE and NEW, a case, or roles"
+    )
+    paths.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+    which = parser.add_argument_group("what to compare")
+    which.add_argument("--pid", metavar="P", help="one process, or BASE,NEW")
+    which.add_argument("--rank", metavar="N", type=int, help="one rank")
+    which.add_argument("--device", metavar="D", type=not_empty, help="one device: Host, 7, 'GPU 7'")
+    which.add_argument("--explore", action="store_true", help="tell roles apart, pair none")
+    which.add_argument("--ignore-hosts", action="store_true", help="processes by number alone")
+    cycles = parser.add_argument_group("what a cycle is")
+    cycles.add_argument("--marker", metavar="NAME", help="the annotation or call that marks one")
+    cycles.add_argument("--by", choices=METHODS, help="how to find them")
+    own_map = cycles.add_argument(
+        "--map", metavar="FILE", type=not_empty, help="which counters matter to which functions"
+    )
+    own_map.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+    parser.add_argument("--table", choices=TABLES, help="one table: text or csv")
+    parser.add_argument("--top", metavar="N", type=row_count, help="rows to show of a table")
+    add_reading(parser)
+    parser.add_argument("--format", choices=_FORMATS, help="how to say it")
+    add_output(parser, "write to a file (.txt, .csv, .md, .json), or every table to a folder")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compare what the options name, and say it as they ask."""
+    folder = _output_folder(options.output)
+    form = (options.format or "") if folder else format_of(options, _FORMATS)
+    _check(options, form, folder)
+    comparison = _compare(options)
+    if folder is not None:
+        _write_folder(comparison, options, form, folder)
+        return 0
+    _keep_sources(comparison, options.output)
+    _GIVERS[form](comparison, options)
+    return 0
+
+
+def _output_folder(output: Path | None) -> Path | None:
+    """The folder results go to: one that is there, or a name without an ending."""
+    if output is None:
+        return None
+    return output if output.is_dir() or not output.suffix else None
+
+
+def _check(options: argparse.Namespace, form: str, folder: Path | None) -> None:
+    """Refuse what cannot work before the long work starts."""
+    if form in _WHOLE and (options.table or options.top):
+        left_out = "--table" if options.table else "--top"
+        raise UsageError(f"{form} holds every table whole", f"leave out {left_out}, or try csv")
+    if folder is not None:
+        if form == "text":
+            raise UsageError("a folder holds csv, md and json", "name a file with -o FILE.txt")
+        if folder.is_file():
+            raise OutputError.unwritable(folder, "it is a file")
+        if not folder.parent.is_dir():
+            raise OutputError.no_folder(folder)
+    elif options.output is not None:
+        for path in options.paths:
+            check_output(options.output, path, force=options.force)
+
+
+def _compare(options: argparse.Namespace) -> Comparison:
+    from timesink.reports.comparison import compare  # noqa: PLC0415 - --help should not wait for it
+
+    with progress_bar() as progress:
+        return compare(
+            *options.paths,
+            pid=options.pid,
+            rank=options.rank,
+            device=options.device,
+            marker=options.marker,
+            by=options.by,
+            metric_map=options.map,
+            explore=options.explore,
+            ignore_hosts=options.ignore_hosts,
+            cache=not options.no_cache,
+            jobs=options.jobs,
+            progress=progress,
+        )
+
+
+def _keep_sources(comparison: Comparison, output: Path | None) -> None:
+    """Never overwrite what was read, whatever --force says."""
+    if output is not None and _was_read(comparison, output):
+        raise OutputError(f"{output}: is what is read, and is not overwritten", "choose another -o")
+
+
+def _was_read(comparison: Comparison, output: Path) -> bool:
+    return output.resolve() in {Path(role.source).resolve() for role in comparison.roles}
+
+
+# -- one output ------------------------------------------------------------------------------------
+
+
+def _give_text(comparison: Comparison, options: argparse.Namespace) -> None:
+    from timesink.render.comparison import text  # noqa: PLC0415
+
+    top = options.top or _TOP
+    if options.output is None:
+        text.print_text(comparison, top, options.table)
+    else:
+        give(text.to_text(comparison, top, options.table), options.output)
+
+
+def _give_csv(comparison: Comparison, options: argparse.Namespace) -> None:
+    one = _only_pair(comparison)
+    _warn(comparison)
+    give(_csv(one, options.table, options.top), options.output)
+
+
+def _give_md(comparison: Comparison, options: argparse.Namespace) -> None:
+    from timesink.render.comparison.markdown import comparison_md  # noqa: PLC0415
+
+    give(comparison_md(comparison).removesuffix("\n"), options.output)
+
+
+def _give_json(comparison: Comparison, options: argparse.Namespace) -> None:
+    _warn(comparison)
+    give(_json(comparison), options.output)
+
+
+_GIVERS: dict[str, Callable[[Comparison, argparse.Namespace], None]] = {
+    "text": _give_text,
+    "csv": _give_csv,
+    "md": _give_md,
+    "json": _give_json,
+}
+
+
+def _only_pair(comparison: Comparison) -> Compared:
+    """The pair of a table; of several, none is meant more than another."""
+    pairs = comparison.all_pairs
+    if len(pairs) == 1:
+        return pairs[0]
+    if not pairs:
+        raise _nothing_to_compare()
+    names = [f"pid {one.pair.base.pid} to {one.pair.new.pid}" for one in pairs[:_SHOWN]]
+    shown = ", ".join(names) + (", ..." if len(pairs) > _SHOWN else "")
+    raise AmbiguousError(
+        f"csv holds one pair, and there are {len(pairs)} ({shown})",
+        "choose one with --pid, or write all of them with -o DIR",
+    )
+
+
+def _nothing_to_compare() -> NotFoundError:
+    return NotFoundError(
+        "all roles behave alike: there are no two groups to compare",
+        "the roles and their distances are in --format json",
+    )
+
+
+def _csv(one: Compared, table: str | None, top: int | None) -> str:
+    from timesink.render.comparison import csv  # noqa: PLC0415
+
+    pair = _shortened(one.pair, top)
+    if table is None and pair.rows.is_empty():
+        print(
+            f"{one.identifier}: no counter was recorded on either side; this is the time of each "
+            "function (--table times)",
+            file=sys.stderr,
+        )
+        table = "times"
+    render = {"times": csv.times_csv, "families": csv.families_csv}.get(table or "", csv.rows_csv)
+    return render(pair)
+
+
+def _shortened(pair: Pair, top: int | None) -> Pair:
+    if top is None:
+        return pair
+    tables = {name: getattr(pair, name).head(top) for name in TABLES}
+    return replace(pair, **tables)
+
+
+def _json(comparison: Comparison) -> str:
+    import msgspec  # noqa: PLC0415
+
+    return msgspec.json.format(comparison.to_json(), indent=2).decode()
+
+
+def _warn(comparison: Comparison) -> None:
+    """Say what tables cannot: unlike work first, then what was left out."""
+    for one in comparison.all_pairs:
+        workload = one.pair.workload
+        if not workload.comparable:
+            why = " ".join(workload.reasons)
+            print(
+                f"{one.identifier}{one.suffix}: cycles do not hold the same work: {why}",
+                file=sys.stderr,
+            )
+    for note in comparison.notes:
+        print(note, file=sys.stderr)
+
+
+# -- a folder --------------------------------------------------------------------------------------
+
+
+def _write_folder(
+    comparison: Comparison, options: argparse.Namespace, form: str, folder: Path
+) -> None:
+    """One CSV and one Markdown file per pair, and everything as JSON."""
+    formats = (form,) if form else _IN_FOLDER
+    contents = list(_contents(comparison, options, formats))
+    if not contents:
+        raise _nothing_to_compare()
+    for name, _ in contents:
+        _check_file(folder / name, comparison, force=options.force)
+    _warn(comparison)
+    folder.mkdir(exist_ok=True)
+    for name, make in contents:
+        _write(make().removesuffix("\n"), folder / name)
+    print(f"Wrote {len(contents)} files to {folder}", file=sys.stderr)
+
+
+def _write(text: str, path: Path) -> None:
+    try:
+        path.write_bytes(f"{text}\n".encode(errors="backslashreplace"))
+    except OSError as error:
+        raise OutputError.unwritable(path, error.strerror or str(error)) from None
+
+
+def _check_file(path: Path, comparison: Comparison, *, force: bool) -> None:
+    _keep_sources(comparison, path)
+    if path.is_dir():
+        raise OutputError.unwritable(path, "it is a folder")
+    if path.exists() and not force:
+        raise OutputError.exists(path)
+
+
+def _contents(
+    comparison: Comparison, options: argparse.Namespace, formats: Sequence[str]
+) -> Iterator[tuple[str, Callable[[], str]]]:
+    """Names of the files, and what makes each."""
+    from timesink.render.comparison.markdown import comparison_md, pair_md  # noqa: PLC0415
+    from timesink.reports.comparison.naming import EXPLORATORY_REPORT  # noqa: PLC0415
+
+    for one in comparison.all_pairs:
+        if "csv" in formats:
+            yield f"{one.file_stem}.csv", partial(_csv, one, options.table, options.top)
+        if "md" in formats and comparison.exploration is None:
+            yield f"{one.file_stem}.md", partial(pair_md, one.pair, one.identifier + one.suffix)
+    if "md" in formats and comparison.exploration is not None:
+        yield f"{EXPLORATORY_REPORT}.md", partial(comparison_md, comparison)
+    if "json" in formats:
+        yield "comparison.json", partial(_json, comparison)

@@ -1,0 +1,64 @@
+r"""Find the repeating unit of a run: steps, passes, layers.
+
+Profiler steps come first, then an annotation that repeats, then the Python call on top of the
+program's loop, then the period of the kernel sequence.  Where nothing is seen to repeat, that is
+said instead of a guess.
+
+  timesink cycles trace.json.gz
+  timesink cycles trace.json.gz --marker decode_step
+  timesink cycles trace.json.gz --by layer --format csv
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from timesink.cli.common import add_input, add_output, check_output, format_of, give, progress_bar
+
+METHODS = ("step", "marker", "python", "layer", "kernels")
+"""As in `analyses.cycles.cycles`, which the help must not wait for."""
+_FORMATS = ("text", "csv", "md", "json")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink cycles`."""
+    add_input(parser)
+    parser.add_argument(
+        "--marker", metavar="NAME", help="annotation, call or kernel that marks a cycle; * fits all"
+    )
+    parser.add_argument("--by", choices=METHODS, help="only this way to find cycles")
+    parser.add_argument("--pid", metavar="P", help="only this process")
+    parser.add_argument("--format", choices=_FORMATS, help="how to say it")
+    add_output(parser, "write to a file; .txt, .csv, .md, .json choose the format")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Find cycles and say which, as the options ask."""
+    form = format_of(options, _FORMATS)
+    if options.output is not None:
+        check_output(options.output, options.path, force=options.force)
+    from timesink.render import cycles as render  # noqa: PLC0415 - --help should not wait for it
+    from timesink.reports.cycles import cycles  # noqa: PLC0415
+
+    with progress_bar() as progress:
+        report = cycles(
+            options.path,
+            marker=options.marker,
+            by=options.by,
+            pid=options.pid,
+            worker=options.worker,
+            span=options.span,
+            rank=options.rank,
+            cache=not options.no_cache,
+            jobs=options.jobs,
+            progress=progress,
+        )
+    if form == "text" and options.output is None:
+        render.print_text(report)
+        return 0
+    if form == "csv":
+        for why in report.refused:
+            print(why.message, file=sys.stderr)
+    give(render.RENDERERS[form](report), options.output)
+    return 0

@@ -1,0 +1,67 @@
+"""Lines about one pair, for the terminal."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable
+
+from rich.console import RenderableType
+
+from timesink.render.comparison import words
+from timesink.render.comparison.words import Told
+from timesink.render.terminal import printable, text
+
+_TOGETHER = re.compile(
+    r"(?<=\d) (?=%|[mun]?s\b|[kMGT]?B\b|[KMG]iB|MHz|m?W\b|C\b|\d{3}\b)|(?<=→) | (?=→)"
+)
+"""Blanks inside an amount, at which no line ends."""
+_GLUE = "\N{NO-BREAK SPACE}"
+
+
+def answer_lines(told: Told, width: int) -> Iterable[RenderableType]:
+    """The answer; in colour, whether cycles became longer."""
+    for place, line in enumerate(words.headlines(told)):
+        yield from wrapped(line, width, "bold" if place else f"bold {_colour(told)}".rstrip())
+
+
+def _colour(told: Told) -> str:
+    if not told.whole.workload.comparable:
+        return "yellow"
+    if told.verdict.nothing:
+        return "green"
+    return {"longer": "red", "shorter": "green"}.get(told.verdict.cycles, "")
+
+
+def finding_lines(told: Told, width: int) -> Iterable[RenderableType]:
+    """Up to three functions that changed, and their counters; nothing where nothing did."""
+    found = words.findings(told)
+    if found:
+        yield ""
+        yield text("What changed", "bold")
+    for one in found:
+        yield from wrapped(one.title, width, indent=2)
+        for line in one.lines:
+            yield from wrapped(line, width, "dim", indent=4)
+
+
+def wrapped(line: str, width: int, style: str = "", indent: int = 0) -> Iterable[RenderableType]:
+    """A line that goes on under where it began, with no amount torn from its unit."""
+    glued = _TOGETHER.sub(_GLUE, printable(line))
+    parts = _wrap(glued, width, indent, break_long_words=False)
+    if max(map(len, parts), default=0) > width:
+        parts = _wrap(glued, width, indent, break_long_words=True)
+    for part in parts:
+        yield text(part.replace(_GLUE, " "), style)
+
+
+def _wrap(line: str, width: int, indent: int, *, break_long_words: bool) -> list[str]:
+    before = " " * indent
+    return textwrap.wrap(
+        line,
+        width,
+        initial_indent=before,
+        subsequent_indent=before,
+        break_on_hyphens=False,
+        break_long_words=break_long_words,
+    )

@@ -1,0 +1,200 @@
+"""The tables of a pair for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from timesink.analyses.comparison.verdict import either_p
+from timesink.model import units
+from timesink.model.amounts import (
+    amounts,
+    chance,
+    change,
+    digits,
+    from_to,
+    per_cycle,
+    shares,
+    times,
+)
+from timesink.render.comparison.names import short_labels
+from timesink.render.comparison.words import Told
+from timesink.render.kernels.groups import Shown
+from timesink.reports.comparison.report import Compared
+
+_PAIRS = ("role", "cycle time", "change", "verdict", "changed most")
+_PAIR_SPARES = (0, 0, 0, 0, 1)
+_VERDICTS = {
+    "longer": "longer",
+    "shorter": "shorter",
+    "doubtful": "may be noise",
+    "none": "within noise",
+    "unknown": "too few cycles",
+}
+_COUNTERS = ("counter", "device", "value", "change", "p", "function")
+_COUNTER_SPARES = (0, 0, 0, 0, 1, 2)
+_ROWS = (
+    "function",
+    "metric",
+    "device",
+    "counter",
+    "share of cycle",
+    "p share",
+    "p counter",
+    "score",
+)
+_ROW_SPARES = (0, 0, 1, 0, 2, 5, 5, 0)
+_TIMES = ("function", "device", "time per cycle", "change", "p", "calls")
+_TIME_SPARES = (0, 2, 0, 0, 3, 4)
+_FAMILIES = ("function", "device", "time per cycle", "change", "names", "p")
+_FAMILY_SPARES = (0, 2, 0, 0, 3, 4)
+
+
+def pairs_table(pairs: Sequence[tuple[Compared, Told]]) -> Shown:
+    """One row per pair: how cycle time changed, and what changed most."""
+    several = len({one.identifier + one.suffix for one, _ in pairs}) > 1
+    cells = []
+    for one, told in pairs:
+        cycles = told.pair.cycle_times
+        cells.append(
+            (
+                f"{one.identifier}{one.suffix} {told.processes}" if several else told.processes,
+                times(cycles.base_mean_ns, cycles.new_mean_ns),
+                change(cycles.base_mean_ns, cycles.new_mean_ns),
+                _VERDICTS[told.verdict.cycles] if told.comparable else "unequal work",
+                _most(told),
+            )
+        )
+    title = f"Cycle time ({units.counted(len(cells), 'pairs')})"
+    return Shown(title, _PAIRS, tuple(cells), (False, True, True, False, False), spare=_PAIR_SPARES)
+
+
+def _most(told: Told) -> str:
+    """The function whose time changed most, or else the counter."""
+    for row in told.functions[:1]:
+        return f"{told.label(row['function'])} {times(row['base_ns'], row['new_ns'])}"
+    for row in told.counters[:1]:
+        return f"{row['metric']} {_counter(told, row)}"
+    return "-"
+
+
+def counters_table(told: Told, top: int | None) -> Shown:
+    """Counters that changed beyond noise, each once and not once per function."""
+    rows = told.counters
+    shown = rows if top is None else rows[:top]
+    cells = [
+        (
+            row["metric"],
+            row["device"],
+            _counter(told, row),
+            change(row["mu_base"], row["mu_new"]),
+            chance(row["p"]),
+            told.label(row["function"]),
+        )
+        for row in shown
+    ]
+    title = _title("Counters that changed beyond noise", len(shown), len(rows), "counters")
+    return Shown(
+        title, _COUNTERS, tuple(cells), (False, False, *[True] * 3, False), spare=_COUNTER_SPARES
+    )
+
+
+def rows_table(told: Told, top: int | None) -> Shown:
+    """The rows with the highest scores, counters in the units they are in."""
+    rows = told.pair.rows if top is None else told.pair.rows.head(top)
+    cells = [
+        (
+            told.label(row["function"]),
+            row["metric"],
+            row["device"],
+            _counter(told, row),
+            shares(row["beta_base_pct"], row["beta_new_pct"]),
+            chance(row["beta_rank_p"]),
+            chance(row["mu_rank_p"]),
+            digits(row["score"]),
+        )
+        for row in rows.iter_rows(named=True)
+    ]
+    title = _title("Highest scores", rows.height, told.pair.rows.height, "rows")
+    return Shown(title, _ROWS, tuple(cells), (False, False, False, *[True] * 5), spare=_ROW_SPARES)
+
+
+def _counter(told: Told, row: Mapping[str, Any]) -> str:
+    """The counter on both sides; a side on which the function did not run has none."""
+    if row["runs_on"] == "both":
+        return amounts(row["mu_base"], row["mu_new"], row["unit"])
+    return f"only in {told.side_name(row['runs_on'])}"
+
+
+def times_table(told: Told, top: int | None, *, measured: bool | None = None) -> Shown:
+    """Functions whose time per cycle changed most; with or without a metric, or all."""
+    table = told.pair.times
+    if measured is not None:
+        table = table.filter(pl.col("measured") == measured)
+    shown = table if top is None else table.head(top)
+    shown = shown.with_columns(p=either_p("welch_p", "rank_p"))
+    cells = [
+        (
+            told.label(row["function"]),
+            row["device"],
+            times(row["base_ns"], row["new_ns"]),
+            change(row["base_ns"], row["new_ns"]),
+            chance(row["p"]),
+            _calls(row),
+        )
+        for row in shown.iter_rows(named=True)
+    ]
+    what = "Time per cycle" if measured is None else "Functions without metrics"
+    title = _title(f"{what}, largest changes", shown.height, table.height, "functions")
+    return Shown(title, _TIMES, tuple(cells), (False, False, *[True] * 4), spare=_TIME_SPARES)
+
+
+def families_table(told: Told, top: int | None) -> Shown:
+    """Functions whose exact names are on one side only, brought together by what they are."""
+    table = told.pair.families
+    shown = table if top is None else table.head(top)
+    shown = shown.with_columns(p=either_p("welch_p", "rank_p"))
+    names = _family_names(shown)
+    cells = [
+        (
+            name,
+            row["device"],
+            times(row["base_ns"], row["new_ns"]),
+            change(row["base_ns"], row["new_ns"]),
+            from_to(_count(row["names_base"]), _count(row["names_new"])),
+            chance(row["p"]),
+        )
+        for name, row in zip(names, shown.iter_rows(named=True), strict=True)
+    ]
+    title = _title("Names that do not meet, by what they are", shown.height, table.height, "rows")
+    return Shown(title, _FAMILIES, tuple(cells), (False, False, *[True] * 4), spare=_FAMILY_SPARES)
+
+
+def _family_names(families: pl.DataFrame) -> list[str]:
+    """The normalised name, or the family where names did not meet even so."""
+    short = short_labels(families["name"].drop_nulls())
+    return [
+        f"{family} (family)" if name is None else short[name]
+        for family, name in families.select("family", "name").iter_rows()
+    ]
+
+
+def _count(names: Sequence[str] | None) -> str:
+    return units.count(len(names or ()))
+
+
+def _calls(row: Mapping[str, Any]) -> str:
+    base, new = per_cycle(row["calls_base"]), per_cycle(row["calls_new"])
+    return base if base == new else f"{base} → {new}"
+
+
+def _title(what: str, shown: int, height: int, things: str) -> str:
+    """What the rows are and how many of them are shown.
+
+    >>> _title("Highest scores", 10, 264, "rows"), _title("Highest scores", 3, 3, "rows")
+    ('Highest scores (10 of 264 rows)', 'Highest scores (3 rows)')
+    """
+    count = units.counted(height, things)
+    return f"{what} ({count})" if shown == height else f"{what} ({units.count(shown)} of {count})"

@@ -1,0 +1,318 @@
+"""`timesink.compare`: which runs are meant, which processes meet, and what changed between them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from timesink.analyses.clustering.exploration import Exploration
+from timesink.analyses.comparison.comparing import compare_roles
+from timesink.analyses.comparison.role import Role
+from timesink.errors import NotFoundError, TimesinkError, UsageError
+from timesink.model.trace import Trace
+from timesink.readers.options import Progress
+from timesink.reports.comparison.devices import device_of, only_device
+from timesink.reports.comparison.members import Choice, chosen, members_of
+from timesink.reports.comparison.naming import (
+    case_identifier,
+    file_stem,
+    match_identifiers,
+    pair_identifier,
+    role_labels,
+    side_labels,
+    told_apart,
+)
+from timesink.reports.comparison.pairing import Match, Member, Pairing, pair_members
+from timesink.reports.comparison.report import Compared, Comparison
+from timesink.reports.comparison.runs import Finding, Reading, Run, Runs
+from timesink.reports.comparison.sides import (
+    Case,
+    Side,
+    Source,
+    check_given,
+    find_cases,
+    find_side,
+    side_of_trace,
+)
+from timesink.reports.comparison.units import by_units_of, with_common_unit
+
+_MOST_NAMED = 6
+_WHAT_COMPARES = "give two recordings, folders or behaviour tables, or a folder with both sides"
+
+
+def compare(
+    *sources: str | Path | Trace,
+    pid: str | int | None = None,
+    rank: int | None = None,
+    device: str | int | None = None,
+    marker: str | None = None,
+    by: str | None = None,
+    metric_map: str | Path | None = None,
+    explore: bool = False,
+    ignore_hosts: bool = False,
+    cache: bool = True,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """What changed between two runs, or how many roles differ.
+
+    Two sources are the base and the new run: recordings, folders of them, or behaviour tables.
+    One is a folder with both sides (`normal_perf_data` and `abnormal_perf_data`), or with several
+    such cases.  More, or `explore`, are roles to be told apart.  `pid` is one process, or two as
+    `"1,2"` for base and new; `device` keeps the tables of one device.  `marker`, `by` and
+    `metric_map` are those of `timesink.behaviour`, for recordings.
+
+    >>> import timesink
+    >>> same = timesink.compare(timesink.sample(), timesink.sample())
+    >>> same.headline.startswith("Both runs are the same within noise")
+    True
+    """
+    given = [one if isinstance(one, Trace) else Path(one) for one in sources]
+    check_given(given)
+    finding = Finding(marker, by, metric_map)
+    work = _Work(
+        Runs(Reading(cache, jobs, progress, finding)),
+        Choice(_one_pid(pid, 0), rank, ignore_hosts),
+        Choice(_one_pid(pid, 1), rank, ignore_hosts),
+        finding,
+    )
+    cases = [find_cases(one) if isinstance(one, Path) else [] for one in given]
+    if explore or _is_for_exploring(given, cases):
+        found = work.explored([_side_of(one, rank) for one in given])
+    elif any(cases):
+        found = work.compared_cases(_all_cases(given, cases), _path_of(given[0]))
+    else:
+        base, new = (_side_of(one, rank) for one in given)
+        found = work.compared_sides(base, new)
+    whole = Comparison(
+        sources=tuple(str(_path_of(one)) for one in given),
+        pairs=found.pairs,
+        roles=found.roles,
+        exploration=found.exploration,
+        notes=tuple(dict.fromkeys(found.notes)),
+    )
+    return whole if device is None else only_device(whole, device_of(str(device)))
+
+
+# -- what was given --------------------------------------------------------------------------------
+
+
+def _path_of(given: Path | Trace) -> Path:
+    return given if isinstance(given, Path) else Path(given.metadata.source)
+
+
+def _side_of(given: Path | Trace, rank: int | None) -> Side:
+    return find_side(given, rank) if isinstance(given, Path) else side_of_trace(given)
+
+
+def _is_for_exploring(given: Sequence[object], cases: Sequence[list[Case]]) -> bool:
+    """Whether what was given is neither two sides nor cases."""
+    return len(given) != 2 and not all(cases)
+
+
+def _all_cases(given: Sequence[Path | Trace], cases: Sequence[list[Case]]) -> list[Case]:
+    for one, found in zip(given, cases, strict=True):
+        if not found:
+            raise UsageError(
+                f"{_path_of(one)}: no case, but the other path holds a normal and an abnormal run",
+                "give two runs, or only cases; --explore takes everything together",
+            )
+    return list({case.folder.resolve(): case for found in cases for case in found}.values())
+
+
+def _one_pid(pid: str | int | None, side: int) -> str | None:
+    """The process of one side: `1,2` names one of each."""
+    if pid is None:
+        return None
+    names = [name.strip() for name in str(pid).split(",")]
+    if len(names) > 2 or not all(names):
+        raise UsageError(f"--pid {pid}: not one process, nor two", "write --pid 12 or --pid 12,34")
+    return names[side % len(names)]
+
+
+# -- the work --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Found:
+    """What came of some of the sources."""
+
+    pairs: tuple[Compared, ...]
+    members: tuple[Member, ...]
+    notes: tuple[str, ...]
+    exploration: Exploration | None = None
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """Every role under a name of its own."""
+        if self.exploration is not None:
+            return self.exploration.roles
+        return tuple(_labelled(self.members))
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """Reading, pairing and comparing, as the options say."""
+
+    runs: Runs
+    of_base: Choice
+    of_new: Choice
+    finding: Finding
+
+    def compared_sides(self, base: Side, new: Side) -> _Found:
+        identifier = pair_identifier(base.path, new.path)
+        return self._compared(base, new, ("base", "new"), identifier)
+
+    def compared_cases(self, cases: Sequence[Case], first: Path) -> _Found:
+        """Every case; one that cannot be compared is named, and the others stand."""
+        done: list[_Found] = []
+        failures: list[TimesinkError] = []
+        for case in cases:
+            identifier = case_identifier(case.folder, first)
+            try:
+                base, new = (find_side(side, self.of_base.rank) for side in (case.base, case.new))
+                done.append(self._compared(base, new, ("normal", "abnormal"), identifier))
+            except TimesinkError as error:
+                failures.append(error)
+        if not done:
+            raise failures[0]
+        return _joined(done, [f"left out: {error.message}" for error in failures])
+
+    def explored(self, sides: Sequence[Side]) -> _Found:
+        """Every role of every path, told apart by how it behaves."""
+        # Only many roles need this.
+        from timesink.analyses.clustering.exploring import explore  # noqa: PLC0415
+
+        sources = {source.key: source for side in sides for source in side.sources}
+        (runs,), more = self._read([list(sources.values())])
+        members = chosen(members_of(runs, self.of_base), self.of_base)
+        members = self._of_pid(members)
+        if len(members) < 2:
+            raise UsageError(
+                f"{sides[0].path}: holds one role, and there is nothing to compare it with",
+                _WHAT_COMPARES,
+            )
+        noted = [note for side in sides for note in side.notes]
+        exploration = explore(_labelled(members))
+        return _Found((), tuple(members), (*noted, *more), exploration)
+
+    def _of_pid(self, members: list[Member]) -> list[Member]:
+        wanted = {self.of_base.pid, self.of_new.pid} - {None}
+        return [one for one in members if not wanted or one.role.pid in wanted]
+
+    def _compared(self, base: Side, new: Side, names: tuple[str, str], identifier: str) -> _Found:
+        (ours, theirs), notes = self._read([base.sources, new.sources])
+        sides = members_of(ours, self.of_base), members_of(theirs, self.of_new)
+        self._check_pids(*sides)
+        pairing = pair_members(chosen(sides[0], self.of_base), chosen(sides[1], self.of_new))
+        if not pairing.matches:
+            raise NotFoundError(
+                f"{identifier}: no process of one side has a partner on the other",
+                "compare two files, or try --explore",
+            )
+        return _Found(
+            tuple(_pairs(pairing.matches, names, identifier)),
+            (*sides[0], *sides[1]),
+            (*base.notes, *new.notes, *notes, *pairing.notes, *_left_out(pairing)),
+        )
+
+    def _read(self, sides: Sequence[Sequence[Source]]) -> tuple[list[list[Run]], list[str]]:
+        """The runs of each side, with cycles of one unit, and what was left out."""
+        read = [self.runs.of(side) for side in sides]
+        everything = [run for runs, _ in read for run in runs]
+        found, notes = [], []
+        for runs, failures in read:
+            tried = [(one, by_units_of(one, everything, self.finding)) for one in failures]
+            found.append([*runs, *(run for _, run in tried if run is not None)])
+            notes += [f"left out: {one.error.message}" for one, run in tried if run is None]
+            if not found[-1]:
+                raise failures[0].error
+        return self._with_common_unit(found, notes)
+
+    def _with_common_unit(
+        self, sides: Sequence[list[Run]], notes: list[str]
+    ) -> tuple[list[list[Run]], list[str]]:
+        runs = [run for side in sides for run in side]
+        if self.finding.says_unit:
+            _check_recordings(runs, self.finding)
+            return list(sides), notes
+        common, more = with_common_unit(runs, self.finding)
+        each = iter(common)
+        return [list(islice(each, len(side))) for side in sides], [*notes, *more]
+
+    def _check_pids(self, base: Sequence[Member], new: Sequence[Member]) -> None:
+        """Refuse a process that neither side has."""
+        known = {one.role.pid for one in (*base, *new)}
+        for pid in (self.of_base.pid, self.of_new.pid):
+            if pid is not None and pid not in known:
+                raise NotFoundError(
+                    f"{base[0].role.source}: no process {pid}", f"there are {_listed(known)}"
+                )
+
+
+def _check_recordings(runs: Sequence[Run], finding: Finding) -> None:
+    """Refuse to look for cycles where all of them are given."""
+    if all(run.trace is None for run in runs):
+        option = "--by" if finding.marker is None else "--marker"
+        raise UsageError(
+            f"{runs[0].source.path}: a behaviour table has the cycles it has, {option} finds none",
+            f"leave out {option}, or give the recordings the tables were made from",
+        )
+
+
+# -- pairs -----------------------------------------------------------------------------------------
+
+
+def _pairs(matches: Sequence[Match], names: tuple[str, str], identifier: str) -> Iterable[Compared]:
+    names_of = match_identifiers(identifier, matches)
+    stems = told_apart([file_stem(*one) for one in zip(names_of, matches, strict=True)])
+    for match, own, stem in zip(matches, names_of, stems, strict=True):
+        base, new = side_labels(match, names)
+        pair = compare_roles(
+            replace(match.base.role, label=base), replace(match.new.role, label=new), match.kind
+        )
+        yield Compared(own, match.base.suffix, pair, stem)
+
+
+def _labelled(members: Sequence[Member]) -> list[Role]:
+    """The roles under names of their own, in the order of these; a role of both sides once."""
+    distinct = list({_same_role(one): one for one in members}.values())
+    roles = [
+        replace(one.role, label=label)
+        for one, label in zip(distinct, role_labels(distinct), strict=True)
+    ]
+    return sorted(roles, key=lambda role: role.label)
+
+
+def _same_role(member: Member) -> tuple[Hashable, ...]:
+    return member.origin, member.role.host, member.role.pid, member.suffix
+
+
+def _left_out(pairing: Pairing) -> list[str]:
+    if not pairing.left_out:
+        return []
+    names = [f"{one.job}{one.suffix} pid {one.role.pid}" for one in pairing.left_out]
+    return [f"without a partner on the other side, and not compared: {_listed(names)}"]
+
+
+def _joined(done: Sequence[_Found], failures: Sequence[str]) -> _Found:
+    several = len(done) > 1
+    notes = [
+        f"{one.pairs[0].identifier}: {note}" if several else note
+        for one in done
+        for note in one.notes
+    ]
+    pairs = [pair for one in done for pair in one.pairs]
+    stems = told_apart([pair.file_stem for pair in pairs])
+    return _Found(
+        tuple(replace(pair, file_stem=stem) for pair, stem in zip(pairs, stems, strict=True)),
+        tuple(member for one in done for member in one.members),
+        (*notes, *failures),
+    )
+
+
+def _listed(names: Iterable[str]) -> str:
+    every = sorted(set(names))
+    return ", ".join(every[:_MOST_NAMED]) + (", ..." if len(every) > _MOST_NAMED else "")

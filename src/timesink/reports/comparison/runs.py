@@ -1,0 +1,208 @@
+"""The files of a side as behaviour: read from tables, computed from recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import polars as pl
+
+from timesink.errors import NotFoundError, TimesinkError, UnreadableError
+from timesink.model.health import Severity
+from timesink.model.trace import Trace
+from timesink.model.units import count
+from timesink.readers.options import Progress
+from timesink.readers.registry import read_trace
+from timesink.reports.comparison.sides import Source
+from timesink.store.many import open_each
+from timesink.store.opening import open_trace
+
+_LOST_ROWS = ("bad_behaviour_row", "bad_counter_row", "bad_table_row")
+"""Faults of tables that lose what would have been compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """What a cycle is."""
+
+    method: str | None
+    """How it was found (`cycles.METHODS`); None for a behaviour table, which does not say."""
+    anchor: str | None
+    """What marks it; None where that is not one thing."""
+
+    def is_that_of(self, other: Unit) -> bool:
+        """Whether cycles of both may be set beside each other."""
+        if self.method == other.method == "kernels":
+            return True  # two makers name the same work differently
+        # Where a table does not say, the check of the workload tells.
+        return None in {self.anchor, other.anchor} or self.anchor == other.anchor
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """How behaviour is found in a recording: as the user says, or (None) as it suggests."""
+
+    marker: str | None = None
+    by: str | None = None
+    metric_map: str | Path | None = None
+
+    @property
+    def says_unit(self) -> bool:
+        """Whether the user says what a cycle is."""
+        return self.marker is not None or self.by is not None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """One file of a side: what it says, cycle by cycle."""
+
+    source: Source
+    behaviour: pl.DataFrame
+    unit: Unit
+    trace: Trace | None = None
+    """The recording; None for a behaviour table, whose cycles are what they are."""
+    rank: int | None = None
+    confidence: float | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Failure:
+    """One file of a side of which there is no behaviour."""
+
+    source: Source
+    error: TimesinkError
+    trace: Trace | None = None
+    """The recording, where only its cycles were not found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How files are read."""
+
+    cache: bool = True
+    jobs: int | None = None
+    progress: Progress | None = None
+    finding: Finding = field(default_factory=Finding)
+
+
+class Runs:
+    """Files that were read; one that is on both sides is read once."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._read: dict[object, Run | Failure] = {}
+
+    def of(self, sources: Sequence[Source]) -> tuple[list[Run], list[Failure]]:
+        """The runs of files, and what came to nothing."""
+        missing = [one for one in sources if one.key not in self._read]
+        self._read.update(self._opened(missing))
+        found = [self._read[one.key] for one in sources]
+        return (
+            [one for one in found if isinstance(one, Run)],
+            [one for one in found if isinstance(one, Failure)],
+        )
+
+    def _opened(self, sources: Sequence[Source]) -> Iterator[tuple[object, Run | Failure]]:
+        how = self._reading
+        recorded = {}
+        for source in sources:
+            if source.is_table or source.is_export or source.trace is not None:
+                yield source.key, _from_file(source, how.finding)
+            else:
+                recorded[source.recording] = source
+        if not recorded:
+            return
+        for one in open_each(list(recorded), cache=how.cache, jobs=how.jobs, progress=how.progress):
+            source = recorded[one.recording]
+            if one.error is not None or one.trace is None:
+                yield source.key, Failure(source, one.error or UnreadableError.empty(source.path))
+            else:
+                yield source.key, _run_or_failure(source, one.trace, how.finding)
+
+
+def _from_file(source: Source, finding: Finding) -> Run | Failure:
+    try:
+        trace = _opened_directly(source)
+    except TimesinkError as error:
+        return Failure(source, error)
+    return _run_or_failure(source, trace, finding)
+
+
+def _run_or_failure(source: Source, trace: Trace, finding: Finding) -> Run | Failure:
+    try:
+        return run_of(source, trace, finding)
+    except NotFoundError as error:
+        return Failure(source, error, replace(trace))
+    except TimesinkError as error:
+        return Failure(source, error)
+
+
+def _opened_directly(source: Source) -> Trace:
+    """What is open already, an exported trace, or a behaviour table: small, and read directly."""
+    if source.trace is not None:
+        return source.trace
+    if source.is_export:
+        return open_trace(source.path)
+    return read_trace(source.path)
+
+
+def run_of(source: Source, trace: Trace, finding: Finding) -> Run:
+    """What a trace says, cycle by cycle."""
+    if trace.behaviour.height:
+        return _of_table(source, trace)
+    if source.is_table or not trace.has_timeline:
+        raise UnreadableError(
+            f"{source.path}: holds no cycle",
+            "give a recording with a timeline, or a behaviour table with rows",
+        )
+    return _of_timeline(source, trace, finding)
+
+
+def _of_table(source: Source, trace: Trace) -> Run:
+    table = trace.behaviour
+    anchors = table["anchor"].drop_nulls().cast(pl.String).unique().to_list()
+    rank = trace.metadata.distributed.rank
+    return Run(
+        source,
+        table,
+        Unit(None, anchors[0] if len(anchors) == 1 else None),
+        rank=source.recording.rank if rank is None else rank,
+        notes=_health_notes(trace),
+    )
+
+
+def _health_notes(trace: Trace) -> tuple[str, ...]:
+    """What weakens the numbers of a comparison: what was lost, of a table or of its counters."""
+    return tuple(
+        f"{count(entry.count)} {entry.rule.title}: {entry.rule.consequence}"
+        for entry in trace.health
+        if entry.rule.severity is Severity.ERROR or entry.code in _LOST_ROWS
+    )
+
+
+def _of_timeline(source: Source, trace: Trace, finding: Finding) -> Run:
+    # Only recordings need these: behaviour tables are compared without waiting for them.
+    from timesink.analyses.behaviour.classes import load_classes  # noqa: PLC0415
+    from timesink.analyses.behaviour.table import behaviour_table  # noqa: PLC0415
+    from timesink.analyses.cycles.finding import find_cycles  # noqa: PLC0415
+
+    cycles = find_cycles(trace, marker=finding.marker, by=finding.by)
+    found = behaviour_table(trace, cycles, load_classes(finding.metric_map))
+    if found.table.is_empty():
+        raise UnreadableError(
+            f"{source.path}: nothing was recorded inside its {cycles.table.height} cycles",
+            "choose other cycles with --marker or --by",
+        )
+    rank = trace.metadata.distributed.rank
+    return Run(
+        source,
+        found.table,
+        Unit(cycles.method, cycles.anchor),
+        # A fresh one: the tables it has loaded go, and are loaded again should they be needed.
+        trace=replace(trace),
+        rank=source.recording.rank if rank is None else rank,
+        confidence=cycles.confidence,
+        notes=(*cycles.notes, *found.notes, *_health_notes(trace)),
+    )

@@ -1,0 +1,240 @@
+"""What a path holds: a recording, a behaviour table, a folder of them, or whole cases."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from timesink.errors import UnreadableError, UsageError
+from timesink.model.trace import Trace
+from timesink.readers.behaviour.finding import find_behaviour_tables, is_behaviour_table
+from timesink.readers.discover import Recording, find_recordings, recordings_in
+from timesink.readers.names import rank_in_name
+from timesink.writers.marks import is_folder
+
+CASE_SIDES = (("normal_perf_data", "abnormal_perf_data"), ("normal", "abnormal"))
+"""Folders whose names say which side of a case they are; the first pair that is there counts."""
+
+SUFFIXES = ("_prefill", "_decode", "_layer")
+"""How the names of behaviour tables say which cycles they hold."""
+
+_ENDING = re.compile(
+    r"\.(?:gz|zip|json|sqlite|csv|parquet|pt\.trace|trace|perf_data|behaviour)$", re.IGNORECASE
+)
+_TIMESTAMP = re.compile(r"(?<=[^.])\.\d{9,}$")
+"""When a profiler began to write; another run has another."""
+_TABLE_WORD = re.compile(r"[_.-](?:perf_data|behaviour)$", re.IGNORECASE)
+_TABLE_ENDINGS = (".csv", ".csv.gz", ".parquet")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A folder that holds both sides."""
+
+    folder: Path
+    base: Path
+    new: Path
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Source:
+    """One file of a side, or one exported trace."""
+
+    recording: Recording
+    is_table: bool
+    """Whether it is a behaviour table, which has no timeline."""
+    job: str
+    """Its name below the folder that was given, without endings: pairs files of both sides."""
+    suffix: str = ""
+    """Which cycles it holds, as its name says."""
+    is_export: bool = False
+    trace: Trace | None = None
+    """What was given opened."""
+
+    @property
+    def path(self) -> Path:
+        return self.recording.path
+
+    @property
+    def key(self) -> tuple[Path, int | None]:
+        """What tells it from others: traces given opened may come from one file."""
+        return self.path.resolve(), None if self.trace is None else id(self.trace)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The files of one side, and what to know about them."""
+
+    path: Path
+    sources: tuple[Source, ...]
+    notes: tuple[str, ...] = ()
+
+
+def find_cases(path: Path) -> list[Case]:
+    """Cases at a path: folders that hold a normal and an abnormal run, in the order of names.
+
+    >>> import timesink
+    >>> find_cases(timesink.sample())
+    []
+    """
+    return [case for folder in _folders(path) if (case := _case(folder)) is not None]
+
+
+def _folders(path: Path) -> Iterator[Path]:
+    """The folder itself and every one below it; links are followed, none is seen twice."""
+    seen: set[Path] = set()
+    for folder, names, _ in os.walk(path, followlinks=True):
+        names.sort()
+        real = Path(folder).resolve()
+        if real in seen:
+            names.clear()
+            continue
+        seen.add(real)
+        yield Path(folder)
+
+
+def _case(folder: Path) -> Case | None:
+    for base, new in CASE_SIDES:
+        if (folder / base).is_dir() and (folder / new).is_dir():
+            return Case(folder, folder / base, folder / new)
+    return None
+
+
+def find_side(path: Path, rank: int | None = None) -> Side:
+    """Every recording or behaviour table at a path, or those that may be of a rank; at least one.
+
+    >>> import timesink
+    >>> [source.job for source in find_side(timesink.sample()).sources]
+    ['unet_train']
+    """
+    found = _side(path)
+    fitting = tuple(one for one in found.sources if _may_be_rank(one, rank))
+    if not fitting:
+        raise UnreadableError.none_fits(path, [one.recording.label for one in found.sources])
+    return Side(path, fitting, found.notes)
+
+
+def _may_be_rank(source: Source, rank: int | None) -> bool:
+    """Whether the name of the file says that it is the rank, or leaves it open."""
+    return rank is None or source.recording.rank in (None, rank)
+
+
+def _side(path: Path) -> Side:
+    if is_folder(path):
+        return Side(path, (_export(path),))
+    if path.is_dir():
+        return _side_in_folder(path)
+    if is_behaviour_table(path):
+        return Side(path, (_table(path, path.parent),))
+    return Side(path, tuple(_trace(one, path.parent) for one in find_recordings(path)))
+
+
+def _side_in_folder(folder: Path) -> Side:
+    """Tables of the folder itself before its traces, and both before what lies deeper."""
+    tables = _distinct(find_behaviour_tables(folder))
+    traces = len(recordings_in(folder))
+    own = [path for path in tables if path.parent == folder]
+    if own:
+        beside = f"{folder}: the behaviour table is compared, not the trace beside it"
+        return Side(folder, _tables(own, folder), (beside,) if traces else ())
+    if tables and not traces:
+        return Side(folder, (*_tables(tables, folder), *_traces_elsewhere(folder, tables)))
+    try:
+        return _traces(folder)
+    except UnreadableError:
+        # Tables of any other name are looked for last: every file has to be opened for it.
+        others = _distinct([path for path in folder.rglob("*") if _is_table_by_content(path)])
+        if not others:
+            raise
+        return Side(folder, _tables(others, folder))
+
+
+def _traces_elsewhere(folder: Path, tables: Sequence[Path]) -> Iterator[Source]:
+    """Recordings below a folder of which there is no behaviour table beside them."""
+    places = {path.resolve().parent for path in tables}
+    with suppress(UnreadableError):
+        found = _traces(folder).sources
+        yield from (one for one in found if one.path.resolve().parent not in places)
+
+
+def _distinct(paths: Sequence[Path]) -> list[Path]:
+    """Files in order, each once however many links lead to it; the shortest way counts."""
+    nearest = sorted(paths, key=lambda path: (len(path.parts), path), reverse=True)
+    return sorted({path.resolve(): path for path in nearest}.values())
+
+
+def _is_table_by_content(path: Path) -> bool:
+    return path.name.lower().endswith(_TABLE_ENDINGS) and is_behaviour_table(path)
+
+
+def _tables(paths: Sequence[Path], root: Path) -> tuple[Source, ...]:
+    return tuple(_table(path, root) for path in paths)
+
+
+def _traces(folder: Path) -> Side:
+    found = find_recordings(folder)
+    first = [one for one in found if one.span in (None, 1)]
+    more = len(found) - len(first)
+    note = f"{folder}: the first span of each worker is compared; name a file for another ({more})"
+    return Side(folder, tuple(_trace(one, folder) for one in first), (note,) if more else ())
+
+
+def _export(path: Path) -> Source:
+    recording = Recording(path, path.name, None, rank_in_name(path.name))
+    return Source(recording, is_table=False, job=path.name, is_export=True)
+
+
+def _trace(recording: Recording, root: Path) -> Source:
+    job, suffix = _job(recording.path, root)
+    return Source(recording, is_table=False, job=f"{job}{suffix}")
+
+
+def _table(path: Path, root: Path) -> Source:
+    job, suffix = _job(path, root)
+    recording = Recording(path, path.name, None, rank_in_name(path.name))
+    return Source(recording, is_table=True, job=job, suffix=suffix)
+
+
+def _job(path: Path, root: Path) -> tuple[str, str]:
+    below = path.relative_to(root) if path.is_relative_to(root) else Path(path.name)
+    job = stem_of(below.name)
+    # A file may be called by its cycles alone.
+    suffix = next((suffix for suffix in SUFFIXES if f"_{job}".endswith(suffix)), "")
+    job = f"_{job}".removesuffix(suffix).removeprefix("_")
+    return (below.parent / job).as_posix(), suffix
+
+
+def stem_of(name: str) -> str:
+    """The name of a file without what only says its format.
+
+    >>> stem_of("result_decode_perf_data.csv.gz"), stem_of("rank0.1794703775062.pt.trace.json.gz")
+    ('result_decode', 'rank0')
+    """
+    stem = name
+    while (shorter := _ENDING.sub("", stem)) not in ("", stem):
+        stem = shorter
+    return _TABLE_WORD.sub("", _TIMESTAMP.sub("", stem)) or stem
+
+
+def side_of_trace(trace: Trace) -> Side:
+    """A trace that is open already as a side."""
+    about = trace.metadata
+    path = Path(about.source)
+    recording = Recording(path, about.worker or path.name, about.span, about.distributed.rank)
+    return Side(path, (Source(recording, is_table=False, job=stem_of(path.name), trace=trace),))
+
+
+def check_given(given: Sequence[Path | Trace]) -> None:
+    """Refuse what is not there before anything is read."""
+    if not given:
+        raise UsageError(
+            "nothing to compare",
+            "give two recordings, folders or behaviour tables, or a folder with both sides",
+        )
+    for one in given:
+        if isinstance(one, Path) and not one.exists():
+            raise UnreadableError.missing(one)

@@ -1,0 +1,87 @@
+"""One unit of repetition for all runs that are set beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from timesink.errors import TimesinkError
+from timesink.model.trace import Trace
+from timesink.reports.comparison.runs import Failure, Finding, Run, Unit, run_of
+from timesink.reports.comparison.sides import Source
+
+
+def by_units_of(failure: Failure, runs: Sequence[Run], finding: Finding) -> Run | None:
+    """A recording in which nothing was seen to repeat, by the unit of another; None without."""
+    if failure.trace is None or finding.says_unit:
+        return None
+    for unit in _distinct([run.unit for run in runs]):
+        found = _by(failure.source, failure.trace, unit, finding)
+        if found is not None:
+            return found
+    return None
+
+
+def with_common_unit(runs: Sequence[Run], finding: Finding) -> tuple[list[Run], list[str]]:
+    """Runs whose cycles are the same unit, where one is found that all of them have.
+
+    Cycles of behaviour tables are what they are; recordings are searched again for the unit of
+    another run.
+    """
+    units = _distinct([run.unit for run in runs])
+    if len(units) < 2 or all(run.trace is None for run in runs):
+        return list(runs), []  # of tables alone, the check of the workload says it
+    for unit in units:
+        found = _all_by(runs, unit, finding)
+        if found is not None:
+            return found, [_said(units, unit)]
+    listed = "; ".join(_words(unit) for unit in units[:4])
+    return list(runs), [f"cycles are not the same unit in all runs: {listed}"]
+
+
+def _distinct(units: Sequence[Unit]) -> list[Unit]:
+    distinct: list[Unit] = []
+    for unit in units:
+        if not any(unit.is_that_of(other) for other in distinct):
+            distinct.append(unit)
+    return distinct
+
+
+def _all_by(runs: Sequence[Run], unit: Unit, finding: Finding) -> list[Run] | None:
+    """Every run with cycles of this unit; None where one of them does not have it."""
+    found = []
+    for run in runs:
+        again: Run | None = run
+        if not run.unit.is_that_of(unit):
+            again = None if run.trace is None else _by(run.source, run.trace, unit, finding)
+        if again is None:
+            return None
+        found.append(again)
+    return found
+
+
+def _by(source: Source, trace: Trace, unit: Unit, finding: Finding) -> Run | None:
+    for way in _ways(unit, finding):
+        try:
+            again = run_of(source, trace, way)
+        except TimesinkError:
+            continue
+        if again.unit.is_that_of(unit):
+            return again
+    return None
+
+
+def _ways(unit: Unit, finding: Finding) -> list[Finding]:
+    """How the unit may be asked for: by its mark, else by the way it was found."""
+    by_name = unit.anchor is not None and unit.method in (None, "marker", "python")
+    ways = [replace(finding, marker=unit.anchor)] if by_name else []
+    return [*ways, *([replace(finding, by=unit.method)] if unit.method else [])]
+
+
+def _said(units: Sequence[Unit], chosen: Unit) -> str:
+    others = ", ".join(_words(unit) for unit in units if unit != chosen)
+    return f"cycles of all runs are taken as {_words(chosen)}; on its own, one had {others}"
+
+
+def _words(unit: Unit) -> str:
+    return unit.anchor or (f"found by {unit.method}" if unit.method else "of several kinds")

@@ -1,0 +1,138 @@
+"""`timesink behaviour`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import timesink
+from behaviour_files import ROW, csv_file
+from builders import HOST_PID, annotation, counter, kernel, kineto, operator, runtime, write
+from timesink.model.schema import BEHAVIOUR
+
+
+def decoding(clock: float, *, sampled: bool = True) -> dict:
+    """Twenty steps of 1 ms; each launches one kernel of 400 us."""
+    events: list = []
+    for number in range(20):
+        start = 1000.0 * number
+        events += [
+            annotation("decode_step", start, 1000),
+            operator("aten::mm", start + 100, 300),
+            runtime("cudaLaunchKernel", start + 150, 50, number + 1),
+            kernel("gemm", start + 300, 400, number + 1),
+        ]
+        if sampled:
+            events.append(counter("gpu_sm_frequency", start + 500, value=clock))
+    return kineto(events, deviceProperties=[{"id": 0, "name": "NVIDIA H200"}])
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    return write(tmp_path / "run.pt.trace.json", decoding(1980))
+
+
+def test_text(run, trace: Path):
+    told = run("behaviour", trace).out
+    assert told.startswith(
+        "20 cycles of decode_step, 1.00 ms each; decode_step on Host takes most, 70.0 %\n"
+    )
+    assert "gpu_sm_frequency  GPU 0  1 980 MHz  1 980 MHz  1 980 MHz      20" in told
+
+
+def test_counters_beside_the_trace(run, tmp_path: Path):
+    path = write(tmp_path / "run.pt.trace.json", decoding(0, sampled=False))
+    lines = [f"{1000 * number},gpu_sm_frequency,GPU 0,345" for number in range(20)]
+    header = "timestamp_us,counter,device,value"
+    (tmp_path / "counters.csv").write_text("\n".join([header, *lines]))
+    told = run("behaviour", path, "--format", "json").json
+    (level,) = told["counters"]
+    assert (level["metric"], level["mu"], level["unit"]) == ("gpu_sm_frequency", 345, "MHz")
+
+
+def test_json(run, trace: Path):
+    told = run("behaviour", trace, "--format", "json").json
+    assert told["schema"] == "timesink/behaviour/1"
+    assert told["cycles"]["count"] == 20
+    assert told["cycles"]["method"] == "marker"
+    functions = {row["function"]: row for row in told["functions"]}
+    assert functions["gemm"]["beta_pct"] == pytest.approx(40)
+    assert functions["gemm"]["metrics"] == [
+        {"metric": "gpu_sm_frequency", "mu": 1980.0, "unit": "MHz"}
+    ]
+    assert functions["aten::mm"]["time_ns"] == pytest.approx(250_000)
+    assert functions["cudaLaunchKernel"]["calls"] == 1
+
+
+def test_csv_can_be_read_again(run, trace: Path, tmp_path: Path):
+    told = run("behaviour", trace, "--format", "csv")
+    header, *rows = told.out.splitlines()
+    assert header.startswith("cycle,pid,hostname,beta_pct,function_name,metric_name,device")
+    assert len(rows) == 20 * 4
+    again = tmp_path / "again.csv"
+    again.write_text(told.out)
+    assert timesink.open(again).behaviour.height == 80
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv", "csv.gz"])
+def test_the_table_is_kept(run, trace: Path, tmp_path: Path, ending: str):
+    kept = tmp_path / f"run.behaviour.{ending}"
+    told = run("behaviour", trace, "-o", kept)
+    assert (told.code, told.out) == (0, f"Wrote {kept} (80 rows)\n")
+    table = timesink.open(kept).behaviour
+    assert dict(table.schema) == BEHAVIOUR.schema
+    assert set(table.filter(table["metric"].is_not_null())["mu"]) == {1980.0}
+    assert set(table["pid"].cast(str)) == {str(HOST_PID)}
+
+
+def test_a_table_is_not_overwritten(decline, trace: Path, tmp_path: Path):
+    kept = tmp_path / "kept.csv"
+    kept.write_text("mine")
+    assert "already exists" in decline("behaviour", trace, "-o", kept)[0]
+
+
+def test_a_map_of_ones_own(run, trace: Path, tmp_path: Path):
+    own = tmp_path / "map.csv"
+    own.write_text("class,metric\ngpu_compute,\n")
+    told = run("behaviour", trace, "--map", own, "--format", "json").json
+    assert told["counters"] == []
+    assert any("gpu_sm_frequency" in note for note in told["notes"])
+
+
+def test_a_marker(run, trace: Path):
+    told = run("behaviour", trace, "--marker", "aten::mm", "--format", "json").json
+    assert told["cycles"]["anchors"] == ["aten::mm"]
+    assert told["cycles"]["median_ns"] == 300_000
+
+
+def test_a_behaviour_table_is_summed_up_too(run, decline, tmp_path: Path):
+    table = tmp_path / "result_perf_data.csv"
+    table.write_bytes(csv_file(ROW))
+    assert run("behaviour", table).out.startswith("1 cycle of Scheduler.run_batch")
+    message, hint = decline("behaviour", table, "--by", "python", code=2)
+    assert "to which --by cannot apply" in message
+    assert "leave out --by" in hint
+
+
+def test_counters_of_kernels_have_no_timeline(decline):
+    message, hint = decline("behaviour", timesink.sample(counters=True))
+    assert "without a timeline" in message
+    assert "timesink kernels" in hint
+
+
+def test_where_nothing_repeats(decline, tmp_path: Path):
+    path = write(tmp_path / "once.json", kineto([operator("aten::mm", 10, 20)]))
+    assert decline("behaviour", path)[1]
+
+
+def test_a_table_has_no_other_format(decline, trace: Path, tmp_path: Path):
+    words = ("behaviour", trace, "-o", tmp_path / "run.parquet", "--format", "json")
+    assert "holds a table, not json" in decline(*words, code=2)[0]
+
+
+def test_from_python(trace: Path):
+    opened = timesink.open(trace)
+    report = timesink.behaviour(opened)
+    assert report.source == str(trace)
+    assert report.table.equals(timesink.behaviour(trace).table)

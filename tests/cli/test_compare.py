@@ -1,0 +1,229 @@
+"""`timesink compare` from the outside."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compared_runs import SLOW_CLOCK, table_of, write_case, write_table, write_timeline
+from timesink.analyses.cycles.cycles import METHODS as KNOWN_METHODS
+from timesink.cli.compare import METHODS
+
+Run = Callable[..., Any]
+Decline = Callable[..., tuple[str, str]]
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Path:
+    return write_case(tmp_path / "case", [7], [7])
+
+
+@pytest.fixture
+def wide_case(tmp_path: Path) -> Path:
+    return write_case(tmp_path / "case", [7, 8], [7, 8])
+
+
+def table(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))
+
+
+def test_methods_are_those_of_the_analysis() -> None:
+    assert METHODS == KNOWN_METHODS
+
+
+def test_text_answers_first(run: Run, case: Path) -> None:
+    outcome = run("compare", case)
+    assert outcome.code == 0
+    assert "longer" in outcome.out.splitlines()[0]
+    assert "gpu_sm_frequency" in outcome.out
+
+
+def test_csv_is_the_published_table(run: Run, case: Path) -> None:
+    outcome = run("compare", case, "--format", "csv")
+    title, *rows = table(outcome.out)
+    assert title[:4] == ["Function Name", "Metric Name", "Device", "Suspicion Score"]
+    assert "β_normal(%)" in title
+    assert len(title) == 17
+    assert outcome.err == ""
+    scores = [float(row[3]) for row in rows]
+    assert scores == sorted(scores, reverse=True)
+    assert all(len(row[3].partition(".")[2]) == 6 for row in rows)
+
+
+def test_csv_of_another_table_and_of_some_rows(run: Run, case: Path) -> None:
+    title, *rows = table(run("compare", case, "--table", "times", "--format", "csv").out)
+    assert "base_ns" in title
+    assert any(row[0] == "cudaStreamSynchronize" for row in rows)
+    assert len(table(run("compare", case, "--top", "3", "--format", "csv").out)) == 4
+    assert run("compare", case, "--table", "families", "--format", "csv").code == 0
+
+
+def test_one_table_as_text(run: Run, case: Path) -> None:
+    out = run("compare", case, "--table", "times", "--top", "2").out
+    assert "Highest scores" not in out
+
+
+def test_json_and_markdown(run: Run, case: Path) -> None:
+    assert run("compare", case, "--format", "json").json["schema"] == "timesink/comparison/1"
+    out = run("compare", case, "--format", "md").out
+    assert out.startswith("# Strict Performance Comparison: case (PID: 7)")
+
+
+def test_options_reach_the_comparison(run: Run, wide_case: Path) -> None:
+    def pairs(*options: str) -> list[dict[str, object]]:
+        found: list[dict[str, object]] = run(
+            "compare", wide_case, *options, "--format", "json"
+        ).json["pairs"]
+        return found
+
+    assert len(pairs()) == 2
+    assert [pair["kind"] for pair in pairs("--pid", "7,8")] == ["cross"]
+    (one,) = pairs("--pid", "8", "--device", "Host")
+    rows = one["rows"]
+    assert isinstance(rows, list)
+    assert {row["device"] for row in rows} == {"Host"}
+    explored = run("compare", wide_case, "--explore", "--ignore-hosts", "--format", "json").json
+    assert len(explored["exploration"]["roles"]) == 4
+
+
+def test_markers_and_methods_reach_the_comparison(run: Run, tmp_path: Path) -> None:
+    path = write_timeline(tmp_path / "a.json", steps=True)
+    for options, method in (("--marker=decode_step", "marker"), ("--by=step", "step")):
+        found = run("compare", path, path, options, "--format", "json").json
+        assert found["pairs"][0]["base"]["method"] == method
+
+
+# -- tables that do not fit ------------------------------------------------------------------------
+
+
+def test_csv_holds_one_pair(decline: Decline, wide_case: Path) -> None:
+    message, hint = decline("compare", wide_case, "--format", "csv")
+    assert "2 (pid 7 to 7, pid 8 to 8)" in message
+    assert "--pid" in hint
+    assert "-o DIR" in hint
+
+
+def test_csv_needs_a_pair(decline: Decline, tmp_path: Path) -> None:
+    path = write_table(tmp_path / "a.parquet", table_of(1), table_of(2))
+    message, _ = decline("compare", path, "--format", "csv")
+    assert "alike" in message
+    message, _ = decline("compare", path, "--format", "csv", "-o", tmp_path / "out")
+    assert "alike" in message
+
+
+def test_without_counters_the_csv_holds_times_and_says_so(run: Run, tmp_path: Path) -> None:
+    path = write_timeline(tmp_path / "a.json")
+    outcome = run("compare", path, path, "--format", "csv")
+    assert table(outcome.out)[0][0] == "function"
+    assert "no counter was recorded" in outcome.err
+
+
+def test_what_was_left_out_is_said_beside_a_csv(run: Run, tmp_path: Path) -> None:
+    outcome = run("compare", write_case(tmp_path / "case", [7, 8], [7]), "--format", "csv")
+    assert "without a partner" in outcome.err
+
+
+def test_unequal_work_is_said_beside_a_csv(run: Run, tmp_path: Path) -> None:
+    base = write_table(tmp_path / "a.csv", table_of(7))
+    layer = table_of(7, cycles=64, anchor="DecoderLayer.forward", calls=1)
+    new = write_table(tmp_path / "b.csv", layer)
+    outcome = run("compare", base, new, "--format", "csv")
+    assert outcome.err.startswith("a vs b: cycles do not hold the same work")
+
+
+# -- outputs ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "start"),
+    [
+        ("x.csv", "Function Name,"),
+        ("x.md", "# Strict"),
+        ("x.json", "{"),
+        ("x.txt", "Cycles take"),
+    ],
+)
+def test_the_name_of_a_file_is_its_format(
+    run: Run, case: Path, tmp_path: Path, name: str, start: str
+) -> None:
+    outcome = run("compare", case, "-o", tmp_path / name)
+    assert (outcome.code, outcome.out) == (0, "")
+    assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
+
+
+def test_a_folder_gets_every_pair(run: Run, wide_case: Path, tmp_path: Path) -> None:
+    outcome = run("compare", wide_case, "-o", tmp_path / "out")
+    assert (outcome.code, outcome.out) == (0, "")
+    assert outcome.err == f"Wrote 5 files to {tmp_path / 'out'}\n"
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names == [
+        "case_pid7_strict_comparison.csv",
+        "case_pid7_strict_comparison.md",
+        "case_pid8_strict_comparison.csv",
+        "case_pid8_strict_comparison.md",
+        "comparison.json",
+    ]
+
+
+def test_a_folder_gets_one_format_where_it_is_named(run: Run, case: Path, tmp_path: Path) -> None:
+    (tmp_path / "some.where").mkdir()
+    assert run("compare", case, "--format", "md", "-o", tmp_path / "some.where").code == 0
+    assert [path.suffix for path in (tmp_path / "some.where").iterdir()] == [".md"]
+
+
+def test_a_folder_of_explored_roles(run: Run, tmp_path: Path) -> None:
+    for number, fault in enumerate([None, None, SLOW_CLOCK, SLOW_CLOCK]):
+        write_table(tmp_path / "in" / f"r{number}.parquet", table_of(number, fault, seed=number))
+    assert run("compare", tmp_path / "in", "-o", tmp_path / "out").code == 0
+    names = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert names[0] == "comparison.json"
+    assert names[1].startswith("exploratory_compare_r")
+    assert names[1].endswith(".csv")
+    assert names[2] == "exploratory_comparison_report.md"
+
+
+def test_results_are_overwritten_by_force_only(
+    run: Run, decline: Decline, case: Path, tmp_path: Path
+) -> None:
+    for target in (tmp_path / "out", tmp_path / "out.csv"):
+        assert run("compare", case, "-o", target).code == 0
+        message, hint = decline("compare", case, "-o", target)
+        assert "already exists" in message
+        assert "--force" in hint
+        assert run("compare", case, "-o", target, "--force").code == 0
+
+
+def test_what_is_read_is_never_overwritten(decline: Decline, tmp_path: Path) -> None:
+    path = write_table(tmp_path / "in" / "a_perf_data.csv", table_of(7))
+    before = path.read_bytes()
+    for source in (path, tmp_path / "in"):
+        message, _ = decline("compare", source, source, "-o", path, "--force")
+        assert "is what is read" in message
+    assert path.read_bytes() == before
+
+
+def test_outputs_that_cannot_work_are_refused_first(
+    decline: Decline, case: Path, tmp_path: Path
+) -> None:
+    message, _ = decline("compare", case, "-o", tmp_path / "no" / "where")
+    assert "folder does not exist" in message
+    decline("compare", case, "-o", tmp_path / "x.pdf", code=2)
+    decline("compare", case, "-o", tmp_path / "out", "--format", "text", code=2)
+    decline("compare", case, "--format", "md", "--top", "3", code=2)
+    decline("compare", case, "--format", "json", "--table", "times", code=2)
+    (tmp_path / "file").write_text("mine")
+    message, _ = decline("compare", case, "-o", tmp_path / "file")
+    assert "it is a file" in message
+
+
+def test_inputs_that_cannot_work_are_refused(decline: Decline, case: Path, tmp_path: Path) -> None:
+    assert "no such file" in decline("compare", case, tmp_path / "gone")[0]
+    assert "nothing to compare it with" in decline("compare", case / "normal_perf_data", code=2)[0]
+    notes = tmp_path / "notes.txt"
+    notes.write_text("hello\n")
+    assert "not a trace" in decline("compare", notes, notes)[0]

@@ -1,0 +1,88 @@
+"""Pairs of made-up processes, and the report around them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from many_roles import FAULTS, one_role
+from timesink.analyses.clustering.exploration import Exploration
+from timesink.analyses.comparison.comparing import compare_roles
+from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES, CycleTimes, Pair, Workload
+from timesink.analyses.comparison.role import Role
+from timesink.reports.comparison.report import Compared, Comparison
+
+HEALTHY, SLOW_CLOCK, BUSY_HOST, BUSY_LINK, SLOW_CPU = FAULTS
+
+
+def two_runs(
+    fault: Mapping[str, float] = SLOW_CLOCK,
+    *,
+    kind: str = "strict",
+    cycles: int = 12,
+    labels: tuple[str, str] = ("base", "new"),
+) -> Pair:
+    """A healthy process and the same one with a fault."""
+    base = one_role(7, random=np.random.default_rng(1), cycles=cycles)
+    new = one_role(7, fault, np.random.default_rng(2), cycles)
+    return compare_roles(_called(base, labels[0]), _called(new, labels[1]), kind)
+
+
+def _called(role: Role, label: str) -> Role:
+    return Role(label, f"{label}.csv", role.pid, role.behaviour)
+
+
+def pair_of(**parts: Any) -> Pair:
+    """A pair with some parts given; the others say that nothing was there."""
+    empty = pl.DataFrame(schema={"cycle": pl.Int64, "anchor": pl.String})
+    usual: dict[str, Any] = {
+        "kind": "strict",
+        "base": Role("base", "base.csv", "7", empty),
+        "new": Role("new", "new.csv", "7", empty),
+        "cycle_times": CycleTimes((1000,) * 5, (1000,) * 5, 1000.0, 1000.0, 0.0, (-5.0, 5.0), 1.0),
+        "workload": Workload(comparable=True, reasons=(), work_ratio=1.0),
+        "rows": pl.DataFrame(schema=ROWS),
+        "times": pl.DataFrame(schema=TIMES),
+        "families": pl.DataFrame(schema=FAMILIES),
+        "findings": (),
+    }
+    return Pair(**{**usual, **parts})
+
+
+def frame(schema: Mapping[str, Any], *rows: Mapping[str, Any]) -> pl.DataFrame:
+    """Rows of a table; what they do not say is zero, empty or true."""
+    usual = {name: _nothing(dtype) for name, dtype in schema.items()}
+    return pl.DataFrame([{**usual, **row} for row in rows], schema=schema)
+
+
+def _nothing(dtype: pl.DataType) -> Any:
+    if isinstance(dtype, pl.Enum):
+        return "both"
+    if isinstance(dtype, pl.List):
+        return []
+    if dtype == pl.Boolean:
+        return True
+    return "" if dtype == pl.String else 0
+
+
+def comparison(
+    *pairs: Pair, exploration: Exploration | None = None, notes: Sequence[str] = ()
+) -> Comparison:
+    """The report on pairs, all of one case."""
+    compared = tuple(Compared("case", "", pair, "case") for pair in pairs)
+    return Comparison(("case",), compared, (), exploration, tuple(notes))
+
+
+def markdown_tables(report: str) -> list[list[list[str]]]:
+    """The cells of every table, stripped; without the lines that align them."""
+    tables: list[list[list[str]]] = [[]]
+    for line in report.splitlines():
+        if not line.startswith("|"):
+            tables += [[]] if tables[-1] else []
+        elif not re.fullmatch(r"[|:\s-]+", line):
+            tables[-1].append([cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
+    return [table for table in tables if table]

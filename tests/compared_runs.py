@@ -1,0 +1,100 @@
+"""Runs to compare, as files: behaviour tables of made-up processes, and small timelines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from builders import Event, annotation, kernel, kineto, operator, runtime, step, write
+from many_roles import one_role
+from timesink.writers.behaviour import write_behaviour
+
+SLOW_CLOCK = {"gpu_sm_frequency": 0.18, "sm80_gemm_bf16_64x5": 3.6, "cycle": 1.3}
+"""A fault nobody can overlook."""
+
+
+def table_of(
+    pid: int | str,
+    fault: Mapping[str, float] | None = None,
+    *,
+    host: str | None = None,
+    cycles: int = 8,
+    seed: int = 0,
+    **columns: Any,
+) -> pl.DataFrame:
+    """What one process did; `columns` replace whole columns."""
+    table = one_role(0, fault, np.random.default_rng(seed), cycles).behaviour
+    said = {"pid": str(pid), "host": host, **columns}
+    return table.with_columns(
+        pl.lit(value).cast(table.schema[name]).alias(name) for name, value in said.items()
+    )
+
+
+def write_table(path: Path, *tables: pl.DataFrame) -> Path:
+    """A behaviour table of several processes; the folder is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_behaviour(pl.concat(tables), path)
+    return path
+
+
+def write_case(
+    folder: Path,
+    normal: Sequence[int | str],
+    abnormal: Sequence[int | str],
+    name: str = "result_perf_data.csv",
+) -> Path:
+    """A folder with both sides, of which the abnormal one has the fault."""
+    sides = (("normal", normal, None), ("abnormal", abnormal, SLOW_CLOCK))
+    for number, (side, pids, fault) in enumerate(sides):
+        tables = [table_of(pid, fault, seed=number) for pid in pids]
+        write_table(folder / f"{side}_perf_data" / name, *tables)
+    return folder
+
+
+def timeline(
+    cycles: int = 6,
+    *,
+    mark: str = "decode_step",
+    steps: bool = False,
+    slow: float = 1.0,
+    pid: int = 4242,
+    **fields: Any,
+) -> dict[str, Any]:
+    """A run that does the same again and again; marked by annotations, by profiler steps or both.
+
+    Kernels take `slow` times as long.  `fields` are the document's own, such as `distributedInfo`.
+    """
+    events: list[Event] = []
+    for number in range(cycles):
+        start = 1000.0 * number
+        if mark:
+            events.append(annotation(mark, start, 900 + number % 3))
+        if steps:
+            events.append(step(number, start - 5, 960 + number % 3))
+        for place, name in enumerate(("gemm", "norm", "gemm", "sample")):
+            at, correlation = start + 10 + 200 * place, 10 * number + place + 1
+            events += [
+                operator(f"aten::{name}", at, 60),
+                runtime("cudaLaunchKernel", at + 5, 20, correlation),
+                kernel(f"{name}_kernel", at + 30, (80 + number % 2) * slow, correlation),
+            ]
+    for event in events:
+        if event["cat"] != "kernel":
+            event["pid"] = event["tid"] = pid
+    document = kineto(events, **fields)
+    assert isinstance(document, dict)
+    return document
+
+
+def write_timeline(path: Path, **options: Any) -> Path:
+    """A trace file; the folder is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return write(path, timeline(**options))
+
+
+def rank_fields(rank: int, world: int = 2) -> dict[str, Any]:
+    return {"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": world}}

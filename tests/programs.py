@@ -1,0 +1,85 @@
+"""Roles of made-up programs: what each of their cycles runs, and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+import timesink
+from timesink.analyses.comparison.role import Role
+from timesink.model.schema import BEHAVIOUR
+
+Calls = Mapping[str, int]
+
+GEMM = "ampere_bf16_s16816gemm_bf16_64x64_ldg8_f2f_stages_64x5_tn"
+NORM = "void flashinfer::norm::RMSNormKernel<8u, __nv_bfloat16>(__nv_bfloat16*)"
+ATTENTION = "void flash_fwd_kernel<Flash_fwd_kernel_traits<64>>(Flash_fwd_params)"
+ADD = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>(int)"
+EMBED = "void at::native::(anonymous namespace)::indexSelectSmallIndex<float, long>(int)"
+SAMPLE = "void flashinfer::sampling::TopKTopPSamplingFromProbKernel<1024>(float*)"
+CONVOLUTION = "void cudnn::cnn::wgrad_alg0_engine<float, 128, 5>(int)"
+POOLING = "void at::native::(anonymous namespace)::max_pool_forward_nchw<float>(int)"
+
+LAYER = {GEMM: 4, NORM: 2, ATTENTION: 1, ADD: 3}
+ONCE = {EMBED: 1, SAMPLE: 1}
+
+
+def batch(layers: int) -> Calls:
+    """All that a model with so many layers runs for one batch."""
+    return {name: calls * layers for name, calls in LAYER.items()} | ONCE
+
+
+def role(cycles: Sequence[Calls], label: str = "base", device: str = "GPU 0", **more: Any) -> Role:
+    """A role whose cycles run these kernels, each 1 us long; `more` replaces columns of theirs.
+
+    Every cycle is on the CPU as well, and takes 1 ms for each 10 calls.
+    """
+    of_cycle = {key: more[key] for key in ("anchor", "cycle_type") if key in more}
+    rows, start = [], 0
+    for number, calls in enumerate(cycles, 1):
+        length = 100_000 * max(1, sum(calls.values()))
+        cycle = {"cycle": number, "cycle_ts_ns": start, "cycle_dur_ns": length}
+        rows.append(row(cycle, "oncpu", "Host", "oncpu", 1000) | of_cycle)
+        rows += [
+            row(cycle, name, device, "gpu_compute", many) | more for name, many in calls.items()
+        ]
+        start += length
+    return Role(label, f"{label}.csv", "1", table(rows))
+
+
+def row(cycle: Mapping[str, Any], name: str, device: str, sort: str, calls: int) -> dict[str, Any]:
+    share = 100 * calls * 1000 / cycle["cycle_dur_ns"]
+    return {
+        **cycle, "cycle_type": "generic", "pid": "1", "function": name, "short_name": name,
+        "device": device, "function_class": sort, "dur_ns": calls * 1000, "calls": calls,
+        "beta_pct": share, "interpolated": "none", "anchor": "step",
+    }  # fmt: skip
+
+
+def table(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    empty = dict.fromkeys(BEHAVIOUR.schema)
+    return pl.DataFrame([empty | dict(each) for each in rows], schema=BEHAVIOUR.schema)
+
+
+def without(whole: Role, condition: pl.Expr) -> Role:
+    """The role without some of its rows."""
+    return replace(whole, behaviour=whole.behaviour.filter(~condition))
+
+
+def read_roles(folder: Any) -> list[tuple[Role, Role]]:
+    """Roles of a case with normal and abnormal tables, those of the same place side by side."""
+    sides = []
+    for label in ("normal", "abnormal"):
+        path = folder / f"{label}_perf_data" / "result_perf_data.csv.gz"
+        behaviour = timesink.open(path).behaviour
+        pids = sorted(behaviour["pid"].cast(pl.String).unique())
+        sides.append(
+            [
+                Role(label, str(path), pid, behaviour.filter(pl.col("pid").cast(pl.String) == pid))
+                for pid in pids
+            ]
+        )
+    return list(zip(*sides, strict=True))

@@ -1,0 +1,215 @@
+"""The answer of `timesink compare` for the terminal."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from compared import (
+    BUSY_HOST,
+    BUSY_LINK,
+    HEALTHY,
+    comparison,
+    frame,
+    pair_of,
+    two_runs,
+)
+from many_roles import one_role
+from timesink.analyses.comparison.comparing import compare_roles
+from timesink.analyses.comparison.pair import FAMILIES, TIMES, CycleTimes, Pair, Workload
+from timesink.render.comparison.blocks import wrapped
+from timesink.render.comparison.text import print_text, to_text
+
+UNEQUAL = Workload(comparable=False, reasons=("64 layers make a batch.", "More."), work_ratio=64.0)
+
+
+def told(pair: Pair, **options: object) -> str:
+    return to_text(comparison(pair), **options)
+
+
+def sentences(text: str) -> list[str]:
+    """The lines of the answer, those that were wrapped put together."""
+    head = " ".join(text.partition("\n\n")[0].splitlines())
+    return re.split(r"(?<=[a-z)]\.) (?=[0-9A-Zc])", head)
+
+
+def section(text: str, title: str) -> list[str]:
+    """Lines under a heading, up to the next empty one."""
+    return text.split(f"\n{title}")[1].partition("\n\n")[0].splitlines()[1:]
+
+
+class TestAnswer:
+    def test_cycle_time_comes_first_then_what_changed(self):
+        first, second, *_ = sentences(told(two_runs()))
+        assert first.startswith("Cycle time is the same within noise: ")
+        assert "95 % interval" in first
+        assert second.startswith("1 function and 2 counters changed beyond noise, most of all ")
+        assert "sm80_gemm_bf16_64x5 on GPU 7" in second
+        assert re.search(r"gpu_sm_frequency of GPU 7 \(1 \d{3} → \d{3} MHz\)", second)
+
+    def test_longer_cycles_are_said_with_their_interval(self):
+        first = sentences(told(two_runs(BUSY_HOST)))[0]
+        assert re.match(r"Cycles take 80\.\d % longer: \d+\.\d ms → 1\.\d+ s \(95 %", first)
+
+    def test_cycles_several_times_as_long_are_said_so(self):
+        times = CycleTimes((10,) * 9, (39,) * 9, 1e7, 3.9e7, 290.0, (2.8e7, 3e7), 0.001)
+        first = sentences(told(replace(two_runs(), cycle_times=times)))[0]
+        assert first.startswith("Cycles take 3.9 times as long: 10.0 → 39.0 ms")
+
+    def test_the_same_within_noise_is_said_in_the_first_line(self):
+        role = one_role(7)
+        text = told(compare_roles(role, role, "strict"))
+        assert text.startswith("Both runs are the same within noise: cycles take ")
+        assert "What changed" not in text
+
+    def test_high_scores_within_noise_are_explained(self):
+        pair = pair_of(rows=two_runs().rows, findings=two_runs().findings)
+        still = pair.rows.with_columns(mu_welch_p=1.0, mu_rank_p=1.0)
+        assert "though nothing changed beyond noise" in told(replace(pair, rows=still))
+
+    def test_a_single_cycle_cannot_be_told_from_noise(self):
+        times = CycleTimes((10,), (20,), 10.0, 20.0, 100.0, None, None)
+        assert "cannot be told from noise" in told(replace(two_runs(), cycle_times=times))
+
+    def test_tests_that_disagree_are_doubtful(self):
+        times = CycleTimes((10,) * 6, (9,) * 7, 1e9, 9.5e8, -5.0, (-1.2e8, 2e7), 0.022)
+        first = sentences(told(replace(two_runs(), cycle_times=times)))[0]
+        assert first.endswith("rank test p = 0.022): this may be noise.")
+
+    def test_no_counter_to_blame_is_said(self):
+        row = {"function": "oncpu", "device": "Host", "base_ns": 500.0, "new_ns": 900.0}
+        times = frame(TIMES, {**row, "delta_ns": 400.0})
+        calm = two_runs(HEALTHY).rows.with_columns(mu_welch_p=1.0, mu_rank_p=1.0)
+        assert "per cycle); no counter did." in " ".join(
+            told(pair_of(times=times, rows=calm)).splitlines()
+        )
+
+
+class TestUnequalWork:
+    def test_it_is_said_first_and_times_are_not_believed(self):
+        first, second, *_ = sentences(told(replace(two_runs(), workload=UNEQUAL)))
+        assert first == "Cycles do not hold the same work: 64 layers make a batch."
+        assert second.endswith("which says nothing about speed.")
+        assert "What changed" not in told(replace(two_runs(), workload=UNEQUAL))
+
+    def test_equal_work_is_told_where_it_could_be_made(self):
+        pair = replace(two_runs(), workload=UNEQUAL, equal_work=two_runs(BUSY_HOST))
+        first, second, *_ = sentences(told(pair))
+        assert first.startswith("Cycles do not hold the same work")
+        assert second.startswith("Put together to equal work, cycles take 80.")
+        assert "as recorded" in "".join(section(told(pair), "Notes"))
+
+
+class TestFindings:
+    def test_a_function_has_its_time_and_the_counters_that_changed(self):
+        name, time, counters = section(told(two_runs()), "What changed")
+        assert name.strip() == "sm80_gemm_bf16_64x5 on GPU 7"
+        assert re.fullmatch(r" +\d+\.\d → \d+\.\d ms per cycle \(3\.\d x\)", time)
+        assert counters.strip().startswith("meanwhile gpu_")
+        assert "gpu_mem_used" not in counters
+
+    def test_counters_that_read_the_same_are_told_together(self):
+        pair = two_runs()
+        twin = pair.rows.filter(pl.col("metric") == "gpu_sm_frequency").with_columns(
+            metric=pl.lit("gpu_frequency")
+        )
+        both = replace(pair, rows=pl.concat([pair.rows, twin]))
+        assert "gpu_frequency/gpu_sm_frequency 1" in told(both)
+
+    def test_a_function_of_one_side_is_told_with_that_side(self):
+        row = {"function": "f", "device": "Host", "new_ns": 5e6, "delta_ns": 5e6, "runs_on": "new"}
+        assert "only in new, 5.00 ms per cycle" in told(pair_of(times=frame(TIMES, row)))
+
+    def test_there_are_at_most_three(self):
+        rows = [
+            {"function": f"f{n}", "device": "Host", "new_ns": 500.0 + n, "delta_ns": 500.0 + n}
+            for n in range(5)
+        ]
+        lines = section(told(pair_of(times=frame(TIMES, *rows))), "What changed")
+        assert [line.strip() for line in lines if " on Host" in line] == [
+            "f4 on Host",
+            "f3 on Host",
+            "f2 on Host",
+        ]
+
+
+class TestTables:
+    def test_a_counter_that_changed_is_told_once_and_in_its_unit(self):
+        lines = section(told(two_runs(BUSY_LINK)), "Counters that changed beyond noise (1 counter)")
+        assert re.match(r"gpu_link_receive +GPU 7 +[\d.]+ MB/s → [\d.]+ GB/s", lines[1])
+
+    def test_the_ten_highest_rows_are_shown(self):
+        lines = section(told(two_runs()), "Highest scores (10 of 16 rows)")
+        assert len(lines) == 11
+        assert lines[0].split()[:2] == ["function", "metric"]
+
+    def test_functions_without_metrics_have_a_table(self):
+        lines = section(told(two_runs()), "Functions without metrics")
+        assert {line.split()[0] for line in lines[1:]} == {"cudaStreamSynchronize", "Memcpy"}
+
+    def test_one_table_can_be_asked_for(self):
+        text = told(two_runs(), top=3, table="times")
+        assert "Time per cycle, largest changes (3 of 7 functions)" in text
+        assert "Highest scores" not in text
+
+    def test_names_that_do_not_meet_are_shown_by_family(self):
+        families = frame(
+            FAMILIES,
+            {"family": "gemm", "name": None, "names_base": ["a"], "names_new": ["b", "c"]},
+        )
+        text = told(replace(two_runs(), families=families))
+        line = section(text, "Names that do not meet")[1]
+        assert line.startswith("gemm (family)")
+        assert "1 → 2" in line
+
+    def test_namesakes_are_told_apart(self):
+        names = [f"void at::native::f<4, {op}<float>>(int)" for op in ("Add", "Mul")]
+        rows = [
+            {"function": name, "device": "GPU 0", "new_ns": 500.0, "delta_ns": 500.0}
+            for name in names
+        ]
+        text = told(pair_of(times=frame(TIMES, *rows)))
+        assert "f (Add) on GPU 0" in text
+        assert "f (Mul) on GPU 0" in text
+
+    def test_without_counters_there_are_times_alone(self):
+        text = told(replace(two_runs(), rows=pair_of().rows, findings=()))
+        assert "Highest scores" not in text
+        assert "Functions without metrics" not in text
+        assert "Time per cycle" in text
+
+    @pytest.mark.parametrize("width", [60, 80, 100, 140])
+    def test_nothing_is_wider_than_the_terminal(
+        self, width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ):
+        monkeypatch.setenv("COLUMNS", str(width))
+        print_text(comparison(two_runs()))
+        assert max(map(len, capsys.readouterr().out.splitlines())) <= width
+
+
+class TestSeveral:
+    def test_the_answer_over_all_comes_first_and_notes_last(self):
+        whole = comparison(two_runs(), two_runs(BUSY_HOST), notes=["pid 5 is alone"])
+        text = to_text(whole)
+        assert " ".join(text.partition("\n\n")[0].split()) == whole.headline
+        assert text.splitlines()[-1].strip() == "pid 5 is alone"
+
+    def test_every_pair_has_a_row(self):
+        text = to_text(comparison(two_runs(), two_runs(BUSY_HOST)))
+        same, longer = section(text, "Cycle time (2 pairs)")[1:]
+        assert re.search(r"pid 1007 .* within noise +sm80_gemm", same)
+        assert re.search(r"\+80\.\d % +longer +runq", longer)
+
+    def test_of_many_pairs_those_that_changed_most_are_told_in_full(self):
+        text = to_text(comparison(*[two_runs()] * 3, two_runs(BUSY_HOST)))
+        assert text.count("What changed") == 3
+        assert "Cycles take 80." in text
+        assert "1 more pair in full: --pid chooses one" in text
+
+
+def test_no_amount_is_torn_from_its_unit():
+    lines = [str(line) for line in wrapped("they take 1.28 → 1.22 s, 5 % less", 20)]
+    assert lines == ["they take", "1.28 → 1.22 s, 5 %", "less"]

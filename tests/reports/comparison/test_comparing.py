@@ -1,0 +1,553 @@
+"""`timesink.compare` on what users give."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import timesink
+from compared_runs import (
+    SLOW_CLOCK,
+    rank_fields,
+    table_of,
+    write_case,
+    write_table,
+    write_timeline,
+)
+from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES
+from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
+from timesink.reports.comparison import Comparison
+from timesink.writers.folder import export_folder
+
+
+def pids(comparison: Comparison) -> list[tuple[str, str, str]]:
+    return [(one.pair.kind, one.pair.base.pid, one.pair.new.pid) for one in comparison.pairs]
+
+
+# -- two sides -------------------------------------------------------------------------------------
+
+
+def test_two_tables(tmp_path: Path) -> None:
+    base = write_table(tmp_path / "before_perf_data.csv", table_of(7))
+    new = write_table(tmp_path / "after.parquet", table_of(7, SLOW_CLOCK, seed=1))
+    compared = timesink.compare(base, new)
+    (one,) = compared.pairs
+    assert (one.identifier, one.suffix) == ("before vs after", "")
+    assert (one.pair.base.label, one.pair.new.label) == ("base", "new")
+    assert one.pair.cycle_times.change_pct == pytest.approx(30, abs=8)
+    assert "gpu_sm_frequency" in compared.headline
+    assert compared.sources == (str(base), str(new))
+
+
+def test_swapping_sides_mirrors_the_change(tmp_path: Path) -> None:
+    base = write_table(tmp_path / "a.parquet", table_of(7))
+    new = write_table(tmp_path / "b.parquet", table_of(7, SLOW_CLOCK, seed=1))
+    one, other = timesink.compare(base, new).pair, timesink.compare(new, base).pair
+    both = one.rows.join(other.rows, on=["function", "metric", "device"], suffix="_swapped")
+    assert both.height == one.rows.height
+    for column in ("beta_delta_pct", "mu_delta"):
+        assert both.select((pl.col(column) == -pl.col(f"{column}_swapped")).all()).item()
+    for column in ("beta_rank_p", "mu_rank_p", "beta_welch_p", "mu_welch_p"):
+        assert both[column].to_list() == pytest.approx(
+            both[f"{column}_swapped"].to_list(), nan_ok=True
+        )
+
+
+def test_the_same_path_twice_is_the_same(tmp_path: Path) -> None:
+    path = write_table(tmp_path / "a.parquet", table_of(7))
+    compared = timesink.compare(path, path)
+    assert compared.headline.startswith("Both runs are the same within noise")
+    assert compared.pair.cycle_times.change_pct == 0
+    assert len(compared.roles) == 1
+
+
+def test_two_recordings(tmp_path: Path) -> None:
+    base = write_timeline(tmp_path / "a.json")
+    new = write_timeline(tmp_path / "b.json", slow=1.5)
+    compared = timesink.compare(base, new)
+    pair = compared.pair
+    assert (pair.base.method, pair.new.method) == ("marker", "marker")
+    assert len(pair.cycle_times.base_ns) == len(pair.cycle_times.new_ns) == 6
+    assert pair.workload.comparable
+    gemm = pair.times.filter(function="gemm_kernel")
+    assert gemm["new_ns"].item() == pytest.approx(1.5 * gemm["base_ns"].item())
+    assert pair.rows.is_empty()
+
+
+def test_traces_that_are_open_already(tmp_path: Path) -> None:
+    traces = [
+        timesink.open(write_timeline(tmp_path / "a.json", slow=slow), cache=False)
+        for slow in (1, 2)
+    ]
+    gemm = timesink.compare(*traces).pair.times.filter(function="gemm_kernel")
+    assert gemm["change_pct"].item() == pytest.approx(100)
+
+
+def test_an_exported_trace_and_its_file_are_the_same(tmp_path: Path) -> None:
+    path = write_timeline(tmp_path / "a.json")
+    export_folder(timesink.open(path, cache=False), tmp_path / "tables")
+    assert timesink.compare(path, tmp_path / "tables").pair.cycle_times.change_pct == 0
+
+
+def test_a_table_and_a_recording_have_the_same_cycles(tmp_path: Path) -> None:
+    """The recording has profiler steps; the table says that cycles are decode steps."""
+    source = write_timeline(tmp_path / "a.json")
+    found = timesink.compare(source, source).pair.base.behaviour
+    table = write_table(tmp_path / "a.parquet", found)
+    new = write_timeline(tmp_path / "b.json", steps=True)
+    assert timesink.compare(new, new).pair.base.method == "step"
+    compared = timesink.compare(table, new)
+    assert compared.pair.new.behaviour["anchor"].unique().to_list() == ["decode_step"]
+    assert any("decode_step" in note for note in compared.notes)
+    assert compared.pair.workload.comparable
+
+
+def test_cycles_found_in_different_ways_are_found_again_in_one(tmp_path: Path) -> None:
+    base = write_timeline(tmp_path / "a.json", steps=True)
+    new = write_timeline(tmp_path / "b.json")
+    compared = timesink.compare(base, new)
+    assert {compared.pair.base.method, compared.pair.new.method} == {"marker"}
+    assert compared.pair.workload.comparable
+
+
+def test_cycles_that_are_asked_for_are_taken(tmp_path: Path) -> None:
+    path = write_timeline(tmp_path / "a.json", steps=True)
+    assert timesink.compare(path, path, marker="decode_step").pair.base.method == "marker"
+    assert timesink.compare(path, path, by="step").pair.base.method == "step"
+
+
+def test_a_recording_too_short_to_repeat_has_the_cycles_of_the_other(tmp_path: Path) -> None:
+    base = write_timeline(tmp_path / "a.json")
+    short = write_timeline(tmp_path / "b.json", cycles=2, mark="decode_step", pid=5)
+    pair = timesink.compare(base, short).pair
+    assert pair.new.behaviour["anchor"].unique().to_list() == ["decode_step"]
+    assert len(pair.cycle_times.new_ns) == 2
+
+
+def test_tables_have_the_cycles_they_have(tmp_path: Path) -> None:
+    path = write_table(tmp_path / "a.csv", table_of(7))
+    with pytest.raises(UsageError, match="--marker"):
+        timesink.compare(path, path, marker="decode_step")
+    with pytest.raises(UsageError, match="--by"):
+        timesink.compare(path, path, by="layer")
+
+
+def test_an_own_map_says_which_counters_matter(tmp_path: Path) -> None:
+    own = tmp_path / "map.csv"
+    own.write_text("class,metric\ngpu_compute,gpu_power\n")
+    for name in ("a", "b"):
+        write_timeline(tmp_path / name / "trace.json")
+        samples = [f"{t},{c},GPU 0,7" for t in range(0, 6000, 100) for c in ("gpu_power", "x")]
+        (tmp_path / name / "counters.csv").write_text(
+            "\n".join(["timestamp_us,counter,device,value", *samples])
+        )
+    pair = timesink.compare(tmp_path / "a", tmp_path / "b", metric_map=own).pair
+    of_kernel = pair.rows.filter(pl.col("function") == "gemm_kernel")
+    assert of_kernel["metric"].to_list() == ["gpu_power"]
+
+
+def test_rows_that_were_ignored_are_noted(tmp_path: Path) -> None:
+    path = write_table(tmp_path / "a.csv", table_of(7))
+    with path.open("a", encoding="utf-8") as file:
+        file.write("x,7\n")
+    pair = timesink.compare(path, path).pair
+    assert any("ignored" in note for note in pair.base.notes)
+
+
+def test_a_single_cycle_is_compared_without_a_test(tmp_path: Path) -> None:
+    base, new = (
+        write_table(tmp_path / f"{name}.parquet", table_of(7, cycles=1)) for name in ("a", "b")
+    )
+    pair = timesink.compare(base, new).pair
+    assert len(pair.cycle_times.base_ns) == 1
+    assert pair.cycle_times.interval_ns is None
+    assert pair.rows.height > 0
+
+
+# -- folders ---------------------------------------------------------------------------------------
+
+
+def test_ranks_of_two_folders_meet(tmp_path: Path) -> None:
+    for side, first in (("base", 100), ("new", 200)):
+        for rank in (0, 1):
+            write_timeline(
+                tmp_path / side / f"w{first + rank}.json", pid=first + rank, **rank_fields(rank)
+            )
+    compared = timesink.compare(tmp_path / "base", tmp_path / "new")
+    assert pids(compared) == [("strict", "100", "200"), ("strict", "101", "201")]
+    assert [one.pair.base.rank for one in compared.pairs] == [0, 1]
+    assert compared.headline.startswith("2 pairs: ")
+    (alone,) = timesink.compare(tmp_path / "base", tmp_path / "new", rank=1).pairs
+    assert (alone.pair.base.rank, alone.pair.new.rank) == (1, 1)
+    assert alone.file_stem == "base_vs_new_rank1_strict_comparison"
+
+
+def test_a_rank_nobody_has_is_refused(tmp_path: Path) -> None:
+    path = write_timeline(tmp_path / "a.json", **rank_fields(0))
+    with pytest.raises(NotFoundError, match="no rank 5"):
+        timesink.compare(path, path, rank=5)
+
+
+def test_processes_without_ranks_meet_by_number(tmp_path: Path) -> None:
+    for side in ("base", "new"):
+        for pid in (11, 9):
+            write_timeline(tmp_path / side / f"{side}_{pid}.json", pid=pid)
+    compared = timesink.compare(tmp_path / "base", tmp_path / "new")
+    assert sorted(pids(compared)) == [("strict", "11", "11"), ("strict", "9", "9")]
+
+
+def test_one_unreadable_rank_is_named_and_the_others_stand(tmp_path: Path) -> None:
+    for side in ("base", "new"):
+        for rank in (0, 1):
+            write_timeline(tmp_path / side / f"rank{rank}.json")
+    (tmp_path / "new" / "rank1.json").write_bytes(b'{"traceEvents": [')
+    compared = timesink.compare(tmp_path / "base", tmp_path / "new")
+    assert [one.pair.base.rank for one in compared.pairs] == [0]
+    assert any("rank1.json" in note and "left out" in note for note in compared.notes)
+    assert any("without a partner" in note for note in compared.notes)
+
+
+# -- cases -----------------------------------------------------------------------------------------
+
+
+def test_a_case_is_normal_and_abnormal(tmp_path: Path) -> None:
+    (one,) = timesink.compare(write_case(tmp_path / "case", [7], [7])).pairs
+    assert (one.pair.base.label, one.pair.new.label) == ("normal", "abnormal")
+    assert one.file_stem == "case_pid7_strict_comparison"
+
+
+def test_a_case_of_recordings(tmp_path: Path) -> None:
+    for side, slow in (("normal", 1.0), ("abnormal", 2.0)):
+        write_timeline(tmp_path / "case" / side / "trace.json.gz", slow=slow)
+    (one,) = timesink.compare(tmp_path / "case").pairs
+    assert (one.identifier, one.pair.base.label) == ("case", "normal")
+    assert one.pair.times.filter(function="gemm_kernel")["change_pct"].item() == pytest.approx(100)
+
+
+def test_processes_of_a_case(tmp_path: Path) -> None:
+    compared = timesink.compare(write_case(tmp_path / "case", [7, 8, 9], [7, 10]))
+    assert pids(compared) == [("strict", "7", "7"), ("cross", "8", "10"), ("cross", "9", "10")]
+    assert compared.pairs[1].pair.base.label == "normal_pid_8"
+    assert [one.file_stem for one in compared.pairs][1] == (
+        "case_n_pid8_vs_a_pid10_cross_comparison"
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("7", [("strict", "7", "7")]),
+        (7, [("strict", "7", "7")]),
+        ("8", [("cross", "8", "7"), ("cross", "8", "10")]),
+        ("8,10", [("cross", "8", "10")]),
+        ("7,10", [("cross", "7", "10")]),
+    ],
+)
+def test_a_process_is_chosen(
+    tmp_path: Path, asked: str | int, found: list[tuple[str, str, str]]
+) -> None:
+    case = write_case(tmp_path / "case", [7, 8], [7, 10])
+    assert pids(timesink.compare(case, pid=asked)) == found
+
+
+def test_a_process_nobody_has_is_refused(tmp_path: Path) -> None:
+    case = write_case(tmp_path / "case", [7], [8])
+    with pytest.raises(NotFoundError, match="no process 5") as caught:
+        timesink.compare(case, pid=5)
+    assert "7, 8" in caught.value.hint
+    with pytest.raises(UsageError, match="--pid"):
+        timesink.compare(case, pid="1,2,3")
+
+
+def test_prefill_decode_and_layer_tables_of_a_case(tmp_path: Path) -> None:
+    for suffix in ("_prefill", "_decode", "_layer"):
+        write_case(tmp_path / "case", [7], [7], f"job{suffix}_perf_data.csv")
+    compared = timesink.compare(tmp_path / "case")
+    assert [one.file_stem for one in compared.pairs] == [
+        f"case{suffix}_pid7_strict_comparison" for suffix in ("_decode", "_layer", "_prefill")
+    ]
+
+
+def test_prefill_without_a_partner_is_said(tmp_path: Path) -> None:
+    case = write_case(tmp_path / "case", [7], [7], "job_decode_perf_data.csv")
+    write_table(case / "normal_perf_data" / "job_prefill_perf_data.csv", table_of(7))
+    compared = timesink.compare(case)
+    assert [one.suffix for one in compared.pairs] == ["_decode"]
+    assert any("job_prefill pid 7" in note for note in compared.notes)
+
+
+def test_one_table_with_prompts_and_tokens_is_compared_sort_by_sort(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        prompts = table_of(7, cycle_type="prefill")
+        tokens = table_of(7, cycle_type="decode").with_columns(pl.col("cycle") + 100)
+        write_table(tmp_path / f"{name}.parquet", prompts, tokens)
+    compared = timesink.compare(tmp_path / "a.parquet", tmp_path / "b.parquet")
+    assert [one.suffix for one in compared.pairs] == ["_decode", "_prefill"]
+    assert {len(one.pair.cycle_times.base_ns) for one in compared.pairs} == {8}
+
+
+def test_jobs_that_share_a_process_number_are_told_apart(tmp_path: Path) -> None:
+    for job in ("chat", "code"):
+        write_case(tmp_path / "case", [7], [7], f"{job}_perf_data.csv")
+    compared = timesink.compare(tmp_path / "case")
+    assert [one.identifier for one in compared.pairs] == ["case chat", "case code"]
+
+
+def test_a_folder_of_cases(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        write_case(tmp_path / "data" / name, [7], [7])
+    compared = timesink.compare(tmp_path / "data")
+    assert [one.identifier for one in compared.pairs] == ["data/one", "data/two"]
+    assert len(compared.roles) == len({role.label for role in compared.roles}) == 4
+    again = timesink.compare(tmp_path / "data" / "one", tmp_path / "data" / "two")
+    assert [one.identifier for one in again.pairs] == ["one", "two"]
+
+
+def test_a_process_is_chosen_among_cases(tmp_path: Path) -> None:
+    for name, pid in (("one", 7), ("two", 8)):
+        write_case(tmp_path / "data" / name, [pid], [pid])
+    compared = timesink.compare(tmp_path / "data", pid=8)
+    assert [one.identifier for one in compared.pairs] == ["data/two"]
+
+
+def test_an_empty_case_does_not_stop_the_others(tmp_path: Path) -> None:
+    write_case(tmp_path / "data" / "one", [7], [7])
+    for side in ("normal_perf_data", "abnormal_perf_data"):
+        (tmp_path / "data" / "empty" / side).mkdir(parents=True)
+    compared = timesink.compare(tmp_path / "data")
+    assert len(compared.pairs) == 1
+    assert any("empty" in note for note in compared.notes)
+
+
+def test_a_case_is_no_side(tmp_path: Path) -> None:
+    case = write_case(tmp_path / "case", [7], [7])
+    table = write_table(tmp_path / "a.parquet", table_of(7))
+    with pytest.raises(UsageError, match="no case") as caught:
+        timesink.compare(case, table)
+    assert "--explore" in caught.value.hint
+
+
+# -- hosts -----------------------------------------------------------------------------------------
+
+
+def test_hosts_tell_processes_apart(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        tables = [table_of(7, host=host, seed=n) for n, host in enumerate(("left", "right"))]
+        write_table(tmp_path / f"{name}.csv", *tables)
+    compared = timesink.compare(tmp_path / "a.csv", tmp_path / "b.csv")
+    hosts = [(one.pair.base.host, one.pair.new.host) for one in compared.pairs]
+    assert hosts == [("left", "left"), ("right", "right")]
+    assert [one.file_stem for one in compared.pairs] == [
+        "a_vs_b_left_pid7_strict_comparison",
+        "a_vs_b_right_pid7_strict_comparison",
+    ]
+
+
+def test_rows_without_a_host_belong_to_the_only_one(tmp_path: Path) -> None:
+    half = pl.col("cycle") % 2 == 0
+    table = table_of(7, host="left")
+    table = table.with_columns(pl.when(half).then(pl.col("host")))
+    path = write_table(tmp_path / "a.csv", table)
+    compared = timesink.compare(path, path)
+    assert [role.host for role in compared.roles] == ["left"]
+    assert len(compared.pair.cycle_times.base_ns) == 8
+
+
+def test_hosts_can_be_ignored(tmp_path: Path) -> None:
+    base = write_table(tmp_path / "a.csv", table_of(7, host="left"))
+    new = write_table(tmp_path / "b.csv", table_of(7, host="right"))
+    compared = timesink.compare(base, new, ignore_hosts=True)
+    assert (compared.pair.base.host, compared.pair.new.host) == (None, None)
+
+
+# -- devices ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("device", ["GPU 0", "gpu 0", 0, "0"])
+def test_tables_of_one_device(tmp_path: Path, device: str | int) -> None:
+    case = write_case(tmp_path / "case", [7], [7])
+    pair = timesink.compare(case, device=device).pair
+    assert pair.rows["device"].unique().to_list() == ["GPU 0"]
+    assert pair.times["device"].unique().to_list() == ["GPU 0"]
+    assert all(finding.device == "GPU 0" for finding in pair.findings)
+    assert pair.findings[0].row == 0
+    assert len(pair.cycle_times.base_ns) == 8
+
+
+def test_the_host_is_a_device(tmp_path: Path) -> None:
+    pair = timesink.compare(write_case(tmp_path / "case", [7], [7]), device="cpu").pair
+    assert pair.times["device"].unique().to_list() == ["Host"]
+
+
+def test_a_device_nobody_has_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="no such device") as caught:
+        timesink.compare(write_case(tmp_path / "case", [7], [7]), device="GPU 5")
+    assert "GPU 0, Host" in caught.value.hint
+
+
+# -- many roles ------------------------------------------------------------------------------------
+
+
+def write_roles(folder: Path) -> list[Path]:
+    return [
+        write_table(
+            folder / f"{name}_{number}.parquet", table_of(100 + number, fault, seed=10 + number)
+        )
+        for name, fault in (("well", None), ("ill", SLOW_CLOCK))
+        for number in range(3)
+    ]
+
+
+def clusters(comparison: Comparison) -> list[set[str]]:
+    found = comparison.exploration
+    assert found is not None
+    return [{found.roles[one].label for one in each.members} for each in found.clusters]
+
+
+def test_many_files_are_explored(tmp_path: Path) -> None:
+    compared = timesink.compare(*write_roles(tmp_path))
+    assert sorted(map(sorted, clusters(compared))) == [
+        [f"ill_{number}_{100 + number}" for number in range(3)],
+        [f"well_{number}_{100 + number}" for number in range(3)],
+    ]
+    assert compared.pairs == ()
+    assert compared.pair.kind == "peers"
+    assert compared.headline == "6 roles behave in 2 ways."
+
+
+def test_exploring_does_not_depend_on_order(tmp_path: Path) -> None:
+    paths = write_roles(tmp_path)
+    one, other = (timesink.compare(*order, explore=True) for order in (paths, paths[::-1]))
+    assert one.to_dict()["exploration"] == other.to_dict()["exploration"]
+
+
+def test_a_folder_that_is_no_case_is_explored(tmp_path: Path) -> None:
+    write_roles(tmp_path / "roles")
+    assert len(timesink.compare(tmp_path / "roles").roles) == 6
+
+
+def test_two_paths_are_explored_when_asked(tmp_path: Path) -> None:
+    base, *_, new = write_roles(tmp_path)
+    compared = timesink.compare(base, new, explore=True)
+    assert len(clusters(compared)) == 2
+    (peers,) = compared.all_pairs
+    assert peers.file_stem == "exploratory_compare_ill_2_102_vs_well_0_100"
+
+
+def test_cases_are_explored_when_asked(tmp_path: Path) -> None:
+    write_case(tmp_path / "case", [7, 8], [7])
+    assert len(timesink.compare(tmp_path / "case", explore=True).roles) == 3
+    assert len(timesink.compare(tmp_path / "case", explore=True, pid=7).roles) == 2
+
+
+def test_roles_that_are_alike_have_no_pair(tmp_path: Path) -> None:
+    path = write_table(tmp_path / "a.parquet", table_of(1), table_of(2))
+    compared = timesink.compare(path)
+    assert len(clusters(compared)) == 1
+    assert compared.headline == "All 2 roles behave alike."
+    with pytest.raises(NotFoundError, match="no pair"):
+        _ = compared.pair
+
+
+def test_recordings_and_tables_are_explored_together(tmp_path: Path) -> None:
+    source = write_timeline(tmp_path / "a.json")
+    table = write_table(
+        tmp_path / "b.parquet", timesink.compare(source, source).pair.base.behaviour
+    )
+    other = write_timeline(tmp_path / "c.json", slow=3.0, pid=5)
+    assert len(timesink.compare(source, table, other).roles) == 3
+
+
+def test_one_role_alone_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="nothing to compare it with"):
+        timesink.compare(write_table(tmp_path / "a.parquet", table_of(7)))
+
+
+# -- what cannot work ------------------------------------------------------------------------------
+
+
+def test_missing_paths_and_nothing_at_all() -> None:
+    with pytest.raises(UnreadableError, match="no such file"):
+        timesink.compare("gone", "gone")
+    with pytest.raises(UsageError):
+        timesink.compare()
+
+
+def test_an_empty_table_is_refused(tmp_path: Path) -> None:
+    empty = write_table(tmp_path / "a.csv", table_of(7).head(0))
+    full = write_table(tmp_path / "b.csv", table_of(7))
+    with pytest.raises(TimesinkError, match=r"a\.csv") as caught:
+        timesink.compare(empty, full)
+    assert caught.value.hint
+
+
+def test_a_recording_in_which_nothing_repeats_is_refused(tmp_path: Path) -> None:
+    path = write_timeline(tmp_path / "a.json", cycles=1, mark="")
+    with pytest.raises(TimesinkError) as caught:
+        timesink.compare(path, path)
+    assert "--marker" in caught.value.hint or "--by" in caught.value.hint
+
+
+# -- JSON ------------------------------------------------------------------------------------------
+
+
+def test_json_is_complete(tmp_path: Path) -> None:
+    compared = timesink.compare(write_case(tmp_path / "case", [7, 8], [7]))
+    answer = json.loads(compared.to_json())
+    assert answer["schema"] == "timesink/comparison/1"
+    assert answer["headline"] == compared.headline
+    (pair,) = answer["pairs"]
+    rows = compared.pair.rows
+    assert [row["function"] for row in pair["rows"]] == rows["function"].to_list()
+    assert list(pair["rows"][0]) == rows.columns
+    assert list(pair["times"][0]) == compared.pair.times.columns
+    assert len(pair["cycle_times"]["base_ns"]) == 8
+    assert {role["pid"] for role in answer["roles"]} == {"7", "8"}
+    assert any("without a partner" in note for note in answer["notes"])
+    for finding in pair["findings"]:
+        assert pair["rows"][finding["row"]]["function"] == finding["function"]
+
+
+def test_names_that_are_no_text_are_said(tmp_path: Path) -> None:
+    name = os.fsdecode(b"caf\xe9.csv")
+    try:
+        path = write_table(tmp_path / name, table_of(7))
+    except OSError:
+        pytest.skip("this file system takes text only")
+    answer = json.loads(timesink.compare(path, path).to_json())
+    assert answer["roles"][0]["source"].endswith("caf\\xe9.csv")
+    assert answer["pairs"][0]["identifier"] == "caf\\xe9 vs caf\\xe9"
+
+
+def test_json_of_many_roles(tmp_path: Path) -> None:
+    answer = json.loads(timesink.compare(*write_roles(tmp_path)).to_json())
+    found = answer["exploration"]
+    assert [len(row) for row in found["distances"]] == [6] * 6
+    assert sorted(one for each in found["clusters"] for one in each["members"]) == list(range(6))
+    assert all(each["representative"] in each["members"] for each in found["clusters"])
+    assert found["pairs"][0]["kind"] == "peers"
+
+
+def test_every_key_of_the_json_is_described(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "comparison_json.md").read_text(encoding="utf-8")
+    answers = [
+        timesink.compare(write_case(tmp_path / "case", [7], [7])),
+        timesink.compare(*write_roles(tmp_path)),
+    ]
+    tables = (ROWS, TIMES, FAMILIES)
+    keys = {key for one in answers for key in keys_of(one.to_dict())}.union(*tables)
+    assert [key for key in sorted(keys) if f"`{key}`" not in page] == []
+
+
+def keys_of(value: object) -> Iterator[str]:
+    """Every key of an answer, however deep."""
+    if isinstance(value, dict):
+        yield from value
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    for one in inner:
+        yield from keys_of(one)

@@ -1,0 +1,192 @@
+"""Which processes are set beside each other."""
+
+from __future__ import annotations
+
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from timesink.analyses.comparison.role import Role
+from timesink.reports.comparison.pairing import (
+    MOST_CROSS_PAIRS,
+    Member,
+    Pairing,
+    pair_members,
+)
+
+
+def member(
+    pid: object = 1,
+    job: str = "result",
+    suffix: str = "",
+    *,
+    rank: int | None = None,
+    host: str | None = None,
+    device: str = "GPU 0",
+) -> Member:
+    rows = pl.DataFrame({"device": [device]})
+    return Member(Role("", f"{job}.csv", str(pid), rows, host=host, rank=rank), job, suffix)
+
+
+def told(pairing: Pairing) -> list[tuple[str, str, str]]:
+    return [(one.kind, name(one.base), name(one.new)) for one in pairing.matches]
+
+
+def name(one: Member) -> str:
+    return f"{one.job}{one.suffix}:{one.role.pid}"
+
+
+def test_common_processes_meet_and_the_others_cross() -> None:
+    base = [member(1), member(2), member(3)]
+    new = [member(2), member(8), member(9)]
+    assert told(pair_members(base, new)) == [
+        ("strict", "result:2", "result:2"),
+        ("cross", "result:1", "result:8"),
+        ("cross", "result:1", "result:9"),
+        ("cross", "result:3", "result:8"),
+        ("cross", "result:3", "result:9"),
+    ]
+
+
+def test_a_process_without_a_partner_is_left_out_and_named() -> None:
+    pairing = pair_members([member(1), member(2)], [member(1)])
+    assert told(pairing) == [("strict", "result:1", "result:1")]
+    assert [name(one) for one in pairing.left_out] == ["result:2"]
+
+
+# -- suffixes --------------------------------------------------------------------------------------
+
+
+def suffixes(base: list[str], new: list[str]) -> list[tuple[str, str]]:
+    pairing = pair_members(
+        [member(1, "job", suffix) for suffix in base], [member(1, "job", suffix) for suffix in new]
+    )
+    return [(one.base.suffix, one.new.suffix) for one in pairing.matches]
+
+
+def test_the_same_cycles_meet() -> None:
+    every = ["_prefill", "_decode", "_layer", ""]
+    assert suffixes(every, every[::-1]) == [(suffix, suffix) for suffix in every]
+
+
+def test_decode_cycles_meet_unnamed_ones_where_there_are_no_better() -> None:
+    assert suffixes(["_decode", "_prefill"], [""]) == [("_decode", "")]
+    assert suffixes([""], ["_prefill", "_decode"]) == [("", "_decode")]
+    assert suffixes(["_decode", ""], ["_decode"]) == [("_decode", "_decode")]
+
+
+def test_prefill_and_layers_meet_only_their_own() -> None:
+    assert suffixes(["_prefill", ""], ["_layer", ""]) == [("", "")]
+
+
+def test_what_is_given_alone_is_compared_whatever_it_is_called() -> None:
+    assert suffixes(["_prefill"], ["_decode"]) == [("_prefill", "_decode")]
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+def test_files_of_one_name_meet_before_others() -> None:
+    base = [member(1, "a"), member(1, "b")]
+    new = [member(1, "b"), member(1, "a")]
+    assert told(pair_members(base, new)) == [
+        ("strict", "a:1", "a:1"),
+        ("strict", "b:1", "b:1"),
+    ]
+
+
+def test_files_whose_names_do_not_meet_are_taken_together() -> None:
+    base = [member(1, "host_1"), member(2, "host_2")]
+    new = [member(2, "other_2"), member(1, "other_1")]
+    assert told(pair_members(base, new)) == [
+        ("strict", "host_1:1", "other_1:1"),
+        ("strict", "host_2:2", "other_2:2"),
+    ]
+
+
+# -- ranks and hosts -------------------------------------------------------------------------------
+
+
+def test_ranks_meet_whatever_their_files_and_processes_are() -> None:
+    base = [member(11, "w11", rank=1), member(10, "w10", rank=0)]
+    new = [member(20, "w20", rank=0), member(21, "w21", rank=1), member(22, "w22", rank=2)]
+    pairing = pair_members(base, new)
+    assert told(pairing) == [("strict", "w10:10", "w20:20"), ("strict", "w11:11", "w21:21")]
+    assert all(match.by_rank for match in pairing.matches)
+    assert [name(one) for one in pairing.left_out] == ["w22:22"]
+
+
+def test_ranks_need_to_be_known_of_all() -> None:
+    base, new = [member(1, rank=0), member(2)], [member(2, rank=0), member(1, rank=1)]
+    assert told(pair_members(base, new)) == [
+        ("strict", "result:1", "result:1"),
+        ("strict", "result:2", "result:2"),
+    ]
+
+
+def test_ranks_that_do_not_meet_say_nothing() -> None:
+    assert told(pair_members([member(1, rank=0)], [member(2, rank=3)])) == [
+        ("cross", "result:1", "result:2")
+    ]
+
+
+def test_ranks_have_prefill_and_decode() -> None:
+    base = [member(1, "a", suffix, rank=0) for suffix in ("_prefill", "_decode")]
+    new = [member(2, "b", suffix, rank=0) for suffix in ("", "_prefill")]
+    assert told(pair_members(base, new)) == [
+        ("strict", "a_decode:1", "b:2"),
+        ("strict", "a_prefill:1", "b_prefill:2"),
+    ]
+
+
+def test_one_number_on_two_hosts_is_two_processes() -> None:
+    base = [member(1, host="left"), member(1, host="right")]
+    pairing = pair_members(base, [member(1, host="right"), member(1, host="left")])
+    hosts = [(one.kind, one.base.role.host, one.new.role.host) for one in pairing.matches]
+    assert hosts == [("strict", "left", "left"), ("strict", "right", "right")]
+
+
+def test_hosts_that_do_not_meet_do_not_part_a_process() -> None:
+    pairing = pair_members([member(1, host="left")], [member(1, host="right"), member(2)])
+    assert told(pairing)[0] == ("strict", "result:1", "result:1")
+
+
+# -- too many --------------------------------------------------------------------------------------
+
+
+def test_a_product_that_explodes_is_cut_and_said() -> None:
+    count = MOST_CROSS_PAIRS // 2
+    base = [member(100 + n, device=f"GPU {n}") for n in range(count)]
+    new = [member(900 - n, device=f"GPU {n}") for n in range(count)]
+    pairing = pair_members(base, new)
+    # One partner each: the one on the same device.
+    assert [
+        (int(one.base.role.pid) - 100, 900 - int(one.new.role.pid)) for one in pairing.matches
+    ] == [(n, n) for n in range(count)]
+    assert "--pid" in pairing.notes[0]
+
+
+_MEMBERS = st.lists(
+    st.builds(
+        member,
+        st.integers(1, 4),
+        st.sampled_from(["a", "b"]),
+        st.sampled_from(["", "_decode", "_prefill"]),
+        rank=st.none() | st.integers(0, 2),
+        host=st.none() | st.sampled_from(["x", "y"]),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@given(_MEMBERS, _MEMBERS)
+def test_nobody_is_lost_and_swapping_mirrors(base: list[Member], new: list[Member]) -> None:
+    pairing = pair_members(base, new)
+    used = {id(one) for match in pairing.matches for one in (match.base, match.new)}
+    left = [id(one) for one in pairing.left_out]
+    assert used.isdisjoint(left)
+    assert used | set(left) == {id(one) for one in (*base, *new)}
+    assert pairing.matches
+    mirrored = {(one.kind, id(one.new), id(one.base)) for one in pair_members(new, base).matches}
+    assert {(one.kind, id(one.base), id(one.new)) for one in pairing.matches} == mirrored

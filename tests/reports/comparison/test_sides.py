@@ -1,0 +1,148 @@
+"""What a path holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import timesink
+from compared_runs import table_of, write_case, write_table, write_timeline
+from timesink.errors import UnreadableError, UsageError
+from timesink.model.trace import Trace
+from timesink.reports.comparison.sides import (
+    Side,
+    check_given,
+    find_cases,
+    find_side,
+    side_of_trace,
+    stem_of,
+)
+from timesink.writers.folder import export_folder
+
+
+def jobs(side: Side) -> list[tuple[str, str, bool]]:
+    return [(one.job, one.suffix, one.is_table) for one in side.sources]
+
+
+def test_a_case_has_both_sides(tmp_path: Path) -> None:
+    case = write_case(tmp_path / "case", [1], [1])
+    (found,) = find_cases(case)
+    assert (found.base.name, found.new.name) == ("normal_perf_data", "abnormal_perf_data")
+
+
+def test_plain_names_of_sides_make_a_case_too(tmp_path: Path) -> None:
+    write_timeline(tmp_path / "normal" / "trace.json")
+    assert find_cases(tmp_path) == []
+    write_timeline(tmp_path / "abnormal" / "trace.json")
+    assert [case.folder for case in find_cases(tmp_path)] == [tmp_path]
+
+
+def test_cases_are_found_at_any_depth_and_once(tmp_path: Path) -> None:
+    for name in ("b", "a/deep"):
+        write_case(tmp_path / name, [1], [1])
+    (tmp_path / "a" / "loop").symlink_to(tmp_path)
+    assert [case.folder.name for case in find_cases(tmp_path)] == ["deep", "b"]
+
+
+@pytest.mark.parametrize(
+    ("name", "job", "suffix"),
+    [
+        ("result_perf_data.csv", "result", ""),
+        ("result_perf_data.csv.gz", "result", ""),
+        ("job_prefill_perf_data.csv", "job", "_prefill"),
+        ("job_decode_perf_data.csv.gz", "job", "_decode"),
+        ("job_layer_perf_data.csv", "job", "_layer"),
+        ("rank0_behaviour.parquet", "rank0", ""),
+        ("decode_perf_data.csv", ".", "_decode"),
+        ("_x_perf_data.csv", "_x", ""),
+    ],
+)
+def test_names_of_tables_say_job_and_cycles(
+    tmp_path: Path, name: str, job: str, suffix: str
+) -> None:
+    write_table(tmp_path / name, table_of(1))
+    assert jobs(find_side(tmp_path)) == [(job, suffix, True)]
+    assert jobs(find_side(tmp_path / name)) == [(job, suffix, True)]
+
+
+def test_a_table_goes_before_the_trace_beside_it(tmp_path: Path) -> None:
+    write_timeline(tmp_path / "trace.json")
+    assert jobs(find_side(tmp_path)) == [("trace", "", False)]
+    write_table(tmp_path / "trace.behaviour.parquet", table_of(1))
+    side = find_side(tmp_path)
+    assert jobs(side) == [("trace", "", True)]
+    assert "not the trace beside it" in side.notes[0]
+
+
+def test_a_trace_goes_before_tables_that_lie_deeper(tmp_path: Path) -> None:
+    write_timeline(tmp_path / "trace.json")
+    write_table(tmp_path / "old" / "x_perf_data.csv", table_of(1))
+    assert jobs(find_side(tmp_path)) == [("trace", "", False)]
+
+
+def test_below_a_folder_there_may_be_both(tmp_path: Path) -> None:
+    write_timeline(tmp_path / "a" / "trace.json")
+    write_table(tmp_path / "b" / "x_perf_data.csv", table_of(1))
+    write_timeline(tmp_path / "b" / "trace.json")
+    assert jobs(find_side(tmp_path)) == [("b/x", "", True), ("a/trace", "", False)]
+
+
+def test_tables_of_any_name_are_found_where_there_is_nothing_else(tmp_path: Path) -> None:
+    write_table(tmp_path / "p1.csv", table_of(1))
+    (tmp_path / "counters.csv").write_text("timestamp_us,counter,device,value\n1,a,GPU 0,2\n")
+    assert jobs(find_side(tmp_path)) == [("p1", "", True)]
+
+
+def test_links_do_not_make_a_table_two(tmp_path: Path) -> None:
+    table = write_table(tmp_path / "a" / "x_perf_data.csv", table_of(1))
+    (tmp_path / "a" / "back").symlink_to(tmp_path)
+    (tmp_path / "a" / "y_perf_data.csv").symlink_to(table)
+    assert jobs(find_side(tmp_path)) == [("a/x", "", True)]
+
+
+def test_of_several_spans_the_first_is_taken_and_said(tmp_path: Path) -> None:
+    for stamp in (9, 10):
+        write_timeline(tmp_path / f"w.{stamp}.pt.trace.json")
+    side = find_side(tmp_path)
+    assert [one.path.name for one in side.sources] == ["w.9.pt.trace.json"]
+    assert "first span" in side.notes[0]
+
+
+def test_an_exported_trace_is_a_side(tmp_path: Path) -> None:
+    trace = timesink.open(write_timeline(tmp_path / "trace.json"), cache=False)
+    export_folder(trace, tmp_path / "tables")
+    (source,) = find_side(tmp_path / "tables").sources
+    assert source.is_export
+
+
+def test_a_rank_is_chosen_by_name(tmp_path: Path) -> None:
+    for rank in (0, 1):
+        write_timeline(tmp_path / f"rank{rank}.json")
+    assert [one.path.name for one in find_side(tmp_path, 1).sources] == ["rank1.json"]
+    with pytest.raises(UnreadableError, match="no trace fits"):
+        find_side(tmp_path, 7)
+
+
+def test_folders_without_anything_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError, match="no trace in this folder"):
+        find_side(tmp_path)
+
+
+def test_what_is_not_there_is_refused_first(tmp_path: Path) -> None:
+    with pytest.raises(UnreadableError, match="no such file"):
+        check_given([tmp_path, tmp_path / "gone"])
+    with pytest.raises(UsageError, match="nothing to compare"):
+        check_given([])
+
+
+def test_opened_traces_are_told_apart_though_of_one_file(tmp_path: Path) -> None:
+    trace = timesink.open(write_timeline(tmp_path / "trace.json"), cache=False)
+    again = Trace(trace.metadata, trace.health, trace.frames)
+    keys = {side_of_trace(one).sources[0].key for one in (trace, trace, again)}
+    assert len(keys) == 2
+
+
+@pytest.mark.parametrize("name", [".csv", "csv", "perf_data.csv", "a.b.json"])
+def test_a_stem_is_never_empty(name: str) -> None:
+    assert stem_of(name)
