@@ -49,7 +49,10 @@ __all__ = [
     "find_recordings",
     "kernels",
     "sample",
+    "sample_runs",
 ]
+
+_SAMPLES = Path(__file__).parent / "samples"
 
 
 def sample(*, counters: bool = False) -> Path:
@@ -61,8 +64,17 @@ def sample(*, counters: bool = False) -> Path:
     >>> timesink.kernels(sample(counters=True), trace=sample()).join.aligned_share
     1.0
     """
-    name = "unet_train.ncu.csv.gz" if counters else "unet_train.pt.trace.json.gz"
-    return Path(__file__).parent / "samples" / name
+    return _SAMPLES / ("unet_train.ncu.csv.gz" if counters else "unet_train.pt.trace.json.gz")
+
+
+def sample_runs() -> tuple[Path, Path]:
+    """Paths of two bundled behaviour tables: a decode loop on one GPU, and with its clock lowered.
+
+    >>> import timesink
+    >>> timesink.compare(*sample_runs()).headline.startswith("Cycles take 21.8 % longer")
+    True
+    """
+    return _SAMPLES / "decode.behaviour.parquet", _SAMPLES / "decode_slow_clock.behaviour.parquet"
 
 
 def __dir__() -> list[str]:

@@ -8,6 +8,7 @@ place of the command line, ``timesink.cli.main``, and one of the server, ``times
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -79,6 +80,13 @@ class UnreadableError(TimesinkError):
         )
 
     @classmethod
+    def only_counters(cls, path: Path | str) -> UnreadableError:
+        return cls(
+            f"{path}: holds counters only: no calls, no kernels and so no cycles",
+            "give the trace they were sampled for; counters in a CSV beside it are read with it",
+        )
+
+    @classmethod
     def incomplete_export(cls, path: Path | str, reason: str) -> UnreadableError:
         return cls.damaged(path, f"not a complete export: {reason}", "export the trace again")
 
@@ -146,6 +154,25 @@ class OutputError(TimesinkError):
 
 class NotFoundError(TimesinkError):
     """What was asked for by name is not in the data: a run, an operator, a view without data."""
+
+
+class NoCyclesError(NotFoundError):
+    """Nothing was seen to repeat, or not what was asked for; it knows what could mark a cycle."""
+
+    def __init__(self, message: str, marks: Sequence[str] = (), otherwise: str = "") -> None:
+        options = ", ".join(f"--marker {shlex.quote(name)}" for name in marks)
+        super().__init__(message, f"name what marks a cycle: {options}" if marks else otherwise)
+        self.marks = tuple(marks)
+
+    @classmethod
+    def nothing_repeats(cls, message: str, marks: Sequence[str]) -> NoCyclesError:
+        hint = "name what marks a cycle with --marker NAME, or record with profiler steps"
+        return cls(message, marks, hint)
+
+    @classmethod
+    def no_such_mark(cls, message: str, marks: Sequence[str]) -> NoCyclesError:
+        hint = "see the names with  timesink query PATH 'SELECT DISTINCT name FROM host'"
+        return cls(message, marks, hint)
 
 
 class CollectError(TimesinkError):

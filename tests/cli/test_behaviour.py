@@ -136,3 +136,25 @@ def test_from_python(trace: Path):
     report = timesink.behaviour(opened)
     assert report.source == str(trace)
     assert report.table.equals(timesink.behaviour(trace).table)
+
+
+def test_an_unknown_ending_is_told_every_known_one(decline, trace: Path, tmp_path: Path):
+    message, hint = decline("behaviour", trace, "-o", tmp_path / "x.md", code=2)
+    assert ".md is not a format" in message
+    for ending in (".parquet", ".csv", ".csv.gz", ".json", ".txt"):
+        assert ending in hint
+
+
+def test_counters_come_in_the_order_of_ones_own_map(run, trace: Path, tmp_path: Path):
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "trace.json").write_bytes(trace.read_bytes())
+    samples = [f"{t},{c},GPU 0,1" for t in range(0, 4000, 50) for c in ("gpu_a", "gpu_b")]
+    text = "\n".join(["timestamp_us,counter,device,value", *samples])
+    (folder / "counters.csv").write_text(text)
+    own = tmp_path / "map.csv"
+    for order in (["gpu_a", "gpu_b"], ["gpu_b", "gpu_a"]):
+        own.write_text("\n".join(["class,metric", *(f"gpu_compute,{name}" for name in order)]))
+        told = run("behaviour", folder, "--map", own, "--format", "json").json
+        read = [[each["metric"] for each in row["metrics"]] for row in told["functions"]]
+        assert next(metrics for metrics in read if metrics) == order

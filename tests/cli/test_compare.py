@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import io
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from compared_runs import SLOW_CLOCK, table_of, write_case, write_table, write_timeline
-from timesink.analyses.cycles.cycles import METHODS as KNOWN_METHODS
-from timesink.cli.compare import METHODS
+from timesink.analyses.cycles.cycles import METHODS
+from timesink.cli import behaviour, compare, cycles
 
 Run = Callable[..., Any]
 Decline = Callable[..., tuple[str, str]]
@@ -32,8 +34,13 @@ def table(text: str) -> list[list[str]]:
     return list(csv.reader(io.StringIO(text)))
 
 
-def test_methods_are_those_of_the_analysis() -> None:
-    assert METHODS == KNOWN_METHODS
+@pytest.mark.parametrize("command", [behaviour, compare, cycles])
+def test_every_command_says_alike_what_a_cycle_is(command: ModuleType) -> None:
+    parser = argparse.ArgumentParser()
+    command.add_arguments(parser)
+    by = next(action for action in parser._actions if action.dest == "by")
+    assert by.choices == METHODS
+    assert any(action.dest == "marker" for action in parser._actions)
 
 
 def test_text_answers_first(run: Run, case: Path) -> None:
@@ -103,7 +110,7 @@ def test_markers_and_methods_reach_the_comparison(run: Run, tmp_path: Path) -> N
 
 def test_csv_holds_one_pair(decline: Decline, wide_case: Path) -> None:
     message, hint = decline("compare", wide_case, "--format", "csv")
-    assert "2 (pid 7 to 7, pid 8 to 8)" in message
+    assert "2 (pid 7; pid 8)" in message
     assert "--pid" in hint
     assert "-o DIR" in hint
 
@@ -185,6 +192,19 @@ def test_a_folder_of_explored_roles(run: Run, tmp_path: Path) -> None:
     assert names[1].startswith("exploratory_compare_r")
     assert names[1].endswith(".csv")
     assert names[2] == "exploratory_comparison_report.md"
+
+
+def test_one_table_of_explored_roles(run: Run, decline: Decline, tmp_path: Path) -> None:
+    paths = [
+        write_table(tmp_path / f"{number}.csv", table_of(7, fault, seed=number))
+        for number, fault in enumerate([None, None, SLOW_CLOCK, {"gpu_sm_frequency": 0.5}])
+    ]
+    text = run("compare", *paths, "--table", "times").out
+    assert "Time per cycle, largest changes" in text
+    assert "What changed" not in text
+    message, hint = decline("compare", *paths, "--format", "csv")
+    assert "of 3 groups of roles" in message
+    assert "--pid" not in hint
 
 
 def test_results_are_overwritten_by_force_only(

@@ -9,8 +9,6 @@ import pytest
 import timesink
 from builders import write
 from loops import chrome_events, serve
-from timesink.analyses.cycles import cycles as analysis
-from timesink.cli import cycles as command
 
 
 @pytest.fixture
@@ -64,5 +62,20 @@ def test_a_refusal_says_what_to_try(run, served):
     assert "no event is called 'nothing'" in told.err
 
 
-def test_methods_are_those_of_the_analysis():
-    assert command.METHODS == analysis.METHODS
+def test_a_unit_inside_of_the_chosen_one_can_be_chosen(run, tmp_path):
+    step = ["embedding", *["gemm", "norm", "add"] * 6, "head", "sample"]
+    kernels = [
+        {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 20 * at, "dur": 10}
+        | {"args": {"device": 0, "stream": 7}}
+        for at, name in enumerate(step * 8)
+    ]
+    told = run("cycles", write(tmp_path / "kernels.json", kernels), "--no-cache")
+    assert told.out.startswith("kernels.json\n8 cycles")
+    assert "choose it with --marker" in told.out
+
+
+def test_a_process_that_is_not_there(run, served):
+    told = run("cycles", served, "--pid", "5", "--no-cache")
+    assert told.code == 1
+    assert "no process 5" in told.err
+    assert "944615" in told.err

@@ -21,6 +21,7 @@ def test_demo_prints_the_answer_and_writes_a_page(
     assert "aten::convolution_backward" in page
     assert "http" not in page
     assert "459 kernels took 21.3 ms" in told.out
+    assert "57.8 → 70.4 ms" in told.out
     counters = (tmp_path / "timesink-demo-kernels.html").read_text()
     assert "<svg" in counters
     assert "Modules" in counters or "Operators" in counters

@@ -43,7 +43,7 @@ def test_changes_are_factors_from_twice_on():
         "+50.0 %",
         "2.0 x",
         "-50.0 %",
-        "gone",
+        "-100 %",
     ]
 
 

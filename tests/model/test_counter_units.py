@@ -87,3 +87,19 @@ def test_the_lines_are_whole() -> None:
     assert all(None not in line and None not in line.values() for line in lines)
     assert all(line["pattern"] == line["pattern"].lower() for line in lines)
     assert all(float(line["at_most"] or 1) > 0 for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "same"),
+    [
+        (650_000, "mW", (650.0, "W")),
+        (3, "kB/s", (3e3, "B/s")),
+        (2, "GiB", (2 * 1024**3, "B")),
+        (1.41e9, "Hz", (1410.0, "MHz")),
+        (250, "us", (250_000.0, "ns")),
+        (2, "0.01 MB/s", (20_000.0, "B/s")),
+    ],
+)
+def test_units_of_one_quantity_meet(value: float, unit: str, same: tuple[float, str]):
+    found = quantity(value, unit)
+    assert (found[0], found[1]) == (pytest.approx(same[0]), same[1])

@@ -123,5 +123,5 @@ def test_stray_csv_beside_the_trace_is_told_and_does_no_harm(tmp_path: Path):
     (tmp_path / "counters.csv").write_text("a,b\n1,2\n")
     trace = timesink.open(file)
     assert trace.steps.height == 1
-    (found,) = (entry for entry in trace.health if entry.code == "bad_counter_row")
+    (found,) = (entry for entry in trace.health if entry.code == "unreadable_counters")
     assert "counters.csv" in found.example

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from timesink.cli.common import (
+    add_cycle_options,
     add_input,
     add_output,
     check_output,
     format_of,
     give,
-    not_empty,
     progress_bar,
     row_count,
 )
@@ -31,7 +31,6 @@ from timesink.errors import UsageError
 if TYPE_CHECKING:
     from timesink.reports.behaviour import BehaviourReport
 
-BY = ("step", "marker", "python", "layer", "kernels")
 _FORMATS = ("text", "csv", "json")
 _TABLES = (".parquet", ".csv", ".csv.gz")
 
@@ -39,12 +38,7 @@ _TABLES = (".parquet", ".csv", ".csv.gz")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink behaviour`."""
     add_input(parser)
-    parser.add_argument("--marker", metavar="NAME", help="annotation or call that marks a cycle")
-    parser.add_argument("--by", choices=BY, help="how to find cycles")
-    chosen = parser.add_argument(
-        "--map", metavar="FILE", type=not_empty, help="CSV: which counters matter to which classes"
-    )
-    chosen.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+    add_cycle_options(parser)
     parser.add_argument("--top", metavar="N", type=row_count, default=15, help="functions to show")
     parser.add_argument("--format", choices=_FORMATS, help="how to say it")
     add_output(
@@ -57,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
     """Report on what the options name, as they ask."""
     output: Path | None = options.output
     is_table = output is not None and output.name.lower().endswith(_TABLES)
-    form = "table" if is_table and options.format in {None, "csv"} else format_of(options, _FORMATS)
+    form = "table" if is_table and options.format in {None, "csv"} else _format(options)
     if is_table and form != "table":
         raise UsageError(f"{output}: holds a table, not {form}", "leave out --format")
     if output is not None:
@@ -71,6 +65,15 @@ def run(options: argparse.Namespace) -> int:
     _say_notes(report.notes if form == "csv" else ())
     _show(report, form, options)
     return 0
+
+
+def _format(options: argparse.Namespace) -> str:
+    """The format of what is no table; a hint names the endings of tables as well."""
+    try:
+        return format_of(options, _FORMATS)
+    except UsageError as error:
+        endings = ", ".join((*_TABLES, ".json", ".txt"))
+        raise UsageError(error.message, f"end the name in {endings}, or add --format") from None
 
 
 def _report(options: argparse.Namespace) -> BehaviourReport:

@@ -18,6 +18,8 @@ from timesink.writers.marks import is_folder
 if TYPE_CHECKING:
     from timesink.model.trace import Trace
 
+CYCLE_METHODS = ("step", "marker", "python", "layer", "kernels")
+"""As in `analyses.cycles.cycles`, which the help must not wait for."""
 _MOST_PROCESSES = 64
 _MOST_ROWS = 2**31
 """Limits beyond which a larger number means the same."""
@@ -44,6 +46,20 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
     """How to read, for commands that choose what to read themselves."""
     parser.add_argument("--no-cache", action="store_true", help="read the file, keep nothing")
     parser.add_argument("--jobs", metavar="N", type=_positive, help="processes to read with")
+
+
+def add_cycle_options(parser: argparse.ArgumentParser, *, counters: bool = True) -> None:
+    """What a cycle is, and with `counters` which of these matter to a function."""
+    group = parser.add_argument_group("what a cycle is")
+    group.add_argument(
+        "--marker", metavar="NAME", help="annotation, call or kernel that marks one; * fits all"
+    )
+    group.add_argument("--by", choices=CYCLE_METHODS, help="only this way to find them")
+    if counters:
+        own_map = group.add_argument(
+            "--map", metavar="FILE", type=not_empty, help="CSV: which counters matter to functions"
+        )
+        own_map.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
 
 
 def not_empty(text: str) -> str:
@@ -258,16 +274,30 @@ def give(text: str, path: Path | None) -> None:
 
 def write_text(text: str, path: Path) -> None:
     """Write a result to a file and say so."""
-    write_bytes(f"{text}\n".encode(errors="backslashreplace"), path)
+    write_bytes(as_bytes(text), path)
+
+
+def as_bytes(text: str) -> bytes:
+    r"""Text as a file holds it, whatever is in its names.
+
+    >>> as_bytes("gemm")
+    b'gemm\n'
+    """
+    return f"{text}\n".encode(errors="backslashreplace")
 
 
 def write_bytes(content: bytes, path: Path) -> None:
     """Write a result that is no text to a file and say so."""
+    save(content, path)
+    print(f"Wrote {path}", file=sys.stderr)
+
+
+def save(content: bytes, path: Path) -> None:
+    """Write a file; one that cannot be written is refused in words."""
     try:
         path.write_bytes(content)
     except OSError as error:
         raise OutputError.unwritable(path, error.strerror or str(error)) from None
-    print(f"Wrote {path}", file=sys.stderr)
 
 
 @contextmanager

@@ -14,32 +14,31 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from timesink.cli.common import (
+    add_cycle_options,
     add_output,
     add_reading,
+    as_bytes,
     check_output,
     format_of,
     give,
     not_empty,
     progress_bar,
     row_count,
+    save,
 )
 from timesink.errors import AmbiguousError, NotFoundError, OutputError, UsageError
+from timesink.model import units
 
 if TYPE_CHECKING:
-    from timesink.analyses.comparison.pair import Pair
     from timesink.reports.comparison import Compared, Comparison
 
-METHODS = ("step", "marker", "python", "layer", "kernels")
 TABLES = ("rows", "times", "families")
 _FORMATS = ("text", "csv", "md", "json")
-_IN_FOLDER = ("csv", "md", "json")
 _WHOLE = ("md", "json")
 _TOP = 10
 _SHOWN = 4
@@ -57,13 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--device", metavar="D", type=not_empty, help="one device: Host, 7, 'GPU 7'")
     which.add_argument("--explore", action="store_true", help="tell roles apart, pair none")
     which.add_argument("--ignore-hosts", action="store_true", help="processes by number alone")
-    cycles = parser.add_argument_group("what a cycle is")
-    cycles.add_argument("--marker", metavar="NAME", help="the annotation or call that marks one")
-    cycles.add_argument("--by", choices=METHODS, help="how to find them")
-    own_map = cycles.add_argument(
-        "--map", metavar="FILE", type=not_empty, help="which counters matter to which functions"
-    )
-    own_map.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+    add_cycle_options(parser)
     parser.add_argument("--table", choices=TABLES, help="one table: text or csv")
     parser.add_argument("--top", metavar="N", type=row_count, help="rows to show of a table")
     add_reading(parser)
@@ -153,9 +146,12 @@ def _give_text(comparison: Comparison, options: argparse.Namespace) -> None:
 
 
 def _give_csv(comparison: Comparison, options: argparse.Namespace) -> None:
+    from timesink.render.comparison.csv import table_csv  # noqa: PLC0415
+
     one = _only_pair(comparison)
     _warn(comparison)
-    give(_csv(one, options.table, options.top), options.output)
+    _say_table(one, options.table)
+    give(table_csv(one.pair, options.table, options.top), options.output)
 
 
 def _give_md(comparison: Comparison, options: argparse.Namespace) -> None:
@@ -165,8 +161,10 @@ def _give_md(comparison: Comparison, options: argparse.Namespace) -> None:
 
 
 def _give_json(comparison: Comparison, options: argparse.Namespace) -> None:
+    from timesink.render.comparison.files import indented_json  # noqa: PLC0415
+
     _warn(comparison)
-    give(_json(comparison), options.output)
+    give(indented_json(comparison), options.output)
 
 
 _GIVERS: dict[str, Callable[[Comparison, argparse.Namespace], None]] = {
@@ -184,12 +182,25 @@ def _only_pair(comparison: Comparison) -> Compared:
         return pairs[0]
     if not pairs:
         raise _nothing_to_compare()
-    names = [f"pid {one.pair.base.pid} to {one.pair.new.pid}" for one in pairs[:_SHOWN]]
-    shown = ", ".join(names) + (", ..." if len(pairs) > _SHOWN else "")
     raise AmbiguousError(
-        f"csv holds one pair, and there are {len(pairs)} ({shown})",
-        "choose one with --pid, or write all of them with -o DIR",
+        f"csv holds one pair, and there are {len(pairs)} ({_which(comparison)})",
+        f"{_how_to_choose(comparison)}write all of them with -o DIR",
     )
+
+
+def _which(comparison: Comparison) -> str:
+    """Which pairs there are."""
+    if comparison.exploration is not None:
+        return f"of {len(comparison.exploration.clusters)} groups of roles"
+    return units.listed(comparison.pair_names, _SHOWN, "; ")
+
+
+def _how_to_choose(comparison: Comparison) -> str:
+    """Groups of roles are what they are; of processes and ranks one can be named."""
+    if comparison.exploration is not None:
+        return ""
+    ranked = all(name.startswith("rank ") for name in comparison.pair_names)
+    return f"choose one with {'--rank' if ranked else '--pid'}, or "
 
 
 def _nothing_to_compare() -> NotFoundError:
@@ -199,32 +210,16 @@ def _nothing_to_compare() -> NotFoundError:
     )
 
 
-def _csv(one: Compared, table: str | None, top: int | None) -> str:
-    from timesink.render.comparison import csv  # noqa: PLC0415
+def _say_table(one: Compared, table: str | None) -> None:
+    """Say that a CSV holds times, where nobody asked for them."""
+    from timesink.render.comparison.csv import table_of  # noqa: PLC0415
 
-    pair = _shortened(one.pair, top)
-    if table is None and pair.rows.is_empty():
+    if table is None and table_of(one.pair, None) == "times":
         print(
-            f"{one.identifier}: no counter was recorded on either side; this is the time of each "
+            f"{one.title}: no counter was recorded on either side; this is the time of each "
             "function (--table times)",
             file=sys.stderr,
         )
-        table = "times"
-    render = {"times": csv.times_csv, "families": csv.families_csv}.get(table or "", csv.rows_csv)
-    return render(pair)
-
-
-def _shortened(pair: Pair, top: int | None) -> Pair:
-    if top is None:
-        return pair
-    tables = {name: getattr(pair, name).head(top) for name in TABLES}
-    return replace(pair, **tables)
-
-
-def _json(comparison: Comparison) -> str:
-    import msgspec  # noqa: PLC0415
-
-    return msgspec.json.format(comparison.to_json(), indent=2).decode()
 
 
 def _warn(comparison: Comparison) -> None:
@@ -234,7 +229,7 @@ def _warn(comparison: Comparison) -> None:
         if not workload.comparable:
             why = " ".join(workload.reasons)
             print(
-                f"{one.identifier}{one.suffix}: cycles do not hold the same work: {why}",
+                f"{one.title}: cycles do not hold the same work. {why}",
                 file=sys.stderr,
             )
     for note in comparison.notes:
@@ -247,25 +242,22 @@ def _warn(comparison: Comparison) -> None:
 def _write_folder(
     comparison: Comparison, options: argparse.Namespace, form: str, folder: Path
 ) -> None:
-    """One CSV and one Markdown file per pair, and everything as JSON."""
-    formats = (form,) if form else _IN_FOLDER
-    contents = list(_contents(comparison, options, formats))
-    if not contents:
+    """Every file of the comparison, or those of one format."""
+    from timesink.render.comparison.files import FORMATS, files_of  # noqa: PLC0415
+
+    formats = (form,) if form else FORMATS
+    files = list(files_of(comparison, formats, options.table, options.top))
+    if not files:
         raise _nothing_to_compare()
-    for name, _ in contents:
+    for name, _ in files:
         _check_file(folder / name, comparison, force=options.force)
     _warn(comparison)
+    for one in comparison.all_pairs if "csv" in formats else ():
+        _say_table(one, options.table)
     folder.mkdir(exist_ok=True)
-    for name, make in contents:
-        _write(make().removesuffix("\n"), folder / name)
-    print(f"Wrote {len(contents)} files to {folder}", file=sys.stderr)
-
-
-def _write(text: str, path: Path) -> None:
-    try:
-        path.write_bytes(f"{text}\n".encode(errors="backslashreplace"))
-    except OSError as error:
-        raise OutputError.unwritable(path, error.strerror or str(error)) from None
+    for name, make in files:
+        save(as_bytes(make().removesuffix("\n")), folder / name)
+    print(f"Wrote {units.counted(len(files), 'files')} to {folder}", file=sys.stderr)
 
 
 def _check_file(path: Path, comparison: Comparison, *, force: bool) -> None:
@@ -274,21 +266,3 @@ def _check_file(path: Path, comparison: Comparison, *, force: bool) -> None:
         raise OutputError.unwritable(path, "it is a folder")
     if path.exists() and not force:
         raise OutputError.exists(path)
-
-
-def _contents(
-    comparison: Comparison, options: argparse.Namespace, formats: Sequence[str]
-) -> Iterator[tuple[str, Callable[[], str]]]:
-    """Names of the files, and what makes each."""
-    from timesink.render.comparison.markdown import comparison_md, pair_md  # noqa: PLC0415
-    from timesink.reports.comparison.naming import EXPLORATORY_REPORT  # noqa: PLC0415
-
-    for one in comparison.all_pairs:
-        if "csv" in formats:
-            yield f"{one.file_stem}.csv", partial(_csv, one, options.table, options.top)
-        if "md" in formats and comparison.exploration is None:
-            yield f"{one.file_stem}.md", partial(pair_md, one.pair, one.identifier + one.suffix)
-    if "md" in formats and comparison.exploration is not None:
-        yield f"{EXPLORATORY_REPORT}.md", partial(comparison_md, comparison)
-    if "json" in formats:
-        yield "comparison.json", partial(_json, comparison)

@@ -14,20 +14,23 @@ from __future__ import annotations
 import argparse
 import sys
 
-from timesink.cli.common import add_input, add_output, check_output, format_of, give, progress_bar
+from timesink.cli.common import (
+    add_cycle_options,
+    add_input,
+    add_output,
+    check_output,
+    format_of,
+    give,
+    progress_bar,
+)
 
-METHODS = ("step", "marker", "python", "layer", "kernels")
-"""As in `analyses.cycles.cycles`, which the help must not wait for."""
 _FORMATS = ("text", "csv", "md", "json")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink cycles`."""
     add_input(parser)
-    parser.add_argument(
-        "--marker", metavar="NAME", help="annotation, call or kernel that marks a cycle; * fits all"
-    )
-    parser.add_argument("--by", choices=METHODS, help="only this way to find cycles")
+    add_cycle_options(parser, counters=False)
     parser.add_argument("--pid", metavar="P", help="only this process")
     parser.add_argument("--format", choices=_FORMATS, help="how to say it")
     add_output(parser, "write to a file; .txt, .csv, .md, .json choose the format")

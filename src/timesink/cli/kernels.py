@@ -288,10 +288,11 @@ def _give_words(reports: Sequence[KernelReport], options: argparse.Namespace, fo
 def _give_run(report: KernelReport, options: argparse.Namespace, form: str) -> None:
     from timesink.render.kernels import text as render  # noqa: PLC0415
     from timesink.render.kernels.sections import one_table  # noqa: PLC0415
+    from timesink.render.shown import plain_table  # noqa: PLC0415
 
     choice, by = _choice(options), options.by
     if form == "table":
-        give(render.plain_table(one_table(report, by or "name", choice)), options.output)
+        give(plain_table(one_table(report, by or "name", choice)), options.output)
     elif form == "md":
         give(render.to_markdown(report, by, choice), options.output)
     elif options.output is None:
@@ -302,7 +303,7 @@ def _give_run(report: KernelReport, options: argparse.Namespace, form: str) -> N
 
 def _give_runs(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
     from timesink.render.kernels import runs as render  # noqa: PLC0415
-    from timesink.render.kernels.text import plain_table  # noqa: PLC0415
+    from timesink.render.shown import plain_table  # noqa: PLC0415
 
     choice, by = _choice(options), options.by
     if form == "table":

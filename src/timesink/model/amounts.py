@@ -8,11 +8,9 @@ import re
 from timesink.model import units
 from timesink.model.counter_units import quantity
 
-_RATES = {"B/s": 1.0, "kB/s": 1e3, "MB/s": 1e6}
-_SIZES = {"B": 1.0, "KiB": 1024.0, "MiB": 1024.0**2}
-_POWERS = {"mW": 1e-3, "mJ": 1e-3}
 _AMOUNT = re.compile(r"(.*\d) (\D.*)")
 _TWICE = 2.0
+_VERY_MANY = 1e15
 _CERTAIN_P = 0.001
 
 
@@ -66,41 +64,60 @@ def amount(value: float, unit: str | None) -> str:
 
     >>> amount(0.2643, "100 %"), amount(650_000, "mW"), amount(3.5, None)
     ('26.4 %', '650 W', '3.5')
+    >>> amount(2.6e11, "B/s"), amount(3_641_245_696, "B"), amount(38_500, "ns")
+    ('260.0 GB/s', '3.4 GiB', '38.5 us')
     """
-    number, true_unit = quantity(value, unit)
-    if true_unit in _RATES:
-        return units.rate(number * _RATES[true_unit], "B") if number else "0 B/s"
-    if true_unit in _SIZES:
-        return units.size_bytes(number * _SIZES[true_unit])
-    if true_unit in _POWERS:
-        number, true_unit = number * _POWERS[true_unit], true_unit[1:]
-    return f"{digits(number)} {true_unit}".strip()
+    number, base_unit = quantity(value, unit)
+    if not math.isfinite(number):
+        return f"{number:g} {base_unit}".strip()
+    if base_unit == "B/s":
+        return units.rate(number, "B") if number else "0 B/s"
+    if base_unit == "B":
+        return units.size_bytes(number)
+    if base_unit == "ns":
+        return units.brief_ns(number)
+    return f"{digits(number)} {base_unit}".strip()
 
 
 def digits(value: float) -> str:
-    """Three digits, or all before the point.
+    """Three digits, or all before the point, unless there are very many.
 
-    >>> digits(1186.875), digits(6.3248), digits(0), digits(1234567.0)
-    ('1 187', '6.32', '0', '1 234 567')
+    >>> digits(1186.875), digits(6.3248), digits(0), digits(1234567.0), digits(1e308)
+    ('1 187', '6.32', '0', '1 234 567', '1e+308')
     """
     shown = f"{value:.3g}"
-    return units.count(round(value)) if abs(float(shown)) >= 1000 else shown
+    whole = 1000 <= abs(float(shown)) < _VERY_MANY
+    return units.count(round(value)) if whole else shown
 
 
 def change(base: float, new: float) -> str:
     """How much more or less the new side has.
 
     >>> change(100, 104.66), change(34, 121.3), change(100, 20), change(0, 5), change(5, 0)
-    ('+4.7 %', '3.6 x', '-80.0 %', 'new', 'gone')
+    ('+4.7 %', '3.6 x', '-80.0 %', 'from 0', '-100 %')
     """
     if base == new:
         return "0 %"
-    if not base or not new:
-        return "new" if new else "gone"
+    if not base:
+        return "from 0"
     ratio = new / base
     if ratio >= _TWICE:
         return f"{ratio:.1f} x" if ratio < 100 else f"{units.count(round(ratio))} x"
-    return f"{100 * (ratio - 1):+.1f} %"
+    return signed_pct(100 * (ratio - 1))
+
+
+def signed_pct(value: float) -> str:
+    """A change in percent; the whole of it and nothing need no decimals.
+
+    >>> signed_pct(4.66), signed_pct(-100), signed_pct(-0.01), signed_pct(-99.99)
+    ('+4.7 %', '-100 %', '0 %', '-99.99 %')
+    """
+    shown = f"{value:+.1f}"
+    if shown in {"+0.0", "-0.0"}:
+        return "0 %"
+    if shown == "-100.0":
+        return "-100 %" if value <= -100 else f"{max(value, -99.99):.2f} %"
+    return f"{shown} %"
 
 
 def chance(p: float | None) -> str:

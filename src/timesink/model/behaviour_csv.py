@@ -30,4 +30,6 @@ TYPE_COLUMN = "cycle_type"
 """A last column, where a file holds other cycles than its name says."""
 
 NO_METRIC = "N/A"
+NO_DEVICE = "N/A"
+"""What stands for a device that a table does not name."""
 INTERPOLATION_MARKS = {" ": "none", "*": "some", "**": "all"}

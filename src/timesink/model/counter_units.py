@@ -17,6 +17,18 @@ from functools import lru_cache
 from pathlib import Path
 
 _DATA = Path(__file__).with_name("counter_units.csv")
+_SCALES = {
+    "B/s": {"KiB/s": 1024.0, "MiB/s": 1024.0**2, "GiB/s": 1024.0**3}
+    | {"kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9, "TB/s": 1e12},
+    "B": {"KiB": 1024.0, "MiB": 1024.0**2, "GiB": 1024.0**3, "TiB": 1024.0**4}
+    | {"kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12},
+    "W": {"uW": 1e-6, "mW": 1e-3, "kW": 1e3},
+    "J": {"uJ": 1e-6, "mJ": 1e-3, "kJ": 1e3},
+    "MHz": {"Hz": 1e-6, "kHz": 1e-3, "GHz": 1e3},
+    "ns": {"us": 1e3, "ms": 1e6, "s": 1e9},
+}
+"""Units of one quantity, and how many of its base unit each is."""
+_BASES = {unit: (base, scale) for base, units in _SCALES.items() for unit, scale in units.items()}
 _FACTOR = re.compile(r"([0-9.eE+-]+) (.+)")
 _SHARES = ("usage", "rate", "util", "occupancy")
 """Counters with one of these in the name are published as recorded: divided by 100, times 100."""
@@ -67,18 +79,25 @@ def published_unit(metric: str, typical: float) -> str | None:
 
 
 def quantity(value: float, unit: str | None) -> tuple[float, str]:
-    """A value and its unit without the factor the unit may begin with.
+    """A value in the base unit of what it measures, without the factor its unit may begin with.
+
+    Values of one quantity, however it was written down, have the same unit afterwards.
 
     >>> quantity(118687.5, "0.01 MHz"), quantity(0.26, "100 %"), quantity(3, None)
     ((1186.875, 'MHz'), (26.0, '%'), (3, ''))
+    >>> quantity(650_000, "mW"), quantity(2, "GiB"), quantity(3.2, "GHz")
+    ((650.0, 'W'), (2147483648.0, 'B'), (3200.0, 'MHz'))
     """
     found = _FACTOR.fullmatch(unit or "")
-    if found is None:
-        return value, unit or ""
-    factor = float(found[1])
+    if found is not None:
+        value, unit = _times(value, float(found[1])), found[2]
+    base, scale = _BASES.get(unit or "", (unit or "", 1.0))
+    return (value if scale == 1 else _times(value, scale)), base
+
+
+def _times(value: float, factor: float) -> float:
     # A division by 100 is exact where a multiplication with 0.01 is not.
-    scaled = value * factor if factor >= 1 else value / (1 / factor)
-    return scaled, found[2]
+    return value * factor if factor >= 1 else value / round(1 / factor, 9)
 
 
 def _fitting(form: str, counter: str, largest: float | None) -> _Line | None:

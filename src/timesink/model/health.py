@@ -227,9 +227,27 @@ RULES = _rules(
         "expected columns: timestamp_us,counter,device,value",
     ),
     (
+        "unreadable_counters", _W,
+        "files of counters beside the trace that cannot be read",
+        "their samples are missing",
+        "see the example; expected columns: timestamp_us,counter,device,value",
+    ),
+    (
         "bad_behaviour_row", _W,
         "rows of a behaviour table without a cycle, a function, its share or its time",
         "they were ignored",
+        "see the example; write the table again",
+    ),
+    (
+        "missing_column", _W,
+        "columns a behaviour table does not have",
+        "what the example says is not known",
+        "write the table again with them",
+    ),
+    (
+        "missing_level", _W,
+        "rows of a behaviour table that name a counter and have no number for it",
+        "their functions and times count; the counter is not known there",
         "see the example; write the table again",
     ),
     # -- the trace as a whole ----------------------------------------------------------------

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 def count(value: int) -> str:
     """Whole numbers with thin groups of three.
@@ -27,6 +29,16 @@ def _singular(things: str) -> str:
     if things.endswith("ies"):
         return f"{things[:-3]}y"
     return things.removesuffix("es" if things.endswith("sses") else "s")
+
+
+def listed(names: Sequence[str], most: int = 6, between: str = ", ") -> str:
+    """Names one after the other, and how many there are beside the first ones.
+
+    >>> listed(["rank 0", "rank 3"]), listed(["a", "b", "c", "d"], most=2)
+    ('rank 0, rank 3', 'a, b and 2 more')
+    """
+    shown = between.join(names[:most])
+    return f"{shown} and {count(len(names) - most)} more" if len(names) > most else shown
 
 
 def ordinal(value: int) -> str:

@@ -44,6 +44,10 @@ def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> lis
     ['rank_assumed', 'no_device_activity', 'no_host_activity']
     """
     host, device = tables["host"], tables["device"]
+    # Counters of kernels and behaviour have no timeline, and no rank; nothing of it is missing.
+    needs_timeline = tables["kernel_calls"].is_empty() and tables["behaviour"].is_empty()
+    if host.is_empty() and device.is_empty() and not needs_timeline:
+        return []
     launches = _launches(host)
     busy = _busy_with_launch(device, launches)
     entries = [
@@ -56,8 +60,7 @@ def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> lis
         _window_end_fault(host, device),
         _device_before_launch(busy),
     ]
-    # Counters of kernels and behaviour have no timeline, and no rank; nothing of it is missing.
-    if tables["kernel_calls"].is_empty() and tables["behaviour"].is_empty():
+    if needs_timeline:
         entries += [
             HealthEntry("rank_assumed", int(metadata.distributed.rank is None)),
             HealthEntry("no_device_activity", int(busy.is_empty())),

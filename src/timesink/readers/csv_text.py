@@ -1,23 +1,65 @@
-"""CSV as others write it: any order of columns, any line ends, quotes that were never closed."""
+"""CSV as others write it: any order of columns, any line ends, quotes that were never closed.
+
+Values are parted by commas, or by what a header without any comma is parted by.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from io import BytesIO
 
 import polars as pl
 
 _BOM = b"\xef\xbb\xbf"
+_COMMA = b","
+_OTHER_SEPARATORS = (b";", b"\t")
+_DECIMAL_COMMA = r"^([+-]?\d+),(\d+)$"
 
 
 def header_of(content: bytes) -> list[str]:
     r"""Names of the columns, in small letters, of content that begins with its header.
 
-    >>> header_of(b'\xef\xbb\xbf"Cycle", pid\r\n1,2')
-    ['cycle', 'pid']
+    >>> header_of(b'\xef\xbb\xbf"Cycle", pid\r\n1,2'), header_of(b"cycle;pid")
+    (['cycle', 'pid'], ['cycle', 'pid'])
     """
-    line = content.removeprefix(_BOM).lstrip().partition(b"\n")[0]
-    names = line.decode("utf-8", "replace").lower().split(",")
+    line = _first_line(content)
+    names = line.decode("utf-8", "replace").lower().split(separator_of(line).decode())
     return [name.strip().strip('"').strip() for name in names]
+
+
+def separator_of(content: bytes) -> bytes:
+    r"""What parts the values: a comma, unless the header has none and has another.
+
+    >>> separator_of(b"a,b;c\n"), separator_of(b"a;b\n1,5;2"), separator_of(b"a\n")
+    (b',', b';', b',')
+    """
+    line = _first_line(content)
+    if _COMMA in line:
+        return _COMMA
+    return next((separator for separator in _OTHER_SEPARATORS if separator in line), _COMMA)
+
+
+def _first_line(content: bytes) -> bytes:
+    return BytesIO(content.removeprefix(_BOM).lstrip()).readline()
+
+
+def count_foreign_lines(content: bytes) -> int:
+    r"""How many lines are not UTF-8: their odd bytes are read as the replacement character.
+
+    >>> count_foreign_lines(b"name\ncaf\xe9\ncaf\xc3\xa9")
+    1
+    """
+    if content.isascii() or _is_utf8(content):
+        return 0
+    return sum(not _is_utf8(line) for line in content.split(b"\n"))
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def texts_of(content: bytes, *, numbers: str, strip: str = " \t\r") -> pl.DataFrame:
@@ -32,22 +74,37 @@ def texts_of(content: bytes, *, numbers: str, strip: str = " \t\r") -> pl.DataFr
     """
     content = content.removeprefix(_BOM).strip()
     header = header_of(content)
-    whole = _split(content)
+    separator = separator_of(content).decode()
+    whole = _split(content, separator)
     if whole is None or whole.height != content.count(b"\n"):
-        readings = (whole, _split(_without_open_quotes(content)))
+        readings = (whole, _split(_without_open_quotes(content), separator))
         place = header.index(numbers)
         known = [reading for reading in readings if reading is not None]
         whole = max(known, key=lambda reading: _count_numbers(reading, place), default=None)
     return pl.DataFrame() if whole is None else _named(whole, header, strip)
 
 
-def _split(content: bytes) -> pl.DataFrame | None:
+def _split(content: bytes, separator: str) -> pl.DataFrame | None:
     try:
         return pl.read_csv(
-            content, infer_schema=False, truncate_ragged_lines=True, encoding="utf8-lossy"
+            content,
+            separator=separator,
+            infer_schema=False,
+            truncate_ragged_lines=True,
+            encoding="utf8-lossy",
         )
     except pl.exceptions.PolarsError:
         return None
+
+
+def with_decimal_points(texts: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
+    """Numbers with a decimal comma as others write them, where commas do not part values.
+
+    >>> with_decimal_points(pl.DataFrame({"a": ["1,5", "2.5", "x,y"]}), ["a"])["a"].to_list()
+    ['1.5', '2.5', 'x,y']
+    """
+    known = [name for name in columns if name in texts.columns]
+    return texts.with_columns(pl.col(known).str.replace(_DECIMAL_COMMA, "$1.$2"))
 
 
 def _without_open_quotes(content: bytes) -> bytes:
@@ -67,5 +124,10 @@ def _named(rows: pl.DataFrame, header: list[str], strip: str) -> pl.DataFrame:
         for name in dict.fromkeys(header)
         if header.index(name) < rows.width
     )
-    empty_as_null = texts.with_columns(pl.all().replace("", None))
-    return empty_as_null.filter(~pl.all_horizontal(pl.all().is_null()))
+    blank = texts.select((pl.all() == "").any()).row(0)
+    names = [name for name, is_blank in zip(texts.columns, blank, strict=True) if is_blank]
+    texts = texts.with_columns(pl.when(pl.col(name) != "").then(pl.col(name)) for name in names)
+    # Only a table with a gap in every column can hold a row of nothing else.
+    if not all(column.null_count() for column in texts):
+        return texts
+    return texts.filter(~pl.all_horizontal(pl.all().is_null()))

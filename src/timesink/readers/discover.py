@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from timesink.errors import UnreadableError
+from timesink.model.ordering import natural
 from timesink.readers.beside import may_be_trace
 from timesink.readers.names import rank_in_head, rank_in_name, worker_and_span
 from timesink.readers.source import open_source
@@ -60,7 +61,7 @@ def find_recordings(path: Path | str) -> list[Recording]:
             f"{path}: neither a file nor a folder", "give the trace as a file; pipes are not read"
         )
     # Folders inside a run are not part of it; a folder of runs has no trace of its own.
-    files = _traces_in(path) or [file for run in _folders_below(path) for file in _traces_in(run)]
+    files = _traces_in(path) or [file for run in folders_below(path) for file in _traces_in(run)]
     recordings = [_recording(file) for file in files or _behaviour_tables(path)]
     if not recordings:
         raise UnreadableError(
@@ -118,8 +119,13 @@ def _behaviour_tables(folder: Path) -> list[Path]:
     return find_behaviour_tables(folder)
 
 
-def _folders_below(path: Path) -> Iterator[Path]:
-    """Every folder below a path, links followed, none twice."""
+def folders_below(path: Path) -> Iterator[Path]:
+    """A folder and every one below it, in the order of names; links are followed, none twice.
+
+    >>> import timesink
+    >>> [folder.name for folder in folders_below(timesink.sample().parent)]
+    ['samples']
+    """
     seen: set[Path] = set()
     for folder, names, _ in os.walk(path, followlinks=True):
         names.sort()
@@ -159,21 +165,12 @@ def _numbered(recordings: Iterable[Recording]) -> list[Recording]:
     for recording in recordings:
         of_worker[recording.path.parent, recording.worker].append(recording)
     numbered = []
-    for key in sorted(of_worker, key=lambda key: (str(key[0]), _natural(key[1]))):
+    for key in sorted(of_worker, key=lambda key: (str(key[0]), natural(key[1]))):
         own = sorted(of_worker[key], key=lambda r: (r.span is not None, r.span or 0))
         stamps = sorted({recording.span for recording in own if recording.span is not None})
         number: dict[int | None, int] = {stamp: place for place, stamp in enumerate(stamps, 1)}
         numbered += [replace(recording, span=number.get(recording.span)) for recording in own]
     return numbered
-
-
-def _natural(text: str) -> list[tuple[int, str]]:
-    """Sort key that puts rank2 before rank10."""
-    return [
-        (int(part), "") if part.isdecimal() else (-1, part)
-        for part in re.split(r"(\d+)", text)
-        if part
-    ]
 
 
 def choose_recording(

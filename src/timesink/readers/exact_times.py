@@ -6,8 +6,9 @@ from decimal import ROUND_HALF_UP, Decimal
 
 import polars as pl
 
-_PLAIN = r"^\+?(\d{1,15}|[1-8]\d{15})(?:\.(\d{0,3})(\d?)\d*)?$"
-"""Digits that fit 64 bits a thousand times over, with a fraction or without."""
+_DECIMALS = 15
+"""Decimals of a microsecond that count: far more than anybody writes."""
+_NANOSECOND = pl.lit(10 ** (_DECIMALS - 3), pl.Int128)
 
 
 def microseconds_as_ns(values: pl.Series) -> pl.Series:
@@ -20,7 +21,7 @@ def microseconds_as_ns(values: pl.Series) -> pl.Series:
         return values.cast(pl.Int64, strict=False) * 1000
     if values.dtype.is_float():
         return _of_floats(values)
-    return _of_text(values.cast(pl.String).str.strip_chars())
+    return _of_text(values.cast(pl.String))
 
 
 def _of_floats(values: pl.Series) -> pl.Series:
@@ -34,16 +35,14 @@ def _of_floats(values: pl.Series) -> pl.Series:
 
 
 def _of_text(texts: pl.Series) -> pl.Series:
-    parts = texts.str.extract_groups(_PLAIN).struct.unnest()
-    parts.columns = ["whole", "thousandths", "next"]
-    plain = parts.select(
-        pl.col("whole").cast(pl.Int64) * 1000
-        + pl.col("thousandths").fill_null("").str.pad_end(3, "0").cast(pl.Int64)
-        + (pl.col("next").fill_null("") >= "5").cast(pl.Int64)
-    ).to_series()
-    odd = texts.filter(plain.is_null() & texts.is_not_null()).unique()
-    if odd.is_empty():
+    text = pl.col("text").str.strip_chars()
+    decimal = text.cast(pl.Decimal(38, _DECIMALS), strict=False).to_physical()
+    nearest = ((decimal + _NANOSECOND // 2) // _NANOSECOND).cast(pl.Int64, strict=False)
+    # Half of a nanosecond goes away from zero, which this is for what is not negative.
+    plain = texts.to_frame("text").select(pl.when(decimal >= 0).then(nearest)).to_series()
+    if plain.null_count() == texts.null_count():
         return plain
+    odd = texts.filter(plain.is_null() & texts.is_not_null()).unique()
     known = {text: _nearest(text) for text in odd.to_list()}
     others = texts.replace_strict(known, default=None, return_dtype=pl.Int64)
     return pl.select(pl.coalesce(plain, others)).to_series()

@@ -34,7 +34,7 @@ def finish_trace(
     for name in ("host", "device"):
         complete[name], endless = _within_64_bits(complete[name])
         odd_values.append(HealthEntry("bad_value", endless, "an event that ends beyond 64 bits"))
-    if complete["steps"].is_empty():
+    if complete["steps"].is_empty() and not complete["host"].is_empty():
         complete["steps"] = find_steps(complete["host"])
     found = find_oddities(complete, metadata)
     return Trace(
@@ -51,6 +51,8 @@ def conform(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
     """
     if frame.is_empty():
         return table.empty()
+    if dict(frame.schema) == table.schema and frame.columns == list(table.schema):
+        return frame
     return frame.select(
         pl.col(column.name).cast(column.dtype, strict=False)
         if column.name in frame.columns
@@ -72,6 +74,8 @@ def _new_nulls(before: pl.DataFrame, after: pl.DataFrame) -> int:
 
 def _within_64_bits(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """Events cut where their end would not fit; the number of those cut."""
+    if frame.is_empty():
+        return frame, 0
     room = _LATEST_NS - pl.col("ts_ns").clip(lower_bound=0)
     endless = frame.select((pl.col("dur_ns") > room).sum()).item()
     if not endless:

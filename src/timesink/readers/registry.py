@@ -34,7 +34,7 @@ READERS = (
     "behaviour",
     "nsys",
     "rocprof",
-    "counters_csv",
+    "counters",
     "event_csv",
     "kernel_table",
     "ncu",
@@ -46,11 +46,6 @@ reader, the most forgiving one."""
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 _DECLINED: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
-    (
-        re.compile(rb"^(?:\xef\xbb\xbf)?[^\n]*\bbeta_pct\b"),
-        "a behaviour table without all the columns it needs",
-        "expected at least cycle,function_name,beta_pct,duration",
-    ),
     (
         re.compile(rb"^(?:\xef\xbb\xbf)?Function Name,Metric Name,Device,Suspicion Score"),
         "a finished comparison",
@@ -84,7 +79,7 @@ def read_trace(path: Path, options: ReadOptions | None = None) -> Trace:
     """Read one file, whatever its format, without the cache."""
     source = open_source(path)
     try:
-        return _reader_of(source).read(source, options or ReadOptions())
+        return reader_of(source).read(source, options or ReadOptions())
     except OSError as error:
         raise UnreadableError.denied(path, error.strerror or str(error)) from None
     except RecursionError:
@@ -93,7 +88,8 @@ def read_trace(path: Path, options: ReadOptions | None = None) -> Trace:
         ) from None
 
 
-def _reader_of(source: Source) -> Reader:
+def reader_of(source: Source) -> Reader:
+    """The reader of a file that can be read."""
     damage = Damage()
     head = source.head(damage=damage)
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -11,12 +11,11 @@ from rich.text import Text
 from timesink.render import analysis_words as words
 from timesink.render.analysis_cells import cells_of
 from timesink.render.finding_words import evidence_lines, gain_text
+from timesink.render.shown import FILE_WIDTH, WIDEST, bullets
 from timesink.render.table import markdown_table, text_table
 from timesink.render.terminal import show, terminal_width, text, to_plain
 from timesink.reports.analysis import Analysis
 
-_FILE_WIDTH = 100
-_WIDEST = 140
 _BAR = 40
 _LABEL = 15
 _BARS = {"kernels": "green", "communication": "magenta", "data loading": "red", "other": "dim"}
@@ -24,11 +23,11 @@ _COLOURS = {"high": "bold red", "medium": "yellow", "low": "dim"}
 
 
 def to_text(analysis: Analysis, top: int) -> str:
-    return to_plain(_content(analysis, top, _FILE_WIDTH), _FILE_WIDTH)
+    return to_plain(_content(analysis, top, FILE_WIDTH), FILE_WIDTH)
 
 
 def print_text(analysis: Analysis, top: int) -> None:
-    width = min(terminal_width(), _WIDEST)
+    width = min(terminal_width(), WIDEST)
     show(_content(analysis, top, width), width)
 
 
@@ -100,7 +99,7 @@ def to_markdown(analysis: Analysis, top: int) -> str:
         blocks.append(f"## {cells.title}")
         blocks.append(markdown_table(cells.columns, cells.rows, cells.numeric))
     blocks += ["## Findings", _findings_list(analysis), "## Trace health"]
-    blocks.append(_bullets(words.health_sentences(trace.health)) or "Nothing odd found.")
+    blocks.append(bullets(words.health_sentences(trace.health)) or "Nothing odd found.")
     return "\n\n".join(block for block in blocks if block)
 
 
@@ -115,8 +114,4 @@ def _findings_list(analysis: Analysis) -> str:
         f"{finding.advice} {gain_text(finding)}".rstrip()
         for finding in analysis.findings
     ]
-    return _bullets(items) or "No rule found anything to gain."
-
-
-def _bullets(lines: Sequence[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines)
+    return bullets(items) or "No rule found anything to gain."

@@ -7,19 +7,18 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 
 from timesink.model import units
 from timesink.model.amounts import amount, per_cycle
-from timesink.render.comparison.names import HOST, short_labels
+from timesink.model.schema import HOST_DEVICE
+from timesink.render.shown import FILE_WIDTH, WIDEST, note_lines
 from timesink.render.table import GAP, natural_width, text_table
 from timesink.render.terminal import show, terminal_width, text, to_plain
 from timesink.render.told_apart import cut_apart
 from timesink.reports.behaviour import BehaviourReport
+from timesink.reports.function_names import short_labels
 from timesink.writers.behaviour import behaviour_csv
 
-_FILE_WIDTH = 100
-_WIDEST = 140
 _TOP = 15
 _MOST_ANCHORS = 3
 _NAME, _SHORTEST_NAME, _NARROWEST = 36, 20, 40
@@ -37,11 +36,11 @@ def to_csv(report: BehaviourReport, top: int = _TOP) -> str:  # noqa: ARG001 - p
 
 
 def to_text(report: BehaviourReport, top: int = _TOP) -> str:
-    return to_plain(_content(report, top, _FILE_WIDTH), _FILE_WIDTH)
+    return to_plain(_content(report, top, FILE_WIDTH), FILE_WIDTH)
 
 
 def print_text(report: BehaviourReport, top: int = _TOP) -> None:
-    width = min(terminal_width(), _WIDEST)
+    width = min(terminal_width(), WIDEST)
     show(_content(report, top, width), width)
 
 
@@ -58,10 +57,7 @@ def _content(report: BehaviourReport, top: int, width: int) -> RenderableType:
     if told["cycles"]["reason"]:
         blocks.append(text(told["cycles"]["reason"], "dim"))
     blocks += ["", *_functions(told, top, width), *_counters(told["counters"], width)]
-    if report.notes:
-        blocks += ["", text("Notes", "bold")]
-        blocks += [Padding(text(note, "dim"), (0, 0, 0, 2)) for note in report.notes]
-    return Group(*blocks)
+    return Group(*blocks, *note_lines(report.notes))
 
 
 def headline(told: dict[str, Any]) -> str:
@@ -72,7 +68,8 @@ def headline(told: dict[str, Any]) -> str:
     what = units.counted(cycles["count"], f"cycles of {_anchors(cycles['anchors'])}")
     if cycles["count"] == 1:
         what = what.replace("cycles", "cycle", 1)
-    length = units.brief_ns(cycles["median_ns"] or 0)
+    median = cycles["median_ns"]
+    length = "of unknown length" if median is None else f"{units.brief_ns(median)} each"
     first = next(iter(told["functions"]), None)
     most = (
         f"; {_labels(told['functions'])[first['function']]} on {first['device']} takes most, "
@@ -80,26 +77,24 @@ def headline(told: dict[str, Any]) -> str:
         if first
         else ""
     )
-    return f"{what}{where}, {length} each{most}"
+    return f"{what}{where}, {length}{most}"
 
 
 def _labels(functions: Sequence[dict[str, Any]]) -> dict[str, str]:
     """A short name for every function."""
-    host = {row["function"] for row in functions if row["device"] == HOST}
+    host = {row["function"] for row in functions if row["device"] == HOST_DEVICE}
     return short_labels([row["function"] for row in functions], host)
 
 
 def _anchors(anchors: Sequence[str]) -> str:
     if not anchors:
         return "unknown anchor"
-    more = len(anchors) - _MOST_ANCHORS
-    shown = ", ".join(anchors[:_MOST_ANCHORS])
-    return f"{shown} and {more} more" if more > 0 else shown
+    return units.listed(anchors, _MOST_ANCHORS)
 
 
 def _functions(told: dict[str, Any], top: int, width: int) -> Iterable[RenderableType]:
     shown = told["functions"][:top]
-    yield text("Functions by share of the cycle, means over cycles", "bold")
+    yield text("Functions by share of the cycle, mean over cycles with the function", "bold")
     columns = dict(_function_columns(shown, several=len(told["cycles"]["processes"]) > 1))
     used = sum(natural_width(title, cells) + GAP for title, cells in columns.items())
     room = width - used - _NAME - GAP
@@ -126,7 +121,7 @@ def _function_columns(
     yield "on", [row["device"] for row in shown]
     yield "share", [f"{row['beta_pct']:.2f} %" for row in shown]
     yield "time", [units.brief_ns(row["time_ns"]) for row in shown]
-    yield "calls", [per_cycle(row["calls"]) for row in shown]
+    yield "calls", ["-" if row["calls"] is None else per_cycle(row["calls"]) for row in shown]
 
 
 def _metrics(metrics: Sequence[dict[str, Any]], room: int) -> str:

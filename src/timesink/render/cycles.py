@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable
 
 import msgspec
@@ -16,6 +17,7 @@ from timesink.model import units
 from timesink.render import table
 from timesink.render.table import GAP, markdown_table, natural_width, text_table
 from timesink.render.terminal import show, terminal_width, text, to_plain
+from timesink.render.told_apart import cut_end
 from timesink.reports.cycles import CycleReport, Run
 
 FILE_WIDTH = 100
@@ -29,7 +31,7 @@ _COLUMNS = (
     "type",
     "cycles",
     "period",
-    "length",
+    "median",
     "mean",
     "IQR",
     "CV",
@@ -52,19 +54,10 @@ _METHODS = {
 # -- words -----------------------------------------------------------------------------------------
 
 
-def short_name(name: str) -> str:
-    """A name that fits into a sentence.
-
-    >>> short_name("x" * 100)[-3:]
-    'xx…'
-    """
-    return name if len(name) <= _NAME else f"{name[: _NAME - 1]}…"
-
-
 def unit(run: Run) -> str:
     """What marks a cycle, as people say it."""
     cycles = run.cycles
-    return short_name(short_kernel_name(cycles.anchor) if cycles.on_device else cycles.anchor)
+    return cut_end(short_kernel_name(cycles.anchor) if cycles.on_device else cycles.anchor, _NAME)
 
 
 def headline(run: Run) -> str:
@@ -153,12 +146,14 @@ def short_sentence(sentence: str) -> str:
     """A sentence in which the quoted name is not longer than fits."""
     first, quote, rest = sentence.partition("'")
     name, end, last = rest.rpartition("'")
-    return f"{first}{quote}{short_name(name)}{end}{last}" if end else sentence
+    return f"{first}{quote}{cut_end(name, _NAME)}{end}{last}" if end else sentence
 
 
 def _other(other: Candidate) -> str:
     count = units.counted(other.count, "cycles")
-    return f"{count} of {units.duration_ns(other.period_ns)}: {short_sentence(other.reason)}"
+    choice = f"; choose it with --marker {shlex.quote(other.marker)}" if other.marker else ""
+    period = units.duration_ns(other.period_ns)
+    return f"{count} of {period}: {short_sentence(other.reason)}{choice}"
 
 
 def _strips(run: Run) -> list[str]:

@@ -107,10 +107,13 @@ def _behaviour_facts(trace: TraceInfo, table: BehaviourCounts) -> list[tuple[str
     metadata = trace.metadata
     listed = [
         ("vendor", _VENDORS.get(metadata.vendor, metadata.vendor)),
-        ("cycles", f"{units.count(table.cycles)}, marked by {_few(table.anchors) or 'nothing'}"),
+        (
+            "cycles",
+            f"{units.count(table.cycles)}, marked by {units.listed(table.anchors) or 'nothing'}",
+        ),
         ("cycle", f"{units.duration_ns(table.cycle_ns)} (median)"),
-        ("processes", _few(table.processes)),
-        ("devices", _few(table.devices)),
+        ("processes", units.listed(table.processes)),
+        ("devices", units.listed(table.devices)),
         ("functions", units.count(table.functions)),
         ("metrics", units.count(table.metrics)),
         ("rows", units.count(table.rows)),
@@ -119,10 +122,6 @@ def _behaviour_facts(trace: TraceInfo, table: BehaviourCounts) -> list[tuple[str
         ("format", f"{metadata.format}, {metadata.clock} clock"),
     ]
     return [(label, value) for label, value in listed if value]
-
-
-def _few(texts: Sequence[str]) -> str:
-    return ", ".join(texts[:6]) + (", ..." if len(texts) > 6 else "")
 
 
 def _counter_facts(trace: TraceInfo) -> list[tuple[str, str]]:
@@ -235,7 +234,7 @@ def _table_row(label: str, table: BehaviourCounts) -> tuple[str, ...]:
     counts = (table.functions, table.metrics, table.rows)
     return (
         label,
-        _few(table.processes),
+        units.listed(table.processes),
         units.count(table.cycles),
         length,
         *map(units.count, counts),

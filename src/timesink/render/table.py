@@ -12,6 +12,7 @@ from rich.table import Table
 
 from timesink.errors import QueryError
 from timesink.model import units
+from timesink.render.escaping import in_cell
 from timesink.render.terminal import printable, show, terminal_width, text, to_plain
 
 NO_NAME = "(no name)"
@@ -61,13 +62,8 @@ def markdown_table(
 ) -> str:
     """Cells that are text already, as a Markdown table."""
     rule = ["---:" if right else "---" for right in numeric]
-    rows = [[_escaped(value) for value in row] for row in cells]
-    return "\n".join(f"| {' | '.join(row)} |" for row in [list(titles), rule, *rows])
-
-
-def _escaped(value: str) -> str:
-    """Text that is neither the end of a cell nor a tag."""
-    return printable(value).replace("|", "\\|").replace("<", "&lt;")
+    head, *rows = ([in_cell(value) for value in row] for row in [titles, *cells])
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, rule, *rows])
 
 
 def to_text(frame: pl.DataFrame) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from timesink.analyses.behaviour.classes import load_classes
+from timesink.analyses.behaviour.classes import Classes, load_classes
 from timesink.analyses.behaviour.summary import counter_summary, function_summary, metric_summary
 from timesink.analyses.behaviour.table import behaviour_table
 from timesink.analyses.cycles.cycles import Cycles
@@ -17,6 +17,7 @@ from timesink.analyses.cycles.finding import find_cycles
 from timesink.errors import UnreadableError, UsageError
 from timesink.model.trace import Trace
 from timesink.readers.options import Progress
+from timesink.reports.faults import with_faults
 from timesink.store.opening import open_trace
 
 SCHEMA = "timesink/behaviour/1"
@@ -32,6 +33,8 @@ class BehaviourReport:
     notes: tuple[str, ...] = ()
     cycles: Cycles | None = None
     """None where the source is a behaviour table, which does not say."""
+    classes: Classes = field(default_factory=load_classes)
+    """Which counters matter to which functions."""
 
     def to_dict(self) -> dict[str, Any]:
         """The summary for programs; the rows themselves are for CSV and Parquet."""
@@ -40,7 +43,7 @@ class BehaviourReport:
             "source": self.source,
             "rows": self.table.height,
             "cycles": _cycles_dict(self.table, self.cycles),
-            "functions": _functions(self.table),
+            "functions": _functions(self.table, self.classes),
             "counters": counter_summary(self.table).to_dicts(),
             "notes": list(self.notes),
         }
@@ -81,12 +84,13 @@ def behaviour(
     path = trace.metadata.source if isinstance(source, Trace) else str(source)
     if trace.behaviour.height:
         _check_unasked(path, {"--marker": marker, "--by": by, "--map": metric_map})
-        return BehaviourReport(path, trace.behaviour)
+        return BehaviourReport(path, trace.behaviour, with_faults(trace))
     if not trace.has_timeline:
         raise UnreadableError.no_timeline(path)
     cycles = find_cycles(trace, marker=marker, by=by)
     found = behaviour_table(trace, cycles, classes)
-    return BehaviourReport(path, found.table, (*cycles.notes, *found.notes), cycles)
+    notes = with_faults(trace, [*cycles.notes, *found.notes])
+    return BehaviourReport(path, found.table, notes, cycles, classes)
 
 
 def _check_unasked(path: str, options: Mapping[str, object]) -> None:
@@ -113,9 +117,8 @@ def _cycles_dict(table: pl.DataFrame, cycles: Cycles | None) -> dict[str, Any]:
     }
 
 
-def _functions(table: pl.DataFrame) -> list[dict[str, Any]]:
+def _functions(table: pl.DataFrame, classes: Classes) -> list[dict[str, Any]]:
     """Every function with its counters, the most telling first."""
-    classes = load_classes()
     key = ("host", "pid", "function", "function_class", "device")
     read: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = {}
     for row in metric_summary(table).iter_rows(named=True):

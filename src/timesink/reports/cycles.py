@@ -57,6 +57,7 @@ class Run:
                     "count": other.count,
                     "period_ns": other.period_ns,
                     "reason": other.reason,
+                    "marker": other.marker or None,
                 }
                 for other in cycles.others
             ],

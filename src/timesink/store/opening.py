@@ -155,13 +155,13 @@ def _with_counters(trace: Trace, counters: Path) -> Trace:
     import polars as pl  # noqa: PLC0415
 
     from timesink.model.health import HealthEntry, merge_entries  # noqa: PLC0415
-    from timesink.readers.counters_csv import read_counters  # noqa: PLC0415
+    from timesink.readers.counters import read_counters  # noqa: PLC0415
 
     try:
         samples, health = read_counters(counters)
     except UnreadableError as error:
         # A stray file beside the trace does not make the trace unreadable.
-        found = HealthEntry("bad_counter_row", 1, error.message)
+        found = HealthEntry("unreadable_counters", 1, error.message)
         return replace(trace, health=merge_entries([*trace.health, found]))
     frames = {**trace.frames, "counters": pl.concat([trace.lazy("counters"), samples.lazy()])}
     return replace(trace, frames=frames, health=merge_entries([*trace.health, *health]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
 from pathlib import Path
 
 import polars as pl
@@ -12,6 +11,7 @@ import polars as pl
 from timesink.errors import OutputError
 from timesink.model.behaviour_csv import CSV_COLUMNS, INTERPOLATION_MARKS, NO_METRIC, TYPE_COLUMN
 from timesink.model.schema import BEHAVIOUR
+from timesink.writers.aside import written_aside
 
 _ENDINGS = (".parquet", ".csv", ".csv.gz")
 _DECIMALS = 4
@@ -23,16 +23,8 @@ def write_behaviour(table: pl.DataFrame, path: Path) -> None:
     Parquet keeps every value; CSV rounds shares and counters to four decimals.
     """
     content = behaviour_bytes(table, path)
-    aside = path.with_name(f".timesink-{os.getpid()}.writing")
-    try:
+    with written_aside(path) as aside:
         aside.write_bytes(content)
-        aside.replace(path)
-    except FileNotFoundError:
-        raise OutputError.no_folder(path) from None
-    except OSError as error:
-        raise OutputError.unwritable(path, error.strerror or str(error)) from None
-    finally:
-        aside.unlink(missing_ok=True)
 
 
 def behaviour_bytes(table: pl.DataFrame, path: Path) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, cast
@@ -14,6 +13,7 @@ from isal import igzip
 from timesink.errors import OutputError
 from timesink.model.trace import Device, Trace
 from timesink.writers import chrome_names as names
+from timesink.writers.aside import written_aside
 from timesink.writers.lanes import number_lanes
 
 _CHROME_FORMATS = ("kineto", "chrome", "event-csv")
@@ -31,16 +31,9 @@ def write_chrome_json(trace: Trace, path: Path) -> int:
             f"{trace.metadata.source}: {what} without the timeline of Chrome JSON",
             "give -o a folder instead: the tables are written as Parquet",
         )
-    aside = path.with_name(f".timesink-{os.getpid()}.writing")
-    try:
-        with _create(aside, packed=path.name.lower().endswith(".gz")) as file:
-            written = _write(trace, file)
-        aside.replace(path)
-    except OSError as error:
-        raise OutputError.unwritable(path, error.strerror or str(error)) from None
-    finally:
-        aside.unlink(missing_ok=True)
-    return written
+    packed = path.name.lower().endswith(".gz")
+    with written_aside(path) as aside, _create(aside, packed=packed) as file:
+        return _write(trace, file)
 
 
 def _create(path: Path, *, packed: bool) -> BinaryIO:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from timesink.errors import OutputError, UnreadableError
+from timesink.errors import UnreadableError
 from timesink.model.health import RULES, HealthEntry
 from timesink.model.schema import TABLES
 from timesink.model.trace import Device, Distributed, Metadata, Trace
 from timesink.model.version import SCHEMA_VERSION
+from timesink.writers.aside import written_aside
 from timesink.writers.marks import DESCRIPTION, is_folder
 
 _FEW_FILES = 128
@@ -50,18 +49,9 @@ def _write_table(frame: pl.DataFrame, file: Path) -> None:
 
 def export_folder(trace: Trace, folder: Path, *, force: bool = False) -> None:
     """Write a trace where the user asked; only an earlier export is replaced, and by force."""
-    place = folder.resolve()
-    aside = place.with_name(f".timesink-{os.getpid()}.writing")
-    try:
+    with written_aside(folder, force=force and is_folder(folder)) as aside:
         aside.mkdir()
         write_folder(trace, aside)
-        if force and is_folder(place):
-            shutil.rmtree(place)
-        aside.rename(place)
-    except OSError as error:
-        raise OutputError.unwritable(folder, error.strerror or str(error)) from None
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
 
 
 def read_folder(folder: Path, *, hold_open: bool = False) -> Trace:

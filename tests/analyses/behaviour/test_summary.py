@@ -10,7 +10,7 @@ from timesink.analyses.behaviour.summary import counter_summary, function_summar
 CYCLES = cycles_at((0, 100), (100, 400))
 
 
-def test_a_cycle_without_the_function_counts():
+def test_a_cycle_without_the_function_counts_in_time_and_not_in_share():
     trace = recorded([call("aten::mm", 10, 50)])
     (row,) = function_summary(behaviour(trace, CYCLES).table).to_dicts()
     assert (row["function"], row["time_ns"], row["calls"], row["cycles"]) == (
@@ -19,7 +19,21 @@ def test_a_cycle_without_the_function_counts():
         0.5,
         1,
     )
-    assert row["beta_pct"] == pytest.approx(100 * 50 / 400)
+    assert row["beta_pct"] == pytest.approx(50)
+
+
+def test_shares_are_means_over_cycles_whatever_their_lengths():
+    trace = recorded([call("aten::mm", 10, 50), call("aten::mm", 110, 30)])
+    (row,) = function_summary(behaviour(trace, CYCLES).table).to_dicts()
+    assert row["beta_pct"] == pytest.approx((50 + 10) / 2)
+
+
+def test_what_runs_in_one_cycle_does_not_come_first_for_it():
+    often = [call("aten::mm", start, 40) for start in (10, 110, 210)]
+    trace = recorded([*often, call("aten::once", 50, 45)])
+    found = function_summary(behaviour(trace, cycles_at((0, 100), (100, 200), (200, 300))).table)
+    assert found["function"].to_list() == ["aten::mm", "aten::once"]
+    assert found["beta_pct"].to_list() == pytest.approx([40, 45])
 
 
 def test_metrics_do_not_multiply_time():
@@ -45,4 +59,4 @@ def test_counters_are_weighted_by_time():
 def test_processes_are_apart():
     trace = recorded([call("aten::mm", 10, 50), call("aten::mm", 10, 20, pid="2")])
     found = function_summary(behaviour(trace, both(CYCLES, cycles_at((0, 100), pid="2"))).table)
-    assert found.select("pid", "time_ns").rows() == [("2", 20.0), ("1", 25.0)]
+    assert found.select("pid", "time_ns").rows() == [("1", 25.0), ("2", 20.0)]

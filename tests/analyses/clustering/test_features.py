@@ -1,5 +1,8 @@
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
+import pytest
 from numpy.typing import NDArray
 
 from many_roles import one_role
@@ -111,3 +114,13 @@ def test_waiting_for_peers_says_nothing_about_a_role():
 def test_features_are_in_one_order_whatever_the_roles():
     assert measure([one_role(1), one_role(0)]).features == measure([one_role(0)]).features
     assert Feature(CALLS, "gemm", 1) in measure([one_role(0)]).features
+
+
+@pytest.mark.parametrize("nothing", [None, float("nan"), float("inf")])
+def test_a_counter_without_a_value_is_unknown(nothing: float | None):
+    role = one_role(3)
+    first = pl.when(pl.col("cycle") == 1).then(pl.lit(nothing, pl.Float64)).otherwise("mu")
+    measures = measure([replace(role, behaviour=role.behaviour.with_columns(mu=first))])
+    levels = measures.values[:, measures.columns(METRIC)]
+    assert np.isnan(levels[0]).all()
+    assert np.isfinite(levels[1:]).all()

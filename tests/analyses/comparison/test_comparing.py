@@ -100,3 +100,13 @@ def test_whether_a_share_is_a_fraction_is_told_by_the_larger_side():
 def test_common_units_leave_roles_alone():
     base = role(clock(210, "MHz"))
     assert with_common_units(base, base) == (base, base, ())
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"), [((650_000.0, "mW"), (650.0, "W")), ((2.0, "GiB"), (2048.0, "MiB"))]
+)
+def test_units_of_one_quantity_are_compared(ours: tuple[float, str], theirs: tuple[float, str]):
+    pair = compare_roles(role(clock(*ours)), role(clock(*theirs)), "strict")
+    row = pair.rows.row(0, named=True)
+    assert (row["mu_base"], row["mu_new"], row["unit"]) == (ours[0], ours[0], ours[1])
+    assert pair.workload.reasons == ()

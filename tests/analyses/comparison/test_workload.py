@@ -24,6 +24,7 @@ from programs import (
     without,
 )
 from timesink.analyses.comparison.equal_work import with_equal_work
+from timesink.analyses.comparison.work import work_per_cycle
 from timesink.analyses.comparison.workload import check_workload
 from timesink.model.schema import BEHAVIOUR
 
@@ -195,7 +196,65 @@ def test_turns_on_a_cpu_may_vary_with_the_load():
 def test_one_side_without_device_work_is_said():
     found = check_workload(BASE, without(new([batch(12)] * 9), ON_DEVICE))
     assert found.comparable
-    assert "new holds no device work; base does." in said(found)
+    told = "new recorded no device work; such functions of base and their counters are not compared"
+    assert told in said(found)
+
+
+def with_host(whole, sort, name, calls):
+    """The role with a host function in each of its cycles."""
+    cycles = whole.behaviour.unique("cycle", maintain_order=True)
+    rows = cycles.with_columns(
+        *(pl.lit(name, pl.Categorical).alias(column) for column in ("function", "short_name")),
+        pl.lit("Host", pl.Categorical).alias("device"),
+        pl.lit(sort, pl.Categorical).alias("function_class"),
+        pl.lit(calls, pl.Int64).alias("calls"),
+        pl.lit(calls * 1000, pl.Int64).alias("dur_ns"),
+    )
+    return replace(whole, behaviour=pl.concat([whole.behaviour, rows]))
+
+
+ON_HOST = ~ON_DEVICE
+
+
+def test_one_side_without_host_events_is_said():
+    found = check_workload(BASE, without(new([batch(12)] * 9), ON_HOST))
+    assert found.comparable
+    assert "new recorded no host events" in said(found)
+
+
+def test_operators_that_were_not_recorded_are_no_other_work():
+    launches = [with_host(side, "cpu_launch", "cuLaunch", 9) for side in (BASE, new([{}] * 9))]
+    hosts = [without(side, ON_DEVICE) for side in launches]
+    whole = with_host(with_host(hosts[0], "cpu_operator", "aten::mm", 50), "oncpu", "oncpu", 5)
+    found = check_workload(whole, hosts[1])
+    assert found.comparable
+    assert "new recorded no operators; such functions of base" in said(found)
+
+
+def test_how_often_a_thread_is_in_no_call_is_no_work():
+    sides = [without(role([{}] * 9, label), ON_DEVICE) for label in ("base", "new")]
+    found = check_workload(
+        *(
+            with_host(side, "cpu_untraced", "(no recorded call)", calls)
+            for side, calls in zip(sides, (1, 500), strict=True)
+        )
+    )
+    assert found.work_ratio == 1.0
+    assert not found.reasons
+
+
+@pytest.mark.parametrize("said_by", ["method", "anchor", "no host events"])
+def test_lengths_by_unlike_clocks_are_said(said_by):
+    kernels = new([batch(12)] * 9, anchor=GEMM if said_by == "anchor" else "step")
+    if said_by == "no host events":
+        kernels = without(kernels, ON_HOST)
+    kernels = replace(kernels, method={"method": "kernels", "anchor": None}.get(said_by, "marker"))
+    there, back = check_workload(BASE, kernels), check_workload(kernels, BASE)
+    told = "Cycles of base last as the host marks them, those of new as the device works"
+    assert there.comparable
+    assert told in said(there)
+    assert told in said(back)
+    assert told not in said(check_workload(kernels, kernels))
 
 
 CYCLES = st.lists(
@@ -237,3 +296,66 @@ def test_published_cases(shared):
     assert found.work_ratio == 64.0
     assert "Scheduler.run_batch" in said(found)
     assert "about 631.4 ms in normal and 2.46 s in abnormal, 3.9 times as long" in said(found)
+
+
+def test_two_ratios_with_as_much_behind_them_are_none():
+    found = check_workload(role([{GEMM: 4, NORM: 16}] * 9), new([{GEMM: 16, NORM: 4}] * 9))
+    assert not found.comparable
+    assert found.work_ratio is None
+    assert "do not agree on how the work per cycle relates" in said(found)
+
+
+@pytest.mark.parametrize("unknown", [None, 0])
+def test_calls_that_are_not_recorded_are_said(unknown):
+    other = new([batch(12)] * 12)
+    other = replace(other, behaviour=other.behaviour.with_columns(calls=pl.lit(unknown, pl.Int64)))
+    found = check_workload(BASE, other)
+    assert found.comparable
+    assert found.reasons[0].startswith("Calls are not recorded in new")
+
+
+def test_a_function_of_two_classes_counts_with_both():
+    twice = pl.concat([BASE.behaviour, _also_waiting(BASE.behaviour)])
+    found = work_per_cycle(twice, twice)
+    assert found.table.filter(pl.col("key") == GEMM)["calls_base"].to_list() == [96.0]
+
+
+def _also_waiting(table: pl.DataFrame) -> pl.DataFrame:
+    other = pl.lit("gpu_comm").cast(table.schema["function_class"])
+    return table.filter(pl.col("function") == GEMM).with_columns(function_class=other)
+
+
+def test_equal_work_keeps_both_classes_of_a_function():
+    layers = new([LAYER] * 48)
+    layers = replace(
+        layers, behaviour=pl.concat([layers.behaviour, _also_waiting(layers.behaviour)])
+    )
+    base = replace(BASE, behaviour=pl.concat([BASE.behaviour, _also_waiting(BASE.behaviour)]))
+    _, grouped = with_equal_work(base, layers, check_workload(base, layers))
+    calls = grouped.behaviour.filter(pl.col("cycle") == 1, pl.col("function") == GEMM)["calls"]
+    assert calls.to_list() == [48, 48]
+
+
+def test_prompts_among_tokens_are_another_mix():
+    prompt = "void flash_fwd_prompt_kernel<Flash_fwd_kernel_traits<64>>(Flash_fwd_params)"
+    requests = role([{**batch(12), prompt: 3}] * 6)
+    found = check_workload(requests, BASE)
+    assert "flash_fwd_prompt_kernel" in said(found)
+    assert "another mix of steps" in said(found)
+    assert "another mix" not in said(check_workload(BASE, new([batch(12)] * 6)))
+
+
+def test_python_calls_slow_the_host():
+    called = pl.lit("cpu_python").cast(BASE.behaviour.schema["function_class"])
+    host = BASE.behaviour.filter(~ON_DEVICE).with_columns(function_class=called)
+    found = check_workload(replace(BASE, behaviour=pl.concat([BASE.behaviour, host])), BASE)
+    assert "base recorded Python calls, which slow the host." in said(found)
+
+
+@pytest.mark.parametrize("anchor", ["PREFILL bs=3", "run_pre_fill", "step[EXTEND bs=2]"])
+def test_anchors_tell_prefill_from_decode(anchor):
+    found = check_workload(
+        role([batch(12)] * 9, anchor=anchor), new([batch(12)] * 9, anchor="decode")
+    )
+    assert not found.comparable
+    assert "Prefill and decode cycles are different work" in said(found)

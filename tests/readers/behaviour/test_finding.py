@@ -43,6 +43,12 @@ def test_tables_are_told_by_name_and_content(case: Path) -> None:
     ]
 
 
+def test_links_that_lead_back_are_followed_once(case: Path) -> None:
+    (case / "again").symlink_to(case, target_is_directory=True)
+    (case / "elsewhere").symlink_to(case / "normal_perf_data", target_is_directory=True)
+    assert len(find_behaviour_tables(case)) == 2
+
+
 def test_a_folder_without_traces_holds_its_tables(case: Path) -> None:
     found = find_recordings(case)
     assert [recording.worker for recording in found] == ["result_perf_data"] * 2

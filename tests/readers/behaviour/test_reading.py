@@ -98,13 +98,102 @@ def test_layouts(read, end: str, start: str, name: str) -> None:
     assert trace.health == ()
 
 
-@pytest.mark.parametrize("left_out", [("simple_name",), ("hostname", "instances_count"), ("pid",)])
+@pytest.mark.parametrize("left_out", [("simple_name",), ("hostname", "anchor_name"), ("pid",)])
 def test_columns_that_may_be_absent(read, left_out: tuple[str, ...]) -> None:
     kept = [name for name in COLUMNS if name not in left_out]
     cells = dict(zip(COLUMNS, ROW, strict=True))
     trace = read(csv_file([cells[name] for name in kept], columns=kept))
     assert trace.behaviour["beta_pct"].to_list() == [156.8058]
     assert trace.health == ()
+
+
+@pytest.mark.parametrize(
+    ("left_out", "told"),
+    [
+        ("anchor_dur_us", "anchor_dur_us (the recorded length of cycles)"),
+        ("instances_count", "instances_count (how often functions ran)"),
+        ("mu_pct", "mu_pct (how high counters were)"),
+        ("device", "device (on which device functions ran)"),
+    ],
+)
+def test_what_is_not_known_without_a_column_is_told(read, left_out: str, told: str) -> None:
+    kept = [name for name in COLUMNS if name != left_out]
+    cells = dict(zip(COLUMNS, ROW, strict=True))
+    trace = read(csv_file([cells[name] for name in kept], columns=kept))
+    assert trace.behaviour.height == 1
+    (entry,) = trace.health
+    assert (entry.code, entry.count, entry.example) == ("missing_column", 1, told)
+
+
+@pytest.mark.parametrize("missing", ["cycle", "beta_pct", "function_name", "duration"])
+def test_a_column_that_is_needed_is_named(read, missing: str) -> None:
+    kept = [name for name in COLUMNS if name != missing]
+    cells = dict(zip(COLUMNS, ROW, strict=True))
+    with pytest.raises(UnreadableError, match=f"without the column {missing}$"):
+        read(csv_file([cells[name] for name in kept], columns=kept))
+
+
+@pytest.mark.parametrize("missing", ["cycle", "beta_pct", "function", "dur_ns"])
+def test_a_column_that_parquet_needs_is_named(read, missing: str) -> None:
+    buffer = io.BytesIO()
+    rows = {"cycle": [1], "function": ["f"], "beta_pct": [2.0], "dur_ns": [5]}
+    pl.DataFrame(rows).drop(missing).write_parquet(buffer)
+    with pytest.raises(UnreadableError, match=f"without the column {missing}$"):
+        read(buffer.getvalue(), "a.parquet")
+
+
+def test_a_device_that_is_not_named(read) -> None:
+    assert read(csv_file(ROW, changed(device=""))).behaviour["device"].to_list() == ["Host", "N/A"]
+
+
+@pytest.mark.parametrize("separator", [";", "\t"])
+@pytest.mark.parametrize("point", [".", ","])
+def test_other_separators(read, separator: str, point: str) -> None:
+    row = [separator.join(cell.replace(".", point) for cell in ROW)]
+    trace = read(csv_file(row, columns=[separator.join(COLUMNS)]))
+    assert trace.behaviour.equals(read(csv_file(ROW)).behaviour.with_columns(anchor=_anchor(point)))
+    assert trace.health == ()
+
+
+def _anchor(point: str) -> pl.Expr:
+    return pl.lit(f"Scheduler{point}run_batch", pl.Categorical)
+
+
+def test_names_that_are_not_utf8_are_counted(read) -> None:
+    trace = read(csv_file(ROW, changed(function_name="café")).decode().encode("latin-1"))
+    assert trace.behaviour["function"].to_list() == ["oncpu", "caf\ufffd"]
+    assert found(trace) == {"invalid_utf8": 1}
+
+
+def test_a_table_without_a_usable_row_names_the_cell(read) -> None:
+    rows = [changed(cycle=f"c{number}") for number in (1, 2)]
+    with pytest.raises(UnreadableError, match=r"none of its 2 rows .*row 1: cycle 'c1'"):
+        read(csv_file(*rows))
+
+
+@pytest.mark.parametrize("mu", ["inf", "-inf", "nan", "high", "", "1e300"])
+def test_counters_without_a_number_are_counted(read, mu: str) -> None:
+    trace = read(csv_file(ROW, changed(mu_pct=mu)))
+    assert trace.behaviour["mu"].to_list() == [87.5001, None]
+    assert found(trace) == {"missing_level": 1}
+    assert "cpu_frequency" in trace.health[0].example
+
+
+def test_lengths_are_not_negative(read) -> None:
+    trace = read(csv_file(ROW, changed(duration="-5"), changed(anchor_dur_us="-1")))
+    assert trace.behaviour["cycle_dur_ns"].to_list() == [737_434_750, None]
+    assert found(trace) == {"bad_behaviour_row": 1, "bad_value": 1}
+
+
+def test_numbers_of_parquet_are_checked_alike(read) -> None:
+    buffer = io.BytesIO()
+    rows = {"cycle": ["1", "2"], "function": ["f", "g"], "beta_pct": [2.0, 3.0]}
+    more = {"dur_ns": [5.0, -6.0], "metric": ["m", "m"], "mu": [float("nan"), 1.0]}
+    pl.DataFrame({**rows, **more}).write_parquet(buffer)
+    trace = read(buffer.getvalue(), "a.parquet")
+    row = trace.behaviour.row(0, named=True)
+    assert (row["dur_ns"], row["mu"], row["device"], row["unit"]) == (5, None, "N/A", None)
+    assert found(trace) == {"bad_behaviour_row": 1, "missing_level": 1, "missing_column": 3}
 
 
 @pytest.mark.parametrize(
@@ -139,13 +228,14 @@ def test_broken_rows_are_counted(read, cells: dict[str, str]) -> None:
     trace = read(csv_file(ROW, changed(**cells), SYNC))
     assert trace.behaviour["cycle"].to_list() == [1, 2]
     assert found(trace) == {"bad_behaviour_row": 1}
-    assert "944615" in trace.health[0].example
+    ((column, text),) = cells.items()
+    assert trace.health[0].example == f"row 2: {f'{column} {text!r}' if text else f'no {column}'}"
 
 
 @pytest.mark.parametrize(
     ("cells", "example"),
     [
-        ({"mu_pct": "high"}, "mu_pct 'high'"),
+        ({"sigma_pct": "high"}, "sigma_pct 'high'"),
         ({"cycle_start_ts": "now"}, "cycle_start_ts 'now'"),
         ({"instances_count": "2.5"}, "instances_count '2.5'"),
         ({"interpolation_status": "?"}, "interpolation_status '?'"),
@@ -218,7 +308,7 @@ def test_other_parquet_is_declined(read) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"cycle,pid,hostname,beta_pct\n1,2,a,3\n", "without all the columns"),
+        (b"cycle,pid,hostname,beta_pct\n1,2,a,3\n", "without the columns function_name, duration"),
         (b"Function Name,Metric Name,Device,Suspicion Score\n", "a finished comparison"),
     ],
 )
@@ -280,4 +370,4 @@ def test_own_columns_of_other_types(read) -> None:
     assert trace.behaviour.select("cycle", "function", "beta_pct", "pid", "cycle_type").rows() == [
         (1, "f", 2.0, "7", "decode")
     ]
-    assert found(trace) == {"bad_behaviour_row": 1}
+    assert found(trace)["bad_behaviour_row"] == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +34,7 @@ def alike() -> Exploration:
     return explored(clusters=(Cluster(0, (0, 1, 2)),), pairs=())
 
 
-def lines(exploration: Exploration, **options: int) -> list[str]:
+def lines(exploration: Exploration, **options: Any) -> list[str]:
     return to_text(comparison(exploration=exploration), **options).splitlines()
 
 
@@ -72,7 +73,18 @@ class TestText:
 
     def test_pairs_that_were_left_out_are_counted(self):
         told = "\n".join(lines(explored(pairs_left_out=4)))
-        assert "4 pairs of groups nearer to each other were not compared in full" in told
+        assert "4 pairs of groups were not compared in full: those with the largest group" in told
+
+    def test_groups_say_what_sets_them_apart(self):
+        clusters = (Cluster(0, (0, 2)), Cluster(1, (1,), "gpu_frequency on GPU 7: 9 → 2 MHz"))
+        text = lines(explored(clusters=clusters))
+        place = text.index("What sets each apart from group 1, the largest")
+        assert text[place + 1] == "  group 2: gpu_frequency on GPU 7: 9 → 2 MHz"
+
+    def test_one_table_of_each_pair_can_be_asked_for(self):
+        text = lines(explored(), top=2, table="times")
+        assert any(line.startswith("Time per cycle, largest changes (2 of") for line in text)
+        assert "What changed" not in text
 
     def test_roles_that_are_all_alike_have_no_comparison(self):
         text = lines(alike())
@@ -86,6 +98,11 @@ class TestMarkdown:
         assert overview[0] == ["Role", "Cycles", "Avg Cycle Time (us)", "File", "PID", "Cluster"]
         assert [row[0] for row in overview[1:]] == ["p000", "p001", "p002"]
         assert clusters[1] == ["1", "p000", "2", "p000, p002"]
+
+    def test_clusters_say_what_sets_them_apart(self):
+        clusters = (Cluster(0, (0, 2)), Cluster(1, (1,), "gpu_frequency on GPU 7: 9 → 2 MHz"))
+        report = comparison_md(comparison(exploration=explored(clusters=clusters)))
+        assert "- **Cluster 2**: gpu_frequency on GPU 7: 9 → 2 MHz" in report
 
     def test_each_pair_is_a_report_under_the_third_section(self):
         report = comparison_md(comparison(exploration=explored()))

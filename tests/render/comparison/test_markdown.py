@@ -16,7 +16,14 @@ from compared import (
     pair_of,
     two_runs,
 )
-from timesink.analyses.comparison.pair import FAMILIES, ROWS, CycleTimes, Workload
+from timesink.analyses.comparison.pair import (
+    FAMILIES,
+    ROWS,
+    TIMES,
+    CycleTimes,
+    KeyFinding,
+    Workload,
+)
 from timesink.render.comparison import published
 from timesink.render.comparison.markdown import comparison_md, pair_md
 from timesink.reports.comparison import compare
@@ -115,10 +122,42 @@ class TestCells:
         assert markdown_tables(pair_md(pair, "x"))[2][1][0] == r"a\|b"
 
 
+class TestNames:
+    """Names are what a program says they are; they must not become markup."""
+
+    TAG = "<script>alert(1)</script>"
+
+    @pytest.fixture
+    def report(self) -> str:
+        function = {"function": self.TAG, "metric": "a`b", "device": "GPU 0"}
+        rows = frame(ROWS, {**function, "score": 20.0, "mu_delta": 1.0})
+        times = frame(TIMES, {"function": f"x{self.TAG}|`", "device": "Host", "measured": False})
+        pair = pair_of(rows=rows, times=times, findings=(KeyFinding(self.TAG, "GPU 0", 0, (0,)),))
+        noted = replace(pair, base=replace(pair.base, notes=(f"a\n{self.TAG}",)))
+        return comparison_md(replace(comparison(noted), notes=(self.TAG,)))
+
+    def test_no_tag_opens_but_in_code(self, report: str):
+        assert "<script" not in re.sub(r"`[^`]+`", "", report)
+        assert "&lt;script>" in report
+        assert f"**`{self.TAG}`** on **GPU 0**" in report
+
+    def test_cells_and_lines_are_not_broken(self, report: str):
+        assert markdown_tables(report)[-1][1][0] == r"x&lt;script>alert(1)&lt;/script>\|\`"
+        assert r"- base: a\n&lt;script>" in report
+        assert "**`` a`b ``**" in report
+
+
 class TestReport:
     def test_sections_come_in_order(self):
         told = headings(pair_md(two_runs(), "case"))
         assert told == ["# Strict Performance Comparison: case (PID: 1007)", *HEADINGS]
+
+    def test_ranks_are_named_rather_than_processes(self):
+        pair = two_runs()
+        ranked = replace(pair, base=replace(pair.base, rank=3), new=replace(pair.new, rank=3))
+        assert pair_md(ranked, "case").startswith(
+            "# Strict Performance Comparison: case (Rank: 3)\n"
+        )
 
     def test_a_cross_comparison_names_both_processes(self):
         pair = two_runs(kind="cross", labels=("normal_pid_1007", "abnormal_pid_1007"))
@@ -130,6 +169,18 @@ class TestReport:
         assert "cudaStreamSynchronize" in told
         assert "sm80_gemm" not in told
 
+    def test_functions_one_side_did_not_record_have_not_gone(self):
+        calls = {"calls_base": 1.0, "base_ns": 5.0, "device": "Host", "measured": False}
+        both = {"calls_new": 1.0, "new_ns": 5.0, "function": "launch"}
+        rows = (
+            {**calls, **both, "function_class": "cpu_launch"},
+            {**calls, "function": "mm", "function_class": "cpu_operator", "runs_on": "base"},
+        )
+        report = pair_md(pair_of(times=frame(TIMES, *rows)), "case")
+        told = section(report, "## 4. Functions Without Metrics")
+        assert "Left out here: 1 function, as new did not record operators." in told
+        assert "| mm |" not in told
+
     def test_counters_are_told_in_the_unit_they_are_in(self):
         told = section(pair_md(two_runs(), "case"), "### Key Findings:")
         assert re.search(r"`gpu_sm_frequency`\*\* fell .* \(1 \d{3} → \d{3} MHz\)", told)
@@ -139,7 +190,7 @@ class TestReport:
             comparable=False, reasons=("One is a batch, one a layer.",), work_ratio=64
         )
         told = section(pair_md(replace(two_runs(), workload=workload), "case"), "### Overview")
-        assert told.strip().startswith("**Cycles do not hold the same work: One is a batch")
+        assert told.strip().startswith("**Cycles do not hold the same work. One is a batch")
 
     def test_without_high_scores_there_is_no_finding(self):
         pair = replace(two_runs(HEALTHY), findings=())

@@ -19,7 +19,7 @@ from compared import (
 )
 from many_roles import one_role
 from timesink.analyses.comparison.comparing import compare_roles
-from timesink.analyses.comparison.pair import FAMILIES, TIMES, CycleTimes, Pair, Workload
+from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES, CycleTimes, Pair, Workload
 from timesink.render.comparison.blocks import wrapped
 from timesink.render.comparison.text import print_text, to_text
 
@@ -90,14 +90,15 @@ class TestAnswer:
 
 class TestUnequalWork:
     def test_it_is_said_first_and_times_are_not_believed(self):
-        first, second, *_ = sentences(told(replace(two_runs(), workload=UNEQUAL)))
-        assert first == "Cycles do not hold the same work: 64 layers make a batch."
+        first, reason, second, *_ = sentences(told(replace(two_runs(), workload=UNEQUAL)))
+        assert first == "Cycles do not hold the same work."
+        assert reason == "64 layers make a batch."
         assert second.endswith("which says nothing about speed.")
         assert "What changed" not in told(replace(two_runs(), workload=UNEQUAL))
 
     def test_equal_work_is_told_where_it_could_be_made(self):
         pair = replace(two_runs(), workload=UNEQUAL, equal_work=two_runs(BUSY_HOST))
-        first, second, *_ = sentences(told(pair))
+        first, _, second, *_ = sentences(told(pair))
         assert first.startswith("Cycles do not hold the same work")
         assert second.startswith("Put together to equal work, cycles take 80.")
         assert "as recorded" in "".join(section(told(pair), "Notes"))
@@ -105,9 +106,9 @@ class TestUnequalWork:
 
 class TestFindings:
     def test_a_function_has_its_time_and_the_counters_that_changed(self):
-        name, time, counters = section(told(two_runs()), "What changed")
-        assert name.strip() == "sm80_gemm_bf16_64x5 on GPU 7"
-        assert re.fullmatch(r" +\d+\.\d → \d+\.\d ms per cycle \(3\.\d x\)", time)
+        time, counters = section(told(two_runs()), "What changed")
+        name = "sm80_gemm_bf16_64x5 on GPU 7"
+        assert re.fullmatch(rf"  {name}: \d+\.\d → \d+\.\d ms per cycle \(3\.\d x\)", time)
         assert counters.strip().startswith("meanwhile gpu_")
         assert "gpu_mem_used" not in counters
 
@@ -123,17 +124,116 @@ class TestFindings:
         row = {"function": "f", "device": "Host", "new_ns": 5e6, "delta_ns": 5e6, "runs_on": "new"}
         assert "only in new, 5.00 ms per cycle" in told(pair_of(times=frame(TIMES, row)))
 
-    def test_there_are_at_most_three(self):
+    def test_the_largest_changes_of_time_come_first_and_the_others_are_counted(self):
         rows = [
             {"function": f"f{n}", "device": "Host", "new_ns": 500.0 + n, "delta_ns": 500.0 + n}
-            for n in range(5)
+            for n in range(7)
         ]
-        lines = section(told(pair_of(times=frame(TIMES, *rows))), "What changed")
-        assert [line.strip() for line in lines if " on Host" in line] == [
-            "f4 on Host",
-            "f3 on Host",
-            "f2 on Host",
-        ]
+        *lines, left = section(told(pair_of(times=frame(TIMES, *rows))), "What changed")
+        assert [line.split()[0] for line in lines] == ["f6", "f5", "f4", "f3", "f2"]
+        assert left.strip() == "and 2 more: --table times"
+
+    def test_only_what_changed_beyond_noise_is_listed_whatever_its_score(self):
+        pair = two_runs()
+        names = {row["function"] for row in pair.rows.head(20).iter_rows(named=True)}
+        assert len(names) > 1
+        assert len(section(told(pair), "What changed")) == 2
+
+    def test_work_under_other_names_is_told_as_one_family(self):
+        text = told(other_kernels())
+        (line,) = section(text, "What changed")
+        assert line.strip() == (
+            "gemm family on GPU 0: 2.44 → 34.2 ms per cycle (14.0 x), 99 → 116 calls, other kernels"
+        )
+        assert "most of all" not in text.partition("\n\n")[0]
+
+    def test_a_long_name_is_cut(self):
+        row = {"function": "x" * 3000, "device": "Host", "new_ns": 5e6, "delta_ns": 5e6}
+        text = told(pair_of(times=frame(TIMES, {**row, "runs_on": "new"})))
+        assert "x" * 20 in text
+        assert "x" * 101 not in text.replace("\n", "")
+
+
+def other_kernels() -> Pair:
+    """Matrix products that another library calls otherwise and that take longer."""
+    kernel = {"device": "GPU 0", "function_class": "gpu_compute"}
+    base = {"function": "nvjet_a", "base_ns": 2.44e6, "delta_ns": -2.44e6, "runs_on": "base"}
+    new = {"function": "xmma_b", "new_ns": 34.2e6, "delta_ns": 34.2e6, "runs_on": "new"}
+    family = {
+        "family": "gemm",
+        "name": None,
+        "device": "GPU 0",
+        "names_base": ["nvjet_a"],
+        "names_new": ["xmma_b"],
+        "base_ns": 2.44e6,
+        "new_ns": 34.2e6,
+        "delta_ns": 31.76e6,
+        "calls_base": 99.0,
+        "calls_new": 116.0,
+    }
+    times = frame(TIMES, {**kernel, **base, "calls_base": 99}, {**kernel, **new, "calls_new": 116})
+    return pair_of(times=times, families=frame(FAMILIES, family))
+
+
+class TestUnrecorded:
+    """Functions of a sort that one side did not record have neither gone nor are they new."""
+
+    @pytest.fixture
+    def text(self) -> str:
+        calls = {"calls_base": 1.0, "base_ns": 500.0, "device": "Host"}
+        both = {"calls_new": 1.0, "new_ns": 500.0}
+        rows = (
+            {**calls, **both, "function": "launch", "function_class": "cpu_launch"},
+            {**calls, "function": "aten::mm", "function_class": "cpu_operator", "runs_on": "base"},
+        )
+        family = {"family": "gemm", "name": None, "device": "Host", "names_base": ["aten::mm"]}
+        return told(pair_of(times=frame(TIMES, *rows), families=frame(FAMILIES, family)))
+
+    def test_they_are_in_no_table(self, text: str):
+        assert "aten::mm" not in text
+        assert "gone" not in text
+        assert "Names that do not meet" not in text
+
+    def test_callers_of_these_have_not_gone_either(self):
+        lines = {"calls_base": 1.0, "base_ns": 500.0, "device": "Host"}
+        both = {"calls_new": 1.0, "new_ns": 500.0}
+        rows = (
+            {**lines, **both, "function": "mm", "function_class": "cpu_operator"},
+            {**lines, **both, "function": "f", "function_class": "cpu_python"},
+            {**lines, "function": "(outside)", "function_class": "cpu_untraced", "runs_on": "base"},
+            {**lines, **both, "calls_base": 0.0, "base_ns": 0.0, "runs_on": "new"}
+            | {"function": "mark", "function_class": "cpu_annotation"},
+        )
+        assert "outside" not in told(pair_of(times=frame(TIMES, *rows)))
+
+    def test_that_is_said_once(self, text: str):
+        said = "left out here: 1 function, as new did not record operators"
+        assert text.count("left out here") == 1
+        assert section(text, "Time per cycle, largest changes (1 function)")[-1] == said
+
+
+class TestNotes:
+    def test_notes_of_both_sides_are_said_once(self):
+        pair = two_runs()
+        base, new = (replace(pair.base, notes=("a", "b")), replace(pair.new, notes=("b", "c")))
+        lines = section(told(replace(pair, base=base, new=new)), "Notes")
+        assert [line.strip() for line in lines] == ["both: b", "base: a", "new: c"]
+
+    def test_there_is_one_block_of_them(self):
+        pair = two_runs()
+        noted = replace(pair, base=replace(pair.base, notes=("a",)))
+        for whole in (
+            comparison(noted, notes=["pid 5 is alone"]),
+            comparison(noted, pair, noted, notes=["pid 5 is alone"]),
+        ):
+            text = to_text(whole)
+            assert text.count("\nNotes\n") == 1
+            assert "base: a" in text.partition("\nNotes\n")[2]
+
+    def test_long_names_in_them_are_cut(self):
+        name = "y" * 3000
+        text = to_text(comparison(two_runs(), notes=[f"cycles are marked by `{name}`"]))
+        assert "y" * 81 not in text.replace("\n  ", "")
 
 
 class TestTables:
@@ -164,6 +264,20 @@ class TestTables:
         line = section(text, "Names that do not meet")[1]
         assert line.startswith("gemm (family)")
         assert "1 → 2" in line
+
+    def test_a_counter_that_fell_to_nothing_has_not_gone(self):
+        row = {"function": "f", "metric": "gpu_mem_util", "device": "GPU 0", "unit": "%"}
+        some = {"mu_base": 4.45, "mu_delta": -4.45, "cycles_base": 5, "cycles_new": 5}
+        line = section(told(pair_of(rows=frame(ROWS, {**row, **some}))), "Counters that changed")[1]
+        assert "4.45 → 0 %" in line
+        assert "-100 %" in line
+
+    def test_no_chance_is_told_of_what_ran_on_one_side_only(self):
+        row = {"function": "gemm", "metric": "gpu_usage", "device": "GPU 0", "runs_on": "new"}
+        p = {"beta_rank_p": 1.0, "mu_rank_p": 1.0}
+        text = told(pair_of(rows=frame(ROWS, {**row, **p})), table="rows")
+        line = section(text, "Highest scores")[1]
+        assert re.search(r"only in new .* - +- +0$", line)
 
     def test_namesakes_are_told_apart(self):
         names = [f"void at::native::f<4, {op}<float>>(int)" for op in ("Add", "Mul")]
@@ -197,6 +311,11 @@ class TestSeveral:
         assert " ".join(text.partition("\n\n")[0].split()) == whole.headline
         assert text.splitlines()[-1].strip() == "pid 5 is alone"
 
+    def test_json_and_text_give_one_answer(self):
+        whole = comparison(two_runs())
+        first = to_text(whole).partition("case, ")[0]
+        assert " ".join(first.split()) == whole.headline
+
     def test_every_pair_has_a_row(self):
         text = to_text(comparison(two_runs(), two_runs(BUSY_HOST)))
         same, longer = section(text, "Cycle time (2 pairs)")[1:]
@@ -207,7 +326,7 @@ class TestSeveral:
         text = to_text(comparison(*[two_runs()] * 3, two_runs(BUSY_HOST)))
         assert text.count("What changed") == 3
         assert "Cycles take 80." in text
-        assert "1 more pair in full: --pid chooses one" in text
+        assert "1 more pair in full: --pid or --rank chooses one" in text
 
 
 def test_no_amount_is_torn_from_its_unit():

@@ -11,16 +11,9 @@ from hypothesis import strategies as st
 
 import timesink
 from measured_kernels import Launch, launch, measured, use
-from timesink.render.kernels.groups import (
-    SORTS,
-    WHOLE,
-    Choice,
-    choose,
-    choose_of_runs,
-    fitting,
-    shown_table,
-    with_columns,
-)
+from timesink.render.kernels.columns import WHOLE
+from timesink.render.kernels.groups import SORTS, Choice, choose, choose_of_runs, shown_table
+from timesink.render.shown import fitting, with_columns
 
 NOTHING = {"tensor_pct": None, "dram_pct": None, "sm_pct": None}
 

@@ -17,8 +17,9 @@ from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Trace
 from timesink.render.kernels.groups import Choice
 from timesink.render.kernels.sections import one_table
-from timesink.render.kernels.text import plain_table, print_text, to_markdown, to_text
+from timesink.render.kernels.text import print_text, to_markdown, to_text
 from timesink.render.kernels.words import MEANINGS, refusal
+from timesink.render.shown import plain_table
 from timesink.reports.kernels import KernelReport
 
 GEMM = "ampere_fp16_s16816gemm_fp16_64x128_ldg8_relu_f2f_stages_64x5_tn"

@@ -156,7 +156,7 @@ def test_rows_that_were_ignored_are_noted(tmp_path: Path) -> None:
     with path.open("a", encoding="utf-8") as file:
         file.write("x,7\n")
     pair = timesink.compare(path, path).pair
-    assert any("ignored" in note for note in pair.base.notes)
+    assert any(note.startswith("1 row could not be used, e.g. ") for note in pair.base.notes)
 
 
 def test_a_single_cycle_is_compared_without_a_test(tmp_path: Path) -> None:
@@ -167,6 +167,31 @@ def test_a_single_cycle_is_compared_without_a_test(tmp_path: Path) -> None:
     assert len(pair.cycle_times.base_ns) == 1
     assert pair.cycle_times.interval_ns is None
     assert pair.rows.height > 0
+
+
+def test_two_single_processes_are_base_and_new_whatever_their_numbers(tmp_path: Path) -> None:
+    base = write_table(tmp_path / "a.csv", table_of(7))
+    new = write_table(tmp_path / "b.csv", table_of(9))
+    pair = timesink.compare(base, new).pair
+    assert (pair.kind, pair.base.label, pair.new.label) == ("cross", "base", "new")
+    several = write_table(tmp_path / "c.csv", table_of(9), table_of(10))
+    labels = [one.pair.new.label for one in timesink.compare(base, several).pairs]
+    assert labels == ["new_pid_9", "new_pid_10"]
+    (chosen,) = timesink.compare(base, several, pid="7,10").pairs
+    assert (chosen.pair.new.label, chosen.pair.new.pid) == ("new", "10")
+
+
+def test_sorts_of_cycles_are_said_in_words_and_end_the_name_of_files(tmp_path: Path) -> None:
+    for suffix in ("_prefill", "_decode"):
+        write_case(tmp_path / "case", [7], [7], f"job{suffix}_perf_data.csv")
+    compared = timesink.compare(tmp_path / "case")
+    assert [one.title for one in compared.pairs] == [
+        "case, decode cycles",
+        "case, prefill cycles",
+    ]
+    assert compared.pairs[0].file_stem == "case_decode_pid7_strict_comparison"
+    assert compared.headline.startswith("Both pairs have longer cycles, ")
+    assert compared.pair_names == [one.title for one in compared.pairs]
 
 
 # -- folders ---------------------------------------------------------------------------------------
@@ -181,7 +206,8 @@ def test_ranks_of_two_folders_meet(tmp_path: Path) -> None:
     compared = timesink.compare(tmp_path / "base", tmp_path / "new")
     assert pids(compared) == [("strict", "100", "200"), ("strict", "101", "201")]
     assert [one.pair.base.rank for one in compared.pairs] == [0, 1]
-    assert compared.headline.startswith("2 pairs: ")
+    assert compared.headline.startswith("Both ranks have the same cycle time within noise: ")
+    assert compared.pair_names == ["rank 0", "rank 1"]
     (alone,) = timesink.compare(tmp_path / "base", tmp_path / "new", rank=1).pairs
     assert (alone.pair.base.rank, alone.pair.new.rank) == (1, 1)
     assert alone.file_stem == "base_vs_new_rank1_strict_comparison"
@@ -262,6 +288,20 @@ def test_a_process_nobody_has_is_refused(tmp_path: Path) -> None:
     assert "7, 8" in caught.value.hint
     with pytest.raises(UsageError, match="--pid"):
         timesink.compare(case, pid="1,2,3")
+
+
+@pytest.mark.parametrize(("pid", "file"), [("7,7000", "b.csv"), ("8,8", None), ("8,9", "a.csv")])
+def test_each_of_two_processes_is_looked_for_on_its_own_side(
+    tmp_path: Path, pid: str, file: str | None
+) -> None:
+    base = write_table(tmp_path / "a.csv", table_of(7))
+    new = write_table(tmp_path / "b.csv", table_of(8), table_of(9))
+    if file is None:
+        assert pids(timesink.compare(base, new, pid=pid)) == [("cross", "7", "8")]
+        return
+    with pytest.raises(NotFoundError, match=rf"{file}: no process \d+$") as caught:
+        timesink.compare(base, new, pid=pid)
+    assert caught.value.hint == ("there are 8, 9" if file == "b.csv" else "there are 7")
 
 
 def test_prefill_decode_and_layer_tables_of_a_case(tmp_path: Path) -> None:
@@ -368,7 +408,7 @@ def test_hosts_can_be_ignored(tmp_path: Path) -> None:
 # -- devices ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("device", ["GPU 0", "gpu 0", 0, "0"])
+@pytest.mark.parametrize("device", ["GPU 0", "gpu 0", "gpu0", "GPU0", 0, "0"])
 def test_tables_of_one_device(tmp_path: Path, device: str | int) -> None:
     case = write_case(tmp_path / "case", [7], [7])
     pair = timesink.compare(case, device=device).pair
@@ -385,7 +425,7 @@ def test_the_host_is_a_device(tmp_path: Path) -> None:
 
 
 def test_a_device_nobody_has_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(NotFoundError, match="no such device") as caught:
+    with pytest.raises(NotFoundError, match=r"^--device GPU 5: no such device$") as caught:
         timesink.compare(write_case(tmp_path / "case", [7], [7]), device="GPU 5")
     assert "GPU 0, Host" in caught.value.hint
 
@@ -531,6 +571,10 @@ def test_json_of_many_roles(tmp_path: Path) -> None:
     assert sorted(one for each in found["clusters"] for one in each["members"]) == list(range(6))
     assert all(each["representative"] in each["members"] for each in found["clusters"])
     assert found["pairs"][0]["kind"] == "peers"
+    largest, other = found["clusters"]
+    assert (largest["apart"], largest["differences"]) == ("", [])
+    assert other["apart"].startswith("gpu_sm_frequency on GPU")
+    assert other["differences"][0]["what"] == "gpu_sm_frequency"
 
 
 def test_every_key_of_the_json_is_described(tmp_path: Path) -> None:

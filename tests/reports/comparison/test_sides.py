@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -146,3 +147,67 @@ def test_opened_traces_are_told_apart_though_of_one_file(tmp_path: Path) -> None
 @pytest.mark.parametrize("name", [".csv", "csv", "perf_data.csv", "a.b.json"])
 def test_a_stem_is_never_empty(name: str) -> None:
     assert stem_of(name)
+
+
+BROKEN = {
+    "empty.csv": b"",
+    "junk.csv.gz": b"\x1f\x8b\x08\x00junk",
+    "no_share.csv": b"cycle,function_name,duration\n1,f,2\n",
+    "wide.csv": "cycle,beta_pct".encode("utf-16"),
+    "other.parquet": b"PAR1",
+    "notes.csv": b"a,b\n1,2\n",
+}
+NOT_MEANT = {
+    "counters.csv": b"timestamp_us,counter,device,value\n1,c,GPU 0,1\n",
+    "topo_component.csv": b"category,inventory\nCAT_CPU,{}\n",
+    "readme.txt": b"",
+}
+
+
+def left_out(notes: Sequence[str]) -> set[str]:
+    said = [note for note in notes if note.startswith("left out: ")]
+    return {Path(note.removeprefix("left out: ").partition(": ")[0]).name for note in said}
+
+
+@pytest.mark.parametrize("name", ["run.csv", "result_perf_data.csv"])
+def test_files_among_tables_that_cannot_be_read_are_named(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "many"
+    write_table(folder / name, table_of(7))
+    for other, content in {**BROKEN, **NOT_MEANT}.items():
+        (folder / other).write_bytes(content)
+    compared = timesink.compare(folder, write_table(tmp_path / "b.csv", table_of(7)))
+    assert left_out(compared.notes) == set(BROKEN)
+    assert left_out(compared.to_dict()["notes"]) == set(BROKEN)
+
+
+def test_a_table_of_another_name_than_the_others_is_named(tmp_path: Path) -> None:
+    write_table(tmp_path / "result_perf_data.csv", table_of(7))
+    write_table(tmp_path / "spare.csv", table_of(7))
+    side = find_side(tmp_path)
+    assert jobs(side) == [("result", "", True)]
+    assert "not named as one" in side.notes[0]
+
+
+def test_a_broken_table_beside_a_trace_is_named_and_other_files_are_not(tmp_path: Path) -> None:
+    write_timeline(tmp_path / "trace.json")
+    for name in ("x_perf_data.csv", "notes.csv"):
+        (tmp_path / name).write_text("cycle,beta_pct\n")
+    side = find_side(tmp_path)
+    assert jobs(side) == [("trace", "", False)]
+    assert left_out(side.notes) == {"x_perf_data.csv"}
+
+
+def test_tables_of_the_folder_come_before_recordings_below_it(tmp_path: Path) -> None:
+    write_timeline(tmp_path / "deep" / "trace.json")
+    write_table(tmp_path / "a.csv", table_of(7))
+    side = find_side(tmp_path)
+    assert jobs(side) == [("a", "", True)]
+    assert "not the recordings in folders below" in side.notes[0]
+
+
+def test_a_folder_with_nothing_but_a_broken_table_says_what_is_wrong_with_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.csv").write_text("cycle,function_name,duration\n1,f,2\n")
+    with pytest.raises(UnreadableError, match=r"a\.csv: .* without the column beta_pct$"):
+        find_side(tmp_path)

@@ -156,14 +156,16 @@ def _process_of_device(
 
 
 def host_work(
-    trace: Trace, windows: Mapping[str, Windows], marks: frozenset[str] = frozenset()
+    trace: Trace,
+    windows: Mapping[str, Windows],
+    classes: NDArray[np.int8],
+    marks: frozenset[str] = frozenset(),
 ) -> CycleWork:
     """Host calls cut at the borders of cycles, with the time they do not spend in others.
 
-    `marks` are the names of what marks cycles.
+    `classes` are those of all host events, `marks` the names of what marks cycles.
     """
-    classes = host_classes(trace)
-    process, absent = _process_of_host(trace, list(windows))
+    process, absent = process_of_host(trace, list(windows))
     scheduled = np.isin(classes, SCHEDULED)
     counted = (classes != NOT_COUNTED) & (process != OUTSIDE)
     functions = functions_of(host_names(trace), marks)
@@ -193,7 +195,7 @@ def host_work(
     )
 
 
-def _process_of_host(trace: Trace, processes: Sequence[str]) -> tuple[Places, tuple[str, ...]]:
+def process_of_host(trace: Trace, processes: Sequence[str]) -> tuple[Places, tuple[str, ...]]:
     """Place of each host event's process, and the processes that have no cycles."""
     known = {pid: number for number, pid in enumerate(processes)}
     codes, texts = encode(host_columns(trace)["pid"])

@@ -27,8 +27,20 @@ FUNCTION_CLASSES = (
     "cpu_python",
     "cpu_annotation",
     "cpu_other",
+    "cpu_untraced",
+    "cpu_waiting",
 )
 """What a function is, told by what it is waiting for or working on."""
+
+UNTRACED = "cpu_untraced"
+"""Class of both functions that stand for the time in no recorded call."""
+SIDE_WAIT = "cpu_waiting"
+"""Class of calls that do nothing but wait, on threads beside those that mark cycles."""
+NO_CALL = "(no recorded call)"
+"""Function of the time in which the thread of a cycle is in no recorded call, and nor is one that
+it waits for: the program's own code, a sleep, a lock, the interpreter."""
+WAITING = "(waiting for other threads)"
+"""Function of the time in which it is in none, while threads it waits for are in some."""
 
 DATA = Path(__file__).with_name("classes.csv")
 """The map that comes with timesink, with its form in the first lines."""

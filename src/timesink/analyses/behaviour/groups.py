@@ -68,17 +68,18 @@ class Alike:
     """Of their calls; groups are places in `groups`."""
 
 
-def alike(groups: Groups, process_of_row: Places) -> Iterator[Alike]:
-    """Groups by process, class and device."""
+def alike(groups: Groups, process_of_row: Places, unread: int) -> Iterator[Alike]:
+    """Groups by process, class and device; those of the function `unread` read no counters."""
     keys = np.stack([process_of_row[groups.row], groups.function_class, groups.device])
     kinds, kind = np.unique(keys, axis=1, return_inverse=True)
     kind = kind.reshape(-1)
     kind_of_call = kind[groups.group_of]
+    reads = groups.members.function != unread
     local = np.zeros(len(groups), dtype=np.int64)
     for number, (process, function_class, device) in enumerate(kinds.T.tolist()):
         mine = np.flatnonzero(kind == number)
         local[mine] = np.arange(len(mine))
-        rows = np.flatnonzero(kind_of_call == number)
+        rows = np.flatnonzero((kind_of_call == number) & reads)
         group = local[groups.group_of[rows]]
         calls = groups.members.take(rows)
         spans = Spans(group, calls.start, calls.end, calls.time, len(mine))

@@ -10,6 +10,7 @@ from timesink.analyses.behaviour.places import CounterBook
 from timesink.analyses.behaviour.samples import REACH_IN_INTERVALS, Series
 from timesink.model import units
 
+NO_SAMPLES = "no counter samples in or beside the recording: functions have times only"
 _MOST_NAMES = 5
 
 
@@ -47,7 +48,7 @@ def _work_notes(device: CycleWork, host: CycleWork) -> Iterator[str]:
 
 def _counter_notes(book: CounterBook, use: CounterUse) -> Iterator[str]:
     if not book.counters:
-        yield "no counter samples in or beside the recording: functions have times only"
+        yield NO_SAMPLES
         return
     unread = [counter for counter in book.counters if counter not in use.wanted]
     if unread:

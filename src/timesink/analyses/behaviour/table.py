@@ -13,18 +13,20 @@ from numpy.typing import NDArray
 
 from timesink.analyses.behaviour.behaviour import Behaviour
 from timesink.analyses.behaviour.calls import Calls, CycleWork, device_work, host_work, joined
-from timesink.analyses.behaviour.classes import FUNCTION_CLASSES, Classes, load_classes
+from timesink.analyses.behaviour.classes import FUNCTION_CLASSES, WAITING, Classes, load_classes
 from timesink.analyses.behaviour.devices import Devices, match_devices
 from timesink.analyses.behaviour.groups import Alike, Groups, alike, grouped
 from timesink.analyses.behaviour.notes import CounterUse, notes_of
 from timesink.analyses.behaviour.places import CounterBook, counter_book
 from timesink.analyses.behaviour.samples import NONE, Levels, levels
+from timesink.analyses.behaviour.untraced import with_untraced
+from timesink.analyses.behaviour.waits import classes_with_waits
 from timesink.analyses.behaviour.windows import windows_by_process
 from timesink.analyses.cycles.cycles import Cycles
 from timesink.analyses.kernel_names.display import short_kernel_name
 from timesink.analyses.texts import encode
 from timesink.model.processes import host_and_pid
-from timesink.model.schema import BEHAVIOUR, INTERPOLATED
+from timesink.model.schema import BEHAVIOUR, HOST_DEVICE, INTERPOLATED
 from timesink.model.trace import Trace
 
 Places = NDArray[np.int64]
@@ -44,14 +46,18 @@ def behaviour_table(trace: Trace, cycles: Cycles, classes: Classes | None = None
     """
     windows = windows_by_process(cycles)
     device = device_work(trace, windows, by_launch=not cycles.on_device)
-    host = host_work(trace, windows, frozenset(cycles.table["name"].drop_nulls().unique()))
+    marks = frozenset(cycles.table["name"].drop_nulls().unique())
+    classes_of = classes_with_waits(trace, cycles)
+    host = with_untraced(trace, cycles, windows, host_work(trace, windows, classes_of, marks))
     calls = _together(device, host)
     numbers = np.unique(device.calls.device).tolist()
     book = counter_book(trace, list(windows), numbers)
     devices = match_devices(trace, book, numbers, list(windows))
     groups = grouped(calls)
     sources = _Sources(book, devices, classes or load_classes())
-    measured = list(_measured(groups, cycles, sources))
+    # Who waits for other threads works on nothing: counters tell about those.
+    unread = host.functions.index(WAITING)
+    measured = list(_measured(groups, cycles, sources, unread))
     rows = _rows(groups, measured)
     named = _Names(cycles, devices, book, host.functions, device.functions)
     table = _table(rows, groups, named)
@@ -92,9 +98,11 @@ def _wanted(groups: Groups, sources: _Sources) -> frozenset[str]:
     return frozenset(chain.from_iterable(counters))
 
 
-def _measured(groups: Groups, cycles: Cycles, sources: _Sources) -> Iterator[_Measured]:
+def _measured(
+    groups: Groups, cycles: Cycles, sources: _Sources, unread: int
+) -> Iterator[_Measured]:
     process_of_row, processes = _process_of_row(cycles)
-    for part in alike(groups, process_of_row):
+    for part in alike(groups, process_of_row, unread):
         yield from _measured_alike(part, processes[part.process], sources)
 
 
@@ -218,7 +226,7 @@ def _with_cycles(frame: pl.DataFrame, cycles: Cycles) -> pl.DataFrame:
     ).join(frame, on="row", how="left")
     complete = both.with_columns(
         pl.col("function", "short_name").fill_null(NOTHING_RECORDED),
-        pl.col("device").fill_null("Host"),
+        pl.col("device").fill_null(HOST_DEVICE),
         pl.col("function_class").fill_null("cpu_other"),
         pl.col("dur_ns", "calls").fill_null(0),
         pl.col("interpolated").fill_null(INTERPOLATED[NONE]),

@@ -31,6 +31,10 @@ class Windows:
         inside = (latest >= 0) & (moment < self.end[latest])
         return np.where(inside, self.row[latest], OUTSIDE)
 
+    def take(self, chosen: NDArray[np.bool_]) -> Windows:
+        """Some of the cycles."""
+        return Windows(self.row[chosen], self.start[chosen], self.end[chosen])
+
     def cut(self, start: Ns, end: Ns) -> Pieces:
         """Calls cut at the borders of cycles; what lies outside of all is left out."""
         # A call without length lies in one cycle all the same.

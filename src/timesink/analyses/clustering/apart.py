@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isclose
 
@@ -19,8 +20,10 @@ from timesink.analyses.clustering.features import (
     Measures,
 )
 from timesink.analyses.clustering.levels import Levels
+from timesink.analyses.clustering.work import times_the_work, unlike_work
 from timesink.analyses.comparison.role import Role
-from timesink.model.units import brief_ns, count, rate, size_bytes
+from timesink.model.amounts import amounts
+from timesink.model.units import brief_ns, count
 
 SHOWN = 3
 """Differences in a sentence."""
@@ -43,6 +46,8 @@ class Setting:
     """What parts of one role differ by, per feature (`threshold.allowances`)."""
     means: Matrix
     """Plain means over the cycles, one row per role."""
+    calls: Matrix
+    """Exact calls per cycle (`work.exact_calls`)."""
 
 
 def differences(setting: Setting, base: int, own: int, threshold: float) -> tuple[Difference, ...]:
@@ -104,7 +109,7 @@ def other_unit(setting: Setting, base: int, own: int) -> str:
         return told
     work = _calls(setting, [base, own])
     unlike = min(work) > 0 and max(work) / min(work) >= _UNLIKE_WORK
-    marks = {_mark(setting.roles[role]) for role in (base, own)}
+    marks = {setting.roles[role].anchor for role in (base, own)}
     return told if unlike and len(marks) > 1 else ""
 
 
@@ -114,11 +119,6 @@ def _phases(setting: Setting, role: int) -> set[str]:
         for at, feature in enumerate(setting.measures.features)
         if not np.isnan(setting.means[role, at])
     }
-
-
-def _mark(role: Role) -> str:
-    names = role.behaviour["anchor"].drop_nulls().cast(str)
-    return str(names.mode().sort()[0]) if len(names) else ""
 
 
 def _calls(setting: Setting, roles: list[int]) -> list[float]:
@@ -144,20 +144,27 @@ def _unit_text(setting: Setting, role: int) -> str:
         if feature.kind == CYCLE and feature.phase in _phases(setting, role)
     )
     sort = f"{setting.measures.features[at].phase} cycles".strip()
-    mark = _mark(setting.roles[role]) or "not marked"
+    mark = setting.roles[role].anchor or "not marked"
     return f"{count(cycles)} {sort} of {brief_ns(float(setting.means[role, at]))} ({mark})"
 
 
 def sentence(setting: Setting, base: int, own: int, found: tuple[Difference, ...]) -> str:
     """What sets a role apart: its unit of work if that is another, then what differs most."""
     unit = other_unit(setting, base, own)
-    parts = [unit] if unit else []
+    parts = [unit] if unit else list(_other_amount(setting, base, own))
     told: list[Difference] = []
     for difference in found:
         if len(parts) < SHOWN and not any(_same_fact(difference, before) for before in told):
             told.append(difference)
             parts.append(_told(difference))
     return "; ".join(parts) or "some of its members differ from some of the largest cluster"
+
+
+def _other_amount(setting: Setting, base: int, own: int) -> Iterator[str]:
+    """How much more or less work a cycle is."""
+    if unlike_work(setting.calls[[base, own]])[0, 1]:
+        many = times_the_work(setting.calls, base, own)
+        yield f"another amount of work: {many:.3g} times the calls in a cycle"
 
 
 def _same_fact(one: Difference, other: Difference) -> bool:
@@ -171,28 +178,5 @@ def _same_fact(one: Difference, other: Difference) -> bool:
 
 def _told(difference: Difference) -> str:
     place = f" on {difference.device}" if difference.device else ""
-    levels = [level_text(level, difference.unit) for level in (difference.base, difference.own)]
-    amount, _, unit = levels[0].rpartition(" ")
-    shared = amount and difference.unit and levels[1].endswith(f" {unit}")
-    return f"{difference.what}{place}: {amount if shared else levels[0]} → {levels[1]}"
-
-
-def level_text(value: float, unit: str) -> str:
-    """A level with its unit, as people write it.
-
-    >>> level_text(1186.875, "MHz"), level_text(85.704, "%"), level_text(38_500, "ns")
-    ('1 187 MHz', '85.7 %', '38.5 us')
-    >>> level_text(2.6e11, "B/s"), level_text(3_641_245_696, "B"), level_text(101, "")
-    ('260.0 GB/s', '3.4 GiB', '101')
-    """
-    bytes_per_second = {"B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9}
-    if unit == "ns":
-        return brief_ns(value)
-    if unit in bytes_per_second and value:
-        return rate(value * bytes_per_second[unit], "B")
-    if unit == "B":
-        return size_bytes(value)
-    if unit == "mW":
-        value, unit = value / 1000, "W"
-    number = count(round(value)) if abs(value) >= 999.5 else f"{value:.3g}"
-    return f"{number} {unit}".rstrip()
+    levels = amounts(difference.base, difference.own, difference.unit)
+    return f"{difference.what}{place}: {levels}"

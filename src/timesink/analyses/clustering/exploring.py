@@ -10,13 +10,21 @@ from numpy.typing import NDArray
 from timesink.analyses.clustering.apart import Setting, differences, sentence
 from timesink.analyses.clustering.distances import distances, sure_differences
 from timesink.analyses.clustering.exploration import Cluster, Exploration
-from timesink.analyses.clustering.features import Matrix, Measures, measure
-from timesink.analyses.clustering.levels import doublings, least_scatter, null_levels, role_levels
+from timesink.analyses.clustering.features import Matrix, measure, role_starts
+from timesink.analyses.clustering.levels import (
+    doublings,
+    least_scatter,
+    means_of,
+    null_levels,
+    role_levels,
+)
 from timesink.analyses.clustering.linkage import linked
 from timesink.analyses.clustering.threshold import THRESHOLD, allowances, threshold_reason
+from timesink.analyses.clustering.work import exact_calls, unlike_work
 from timesink.analyses.comparison.comparing import compare_roles
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.comparison.role import Role
+from timesink.analyses.statistics.moments import QUIETLY
 from timesink.errors import UsageError
 
 MOST_PAIRS = 10
@@ -25,6 +33,7 @@ _TIE = 1e-6
 """Weight of plain differences: they only decide between equal distances."""
 
 
+@QUIETLY
 def explore(roles: Sequence[Role], *, most_pairs: int = MOST_PAIRS) -> Exploration:
     """Clusters of roles that behave alike, their representatives, and comparisons of these.
 
@@ -46,7 +55,10 @@ def explore(roles: Sequence[Role], *, most_pairs: int = MOST_PAIRS) -> Explorati
     null = np.stack([sure_differences(*parts) for parts in null_levels(*given)])
     allowed = allowances(null)
     apart, plain = distances(levels, allowed)
-    setting = Setting(ordered, measures, levels, allowed, _plain_means(measures))
+    calls = exact_calls(measures)
+    apart = np.maximum(apart, THRESHOLD * unlike_work(calls))
+    means = means_of(measures.values, role_starts(measures.owners))
+    setting = Setting(ordered, measures, levels, allowed, means, calls)
     clusters = _clusters(setting, apart + _TIE * plain)
     reason = threshold_reason(null, measures.features, [role.label for role in ordered])
     pairs, left_out = _pairs(setting.roles, clusters, apart, most_pairs)
@@ -55,16 +67,6 @@ def explore(roles: Sequence[Role], *, most_pairs: int = MOST_PAIRS) -> Explorati
 
 def _key(role: Role) -> tuple[str, str, str, str]:
     return role.label, role.source, role.host or "", role.pid
-
-
-def _plain_means(measures: Measures) -> Matrix:
-    many = np.bincount(measures.owners)
-    starts = np.cumsum(many) - many
-    known = ~np.isnan(measures.values)
-    sums = np.add.reduceat(np.where(known, measures.values, 0.0), starts, axis=0)
-    with np.errstate(invalid="ignore"):
-        means: Matrix = sums / np.add.reduceat(known, starts, axis=0, dtype=np.int64)
-    return means
 
 
 def _clusters(setting: Setting, apart: Matrix) -> tuple[Cluster, ...]:

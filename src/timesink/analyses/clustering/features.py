@@ -9,7 +9,6 @@ and its peer on GPU 7 do the same.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -18,14 +17,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from timesink.analyses.behaviour.rows import once_per_cycle
 from timesink.analyses.comparison.role import Role
 from timesink.analyses.kernel_calls.families import load_families
 from timesink.model.counter_units import quantity
+from timesink.model.ordering import natural
+from timesink.model.schema import HOST_DEVICE
 
 Matrix: TypeAlias = NDArray[np.float64]
 
 CYCLE, TIME, CALLS, METRIC = "cycle", "time", "calls", "metric"
-HOST = "Host"
 COLLECTIVE = "collective"
 OBSERVED = ("oncpu", "runq", "disk_read_and_write", "cpu_os_syscall_mem")
 """Classes that the operating system saw: their calls are no work of the program, and a process
@@ -60,6 +61,11 @@ class Measures:
 
     def columns(self, kind: str) -> NDArray[np.bool_]:
         return np.array([feature.kind == kind for feature in self.features])
+
+
+def role_starts(owners: NDArray[np.int64]) -> NDArray[np.intp]:
+    """Where each role begins; every role has a cycle."""
+    return np.flatnonzero(np.diff(owners, prepend=-1))
 
 
 def measure(roles: Sequence[Role]) -> Measures:
@@ -100,12 +106,13 @@ def _with_places(
     rows: pl.DataFrame, roles: int
 ) -> tuple[pl.DataFrame, tuple[tuple[str, ...], ...]]:
     """Each row with its place in its process, and what the places are called."""
-    rows = rows.with_columns(pl.col("device").cast(pl.Categorical).fill_null(HOST))
+    rows = rows.with_columns(pl.col("device").cast(pl.Categorical).fill_null(HOST_DEVICE))
     names: list[list[str]] = [[] for _ in range(roles)]
     for role, device in rows.select("role", "device").unique().iter_rows():
         names[role].append(device)
     devices = tuple(
-        (HOST, *sorted((name for name in own if name != HOST), key=_natural)) for own in names
+        (HOST_DEVICE, *sorted((name for name in own if name != HOST_DEVICE), key=natural))
+        for own in names
     )
     table = pl.DataFrame(
         [(role, name, place) for role, own in enumerate(devices) for place, name in enumerate(own)],
@@ -115,18 +122,9 @@ def _with_places(
     return rows.join(table, on=["role", "device"]), devices
 
 
-def _natural(name: str) -> list[tuple[int, str]]:
-    """GPU 10 comes after GPU 9."""
-    return [
-        (int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)
-    ]
-
-
 def _work(rows: pl.DataFrame) -> pl.DataFrame:
     """Time and calls per cycle and kind of work; a function has one row per metric."""
-    functions = rows.group_by("row", "place", "function", "function_class").agg(
-        pl.col("dur_ns", "calls").max()
-    )
+    functions = once_per_cycle(rows, ["role"])
     kinds = functions.select("function", "function_class").unique()
     names = [_kind_of(*pair) for pair in kinds.cast(pl.String).iter_rows()]
     kinds = kinds.with_columns(pl.Series("name", names, dtype=pl.Categorical))
@@ -149,7 +147,7 @@ def _kind_of(function: str | None, function_class: str | None) -> str:
 
 def _metrics(rows: pl.DataFrame) -> pl.DataFrame:
     """Each counter once per cycle and place: the median over the functions that saw it."""
-    rows = rows.filter(pl.col("metric").is_not_null() & pl.col("mu").is_not_null())
+    rows = rows.filter(pl.col("metric").is_not_null(), pl.col("mu").is_finite())
     rows = rows.with_columns(pl.col("unit").cast(pl.Categorical))
     table = pl.DataFrame(
         [(unit, *quantity(1.0, unit)) for unit in rows["unit"].cast(pl.String).unique().to_list()],
@@ -204,13 +202,8 @@ def _forget_unwatched(
     seen = [[column] for column in host if features[column].name in OBSERVED]
     for columns in (host, *seen):
         if columns:
-            most = np.maximum.reduceat(values[:, columns].max(axis=1), _starts(owners))
+            most = np.maximum.reduceat(values[:, columns].max(axis=1), role_starts(owners))
             values[np.ix_((most == 0)[owners], columns)] = np.nan
-
-
-def _starts(owners: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Where each role begins; every role has a cycle."""
-    return np.flatnonzero(np.diff(owners, prepend=-1))
 
 
 def _by_phase(

@@ -29,6 +29,7 @@ from timesink.analyses.clustering.features import (
     Feature,
     Matrix,
     Measures,
+    role_starts,
 )
 
 TIME_FLOOR = 0.01
@@ -40,16 +41,10 @@ METRIC_FLOORS = {
     "MHz": 10.0,
     "C": 20.0,
     "W": 10.0,
-    "mW": 1e4,
     "B/s": 5e7,
-    "kB/s": 5e4,
-    "MB/s": 50.0,
-    "GB/s": 0.05,
     "B": 1e8,
-    "KiB": 1e5,
-    "MB": 100.0,
-    "MiB": 100.0,
 }
+"""In base units (`model.counter_units`)."""
 OTHER_FLOOR = 0.05
 """For other units: this share of the median level over all roles."""
 WAITING_SHARE = 0.1
@@ -200,16 +195,16 @@ def _turns(owners: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int
 
 
 def _levels(logs: Matrix, owners: NDArray[np.int64], part: _Part, least: Matrix | float) -> Levels:
-    starts = np.flatnonzero(np.diff(owners, prepend=-1))
+    starts = role_starts(owners)
     logs, count, trimmed = _winsorised(np.where(part.rows[:, None], logs, np.nan), owners, starts)
-    mean = _means(logs, starts)
-    scatter = _moderated(_means((logs - mean[owners]) ** 2, starts) * count, count)
+    mean = means_of(logs, starts)
+    scatter = _moderated(means_of((logs - mean[owners]) ** 2, starts) * count, count)
     # What was drawn in makes the rest look closer together than the cycles are.
     whole = np.maximum(count - 2 * trimmed, 1)
     error = np.sqrt(np.maximum(scatter, np.square(least)) * count) / whole
     error *= _widened(whole - 1 + _USUAL_WEIGHT)
     early = (part.turns < (part.many / 2)[owners])[:, None]
-    first, second = (_means(np.where(half, logs, np.nan), starts) for half in (early, ~early))
+    first, second = (means_of(np.where(half, logs, np.nan), starts) for half in (early, ~early))
     error = np.fmax(error, np.abs(first - second) / 2)
     return Levels(mean, np.where(np.isnan(mean), np.nan, error))
 
@@ -231,7 +226,8 @@ def _winsorised(
     return drawn, count, trimmed
 
 
-def _means(values: Matrix, starts: NDArray[np.intp]) -> Matrix:
+def means_of(values: Matrix, starts: NDArray[np.intp]) -> Matrix:
+    """Mean of what is known, part by part; NaN where nothing is."""
     known = ~np.isnan(values)
     count = np.add.reduceat(known, starts, axis=0, dtype=np.int64)
     sums = np.add.reduceat(np.where(known, values, 0.0), starts, axis=0)

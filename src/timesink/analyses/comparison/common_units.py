@@ -56,6 +56,16 @@ def with_common_units(base: Role, new: Role) -> tuple[Role, Role, tuple[str, ...
     return base, new, tuple(_sentence(each) for each in unlike if each.factor is None)
 
 
+def unlike_metrics(base: pl.DataFrame, new: pl.DataFrame) -> frozenset[str]:
+    """Counters that do not measure the same on both sides, or of which only one says what.
+
+    >>> from timesink.model.schema import BEHAVIOUR
+    >>> unlike_metrics(BEHAVIOUR.empty(), BEHAVIOUR.empty())
+    frozenset()
+    """
+    return frozenset(each.metric for each in _unlike(base, new) if each.factor is None)
+
+
 def _unlike(base: pl.DataFrame, new: pl.DataFrame) -> list[_Unlike]:
     units = [_units(side) for side in (base, new)]
     return [
@@ -66,8 +76,9 @@ def _unlike(base: pl.DataFrame, new: pl.DataFrame) -> list[_Unlike]:
 
 
 def _units(side: pl.DataFrame) -> dict[str, str]:
-    """The unit of every metric that has one and the same everywhere."""
-    known = side.select(pl.col("metric", "unit").cast(pl.String)).drop_nulls().unique()
+    """The unit of every metric that has the same everywhere, which may be none."""
+    read = side.filter(pl.col("metric").is_not_null(), pl.col("mu").is_finite())
+    known = read.select("metric", pl.col("unit").fill_null("")).cast(pl.String).unique()
     return dict(known.unique("metric", keep="none").rows())
 
 
@@ -90,5 +101,8 @@ def _in_units(side: pl.DataFrame, units: dict[str, str | None]) -> pl.DataFrame:
 
 
 def _sentence(unlike: _Unlike) -> str:
-    base, new = (quantity(1.0, unit)[1] for unit in (unlike.base, unlike.new))
-    return f"{unlike.metric} is in {base} on one side and in {new} on the other: not comparable."
+    base, new = (
+        f"in {quantity(1.0, unit)[1]}" if unit else "of unknown unit"
+        for unit in (unlike.base, unlike.new)
+    )
+    return f"{unlike.metric} is {base} on one side and {new} on the other: not comparable."

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 
-from timesink.analyses.comparison.common_units import with_common_units
+from timesink.analyses.comparison.common_units import unlike_metrics, with_common_units
 from timesink.analyses.comparison.cycle_times import cycle_times
 from timesink.analyses.comparison.devices import with_matching_devices
 from timesink.analyses.comparison.equal_work import with_equal_work
@@ -14,7 +17,7 @@ from timesink.analyses.comparison.families import family_rows
 from timesink.analyses.comparison.findings import key_findings
 from timesink.analyses.comparison.pair import Pair, Workload
 from timesink.analyses.comparison.role import Role
-from timesink.analyses.comparison.rows import comparison_rows
+from timesink.analyses.comparison.rows import comparison_rows, known_rows
 from timesink.analyses.comparison.times import time_rows
 from timesink.analyses.comparison.workload import check_workload
 
@@ -26,20 +29,25 @@ def compare_roles(base: Role, new: Role, kind: str) -> Pair:
     sides do not hold the same work, the pair has a second one in it, of cycles put together until
     they do, if that is possible.
     """
+    unlike = unlike_metrics(base.behaviour, new.behaviour)
     base, new, unlike_units = with_common_units(base, new)
     matched = with_matching_devices(base, new)
     workload = check_workload(matched.base, matched.new)
-    remarks = [*unlike_units, *([matched.note] if matched.note else [])]
-    pair = _pair(
-        matched.base,
-        matched.new,
-        kind,
-        replace(workload, reasons=(*workload.reasons, *remarks)),
-        _with_equal_work(matched.base, matched.new, kind, workload),
-    )
+    remarks = [*unlike_units, *_unread(base, new), *([matched.note] if matched.note else [])]
+    workload = replace(workload, reasons=(*workload.reasons, *remarks))
+    pair = _pair(matched.base, matched.new, kind, workload, unlike)
+    pair = replace(pair, equal_work=_with_equal_work(pair, unlike))
     if matched.renamed and _is_published(base, new, kind):
-        return _with_rows(pair, comparison_rows(base.behaviour, new.behaviour))
+        return replace(pair, **_rows(base.behaviour, new.behaviour, unlike))
     return pair
+
+
+def _unread(base: Role, new: Role) -> Iterator[str]:
+    """Sides that name counters and have no value of any."""
+    for role in (base, new):
+        rows = role.behaviour.filter(pl.col("metric").is_not_null())
+        if rows.height and not rows["mu"].is_finite().any():
+            yield f"{role.label} names counters but holds no value of them: none is compared."
 
 
 def _is_published(base: Role, new: Role, kind: str) -> bool:
@@ -47,29 +55,34 @@ def _is_published(base: Role, new: Role, kind: str) -> bool:
     return kind != "peers" and base.method is None and new.method is None
 
 
-def _with_equal_work(base: Role, new: Role, kind: str, workload: Workload) -> Pair | None:
-    regrouped = None if workload.comparable else with_equal_work(base, new, workload)
+def _with_equal_work(pair: Pair, unlike: AbstractSet[str]) -> Pair | None:
+    if pair.workload.comparable:
+        return None
+    regrouped = with_equal_work(pair.base, pair.new, pair.workload)
     if regrouped is None:
         return None
-    return _pair(*regrouped, kind, check_workload(*regrouped), None)
+    return _pair(*regrouped, pair.kind, check_workload(*regrouped), unlike)
 
 
-def _pair(base: Role, new: Role, kind: str, workload: Workload, equal_work: Pair | None) -> Pair:
+def _pair(base: Role, new: Role, kind: str, workload: Workload, unlike: AbstractSet[str]) -> Pair:
     sides = base.behaviour, new.behaviour
-    rows = comparison_rows(*sides)
     return Pair(
         kind=kind,
         base=base,
         new=new,
         cycle_times=cycle_times(*sides),
         workload=workload,
-        rows=rows,
         times=time_rows(*sides),
         families=family_rows(*sides),
-        findings=key_findings(rows),
-        equal_work=equal_work,
+        **_rows(*sides, unlike),
     )
 
 
-def _with_rows(pair: Pair, rows: pl.DataFrame) -> Pair:
-    return replace(pair, rows=rows, findings=key_findings(rows))
+def _rows(base: pl.DataFrame, new: pl.DataFrame, unlike: AbstractSet[str]) -> dict[str, Any]:
+    """What a pair says about shares and counters."""
+    rows = comparison_rows(base, new)
+    return {
+        "rows": rows,
+        "known_rows": known_rows(rows, base, new, unlike),
+        "findings": key_findings(rows),
+    }

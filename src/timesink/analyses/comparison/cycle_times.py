@@ -6,13 +6,15 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.comparison.pair import CycleTimes
-from timesink.analyses.statistics.moments import Floats, Moments, moments
+from timesink.analyses.comparison.role import cycle_lengths
+from timesink.analyses.statistics.moments import QUIETLY, Floats, Moments, moments
 from timesink.analyses.statistics.ranks import rank_test
 from timesink.analyses.statistics.welch import welch_interval
 
 
+@QUIETLY
 def cycle_times(base: pl.DataFrame, new: pl.DataFrame) -> CycleTimes:
-    """Lengths of the cycles of two behaviour tables.
+    """Lengths of the cycles of two behaviour tables; means are 0 where no length is known.
 
     >>> base = pl.DataFrame({"cycle": [1, 1, 2], "cycle_dur_ns": [100, 100, 120]})
     >>> found = cycle_times(base, base)
@@ -27,20 +29,10 @@ def cycle_times(base: pl.DataFrame, new: pl.DataFrame) -> CycleTimes:
         new_ns=tuple(int(length) for length in lengths[1]),
         base_mean_ns=base_mean,
         new_mean_ns=new_mean,
-        change_pct=100 * (new_mean - base_mean) / base_mean if base_mean else None,
+        change_pct=100 * (new_mean - base_mean) / base_mean if base_mean and new_mean else None,
         interval_ns=welch_interval(before, after),
         rank_p=rank_test(lengths[0], lengths[1]),
     )
-
-
-def cycle_lengths(side: pl.DataFrame) -> pl.Series:
-    """Length of every cycle in ns, in the order of the cycles.
-
-    >>> cycle_lengths(pl.DataFrame({"cycle": [2, 1, 2], "cycle_dur_ns": [7, 5, 7]})).to_list()
-    [5, 7]
-    """
-    cycles = side.select("cycle", "cycle_dur_ns").drop_nulls().unique()
-    return cycles.sort("cycle", "cycle_dur_ns")["cycle_dur_ns"]
 
 
 def _moments_of(lengths: Floats) -> Moments:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 
 import polars as pl
 
-from timesink.analyses.comparison.meeting import HOST
 from timesink.analyses.comparison.role import Role
-
-_NUMBER = re.compile(r"\d+")
+from timesink.model.ordering import natural
+from timesink.model.schema import HOST_DEVICE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,12 +51,7 @@ def with_matching_devices(base: Role, new: Role) -> MatchedDevices:
 def _devices(table: pl.DataFrame) -> list[str]:
     """Accelerators in the order of their numbers."""
     names = table["device"].drop_nulls().unique().cast(pl.String).to_list()
-    return sorted((name for name in names if name != HOST), key=_order)
-
-
-def _order(name: str) -> tuple[int, str]:
-    number = _NUMBER.search(name)
-    return (int(number[0]) if number else 0, name)
+    return sorted((name for name in names if name != HOST_DEVICE), key=natural)
 
 
 def _note(base: Role, new: Role, renamed: tuple[tuple[str, str], ...], some_meet: bool) -> str:  # noqa: FBT001

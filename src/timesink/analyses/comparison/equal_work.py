@@ -9,20 +9,20 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.comparison.meeting import HOST, plain_texts
+from timesink.analyses.behaviour.rows import once_per_cycle, plain_texts
 from timesink.analyses.comparison.pair import Workload
 from timesink.analyses.comparison.role import Role
-from timesink.analyses.comparison.work import calls_by_cycle, recorded_cycles, work_per_cycle
+from timesink.analyses.comparison.work import OFTEN, calls_by_cycle, recorded_cycles, work_per_cycle
 from timesink.analyses.comparison.workload import work_ratio
-from timesink.model.schema import BEHAVIOUR
+from timesink.model.schema import BEHAVIOUR, HOST_DEVICE
 
 _AGREEING = 0.75
 """Share of the functions that must agree, or the sides differ in more than how they are cut."""
 _WHOLE = 0.1
 """How far a ratio may be from a whole number, and a group from the number of cycles it needs."""
-_OFTEN = 0.6
 _ONCE = 1.5
 """Cycles of a group that hold what is in one of them, at most; counted over the whole run."""
+_FUNCTION = ("function", "function_class", "device")
 _LONG_GAP = 5
 """A pause of this many cycles separates what came before it from what comes behind."""
 
@@ -88,7 +88,7 @@ def _marked(
 ) -> NDArray[np.intp] | None:
     """Places of the cycles that hold what the other side has once per cycle; None without any."""
     rare = _presence(fine).filter(pl.col("often") * many <= _ONCE)
-    usual = _presence(coarse).filter((pl.col("often") >= _OFTEN) & (pl.col("calls") <= 2))
+    usual = _presence(coarse).filter((pl.col("often") >= OFTEN) & (pl.col("calls") <= 2))
     marks = rare.join(usual, ["function", "device"], "semi").select("function", "device")
     if marks.is_empty():
         return None
@@ -103,7 +103,7 @@ def _presence(table: pl.DataFrame) -> pl.DataFrame:
     """In which share of the cycles that can have it each function runs, and how often there."""
     cycles = table["cycle"].unique()
     parts = []
-    for counted in (pl.col("device") == HOST, pl.col("device") != HOST):
+    for counted in (pl.col("device") == HOST_DEVICE, pl.col("device") != HOST_DEVICE):
         calls = calls_by_cycle(table, counted)
         if calls.height:
             share = pl.len() / recorded_cycles(calls, cycles)
@@ -129,7 +129,7 @@ def _between(starts: NDArray[np.intp], cycles: pl.DataFrame, many: int) -> NDArr
 
 def _counted(table: pl.DataFrame, cycles: pl.DataFrame, many: int) -> NDArray[np.int64] | None:
     """Groups of so many consecutive cycles, from the first with device work on."""
-    device = table.filter(pl.col("device") != HOST)["cycle"].unique()
+    device = table.filter(pl.col("device") != HOST_DEVICE)["cycle"].unique()
     recorded = np.flatnonzero(cycles["cycle"].is_in(device.implode()).to_numpy())
     first = int(recorded[0]) if len(recorded) else 0
     groups = np.full(cycles.height, -1)
@@ -158,7 +158,7 @@ def _put_together(table: pl.DataFrame, numbers: pl.DataFrame) -> pl.DataFrame:
     times = _times(rows)
     counters = _counters(rows)
     whole = times.join(groups, "group").join(
-        counters, ["group", "function", "device"], "left", nulls_equal=True
+        counters, ["group", *_FUNCTION], "left", nulls_equal=True
     )
     beta = 100 * pl.col("dur_ns") / pl.col("cycle_dur_ns")
     return whole.with_columns(
@@ -186,23 +186,25 @@ def _group_spans(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _times(rows: pl.DataFrame) -> pl.DataFrame:
     """Time and calls of each function in each group; several metrics do not count it twice."""
-    once = rows.unique(["cycle", "function", "device"], maintain_order=True)
-    return once.group_by("group", "function", "device", maintain_order=True).agg(
-        pl.col("dur_ns", "calls").sum(), pl.col("function_class", "short_name").first()
+    once = once_per_cycle(rows)
+    return once.group_by("group", *_FUNCTION, maintain_order=True).agg(
+        pl.col("dur_ns", "calls").sum(), pl.col("short_name").first()
     )
 
 
 def _counters(rows: pl.DataFrame) -> pl.DataFrame:
     """Counters while a function ran: mean weighted by its time, spread pooled in the same way."""
     known = rows.filter(pl.col("metric").is_not_null()).sort("cycle")
+    read = pl.col("mu").is_finite().fill_null(value=False)
+    mu, sigma, time = (pl.col(name).filter(read) for name in ("mu", "sigma", "dur_ns"))
     # From the first value on, so that a counter that never changes stays exactly what it was.
-    first = pl.col("mu").first()
-    weight = pl.when(pl.col("dur_ns").sum() > 0).then(pl.col("dur_ns")).otherwise(1)
-    mean = first + ((pl.col("mu") - first) * weight).sum() / weight.sum()
-    spread = ((pl.col("sigma") ** 2 * weight).sum() / weight.sum()).sqrt()
+    first = mu.first()
+    weight = pl.when(time.sum() > 0).then(time).otherwise(1)
+    mean = first + ((mu - first) * weight).sum() / weight.sum()
+    spread = pl.when(read.any()).then(((sigma**2 * weight).sum() / weight.sum()).sqrt())
     marks = pl.col("interpolated").n_unique() == 1
     state = pl.when(marks).then(pl.col("interpolated").first()).otherwise(pl.lit("some"))
-    return known.group_by("group", "function", "device", "metric", maintain_order=True).agg(
+    return known.group_by("group", *_FUNCTION, "metric", maintain_order=True).agg(
         mean.alias("mu"),
         spread.alias("sigma"),
         pl.col("unit").first(),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from timesink.analyses.comparison.meeting import is_related, meeting, plain_texts
+from timesink.analyses.behaviour.rows import once_per_cycle, plain_texts
+from timesink.analyses.comparison.meeting import is_related, meeting
 from timesink.analyses.comparison.pair import FAMILIES
 from timesink.analyses.comparison.times import time_changes
 
@@ -57,7 +58,7 @@ def _with_keys(side: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
 
 def _names(side: pl.DataFrame, column: str) -> pl.DataFrame:
     """The functions behind each row, those that took longest first."""
-    once = side.filter(pl.col("family").is_not_null()).unique(["cycle", "function", "device"])
+    once = once_per_cycle(side.filter(pl.col("family").is_not_null()))
     summed = once.group_by(*_KEY, "function").agg(pl.col("dur_ns").sum())
     ordered = summed.sort("dur_ns", "function", descending=[True, False])
     return ordered.group_by(_KEY, maintain_order=True).agg(pl.col("function").alias(column))

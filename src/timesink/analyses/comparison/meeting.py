@@ -4,16 +4,10 @@ from __future__ import annotations
 
 import polars as pl
 
-from timesink.analyses.comparison.normalised import normalised_name
 from timesink.analyses.kernel_calls.families import OTHER, load_families
+from timesink.model.schema import HOST_DEVICE
 
-HOST = "Host"
 LEVELS = ("exact", "normalised", "family", "alone")
-
-
-def plain_texts(table: pl.DataFrame) -> pl.DataFrame:
-    """The table with ordinary texts, which may be joined, searched and mixed with others."""
-    return table.with_columns(pl.col(pl.Categorical).cast(pl.String))
 
 
 def meeting(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
@@ -51,9 +45,12 @@ def _names(table: pl.DataFrame, side: str) -> pl.DataFrame:
 
 def _described(names: pl.DataFrame) -> pl.DataFrame:
     """The names with their normalised form and family; on the host, the class stands for it."""
+    # Where all names meet, nobody waits for the rules of these.
+    from timesink.analyses.comparison.normalised import normalised_name  # noqa: PLC0415
+
     families = load_families()
     family = [
-        function_class or HOST if device == HOST else families.of(function)
+        function_class or HOST_DEVICE if device == HOST_DEVICE else families.of(function)
         for function, device, function_class in names.select(
             "function", "device", "function_class"
         ).iter_rows()
@@ -69,7 +66,7 @@ def is_related() -> pl.Expr:
 
     That two functions run on the host, or do what no rule knows, does not make them related.
     """
-    return (pl.col("device") != HOST) & (pl.col("family") != OTHER)
+    return (pl.col("device") != HOST_DEVICE) & (pl.col("family") != OTHER)
 
 
 def _with_level(names: pl.DataFrame) -> pl.DataFrame:

@@ -93,7 +93,7 @@ class CycleTimes:
     base_mean_ns: float
     new_mean_ns: float
     change_pct: float | None
-    """Change of the mean; None where the base is 0."""
+    """Change of the mean; None where a length is not known."""
     interval_ns: tuple[float, float] | None
     """95 % interval of the change of the mean (Welch); None with fewer than two cycles."""
     rank_p: float | None
@@ -140,3 +140,13 @@ class Pair:
     equal_work: Pair | None = None
     """The same pair with the cycles of one side put together until both hold the same work; only
     where that was needed and possible."""
+    known_rows: pl.DataFrame | None = None
+    """`rows` one by one with counters as far as they are known, where that is another thing."""
+
+    @property
+    def loads(self) -> pl.DataFrame:
+        """`rows` with counters over the cycles that know them, and not zero in the others.
+
+        Only rows whose counter both sides know, in units that meet, run on `both` here.
+        """
+        return self.rows if self.known_rows is None else self.known_rows

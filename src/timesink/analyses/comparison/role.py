@@ -24,3 +24,36 @@ class Role:
     """How its cycles were found (`cycles.METHODS`); None for a behaviour table."""
     confidence: float | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def cycles(self) -> int:
+        """How many cycles it has."""
+        return self.behaviour["cycle"].n_unique()
+
+    @property
+    def anchor(self) -> str | None:
+        """What marks most of its cycles; None where nothing says so."""
+        each = self.behaviour.unique("cycle", keep="first", maintain_order=True)
+        anchors = each["anchor"].drop_nulls().cast(pl.String)
+        if anchors.is_empty():
+            return None
+        counts = anchors.value_counts().sort("count", "anchor", descending=[True, False])
+        return str(counts["anchor"][0])
+
+    @property
+    def mean_cycle_ns(self) -> float:
+        """Mean length of its cycles; 0 where no length is known."""
+        mean = cycle_lengths(self.behaviour).mean()
+        return mean if isinstance(mean, float) else 0.0
+
+
+def cycle_lengths(behaviour: pl.DataFrame) -> pl.Series:
+    """Length of every cycle whose length is known, in ns, in the order of the cycles.
+
+    >>> table = pl.DataFrame({"cycle": [2, 1, 2, 3], "cycle_dur_ns": [7, 5, 7, 0]})
+    >>> cycle_lengths(table).to_list()
+    [5, 7]
+    """
+    known = behaviour.lazy().select("cycle", "cycle_dur_ns").filter(pl.col("cycle_dur_ns") > 0)
+    lengths = known.group_by("cycle").agg(pl.col("cycle_dur_ns").max()).sort("cycle").collect()
+    return lengths["cycle_dur_ns"]

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
+
 import numpy as np
 import polars as pl
 
 from timesink.analyses.comparison.pair import ROWS
 from timesink.analyses.comparison.sides import Sides, side_by_side
-from timesink.analyses.statistics.moments import Floats, Integers, Moments, moments
+from timesink.analyses.statistics.moments import QUIETLY, Floats, Integers, Moments, moments
 from timesink.analyses.statistics.ranks import rank_p
 from timesink.analyses.statistics.welch import welch_p
 
 _KEY = ["function", "metric", "device"]
+_KNOWN = ("cycles_base", "cycles_new", "unit", "runs_on")
 _LEAST_SPREAD = 1e-9
 """A base that varies less than this gives no z-score."""
 
 
+@QUIETLY
 def comparison_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     """One row per function, metric and device, highest score first, then by key.
 
@@ -49,12 +53,32 @@ def comparison_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
         "unit": _units(sides),
         "runs_on": sides.runs_on(),
     }
-    table = sides.keys.with_columns(pl.Series(name, values) for name, values in columns.items())
     return (
-        table.select(ROWS.keys())
+        sides.table(columns)
+        .select(ROWS.keys())
         .cast(pl.Schema(ROWS))
         .sort("score", *_KEY, descending=[True, False, False, False])
     )
+
+
+def known_rows(
+    rows: pl.DataFrame, base: pl.DataFrame, new: pl.DataFrame, unlike: AbstractSet[str]
+) -> pl.DataFrame | None:
+    """The rows with counters over the cycles that know them; None where that changes nothing.
+
+    Published means count a counter without a value as zero.  A row whose counter one side does not
+    know at all, or which is `unlike`, is not of both sides.
+    """
+    known = pl.col("mu").is_finite().fill_null(value=False)
+    unknown = pl.col("metric").is_not_null() & ~known
+    if not unlike and not any(side.select(unknown.any()).item() for side in (base, new)):
+        return None
+    of_known = comparison_rows(base.filter(known), new.filter(known))
+    columns = [name for name in ROWS if "mu_" in name or name in _KNOWN]
+    seen = of_known.select(*_KEY, *columns)
+    joined = rows.drop(columns).join(seen, on=_KEY, how="left", maintain_order="left")
+    like = ~pl.col("metric").is_in(sorted(unlike))
+    return joined.select(ROWS.keys()).with_columns(pl.when(like).then(pl.col("runs_on")))
 
 
 def _measured(side: pl.DataFrame) -> pl.DataFrame:
@@ -67,7 +91,7 @@ def _measured(side: pl.DataFrame) -> pl.DataFrame:
 
 def _distinct_cycles(sides: Sides, part: slice) -> Integers:
     """In how many cycles of one side each key is; usually each has one row per cycle."""
-    pairs = pl.DataFrame({"key": sides.key[part], "cycle": sides.rows["cycle"][part]}).unique()
+    pairs = sides.rows[part].select("key", "cycle").unique()
     return np.bincount(pairs["key"].to_numpy(), minlength=len(sides.keys))
 
 
@@ -113,7 +137,6 @@ def _rank_p(sides: Sides, values: Floats) -> Floats:
 
 
 def _units(sides: Sides) -> pl.Series:
-    units = pl.DataFrame({"key": sides.key, "unit": sides.rows["unit"]})
-    known = units.drop_nulls().unique("key", keep="first")
-    every = pl.DataFrame({"key": np.arange(len(sides.keys))})
+    known = sides.rows.select("key", "unit").drop_nulls().unique("key", keep="first")
+    every = sides.keys.with_row_index("key")
     return every.join(known, on="key", how="left", maintain_order="left")["unit"]

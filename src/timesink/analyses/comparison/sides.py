@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ class Sides:
     keys: pl.DataFrame
     """The distinct keys in order; a row's `key` is a place in it."""
     rows: pl.DataFrame
+    """With the number of their key in the column `key`."""
     key: Integers
     base_rows: int
 
@@ -43,6 +45,18 @@ class Sides:
         names = np.where(has_base & has_new, "both", np.where(has_base, "base", "new"))
         return pl.Series("runs_on", names.tolist(), dtype=pl.String)
 
+    def table(self, columns: Mapping[str, Floats | Integers | pl.Series]) -> pl.DataFrame:
+        """The keys, each with its values."""
+        return self.keys.with_columns(_series(*column) for column in columns.items())
+
+
+def _series(name: str, values: Floats | Integers | pl.Series) -> pl.Series:
+    if isinstance(values, pl.Series):
+        return values.alias(name)
+    # As a list: for an array Polars loads masked arrays, which takes longer than small tables do.
+    kind = pl.Float64() if values.dtype.kind == "f" else pl.Int64()
+    return pl.Series(name, values.tolist(), kind)
+
 
 def side_by_side(base: pl.DataFrame, new: pl.DataFrame, key: list[str]) -> Sides:
     """Both sides' rows, numbered by the columns of the key.
@@ -59,7 +73,7 @@ def side_by_side(base: pl.DataFrame, new: pl.DataFrame, key: list[str]) -> Sides
     )["number"]
     return Sides(
         keys=distinct.select(texts),
-        rows=rows,
+        rows=rows.with_columns(key=numbers),
         key=numbers.to_numpy().astype(np.int64),
         base_rows=base.height,
     )

@@ -7,9 +7,16 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from timesink.analyses.behaviour.rows import once_per_cycle
 from timesink.analyses.comparison.pair import TIMES
 from timesink.analyses.comparison.sides import Sides, side_by_side
-from timesink.analyses.statistics.moments import Floats, Integers, Moments, moments_with_zeros
+from timesink.analyses.statistics.moments import (
+    QUIETLY,
+    Floats,
+    Integers,
+    Moments,
+    moments_with_zeros,
+)
 from timesink.analyses.statistics.ranks import rank_p
 from timesink.analyses.statistics.welch import welch_p
 
@@ -38,6 +45,7 @@ def time_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+@QUIETLY
 def time_changes(base: pl.DataFrame, new: pl.DataFrame, key: list[str]) -> pl.DataFrame:
     """Time, calls and share per cycle of whatever the columns of the key name, on both sides.
 
@@ -60,14 +68,18 @@ def time_changes(base: pl.DataFrame, new: pl.DataFrame, key: list[str]) -> pl.Da
         "welch_p": _tested(welch_p(before, after), cycles),
         "rank_p": _rank_p(sides, cycles),
     }
-    table = sides.keys.with_columns(pl.Series(name, values) for name, values in columns.items())
-    return table.with_columns(pl.col("change_pct", "welch_p", "rank_p").fill_nan(None))
+    return sides.table(columns).with_columns(
+        pl.col("change_pct", "welch_p", "rank_p").fill_nan(None)
+    )
 
 
 def _per_cycle(side: pl.DataFrame, key: list[str]) -> pl.DataFrame:
     """Time of each key in each cycle; a function with several metrics has it in several rows."""
-    once = side.unique(["cycle", "function", "device", "function_class"], maintain_order=True)
-    return once.group_by("cycle", *key, maintain_order=True).agg(pl.col(_AMOUNTS).sum())
+    return (
+        once_per_cycle(side)
+        .group_by("cycle", *key, maintain_order=True)
+        .agg(pl.col(_AMOUNTS).sum())
+    )
 
 
 def _moments_of(sides: Sides, values: Floats, cycles: list[Integers]) -> tuple[Moments, Moments]:

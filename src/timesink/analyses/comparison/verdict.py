@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import log
 
 import numpy as np
 import polars as pl
 
+from timesink.analyses.behaviour.classes import SIDE_WAIT, UNTRACED, WAITING
 from timesink.analyses.comparison.pair import CycleTimes, Pair
+from timesink.analyses.comparison.recorded import Unrecorded, unrecorded
 from timesink.model.counter_units import quantity
+from timesink.model.schema import HOST_DEVICE
 
 ALPHA = 0.05
 """Chance of calling a difference one that is none."""
@@ -16,15 +20,18 @@ _FEWEST = 4
 """Cycles a side needs before a rank test can reach ALPHA at all."""
 _LEAST_SHARE = 0.01
 """Functions matter whose time changed by this part of a cycle."""
-_LEAST_LOG_RATIO = 0.1
-"""Counters matter that changed by about this part of their value."""
-_LEAST_CHANGE = {"%": 2.0, "% of a core": 10.0, "C": 10.0, "B/s": 20e6, "kB/s": 20e3}
+_LEAST_LOG_RATIO = -log(0.9) - 1e-12
+"""Counters matter that changed by a tenth of the larger value or more, whichever side has it."""
+_NARROW = 0.1
+"""Cycles are the same within noise where their change is within this part of their length."""
+_LEAST_CHANGE = {"%": 2.0, "% of a core": 10.0, "C": 10.0, "B/s": 20e6}
 """And, where their unit has a scale, by this much: a device that is busy 1 % of the time or half of
 that is idle, and its temperature tells of the run before."""
 
-CYCLE_CHANGES = ("longer", "shorter", "doubtful", "none", "unknown")
-"""What became of the cycles: a clear change, one on which the tests disagree, none beyond noise, or
-too few cycles to say."""
+CYCLE_CHANGES = ("longer", "shorter", "doubtful", "none", "cannot tell", "unknown")
+"""What became of the cycles: a clear change, one on which the tests disagree, none beyond noise, a
+scatter in which a change of a tenth would not be seen, or too few lengths to say anything."""
+_NO_CHANGE = frozenset({"none", "cannot tell", "unknown"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,11 +45,13 @@ class Verdict:
     counters: tuple[int, ...]
     """Rows of `Pair.rows`: each counter and device that changed once, strongest change first, seen
     in the function that tells most about it."""
+    unrecorded: Unrecorded = field(default_factory=Unrecorded)
+    """What one side did not record; `functions` has none of these."""
 
     @property
     def nothing(self) -> bool:
         """Whether both runs are the same as far as one can tell."""
-        return self.cycles in {"none", "unknown"} and not self.functions and not self.counters
+        return self.cycles in _NO_CHANGE and not self.functions and not self.counters
 
 
 def verdict(pair: Pair) -> Verdict:
@@ -50,7 +59,8 @@ def verdict(pair: Pair) -> Verdict:
     return Verdict(
         cycle_change(pair.cycle_times),
         tuple(_changed_functions(pair)),
-        tuple(_changed_counters(pair.rows)),
+        tuple(_changed_counters(pair.loads)),
+        unrecorded_in(pair.times),
     )
 
 
@@ -60,7 +70,7 @@ def cycle_change(times: CycleTimes) -> str:
     >>> cycle_change(CycleTimes((10,) * 9, (30,) * 9, 10.0, 30.0, 200.0, (19.0, 21.0), 0.001))
     'longer'
     >>> cycle_change(CycleTimes((10,) * 9, (11,) * 9, 10.0, 11.0, 10.0, (-1.0, 3.0), 0.4))
-    'none'
+    'cannot tell'
     """
     if times.interval_ns is None:
         return "unknown"
@@ -71,35 +81,95 @@ def cycle_change(times: CycleTimes) -> str:
     ranks_apart = apart if few or times.rank_p is None else times.rank_p < ALPHA
     if apart and ranks_apart:
         return "longer" if times.new_mean_ns > times.base_mean_ns else "shorter"
-    return "doubtful" if apart or ranks_apart else "none"
+    if apart or ranks_apart:
+        return "doubtful"
+    return "none" if _is_narrow(times) else "cannot tell"
+
+
+def _is_narrow(times: CycleTimes) -> bool:
+    """Whether a change that matters would have been seen; a run is always the same as itself."""
+    low, high = times.interval_ns or (0.0, 0.0)
+    reach = max(-low, high)
+    same = sorted(times.base_ns) == sorted(times.new_ns)
+    return same or reach <= _NARROW * max(times.base_mean_ns, times.new_mean_ns)
 
 
 def _changed_functions(pair: Pair) -> list[int]:
-    """Functions whose time changed by a part of the cycle that matters."""
-    cycles = pair.cycle_times
-    least = _LEAST_SHARE * max(min(cycles.base_mean_ns, cycles.new_mean_ns), 1)
+    """Functions whose time changed by a part of the cycle that matters.
+
+    As for counters: the p-values of all that could matter are corrected together, and of those that
+    changed beyond noise the ones stay that changed by enough.
+    """
+    least = _LEAST_SHARE * _cycle_length(pair)
+    could = pl.max_horizontal("base_ns", "new_ns") >= least
     told = (
         pair.times.with_row_index("place")
-        .filter(pl.col("delta_ns").abs() >= least)
+        .filter(_may_differ(pair.times))
+        .filter(could)
         .with_columns(p=either_p("welch_p", "rank_p"))
     )
     told = told.filter(pl.Series(_false_discovery(told["p"].to_numpy()) < ALPHA))
+    told = told.filter(pl.col("delta_ns").abs() >= least)
     return told.sort(pl.col("delta_ns").abs(), "place", descending=[True, False])["place"].to_list()
+
+
+def _cycle_length(pair: Pair) -> float:
+    """The shorter of both cycles; where no length is known, the time of what runs in them."""
+    known = [pair.cycle_times.base_mean_ns, pair.cycle_times.new_mean_ns]
+    known = [length for length in known if length > 0]
+    known = known or [float(pair.times[side].sum()) for side in ("base_ns", "new_ns")]
+    return max(min(known), 1.0)
+
+
+def _may_differ(times: pl.DataFrame) -> pl.Series:
+    """Which functions can be told to have changed.
+
+    Not those that one side did not record, nor their callers where the time of these would explain
+    the change.  Waiting for other threads is told by what these do, and threads beside the
+    cycles that only wait hold nobody up.
+    """
+    lacking = unrecorded_in(times)
+    missing = times.filter(
+        lacking.of_these(),
+        pl.col("device") == HOST_DEVICE,
+        pl.col("function_class").ne_missing(UNTRACED),
+    )
+    hidden = missing.select((pl.col("base_ns") - pl.col("new_ns")).abs().sum()).item()
+    moved = lacking.call_these() & (pl.col("delta_ns").abs() <= hidden)
+    waits = (pl.col("function") == WAITING) & (pl.col("function_class") == UNTRACED)
+    waits |= pl.col("function_class") == SIDE_WAIT
+    differs = ~(lacking.of_these() | moved | waits.fill_null(value=False))
+    return times.select(differs.alias("differs")).to_series()
+
+
+def unrecorded_in(times: pl.DataFrame) -> Unrecorded:
+    """What one of the sides of `Pair.times` did not record.
+
+    >>> from timesink.analyses.comparison.pair import TIMES
+    >>> unrecorded_in(pl.DataFrame(schema=TIMES)).new
+    ()
+    """
+    base, new = (
+        times.filter((pl.col(f"calls_{side}") > 0) | (pl.col(f"{side}_ns") > 0))
+        for side in ("base", "new")
+    )
+    return unrecorded(base, new)
 
 
 def _changed_counters(rows: pl.DataFrame) -> list[int]:
     """Each counter of a device once: functions of a cycle share its samples."""
+    share = pl.col("beta_base_pct") + pl.col("beta_new_pct")
     told = (
         rows.with_row_index("place")
         .filter(pl.col("runs_on").cast(pl.String) == "both")
         .with_columns(seen=pl.min_horizontal("cycles_base", "cycles_new"))
-        .sort("seen", pl.col("beta_base_pct") + pl.col("beta_new_pct"), descending=True)
+        .sort("seen", share, "function", descending=[True, True, False])
         .unique(["metric", "device"], keep="first", maintain_order=True)
         .with_columns(effect=_log_ratio(), p=either_p("mu_welch_p", "mu_rank_p"))
         .filter(pl.col("seen") > 1)
     )
     strong = pl.Series(_false_discovery(told["p"].to_numpy()) < ALPHA)
-    told = told.filter(strong & (told["effect"].abs() > _LEAST_LOG_RATIO) & _large(told))
+    told = told.filter(strong & (told["effect"].abs() >= _LEAST_LOG_RATIO) & _large(told))
     order = told.sort(pl.col("effect").abs(), "metric", "device", descending=[True, False, False])
     return order["place"].to_list()
 

@@ -6,16 +6,18 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from timesink.analyses.comparison.meeting import HOST, is_related, meeting
+from timesink.analyses.behaviour.rows import once_per_cycle
+from timesink.analyses.comparison.meeting import is_related, meeting
+from timesink.model.schema import HOST_DEVICE
 
 _OPERATORS = ("cpu_operator", "cpu_launch", "cpu_annotation", "cpu_python")
 _SORTS = {
-    "device": pl.col("device") != HOST,
+    "device": pl.col("device") != HOST_DEVICE,
     "operators": pl.col("function_class").is_in(_OPERATORS),
     "other": pl.lit(value=True),
 }
-_KEY = ["level", "device", "key"]
-_OFTEN = 0.6
+KEY = ["level", "device", "key"]
+OFTEN = 0.6
 """Share of the cycles from which on a function counts as part of each."""
 
 
@@ -57,12 +59,14 @@ def calls_by_cycle(table: pl.DataFrame, counted: pl.Expr | None = None) -> pl.Da
     All accelerators of a process count as one.
     """
     rows = table if counted is None else table.filter(counted)
-    device = pl.when(pl.col("device") == HOST).then(pl.lit(HOST)).otherwise(pl.lit("device"))
-    once = rows.group_by("cycle", "function", "device").agg(
-        pl.col("calls", "dur_ns", "function_class").first()
+    device = (
+        pl.when(pl.col("device") == HOST_DEVICE)
+        .then(pl.lit(HOST_DEVICE))
+        .otherwise(pl.lit("device"))
     )
     return (
-        once.filter(pl.col("calls") > 0)
+        once_per_cycle(rows)
+        .filter(pl.col("calls") > 0)
         .group_by("cycle", "function", device.alias("device"))
         .agg(pl.col("calls", "dur_ns").sum(), pl.col("function_class").first())
     )
@@ -86,7 +90,7 @@ def calls_per_cycle(calls: pl.DataFrame, cycles: pl.Series) -> pl.DataFrame:
     """
     many = recorded_cycles(calls, cycles)
     typical = pl.col("calls").median()
-    often = pl.len() >= _OFTEN * many
+    often = pl.len() >= OFTEN * many
     return calls.group_by("function", "device").agg(
         pl.col("function_class").first(),
         pl.when(often).then(typical).otherwise(pl.col("calls").sum() / many).alias("calls"),
@@ -101,12 +105,12 @@ def _common(sort: str, base: pl.DataFrame, new: pl.DataFrame) -> Work:
     sides = [_by_key(side, keys) for side in (base, new)]
     alone = [float(side.filter(pl.col("level") == "alone")["share"].sum()) for side in sides]
     met = [side.filter(pl.col("level") != "alone") for side in sides]
-    both = met[0].join(met[1], _KEY, suffix="_new")
+    both = met[0].join(met[1], KEY, suffix="_new")
     table = both.rename({"calls": "calls_base", "share": "share_base"}).with_columns(
         (pl.col("calls_base") / pl.col("calls_new")).alias("ratio"),
         pl.max_horizontal("doubt", "doubt_new").alias("doubt"),
     )
-    return Work(sort, table.sort(_KEY), alone_base=alone[0], alone_new=alone[1])
+    return Work(sort, table.sort(KEY), alone_base=alone[0], alone_new=alone[1])
 
 
 def _keys(met: pl.DataFrame) -> pl.DataFrame:
@@ -125,5 +129,5 @@ def _by_key(side: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
     known = side.join(keys, ["function", "device"])
     total = pl.col("ns").sum()
     share = pl.when(total > 0).then(pl.col("ns") / total).otherwise(1 / pl.len())
-    summed = known.with_columns(share.alias("share")).group_by(_KEY)
+    summed = known.with_columns(share.alias("share")).group_by(KEY)
     return summed.agg(pl.col("calls", "share").sum(), pl.col("doubt").min())

@@ -10,11 +10,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.comparison.meeting import HOST, plain_texts
-from timesink.analyses.comparison.normalised import normalised_name
+from timesink.analyses.behaviour.classes import SIDE_WAIT, UNTRACED
+from timesink.analyses.behaviour.rows import once_per_cycle, plain_texts
 from timesink.analyses.comparison.pair import Workload
+from timesink.analyses.comparison.recorded import unrecorded
+from timesink.analyses.comparison.remarks import cautions, other_mix, ran, recorded_in_part
 from timesink.analyses.comparison.role import Role
-from timesink.analyses.comparison.work import Work, work_per_cycle
+from timesink.analyses.comparison.work import KEY, Work, work_per_cycle
+from timesink.analyses.cycles.types import type_of_name
 from timesink.model.units import brief_ns
 
 TOLERANCE = 1.25
@@ -33,10 +36,7 @@ _MOST_ALONE = 0.5
 _OTHER_MIX = 0.5
 """Share of the cycles that are of another type on the other side."""
 _UNRECORDED = 0.05
-
-
-_PREFILL = r"[pP]refill|forward_extend"
-_DECODE = r"[dD]ecode(?:[^a-z]|$)"
+_TYPES = ("prefill", "decode")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +59,26 @@ def check_workload(base: Role, new: Role) -> Workload:
     """Whether the cycles of both roles hold the same work, and if not, how they relate.
 
     Work is counted in calls, which do not depend on how fast a machine is: of device work where
-    both sides have it.  Cycles that were recorded in part, or without their device work, and single
-    functions that one side lacks do not matter.
+    both sides have it.  Cycles that were recorded in part, or without their device work, single
+    functions that one side lacks, and sorts of events that it did not record do not matter.
     """
     base, new = (replace(role, behaviour=plain_texts(role.behaviour)) for role in (base, new))
+    lacking = unrecorded(ran(base.behaviour), ran(new.behaviour))
+    found = _checked(base, new, ~lacking.of_these() & ~_is_untraced())
+    return replace(found, reasons=(*found.reasons, *cautions(base, new, lacking)))
+
+
+def _checked(base: Role, new: Role, counted: pl.Expr) -> Workload:
+    """The check by the functions that count."""
     clash = _type_clash(base, new)
     if clash is not None:
         return Workload(comparable=False, reasons=(clash,), work_ratio=None)
-    work = work_per_cycle(base.behaviour, new.behaviour)
+    work = work_per_cycle(base.behaviour.filter(counted), new.behaviour.filter(counted))
     ratio = None if work is None else work_ratio(work)
-    if work is None or ratio is None:
+    if work is None or work.table.is_empty():
         return _uncounted(base, new)
+    if ratio is None:
+        return Workload(False, tuple(_undecided(base, new, work)), None)
     if not _same_program(work, ratio):
         return Workload(False, tuple(_other_program(base, new, work, ratio)), None)
     if not _near(ratio.value, 1.0, _tolerance(work)):
@@ -78,16 +87,24 @@ def check_workload(base: Role, new: Role) -> Workload:
     return Workload(comparable=True, reasons=tuple(remarks), work_ratio=_plain(ratio.value))
 
 
+def _is_untraced() -> pl.Expr:
+    """How often a thread was in no recorded call, or only waited, says nothing about its work."""
+    return pl.col("function_class").is_in([UNTRACED, SIDE_WAIT]).fill_null(value=False)
+
+
 def work_ratio(work: Work) -> Ratio | None:
-    """The ratio of calls per cycle on which most functions agree; None without a common function.
+    """The ratio of calls per cycle on which most functions agree; None where there is none.
 
     Functions count by number and by the time they stand for on both sides, so neither many small
-    ones nor a single large one decide.
+    ones nor a single large one decide.  Where as much speaks for another ratio, none is known.
     """
     if work.table.is_empty():
         return None
     weight = (pl.col("share_base") * pl.col("share_new")).sqrt().alias("weight")
-    heaviest = work.table.with_columns(weight).top_k(_MOST_FUNCTIONS, by="weight")
+    ordered = work.table.with_columns(weight).sort(
+        "weight", *KEY, descending=[True, False, False, False]
+    )
+    heaviest = ordered.head(_MOST_FUNCTIONS)
     ratios, weights = heaviest["ratio"].to_numpy(), heaviest["weight"].to_numpy()
     weights = (
         weights / weights.sum() if weights.sum() > 0 else np.full(len(ratios), 1 / len(ratios))
@@ -97,6 +114,8 @@ def work_ratio(work: Work) -> Ratio | None:
     support = (near.mean(axis=1) + near @ weights).round(9)
     best = np.lexsort((np.abs(np.log(ratios)), -support))[0]
     agreeing = near[best]
+    if (~agreeing & ~near[:, best] & (support == support[best])).any():
+        return None
     value = _weighted_median(ratios[agreeing], weights[agreeing])
     return Ratio(value, int(agreeing.sum()), len(ratios), float(weights[agreeing].sum()))
 
@@ -154,15 +173,20 @@ def _type_clash(base: Role, new: Role) -> str | None:
 
 def _type_mix(table: pl.DataFrame) -> dict[str, float]:
     """Shares of prefill and decode among the cycles that are known to be either."""
+    anchors = table["anchor"].drop_nulls().cast(pl.String).unique().to_list()
     by_name = (
-        pl.when(pl.col("anchor").cast(pl.String).str.contains(_PREFILL)).then(pl.lit("prefill"))
-        .when(pl.col("anchor").cast(pl.String).str.contains(_DECODE)).then(pl.lit("decode"))
-    )  # fmt: skip
+        pl.col("anchor")
+        .cast(pl.String)
+        .replace_strict(
+            anchors, [type_of_name(name) for name in anchors], default=None, return_dtype=pl.String
+        )
+    )
     recorded = pl.col("cycle_type").cast(pl.String)
-    known = pl.when(recorded.is_in(["prefill", "decode"])).then(recorded).otherwise(by_name)
-    cycles = table.unique("cycle").select(known.alias("cycle_type"))
-    typed = cycles["cycle_type"].drop_nulls()
-    counts = typed.value_counts(sort=True)
+    known = pl.when(recorded.is_in(_TYPES)).then(recorded).otherwise(by_name)
+    cycles = table.unique("cycle", keep="first", maintain_order=True)
+    typed = cycles.select(pl.when(known.is_in(_TYPES)).then(known).alias("type"))["type"]
+    typed = typed.drop_nulls()
+    counts = typed.value_counts().sort("count", "type", descending=[True, False])
     return {kind: many / typed.len() for kind, many in counts.iter_rows()}
 
 
@@ -171,26 +195,58 @@ def _uncounted(base: Role, new: Role) -> Workload:
     if base.behaviour.is_empty() or new.behaviour.is_empty():
         empty = base if base.behaviour.is_empty() else new
         return Workload(False, (f"{empty.label} has no cycles.",), None)
-    nothing = "No function runs on both sides, so their work per cycle cannot be compared."
-    reasons = (nothing,) if anchors is None else (nothing, anchors)
-    return Workload(comparable=False, reasons=reasons, work_ratio=None)
+    silent = [role.label for role in (base, new) if not (role.behaviour["calls"] > 0).any()]
+    told = "No function runs on both sides"
+    if silent:
+        told = f"Calls are not recorded in {' and '.join(silent)}"
+    reasons = [
+        f"{told}, so their work per cycle cannot be compared.",
+        *([anchors] if anchors else []),
+    ]
+    # Nothing speaks against the same work where both spend their time in the same functions.
+    comparable = bool(silent) and anchors is None and _same_functions(base, new)
+    return Workload(comparable=comparable, reasons=tuple(reasons), work_ratio=None)
+
+
+def _same_functions(base: Role, new: Role) -> bool:
+    """Whether each side spends most of its time in functions that the other has."""
+    tables = [once_per_cycle(role.behaviour) for role in (base, new)]
+    for table, other in (tables, tables[::-1]):
+        shared = table.join(other, ["function", "device"], "semi")
+        if int(shared["dur_ns"].sum()) <= _SAME_PROGRAM * int(table["dur_ns"].sum()):
+            return False
+    return True
+
+
+def _undecided(base: Role, new: Role, work: Work) -> Iterator[str]:
+    yield (
+        f"{base.label} and {new.label} do not run the same program: the {work.table.height} "
+        "functions or families both have do not agree on how the work per cycle relates."
+    )
+    yield from _alone(base, new, work, "has nothing like")
+    yield from filter(None, [_anchors(base, new)])
+
+
+def _alone(base: Role, new: Role, work: Work, other_side: str) -> Iterator[str]:
+    for role, alone in ((base, work.alone_base), (new, work.alone_new)):
+        if alone >= _UNRECORDED:
+            yield (
+                f"{alone:.0%} of the counted time of {role.label} is in functions "
+                f"that the other side {other_side}."
+            )
 
 
 def _anchors(base: Role, new: Role) -> str | None:
     """What marks the cycles, where it is not the same on both sides."""
-    marks = [_anchor(role.behaviour) for role in (base, new)]
-    if None in marks or normalised_name(marks[0] or "") == normalised_name(marks[1] or ""):
+    marks = [role.anchor for role in (base, new)]
+    if None in marks or marks[0] == marks[1]:
+        return None
+    # Most runs have the same mark, and do not wait for the rules of names.
+    from timesink.analyses.comparison.normalised import normalised_name  # noqa: PLC0415
+
+    if normalised_name(marks[0] or "") == normalised_name(marks[1] or ""):
         return None
     return f"Cycles are marked by `{marks[0]}` in {base.label} and by `{marks[1]}` in {new.label}."
-
-
-def _anchor(table: pl.DataFrame) -> str | None:
-    """What marks most of the cycles."""
-    anchors = table.unique("cycle")["anchor"].drop_nulls().cast(pl.String)
-    if anchors.is_empty():
-        return None
-    counts = anchors.value_counts().sort("count", "anchor", descending=[True, False])
-    return str(counts["anchor"][0])
 
 
 def _other_program(base: Role, new: Role, work: Work, ratio: Ratio) -> Iterator[str]:
@@ -198,12 +254,7 @@ def _other_program(base: Role, new: Role, work: Work, ratio: Ratio) -> Iterator[
         f"{base.label} and {new.label} do not run the same program: of {ratio.functions} functions "
         f"or families both have, {ratio.agreeing} agree on how the work per cycle relates."
     )
-    for role, alone in ((base, work.alone_base), (new, work.alone_new)):
-        if alone >= _UNRECORDED:
-            yield (
-                f"{alone:.0%} of the counted time of {role.label} is in functions "
-                "that the other side has nothing like."
-            )
+    yield from _alone(base, new, work, "has nothing like")
     anchors = _anchors(base, new)
     if anchors is not None:
         yield anchors
@@ -225,49 +276,29 @@ def _other_amount(base: Role, new: Role, ratio: Ratio) -> Iterator[str]:
 
 def _at_equal_work(base: Role, new: Role, ratio: float) -> str:
     """What the mean lengths of the cycles come to for the same work."""
-    before, after = (_mean_length(role.behaviour) for role in (base, new))
+    before, after = (role.mean_cycle_ns for role in (base, new))
     times = _plain(ratio)
     lengths = (before, after * times) if ratio > 1 else (before / times, after)
     change = lengths[1] / lengths[0] if lengths[0] else float("nan")
     return (
         f"For the same work that is about {brief_ns(lengths[0])} in {base.label} and "
-        f"{brief_ns(lengths[1])} in {new.label}, {change:.2g} times as long, "
-        f"not {brief_ns(before)} and {brief_ns(after)}."
+        f"{brief_ns(lengths[1])} in {new.label}, {change:.2g} times as long, by the mean of all "
+        f"cycles, which are {brief_ns(before)} and {brief_ns(after)} as recorded."
     )
-
-
-def _mean_length(table: pl.DataFrame) -> float:
-    lengths = table.unique("cycle")["cycle_dur_ns"].cast(pl.Float64).to_numpy()
-    return float(lengths.mean()) if len(lengths) else 0.0
 
 
 def _remarks(base: Role, new: Role, work: Work, ratio: Ratio) -> Iterator[str]:
     """What to keep in mind although both did the same work."""
     anchors = _anchors(base, new)
+    mix = other_mix(base, new)
     if anchors is not None:
-        yield f"{anchors} Both hold the same work."
+        yield anchors if mix else f"{anchors} Both hold the same work."
+    if mix:
+        yield mix
     if work.sort != "other" and not _near(ratio.value, 1.0, _WORTH_A_REMARK):
         more, less = (base, new) if ratio.value > 1 else (new, base)
         often = max(ratio.value, 1 / ratio.value)
         yield f"A cycle of {more.label} makes {often:.2f} times the calls of one of {less.label}."
-    for role, alone in ((base, work.alone_base), (new, work.alone_new)):
-        if alone >= _UNRECORDED:
-            yield (
-                f"{alone:.0%} of the counted time of {role.label} is in functions "
-                "that the other side does not run."
-            )
-    yield from _unrecorded(base, new)
-    yield from _unrecorded(new, base)
-
-
-def _unrecorded(role: Role, other: Role) -> Iterator[str]:
-    """Cycles without device work, where others have some: it was not recorded."""
-    cycles = role.behaviour["cycle"].n_unique()
-    having = role.behaviour.filter(pl.col("device") != HOST)["cycle"].n_unique()
-    if not having and (other.behaviour["device"] != HOST).any():
-        yield f"{role.label} holds no device work; {other.label} does."
-    elif having and cycles - having >= _UNRECORDED * cycles:
-        yield (
-            f"{cycles - having} of {cycles} cycles of {role.label} hold no device work; "
-            "it was probably not recorded there."
-        )
+    yield from _alone(base, new, work, "does not run")
+    yield from recorded_in_part(base)
+    yield from recorded_in_part(new)

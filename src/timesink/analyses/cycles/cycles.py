@@ -10,7 +10,8 @@ from timesink.model.schema import CYCLE_TYPES
 
 METHODS = ("step", "marker", "python", "layer", "kernels")
 """How cycles were found: profiler steps, an annotation, a Python call, a layer's call, or the
-period of the kernel sequence; in the order of trust."""
+period of the kernel sequence.  They are asked in this order, but layers, which are parts of a unit,
+only on request."""
 
 SCHEMA = {
     "cycle": pl.Int64(),
@@ -33,6 +34,8 @@ class Candidate:
     count: int
     period_ns: int
     reason: str
+    marker: str = ""
+    """For a unit inside of the chosen one: the name, or pattern, by which to ask for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class Cycles:
     reason: str
     """Why this unit was chosen, in a sentence."""
     others: tuple[Candidate, ...] = ()
-    """What else was considered, best first."""
+    """What else was considered, best first, and what repeats inside of the chosen unit."""
     notes: tuple[str, ...] = ()
     """What a reader must know: work outside of all cycles, cycles cut by the recording, ..."""
     on_device: bool = False

@@ -8,15 +8,22 @@ from dataclasses import replace
 import polars as pl
 
 from timesink.analyses.cycles.cycles import METHODS, Candidate, Cycles
+from timesink.analyses.cycles.events_in_cycles import recorded_processes
 from timesink.analyses.cycles.judging import LEAST, Judgement, judge
-from timesink.analyses.cycles.kernel_period import kernel_period
-from timesink.analyses.cycles.layers import layers
-from timesink.analyses.cycles.markers import lone_annotation, marked, repeated_annotation
-from timesink.analyses.cycles.profiler_steps import profiler_steps
-from timesink.analyses.cycles.python_anchor import lone_pass, python_anchor
+from timesink.analyses.cycles.kernels.period import kernel_period
+from timesink.analyses.cycles.marks.annotations import lone_annotation, repeated_annotation
+from timesink.analyses.cycles.marks.named import named_mark
+from timesink.analyses.cycles.marks.profiler_steps import profiler_steps
+from timesink.analyses.cycles.python.anchor import lone_pass, python_anchor
+from timesink.analyses.cycles.python.layers import layers
 from timesink.analyses.cycles.reading import MIN_REPEATS, Reading, numbered, period_ns
 from timesink.analyses.cycles.recorded import recorded_cycles
-from timesink.analyses.cycles.refusal import no_such_marker, nothing_repeats, unknown_method
+from timesink.analyses.cycles.refusal import (
+    no_such_marker,
+    no_such_process,
+    nothing_repeats,
+    unknown_method,
+)
 from timesink.analyses.once import once_per_trace
 from timesink.errors import UnreadableError
 from timesink.model import units
@@ -32,7 +39,6 @@ _FINDERS: Mapping[str, Callable[[Trace], Reading | None]] = {
 }
 _ASKED_IN_TURN = ("step", "marker", "python", "kernels")
 """Layers are parts of a unit: they are looked for only when asked for."""
-
 
 _OUTLIER, _SHOWN = 5, 3
 
@@ -55,8 +61,9 @@ def find_cycles(
         raise unknown_method(by)
     if not trace.has_timeline:
         return _of_table(trace, pid)
+    _check_process(trace, pid)
     if marker is not None:
-        reading = _of_process(marked(trace, marker), pid)
+        reading = _of_process(named_mark(trace, marker), pid)
         if reading is None:
             raise no_such_marker(trace, marker, pid)
         return _cycles(reading, _judged(trace, reading, pid), [])
@@ -69,7 +76,19 @@ def _of_table(trace: Trace, pid: str | None) -> Cycles:
         raise UnreadableError.no_timeline(trace.metadata.source)
     if pid is None:
         return found
-    return replace(found, table=_of_pid(found.table, pid))
+    chosen = _of_pid(found.table, pid)
+    if chosen.is_empty():
+        raise no_such_process(trace, pid, found.table["pid"].unique().sort().to_list())
+    return replace(found, table=chosen)
+
+
+def _check_process(trace: Trace, pid: str | None) -> None:
+    """Raise where there is nothing that could repeat, or not in that process."""
+    processes = recorded_processes(trace)
+    if not processes and trace.counters.height:
+        raise UnreadableError.only_counters(trace.metadata.source)
+    if pid is not None and not any(_is_called(one, pid) for one in processes):
+        raise no_such_process(trace, pid, processes)
 
 
 def _found(trace: Trace, methods: tuple[str, ...], pid: str | None) -> Cycles:
@@ -119,13 +138,21 @@ def _of_process(reading: Reading | None, pid: str | None) -> Reading | None:
     if reading is None or pid is None:
         return reading
     spans = _of_pid(reading.spans, pid)
-    return None if spans.is_empty() else replace(reading, spans=spans)
+    if spans.is_empty():
+        return None
+    # What repeats inside was counted in all processes.
+    inside = reading.inside if spans.height == reading.count else ()
+    return replace(reading, spans=spans, inside=inside)
 
 
 def _of_pid(rows: pl.DataFrame, pid: str) -> pl.DataFrame:
     """Rows of a process, named as recorded or by its number alone."""
-    fitting = [one for one in rows["pid"].unique() if pid in {one, host_and_pid(one)[1]}]
+    fitting = [one for one in rows["pid"].unique() if _is_called(one, pid)]
     return rows.filter(pl.col("pid").is_in(fitting))
+
+
+def _is_called(process: str, pid: str) -> bool:
+    return pid in {process, host_and_pid(process)[1]}
 
 
 def _holds(reading: Reading, judgement: Judgement, *, asked: bool) -> bool:
@@ -144,7 +171,7 @@ def _cycles(
         anchor=reading.anchor,
         confidence=judgement.confidence,
         reason=reading.reason,
-        others=tuple(_candidate(other, weighed) for other, weighed in others),
+        others=(*(_candidate(other, weighed) for other, weighed in others), *reading.inside),
         notes=(*reading.notes, *_notes(reading, judgement)),
         on_device=reading.on_device,
         coverage=judgement.coverage,

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from timesink.analyses.cycles.events_in_cycles import work_in
 from timesink.analyses.cycles.reading import Reading
-from timesink.analyses.cycles.work import work_in
 from timesink.model.trace import Trace
 
 LEAST = 0.4

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.cycles.cycles import SCHEMA
+from timesink.analyses.cycles.cycles import SCHEMA, Candidate
 
 SPANS = {name: dtype for name, dtype in SCHEMA.items() if name != "cycle"}
 """Columns of cycles that are not yet numbered."""
@@ -36,6 +36,8 @@ class Reading:
     notes: tuple[str, ...] = ()
     on_device: bool = False
     """Whether the times are those of the device's work, not of the calls that launched it."""
+    inside: tuple[Candidate, ...] = ()
+    """Shorter units that repeat inside of these cycles."""
 
     @property
     def count(self) -> int:

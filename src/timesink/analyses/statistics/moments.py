@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 
+QUIETLY = np.errstate(over="ignore", divide="ignore", invalid="ignore")
+"""For functions whose callers may hold anything: what has no value is NaN or infinite there."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
@@ -89,5 +92,8 @@ def _moments(group: Integers, values: Floats, count: Integers, shift: Floats) ->
     squares = np.bincount(group, (shifted - offset[group]) ** 2, minlength=groups)
     not_given = count - np.bincount(group, minlength=groups)
     spread = np.sqrt((squares + not_given * offset**2) / np.maximum(count - 1, 1))
-    mean = np.where(spread == 0, shift, sums(group, values, groups) / divisor)
+    total = sums(group, values, groups)
+    # Values near the largest number there is have a mean, though no sum.
+    mean = np.where(np.isfinite(total), total / divisor, shift + offset)
+    mean = np.where(spread == 0, shift, mean)
     return Moments(count, mean, np.where(count > 1, spread, 0.0))

@@ -67,7 +67,11 @@ def effect_size(left: Floats, right: Floats) -> float:
     >>> effect_size(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0]))
     0.5
     """
-    return float(np.sign(right[:, None] - left[None, :]).mean())
+    both = np.concatenate([left, right])
+    is_new = np.arange(len(both)) >= len(left)
+    every = np.zeros(len(both), dtype=np.int64)
+    wins, _ = _wins_and_ties(every, is_new, both, 1, np.ones_like(every))
+    return float(2 * wins[0] / (len(left) * len(right)) - 1)
 
 
 def _wins_and_ties(

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from pathlib import Path
 
 import polars as pl
 
+from timesink.errors import UnreadableError
+from timesink.model.behaviour_csv import NO_DEVICE
 from timesink.model.health import HealthEntry
+from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Metadata, Trace
+from timesink.model.units import counted
 from timesink.readers.behaviour import csv, parquet
 from timesink.readers.finish import finish_trace
 from timesink.readers.options import ReadOptions
@@ -22,6 +28,11 @@ _EARLIEST_UNIX_NS = 10**18
 
 
 def sniff(head: bytes, name: str) -> bool:  # noqa: ARG001
+    return csv.may_be_behaviour(head) or parquet.is_parquet(head)
+
+
+def is_table(head: bytes) -> bool:
+    """Whether content is a table with all it needs; for that of Parquet, only reading tells."""
     return csv.is_behaviour(head) or parquet.is_parquet(head)
 
 
@@ -33,7 +44,8 @@ def read(source: Source, options: ReadOptions) -> Trace:  # noqa: ARG001
     if parquet.is_parquet(content):
         table, health = parquet.read_table(content, source.path, cycle_type)
     else:
-        table, health = csv.read_table(content, cycle_type)
+        table, health = csv.read_table(content, source.path, cycle_type)
+    _check_rows(table, health, source.path)
     lost = [HealthEntry("truncated_archive", 1, reason) for reason in damage.reasons]
     metadata = Metadata(
         source=str(source.path),
@@ -43,6 +55,16 @@ def read(source: Source, options: ReadOptions) -> Trace:  # noqa: ARG001
         clock=_clock(table),
     )
     return finish_trace(metadata, {"behaviour": table}, [*lost, *health])
+
+
+def _check_rows(table: pl.DataFrame, health: Sequence[HealthEntry], path: Path) -> None:
+    """Refuse a table whose every row had to be left out, and say why."""
+    bad = next((entry for entry in health if entry.code == "bad_behaviour_row"), None)
+    if table.is_empty() and bad is not None:
+        raise UnreadableError(
+            f"{path}: none of its {counted(bad.count, 'rows')} can be used ({bad.example})",
+            "a row needs a whole number as cycle, a function, its share and its time",
+        )
 
 
 def type_in_name(name: str) -> str:
@@ -56,11 +78,10 @@ def type_in_name(name: str) -> str:
 
 
 def _vendor(table: pl.DataFrame) -> str:
-    on_device = table.filter(pl.col("device").cast(pl.String) != "Host")
-    if on_device.is_empty():
+    labels = set(table["device"].drop_nulls().unique().cast(pl.String)) - {HOST_DEVICE, NO_DEVICE}
+    if not labels:
         return NO_ACCELERATOR
     calls = table["function"].unique().cast(pl.String).to_list()
-    labels = on_device["device"].unique().cast(pl.String).to_list()
     return recognise_vendor(device_names=labels, calls=calls)
 
 

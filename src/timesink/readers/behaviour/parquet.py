@@ -9,13 +9,11 @@ import polars as pl
 
 from timesink.errors import UnreadableError
 from timesink.model.health import HealthEntry
-from timesink.model.schema import BEHAVIOUR
-from timesink.readers.behaviour.rows import NEEDED, as_texts, table_of
-from timesink.readers.finish import conform
+from timesink.readers.behaviour.rows import AS_CSV, AS_MODEL, NEEDED, table_of
 
 _MAGIC = b"PAR1"
-_OWN = ("cycle", "function", "beta_pct", "dur_ns")
-"""Columns of the model without which a table is none of behaviour."""
+_MOST_MISSING = 2
+"""Without more of the columns it needs, a file is no behaviour table at all."""
 
 
 def is_parquet(content: bytes) -> bool:
@@ -32,23 +30,21 @@ def read_table(
         reason = str(error).strip().partition("\n")[0]
         hint = "copy the file again, or write it again"
         raise UnreadableError.damaged(path, reason, hint) from None
-    if set(NEEDED) <= set(rows.columns):
-        return table_of(rows, cycle_type)
-    if not set(_OWN) <= set(rows.columns):
-        raise UnreadableError(
-            f"{path}: a Parquet file that is no behaviour table",
-            f"expected the columns {', '.join(_OWN)}; "
-            "of a folder that timesink export wrote, name the folder",
-        )
-    return _own_rows(rows, cycle_type)
+    spelling = min((AS_CSV, AS_MODEL), key=lambda each: len(each.lacks(rows.columns)))
+    missing = spelling.lacks(rows.columns)
+    if missing:
+        raise _incomplete(path, missing)
+    return table_of(rows, cycle_type, spelling)
 
 
-def _own_rows(rows: pl.DataFrame, cycle_type: str) -> tuple[pl.DataFrame, list[HealthEntry]]:
-    if "cycle_type" not in rows.columns:
-        rows = rows.with_columns(cycle_type=pl.lit(cycle_type))
-    texts = [name for name, dtype in BEHAVIOUR.schema.items() if dtype == pl.Categorical]
-    # Some tools write a missing number as NaN.
-    table = conform(as_texts(rows, *texts), BEHAVIOUR).fill_nan(None)
-    is_row = table.select(pl.all_horizontal(pl.col(name).is_not_null() for name in _OWN))
-    kept = table.filter(is_row.to_series())
-    return kept, [HealthEntry("bad_behaviour_row", table.height - kept.height)]
+def _incomplete(path: Path, missing: list[str]) -> UnreadableError:
+    what = (
+        f"a behaviour table without the column {' and '.join(missing)}"
+        if len(missing) <= _MOST_MISSING
+        else "a Parquet file that is no behaviour table"
+    )
+    return UnreadableError(
+        f"{path}: {what}",
+        f"expected the columns {', '.join(NEEDED)}; "
+        "of a folder that timesink export wrote, name the folder",
+    )

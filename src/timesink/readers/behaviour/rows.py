@@ -2,66 +2,142 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
 import polars as pl
 
-from timesink.model.behaviour_csv import CSV_COLUMNS, INTERPOLATION_MARKS, NO_METRIC, TYPE_COLUMN
+from timesink.model.behaviour_csv import (
+    CSV_COLUMNS,
+    INTERPOLATION_MARKS,
+    NO_DEVICE,
+    NO_METRIC,
+    TYPE_COLUMN,
+)
 from timesink.model.counter_units import published_unit
 from timesink.model.health import HealthEntry
 from timesink.model.schema import BEHAVIOUR, CYCLE_TYPES, INTERPOLATED
 from timesink.readers.exact_times import microseconds_as_ns
 from timesink.readers.finish import conform
 
-NEEDED = ("cycle", "beta_pct", "function_name", "duration")
+NEEDED = ("cycle", "beta_pct", "function", "dur_ns")
 """Columns without which a table is none of behaviour."""
 
-_TIMES = ("duration", "anchor_dur_us", "cycle_start_ts")
-_NUMBERS = ("beta_pct", "mu_pct", "sigma_pct")
-_COUNTS = ("cycle", "instances_count")
-_TEXTS = tuple(name for name in CSV_COLUMNS if name not in (*_TIMES, *_NUMBERS, *_COUNTS))
+_LENGTHS = ("dur_ns", "cycle_dur_ns")
+_TIMES = (*_LENGTHS, "cycle_ts_ns")
+_NUMBERS = ("beta_pct", "mu", "sigma")
+_COUNTS = ("cycle", "calls")
+_TEXTS = tuple(name for name in BEHAVIOUR.schema if name not in (*_TIMES, *_NUMBERS, *_COUNTS))
 _WITHOUT_MEANING = ("nan", "none", "null", NO_METRIC.lower())
+_LARGEST = 1e100
+"""Beyond any measurement; squares of larger numbers are infinite."""
+_TOLD_BY = {
+    "device": "on which device functions ran",
+    "cycle_dur_ns": "the recorded length of cycles",
+    "calls": "how often functions ran",
+    "mu": "how high counters were",
+}
+"""What is not known without a column."""
 
 
-def table_of(rows: pl.DataFrame, cycle_type: str) -> tuple[pl.DataFrame, list[HealthEntry]]:
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How a file names the columns of the model, and how it writes what they hold."""
+
+    names: Mapping[str, str]
+    """The file's name of each column of the model."""
+    as_ns: Callable[[pl.Series], pl.Series]
+    publishes_units: bool
+    """Whether counters without a unit have that of published tables."""
+
+    def lacks(self, columns: Iterable[str]) -> list[str]:
+        """What a table with these columns needs besides, as the file would name it."""
+        known = set(columns)
+        return [self.names[name] for name in NEEDED if self.names[name] not in known]
+
+    def numbers(self) -> list[str]:
+        """The file's names of columns that hold numbers."""
+        return [self.names[name] for name in (*_TIMES, *_NUMBERS, *_COUNTS)]
+
+
+def _whole_ns(values: pl.Series) -> pl.Series:
+    if values.dtype.is_float():
+        # What holds nulls comes as float from some tools.
+        values = values.fill_nan(None).round()
+    return values.cast(pl.Int64, strict=False)
+
+
+AS_CSV = Spelling(
+    {**{own: theirs for theirs, own in CSV_COLUMNS.items()}, "cycle_type": TYPE_COLUMN},
+    microseconds_as_ns,
+    publishes_units=True,
+)
+AS_MODEL = Spelling({name: name for name in BEHAVIOUR.schema}, _whole_ns, publishes_units=False)
+
+
+def table_of(
+    rows: pl.DataFrame, cycle_type: str, spelling: Spelling = AS_CSV
+) -> tuple[pl.DataFrame, list[HealthEntry]]:
     """The table of rows with the file's column names, and what of them could not be used.
 
     A row needs a cycle, a function, its share and its time; anything else may be missing.
     """
-    rows = as_texts(rows, *_TEXTS)
-    missing = [name for name in (*CSV_COLUMNS, TYPE_COLUMN) if name not in rows.columns]
-    complete = rows.with_columns(pl.lit(None, dtype=pl.String).alias(name) for name in missing)
-    read = complete.with_columns(
-        *(microseconds_as_ns(complete[name]).alias(name) for name in _TIMES),
+    given = _in_model_columns(rows, spelling)
+    missing = [name for name in BEHAVIOUR.schema if name not in given.columns]
+    complete = given.with_columns(pl.lit(None, dtype=pl.String).alias(name) for name in missing)
+    read = _read_columns(complete, cycle_type, spelling)
+    health = [_missing_columns(missing, spelling)]
+    if any(read[name].null_count() for name in NEEDED):
+        is_row = read.select(pl.all_horizontal(pl.col(*NEEDED).is_not_null())).to_series()
+        health.append(_bad_rows(complete, read, is_row, spelling))
+        complete, read = complete.filter(is_row), read.filter(is_row)
+    health += _bad_values(complete, read, spelling)
+    if "mu" not in missing:
+        health.append(_missing_levels(complete, read, spelling))
+    if "unit" in missing and spelling.publishes_units:
+        read = _with_published_units(read)
+    return conform(read, BEHAVIOUR), [entry for entry in health if entry.count]
+
+
+def _in_model_columns(rows: pl.DataFrame, spelling: Spelling) -> pl.DataFrame:
+    """Of columns the model knows those that are there, texts as text."""
+    known = {own: theirs for own, theirs in spelling.names.items() if theirs in rows.columns}
+    named = rows.select(pl.col(theirs).alias(own) for own, theirs in known.items())
+    return _as_texts(named, _TEXTS)
+
+
+def _as_texts(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Those of the columns that exist as text: a process may be held as a number, even as 12.0."""
+    schema = rows.schema
+    other = [name for name in columns if name in schema and schema[name] != pl.String]
+    return rows.with_columns(
+        pl.col(name).cast(pl.Int64, strict=False).cast(pl.String)
+        if schema[name].is_numeric()
+        else pl.col(name).cast(pl.String)
+        for name in other
+    )
+
+
+# -- what columns hold -----------------------------------------------------------------------------
+
+
+def _read_columns(complete: pl.DataFrame, cycle_type: str, spelling: Spelling) -> pl.DataFrame:
+    """Every column as what it holds; null where that cannot be."""
+    return complete.with_columns(
+        *(spelling.as_ns(complete[name]).alias(name) for name in _TIMES),
         *(_finite(name) for name in _NUMBERS),
         *(_whole(name) for name in _COUNTS),
         _marks(),
         _cycle_types(cycle_type),
-        _meaningful("metric_name"),
-        _meaningful("hostname"),
-    )
-    is_row = read.select(
-        pl.all_horizontal(pl.col(name).is_not_null() for name in NEEDED)
-    ).to_series()
-    named = read.rename(CSV_COLUMNS).filter(is_row)
-    if "unit" in missing:
-        named = _with_published_units(named)
-    health = [_bad_rows(rows.filter(~is_row)), *_bad_values(complete, read, is_row)]
-    return conform(named, BEHAVIOUR), [entry for entry in health if entry.count]
-
-
-def as_texts(rows: pl.DataFrame, *columns: str) -> pl.DataFrame:
-    """Those of the columns that exist as text: a process may be held as a number, even as 12.0."""
-    return rows.with_columns(
-        pl.col(name).cast(pl.Int64, strict=False).cast(pl.String)
-        if rows.schema[name].is_numeric()
-        else pl.col(name).cast(pl.String)
-        for name in columns
-        if name in rows.columns
-    )
+        _meaningful("metric"),
+        _meaningful("host"),
+        _device(),
+    ).with_columns(_not_negative(name) for name in (*_LENGTHS, "calls"))
 
 
 def _finite(name: str) -> pl.Expr:
     value = pl.col(name).cast(pl.Float64, strict=False)
-    return pl.when(value.is_finite()).then(value).alias(name)
+    return pl.when(value.is_finite() & (value.abs() < _LARGEST)).then(value).alias(name)
 
 
 def _whole(name: str) -> pl.Expr:
@@ -70,53 +146,87 @@ def _whole(name: str) -> pl.Expr:
     return pl.when(value == value.round()).then(value.cast(pl.Int64, strict=False)).alias(name)
 
 
+def _not_negative(name: str) -> pl.Expr:
+    return pl.when(pl.col(name) >= 0).then(pl.col(name)).alias(name)
+
+
 def _meaningful(name: str) -> pl.Expr:
-    text = pl.col(name).cast(pl.String)
+    text = pl.col(name)
     return pl.when(~text.str.to_lowercase().is_in(_WITHOUT_MEANING)).then(text).alias(name)
 
 
+def _device() -> pl.Expr:
+    text = pl.col("device").str.strip_chars()
+    return pl.when(text != "").then(text).otherwise(pl.lit(NO_DEVICE)).alias("device")
+
+
 def _marks() -> pl.Expr:
-    text = pl.col("interpolation_status").cast(pl.String).str.strip_chars().fill_null("")
+    text = pl.col("interpolated").str.strip_chars().fill_null("")
     known = {mark.strip(): word for mark, word in INTERPOLATION_MARKS.items()}
     words = {word: word for word in INTERPOLATED}
-    return text.replace_strict({**known, **words}, default=None).alias("interpolation_status")
+    return text.replace_strict({**known, **words}, default=None).alias("interpolated")
 
 
 def _cycle_types(in_name: str) -> pl.Expr:
-    text = pl.col(TYPE_COLUMN).cast(pl.String).str.to_lowercase()
+    text = pl.col("cycle_type").str.to_lowercase()
     known = pl.when(text.is_in(CYCLE_TYPES)).then(text)
-    return pl.coalesce(known, pl.lit(in_name)).alias(TYPE_COLUMN)
+    return pl.coalesce(known, pl.lit(in_name)).alias("cycle_type")
 
 
 def _with_published_units(table: pl.DataFrame) -> pl.DataFrame:
     """With the unit each metric has in tables that do not say it: one per metric and file."""
-    largest = table.group_by("metric").agg(pl.col("mu").abs().max()).drop_nulls("metric")
-    units = {metric: published_unit(metric, mu or 0.0) for metric, mu in largest.rows()}
+    largest = table.group_by("metric").agg(pl.col("mu").abs().max()).rows()
+    units = {name: published_unit(name, mu or 0.0) for name, mu in largest if name is not None}
     return table.with_columns(
         unit=pl.col("metric").replace_strict(units, default=None, return_dtype=pl.String)
     )
 
 
-def _bad_rows(rows: pl.DataFrame) -> HealthEntry:
-    if rows.is_empty():
-        return HealthEntry("bad_behaviour_row", 0)
-    example = ",".join("" if value is None else str(value) for value in rows.row(0))
-    return HealthEntry("bad_behaviour_row", rows.height, example)
+# -- what could not be used ------------------------------------------------------------------------
 
 
-def _bad_values(before: pl.DataFrame, after: pl.DataFrame, is_row: pl.Series) -> list[HealthEntry]:
+def _missing_columns(missing: Sequence[str], spelling: Spelling) -> HealthEntry:
+    told = [name for name in _TOLD_BY if name in missing]
+    if "metric" in missing and "mu" in told:
+        told.remove("mu")  # a table of times alone
+    said = ", ".join(f"{spelling.names[name]} ({_TOLD_BY[name]})" for name in told)
+    return HealthEntry("missing_column", len(told), said)
+
+
+def _bad_rows(
+    before: pl.DataFrame, after: pl.DataFrame, is_row: pl.Series, spelling: Spelling
+) -> HealthEntry:
+    """Rows without something they need, and the first cell that is to blame."""
+    place = (~is_row).arg_true()[0]
+    name = next(name for name in NEEDED if after[name][place] is None)
+    value = before[name][place]
+    theirs = spelling.names[name]
+    cell = f"no {theirs}" if value is None else f"{theirs} {str(value)!r}"
+    return HealthEntry("bad_behaviour_row", int((~is_row).sum()), f"row {place + 1}: {cell}")
+
+
+def _bad_values(
+    before: pl.DataFrame, after: pl.DataFrame, spelling: Spelling
+) -> Iterable[HealthEntry]:
     """Values that were given, mean something, and could not be read."""
-    names = (*_TIMES, *_NUMBERS, *_COUNTS, "interpolation_status")
-    unread = after.select(pl.col(name).is_null() & is_row for name in names)
-    lost = before.filter(unread.select(pl.any_horizontal(pl.all())).to_series())
-    lost_texts = lost.select(
-        pl.col(name).cast(pl.String).str.strip_chars().str.to_lowercase() for name in names
-    )
-    missing = unread.filter(pl.any_horizontal(pl.all()))
-    entries = []
-    for name in names if lost.height else ():
-        texts = lost_texts[name].filter(missing[name])
-        wrong = texts.filter(~texts.is_in(["", *_WITHOUT_MEANING]).fill_null(value=True))
-        example = f"{name} {wrong[0]!r}" if len(wrong) else ""
-        entries.append(HealthEntry("bad_value", len(wrong), example))
-    return entries
+    for name in (*_TIMES, *_NUMBERS, *_COUNTS, "interpolated"):
+        unread = after[name].is_null() & before[name].is_not_null()
+        if name == "mu":
+            unread &= after["metric"].is_null()  # others are levels that are missing
+        if unread.any():
+            texts = before[name].filter(unread).cast(pl.String).str.strip_chars()
+            wrong = texts.filter(~texts.str.to_lowercase().is_in(["", *_WITHOUT_MEANING]))
+            example = f"{spelling.names[name]} {wrong[0].lower()!r}" if len(wrong) else ""
+            yield HealthEntry("bad_value", len(wrong), example)
+
+
+def _missing_levels(before: pl.DataFrame, after: pl.DataFrame, spelling: Spelling) -> HealthEntry:
+    """Rows that name a counter without a number for it: empty, NaN, infinite, or some text."""
+    unknown = after["mu"].is_null() & after["metric"].is_not_null()
+    if not unknown.any():
+        return HealthEntry("missing_level", 0)
+    counter = after["metric"].filter(unknown)[0]
+    value = before["mu"].filter(unknown)[0]
+    given = "is empty" if value is None else f"is {str(value).strip()!r}"
+    example = f"{spelling.names['mu']} of {counter} {given}"
+    return HealthEntry("missing_level", int(unknown.sum()), example)

@@ -13,7 +13,7 @@ from timesink.readers.chrome.argument_sets import COLLECTIVE_KEYS, FLOW_PHASE_NA
 from timesink.readers.chrome.assemble import Joined
 from timesink.readers.chrome.columns import NULL_CODE
 from timesink.readers.chrome.kinds import enum_series, kind_numbers
-from timesink.readers.counter_names import (
+from timesink.readers.counters.names import (
     HOST_OF_PROCESS,
     device_of_lane,
     with_processes_apart,

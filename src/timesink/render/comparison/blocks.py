@@ -9,19 +9,22 @@ from collections.abc import Iterable
 from rich.console import RenderableType
 
 from timesink.render.comparison import words
-from timesink.render.comparison.words import Told
 from timesink.render.terminal import printable, text
+from timesink.reports.comparison.answer import answer
+from timesink.reports.comparison.told import Told
 
 _TOGETHER = re.compile(
     r"(?<=\d) (?=%|[mun]?s\b|[kMGT]?B\b|[KMG]iB|MHz|m?W\b|C\b|\d{3}\b)|(?<=→) | (?=→)"
+    r"|(?<=[GNXHM][PL]U) (?=\d)|(?<=%) (?=of a core)|(?<=% of) (?=a core)|(?<=% of a) (?=core)"
+    r"|(?<=p) (?=[=<])|(?<=p [=<]) "
 )
-"""Blanks inside an amount, at which no line ends."""
+"""Blanks inside an amount or the name of a device, at which no line ends."""
 _GLUE = "\N{NO-BREAK SPACE}"
 
 
 def answer_lines(told: Told, width: int) -> Iterable[RenderableType]:
     """The answer; in colour, whether cycles became longer."""
-    for place, line in enumerate(words.headlines(told)):
+    for place, line in enumerate(answer(told)):
         yield from wrapped(line, width, "bold" if place else f"bold {_colour(told)}".rstrip())
 
 
@@ -34,20 +37,24 @@ def _colour(told: Told) -> str:
 
 
 def finding_lines(told: Told, width: int) -> Iterable[RenderableType]:
-    """Up to three functions that changed, and their counters; nothing where nothing did."""
+    """The functions that changed most, and their counters; nothing where nothing did."""
     found = words.findings(told)
     if found:
         yield ""
         yield text("What changed", "bold")
     for one in found:
-        yield from wrapped(one.title, width, indent=2)
-        for line in one.lines:
-            yield from wrapped(line, width, "dim", indent=4)
+        yield from wrapped(one.line, width, indent=2)
+        yield from wrapped(one.meanwhile, width, "dim", indent=4)
+    yield from wrapped(words.findings_left(told), width, "dim", indent=2)
 
 
 def wrapped(line: str, width: int, style: str = "", indent: int = 0) -> Iterable[RenderableType]:
-    """A line that goes on under where it began, with no amount torn from its unit."""
-    glued = _TOGETHER.sub(_GLUE, printable(line))
+    """A line that goes on under where it began, with no amount torn from its unit.
+
+    >>> [line.plain for line in wrapped("they take 1.28 → 1.22 s", 16, indent=2)]
+    ['  they take', '  1.28 → 1.22 s']
+    """
+    glued = _TOGETHER.sub(_GLUE, printable(words.short_names(line)))
     parts = _wrap(glued, width, indent, break_long_words=False)
     if max(map(len, parts), default=0) > width:
         parts = _wrap(glued, width, indent, break_long_words=True)

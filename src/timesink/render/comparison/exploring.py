@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import polars as pl
 from rich.console import RenderableType
@@ -13,33 +13,62 @@ from timesink.analyses.comparison.role import Role
 from timesink.model import units
 from timesink.model.amounts import digits
 from timesink.render.comparison.blocks import answer_lines, finding_lines, wrapped
-from timesink.render.comparison.words import Told
-from timesink.render.kernels.groups import Shown, with_columns
-from timesink.render.kernels.text import note_lines, shown_lines
+from timesink.render.comparison.words import short_names
+from timesink.render.shown import Shown, note_lines, titled_lines, with_columns
 from timesink.render.terminal import text
 from timesink.reports.comparison.report import Comparison
+from timesink.reports.comparison.told import Told
+
+APART = "What sets each apart from {}, the largest"
 
 # -- on the screen ---------------------------------------------------------------------------------
 
 
 def exploration_lines(
-    comparison: Comparison, exploration: Exploration, top: int | None, width: int
+    comparison: Comparison,
+    exploration: Exploration,
+    top: int | None,
+    width: int,
+    table_of: Callable[[Told, int | None], Shown] | None = None,
 ) -> Iterable[RenderableType]:
-    """The answer, the groups, the roles, and what sets the groups apart."""
+    """The answer, the groups and what sets them apart, the roles, and how the groups differ.
+
+    With `table_of`, that one table of each pair of groups, and not what changed most.
+    """
     yield from wrapped(comparison.headline, width, "bold")
     yield from wrapped(threshold(exploration), width, "dim")
-    for table in (groups_table(exploration), roles_table(exploration, top)):
-        yield ""
-        yield text(table.title, "bold")
-        yield from shown_lines(table, width)
+    yield from titled_lines(groups_table(exploration), width)
+    yield from _apart_lines(exploration, width)
+    if table_of is None:
+        yield from titled_lines(roles_table(exploration, top), width)
     for pair in exploration.pairs if top is None else exploration.pairs[:top]:
         told = Told(pair)
         yield ""
         yield from wrapped(pair_title(exploration, pair), width, "bold")
         yield from wrapped(f"{pair.base.label} and {pair.new.label}", width, "dim")
         yield from answer_lines(told, width)
-        yield from finding_lines(told, width)
-    yield from note_lines([*left_out(exploration, top), *comparison.notes])
+        if table_of is None:
+            yield from finding_lines(told, width)
+        else:
+            yield from titled_lines(table_of(told, top), width)
+    yield from note_lines(
+        [short_names(note) for note in (*left_out(exploration, top), *comparison.notes)]
+    )
+
+
+def _apart_lines(exploration: Exploration, width: int) -> Iterable[RenderableType]:
+    said = apart(exploration)
+    if said:
+        yield ""
+        yield text(APART.format("group 1"), "bold")
+    for number, sentence in said:
+        yield from wrapped(f"group {number}: {sentence}", width, indent=2)
+
+
+def apart(exploration: Exploration) -> list[tuple[int, str]]:
+    """What sets each group apart from the first, by its number."""
+    numbered = enumerate(exploration.clusters, 1)
+    return [(number, cluster.apart) for number, cluster in numbered if cluster.apart]
 
 
 def pair_title(exploration: Exploration, pair: Pair) -> str:
@@ -82,7 +111,10 @@ def left_out(exploration: Exploration, top: int | None = None) -> list[str]:
         said.append(f"{units.counted(more, 'more comparisons')} of groups: --top, or --format md")
     if exploration.pairs_left_out:
         pairs = units.counted(exploration.pairs_left_out, "pairs of groups")
-        said.append(f"{pairs} nearer to each other were not compared in full")
+        said.append(
+            f"{pairs} were not compared in full: those with the largest group come first, then "
+            "those farthest apart"
+        )
     return said
 
 

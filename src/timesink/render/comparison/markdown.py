@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from timesink.analyses.clustering.exploration import Exploration
-from timesink.render.comparison.exploring import cycle_count, left_out, mean_cycle_ns, threshold
-from timesink.render.comparison.pair_markdown import bullets, pair_md
+from timesink.render.comparison.exploring import (
+    APART,
+    apart,
+    cycle_count,
+    left_out,
+    mean_cycle_ns,
+    threshold,
+)
+from timesink.render.comparison.pair_markdown import pair_md
 from timesink.render.comparison.words import both_labels
+from timesink.render.escaping import in_line
+from timesink.render.shown import bullets, note_blocks
 from timesink.render.table import markdown_table
 from timesink.reports.comparison.report import Comparison
 
@@ -16,34 +24,41 @@ __all__ = ["comparison_md", "exploration_md", "pair_md"]
 
 
 def comparison_md(comparison: Comparison) -> str:
-    """Every pair, one after the other; of many roles, who is alike and how the groups differ."""
+    """Every pair, one after the other; of many roles, who is alike and how the groups differ.
+
+    >>> import timesink
+    >>> same = timesink.compare(timesink.sample(), timesink.sample())
+    >>> comparison_md(same).splitlines()[2]
+    '## 1. High-Level Performance Summary'
+    """
     if comparison.exploration is not None:
         return exploration_md(comparison, comparison.exploration)
-    reports = [pair_md(one.pair, one.identifier + one.suffix) for one in comparison.pairs]
-    return "\n\n".join([*reports, *_note_blocks(comparison.notes)])
-
-
-def _note_blocks(notes: Iterable[str]) -> list[str]:
-    lines = bullets(notes)
-    return ["## Notes", lines] if lines else []
+    reports = [pair_md(one.pair, one.title) for one in comparison.pairs]
+    return "\n\n".join([*reports, *note_blocks([in_line(note) for note in comparison.notes])])
 
 
 def exploration_md(comparison: Comparison, exploration: Exploration) -> str:
     """Roles, groups, and a report on every pair of representatives."""
     blocks = [
         "# Exploratory Performance Comparison",
-        f"**{comparison.headline}**",
+        f"**{in_line(comparison.headline)}**",
         "## 1. Overview",
         _roles_md(exploration),
         "## 2. Clusters",
         threshold(exploration),
         _clusters_md(exploration),
+        _apart_md(exploration),
         "## 3. Comparisons Between Clusters",
         bullets(left_out(exploration)) or ("" if exploration.pairs else "All roles are alike."),
         *(pair_md(pair, both_labels(pair), demoted=2) for pair in exploration.pairs),
-        *_note_blocks(comparison.notes),
+        *note_blocks([in_line(note) for note in comparison.notes]),
     ]
     return "\n\n".join(filter(None, blocks))
+
+
+def _apart_md(exploration: Exploration) -> str:
+    said = [f"**Cluster {number}**: {in_line(sentence)}" for number, sentence in apart(exploration)]
+    return f"{APART.format('cluster 1')}:\n\n{bullets(said)}" if said else ""
 
 
 def _roles_md(exploration: Exploration) -> str:

@@ -13,9 +13,10 @@ from timesink.model.amounts import amounts
 from timesink.render.comparison import published, words
 from timesink.render.comparison.csv import published_rows, published_titles
 from timesink.render.comparison.tables import families_table, times_table
-from timesink.render.comparison.words import Told
-from timesink.render.kernels.groups import Shown
-from timesink.render.table import markdown_table
+from timesink.render.escaping import as_code, in_line
+from timesink.render.shown import bullets, table_blocks
+from timesink.reports.comparison.answer import answer
+from timesink.reports.comparison.told import Told
 
 _SIGNIFICANT = 0.05
 _HEADING = re.compile(r"^(#+ )", re.MULTILINE)
@@ -39,7 +40,13 @@ def pair_md(pair: Pair, identifier: str, *, demoted: int = 0) -> str:
     """The report on one pair, its headings `demoted` by some levels."""
     report = "\n\n".join(
         filter(
-            None, [f"# {title(pair, identifier)}", *_summary(pair), *_in_depth(pair), *_rest(pair)]
+            None,
+            [
+                f"# {in_line(title(pair, identifier))}",
+                *_summary(pair),
+                *_in_depth(pair),
+                *_rest(pair),
+            ],
         )
     )
     return _HEADING.sub("#" * demoted + r"\1", report) if demoted else report
@@ -49,7 +56,9 @@ def title(pair: Pair, identifier: str) -> str:
     """What was compared, and which processes."""
     base, new = pair.base, pair.new
     if pair.kind == "strict":
-        return f"Strict Performance Comparison: {identifier} (PID: {base.pid})"
+        ranked = base.rank is not None and base.rank == new.rank
+        who = f"Rank: {base.rank}" if ranked else f"PID: {base.pid}"
+        return f"Strict Performance Comparison: {identifier} ({who})"
     if pair.kind == "cross":
         sides = " vs ".join(f"{_word(role.label)} PID:{role.pid}" for role in (base, new))
         return f"Cross Performance Comparison: {identifier} ({sides})"
@@ -100,21 +109,21 @@ def _in_depth(pair: Pair) -> Iterable[str]:
 
 
 def _overview(told: Told) -> Iterable[str]:
-    lines = words.headlines(told)
-    yield " ".join([f"**{lines[0]}**", *lines[1:]])
+    lines = answer(told)
+    yield in_line(" ".join([f"**{lines[0]}**", *lines[1:]]))
     pair = told.whole
     if pair.findings:
         row = pair.rows.row(pair.findings[0].row, named=True)
         which = "larger" if row["beta_delta_pct"] > 0 else "smaller"
         yield (
-            f"By score, `{row['function']}` stands out: its share of the cycle is {which} in "
-            f"`{pair.new.label}` than in `{pair.base.label}`."
+            f"By score, {as_code(row['function'])} stands out: its share of the cycle is {which} "
+            f"in {as_code(pair.new.label)} than in {as_code(pair.base.label)}."
         )
     if not pair.rows.is_empty() and _above_whole(pair.rows):
         yield "Some shares are above 100 %: what runs on several threads counts for each of them."
     if told.pair is not pair:
         yield "All tables below compare the cycles as recorded, without regard to their work."
-    yield bullets(words.notes(told))
+    yield bullets(map(in_line, words.notes(told)))
 
 
 def _above_whole(rows: pl.DataFrame) -> bool:
@@ -138,13 +147,13 @@ def _finding(pair: Pair, finding: KeyFinding) -> str:
         f"({row['beta_delta_pct']:+.2f} ppt), {certain} (p = {p:.3f})"
     )
     metrics = [_metric(pair.rows.row(place, named=True)) for place in finding.metrics]
-    head = f"**`{finding.function}`** on **{finding.device}**"
+    head = f"**{as_code(finding.function)}** on **{in_line(finding.device)}**"
     return "\n  - ".join([head, share, *metrics])
 
 
 def _metric(row: dict[str, Any]) -> str:
     said = (
-        f"**`{row['metric']}`** {_direction(row['mu_delta'])} from {row['mu_base']:,.2f} to "
+        f"**{as_code(row['metric'])}** {_direction(row['mu_delta'])} from {row['mu_base']:,.2f} to "
         f"{row['mu_new']:,.2f}"
     )
     return (
@@ -163,23 +172,17 @@ def _rest(pair: Pair) -> Iterable[str]:
     yield "## 4. Functions Without Metrics"
     yield "Time per cycle, over all cycles; a cycle in which a function did not run counts as zero."
     whole = Told(pair, as_recorded=True)
+    yield in_line(
+        f"{whole.unrecorded[0].upper()}{whole.unrecorded[1:]}." if whole.unrecorded else ""
+    )
     without = times_table(whole, None, measured=False)
-    yield _table(without) if without.rows else "Every function has a counter."
-    if not pair.families.is_empty():
+    yield from table_blocks(without) if without.rows else ["Every function has a counter."]
+    if not whole.families.is_empty():
         yield "### Names that do not meet"
         yield (
             "Functions that exist under their exact name on one side only, brought together by "
             "name without template arguments, tile sizes and numbers, or else by family."
         )
-        yield _table(families_table(whole, None))
+        yield from table_blocks(families_table(whole, None))
     yield "## 5. Legend"
     yield bullets(f"**{word}**: {' '.join(meaning.split())}" for word, meaning in _LEGEND.items())
-
-
-def _table(table: Shown) -> str:
-    return markdown_table(table.columns, table.rows, table.numeric)
-
-
-def bullets(lines: Iterable[str]) -> str:
-    """Lines as a list."""
-    return "\n".join(f"- {line}" for line in lines)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 
 from timesink.analyses.comparison.pair import CycleTimes
-from timesink.render.terminal import printable
+from timesink.render.escaping import in_published_cell
 
 _FORMS = {
     "score": ".4f",
@@ -65,7 +65,11 @@ def printed_again(cells: Sequence[str]) -> list[str]:
 
 
 def summary_cells(times: CycleTimes) -> list[tuple[str, ...]]:
-    """How many cycles there are and how long they take in the mean, in microseconds."""
+    """How many cycles there are and how long they take in the mean, in microseconds.
+
+    >>> summary_cells(CycleTimes((1000,), (2000,), 1e3, 2e3, 100.0, None, None))[1]
+    ('Avg Cycle Time (us)', '1.00', '2.00', '1.00', '+100.00%')
+    """
     base, new = len(times.base_ns), len(times.new_ns)
     base_us, new_us = times.base_mean_ns / 1000, times.new_mean_ns / 1000
     pct = float("inf") if times.change_pct is None else times.change_pct
@@ -117,7 +121,13 @@ def _difference(base_ns: int, new_ns: int) -> tuple[str, str]:
 
 
 def table(titles: Sequence[str], cells: Iterable[Sequence[str]], numeric: Sequence[bool]) -> str:
-    """A Markdown table without padding; names stay as they are but for bars."""
+    """A Markdown table without padding; names stay as they are where they can do no harm.
+
+    >>> print(table(("Function", "n"), [("f<int>", "1")], (False, True)))
+    | Function | n |
+    | :--- | ---: |
+    | f<int> | 1 |
+    """
     rule = ["---:" if right else ":---" for right in numeric]
-    rows = [[printable(cell).replace("|", "\\|") for cell in row] for row in cells]
-    return "\n".join(f"| {' | '.join(row)} |" for row in [list(titles), rule, *rows])
+    head, *rows = ([in_published_cell(cell) for cell in row] for row in [titles, *cells])
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, rule, *rows])

@@ -19,11 +19,13 @@ from timesink.model.amounts import (
     shares,
     times,
 )
-from timesink.render.comparison.names import short_labels
-from timesink.render.comparison.words import Told
-from timesink.render.kernels.groups import Shown
+from timesink.render.shown import Shown
+from timesink.reports.comparison.answer import brief
 from timesink.reports.comparison.report import Compared
+from timesink.reports.comparison.told import Told
+from timesink.reports.function_names import short_labels
 
+_ABSENT = "-"
 _PAIRS = ("role", "cycle time", "change", "verdict", "changed most")
 _PAIR_SPARES = (0, 0, 0, 0, 1)
 _VERDICTS = {
@@ -31,6 +33,7 @@ _VERDICTS = {
     "shorter": "shorter",
     "doubtful": "may be noise",
     "none": "within noise",
+    "cannot tell": "cannot tell",
     "unknown": "too few cycles",
 }
 _COUNTERS = ("counter", "device", "value", "change", "p", "function")
@@ -54,13 +57,14 @@ _FAMILY_SPARES = (0, 2, 0, 0, 3, 4)
 
 def pairs_table(pairs: Sequence[tuple[Compared, Told]]) -> Shown:
     """One row per pair: how cycle time changed, and what changed most."""
-    several = len({one.identifier + one.suffix for one, _ in pairs}) > 1
+    several = len({one.identifier for one, _ in pairs}) > 1
+    types = len({one.suffix for one, _ in pairs}) > 1
     cells = []
     for one, told in pairs:
         cycles = told.pair.cycle_times
         cells.append(
             (
-                f"{one.identifier}{one.suffix} {told.processes}" if several else told.processes,
+                _role(one.identifier * several, one.cycles * types, told.processes),
                 times(cycles.base_mean_ns, cycles.new_mean_ns),
                 change(cycles.base_mean_ns, cycles.new_mean_ns),
                 _VERDICTS[told.verdict.cycles] if told.comparable else "unequal work",
@@ -71,13 +75,17 @@ def pairs_table(pairs: Sequence[tuple[Compared, Told]]) -> Shown:
     return Shown(title, _PAIRS, tuple(cells), (False, True, True, False, False), spare=_PAIR_SPARES)
 
 
+def _role(*words: str) -> str:
+    return ", ".join(filter(None, words))
+
+
 def _most(told: Told) -> str:
     """The function whose time changed most, or else the counter."""
-    for row in told.functions[:1]:
-        return f"{told.label(row['function'])} {times(row['base_ns'], row['new_ns'])}"
+    for one in told.changes[:1]:
+        return f"{brief(told.name(one))} {times(one.base_ns, one.new_ns)}"
     for row in told.counters[:1]:
         return f"{row['metric']} {_counter(told, row)}"
-    return "-"
+    return _ABSENT
 
 
 def counters_table(told: Told, top: int | None) -> Shown:
@@ -111,14 +119,20 @@ def rows_table(told: Told, top: int | None) -> Shown:
             row["device"],
             _counter(told, row),
             shares(row["beta_base_pct"], row["beta_new_pct"]),
-            chance(row["beta_rank_p"]),
-            chance(row["mu_rank_p"]),
+            *_chances(row),
             digits(row["score"]),
         )
         for row in rows.iter_rows(named=True)
     ]
     title = _title("Highest scores", rows.height, told.pair.rows.height, "rows")
     return Shown(title, _ROWS, tuple(cells), (False, False, False, *[True] * 5), spare=_ROW_SPARES)
+
+
+def _chances(row: Mapping[str, Any]) -> tuple[str, str]:
+    """Chances of share and counter; of a function that ran on one side only there is no test."""
+    if row["runs_on"] != "both":
+        return _ABSENT, _ABSENT
+    return chance(row["beta_rank_p"]), chance(row["mu_rank_p"])
 
 
 def _counter(told: Told, row: Mapping[str, Any]) -> str:
@@ -130,7 +144,7 @@ def _counter(told: Told, row: Mapping[str, Any]) -> str:
 
 def times_table(told: Told, top: int | None, *, measured: bool | None = None) -> Shown:
     """Functions whose time per cycle changed most; with or without a metric, or all."""
-    table = told.pair.times
+    table = told.times
     if measured is not None:
         table = table.filter(pl.col("measured") == measured)
     shown = table if top is None else table.head(top)
@@ -140,7 +154,7 @@ def times_table(told: Told, top: int | None, *, measured: bool | None = None) ->
             told.label(row["function"]),
             row["device"],
             times(row["base_ns"], row["new_ns"]),
-            change(row["base_ns"], row["new_ns"]),
+            _change(row, row["runs_on"]),
             chance(row["p"]),
             _calls(row),
         )
@@ -148,12 +162,22 @@ def times_table(told: Told, top: int | None, *, measured: bool | None = None) ->
     ]
     what = "Time per cycle" if measured is None else "Functions without metrics"
     title = _title(f"{what}, largest changes", shown.height, table.height, "functions")
-    return Shown(title, _TIMES, tuple(cells), (False, False, *[True] * 4), spare=_TIME_SPARES)
+    return Shown(
+        title,
+        _TIMES,
+        tuple(cells),
+        (False, False, *[True] * 4),
+        rest=told.unrecorded if measured is None else "",
+        spare=_TIME_SPARES,
+    )
 
 
-def families_table(told: Told, top: int | None) -> Shown:
-    """Functions whose exact names are on one side only, brought together by what they are."""
-    table = told.pair.families
+def families_table(told: Told, top: int | None, *, alone: bool = False) -> Shown:
+    """Functions whose exact names are on one side only, brought together by what they are.
+
+    Where this table is `alone`, it says itself what is left out.
+    """
+    table = told.families
     shown = table if top is None else table.head(top)
     shown = shown.with_columns(p=either_p("welch_p", "rank_p"))
     names = _family_names(shown)
@@ -162,14 +186,34 @@ def families_table(told: Told, top: int | None) -> Shown:
             name,
             row["device"],
             times(row["base_ns"], row["new_ns"]),
-            change(row["base_ns"], row["new_ns"]),
+            _change(row, _family_runs_on(row)),
             from_to(_count(row["names_base"]), _count(row["names_new"])),
             chance(row["p"]),
         )
         for name, row in zip(names, shown.iter_rows(named=True), strict=True)
     ]
     title = _title("Names that do not meet, by what they are", shown.height, table.height, "rows")
-    return Shown(title, _FAMILIES, tuple(cells), (False, False, *[True] * 4), spare=_FAMILY_SPARES)
+    return Shown(
+        title,
+        _FAMILIES,
+        tuple(cells),
+        (False, False, *[True] * 4),
+        rest=told.unrecorded if alone else "",
+        spare=_FAMILY_SPARES,
+    )
+
+
+def _change(row: Mapping[str, Any], runs_on: str) -> str:
+    """How much more time it takes; what runs on one side only has gone, or is new."""
+    if runs_on != "both":
+        return "gone" if runs_on == "base" else "new"
+    return change(row["base_ns"], row["new_ns"])
+
+
+def _family_runs_on(row: Mapping[str, Any]) -> str:
+    if row["names_base"] and row["names_new"]:
+        return "both"
+    return "base" if row["names_base"] else "new"
 
 
 def _family_names(families: pl.DataFrame) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from rich.console import Group, RenderableType
 
@@ -17,34 +18,39 @@ from timesink.render.comparison.tables import (
     rows_table,
     times_table,
 )
-from timesink.render.comparison.words import Told
-from timesink.render.kernels.groups import Shown
-from timesink.render.kernels.text import FILE_WIDTH, note_lines, shown_lines
-from timesink.render.terminal import show, terminal_width, text, to_plain
+from timesink.render.shown import FILE_WIDTH, WIDEST, Shown, note_lines, titled_lines
+from timesink.render.terminal import show, terminal_width, to_plain
+from timesink.reports.comparison.headline import standing_out
 from timesink.reports.comparison.report import Compared, Comparison
+from timesink.reports.comparison.told import Told
 
 TOP = 10
 """Rows of a table that are shown unless more are asked for."""
-_WIDEST = 140
 _FEW = 5
 _IN_FULL = 3
 """Pairs that are told in full."""
 TABLES: dict[str, Callable[[Told, int | None], Shown]] = {
     "rows": rows_table,
     "times": times_table,
-    "families": families_table,
+    "families": partial(families_table, alone=True),
 }
 """Tables that can be asked for alone."""
 
 
 def print_text(comparison: Comparison, top: int | None = TOP, table: str | None = None) -> None:
     """Show the answer on the terminal, or one table of it."""
-    width = min(terminal_width(), _WIDEST)
+    width = min(terminal_width(), WIDEST)
     show(_content(comparison, top, table, width), width)
 
 
 def to_text(comparison: Comparison, top: int | None = TOP, table: str | None = None) -> str:
-    """The answer, or one table of it, as plain text."""
+    """The answer, or one table of it, as plain text.
+
+    >>> import timesink
+    >>> same = timesink.compare(timesink.sample(), timesink.sample())
+    >>> to_text(same).partition(":")[0]
+    'Both runs are the same within noise'
+    """
     return to_plain(_content(comparison, top, table, FILE_WIDTH), FILE_WIDTH)
 
 
@@ -52,58 +58,79 @@ def _content(
     comparison: Comparison, top: int | None, table: str | None, width: int
 ) -> RenderableType:
     if comparison.exploration is not None:
-        return Group(*exploration_lines(comparison, comparison.exploration, top, width))
+        table_of = None if table is None else TABLES[table]
+        explored = comparison.exploration
+        return Group(*exploration_lines(comparison, explored, top, width, table_of))
+    if len(comparison.pairs) == 1:
+        return Group(*_only(comparison, comparison.pairs[0], top, table, width))
+    return Group(*_several(comparison, top, table, width))
+
+
+def _only(
+    comparison: Comparison, one: Compared, top: int | None, table: str | None, width: int
+) -> Iterable[RenderableType]:
+    told = Told(one.pair)
+    yield from answer_lines(told, width)
+    yield from wrapped(words.subject(told, one.title), width, "dim")
+    yield from _pair_lines(told, top, table, width)
+    own = _notes(told) if table is None else []
+    yield from _note_lines([*own, *comparison.notes])
+
+
+def _several(
+    comparison: Comparison, top: int | None, table: str | None, width: int
+) -> Iterable[RenderableType]:
+    """The answer over all, a row for each pair, and some in full."""
     pairs = [(one, Told(one.pair)) for one in comparison.pairs]
-    blocks: list[RenderableType] = []
-    if len(pairs) == 1:
-        blocks += answer_lines(pairs[0][1], width)
-    else:
-        blocks += wrapped(comparison.headline, width, "bold")
-        blocks += _table_lines([pairs_table(pairs)], width)
-    shown = _most_changed(pairs)
-    for one, told in shown:
-        blocks += _pair_lines(one, told, top, table, width, alone=len(pairs) == 1)
-    blocks += note_lines([*_not_shown(len(pairs) - len(shown)), *comparison.notes])
-    return Group(*blocks)
+    yield from wrapped(comparison.headline, width, "bold")
+    yield from titled_lines(pairs_table(pairs), width)
+    shown, names = _in_full([told for _, told in pairs]), comparison.pair_names
+    noted = []
+    for place in shown:
+        one, told = pairs[place]
+        yield ""
+        yield from wrapped(words.subject(told, one.title), width, "bold")
+        yield from answer_lines(told, width)
+        yield from _pair_lines(told, top, table, width)
+        noted.append((names[place], _notes(told) if table is None else []))
+    left = _not_shown(len(pairs) - len(shown))
+    yield from _note_lines([*left, *words.notes_of_many(noted), *comparison.notes])
 
 
-def _most_changed(pairs: Sequence[tuple[Compared, Told]]) -> list[tuple[Compared, Told]]:
-    """The pairs that are told in full, in their order."""
-    changes = [abs(told.pair.cycle_times.change_pct or 0.0) for _, told in pairs]
-    largest = sorted(range(len(pairs)), key=lambda place: (-changes[place], place))[:_IN_FULL]
-    return [pairs[place] for place in sorted(largest)]
+def _in_full(pairs: Sequence[Told]) -> list[int]:
+    """Places of the pairs that are told in full: one that stands out, and the largest changes."""
+    changes = [abs(told.pair.cycle_times.change_pct or 0.0) for told in pairs]
+    one = standing_out(pairs)
+    alone = None if one is None else one.place
+    order = sorted(range(len(pairs)), key=lambda place: (place != alone, -changes[place], place))
+    return sorted(order[:_IN_FULL])
 
 
 def _not_shown(count: int) -> list[str]:
     if not count:
         return []
-    return [f"{units.counted(count, 'more pairs')} in full: --pid chooses one, -o DIR writes all"]
+    more = units.counted(count, "more pairs")
+    return [f"{more} in full: --pid or --rank chooses one, -o DIR writes all"]
 
 
 def _pair_lines(
-    one: Compared, told: Told, top: int | None, table: str | None, width: int, *, alone: bool
+    told: Told, top: int | None, table: str | None, width: int
 ) -> Iterable[RenderableType]:
-    """Everything about one pair but the answer, which has been told; that as well among others."""
-    subject = words.subject(told, one.identifier + one.suffix)
-    if alone:
-        yield from wrapped(subject, width, "dim")
-    else:
-        yield ""
-        yield from wrapped(subject, width, "bold")
-        yield from answer_lines(told, width)
+    """What changed and the tables of a pair, or one of these."""
     if table is not None:
-        yield from _table_lines([TABLES[table](told, top)], width)
+        yield from titled_lines(TABLES[table](told, top), width)
         return
     yield from finding_lines(told, width)
-    yield from _table_lines(_tables(told, top), width)
-    yield from note_lines([*words.notes(told), *words.equal_work_note(told)])
+    for shown in _tables(told, top):
+        yield from titled_lines(shown, width)
 
 
-def _table_lines(tables: Iterable[Shown], width: int) -> Iterable[RenderableType]:
-    for table in tables:
-        yield ""
-        yield text(table.title, "bold")
-        yield from shown_lines(table, width)
+def _notes(told: Told) -> list[str]:
+    return [*words.notes(told), *words.equal_work_note(told)]
+
+
+def _note_lines(notes: Iterable[str]) -> Iterable[RenderableType]:
+    return note_lines([words.short_names(note) for note in dict.fromkeys(notes)])
 
 
 def _tables(told: Told, top: int | None) -> Iterable[Shown]:
@@ -113,7 +140,7 @@ def _tables(told: Told, top: int | None) -> Iterable[Shown]:
     if not pair.rows.is_empty():
         yield rows_table(told, top)
     yield times_table(told, top)
-    if not pair.rows.is_empty() and not pair.times["measured"].all():
+    if not pair.rows.is_empty() and not told.times["measured"].all():
         yield times_table(told, None if top is None else min(top, _FEW), measured=False)
-    if not pair.families.is_empty():
+    if not told.families.is_empty():
         yield families_table(told, top)

@@ -2,199 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
-import polars as pl
-
-from timesink.analyses.comparison.pair import CycleTimes, Pair
+from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.comparison.role import Role
-from timesink.analyses.comparison.verdict import ALPHA, Verdict, either_p, verdict
+from timesink.analyses.comparison.verdict import ALPHA
 from timesink.model import units
-from timesink.model.amounts import amounts, chance, change, per_cycle, times
-from timesink.render.comparison.names import labels_of
-from timesink.render.told_apart import cut_middle
+from timesink.model.amounts import change, per_cycle
+from timesink.model.schema import HOST_DEVICE
+from timesink.reports.comparison.answer import brief, counter_amounts, different, time_per_cycle
+from timesink.reports.comparison.changes import Change, counters_meanwhile
+from timesink.reports.comparison.told import Told
 
-MOST_FINDINGS = 3
+MOST_FINDINGS = 5
 _MOST_COUNTERS = 3
-_IN_HEADLINE = 2
-_NAME_IN_SENTENCE = 40
 _SURE = 0.5
 """Confidence in cycles from which on they need no remark."""
 _SAME_CALLS = 0.05
 """Calls per cycle that differ by less are told as the same."""
-
-
-@dataclass(frozen=True)
-class Told:
-    """A pair with what is to be said of it."""
-
-    whole: Pair
-    as_recorded: bool = False
-
-    @property
-    def pair(self) -> Pair:
-        """The pair whose numbers are told: of equal work where cycles do not hold the same."""
-        equal = self.whole.equal_work
-        return self.whole if equal is None or self.as_recorded else equal
-
-    @cached_property
-    def verdict(self) -> Verdict:
-        """What differs by more than noise."""
-        return verdict(self.pair)
-
-    @cached_property
-    def labels(self) -> Mapping[str, str]:
-        """Short names of the functions."""
-        return labels_of(self.pair)
-
-    @cached_property
-    def counters(self) -> list[dict[str, Any]]:
-        """Counters that changed beyond noise, strongest change first."""
-        rows = self.pair.rows[list(self.verdict.counters)]
-        return rows.with_columns(p=either_p("mu_welch_p", "mu_rank_p")).to_dicts()
-
-    @cached_property
-    def functions(self) -> list[dict[str, Any]]:
-        """Functions whose time per cycle changed beyond noise."""
-        return [self.pair.times.row(place, named=True) for place in self.verdict.functions]
-
-    @property
-    def comparable(self) -> bool:
-        """Whether the numbers that are told are of the same work."""
-        return self.whole.workload.comparable or self.whole.equal_work is not None
-
-    @property
-    def same_pid(self) -> bool:
-        """Whether both sides are one process by number."""
-        return self.whole.base.pid == self.whole.new.pid
-
-    @property
-    def processes(self) -> str:
-        """Which processes are compared: `rank 3, pid 7 → 9`."""
-        base, new = self.whole.base, self.whole.new
-        pids = f"pid {base.pid}" if self.same_pid else f"pid {base.pid} → {new.pid}"
-        same_rank = base.rank is not None and base.rank == new.rank
-        return f"rank {base.rank}, {pids}" if same_rank else pids
-
-    def side_name(self, which: str) -> str:
-        """What `base` or `new` is called: `normal`, `abnormal`; names of peers are too long."""
-        role = self.pair.base if which == "base" else self.pair.new
-        return which if self.pair.kind == "peers" else role.label.partition("_pid_")[0]
-
-    def label(self, function: str) -> str:
-        """The short name of a function."""
-        return self.labels.get(function, function)
-
-
-def _different(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows whose counters read differently; what reads the same is one row with all its names."""
-    alike: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in rows:
-        alike.setdefault((row["device"], counter_amounts(row)), []).append(row)
-    return [
-        {**same[0], "metric": "/".join(row["metric"] for row in same)} for same in alike.values()
-    ]
-
-
-# -- the answer ------------------------------------------------------------------------------------
-
-
-def headlines(told: Told) -> list[str]:
-    """The answer: unequal work if there is any, then cycle time, then what changed."""
-    if not told.comparable:
-        return [_unequal(told.whole), _as_recorded(told.pair.cycle_times)]
-    lines = [] if told.whole.workload.comparable else [_unequal(told.whole)]
-    lines.append(_cycle_line(told))
-    if not told.verdict.nothing:
-        lines.append(_changed_line(told))
-    return lines
-
-
-def _unequal(pair: Pair) -> str:
-    reasons = pair.workload.reasons
-    why = f": {reasons[0].rstrip('.')}" if reasons else ""
-    return f"Cycles do not hold the same work{why}."
-
-
-def _as_recorded(cycles: CycleTimes) -> str:
-    lengths = times(cycles.base_mean_ns, cycles.new_mean_ns)
-    return f"As recorded they take {lengths}, which says nothing about speed."
-
-
-def _cycle_line(told: Told) -> str:
-    cycles, state = told.pair.cycle_times, told.verdict.cycles
-    lengths = times(cycles.base_mean_ns, cycles.new_mean_ns)
-    same_work = "" if told.whole.equal_work is None else "Put together to equal work, "
-    if told.verdict.nothing and state == "none":
-        said = f"Both runs are the same within noise: cycles take {lengths} ({_interval(cycles)})."
-    elif state in {"longer", "shorter"}:
-        said = f"Cycles take {_how_much(cycles)}: {lengths} ({_bounds(cycles)})."
-    elif state == "doubtful":
-        said = f"Cycles take {lengths} ({_interval(cycles)}; {_ranks(cycles)}): this may be noise."
-    elif state == "unknown":
-        said = f"Cycles take {lengths}; one cycle on a side cannot be told from noise."
-    else:
-        said = f"Cycle time is the same within noise: {lengths} ({_interval(cycles)})."
-    return same_work + said[0].lower() + said[1:] if same_work else said
-
-
-def _how_much(cycles: CycleTimes) -> str:
-    more = cycles.new_mean_ns > cycles.base_mean_ns
-    by = change(cycles.base_mean_ns, cycles.new_mean_ns)
-    if by.endswith(" x"):
-        return f"{by.removesuffix(' x')} times as long"
-    return f"{by.lstrip('+-')} {'longer' if more else 'less'}"
-
-
-def _ranks(cycles: CycleTimes) -> str:
-    p = chance(cycles.rank_p)
-    return f"rank test p {p if p.startswith('<') else f'= {p}'}"
-
-
-def _interval(cycles: CycleTimes) -> str:
-    """The change of the mean, and between which bounds it probably is."""
-    return f"{change(cycles.base_mean_ns, cycles.new_mean_ns)}, {_bounds(cycles)}"
-
-
-def _bounds(cycles: CycleTimes) -> str:
-    low, high = cycles.interval_ns or (0, 0)
-    base = cycles.base_mean_ns / 100
-    if not base:
-        return f"95 % interval {units.brief_ns(low)} to {units.brief_ns(high)}"
-    return f"95 % interval {low / base:+.1f} to {high / base:+.1f} %"
-
-
-def _changed_line(told: Told) -> str:
-    """What changed most, functions by time and counters by factor."""
-    counts = [
-        units.counted(number, things)
-        for number, things in (
-            (len(told.functions), "functions"),
-            (len(told.counters), "counters"),
-        )
-        if number
-    ]
-    if not counts:
-        return "No function or counter of its own changed beyond noise."
-    said = f"{' and '.join(counts)} changed beyond noise, most of all {' and '.join(_most(told))}"
-    no_counter = not told.counters and not told.pair.rows.is_empty()
-    return f"{said}; no counter did." if no_counter else f"{said}."
-
-
-def _most(told: Told) -> Iterator[str]:
-    for row in told.functions[:1]:
-        name = cut_middle(told.label(row["function"]), _NAME_IN_SENTENCE)
-        yield f"{name} on {row['device']} ({_time(told, row)})"
-    for row in _different(told.counters)[: _IN_HEADLINE - len(told.functions[:1])]:
-        yield f"{row['metric']} of {row['device']} ({counter_amounts(row)})"
-
-
-def counter_amounts(row: Mapping[str, Any]) -> str:
-    """A counter on both sides."""
-    return amounts(row["mu_base"], row["mu_new"], row["unit"])
+_LONGEST = 80
+"""Characters of a name in a line of text."""
+_LONG_NAME = re.compile(rf"`([^`]{{{_LONGEST + 1},}})`|(\S{{{2 * _LONGEST},}})")
 
 
 # -- what was compared -----------------------------------------------------------------------------
@@ -205,13 +36,19 @@ def subject(told: Told, identifier: str) -> str:
     base, new = told.pair.base, told.pair.new
     named = identifier if base.pid in base.label else f"{identifier}, {told.processes}"
     sides = f"{_side(base)} → {_side(new)}"
-    anchors = [_anchor(role) or "unlike calls" for role in (base, new)]
+    anchors = [brief(told.label(_anchor(role)), _LONGEST) or "unlike calls" for role in (base, new)]
     of = anchors[0] if anchors[0] == anchors[1] else " and of ".join(anchors)
     return f"{named}: {sides} of {of}"
 
 
 def both_labels(pair: Pair) -> str:
-    """What the two sides are called."""
+    """What the two sides are called.
+
+    >>> import timesink
+    >>> same = timesink.compare(timesink.sample(), timesink.sample())
+    >>> both_labels(same.pair)
+    'base vs new'
+    """
     return f"{pair.base.label} vs {pair.new.label}"
 
 
@@ -225,20 +62,50 @@ def _anchor(role: Role) -> str:
     return str(anchors[0]) if len(anchors) == 1 else ""
 
 
+def short_names(line: str) -> str:
+    """A sentence in which no name is longer than a line.
+
+    >>> short_names("marked by `" + "x" * 3000 + "` in base") == (
+    ...     "marked by `" + "x" * 39 + "…" + "x" * 40 + "` in base"
+    ... )
+    True
+    """
+    return _LONG_NAME.sub(_shortened, line)
+
+
+def _shortened(found: re.Match[str]) -> str:
+    return brief(found[2], _LONGEST) if found[1] is None else f"`{brief(found[1], _LONGEST)}`"
+
+
+# -- notes -----------------------------------------------------------------------------------------
+
+
 def notes(told: Told) -> list[str]:
     """What to know before believing the numbers."""
     reasons = told.whole.workload.reasons
     shown = list(reasons if told.whole.workload.comparable else reasons[1:])
-    for role in (told.whole.base, told.whole.new):
-        shown += [f"{role.label}: {note}" for note in role.notes]
-        shown += _doubts(role)
+    base, new = ([*_own_notes(side), *_doubts(side)] for side in _sides(told))
+    of_both = [note for note in base if note in new]
+    shown += [f"both: {note}" for note in of_both]
+    for side, own in ((told.pair.base, base), (told.pair.new, new)):
+        shown += [f"{side.label}: {note}" for note in own if note not in of_both]
     shown += _scores(told)
     return [*dict.fromkeys(shown)]
 
 
-def _doubts(role: Role) -> Iterator[str]:
-    if role.confidence is not None and role.confidence < _SURE:
-        yield f"{role.label}: its cycles were found with a confidence of {role.confidence:.0%} only"
+def _sides(told: Told) -> list[tuple[Role, Role]]:
+    """Each side as recorded, and as its numbers are told."""
+    return [(told.whole.base, told.pair.base), (told.whole.new, told.pair.new)]
+
+
+def _own_notes(side: tuple[Role, Role]) -> list[str]:
+    return [*dict.fromkeys(note for role in side for note in role.notes)]
+
+
+def _doubts(side: tuple[Role, Role]) -> Iterator[str]:
+    confidence = side[0].confidence
+    if confidence is not None and confidence < _SURE:
+        yield f"its cycles were found with a confidence of {confidence:.0%} only"
 
 
 def equal_work_note(told: Told) -> list[str]:
@@ -258,82 +125,82 @@ def _scores(told: Told) -> Iterator[str]:
         )
 
 
-# -- findings --------------------------------------------------------------------------------------
+def notes_of_many(pairs: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
+    """Notes of several pairs under their names; what is said of all of them is said once.
+
+    >>> notes_of_many([("rank 0", ["short", "old"]), ("rank 1", ["short"])])
+    ['short', 'rank 0: old']
+    """
+    every = list(pairs)
+    of_all = [note for note in every[0][1] if all(note in own for _, own in every)] if every else []
+    return [
+        *of_all,
+        *(f"{name}: {note}" for name, own in every for note in own if note not in of_all),
+    ]
+
+
+# -- what changed ----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A function that changed: what it is, and how time and counters moved."""
+    """A function or family whose time changed, and how counters moved meanwhile."""
 
-    title: str
-    lines: tuple[str, ...]
+    line: str
+    meanwhile: str = ""
 
 
 def findings(told: Told) -> list[Finding]:
-    """Up to three functions that changed beyond noise: highest scores first, then largest times.
+    """The functions whose time changed most of those that changed beyond noise.
 
-    Where there are fewer, high scores whose counters changed follow.  Of unequal work there are
-    none: what a function took in cycles of another kind says nothing.
+    Of unequal work there are none: what a function took in cycles of another kind says nothing.
     """
-    if told.verdict.nothing or not told.comparable:
+    if not told.comparable:
         return []
-    moved = [(row["function"], row["device"]) for row in told.functions]
-    high = [(one.function, one.device) for one in told.pair.findings]
-    loaded = [key for key in high if _counters_of(told, *key)]
-    keys = dict.fromkeys([*(key for key in high if key in moved), *moved, *loaded])
-    return list(_findings(told, list(keys)[:MOST_FINDINGS]))
+    return list(_findings(told, told.changes[:MOST_FINDINGS]))
 
 
-def _findings(told: Told, keys: Sequence[tuple[str, str]]) -> Iterator[Finding]:
-    """Functions with their times, and the counters where they are not those just told."""
-    before = None
-    for function, device in keys:
-        lines = list(_time_lines(told, function, device))
-        rows = _counters_of(told, function, device)[:_MOST_COUNTERS]
-        these = device, [row["metric"] for row in rows]
-        if rows and these != before:
-            shown = (f"{row['metric']} {counter_amounts(row)}" for row in rows)
-            lines.append(f"meanwhile {', '.join(shown)}")
-        before = these
-        yield Finding(f"{told.label(function)} on {device}", tuple(lines))
+def findings_left(told: Told) -> str:
+    """How many more functions changed; empty where all are told."""
+    more = len(told.changes) - MOST_FINDINGS if told.comparable else 0
+    return f"and {units.count(more)} more: --table times" if more > 0 else ""
 
 
-def _counters_of(told: Told, function: str, device: str) -> list[dict[str, Any]]:
-    """What the counters that changed were while one function ran."""
-    rows = told.pair.rows.filter(
-        (pl.col("function") == function)
-        & (pl.col("device") == device)
-        & (pl.col("runs_on").cast(pl.String) == "both")
-    )
-    here = {row["metric"]: row for row in rows.iter_rows(named=True)}
-    changed = [row["metric"] for row in told.counters if row["device"] == device]
-    return _different([here[metric] for metric in changed if metric in here])
+def _findings(told: Told, changes: Sequence[Change]) -> Iterator[Finding]:
+    """Functions with their times, and the counters where they were not told before."""
+    before = set()
+    for one in changes:
+        rows = _meanwhile(told, one)
+        shown = (f"{brief(row['metric'], _LONGEST)} {counter_amounts(row)}" for row in rows)
+        these = (one.device, *(row["metric"] for row in rows))
+        new = rows and these not in before
+        yield Finding(_line(told, one), f"meanwhile {', '.join(shown)}" if new else "")
+        before.add(these)
 
 
-def _time_lines(told: Told, function: str, device: str) -> Iterator[str]:
-    found = told.pair.times.filter(
-        (pl.col("function") == function) & (pl.col("device") == device)
-    ).with_columns(p=either_p("welch_p", "rank_p"))
-    for row in found.iter_rows(named=True):
-        if row["runs_on"] != "both":
-            yield _time(told, row)
-            continue
-        moved = change(row["base_ns"], row["new_ns"])
-        noise = "" if row["p"] < ALPHA else ", which may be noise"
-        yield f"{_time(told, row)} ({moved}{noise}){_calls(row)}"
+def _meanwhile(told: Told, one: Change) -> list[dict[str, Any]]:
+    changed = [row["metric"] for row in told.counters if row["device"] == one.device]
+    return different(counters_meanwhile(told.pair.loads, one, changed))[:_MOST_COUNTERS]
 
 
-def _time(told: Told, row: Mapping[str, Any]) -> str:
-    """Time per cycle on both sides, or on the one that has the function."""
-    if row["runs_on"] == "both":
-        return f"{times(row['base_ns'], row['new_ns'])} per cycle"
-    length = units.brief_ns(row["base_ns"] + row["new_ns"])
-    return f"only in {told.side_name(row['runs_on'])}, {length} per cycle"
+def _line(told: Told, one: Change) -> str:
+    name = f"{brief(told.name(one), _LONGEST)} on {one.device}: {time_per_cycle(told, one)}"
+    if one.runs_on != "both":
+        return name
+    noise = "" if one.p < ALPHA else ", which may be noise"
+    return f"{name} ({change(one.base_ns, one.new_ns)}{noise}){_calls(one)}{_names(one)}"
 
 
-def _calls(row: Mapping[str, Any]) -> str:
+def _calls(one: Change) -> str:
     """Calls in a cycle, where they are not the same."""
-    base, new = row["calls_base"], row["calls_new"]
+    base, new = one.calls_base, one.calls_new
     if abs(new - base) <= _SAME_CALLS * max(base, new):
         return ""
     return f", {per_cycle(base)} → {per_cycle(new)} calls"
+
+
+def _names(one: Change) -> str:
+    """Whether both sides are called otherwise."""
+    if one.level == "exact" or set(one.names_base) == set(one.names_new):
+        return ""
+    return ", other kernels" if one.device != HOST_DEVICE else ", other functions"

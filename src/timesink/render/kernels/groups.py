@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
-from rich.cells import cell_len
 
 from timesink.analyses.kernel_calls.classes import CLASSES, Axis
 from timesink.model import units
 from timesink.render.kernels.classes import class_title
-from timesink.render.kernels.words import peak_share
-from timesink.render.table import GAP, NO_NAME, cell, natural_width
-from timesink.render.told_apart import cut_apart
+from timesink.render.kernels.columns import (
+    CALLS,
+    CLASS,
+    KERNELS,
+    LAUNCHES,
+    SEEN,
+    VARIANTS,
+    WORDS,
+    Column,
+)
+from timesink.render.shown import PATHS, Shown
+from timesink.render.table import NO_NAME, cell
 
 SORTS = {
     "time": "total_ns",
@@ -36,16 +44,7 @@ _PLURALS = {
     "module": "modules",
     "module class": "module classes",
 }
-_PATHS = ("module", "module class")
-_NAMED = ("kernel", "function", "role")
-"""Columns of names that may only differ in the middle or at the end."""
 _AMOUNTS = {"time": "total_ns", "headroom": "headroom_ns"}
-_READABLE, _COMFORTABLE = 22, 32
-"""Columns are left out rather than cutting names shorter than this: any column, a minor one."""
-_SHORTEST = 12
-"""Names are never cut shorter than this."""
-_MINOR = 4
-"""From here on a column is a minor one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,33 +75,6 @@ class Excerpt:
     def height(self) -> int:
         """Rows of the whole table."""
         return self.rows.height + self.left
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column for people: where it comes from, how it reads, how easily it is spared."""
-
-    title: str
-    source: str
-    form: Callable[[Any], str]
-    spare: int = 0
-    """Columns with the highest number go first where there is no room; those with 0 stay."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A table of cells: names first, then numbers and the class."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    numeric: tuple[bool, ...]
-    rest: str = ""
-    """What the rows that are not shown come to."""
-    spare: tuple[int, ...] = ()
-    """How easily each column is spared, see `Column`; without, all stay."""
-    nothing: str = ""
-    """What to say where there are no rows."""
 
 
 def choose(groups: pl.DataFrame, choice: Choice, left_of: str = "time") -> Excerpt:
@@ -152,61 +124,7 @@ def choose_of_runs(tables: Mapping[str, pl.DataFrame], choice: Choice) -> Excerp
     return Excerpt(rows, left, None, ("run", *places), min_share_pct=choice.min_share_pct)
 
 
-# -- columns people see ----------------------------------------------------------------------------
-
-
-def _whole(value: float) -> str:
-    return units.count(round(value))
-
-
-def _percent(value: float) -> str:
-    return units.share(value, 100)
-
-
-def _short(value: float, unit: float) -> str:
-    """Three digits or all before the point: rates and intensities span many magnitudes."""
-    shown = value / unit
-    return f"{shown:.0f}" if shown >= 100 else f"{shown:.3g}"
-
-
-CALLS = Column("calls", "calls", _whole, 3)
-SEEN = Column("seen", "calls", _whole, 3)
-LAUNCHES = Column("launches", "launches", _whole, 4)
-SHARE = Column("share", "share_pct", _percent)
-TOTAL = Column("total", "total_ns", units.duration_ns)
-MEAN = Column("mean", "mean_ns", units.duration_ns, 6)
-TENSOR = Column("tensor", "tensor_pct", peak_share)
-DRAM = Column("DRAM", "dram_pct", peak_share)
-SM = Column("SM", "sm_pct", peak_share)
-OCCUPANCY = Column("occup.", "occupancy_pct", peak_share, 4)
-CLASS = Column("class", "class", str, 2)
-VARIANTS = Column("variants", "variants", _whole, 5)
-KERNELS = Column("kernels", "variants", _whole, 5)
-HEADROOM = Column("headroom", "headroom_ns", units.duration_ns, 3)
-HEADROOM_SHARE = Column("of all", "headroom_share_pct", _percent)
-NEAREST = Column("nearest roof", "nearest", str)
-INTENSITY = Column("FLOP/byte", "intensity", lambda value: _short(value, 1), 2)
-RATE = Column("TFLOP/s", "achieved_flop_per_s", lambda value: _short(value, 1e12))
-BANDWIDTH = Column("GB/s", "achieved_bytes_per_s", lambda value: f"{value / 1e9:.0f}")
-OF_ROOF = Column("of roof", "roof_share_pct", peak_share)
-BOUND = Column("bound by", "bound", str)
-PRECISION = Column("mostly", "precision", lambda value: value.replace("_", " "), 3)
-_WORDS = (CLASS, BOUND, PRECISION)
-"""Columns of words that are never cut."""
-
-MAIN = (SHARE, TOTAL, MEAN, TENSOR, DRAM, SM, OCCUPANCY, CLASS)
-"""Columns of the tables of a summary, behind the name and the number of calls."""
-WHOLE = (SHARE, TOTAL, MEAN, TENSOR, DRAM, SM, OCCUPANCY, CLASS, HEADROOM, VARIANTS)
-"""Columns of a table on its own."""
-ROOFLINE = (SHARE, INTENSITY, RATE, BANDWIDTH, OF_ROOF, BOUND, PRECISION)
-"""Columns of the table of kernels against their roofs."""
-LEFT_ON = (
-    replace(HEADROOM, spare=0),
-    HEADROOM_SHARE,
-    replace(TOTAL, spare=2),
-    replace(NEAREST, spare=1),
-)
-"""Columns of the table of what is left to gain."""
+# -- what people see -------------------------------------------------------------------------------
 
 
 def shown_table(
@@ -235,10 +153,11 @@ def shown_table(
         table_title(by, excerpt.height, rows.height),
         (*(name for name, _ in leading), *(column.title for column in known)),
         tuple(zip(*cells, strict=True)),
-        (*(False for _ in leading), *(column not in _WORDS for column in known)),
+        (*(False for _ in leading), *(column not in WORDS for column in known)),
         rest_line(excerpt, word),
         (*(0 for _ in leading), *(column.spare for column in known)),
         nothing_line(excerpt, word),
+        tuple(column.title for column in known if column in WORDS),
     )
 
 
@@ -310,77 +229,6 @@ def _leading(excerpt: Excerpt, by: str) -> list[tuple[str, Sequence[str]]]:
 
 def _label(name: str | None, by: str) -> str:
     word = TITLES.get(by, by)
-    if name is None and word in {"operator", *_PATHS}:
+    if name is None and word in {"operator", *PATHS}:
         return f"({word} not known)"
     return name if name and name.strip() else NO_NAME
-
-
-# -- fitting a width -------------------------------------------------------------------------------
-
-
-def fitting(table: Shown, width: int) -> Shown:
-    """The table without the columns for which the width leaves no room."""
-    kept = list(range(len(table.columns)))
-    while table.spare:
-        place = max(kept, key=lambda place: (table.spare[place], place))
-        least = _COMFORTABLE if table.spare[place] >= _MINOR else _READABLE
-        if not table.spare[place] or _needed(table, kept, least) <= width:
-            break
-        kept.remove(place)
-    return _with_told_apart(_with_ends_of_paths(with_columns(table, kept), width), width)
-
-
-def _with_ends_of_paths(table: Shown, width: int) -> Shown:
-    """Modules by the end of their path, where they differ, as much of it as fits."""
-    place = next((place for place, name in enumerate(table.columns) if name in _PATHS), None)
-    if place is None:
-        return table
-    others = [other for other in range(len(table.columns)) if other != place]
-    room = width - GAP - _needed(table, others)
-    rows = ((*row[:place], end_of_path(row[place], room), *row[place + 1 :]) for row in table.rows)
-    return replace(table, rows=tuple(rows))
-
-
-def _with_told_apart(table: Shown, width: int) -> Shown:
-    """Kernels whose names would be cut to the same, with the middle left out instead of the end."""
-    place = next((place for place, name in enumerate(table.columns) if name in _NAMED), None)
-    if place is None:
-        return table
-    others = [other for other in range(len(table.columns)) if other != place]
-    room = max(width - GAP - _needed(table, others), _SHORTEST)
-    shown = cut_apart([row[place] for row in table.rows], room)
-    rows = ((*row[:place], shown[row[place]], *row[place + 1 :]) for row in table.rows)
-    return replace(table, rows=tuple(rows))
-
-
-def end_of_path(path: str, room: int) -> str:
-    """A dotted path without as many of its first parts as it takes to fit.
-
-    >>> end_of_path("Model_0.Layer_3.Attention_3", 20)
-    '….Attention_3'
-    """
-    end, cut = path, False
-    while cell_len(end) + 2 * cut > room and "." in end:
-        end, cut = end.partition(".")[2], True
-    return f"….{end}" if cut else end
-
-
-def with_columns(table: Shown, kept: Sequence[int]) -> Shown:
-    """The table with some of its columns only."""
-    return replace(
-        table,
-        columns=tuple(table.columns[place] for place in kept),
-        rows=tuple(tuple(row[place] for place in kept) for row in table.rows),
-        numeric=tuple(table.numeric[place] for place in kept),
-        spare=tuple(table.spare[place] for place in kept if table.spare),
-    )
-
-
-def _needed(table: Shown, kept: Sequence[int], least: int = _READABLE) -> int:
-    """Blanks and all: numbers and classes whole, names as short as they may be cut."""
-    needed = GAP * (len(kept) - 1)
-    for place in kept:
-        size = natural_width(table.columns[place], [row[place] for row in table.rows])
-        whole = table.numeric[place] or table.columns[place] in {one.title for one in _WORDS}
-        needed += size if whole else min(size, least)
-    return needed

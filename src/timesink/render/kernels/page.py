@@ -11,11 +11,12 @@ from timesink.render.drawing.shapes import Drawing
 from timesink.render.drawing.svg import to_svg
 from timesink.render.kernels import runs, words
 from timesink.render.kernels.classes import CLASS_FILL
-from timesink.render.kernels.groups import Choice, Shown
+from timesink.render.kernels.groups import Choice
 from timesink.render.kernels.pictures import class_bars, density, roofline, strip
 from timesink.render.kernels.pictures.subject import Subject, subjects
 from timesink.render.kernels.sections import Section, sections
 from timesink.render.page import cells_table, fill_page, html_text
+from timesink.render.shown import Shown
 from timesink.reports.kernels import KernelReport
 
 _TOP = 20

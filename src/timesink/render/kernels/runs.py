@@ -13,22 +13,17 @@ from timesink.analyses.kernel_calls.usage import DeviceUse
 from timesink.model import units
 from timesink.render.kernels import words
 from timesink.render.kernels.classes import class_title
-from timesink.render.kernels.groups import (
-    WHOLE,
-    Choice,
-    Excerpt,
-    Shown,
-    choose_of_runs,
-    shown_table,
-    with_columns,
-)
+from timesink.render.kernels.columns import WHOLE
+from timesink.render.kernels.groups import Choice, Excerpt, choose_of_runs, shown_table
 from timesink.render.kernels.sections import axis_of_all
-from timesink.render.kernels.text import (
+from timesink.render.shown import (
     FILE_WIDTH,
+    Shown,
     note_blocks,
     note_lines,
     shown_lines,
     table_blocks,
+    with_columns,
 )
 from timesink.render.table import GAP, natural_width
 from timesink.render.terminal import show, terminal_width, text, to_plain

@@ -11,18 +11,9 @@ from timesink.analyses.kernel_calls.classes import Axis
 from timesink.analyses.kernel_calls.usage import DeviceUse, of_device
 from timesink.analyses.roofline.roofline import Roofline
 from timesink.render.kernels import words
-from timesink.render.kernels.groups import (
-    HEADROOM,
-    LEFT_ON,
-    MAIN,
-    ROOFLINE,
-    WHOLE,
-    Choice,
-    Column,
-    Shown,
-    choose,
-    shown_table,
-)
+from timesink.render.kernels.columns import HEADROOM, LEFT_ON, MAIN, ROOFLINE, WHOLE, Column
+from timesink.render.kernels.groups import Choice, choose, shown_table
+from timesink.render.shown import Shown
 from timesink.reports.kernels import KernelReport
 from timesink.reports.kernels.headline import headroom_sentence
 

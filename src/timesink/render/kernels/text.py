@@ -1,4 +1,4 @@
-"""The answer of `timesink kernels` for the terminal, as Markdown and as plain tables."""
+"""The answer of `timesink kernels` for the terminal and as Markdown."""
 
 from __future__ import annotations
 
@@ -12,15 +12,21 @@ from rich.text import Text
 
 from timesink.render.analysis_words import health_sentences
 from timesink.render.kernels import words
-from timesink.render.kernels.groups import Choice, Shown, fitting
+from timesink.render.kernels.groups import Choice
 from timesink.render.kernels.sections import Section, one_table, sections
-from timesink.render.table import GAP, markdown_table, natural_width, text_table
+from timesink.render.shown import (
+    FILE_WIDTH,
+    WIDEST,
+    bullets,
+    note_blocks,
+    note_lines,
+    shown_lines,
+    table_blocks,
+)
+from timesink.render.table import GAP, markdown_table
 from timesink.render.terminal import show, terminal_width, text, to_plain
 from timesink.reports.kernels import KernelReport
 
-FILE_WIDTH = 100
-"""Characters of a line of text in a file."""
-_WIDEST = 140
 _BAR, _SHORTEST_BAR = 24, 8
 _COLOURS = {
     "both_low": "red",
@@ -36,7 +42,7 @@ _COLOURS = {
 
 def print_text(report: KernelReport, by: str | None, choice: Choice) -> None:
     """Show the summary on the terminal, or the answer and one table."""
-    width = min(terminal_width(), _WIDEST)
+    width = min(terminal_width(), WIDEST)
     show(_content(report, by, choice, width), width)
 
 
@@ -100,26 +106,6 @@ def _hanging(line: Text, rest: str, width: int) -> Iterable[RenderableType]:
     yield from (text(f"{' ' * indent}{part}", "dim") for part in parts[1:])
 
 
-def shown_lines(table: Shown, width: int) -> Iterable[RenderableType]:
-    """The columns of a table that fit the width, and what its other rows come to."""
-    shown = fitting(table, width)
-    if not shown.rows and shown.nothing:
-        yield text(shown.nothing, "dim")
-        return
-    yield text_table(shown.columns, shown.rows, shown.numeric, width)
-    if shown.rest:
-        yield text(shown.rest, "dim")
-
-
-def note_lines(notes: Sequence[str]) -> Iterable[RenderableType]:
-    """What to know of the numbers, under a heading; nothing without any."""
-    if notes:
-        yield ""
-        yield text("Notes", "bold")
-    for note in notes:
-        yield Padding(text(note, "dim"), (0, 0, 0, 2))
-
-
 def _health(report: KernelReport) -> Iterable[RenderableType]:
     lines = health_sentences(report.trace.health)
     if not lines:
@@ -147,22 +133,13 @@ def to_markdown(report: KernelReport, by: str | None, choice: Choice) -> str:
 def _summary_blocks(report: KernelReport, choice: Choice) -> Iterable[str]:
     for section in sections(report, choice):
         yield f"## {section.title}"
-        yield _bullets(section.lines)
+        yield bullets(section.lines)
         yield _class_table(section.classes)
         yield from table_blocks(section.table)
-        yield _bullets(section.after)
+        yield bullets(section.after)
     yield from note_blocks(report.notes)
     yield "## Trace health"
-    yield _bullets(health_sentences(report.trace.health)) or "Nothing odd found."
-
-
-def note_blocks(notes: Sequence[str]) -> list[str]:
-    """What to know of the numbers, under a heading of a document; nothing without any."""
-    return ["## Notes", _bullets(notes)] if notes else []
-
-
-def _bullets(lines: Iterable[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines)
+    yield bullets(health_sentences(report.trace.health)) or "Nothing odd found."
 
 
 def _class_table(classes: Sequence[words.ClassShare]) -> str:
@@ -170,25 +147,3 @@ def _class_table(classes: Sequence[words.ClassShare]) -> str:
         return ""
     rows = [(one.name, one.share, one.meaning) for one in classes]
     return markdown_table(("class", "share of time", "meaning"), rows, (False, True, False))
-
-
-def table_blocks(table: Shown | None) -> list[str]:
-    """A table of a document, and what its other rows come to."""
-    if table is None:
-        return []
-    if not table.rows and table.nothing:
-        return [table.nothing]
-    return [markdown_table(table.columns, table.rows, table.numeric), table.rest]
-
-
-# -- plain ---------------------------------------------------------------------------------------
-
-
-def plain_table(table: Shown) -> str:
-    """Only the table, as wide as it is: nothing is cut and nothing is said."""
-    sizes = (
-        natural_width(title, [row[place] for row in table.rows])
-        for place, title in enumerate(table.columns)
-    )
-    width = sum(sizes) + GAP * len(table.columns)
-    return to_plain(text_table(table.columns, table.rows, table.numeric, width), width)

@@ -6,15 +6,15 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from timesink.analyses.clustering.exploration import Exploration
 from timesink.analyses.comparison.comparing import compare_roles
 from timesink.analyses.comparison.role import Role
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.model.trace import Trace
+from timesink.model.units import listed
 from timesink.readers.options import Progress
-from timesink.reports.comparison.devices import device_of, only_device
-from timesink.reports.comparison.members import Choice, chosen, members_of
+from timesink.reports.comparison.members import Choice, check_pids, chosen, members_of
 from timesink.reports.comparison.naming import (
     case_identifier,
     file_stem,
@@ -38,7 +38,11 @@ from timesink.reports.comparison.sides import (
 )
 from timesink.reports.comparison.units import by_units_of, with_common_unit
 
-_MOST_NAMED = 6
+if TYPE_CHECKING:
+    from timesink.analyses.clustering.exploration import Exploration
+
+SIDES = ("base", "new")
+"""What two runs are called that are no case."""
 _WHAT_COMPARES = "give two recordings, folders or behaviour tables, or a folder with both sides"
 
 
@@ -93,7 +97,11 @@ def compare(
         exploration=found.exploration,
         notes=tuple(dict.fromkeys(found.notes)),
     )
-    return whole if device is None else only_device(whole, device_of(str(device)))
+    if device is None:
+        return whole
+    from timesink.reports.comparison.devices import only_device  # noqa: PLC0415
+
+    return only_device(whole, str(device))
 
 
 # -- what was given --------------------------------------------------------------------------------
@@ -163,7 +171,7 @@ class _Work:
 
     def compared_sides(self, base: Side, new: Side) -> _Found:
         identifier = pair_identifier(base.path, new.path)
-        return self._compared(base, new, ("base", "new"), identifier)
+        return self._compared(base, new, SIDES, identifier)
 
     def compared_cases(self, cases: Sequence[Case], first: Path) -> _Found:
         """Every case; one that cannot be compared is named, and the others stand."""
@@ -205,15 +213,17 @@ class _Work:
     def _compared(self, base: Side, new: Side, names: tuple[str, str], identifier: str) -> _Found:
         (ours, theirs), notes = self._read([base.sources, new.sources])
         sides = members_of(ours, self.of_base), members_of(theirs, self.of_new)
-        self._check_pids(*sides)
-        pairing = pair_members(chosen(sides[0], self.of_base), chosen(sides[1], self.of_new))
+        check_pids(*sides, (self.of_base, self.of_new))
+        base_members, new_members = chosen(sides[0], self.of_base), chosen(sides[1], self.of_new)
+        alone = _is_one_process(base_members) and _is_one_process(new_members)
+        pairing = pair_members(base_members, new_members)
         if not pairing.matches:
             raise NotFoundError(
                 f"{identifier}: no process of one side has a partner on the other",
                 "compare two files, or try --explore",
             )
         return _Found(
-            tuple(_pairs(pairing.matches, names, identifier)),
+            tuple(_pairs(pairing.matches, names, identifier, plain=names == SIDES and alone)),
             (*sides[0], *sides[1]),
             (*base.notes, *new.notes, *notes, *pairing.notes, *_left_out(pairing)),
         )
@@ -242,15 +252,6 @@ class _Work:
         each = iter(common)
         return [list(islice(each, len(side))) for side in sides], [*notes, *more]
 
-    def _check_pids(self, base: Sequence[Member], new: Sequence[Member]) -> None:
-        """Refuse a process that neither side has."""
-        known = {one.role.pid for one in (*base, *new)}
-        for pid in (self.of_base.pid, self.of_new.pid):
-            if pid is not None and pid not in known:
-                raise NotFoundError(
-                    f"{base[0].role.source}: no process {pid}", f"there are {_listed(known)}"
-                )
-
 
 def _check_recordings(runs: Sequence[Run], finding: Finding) -> None:
     """Refuse to look for cycles where all of them are given."""
@@ -265,15 +266,22 @@ def _check_recordings(runs: Sequence[Run], finding: Finding) -> None:
 # -- pairs -----------------------------------------------------------------------------------------
 
 
-def _pairs(matches: Sequence[Match], names: tuple[str, str], identifier: str) -> Iterable[Compared]:
+def _pairs(
+    matches: Sequence[Match], names: tuple[str, str], identifier: str, *, plain: bool
+) -> Iterable[Compared]:
+    """Every pair compared; `plain` names of sides do not say the process."""
     names_of = match_identifiers(identifier, matches)
     stems = told_apart([file_stem(*one) for one in zip(names_of, matches, strict=True)])
     for match, own, stem in zip(matches, names_of, stems, strict=True):
-        base, new = side_labels(match, names)
+        base, new = names if plain else side_labels(match, names)
         pair = compare_roles(
             replace(match.base.role, label=base), replace(match.new.role, label=new), match.kind
         )
         yield Compared(own, match.base.suffix, pair, stem)
+
+
+def _is_one_process(members: Sequence[Member]) -> bool:
+    return len({(one.role.host, one.role.pid) for one in members}) == 1
 
 
 def _labelled(members: Sequence[Member]) -> list[Role]:
@@ -294,7 +302,7 @@ def _left_out(pairing: Pairing) -> list[str]:
     if not pairing.left_out:
         return []
     names = [f"{one.job}{one.suffix} pid {one.role.pid}" for one in pairing.left_out]
-    return [f"without a partner on the other side, and not compared: {_listed(names)}"]
+    return [f"without a partner on the other side, and not compared: {listed(sorted(set(names)))}"]
 
 
 def _joined(done: Sequence[_Found], failures: Sequence[str]) -> _Found:
@@ -311,8 +319,3 @@ def _joined(done: Sequence[_Found], failures: Sequence[str]) -> _Found:
         tuple(member for one in done for member in one.members),
         (*notes, *failures),
     )
-
-
-def _listed(names: Iterable[str]) -> str:
-    every = sorted(set(names))
-    return ", ".join(every[:_MOST_NAMED]) + (", ..." if len(every) > _MOST_NAMED else "")

@@ -1,23 +1,45 @@
-"""The answer of a comparison in a sentence or two."""
+"""The answer of a comparison in a few sentences, over one pair or many."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import log
 from typing import TYPE_CHECKING
 
-from timesink.analyses.clustering.exploration import Exploration
-from timesink.analyses.comparison.pair import Pair
-from timesink.analyses.comparison.verdict import cycle_change, verdict
-from timesink.analyses.kernel_names.display import short_kernel_name
-from timesink.model import amounts
-from timesink.model.units import counted
+from timesink.model import units
+from timesink.model.amounts import from_to, signed_pct
+from timesink.reports.comparison.answer import answer, brief, of_pair
+from timesink.reports.comparison.naming import pair_names
+from timesink.reports.comparison.outlier import Outlier, outlier
+from timesink.reports.comparison.told import Told
 
 if TYPE_CHECKING:
+    from timesink.analyses.clustering.exploration import Exploration
     from timesink.reports.comparison.report import Compared
+
+_WORDS = {
+    "longer": "longer cycles",
+    "shorter": "shorter cycles",
+    "doubtful": "a doubtful change of cycle time",
+    "none": "the same cycle time within noise",
+    "cannot tell": "cycles too uneven to tell",
+    "unknown": "too few cycles to tell",
+}
+_UNEQUAL = "cycles that do not hold the same work"
+_MOST_NAMED = 3
+_FAR = 1.5
+"""A pair is told for itself whose cycle time changed by this much more than any other."""
 
 
 def headline(pairs: Sequence[Compared], exploration: Exploration | None) -> str:
-    """What changed, over all pairs."""
+    """What changed, over all pairs.
+
+    >>> import timesink
+    >>> same = timesink.compare(timesink.sample(), timesink.sample())
+    >>> headline(same.pairs, None) == same.headline
+    True
+    """
     if exploration is not None:
         return _of_many_roles(exploration)
     if len(pairs) == 1:
@@ -25,82 +47,144 @@ def headline(pairs: Sequence[Compared], exploration: Exploration | None) -> str:
     return _of_many_pairs(pairs)
 
 
-def of_pair(pair: Pair) -> str:
-    """Whether the work is the same, how cycle time changed, and what changed most."""
-    if pair.workload.comparable:
-        return _changes(pair)
-    why = pair.workload.reasons[0].rstrip(".") if pair.workload.reasons else "by their calls"
-    start = f"Cycles do not hold the same work ({why})"
-    if pair.equal_work is None:
-        return f"{start}: their times say nothing about speed."
-    return f"{start}. Put together to equal work: {_changes(pair.equal_work)}"
-
-
-def _changes(pair: Pair) -> str:
-    found = verdict(pair)
-    lengths = _lengths(pair)
-    if found.nothing and found.cycles == "none":
-        return f"Both runs are the same within noise: cycles take {lengths}."
-    sentence = {
-        "none": f"cycle time is the same within noise: {lengths}",
-        "doubtful": f"cycles take {lengths}, which may be noise",
-        "unknown": f"cycles take {lengths}, too few to tell a change from noise",
-    }.get(found.cycles, f"cycles take {lengths}")
-    parts = [_function(pair, place) for place in found.functions[:1]]
-    parts += [_counter(pair, place) for place in found.counters[:1]]
-    return "; ".join([sentence[0].upper() + sentence[1:], *parts]) + "."
-
-
-def _lengths(pair: Pair) -> str:
-    times = pair.cycle_times
-    change = "" if times.change_pct is None else f" ({times.change_pct:+.1f} %)"
-    return f"{amounts.times(times.base_mean_ns, times.new_mean_ns)}{change}"
-
-
-def _function(pair: Pair, place: int) -> str:
-    row = pair.times.row(place, named=True)
-    name = short_kernel_name(row["short_name"] or row["function"])
-    return f"{name} on {row['device']} {amounts.times(row['base_ns'], row['new_ns'])} per cycle"
-
-
-def _counter(pair: Pair, place: int) -> str:
-    row = pair.rows.row(place, named=True)
-    told = amounts.amounts(row["mu_base"], row["mu_new"], row["unit"])
-    return f"{row['metric']} of {row['device']} {told}"
-
-
-def _of_many_pairs(pairs: Sequence[Compared]) -> str:
-    """How many pairs became slower, and the one that changed most."""
-    unlike = [one for one in pairs if not one.pair.workload.comparable]
-    alike = [one for one in pairs if one.pair.workload.comparable]
-    counts = dict.fromkeys(("longer", "shorter", "doubtful", "none", "unknown"), 0)
-    for one in alike:
-        counts[cycle_change(one.pair.cycle_times)] += 1
-    words = {
-        "longer": "longer cycles",
-        "shorter": "shorter cycles",
-        "doubtful": "a doubtful change of cycle time",
-        "none": "the same cycle time within noise",
-        "unknown": "too few cycles to tell",
-    }
-    said = [f"{count} with {words[state]}" for state, count in counts.items() if count]
-    said += [f"{len(unlike)} whose cycles do not hold the same work"] if unlike else []
-    worst = max(alike or pairs, key=lambda one: abs(one.pair.cycle_times.change_pct or 0.0))
-    of_worst = f"{worst.identifier}{worst.suffix}, {_who(worst.pair)}"
-    return f"{counted(len(pairs), 'pairs')}: {', '.join(said)}. {of_worst}: {of_pair(worst.pair)}"
-
-
-def _who(pair: Pair) -> str:
-    """Which process a pair is about."""
-    base, new = pair.base, pair.new
-    if base.pid == new.pid:
-        return f"pid {base.pid}"
-    same_rank = base.rank is not None and base.rank == new.rank
-    return f"rank {base.rank}" if same_rank else f"pid {base.pid} to {new.pid}"
-
-
 def _of_many_roles(exploration: Exploration) -> str:
     roles, clusters = exploration.roles, exploration.clusters
     if len(clusters) == 1:
-        return f"All {counted(len(roles), 'roles')} behave alike."
-    return f"{counted(len(roles), 'roles')} behave in {len(clusters)} ways."
+        return f"All {units.counted(len(roles), 'roles')} behave alike."
+    return f"{units.counted(len(roles), 'roles')} behave in {len(clusters)} ways."
+
+
+# -- many pairs ------------------------------------------------------------------------------------
+
+
+def _of_many_pairs(pairs: Sequence[Compared]) -> str:
+    """What pairs have in common, and the one that stands out where one does."""
+    told = [Told(one.pair) for one in pairs]
+    names = pair_names(pairs)
+    states = [_WORDS[one.verdict.cycles] for one in told]
+    states = [
+        state if one.comparable else _UNEQUAL for state, one in zip(states, told, strict=True)
+    ]
+    if len(set(states)) == 1:
+        said = [f"{_all(told)} have {states[0]}{_range(told, states[0])}."]
+    else:
+        said = [f"{_things(told)}: {', '.join(_groups(states, names))}."]
+    return " ".join([*said, *_put_together(told, names), *_common(told), *_stands_out(told, names)])
+
+
+def _put_together(told: Sequence[Told], names: Sequence[str]) -> Iterator[str]:
+    """Pairs that would not be comparable as recorded."""
+    unlike = [name for one, name in zip(told, names, strict=True) if one.pair is not one.whole]
+    if unlike:
+        which = units.listed(unlike, _MOST_NAMED)
+        yield f"In {which} cycles do not hold the same work and were put together until they do."
+
+
+def _all(told: Sequence[Told]) -> str:
+    count, _, things = _things(told).rpartition(" ")
+    return f"Both {things}" if len(told) == 2 else f"All {count} {things}"
+
+
+def _things(told: Sequence[Told]) -> str:
+    ranks = all(one.processes.startswith("rank ") for one in told)
+    return units.counted(len(told), "ranks" if ranks else "pairs")
+
+
+def _common(told: Sequence[Told]) -> Iterator[str]:
+    """The function that changed beyond noise everywhere, and most."""
+    changed = [{(one.name, one.level): one for one in each.changes} for each in told]
+    common = set(changed[0]).intersection(*changed[1:]) if all(map(_comparable, told)) else set()
+    if common:
+        name = min(common, key=lambda key: (-sum(abs(each[key].delta_ns) for each in changed), key))
+        every = [each[name] for each in changed]
+        lengths = _ranges(*((one.base_ns, one.new_ns) for one in every))
+        yield f"In all of them {brief(told[0].name(every[0]))} takes {lengths} per cycle."
+
+
+def _comparable(told: Told) -> bool:
+    return told.comparable
+
+
+def _groups(states: Sequence[str], names: Sequence[str]) -> Iterator[str]:
+    """How many pairs have what, and which they are; the most frequent needs no names."""
+    groups = {state: [name for s, name in zip(states, names, strict=True) if s == state]
+              for state in [*_WORDS.values(), _UNEQUAL]}  # fmt: skip
+    largest = max(groups.values(), key=len)
+    for state, members in groups.items():
+        if members:
+            which = "" if members is largest else f" ({units.listed(members, _MOST_NAMED)})"
+            yield f"{len(members)} with {state}{which}"
+
+
+def _range(told: Sequence[Told], state: str) -> str:
+    """By how much cycles changed, where all of them did; what they take."""
+    cycles = [one.pair.cycle_times for one in told]
+    lengths = _ranges(*((one.base_mean_ns, one.new_mean_ns) for one in cycles))
+    if state not in (_WORDS["longer"], _WORDS["shorter"]):
+        return "" if state == _UNEQUAL else f": {lengths}"
+    changes = [one.change_pct for one in cycles]
+    known = sorted(one for one in changes if one is not None)
+    by = f", {_between(signed_pct(known[0]), signed_pct(known[-1]))}" if known else ""
+    return f"{by}: {lengths}"
+
+
+def _ranges(*lengths_ns: tuple[float, float]) -> str:
+    """Times of several pairs: from which to which on either side."""
+    sides = zip(*lengths_ns, strict=True)
+    return from_to(*(_between(*map(units.brief_ns, (min(side), max(side)))) for side in sides))
+
+
+def _between(low: str, high: str) -> str:
+    """Two amounts as a range, with the unit they share named once."""
+    return low if low == high else from_to(low, high).replace(" → ", " to ")
+
+
+# -- the one that stands out -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class StandingOut:
+    """The pair that is not as the others are."""
+
+    place: int
+    outlier: Outlier | None = None
+    """The function that sets it apart; None where the length of its cycles does."""
+
+
+def standing_out(pairs: Sequence[Told]) -> StandingOut | None:
+    """The pair whose cycle time changed by far the most, or in which a function changed otherwise.
+
+    >>> standing_out([]) is None
+    True
+    """
+    changes = [_cycle_change(one) for one in pairs]
+    order = sorted(range(len(pairs)), key=lambda place: -changes[place])
+    if len(order) > 1 and changes[order[0]] > _FAR * changes[order[1]]:
+        return StandingOut(order[0])
+    comparable = [place for place, one in enumerate(pairs) if one.comparable]
+    found = outlier([pairs[place] for place in comparable])
+    return None if found is None else StandingOut(comparable[found.place], found)
+
+
+def _cycle_change(told: Told) -> float:
+    """How much cycle time changed either way, where that is certain."""
+    cycles = told.pair.cycle_times
+    if not told.comparable or told.verdict.cycles not in {"longer", "shorter"}:
+        return 0.0
+    known = cycles.base_mean_ns > 0 and cycles.new_mean_ns > 0
+    return abs(log(cycles.new_mean_ns / cycles.base_mean_ns)) if known else 0.0
+
+
+def _stands_out(told: Sequence[Told], names: Sequence[str]) -> Iterator[str]:
+    found = standing_out(told)
+    if found is None:
+        return
+    one, name = told[found.place], names[found.place]
+    who = f"{name[:1].upper()}{name[1:]} stands out"
+    if found.outlier is None:
+        yield f"{who}: {' '.join(answer(one))}"
+        return
+    apart = found.outlier
+    lengths = from_to(units.brief_ns(apart.base_ns), units.brief_ns(apart.new_ns))
+    function = brief(one.label(apart.function))
+    yield f"{who}: {function} takes {lengths} per cycle, elsewhere {_ranges(*apart.others_ns)}."

@@ -10,6 +10,7 @@ import polars as pl
 
 from timesink.analyses.comparison.role import Role
 from timesink.errors import NotFoundError
+from timesink.model.units import listed
 from timesink.reports.comparison.pairing import Member, by_number
 from timesink.reports.comparison.runs import Run
 
@@ -28,6 +29,19 @@ class Choice:
 def members_of(runs: Sequence[Run], choice: Choice) -> list[Member]:
     """Every role of a side, in the order of files, hosts and processes."""
     return [member for run in runs for member in _members(run, ignore_hosts=choice.ignore_hosts)]
+
+
+def check_pids(base: Sequence[Member], new: Sequence[Member], wanted: Sequence[Choice]) -> None:
+    """Refuse a process that is not there: one for both sides on either, one of two on its own."""
+    sides = (base, new)
+    both = wanted[0].pid == wanted[1].pid
+    for side, choice in zip(sides, wanted, strict=True):
+        known = {one.role.pid for one in ((*base, *new) if both else side)}
+        if choice.pid is not None and choice.pid not in known:
+            there = listed(sorted(known, key=by_number))
+            raise NotFoundError(
+                f"{side[0].role.source}: no process {choice.pid}", f"there are {there}"
+            )
 
 
 def chosen(members: Sequence[Member], choice: Choice) -> list[Member]:

@@ -6,12 +6,16 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.comparison.role import Role
 from timesink.readers.discover import sayable
 from timesink.reports.comparison.pairing import Match, Member
 from timesink.reports.comparison.sides import stem_of
+
+if TYPE_CHECKING:
+    from timesink.reports.comparison.report import Compared
 
 EXPLORATORY_REPORT = "exploratory_comparison_report"
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
@@ -98,9 +102,43 @@ def _host(match: Match) -> str:
 
 
 def peers_stem(pair: Pair) -> str:
-    """Name of the files of two representatives, the same whichever comes first."""
+    """Name of the files of two representatives, the same whichever comes first.
+
+    >>> import timesink
+    >>> same = timesink.compare(timesink.sample(), timesink.sample())
+    >>> peers_stem(same.pair)
+    'exploratory_compare_base_vs_new'
+    """
     first, second = sorted((pair.base.label, pair.new.label))
     return safe(f"exploratory_compare_{first}_vs_{second}")
+
+
+def processes(pair: Pair) -> str:
+    """Which processes a pair is of: `rank 3`, `pid 7`, `pid 7 → 9`.
+
+    >>> import timesink
+    >>> processes(timesink.compare(timesink.sample(), timesink.sample()).pair)
+    'pid 1525'
+    """
+    base, new = pair.base, pair.new
+    if base.rank is not None and base.rank == new.rank:
+        return f"rank {base.rank}"
+    return f"pid {base.pid}" if base.pid == new.pid else f"pid {base.pid} → {new.pid}"
+
+
+def pair_names(pairs: Sequence[Compared]) -> list[str]:
+    """What each pair is called among the others: by process, by what was compared, or by both.
+
+    >>> import timesink
+    >>> pair_names(timesink.compare(timesink.sample(), timesink.sample()).pairs)
+    ['pid 1525']
+    """
+    names, titles = [processes(one.pair) for one in pairs], [one.title for one in pairs]
+    if len(set(titles)) == 1:
+        return names
+    if len(set(titles)) == len(pairs):
+        return titles
+    return [f"{title}, {name}" for title, name in zip(titles, names, strict=True)]
 
 
 def safe(name: str) -> str:
@@ -112,7 +150,7 @@ def safe(name: str) -> str:
     return _UNSAFE.sub("_", name)
 
 
-def told_apart(names: Sequence[str]) -> list[str]:
+def told_apart(names: Sequence[str], mark: str = "_v") -> list[str]:
     """Names none of which is another's: a second gets `_v2`.
 
     >>> told_apart(["a", "b", "a"])
@@ -125,7 +163,7 @@ def told_apart(names: Sequence[str]) -> list[str]:
         seen[name] += 1
         unique = name
         while seen[name] > 1 and (unique == name or unique in taken):
-            unique = f"{name}_v{seen[name]}" if unique == name else f"{unique}_"
+            unique = f"{name}{mark}{seen[name]}" if unique == name else f"{unique}_"
         taken.add(unique)
         apart.append(unique)
     return apart

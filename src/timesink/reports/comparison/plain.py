@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import polars as pl
@@ -11,7 +12,7 @@ from timesink.analyses.comparison.pair import CycleTimes, KeyFinding, Pair, Work
 from timesink.analyses.comparison.role import Role
 from timesink.analyses.comparison.verdict import verdict
 from timesink.readers.discover import sayable
-from timesink.reports.comparison.headline import of_pair
+from timesink.reports.comparison.answer import of_pair
 
 
 def role(one: Role) -> dict[str, Any]:
@@ -60,7 +61,12 @@ def exploration(one: Exploration) -> dict[str, Any]:
         "threshold": one.threshold,
         "threshold_reason": one.threshold_reason,
         "clusters": [
-            {"representative": cluster.representative, "members": list(cluster.members)}
+            {
+                "representative": cluster.representative,
+                "members": list(cluster.members),
+                "apart": cluster.apart,
+                "differences": [asdict(each) for each in cluster.differences],
+            }
             for cluster in one.clusters
         ],
         "pairs": [pair(each) for each in one.pairs],
@@ -69,7 +75,11 @@ def exploration(one: Exploration) -> dict[str, Any]:
 
 
 def workload(one: Workload) -> dict[str, Any]:
-    """Whether both sides did the same work."""
+    """Whether both sides did the same work.
+
+    >>> workload(Workload(comparable=True, reasons=(), work_ratio=1.0))
+    {'comparable': True, 'reasons': [], 'work_ratio': 1.0}
+    """
     return {
         "comparable": one.comparable,
         "reasons": list(one.reasons),
@@ -97,11 +107,16 @@ def changes(one: Pair) -> dict[str, Any]:
         "cycles": found.cycles,
         "functions": list(found.functions),
         "counters": list(found.counters),
+        "unrecorded": asdict(found.unrecorded),
     }
 
 
 def finding(one: KeyFinding) -> dict[str, Any]:
-    """A function whose share changed; rows are places in the pair's `rows`."""
+    """A function whose share changed; rows are places in the pair's `rows`.
+
+    >>> finding(KeyFinding("gemm", "GPU 0", 3, (3, 4)))["metrics"]
+    [3, 4]
+    """
     return {
         "function": one.function,
         "device": one.device,
@@ -111,7 +126,11 @@ def finding(one: KeyFinding) -> dict[str, Any]:
 
 
 def rows(table: pl.DataFrame) -> list[dict[str, Any]]:
-    """Rows of a table; text as text, and null where a number is not defined."""
+    """Rows of a table; text as text, and null where a number is not defined.
+
+    >>> rows(pl.DataFrame({"function": ["gemm"], "welch_p": [float("nan")]}))
+    [{'function': 'gemm', 'welch_p': None}]
+    """
     return table.with_columns(
         pl.col(pl.Float64()).fill_nan(None), pl.col(pl.Categorical(), pl.Enum).cast(pl.String())
     ).to_dicts()

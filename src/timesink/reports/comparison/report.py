@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import msgspec
+from timesink.errors import AmbiguousError, NotFoundError
+from timesink.model import units
 
-from timesink.analyses.clustering.exploration import Exploration
-from timesink.analyses.comparison.pair import Pair
-from timesink.analyses.comparison.role import Role
-from timesink.errors import NotFoundError
-from timesink.readers.discover import sayable
-from timesink.reports.comparison import plain
-from timesink.reports.comparison.headline import headline
+if TYPE_CHECKING:
+    from timesink.analyses.clustering.exploration import Exploration
+    from timesink.analyses.comparison.pair import Pair
+    from timesink.analyses.comparison.role import Role
 
 SCHEMA = "timesink/comparison/1"
+_CYCLES = {"_prefill": "prefill cycles", "_decode": "decode cycles", "_layer": "layers"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,12 +22,22 @@ class Compared:
     """Two roles beside each other, and what their comparison is called."""
 
     identifier: str
-    """What was compared: `SGLang/gpu_instability`, `normal vs gpu_clock`; titles say it."""
+    """What was compared: `SGLang/gpu_instability`, `normal vs gpu_clock`."""
     suffix: str
     """Which cycles: `_prefill`, `_decode`, `_layer`, or empty."""
     pair: Pair
     file_stem: str
     """Name of its files, without an ending."""
+
+    @property
+    def cycles(self) -> str:
+        """Which cycles, in words: `decode cycles`; empty where there are no others."""
+        return _CYCLES.get(self.suffix, "")
+
+    @property
+    def title(self) -> str:
+        """What was compared, and which cycles of it, in words."""
+        return f"{self.identifier}, {self.cycles}" if self.cycles else self.identifier
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,10 +62,25 @@ class Comparison:
 
     @property
     def pair(self) -> Pair:
-        """The first pair: the only one of two single processes."""
+        """The only pair, as of two single processes; of several, none is meant more than others."""
         if not self.all_pairs:
             raise NotFoundError("all roles behave alike: there is no pair", "see `exploration`")
+        if len(self.all_pairs) > 1:
+            names = units.listed(self.pair_names, between="; ")
+            raise AmbiguousError(
+                f"there are {len(self.all_pairs)} pairs ({names})",
+                "take one of `pairs`, or compare with pid= or rank="
+                if self.exploration is None
+                else "take one of `exploration.pairs`",
+            )
         return self.all_pairs[0].pair
+
+    @property
+    def pair_names(self) -> list[str]:
+        """What each comparison of two roles is called among the others."""
+        from timesink.reports.comparison.naming import pair_names  # noqa: PLC0415 - as below
+
+        return pair_names(self.all_pairs)
 
     @property
     def all_pairs(self) -> tuple[Compared, ...]:
@@ -76,11 +100,17 @@ class Comparison:
 
     @property
     def headline(self) -> str:
-        """The answer in a sentence or two."""
+        """The answer in a few sentences."""
+        # A table of numbers alone does not wait for these words, nor for those of JSON below.
+        from timesink.reports.comparison.headline import headline  # noqa: PLC0415
+
         return headline(self.pairs, self.exploration)
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/comparison_json.md` describes every key."""
+        from timesink.readers.discover import sayable  # noqa: PLC0415
+        from timesink.reports.comparison import plain  # noqa: PLC0415
+
         return {
             "schema": SCHEMA,
             "headline": self.headline,
@@ -103,6 +133,8 @@ class Comparison:
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""
+        import msgspec  # noqa: PLC0415
+
         return msgspec.json.encode(self.to_dict())
 
     def __repr__(self) -> str:

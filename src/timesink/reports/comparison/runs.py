@@ -8,18 +8,13 @@ from pathlib import Path
 
 import polars as pl
 
+from timesink.analyses.behaviour.rows import mended
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError
-from timesink.model.health import Severity
 from timesink.model.trace import Trace
-from timesink.model.units import count
 from timesink.readers.options import Progress
 from timesink.readers.registry import read_trace
 from timesink.reports.comparison.sides import Source
-from timesink.store.many import open_each
-from timesink.store.opening import open_trace
-
-_LOST_ROWS = ("bad_behaviour_row", "bad_counter_row", "bad_table_row")
-"""Faults of tables that lose what would have been compared."""
+from timesink.reports.faults import with_faults
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +109,9 @@ class Runs:
                 recorded[source.recording] = source
         if not recorded:
             return
+        # Behaviour tables are compared without waiting for what only recordings need.
+        from timesink.store.many import open_each  # noqa: PLC0415
+
         for one in open_each(list(recorded), cache=how.cache, jobs=how.jobs, progress=how.progress):
             source = recorded[one.recording]
             if one.error is not None or one.trace is None:
@@ -144,6 +142,8 @@ def _opened_directly(source: Source) -> Trace:
     if source.trace is not None:
         return source.trace
     if source.is_export:
+        from timesink.store.opening import open_trace  # noqa: PLC0415
+
         return open_trace(source.path)
     return read_trace(source.path)
 
@@ -161,29 +161,24 @@ def run_of(source: Source, trace: Trace, finding: Finding) -> Run:
 
 
 def _of_table(source: Source, trace: Trace) -> Run:
-    table = trace.behaviour
+    table, notes = mended(trace.behaviour)
     anchors = table["anchor"].drop_nulls().cast(pl.String).unique().to_list()
-    rank = trace.metadata.distributed.rank
     return Run(
         source,
         table,
         Unit(None, anchors[0] if len(anchors) == 1 else None),
-        rank=source.recording.rank if rank is None else rank,
-        notes=_health_notes(trace),
+        rank=_rank(source, trace),
+        notes=with_faults(trace, notes),
     )
 
 
-def _health_notes(trace: Trace) -> tuple[str, ...]:
-    """What weakens the numbers of a comparison: what was lost, of a table or of its counters."""
-    return tuple(
-        f"{count(entry.count)} {entry.rule.title}: {entry.rule.consequence}"
-        for entry in trace.health
-        if entry.rule.severity is Severity.ERROR or entry.code in _LOST_ROWS
-    )
+def _rank(source: Source, trace: Trace) -> int | None:
+    """The rank the recording states, else that of its name."""
+    stated = trace.metadata.distributed.rank
+    return source.recording.rank if stated is None else stated
 
 
 def _of_timeline(source: Source, trace: Trace, finding: Finding) -> Run:
-    # Only recordings need these: behaviour tables are compared without waiting for them.
     from timesink.analyses.behaviour.classes import load_classes  # noqa: PLC0415
     from timesink.analyses.behaviour.table import behaviour_table  # noqa: PLC0415
     from timesink.analyses.cycles.finding import find_cycles  # noqa: PLC0415
@@ -195,14 +190,13 @@ def _of_timeline(source: Source, trace: Trace, finding: Finding) -> Run:
             f"{source.path}: nothing was recorded inside its {cycles.table.height} cycles",
             "choose other cycles with --marker or --by",
         )
-    rank = trace.metadata.distributed.rank
     return Run(
         source,
         found.table,
         Unit(cycles.method, cycles.anchor),
         # A fresh one: the tables it has loaded go, and are loaded again should they be needed.
         trace=replace(trace),
-        rank=source.recording.rank if rank is None else rank,
+        rank=_rank(source, trace),
         confidence=cycles.confidence,
-        notes=(*cycles.notes, *found.notes, *_health_notes(trace)),
+        notes=with_faults(trace, [*cycles.notes, *found.notes]),
     )

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from timesink.errors import UnreadableError, UsageError
 from timesink.model.trace import Trace
-from timesink.readers.behaviour.finding import find_behaviour_tables, is_behaviour_table
-from timesink.readers.discover import Recording, find_recordings, recordings_in
+from timesink.model.units import counted
+from timesink.readers.behaviour.finding import (
+    find_behaviour_tables,
+    is_behaviour_table,
+    is_named_as_table,
+    may_be_tables,
+    why_no_table,
+)
+from timesink.readers.discover import (
+    Recording,
+    find_recordings,
+    folders_below,
+    recordings_in,
+)
 from timesink.readers.names import rank_in_name
 from timesink.writers.marks import is_folder
 
@@ -28,7 +39,7 @@ _ENDING = re.compile(
 _TIMESTAMP = re.compile(r"(?<=[^.])\.\d{9,}$")
 """When a profiler began to write; another run has another."""
 _TABLE_WORD = re.compile(r"[_.-](?:perf_data|behaviour)$", re.IGNORECASE)
-_TABLE_ENDINGS = (".csv", ".csv.gz", ".parquet")
+_LEFT_OUT = "left out: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,20 +92,7 @@ def find_cases(path: Path) -> list[Case]:
     >>> find_cases(timesink.sample())
     []
     """
-    return [case for folder in _folders(path) if (case := _case(folder)) is not None]
-
-
-def _folders(path: Path) -> Iterator[Path]:
-    """The folder itself and every one below it; links are followed, none is seen twice."""
-    seen: set[Path] = set()
-    for folder, names, _ in os.walk(path, followlinks=True):
-        names.sort()
-        real = Path(folder).resolve()
-        if real in seen:
-            names.clear()
-            continue
-        seen.add(real)
-        yield Path(folder)
+    return [case for folder in folders_below(path) if (case := _case(folder)) is not None]
 
 
 def _case(folder: Path) -> Case | None:
@@ -135,6 +133,11 @@ def _side(path: Path) -> Side:
 
 def _side_in_folder(folder: Path) -> Side:
     """Tables of the folder itself before its traces, and both before what lies deeper."""
+    found = _found_in_folder(folder)
+    return replace(found, notes=(*found.notes, *_left_out(folder, found.sources)))
+
+
+def _found_in_folder(folder: Path) -> Side:
     tables = _distinct(find_behaviour_tables(folder))
     traces = len(recordings_in(folder))
     own = [path for path in tables if path.parent == folder]
@@ -143,14 +146,63 @@ def _side_in_folder(folder: Path) -> Side:
         return Side(folder, _tables(own, folder), (beside,) if traces else ())
     if tables and not traces:
         return Side(folder, (*_tables(tables, folder), *_traces_elsewhere(folder, tables)))
+    return _by_content(folder) if not traces else _traces(folder)
+
+
+def _by_content(folder: Path) -> Side:
+    """What a folder without traces, and without tables named so, holds: tables of any name."""
+    # Looked for last: every file has to be opened for it.
+    tables = _distinct([path for path in _loose_files(folder) if is_behaviour_table(path)])
+    own = [path for path in tables if path.parent == folder]
     try:
-        return _traces(folder)
-    except UnreadableError:
-        # Tables of any other name are looked for last: every file has to be opened for it.
-        others = _distinct([path for path in folder.rglob("*") if _is_table_by_content(path)])
-        if not others:
-            raise
-        return Side(folder, _tables(others, folder))
+        below = _traces(folder)
+    except UnreadableError as error:
+        if not tables:
+            raise _no_table(folder, error) from None
+        return Side(folder, _tables(tables, folder))
+    if not own:
+        return below
+    note = f"{folder}: its behaviour tables are compared, not the recordings in folders below"
+    return Side(folder, _tables(own, folder), (note,))
+
+
+def _loose_files(folder: Path) -> list[Path]:
+    """Files that may be tables, without those that make up an exported trace."""
+    return [path for path in may_be_tables(folder) if not is_folder(path.parent)]
+
+
+def _no_table(folder: Path, error: UnreadableError) -> UnreadableError:
+    """Why a folder has nothing to compare: its only table, where there is one, or what was said."""
+    reasons = _left_out(folder, ())
+    if not reasons:
+        return error
+    more = f" (and {counted(len(reasons) - 1, 'other files')})" if len(reasons) > 1 else ""
+    return UnreadableError(f"{reasons[0].removeprefix(_LEFT_OUT)}{more}", error.hint)
+
+
+def _left_out(folder: Path, sources: Sequence[Source]) -> list[str]:
+    """Files of a folder that are meant as tables, by their name or their place, and not compared.
+
+    Among tables every CSV and Parquet file is; elsewhere only what is named as a table.
+    """
+    taken = {source.path.resolve() for source in sources}
+    by_place = {source.path.resolve().parent for source in sources if source.is_table}
+    by_place |= set() if sources else {folder.resolve()}
+    meant = [
+        path
+        for path in _loose_files(folder)
+        if path.resolve() not in taken
+        and (is_named_as_table(path) or path.resolve().parent in by_place)
+    ]
+    return [f"{_LEFT_OUT}{why}" for path in meant if (why := _why_left_out(path)) is not None]
+
+
+def _why_left_out(path: Path) -> str | None:
+    if not is_behaviour_table(path):
+        return why_no_table(path)
+    if is_named_as_table(path):
+        return None  # below a folder that has tables of its own, or beside traces
+    return f"{path}: a behaviour table, but not named as one, as others here are"
 
 
 def _traces_elsewhere(folder: Path, tables: Sequence[Path]) -> Iterator[Source]:
@@ -165,10 +217,6 @@ def _distinct(paths: Sequence[Path]) -> list[Path]:
     """Files in order, each once however many links lead to it; the shortest way counts."""
     nearest = sorted(paths, key=lambda path: (len(path.parts), path), reverse=True)
     return sorted({path.resolve(): path for path in nearest}.values())
-
-
-def _is_table_by_content(path: Path) -> bool:
-    return path.name.lower().endswith(_TABLE_ENDINGS) and is_behaviour_table(path)
 
 
 def _tables(paths: Sequence[Path], root: Path) -> tuple[Source, ...]:

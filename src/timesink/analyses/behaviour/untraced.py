@@ -1,0 +1,220 @@
+"""The time of a cycle's own thread that is in no recorded call, as functions of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timesink.analyses.behaviour.calls import (
+    HOST,
+    Calls,
+    CycleWork,
+    joined,
+    process_of_host,
+)
+from timesink.analyses.behaviour.classes import FUNCTION_CLASSES, NO_CALL, UNTRACED, WAITING
+from timesink.analyses.behaviour.functions import (
+    NOT_COUNTED,
+    SCHEDULED,
+    function_name,
+    host_classes,
+)
+from timesink.analyses.behaviour.windows import Ns, Places, Windows
+from timesink.analyses.columns import host_columns, host_lanes, host_names
+from timesink.analyses.cycles.cycles import Cycles
+from timesink.analyses.cycles.reading import family_name
+from timesink.model.trace import Trace
+
+_CLASS = FUNCTION_CLASSES.index(UNTRACED)
+WORK = tuple(
+    FUNCTION_CLASSES.index(name) for name in ("cpu_operator", "cpu_launch", "cpu_sync", "cpu_other")
+)
+"""Calls that show a thread at work.  Python functions and annotations may just as well wait."""
+_RARER = 10
+"""A thread that runs beside a thread's calls so many times less than it would by chance works in
+its stead."""
+
+
+def with_untraced(
+    trace: Trace, cycles: Cycles, windows: Mapping[str, Windows], host: CycleWork
+) -> CycleWork:
+    """Host work with what the threads that mark cycles did while they were in no recorded call.
+
+    The shares of such a thread then add up to the whole cycle.  Cycles of a kernel sequence have no
+    thread of their own.
+    """
+    place = len(host.functions)
+    threads = () if cycles.on_device else _own_threads(trace, cycles, windows)
+    parts = [
+        _as_calls(stretches, place + number)
+        for thread in threads
+        for number, stretches in enumerate(_untraced(thread))
+    ]
+    return replace(
+        host, calls=joined([host.calls, *parts]), functions=[*host.functions, NO_CALL, WAITING]
+    )
+
+
+def _as_calls(stretches: Windows, function: int) -> Calls:
+    many = len(stretches.row)
+    return Calls(
+        row=stretches.row,
+        function=np.full(many, function, dtype=np.int64),
+        function_class=np.full(many, _CLASS, dtype=np.int8),
+        device=np.full(many, HOST, dtype=np.int64),
+        start=stretches.start,
+        end=stretches.end,
+        time=stretches.end - stretches.start,
+        calls=np.ones(many, dtype=np.int64),
+    )
+
+
+# -- whose cycles they are -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Calls:
+    """Calls of one process, thread by thread."""
+
+    start: Ns
+    end: Ns
+    thread: Places
+    is_work: NDArray[np.bool_]
+    is_mark: NDArray[np.bool_]
+
+    def busy(self, thread: int) -> Windows:
+        """When a thread is in a recorded call."""
+        mine = self._of(thread)
+        return _merged(self.start[mine], self.end[mine])
+
+    def working(self, thread: int) -> Windows:
+        """When a thread is in a call that is work for sure."""
+        mine = self._of(thread)
+        work = self.is_work[mine]
+        return _merged(self.start[mine][work], self.end[mine][work])
+
+    def _of(self, thread: int) -> slice:
+        first, beyond = np.searchsorted(self.thread, [thread, thread + 1]).tolist()
+        return slice(first, beyond)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Thread:
+    """A thread that marks cycles, and the cycles it marks."""
+
+    thread: int
+    windows: Windows
+    calls: _Calls
+
+
+def _own_threads(trace: Trace, cycles: Cycles, windows: Mapping[str, Windows]) -> Iterator[_Thread]:
+    marks = is_mark(trace, cycles)
+    classes = host_classes(trace)
+    counted = (classes != NOT_COUNTED) & ~np.isin(classes, SCHEDULED)
+    process, _ = process_of_host(trace, list(windows))
+    lanes, host = host_lanes(trace)[0], host_columns(trace)
+    start, time = host["ts_ns"].to_numpy(), host["dur_ns"].to_numpy()
+    for number, window in enumerate(windows.values()):
+        rows = np.flatnonzero(counted & (process == number))
+        rows = rows[np.argsort(lanes[rows], kind="stable")]
+        calls = _Calls(
+            start=start[rows],
+            end=start[rows] + time[rows],
+            thread=lanes[rows],
+            is_work=np.isin(classes[rows], WORK),
+            is_mark=marks[rows],
+        )
+        yield from _by_thread(calls, window)
+
+
+def is_mark(trace: Trace, cycles: Cycles) -> NDArray[np.bool_]:
+    """Which host events are marks of cycles, whatever their numbers."""
+    marks = {_without_numbers(name) for name in cycles.table["name"].drop_nulls().unique()}
+    return host_names(trace).matching(lambda name: _without_numbers(name) in marks)
+
+
+def _without_numbers(name: str) -> str:
+    return family_name(function_name(name))
+
+
+def _by_thread(calls: _Calls, window: Windows) -> Iterator[_Thread]:
+    """Cycles by the thread whose mark lies longest in them; of equal ones that with most marks."""
+    marks = np.flatnonzero(calls.is_mark)
+    if not len(marks):
+        return
+    threads, thread = np.unique(calls.thread[marks], return_inverse=True)
+    pieces = window.cut(calls.start[marks], calls.end[marks])
+    held = np.zeros((len(window.row), len(threads)), dtype=np.int64)
+    np.add.at(held, (pieces.window, thread[pieces.call]), pieces.end - pieces.start)
+    by_marks = np.argsort(-np.bincount(thread), kind="stable")
+    chosen = by_marks[held[:, by_marks].argmax(axis=1)]
+    known = held.max(axis=1) > 0
+    for number in np.unique(chosen[known]).tolist():
+        mine = known & (chosen == number)
+        yield _Thread(int(threads[number]), window.take(mine), calls)
+
+
+# -- what is in no call ----------------------------------------------------------------------------
+
+
+def _untraced(own: _Thread) -> tuple[Windows, Windows]:
+    """When a thread is in no call in its cycles: for nobody known, and waiting for others."""
+    gaps = _outside(own.windows, own.calls.busy(own.thread))
+    others = _waited_for(own, gaps)
+    return _outside(gaps, others), _inside(gaps, others)
+
+
+def _waited_for(own: _Thread, gaps: Windows) -> Windows:
+    """When threads work that do so in the stead of a thread, as in the backward pass.
+
+    Such a thread works while the other is in no call.  One that works beside it, such as a loader
+    of data, shares its time with the other's calls as well.
+    """
+    length = _length(own.windows)
+    in_calls = length - _length(gaps)
+    found = [_merged(gaps.start[:0], gaps.end[:0])]
+    for thread in np.unique(own.calls.thread[own.calls.is_work]).tolist():
+        if thread == own.thread:
+            continue
+        working = own.calls.working(thread)
+        here = _length(_inside(own.windows, working))
+        beside = here - _length(_inside(gaps, working))
+        if _RARER * beside * length <= here * in_calls:
+            found.append(working)
+    return _merged(*(np.concatenate([getattr(one, end) for one in found]) for end in _ENDS))
+
+
+_ENDS = ("start", "end")
+
+
+def _length(stretches: Windows) -> int:
+    return int((stretches.end - stretches.start).sum())
+
+
+def _merged(start: Ns, end: Ns) -> Windows:
+    """Stretches of time that overlap or touch as one, in order."""
+    order = np.argsort(start, kind="stable")
+    start, end = start[order], end[order]
+    reached = np.maximum.accumulate(end)
+    first = np.flatnonzero(np.concatenate([[True], start[1:] > reached[:-1]])[: len(start)])
+    last = np.append(first[1:], len(start))[: len(first)] - 1
+    return Windows(np.arange(len(first)), start[first], reached[last])
+
+
+def _inside(windows: Windows, stretches: Windows) -> Windows:
+    """The parts of stretches that lie in windows, with the rows of these."""
+    pieces = windows.cut(stretches.start, stretches.end)
+    some = pieces.end > pieces.start
+    return Windows(pieces.row[some], pieces.start[some], pieces.end[some])
+
+
+def _outside(windows: Windows, stretches: Windows) -> Windows:
+    """The parts of windows that no stretch covers; stretches are in order and apart."""
+    if not len(windows.row):
+        return windows
+    starts = np.concatenate([[windows.start.min()], stretches.end])
+    ends = np.concatenate([stretches.start, [windows.end.max()]])
+    return _inside(windows, Windows(np.arange(len(starts)), starts, np.maximum(starts, ends)))

@@ -1,0 +1,1 @@
+"""Cycles from the kernel sequence alone."""

@@ -1,0 +1,1 @@
+"""Cycles from marks: profiler steps, annotations, events that a user names."""

@@ -1,0 +1,103 @@
+"""Python calls of a recording, nested thread by thread."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses.columns import host_columns, lane_codes
+from timesink.analyses.cycles.waiting import is_wait
+from timesink.analyses.nesting import Nodes, levels, nest_calls, pre_order
+from timesink.analyses.once import once_per_trace
+from timesink.analyses.texts import Codes, encode
+from timesink.model.trace import Trace
+
+_NOT_AN_ANCHOR = re.compile(
+    r"(^|[.: ])_(wrapped_)?call_impl$|torch/(autograd/)?profiler|^<built-in"
+)
+"""Calls that are no unit of anybody's work: dispatch, the profiler itself, builtins."""
+
+
+@dataclass(frozen=True, eq=False)
+class PythonCalls:
+    """Python calls in pre-order, thread after thread; arrays have one entry per call."""
+
+    lane: Codes
+    """Place in `lanes`."""
+    name: Codes
+    """Place in `names`."""
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    parent: Nodes
+    depth: NDArray[np.int64]
+    names: Sequence[str]
+    lanes: Sequence[tuple[str, str]]
+    """Process and thread."""
+
+    def __len__(self) -> int:
+        return len(self.lane)
+
+    @cached_property
+    def size(self) -> NDArray[np.int64]:
+        """How many calls a subtree has, the call itself included."""
+        size = np.ones(len(self), dtype=np.int64)
+        for nodes in reversed(list(levels(self.depth))[1:]):
+            np.add.at(size, self.parent[nodes], size[nodes])
+        return size
+
+    @cached_property
+    def length(self) -> NDArray[np.int64]:
+        return self.end - self.start
+
+    def flags(self, test: Callable[[str], object]) -> NDArray[np.bool_]:
+        """For each of `names`: whether it passes the test."""
+        return np.array([bool(test(name)) for name in self.names] or [False], dtype=np.bool_)
+
+    @cached_property
+    def waits(self) -> NDArray[np.bool_]:
+        """For each of `names`: whether such a call only waits."""
+        return self.flags(is_wait)
+
+    @cached_property
+    def barred(self) -> NDArray[np.bool_]:
+        """For each of `names`: whether such a call cannot mark a cycle."""
+        return self.waits | self.flags(_NOT_AN_ANCHOR.search)
+
+    def children(self, node: int) -> Nodes:
+        """The calls a call makes itself."""
+        below = slice(node + 1, node + int(self.size[node]))
+        found: Nodes = np.flatnonzero(self.parent[below] == node) + node + 1
+        return found
+
+    def outermost(self, chosen: NDArray[np.bool_]) -> Nodes:
+        """Of the chosen calls those that are inside no other chosen one."""
+        nodes = np.flatnonzero(chosen)
+        if not len(nodes):
+            return nodes
+        reach = np.maximum.accumulate(nodes + self.size[nodes])
+        return nodes[np.insert(nodes[1:] >= reach[:-1], 0, True)]
+
+
+@once_per_trace
+def python_calls(trace: Trace) -> PythonCalls:
+    """Nest the Python and module calls of a recording; threads with a single call are left out."""
+    host = host_columns(trace)
+    kinds = pl.col("kind").is_in(["python_function", "module"])
+    calls = host.filter(kinds & (pl.col("dur_ns") > 0))
+    calls = calls.filter(pl.len().over("pid", "tid") > 1)
+    lane, lanes = lane_codes(calls) if calls.height else (np.zeros(0, dtype=np.int64), [])
+    start = calls["ts_ns"].to_numpy()
+    end = start + calls["dur_ns"].to_numpy()
+    none = np.zeros(len(start), dtype=np.bool_)
+    order = pre_order(lane, start, end, none)
+    lane, start, end = lane[order], start[order], end[order]
+    nest = nest_calls(lane, start, end, none)
+    name, names = encode(calls["name"])
+    texts = [text or "" for text in names]
+    return PythonCalls(lane, name[order], start, end, nest.parent, nest.depth, texts, lanes)

@@ -1,0 +1,40 @@
+"""The call that repeats inside of each marking call: a loop in the loop's body."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from timesink.analyses.cycles.cycles import Candidate
+from timesink.analyses.cycles.python.calls import PythonCalls
+from timesink.analyses.cycles.python.main_call import main_call
+from timesink.analyses.cycles.python.top import peeled
+from timesink.analyses.cycles.reading import period_ns, spans_of
+from timesink.analyses.cycles.types import is_pass_call
+from timesink.analyses.nesting import Nodes
+
+
+def inner_call(calls: PythonCalls, main: Nodes) -> Candidate | None:
+    """What the marking call of typical length calls again and again for most of its time.
+
+    None where that is one pass of the work: what repeats inside of it are its layers.
+    """
+    typical = int(main[np.argsort(calls.length[main], kind="stable")[len(main) // 2]])
+    if is_pass_call(calls.names[int(calls.name[typical])]):
+        return None
+    code = main_call(calls, peeled(calls, calls.children(typical)))
+    if code is None:
+        return None
+    within = np.zeros(len(calls) + 1, dtype=np.int64)
+    np.add.at(within, main, 1)
+    np.add.at(within, main + calls.size[main], -1)
+    nodes = calls.outermost((calls.name == code) & (np.cumsum(within)[:-1] > 0))
+    name = calls.names[code]
+    spans = spans_of(
+        [calls.lanes[lane][0] for lane in calls.lane[nodes].tolist()],
+        [name] * len(nodes),
+        calls.start[nodes],
+        calls.end[nodes],
+        ["generic"] * len(nodes),
+    )
+    reason = f"{name!r} is called again and again inside of the cycles"
+    return Candidate("python", name, len(nodes), period_ns(spans), reason, name)

@@ -1,0 +1,47 @@
+"""The files of a comparison that is written to a folder: their names, and what makes each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import msgspec
+
+from timesink.render.comparison.csv import table_csv
+from timesink.render.comparison.markdown import comparison_md, pair_md
+from timesink.reports.comparison import Comparison
+from timesink.reports.comparison.naming import EXPLORATORY_REPORT
+
+FORMATS = ("csv", "md", "json")
+"""What a folder holds unless one of these is asked for."""
+
+
+def files_of(
+    comparison: Comparison, formats: Sequence[str], table: str | None, top: int | None
+) -> Iterator[tuple[str, Callable[[], str]]]:
+    """One CSV and one Markdown file per pair, and everything as JSON.
+
+    >>> import timesink
+    >>> same = timesink.compare(timesink.sample(), timesink.sample())
+    >>> [name for name, _ in files_of(same, ("json",), None, None)]
+    ['comparison.json']
+    """
+    for one in comparison.all_pairs:
+        if "csv" in formats:
+            yield f"{one.file_stem}.csv", partial(table_csv, one.pair, table, top)
+        if "md" in formats and comparison.exploration is None:
+            yield f"{one.file_stem}.md", partial(pair_md, one.pair, one.title)
+    if "md" in formats and comparison.exploration is not None:
+        yield f"{EXPLORATORY_REPORT}.md", partial(comparison_md, comparison)
+    if "json" in formats:
+        yield "comparison.json", partial(indented_json, comparison)
+
+
+def indented_json(comparison: Comparison) -> str:
+    """The whole answer as JSON for a person to look at.
+
+    >>> import timesink
+    >>> indented_json(timesink.compare(timesink.sample(), timesink.sample())).splitlines()[1]
+    '  "schema": "timesink/comparison/1",'
+    """
+    return msgspec.json.format(comparison.to_json(), indent=2).decode()

@@ -1,0 +1,182 @@
+"""The answer on one pair in a few sentences; every output says these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from timesink.analyses.comparison.pair import CycleTimes, Pair
+from timesink.model import units
+from timesink.model.amounts import amounts, chance, change, signed_pct, times
+from timesink.reports.comparison.changes import Change
+from timesink.reports.comparison.told import Told
+
+_MOST = 2
+_LONGEST_NAME = 40
+_NO_LENGTHS = "How long cycles take is not recorded on both sides."
+_CERTAIN = frozenset({"longer", "shorter"})
+
+
+def of_pair(pair: Pair) -> str:
+    """Whether the work is the same, how cycle time changed, and what changed most.
+
+    >>> import timesink
+    >>> of_pair(timesink.compare(timesink.sample(), timesink.sample()).pair).split(":")[0]
+    'Both runs are the same within noise'
+    """
+    return " ".join(answer(Told(pair)))
+
+
+def answer(told: Told) -> list[str]:
+    """The answer on one pair: unequal work if there is any, cycle time, then what changed."""
+    if not told.comparable:
+        return [_unequal(told.whole), _as_recorded(told.pair.cycle_times)]
+    lines = [] if told.whole.workload.comparable else [_unequal(told.whole)]
+    lines.append(_cycle_line(told))
+    if not told.verdict.nothing:
+        lines.append(_changed_line(told))
+    return lines
+
+
+def _unequal(pair: Pair) -> str:
+    reasons = pair.workload.reasons
+    return " ".join(["Cycles do not hold the same work.", *reasons[:1]])
+
+
+def _as_recorded(cycles: CycleTimes) -> str:
+    if not (cycles.base_mean_ns and cycles.new_mean_ns):
+        return _NO_LENGTHS
+    lengths = times(cycles.base_mean_ns, cycles.new_mean_ns)
+    return f"As recorded they take {lengths}, which says nothing about speed."
+
+
+# -- cycle time ------------------------------------------------------------------------------------
+
+
+def _cycle_line(told: Told) -> str:
+    said = _cycle_words(told)
+    if told.whole.equal_work is None:
+        return said
+    return f"Put together to equal work, {said[0].lower()}{said[1:]}"
+
+
+def _cycle_words(told: Told) -> str:
+    cycles, state = told.pair.cycle_times, told.verdict.cycles
+    lengths = times(cycles.base_mean_ns, cycles.new_mean_ns)
+    if told.verdict.nothing and state == "none":
+        return f"Both runs are the same within noise: cycles take {lengths} ({_interval(cycles)})."
+    if state in _CERTAIN:
+        return f"Cycles take {_how_much(cycles)}: {lengths} ({_bounds(cycles)})."
+    if state == "doubtful":
+        return f"Cycles take {lengths} ({_interval(cycles)}; {_ranks(cycles)}): this may be noise."
+    if state == "unknown":
+        few = f"Cycles take {lengths}; one cycle on a side cannot be told from noise."
+        return few if cycles.base_mean_ns and cycles.new_mean_ns else _NO_LENGTHS
+    if state == "none":
+        return f"Cycle time is the same within noise: {lengths} ({_interval(cycles)})."
+    said = f"Cycles take {lengths} ({_interval(cycles)})"
+    return f"{said}: they are too uneven to tell whether that changed."
+
+
+def _how_much(cycles: CycleTimes) -> str:
+    more = cycles.new_mean_ns > cycles.base_mean_ns
+    by = change(cycles.base_mean_ns, cycles.new_mean_ns)
+    if by.endswith(" x"):
+        return f"{by.removesuffix(' x')} times as long"
+    return f"{by.lstrip('+-')} {'longer' if more else 'less'}"
+
+
+def _ranks(cycles: CycleTimes) -> str:
+    p = chance(cycles.rank_p)
+    return f"rank test p {p if p.startswith('<') else f'= {p}'}"
+
+
+def _interval(cycles: CycleTimes) -> str:
+    """The change of the mean, and between which bounds it probably is."""
+    by = change(cycles.base_mean_ns, cycles.new_mean_ns)
+    return by if cycles.interval_ns is None else f"{by}, {_bounds(cycles)}"
+
+
+def _bounds(cycles: CycleTimes) -> str:
+    low, high = cycles.interval_ns or (0, 0)
+    base = cycles.base_mean_ns / 100
+    if not base:
+        return f"95 % interval {units.brief_ns(low)} to {units.brief_ns(high)}"
+    from_pct = signed_pct(low / base).removesuffix(" %")
+    return f"95 % interval {from_pct} to {signed_pct(high / base)}"
+
+
+# -- what changed ----------------------------------------------------------------------------------
+
+
+def _changed_line(told: Told) -> str:
+    """What changed most, functions by time and counters by factor."""
+    counts = [
+        units.counted(number, things)
+        for number, things in (
+            (len(told.verdict.functions), "functions"),
+            (len(told.counters), "counters"),
+        )
+        if number
+    ]
+    if not counts:
+        return "No function or counter of its own changed beyond noise."
+    most = list(_most(told))
+    are_all = len(told.changes) + len(different(told.counters)) == len(most)
+    shown = f"{': ' if are_all else ', most of all '}{' and '.join(most)}"
+    said = f"{' and '.join(counts)} changed beyond noise{shown}"
+    compared = (told.pair.loads["runs_on"].cast(pl.String) == "both").any()
+    no_counter = not told.counters and compared
+    return f"{said}; no counter did." if no_counter else f"{said}."
+
+
+def _most(told: Told) -> Iterator[str]:
+    for one in told.changes[:1]:
+        yield f"{brief(told.name(one))} on {one.device} ({time_per_cycle(told, one)})"
+    for row in different(told.counters)[: _MOST - len(told.changes[:1])]:
+        yield f"{brief(row['metric'])} of {row['device']} ({counter_amounts(row)})"
+
+
+def time_per_cycle(told: Told, one: Change) -> str:
+    """Time per cycle on both sides, or on the one that has the function."""
+    if one.runs_on != "both":
+        length = units.brief_ns(one.base_ns + one.new_ns)
+        return f"only in {told.side_name(one.runs_on)}, {length} per cycle"
+    return f"{times(one.base_ns, one.new_ns)} per cycle"
+
+
+def counter_amounts(row: Mapping[str, Any]) -> str:
+    """A counter on both sides.
+
+    >>> counter_amounts({"mu_base": 1980.0, "mu_new": 345.0, "unit": "MHz"})
+    '1 980 → 345 MHz'
+    """
+    return amounts(row["mu_base"], row["mu_new"], row["unit"])
+
+
+def different(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Rows whose counters read differently; what reads the same is one row with all its names.
+
+    >>> row = {"device": "GPU 0", "mu_base": 1980.0, "mu_new": 345.0, "unit": "MHz"}
+    >>> alike = [{**row, "metric": name} for name in ("gpu_frequency", "gpu_sm_frequency")]
+    >>> [one["metric"] for one in different(alike)]
+    ['gpu_frequency/gpu_sm_frequency']
+    """
+    alike: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        alike.setdefault((row["device"], counter_amounts(row)), []).append(row)
+    return [
+        {**same[0], "metric": "/".join(row["metric"] for row in same)} for same in alike.values()
+    ]
+
+
+def brief(name: str, longest: int = _LONGEST_NAME) -> str:
+    """A name without its middle, where it is too long for a sentence.
+
+    >>> brief("nvjet_sm90_tst_128x128_64x6_TNT", 16)
+    'nvjet_s…64x6_TNT'
+    """
+    tail = longest // 2
+    return name if len(name) <= longest else f"{name[: longest - 1 - tail]}…{name[-tail:]}"

@@ -1,0 +1,46 @@
+"""Writing beside the place that was asked for, so that nothing half written is ever found there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from timesink.errors import OutputError
+
+
+@contextmanager
+def written_aside(path: Path, *, force: bool = True) -> Iterator[Path]:
+    """A place to write a file or a folder to; it takes the name `path` when all went well.
+
+    A file that is there is replaced; a folder only by `force`, else that is an error.
+
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp()) / "answer.txt"
+    >>> with written_aside(place) as aside:
+    ...     _ = aside.write_text("42")
+    >>> place.read_text(), [file.name for file in place.parent.iterdir()]
+    ('42', ['answer.txt'])
+    """
+    place = path.resolve()
+    aside = place.with_name(f".timesink-{os.getpid()}.writing")
+    try:
+        yield aside
+        if force and place.is_dir() and aside.is_dir():
+            shutil.rmtree(place)
+        aside.replace(place)
+    except FileNotFoundError:
+        raise OutputError.no_folder(path) from None
+    except OSError as error:
+        raise OutputError.unwritable(path, error.strerror or str(error)) from None
+    finally:
+        _remove(aside)
+
+
+def _remove(aside: Path) -> None:
+    if aside.is_dir():
+        shutil.rmtree(aside, ignore_errors=True)
+    else:
+        aside.unlink(missing_ok=True)

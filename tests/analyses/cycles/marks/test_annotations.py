@@ -1,0 +1,74 @@
+"""Cycles from annotations that nobody named."""
+
+from __future__ import annotations
+
+import pytest
+
+from marked import note, work
+from timelines import trace_of
+from timesink.analyses.cycles.finding import find_cycles
+from timesink.errors import NoCyclesError
+
+
+def test_the_annotation_that_holds_the_others_is_taken():
+    notes = [note("decode_step", 100 * at, 95) for at in range(20)]
+    layers = [note(f"layer {at % 4}", 100 * (at // 4) + 23 * (at % 4), 22) for at in range(80)]
+    found = find_cycles(trace_of([*layers, *notes, *work(0, 2_000)]))
+    assert (found.anchor, found.table.height) == ("decode_step", 20)
+    assert set(found.table["type"]) == {"decode"}
+
+
+def test_numbered_annotations_are_one():
+    notes = [note(f"iteration {at}", 100 * at, 95) for at in range(6)]
+    found = find_cycles(trace_of([*notes, *work(0, 600)]))
+    assert (found.anchor, found.table.height) == ("iteration #", 6)
+
+
+def test_passes_are_told_by_what_is_in_them():
+    kinds = ["execute_context_1(8)_generation_0(0)"] + ["execute_context_0(0)_generation_4(4)"] * 5
+    notes = [note(name, 100 * at, 95) for at, name in enumerate(kinds)]
+    found = find_cycles(trace_of([*notes, *work(0, 600)])).table
+    assert found["type"].to_list() == ["prefill"] + ["decode"] * 5
+
+
+def test_prefill_annotations_beside_the_decode_ones():
+    notes = [note("decode", 1_000 + 100 * at, 95) for at in range(20)]
+    found = find_cycles(trace_of([note("prefill", 0, 990), *notes, *work(0, 3_000)])).table
+    assert found["type"].to_list() == ["prefill"] + ["decode"] * 20
+
+
+def test_an_optimizer_step_closes_its_cycle():
+    notes = [note("Optimizer.step#SGD.step", 100 * at + 90, 8) for at in range(6)]
+    trace = trace_of([*notes, *work(0, 600)])
+    spans = find_cycles(trace).table.select("start_ns", "end_ns").rows()
+    assert spans == [(0, 98), *((100 * at - 2, 100 * at + 98) for at in range(1, 6))]
+
+
+def test_what_libraries_annotate_is_no_unit():
+    notes = [note("nccl:all_reduce", 100 * at, 95) for at in range(20)]
+    with pytest.raises(NoCyclesError):
+        find_cycles(trace_of([*notes, *work(0, 2_000)]))
+
+
+def test_annotations_that_overlap_themselves_are_no_unit():
+    notes = [note("request", 30 * at, 100) for at in range(20)]
+    with pytest.raises(NoCyclesError) as refused:
+        find_cycles(trace_of([*notes, *work(0, 700)]))
+    assert refused.value.marks == ("request",)
+    assert refused.value.hint == "name what marks a cycle: --marker request"
+
+
+def test_a_lone_pass_is_one_cycle():
+    trace = trace_of([note("step[DECODE bs=32]", 0, 1_000), *work(10, 990)])
+    found = find_cycles(trace)
+    assert found.table.select("type", "start_ns", "end_ns").rows() == [("decode", 0, 1_000)]
+
+
+def test_annotations_of_many_names_do_not_hide_the_unit():
+    names = [
+        "".join(chr(97 + number // 26**place % 26) for place in range(3)) for number in range(400)
+    ]
+    inner = [note(name, 1_000 * turn + at, 1) for turn in range(5) for at, name in enumerate(names)]
+    outer = [note("turn", 1_000 * turn, 990) for turn in range(5)]
+    found = find_cycles(trace_of([*inner, *outer, *work(0, 5_000)]))
+    assert (found.anchor, found.table.height) == ("turn", 5)

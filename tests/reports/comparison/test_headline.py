@@ -1,0 +1,92 @@
+"""The answer over several pairs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from compared import comparison, frame, pair_of
+from timesink.analyses.comparison.pair import TIMES, CycleTimes, Pair, Workload
+from timesink.errors import AmbiguousError
+
+UNEQUAL = Workload(comparable=False, reasons=("Batches and layers.",), work_ratio=None)
+
+
+def of_rank(rank: int, base_ms: float, new_ms: float, **times_ms: tuple[float, float]) -> Pair:
+    """A rank with cycles of some length and functions of some time on both sides."""
+    base, new = 1e6 * base_ms, 1e6 * new_ms
+    delta = new - base
+    cycles = CycleTimes(
+        (int(base),) * 9,
+        (int(new),) * 9,
+        base,
+        new,
+        100 * delta / base,
+        (delta * 0.9, delta * 1.1),
+        0.001 if delta else 1.0,
+    )
+    rows = [
+        {"function": name, "device": "Host", "base_ns": 1e6 * a, "new_ns": 1e6 * b}
+        | {"delta_ns": 1e6 * (b - a)}
+        for name, (a, b) in times_ms.items()
+    ]
+    pair = pair_of(cycle_times=cycles, times=frame(TIMES, *rows))
+    return replace(pair, base=replace(pair.base, rank=rank), new=replace(pair.new, rank=rank))
+
+
+def waiting(ranks: int, busy: int) -> list[Pair]:
+    """Ranks that wait for one that is busy."""
+    return [
+        of_rank(rank, 120 + rank / 10, 131, wait=(60, 40 if rank == busy else 70 + rank))
+        for rank in range(ranks)
+    ]
+
+
+def test_what_all_ranks_have_in_common_is_said_first():
+    said = comparison(*waiting(8, 3)).headline
+    start = "All 8 ranks have longer cycles, +8.5 to +9.2 %: 120.0 to 120.7 → 131.0 ms."
+    assert said.startswith(start)
+
+
+def test_what_changed_in_all_of_them_is_said():
+    pairs = [of_rank(rank, 100, 110, copy=(5, 15 + rank), sync=(1, 3)) for rank in range(3)]
+    said = comparison(*pairs).headline
+    assert said.endswith("In all of them copy takes 5.00 → 15.0 to 17.0 ms per cycle.")
+
+
+def test_the_rank_whose_functions_changed_otherwise_is_named():
+    said = comparison(*waiting(8, 3)).headline
+    assert said.endswith(
+        "Rank 3 stands out: wait takes 60.0 → 40.0 ms per cycle, elsewhere 60.0 → 70.0 to 77.0 ms."
+    )
+
+
+def test_ranks_that_are_alike_have_none_that_stands_out():
+    assert "stands out" not in comparison(*waiting(8, -1)).headline
+
+
+def test_the_rank_whose_cycles_changed_most_by_far_is_told_in_full():
+    said = comparison(of_rank(0, 100, 105), of_rank(1, 100, 106), of_rank(2, 100, 250)).headline
+    assert "Rank 2 stands out: Cycles take 2.5 times as long" in said
+
+
+def test_ranks_that_differ_are_counted_and_the_few_are_named():
+    pairs = [of_rank(rank, 100, 100) for rank in range(3)]
+    said = comparison(*pairs, of_rank(3, 100, 104), of_rank(4, 100, 105)).headline
+    assert said.startswith(
+        "5 ranks: 2 with longer cycles (rank 3, rank 4), 3 with the same cycle time within noise."
+    )
+
+
+def test_unequal_work_is_said():
+    pairs = [replace(of_rank(0, 100, 200), workload=UNEQUAL), of_rank(1, 100, 100)]
+    assert "1 with cycles that do not hold the same work" in comparison(*pairs).headline
+    whole = replace(pairs[0], equal_work=of_rank(0, 100, 101))
+    assert "In rank 0 cycles do not hold the same work" in comparison(whole, pairs[1]).headline
+
+
+def test_of_several_pairs_none_is_the_pair():
+    with pytest.raises(AmbiguousError, match=r"2 pairs \(rank 0; rank 1\)") as raised:
+        _ = comparison(of_rank(0, 1, 1), of_rank(1, 1, 1)).pair
+    assert "pid=" in str(raised.value.hint)
