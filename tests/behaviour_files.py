@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-import polars as pl
 from hypothesis import strategies as st
 
-from timesink.model.schema import BEHAVIOUR, CYCLE_TYPES, INTERPOLATED
+from behaviour_rows import table_of
+from timesink.model.schema import CYCLE_TYPES, INTERPOLATED
 
 COLUMNS = (
     *("cycle", "pid", "hostname", "beta_pct", "function_name", "metric_name", "device"),
@@ -66,12 +66,6 @@ _rows = st.fixed_dictionaries(
         "short_name": st.none() | _words,
     }
 )
-
-
-def table_of(rows: Iterable[Mapping[str, object]]) -> pl.DataFrame:
-    """Rows of `behaviour`; what they do not say is null."""
-    texts = {name: pl.String if t == pl.Categorical else t for name, t in BEHAVIOUR.schema.items()}
-    return pl.DataFrame(list(rows), schema=texts).cast(dict(BEHAVIOUR.schema))
 
 
 tables = st.lists(_rows, min_size=1, max_size=8).map(table_of)

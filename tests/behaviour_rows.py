@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import polars as pl
@@ -34,9 +35,14 @@ _USUAL = {
 
 def behaviour(*rows: dict[str, Any]) -> pl.DataFrame:
     """A behaviour table; what a row does not say is as usual."""
-    whole = [{**_USUAL, **row} for row in rows]
-    return pl.DataFrame(whole, schema=BEHAVIOUR.schema, orient="row")
+    return table_of({**_USUAL, **row} for row in rows)
 
 
-def role(table: pl.DataFrame, label: str = "base", **more: Any) -> Role:
+def table_of(rows: Iterable[Mapping[str, object]]) -> pl.DataFrame:
+    """A behaviour table; what a row does not say is null."""
+    texts = {name: pl.String if t == pl.Categorical else t for name, t in BEHAVIOUR.schema.items()}
+    return pl.DataFrame(list(rows), schema=texts).cast(dict(BEHAVIOUR.schema))
+
+
+def role_of(table: pl.DataFrame, label: str = "base", **more: Any) -> Role:
     return Role(label, f"{label}.csv", "7", table, **more)

@@ -17,7 +17,7 @@ SLOW_CLOCK = {"gpu_sm_frequency": 0.18, "sm80_gemm_bf16_64x5": 3.6, "cycle": 1.3
 """A fault nobody can overlook."""
 
 
-def table_of(
+def process_table(
     pid: int | str,
     fault: Mapping[str, float] | None = None,
     *,
@@ -50,7 +50,7 @@ def write_case(
     """A folder with both sides, of which the abnormal one has the fault."""
     sides = (("normal", normal, None), ("abnormal", abnormal, SLOW_CLOCK))
     for number, (side, pids, fault) in enumerate(sides):
-        tables = [table_of(pid, fault, seed=number) for pid in pids]
+        tables = [process_table(pid, fault, seed=number) for pid in pids]
         write_table(folder / f"{side}_perf_data" / name, *tables)
     return folder
 

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 import timesink
+from behaviour_rows import table_of
 from timesink.analyses.comparison.role import Role
-from timesink.model.schema import BEHAVIOUR
 
 Calls = Mapping[str, int]
 
@@ -47,7 +47,7 @@ def role(cycles: Sequence[Calls], label: str = "base", device: str = "GPU 0", **
             row(cycle, name, device, "gpu_compute", many) | more for name, many in calls.items()
         ]
         start += length
-    return Role(label, f"{label}.csv", "1", table(rows))
+    return Role(label, f"{label}.csv", "1", table_of(rows))
 
 
 def row(cycle: Mapping[str, Any], name: str, device: str, sort: str, calls: int) -> dict[str, Any]:
@@ -57,11 +57,6 @@ def row(cycle: Mapping[str, Any], name: str, device: str, sort: str, calls: int)
         "device": device, "function_class": sort, "dur_ns": calls * 1000, "calls": calls,
         "beta_pct": share, "interpolated": "none", "anchor": "step",
     }  # fmt: skip
-
-
-def table(rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    empty = dict.fromkeys(BEHAVIOUR.schema)
-    return pl.DataFrame([empty | dict(each) for each in rows], schema=BEHAVIOUR.schema)
 
 
 def without(whole: Role, condition: pl.Expr) -> Role:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from compared_runs import SLOW_CLOCK, table_of, write_case, write_table, write_timeline
+from compared_runs import SLOW_CLOCK, process_table, write_case, write_table, write_timeline
 from timesink.analyses.cycles.cycles import METHODS
 from timesink.cli import behaviour, compare, cycles
 
@@ -116,7 +116,7 @@ def test_csv_holds_one_pair(decline: Decline, wide_case: Path) -> None:
 
 
 def test_csv_needs_a_pair(decline: Decline, tmp_path: Path) -> None:
-    path = write_table(tmp_path / "a.parquet", table_of(1), table_of(2))
+    path = write_table(tmp_path / "a.parquet", process_table(1), process_table(2))
     message, _ = decline("compare", path, "--format", "csv")
     assert "alike" in message
     message, _ = decline("compare", path, "--format", "csv", "-o", tmp_path / "out")
@@ -136,8 +136,8 @@ def test_what_was_left_out_is_said_beside_a_csv(run: Run, tmp_path: Path) -> Non
 
 
 def test_unequal_work_is_said_beside_a_csv(run: Run, tmp_path: Path) -> None:
-    base = write_table(tmp_path / "a.csv", table_of(7))
-    layer = table_of(7, cycles=64, anchor="DecoderLayer.forward", calls=1)
+    base = write_table(tmp_path / "a.csv", process_table(7))
+    layer = process_table(7, cycles=64, anchor="DecoderLayer.forward", calls=1)
     new = write_table(tmp_path / "b.csv", layer)
     outcome = run("compare", base, new, "--format", "csv")
     assert outcome.err.startswith("a vs b: cycles do not hold the same work")
@@ -185,7 +185,9 @@ def test_a_folder_gets_one_format_where_it_is_named(run: Run, case: Path, tmp_pa
 
 def test_a_folder_of_explored_roles(run: Run, tmp_path: Path) -> None:
     for number, fault in enumerate([None, None, SLOW_CLOCK, SLOW_CLOCK]):
-        write_table(tmp_path / "in" / f"r{number}.parquet", table_of(number, fault, seed=number))
+        write_table(
+            tmp_path / "in" / f"r{number}.parquet", process_table(number, fault, seed=number)
+        )
     assert run("compare", tmp_path / "in", "-o", tmp_path / "out").code == 0
     names = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert names[0] == "comparison.json"
@@ -196,7 +198,7 @@ def test_a_folder_of_explored_roles(run: Run, tmp_path: Path) -> None:
 
 def test_one_table_of_explored_roles(run: Run, decline: Decline, tmp_path: Path) -> None:
     paths = [
-        write_table(tmp_path / f"{number}.csv", table_of(7, fault, seed=number))
+        write_table(tmp_path / f"{number}.csv", process_table(7, fault, seed=number))
         for number, fault in enumerate([None, None, SLOW_CLOCK, {"gpu_sm_frequency": 0.5}])
     ]
     text = run("compare", *paths, "--table", "times").out
@@ -219,7 +221,7 @@ def test_results_are_overwritten_by_force_only(
 
 
 def test_what_is_read_is_never_overwritten(decline: Decline, tmp_path: Path) -> None:
-    path = write_table(tmp_path / "in" / "a_perf_data.csv", table_of(7))
+    path = write_table(tmp_path / "in" / "a_perf_data.csv", process_table(7))
     before = path.read_bytes()
     for source in (path, tmp_path / "in"):
         message, _ = decline("compare", source, source, "-o", path, "--force")

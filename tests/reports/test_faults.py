@@ -8,7 +8,7 @@ import pytest
 
 import timesink
 from behaviour_files import ROW, changed, csv_file
-from compared_runs import table_of, write_table, write_timeline
+from compared_runs import process_table, write_table, write_timeline
 from timesink.analyses.behaviour.notes import NO_SAMPLES
 
 HEADER = "timestamp_us,counter,device,value"
@@ -47,14 +47,14 @@ def test_counters_that_are_not_there_are(tmp_path: Path) -> None:
     ],
 )
 def test_what_a_table_does_not_say(tmp_path: Path, before: str, after: str, said: str) -> None:
-    path = write_table(tmp_path / "a.csv", table_of(7))
+    path = write_table(tmp_path / "a.csv", process_table(7))
     path.write_text(path.read_text().replace(before, after))
     notes = timesink.behaviour(path).notes
     assert notes[0].startswith(said)
 
 
 def test_a_cut_archive_is_said_without_a_number(tmp_path: Path) -> None:
-    path = write_table(tmp_path / "a.csv.gz", table_of(7))
+    path = write_table(tmp_path / "a.csv.gz", process_table(7))
     path.write_bytes(path.read_bytes()[:-200])
     notes = timesink.behaviour(path).notes
     assert any(

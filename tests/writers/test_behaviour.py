@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from behaviour_files import COLUMNS, ROW, SYNC, changed, csv_file, table_of, tables
+from behaviour_files import COLUMNS, ROW, SYNC, changed, csv_file, tables
+from behaviour_rows import table_of
 from timesink.errors import OutputError
 from timesink.readers.registry import read_trace
 from timesink.writers.behaviour import behaviour_csv, write_behaviour

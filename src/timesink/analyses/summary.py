@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from timesink.analyses.behaviour_summary import BehaviourCounts, count_behaviour
+from timesink.analyses.behaviour.counts import BehaviourCounts, count_behaviour
 from timesink.analyses.kernel_calls.calls import kernel_calls
 from timesink.analyses.kernel_calls.sampling import call_time, sampling_of, with_weights
 from timesink.model import intervals

@@ -44,7 +44,9 @@ def run(options: argparse.Namespace) -> int:
     counted = kernels(sample(counters=True), trace=sample(), cache=keep)
     analysis.print_text(found, top=8)
     print(f"\nOne step, kernel by kernel: {counted.headline}")
-    print(f"\nA decode loop, and again with the clock lowered: {compare(*sample_runs()).headline}\n")
+    print(
+        f"\nA decode loop, and again with the clock lowered: {compare(*sample_runs()).headline}\n"
+    )
     write_text(analysis_page.to_html(found), page)
     write_text(kernels_page.to_html([counted]), other)
     print(

@@ -32,16 +32,16 @@ _FURTHER = 16 * 1024 * 1024
 
 READERS = (
     "behaviour",
-    "nsys",
-    "rocprof",
     "counters",
     "event_csv",
+    "nsys",
+    "rocprof",
     "kernel_table",
     "ncu",
     "chrome.reader",
 )
-"""Modules in the order they are asked: first the one that is sure and loads fast; last the Chrome
-reader, the most forgiving one."""
+"""Modules in the order they are asked: first those that know their header line and load fast; last
+the Chrome reader, the most forgiving one."""
 
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 

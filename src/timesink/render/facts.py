@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from timesink.analyses.behaviour_summary import BehaviourCounts
+from timesink.analyses.behaviour.counts import BehaviourCounts
 from timesink.analyses.kernel_calls.sampling import stated_sampling
 from timesink.analyses.summary import Summary
 from timesink.model import units

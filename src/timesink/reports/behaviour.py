@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.behaviour.classes import Classes, load_classes
+from timesink.analyses.behaviour.counts import distinct_texts
 from timesink.analyses.behaviour.summary import counter_summary, function_summary, metric_summary
 from timesink.analyses.behaviour.table import behaviour_table
 from timesink.analyses.cycles.cycles import Cycles
@@ -105,12 +106,11 @@ def _check_unasked(path: str, options: Mapping[str, object]) -> None:
 
 def _cycles_dict(table: pl.DataFrame, cycles: Cycles | None) -> dict[str, Any]:
     each = table.unique(["host", "pid", "cycle"])
-    anchors = sorted(table["anchor"].drop_nulls().cast(pl.String).unique().to_list())
     return {
         "count": each.height,
-        "processes": sorted(each["pid"].drop_nulls().cast(pl.String).unique().to_list()),
+        "processes": list(distinct_texts(each["pid"])),
         "median_ns": each["cycle_dur_ns"].median(),
-        "anchors": anchors,
+        "anchors": list(distinct_texts(table["anchor"])),
         "method": None if cycles is None else cycles.method,
         "confidence": None if cycles is None else cycles.confidence,
         "reason": None if cycles is None else cycles.reason,

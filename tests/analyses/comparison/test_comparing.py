@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from behaviour_rows import behaviour, role
+from behaviour_rows import behaviour, role_of
 from timesink.analyses.comparison.common_units import with_common_units
 from timesink.analyses.comparison.comparing import compare_roles
 from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES
@@ -25,7 +25,7 @@ def run(*, calls: int = 2, dur_ns: int = 100, cycles: int = 6, **more: object) -
 
 
 def test_a_pair_holds_every_table():
-    pair = compare_roles(role(run()), role(run(dur_ns=300, beta_pct=30.0), "new"), "strict")
+    pair = compare_roles(role_of(run()), role_of(run(dur_ns=300, beta_pct=30.0), "new"), "strict")
     assert pair.rows.schema == pl.Schema(ROWS)
     assert pair.times.schema == pl.Schema(TIMES)
     assert pair.families.schema == pl.Schema(FAMILIES)
@@ -39,7 +39,7 @@ def test_a_pair_holds_every_table():
 def test_cycles_of_other_size_are_put_together():
     batches = run(calls=8, dur_ns=800, cycles=6)
     layers = run(calls=2, dur_ns=100, cycles=40)
-    pair = compare_roles(role(batches), role(layers, "new"), "cross")
+    pair = compare_roles(role_of(batches), role_of(layers, "new"), "cross")
     assert not pair.workload.comparable
     assert pair.workload.work_ratio == pytest.approx(4)
     assert pair.equal_work is not None
@@ -51,14 +51,14 @@ def test_cycles_of_other_size_are_put_together():
 
 def test_devices_of_other_names_meet():
     base, new = run(device="GPU 7"), run(device="GPU 0", dur_ns=300)
-    pair = compare_roles(role(base, method="step"), role(new, "new", method="step"), "strict")
+    pair = compare_roles(role_of(base, method="step"), role_of(new, "new", method="step"), "strict")
     assert pair.rows.select("device", "runs_on").rows() == [("GPU 7", "both")]
     assert any("GPU 0 of new is compared with GPU 7" in reason for reason in pair.workload.reasons)
 
 
 def test_rows_of_published_tables_keep_their_devices():
     """A device of another name is another one there, while times and families are compared."""
-    pair = compare_roles(role(run(device="GPU 7")), role(run(device="GPU 0"), "new"), "cross")
+    pair = compare_roles(role_of(run(device="GPU 7")), role_of(run(device="GPU 0"), "new"), "cross")
     assert sorted(pair.rows.select("device", "runs_on").rows()) == [
         ("GPU 0", "new"),
         ("GPU 7", "base"),
@@ -75,7 +75,9 @@ def clock(mu: float, unit: str, metric: str = "gpu_frequency") -> pl.DataFrame:
 
 
 def test_a_factor_of_the_unit_is_taken_out():
-    pair = compare_roles(role(clock(118_700, "0.01 MHz")), role(clock(210, "MHz"), "new"), "strict")
+    pair = compare_roles(
+        role_of(clock(118_700, "0.01 MHz")), role_of(clock(210, "MHz"), "new"), "strict"
+    )
     row = pair.rows.row(0, named=True)
     assert (row["mu_base"], row["mu_new"], row["unit"]) == (118_700, 21_000, "0.01 MHz")
     assert pair.workload.reasons == ()
@@ -83,14 +85,16 @@ def test_a_factor_of_the_unit_is_taken_out():
 
 def test_units_that_do_not_meet_are_told_and_not_claimed():
     pair = compare_roles(
-        role(clock(87.5, "%", "cpu_frequency")), role(clock(800, "MHz", "cpu_frequency")), "strict"
+        role_of(clock(87.5, "%", "cpu_frequency")),
+        role_of(clock(800, "MHz", "cpu_frequency")),
+        "strict",
     )
     assert pair.rows["unit"].to_list() == [None]
     assert any("cpu_frequency is in % on one side" in reason for reason in pair.workload.reasons)
 
 
 def test_whether_a_share_is_a_fraction_is_told_by_the_larger_side():
-    base, new = role(clock(0.9, "100 %")), role(clock(1.1, "%"))
+    base, new = role_of(clock(0.9, "100 %")), role_of(clock(1.1, "%"))
     both = with_common_units(base, new)
     for side, mu in zip(both[:2], (0.9, 1.1), strict=True):
         kernels = side.behaviour.drop_nulls("metric")
@@ -98,7 +102,7 @@ def test_whether_a_share_is_a_fraction_is_told_by_the_larger_side():
 
 
 def test_common_units_leave_roles_alone():
-    base = role(clock(210, "MHz"))
+    base = role_of(clock(210, "MHz"))
     assert with_common_units(base, base) == (base, base, ())
 
 
@@ -106,7 +110,7 @@ def test_common_units_leave_roles_alone():
     ("ours", "theirs"), [((650_000.0, "mW"), (650.0, "W")), ((2.0, "GiB"), (2048.0, "MiB"))]
 )
 def test_units_of_one_quantity_are_compared(ours: tuple[float, str], theirs: tuple[float, str]):
-    pair = compare_roles(role(clock(*ours)), role(clock(*theirs)), "strict")
+    pair = compare_roles(role_of(clock(*ours)), role_of(clock(*theirs)), "strict")
     row = pair.rows.row(0, named=True)
     assert (row["mu_base"], row["mu_new"], row["unit"]) == (ours[0], ours[0], ours[1])
     assert pair.workload.reasons == ()

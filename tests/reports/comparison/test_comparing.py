@@ -13,8 +13,8 @@ import pytest
 import timesink
 from compared_runs import (
     SLOW_CLOCK,
+    process_table,
     rank_fields,
-    table_of,
     write_case,
     write_table,
     write_timeline,
@@ -33,8 +33,8 @@ def pids(comparison: Comparison) -> list[tuple[str, str, str]]:
 
 
 def test_two_tables(tmp_path: Path) -> None:
-    base = write_table(tmp_path / "before_perf_data.csv", table_of(7))
-    new = write_table(tmp_path / "after.parquet", table_of(7, SLOW_CLOCK, seed=1))
+    base = write_table(tmp_path / "before_perf_data.csv", process_table(7))
+    new = write_table(tmp_path / "after.parquet", process_table(7, SLOW_CLOCK, seed=1))
     compared = timesink.compare(base, new)
     (one,) = compared.pairs
     assert (one.identifier, one.suffix) == ("before vs after", "")
@@ -45,8 +45,8 @@ def test_two_tables(tmp_path: Path) -> None:
 
 
 def test_swapping_sides_mirrors_the_change(tmp_path: Path) -> None:
-    base = write_table(tmp_path / "a.parquet", table_of(7))
-    new = write_table(tmp_path / "b.parquet", table_of(7, SLOW_CLOCK, seed=1))
+    base = write_table(tmp_path / "a.parquet", process_table(7))
+    new = write_table(tmp_path / "b.parquet", process_table(7, SLOW_CLOCK, seed=1))
     one, other = timesink.compare(base, new).pair, timesink.compare(new, base).pair
     both = one.rows.join(other.rows, on=["function", "metric", "device"], suffix="_swapped")
     assert both.height == one.rows.height
@@ -59,7 +59,7 @@ def test_swapping_sides_mirrors_the_change(tmp_path: Path) -> None:
 
 
 def test_the_same_path_twice_is_the_same(tmp_path: Path) -> None:
-    path = write_table(tmp_path / "a.parquet", table_of(7))
+    path = write_table(tmp_path / "a.parquet", process_table(7))
     compared = timesink.compare(path, path)
     assert compared.headline.startswith("Both runs are the same within noise")
     assert compared.pair.cycle_times.change_pct == 0
@@ -130,7 +130,7 @@ def test_a_recording_too_short_to_repeat_has_the_cycles_of_the_other(tmp_path: P
 
 
 def test_tables_have_the_cycles_they_have(tmp_path: Path) -> None:
-    path = write_table(tmp_path / "a.csv", table_of(7))
+    path = write_table(tmp_path / "a.csv", process_table(7))
     with pytest.raises(UsageError, match="--marker"):
         timesink.compare(path, path, marker="decode_step")
     with pytest.raises(UsageError, match="--by"):
@@ -152,7 +152,7 @@ def test_an_own_map_says_which_counters_matter(tmp_path: Path) -> None:
 
 
 def test_rows_that_were_ignored_are_noted(tmp_path: Path) -> None:
-    path = write_table(tmp_path / "a.csv", table_of(7))
+    path = write_table(tmp_path / "a.csv", process_table(7))
     with path.open("a", encoding="utf-8") as file:
         file.write("x,7\n")
     pair = timesink.compare(path, path).pair
@@ -161,7 +161,7 @@ def test_rows_that_were_ignored_are_noted(tmp_path: Path) -> None:
 
 def test_a_single_cycle_is_compared_without_a_test(tmp_path: Path) -> None:
     base, new = (
-        write_table(tmp_path / f"{name}.parquet", table_of(7, cycles=1)) for name in ("a", "b")
+        write_table(tmp_path / f"{name}.parquet", process_table(7, cycles=1)) for name in ("a", "b")
     )
     pair = timesink.compare(base, new).pair
     assert len(pair.cycle_times.base_ns) == 1
@@ -170,11 +170,11 @@ def test_a_single_cycle_is_compared_without_a_test(tmp_path: Path) -> None:
 
 
 def test_two_single_processes_are_base_and_new_whatever_their_numbers(tmp_path: Path) -> None:
-    base = write_table(tmp_path / "a.csv", table_of(7))
-    new = write_table(tmp_path / "b.csv", table_of(9))
+    base = write_table(tmp_path / "a.csv", process_table(7))
+    new = write_table(tmp_path / "b.csv", process_table(9))
     pair = timesink.compare(base, new).pair
     assert (pair.kind, pair.base.label, pair.new.label) == ("cross", "base", "new")
-    several = write_table(tmp_path / "c.csv", table_of(9), table_of(10))
+    several = write_table(tmp_path / "c.csv", process_table(9), process_table(10))
     labels = [one.pair.new.label for one in timesink.compare(base, several).pairs]
     assert labels == ["new_pid_9", "new_pid_10"]
     (chosen,) = timesink.compare(base, several, pid="7,10").pairs
@@ -294,8 +294,8 @@ def test_a_process_nobody_has_is_refused(tmp_path: Path) -> None:
 def test_each_of_two_processes_is_looked_for_on_its_own_side(
     tmp_path: Path, pid: str, file: str | None
 ) -> None:
-    base = write_table(tmp_path / "a.csv", table_of(7))
-    new = write_table(tmp_path / "b.csv", table_of(8), table_of(9))
+    base = write_table(tmp_path / "a.csv", process_table(7))
+    new = write_table(tmp_path / "b.csv", process_table(8), process_table(9))
     if file is None:
         assert pids(timesink.compare(base, new, pid=pid)) == [("cross", "7", "8")]
         return
@@ -315,7 +315,7 @@ def test_prefill_decode_and_layer_tables_of_a_case(tmp_path: Path) -> None:
 
 def test_prefill_without_a_partner_is_said(tmp_path: Path) -> None:
     case = write_case(tmp_path / "case", [7], [7], "job_decode_perf_data.csv")
-    write_table(case / "normal_perf_data" / "job_prefill_perf_data.csv", table_of(7))
+    write_table(case / "normal_perf_data" / "job_prefill_perf_data.csv", process_table(7))
     compared = timesink.compare(case)
     assert [one.suffix for one in compared.pairs] == ["_decode"]
     assert any("job_prefill pid 7" in note for note in compared.notes)
@@ -323,8 +323,8 @@ def test_prefill_without_a_partner_is_said(tmp_path: Path) -> None:
 
 def test_one_table_with_prompts_and_tokens_is_compared_sort_by_sort(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        prompts = table_of(7, cycle_type="prefill")
-        tokens = table_of(7, cycle_type="decode").with_columns(pl.col("cycle") + 100)
+        prompts = process_table(7, cycle_type="prefill")
+        tokens = process_table(7, cycle_type="decode").with_columns(pl.col("cycle") + 100)
         write_table(tmp_path / f"{name}.parquet", prompts, tokens)
     compared = timesink.compare(tmp_path / "a.parquet", tmp_path / "b.parquet")
     assert [one.suffix for one in compared.pairs] == ["_decode", "_prefill"]
@@ -366,7 +366,7 @@ def test_an_empty_case_does_not_stop_the_others(tmp_path: Path) -> None:
 
 def test_a_case_is_no_side(tmp_path: Path) -> None:
     case = write_case(tmp_path / "case", [7], [7])
-    table = write_table(tmp_path / "a.parquet", table_of(7))
+    table = write_table(tmp_path / "a.parquet", process_table(7))
     with pytest.raises(UsageError, match="no case") as caught:
         timesink.compare(case, table)
     assert "--explore" in caught.value.hint
@@ -377,7 +377,7 @@ def test_a_case_is_no_side(tmp_path: Path) -> None:
 
 def test_hosts_tell_processes_apart(tmp_path: Path) -> None:
     for name in ("a", "b"):
-        tables = [table_of(7, host=host, seed=n) for n, host in enumerate(("left", "right"))]
+        tables = [process_table(7, host=host, seed=n) for n, host in enumerate(("left", "right"))]
         write_table(tmp_path / f"{name}.csv", *tables)
     compared = timesink.compare(tmp_path / "a.csv", tmp_path / "b.csv")
     hosts = [(one.pair.base.host, one.pair.new.host) for one in compared.pairs]
@@ -390,7 +390,7 @@ def test_hosts_tell_processes_apart(tmp_path: Path) -> None:
 
 def test_rows_without_a_host_belong_to_the_only_one(tmp_path: Path) -> None:
     half = pl.col("cycle") % 2 == 0
-    table = table_of(7, host="left")
+    table = process_table(7, host="left")
     table = table.with_columns(pl.when(half).then(pl.col("host")))
     path = write_table(tmp_path / "a.csv", table)
     compared = timesink.compare(path, path)
@@ -399,8 +399,8 @@ def test_rows_without_a_host_belong_to_the_only_one(tmp_path: Path) -> None:
 
 
 def test_hosts_can_be_ignored(tmp_path: Path) -> None:
-    base = write_table(tmp_path / "a.csv", table_of(7, host="left"))
-    new = write_table(tmp_path / "b.csv", table_of(7, host="right"))
+    base = write_table(tmp_path / "a.csv", process_table(7, host="left"))
+    new = write_table(tmp_path / "b.csv", process_table(7, host="right"))
     compared = timesink.compare(base, new, ignore_hosts=True)
     assert (compared.pair.base.host, compared.pair.new.host) == (None, None)
 
@@ -436,7 +436,8 @@ def test_a_device_nobody_has_is_refused(tmp_path: Path) -> None:
 def write_roles(folder: Path) -> list[Path]:
     return [
         write_table(
-            folder / f"{name}_{number}.parquet", table_of(100 + number, fault, seed=10 + number)
+            folder / f"{name}_{number}.parquet",
+            process_table(100 + number, fault, seed=10 + number),
         )
         for name, fault in (("well", None), ("ill", SLOW_CLOCK))
         for number in range(3)
@@ -486,7 +487,7 @@ def test_cases_are_explored_when_asked(tmp_path: Path) -> None:
 
 
 def test_roles_that_are_alike_have_no_pair(tmp_path: Path) -> None:
-    path = write_table(tmp_path / "a.parquet", table_of(1), table_of(2))
+    path = write_table(tmp_path / "a.parquet", process_table(1), process_table(2))
     compared = timesink.compare(path)
     assert len(clusters(compared)) == 1
     assert compared.headline == "All 2 roles behave alike."
@@ -505,7 +506,7 @@ def test_recordings_and_tables_are_explored_together(tmp_path: Path) -> None:
 
 def test_one_role_alone_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="nothing to compare it with"):
-        timesink.compare(write_table(tmp_path / "a.parquet", table_of(7)))
+        timesink.compare(write_table(tmp_path / "a.parquet", process_table(7)))
 
 
 # -- what cannot work ------------------------------------------------------------------------------
@@ -519,8 +520,8 @@ def test_missing_paths_and_nothing_at_all() -> None:
 
 
 def test_an_empty_table_is_refused(tmp_path: Path) -> None:
-    empty = write_table(tmp_path / "a.csv", table_of(7).head(0))
-    full = write_table(tmp_path / "b.csv", table_of(7))
+    empty = write_table(tmp_path / "a.csv", process_table(7).head(0))
+    full = write_table(tmp_path / "b.csv", process_table(7))
     with pytest.raises(TimesinkError, match=r"a\.csv") as caught:
         timesink.compare(empty, full)
     assert caught.value.hint
@@ -556,7 +557,7 @@ def test_json_is_complete(tmp_path: Path) -> None:
 def test_names_that_are_no_text_are_said(tmp_path: Path) -> None:
     name = os.fsdecode(b"caf\xe9.csv")
     try:
-        path = write_table(tmp_path / name, table_of(7))
+        path = write_table(tmp_path / name, process_table(7))
     except OSError:
         pytest.skip("this file system takes text only")
     answer = json.loads(timesink.compare(path, path).to_json())

@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 import timesink
-from compared_runs import table_of, write_case, write_table, write_timeline
-from timesink.errors import UnreadableError, UsageError
+from compared_runs import process_table, write_case, write_table, write_timeline
+from timesink.errors import UnreadableError
 from timesink.model.trace import Trace
 from timesink.reports.comparison.sides import (
     Side,
-    check_given,
     find_cases,
     find_side,
     side_of_trace,
@@ -62,7 +61,7 @@ def test_cases_are_found_at_any_depth_and_once(tmp_path: Path) -> None:
 def test_names_of_tables_say_job_and_cycles(
     tmp_path: Path, name: str, job: str, suffix: str
 ) -> None:
-    write_table(tmp_path / name, table_of(1))
+    write_table(tmp_path / name, process_table(1))
     assert jobs(find_side(tmp_path)) == [(job, suffix, True)]
     assert jobs(find_side(tmp_path / name)) == [(job, suffix, True)]
 
@@ -70,7 +69,7 @@ def test_names_of_tables_say_job_and_cycles(
 def test_a_table_goes_before_the_trace_beside_it(tmp_path: Path) -> None:
     write_timeline(tmp_path / "trace.json")
     assert jobs(find_side(tmp_path)) == [("trace", "", False)]
-    write_table(tmp_path / "trace.behaviour.parquet", table_of(1))
+    write_table(tmp_path / "trace.behaviour.parquet", process_table(1))
     side = find_side(tmp_path)
     assert jobs(side) == [("trace", "", True)]
     assert "not the trace beside it" in side.notes[0]
@@ -78,25 +77,25 @@ def test_a_table_goes_before_the_trace_beside_it(tmp_path: Path) -> None:
 
 def test_a_trace_goes_before_tables_that_lie_deeper(tmp_path: Path) -> None:
     write_timeline(tmp_path / "trace.json")
-    write_table(tmp_path / "old" / "x_perf_data.csv", table_of(1))
+    write_table(tmp_path / "old" / "x_perf_data.csv", process_table(1))
     assert jobs(find_side(tmp_path)) == [("trace", "", False)]
 
 
 def test_below_a_folder_there_may_be_both(tmp_path: Path) -> None:
     write_timeline(tmp_path / "a" / "trace.json")
-    write_table(tmp_path / "b" / "x_perf_data.csv", table_of(1))
+    write_table(tmp_path / "b" / "x_perf_data.csv", process_table(1))
     write_timeline(tmp_path / "b" / "trace.json")
     assert jobs(find_side(tmp_path)) == [("b/x", "", True), ("a/trace", "", False)]
 
 
 def test_tables_of_any_name_are_found_where_there_is_nothing_else(tmp_path: Path) -> None:
-    write_table(tmp_path / "p1.csv", table_of(1))
+    write_table(tmp_path / "p1.csv", process_table(1))
     (tmp_path / "counters.csv").write_text("timestamp_us,counter,device,value\n1,a,GPU 0,2\n")
     assert jobs(find_side(tmp_path)) == [("p1", "", True)]
 
 
 def test_links_do_not_make_a_table_two(tmp_path: Path) -> None:
-    table = write_table(tmp_path / "a" / "x_perf_data.csv", table_of(1))
+    table = write_table(tmp_path / "a" / "x_perf_data.csv", process_table(1))
     (tmp_path / "a" / "back").symlink_to(tmp_path)
     (tmp_path / "a" / "y_perf_data.csv").symlink_to(table)
     assert jobs(find_side(tmp_path)) == [("a/x", "", True)]
@@ -128,13 +127,6 @@ def test_a_rank_is_chosen_by_name(tmp_path: Path) -> None:
 def test_folders_without_anything_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UnreadableError, match="no trace in this folder"):
         find_side(tmp_path)
-
-
-def test_what_is_not_there_is_refused_first(tmp_path: Path) -> None:
-    with pytest.raises(UnreadableError, match="no such file"):
-        check_given([tmp_path, tmp_path / "gone"])
-    with pytest.raises(UsageError, match="nothing to compare"):
-        check_given([])
 
 
 def test_opened_traces_are_told_apart_though_of_one_file(tmp_path: Path) -> None:
@@ -172,17 +164,17 @@ def left_out(notes: Sequence[str]) -> set[str]:
 @pytest.mark.parametrize("name", ["run.csv", "result_perf_data.csv"])
 def test_files_among_tables_that_cannot_be_read_are_named(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "many"
-    write_table(folder / name, table_of(7))
+    write_table(folder / name, process_table(7))
     for other, content in {**BROKEN, **NOT_MEANT}.items():
         (folder / other).write_bytes(content)
-    compared = timesink.compare(folder, write_table(tmp_path / "b.csv", table_of(7)))
+    compared = timesink.compare(folder, write_table(tmp_path / "b.csv", process_table(7)))
     assert left_out(compared.notes) == set(BROKEN)
     assert left_out(compared.to_dict()["notes"]) == set(BROKEN)
 
 
 def test_a_table_of_another_name_than_the_others_is_named(tmp_path: Path) -> None:
-    write_table(tmp_path / "result_perf_data.csv", table_of(7))
-    write_table(tmp_path / "spare.csv", table_of(7))
+    write_table(tmp_path / "result_perf_data.csv", process_table(7))
+    write_table(tmp_path / "spare.csv", process_table(7))
     side = find_side(tmp_path)
     assert jobs(side) == [("result", "", True)]
     assert "not named as one" in side.notes[0]
@@ -199,7 +191,7 @@ def test_a_broken_table_beside_a_trace_is_named_and_other_files_are_not(tmp_path
 
 def test_tables_of_the_folder_come_before_recordings_below_it(tmp_path: Path) -> None:
     write_timeline(tmp_path / "deep" / "trace.json")
-    write_table(tmp_path / "a.csv", table_of(7))
+    write_table(tmp_path / "a.csv", process_table(7))
     side = find_side(tmp_path)
     assert jobs(side) == [("a", "", True)]
     assert "not the recordings in folders below" in side.notes[0]

@@ -72,7 +72,5 @@ def _reach_note(series: Sequence[Series]) -> str:
 
 
 def _listed(thing: str, names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_MOST_NAMES])
-    more = len(names) - _MOST_NAMES
     plural = thing if len(names) == 1 else thing + ("es" if thing.endswith("s") else "s")
-    return f"{plural} {shown}" + (f" and {more} more" if more > 0 else "")
+    return f"{plural} {units.listed(names, _MOST_NAMES)}"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from timesink.analyses.behaviour.behaviour import Behaviour
 from timesink.analyses.behaviour.calls import Calls, CycleWork, device_work, host_work, joined
 from timesink.analyses.behaviour.classes import FUNCTION_CLASSES, WAITING, Classes, load_classes
-from timesink.analyses.behaviour.devices import Devices, match_devices
+from timesink.analyses.behaviour.counter_devices import Devices, match_devices
 from timesink.analyses.behaviour.groups import Alike, Groups, alike, grouped
 from timesink.analyses.behaviour.notes import CounterUse, notes_of
 from timesink.analyses.behaviour.places import CounterBook, counter_book

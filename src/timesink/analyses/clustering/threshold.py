@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from timesink.analyses.clustering.features import Feature, Matrix
-from timesink.model.units import count, counted
+from timesink.model.units import counted, listed
 
 THRESHOLD = float(np.log2(1.5))
 """Less than a factor of 1.5 is no behaviour of its own, however sure it is."""
@@ -61,6 +61,4 @@ def _unsteady(left: Matrix, labels: Sequence[str]) -> str:
     names = [label for label, own in zip(labels, most, strict=True) if own >= THRESHOLD]
     if not names:
         return ""
-    more = len(names) - _SHOWN
-    shown = ", ".join(names[:_SHOWN]) + (f" and {count(more)} more" if more > 0 else "")
-    return f"{shown} changed during the recording"
+    return f"{listed(names, _SHOWN)} changed during the recording"

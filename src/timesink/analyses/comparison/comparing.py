@@ -23,7 +23,7 @@ from timesink.analyses.comparison.workload import check_workload
 
 
 def compare_roles(base: Role, new: Role, kind: str) -> Pair:
-    """The pair of two roles; `kind` is one of `pair.KINDS`.
+    """The pair of two roles; `kind` is as in `Pair`.
 
     Devices and units that only differ in name are brought together first.  Where the cycles of both
     sides do not hold the same work, the pair has a second one in it, of cycles put together until

@@ -46,7 +46,7 @@ def _names(table: pl.DataFrame, side: str) -> pl.DataFrame:
 def _described(names: pl.DataFrame) -> pl.DataFrame:
     """The names with their normalised form and family; on the host, the class stands for it."""
     # Where all names meet, nobody waits for the rules of these.
-    from timesink.analyses.comparison.normalised import normalised_name  # noqa: PLC0415
+    from timesink.analyses.kernel_names.normalised import normalised_name  # noqa: PLC0415
 
     families = load_families()
     family = [

@@ -8,9 +8,6 @@ import polars as pl
 
 from timesink.analyses.comparison.role import Role
 
-KINDS = ("strict", "cross", "peers")
-"""The same process in both runs, different processes, or representatives of two clusters."""
-
 RUNS_ON = ("both", "base", "new")
 
 ROWS = {
@@ -128,6 +125,8 @@ class Pair:
     """Two roles beside each other."""
 
     kind: str
+    """The same process in both runs is `strict`, different ones `cross`, and representatives of two
+    clusters are `peers`."""
     base: Role
     new: Role
     cycle_times: CycleTimes

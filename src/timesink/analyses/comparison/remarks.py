@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from timesink.analyses.comparison.calls_per_cycle import calls_by_cycle
 from timesink.analyses.comparison.meeting import meeting
 from timesink.analyses.comparison.recorded import PYTHON, Unrecorded
 from timesink.analyses.comparison.role import Role
-from timesink.analyses.comparison.work import calls_by_cycle
 from timesink.model.schema import HOST_DEVICE
 
 _ATTENTION = "attention"

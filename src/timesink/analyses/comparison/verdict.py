@@ -28,9 +28,6 @@ _LEAST_CHANGE = {"%": 2.0, "% of a core": 10.0, "C": 10.0, "B/s": 20e6}
 """And, where their unit has a scale, by this much: a device that is busy 1 % of the time or half of
 that is idle, and its temperature tells of the run before."""
 
-CYCLE_CHANGES = ("longer", "shorter", "doubtful", "none", "cannot tell", "unknown")
-"""What became of the cycles: a clear change, one on which the tests disagree, none beyond noise, a
-scatter in which a change of a tenth would not be seen, or too few lengths to say anything."""
 _NO_CHANGE = frozenset({"none", "cannot tell", "unknown"})
 
 
@@ -39,7 +36,7 @@ class Verdict:
     """What differs by more than noise."""
 
     cycles: str
-    """One of CYCLE_CHANGES."""
+    """What became of them, as `cycle_change` says."""
     functions: tuple[int, ...]
     """Rows of `Pair.times`: functions whose time per cycle changed, largest change first."""
     counters: tuple[int, ...]
@@ -65,7 +62,11 @@ def verdict(pair: Pair) -> Verdict:
 
 
 def cycle_change(times: CycleTimes) -> str:
-    """Whether cycles became longer or shorter; one of CYCLE_CHANGES.
+    """Whether cycles became `longer` or `shorter`.
+
+    `doubtful` is a change on which the tests disagree, `none` one within noise, `cannot tell` a
+    scatter in which a change of a tenth would not be seen, and `unknown` too few lengths to say
+    anything.
 
     >>> cycle_change(CycleTimes((10,) * 9, (30,) * 9, 10.0, 30.0, 200.0, (19.0, 21.0), 0.001))
     'longer'

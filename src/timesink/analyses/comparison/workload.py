@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from timesink.analyses.behaviour.classes import SIDE_WAIT, UNTRACED
 from timesink.analyses.behaviour.rows import once_per_cycle, plain_texts
+from timesink.analyses.comparison.calls_per_cycle import KEY, Work, work_per_cycle
 from timesink.analyses.comparison.pair import Workload
 from timesink.analyses.comparison.recorded import unrecorded
 from timesink.analyses.comparison.remarks import cautions, other_mix, ran, recorded_in_part
 from timesink.analyses.comparison.role import Role
-from timesink.analyses.comparison.work import KEY, Work, work_per_cycle
 from timesink.analyses.cycles.types import type_of_name
 from timesink.model.units import brief_ns
 
@@ -242,7 +242,7 @@ def _anchors(base: Role, new: Role) -> str | None:
     if None in marks or marks[0] == marks[1]:
         return None
     # Most runs have the same mark, and do not wait for the rules of names.
-    from timesink.analyses.comparison.normalised import normalised_name  # noqa: PLC0415
+    from timesink.analyses.kernel_names.normalised import normalised_name  # noqa: PLC0415
 
     if normalised_name(marks[0] or "") == normalised_name(marks[1] or ""):
         return None

@@ -14,6 +14,16 @@ from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.model.trace import Trace
 from timesink.model.units import listed
 from timesink.readers.options import Progress
+from timesink.reports.comparison.given import (
+    WHAT_COMPARES,
+    all_cases,
+    check_given,
+    check_recordings,
+    is_for_exploring,
+    one_pid,
+    path_of,
+    side_of,
+)
 from timesink.reports.comparison.members import Choice, check_pids, chosen, members_of
 from timesink.reports.comparison.naming import (
     case_identifier,
@@ -31,10 +41,8 @@ from timesink.reports.comparison.sides import (
     Case,
     Side,
     Source,
-    check_given,
     find_cases,
     find_side,
-    side_of_trace,
 )
 from timesink.reports.comparison.units import by_units_of, with_common_unit
 
@@ -43,7 +51,6 @@ if TYPE_CHECKING:
 
 SIDES = ("base", "new")
 """What two runs are called that are no case."""
-_WHAT_COMPARES = "give two recordings, folders or behaviour tables, or a folder with both sides"
 
 
 def compare(
@@ -78,20 +85,20 @@ def compare(
     finding = Finding(marker, by, metric_map)
     work = _Work(
         Runs(Reading(cache, jobs, progress, finding)),
-        Choice(_one_pid(pid, 0), rank, ignore_hosts),
-        Choice(_one_pid(pid, 1), rank, ignore_hosts),
+        Choice(one_pid(pid, 0), rank, ignore_hosts),
+        Choice(one_pid(pid, 1), rank, ignore_hosts),
         finding,
     )
     cases = [find_cases(one) if isinstance(one, Path) else [] for one in given]
-    if explore or _is_for_exploring(given, cases):
-        found = work.explored([_side_of(one, rank) for one in given])
+    if explore or is_for_exploring(given, cases):
+        found = work.explored([side_of(one, rank) for one in given])
     elif any(cases):
-        found = work.compared_cases(_all_cases(given, cases), _path_of(given[0]))
+        found = work.compared_cases(all_cases(given, cases), path_of(given[0]))
     else:
-        base, new = (_side_of(one, rank) for one in given)
+        base, new = (side_of(one, rank) for one in given)
         found = work.compared_sides(base, new)
     whole = Comparison(
-        sources=tuple(str(_path_of(one)) for one in given),
+        sources=tuple(str(path_of(one)) for one in given),
         pairs=found.pairs,
         roles=found.roles,
         exploration=found.exploration,
@@ -99,45 +106,9 @@ def compare(
     )
     if device is None:
         return whole
-    from timesink.reports.comparison.devices import only_device  # noqa: PLC0415
+    from timesink.reports.comparison.one_device import only_device  # noqa: PLC0415
 
     return only_device(whole, str(device))
-
-
-# -- what was given --------------------------------------------------------------------------------
-
-
-def _path_of(given: Path | Trace) -> Path:
-    return given if isinstance(given, Path) else Path(given.metadata.source)
-
-
-def _side_of(given: Path | Trace, rank: int | None) -> Side:
-    return find_side(given, rank) if isinstance(given, Path) else side_of_trace(given)
-
-
-def _is_for_exploring(given: Sequence[object], cases: Sequence[list[Case]]) -> bool:
-    """Whether what was given is neither two sides nor cases."""
-    return len(given) != 2 and not all(cases)
-
-
-def _all_cases(given: Sequence[Path | Trace], cases: Sequence[list[Case]]) -> list[Case]:
-    for one, found in zip(given, cases, strict=True):
-        if not found:
-            raise UsageError(
-                f"{_path_of(one)}: no case, but the other path holds a normal and an abnormal run",
-                "give two runs, or only cases; --explore takes everything together",
-            )
-    return list({case.folder.resolve(): case for found in cases for case in found}.values())
-
-
-def _one_pid(pid: str | int | None, side: int) -> str | None:
-    """The process of one side: `1,2` names one of each."""
-    if pid is None:
-        return None
-    names = [name.strip() for name in str(pid).split(",")]
-    if len(names) > 2 or not all(names):
-        raise UsageError(f"--pid {pid}: not one process, nor two", "write --pid 12 or --pid 12,34")
-    return names[side % len(names)]
 
 
 # -- the work --------------------------------------------------------------------------------------
@@ -200,7 +171,7 @@ class _Work:
         if len(members) < 2:
             raise UsageError(
                 f"{sides[0].path}: holds one role, and there is nothing to compare it with",
-                _WHAT_COMPARES,
+                WHAT_COMPARES,
             )
         noted = [note for side in sides for note in side.notes]
         exploration = explore(_labelled(members))
@@ -246,21 +217,11 @@ class _Work:
     ) -> tuple[list[list[Run]], list[str]]:
         runs = [run for side in sides for run in side]
         if self.finding.says_unit:
-            _check_recordings(runs, self.finding)
+            check_recordings(runs, self.finding)
             return list(sides), notes
         common, more = with_common_unit(runs, self.finding)
         each = iter(common)
         return [list(islice(each, len(side))) for side in sides], [*notes, *more]
-
-
-def _check_recordings(runs: Sequence[Run], finding: Finding) -> None:
-    """Refuse to look for cycles where all of them are given."""
-    if all(run.trace is None for run in runs):
-        option = "--by" if finding.marker is None else "--marker"
-        raise UsageError(
-            f"{runs[0].source.path}: a behaviour table has the cycles it has, {option} finds none",
-            f"leave out {option}, or give the recordings the tables were made from",
-        )
 
 
 # -- pairs -----------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from timesink.errors import UnreadableError, UsageError
+from timesink.errors import UnreadableError
 from timesink.model.trace import Trace
 from timesink.model.units import counted
 from timesink.readers.behaviour.finding import (
@@ -274,15 +274,3 @@ def side_of_trace(trace: Trace) -> Side:
     path = Path(about.source)
     recording = Recording(path, about.worker or path.name, about.span, about.distributed.rank)
     return Side(path, (Source(recording, is_table=False, job=stem_of(path.name), trace=trace),))
-
-
-def check_given(given: Sequence[Path | Trace]) -> None:
-    """Refuse what is not there before anything is read."""
-    if not given:
-        raise UsageError(
-            "nothing to compare",
-            "give two recordings, folders or behaviour tables, or a folder with both sides",
-        )
-    for one in given:
-        if isinstance(one, Path) and not one.exists():
-            raise UnreadableError.missing(one)

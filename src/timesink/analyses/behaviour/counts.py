@@ -41,8 +41,8 @@ def count_behaviour(trace: Trace) -> BehaviourCounts | None:
         functions=table["function"].n_unique(),
         metrics=table["metric"].drop_nulls().n_unique(),
         processes=_processes(cycles),
-        devices=_texts(table["device"]),
-        anchors=_texts(table["anchor"]),
+        devices=distinct_texts(table["device"]),
+        anchors=distinct_texts(table["anchor"]),
         cycle_ns=round(middle) if isinstance(middle, float) else 0,
     )
 
@@ -51,8 +51,9 @@ def _processes(cycles: pl.DataFrame) -> tuple[str, ...]:
     named = cycles.select(
         pl.concat_str(pl.col("host", "pid").cast(pl.String), separator=" ", ignore_nulls=True)
     )
-    return tuple(text for text in _texts(named.to_series()) if text)
+    return tuple(text for text in distinct_texts(named.to_series()) if text)
 
 
-def _texts(column: pl.Series) -> tuple[str, ...]:
+def distinct_texts(column: pl.Series) -> tuple[str, ...]:
+    """Every value of a column once, in order."""
     return tuple(column.drop_nulls().unique().cast(pl.String).sort().to_list())
