@@ -38,7 +38,7 @@ def _called(role: Role, label: str) -> Role:
 
 def pair_of(**parts: Any) -> Pair:
     """A pair with some parts given; the others say that nothing was there."""
-    empty = pl.DataFrame(schema={"cycle": pl.Int64, "anchor": pl.String})
+    empty = pl.DataFrame(schema={"cycle": pl.Int64, "anchor": pl.String, "cycle_type": pl.String})
     usual: dict[str, Any] = {
         "kind": "strict",
         "base": Role("base", "base.csv", "7", empty),

@@ -15,6 +15,7 @@ import pytest
 from compared_runs import SLOW_CLOCK, process_table, write_case, write_table, write_timeline
 from timesink.analyses.cycles.cycles import METHODS
 from timesink.cli import behaviour, compare, cycles
+from timesink.reports.comparison.choosing import CYCLE_TYPES
 
 Run = Callable[..., Any]
 Decline = Callable[..., tuple[str, str]]
@@ -115,6 +116,32 @@ def test_csv_holds_one_pair(decline: Decline, wide_case: Path) -> None:
     assert "-o DIR" in hint
 
 
+def test_what_chooses_one_pair_is_named_and_does(
+    run: Run, decline: Decline, tmp_path: Path
+) -> None:
+    case = tmp_path / "case"
+    for suffix in ("_prefill", "_decode"):
+        write_case(case, [7], [7], f"job{suffix}_perf_data.csv")
+    _, hint = decline("compare", case, "--format", "csv")
+    assert "--cycles decode" in hint
+    assert "--pid" not in hint
+    assert run("compare", case, "--format", "csv", "--cycles", "decode").code == 0
+    for suffix in ("_prefill", "_decode"):
+        write_case(case, [7, 8], [7, 8], f"job{suffix}_perf_data.csv")
+    _, hint = decline("compare", case, "--format", "csv")
+    assert "--cycles decode --pid 7" in hint
+
+
+def test_sorts_of_cycles_are_those_of_the_comparison() -> None:
+    assert compare.CYCLE_TYPES == CYCLE_TYPES
+
+
+def test_a_table_of_families_without_rows_says_so(run: Run, case: Path) -> None:
+    for form in ("text", "csv"):
+        outcome = run("compare", case, "--table", "families", "--format", form)
+        assert "All names meet" in (outcome.out if form == "text" else outcome.err)
+
+
 def test_csv_needs_a_pair(decline: Decline, tmp_path: Path) -> None:
     path = write_table(tmp_path / "a.parquet", process_table(1), process_table(2))
     message, _ = decline("compare", path, "--format", "csv")
@@ -135,12 +162,13 @@ def test_what_was_left_out_is_said_beside_a_csv(run: Run, tmp_path: Path) -> Non
     assert "without a partner" in outcome.err
 
 
-def test_unequal_work_is_said_beside_a_csv(run: Run, tmp_path: Path) -> None:
+def test_unequal_work_is_said_beside_a_table(run: Run, tmp_path: Path) -> None:
     base = write_table(tmp_path / "a.csv", process_table(7))
     layer = process_table(7, cycles=64, anchor="DecoderLayer.forward", calls=1)
     new = write_table(tmp_path / "b.csv", layer)
-    outcome = run("compare", base, new, "--format", "csv")
-    assert outcome.err.startswith("a vs b: cycles do not hold the same work")
+    for form in ("csv", "md"):
+        outcome = run("compare", base, new, "--format", form)
+        assert outcome.err.startswith("a vs b: cycles do not hold the same work")
 
 
 # -- outputs ---------------------------------------------------------------------------------------

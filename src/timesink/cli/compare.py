@@ -6,7 +6,7 @@ folder that holds both sides, normal and abnormal, or several such cases.  More 
 
   timesink compare before.json.gz after.json.gz
   timesink compare base/ new/ --marker decode_step -o report.md
-  timesink compare case/ --pid 944615 --format csv
+  timesink compare case/ --pid 944615 --cycles decode --format csv
   timesink compare runs/*.parquet --explore -o results
 """
 
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from timesink.reports.comparison import Compared, Comparison
 
 TABLES = ("rows", "times", "families")
+CYCLE_TYPES = ("prefill", "decode", "layer", "generic")
+"""Sorts of cycles; `timesink.reports.comparison.choosing` has them too, and is slow to load."""
 _FORMATS = ("text", "csv", "md", "json")
 _WHOLE = ("md", "json")
 _TOP = 10
@@ -54,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("--pid", metavar="P", help="one process, or BASE,NEW")
     which.add_argument("--rank", metavar="N", type=int, help="one rank")
     which.add_argument("--device", metavar="D", type=not_empty, help="one device: Host, 7, 'GPU 7'")
+    which.add_argument("--cycles", choices=CYCLE_TYPES, help="one sort of cycle")
     which.add_argument("--explore", action="store_true", help="tell roles apart, pair none")
     which.add_argument("--ignore-hosts", action="store_true", help="processes by number alone")
     add_cycle_options(parser)
@@ -111,6 +114,7 @@ def _compare(options: argparse.Namespace) -> Comparison:
             pid=options.pid,
             rank=options.rank,
             device=options.device,
+            cycle_type=options.cycles,
             marker=options.marker,
             by=options.by,
             metric_map=options.map,
@@ -157,6 +161,7 @@ def _give_csv(comparison: Comparison, options: argparse.Namespace) -> None:
 def _give_md(comparison: Comparison, options: argparse.Namespace) -> None:
     from timesink.render.comparison.markdown import comparison_md  # noqa: PLC0415
 
+    _warn_of_unequal_work(comparison)
     give(comparison_md(comparison).removesuffix("\n"), options.output)
 
 
@@ -196,11 +201,13 @@ def _which(comparison: Comparison) -> str:
 
 
 def _how_to_choose(comparison: Comparison) -> str:
-    """Groups of roles are what they are; of processes and ranks one can be named."""
+    """Groups of roles are what they are; of other pairs one can be named."""
     if comparison.exploration is not None:
         return ""
-    ranked = all(name.startswith("rank ") for name in comparison.pair_names)
-    return f"choose one with {'--rank' if ranked else '--pid'}, or "
+    from timesink.reports.comparison.choosing import as_options  # noqa: PLC0415
+
+    options = as_options(comparison.choices)
+    return f"choose one, as with {options}, or " if options else "give the files of one pair, or "
 
 
 def _nothing_to_compare() -> NotFoundError:
@@ -211,7 +218,7 @@ def _nothing_to_compare() -> NotFoundError:
 
 
 def _say_table(one: Compared, table: str | None) -> None:
-    """Say that a CSV holds times, where nobody asked for them."""
+    """Say that a CSV holds times where nobody asked for them, or why it holds no rows."""
     from timesink.render.comparison.csv import table_of  # noqa: PLC0415
 
     if table is None and table_of(one.pair, None) == "times":
@@ -220,10 +227,20 @@ def _say_table(one: Compared, table: str | None) -> None:
             "function (--table times)",
             file=sys.stderr,
         )
+    if table == "families" and one.pair.families.is_empty():
+        from timesink.render.comparison.tables import NO_FAMILIES  # noqa: PLC0415
+
+        print(f"{one.title}: {NO_FAMILIES}", file=sys.stderr)
 
 
 def _warn(comparison: Comparison) -> None:
     """Say what tables cannot: unlike work first, then what was left out."""
+    _warn_of_unequal_work(comparison)
+    for note in comparison.notes:
+        print(note, file=sys.stderr)
+
+
+def _warn_of_unequal_work(comparison: Comparison) -> None:
     for one in comparison.all_pairs:
         workload = one.pair.workload
         if not workload.comparable:
@@ -232,8 +249,6 @@ def _warn(comparison: Comparison) -> None:
                 f"{one.title}: cycles do not hold the same work. {why}",
                 file=sys.stderr,
             )
-    for note in comparison.notes:
-        print(note, file=sys.stderr)
 
 
 # -- a folder --------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ MARK = ("step", "cpu_annotation", "Host")
 FRAME = ("train.py(3): main", "cpu_python", "Host")
 LAUNCH = ("cudaLaunchKernel", "cpu_launch", "Host")
 SYNC = ("cudaStreamSynchronize", "cpu_sync", "Host")
+COPY = ("cudaMemcpyAsync", "cpu_copy", "Host")
 GRAPH = ("cudaGraphLaunch", "cpu_launch", "Host")
 ON_CPU = ("oncpu", "oncpu", "Host")
 NO_CALL = ("(no recorded call)", "cpu_untraced", "Host")
@@ -51,6 +52,16 @@ def test_sorts_that_one_side_lacks_altogether(new: list, lacks: tuple[str, ...])
     assert (found.base, found.new) == ((), lacks)
     back = unrecorded(table(new), table(WHOLE))
     assert (back.base, back.new) == (lacks, ())
+
+
+def test_copies_are_runtime_calls():
+    assert left_out([KERNEL, OPERATOR, LAUNCH, COPY], [KERNEL, OPERATOR]) == [LAUNCH[0], COPY[0]]
+    assert unrecorded(table([OPERATOR, LAUNCH]), table([OPERATOR, COPY])).new == ()
+
+
+def test_where_neither_device_nor_class_is_known_nothing_is_missed():
+    nowhere = ("aten::mm", None, "N/A")
+    assert unrecorded(table(WHOLE), table([nowhere])).new == ()
 
 
 def test_a_graph_runs_without_operators():

@@ -66,6 +66,15 @@ SAME = {
     "address": ("<built-in method a of X at 0x7f12>", "<built-in method a of X at 0x55ef>"),
     "backward": ("AddmmBackward0", "AddmmBackward"),
     "runtime": ("cudaLaunchKernel", "hipLaunchKernel"),
+    "launch of a module": ("cuLaunchKernel", "hipExtModuleLaunchKernel"),
+    "launch with attributes": ("cuLaunchKernelEx", "cudaLaunchKernelExC"),
+    "launch of another maker": ("cudaLaunchKernel", "zeCommandListAppendLaunchKernel"),
+    "blocking copy": ("cudaMemcpy", "hipMemcpyWithStream"),
+    "optimizer of another class": ("Optimizer.step#AdamW.step", "Optimizer.step#SGD.step"),
+    "loader of another class": (
+        "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
+        "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+    ),
     "runtime version": ("cuMemcpyHtoDAsync_v2", "cuMemcpyHtoDAsync"),
     "data type of another maker": ("aten::cat.out-dtype_Float-extraKey_15", "aten::cat.out"),
 }
@@ -84,7 +93,8 @@ DIFFERENT = {
     "fusion": ("triton_poi_fused_add_3", "triton_poi_fused_mul_3"),
     "function of a file": ("train.py(120): step", "train.py(120): loss"),
     "dimension": ("aten::conv1d", "aten::conv2d"),
-    "optimizer": ("Optimizer.step#SGD.step", "Optimizer.step#AdamW.step"),
+    "optimizer": ("Optimizer.step#SGD.step", "Optimizer.zero_grad#SGD.zero_grad"),
+    "launch of a graph": ("cudaLaunchKernel", "cudaGraphLaunch"),
     "runtime call": ("cudaLaunchKernel", "cudaMemcpyAsync"),
     "winograd": (
         "void cudnn::winograd_nonfused::winogradForwardData4x4<float, float>(int)",

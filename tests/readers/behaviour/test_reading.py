@@ -114,6 +114,7 @@ def test_columns_that_may_be_absent(read, left_out: tuple[str, ...]) -> None:
         ("instances_count", "instances_count (how often functions ran)"),
         ("mu_pct", "mu_pct (how high counters were)"),
         ("device", "device (on which device functions ran)"),
+        ("func_type", "func_type (of what sort functions are)"),
     ],
 )
 def test_what_is_not_known_without_a_column_is_told(read, left_out: str, told: str) -> None:
@@ -193,7 +194,7 @@ def test_numbers_of_parquet_are_checked_alike(read) -> None:
     trace = read(buffer.getvalue(), "a.parquet")
     row = trace.behaviour.row(0, named=True)
     assert (row["dur_ns"], row["mu"], row["device"], row["unit"]) == (5, None, "N/A", None)
-    assert found(trace) == {"bad_behaviour_row": 1, "missing_level": 1, "missing_column": 3}
+    assert found(trace) == {"bad_behaviour_row": 1, "missing_level": 1, "missing_column": 4}
 
 
 @pytest.mark.parametrize(

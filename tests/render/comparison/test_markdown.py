@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from compared import (
@@ -191,6 +192,24 @@ class TestReport:
         )
         told = section(pair_md(replace(two_runs(), workload=workload), "case"), "### Overview")
         assert told.strip().startswith("**Cycles do not hold the same work. One is a batch")
+
+    def test_unequal_work_is_quoted_under_the_title(self):
+        workload = Workload(comparable=False, reasons=("A batch.",), work_ratio=64)
+        report = pair_md(replace(two_runs(), workload=workload, equal_work=two_runs()), "case")
+        quote = report.split("\n\n")[1]
+        assert quote.startswith("> **Cycles do not hold the same work. A batch.** Put together to")
+        assert headings(report)[1:] == HEADINGS
+        assert "\n> " not in pair_md(two_runs(), "case")
+
+    def test_a_counter_one_side_does_not_know_is_no_zero(self):
+        pair = two_runs()
+        unknown = pl.col("metric") == "gpu_sm_frequency"
+        alone = pl.when(unknown).then(pl.lit("base")).otherwise(pl.col("runs_on").cast(pl.String))
+        pair = replace(
+            pair, known_rows=pair.rows.with_columns(alone.cast(ROWS["runs_on"]).alias("runs_on"))
+        )
+        told = section(pair_md(pair, "case"), "### Key Findings:")
+        assert re.search(r"`gpu_sm_frequency`\*\* 1 \d{3} MHz → - \(not known\)", told)
 
     def test_without_high_scores_there_is_no_finding(self):
         pair = replace(two_runs(HEALTHY), findings=())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import polars as pl
 import pytest
@@ -22,6 +23,7 @@ from timesink.analyses.comparison.comparing import compare_roles
 from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES, CycleTimes, Pair, Workload
 from timesink.render.comparison.blocks import wrapped
 from timesink.render.comparison.text import print_text, to_text
+from timesink.reports.comparison.told import Told
 
 UNEQUAL = Workload(comparable=False, reasons=("64 layers make a batch.", "More."), work_ratio=64.0)
 
@@ -326,7 +328,52 @@ class TestSeveral:
         text = to_text(comparison(*[two_runs()] * 3, two_runs(BUSY_HOST)))
         assert text.count("What changed") == 3
         assert "Cycles take 80." in text
-        assert "1 more pair in full: --pid or --rank chooses one" in text
+        assert "1 more pair in full: -o DIR writes all" in text
+
+    def test_the_one_that_stands_out_comes_first(self):
+        text = to_text(comparison(*[two_runs()] * 3, two_runs(BUSY_HOST)))
+        first = text.partition("\ncase, ")[2]
+        assert first.splitlines()[1].startswith("Cycles take 80.")
+
+    def test_what_chooses_one_is_said_where_something_does(self):
+        whole = comparison(*[two_runs()] * 4)
+        apart = [
+            replace(one, pair=replace(one.pair, **_with_rank(one.pair, rank)))
+            for rank, one in enumerate(whole.pairs)
+        ]
+        text = to_text(replace(whole, pairs=tuple(apart)))
+        assert "1 more pair in full: --rank 0 chooses one, -o DIR writes all" in text
+
+
+def _with_rank(pair: Pair, rank: int) -> dict[str, Any]:
+    return {"base": replace(pair.base, rank=rank), "new": replace(pair.new, rank=rank)}
+
+
+class TestWhatIsNotKnown:
+    def test_a_counter_one_side_does_not_know_is_no_zero(self):
+        text = to_text(comparison(_without_clock()))
+        line = next(one for one in text.splitlines() if "gpu_sm_frequency" in one)
+        assert re.search(r"MHz → - ", line)
+
+    def test_one_cycle_on_a_side_has_no_chance(self):
+        text = to_text(comparison(two_runs(cycles=1)))
+        assert "1.000" not in text
+
+    def test_no_families_are_said_to_be_none(self):
+        text = to_text(comparison(two_runs()), table="families")
+        assert text.splitlines()[-1] == "All names meet: no function is on one side only."
+
+    def test_functions_are_counted_as_they_are_listed(self):
+        whole = comparison(two_runs())
+        told = Told(whole.pairs[0].pair)
+        assert f"{len(told.changes)} function" in whole.headline
+
+
+def _without_clock() -> Pair:
+    pair = two_runs()
+    missing = pl.when(pl.col("metric") != "gpu_sm_frequency").then(pl.col("mu")).alias("mu")
+    new = replace(pair.new, behaviour=pair.new.behaviour.with_columns(missing))
+    return compare_roles(pair.base, new, "strict")
 
 
 def test_no_amount_is_torn_from_its_unit():

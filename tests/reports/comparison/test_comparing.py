@@ -313,6 +313,43 @@ def test_prefill_decode_and_layer_tables_of_a_case(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("sort", ["prefill", "decode", "layer", "generic"])
+def test_one_sort_of_cycles_is_chosen(tmp_path: Path, sort: str) -> None:
+    for suffix in ("_prefill", "_decode", "_layer", ""):
+        write_case(tmp_path / "case", [7], [7], f"job{suffix}_perf_data.csv")
+    pairs = timesink.compare(tmp_path / "case", cycle_type=sort).pairs
+    assert [one.suffix for one in pairs] == ["" if sort == "generic" else f"_{sort}"]
+
+
+def test_decode_cycles_without_such_a_name_are_decode_cycles(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        write_table(tmp_path / f"{name}.csv", process_table(7, cycle_type="decode"))
+    for sort in ("decode", "generic"):
+        found = timesink.compare(tmp_path / "a.csv", tmp_path / "b.csv", cycle_type=sort)
+        assert len(found.pairs) == 1
+
+
+def test_sorts_of_cycles_nobody_has_are_refused(tmp_path: Path) -> None:
+    case = write_case(tmp_path / "case", [7], [7], "job_layer_perf_data.csv")
+    with pytest.raises(NotFoundError, match="no prefill cycles") as caught:
+        timesink.compare(case, cycle_type="prefill")
+    assert caught.value.hint == "there are layer"
+    with pytest.raises(NotFoundError, match="no prefill cycles"):
+        timesink.compare(case, explore=True, cycle_type="prefill")
+    with pytest.raises(UsageError, match="no such sort"):
+        timesink.compare(case, cycle_type="epoch")
+
+
+def test_files_of_a_folder_are_named_beside_a_single_one(tmp_path: Path) -> None:
+    base = write_table(tmp_path / "b.csv", process_table(7))
+    for number, pid in enumerate((7, 7, 8)):
+        write_table(tmp_path / "Folder" / f"x{number}.csv", process_table(pid, seed=number))
+    compared = timesink.compare(base, tmp_path / "Folder")
+    assert [one.identifier for one in compared.pairs] == ["b vs x0", "b vs x1", "b vs x2"]
+    assert not any("_v2" in one.file_stem for one in compared.pairs)
+    assert compared.choices == {}
+
+
 def test_prefill_without_a_partner_is_said(tmp_path: Path) -> None:
     case = write_case(tmp_path / "case", [7], [7], "job_decode_perf_data.csv")
     write_table(case / "normal_perf_data" / "job_prefill_perf_data.csv", process_table(7))

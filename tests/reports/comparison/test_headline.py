@@ -89,4 +89,23 @@ def test_unequal_work_is_said():
 def test_of_several_pairs_none_is_the_pair():
     with pytest.raises(AmbiguousError, match=r"2 pairs \(rank 0; rank 1\)") as raised:
         _ = comparison(of_rank(0, 1, 1), of_rank(1, 1, 1)).pair
-    assert "pid=" in str(raised.value.hint)
+    assert "rank=0" in str(raised.value.hint)
+
+
+def test_the_largest_change_of_one_pair_is_named():
+    pairs = [of_rank(0, 100, 100, reduce=(1, 90)), of_rank(1, 100, 100, copy=(5, 5))]
+    said = comparison(*pairs).headline
+    assert said.endswith(
+        "The largest change is reduce on Host in rank 0: 1.00 → 90.0 ms per cycle."
+    )
+
+
+def test_what_is_said_of_all_is_not_said_again_of_one():
+    pairs = [of_rank(rank, 100, 100, copy=(5, 15 + rank)) for rank in range(3)]
+    assert "The largest change" not in comparison(*pairs).headline
+
+
+def test_names_of_files_keep_their_case_at_the_start_of_a_sentence():
+    whole = comparison(of_rank(0, 100, 105), of_rank(1, 100, 106), of_rank(2, 100, 250))
+    named = [replace(one, identifier=f"b vs x{n}") for n, one in enumerate(whole.pairs)]
+    assert " b vs x2 stands out" in replace(whole, pairs=tuple(named)).headline

@@ -24,6 +24,7 @@ FUNCTION_CLASSES = (
     "disk_read_and_write",
     "cpu_operator",
     "cpu_launch",
+    "cpu_copy",
     "cpu_python",
     "cpu_annotation",
     "cpu_other",

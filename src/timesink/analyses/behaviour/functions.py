@@ -39,7 +39,12 @@ _CLASS_OF_KIND: Mapping[str, str] = {
     "sync": "cpu_sync",
     "other": "cpu_other",
 }
-_MAY_WAIT = ("runtime", "driver", "other")
+_OF_RUNTIME = ("runtime", "driver", "other")
+_COPY_CALL = re.compile(
+    r"^(?:\w+@)?(?:cuda|cu|hip|musa|cnrt|cn|acl|ze|ur)(?!\w*Graph)\w*?"
+    r"(?:Memcpy|Memset|MemoryCopy|MemoryFill|MemBufferCopy|MemBufferFill|USMFill)"
+)
+"""Calls that copy or fill memory, whether they wait for it or not: makers differ in that."""
 _SYSTEM_KINDS = ("other",)
 _COPY_CLASSES: Mapping[str, str] = {
     "HtoD": "gpu_memcpy_h2d",
@@ -67,12 +72,16 @@ def host_class(kind: str, name: str) -> str | None:
 
     >>> host_class("runtime", "cudaStreamSynchronize"), host_class("operator", "aten::mm")
     ('cpu_sync', 'cpu_operator')
+    >>> host_class("runtime", "hipMemcpyWithStream"), host_class("runtime", "cudaMemcpyAsync")
+    ('cpu_copy', 'cpu_copy')
     """
     if kind in _SYSTEM_KINDS:
         system = _system_class(name)
         if system is not None:
             return system
-    if kind in _MAY_WAIT and names.waits_for_device(name):
+    if kind in _OF_RUNTIME and _COPY_CALL.match(name) is not None:
+        return "cpu_copy"
+    if kind in _OF_RUNTIME and names.waits_for_device(name):
         return "cpu_sync"
     return _CLASS_OF_KIND.get(kind)
 

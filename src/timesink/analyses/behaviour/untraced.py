@@ -30,7 +30,8 @@ from timesink.model.trace import Trace
 
 _CLASS = FUNCTION_CLASSES.index(UNTRACED)
 WORK = tuple(
-    FUNCTION_CLASSES.index(name) for name in ("cpu_operator", "cpu_launch", "cpu_sync", "cpu_other")
+    FUNCTION_CLASSES.index(name)
+    for name in ("cpu_operator", "cpu_launch", "cpu_copy", "cpu_sync", "cpu_other")
 )
 """Calls that show a thread at work.  Python functions and annotations may just as well wait."""
 _RARER = 10

@@ -10,7 +10,7 @@ from timesink.analyses.behaviour.rows import once_per_cycle
 from timesink.analyses.comparison.meeting import is_related, meeting
 from timesink.model.schema import HOST_DEVICE
 
-_OPERATORS = ("cpu_operator", "cpu_launch", "cpu_annotation", "cpu_python")
+_OPERATORS = ("cpu_operator", "cpu_launch", "cpu_copy", "cpu_annotation", "cpu_python")
 _SORTS = {
     "device": pl.col("device") != HOST_DEVICE,
     "operators": pl.col("function_class").is_in(_OPERATORS),

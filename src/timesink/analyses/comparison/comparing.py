@@ -16,6 +16,7 @@ from timesink.analyses.comparison.equal_work import with_equal_work
 from timesink.analyses.comparison.families import family_rows
 from timesink.analyses.comparison.findings import key_findings
 from timesink.analyses.comparison.pair import Pair, Workload
+from timesink.analyses.comparison.placing import with_places
 from timesink.analyses.comparison.role import Role
 from timesink.analyses.comparison.rows import comparison_rows, known_rows
 from timesink.analyses.comparison.times import time_rows
@@ -31,13 +32,14 @@ def compare_roles(base: Role, new: Role, kind: str) -> Pair:
     """
     unlike = unlike_metrics(base.behaviour, new.behaviour)
     base, new, unlike_units = with_common_units(base, new)
-    matched = with_matching_devices(base, new)
+    placed = with_places(base, new)
+    matched = with_matching_devices(*placed)
     workload = check_workload(matched.base, matched.new)
     remarks = [*unlike_units, *_unread(base, new), *([matched.note] if matched.note else [])]
     workload = replace(workload, reasons=(*workload.reasons, *remarks))
     pair = _pair(matched.base, matched.new, kind, workload, unlike)
     pair = replace(pair, equal_work=_with_equal_work(pair, unlike))
-    if matched.renamed and _is_published(base, new, kind):
+    if (matched.renamed or placed != (base, new)) and _is_published(base, new, kind):
         return replace(pair, **_rows(base.behaviour, new.behaviour, unlike))
     return pair
 

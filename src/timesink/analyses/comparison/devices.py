@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import polars as pl
 
 from timesink.analyses.comparison.role import Role
+from timesink.model.behaviour_csv import NO_DEVICE
 from timesink.model.ordering import natural
 from timesink.model.schema import HOST_DEVICE
 
@@ -55,6 +56,10 @@ def _devices(table: pl.DataFrame) -> list[str]:
 
 
 def _note(base: Role, new: Role, renamed: tuple[tuple[str, str], ...], some_meet: bool) -> str:  # noqa: FBT001
+    unnamed = next((place for place in enumerate(renamed[0]) if place[1] == NO_DEVICE), None)
+    if len(renamed) == 1 and unnamed is not None:
+        role, other, name = (new, base, renamed[0][0]) if unnamed[0] else (base, new, renamed[0][1])
+        return f"{role.label} does not name its device: it is taken as {name} of {other.label}."
     pairs = ", ".join(
         f"{theirs} of {new.label} is compared with {ours}" for ours, theirs in renamed
     )

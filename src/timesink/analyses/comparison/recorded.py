@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import polars as pl
 
 from timesink.analyses.behaviour.classes import SIDE_WAIT, UNTRACED
+from timesink.analyses.comparison.placing import is_unplaced
 from timesink.model.schema import HOST_DEVICE
 
 _GRAPH = re.compile(r"GraphLaunch")
 """Replaying a graph runs kernels without operators; there are none to record."""
-PYTHON = "Python functions"
-_DEVICE_WORK, _HOST_EVENTS = "device work", "host events"
+PYTHON, OPERATORS = "Python functions", "operators"
+_DEVICE_WORK, HOST_EVENTS = "device work", "host events"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +31,12 @@ class _Sort:
 
 
 _OUTER = (UNTRACED, "cpu_annotation", "cpu_python")
+_RUNTIME = ("cpu_launch", "cpu_copy", "cpu_sync")
 _SORTS = (
     _Sort("annotations", "cpu_annotation", ("cpu_annotation",), (UNTRACED, "cpu_python")),
     _Sort(PYTHON, "cpu_python", ("cpu_python", SIDE_WAIT), (UNTRACED, "cpu_annotation")),
-    _Sort("operators", "cpu_operator", ("cpu_operator",), _OUTER),
-    _Sort("runtime calls", "cpu_launch", ("cpu_launch", "cpu_sync"), (*_OUTER, "cpu_operator")),
+    _Sort(OPERATORS, "cpu_operator", ("cpu_operator",), _OUTER),
+    _Sort("runtime calls", "cpu_launch", _RUNTIME, (*_OUTER, "cpu_operator")),
     _Sort("scheduler events", "oncpu", ("oncpu", "runq"), ()),
 )
 
@@ -54,7 +56,7 @@ class Unrecorded:
         named = {name for each in self._sorts() for name in each.classes}
         on_host, whole = _is_host(), {*self.base, *self.new}
         found = _is_of({*named, UNTRACED} if self.untraced else named)
-        found |= on_host if _HOST_EVENTS in whole else pl.lit(value=False)
+        found |= on_host if HOST_EVENTS in whole else pl.lit(value=False)
         found |= ~on_host if _DEVICE_WORK in whole else pl.lit(value=False)
         return found.fill_null(value=False)
 
@@ -104,6 +106,8 @@ class _Side:
     classes: frozenset[str]
     """Of its host functions."""
     graphs: bool
+    unplaced: bool
+    """Whether it is not known of some functions where they ran."""
 
     @property
     def any(self) -> bool:
@@ -118,19 +122,24 @@ class _Side:
             host=host.height > 0,
             device=host.height < table.height and not table.filter(~on_host).is_empty(),
             classes=frozenset(host["function_class"].drop_nulls()),
+            unplaced=not table.filter(is_unplaced()).is_empty(),
             graphs=any(_GRAPH.search(name or "") for name in host["function"]),
         )
 
 
 def _lacking(side: _Side, other: _Side) -> Iterator[str]:
+    if side.unplaced:
+        return
     if not side.device and other.device:
         yield _DEVICE_WORK
     if not side.host:
         if other.host:
-            yield _HOST_EVENTS
+            yield HOST_EVENTS
         return
+    if not side.classes:
+        return  # of a table that does not tell them
     for sort in _SORTS:
         missing = sort.told_by not in side.classes and sort.told_by in other.classes
-        replayed = sort.name == "operators" and side.graphs
+        replayed = sort.name == OPERATORS and side.graphs
         if missing and not replayed and not side.classes.intersection(sort.classes):
             yield sort.name

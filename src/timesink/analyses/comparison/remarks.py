@@ -8,7 +8,7 @@ import polars as pl
 
 from timesink.analyses.comparison.calls_per_cycle import calls_by_cycle
 from timesink.analyses.comparison.meeting import meeting
-from timesink.analyses.comparison.recorded import PYTHON, Unrecorded
+from timesink.analyses.comparison.recorded import HOST_EVENTS, OPERATORS, PYTHON, Unrecorded
 from timesink.analyses.comparison.role import Role
 from timesink.model.schema import HOST_DEVICE
 
@@ -80,6 +80,15 @@ def cautions(base: Role, new: Role, lacking: Unrecorded) -> Iterator[str]:
             )
         if PYTHON in sorts:
             yield f"{other.label} recorded Python calls, which slow the host."
+        if OPERATORS in sorts or (HOST_EVENTS in sorts and _has_operators(other)):
+            yield (
+                f"{other.label} recorded operators, which costs host time: part of the difference "
+                "may be the recording."
+            )
+
+
+def _has_operators(role: Role) -> bool:
+    return "cpu_operator" in role.behaviour["function_class"].unique().cast(pl.String)
 
 
 def _is_on_device(role: Role) -> bool | None:

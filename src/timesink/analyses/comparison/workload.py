@@ -26,6 +26,8 @@ _HOST_TOLERANCE = 3.0
 """The same for system calls and turns on a CPU, which depend on the load as well."""
 _WORTH_A_REMARK = 1.1
 _ROUNDING = 1e-9
+_EXACT = 0.01
+"""Calls that are off from a whole number of times by less than this are as many."""
 _SAME_PROGRAM = 0.5
 """Share of the common functions that must agree on one ratio for both to be the same program."""
 _MOST_FUNCTIONS = 1000
@@ -82,7 +84,7 @@ def _checked(base: Role, new: Role, counted: pl.Expr) -> Workload:
     if not _same_program(work, ratio):
         return Workload(False, tuple(_other_program(base, new, work, ratio)), None)
     if not _near(ratio.value, 1.0, _tolerance(work)):
-        return Workload(False, tuple(_other_amount(base, new, ratio)), _plain(ratio.value))
+        return Workload(False, tuple(_other_amount(base, new, work, ratio)), _plain(ratio.value))
     remarks = _remarks(base, new, work, ratio)
     return Workload(comparable=True, reasons=tuple(remarks), work_ratio=_plain(ratio.value))
 
@@ -260,7 +262,7 @@ def _other_program(base: Role, new: Role, work: Work, ratio: Ratio) -> Iterator[
         yield anchors
 
 
-def _other_amount(base: Role, new: Role, ratio: Ratio) -> Iterator[str]:
+def _other_amount(base: Role, new: Role, work: Work, ratio: Ratio) -> Iterator[str]:
     many = _plain(max(ratio.value, 1 / ratio.value))
     whole, part = (base, new) if ratio.value > 1 else (new, base)
     count = f"{many:.0f}" if many == int(many) else f"{many:.2f}"
@@ -271,7 +273,25 @@ def _other_amount(base: Role, new: Role, ratio: Ratio) -> Iterator[str]:
     anchors = _anchors(base, new)
     if anchors is not None:
         yield anchors
+    mix = other_mix(base, new)
+    if mix:
+        yield mix
+    off = _off(work, ratio)
+    if off > _EXACT:
+        yield (
+            f"Calls are off from that by up to {off:.0%}: the work is about, not exactly, equal."
+        )
     yield _at_equal_work(base, new, ratio.value)
+
+
+def _off(work: Work, ratio: Ratio) -> float:
+    """By which part functions that agree are off from the ratio, at most; a change of name is none.
+
+    Functions that are in few cycles are not known well enough.
+    """
+    sure = work.table.filter(pl.col("level") == "exact", pl.col("doubt") == 0)["ratio"].to_list()
+    agreeing = [each for each in sure if _near(each, ratio.value, _tolerance(work))]
+    return max((abs(each / _plain(ratio.value) - 1) for each in agreeing), default=0.0)
 
 
 def _at_equal_work(base: Role, new: Role, ratio: float) -> str:

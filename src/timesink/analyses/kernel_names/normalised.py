@@ -19,8 +19,16 @@ _COLLECTIVE = re.compile(
 )
 _COMPILED_KERNEL = re.compile(r"^(triton_\w*?)(?:_+\d+)?(?:_\d+d[\dcde]*)?(?:\.kd)?$")
 _TENSILE = re.compile(r"^(?:Custom_)?(Cijk_\w*?)_(?:MT\d|UserArgs).*$")
-_RUNTIME_CALL = re.compile(r"^(?:cudart?|cuda|cu|hip|musa|cnrt|cn)(?=[A-Z])")
+_MARK_OF = re.compile(r"^(enumerate\(\w+\)|Optimizer\.\w+)#.*$")
+"""Marks of a framework, and behind them which class does it."""
+_RUNTIME_CALL = re.compile(r"^(?:cudart?|cuda|cu|hip|musa|cnrt|cn|aclrt|acl|ze|ur)(?=[A-Z])")
 _RUNTIME_VERSION = re.compile(r"(?:_v\d+|_ptsz|_ptds)+$")
+_LAUNCH = re.compile(
+    r"^(?:Ext|Module|ExtModule|CommandListAppend)?(?:LaunchKernel|InvokeKernel)(?:Ex|ExC)?$"
+    r"|^EnqueueKernelLaunch$"
+)
+"""Makers and versions name the launch of a single kernel differently."""
+_BLOCKING_COPY = re.compile(r"^MemcpyWithStream$")
 _CPP = re.compile(r"^void\s|^[\w:~ ]*[\w>]*<.*>\(.*\)|^[\w:]+(?:<.*>)?\(.*\)(?:\s*\[clone .*\])?$")
 _HOLLOW = re.compile(r"^(?:\w*elementwise_kernel\w*|reduce_kernel|multi_tensor_apply_kernel)$")
 """Kernels that only run what their template arguments name."""
@@ -72,8 +80,8 @@ def normalised_name(name: str) -> str:
     'elementwise_kernel<Add>'
     >>> normalised_name("triton_poi_fused_add_7"), normalised_name("ProfilerStep#3")
     ('triton_poi_fused_add', 'ProfilerStep')
-    >>> normalised_name("train.py(120): step")
-    'train.py: step'
+    >>> normalised_name("train.py(120): step"), normalised_name("Optimizer.step#SGD.step")
+    ('train.py: step', 'Optimizer.step')
     """
     plain = name.strip()
     return _known_form(plain) or _without_numbers(_plain_words(plain)) or plain
@@ -84,9 +92,9 @@ def _known_form(name: str) -> str | None:
     call = _PYTHON_CALL.match(name)
     if call is not None:
         return f"{_short_path(call['file'])}: {_plain_words(call['function'])}"
-    copy = _COPY.match(name)
-    if copy is not None:
-        return copy[1]
+    short = _COPY.match(name) or _MARK_OF.match(name)
+    if short is not None:
+        return short[1]
     collective = _COLLECTIVE.match(name)
     if collective is not None:
         return f"{collective[1].lower()} {collective[2]}"
@@ -94,8 +102,12 @@ def _known_form(name: str) -> str | None:
     if compiled is not None:
         return compiled[1].rstrip("_")
     if _RUNTIME_CALL.match(name) is not None and name.isidentifier():
-        return _RUNTIME_VERSION.sub("", _RUNTIME_CALL.sub("", name))
+        return _runtime_call(_RUNTIME_VERSION.sub("", _RUNTIME_CALL.sub("", name)))
     return None
+
+
+def _runtime_call(name: str) -> str:
+    return "LaunchKernel" if _LAUNCH.match(name) is not None else _BLOCKING_COPY.sub("Memcpy", name)
 
 
 def _short_path(file: str) -> str:

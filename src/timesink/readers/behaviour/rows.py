@@ -33,6 +33,7 @@ _LARGEST = 1e100
 """Beyond any measurement; squares of larger numbers are infinite."""
 _TOLD_BY = {
     "device": "on which device functions ran",
+    "function_class": "of what sort functions are",
     "cycle_dur_ns": "the recorded length of cycles",
     "calls": "how often functions ran",
     "mu": "how high counters were",

@@ -12,11 +12,11 @@ from timesink.analyses.comparison.pair import KeyFinding, Pair
 from timesink.model.amounts import amounts
 from timesink.render.comparison import published, words
 from timesink.render.comparison.csv import published_rows, published_titles
-from timesink.render.comparison.tables import families_table, times_table
+from timesink.render.comparison.tables import families_table, known_amounts, times_table
 from timesink.render.escaping import as_code, in_line
 from timesink.render.shown import bullets, table_blocks
 from timesink.reports.comparison.answer import answer
-from timesink.reports.comparison.told import Told
+from timesink.reports.comparison.told import Told, known_load
 
 _SIGNIFICANT = 0.05
 _HEADING = re.compile(r"^(#+ )", re.MULTILINE)
@@ -43,6 +43,7 @@ def pair_md(pair: Pair, identifier: str, *, demoted: int = 0) -> str:
             None,
             [
                 f"# {in_line(title(pair, identifier))}",
+                _caveat(pair),
                 *_summary(pair),
                 *_in_depth(pair),
                 *_rest(pair),
@@ -68,6 +69,15 @@ def title(pair: Pair, identifier: str) -> str:
 def _word(label: str) -> str:
     """The first word of a side's label: `Normal` of `normal_pid_12`."""
     return label.partition("_pid_")[0].capitalize()
+
+
+def _caveat(pair: Pair) -> str:
+    """That cycles do not hold the same work, and what equal work comes to; empty where they do."""
+    if pair.workload.comparable:
+        return ""
+    unequal, *others = answer(Told(pair))
+    tables = "The tables below compare the cycles as recorded."
+    return "> " + in_line(" ".join([f"**{unequal}**", *others[:1], tables]))
 
 
 # -- cycles ----------------------------------------------------------------------------------------
@@ -141,17 +151,20 @@ def _finding(pair: Pair, finding: KeyFinding) -> str:
     row = pair.rows.row(finding.row, named=True)
     p = row["beta_welch_p"]
     certain = "beyond chance" if p < _SIGNIFICANT else "within what chance may do"
+    said = f"{certain} (p = {p:.3f})" if Told(pair, as_recorded=True).is_tested(row) else "p = -"
     share = (
         f"share of the cycle (β) {_direction(row['beta_delta_pct'])} from "
         f"**{row['beta_base_pct']:.2f}%** to **{row['beta_new_pct']:.2f}%** "
-        f"({row['beta_delta_pct']:+.2f} ppt), {certain} (p = {p:.3f})"
+        f"({row['beta_delta_pct']:+.2f} ppt), {said}"
     )
-    metrics = [_metric(pair.rows.row(place, named=True)) for place in finding.metrics]
+    metrics = [_metric(known_load(pair, place)) for place in finding.metrics]
     head = f"**{as_code(finding.function)}** on **{in_line(finding.device)}**"
     return "\n  - ".join([head, share, *metrics])
 
 
 def _metric(row: dict[str, Any]) -> str:
+    if row["mu_base"] is None or row["mu_new"] is None:
+        return f"**{as_code(row['metric'])}** {known_amounts(row)} (not known)"
     said = (
         f"**{as_code(row['metric'])}** {_direction(row['mu_delta'])} from {row['mu_base']:,.2f} to "
         f"{row['mu_new']:,.2f}"

@@ -10,7 +10,7 @@ import polars as pl
 from timesink.analyses.comparison.verdict import either_p
 from timesink.model import units
 from timesink.model.amounts import (
-    amounts,
+    amount,
     chance,
     change,
     digits,
@@ -53,6 +53,8 @@ _TIMES = ("function", "device", "time per cycle", "change", "p", "calls")
 _TIME_SPARES = (0, 2, 0, 0, 3, 4)
 _FAMILIES = ("function", "device", "time per cycle", "change", "names", "p")
 _FAMILY_SPARES = (0, 2, 0, 0, 3, 4)
+NO_FAMILIES = "All names meet: no function is on one side only."
+"""Why the table of families has no rows."""
 
 
 def pairs_table(pairs: Sequence[tuple[Compared, Told]]) -> Shown:
@@ -119,27 +121,44 @@ def rows_table(told: Told, top: int | None) -> Shown:
             row["device"],
             _counter(told, row),
             shares(row["beta_base_pct"], row["beta_new_pct"]),
-            *_chances(row),
+            *_chances(told, row),
             digits(row["score"]),
         )
-        for row in rows.iter_rows(named=True)
+        for row in map(told.known_load, range(rows.height))
     ]
     title = _title("Highest scores", rows.height, told.pair.rows.height, "rows")
     return Shown(title, _ROWS, tuple(cells), (False, False, False, *[True] * 5), spare=_ROW_SPARES)
 
 
-def _chances(row: Mapping[str, Any]) -> tuple[str, str]:
-    """Chances of share and counter; of a function that ran on one side only there is no test."""
-    if row["runs_on"] != "both":
+def _chances(told: Told, row: Mapping[str, Any]) -> tuple[str, str]:
+    """Chances of share and counter; of what is known on one side only there is no test."""
+    if not told.is_tested(row):
         return _ABSENT, _ABSENT
-    return chance(row["beta_rank_p"]), chance(row["mu_rank_p"])
+    known = row["mu_base"] is not None and row["mu_new"] is not None
+    return chance(row["beta_rank_p"]), chance(row["mu_rank_p"]) if known else _ABSENT
+
+
+def _chance(told: Told, p: float | None) -> str:
+    return chance(p) if told.tested else _ABSENT
 
 
 def _counter(told: Told, row: Mapping[str, Any]) -> str:
     """The counter on both sides; a side on which the function did not run has none."""
     if row["runs_on"] == "both":
-        return amounts(row["mu_base"], row["mu_new"], row["unit"])
+        return known_amounts(row)
     return f"only in {told.side_name(row['runs_on'])}"
+
+
+def known_amounts(row: Mapping[str, Any]) -> str:
+    """A counter on both sides, a dash for one that does not know it.
+
+    >>> known_amounts({"mu_base": 37.1, "mu_new": None, "unit": "%"})
+    '37.1 % → -'
+    """
+    sides = (row["mu_base"], row["mu_new"])
+    if sides == (None, None):
+        return _ABSENT
+    return from_to(*(_ABSENT if one is None else amount(one, row["unit"]) for one in sides))
 
 
 def times_table(told: Told, top: int | None, *, measured: bool | None = None) -> Shown:
@@ -155,7 +174,7 @@ def times_table(told: Told, top: int | None, *, measured: bool | None = None) ->
             row["device"],
             times(row["base_ns"], row["new_ns"]),
             _change(row, row["runs_on"]),
-            chance(row["p"]),
+            _chance(told, row["p"]),
             _calls(row),
         )
         for row in shown.iter_rows(named=True)
@@ -188,7 +207,7 @@ def families_table(told: Told, top: int | None, *, alone: bool = False) -> Shown
             times(row["base_ns"], row["new_ns"]),
             _change(row, _family_runs_on(row)),
             from_to(_count(row["names_base"]), _count(row["names_new"])),
-            chance(row["p"]),
+            _chance(told, row["p"]),
         )
         for name, row in zip(names, shown.iter_rows(named=True), strict=True)
     ]
@@ -200,6 +219,7 @@ def families_table(told: Told, top: int | None, *, alone: bool = False) -> Shown
         (False, False, *[True] * 4),
         rest=told.unrecorded if alone else "",
         spare=_FAMILY_SPARES,
+        nothing=NO_FAMILIES,
     )
 
 

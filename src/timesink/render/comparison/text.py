@@ -20,7 +20,8 @@ from timesink.render.comparison.tables import (
 )
 from timesink.render.shown import FILE_WIDTH, WIDEST, Shown, note_lines, titled_lines
 from timesink.render.terminal import show, terminal_width, to_plain
-from timesink.reports.comparison.headline import standing_out
+from timesink.reports.comparison.choosing import as_options
+from timesink.reports.comparison.headline import changed_most, standing_out
 from timesink.reports.comparison.report import Compared, Comparison
 from timesink.reports.comparison.told import Told
 
@@ -93,24 +94,29 @@ def _several(
         yield from answer_lines(told, width)
         yield from _pair_lines(told, top, table, width)
         noted.append((names[place], _notes(told) if table is None else []))
-    left = _not_shown(len(pairs) - len(shown))
+    left = _not_shown(len(pairs) - len(shown), comparison)
     yield from _note_lines([*left, *words.notes_of_many(noted), *comparison.notes])
 
 
 def _in_full(pairs: Sequence[Told]) -> list[int]:
-    """Places of the pairs that are told in full: one that stands out, and the largest changes."""
+    """Places of the pairs that are told in full: the largest changes.
+
+    One that stands out comes first, or else the one with the largest change of a function.
+    """
     changes = [abs(told.pair.cycle_times.change_pct or 0.0) for told in pairs]
     one = standing_out(pairs)
-    alone = None if one is None else one.place
+    alone = changed_most(pairs) if one is None else one.place
     order = sorted(range(len(pairs)), key=lambda place: (place != alone, -changes[place], place))
-    return sorted(order[:_IN_FULL])
+    return sorted(order[:_IN_FULL], key=lambda place: (place != alone, place))
 
 
-def _not_shown(count: int) -> list[str]:
+def _not_shown(count: int, comparison: Comparison) -> list[str]:
     if not count:
         return []
     more = units.counted(count, "more pairs")
-    return [f"{more} in full: --pid or --rank chooses one, -o DIR writes all"]
+    options = as_options(comparison.choices)
+    choose = f"{options} chooses one, " if options else ""
+    return [f"{more} in full: {choose}-o DIR writes all"]
 
 
 def _pair_lines(

@@ -116,7 +116,7 @@ def _changed_line(told: Told) -> str:
     counts = [
         units.counted(number, things)
         for number, things in (
-            (len(told.verdict.functions), "functions"),
+            (len(told.changes), "functions"),
             (len(told.counters), "counters"),
         )
         if number

@@ -14,6 +14,11 @@ from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.model.trace import Trace
 from timesink.model.units import listed
 from timesink.readers.options import Progress
+from timesink.reports.comparison.choosing import (
+    check_cycle_type,
+    members_of_type,
+    pairs_of_type,
+)
 from timesink.reports.comparison.given import (
     WHAT_COMPARES,
     all_cases,
@@ -58,6 +63,7 @@ def compare(
     pid: str | int | None = None,
     rank: int | None = None,
     device: str | int | None = None,
+    cycle_type: str | None = None,
     marker: str | None = None,
     by: str | None = None,
     metric_map: str | Path | None = None,
@@ -72,8 +78,9 @@ def compare(
     Two sources are the base and the new run: recordings, folders of them, or behaviour tables.
     One is a folder with both sides (`normal_perf_data` and `abnormal_perf_data`), or with several
     such cases.  More, or `explore`, are roles to be told apart.  `pid` is one process, or two as
-    `"1,2"` for base and new; `device` keeps the tables of one device.  `marker`, `by` and
-    `metric_map` are those of `timesink.behaviour`, for recordings.
+    `"1,2"` for base and new; `device` keeps the tables of one device, `cycle_type` the pairs of one
+    sort of cycle: `prefill`, `decode`, `layer`, or `generic` for those without such a name.
+    `marker`, `by` and `metric_map` are those of `timesink.behaviour`, for recordings.
 
     >>> import timesink
     >>> same = timesink.compare(timesink.sample(), timesink.sample())
@@ -82,12 +89,14 @@ def compare(
     """
     given = [one if isinstance(one, Trace) else Path(one) for one in sources]
     check_given(given)
+    check_cycle_type(cycle_type)
     finding = Finding(marker, by, metric_map)
     work = _Work(
         Runs(Reading(cache, jobs, progress, finding)),
         Choice(one_pid(pid, 0), rank, ignore_hosts),
         Choice(one_pid(pid, 1), rank, ignore_hosts),
         finding,
+        cycle_type,
     )
     cases = [find_cases(one) if isinstance(one, Path) else [] for one in given]
     if explore or is_for_exploring(given, cases):
@@ -139,6 +148,7 @@ class _Work:
     of_base: Choice
     of_new: Choice
     finding: Finding
+    cycle_type: str | None = None
 
     def compared_sides(self, base: Side, new: Side) -> _Found:
         identifier = pair_identifier(base.path, new.path)
@@ -167,7 +177,7 @@ class _Work:
         sources = {source.key: source for side in sides for source in side.sources}
         (runs,), more = self._read([list(sources.values())])
         members = chosen(members_of(runs, self.of_base), self.of_base)
-        members = self._of_pid(members)
+        members = members_of_type(self._of_pid(members), self.cycle_type)
         if len(members) < 2:
             raise UsageError(
                 f"{sides[0].path}: holds one role, and there is nothing to compare it with",
@@ -187,7 +197,7 @@ class _Work:
         check_pids(*sides, (self.of_base, self.of_new))
         base_members, new_members = chosen(sides[0], self.of_base), chosen(sides[1], self.of_new)
         alone = _is_one_process(base_members) and _is_one_process(new_members)
-        pairing = pair_members(base_members, new_members)
+        pairing = pairs_of_type(pair_members(base_members, new_members), self.cycle_type)
         if not pairing.matches:
             raise NotFoundError(
                 f"{identifier}: no process of one side has a partner on the other",

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from timesink.model import units
 from timesink.model.amounts import from_to, signed_pct
-from timesink.reports.comparison.answer import answer, brief, of_pair
+from timesink.reports.comparison.answer import answer, brief, of_pair, time_per_cycle
+from timesink.reports.comparison.changes import Change
 from timesink.reports.comparison.naming import pair_names
 from timesink.reports.comparison.outlier import Outlier, outlier
 from timesink.reports.comparison.told import Told
@@ -69,7 +70,8 @@ def _of_many_pairs(pairs: Sequence[Compared]) -> str:
         said = [f"{_all(told)} have {states[0]}{_range(told, states[0])}."]
     else:
         said = [f"{_things(told)}: {', '.join(_groups(states, names))}."]
-    return " ".join([*said, *_put_together(told, names), *_common(told), *_stands_out(told, names)])
+    more = [*_put_together(told, names), *_common(told), *_largest(told, names)]
+    return " ".join([*said, *more, *_stands_out(told, names)])
 
 
 def _put_together(told: Sequence[Told], names: Sequence[str]) -> Iterator[str]:
@@ -92,13 +94,43 @@ def _things(told: Sequence[Told]) -> str:
 
 def _common(told: Sequence[Told]) -> Iterator[str]:
     """The function that changed beyond noise everywhere, and most."""
-    changed = [{(one.name, one.level): one for one in each.changes} for each in told]
-    common = set(changed[0]).intersection(*changed[1:]) if all(map(_comparable, told)) else set()
-    if common:
-        name = min(common, key=lambda key: (-sum(abs(each[key].delta_ns) for each in changed), key))
-        every = [each[name] for each in changed]
+    every = _of_all(told)
+    if every:
         lengths = _ranges(*((one.base_ns, one.new_ns) for one in every))
         yield f"In all of them {brief(told[0].name(every[0]))} takes {lengths} per cycle."
+
+
+def _of_all(told: Sequence[Told]) -> list[Change]:
+    """What changed most of what changed in every pair; empty without any."""
+    changed = [{(one.name, one.level): one for one in each.changes} for each in told]
+    common = set(changed[0]).intersection(*changed[1:]) if all(map(_comparable, told)) else set()
+    if not common:
+        return []
+    name = min(common, key=lambda key: (-sum(abs(each[key].delta_ns) for each in changed), key))
+    return [each[name] for each in changed]
+
+
+def _largest(told: Sequence[Told], names: Sequence[str]) -> Iterator[str]:
+    """The largest change over all pairs, where nothing else that is said names it."""
+    place, apart, common = changed_most(told), standing_out(told), _of_all(told)
+    if place is None or (apart is not None and apart.place == place):
+        return
+    one = told[place].changes[0]
+    if common and (common[0].name, common[0].level) == (one.name, one.level):
+        return
+    what = f"{brief(told[place].name(one))} on {one.device}"
+    took = time_per_cycle(told[place], one)
+    yield f"The largest change is {what} in {names[place]}: {took}."
+
+
+def changed_most(told: Sequence[Told]) -> int | None:
+    """The pair with the largest change of a function's time; None where none changed.
+
+    >>> changed_most([]) is None
+    True
+    """
+    known = [place for place, one in enumerate(told) if one.comparable and one.changes]
+    return max(known, key=lambda place: abs(told[place].changes[0].delta_ns), default=None)
 
 
 def _comparable(told: Told) -> bool:
@@ -175,12 +207,17 @@ def _cycle_change(told: Told) -> float:
     return abs(log(cycles.new_mean_ns / cycles.base_mean_ns)) if known else 0.0
 
 
+def _at_start(name: str) -> str:
+    """A name at the start of a sentence; those of files are as they are."""
+    return name.capitalize() if name.startswith("rank ") else name
+
+
 def _stands_out(told: Sequence[Told], names: Sequence[str]) -> Iterator[str]:
     found = standing_out(told)
     if found is None:
         return
     one, name = told[found.place], names[found.place]
-    who = f"{name[:1].upper()}{name[1:]} stands out"
+    who = f"{_at_start(name)} stands out"
     if found.outlier is None:
         yield f"{who}: {' '.join(answer(one))}"
         return

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from timesink.reports.comparison.report import Compared
 
 EXPLORATORY_REPORT = "exploratory_comparison_report"
+_VERSUS = " vs "
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 
 
@@ -49,7 +50,7 @@ def pair_identifier(base: Path, new: Path) -> str:
     one, other = differing[0] if differing else (ours[0], theirs[0])
     if one == other and base.name != new.name:
         one, other = base.name, new.name
-    return sayable(f"{one} vs {other}")
+    return sayable(f"{one}{_VERSUS}{other}")
 
 
 def _parts(path: Path) -> list[str]:
@@ -86,15 +87,25 @@ def match_identifiers(identifier: str, matches: Sequence[Match]) -> list[str]:
         groups: defaultdict[str, set[str]] = defaultdict(set)
         for name, match in zip(names, matches, strict=True):
             groups[file_stem(name, match)].add(told_by(match))
+        shared = {stem for stem, told in groups.items() if len(told) > 1}
+        if any(_VERSUS in one for stem in shared for one in groups[stem]):
+            shared = set(groups)  # one pair by its files and another without would be odd
         names = [
-            f"{name} {told_by(match)}" if len(groups[file_stem(name, match)]) > 1 else name
+            _with(name, told_by(match)) if file_stem(name, match) in shared else name
             for name, match in zip(names, matches, strict=True)
         ]
     return [sayable(name) for name in names]
 
 
+def _with(name: str, more: str) -> str:
+    """A name that says more; files of both sides say all of it, unless they are of a case."""
+    return more if _VERSUS in name and _VERSUS in more else f"{name} {more}"
+
+
 def _job(match: Match) -> str:
-    return match.base.job
+    """The file, or those of both sides where they are called otherwise."""
+    base, new = match.base.job, match.new.job
+    return base if base == new else f"{base}{_VERSUS}{new}"
 
 
 def _host(match: Match) -> str:

@@ -69,11 +69,25 @@ class Comparison:
             names = units.listed(self.pair_names, between="; ")
             raise AmbiguousError(
                 f"there are {len(self.all_pairs)} pairs ({names})",
-                "take one of `pairs`, or compare with pid= or rank="
-                if self.exploration is None
-                else "take one of `exploration.pairs`",
+                self._how_to_take_one(),
             )
         return self.all_pairs[0].pair
+
+    def _how_to_take_one(self) -> str:
+        if self.exploration is not None:
+            return "take one of `exploration.pairs`"
+        choices = self.choices
+        from timesink.reports.comparison.choosing import as_arguments  # noqa: PLC0415 - as below
+
+        more = f", or compare with {as_arguments(choices)}" if choices else ""
+        return f"take one of `pairs`{more}"
+
+    @property
+    def choices(self) -> dict[str, str]:
+        """Options of `timesink compare` that leave one of several pairs; empty where none do."""
+        from timesink.reports.comparison.choosing import one_of  # noqa: PLC0415 - as below
+
+        return {} if self.exploration is not None else one_of(self.pairs)
 
     @property
     def pair_names(self) -> list[str]:

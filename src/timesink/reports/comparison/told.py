@@ -56,6 +56,21 @@ class Told:
         """
         return changes(self.pair, self.verdict)
 
+    def known_load(self, place: int) -> dict[str, Any]:
+        """A row with its counter as far as it is known: None on a side that knows nothing of it."""
+        return known_load(self.pair, place)
+
+    @property
+    def tested(self) -> bool:
+        """Whether there is a test: one cycle on a side has no spread."""
+        cycles = self.pair.cycle_times
+        return min(len(cycles.base_ns), len(cycles.new_ns)) > 1
+
+    def is_tested(self, row: Mapping[str, Any]) -> bool:
+        """Whether there is a test of a row, which may be in fewer cycles than there are."""
+        in_one = 1 in (row["cycles_base"], row["cycles_new"])
+        return self.tested and row["runs_on"] == "both" and not in_one
+
     # -- tables ------------------------------------------------------------------------------------
 
     @cached_property
@@ -124,6 +139,16 @@ class Told:
         if change.level == "normalised":
             return short_labels([change.name])[change.name]
         return self.label(change.name)
+
+
+def known_load(pair: Pair, place: int) -> dict[str, Any]:
+    """A row of a pair, the counter None on a side that does not know it."""
+    row, known = (table.row(place, named=True) for table in (pair.rows, pair.loads))
+    counter = {name: known[name] for name in known if "mu_" in name}
+    for side, other in (("base", "new"), ("new", "base")):
+        if other in (known["runs_on"], row["runs_on"]):
+            counter[f"mu_{side}"] = None
+    return {**row, **counter}
 
 
 def _and(words: tuple[str, ...]) -> str:
