@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from timesink.readers.csv_text import texts_of
@@ -18,6 +18,7 @@ from timesink.readers.csv_text import texts_of
         (b'n,t\n1,"a\n2,b\n3,"c\n4,d\n', [("1", "a"), ("2", "b"), ("3", "c"), ("4", "d")]),
         (b"n,t,t\n1,a,b\n", [("1", "a")]),
         (b"n,t\n1\n2,a,more\n", [("1", None), ("2", "a")]),
+        (b'n,t\n1,a\n2,"b"c\n', [("1", "a"), ("2", "bc")]),
         (b"n,t\n", []),
         (b"n,t\n1,\xff\n", [("1", "\ufffd")]),
     ],
@@ -27,5 +28,6 @@ def test_rows(content: bytes, rows: list[tuple[str | None, ...]]) -> None:
 
 
 @given(st.binary(max_size=60))
+@example(b'""\x00')
 def test_no_content_breaks_it(content: bytes) -> None:
     assert texts_of(b"n,t\n1,a\n" + content, numbers="n").columns == ["n", "t"]

@@ -77,18 +77,24 @@ def texts_of(content: bytes, *, numbers: str, strip: str = " \t\r") -> pl.DataFr
     separator = separator_of(content).decode()
     whole = _split(content, separator)
     if whole is None or whole.height != content.count(b"\n"):
-        readings = (whole, _split(_without_open_quotes(content), separator))
+        readings = (
+            whole,
+            _split(_without_open_quotes(content), separator),
+            # What stands behind a closed quote makes the others fail; here it never does.
+            _split(content.replace(b'"', b""), separator, quote=None),
+        )
         place = header.index(numbers)
         known = [reading for reading in readings if reading is not None]
         whole = max(known, key=lambda reading: _count_numbers(reading, place), default=None)
     return pl.DataFrame() if whole is None else _named(whole, header, strip)
 
 
-def _split(content: bytes, separator: str) -> pl.DataFrame | None:
+def _split(content: bytes, separator: str, quote: str | None = '"') -> pl.DataFrame | None:
     try:
         return pl.read_csv(
             content,
             separator=separator,
+            quote_char=quote,
             infer_schema=False,
             truncate_ragged_lines=True,
             encoding="utf8-lossy",
