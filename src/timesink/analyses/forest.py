@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from timesink.analyses import names
 from timesink.analyses.columns import host_columns, host_lanes, host_names
-from timesink.analyses.nesting import Nodes, levels, nest_calls, pre_order
+from timesink.analyses.nesting import Nodes, nest_calls, pre_order, subtree_sizes
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.texts import Codes, Texts
 from timesink.model.schema import HOST_KINDS
@@ -72,10 +72,7 @@ class CallForest:
     @cached_property
     def size(self) -> NDArray[np.int64]:
         """How many calls a subtree has, the call itself included."""
-        size = np.ones(len(self), dtype=np.int64)
-        for nodes in reversed(list(levels(self.depth))[1:]):
-            np.add.at(size, self.parent[nodes], size[nodes])
-        return size
+        return subtree_sizes(self.depth, self.parent)
 
     @cached_property
     def post_order(self) -> NDArray[np.int64]:

@@ -119,6 +119,18 @@ def levels(depth: NDArray[np.int64]) -> Iterator[Nodes]:
     yield from np.split(by_depth, np.cumsum(counts)[:-1])
 
 
+def subtree_sizes(depth: NDArray[np.int64], parent: Nodes) -> NDArray[np.int64]:
+    """How many calls the subtree of each call has, the call itself included.
+
+    >>> subtree_sizes(np.array([0, 1, 2, 1]), np.array([-1, 0, 1, 0])).tolist()
+    [4, 2, 1, 1]
+    """
+    size = np.ones(len(depth), dtype=np.int64)
+    for nodes in reversed(list(levels(depth))[1:]):
+        np.add.at(size, parent[nodes], size[nodes])
+    return size
+
+
 def _walk(start: NDArray[np.int64], end: NDArray[np.int64], frames: NDArray[np.bool_]) -> Nesting:
     """Nest one thread whose calls cross, call by call.
 

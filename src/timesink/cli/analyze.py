@@ -18,6 +18,7 @@ from timesink.cli.common import (
     format_of,
     give,
     progress_bar,
+    reading_of,
     row_count,
 )
 from timesink.errors import UsageError
@@ -72,13 +73,9 @@ def _analyze(options: argparse.Namespace) -> Analysis:
     with progress_bar() as progress:
         return analyze(
             options.path,
-            worker=options.worker,
-            span=options.span,
-            rank=options.rank,
             steps=options.steps,
             group_by=options.group_by,
-            cache=not options.no_cache,
-            jobs=options.jobs,
+            **reading_of(options),
             progress=progress,
         )
 

@@ -24,6 +24,7 @@ from timesink.cli.common import (
     format_of,
     give,
     progress_bar,
+    reading_of,
     row_count,
 )
 from timesink.errors import UsageError
@@ -85,11 +86,7 @@ def _report(options: argparse.Namespace) -> BehaviourReport:
             marker=options.marker,
             by=options.by,
             metric_map=options.map,
-            worker=options.worker,
-            span=options.span,
-            rank=options.rank,
-            cache=not options.no_cache,
-            jobs=options.jobs,
+            **reading_of(options),
             progress=progress,
         )
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from timesink.errors import OutputError, TimesinkError, UsageError
 from timesink.readers.options import Progress
@@ -60,6 +60,22 @@ def add_cycle_options(parser: argparse.ArgumentParser, *, counters: bool = True)
             "--map", metavar="FILE", type=not_empty, help="CSV: which counters matter to functions"
         )
         own_map.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+
+
+def reading_of(options: argparse.Namespace) -> dict[str, Any]:
+    """What `add_choice` and `add_reading` were told, as arguments of the functions that read.
+
+    >>> told = argparse.Namespace(worker=None, span=1, rank=None, no_cache=True, jobs=2)
+    >>> reading_of(told)
+    {'worker': None, 'span': 1, 'rank': None, 'cache': False, 'jobs': 2}
+    """
+    return {
+        "worker": options.worker,
+        "span": options.span,
+        "rank": options.rank,
+        "cache": not options.no_cache,
+        "jobs": options.jobs,
+    }
 
 
 def not_empty(text: str) -> str:
@@ -187,11 +203,7 @@ def open_chosen(options: argparse.Namespace) -> Trace:
     with progress_bar() as progress:
         return open_trace(
             options.path,
-            worker=options.worker,
-            span=options.span,
-            rank=options.rank,
-            cache=not options.no_cache,
-            jobs=options.jobs,
+            **reading_of(options),
             progress=progress,
         )
 

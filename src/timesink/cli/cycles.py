@@ -22,6 +22,7 @@ from timesink.cli.common import (
     format_of,
     give,
     progress_bar,
+    reading_of,
 )
 
 _FORMATS = ("text", "csv", "md", "json")
@@ -50,11 +51,7 @@ def run(options: argparse.Namespace) -> int:
             marker=options.marker,
             by=options.by,
             pid=options.pid,
-            worker=options.worker,
-            span=options.span,
-            rank=options.rank,
-            cache=not options.no_cache,
-            jobs=options.jobs,
+            **reading_of(options),
             progress=progress,
         )
     if form == "text" and options.output is None:

@@ -30,6 +30,7 @@ from timesink.cli.common import (
     not_empty,
     percentage,
     progress_bar,
+    reading_of,
     row_count,
     whole_number,
     write_bytes,
@@ -185,11 +186,7 @@ def _report(path: str, options: argparse.Namespace) -> KernelReport:
             peaks=options.peaks,
             device=options.device,
             min_aligned=options.min_aligned,
-            worker=options.worker,
-            span=options.span,
-            rank=options.rank,
-            cache=not options.no_cache,
-            jobs=options.jobs,
+            **reading_of(options),
             progress=progress,
         )
 

@@ -9,7 +9,8 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
 
-from timesink.errors import UnreadableError, UsageError
+from timesink.errors import UsageError
+from timesink.model.own_files import own_text
 
 FUNCTION_CLASSES = (
     "gpu_compute",
@@ -116,7 +117,11 @@ def _read(path: Path) -> dict[str, tuple[str, ...]]:
 
 def _lines(path: Path) -> list[tuple[str, str]]:
     # The comment lines would shift what the parser takes for the header.
-    lines = [line for line in _text(path).splitlines() if not line.lstrip().startswith("#")]
+    lines = [
+        line
+        for line in own_text(path, "--map", _HINT).splitlines()
+        if not line.lstrip().startswith("#")
+    ]
     rows = csv.DictReader(lines, skipinitialspace=True)
     header = [name.strip() for name in rows.fieldnames or []]
     if not set(_COLUMNS) <= set(header):
@@ -127,16 +132,3 @@ def _lines(path: Path) -> list[tuple[str, str]]:
         for row in rows
         if row["class"]
     ]
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        raise UnreadableError.missing(path) from None
-    except IsADirectoryError:
-        raise UsageError(f"--map: {path} is a folder", _HINT) from None
-    except UnicodeDecodeError:
-        raise UsageError(f"--map: {path} is no text", _HINT) from None
-    except OSError as error:
-        raise UnreadableError.denied(path, error.strerror or str(error)) from error

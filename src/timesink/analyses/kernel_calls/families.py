@@ -9,7 +9,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from timesink.analyses.kernel_names.short import short_name
-from timesink.errors import UnreadableError, UsageError
+from timesink.errors import UsageError
+from timesink.model.own_files import own_text
 
 OTHER = "other"
 FAMILY_NAMES = (
@@ -67,16 +68,7 @@ def _own() -> Families:
 
 
 def _read(path: Path) -> Iterator[tuple[str, re.Pattern[str]]]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        raise UnreadableError.missing(path) from None
-    except IsADirectoryError:
-        raise UsageError(f"--families: {path} is a folder", _HINT) from None
-    except UnicodeDecodeError:
-        raise UsageError(f"--families: {path} is no text", _HINT) from None
-    except OSError as error:
-        raise UnreadableError.denied(path, error.strerror or str(error)) from error
+    lines = own_text(path, "--families", _HINT).splitlines()
     for number, line in enumerate(lines, 1):
         if line.strip() and not line.lstrip().startswith("#"):
             yield _rule(line, f"{path}:{number}")
