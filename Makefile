@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test lint format docs bench clean
+.PHONY: help demo test lint format docs bench accuracy clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -49,6 +49,10 @@ bench: $(VENV)/.installed-bench  ## reading beside its floor, comparing beside t
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/ncu.py
 	$(BIN)/python benchmarks/compare.py
+	$(BIN)/python benchmarks/recordings.py
+
+accuracy: $(VENV)/.installed-bench  ## diagnoses of recordings with known faults; writes a page
+	$(BIN)/python benchmarks/diagnose.py --write
 
 clean:  ## remove the environment and what the demo wrote
 	rm -rf $(VENV) demo-output

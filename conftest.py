@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,12 @@ import pytest
 
 @pytest.fixture(scope="session")
 def common_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A cache for tests that read the same recordings again and again."""
-    return tmp_path_factory.mktemp("common-cache")
+    """A cache for tests that read the same recordings again and again, in whichever process."""
+    root = tmp_path_factory.getbasetemp()
+    # Processes that run tests side by side have folders beside each other.
+    folder = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / "common-cache"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 @pytest.fixture(autouse=True)

@@ -168,11 +168,14 @@ def write_roles(folder: Path, roles: int) -> Path:
     return folder
 
 
-def seconds(program: str, *arguments: object) -> float:
+def seconds(program: str, *arguments: object, **environment: str) -> float:
     """Wall time of one run in a process of its own."""
     command = [sys.executable, "-c", program, *map(str, arguments)]
+    around = {**_environment(), **environment}
     start = time.perf_counter()
-    finished = subprocess.run(command, check=False, env=_environment(), stderr=subprocess.PIPE)
+    finished = subprocess.run(
+        command, check=False, env=around, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
     taken = time.perf_counter() - start
     if finished.returncode:
         sys.exit(f"benchmark program failed: {finished.stderr.decode()}")

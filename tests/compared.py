@@ -14,6 +14,7 @@ from timesink.analyses.clustering.exploration import Exploration
 from timesink.analyses.comparison.comparing import compare_roles
 from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES, CycleTimes, Pair, Workload
 from timesink.analyses.comparison.role import Role
+from timesink.model.schema import BEHAVIOUR
 from timesink.reports.comparison.report import Compared, Comparison
 
 HEALTHY, SLOW_CLOCK, BUSY_HOST, BUSY_LINK, SLOW_CPU = FAULTS
@@ -38,7 +39,7 @@ def _called(role: Role, label: str) -> Role:
 
 def pair_of(**parts: Any) -> Pair:
     """A pair with some parts given; the others say that nothing was there."""
-    empty = pl.DataFrame(schema={"cycle": pl.Int64, "anchor": pl.String, "cycle_type": pl.String})
+    empty = pl.DataFrame(schema=BEHAVIOUR.schema)
     usual: dict[str, Any] = {
         "kind": "strict",
         "base": Role("base", "base.csv", "7", empty),

@@ -48,6 +48,12 @@ HEADINGS = (
 CASES = ("cpu_frequency_reduction", "gpu_instability", "gpu_memory_squeeze_out_NVLink")
 
 
+@pytest.fixture(autouse=True)
+def kept_recordings(common_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recordings are read once for all of these."""
+    monkeypatch.setenv("TIMESINK_CACHE_DIR", str(common_cache))
+
+
 def latencyprism(shared: Path) -> Path:
     return shared / "data" / "latencyprism"
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from timesink.reports.behaviour import behaviour
     from timesink.reports.comparison import compare
     from timesink.reports.cycles import cycles
+    from timesink.reports.diagnosis import diagnose
     from timesink.reports.kernels import kernels
     from timesink.store.opening import open_trace as open  # noqa: A004, F401 - `timesink.open`
 
@@ -33,6 +34,7 @@ _PUBLIC = {
     "behaviour": ("timesink.reports.behaviour", "behaviour"),
     "compare": ("timesink.reports.comparison", "compare"),
     "cycles": ("timesink.reports.cycles", "cycles"),
+    "diagnose": ("timesink.reports.diagnosis", "diagnose"),
     "kernels": ("timesink.reports.kernels", "kernels"),
     "open": ("timesink.store.opening", "open_trace"),
 }
@@ -46,6 +48,7 @@ __all__ = [
     "behaviour",
     "compare",
     "cycles",
+    "diagnose",
     "find_recordings",
     "kernels",
     "sample",

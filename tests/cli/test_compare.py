@@ -180,7 +180,7 @@ def test_unequal_work_is_said_beside_a_table(run: Run, tmp_path: Path) -> None:
         ("x.csv", "Function Name,"),
         ("x.md", "# Strict"),
         ("x.json", "{"),
-        ("x.txt", "Cycles take"),
+        ("x.txt", "Regression. Cycles take"),
     ],
 )
 def test_the_name_of_a_file_is_its_format(

@@ -18,7 +18,8 @@ from timesink.errors import TimesinkError
 COMMANDS: dict[str, str] = {
     "analyze": "Say where the time goes: steps, operators, kernels, memory, modules, ranks, "
     "and what to try.",
-    "compare": "Say what changed between two runs, cycle by cycle.",
+    "compare": "Say what changed between two runs, cycle by cycle, and why.",
+    "diagnose": "Say which cycles of a run take longer than its others, and why.",
     "behaviour": "Say what functions cost cycle by cycle, and how loaded the hardware was "
     "meanwhile.",
     "cycles": "Find the repeating unit of a run: steps, passes, layers.",

@@ -1,4 +1,4 @@
-"""Say what changed between two runs, cycle by cycle.
+"""Say what changed between two runs, cycle by cycle, and why.
 
 BASE and NEW are recordings, folders of them (one per rank), or behaviour tables.  One path is a
 folder that holds both sides, normal and abnormal, or several such cases.  More paths, or
@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Compare what the options name, and say it as they ask."""
-    folder = _output_folder(options.output)
+    folder = output_folder(options.output)
     form = (options.format or "") if folder else format_of(options, _FORMATS)
     _check(options, form, folder)
     comparison = _compare(options)
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _output_folder(output: Path | None) -> Path | None:
+def output_folder(output: Path | None) -> Path | None:
     """The folder results go to: one that is there, or a name without an ending."""
     if output is None:
         return None
@@ -106,9 +106,15 @@ def _check(options: argparse.Namespace, form: str, folder: Path | None) -> None:
 
 
 def _compare(options: argparse.Namespace) -> Comparison:
-    from timesink.reports.comparison import compare  # noqa: PLC0415 - --help should not wait for it
+    from timesink.reports.ahead import Question, started_early  # noqa: PLC0415 - as below
 
-    with progress_bar() as progress:
+    is_plain = not (options.explore or options.no_cache or options.map or options.rank)
+    paths = [Path(path) for path in options.paths] if is_plain else []
+    question = Question(options.marker, options.by)
+    with started_early(paths, question, jobs=options.jobs), progress_bar() as progress:
+        # --help does not wait for this.
+        from timesink.reports.comparison import compare  # noqa: PLC0415
+
         return compare(
             *options.paths,
             pid=options.pid,

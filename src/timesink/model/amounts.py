@@ -12,6 +12,8 @@ _AMOUNT = re.compile(r"(.*\d) (\D.*)")
 _TWICE = 2.0
 _VERY_MANY = 1e15
 _CERTAIN_P = 0.001
+_MANY_TIMES = 1e6
+"""Times and percent above are no more than very many."""
 
 
 def from_to(base: str, new: str) -> str:
@@ -95,12 +97,16 @@ def change(base: float, new: float) -> str:
 
     >>> change(100, 104.66), change(34, 121.3), change(100, 20), change(0, 5), change(5, 0)
     ('+4.7 %', '3.6 x', '-80.0 %', 'from 0', '-100 %')
+    >>> change(1e-6, 1e9)
+    '> 1 000 000 x'
     """
     if base == new:
         return "0 %"
     if not base:
         return "from 0"
     ratio = new / base
+    if ratio > _MANY_TIMES:
+        return f"> {units.count(round(_MANY_TIMES))} x"
     if ratio >= _TWICE:
         return f"{ratio:.1f} x" if ratio < 100 else f"{units.count(round(ratio))} x"
     return signed_pct(100 * (ratio - 1))
@@ -112,12 +118,34 @@ def signed_pct(value: float) -> str:
     >>> signed_pct(4.66), signed_pct(-100), signed_pct(-0.01), signed_pct(-99.99)
     ('+4.7 %', '-100 %', '0 %', '-99.99 %')
     """
+    if value > _MANY_TIMES:
+        return f"> +{units.count(round(_MANY_TIMES))} %"
     shown = f"{value:+.1f}"
     if shown in {"+0.0", "-0.0"}:
         return "0 %"
     if shown == "-100.0":
         return "-100 %" if value <= -100 else f"{max(value, -99.99):.2f} %"
     return f"{shown} %"
+
+
+def signed_ns(value: float) -> str:
+    """A change of time with its sign.
+
+    >>> signed_ns(5_310_000), signed_ns(-310_000), signed_ns(0.2)
+    ('+5.31 ms', '-310.0 us', '0 ns')
+    """
+    said = units.brief_ns(abs(value))
+    return said if said == "0 ns" else f"{'+' if value > 0 else '-'}{said}"
+
+
+def interval_pct(low: float, high: float) -> str:
+    """Bounds of a change in percent, rounded outward; nothing shrinks by more than all of it.
+
+    >>> interval_pct(15.82, 30.17), interval_pct(-130.0, -20.06), interval_pct(-0.01, 5e9)
+    ('+15.8 to +30.2 %', '-100 to -20.0 %', '-0.1 to > +1 000 000 %')
+    """
+    down, up = math.floor(max(low, -100.0) * 10) / 10, math.ceil(max(high, -100.0) * 10) / 10
+    return f"{signed_pct(down).removesuffix(' %')} to {signed_pct(up)}"
 
 
 def chance(p: float | None) -> str:

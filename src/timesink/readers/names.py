@@ -6,6 +6,9 @@ import re
 
 _WORKER_NAME = re.compile(r"^(?P<worker>.*?)(?:\.(?P<span>\d+))?\.pt\.trace\.json(?:\.gz|\.zip)?$")
 _RANK_IN_HEAD = re.compile(rb'"distributedInfo"\s*:\s*\{[^{}]*?"rank"\s*:\s*"?(\d{1,9})')
+_TABLE_NAME = re.compile(
+    r"(?:_perf_data\.csv(?:\.gz)?|behaviour.*\.(?:csv|csv\.gz|parquet))$", re.IGNORECASE
+)
 _RANK_IN_NAME = re.compile(r"(?:^|[^a-z])rank[-_. ]?(\d+)", re.IGNORECASE)
 
 
@@ -40,3 +43,12 @@ def rank_in_head(head: bytes) -> int | None:
     """
     match = _RANK_IN_HEAD.search(head)
     return int(match.group(1)) if match else None
+
+
+def is_named_as_table(name: str) -> bool:
+    """Whether the name of a file says that it is a behaviour table.
+
+    >>> is_named_as_table("result_perf_data.csv.gz"), is_named_as_table("counters.csv")
+    (True, False)
+    """
+    return _TABLE_NAME.search(name) is not None

@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -41,7 +41,7 @@ class KeptAnswer:
         digest = hashlib.blake2b(_state_of_code(), digest_size=16)
         for part in question:
             digest.update(f"\0{part!r}".encode("utf-8", "backslashreplace"))
-        return cls(store, key, f"answer-{digest.hexdigest()}.json")
+        return cls(store, key, f"answer-{digest.hexdigest()}")
 
     @property
     def file(self) -> Path:
@@ -66,10 +66,17 @@ class KeptAnswer:
 
 @cache
 def _state_of_code() -> bytes:
-    """Changes whenever a file of this package does: no answer outlives the code that gave it."""
+    """Changes whenever code or data of this package does: no answer outlives what gave it."""
     digest = hashlib.blake2b(digest_size=16)
-    root = Path(__file__).parents[1]
-    for file in sorted(root.rglob("*.py")):
-        stat = file.stat()
-        digest.update(f"{file.relative_to(root)}|{stat.st_size}|{stat.st_mtime_ns}\n".encode())
+    for path, stat in sorted(_own_files(str(Path(__file__).parents[1]))):
+        digest.update(os.fsencode(path) + f"|{stat.st_size}|{stat.st_mtime_ns}\n".encode())
     return digest.digest()
+
+
+def _own_files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
+    with os.scandir(folder) as found:
+        for one in found:
+            if not one.is_dir():
+                yield one.path, one.stat()
+            elif one.name != "__pycache__":
+                yield from _own_files(one.path)

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from behaviour_rows import behaviour
-from timesink.analyses.comparison.cycle_times import cycle_times
 from timesink.analyses.comparison.findings import key_findings
 from timesink.analyses.comparison.pair import TIMES
 from timesink.analyses.comparison.times import time_rows
@@ -85,34 +84,6 @@ def test_what_is_not_defined_is_null():
 def test_the_same_name_in_two_classes_is_added_up():
     side = behaviour({"dur_ns": 10}, {"dur_ns": 30, "function_class": "gpu_comm"})
     assert time_rows(side, side)["base_ns"].to_list() == [40]
-
-
-# -- cycles ----------------------------------------------------------------------------------------
-
-
-def cycles(*lengths: int) -> pl.DataFrame:
-    return behaviour(*({"cycle": n, "cycle_dur_ns": x} for n, x in enumerate(lengths, start=1)))
-
-
-def test_lengths_of_cycles_and_their_change():
-    found = cycle_times(cycles(100, 110, 90), cycles(150, 160, 140))
-    assert found.base_ns == (100, 110, 90)
-    assert (found.base_mean_ns, found.new_mean_ns, found.change_pct) == (100, 150, 50)
-    assert found.interval_ns is not None
-    low, high = found.interval_ns
-    assert 25 < low < 50 < high < 75
-    assert low + high == pytest.approx(100)
-    assert found.rank_p == pytest.approx(2 / 20)
-
-
-def test_one_cycle_gives_no_interval():
-    found = cycle_times(cycles(100), cycles(150, 160))
-    assert (found.interval_ns, found.rank_p, found.change_pct) == (None, None, 55)
-
-
-def test_no_cycle_at_all():
-    found = cycle_times(cycles(), cycles(150))
-    assert (found.base_ns, found.base_mean_ns, found.change_pct) == ((), 0, None)
 
 
 # -- findings --------------------------------------------------------------------------------------

@@ -28,16 +28,24 @@ class TestCycles:
             (lengths(30, 10, (-21, -19), 0.001), "shorter"),
             (lengths(10, 10.1, (-0.5, 0.7), 0.4), "none"),
             (lengths(10, 12, (-1, 5), 0.02), "doubtful"),
-            (lengths(10, 12, (1, 3), 0.2), "doubtful"),
+            (lengths(10, 10.1, (-0.5, 0.7), 0.02), "none"),
+            (lengths(10, 12, (1, 3), 0.2), "longer"),
             (lengths(10, 12, None, None, n=1), "unknown"),
             (lengths(10, 10, (0, 0), 1.0), "none"),
         ],
     )
-    def test_both_tests_must_agree(self, times: CycleTimes, change: str):
+    def test_the_interval_tells_and_ranks_alone_raise_doubt(self, times: CycleTimes, change: str):
         assert cycle_change(times) == change
 
     def test_three_cycles_are_too_few_for_ranks_but_not_for_means(self):
         assert cycle_change(lengths(10, 30, (19, 21), 0.1, n=3)) == "longer"
+
+    def test_another_level_in_the_same_run_is_no_doubtful_change(self):
+        drift = replace(lengths(10, 12, (-1, 5), 0.02), one_run=True)
+        assert cycle_change(drift) == "cannot tell"
+
+    def test_one_cycle_is_the_same_as_itself(self):
+        assert cycle_change(lengths(10, 10, None, None, n=1)) == "none"
 
 
 class TestFunctions:

@@ -22,7 +22,11 @@ from many_roles import one_role
 from timesink.analyses.comparison.comparing import compare_roles
 from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES, CycleTimes, Pair, Workload
 from timesink.render.comparison.blocks import wrapped
+from timesink.render.comparison.tables import counters_table
 from timesink.render.comparison.text import print_text, to_text
+from timesink.render.comparison.words import findings
+from timesink.render.diagnosis.words import VERDICTS
+from timesink.reports.comparison.answer import of_pair
 from timesink.reports.comparison.told import Told
 
 UNEQUAL = Workload(comparable=False, reasons=("64 layers make a batch.", "More."), work_ratio=64.0)
@@ -33,9 +37,11 @@ def told(pair: Pair, **options: object) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """The lines of the answer, those that were wrapped put together."""
+    """The lines of the answer after the verdict, those that were wrapped put together."""
     head = " ".join(text.partition("\n\n")[0].splitlines())
-    return re.split(r"(?<=[a-z)]\.) (?=[0-9A-Zc])", head)
+    verdict, *said = re.split(r"(?<=[a-z)]\.) (?=[0-9A-Zc])", head)
+    assert verdict.removesuffix(".") in VERDICTS.values()
+    return said
 
 
 def section(text: str, title: str) -> list[str]:
@@ -48,9 +54,17 @@ class TestAnswer:
         first, second, *_ = sentences(told(two_runs()))
         assert first.startswith("Cycle time is the same within noise: ")
         assert "95 % interval" in first
-        assert second.startswith("1 function and 2 counters changed beyond noise, most of all ")
-        assert "sm80_gemm_bf16_64x5 on GPU 7" in second
-        assert re.search(r"gpu_sm_frequency of GPU 7 \(1 \d{3} → \d{3} MHz\)", second)
+        assert re.fullmatch(
+            r"What did change: gpu_clock \(gpu_sm_frequency of GPU 7 1 \d{3} → \d{3} MHz\), "
+            r"\+\d+\.\d ms per cycle\.",
+            second,
+        )
+
+    def test_without_a_diagnosis_functions_and_counters_are_named(self):
+        said = of_pair(two_runs())
+        assert "1 function and 2 counters changed beyond noise, most of all " in said
+        assert "sm80_gemm_bf16_64x5 on GPU 7" in said
+        assert re.search(r"gpu_sm_frequency of GPU 7 \(1 \d{3} → \d{3} MHz\)", said)
 
     def test_longer_cycles_are_said_with_their_interval(self):
         first = sentences(told(two_runs(BUSY_HOST)))[0]
@@ -64,7 +78,7 @@ class TestAnswer:
     def test_the_same_within_noise_is_said_in_the_first_line(self):
         role = one_role(7)
         text = told(compare_roles(role, role, "strict"))
-        assert text.startswith("Both runs are the same within noise: cycles take ")
+        assert text.startswith("No change. Both runs are the same within noise: cycles take ")
         assert "What changed" not in text
 
     def test_high_scores_within_noise_are_explained(self):
@@ -108,11 +122,17 @@ class TestUnequalWork:
 
 class TestFindings:
     def test_a_function_has_its_time_and_the_counters_that_changed(self):
-        time, counters = section(told(two_runs()), "What changed")
+        (found,) = findings(Told(two_runs()))
         name = "sm80_gemm_bf16_64x5 on GPU 7"
-        assert re.fullmatch(rf"  {name}: \d+\.\d → \d+\.\d ms per cycle \(3\.\d x\)", time)
-        assert counters.strip().startswith("meanwhile gpu_")
-        assert "gpu_mem_used" not in counters
+        assert re.fullmatch(rf"{name}: \d+\.\d → \d+\.\d ms per cycle \(3\.\d x\)", found.line)
+        assert found.meanwhile.startswith("meanwhile gpu_")
+        assert "gpu_mem_used" not in found.meanwhile
+
+    def test_counters_that_the_diagnosis_names_have_no_other_figures(self):
+        text = told(two_runs())
+        assert "gpu_sm_frequency of GPU 7 (" not in text
+        (found,) = findings(Told(two_runs()), {("gpu_sm_frequency", "GPU 7")})
+        assert "gpu_sm_frequency" not in found.meanwhile
 
     def test_counters_that_read_the_same_are_told_together(self):
         pair = two_runs()
@@ -120,7 +140,8 @@ class TestFindings:
             metric=pl.lit("gpu_frequency")
         )
         both = replace(pair, rows=pl.concat([pair.rows, twin]))
-        assert "gpu_frequency/gpu_sm_frequency 1" in told(both)
+        (found,) = findings(Told(both))
+        assert "gpu_frequency/gpu_sm_frequency 1" in found.meanwhile
 
     def test_a_function_of_one_side_is_told_with_that_side(self):
         row = {"function": "f", "device": "Host", "new_ns": 5e6, "delta_ns": 5e6, "runs_on": "new"}
@@ -139,7 +160,7 @@ class TestFindings:
         pair = two_runs()
         names = {row["function"] for row in pair.rows.head(20).iter_rows(named=True)}
         assert len(names) > 1
-        assert len(section(told(pair), "What changed")) == 2
+        assert len(findings(Told(pair))) == 1
 
     def test_work_under_other_names_is_told_as_one_family(self):
         text = told(other_kernels())
@@ -240,8 +261,15 @@ class TestNotes:
 
 class TestTables:
     def test_a_counter_that_changed_is_told_once_and_in_its_unit(self):
-        lines = section(told(two_runs(BUSY_LINK)), "Counters that changed beyond noise (1 counter)")
-        assert re.match(r"gpu_link_receive +GPU 7 +[\d.]+ MB/s → [\d.]+ GB/s", lines[1])
+        table = counters_table(Told(two_runs(BUSY_LINK)), None)
+        assert table.title == "Counters that changed beyond noise (1 counter)"
+        assert table.rows[0][:2] == ("gpu_link_receive", "GPU 7")
+        assert re.match(r"[\d.]+ MB/s → [\d.]+ GB/s", table.rows[0][2])
+
+    def test_a_counter_that_is_an_anomaly_is_not_told_again(self):
+        text = told(two_runs(BUSY_LINK))
+        assert "1. nvlink_contention: " in text
+        assert "ounters that changed beyond noise (" not in text
 
     def test_the_ten_highest_rows_are_shown(self):
         lines = section(told(two_runs()), "Highest scores (10 of 16 rows)")
@@ -310,13 +338,20 @@ class TestSeveral:
     def test_the_answer_over_all_comes_first_and_notes_last(self):
         whole = comparison(two_runs(), two_runs(BUSY_HOST), notes=["pid 5 is alone"])
         text = to_text(whole)
-        assert " ".join(text.partition("\n\n")[0].split()) == whole.headline
+        lead = "Regression (1 of 2 processes: no change, 1: regression). "
+        assert " ".join(text.partition("\n\n")[0].split()) == f"{lead}{whole.headline}"
         assert text.splitlines()[-1].strip() == "pid 5 is alone"
 
     def test_json_and_text_give_one_answer(self):
         whole = comparison(two_runs())
         first = to_text(whole).partition("case, ")[0]
-        assert " ".join(first.split()) == whole.headline
+        verdict, _, said = " ".join(first.split()).partition(". ")
+        assert said == whole.headline
+        assert verdict == VERDICTS[whole.to_dict()["verdict"]]
+
+    def test_a_verdict_that_all_pairs_share_comes_first(self):
+        text = to_text(comparison(two_runs(BUSY_HOST), two_runs(BUSY_HOST)))
+        assert text.startswith("Regression. Both pairs have longer cycles")
 
     def test_every_pair_has_a_row(self):
         text = to_text(comparison(two_runs(), two_runs(BUSY_HOST)))
@@ -366,7 +401,7 @@ class TestWhatIsNotKnown:
     def test_functions_are_counted_as_they_are_listed(self):
         whole = comparison(two_runs())
         told = Told(whole.pairs[0].pair)
-        assert f"{len(told.changes)} function" in whole.headline
+        assert f"{len(told.changes)} function" in of_pair(told.whole)
 
 
 def _without_clock() -> Pair:

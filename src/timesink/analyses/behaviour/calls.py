@@ -103,7 +103,7 @@ def device_work(trace: Trace, windows: Mapping[str, Windows], *, by_launch: bool
     if by_launch and (launch >= 0).any():
         linked = launch >= 0
         moment = np.where(linked, host_columns(trace)["ts_ns"].to_numpy()[launch], start)
-    process = _process_of_device(trace, list(windows), counted, launch)
+    process = process_of_device(trace, list(windows), counted, launch)
     row = np.full(len(counted), OUTSIDE, dtype=np.int64)
     for number, window in enumerate(windows.values()):
         mine = np.flatnonzero(process == number)
@@ -132,7 +132,7 @@ def device_work(trace: Trace, windows: Mapping[str, Windows], *, by_launch: bool
     )
 
 
-def _process_of_device(
+def process_of_device(
     trace: Trace, processes: Sequence[str], counted: NDArray[np.intp], launch: Places
 ) -> Places:
     """Place of the process whose work it is: that of the launch, its own, or the only one."""

@@ -48,7 +48,7 @@ def with_untraced(
     thread of their own.
     """
     place = len(host.functions)
-    threads = () if cycles.on_device else _own_threads(trace, cycles, windows)
+    threads = () if cycles.on_device else own_threads(trace, cycles, windows)
     parts = [
         _as_calls(stretches, place + number)
         for thread in threads
@@ -77,9 +77,12 @@ def _as_calls(stretches: Windows, function: int) -> Calls:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Calls:
+class ThreadCalls:
     """Calls of one process, thread by thread."""
 
+    process: str
+    row: NDArray[np.intp]
+    """Row in `trace.host`."""
     start: Ns
     end: Ns
     thread: Places
@@ -88,40 +91,46 @@ class _Calls:
 
     def busy(self, thread: int) -> Windows:
         """When a thread is in a recorded call."""
-        mine = self._of(thread)
+        mine = self.of(thread)
         return _merged(self.start[mine], self.end[mine])
 
     def working(self, thread: int) -> Windows:
         """When a thread is in a call that is work for sure."""
-        mine = self._of(thread)
+        mine = self.of(thread)
         work = self.is_work[mine]
         return _merged(self.start[mine][work], self.end[mine][work])
 
-    def _of(self, thread: int) -> slice:
+    def of(self, thread: int) -> slice:
+        """Where the calls of a thread are."""
         first, beyond = np.searchsorted(self.thread, [thread, thread + 1]).tolist()
         return slice(first, beyond)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Thread:
+class OwnThread:
     """A thread that marks cycles, and the cycles it marks."""
 
     thread: int
     windows: Windows
-    calls: _Calls
+    calls: ThreadCalls
 
 
-def _own_threads(trace: Trace, cycles: Cycles, windows: Mapping[str, Windows]) -> Iterator[_Thread]:
+def own_threads(
+    trace: Trace, cycles: Cycles, windows: Mapping[str, Windows]
+) -> Iterator[OwnThread]:
+    """The threads that mark the cycles of each process, with the cycles each of them marks."""
     marks = is_mark(trace, cycles)
     classes = host_classes(trace)
     counted = (classes != NOT_COUNTED) & ~np.isin(classes, SCHEDULED)
     process, _ = process_of_host(trace, list(windows))
     lanes, host = host_lanes(trace)[0], host_columns(trace)
     start, time = host["ts_ns"].to_numpy(), host["dur_ns"].to_numpy()
-    for number, window in enumerate(windows.values()):
+    for number, (pid, window) in enumerate(windows.items()):
         rows = np.flatnonzero(counted & (process == number))
         rows = rows[np.argsort(lanes[rows], kind="stable")]
-        calls = _Calls(
+        calls = ThreadCalls(
+            process=pid,
+            row=rows,
             start=start[rows],
             end=start[rows] + time[rows],
             thread=lanes[rows],
@@ -141,7 +150,7 @@ def _without_numbers(name: str) -> str:
     return family_name(function_name(name))
 
 
-def _by_thread(calls: _Calls, window: Windows) -> Iterator[_Thread]:
+def _by_thread(calls: ThreadCalls, window: Windows) -> Iterator[OwnThread]:
     """Cycles by the thread whose mark lies longest in them; of equal ones that with most marks."""
     marks = np.flatnonzero(calls.is_mark)
     if not len(marks):
@@ -155,20 +164,20 @@ def _by_thread(calls: _Calls, window: Windows) -> Iterator[_Thread]:
     known = held.max(axis=1) > 0
     for number in np.unique(chosen[known]).tolist():
         mine = known & (chosen == number)
-        yield _Thread(int(threads[number]), window.take(mine), calls)
+        yield OwnThread(int(threads[number]), window.take(mine), calls)
 
 
 # -- what is in no call ----------------------------------------------------------------------------
 
 
-def _untraced(own: _Thread) -> tuple[Windows, Windows]:
+def _untraced(own: OwnThread) -> tuple[Windows, Windows]:
     """When a thread is in no call in its cycles: for nobody known, and waiting for others."""
     gaps = _outside(own.windows, own.calls.busy(own.thread))
     others = _waited_for(own, gaps)
     return _outside(gaps, others), _inside(gaps, others)
 
 
-def _waited_for(own: _Thread, gaps: Windows) -> Windows:
+def _waited_for(own: OwnThread, gaps: Windows) -> Windows:
     """When threads work that do so in the stead of a thread, as in the backward pass.
 
     Such a thread works while the other is in no call.  One that works beside it, such as a loader

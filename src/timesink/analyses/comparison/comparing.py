@@ -15,6 +15,7 @@ from timesink.analyses.comparison.devices import with_matching_devices
 from timesink.analyses.comparison.equal_work import with_equal_work
 from timesink.analyses.comparison.families import family_rows
 from timesink.analyses.comparison.findings import key_findings
+from timesink.analyses.comparison.one_run import are_parts_of_one_run
 from timesink.analyses.comparison.pair import Pair, Workload
 from timesink.analyses.comparison.placing import with_places
 from timesink.analyses.comparison.role import Role
@@ -72,7 +73,7 @@ def _pair(base: Role, new: Role, kind: str, workload: Workload, unlike: Abstract
         kind=kind,
         base=base,
         new=new,
-        cycle_times=cycle_times(*sides),
+        cycle_times=cycle_times(*sides, one_run=are_parts_of_one_run(base, new)),
         workload=workload,
         times=time_rows(*sides),
         families=family_rows(*sides),

@@ -45,7 +45,8 @@ def with_matching_devices(base: Role, new: Role) -> MatchedDevices:
     names = {theirs: ours for ours, theirs in renamed}
     kind = new.behaviour.schema["device"]
     device = pl.col("device").cast(pl.String).replace(names).cast(kind)
-    matched = replace(new, behaviour=new.behaviour.with_columns(device))
+    anatomy = None if new.anatomy is None else new.anatomy.with_devices(names)
+    matched = replace(new, behaviour=new.behaviour.with_columns(device), anatomy=anatomy)
     return MatchedDevices(base, matched, renamed, _note(base, new, renamed, bool(common)))
 
 

@@ -92,9 +92,19 @@ class CycleTimes:
     change_pct: float | None
     """Change of the mean; None where a length is not known."""
     interval_ns: tuple[float, float] | None
-    """95 % interval of the change of the mean (Welch); None with fewer than two cycles."""
+    """95 % interval of the change of the mean, for cycles that follow each other and drift; it
+    excludes 0 only where all tests agree.  None with fewer than two cycles."""
     rank_p: float | None
-    """Mann-Whitney, two-sided; None with fewer than two cycles on a side."""
+    """Mann-Whitney, two-sided, as if cycles were independent; None with fewer than two cycles on a
+    side."""
+    p_value: float | None = None
+    """Chance of a change this large by noise: the largest of all tests; None as above."""
+    warm_up: tuple[int, int] = (0, 0)
+    """How many of the first cycles of each side are warm-up: the tests leave these out."""
+    levels_ns: tuple[tuple[float, ...], tuple[float, ...]] = ((), ())
+    """Levels that the cycles of each side go through, in order; empty where they stay at one."""
+    one_run: bool = False
+    """Whether both sides are parts of one run, where another level is drift and not a change."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

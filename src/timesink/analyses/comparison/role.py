@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from timesink.analyses.anatomy.anatomy import Anatomy
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Role:
@@ -24,6 +26,10 @@ class Role:
     """How its cycles were found (`cycles.METHODS`); None for a behaviour table."""
     confidence: float | None = None
     notes: tuple[str, ...] = ()
+    anatomy: Anatomy | None = None
+    """What its cycles are made of, where a timeline tells; None for a behaviour table."""
+    beside: pl.DataFrame | None = None
+    """Counters that were sampled beside a behaviour table, rows of `model.schema.COUNTERS`."""
 
     @property
     def cycles(self) -> int:

@@ -5,24 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import log
 
-import numpy as np
 import polars as pl
 
 from timesink.analyses.behaviour.classes import SIDE_WAIT, UNTRACED, WAITING
 from timesink.analyses.comparison.pair import CycleTimes, Pair
 from timesink.analyses.comparison.recorded import Unrecorded, unrecorded
+from timesink.analyses.statistics.discovery import ALPHA, false_discovery
 from timesink.model.counter_units import quantity
 from timesink.model.schema import HOST_DEVICE
 
-ALPHA = 0.05
-"""Chance of calling a difference one that is none."""
 _FEWEST = 4
 """Cycles a side needs before a rank test can reach ALPHA at all."""
 _LEAST_SHARE = 0.01
 """Functions matter whose time changed by this part of a cycle."""
 _LEAST_LOG_RATIO = -log(0.9) - 1e-12
 """Counters matter that changed by a tenth of the larger value or more, whichever side has it."""
-_NARROW = 0.1
+NARROW = 0.1
 """Cycles are the same within noise where their change is within this part of their length."""
 _LEAST_CHANGE = {"%": 2.0, "% of a core": 10.0, "C": 10.0, "B/s": 20e6}
 """And, where their unit has a scale, by this much: a device that is busy 1 % of the time or half of
@@ -64,9 +62,9 @@ def verdict(pair: Pair) -> Verdict:
 def cycle_change(times: CycleTimes) -> str:
     """Whether cycles became `longer` or `shorter`.
 
-    `doubtful` is a change on which the tests disagree, `none` one within noise, `cannot tell` a
-    scatter in which a change of a tenth would not be seen, and `unknown` too few lengths to say
-    anything.
+    `doubtful` is a change that shows in ranks and not beyond how far levels wander, `none` one
+    within noise, `cannot tell` a scatter in which a change of a tenth would not be seen, and
+    `unknown` too few lengths to say anything.
 
     >>> cycle_change(CycleTimes((10,) * 9, (30,) * 9, 10.0, 30.0, 200.0, (19.0, 21.0), 0.001))
     'longer'
@@ -74,17 +72,17 @@ def cycle_change(times: CycleTimes) -> str:
     'cannot tell'
     """
     if times.interval_ns is None:
-        return "unknown"
+        return "none" if times.base_ns and times.base_ns == times.new_ns else "unknown"
     low, high = times.interval_ns
     # Lengths that are all alike on both sides have an interval without width.
-    apart = (low > 0 or high < 0) and times.base_mean_ns != times.new_mean_ns
-    few = min(len(times.base_ns), len(times.new_ns)) < _FEWEST
-    ranks_apart = apart if few or times.rank_p is None else times.rank_p < ALPHA
-    if apart and ranks_apart:
+    if (low > 0 or high < 0) and times.base_mean_ns != times.new_mean_ns:
         return "longer" if times.new_mean_ns > times.base_mean_ns else "shorter"
-    if apart or ranks_apart:
-        return "doubtful"
-    return "none" if _is_narrow(times) else "cannot tell"
+    if _is_narrow(times):
+        return "none"
+    few = min(len(times.base_ns), len(times.new_ns)) < _FEWEST
+    ranks_apart = not few and times.rank_p is not None and times.rank_p < ALPHA
+    # Parts of one run may be at other levels: that is drift.
+    return "doubtful" if ranks_apart and not times.one_run else "cannot tell"
 
 
 def _is_narrow(times: CycleTimes) -> bool:
@@ -92,7 +90,7 @@ def _is_narrow(times: CycleTimes) -> bool:
     low, high = times.interval_ns or (0.0, 0.0)
     reach = max(-low, high)
     same = sorted(times.base_ns) == sorted(times.new_ns)
-    return same or reach <= _NARROW * max(times.base_mean_ns, times.new_mean_ns)
+    return same or reach <= NARROW * max(times.base_mean_ns, times.new_mean_ns)
 
 
 def _changed_functions(pair: Pair) -> list[int]:
@@ -109,7 +107,7 @@ def _changed_functions(pair: Pair) -> list[int]:
         .filter(could)
         .with_columns(p=either_p("welch_p", "rank_p"))
     )
-    told = told.filter(pl.Series(_false_discovery(told["p"].to_numpy()) < ALPHA))
+    told = told.filter(pl.Series(false_discovery(told["p"].to_numpy()) < ALPHA))
     told = told.filter(pl.col("delta_ns").abs() >= least)
     return told.sort(pl.col("delta_ns").abs(), "place", descending=[True, False])["place"].to_list()
 
@@ -169,7 +167,7 @@ def _changed_counters(rows: pl.DataFrame) -> list[int]:
         .with_columns(effect=_log_ratio(), p=either_p("mu_welch_p", "mu_rank_p"))
         .filter(pl.col("seen") > 1)
     )
-    strong = pl.Series(_false_discovery(told["p"].to_numpy()) < ALPHA)
+    strong = pl.Series(false_discovery(told["p"].to_numpy()) < ALPHA)
     told = told.filter(strong & (told["effect"].abs() >= _LEAST_LOG_RATIO) & _large(told))
     order = told.sort(pl.col("effect").abs(), "metric", "device", descending=[True, False, False])
     return order["place"].to_list()
@@ -195,16 +193,3 @@ def _log_ratio() -> pl.Expr:
     """How many times as high a counter is, as a logarithm; from or to nothing is without bounds."""
     base, new = pl.col("mu_base"), pl.col("mu_new")
     return pl.when(base == new).then(0.0).otherwise((new / base).log()).fill_nan(0.0)
-
-
-def _false_discovery(p: np.ndarray) -> np.ndarray:
-    """p-values after Benjamini and Hochberg: at most that share of those below is noise.
-
-    >>> _false_discovery(np.array([0.01, 0.04, 0.5])).round(3).tolist()
-    [0.03, 0.06, 0.5]
-    """
-    order = np.argsort(p, kind="stable")
-    scaled = p[order] * len(p) / np.arange(1, len(p) + 1)
-    adjusted = np.empty_like(scaled)
-    adjusted[order] = np.minimum.accumulate(scaled[::-1])[::-1]
-    return np.minimum(adjusted, 1.0)

@@ -49,8 +49,14 @@ class Families:
         >>> load_families().of("void at::native::reduce_kernel<512, 1, Sum<float>>(Sum)")
         'reduction'
         """
-        text = f"{short_name(name) if short is None else short}\n{name}"
-        return next((family for family, rule in self.rules if rule.search(text)), OTHER)
+        return _first(self, name, short)
+
+
+@lru_cache(maxsize=4096)
+def _first(families: Families, name: str, short: str | None) -> str:
+    """Several analyses ask for the same kernels, whose names may be long."""
+    text = f"{short_name(name) if short is None else short}\n{name}"
+    return next((family for family, rule in families.rules if rule.search(text)), OTHER)
 
 
 def load_families(path: str | Path | None = None) -> Families:

@@ -14,6 +14,9 @@ Integers: TypeAlias = NDArray[np.int64]
 QUIETLY = np.errstate(over="ignore", divide="ignore", invalid="ignore")
 """For functions whose callers may hold anything: what has no value is NaN or infinite there."""
 
+NORMAL = 1.4826
+"""Standard deviation of normal noise in median absolute deviations."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,12 +9,9 @@ from timesink.errors import UnreadableError
 from timesink.readers import behaviour
 from timesink.readers.beside import find_topology
 from timesink.readers.discover import folders_below
+from timesink.readers.names import is_named_as_table
 from timesink.readers.registry import read_trace, reader_of
 from timesink.readers.source import open_source
-
-_NAMED = re.compile(
-    r"(?:_perf_data\.csv(?:\.gz)?|behaviour.*\.(?:csv|csv\.gz|parquet))$", re.IGNORECASE
-)
 
 _ENDINGS = (".csv", ".csv.gz", ".parquet")
 
@@ -26,7 +22,7 @@ def find_behaviour_tables(folder: Path) -> list[Path]:
     A table is named `..._perf_data.csv[.gz]`, or has `behaviour` in its name, and is one by
     content.
     """
-    found = (path for path in may_be_tables(folder) if is_named_as_table(path))
+    found = (path for path in may_be_tables(folder) if is_named_as_table(path.name))
     return sorted(path for path in found if is_behaviour_table(path))
 
 
@@ -38,11 +34,6 @@ def may_be_tables(folder: Path) -> list[Path]:
         for path in place.iterdir()
         if path.name.lower().endswith(_ENDINGS) and path.is_file()
     )
-
-
-def is_named_as_table(path: Path) -> bool:
-    """Whether the name says that the file is a behaviour table."""
-    return _NAMED.search(path.name) is not None
 
 
 def is_behaviour_table(path: Path) -> bool:

@@ -7,8 +7,11 @@ import textwrap
 from collections.abc import Iterable
 
 from rich.console import RenderableType
+from rich.text import Text
 
+from timesink.analyses.diagnosis.diagnosis import Diagnosis
 from timesink.render.comparison import words
+from timesink.render.diagnosis.words import told_counters, verdict
 from timesink.render.terminal import printable, text
 from timesink.reports.comparison.answer import answer
 from timesink.reports.comparison.told import Told
@@ -22,10 +25,13 @@ _TOGETHER = re.compile(
 _GLUE = "\N{NO-BREAK SPACE}"
 
 
-def answer_lines(told: Told, width: int) -> Iterable[RenderableType]:
-    """The answer; in colour, whether cycles became longer."""
-    for place, line in enumerate(answer(told)):
-        yield from wrapped(line, width, "bold" if place else f"bold {_colour(told)}".rstrip())
+def answer_lines(told: Told, width: int, why: Diagnosis | None = None) -> Iterable[RenderableType]:
+    """The answer, the verdict before it; in colour, whether cycles became longer."""
+    first, *others = answer(told, why)
+    lead = "" if why is None else f"{verdict(why)}. "
+    yield from wrapped(f"{lead}{first}", width, f"bold {_colour(told)}".rstrip())
+    for line in others:
+        yield from wrapped(line, width, "bold")
 
 
 def _colour(told: Told) -> str:
@@ -36,9 +42,9 @@ def _colour(told: Told) -> str:
     return {"longer": "red", "shorter": "green"}.get(told.verdict.cycles, "")
 
 
-def finding_lines(told: Told, width: int) -> Iterable[RenderableType]:
-    """The functions that changed most, and their counters; nothing where nothing did."""
-    found = words.findings(told)
+def finding_lines(told: Told, width: int, why: Diagnosis | None = None) -> Iterable[RenderableType]:
+    """The functions that changed most, and counters that nothing before named."""
+    found = words.findings(told, told_counters(why))
     if found:
         yield ""
         yield text("What changed", "bold")
@@ -48,7 +54,7 @@ def finding_lines(told: Told, width: int) -> Iterable[RenderableType]:
     yield from wrapped(words.findings_left(told), width, "dim", indent=2)
 
 
-def wrapped(line: str, width: int, style: str = "", indent: int = 0) -> Iterable[RenderableType]:
+def wrapped(line: str, width: int, style: str = "", indent: int = 0) -> Iterable[Text]:
     """A line that goes on under where it began, with no amount torn from its unit.
 
     >>> [line.plain for line in wrapped("they take 1.28 → 1.22 s", 16, indent=2)]

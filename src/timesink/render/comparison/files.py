@@ -9,7 +9,7 @@ import msgspec
 
 from timesink.render.comparison.csv import table_csv
 from timesink.render.comparison.markdown import comparison_md, pair_md
-from timesink.reports.comparison import Comparison
+from timesink.reports.comparison import Compared, Comparison
 from timesink.reports.comparison.naming import EXPLORATORY_REPORT
 
 FORMATS = ("csv", "md", "json")
@@ -30,11 +30,15 @@ def files_of(
         if "csv" in formats:
             yield f"{one.file_stem}.csv", partial(table_csv, one.pair, table, top)
         if "md" in formats and comparison.exploration is None:
-            yield f"{one.file_stem}.md", partial(pair_md, one.pair, one.title)
+            yield f"{one.file_stem}.md", partial(_pair_md, one)
     if "md" in formats and comparison.exploration is not None:
         yield f"{EXPLORATORY_REPORT}.md", partial(comparison_md, comparison)
     if "json" in formats:
         yield "comparison.json", partial(indented_json, comparison)
+
+
+def _pair_md(one: Compared) -> str:
+    return pair_md(one.pair, one.title, one.diagnosis)
 
 
 def indented_json(comparison: Comparison) -> str:

@@ -29,11 +29,11 @@ def comparison_md(comparison: Comparison) -> str:
     >>> import timesink
     >>> same = timesink.compare(timesink.sample(), timesink.sample())
     >>> comparison_md(same).splitlines()[2]
-    '## 1. High-Level Performance Summary'
+    '**Verdict: no change.** Cycle time is the same: 27.2 ms.'
     """
     if comparison.exploration is not None:
         return exploration_md(comparison, comparison.exploration)
-    reports = [pair_md(one.pair, one.title) for one in comparison.pairs]
+    reports = [pair_md(one.pair, one.title, one.diagnosis) for one in comparison.pairs]
     return "\n\n".join([*reports, *note_blocks([in_line(note) for note in comparison.notes])])
 
 
@@ -50,7 +50,10 @@ def exploration_md(comparison: Comparison, exploration: Exploration) -> str:
         _apart_md(exploration),
         "## 3. Comparisons Between Clusters",
         bullets(left_out(exploration)) or ("" if exploration.pairs else "All roles are alike."),
-        *(pair_md(pair, both_labels(pair), demoted=2) for pair in exploration.pairs),
+        *(
+            pair_md(one.pair, both_labels(one.pair), one.diagnosis, demoted=2)
+            for one in comparison.all_pairs
+        ),
         *note_blocks([in_line(note) for note in comparison.notes]),
     ]
     return "\n\n".join(filter(None, blocks))

@@ -9,10 +9,12 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.comparison.pair import KeyFinding, Pair
+from timesink.analyses.diagnosis.diagnosis import Diagnosis
 from timesink.model.amounts import amounts
 from timesink.render.comparison import published, words
 from timesink.render.comparison.csv import published_rows, published_titles
 from timesink.render.comparison.tables import families_table, known_amounts, times_table
+from timesink.render.diagnosis.sections import verdict_block, why_blocks
 from timesink.render.escaping import as_code, in_line
 from timesink.render.shown import bullets, table_blocks
 from timesink.reports.comparison.answer import answer
@@ -36,14 +38,15 @@ _LEGEND = {
 }
 
 
-def pair_md(pair: Pair, identifier: str, *, demoted: int = 0) -> str:
-    """The report on one pair, its headings `demoted` by some levels."""
+def pair_md(pair: Pair, identifier: str, why: Diagnosis | None = None, *, demoted: int = 0) -> str:
+    """The report on one pair, the answer to `why` first; its headings `demoted` by some levels."""
     report = "\n\n".join(
         filter(
             None,
             [
                 f"# {in_line(title(pair, identifier))}",
                 _caveat(pair),
+                *([] if why is None else _why(why)),
                 *_summary(pair),
                 *_in_depth(pair),
                 *_rest(pair),
@@ -51,6 +54,12 @@ def pair_md(pair: Pair, identifier: str, *, demoted: int = 0) -> str:
         )
     )
     return _HEADING.sub("#" * demoted + r"\1", report) if demoted else report
+
+
+def _why(why: Diagnosis) -> Iterable[str]:
+    yield verdict_block(why)
+    yield from why_blocks(why)
+    yield bullets(map(in_line, why.notes))
 
 
 def title(pair: Pair, identifier: str) -> str:

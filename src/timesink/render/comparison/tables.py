@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import polars as pl
@@ -90,9 +91,15 @@ def _most(told: Told) -> str:
     return _ABSENT
 
 
-def counters_table(told: Told, top: int | None) -> Shown:
-    """Counters that changed beyond noise, each once and not once per function."""
-    rows = told.counters
+def counters_table(
+    told: Told, top: int | None, before: AbstractSet[tuple[str, str]] = frozenset()
+) -> Shown:
+    """Counters that changed beyond noise, each once and not once per function.
+
+    Those of a device that were told `before` are left out.
+    """
+    rows = [row for row in told.counters if (row["metric"], row["device"]) not in before]
+    which = "Counters" if len(rows) == len(told.counters) else "Other counters"
     shown = rows if top is None else rows[:top]
     cells = [
         (
@@ -105,7 +112,7 @@ def counters_table(told: Told, top: int | None) -> Shown:
         )
         for row in shown
     ]
-    title = _title("Counters that changed beyond noise", len(shown), len(rows), "counters")
+    title = _title(f"{which} that changed beyond noise", len(shown), len(rows), "counters")
     return Shown(
         title, _COUNTERS, tuple(cells), (False, False, *[True] * 3, False), spare=_COUNTER_SPARES
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from rich.console import Group, RenderableType
 
+from timesink.analyses.diagnosis.diagnosis import Diagnosis
 from timesink.model import units
 from timesink.render.comparison import words
 from timesink.render.comparison.blocks import answer_lines, finding_lines, wrapped
@@ -18,6 +20,8 @@ from timesink.render.comparison.tables import (
     rows_table,
     times_table,
 )
+from timesink.render.diagnosis.blocks import why_lines
+from timesink.render.diagnosis.words import told_counters, verdict
 from timesink.render.shown import FILE_WIDTH, WIDEST, Shown, note_lines, titled_lines
 from timesink.render.terminal import show, terminal_width, to_plain
 from timesink.reports.comparison.choosing import as_options
@@ -50,7 +54,7 @@ def to_text(comparison: Comparison, top: int | None = TOP, table: str | None = N
     >>> import timesink
     >>> same = timesink.compare(timesink.sample(), timesink.sample())
     >>> to_text(same).partition(":")[0]
-    'Both runs are the same within noise'
+    'No change. Both runs are the same within noise'
     """
     return to_plain(_content(comparison, top, table, FILE_WIDTH), FILE_WIDTH)
 
@@ -71,10 +75,14 @@ def _only(
     comparison: Comparison, one: Compared, top: int | None, table: str | None, width: int
 ) -> Iterable[RenderableType]:
     told = Told(one.pair)
-    yield from answer_lines(told, width)
+    # One table is not asked for to read all the rest, which takes longer.
+    found = one.diagnosis if table is None else None
+    yield from answer_lines(told, width, found)
     yield from wrapped(words.subject(told, one.title), width, "dim")
-    yield from _pair_lines(told, top, table, width)
-    own = _notes(told) if table is None else []
+    if found is not None:
+        yield from why_lines(found, width)
+    yield from _pair_lines(told, top, table, width, found)
+    own = [] if found is None else [*_notes(told), *found.notes]
     yield from _note_lines([*own, *comparison.notes])
 
 
@@ -83,7 +91,11 @@ def _several(
 ) -> Iterable[RenderableType]:
     """The answer over all, a row for each pair, and some in full."""
     pairs = [(one, Told(one.pair)) for one in comparison.pairs]
-    yield from wrapped(comparison.headline, width, "bold")
+    together = comparison.diagnosis if table is None and _is_one_case(comparison) else None
+    lead = "" if together is None else f"{_lead(comparison, together)}. "
+    yield from wrapped(f"{lead}{comparison.headline}", width, "bold")
+    if together is not None:
+        yield from why_lines(together, width)
     yield from titled_lines(pairs_table(pairs), width)
     shown, names = _in_full([told for _, told in pairs]), comparison.pair_names
     noted = []
@@ -91,11 +103,31 @@ def _several(
         one, told = pairs[place]
         yield ""
         yield from wrapped(words.subject(told, one.title), width, "bold")
-        yield from answer_lines(told, width)
-        yield from _pair_lines(told, top, table, width)
+        found = one.diagnosis if table is None and together is None else None
+        yield from answer_lines(told, width, found)
+        if found is not None:
+            yield from why_lines(found, width)
+        yield from _pair_lines(told, top, table, width, together or found)
         noted.append((names[place], _notes(told) if table is None else []))
     left = _not_shown(len(pairs) - len(shown), comparison)
-    yield from _note_lines([*left, *words.notes_of_many(noted), *comparison.notes])
+    common = () if together is None else together.notes
+    yield from _note_lines([*left, *common, *words.notes_of_many(noted), *comparison.notes])
+
+
+def _lead(comparison: Comparison, together: Diagnosis) -> str:
+    """The verdict; where processes disagree, which have it."""
+    verdicts = Counter(verdict(one.diagnosis) for one in comparison.pairs)
+    if len(verdicts) == 1:
+        return verdict(together)
+    many = units.counted(len(comparison.pairs), "processes")
+    (first, count), *others = verdicts.most_common()
+    said = [f"{count} of {many}: {first.lower()}", *(f"{n}: {w.lower()}" for w, n in others)]
+    return f"{verdict(together)} ({', '.join(said)})"
+
+
+def _is_one_case(comparison: Comparison) -> bool:
+    """Whether all pairs are of one program: its ranks or processes, and one sort of cycle."""
+    return len({one.title for one in comparison.pairs}) == 1
 
 
 def _in_full(pairs: Sequence[Told]) -> list[int]:
@@ -120,14 +152,14 @@ def _not_shown(count: int, comparison: Comparison) -> list[str]:
 
 
 def _pair_lines(
-    told: Told, top: int | None, table: str | None, width: int
+    told: Told, top: int | None, table: str | None, width: int, found: Diagnosis | None
 ) -> Iterable[RenderableType]:
-    """What changed and the tables of a pair, or one of these."""
+    """What changed and the tables of a pair, or one of these; counters said before once."""
     if table is not None:
         yield from titled_lines(TABLES[table](told, top), width)
         return
-    yield from finding_lines(told, width)
-    for shown in _tables(told, top):
+    yield from finding_lines(told, width, found)
+    for shown in _tables(told, top, found):
         yield from titled_lines(shown, width)
 
 
@@ -139,10 +171,11 @@ def _note_lines(notes: Iterable[str]) -> Iterable[RenderableType]:
     return note_lines([words.short_names(note) for note in dict.fromkeys(notes)])
 
 
-def _tables(told: Told, top: int | None) -> Iterable[Shown]:
+def _tables(told: Told, top: int | None, found: Diagnosis | None) -> Iterable[Shown]:
     pair = told.pair
-    if told.counters:
-        yield counters_table(told, top)
+    counters = counters_table(told, top, told_counters(found))
+    if counters.rows:
+        yield counters
     if not pair.rows.is_empty():
         yield rows_table(told, top)
     yield times_table(told, top)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.comparison.role import Role
-from timesink.analyses.comparison.verdict import ALPHA
+from timesink.analyses.statistics.discovery import ALPHA
 from timesink.model import units
 from timesink.model.amounts import change, per_cycle
 from timesink.model.schema import HOST_DEVICE
@@ -150,14 +150,15 @@ class Finding:
     meanwhile: str = ""
 
 
-def findings(told: Told) -> list[Finding]:
+def findings(told: Told, named: Collection[tuple[str, str]] = ()) -> list[Finding]:
     """The functions whose time changed most of those that changed beyond noise.
 
     Of unequal work there are none: what a function took in cycles of another kind says nothing.
+    Counters and devices that were `named` before are not told again with other figures.
     """
     if not told.comparable:
         return []
-    return list(_findings(told, told.changes[:MOST_FINDINGS]))
+    return list(_findings(told, told.changes[:MOST_FINDINGS], named))
 
 
 def findings_left(told: Told) -> str:
@@ -166,11 +167,13 @@ def findings_left(told: Told) -> str:
     return f"and {units.count(more)} more: --table times" if more > 0 else ""
 
 
-def _findings(told: Told, changes: Sequence[Change]) -> Iterator[Finding]:
+def _findings(
+    told: Told, changes: Sequence[Change], named: Collection[tuple[str, str]]
+) -> Iterator[Finding]:
     """Functions with their times, and the counters where they were not told before."""
     before = set()
     for one in changes:
-        rows = _meanwhile(told, one)
+        rows = _meanwhile(told, one, named)
         shown = (f"{brief(row['metric'], _LONGEST)} {counter_amounts(row)}" for row in rows)
         these = (one.device, *(row["metric"] for row in rows))
         new = rows and these not in before
@@ -178,8 +181,12 @@ def _findings(told: Told, changes: Sequence[Change]) -> Iterator[Finding]:
         before.add(these)
 
 
-def _meanwhile(told: Told, one: Change) -> list[dict[str, Any]]:
-    changed = [row["metric"] for row in told.counters if row["device"] == one.device]
+def _meanwhile(told: Told, one: Change, named: Collection[tuple[str, str]]) -> list[dict[str, Any]]:
+    changed = [
+        row["metric"]
+        for row in told.counters
+        if row["device"] == one.device and (row["metric"], row["device"]) not in named
+    ]
     return different(counters_meanwhile(told.pair.loads, one, changed))[:_MOST_COUNTERS]
 
 

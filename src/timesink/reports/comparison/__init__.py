@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from timesink.reports.comparison.comparing import compare
-from timesink.reports.comparison.report import Compared, Comparison
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from timesink.reports.comparison.comparing import compare
+    from timesink.reports.comparison.report import Compared, Comparison
 
 __all__ = ["Compared", "Comparison", "compare"]
+
+_PLACES = {"compare": "comparing", "Compared": "report", "Comparison": "report"}
+
+
+def __getattr__(name: str) -> Any:
+    # Processes that only look into recordings must not pay for comparing them.
+    if name not in _PLACES:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)

@@ -8,8 +8,9 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.comparison.pair import CycleTimes, Pair
+from timesink.analyses.diagnosis.diagnosis import Anomaly, Diagnosis
 from timesink.model import units
-from timesink.model.amounts import amounts, chance, change, signed_pct, times
+from timesink.model.amounts import amounts, chance, change, interval_pct, signed_ns, times
 from timesink.reports.comparison.changes import Change
 from timesink.reports.comparison.told import Told
 
@@ -19,25 +20,49 @@ _NO_LENGTHS = "How long cycles take is not recorded on both sides."
 _CERTAIN = frozenset({"longer", "shorter"})
 
 
-def of_pair(pair: Pair) -> str:
-    """Whether the work is the same, how cycle time changed, and what changed most.
+def of_pair(pair: Pair, why: Diagnosis | None = None) -> str:
+    """Whether the work is the same, how cycle time changed, and what explains it or changed most.
 
     >>> import timesink
     >>> of_pair(timesink.compare(timesink.sample(), timesink.sample()).pair).split(":")[0]
     'Both runs are the same within noise'
     """
-    return " ".join(answer(Told(pair)))
+    return " ".join(answer(Told(pair), why))
 
 
-def answer(told: Told) -> list[str]:
-    """The answer on one pair: unequal work if there is any, cycle time, then what changed."""
+def answer(told: Told, why: Diagnosis | None = None) -> list[str]:
+    """The answer on one pair: unequal work if there is any, cycle time, then why or what changed.
+
+    Where a diagnosis names a cause or an anomaly, that is said, and no other figure of a counter.
+    """
     if not told.comparable:
         return [_unequal(told.whole), _as_recorded(told.pair.cycle_times)]
     lines = [] if told.whole.workload.comparable else [_unequal(told.whole)]
     lines.append(_cycle_line(told))
-    if not told.verdict.nothing:
-        lines.append(_changed_line(told))
+    if why is not None and (why.causes or why.anomalies):
+        lines.append(why_line(why))
+    elif not told.verdict.nothing:
+        lines.append(_changed_line(told, _symptoms(why)))
     return lines
+
+
+def why_line(why: Diagnosis) -> str:
+    """The first cause, or else the first anomaly, in a sentence."""
+    for cause in why.causes[:1]:
+        more = f", {units.counted(len(why.causes) - 1, 'more causes')} below" * (
+            len(why.causes) > 1
+        )
+        is_change = why.verdict in {"regression", "improvement"}
+        lead = "First cause" if is_change else "What did change"
+        seen = [f" ({_seen(one)})" for one in why.anomalies if one.cause == cause.cause]
+        said = f"{cause.cause}{''.join(seen[:1])}, {signed_ns(cause.explained_ns)} per cycle{more}"
+        return f"{lead}: {said}."
+    first = why.anomalies[0]
+    return f"No cause has evidence; around it {first.cause} shows ({_seen(first)})."
+
+
+def _seen(one: Anomaly) -> str:
+    return f"{one.metric} of {one.device} {amounts(one.base, one.new, one.unit)}"
 
 
 def _unequal(pair: Pair) -> str:
@@ -104,14 +129,18 @@ def _bounds(cycles: CycleTimes) -> str:
     base = cycles.base_mean_ns / 100
     if not base:
         return f"95 % interval {units.brief_ns(low)} to {units.brief_ns(high)}"
-    from_pct = signed_pct(low / base).removesuffix(" %")
-    return f"95 % interval {from_pct} to {signed_pct(high / base)}"
+    return f"95 % interval {interval_pct(low / base, high / base)}"
 
 
 # -- what changed ----------------------------------------------------------------------------------
 
 
-def _changed_line(told: Told) -> str:
+def _symptoms(why: Diagnosis | None) -> set[tuple[str, str]]:
+    """Counters and devices that a diagnosis gives figures of."""
+    return set() if why is None else {(one.metric, one.device) for one in why.symptoms}
+
+
+def _changed_line(told: Told, named: set[tuple[str, str]]) -> str:
     """What changed most, functions by time and counters by factor."""
     counts = [
         units.counted(number, things)
@@ -123,19 +152,20 @@ def _changed_line(told: Told) -> str:
     ]
     if not counts:
         return "No function or counter of its own changed beyond noise."
-    most = list(_most(told))
+    most = list(_most(told, named))
     are_all = len(told.changes) + len(different(told.counters)) == len(most)
-    shown = f"{': ' if are_all else ', most of all '}{' and '.join(most)}"
+    shown = f"{': ' if are_all else ', most of all '}{' and '.join(most)}" if most else ""
     said = f"{' and '.join(counts)} changed beyond noise{shown}"
     compared = (told.pair.loads["runs_on"].cast(pl.String) == "both").any()
     no_counter = not told.counters and compared
     return f"{said}; no counter did." if no_counter else f"{said}."
 
 
-def _most(told: Told) -> Iterator[str]:
+def _most(told: Told, named: set[tuple[str, str]]) -> Iterator[str]:
+    others = [row for row in told.counters if (row["metric"], row["device"]) not in named]
     for one in told.changes[:1]:
         yield f"{brief(told.name(one))} on {one.device} ({time_per_cycle(told, one)})"
-    for row in different(told.counters)[: _MOST - len(told.changes[:1])]:
+    for row in different(others)[: _MOST - len(told.changes[:1])]:
         yield f"{brief(row['metric'])} of {row['device']} ({counter_amounts(row)})"
 
 

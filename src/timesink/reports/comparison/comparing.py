@@ -211,6 +211,7 @@ class _Work:
 
     def _read(self, sides: Sequence[Sequence[Source]]) -> tuple[list[list[Run]], list[str]]:
         """The runs of each side, with cycles of one unit, and what was left out."""
+        self.runs.of([source for side in sides for source in side])  # all of them at once
         read = [self.runs.of(side) for side in sides]
         everything = [run for runs, _ in read for run in runs]
         found, notes = [], []

@@ -44,7 +44,7 @@ def headline(pairs: Sequence[Compared], exploration: Exploration | None) -> str:
     if exploration is not None:
         return _of_many_roles(exploration)
     if len(pairs) == 1:
-        return of_pair(pairs[0].pair)
+        return of_pair(pairs[0].pair, pairs[0].diagnosis)
     return _of_many_pairs(pairs)
 
 
@@ -71,7 +71,7 @@ def _of_many_pairs(pairs: Sequence[Compared]) -> str:
     else:
         said = [f"{_things(told)}: {', '.join(_groups(states, names))}."]
     more = [*_put_together(told, names), *_common(told), *_largest(told, names)]
-    return " ".join([*said, *more, *_stands_out(told, names)])
+    return " ".join([*said, *more, *_stands_out(told, names, pairs)])
 
 
 def _put_together(told: Sequence[Told], names: Sequence[str]) -> Iterator[str]:
@@ -212,14 +212,16 @@ def _at_start(name: str) -> str:
     return name.capitalize() if name.startswith("rank ") else name
 
 
-def _stands_out(told: Sequence[Told], names: Sequence[str]) -> Iterator[str]:
+def _stands_out(
+    told: Sequence[Told], names: Sequence[str], pairs: Sequence[Compared]
+) -> Iterator[str]:
     found = standing_out(told)
     if found is None:
         return
     one, name = told[found.place], names[found.place]
     who = f"{_at_start(name)} stands out"
     if found.outlier is None:
-        yield f"{who}: {' '.join(answer(one))}"
+        yield f"{who}: {' '.join(answer(one, pairs[found.place].diagnosis))}"
         return
     apart = found.outlier
     lengths = from_to(units.brief_ns(apart.base_ns), units.brief_ns(apart.new_ns))

@@ -8,8 +8,10 @@ from typing import cast
 
 import polars as pl
 
+from timesink.analyses.anatomy.anatomy import Anatomy, only_cycles
 from timesink.analyses.comparison.role import Role
 from timesink.errors import NotFoundError
+from timesink.model.processes import host_and_pid
 from timesink.model.units import listed
 from timesink.reports.comparison.pairing import Member, by_number
 from timesink.reports.comparison.runs import Run
@@ -73,8 +75,21 @@ def _members(run: Run, *, ignore_hosts: bool) -> Iterator[Member]:
                 method=run.unit.method,
                 confidence=run.confidence,
                 notes=run.notes,
+                anatomy=_anatomy(run, cast("str", pid), cast("str | None", host), rows),
+                beside=run.beside,
             )
             yield Member(role, run.source.job, suffix, run.source.key)
+
+
+def _anatomy(run: Run, pid: str, host: str | None, rows: pl.DataFrame) -> Anatomy | None:
+    """The anatomy of the cycles of a role; None where several processes share the number."""
+    named = {key: host_and_pid(key) for key in run.anatomies}
+    own = [
+        key
+        for key, (machine, number) in named.items()
+        if pid in {number, number or UNKNOWN_PID} and host in (None, machine)
+    ]
+    return only_cycles(run.anatomies[own[0]], rows["cycle"]) if len(own) == 1 else None
 
 
 def _host(ignore: bool) -> pl.Expr:  # noqa: FBT001

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from timesink.reports.comparison.report import Compared
 
 EXPLORATORY_REPORT = "exploratory_comparison_report"
+SORTS_OF_CYCLES = {"_prefill": "prefill cycles", "_decode": "decode cycles", "_layer": "layers"}
+"""What cycles are called that a suffix names."""
 _VERSUS = " vs "
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 

@@ -49,7 +49,10 @@ def only_device(comparison: Comparison, asked: str) -> Comparison:
         raise NotFoundError(
             f"--device {asked}: no such device", f"there are {', '.join(sorted(known))}"
         )
-    pairs = tuple(replace(one, pair=_of_devices(one.pair, wanted)) for one in comparison.pairs)
+    pairs = tuple(
+        replace(one, pair=_of_devices(one.pair, wanted), whole=one.whole or one.pair)
+        for one in comparison.pairs
+    )
     exploration = comparison.exploration
     if exploration is not None:
         peers = tuple(_of_devices(pair, wanted) for pair in exploration.pairs)

@@ -11,8 +11,11 @@ from timesink.analyses.clustering.exploration import Exploration
 from timesink.analyses.comparison.pair import CycleTimes, KeyFinding, Pair, Workload
 from timesink.analyses.comparison.role import Role
 from timesink.analyses.comparison.verdict import verdict
+from timesink.analyses.diagnosis.diagnosing import diagnose
+from timesink.analyses.diagnosis.diagnosis import Diagnosis
 from timesink.readers.discover import sayable
 from timesink.reports.comparison.answer import of_pair
+from timesink.reports.diagnosis.plain import diagnosis, no_diagnosis
 
 
 def role(one: Role) -> dict[str, Any]:
@@ -35,16 +38,25 @@ def role(one: Role) -> dict[str, Any]:
     }
 
 
-def pair(one: Pair) -> dict[str, Any]:
-    """A pair with all its tables."""
+def why(one: Diagnosis | None) -> dict[str, Any]:
+    """Whether cycles changed, where the time went, and why.
+
+    >>> why(None)["causes"]
+    []
+    """
+    return no_diagnosis() if one is None else diagnosis(one)
+
+
+def pair(one: Pair, found: Diagnosis | None = None) -> dict[str, Any]:
+    """A pair with all its tables, and what was found of it."""
     return {
         "kind": one.kind,
-        "headline": of_pair(one),
+        "headline": of_pair(one, found),
         "base": role(one.base),
         "new": role(one.new),
         "workload": workload(one.workload),
         "cycle_times": cycle_times(one.cycle_times),
-        "verdict": changes(one),
+        "changes": changes(one),
         "findings": [finding(found) for found in one.findings],
         "rows": rows(one.rows),
         "times": rows(one.times),
@@ -69,9 +81,14 @@ def exploration(one: Exploration) -> dict[str, Any]:
             }
             for cluster in one.clusters
         ],
-        "pairs": [pair(each) for each in one.pairs],
+        "pairs": [_diagnosed(each) for each in one.pairs],
         "pairs_left_out": one.pairs_left_out,
     }
+
+
+def _diagnosed(one: Pair) -> dict[str, Any]:
+    found = diagnose(one)
+    return {**why(found), **pair(one, found)}
 
 
 def workload(one: Workload) -> dict[str, Any]:
@@ -97,6 +114,10 @@ def cycle_times(one: CycleTimes) -> dict[str, Any]:
         "change_pct": one.change_pct,
         "interval_ns": None if one.interval_ns is None else list(one.interval_ns),
         "rank_p": one.rank_p,
+        "p_value": one.p_value,
+        "warm_up_cycles": list(one.warm_up),
+        "levels_ns": [list(side) for side in one.levels_ns],
+        "one_run": one.one_run,
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from timesink.errors import AmbiguousError, NotFoundError
@@ -12,12 +13,12 @@ if TYPE_CHECKING:
     from timesink.analyses.clustering.exploration import Exploration
     from timesink.analyses.comparison.pair import Pair
     from timesink.analyses.comparison.role import Role
+    from timesink.analyses.diagnosis.diagnosis import Diagnosis
 
 SCHEMA = "timesink/comparison/1"
-_CYCLES = {"_prefill": "prefill cycles", "_decode": "decode cycles", "_layer": "layers"}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Compared:
     """Two roles beside each other, and what their comparison is called."""
 
@@ -28,11 +29,23 @@ class Compared:
     pair: Pair
     file_stem: str
     """Name of its files, without an ending."""
+    whole: Pair | None = None
+    """The pair of all devices, where `pair` holds the tables of one."""
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        """Whether cycles changed, where the time went, and why."""
+        # Tables of numbers do not wait for this.
+        from timesink.analyses.diagnosis.diagnosing import diagnose  # noqa: PLC0415
+
+        return diagnose(self.whole or self.pair)
 
     @property
     def cycles(self) -> str:
         """Which cycles, in words: `decode cycles`; empty where there are no others."""
-        return _CYCLES.get(self.suffix, "")
+        from timesink.reports.comparison.naming import SORTS_OF_CYCLES  # noqa: PLC0415 - as below
+
+        return SORTS_OF_CYCLES.get(self.suffix, "")
 
     @property
     def title(self) -> str:
@@ -112,6 +125,18 @@ class Comparison:
             for pair in self.exploration.pairs
         )
 
+    @cached_property
+    def diagnosis(self) -> Diagnosis | None:
+        """Why runs differ, all pairs read together; None where roles were only told apart."""
+        if not self.pairs:
+            return None
+        if len(self.pairs) == 1:
+            return self.pairs[0].diagnosis
+        from timesink.analyses.diagnosis.together import diagnose_together  # noqa: PLC0415
+
+        pairs = [one.whole or one.pair for one in self.pairs]
+        return diagnose_together(pairs, [one.diagnosis for one in self.pairs])
+
     @property
     def headline(self) -> str:
         """The answer in a few sentences."""
@@ -129,6 +154,7 @@ class Comparison:
             "schema": SCHEMA,
             "headline": self.headline,
             "sources": [sayable(source) for source in self.sources],
+            **plain.why(self.diagnosis),
             "notes": [sayable(note) for note in self.notes],
             "roles": [plain.role(role) for role in self.roles],
             "pairs": [
@@ -136,7 +162,8 @@ class Comparison:
                     "identifier": one.identifier,
                     "suffix": one.suffix,
                     "file": one.file_stem,
-                    **plain.pair(one.pair),
+                    **plain.why(one.diagnosis),
+                    **plain.pair(one.pair, one.diagnosis),
                 }
                 for one in self.pairs
             ],

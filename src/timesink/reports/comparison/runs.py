@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import polars as pl
 
+from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.analyses.behaviour.rows import mended
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError
 from timesink.model.trace import Trace
+from timesink.readers.beside import find_beside
+from timesink.readers.counters import read_counters
 from timesink.readers.options import Progress
 from timesink.readers.registry import read_trace
 from timesink.reports.comparison.sides import Source
@@ -60,6 +63,10 @@ class Run:
     rank: int | None = None
     confidence: float | None = None
     notes: tuple[str, ...] = ()
+    anatomies: Mapping[str, Anatomy] = field(default_factory=dict)
+    """What the cycles of each process are made of, by process; of a timeline only."""
+    beside: pl.DataFrame | None = None
+    """Counters that were sampled beside a behaviour table."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,14 +117,9 @@ class Runs:
         if not recorded:
             return
         # Behaviour tables are compared without waiting for what only recordings need.
-        from timesink.store.many import open_each  # noqa: PLC0415
+        from timesink.reports.comparison.recorded import recorded_runs  # noqa: PLC0415
 
-        for one in open_each(list(recorded), cache=how.cache, jobs=how.jobs, progress=how.progress):
-            source = recorded[one.recording]
-            if one.error is not None or one.trace is None:
-                yield source.key, Failure(source, one.error or UnreadableError.empty(source.path))
-            else:
-                yield source.key, _run_or_failure(source, one.trace, how.finding)
+        yield from recorded_runs(recorded, how)
 
 
 def _from_file(source: Source, finding: Finding) -> Run | Failure:
@@ -125,10 +127,11 @@ def _from_file(source: Source, finding: Finding) -> Run | Failure:
         trace = _opened_directly(source)
     except TimesinkError as error:
         return Failure(source, error)
-    return _run_or_failure(source, trace, finding)
+    return run_or_failure(source, trace, finding)
 
 
-def _run_or_failure(source: Source, trace: Trace, finding: Finding) -> Run | Failure:
+def run_or_failure(source: Source, trace: Trace, finding: Finding) -> Run | Failure:
+    """What a trace says, cycle by cycle, or why it says nothing."""
     try:
         return run_of(source, trace, finding)
     except NotFoundError as error:
@@ -162,14 +165,29 @@ def run_of(source: Source, trace: Trace, finding: Finding) -> Run:
 
 def _of_table(source: Source, trace: Trace) -> Run:
     table, notes = mended(trace.behaviour)
+    beside, unread = _counters_beside(source, trace)
     anchors = table["anchor"].drop_nulls().cast(pl.String).unique().to_list()
     return Run(
         source,
         table,
         Unit(None, anchors[0] if len(anchors) == 1 else None),
         rank=_rank(source, trace),
-        notes=with_faults(trace, notes),
+        notes=with_faults(trace, [*notes, *unread]),
+        beside=beside,
     )
+
+
+def _counters_beside(source: Source, trace: Trace) -> tuple[pl.DataFrame | None, tuple[str, ...]]:
+    """Counters that were sampled beside a behaviour table, and why they could not be read."""
+    if trace.counters.height:
+        return trace.counters, ()
+    path = find_beside(source.path)
+    if path is None:
+        return None, ()
+    try:
+        return read_counters(path)[0], ()
+    except TimesinkError as error:
+        return None, (f"counters beside the table were not read: {error.message}",)
 
 
 def _rank(source: Source, trace: Trace) -> int | None:
@@ -179,6 +197,7 @@ def _rank(source: Source, trace: Trace) -> int | None:
 
 
 def _of_timeline(source: Source, trace: Trace, finding: Finding) -> Run:
+    from timesink.analyses.anatomy.timeline import anatomies  # noqa: PLC0415
     from timesink.analyses.behaviour.classes import load_classes  # noqa: PLC0415
     from timesink.analyses.behaviour.table import behaviour_table  # noqa: PLC0415
     from timesink.analyses.cycles.finding import find_cycles  # noqa: PLC0415
@@ -199,4 +218,5 @@ def _of_timeline(source: Source, trace: Trace, finding: Finding) -> Run:
         rank=_rank(source, trace),
         confidence=cycles.confidence,
         notes=with_faults(trace, [*cycles.notes, *found.notes]),
+        anatomies=anatomies(trace, cycles),
     )

@@ -14,7 +14,6 @@ from timesink.model.units import counted
 from timesink.readers.behaviour.finding import (
     find_behaviour_tables,
     is_behaviour_table,
-    is_named_as_table,
     may_be_tables,
     why_no_table,
 )
@@ -24,7 +23,7 @@ from timesink.readers.discover import (
     folders_below,
     recordings_in,
 )
-from timesink.readers.names import rank_in_name
+from timesink.readers.names import is_named_as_table, rank_in_name
 from timesink.writers.marks import is_folder
 
 CASE_SIDES = (("normal_perf_data", "abnormal_perf_data"), ("normal", "abnormal"))
@@ -192,7 +191,7 @@ def _left_out(folder: Path, sources: Sequence[Source]) -> list[str]:
         path
         for path in _loose_files(folder)
         if path.resolve() not in taken
-        and (is_named_as_table(path) or path.resolve().parent in by_place)
+        and (is_named_as_table(path.name) or path.resolve().parent in by_place)
     ]
     return [f"{_LEFT_OUT}{why}" for path in meant if (why := _why_left_out(path)) is not None]
 
@@ -200,7 +199,7 @@ def _left_out(folder: Path, sources: Sequence[Source]) -> list[str]:
 def _why_left_out(path: Path) -> str | None:
     if not is_behaviour_table(path):
         return why_no_table(path)
-    if is_named_as_table(path):
+    if is_named_as_table(path.name):
         return None  # below a folder that has tables of its own, or beside traces
     return f"{path}: a behaviour table, but not named as one, as others here are"
 

@@ -113,8 +113,11 @@ class Told:
 
     @property
     def comparable(self) -> bool:
-        """Whether the numbers that are told are of the same work."""
-        return self.whole.workload.comparable or self.whole.equal_work is not None
+        """Whether the numbers that are told are of the same work, or of one run."""
+        whole = self.whole
+        return (
+            whole.workload.comparable or whole.equal_work is not None or whole.cycle_times.one_run
+        )
 
     @property
     def processes(self) -> str:

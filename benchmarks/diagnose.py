@@ -1,0 +1,418 @@
+"""How often a diagnosis is right, and how often it raises an alarm without a reason.
+
+Three tables: what is said about recordings with a known fault; the same with every fault left out
+when the constants of the method are chosen; and false alarms on pairs without a fault.  Recordings
+are those of the shared folder (`TIMESINK_SHARED`), and of any folder named with `--recordings`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from constants import FACTORS, TITLES, middle, multiplied
+from known_faults import (
+    PROCESS,
+    Expected,
+    FaultCase,
+    published_cases,
+    published_runs,
+    ranked_cases,
+    recorded_cases,
+    roles_of,
+)
+from null_pairs import ALTERNATE, AS_PARTS, HALVES, LOOKS, NullPair, null_pairs
+from run import markdown_table
+from timesink.analyses.comparison.comparing import compare_roles
+from timesink.analyses.comparison.pair import Pair
+from timesink.analyses.comparison.role import Role
+from timesink.analyses.diagnosis.diagnosing import diagnose
+from timesink.analyses.diagnosis.diagnosis import Diagnosis
+from timesink.analyses.diagnosis.together import diagnose_together
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+PAGE = REPOSITORY / "docs" / "diagnosis_accuracy.md"
+_DRAWS = 4
+_SEED = 7
+
+
+# -- what is said ----------------------------------------------------------------------------------
+
+
+def told(pairs: Sequence[Pair]) -> Diagnosis:
+    """What is said about a case: of one process, or of all ranks together."""
+    return diagnose(pairs[0]) if len(pairs) == 1 else diagnose_together(pairs)
+
+
+@dataclass(frozen=True)
+class Said:
+    """The part of a diagnosis that is right or wrong."""
+
+    verdict: str
+    change_pct: float | None
+    anomalies: tuple[str, ...]
+    causes: tuple[str, ...]
+    explained_ns: float
+    unexplained_ns: float
+    total_ns: float
+    sum_error: float
+    """How far the components are from adding up to the change, as a part of the change."""
+
+    @property
+    def is_alarm(self) -> bool:
+        return self.verdict not in ("no_change", "incomparable") or self.names_something
+
+    @property
+    def names_something(self) -> bool:
+        return bool(self.anomalies or self.causes)
+
+
+def said_of(found: Diagnosis) -> Said:
+    times = found.cycle_time
+    total = times.new_ns - times.base_ns
+    parts = sum(one.delta_ns for one in found.attribution)
+    return Said(
+        found.verdict,
+        times.change_pct,
+        tuple(dict.fromkeys(one.cause for one in found.anomalies)),
+        tuple(dict.fromkeys(one.cause for one in found.causes)),
+        sum(one.explained_ns for one in found.causes),
+        found.unexplained_ns,
+        total,
+        abs(parts - total) / max(abs(total), 1.0) if found.attribution else 0.0,
+    )
+
+
+def misses(case: FaultCase, said: Said) -> int:
+    """How many of the answers are wrong; for a run without a fault, whether any is given."""
+    wanted = case.expected
+    wrong_verdict = wanted.verdict is not None and said.verdict != wanted.verdict
+    if wanted.is_nothing:
+        return int(said.names_something) + int(wrong_verdict)
+    wrong_anomaly = not _heads(wanted.anomaly, said.anomalies)
+    wrong_cause = not _heads(wanted.cause, said.causes)
+    return int(wrong_anomaly) + int(wrong_cause) + int(wrong_verdict)
+
+
+def _heads(wanted: str | None, names: Sequence[str]) -> bool:
+    return wanted is None or (bool(names) and names[0] in wanted.split("|"))
+
+
+# -- leave one fault out ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What came of one constant multiplied by one factor."""
+
+    title: str
+    factor: float
+    misses: tuple[int, ...]
+    """Of every case."""
+    alarms: int
+    """Of pairs without a fault."""
+
+    def cost(self, without: int) -> int:
+        """Wrong answers, but those of the case that is left out."""
+        return sum(self.misses) - self.misses[without] + self.alarms
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """One case, judged with constants that were chosen without it."""
+
+    name: str
+    chosen: dict[str, float]
+    said: Said
+    misses: int
+    shipped_is_best: bool
+    """Whether every constant as shipped is among the best without this case."""
+
+
+def left_out(cases: Sequence[FaultCase], tried: Sequence[Tried]) -> Iterator[LeftOut]:
+    """Every case with the constants that do best on all others and on pairs without a fault."""
+    for place, case in enumerate(cases):
+        plateaus = {title: _plateau(tried, title, place) for title in TITLES}
+        chosen = {title: middle(best) for title, best in plateaus.items()}
+        with multiplied(chosen):
+            said = said_of(told(case.pairs))
+        is_best = all(1.0 in best for best in plateaus.values())
+        yield LeftOut(case.name, chosen, said, misses(case, said), is_best)
+
+
+def _plateau(tried: Sequence[Tried], title: str, without: int) -> list[float]:
+    """Factors of a constant that do equally well, and better than all others."""
+    cost = {one.factor: one.cost(without) for one in tried if one.title == title}
+    return [factor for factor, wrong in cost.items() if wrong == min(cost.values())]
+
+
+def try_constants(
+    cases: Sequence[FaultCase], quiet: Sequence[Pair], factors: Sequence[float]
+) -> Iterator[Tried]:
+    """Every constant alone with every factor; as shipped is the same for all of them."""
+    shipped = _tried(TITLES[0], 1.0, cases, quiet)
+    for title in TITLES:
+        yield replace(shipped, title=title)
+        for factor in factors:
+            if factor != 1:
+                yield _tried(title, factor, cases, quiet)
+
+
+def _tried(title: str, factor: float, cases: Sequence[FaultCase], quiet: Sequence[Pair]) -> Tried:
+    with multiplied({title: factor}):
+        wrong = tuple(misses(case, said_of(told(case.pairs))) for case in cases)
+        alarms = sum(said_of(told([pair])).is_alarm for pair in quiet)
+    return Tried(title, factor, wrong, alarms)
+
+
+# -- null pairs ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """What was said about a pair without a fault."""
+
+    pair: NullPair
+    said: Said
+
+
+def all_null_pairs(roles: dict[str, Role], draws: int) -> list[tuple[NullPair, Pair]]:
+    """Every process beside itself, cut in two, and drawn anew."""
+    random = np.random.default_rng(_SEED)
+    cuts = (cut for name, role in roles.items() for cut in null_pairs(name, role, random, draws))
+    return [(cut, compare_roles(cut.base, cut.new, "strict")) for cut in cuts]
+
+
+def for_choosing(cuts: Sequence[tuple[NullPair, Pair]]) -> list[Pair]:
+    """Halves and every other cycle of one process per run, in one order: enough to choose by."""
+    chosen = {
+        (cut.name.partition(PROCESS)[0], cut.kind): pair
+        for cut, pair in reversed(cuts)
+        if cut.kind in (HALVES, ALTERNATE) and cut.look == AS_PARTS
+    }
+    return list(chosen.values())
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+
+def fault_rows(cases: Sequence[FaultCase], said: Sequence[Said]) -> Iterator[list[str]]:
+    for case, one in zip(cases, said, strict=True):
+        wanted = case.expected
+        yield [
+            case.name,
+            _expected(wanted),
+            one.verdict,
+            "" if one.change_pct is None else f"{one.change_pct:+.1f} %",
+            _listed(one.anomalies),
+            _listed(one.causes),
+            f"{one.explained_ns / 1e6:+.2f} of {one.total_ns / 1e6:+.2f} ms",
+            "no" if misses(case, one) else "yes",
+        ]
+
+
+def _expected(wanted: Expected) -> str:
+    named = {"anomaly": wanted.anomaly, "cause": wanted.cause, "verdict": wanted.verdict}
+    told = [f"{what} `{name.replace('|', '` or `')}`" for what, name in named.items() if name]
+    return ", ".join([*told, *(["no name"] if wanted.is_nothing else [])])
+
+
+def _listed(names: Sequence[str], between: str = ", ") -> str:
+    return between.join(f"`{name}`" for name in names) or "-"
+
+
+def alarm_rows(alarms: Sequence[Alarm]) -> Iterator[list[str]]:
+    kinds = list(dict.fromkeys(one.pair.kind for one in alarms))
+    for look, kind in product(LOOKS, [*kinds, "all"]):
+        alike = [one for one in alarms if one.pair.look == look]
+        of_kind = [one.said for one in alike if kind in (one.pair.kind, "all")]
+        if not of_kind:
+            continue
+        yield [
+            look,
+            kind,
+            f"{len(of_kind)}",
+            *(
+                f"{sum(map(bool, counted))}"
+                for counted in (
+                    [one.verdict not in ("no_change", "incomparable") for one in of_kind],
+                    [one.anomalies for one in of_kind],
+                    [one.causes for one in of_kind],
+                )
+            ),
+            f"**{100 * sum(one.is_alarm for one in of_kind) / max(len(of_kind), 1):.1f} %**",
+        ]
+
+
+def left_out_rows(found: Sequence[LeftOut]) -> Iterator[list[str]]:
+    for one in found:
+        moved = [f"{title} {by:g} x" for title, by in one.chosen.items() if by != 1]
+        yield [
+            one.name,
+            "; ".join(moved) or "as shipped",
+            one.said.verdict,
+            _listed(one.said.anomalies),
+            _listed(one.said.causes),
+            "no" if one.misses else "yes",
+            "yes" if one.shipped_is_best else "no",
+        ]
+
+
+def tried_rows(tried: Sequence[Tried], factors: Sequence[float]) -> Iterator[list[str]]:
+    for title in TITLES:
+        of_title = {one.factor: one for one in tried if one.title == title}
+        yield [title, *(f"{sum(of_title[by].misses)} + {of_title[by].alarms}" for by in factors)]
+
+
+# -- the page --------------------------------------------------------------------------------------
+
+
+def page(faults: str, without: str, quiet: str) -> str:
+    return f"""# How often a diagnosis is right
+
+Written by `benchmarks/diagnose.py --write`; [compare.md](compare.md) tells how a diagnosis is made.
+
+## Recordings with a known fault
+
+Each is compared with a run without the fault. "Right" means that the expected name stands first in
+its list. Runs without a fault should name nothing.
+
+{faults}
+## Every fault left out once
+
+The method has few constants. Each is multiplied by half to two, the others as they are. For every
+case the factors are chosen that give the fewest wrong answers on all *other* cases and on pairs
+without a fault (halves, and even and odd cycles, of one process per run); of several that do
+equally well, the middle. Then the case that was left out is judged with all of them together.
+
+{without}
+## Pairs without a fault
+
+One run beside itself or cut in two, in both orders where that is another pair, and pairs drawn with
+replacement from the cycles of one run. An alarm is any verdict but `no_change` (or `incomparable`,
+with its reason), and any name in either list.
+
+Parts of one run are told as such, and another level of one of them is drift, so an alarm there
+needs levels that come and go with the sides. The same cuts are therefore also made to look like two
+runs: another process, another hour. What is found there says how often two recordings of the same
+differ by what a run drifts in itself; a half that took longer did take longer.
+
+{quiet}"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shared", type=Path, default=_shared(), help="the shared folder")
+    parser.add_argument("--recordings", type=Path, nargs="*", default=[], metavar="DIR")
+    parser.add_argument("--draws", type=int, default=_DRAWS, help="random cuts of each sort")
+    parser.add_argument("--factors", type=float, nargs="*", default=FACTORS, metavar="F")
+    parser.add_argument("--no-leaving-out", action="store_true", help="only the shipped constants")
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
+    options = parser.parse_args()
+    cases = list(_cases(options.shared, options.recordings))
+    if not cases:
+        sys.exit("no recordings: name their folder with --shared or --recordings")
+    said = [said_of(told(case.pairs)) for case in cases]
+    faults = _fault_table(cases, said)
+    print(faults, flush=True)
+    roles = roles_of(cases, [options.shared / "data" / "h200" / "traces", *options.recordings])
+    cuts = all_null_pairs(roles, options.draws)
+    start = time.perf_counter()
+    alarms = [Alarm(cut, said_of(told([pair]))) for cut, pair in cuts]
+    quiet = _alarm_table(alarms)
+    print(quiet, f"{time.perf_counter() - start:.0f} s", flush=True)
+    _show(alarms)
+    if options.no_leaving_out:
+        return 0
+    without = _left_out_tables(cases, for_choosing(cuts), options.factors)
+    print(without)
+    if options.write:
+        PAGE.write_text(page(faults, without, quiet), encoding="utf-8")
+    return 0
+
+
+def _shared() -> Path:
+    return Path(os.environ.get("TIMESINK_SHARED", REPOSITORY.parent / "shared"))
+
+
+def _cases(shared: Path, more: Sequence[Path]) -> Iterator[FaultCase]:
+    yield from recorded_cases(shared / "data" / "h200" / "faults")
+    for read in (published_cases, published_runs):
+        yield from read(shared / "data" / "latencyprism" / "SGLang")
+    yield from ranked_cases(shared / "data" / "h200" / "traces")
+    for folder in more:
+        yield from recorded_cases(folder)
+
+
+def _text_table(above: str, header: Sequence[str], rows: Iterator[list[str]]) -> str:
+    return markdown_table(above, header, rows).replace("---:", "---")
+
+
+def _fault_table(cases: Sequence[FaultCase], said: Sequence[Said]) -> str:
+    right = sum(not misses(case, one) for case, one in zip(cases, said, strict=True))
+    worst = max(one.sum_error for one in said)
+    above = (
+        f"{right} of {len(cases)} are right. Components add up to the change of the mean cycle "
+        f"within {100 * worst:.3f} % of it in every case."
+    )
+    header = [
+        "case",
+        "expected",
+        "verdict",
+        "cycle time",
+        "anomalies",
+        "causes",
+        "explained",
+        "right",
+    ]
+    return _text_table(above, header, fault_rows(cases, said))
+
+
+def _alarm_table(alarms: Sequence[Alarm]) -> str:
+    runs = len({one.pair.name for one in alarms})
+    shares = [f"{look} {_alarm_share(alarms, look):.1f} %" for look in LOOKS]
+    above = f"{len(alarms)} pairs of {runs} processes raise an alarm: {', '.join(shares)}."
+    header = ["sides look", "cut", "pairs", "verdicts", "anomalies", "causes", "alarms"]
+    return markdown_table(above, header, alarm_rows(alarms))
+
+
+def _alarm_share(alarms: Sequence[Alarm], look: str) -> float:
+    """Percent of the pairs that look so."""
+    alike = [one.said.is_alarm for one in alarms if one.pair.look == look]
+    return 100 * sum(alike) / max(len(alike), 1)
+
+
+def _show(alarms: Sequence[Alarm]) -> None:
+    for one in alarms:
+        if one.said.is_alarm:
+            print(f"  {one.pair.look}, {one.pair.kind}, {one.pair.name}: {one.said}")
+
+
+def _left_out_tables(
+    cases: Sequence[FaultCase], quiet: Sequence[Pair], factors: Sequence[float]
+) -> str:
+    factors = sorted({1.0, *factors})
+    tried = []
+    for one in try_constants(cases, quiet, factors):
+        print(f"{one.title} {one.factor:g} x: {sum(one.misses)} + {one.alarms}", flush=True)
+        tried.append(one)
+    above = f"Wrong answers of {len(cases)} cases + alarms of {len(quiet)} pairs without a fault."
+    header = ["constant", *(f"{factor:g} x" for factor in factors)]
+    constants = markdown_table(above, header, tried_rows(tried, factors))
+    found = list(left_out(cases, tried))
+    right = sum(not one.misses for one in found)
+    above = f"{right} of {len(found)} are right with constants chosen without them."
+    header = ["left out", "constants", "verdict", "anomalies", "causes", "right", "shipped is best"]
+    return constants + "\n" + _text_table(above, header, left_out_rows(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,142 @@
+"""Recordings with a known fault, each with the run it is compared with and what should be said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import permutations
+from pathlib import Path
+
+import timesink
+from timesink.analyses.comparison.pair import Pair
+from timesink.analyses.comparison.role import Role
+
+PROCESS = ", process "
+"""Between the name of a run and that of a process of it."""
+BASELINE = "normal"
+"""What others are compared with where their `fault.json` names no baseline."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What should head the lists, and the verdict; None where nothing is asked.
+
+    `a|b` is either of two names.
+    """
+
+    anomaly: str | None = None
+    cause: str | None = None
+    verdict: str | None = None
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether no name should be given at all."""
+        return self.anomaly is None and self.cause is None
+
+
+EXPECTED = {
+    "gpu_clock": Expected("gpu_clock", "gpu_clock"),
+    "cpu_squeeze": Expected("cpu_contention", "cpu_contention"),
+    "gpu_contention": Expected("gpu_contention"),
+    "pcie_saturation": Expected("pcie_contention"),
+    "hbm_saturation": Expected("hbm_contention"),
+    "python_stall": Expected(cause="host_code"),
+    "sync_bug": Expected(cause="synchronisation"),
+    "fp32_regression": Expected(cause="kernel_change"),
+    "normal_b": Expected(verdict="regression"),
+    "ddp8_stall_rank3": Expected(cause="straggler|host_code", verdict="regression"),
+    "gpu_instability": Expected("gpu_clock"),
+    "gpu_memory_squeeze_out_NVLink": Expected("nvlink_contention"),
+    "cpu_frequency_reduction": Expected("cpu_clock"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class FaultCase:
+    """One fault, compared with a run without it."""
+
+    name: str
+    pairs: tuple[Pair, ...]
+    expected: Expected
+
+
+def recorded_cases(folder: Path) -> Iterator[FaultCase]:
+    """Cases in a folder of recordings, a folder with a `fault.json` each.
+
+    `fault.json` names the `fault`, and may name the `baseline` (a folder beside it) and what is
+    expected: `anomaly`, `cause`, `verdict`.  Runs whose fault is unknown here and that expect
+    nothing are runs without a fault: they are compared in both orders.
+    """
+    for found in sorted(folder.glob("*/fault.json")):
+        about = json.loads(found.read_text(encoding="utf-8"))
+        name = found.parent.name
+        base, new = (
+            folder / each / "trace.json.gz" for each in (about.get("baseline") or BASELINE, name)
+        )
+        expected = EXPECTED.get(str(about.get("fault")), Expected())
+        told = {one: about[one] for one in ("anomaly", "cause", "verdict") if one in about}
+        if told:
+            expected = Expected(**told)
+        if base == new:
+            continue
+        if expected.is_nothing:
+            yield from _both_orders(base, new, expected)
+        else:
+            yield FaultCase(name, _pairs(base, new), expected)
+
+
+def _both_orders(base: Path, new: Path, expected: Expected) -> Iterator[FaultCase]:
+    back = {"regression": "improvement", "improvement": "regression"}
+    turned = Expected(verdict=back.get(str(expected.verdict), expected.verdict))
+    names = base.parent.name, new.parent.name
+    yield FaultCase(" vs ".join(names), _pairs(base, new), expected)
+    yield FaultCase(" vs ".join(names[::-1]), _pairs(new, base), turned)
+
+
+def published_cases(folder: Path) -> Iterator[FaultCase]:
+    """Cases in a folder of case folders, `normal_perf_data` and `abnormal_perf_data` in each."""
+    for found in sorted(folder.glob("*/abnormal_perf_data")):
+        case = found.parent
+        yield FaultCase(case.name, _pairs(case), EXPECTED.get(case.name, Expected()))
+
+
+def published_runs(folder: Path) -> Iterator[FaultCase]:
+    """Runs without a fault of different cases, each beside each that has as many processes.
+
+    They were recorded at different times, so cycle time may differ; no name should be given.
+    """
+    normal = {found.parent.name: found for found in sorted(folder.glob("*/normal_perf_data"))}
+    for base, new in permutations(normal, 2):
+        pairs = _pairs(normal[base], normal[new])
+        if len(pairs) == 1:
+            yield FaultCase(f"normal of {base} vs normal of {new}", pairs, Expected())
+
+
+def ranked_cases(folder: Path) -> Iterator[FaultCase]:
+    """A run of several ranks of which one is late."""
+    base, new = folder / "ddp8_normal", folder / "ddp8_stall_rank3"
+    if base.is_dir() and new.is_dir():
+        yield FaultCase(new.name, _pairs(base, new), EXPECTED[new.name])
+
+
+def _pairs(*sources: Path) -> tuple[Pair, ...]:
+    return tuple(one.pair for one in timesink.compare(*sources).pairs)
+
+
+def roles_of(cases: Iterable[FaultCase], folders: Iterable[Path]) -> dict[str, Role]:
+    """Every process of all cases, and of the other recordings in folders of folders, by name."""
+    found = [role for case in cases for pair in case.pairs for role in (pair.base, pair.new)]
+    known = {Path(role.source).parent for role in found}
+    for folder in folders:
+        for place in sorted(folder.iterdir() if folder.is_dir() else ()):
+            if place.is_dir() and place not in known:
+                found += timesink.compare(place, place).roles
+    return {_role_name(role): role for role in found}
+
+
+def _role_name(role: Role) -> str:
+    place = Path(role.source).parent
+    side = place.name.partition("_perf_data")
+    run = f"{place.parent.name}, {side[0]}" if side[1] else place.name
+    return f"{run}{PROCESS}{role.pid}"

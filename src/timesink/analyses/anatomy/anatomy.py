@@ -1,0 +1,142 @@
+"""The anatomy of the cycles of one process, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+import polars as pl
+
+PARTS = (
+    "device_compute",
+    "copies",
+    "exposed_communication",
+    "synchronisation",
+    "data_loading",
+    "io",
+    "run_queue",
+    "launch_gap",
+    "host_cpu",
+    "idle",
+)
+"""What a moment of a cycle is spent on; it counts for one part only.
+
+Device work comes first, computing before communication; then what the host waits for; then what it
+does: `launch_gap` while it launches work or otherwise calls the runtime, `host_cpu` in other
+recorded calls, and `idle` where neither the device nor a recorded call is active."""
+
+PART_OF_CLASS = {
+    "gpu_compute": "device_compute",
+    "gpu_comm": "exposed_communication",
+    "gpu_memcpy_h2d": "copies",
+    "gpu_memcpy_d2h": "copies",
+    "gpu_memcpy_d2d": "copies",
+    "cpu_sync": "synchronisation",
+    "disk_read_and_write": "io",
+    "cpu_os_syscall_mem": "io",
+    "runq": "run_queue",
+    "cpu_launch": "launch_gap",
+    "cpu_copy": "launch_gap",
+    "oncpu": "host_cpu",
+    "cpu_operator": "host_cpu",
+    "cpu_python": "host_cpu",
+    "cpu_annotation": "host_cpu",
+    "cpu_other": "host_cpu",
+}
+"""What the own time of a class of functions counts for; other classes say nothing about it."""
+
+PART_TIMES = {
+    "cycle": pl.Int64(),
+    "part": pl.Enum(PARTS),
+    "family": pl.String(),
+    "dur_ns": pl.Float64(),
+}
+"""One row per cycle and part with some time; `family` of kernels for `device_compute`, else null.
+The rows of a cycle add up to its length."""
+
+PLACE_TIMES = {
+    "cycle": pl.Int64(),
+    "inside": pl.String(),
+    "after": pl.String(),
+    "before": pl.String(),
+    "occurrence": pl.Int64(),
+    "ts_ns": pl.Int64(),
+    "dur_ns": pl.Int64(),
+}
+"""Stretches of the thread that marks cycles in which no further call begins: in which call (null
+for none but the mark), after and before which calls inside of that (null at its start and its end),
+and the how many-th of that sort in the cycle.  Only places that take a part of the cycle worth
+mentioning in some cycle are kept."""
+
+LEVELS = {
+    "cycle": pl.Int64(),
+    "metric": pl.String(),
+    "device": pl.String(),
+    "unit": pl.String(),
+    "value": pl.Float64(),
+}
+"""Every counter of every device (or `Host`) once per cycle: mean while it lasted, in `unit`."""
+
+
+CYCLE_SPANS = {"cycle": pl.Int64(), "ts_ns": pl.Int64(), "dur_ns": pl.Int64()}
+"""When each cycle starts and how long it is; only cycles of known length."""
+
+
+LAUNCHES = {
+    "cycle": pl.Int64(),
+    "function": pl.String(),
+    "calls": pl.Int64(),
+    "blocks": pl.Float64(),
+    "bytes": pl.Float64(),
+}
+"""Work that device calls were given: launches that start in the cycle, blocks of all of these and
+bytes that they copy; 0 where that is not recorded."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Anatomy:
+    """What the cycles of one process are made of."""
+
+    parts: pl.DataFrame
+    places: pl.DataFrame
+    levels: pl.DataFrame
+    hardware: Mapping[str, str] = field(default_factory=dict)
+    """Name of the hardware of each device label that is known: `GPU 0` -> `NVIDIA H200`."""
+    cores: int | None = None
+    """Processor cores of the host, where known."""
+    from_timeline: bool = True
+    """False where only a behaviour table was there: parts are then put one after the other."""
+    cycles: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=CYCLE_SPANS))
+    """Rows of `CYCLE_SPANS`: every cycle of known length."""
+    launches: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LAUNCHES))
+    """Rows of `LAUNCHES`, where a timeline tells."""
+    notes: tuple[str, ...] = ()
+    """Counters that were left out, and why."""
+
+    def with_devices(self, labels: Mapping[str, str]) -> Anatomy:
+        """The same with other labels for some of the devices.
+
+        >>> levels = pl.DataFrame([(1, "temp", "GPU 7", "C", 40.0)], schema=LEVELS, orient="row")
+        >>> nothing = pl.DataFrame(schema=PART_TIMES)
+        >>> found = Anatomy(nothing, nothing, levels).with_devices({"GPU 7": "GPU 0"})
+        >>> found.levels["device"].to_list()
+        ['GPU 0']
+        """
+        named = {labels.get(label, label): name for label, name in self.hardware.items()}
+        levels = self.levels.with_columns(pl.col("device").replace(dict(labels)))
+        return replace(self, levels=levels, hardware=named)
+
+
+def only_cycles(anatomy: Anatomy, cycles: Iterable[int]) -> Anatomy:
+    """The anatomy of some of the cycles.
+
+    >>> empty = pl.DataFrame(schema=CYCLE_SPANS)
+    >>> only_cycles(Anatomy(empty, empty, empty, cycles=empty), [1]).cycles.height
+    0
+    """
+    chosen = pl.DataFrame({"cycle": pl.Series(list(cycles), dtype=pl.Int64)}).unique()
+    kept = {
+        table: getattr(anatomy, table).join(chosen, "cycle", "semi", maintain_order="left")
+        for table in ("parts", "places", "levels", "cycles", "launches")
+    }
+    return replace(anatomy, **kept)

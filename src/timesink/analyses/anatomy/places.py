@@ -1,0 +1,215 @@
+"""Where in a cycle the thread that marks it spends its time: in which call, between which."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses.anatomy.anatomy import PLACE_TIMES
+from timesink.analyses.anatomy.threads import Crew, Rows
+from timesink.analyses.behaviour.functions import functions_of
+from timesink.analyses.behaviour.windows import Windows
+from timesink.analyses.columns import host_columns, host_names
+from timesink.analyses.nesting import nest_calls, pre_order
+from timesink.analyses.texts import Texts
+from timesink.model import intervals
+from timesink.model.trace import Trace
+
+Ns = NDArray[np.int64]
+Codes = NDArray[np.int64]
+
+LEAST_SHARE = 0.002
+"""Places matter that take this part of a typical cycle in one cycle at least."""
+_NONE = -1
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+"""Where an object lies in memory: another place in every run, and often in every cycle."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Calls:
+    """Calls of one thread that lie in one another or apart, in pre-order."""
+
+    start: Ns
+    end: Ns
+    parent: Codes
+    function: Codes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Stretches:
+    """Time in which no further call begins or ends; calls are places in `_Calls`, or `_NONE`."""
+
+    row: Codes
+    """Row in the table of cycles."""
+    start: Ns
+    end: Ns
+    inside: Codes
+    after: Codes
+    before: Codes
+
+
+def place_rows(
+    trace: Trace, crew: Crew, marks: NDArray[np.bool_], cycle: NDArray[np.int64]
+) -> pl.DataFrame:
+    """Rows of `PLACE_TIMES` for the cycles of a crew that has a thread of its own.
+
+    Threads that work in its stead count as part of it: what they do is no gap.  `cycle` is the
+    number of each row of the table of cycles.
+    """
+    if not len(crew.own) or not len(crew.windows.row):
+        return pl.DataFrame(schema=PLACE_TIMES)
+    functions = _without_addresses(functions_of(host_names(trace)))
+    calls = _nested(trace, np.concatenate([crew.own[~marks[crew.own]], crew.instead]), functions)
+    found = _in_windows(_stretches(calls), calls, crew.windows)
+    return _rows(found, _Names(calls.function, functions.texts), crew.windows, cycle)
+
+
+def _without_addresses(functions: Texts) -> Texts:
+    """The same functions, whichever object they are methods of."""
+    place: dict[str, int] = {}
+    named = (_ADDRESS.sub("", text) for text in functions.texts)
+    codes = np.array([place.setdefault(text, len(place)) for text in named], dtype=np.int64)
+    return Texts(codes[functions.codes], list(place))
+
+
+def _nested(trace: Trace, rows: Rows, functions: Texts) -> _Calls:
+    """Calls without those that begin in another one and outlast it."""
+    host = host_columns(trace)
+    spans = intervals.from_starts(host["ts_ns"].to_numpy()[rows], host["dur_ns"].to_numpy()[rows])
+    some = spans[:, 1] > spans[:, 0]
+    rows, spans = rows[some], spans[some]
+    crossed = intervals.crossed(spans)
+    rows, spans = rows[~crossed], spans[~crossed]
+    thread = np.zeros(len(rows), dtype=np.int64)
+    frames = np.zeros(len(rows), dtype=np.bool_)
+    order = pre_order(thread, spans[:, 0], spans[:, 1], frames)
+    start, end = spans[order, 0], spans[order, 1]
+    parent = nest_calls(thread, start, end, frames).parent
+    return _Calls(start, end, parent, functions.codes[rows[order]])
+
+
+def _stretches(calls: _Calls) -> _Stretches:
+    """The whole of time, from each start or end of a call to the next."""
+    many = len(calls.start)
+    # At one moment inner calls end before outer ones, then others start, outer ones first: both
+    # lists have this order already, and the sort keeps it.
+    call = np.concatenate([np.arange(many)[::-1], np.arange(many)])
+    times = np.concatenate([calls.end[::-1], calls.start])
+    order = np.argsort(times, kind="stable")
+    call, times, is_end = call[order], times[order], order < many
+    outer = np.where(is_end, calls.parent[call], call) if many else call
+    long_ago, far_off = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+    nothing = np.array([_NONE])
+    return _Stretches(
+        row=np.zeros(2 * many + 1, dtype=np.int64),
+        start=np.concatenate([[long_ago], times]),
+        end=np.concatenate([times, [far_off]]),
+        inside=np.concatenate([nothing, outer]),
+        after=np.concatenate([nothing, np.where(is_end, call, _NONE)]),
+        before=np.concatenate([np.where(is_end, _NONE, call), nothing]),
+    )
+
+
+def _in_windows(found: _Stretches, calls: _Calls, windows: Windows) -> _Stretches:
+    """Stretches cut at the borders of cycles; beyond these nothing comes before or after.
+
+    Being inside of a call that holds the whole cycle is being inside of none.
+    """
+    first = np.searchsorted(found.end, windows.start, side="right")
+    count = np.searchsorted(found.start, windows.end, side="left") - first
+    window = np.repeat(np.arange(len(count)), count)
+    place = np.arange(len(window)) + (first - np.cumsum(count) + count)[window]
+    begin, finish = windows.start[window], windows.end[window]
+    start, end = found.start[place], found.end[place]
+    some = np.flatnonzero(end > start)
+    place, window, begin, finish = place[some], window[some], begin[some], finish[some]
+    start, end, inside = start[some], end[some], found.inside[place]
+    # A call that ended, or starts, exactly at the border is in the cycle beside.
+    return _Stretches(
+        row=windows.row[window],
+        start=np.maximum(start, begin),
+        end=np.minimum(end, finish),
+        inside=np.where(_holds(calls, inside, begin, finish), _NONE, inside),
+        after=np.where(start <= begin, _NONE, found.after[place]),
+        before=np.where(end >= finish, _NONE, found.before[place]),
+    )
+
+
+def _holds(calls: _Calls, call: Codes, begin: Ns, finish: Ns) -> NDArray[np.bool_]:
+    """Whether calls last through the whole of cycles."""
+    if not len(calls.start):
+        return np.zeros(len(call), dtype=np.bool_)
+    begun, ended = calls.start[call] <= begin, calls.end[call] >= finish
+    holds: NDArray[np.bool_] = begun & ended & (call != _NONE)
+    return holds
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Names:
+    """What calls are called."""
+
+    function: Codes
+    texts: Sequence[str]
+
+    def code(self, call: Codes) -> Codes:
+        """A number per call, 0 for none."""
+        if not len(self.function):
+            return np.zeros(len(call), dtype=np.int64)
+        return np.where(call == _NONE, 0, self.function[call] + 1)
+
+    def text(self, code: Codes) -> pl.Series:
+        return pl.Series([None, *self.texts], dtype=pl.String).gather(code)
+
+
+def _rows(found: _Stretches, named: _Names, windows: Windows, cycle: Codes) -> pl.DataFrame:
+    """One row per place and cycle, of the places that matter."""
+    least = LEAST_SHARE * float(np.median(windows.end - windows.start))
+    found = _that_may_matter(found, named, least)
+    inside, after, before = map(named.code, (found.inside, found.after, found.before))
+    many = len(named.texts) + 1
+    sort = (inside * many + after) * many + before
+    time = found.end - found.start
+    worth = np.flatnonzero(np.isin(sort, np.unique(sort[time >= least])))
+    order = worth[np.lexsort((found.start[worth], sort[worth], found.row[worth]))]
+    table = pl.DataFrame(
+        {
+            "cycle": cycle[found.row[order]],
+            "inside": named.text(inside[order]),
+            "after": named.text(after[order]),
+            "before": named.text(before[order]),
+            "occurrence": _turns(found.row[order], sort[order]),
+            "ts_ns": found.start[order],
+            "dur_ns": time[order],
+        },
+        schema=PLACE_TIMES,
+    )
+    key = ["inside", "after", "before", "occurrence"]
+    return table.filter(pl.col("dur_ns").max().over(key) >= least).sort("cycle", "ts_ns")
+
+
+def _that_may_matter(found: _Stretches, named: _Names, least: float) -> _Stretches:
+    """Stretches inside of functions and after functions that have one of the least length."""
+    chosen = np.ones(len(found.start), dtype=np.bool_)
+    is_long = found.end - found.start >= least
+    for calls in (found.inside, found.after):
+        code = named.code(calls)
+        some = np.zeros(len(named.texts) + 1, dtype=np.bool_)
+        some[code[is_long]] = True
+        chosen &= some[code]
+    columns = (getattr(found, each.name)[chosen] for each in fields(found))
+    return _Stretches(*columns)
+
+
+def _turns(row: Codes, sort: Codes) -> Codes:
+    """The how many-th of its sort in its cycle each is, from 1; each sort is one stretch."""
+    if not len(row):
+        return row
+    starts = np.ones(len(row), dtype=np.bool_)
+    starts[1:] = (row[1:] != row[:-1]) | (sort[1:] != sort[:-1])
+    first = np.maximum.accumulate(np.where(starts, np.arange(len(row)), 0))
+    return np.arange(len(row)) - first + 1

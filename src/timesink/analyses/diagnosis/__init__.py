@@ -1,0 +1,1 @@
+"""Why a run differs from another: verdict, attribution, anomalies and causes."""

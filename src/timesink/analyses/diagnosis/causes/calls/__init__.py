@@ -1,0 +1,1 @@
+"""What functions of both sides took and how often they ran."""

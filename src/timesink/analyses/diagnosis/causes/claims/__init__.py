@@ -1,0 +1,1 @@
+"""What rules say, and how much of it is there."""

@@ -1,0 +1,1 @@
+"""Causes in the work that the device is given."""

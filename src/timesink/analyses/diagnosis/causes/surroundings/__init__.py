@@ -1,0 +1,1 @@
+"""Causes around the process: resources that are less there, or there again."""

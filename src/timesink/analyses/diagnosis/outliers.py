@@ -1,0 +1,159 @@
+"""Cycles of a run that take longer than its typical ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses.anatomy.anatomy import only_cycles
+from timesink.analyses.comparison.role import Role
+from timesink.analyses.statistics.drifting import without_outliers
+from timesink.analyses.statistics.moments import NORMAL, Floats, Integers
+from timesink.analyses.statistics.regimes import Segment, segments, warm_up
+
+WITHIN = "within"
+"""Kind of a pair of typical cycles and those that take longer: chosen for their length."""
+_LEAST_EXCESS = 0.1
+"""An outlier takes longer by this part of a typical cycle ..."""
+_SPREADS = 3.5
+"""... and by this many spreads of typical cycles, "spread" as of a normal distribution."""
+_LEAST_SHARE = 0.25
+"""Typical is the lowest level at which this part of the cycles is."""
+FEWEST_TYPICAL = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Cycles that follow each other and take about the same time."""
+
+    first: int
+    """Number of the first cycle."""
+    last: int
+    cycles: int
+    mean_ns: float
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Which cycles of a run are typical; all by their numbers, in order."""
+
+    typical: tuple[int, ...]
+    slow: tuple[int, ...]
+    fast: tuple[int, ...]
+    """Shorter than typical ones; neither these nor slow ones."""
+    warm_up: tuple[int, ...]
+    """First ones that take longer while things settle; not among `slow`."""
+    levels: tuple[Level, ...]
+    """Where the run stays at a length for a while; one where it always does."""
+    typical_ns: float
+    """Median of typical cycles."""
+
+    @property
+    def known(self) -> int:
+        """Cycles whose length is known."""
+        return sum(map(len, (self.typical, self.slow, self.fast, self.warm_up)))
+
+    @property
+    def has_levels(self) -> bool:
+        """Whether slow cycles are no exceptions: half of all cycles or more are."""
+        return bool(self.slow) and 2 * len(self.slow) >= self.known
+
+    @property
+    def can_tell(self) -> bool:
+        """Whether there are enough typical cycles to set slow ones against."""
+        return len(self.typical) >= FEWEST_TYPICAL
+
+
+def split_cycles(role: Role) -> Split:
+    """Typical cycles of a role and those that take longer, by median and median deviation.
+
+    Where a run goes through levels, the lowest that holds a quarter of the cycles is typical.
+
+    >>> lengths = [10, 10, 11, 10, 30, 10, 11, 10]
+    >>> table = pl.DataFrame({"cycle": range(1, 9), "cycle_dur_ns": lengths})
+    >>> split_cycles(Role("run", "run.csv", "7", table)).slow
+    (5,)
+    """
+    numbers, lengths = _lengths(role.behaviour)
+    if not len(lengths):
+        return Split((), (), (), (), (), 0.0)
+    warm = warm_up(lengths)
+    found = _levels(lengths[warm:])
+    steady = lengths[warm:][_at_typical_level(found, len(lengths) - warm)]
+    middle = float(np.median(steady))
+    spread = NORMAL * float(np.median(np.abs(steady - middle)))
+    reach = max(_LEAST_EXCESS * middle, _SPREADS * spread)
+    slow, fast = lengths > middle + reach, lengths < middle - reach
+    typical = ~slow & ~fast
+    warming = (np.arange(len(lengths)) < warm) & slow
+    slow &= ~warming
+    return Split(
+        typical=_chosen(numbers, typical),
+        slow=_chosen(numbers, slow),
+        fast=_chosen(numbers, fast),
+        warm_up=_chosen(numbers, warming),
+        levels=tuple(_level(one, numbers[warm:], lengths[warm:]) for one in found),
+        typical_ns=middle,
+    )
+
+
+def _chosen(numbers: Integers, places: NDArray[np.bool_]) -> tuple[int, ...]:
+    return tuple(numbers[places].tolist())
+
+
+def typical_and_outliers(role: Role) -> tuple[Role, Role] | None:
+    """The typical cycles of a role and the ones that take longer, as roles of their own.
+
+    None where no cycle does, or where there are too few typical ones to tell.
+    """
+    split = split_cycles(role)
+    if not split.slow or not split.can_tell:
+        return None
+    return (
+        replace(only_cycles_of(role, split.typical), label="typical"),
+        replace(only_cycles_of(role, split.slow), label="slow"),
+    )
+
+
+def only_cycles_of(role: Role, cycles: tuple[int, ...]) -> Role:
+    """A role with some of its cycles."""
+    anatomy = None if role.anatomy is None else only_cycles(role.anatomy, cycles)
+    rows = role.behaviour.filter(pl.col("cycle").is_in(cycles))
+    return replace(role, behaviour=rows, anatomy=anatomy)
+
+
+def _lengths(behaviour: pl.DataFrame) -> tuple[Integers, Floats]:
+    """Numbers and lengths of all cycles whose length is known, in order."""
+    known = behaviour.lazy().select("cycle", "cycle_dur_ns").filter(pl.col("cycle_dur_ns") > 0)
+    each = known.group_by("cycle").agg(pl.col("cycle_dur_ns").max()).sort("cycle").collect()
+    return each["cycle"].to_numpy(), each["cycle_dur_ns"].to_numpy().astype(np.float64)
+
+
+# -- levels ----------------------------------------------------------------------------------------
+
+
+def _levels(lengths: Floats) -> list[Segment]:
+    (calm,) = without_outliers(lengths[:, None])
+    return segments(calm[:, 0])
+
+
+def _at_typical_level(found: list[Segment], number: int) -> list[int]:
+    """Places of the cycles at the lowest level that holds enough of them, or else of all."""
+    order = sorted(found, key=lambda one: one.level)
+    for lowest in order:
+        alike = [one for one in order if _is_alike(one, lowest)]
+        if sum(one.length for one in alike) >= max(_LEAST_SHARE * number, FEWEST_TYPICAL):
+            return [place for one in alike for place in range(one.start, one.end)]
+    return list(range(number))
+
+
+def _is_alike(one: Segment, lowest: Segment) -> bool:
+    return lowest.level <= one.level <= (1 + _LEAST_EXCESS) * lowest.level
+
+
+def _level(one: Segment, numbers: Integers, lengths: Floats) -> Level:
+    mean = float(lengths[one.start : one.end].mean())
+    return Level(int(numbers[one.start]), int(numbers[one.end - 1]), one.length, mean)

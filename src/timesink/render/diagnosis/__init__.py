@@ -1,0 +1,1 @@
+"""Why runs or cycles differ, for people."""

@@ -1,0 +1,109 @@
+"""Counters that follow from traced calls and from bit masks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from behaviour_rows import table_of
+from compared import pair_of
+from shared_resources import Side, pair
+from timesink.analyses.anatomy.tables import anatomy_of
+from timesink.analyses.comparison.comparing import compare_roles
+from timesink.analyses.comparison.pair import Pair
+from timesink.analyses.comparison.role import Role
+from timesink.analyses.diagnosis.anomalies.derived import derived
+from timesink.analyses.diagnosis.anomalies.finding import find_anomalies
+from timesink.analyses.diagnosis.anomalies.readings import Reading
+from timesink.analyses.diagnosis.anomalies.resources import resource_of
+from timesink.model.schema import BEHAVIOUR
+
+MS = 1_000_000
+
+
+def role(*, on_cpu: float, waits: float, files: float = 20.0, cycle: float = 100.0) -> Role:
+    """Twelve cycles of what the scheduler and the file system did, in ms."""
+    rows = []
+    for number in range(1, 13):
+        usual: dict[str, Any] = {
+            "cycle": number, "cycle_type": "generic", "pid": "7", "anchor": "step",
+            "cycle_ts_ns": number * 1000 * MS, "cycle_dur_ns": int(cycle * MS) + number,
+            "device": "Host", "interpolated": "none",
+        }  # fmt: skip
+        for name, sort, time, calls in (
+            ("oncpu", "oncpu", on_cpu, 100),
+            ("runq", "runq", waits, 100),
+            ("write", "disk_read_and_write", files, 1000),
+        ):
+            rows.append(
+                usual
+                | {"function": name, "short_name": name, "function_class": sort, "calls": calls}
+                | {"dur_ns": int(time * MS) + 7 * number, "beta_pct": 100 * time / cycle}
+            )
+    return Role("x", "x.csv", "7", table_of(rows))
+
+
+def pair_of_roles(base: Role, new: Role) -> Pair:
+    return compare_roles(base, new, "strict")
+
+
+def causes(base: Role, new: Role) -> list[str]:
+    found = pair_of_roles(base, new)
+    anatomies = (anatomy_of(side.behaviour) for side in (found.base, found.new))
+    return [one.cause for one in find_anomalies(found, *anatomies)[0]]
+
+
+HEALTHY = role(on_cpu=90, waits=5)
+
+
+def test_scheduler_events_tell_how_long_threads_wait_for_a_core():
+    waiting = role(on_cpu=90, waits=60, cycle=155)
+    found = derived(pair_of_roles(HEALTHY, waiting), [])[0]
+    assert found.metric == "runq_wait_share"
+    assert found.base_mean == pytest.approx(100 * 5 / 95, rel=1e-3)
+    assert found.new_mean == pytest.approx(40, rel=1e-3)
+    assert causes(HEALTHY, waiting) == ["cpu_contention"]
+
+
+def test_reads_and_writes_that_take_longer_while_the_host_does_not():
+    assert causes(HEALTHY, role(on_cpu=90, waits=5, files=80, cycle=160)) == ["disk_io"]
+
+
+def test_reads_and_writes_on_a_slower_host_tell_nothing():
+    assert causes(HEALTHY, role(on_cpu=270, waits=15, files=60, cycle=300)) == []
+
+
+def test_the_same_run_is_the_same():
+    assert causes(HEALTHY, HEALTHY) == []
+
+
+@pytest.mark.parametrize(
+    ("mask", "power", "heat"),
+    [(0x0, 0, 0), (0x1, 0, 0), (0x4, 100, 0), (0x80, 100, 0), (0x20, 0, 100), (0x44, 100, 100)],
+)
+def test_bits_of_the_reasons_to_slow_down(mask: int, power: float, heat: float):
+    one = Reading(
+        "clocks_throttle_reasons", "GPU 0", "", resource_of("clocks_throttle_reasons"),
+        np.zeros(3), np.full(3, float(mask)),
+    )  # fmt: skip
+    found = {each.resource.resource: each for each in derived(pair(Side(), Side()), [one])}
+    assert found["power_throttle"].new_mean == power
+    assert found["thermal_throttle"].new_mean == heat
+    assert found["power_throttle"].base_mean == 0
+
+
+@pytest.mark.parametrize("mask", [4.5, -4.0, 1e300])
+def test_means_of_masks_and_other_nonsense_tell_nothing(mask: float):
+    one = Reading(
+        "clocks_event_reasons", "GPU 0", "", resource_of("clocks_event_reasons"),
+        np.zeros(3), np.full(3, mask),
+    )  # fmt: skip
+    assert all(each.new_mean == 0 for each in derived(pair(Side(), Side()), [one]))
+
+
+def test_nothing_follows_from_nothing():
+    nothing = Role("x", "x.csv", "7", BEHAVIOUR.empty())
+    assert derived(pair_of(base=nothing, new=replace(nothing)), []) == []

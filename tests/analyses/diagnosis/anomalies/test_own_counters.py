@@ -1,0 +1,59 @@
+"""Counters of several processes."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from shared_resources import Side, anomalies, both
+from timesink.analyses.anatomy.anatomy import LEVELS
+from timesink.analyses.diagnosis.anomalies.own_counters import only_own
+
+CORE = "% of a core"
+
+
+def kept(pid: str, **values: float) -> dict[str, float]:
+    rows = [(1, name, "Host", CORE, value) for name, value in values.items()]
+    found = only_own(pl.DataFrame(rows, schema=LEVELS, orient="row"), pid)
+    return dict(found.select("metric", "value").iter_rows())
+
+
+def test_the_own_process_is_taken_and_its_neighbours_are_not():
+    assert kept("9", process_cpu_usage_7=1.0, process_cpu_usage_9=2.0) == {"process_cpu_usage": 2.0}
+
+
+def test_it_comes_before_a_counter_that_names_none():
+    assert kept("9", process_cpu_usage=1.0, process_cpu_usage_9=2.0) == {"process_cpu_usage": 2.0}
+    assert kept("8", process_cpu_usage=1.0, process_cpu_usage_9=2.0) == {"process_cpu_usage": 1.0}
+
+
+@pytest.mark.parametrize("pid", ["9", "host-1/9", ""])
+def test_the_only_one_is_taken_whatever_its_number(pid: str):
+    assert kept(pid, process_cpu_usage_4242=2.0, gpu_usage=5.0) == {
+        "process_cpu_usage": 2.0,
+        "gpu_usage": 5.0,
+    }
+
+
+def test_of_several_strangers_none_is():
+    assert kept("9", process_cpu_usage_7=1.0, process_cpu_usage_8=2.0) == {}
+
+
+def test_no_levels():
+    assert only_own(pl.DataFrame(schema=LEVELS), "9").is_empty()
+
+
+def test_what_a_neighbour_uses_is_not_taken_off_as_own():
+    own = {"process_cpu_usage_7": (97.0, CORE), "host_cpu_usage": (6.0, "%")}
+    quiet = Side(own | {"process_cpu_usage_99": (0.0, CORE)})
+    loud = {"process_cpu_usage_99": (1400.0, CORE), "host_cpu_usage": (94.0, "%")}
+    assert [one.cause for one in anomalies(quiet, Side(own | loud))] == ["cpu_contention"]
+
+
+def test_what_the_process_itself_uses_is():
+    other = {"process_cpu_usage_99": (3.0, CORE)}
+    quiet = Side(other | {"process_cpu_usage_7": (97.0, CORE), "host_cpu_usage": (6.0, "%")})
+    busy = {"process_cpu_usage_7": (1500.0, CORE), "host_cpu_usage": (94.0, "%")}
+    found, symptoms = both(quiet, Side(other | busy))
+    assert found == ()
+    assert "process_cpu_usage" in [one.metric for one in symptoms]

@@ -1,0 +1,87 @@
+"""Anomalies of recorded runs with known faults, and of runs without one."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import permutations
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import timesink
+from timesink.analyses.anatomy.of_role import anatomy_of_role
+from timesink.analyses.comparison.comparing import compare_roles
+from timesink.analyses.comparison.role import Role
+from timesink.analyses.diagnosis.anomalies.finding import find_anomalies
+
+FIRST = {
+    "gpu_clock": "gpu_clock",
+    "cpu_squeeze": "cpu_contention",
+    "gpu_contention": "gpu_contention",
+    "hbm_saturation": "hbm_contention",
+    "pcie_saturation": "pcie_contention",
+}
+HEALTHY = ("normal", "normal_b", "python_stall", "sync_bug", "fp32_regression")
+SIDES = ("normal", "abnormal")
+CASES = {
+    "gpu_instability": "gpu_clock",
+    "gpu_memory_squeeze_out_NVLink": "nvlink_contention",
+    "cpu_frequency_reduction": "cpu_clock",
+}
+
+
+@lru_cache(maxsize=16)
+def roles(path: Path) -> list[Role]:
+    pairs = timesink.compare(path, path).pairs
+    return [one.pair.base for one in pairs if one.pair.base.pid == one.pair.new.pid]
+
+
+def causes(base: Role, new: Role, kind: str = "strict") -> list[str]:
+    found = compare_roles(base, new, kind)
+    found = found.equal_work or found
+    sides = (anatomy_of_role(side) for side in (found.base, found.new))
+    return [one.cause for one in find_anomalies(found, *sides)[0]]
+
+
+def of_cycles(role: Role, remainder: int) -> Role:
+    chosen = role.behaviour.filter(pl.col("cycle") % 2 == remainder)
+    return Role(role.label, role.source, role.pid, chosen, anatomy=role.anatomy)
+
+
+@pytest.mark.parametrize("fault", FIRST)
+@pytest.mark.parametrize("healthy", HEALTHY[:2])
+def test_each_fault_comes_first_against_any_run_without_it(shared: Path, healthy: str, fault: str):
+    runs = shared / "data/h200/faults"
+    assert causes(roles(runs / healthy)[0], roles(runs / fault)[0])[:1] == [FIRST[fault]]
+
+
+@pytest.mark.parametrize(("base", "new"), list(permutations(HEALTHY[:3], 2)))
+def test_runs_on_healthy_machines_have_no_anomaly(shared: Path, base: str, new: str):
+    runs = shared / "data/h200/faults"
+    assert causes(roles(runs / base)[0], roles(runs / new)[0]) == []
+
+
+@pytest.mark.parametrize("run", [*FIRST, *HEALTHY[:2]])
+def test_every_other_cycle_of_a_run_has_no_anomaly(shared: Path, run: str):
+    role = roles(shared / "data/h200/faults" / run)[0]
+    assert causes(of_cycles(role, 0), of_cycles(role, 1)) == []
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_published_cases(shared: Path, case: str):
+    folder = shared / "data/latencyprism/SGLang" / case
+    base, new = (roles(folder / f"{side}_perf_data/result_perf_data.csv.gz") for side in SIDES)
+    for before, after in zip(base, new, strict=True):
+        assert causes(before, after)[:1] == [CASES[case]]
+
+
+def test_published_runs_without_a_fault_have_no_anomaly(shared: Path):
+    folders = [shared / "data/latencyprism/SGLang" / case for case in CASES]
+    normal = [
+        role
+        for folder in folders
+        for role in roles(folder / "normal_perf_data/result_perf_data.csv.gz")
+    ]
+    for base, new in permutations(normal, 2):
+        assert causes(base, new, "cross") == []

@@ -1,0 +1,97 @@
+"""Cycles that take longer than typical ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+
+from many_roles import one_role
+from timesink.analyses.comparison.role import Role
+from timesink.analyses.diagnosis.outliers import Split, split_cycles, typical_and_outliers
+
+MS = 1_000_000
+
+
+def role_of(*lengths_ms: float) -> Role:
+    lengths = [round(length * MS) for length in lengths_ms]
+    table = pl.DataFrame({"cycle": range(1, len(lengths) + 1), "cycle_dur_ns": lengths})
+    return Role("run", "run.csv", "7", table)
+
+
+def split(*lengths_ms: float) -> Split:
+    return split_cycles(role_of(*lengths_ms))
+
+
+class TestOutliers:
+    def test_a_single_slow_cycle_is_found(self):
+        found = split(50, 51, 49, 50, 80, 50, 51, 50)
+        assert found.slow == (5,)
+        assert found.typical == (1, 2, 3, 4, 6, 7, 8)
+        assert found.typical_ns == 50 * MS
+
+    def test_a_tenth_longer_is_not_slow(self):
+        assert split(50, 50, 50, 50, 54.9, 50, 50, 50).slow == ()
+
+    def test_cycles_that_scatter_have_no_outliers(self):
+        assert split(50, 62, 41, 55, 68, 44, 59, 48, 66, 52).slow == ()
+
+    def test_short_cycles_are_on_neither_side(self):
+        found = split(50, 51, 20, 50, 80, 50, 51, 50)
+        assert (found.slow, found.fast) == ((5,), (3,))
+        assert 3 not in found.typical
+
+    def test_a_slow_half_is_slow_against_the_other(self):
+        found = split(*[50, 51, 49, 50, 50], *[80, 81, 79, 80, 80])
+        assert found.slow == (6, 7, 8, 9, 10)
+        assert [(one.first, one.last) for one in found.levels] == [(1, 5), (6, 10)]
+        assert found.has_levels
+
+    def test_few_slow_cycles_are_no_level(self):
+        assert not split(50, 51, 49, 50, 80, 50, 51, 50).has_levels
+
+    def test_a_few_fast_cycles_do_not_make_the_others_slow(self):
+        found = split(*[80, 81, 79, 80] * 5, 50, 51)
+        assert found.slow == ()
+        assert found.fast == (21, 22)
+
+    def test_warm_up_is_no_slow_cycle_where_there_are_others(self):
+        found = split(200, 50, 51, 49, 50, 90, 50, 51, 50, 50)
+        assert found.warm_up == (1,)
+        assert found.slow == (6,)
+
+    def test_warm_up_alone_is_no_slow_cycle(self):
+        found = split(200, 50, 51, 49, 50, 51, 50, 51, 50, 50)
+        assert (found.slow, found.warm_up) == ((), (1,))
+
+
+class TestRoles:
+    def test_both_sides_hold_their_cycles_only(self):
+        role = one_role(7, random=np.random.default_rng(1), cycles=8)
+        longer = pl.when(pl.col("cycle") == 3).then(pl.col("cycle_dur_ns") * 2)
+        table = role.behaviour.with_columns(longer.otherwise(pl.col("cycle_dur_ns")))
+        sides = typical_and_outliers(Role("run", "run.csv", "7", table))
+        assert sides is not None
+        assert [side.label for side in sides] == ["typical", "slow"]
+        assert sides[1].behaviour["cycle"].unique().to_list() == [3]
+        assert sides[0].cycles == 7
+
+    def test_none_without_slow_cycles(self):
+        assert typical_and_outliers(role_of(50, 50, 50, 50)) is None
+
+    def test_none_with_too_few_typical_ones(self):
+        assert typical_and_outliers(role_of(50, 50, 90)) is None
+
+    def test_none_where_no_length_is_known(self):
+        assert typical_and_outliers(role_of(0, 0, 0, 0)) is None
+        assert split(0, 0).typical == ()
+
+
+@given(st.lists(st.floats(1e-3, 1e3), min_size=1, max_size=40))
+def test_every_cycle_is_in_one_place(lengths: list[float]):
+    found = split(*lengths)
+    warm = set(found.warm_up) - set(found.slow)
+    assert sorted([*found.typical, *found.slow, *found.fast, *warm]) == list(
+        range(1, len(lengths) + 1)
+    )

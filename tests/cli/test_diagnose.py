@@ -1,0 +1,188 @@
+"""`timesink diagnose`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import timesink
+from builders import write
+from compared_runs import process_table, timeline, write_case, write_table
+from timesink.reports.diagnosis import diagnose
+
+SLOW = 5
+
+
+def slow_timeline(cycles: int = 8, pid: int = 4242) -> dict[str, Any]:
+    """A run in which one cycle has a gap at its end."""
+    document = timeline(cycles, pid=pid)
+    start = 1000.0 * (SLOW - 1)
+    for event in document["traceEvents"]:
+        if event.get("ts", 0) >= start + 1000:
+            event["ts"] += 1500
+        elif event.get("name") == "decode_step" and event["ts"] == start:
+            event["dur"] += 1500
+    return document
+
+
+def slow_table(pid: int, *slow: int, cycles: int = 10) -> pl.DataFrame:
+    """A process some of whose cycles take twice as long."""
+    table = process_table(pid, cycles=cycles, seed=pid)
+    numbers = table["cycle"].unique().sort()
+    longer = pl.col("cycle").is_in([numbers[place - 1] for place in slow])
+    length = pl.col("cycle_dur_ns")
+    return table.with_columns(pl.when(longer).then(length * 2).otherwise(length))
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    return write(tmp_path / "slow.json", slow_timeline())
+
+
+@pytest.fixture
+def tables(tmp_path: Path) -> Path:
+    return write_table(tmp_path / "run.behaviour.parquet", slow_table(7, 4), slow_table(9))
+
+
+class TestText:
+    def test_slow_cycles_are_named_first(self, run, recording):
+        told = run("diagnose", recording, "--no-cache")
+        assert told.code == 0
+        assert told.out.startswith("1 of 8 cycles takes longer than the typical ")
+        assert f": cycle {SLOW}." in told.out
+        assert "\nWhere the change is (+1.5" in told.out
+
+    def test_a_calm_run_says_so(self, run, tmp_path):
+        told = run("diagnose", write(tmp_path / "calm.json", timeline(8)), "--no-cache")
+        assert told.code == 0
+        assert told.out.startswith("No cycle takes much longer than the others")
+        assert "Where the change is" not in told.out
+
+    def test_every_process_of_a_table_has_its_row(self, run, tables):
+        told = run("diagnose", tables)
+        first, *_ = told.out.split("\n\n")
+        assert "1 of 2 processes has slow cycles, most of all pid 7" in " ".join(first.split())
+        rows = told.out.split("Slow cycles (2 processes)\n")[1].splitlines()[1:3]
+        assert [row.split()[:2] for row in rows] == [["pid", "7"], ["pid", "9"]]
+        assert rows[1].split()[-2:] == ["none", "-"]
+
+
+class TestChoosing:
+    def test_one_process(self, run, tables):
+        assert run("diagnose", tables, "--pid", "9").out.startswith("No cycle takes much")
+
+    def test_a_process_that_is_not_there(self, run, tables):
+        told = run("diagnose", tables, "--pid", "8")
+        assert told.code == 1
+        assert "no process 8" in told.err
+        assert "there are 7, 9" in told.err
+
+    def test_a_marker_says_what_a_cycle_is(self, run, recording):
+        told = run(
+            "diagnose", recording, "--marker", "aten::sample", "--no-cache", "--format", "json"
+        )
+        assert told.json["processes"][0]["cycles"] >= 7
+
+    def test_a_case_is_to_be_compared(self, run, tmp_path):
+        told = run("diagnose", write_case(tmp_path / "case", [7], [7]))
+        assert told.code == 2
+        assert "timesink compare" in told.err
+
+    def test_cycles_of_a_table_are_what_they_are(self, run, tables):
+        assert run("diagnose", tables, "--marker", "x").code == 2
+
+
+class TestFormats:
+    def test_json_has_the_keys_of_a_diagnosis_and_each_process(self, run, recording):
+        told = run("diagnose", recording, "--no-cache", "--format", "json").json
+        assert told["schema"] == "timesink/diagnosis/1"
+        assert told["verdict"] == "regression"
+        assert told["cycle_time"]["p_value"] is None
+        times = told["cycle_time"]
+        parts = sum(part["delta_us"] for part in told["attribution"])
+        assert parts == pytest.approx(times["new_us"] - times["base_us"])
+        (process,) = told["processes"]
+        assert process["slow_cycles"] == [SLOW]
+        assert len(process["typical_cycles"]) == 7
+        assert process["verdict"] == "regression"
+
+    def test_markdown_goes_to_a_file(self, run, recording, tmp_path):
+        out = tmp_path / "why.md"
+        assert run("diagnose", recording, "--no-cache", "-o", out).code == 0
+        text = out.read_text(encoding="utf-8")
+        assert text.startswith("# Slow cycles of ")
+        assert "\n**1 of 8 cycles takes longer than the typical " in text
+        assert "**Causes: what explains the change**" in text
+        assert "Verdict" not in text
+
+    def test_a_name_without_an_ending_is_a_folder(self, run, recording, tmp_path):
+        out = tmp_path / "why"
+        assert run("diagnose", recording, "--no-cache", "-o", f"{out}/").code == 0
+        assert sorted(path.name for path in out.iterdir()) == ["diagnosis.json", "diagnosis.md"]
+        again = run("diagnose", recording, "--no-cache", "-o", out, "--format", "json")
+        assert again.code != 0
+        assert "--force" in again.err
+        assert run("diagnose", recording, "-o", out, "--format", "text").code == 2
+
+    def test_markdown_of_several_processes(self, run, tables):
+        told = run("diagnose", tables, "--format", "md")
+        assert "| pid 7 |" in told.out
+        assert "## pid 7" in told.out
+        assert "## pid 9" not in told.out
+
+    def test_what_is_read_is_not_overwritten(self, run, recording):
+        assert run("diagnose", recording, "-o", recording, "--force", "--format", "json").code != 0
+
+
+class TestPython:
+    def test_an_open_trace_is_diagnosed(self, recording):
+        found = diagnose(timesink.open(recording, cache=False))
+        assert found.processes[0].split.slow == (SLOW,)
+        assert "Diagnosed" in repr(found)
+
+    def test_processes_are_read_together(self, tmp_path):
+        both = write_table(tmp_path / "both.behaviour.parquet", slow_table(7, 4), slow_table(9, 6))
+        found = diagnose(both)
+        assert found.diagnosis.verdict == "regression"
+        assert found.diagnosis.reason.startswith("2 of 2 processes have slow cycles")
+
+    def test_two_sorts_of_cycles_of_a_process_are_one_process(self, tmp_path):
+        parts = [slow_table(7, 4), slow_table(7)]
+        kinds = [
+            part.with_columns(cycle_type=pl.lit(kind))
+            for part, kind in zip(parts, ("prefill", "decode"), strict=True)
+        ]
+        found = diagnose(write_table(tmp_path / "run.behaviour.parquet", *kinds))
+        assert found.headline.startswith("1 of 2 sorts of cycles has slow cycles, most of all ")
+
+
+def test_one_cycle_has_nothing_to_compare_with(tmp_path):
+    table = write_table(tmp_path / "one.behaviour.parquet", process_table(7, cycles=1))
+    found = diagnose(table)
+    assert found.headline == "One cycle: nothing to compare with."
+    assert found.diagnosis.verdict == "incomparable"
+
+
+def test_warm_up_alone_is_noted(tmp_path):
+    slow = slow_table(7, 1, cycles=20)
+    found = diagnose(write_table(tmp_path / "warm.behaviour.parquet", slow))
+    assert found.diagnosis.verdict == "no_change"
+    assert "Cycle 1 is warm-up" in found.diagnosis.notes[0]
+
+
+def test_a_function_that_explains_a_cycle_is_named(run, tmp_path):
+    document = slow_timeline()
+    stalled = next(
+        event
+        for event in document["traceEvents"]
+        if event["name"] == "aten::sample" and event["ts"] > 1000 * (SLOW - 1)
+    )
+    stalled["dur"] += 1500
+    told = run("diagnose", write(tmp_path / "stall.json", document), "--no-cache")
+    said = told.out.split("Single cycles that one function explains\n")[1].split("\n\n")[0]
+    assert " ".join(said.split()) == (
+        f"Cycle {SLOW}: aten::sample on Host takes 1.54 ms, in typical cycles at most 40.0 us."
+    )

@@ -1,0 +1,99 @@
+"""Runs of recordings that are kept beside their traces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from compared_runs import write_timeline
+from timesink.model.trace import Trace
+from timesink.reports.comparison import compare, runs
+from timesink.store import answers
+from timesink.store.cache import Cache
+
+
+@pytest.fixture
+def found(monkeypatch) -> list[Path]:
+    """Files of which the cycles were looked for, in order."""
+    looked = []
+    find = runs.run_of
+
+    def watched(source: runs.Source, trace: Trace, finding: runs.Finding) -> runs.Run:
+        looked.append(source.path)
+        return find(source, trace, finding)
+
+    monkeypatch.setattr(runs, "run_of", watched)
+    return looked
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[Path, Path]:
+    return write_timeline(tmp_path / "base.json"), write_timeline(tmp_path / "new.json", slow=2.0)
+
+
+def test_second_comparison_finds_no_cycles_and_says_the_same(pair, found):
+    first = compare(*pair)
+    assert len(found) == 2
+    second = compare(*pair)
+    assert len(found) == 2
+    for one, other in zip(first.roles, second.roles, strict=True):
+        assert one.behaviour.equals(other.behaviour)
+        assert (one.method, one.confidence, one.notes) == (
+            other.method,
+            other.confidence,
+            other.notes,
+        )
+    assert first.pair.rows.equals(second.pair.rows)
+    assert first.headline == second.headline
+
+
+def test_anatomy_is_kept_too(pair):
+    first, second = compare(*pair), compare(*pair)
+    for one, other in zip(first.roles, second.roles, strict=True):
+        assert one.anatomy is not None
+        assert other.anatomy is not None
+        assert one.anatomy.launches.height
+        for table in ("parts", "places", "levels", "cycles", "launches"):
+            assert getattr(one.anatomy, table).equals(getattr(other.anatomy, table))
+        assert one.anatomy.hardware == other.anatomy.hardware
+        assert one.anatomy.from_timeline == other.anatomy.from_timeline
+        assert one.anatomy.notes == other.anatomy.notes
+
+
+def test_another_question_is_another_run(pair, found):
+    compare(*pair)
+    compare(*pair, by="kernels")
+    assert len(found) >= 4
+
+
+def test_own_map_without_cache_and_changed_code_are_found_anew(pair, found, tmp_path, monkeypatch):
+    compare(*pair)
+    chosen = tmp_path / "map.csv"
+    chosen.write_text("class,metric\ngpu_compute,gpu_*\n")
+    compare(*pair, metric_map=chosen)
+    assert len(found) == 4
+    compare(*pair, cache=False)
+    assert len(found) == 6
+    monkeypatch.setattr(answers, "_state_of_code", lambda: b"changed")
+    compare(*pair)
+    assert len(found) == 8
+
+
+def test_what_was_kept_and_is_broken_is_found_anew(pair, found):
+    compare(*pair)
+    for file in Cache.default().root.glob("traces/*/answer-*"):
+        file.write_bytes(file.read_bytes()[:-5])
+    compare(*pair)
+    assert len(found) == 4
+
+
+def test_run_is_kept_for_its_path_alone(pair, found, tmp_path):
+    compare(*pair)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    copies = [elsewhere / path.name for path in pair]
+    for path, copy in zip(pair, copies, strict=True):
+        copy.write_bytes(path.read_bytes())
+    assert [role.source for role in compare(*copies).roles] == [str(copy) for copy in copies]
+    assert len(found) == 4

@@ -1,0 +1,39 @@
+"""Tables as bytes, and back."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from timesink.store.tables import from_bytes, to_bytes
+
+TABLES = {
+    "lengths": pl.DataFrame({"cycle": [1, 2], "ns": [7.5, float("nan")]}),
+    "names": pl.DataFrame(
+        {"name": ["a", None, "a"], "part": ["x", "y", None]},
+        {"name": pl.Categorical(), "part": pl.Enum(["x", "y"])},
+    ),
+    "nothing": pl.DataFrame(schema={"cycle": pl.Int64()}),
+}
+
+
+def test_tables_come_back_with_values_and_types():
+    found = from_bytes(to_bytes({"notes": ["one", "zwölf"]}, TABLES))
+    assert found is not None
+    assert found.about == {"notes": ["one", "zwölf"]}
+    assert list(found.tables) == list(TABLES)
+    for name, table in TABLES.items():
+        assert found.tables[name].schema == table.schema
+        assert found.tables[name].equals(table)
+
+
+@given(st.integers(0, len(to_bytes({}, TABLES)) - 1))
+def test_no_part_of_the_bytes_is_taken_for_the_whole(end: int):
+    assert from_bytes(to_bytes({}, TABLES)[:end]) is None
+
+
+@pytest.mark.parametrize("more", [b"x", b"\0" * 100])
+def test_more_than_the_bytes_is_not_the_whole(more: bytes):
+    assert from_bytes(to_bytes({}, TABLES) + more) is None

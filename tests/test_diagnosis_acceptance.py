@@ -1,0 +1,352 @@
+"""Reference figures of diagnoses, from outside: recorded faults, healthy runs, parts of runs."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import timesink
+from cutting import (
+    alternate,
+    count_cycles,
+    halves,
+    read_document,
+    write_cycles,
+    write_table_cycles,
+)
+from timesink.analyses.comparison.comparing import compare_roles
+from timesink.analyses.diagnosis.diagnosing import diagnose
+from timesink.analyses.diagnosis.outliers import only_cycles_of
+from timesink.cli import main
+
+Answer = dict[str, Any]
+FIRST_ANOMALY = {
+    "gpu_clock": {"gpu_clock"},
+    "cpu_squeeze": {"cpu_contention"},
+    "gpu_contention": {"gpu_contention"},
+    "pcie_saturation": {"pcie_contention"},
+    # Whoever fills the memory of a device keeps it busy as well.
+    "hbm_saturation": {"hbm_contention"},
+}
+FIRST_CAUSE = {
+    "python_stall": "host_code",
+    "sync_bug": "synchronisation",
+    "fp32_regression": "kernel_change",
+    "cpu_squeeze": "cpu_contention",
+    "gpu_clock": "gpu_clock",
+}
+REGRESSIONS = ("normal_b", "cpu_squeeze", "python_stall", "sync_bug", "hbm_saturation", "gpu_clock")
+FAULTS = sorted({*FIRST_ANOMALY, *FIRST_CAUSE})
+RUNS = sorted({"normal", "normal_b", *FAULTS})
+PUBLISHED = {
+    "gpu_instability": "gpu_clock",
+    "gpu_memory_squeeze_out_NVLink": "nvlink_contention",
+    "cpu_frequency_reduction": "cpu_clock",
+}
+TABLES = [(case, side) for case in PUBLISHED for side in ("normal", "abnormal")]
+SPLITS: dict[str, Callable[[int], tuple[range, range]]] = {
+    "halves": halves,
+    "even_odd": alternate,
+}
+
+
+@pytest.fixture(autouse=True)
+def kept_recordings(common_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recordings are read once for all of these."""
+    monkeypatch.setenv("TIMESINK_CACHE_DIR", str(common_cache))
+
+
+@pytest.fixture(scope="session")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Answer]:
+    """What `timesink compare` says as JSON; each question is asked once, whoever asks."""
+    own = tmp_path_factory.mktemp("answers")
+    # Processes that run tests side by side have folders beside each other.
+    root = tmp_path_factory.getbasetemp()
+    common = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / "answers"
+    common.mkdir(exist_ok=True)
+
+    def ask(*paths: Path) -> Answer:
+        name = sha256("\n".join(map(str, paths)).encode()).hexdigest()
+        kept = common / f"{name}.json"
+        if not kept.exists():
+            whole, small = own / f"{name}.json", own / f"{name}.small.json"
+            assert main(["compare", *map(str, paths), "-o", str(whole)]) == 0
+            small.write_bytes(without_tables(whole))
+            small.replace(kept)
+        told: Answer = json.loads(kept.read_bytes())
+        return told
+
+    return ask
+
+
+def without_tables(path: Path) -> bytes:
+    """An answer without its long tables, which are not looked at here."""
+    told = json.loads(path.read_bytes())
+    for pair in told["pairs"]:
+        for name in ("rows", "times", "families", "equal_work"):
+            del pair[name]
+    return json.dumps(told).encode()
+
+
+def faults(shared: Path) -> Path:
+    return shared / "data" / "h200" / "faults"
+
+
+def case(shared: Path, name: str) -> Path:
+    return shared / "data" / "latencyprism" / "SGLang" / name
+
+
+def named(entries: list[Answer]) -> list[str]:
+    return [entry["cause"] for entry in entries]
+
+
+# -- faults ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def fault(shared: Path, answers: Callable[..., Answer]) -> Callable[[str], Answer]:
+    return lambda name: answers(faults(shared) / "normal", faults(shared) / name)
+
+
+@pytest.mark.parametrize("name", FIRST_ANOMALY)
+def test_the_first_anomaly_is_what_was_done_to_the_machine(
+    fault: Callable[[str], Answer], name: str
+) -> None:
+    assert named(fault(name)["anomalies"])[0] in FIRST_ANOMALY[name]
+
+
+@pytest.mark.parametrize("name", FIRST_CAUSE)
+def test_the_first_cause_is_what_was_done(fault: Callable[[str], Answer], name: str) -> None:
+    assert named(fault(name)["causes"])[0] == FIRST_CAUSE[name]
+
+
+@pytest.mark.parametrize("name", REGRESSIONS)
+def test_longer_cycles_are_a_regression(fault: Callable[[str], Answer], name: str) -> None:
+    told = fault(name)
+    assert told["verdict"] == "regression"
+    low, high = told["cycle_time"]["ci95_pct"]
+    assert 0 < low <= told["cycle_time"]["change_pct"] <= high
+
+
+def test_a_lowered_clock_explains_the_growth_of_kernels(fault: Callable[[str], Answer]) -> None:
+    cause = fault("gpu_clock")["causes"][0]
+    assert cause["explained_us"] == pytest.approx(5300, rel=0.15)
+    anomaly = fault("gpu_clock")["anomalies"][0]
+    assert (anomaly["base"], anomaly["new"], anomaly["device"]) == (1980, 345, "GPU 0")
+    assert anomaly["explained_us"] == pytest.approx(cause["explained_us"])
+
+
+def test_a_crowded_processor_explains_most_of_the_wait(fault: Callable[[str], Answer]) -> None:
+    told = fault("cpu_squeeze")
+    times = told["cycle_time"]
+    assert told["causes"][0]["explained_us"] > 0.5 * (times["new_us"] - times["base_us"])
+
+
+def test_a_stall_is_found_in_its_place(fault: Callable[[str], Answer]) -> None:
+    cause = fault("python_stall")["causes"][0]
+    assert cause["explained_us"] == pytest.approx(10_000, rel=0.35)
+    assert "after the last " in cause["sentence"]
+
+
+def test_added_synchronisations_are_counted(fault: Callable[[str], Answer]) -> None:
+    cause = fault("sync_bug")["causes"][0]
+    calls = [each for each in cause["evidence"] if each["kind"] == "calls"]
+    assert any(each["new"] - each["base"] == pytest.approx(100, abs=1) for each in calls)
+
+
+def test_other_kernels_are_a_cause_though_cycles_hardly_move(
+    fault: Callable[[str], Answer],
+) -> None:
+    told = fault("fp32_regression")
+    assert told["verdict"] == "no_change"
+    assert told["causes"][0]["explained_us"] == pytest.approx(5300, rel=0.15)
+    assert named(told["anomalies"]) == []
+
+
+@pytest.mark.parametrize("name", ["gpu_clock", "cpu_squeeze"])
+def test_nobody_else_is_blamed(fault: Callable[[str], Answer], name: str) -> None:
+    assert set(named(fault(name)["anomalies"])) == FIRST_ANOMALY[name]
+
+
+@pytest.mark.parametrize("name", sorted({*FAULTS, "normal_b"}))
+def test_parts_add_up_to_the_measured_change(fault: Callable[[str], Answer], name: str) -> None:
+    check_sums(fault(name))
+
+
+def check_sums(told: Answer) -> None:
+    times = told["cycle_time"]
+    change = times["new_us"] - times["base_us"]
+    total = sum(part["delta_us"] for part in told["attribution"])
+    assert total == pytest.approx(change, rel=0.01, abs=0.01)
+    explained = sum(cause["explained_us"] for cause in told["causes"])
+    assert explained + told["unexplained_us"] == pytest.approx(total, rel=1e-6, abs=0.01)
+
+
+# -- where the change is ---------------------------------------------------------------------------
+
+
+def parts(told: Answer) -> dict[str, Answer]:
+    return {part["component"]: part for part in told["attribution"]}
+
+
+def test_a_lower_clock_is_in_the_kernels(fault: Callable[[str], Answer]) -> None:
+    computing = [
+        part for part in fault("gpu_clock")["attribution"] if part["part"] == "device_compute"
+    ]
+    grown = sum(part["delta_us"] for part in computing)
+    assert 5000 < grown < 5500
+    alike = sum(part["same_launches_us"] or 0 for part in computing)
+    assert alike == pytest.approx(grown, rel=0.02)
+
+
+def test_more_and_other_kernels_are_not_the_same_ones(fault: Callable[[str], Answer]) -> None:
+    gemms = parts(fault("fp32_regression"))["device_compute/gemm"]
+    assert gemms["delta_us"] > 5000
+    assert abs(gemms["same_launches_us"] or 0) < 50
+
+
+def test_a_busy_host_lets_the_process_wait_for_a_core(fault: Callable[[str], Answer]) -> None:
+    told = fault("cpu_squeeze")
+    change = told["cycle_time"]["new_us"] - told["cycle_time"]["base_us"]
+    assert 0.8 < parts(told)["run_queue"]["delta_us"] / change < 0.95
+
+
+def test_a_stall_is_idle(fault: Callable[[str], Answer]) -> None:
+    assert 10_000 < parts(fault("python_stall"))["idle"]["delta_us"] < 12_000
+
+
+# -- quiet when it should be -----------------------------------------------------------------------
+
+
+def test_a_slower_host_is_a_regression_that_nothing_explains(
+    fault: Callable[[str], Answer],
+) -> None:
+    told = fault("normal_b")
+    assert told["verdict"] == "regression"
+    assert told["anomalies"] == []
+    assert told["causes"] == []
+    change = told["cycle_time"]["new_us"] - told["cycle_time"]["base_us"]
+    assert told["unexplained_us"] == pytest.approx(change, rel=0.01)
+
+
+def assert_quiet(told: Answer) -> None:
+    assert (told["verdict"], named(told["anomalies"]), named(told["causes"])) == (
+        "no_change",
+        [],
+        [],
+    )
+
+
+@pytest.mark.parametrize("name", ["normal", "hbm_saturation"])
+def test_a_run_is_the_same_as_itself(
+    shared: Path, answers: Callable[..., Answer], name: str
+) -> None:
+    assert_quiet(answers(faults(shared) / name, faults(shared) / name))
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_parts_of_a_run_are_the_same(shared: Path, name: str) -> None:
+    (process,) = timesink.diagnose(faults(shared) / name).processes
+    for split in SPLITS.values():
+        sides = [
+            only_cycles_of(process.role, tuple(place + 1 for place in places))
+            for places in split(30)
+        ]
+        found = diagnose(compare_roles(*sides, "strict"))
+        assert (found.verdict, found.anomalies, found.causes) == ("no_change", (), ())
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_files_with_parts_of_a_run_are_the_same(
+    shared: Path, tmp_path: Path, answers: Callable[..., Answer], split: str
+) -> None:
+    source = faults(shared) / "pcie_saturation"
+    document = read_document(source / "trace.json.gz")
+    sides = [
+        write_cycles(document, "decode_step", places, tmp_path / side, source / "counters.csv")
+        for side, places in zip(("base", "new"), SPLITS[split](30), strict=True)
+    ]
+    assert_quiet(answers(*sides))
+
+
+@pytest.mark.parametrize(("name", "side"), TABLES)
+def test_parts_of_a_published_run_are_the_same(
+    shared: Path, tmp_path: Path, answers: Callable[..., Answer], name: str, side: str
+) -> None:
+    table = case(shared, name) / f"{side}_perf_data" / "result_perf_data.csv.gz"
+    for split, parts in SPLITS.items():
+        sides = [
+            write_table_cycles(table, places, tmp_path / split / where)
+            for where, places in zip(("base", "new"), parts(count_cycles(table)), strict=True)
+        ]
+        assert_quiet(answers(*sides))
+
+
+# -- published cases -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_faults_are_found(
+    shared: Path, answers: Callable[..., Answer], name: str
+) -> None:
+    told = answers(case(shared, name))
+    assert named(told["anomalies"])[0] == PUBLISHED[name]
+    for pair in (told, *told["pairs"]):
+        check_sums(pair)
+
+
+@pytest.mark.parametrize("name", ["gpu_instability", "gpu_memory_squeeze_out_NVLink"])
+def test_no_regression_is_claimed_where_there_is_none(
+    shared: Path, answers: Callable[..., Answer], name: str
+) -> None:
+    assert answers(case(shared, name))["verdict"] == "no_change"
+
+
+def test_unequal_work_is_said(shared: Path, answers: Callable[..., Answer]) -> None:
+    told = answers(case(shared, "cpu_frequency_reduction"))
+    assert told["verdict"] == "incomparable"
+    assert "64" in told["reason"]
+
+
+# -- ranks -----------------------------------------------------------------------------------------
+
+
+def test_a_late_rank_is_told_from_those_that_wait(
+    shared: Path, answers: Callable[..., Answer]
+) -> None:
+    traces = shared / "data" / "h200" / "traces"
+    told = answers(traces / "ddp8_normal", traces / "ddp8_stall_rank3")
+    assert told["verdict"] == "regression"
+    assert len(told["pairs"]) == 8
+    assert "rank 3" in json.dumps(told["causes"])
+
+
+# -- text ------------------------------------------------------------------------------------------
+
+
+def test_text_says_verdict_parts_causes_and_what_to_check(
+    shared: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    paths = [str(faults(shared) / name) for name in ("normal", "gpu_clock")]
+    assert main(["compare", *paths]) == 0
+    told = capfd.readouterr().out
+    assert told.startswith("Regression. Cycles take 2")
+    titles = ("Where the change is", "Causes: ", "Anomalies: ", "What to check next")
+    places = [told.index(f"\n{title}") for title in titles]
+    assert places == sorted(places)
+
+
+def test_slow_cycles_of_a_run_are_diagnosed(shared: Path, tmp_path: Path) -> None:
+    out = tmp_path / "slow.json"
+    assert main(["diagnose", str(faults(shared) / "pcie_saturation"), "-o", str(out)]) == 0
+    told = json.loads(out.read_text(encoding="utf-8"))
+    assert told["schema"] == "timesink/diagnosis/1"
+    assert told["verdict"] == "regression"
+    assert set(range(19, 31)) <= set(told["processes"][0]["slow_cycles"])
+    check_sums(told)
