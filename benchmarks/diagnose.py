@@ -278,7 +278,7 @@ def tried_rows(tried: Sequence[Tried], factors: Sequence[float]) -> Iterator[lis
 def page(faults: str, without: str, quiet: str) -> str:
     return f"""# How often a diagnosis is right
 
-Written by `benchmarks/diagnose.py --write`; [compare.md](compare.md) tells how a diagnosis is made.
+Written by `benchmarks/diagnose.py --write`; [diagnosis.md](diagnosis.md) says how one is made.
 
 ## Recordings with a known fault
 
@@ -288,10 +288,12 @@ its list. Runs without a fault should name nothing.
 {faults}
 ## Every fault left out once
 
-The method has few constants. Each is multiplied by half to two, the others as they are. For every
-case the factors are chosen that give the fewest wrong answers on all *other* cases and on pairs
-without a fault (halves, and even and odd cycles, of one process per run); of several that do
-equally well, the middle. Then the case that was left out is judged with all of them together.
+These constants decide whether something is named; the method has others, such as the capacity of
+links, which are facts or floors. Each is multiplied by half to two, the others as they are. For
+every case the factors are chosen that give the fewest wrong answers on all *other* cases and on
+pairs without a fault (halves, and even and odd cycles, of one process per run); of several that do
+equally well, the middle. Then the case that was left out is judged with all of them together. Equal
+numbers in a row mean that no answer hinges on that constant; faults of other kinds may.
 
 {without}
 ## Pairs without a fault
