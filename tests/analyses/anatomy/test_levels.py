@@ -39,6 +39,13 @@ def test_a_level_is_the_mean_while_the_cycle_lasts() -> None:
     assert found.levels["unit"].to_list() == ["%", "%"]
 
 
+def test_a_mask_has_no_mean() -> None:
+    masks = {0: 0, 20: 72, 48: 72, 60: 0, 80: 0, 120: 4, 149: 0, 152: 4, 180: 72}
+    trace = recorded(HOST, [KERNEL], samples("gpu_throttle_reasons", masks))
+    (found,) = anatomies(trace, cycles_at((0, 100), (100, 200))).values()
+    assert found.levels["value"].to_list() == [72.0, 0.0]
+
+
 def test_a_counter_of_the_process_comes_before_that_of_the_host() -> None:
     counters = samples("cpu_usage", steady(10), "pid 1") + samples("cpu_usage", steady(90), "Host")
     counters += samples("cpu_usage", steady(50), "pid 2")

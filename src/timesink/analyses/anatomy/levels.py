@@ -14,7 +14,7 @@ from timesink.analyses.anatomy.anatomy import LEVELS
 from timesink.analyses.behaviour.calls import HOST, NO_NUMBER
 from timesink.analyses.behaviour.counter_devices import Devices
 from timesink.analyses.behaviour.places import CounterBook
-from timesink.analyses.behaviour.samples import Series, Spans, levels
+from timesink.analyses.behaviour.samples import Levels, Series, Spans, levels
 from timesink.analyses.behaviour.windows import Windows
 from timesink.model.counter_units import quantity
 from timesink.model.schema import HOST_DEVICE
@@ -23,6 +23,8 @@ OF_DEVICE = re.compile(r"(?:^|_)(?:gpu|mlu|npu|xpu|dcu|hpu|tpu|mtia)(?:_|$)")
 """Counters of an accelerator, where the sampler does not say which."""
 RUN_QUEUE = re.compile(r"^(?:process|thread|task)_.*(?:runq|run_?queue|sched_wait)")
 """Share of time in which the process could have run and had no processor."""
+_MASK = re.compile(r"(?:throttle_?|event_?)reasons|reasons[._]active", re.IGNORECASE)
+"""Counters whose bits mean something each, and whose mean means nothing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,26 +43,38 @@ def level_rows(sampled: Sampled, windows: Windows, cycle: NDArray[np.int64]) -> 
     length = windows.end - windows.start
     spans = Spans(np.arange(len(length)), windows.start, windows.end, length, groups=len(length))
     found = [
-        (label, each.counter, level)
+        (label, each, level)
         for label, series in _by_label(sampled)
         for each, level in levels(series, spans)
     ]
     many = [len(level.group) for _, _, level in found]
     group = np.concatenate([np.zeros(0, dtype=np.int64), *(level.group for _, _, level in found)])
+    values = (_values(series, level, windows) for _, series, level in found)
     texts: dict[str, Sequence[str | None]] = {
-        "metric": [counter for _, counter, _ in found],
+        "metric": [series.counter for _, series, _ in found],
         "device": [label for label, _, _ in found],
-        "unit": [sampled.book.units[counter] for _, counter, _ in found],
+        "unit": [sampled.book.units[series.counter] for _, series, _ in found],
     }
     rows = np.repeat(np.arange(len(found)), many)
     return pl.DataFrame(
         {
             "cycle": cycle[windows.row[group]],
             **{name: pl.Series(each, dtype=pl.String).gather(rows) for name, each in texts.items()},
-            "value": np.concatenate([np.zeros(0), *(level.mean for _, _, level in found)]),
+            "value": np.concatenate([np.zeros(0), *values]),
         },
         schema=LEVELS,
     ).sort("cycle", "metric", "device")
+
+
+def _values(series: Series, level: Levels, windows: Windows) -> NDArray[np.float64]:
+    """What a counter read in cycles: its mean; a mask what it was nearest to their middle."""
+    if not _MASK.search(series.counter):
+        return level.mean
+    middle = (windows.start + (windows.end - windows.start) // 2)[level.group]
+    after = np.searchsorted(series.ts_ns, middle).clip(0, len(series.ts_ns) - 1)
+    before = np.maximum(after - 1, 0)
+    earlier = middle - series.ts_ns[before] < series.ts_ns[after] - middle
+    return series.value[np.where(earlier, before, after)]
 
 
 def _by_label(sampled: Sampled) -> Iterator[tuple[str, list[Series]]]:
