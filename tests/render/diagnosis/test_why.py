@@ -53,6 +53,11 @@ class TestBar:
         assert gemm.endswith("as many launches")
         assert attention.endswith("more or other kernels")
 
+    def test_kernels_of_one_side_are_not_called_more(self):
+        alone = component("device_compute/gemm", 0, 2, same_launches_ns=0.0)
+        (line,) = section(text(slow_clock(attribution=(alone,)), 140), "Where the change is")
+        assert line.endswith("only in new")
+
     def test_small_parts_are_told_together(self):
         many = [component(f"device_compute/f{number}", 1, 2) for number in range(12)]
         told = section(text(slow_clock(attribution=tuple(many))), "Where the change is")

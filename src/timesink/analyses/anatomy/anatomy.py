@@ -113,6 +113,14 @@ class Anatomy:
     notes: tuple[str, ...] = ()
     """Counters that were left out, and why."""
 
+    def span(self, cycle: int) -> tuple[int | None, int | None]:
+        """When a cycle began and ended; None where that is not known."""
+        rows = self.cycles.filter(pl.col("cycle") == cycle)
+        if rows.is_empty():
+            return None, None
+        start = int(rows["ts_ns"][0])
+        return start, start + int(rows["dur_ns"][0])
+
     def with_devices(self, labels: Mapping[str, str]) -> Anatomy:
         """The same with other labels for some of the devices.
 

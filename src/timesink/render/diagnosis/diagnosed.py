@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 import msgspec
 from rich.console import Group, RenderableType
 
+from timesink.analyses.comparison.role import Role
 from timesink.model import units
 from timesink.model.amounts import times
 from timesink.render.comparison.blocks import wrapped
@@ -25,8 +26,10 @@ from timesink.render.shown import (
     titled_lines,
 )
 from timesink.render.terminal import show, terminal_width, text, to_plain
+from timesink.reports.comparison.answer import brief
 from timesink.reports.diagnosis.report import Diagnosed, Within
 from timesink.reports.diagnosis.telling import change, excess_ns, of_single_cycles, spans, things
+from timesink.reports.function_names import short_labels
 
 _SINGLE = "Single cycles that one function explains"
 _MOST_SINGLE = 5
@@ -111,11 +114,17 @@ def _single_blocks(one: Within) -> list[str]:
 
 def _subject(report: Diagnosed) -> str:
     """What was looked at."""
-    names = units.listed([one.name for one in report.processes], 3)
-    anchors = {one.role.anchor for one in report.processes}
-    anchor = anchors.pop() if len(anchors) == 1 else None
+    names = units.listed([one.name for one in report.processes], 3, "; ")
+    anchors = {_anchor(one.role) for one in report.processes}
+    anchor = anchors.pop() if len(anchors) == 1 else ""
     cycles = units.counted(sum(one.role.cycles for one in report.processes), "cycles")
     return f"{report.source}, {names}: {cycles}{f' of {anchor}' if anchor else ''}"
+
+
+def _anchor(role: Role) -> str:
+    """What marks the cycles, as people say it; empty where nothing says so."""
+    name = role.anchor or ""
+    return brief(short_labels([name], () if role.method == "kernels" else [name])[name])
 
 
 def _in_full(report: Diagnosed) -> list[Within]:

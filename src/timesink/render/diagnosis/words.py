@@ -170,6 +170,8 @@ def _launches(one: Component) -> str:
     """Whether kernels became longer, or are more or others; empty where it is neither alone."""
     if one.same_launches_ns is None or not one.delta_ns:
         return ""
+    if not one.base_ns or not one.new_ns:
+        return f"only in {'new' if one.new_ns else 'base'}"
     share = one.same_launches_ns / one.delta_ns
     if share >= 0.9:
         return "as many launches"

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from timesink.model import units
 from timesink.model.amounts import signed_pct
+from timesink.model.schema import HOST_DEVICE
+from timesink.reports.function_names import short_labels
 
 if TYPE_CHECKING:
     from timesink.analyses.diagnosis.diagnosis import CycleTime
@@ -157,7 +159,9 @@ def _excess(alike: Sequence[Excess]) -> str:
     took = units.brief_ns(first.time_ns)
     up_to = f"up to {took}" if len(alike) > 1 else took
     usual = units.brief_ns(first.typical_most_ns)
-    said = f"{first.function} on {first.device} takes {up_to}, in typical cycles at most {usual}"
+    kept = [first.function] if first.device == HOST_DEVICE else []
+    name = short_labels([first.function], kept)[first.function]
+    said = f"{name} on {first.device} takes {up_to}, in typical cycles at most {usual}"
     return f"{which[0].upper()}{which[1:]}: {said}."
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 
 from timesink.analyses.diagnosis.anomalies.context import Context
 from timesink.analyses.diagnosis.anomalies.readings import Reading
@@ -49,10 +48,4 @@ def _where(reading: Reading, context: Context) -> tuple[int | None, int | None, 
         return None, None, None
     farthest = np.argmin if reading.resource.harm == "down" else np.argmax
     cycle = int(reading.cycles[int(farthest(reading.new))])
-    rows = context.pair.new.behaviour.filter(pl.col("cycle") == cycle)
-    if rows.is_empty():
-        return cycle, None, None
-    start, length = rows["cycle_ts_ns"][0], rows["cycle_dur_ns"][0]
-    if start is None or length is None:
-        return cycle, None, None
-    return cycle, int(start), int(start + length)
+    return cycle, *context.new.span(cycle)

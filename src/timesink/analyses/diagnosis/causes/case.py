@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from statistics import median
 
+import numpy as np
+import polars as pl
+
 from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.comparison.recorded import unrecorded
@@ -12,6 +15,7 @@ from timesink.analyses.comparison.role import Role
 from timesink.analyses.diagnosis.causes.calls.functions import Functions, functions_of
 from timesink.analyses.diagnosis.causes.claims.claim import Claim
 from timesink.analyses.diagnosis.diagnosis import Anomaly, Component
+from timesink.analyses.statistics.moments import Floats
 from timesink.model import amounts
 
 LEAST_SHARE = 0.01
@@ -29,6 +33,12 @@ class Side:
     def cycles(self) -> list[int]:
         """Numbers of its cycles, in the order of the rows of `Functions`."""
         return self.role.behaviour["cycle"].unique().sort().to_list()
+
+    def times_of(self, *parts: str) -> Floats:
+        """Time of parts of the cycle together in each of its cycles, in order; zero where none."""
+        chosen = self.anatomy.parts.filter(pl.col("part").cast(pl.String).is_in(parts))
+        summed = dict(chosen.group_by("cycle").agg(pl.col("dur_ns").sum()).iter_rows())
+        return np.array([summed.get(cycle, 0.0) for cycle in self.cycles], dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

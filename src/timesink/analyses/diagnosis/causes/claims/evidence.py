@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import polars as pl
 
 from timesink.analyses.diagnosis.causes.calls.functions import Functions
 from timesink.analyses.diagnosis.causes.case import Case, Side
@@ -61,16 +60,14 @@ def cycle_evidence(side: Side, values: np.ndarray) -> Evidence | None:
         return None
     middle = int(np.argsort(values, kind="stable")[len(values) // 2])
     number = side.cycles[middle]
-    rows = side.role.behaviour.filter(pl.col("cycle") == number)
-    start, length = rows["cycle_ts_ns"].drop_nulls(), rows["cycle_dur_ns"].drop_nulls()
-    known = len(start) and len(length)
+    start, end = side.anatomy.span(number)
     return Evidence(
         "cycle",
         f"cycle {number} shows it as most do",
         side="new",
         cycle=int(number),
-        start_ns=int(start[0]) if known else None,
-        end_ns=int(start[0]) + int(length[0]) if known else None,
+        start_ns=start,
+        end_ns=end,
     )
 
 

@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.diagnosis.causes.calls.companions import more_of_all
-from timesink.analyses.diagnosis.causes.calls.parts import part_times
 from timesink.analyses.diagnosis.causes.case import Case
 from timesink.analyses.diagnosis.causes.claims.claim import Claim, Demand, change
 from timesink.analyses.diagnosis.causes.claims.evidence import (
@@ -41,7 +40,7 @@ def workload_change(case: Case) -> Iterator[Claim]:
     work = work_of(case)
     if not is_other_work(case, work):
         return
-    base, new = (part_times(side, ["device_compute", "copies"]) for side in (case.base, case.new))
+    base, new = (side.times_of("device_compute", "copies") for side in (case.base, case.new))
     _, interval = change(base, new)
     shown = by_change(case.functions, work.changed)
     yield Claim(
@@ -64,7 +63,7 @@ def _more_of_all(case: Case, ratio: float) -> Claim:
     functions = case.functions
     kernels = functions.where(pl.col("part") == "device_compute")
     host = launching(case, [kernels])
-    times = [part_times(side, ["device_compute", "copies"]) for side in (case.base, case.new)]
+    times = [side.times_of("device_compute", "copies") for side in (case.base, case.new)]
     base, new = (device + side for device, side in zip(times, host.sides, strict=True))
     _, interval = change(base, new)
     calls = case.calls(*(float(side[kernels].sum()) for side in functions.calls))

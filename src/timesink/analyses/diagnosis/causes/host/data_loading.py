@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from timesink.analyses.diagnosis.causes.calls.parts import part_times
 from timesink.analyses.diagnosis.causes.case import Case
 from timesink.analyses.diagnosis.causes.claims.claim import (
     HOST_PARTS,
@@ -64,7 +63,7 @@ def _is_starved(case: Case, rise: float) -> bool:
 
 def data_loading(case: Case) -> Iterator[Claim]:
     """Time in the data loader that grew."""
-    base, new = (part_times(side, ["data_loading"]) for side in (case.base, case.new))
+    base, new = (side.times_of("data_loading") for side in (case.base, case.new))
     if not len(base) or not len(new):
         return
     rise, interval = _change(base, new)

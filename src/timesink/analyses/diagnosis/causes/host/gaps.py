@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from timesink.analyses.diagnosis.causes.calls.parts import part_times
 from timesink.analyses.diagnosis.causes.calls.typical import CLEARLY, slowdown
 from timesink.analyses.diagnosis.causes.claims.claim import Claim, Demand
 from timesink.analyses.diagnosis.causes.claims.evidence import told_name
@@ -95,7 +94,7 @@ def _gain(host: Host, column: int) -> float:
 
 def _idle_rise(host: Host, column: int) -> float:
     """What the time in no call gained beyond the pace of the host."""
-    base, new = (part_times(side, ["idle"]) for side in (host.case.base, host.case.new))
+    base, new = (side.times_of("idle") for side in (host.case.base, host.case.new))
     return float(new.mean() - host.excess.slowdown[column] * base.mean())
 
 

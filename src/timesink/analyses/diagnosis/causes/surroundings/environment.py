@@ -10,7 +10,6 @@ import polars as pl
 
 from timesink.analyses.diagnosis.anomalies.resources import resource_of
 from timesink.analyses.diagnosis.causes.calls.functions import on_host, waits
-from timesink.analyses.diagnosis.causes.calls.parts import part_times
 from timesink.analyses.diagnosis.causes.calls.typical import slowdown
 from timesink.analyses.diagnosis.causes.case import Case
 from timesink.analyses.diagnosis.causes.claims.claim import Claim, Demand, change
@@ -79,8 +78,7 @@ def host_environment(case: Case) -> Iterator[Claim]:
         if parts is None:
             continue
         growths = [
-            _Growth(part_times(case.base, [part]), part_times(case.new, [part]), (part,))
-            for part in parts
+            _Growth(case.base.times_of(part), case.new.times_of(part), (part,)) for part in parts
         ]
         growths = [each for each in growths if each.rise_ns > 0]
         claim = _claim(case, anomaly, growths, _limit(anomaly, growths))
@@ -98,7 +96,7 @@ def _device_growths(case: Case, anomaly: Anomaly) -> Iterator[_Growth]:
         yield from _copies(case, anomaly, free)
         yield from _waits(case, free)
     for part in _LINKS.get(anomaly.cause, ()):
-        yield _Growth(part_times(case.base, [part]), part_times(case.new, [part]), (part,))
+        yield _Growth(case.base.times_of(part), case.new.times_of(part), (part,))
 
 
 def _kernels(case: Case, anomaly: Anomaly, free: np.ndarray) -> Iterator[_Growth]:
@@ -135,7 +133,7 @@ def _waits(case: Case, free: np.ndarray) -> Iterator[_Growth]:
     # The rest of the time in these calls is that of the work they wait for.
     waiting = free & equal & functions.where(pl.col("function_class") == "cpu_sync")
     if waiting.any():
-        alone = [part_times(side, ["synchronisation"]) for side in (case.base, case.new)]
+        alone = [side.times_of("synchronisation") for side in (case.base, case.new)]
         shown = tuple(by_change(functions, waiting))
         yield _Growth(alone[0], alone[1], ("synchronisation",), shown)
 
