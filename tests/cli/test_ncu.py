@@ -630,10 +630,9 @@ def test_interruption_before_the_first_kernel(program: Program):
     process.send_signal(signal.SIGTERM)
     _, err = process.communicate()
     assert process.returncode == 143
-    assert err.splitlines()[-2:] == [
-        "stopping (once more: stop at once)",
-        "timesink: interrupted; nothing was measured",
-    ]
+    # The program may write a traceback of its own in between.
+    assert "stopping (once more: stop at once)" in err.splitlines()
+    assert err.splitlines()[-1] == "timesink: interrupted; nothing was measured"
     assert not Path("timesink-ncu.csv").exists()
     assert leftovers() == []
 
