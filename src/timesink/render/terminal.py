@@ -35,7 +35,16 @@ def text(value: str, style: str = "") -> Text:
 def to_plain(content: RenderableType, width: int) -> str:
     """Lines without escapes and without trailing spaces."""
     out = StringIO()
-    Console(file=out, width=width, color_system=None, force_terminal=False).print(content)
+    # Neither numbers to be coloured nor names of pictures are looked for in the text.
+    console = Console(
+        file=out,
+        width=width,
+        color_system=None,
+        force_terminal=False,
+        highlight=False,
+        emoji=False,
+    )
+    console.print(content)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 

@@ -58,13 +58,13 @@ def from_bytes(kept: bytes) -> Tables | None:
 
 def _packed(table: pl.DataFrame) -> bytes:
     stream = io.BytesIO()
-    table.write_ipc(stream, compression="lz4")
+    table.write_ipc_stream(stream, compression="lz4")
     return stream.getvalue()
 
 
 def _unpacked(kept: bytes, start: int, sizes: Mapping[str, int]) -> dict[str, pl.DataFrame]:
     tables = {}
     for name, size in sizes.items():
-        tables[name] = pl.read_ipc(io.BytesIO(kept[start : start + size]))
+        tables[name] = pl.read_ipc_stream(io.BytesIO(kept[start : start + size]))
         start += size
     return tables

@@ -9,9 +9,9 @@ import pytest
 
 import timesink
 from slowed import MS, USUAL, Program, pair
+from timesink.analyses.comparison.pair import WITHIN
 from timesink.analyses.diagnosis.diagnosing import change_ns, diagnose
 from timesink.analyses.diagnosis.diagnosis import Component, CycleTime
-from timesink.analyses.diagnosis.outliers import WITHIN
 
 
 def test_a_slower_host_is_a_regression_that_nothing_explains() -> None:

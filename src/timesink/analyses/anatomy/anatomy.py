@@ -68,6 +68,9 @@ for none but the mark), after and before which calls inside of that (null at its
 and the how many-th of that sort in the cycle.  Only places that take a part of the cycle worth
 mentioning in some cycle are kept."""
 
+LEAST_PLACE = 0.002
+"""Places matter that take this part of a typical cycle in one cycle at least."""
+
 LEVELS = {
     "cycle": pl.Int64(),
     "metric": pl.String(),
@@ -142,7 +145,8 @@ def only_cycles(anatomy: Anatomy, cycles: Iterable[int]) -> Anatomy:
     >>> only_cycles(Anatomy(empty, empty, empty, cycles=empty), [1]).cycles.height
     0
     """
-    chosen = pl.DataFrame({"cycle": pl.Series(list(cycles), dtype=pl.Int64)}).unique()
+    numbers = cycles if isinstance(cycles, pl.Series) else list(cycles)
+    chosen = pl.DataFrame({"cycle": numbers}, schema={"cycle": pl.Int64()}).unique()
     kept = {
         table: getattr(anatomy, table).join(chosen, "cycle", "semi", maintain_order="left")
         for table in ("parts", "places", "levels", "cycles", "launches")

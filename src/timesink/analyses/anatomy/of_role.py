@@ -16,8 +16,6 @@ from timesink.analyses.anatomy.anatomy import (
     Anatomy,
     only_cycles,
 )
-from timesink.analyses.anatomy.tables import anatomy_of
-from timesink.analyses.behaviour.windows import OUTSIDE, Windows
 from timesink.analyses.comparison.role import Role
 
 
@@ -27,6 +25,9 @@ def anatomy_of_role(role: Role) -> Anatomy:
     Where cycles were left out or put together, so they are here.
     """
     if role.anatomy is None:
+        # Timelines are compared without waiting for what only tables need.
+        from timesink.analyses.anatomy.tables import anatomy_of  # noqa: PLC0415
+
         return anatomy_of(role.behaviour, role.beside)
     known = role.behaviour.filter(pl.col("cycle_dur_ns") > 0)
     spans = (
@@ -44,6 +45,8 @@ def anatomy_of_role(role: Role) -> Anatomy:
 
 def _put_together(anatomy: Anatomy, spans: pl.DataFrame) -> Anatomy:
     """Cycles as parts of longer ones that hold them; what lies between is idle."""
+    from timesink.analyses.behaviour.windows import OUTSIDE, Windows  # noqa: PLC0415 - as above
+
     start = spans["ts_ns"].to_numpy()
     groups = Windows(np.arange(len(start)), start, start + spans["dur_ns"].to_numpy())
     place = groups.holding(anatomy.cycles["ts_ns"].to_numpy()) if len(start) else np.zeros(0, int)

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.anatomy.anatomy import PLACE_TIMES
+from timesink.analyses.anatomy.anatomy import LEAST_PLACE, PLACE_TIMES
 from timesink.analyses.anatomy.threads import Crew, Rows
 from timesink.analyses.behaviour.functions import functions_of
 from timesink.analyses.behaviour.windows import Windows
@@ -23,8 +23,6 @@ from timesink.model.trace import Trace
 Ns = NDArray[np.int64]
 Codes = NDArray[np.int64]
 
-LEAST_SHARE = 0.002
-"""Places matter that take this part of a typical cycle in one cycle at least."""
 _NONE = -1
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 """Where an object lies in memory: another place in every run, and often in every cycle."""
@@ -168,7 +166,7 @@ class _Names:
 
 def _rows(found: _Stretches, named: _Names, windows: Windows, cycle: Codes) -> pl.DataFrame:
     """One row per place and cycle, of the places that matter."""
-    least = LEAST_SHARE * float(np.median(windows.end - windows.start))
+    least = LEAST_PLACE * float(np.median(windows.end - windows.start))
     found = _that_may_matter(found, named, least)
     inside, after, before = map(named.code, (found.inside, found.after, found.before))
     many = len(named.texts) + 1

@@ -77,9 +77,9 @@ def _unlike(base: pl.DataFrame, new: pl.DataFrame) -> list[_Unlike]:
 
 def _units(side: pl.DataFrame) -> dict[str, str]:
     """The unit of every metric that has the same everywhere, which may be none."""
-    read = side.filter(pl.col("metric").is_not_null(), pl.col("mu").is_finite())
-    known = read.select("metric", pl.col("unit").fill_null("")).cast(pl.String).unique()
-    return dict(known.unique("metric", keep="none").rows())
+    read = side.lazy().filter(pl.col("metric").is_not_null(), pl.col("mu").is_finite())
+    known = read.select("metric", pl.col("unit").fill_null("")).unique()
+    return dict(known.cast(pl.String).unique("metric", keep="none").collect().rows())
 
 
 def _scaled(side: pl.DataFrame, factors: dict[str, float]) -> pl.DataFrame:

@@ -9,6 +9,8 @@ import polars as pl
 from timesink.analyses.comparison.role import Role
 
 RUNS_ON = ("both", "base", "new")
+WITHIN = "within"
+"""Kind of a pair of typical cycles and those that take longer: chosen for their length."""
 
 ROWS = {
     "function": pl.String(),

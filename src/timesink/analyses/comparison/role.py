@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import polars as pl
 
 from timesink.analyses.anatomy.anatomy import Anatomy
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Role:
     """What one process of one run did, cycle by cycle."""
 
@@ -36,10 +37,11 @@ class Role:
         """How many cycles it has."""
         return self.behaviour["cycle"].n_unique()
 
-    @property
+    @cached_property
     def anchor(self) -> str | None:
         """What marks most of its cycles; None where nothing says so."""
-        each = self.behaviour.unique("cycle", keep="first", maintain_order=True)
+        marks = self.behaviour.select("cycle", "anchor")
+        each = marks.unique("cycle", keep="first", maintain_order=True)
         anchors = each["anchor"].drop_nulls().cast(pl.String)
         if anchors.is_empty():
             return None

@@ -8,7 +8,7 @@ from dataclasses import replace
 from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.analyses.anatomy.of_role import anatomy_of_role
 from timesink.analyses.comparison.comparing import compare_roles
-from timesink.analyses.comparison.pair import Pair
+from timesink.analyses.comparison.pair import WITHIN, Pair
 from timesink.analyses.diagnosis.anomalies.finding import find_anomalies
 from timesink.analyses.diagnosis.anomalies.impossible import impossible_levels
 from timesink.analyses.diagnosis.attribution import attribution
@@ -21,7 +21,6 @@ from timesink.analyses.diagnosis.diagnosis import (
     Diagnosis,
 )
 from timesink.analyses.diagnosis.judging import Judgement, judge
-from timesink.analyses.diagnosis.outliers import WITHIN
 
 
 def diagnose(pair: Pair) -> Diagnosis:

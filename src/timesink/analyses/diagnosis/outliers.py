@@ -14,8 +14,6 @@ from timesink.analyses.statistics.drifting import without_outliers
 from timesink.analyses.statistics.moments import NORMAL, Floats, Integers
 from timesink.analyses.statistics.regimes import Segment, segments, warm_up
 
-WITHIN = "within"
-"""Kind of a pair of typical cycles and those that take longer: chosen for their length."""
 _LEAST_EXCESS = 0.1
 """An outlier takes longer by this part of a typical cycle ..."""
 _SPREADS = 3.5

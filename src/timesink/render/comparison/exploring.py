@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import polars as pl
 from rich.console import RenderableType
 
-from timesink.analyses.clustering.exploration import Exploration
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.comparison.role import Role
 from timesink.model import units
@@ -18,6 +18,9 @@ from timesink.render.shown import Shown, note_lines, titled_lines, with_columns
 from timesink.render.terminal import text
 from timesink.reports.comparison.report import Comparison
 from timesink.reports.comparison.told import Told
+
+if TYPE_CHECKING:
+    from timesink.analyses.clustering.exploration import Exploration
 
 APART = "What sets each apart from {}, the largest"
 

@@ -5,16 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from timesink.analyses.comparison.comparing import compare_roles
-from timesink.analyses.comparison.pair import Pair
+from timesink.analyses.comparison.pair import WITHIN, Pair
 from timesink.analyses.comparison.role import Role
 from timesink.analyses.diagnosis.diagnosing import diagnose
 from timesink.analyses.diagnosis.diagnosis import CycleTime, Diagnosis
-from timesink.analyses.diagnosis.outliers import (
-    WITHIN,
-    Split,
-    split_cycles,
-    typical_and_outliers,
-)
+from timesink.analyses.diagnosis.outliers import Split, split_cycles, typical_and_outliers
 from timesink.analyses.diagnosis.single_cycles import excesses
 from timesink.reports.diagnosis.joining import by_length
 from timesink.reports.diagnosis.report import Within

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import polars as pl
 
@@ -92,7 +91,8 @@ class Context:
 
     def communication(self, device: str) -> Work:
         """Kernels that talk to other devices, and copies between devices."""
-        return Work(*_sums(self._device_rows(device).filter(_communicates())))
+        rows = self._device_rows(device)
+        return Work(*_sums(rows.filter(_communicates(rows))))
 
     def kernel_ratio(self, device: str) -> float | None:
         """How many times as long own kernels take that are launched about equally often.
@@ -121,8 +121,9 @@ class Context:
 
     def _same_kernels(self, device: str) -> tuple[pl.DataFrame, float]:
         """Kernels launched about equally often, launch by launch, and the time of all in BASE."""
-        kernels = self._device_rows(device).filter(
-            ~_communicates(), pl.col("function_class").cast(pl.String) == "gpu_compute"
+        rows = self._device_rows(device)
+        kernels = rows.filter(
+            ~_communicates(rows), pl.col("function_class").cast(pl.String) == "gpu_compute"
         )
         launches = pl.col("calls_new") / pl.col("calls_base")
         often = kernels.select(pl.col("calls_base", "calls_new").cast(pl.Float64)).to_numpy()
@@ -165,16 +166,14 @@ def _share(part: float, whole: float) -> float:
     return min(part / whole, 1.0) if whole > 0 else 0.0
 
 
-def _communicates() -> pl.Expr:
-    names = pl.col("function").cast(pl.String)
+def _communicates(rows: pl.DataFrame) -> pl.Expr:
     kind = pl.col("function_class").cast(pl.String)
-    told = names.map_elements(_is_communication, return_dtype=pl.Boolean)
+    rules = load_families()
+    talking = [
+        name for name in rows["function"].unique() if name and rules.of(name) == "collective"
+    ]
+    told = pl.col("function").is_in(talking)
     return (kind == "gpu_comm") | (kind == "gpu_memcpy_d2d") | told.fill_null(value=False)
-
-
-@lru_cache(maxsize=4096)
-def _is_communication(name: str) -> bool:
-    return load_families().of(name) == "collective"
 
 
 def _mean_part(anatomy: Anatomy, parts: Sequence[str]) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from statistics import median
 
 import numpy as np
@@ -22,14 +23,14 @@ LEAST_SHARE = 0.01
 """Part of a cycle below which nothing is worth a cause."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Side:
     """One side of a comparison."""
 
     role: Role
     anatomy: Anatomy
 
-    @property
+    @cached_property
     def cycles(self) -> list[int]:
         """Numbers of its cycles, in the order of the rows of `Functions`."""
         return self.role.behaviour["cycle"].unique().sort().to_list()

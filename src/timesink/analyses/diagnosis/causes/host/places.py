@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from timesink.analyses.anatomy.places import LEAST_SHARE
+from timesink.analyses.anatomy.anatomy import LEAST_PLACE
 from timesink.analyses.diagnosis.causes.case import Case, Side
 from timesink.analyses.diagnosis.causes.claims.evidence import told_name
 from timesink.analyses.diagnosis.diagnosis import Evidence
@@ -98,7 +98,7 @@ def _left_out(side: Side, single: pl.DataFrame, sorts: pl.DataFrame) -> Floats:
         missing.group_by(_SORT).len(), _SORT, "left", nulls_equal=True, maintain_order="left"
     )
     lengths = side.anatomy.cycles["dur_ns"].median()
-    least = LEAST_SHARE * (lengths if isinstance(lengths, float) else 0.0)
+    least = LEAST_PLACE * (lengths if isinstance(lengths, float) else 0.0)
     return least * counts["len"].fill_null(0).to_numpy().astype(np.float64)
 
 
