@@ -18,15 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from timesink.analyses.statistics.discovery import ALPHA
-from timesink.analyses.statistics.mean_errors import likeness, variance_of_mean
+from timesink.analyses.statistics.mean_intervals import intervals
 from timesink.analyses.statistics.moments import NORMAL, QUIETLY, Floats, Integers
-from timesink.analyses.statistics.student import two_sided_limits, two_sided_p
 
 _FLOOR = 0.01
 """Part of its mean by which a run differs from the next anyway, as three recordings of the same
 training do.  No more cycles help against that: the smallest change that is ever found is 2.8 %."""
-_MOST_FREEDOM = 1e4
-"""From here on Student's distribution is the normal one."""
 _WINDOW = 5
 """Measurements whose median says what is usual around one of them."""
 _SPREADS = 3.0
@@ -63,8 +60,9 @@ def mean_changes(
 ) -> MeanChanges:
     """Changes of the mean of every column; rows are measurements in the order they were made.
 
-    Isolated outliers do not count for the interval and p, levels that wander do.  `neighbours` says
-    whether it counts how alike these are, or only the slow part of the scatter.
+    Isolated outliers do not count for the interval and p, levels that wander do, unless sides are
+    `apart`.  `neighbours` says whether it counts how alike these are, or only the slow part of the
+    scatter.
 
     >>> base, new = np.array([[10.0], [11], [10], [9]]), np.array([[20.0], [21], [19], [20]])
     >>> found = mean_changes(base, new)
@@ -77,13 +75,12 @@ def mean_changes(
         return MeanChanges(delta, delta, unknown, unknown, unknown)
     sides = without_outliers(base, new)
     calm = _means(sides[1]) - _means(sides[0])
-    error, freedom = _error(sides, floor, neighbours=neighbours)
-    reach = error * two_sided_limits(ALPHA, freedom)
-    low, high = np.minimum(calm - reach, delta), np.maximum(calm + reach, delta)
+    found = intervals(sides, floor, neighbours=neighbours)
+    low, high = np.minimum(found.low, delta), np.maximum(found.high, delta)
     # What outliers turn round is no change, nor is one whose interval holds 0 by its last digit.
     agree = (np.sign(calm) == np.sign(delta)) & (calm != 0)
     is_change = ((low > 0) | (high < 0)) & agree
-    p = np.where(agree, two_sided_p(calm / error, freedom), 1.0)
+    p = np.where(agree, found.p, 1.0)
     return MeanChanges(
         delta,
         calm,
@@ -91,23 +88,6 @@ def mean_changes(
         np.where(is_change, high, np.maximum(high, 0.0)),
         np.where(is_change, np.minimum(p, np.nextafter(ALPHA, 0)), np.maximum(p, ALPHA)),
     )
-
-
-def _error(sides: tuple[Floats, ...], floor: float, *, neighbours: bool) -> tuple[Floats, Floats]:
-    """Standard error of the difference of means, and its degrees of freedom.
-
-    Welch and Satterthwaite; the floor is known, so it has as many as there can be.
-    """
-    alike = likeness(sides) if neighbours else np.zeros(sides[0].shape[1:])
-    found = [variance_of_mean(side, alike) for side in sides]
-    known = sum(((floor * _means(side)) ** 2 for side in sides), np.zeros(alike.shape))
-    # Scaled by the larger one, or squares of very small or large variances would not be numbers.
-    largest = np.maximum(np.maximum(found[0][0], found[1][0]), known)
-    scale = np.where(largest > 0, largest, 1.0)
-    total = (found[0][0] + found[1][0] + known) / scale
-    below = sum((variance / scale) ** 2 / freedom for variance, freedom in found)
-    freedom = np.where(below > 0, total**2 / np.where(below > 0, below, 1.0), _MOST_FREEDOM)
-    return np.sqrt(total * scale), np.minimum(freedom, _MOST_FREEDOM)
 
 
 # -- outliers --------------------------------------------------------------------------------------

@@ -148,6 +148,11 @@ def _family(name: str) -> str:
     return load_families().of(name)
 
 
+def computes_on_host(functions: Functions) -> bool:
+    """Whether nothing runs on a device: then operators are the work of the cycle."""
+    return not bool(functions.where(~on_host()).any())
+
+
 def on_host() -> pl.Expr:
     """Whether a function is one of the host."""
     return pl.col("device") == HOST_DEVICE

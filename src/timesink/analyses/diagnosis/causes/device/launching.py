@@ -80,7 +80,7 @@ def launching(case: Case, kernels: list[np.ndarray]) -> Launching:
     """What comes with kernels that run more or less often; `kernels` are these, by family."""
     functions = case.functions
     changed = np.any(kernels, axis=0)
-    ratio = _common_ratio(functions, changed)
+    ratio = common_ratio(functions, changed)
     found = np.zeros(functions.table.height, dtype=bool)
     base, new = functions.calls
     total = float((new - base)[changed].sum())
@@ -108,7 +108,7 @@ def _are_short(functions: Functions) -> np.ndarray:
     return np.asarray(each <= _FAR_LONGER * np.median(usual) if len(usual) else each <= 0)
 
 
-def _common_ratio(functions: Functions, changed: np.ndarray) -> float | None:
+def common_ratio(functions: Functions, changed: np.ndarray) -> float | None:
     """How many times as often most of the changed kernels run; None where they do not agree."""
     base, new = functions.calls
     both = changed & (base > 0) & (new > 0)

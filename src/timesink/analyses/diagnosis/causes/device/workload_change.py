@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.diagnosis.causes.calls.companions import more_of_all
+from timesink.analyses.diagnosis.causes.calls.functions import computes_on_host
 from timesink.analyses.diagnosis.causes.case import Case
 from timesink.analyses.diagnosis.causes.claims.claim import Claim, Demand, change
 from timesink.analyses.diagnosis.causes.claims.evidence import (
@@ -18,6 +19,7 @@ from timesink.analyses.diagnosis.causes.claims.evidence import (
 )
 from timesink.analyses.diagnosis.causes.device.launching import launching
 from timesink.analyses.diagnosis.causes.device.work import is_other_work, work_of
+from timesink.analyses.diagnosis.causes.host.more_operators import more_operators
 from timesink.analyses.diagnosis.diagnosis import Evidence
 from timesink.model import amounts
 
@@ -32,7 +34,11 @@ def workload_change(case: Case) -> Iterator[Claim]:
     """Nearly all functions run more or less often, or most kernels do so over other grids.
 
     Libraries choose other kernels for other sizes: what all families gained is then one thing.
+    Without a device, operators are the work.
     """
+    if computes_on_host(case.functions):
+        yield from more_operators(case, _ADVICE)
+        return
     ratio = more_of_all(case.functions)
     if ratio is not None:
         yield _more_of_all(case, ratio)

@@ -51,11 +51,14 @@ def _change(base: Floats, new: Floats) -> tuple[float, Interval | None]:
 def _is_starved(case: Case, rise: float) -> bool:
     """Whether the loader waits for something that is known to be scarce: that is the cause then.
 
-    Its workers need processors as the process does, which gains more where these are scarce; and a
-    loader is what reads from a disk.
+    Its workers need processors as the process does, which gains more where these are scarce, and
+    waits for a core itself; and a loader is what reads from a disk.
     """
     odd = {each.cause for each in case.anomalies}
     if odd & _READING:
+        return True
+    waits = [part for part in case.attribution if part.part == "run_queue"]
+    if any(is_certain(part.interval_ns) and part.delta_ns > rise for part in waits):
         return True
     host = sum(part.delta_ns for part in case.attribution if part.part in HOST_PARTS)
     return bool(odd & _PROCESSORS) and host > rise

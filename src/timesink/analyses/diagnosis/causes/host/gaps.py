@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from timesink.analyses.diagnosis.causes.calls.typical import CLEARLY, slowdown
-from timesink.analyses.diagnosis.causes.claims.claim import Claim, Demand
+from timesink.analyses.diagnosis.causes.case import Side
+from timesink.analyses.diagnosis.causes.claims.claim import HOST_PARTS, Claim, Demand
 from timesink.analyses.diagnosis.causes.claims.evidence import told_name
 from timesink.analyses.diagnosis.causes.host.pace import (
     FEW,
@@ -93,9 +94,16 @@ def _gain(host: Host, column: int) -> float:
 
 
 def _idle_rise(host: Host, column: int) -> float:
-    """What the time in no call gained beyond the pace of the host."""
-    base, new = (side.times_of("idle") for side in (host.case.base, host.case.new))
-    return float(new.mean() - host.excess.slowdown[column] * base.mean())
+    """What the time in no call gained beyond the pace of the host, which holds waits for a core."""
+    base, new = (_idle(side) for side in (host.case.base, host.case.new))
+    return new - float(host.excess.slowdown[column]) * base
+
+
+def _idle(side: Side) -> float:
+    """Mean time in no call, with its share of the waits for a core."""
+    idle, waits = (float(side.times_of(part).mean()) for part in ("idle", "run_queue"))
+    ran = float(side.times_of(*HOST_PARTS).mean()) - waits
+    return idle * (1 + waits / ran) if ran > 0 else idle
 
 
 def _is_common(host: Host, column: int) -> bool:

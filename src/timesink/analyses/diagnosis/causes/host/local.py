@@ -6,7 +6,12 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.behaviour.classes import NO_CALL
-from timesink.analyses.diagnosis.causes.calls.functions import is_program, on_host
+from timesink.analyses.diagnosis.causes.calls.added_calls import added_calls
+from timesink.analyses.diagnosis.causes.calls.functions import (
+    computes_on_host,
+    is_program,
+    on_host,
+)
 from timesink.analyses.diagnosis.causes.case import Case
 from timesink.analyses.diagnosis.causes.claims.claim import HOST_PARTS
 from timesink.analyses.diagnosis.causes.host.places import places_of
@@ -34,7 +39,11 @@ def local_changes(case: Case) -> tuple[float, float]:
 
 
 def _changes(case: Case, own: np.ndarray) -> Floats:
-    """What each function gained outside of the places in it, and what each of these gained."""
+    """What each function gained outside of the places in it, and what each of these gained.
+
+    Where operators are the work, what more of them take counts for itself: calls that all became
+    faster do not hide that.
+    """
     functions, places = case.functions, places_of(case)
     column = {functions.table["function"][int(each)]: int(each) for each in np.flatnonzero(own)}
     rest = functions.times[1] - functions.times[0]
@@ -43,7 +52,8 @@ def _changes(case: Case, own: np.ndarray) -> Floats:
         if place.occurrence is not None and place.inside in column:
             rest[column[place.inside]] -= gained
             inside.append(gained)
-    return np.concatenate([rest[own], inside])
+    added = added_calls(functions, own) if computes_on_host(functions) else np.zeros(own.sum())
+    return np.concatenate([rest[own] - added, added, inside])
 
 
 def _share(parts_ns: float, functions_ns: float) -> float:

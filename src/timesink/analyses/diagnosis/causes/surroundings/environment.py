@@ -12,7 +12,7 @@ from timesink.analyses.diagnosis.anomalies.resources import resource_of
 from timesink.analyses.diagnosis.causes.calls.functions import on_host, waits
 from timesink.analyses.diagnosis.causes.calls.typical import slowdown
 from timesink.analyses.diagnosis.causes.case import Case
-from timesink.analyses.diagnosis.causes.claims.claim import Claim, Demand, change
+from timesink.analyses.diagnosis.causes.claims.claim import Claim, Demand, change, is_certain
 from timesink.analyses.diagnosis.causes.claims.evidence import (
     by_change,
     counter_evidence,
@@ -173,10 +173,10 @@ def _link_limit(case: Case, anomaly: Anomaly) -> float:
 
 
 def _claim(case: Case, anomaly: Anomaly, growths: list[_Growth], limit: float) -> Claim | None:
-    rising = [each for each in growths if each.rise_ns > 0]
+    rising = _told_apart([each for each in growths if each.rise_ns > 0])
     if not rising:
         return None
-    base, new = (np.sum([getattr(each, side) for each in rising], axis=0) for side in _SIDES)
+    base, new = _together(rising)
     rise, interval = change(base, new)
     share = min(1.0, limit / rise)
     if interval is not None:
@@ -190,6 +190,21 @@ def _claim(case: Case, anomaly: Anomaly, growths: list[_Growth], limit: float) -
         (counter_evidence(case, anomaly), *_evidence(case, rising, new)),
         device=anomaly.device,
     )
+
+
+def _told_apart(rising: list[_Growth]) -> list[_Growth]:
+    """All that rises; only what does so beyond noise where all of it together does not.
+
+    How the pace of a host wanders must not hide that its threads wait for a core.
+    """
+    if not rising or is_certain(change(*_together(rising))[1]):
+        return rising
+    return [each for each in rising if is_certain(change(each.base, each.new)[1])] or rising
+
+
+def _together(growths: list[_Growth]) -> tuple[Floats, Floats]:
+    base, new = (np.sum([getattr(each, side) for each in growths], axis=0) for side in _SIDES)
+    return base, new
 
 
 def _told(case: Case, anomaly: Anomaly) -> str:

@@ -1,0 +1,63 @@
+"""Changes that are plain although the level of the measurements wanders."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from timesink.analyses.statistics.apart import apart
+from timesink.analyses.statistics.drifting import mean_changes
+
+RISING = np.linspace(1.0, 1.6, 12)[:, None]
+
+
+def two_levels(number: int, seed: int) -> np.ndarray:
+    """Measurements at one level, then at another that is a third higher, with some noise."""
+    noise = 1 + 0.05 * np.random.default_rng(seed).normal(size=number)
+    return (noise * np.where(np.arange(number) < number // 2, 100.0, 140.0))[:, None]
+
+
+@pytest.mark.parametrize("factor", [5.0, 8.0, 20.0])
+def test_a_change_far_beyond_the_levels_is_one_though_half_a_run_is_at_each(factor: float):
+    base, new = two_levels(30, 1), factor * two_levels(30, 2)
+    for found, sign in ((mean_changes(base, new), 1), (mean_changes(new, base), -1)):
+        assert found.p[0] < 0.05
+        near, far = sorted((sign * found.low[0], sign * found.high[0]))
+        assert 0 < near < sign * found.delta[0] < far < 2 * factor * 140
+
+
+def test_levels_that_meet_are_no_plain_change():
+    assert mean_changes(two_levels(30, 1), 1.4 * two_levels(30, 2)).p[0] > 0.05
+
+
+def test_the_nearest_two_must_be_farther_apart_than_both_sides_span():
+    found = {
+        factor: bool(apart(RISING, factor * RISING, np.zeros(1))[0][0]) for factor in (2, 4, 4.2, 9)
+    }
+    assert found == {2: False, 4: False, 4.2: True, 9: True}
+
+
+def test_few_measurements_do_not_show_how_far_they_wander():
+    assert not apart(RISING[:7], 100 * RISING[:7], np.zeros(1))[0][0]
+
+
+def test_what_is_below_the_least_change_is_none():
+    base = np.full((20, 1), 100.0)
+    assert mean_changes(base, 1.02 * base).p[0] > 0.05
+
+
+def test_from_nothing_to_something_differences_tell():
+    are_apart, near, far = apart(0 * RISING, RISING, np.zeros(1))
+    assert (bool(are_apart[0]), near.tolist(), far.tolist()) == (True, [1.0], [1.6])
+
+
+def test_noise_without_a_change_is_as_rare_as_before():
+    random = np.random.default_rng(5)
+    sides = [np.zeros((30, 400)) for _ in range(2)]
+    for side in sides:
+        value = random.normal(size=400)
+        for row in side:
+            value = 0.9 * value + np.sqrt(1 - 0.9**2) * random.normal(size=400)
+            row[:] = np.exp(0.3 * value)
+    assert not apart(*sides, np.zeros(400))[0].any()
+    assert (mean_changes(*sides).p < 0.05).mean() < 0.15
