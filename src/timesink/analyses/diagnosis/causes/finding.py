@@ -16,6 +16,7 @@ from timesink.analyses.diagnosis.causes.host.data_loading import data_loading
 from timesink.analyses.diagnosis.causes.host.host_calls import host_calls
 from timesink.analyses.diagnosis.causes.host.host_code import host_code
 from timesink.analyses.diagnosis.causes.host.local import local_changes
+from timesink.analyses.diagnosis.causes.host.more_operators import more_operators
 from timesink.analyses.diagnosis.causes.host.synchronisation import synchronisation
 from timesink.analyses.diagnosis.causes.surroundings.environment import (
     device_environment,
@@ -39,6 +40,7 @@ def _with_what_is_gone(rule: Rule) -> Rule:
 RULES: tuple[Rule, ...] = (
     _with_what_is_gone(synchronisation),
     workload_change,
+    more_operators,
     kernel_change,
     _with_what_is_gone(device_environment),
     _with_what_is_gone(longer_kernels),
@@ -50,7 +52,7 @@ RULES: tuple[Rule, ...] = (
 """Changes of the trace come first, as they are certain; then what acts on the device, on the calls
 of the host, and on the host as a whole.  What one has explained is not there for the next."""
 
-OTHER_WORK: tuple[Rule, ...] = (workload_change,)
+OTHER_WORK: tuple[Rule, ...] = (workload_change, more_operators)
 """What may explain a change between cycles that do not hold the same work."""
 
 

@@ -19,12 +19,11 @@ from timesink.analyses.diagnosis.causes.claims.evidence import (
 )
 from timesink.analyses.diagnosis.causes.device.launching import launching
 from timesink.analyses.diagnosis.causes.device.work import is_other_work, work_of
-from timesink.analyses.diagnosis.causes.host.more_operators import more_operators
 from timesink.analyses.diagnosis.diagnosis import Evidence
 from timesink.model import amounts
 
 _SHOWN = 3
-_ADVICE = (
+ADVICE = (
     "Compare runs of the same batch size, sequence length and model, or take the change as the "
     "price of the larger work."
 )
@@ -34,10 +33,9 @@ def workload_change(case: Case) -> Iterator[Claim]:
     """Nearly all functions run more or less often, or most kernels do so over other grids.
 
     Libraries choose other kernels for other sizes: what all families gained is then one thing.
-    Without a device, operators are the work.
+    Without a device, operators are the work: see `host.more_operators`.
     """
     if computes_on_host(case.functions):
-        yield from more_operators(case, _ADVICE)
         return
     ratio = more_of_all(case.functions)
     if ratio is not None:
@@ -54,7 +52,7 @@ def workload_change(case: Case) -> Iterator[Claim]:
         tuple(_device_demands(case)),
         interval,
         _sentence(case, work.ratio, shown),
-        _ADVICE,
+        ADVICE,
         tuple(_evidence(case, work.ratio, shown, new)),
     )
 
@@ -82,7 +80,7 @@ def _more_of_all(case: Case, ratio: float) -> Claim:
         interval,
         f"Cycles hold other work: nearly all functions run {ratio:.2f} times as often, with "
         f"{calls} kernels per cycle. With their operators and launches they take {took} per cycle.",
-        _ADVICE,
+        ADVICE,
         (*(time_evidence(case, each) for each in shown), *([] if cycle is None else [cycle])),
         functions=host.functions,
     )

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.diagnosis.causes.calls.companions import in_proportion
-from timesink.analyses.diagnosis.causes.calls.functions import Functions
+from timesink.analyses.diagnosis.causes.calls.functions import Functions, computes_on_host
 from timesink.analyses.diagnosis.causes.case import Case
 from timesink.analyses.diagnosis.causes.claims.claim import Claim, change
 from timesink.analyses.diagnosis.causes.claims.evidence import (
@@ -18,17 +18,20 @@ from timesink.analyses.diagnosis.causes.claims.evidence import (
     told_name,
 )
 from timesink.analyses.diagnosis.causes.device.launching import Launching, common_ratio
+from timesink.analyses.diagnosis.causes.device.workload_change import ADVICE
 
 _MOST_OF_IT = 0.5
 _SHOWN = 4
 
 
-def more_operators(case: Case, advice: str) -> Iterator[Claim]:
+def more_operators(case: Case) -> Iterator[Claim]:
     """Operators that take most of the time run more or less often, all in one proportion.
 
     A model with more layers does that, between the same ends.  A few operators that are more, or
     many short ones, are no other work but other code.
     """
+    if not computes_on_host(case.functions):
+        return
     operators = case.functions.where(pl.col("function_class") == "cpu_operator")
     which, ratio = _in_one_proportion(case.functions, operators)
     which &= case.functions.where(~pl.col("function").is_in([*case.taken, *case.blurred]))
@@ -45,7 +48,7 @@ def more_operators(case: Case, advice: str) -> Iterator[Claim]:
         tuple(host.demands()),
         interval,
         _sentence(case, which, ratio, shown[0]),
-        advice,
+        ADVICE,
         (*(calls_evidence(case, each) for each in shown[:_SHOWN]), *filter(None, [cycle])),
         functions=host.functions,
     )
