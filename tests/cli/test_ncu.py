@@ -428,7 +428,7 @@ def test_report_is_kept_whatever_happens_after_measuring(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("timesink.collect.printing.look_at", fail)
+    monkeypatch.setattr("timesink.collect.ncu.printing.look_at", fail)
     told = run("ncu", "--", sys.executable, program())
     assert last_words(told) == (
         f"timesink: {words}",
@@ -462,7 +462,7 @@ def test_program_that_fails_and_report_that_goes_elsewhere(run, program: Program
 def test_no_profiler(decline, program: Program, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("TIMESINK_NCU")
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr("timesink.collect.program._PLACES", ())
+    monkeypatch.setattr("timesink.collect.ncu.program._PLACES", ())
     message, hint = decline("ncu", "--", sys.executable, program())
     assert "ncu) is not installed" in message
     assert "--ncu PATH or TIMESINK_NCU" in hint
@@ -516,7 +516,7 @@ def test_folder_that_takes_nothing(
 
 
 def test_full_disk_is_noticed_first(decline, program: Program, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("timesink.collect.places._LEAST_FREE", 2**80)
+    monkeypatch.setattr("timesink.collect.ncu.places._LEAST_FREE", 2**80)
     assert "left on its disk" in decline("ncu", "--", sys.executable, program())[0]
 
 

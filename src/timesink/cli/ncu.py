@@ -34,8 +34,8 @@ from pathlib import Path
 
 from timesink import __version__
 from timesink.cli.common import add_force, file_only, not_empty
-from timesink.collect.collecting import Collected, collect
-from timesink.collect.command import (
+from timesink.collect.ncu.collecting import Collected, collect
+from timesink.collect.ncu.command import (
     METRIC_SETS,
     REPORT_SUFFIX,
     Plan,
@@ -44,10 +44,10 @@ from timesink.collect.command import (
     profile_command,
     shown,
 )
-from timesink.collect.places import Places
-from timesink.collect.program import check_program, find_ncu
-from timesink.collect.sampling import LARGEST, SMALLEST, sampling
-from timesink.collect.screen import Screen
+from timesink.collect.ncu.places import Places
+from timesink.collect.ncu.program import check_program, find_ncu
+from timesink.collect.ncu.sampling import LARGEST, SMALLEST, sampling
+from timesink.collect.ncu.screen import Screen
 from timesink.errors import CollectError, UsageError
 from timesink.model.units import counted
 

@@ -19,7 +19,7 @@ from timesink.analyses.roofline.roofline import (
     roofline,
     why_no_roofline,
 )
-from timesink.collect.metric_sets import ROOFLINE
+from timesink.collect.ncu.metric_sets import ROOFLINE
 from timesink.model.trace import Device
 
 SIMPLE = DevicePeaks(

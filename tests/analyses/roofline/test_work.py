@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from measured_kernels import launch, measured
 from timesink.analyses.roofline.work import counted_work, role_of
-from timesink.collect.metric_sets import ROOFLINE, UTILISATION
+from timesink.collect.ncu.metric_sets import ROOFLINE, UTILISATION
 
 TENSOR = "sm__ops_path_tensor"
 THREAD = "sm__sass_thread_inst_executed_op"

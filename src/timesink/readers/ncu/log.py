@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from timesink.collect.table import MARK
+from timesink.collect.ncu.table import MARK
 from timesink.model.health import HealthEntry
 
 COLLECTED = MARK.encode()

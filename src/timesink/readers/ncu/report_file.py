@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from timesink.collect.command import REPORT_SUFFIX, import_commands, shown
-from timesink.collect.printing import PLAIN_NUMBERS
-from timesink.collect.program import find_ncu
-from timesink.collect.table import TABLE_HEAD
+from timesink.collect.ncu.command import REPORT_SUFFIX, import_commands, shown
+from timesink.collect.ncu.printing import PLAIN_NUMBERS
+from timesink.collect.ncu.program import find_ncu
+from timesink.collect.ncu.table import TABLE_HEAD
 from timesink.errors import UnreadableError
 from timesink.readers.source import Source
 

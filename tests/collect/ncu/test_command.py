@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from timesink.collect.command import (
+from timesink.collect.ncu.command import (
     Plan,
     import_commands,
     metrics_named,
@@ -15,8 +15,8 @@ from timesink.collect.command import (
     shown,
     shown_briefly,
 )
-from timesink.collect.metric_sets import ROOFLINE, UTILISATION
-from timesink.collect.sampling import sampling
+from timesink.collect.ncu.metric_sets import ROOFLINE, UTILISATION
+from timesink.collect.ncu.sampling import sampling
 from timesink.errors import UsageError
 
 PROGRAM = ("python", "train.py", "--name", "two words")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from timesink.collect.command import DEVICE_NAME
+from timesink.collect.ncu.command import DEVICE_NAME
 from timesink.errors import OutputError
 
 MARK = "# timesink-ncu "

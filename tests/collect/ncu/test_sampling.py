@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from timesink.collect.sampling import LARGEST, SMALLEST, Sampling, sampling
+from timesink.collect.ncu.sampling import LARGEST, SMALLEST, Sampling, sampling
 
 EVERY = [2, 3, 5, 7, 10, 11, 13, 19, 50, 97, 100, 499, 667, 997, 1000]
 

@@ -12,11 +12,11 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import TextIO
 
-from timesink.collect.hearing import Heard
+from timesink.collect.ncu.hearing import Heard
+from timesink.collect.ncu.screen import Screen
+from timesink.collect.ncu.splitting import Origin, Splitter
 from timesink.collect.processes import end_family, family, signal_family
-from timesink.collect.screen import Screen
 from timesink.collect.signals import hangups_ignored
-from timesink.collect.splitting import Origin, Splitter
 from timesink.errors import CollectError
 
 _CHUNK = 1 << 16

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from timesink.collect.table import MARK, look_at, write_table
+from timesink.collect.ncu.table import MARK, look_at, write_table
 from timesink.errors import OutputError
 
 WIDE = """\

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from timesink.collect.screen import Screen
+from timesink.collect.ncu.screen import Screen
 
 
 class Output(io.TextIOWrapper):

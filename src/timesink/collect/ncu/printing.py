@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from timesink.collect.ncu.table import Table, look_at
 from timesink.collect.processes import end_family, family
 from timesink.collect.signals import interruption
-from timesink.collect.table import Table, look_at
 from timesink.errors import CollectError
 
 _POLL_S = 0.1

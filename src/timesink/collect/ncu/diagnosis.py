@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import signal
 
-from timesink.collect.command import Plan
-from timesink.collect.hearing import Heard
-from timesink.collect.program import crash_of
-from timesink.collect.running import Ended
+from timesink.collect.ncu.command import Plan
+from timesink.collect.ncu.hearing import Heard
+from timesink.collect.ncu.program import crash_of
+from timesink.collect.ncu.running import Ended
 from timesink.errors import CollectError
 
 _REMEDIES = {

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from timesink.collect.command import Plan
-from timesink.collect.diagnosis import program_failed, why_nothing
-from timesink.collect.hearing import Heard
-from timesink.collect.running import Ended
-from timesink.collect.sampling import sampling
+from timesink.collect.ncu.command import Plan
+from timesink.collect.ncu.diagnosis import program_failed, why_nothing
+from timesink.collect.ncu.hearing import Heard
+from timesink.collect.ncu.running import Ended
+from timesink.collect.ncu.sampling import sampling
 
 PLAN = Plan(("train",))
 

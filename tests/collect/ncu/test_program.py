@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from timesink.collect import program
-from timesink.collect.program import check_program, crash_of, find_ncu, ncu_version
+from timesink.collect.ncu import program
+from timesink.collect.ncu.program import check_program, crash_of, find_ncu, ncu_version
 from timesink.errors import CollectError
 
 

@@ -7,28 +7,28 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from timesink.collect.command import (
+from timesink.collect.ncu.command import (
     CUSTOM,
     Plan,
     import_commands,
     profile_command,
     shown_briefly,
 )
-from timesink.collect.diagnosis import (
+from timesink.collect.ncu.diagnosis import (
     profiler_crashed,
     profiler_failed,
     program_failed,
     why_nothing,
 )
-from timesink.collect.hearing import Heard
-from timesink.collect.metric_sets import UTILISATION
-from timesink.collect.places import Places, put_away, rescued, workplace
-from timesink.collect.printing import printed_table
-from timesink.collect.program import ncu_version
-from timesink.collect.running import Ended, run_profiler
-from timesink.collect.screen import Screen
+from timesink.collect.ncu.hearing import Heard
+from timesink.collect.ncu.metric_sets import UTILISATION
+from timesink.collect.ncu.places import Places, put_away, rescued, workplace
+from timesink.collect.ncu.printing import printed_table
+from timesink.collect.ncu.program import ncu_version
+from timesink.collect.ncu.running import Ended, run_profiler
+from timesink.collect.ncu.screen import Screen
+from timesink.collect.ncu.table import Table, look_at, write_table
 from timesink.collect.signals import interruption, noticed
-from timesink.collect.table import Table, look_at, write_table
 from timesink.errors import CollectError
 
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from timesink.collect.metric_sets import DURATION, ROOFLINE, UTILISATION
-from timesink.collect.sampling import Sampling
+from timesink.collect.ncu.metric_sets import DURATION, ROOFLINE, UTILISATION
+from timesink.collect.ncu.sampling import Sampling
 from timesink.errors import UsageError
 
 METRIC_SETS = {"utilisation": UTILISATION, "roofline": ROOFLINE}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from timesink.collect.hearing import Heard
+from timesink.collect.ncu.hearing import Heard
 
 CRASH = b"""\
 ==WARNING== Note: Running with unmodified GPU clocks.

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from timesink.collect.command import REPORT_SUFFIX, shown
+from timesink.collect.ncu.command import REPORT_SUFFIX, shown
 from timesink.collect.signals import interruption
 from timesink.errors import CollectError, OutputError, TimesinkError, UsageError
 

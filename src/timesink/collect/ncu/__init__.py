@@ -1,0 +1,1 @@
+"""Running Nsight Compute: every launch of a program measured, and written as one table."""
