@@ -42,6 +42,21 @@ def _parent_and_birth(pid: int) -> tuple[int, Birth] | None:
     return (int(fields[1]), fields[19]) if fields[0] != "Z" else None
 
 
+def is_alive(pid: int) -> bool:
+    """Whether there is a process of this number.
+
+    >>> is_alive(os.getpid())
+    True
+    """
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 def end_family(members: dict[int, Birth], grace_s: float) -> None:
     """Wait for processes to end, then kill those that did not."""
     deadline = time.monotonic() + grace_s

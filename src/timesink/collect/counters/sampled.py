@@ -1,0 +1,40 @@
+"""What came of sampling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A counter that was asked for and is not in the file, or not to its end."""
+
+    counter: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """What a sampler wrote and what it cost."""
+
+    interval_ms: float
+    """As it was asked for; counters that take longer to read come less often."""
+    samples: int
+    """Moments of which there are values in the file."""
+    recorded: tuple[str, ...]
+    missing: tuple[Missing, ...]
+    cpu_pct: float | None
+    """Share of one core the sampling took; None where nothing was sampled."""
+
+
+def missing_in_words(missing: Iterable[Missing]) -> tuple[str, ...]:
+    """A line for each reason, with the counters it is the reason for.
+
+    >>> missing_in_words([Missing("a", "no GPU"), Missing("b", "denied"), Missing("c", "no GPU")])
+    ('a, c: no GPU', 'b: denied')
+    """
+    counters: dict[str, list[str]] = {}
+    for one in missing:
+        counters.setdefault(one.why, []).append(one.counter)
+    return tuple(f"{', '.join(names)}: {why}" for why, names in counters.items())

@@ -1,0 +1,148 @@
+# ruff: noqa: ARG002, N802 - names and arguments are those of the library
+"""The binding for images without nvidia-ml-py, against a library that fills what it is given."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from typing import Any
+
+import pytest
+
+from timesink.collect.counters.gpu import nvml_binding, nvml_library
+from timesink.collect.counters.gpu.nvml_binding import Binding, NVMLError
+from timesink.collect.counters.gpu.nvml_structures import (
+    UNKNOWN_MEMORY,
+    FieldValue,
+    ProcessInfo,
+    ProcessUtilization,
+)
+from timesink.collect.counters.gpu.unavailable import UnavailableError
+
+
+class Library:
+    """As ctypes shows libnvidia-ml: functions that return a status and fill what they point to."""
+
+    processes = 2
+
+    def nvmlInit_v2(self) -> int:
+        return 0
+
+    def nvmlDeviceGetCount_v2(self, count: Any) -> int:
+        count._obj.value = 1
+        return 0
+
+    def nvmlDeviceGetHandleByIndex_v2(self, index: Any, handle: Any) -> int:
+        handle._obj.value = 0x1000 + index.value
+        return 0
+
+    def nvmlDeviceGetUUID(self, device: Any, text: Any, size: Any) -> int:
+        text.value = b"GPU-aa11"
+        assert size.value >= 80
+        return 0
+
+    def nvmlDeviceGetClockInfo(self, device: Any, kind: Any, clock: Any) -> int:
+        clock._obj.value = 1980 + kind.value
+        return 0
+
+    def nvmlDeviceGetTemperature(self, device: Any, sensor: Any, degrees: Any) -> int:
+        return 3
+
+    def nvmlDeviceGetUtilizationRates(self, device: Any, rates: Any) -> int:
+        rates._obj.gpu, rates._obj.memory = 37, 12
+        return 0
+
+    def nvmlDeviceGetMemoryInfo(self, device: Any, memory: Any) -> int:
+        memory._obj.used = 2**33
+        return 0
+
+    def nvmlDeviceGetFieldValues(self, device: Any, count: Any, values: Any) -> int:
+        assert count.value == len(values)
+        for value in values:
+            value.valueType, value.value.ullVal = 3, value.fieldId + value.scopeId
+        return 0
+
+    def nvmlDeviceGetComputeRunningProcesses_v3(self, device: Any, count: Any, found: Any) -> int:
+        room, count._obj.value = count._obj.value, self.processes
+        if room < self.processes:
+            return 7
+        for number in range(self.processes):
+            found[number].pid, found[number].usedGpuMemory = 100 + number, 2**40
+        found[0].usedGpuMemory = UNKNOWN_MEMORY
+        return 0
+
+    def nvmlDeviceGetProcessUtilization(
+        self, device: Any, found: Any, count: Any, since: Any
+    ) -> int:
+        if since.value:
+            return 6
+        if found is None:
+            count._obj.value = 2
+            return 7
+        for number in range(2):
+            found[number].pid, found[number].smUtil = 100 + number, 50
+            found[number].timeStamp = 10**15 + number
+        return 0
+
+
+@pytest.fixture
+def binding() -> Binding:
+    return Binding(Library())
+
+
+def test_structures_are_laid_out_as_in_the_header():
+    sizes = {ProcessInfo: 24, ProcessUtilization: 32, FieldValue: 40}
+    assert {kind: ctypes.sizeof(kind) for kind in sizes} == sizes
+
+
+def test_values_of_a_device(binding):
+    binding.nvmlInit()
+    assert binding.nvmlDeviceGetCount() == 1
+    device = binding.nvmlDeviceGetHandleByIndex(0)
+    assert device.value == 0x1000
+    assert binding.nvmlDeviceGetUUID(device) == "GPU-aa11"
+    assert binding.nvmlDeviceGetClockInfo(device, 1) == 1981
+    assert binding.nvmlDeviceGetUtilizationRates(device).memory == 12
+    assert binding.nvmlDeviceGetMemoryInfo(device).used == 2**33
+    fields = binding.nvmlDeviceGetFieldValues(device, [(138, 2**32 - 1), 186])
+    assert [field.value.ullVal for field in fields] == [138 + 2**32 - 1, 186]
+
+
+def test_an_error_has_its_number_and_a_reason(binding):
+    with pytest.raises(NVMLError, match="not supported") as raised:
+        binding.nvmlDeviceGetTemperature(None, 0)
+    assert raised.value.value == 3
+
+
+def test_a_function_that_an_old_driver_has_not_is_an_error_of_it(binding):
+    with pytest.raises(NVMLError, match="too old"):
+        binding.nvmlDeviceGetPowerUsage(None)
+
+
+@pytest.mark.parametrize("many", [2, 100])
+def test_as_many_processes_as_there_are(binding, many):
+    binding._library.processes = many
+    found = binding.nvmlDeviceGetComputeRunningProcesses(None)
+    assert [process.pid for process in found] == list(range(100, 100 + many))
+    assert [process.usedGpuMemory for process in found[:2]] == [0, 2**40]
+
+
+def test_use_of_processes_since_a_moment(binding):
+    found = binding.nvmlDeviceGetProcessUtilization(None, 0)
+    assert [(use.pid, use.smUtil) for use in found] == [(100, 50), (101, 50)]
+    with pytest.raises(NVMLError) as raised:
+        binding.nvmlDeviceGetProcessUtilization(None, 5)
+    assert raised.value.value == 6
+
+
+def test_it_is_taken_where_nvidia_ml_py_is_not(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    monkeypatch.setattr(nvml_binding, "load", lambda: Binding(Library()))
+    assert isinstance(nvml_library.load(), Binding)
+
+
+def test_without_a_driver_that_is_the_reason(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pynvml", None)
+    monkeypatch.setattr(nvml_binding, "_LIBRARY", "libno-such-thing.so.1")
+    with pytest.raises(UnavailableError, match="no NVIDIA driver"):
+        nvml_library.load()

@@ -1,0 +1,189 @@
+"""Sampling this machine: the file, what was recorded and what was not."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sampling_counters import counters_of, rows_of, sampled_until, wait_for
+from timesink.collect.counters import Sampler, describe_host, missing_in_words, wanted
+from timesink.collect.counters.rows import Rows
+from timesink.errors import OutputError, UsageError
+
+SOURCE = Path(__file__).resolve().parents[3] / "src"
+SAMPLING = """
+import os, sys
+from pathlib import Path
+from timesink.collect.counters import Sampler, wanted
+own = [os.getpid()]
+sampler = Sampler(Path(sys.argv[1]), wanted=wanted("all"), interval_ms=5, pids=lambda: own)
+sampler.start()
+sys.stdin.readline()
+"""
+ON_A_FULL_DISK = """
+import resource, sys, time
+from pathlib import Path
+from timesink.collect.counters.lane import Lane
+from timesink.collect.counters.missing import MissingBook
+from timesink.collect.counters.probing import Probe
+from timesink.collect.counters.rows import Rows
+resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+rows, book = Rows(Path(sys.argv[1])), MissingBook()
+probe = Probe(("gpu_temp",), lambda now_s: [("gpu_temp", "GPU 0", 41)])
+lane = Lane("x", [probe], 0.01, rows, book)
+for _ in range(300):
+    lane._round(time.monotonic())
+rows.close()
+print(*book.named())
+"""
+
+
+def python(program: str, file: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", program, str(file)],
+        env=os.environ | {"PYTHONPATH": str(SOURCE)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def is_whole(file: Path) -> bool:
+    lines = file.read_text().split("\n")
+    return lines[-1] == "" and all(line.count(",") == 3 for line in lines[:-1])
+
+
+def test_what_this_machine_has_is_recorded_and_all_else_is_named(tmp_path):
+    before_us = time.time_ns() // 1000
+    sampled, rows = sampled_until(
+        tmp_path,
+        "all",
+        lambda found: {"host_cpu_usage", "process_cpu_usage"} <= counters_of(found),
+    )
+    assert set(sampled.recorded) == counters_of(rows)
+    named = [one.counter for one in sampled.missing]
+    assert len(named) == len(set(named))
+    assert set(named) | set(sampled.recorded) == wanted("all").counters
+    assert all(one.why for one in sampled.missing)
+    times_us = [ts for ts, _, _, _ in rows]
+    assert before_us <= min(times_us) <= max(times_us) <= time.time_ns() // 1000
+    assert sampled.samples > 0
+    assert sampled.cpu_pct is not None
+    assert ("process_cpu_usage", f"pid {os.getpid()}") in {row[1:3] for row in rows}
+
+
+def test_a_busy_process_shows_as_busy(tmp_path):
+    def busy(rows: Any) -> bool:
+        end_s = time.thread_time() + 0.05
+        while time.thread_time() < end_s:
+            pass
+        own = [value for _, counter, device, value in rows if device == f"pid {os.getpid()}"]
+        return any(value > 5 for value in own)
+
+    _, rows = sampled_until(tmp_path, "process_cpu_usage", busy, interval_ms=50)
+    assert counters_of(rows) == {"process_cpu_usage"}
+
+
+def test_rows_before_a_moment_go_and_the_rest_stays(tmp_path):
+    rows = Rows(tmp_path / "counters.csv")
+    for second in range(100):
+        rows.write(second * 1_000_000, [("host_cpu_usage", "Host", float(second))])
+    rows.keep_from(90_000_000)
+    rows.write(100_000_000, [("host_cpu_usage", "Host", 100.0)])
+    rows.keep_from(95_500_000)
+    assert rows.moments == 6
+    rows.close()
+    kept = [value for _, _, _, value in rows_of(tmp_path / "counters.csv")]
+    assert kept == [95, 96, 97, 98, 99, 100]
+    assert [file.name for file in tmp_path.iterdir()] == ["counters.csv"]
+
+
+def test_dropping_rows_while_others_are_written(tmp_path):
+    file = tmp_path / "counters.csv"
+    sampler = Sampler(file, wanted=wanted("psi,memory"), interval_ms=1, pids=lambda: ())
+    sampler.start()
+    for _ in range(20):
+        wait_for(lambda: bool(rows_of(file)))
+        sampler.keep_from(time.time_ns() // 1000 + 10_000_000)
+    sampler.stop()
+    assert is_whole(file)
+
+
+def test_a_killed_sampler_leaves_whole_lines(tmp_path):
+    file = tmp_path / "counters.csv"
+    started = python(SAMPLING, file)
+    wait_for(lambda: file.exists() and file.stat().st_size > 5000)
+    started.send_signal(signal.SIGKILL)
+    started.communicate()
+    assert is_whole(file)
+
+
+def test_a_full_disk_leaves_whole_lines_and_is_named(tmp_path):
+    file = tmp_path / "counters.csv"
+    told, _ = python(ON_A_FULL_DISK, file).communicate()
+    assert "why='not written to the end: " in told
+    assert 2900 < file.stat().st_size <= 3000
+    assert is_whole(file)
+
+
+def test_stopping_twice_tells_the_same(tmp_path):
+    sampler = Sampler(tmp_path / "c.csv", wanted=wanted("psi"), interval_ms=10, pids=lambda: ())
+    sampler.start()
+    assert sampler.stop() == sampler.stop()
+
+
+def test_without_counters_there_is_no_file(tmp_path):
+    sampler = Sampler(tmp_path / "c.csv", wanted=wanted("none"), interval_ms=10, pids=lambda: ())
+    sampler.start()
+    sampler.keep_from(0)
+    assert sampler.stop().recorded == ()
+    assert not (tmp_path / "c.csv").exists()
+
+
+def test_a_place_that_cannot_be_written_is_said_at_once(tmp_path):
+    sampler = Sampler(tmp_path / "no/c.csv", wanted=wanted("psi"), interval_ms=10, pids=lambda: ())
+    with pytest.raises(OutputError, match="cannot be written"):
+        sampler.start()
+
+
+def test_an_interval_that_nobody_can_keep_is_refused(tmp_path):
+    with pytest.raises(UsageError, match="0 ms is too short"):
+        Sampler(tmp_path / "c.csv", wanted=wanted("all"), interval_ms=0, pids=lambda: ())
+
+
+def test_a_recorder_that_cannot_tell_its_processes_costs_only_their_counters(tmp_path):
+    def broken() -> list[int]:
+        raise RuntimeError("no control folder")
+
+    file = tmp_path / "c.csv"
+    asked = wanted("psi,process_cpu_usage,process_runq_wait_pct")
+    sampler = Sampler(file, wanted=asked, interval_ms=5, pids=broken)
+    sampler.start()
+    wait_for(lambda: len(rows_of(file)) > 3)
+    told = missing_in_words(sampler.stop().missing)
+    assert told == ("process_cpu_usage, process_runq_wait_pct: no control folder",)
+
+
+def test_the_host_is_described(tmp_path):
+    described = describe_host()
+    assert 0 < described["cores"] <= described["machine_cores"]
+    assert described["memory_bytes"] > 2**20
+    assert describe_host(tmp_path)["memory_bytes"] is None
+
+
+def test_only_the_standard_library_is_imported():
+    program = (
+        f"import sys; sys.path.insert(0, {str(SOURCE)!r}); import timesink.collect.counters;"
+        "print(*{name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=True
+    )
+    assert set(done.stdout.split()) <= {"timesink", "__main__"}
