@@ -80,9 +80,14 @@ class UnreadableError(TimesinkError):
         )
 
     @classmethod
-    def only_counters(cls, path: Path | str) -> UnreadableError:
+    def only_counters(cls, path: Path | str, recorded: str = "") -> UnreadableError:
+        """`recorded` says why, where a recorder made them; else they belong to some trace."""
+        said = f"{path}: holds counters only: no calls, no kernels and so no cycles"
+        if recorded:
+            seen = f"timesink info {shlex.quote(str(path))}"
+            return cls(f"{said} ({recorded})", f"{seen}  shows the counters")
         return cls(
-            f"{path}: holds counters only: no calls, no kernels and so no cycles",
+            said,
             "give the trace they were sampled for; counters in a CSV beside it are read with it",
         )
 

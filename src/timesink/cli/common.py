@@ -244,8 +244,8 @@ def _replaces(output: Path, file: Path) -> bool:
 
 def _read_from(source: Path) -> Iterator[Path]:
     """The files a command reads for this input; none where nothing can be read."""
-    from timesink.readers.beside import find_beside  # noqa: PLC0415 - only where a file is at risk
     from timesink.readers.discover import find_recordings  # noqa: PLC0415
+    from timesink.store.opening import files_beside  # noqa: PLC0415 - only where a file is at risk
 
     if is_folder(source):
         yield from source.iterdir()
@@ -255,9 +255,7 @@ def _read_from(source: Path) -> Iterator[Path]:
     with suppress(TimesinkError, OSError):
         for recording in find_recordings(source):
             yield recording.path
-            counters = find_beside(recording.path)
-            if counters is not None:
-                yield counters
+            yield from files_beside(recording.path)
 
 
 def format_of(options: argparse.Namespace, known: tuple[str, ...]) -> str:

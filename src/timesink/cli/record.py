@@ -1,0 +1,215 @@
+"""Run a program and record some of its cycles: a timeline, and counters on the same clock.
+
+  timesink record -- python train.py                    20 cycles, after the first 5
+  timesink record -o runs/base --cycles 50 --skip 10 -- torchrun --nproc-per-node 8 train.py
+  timesink record --marker generate_token -- python serve.py
+  timesink record --counters gpu,cpu --interval 20 -- python train.py
+  timesink record --whole -- python infer.py            a short program without cycles
+
+The program is not edited.  A cycle is a step of its optimizer; with --marker it is a call of a
+Python function (train_step, Model.forward, package.module:function, *_step) or a range that the
+program marks with torch.profiler.record_function.  torch.profiler runs during the cycles asked for
+and not before or after.  The program runs on to its end, unless --stop is given.
+
+Writes a folder with trace.json.gz (one per rank where there are several), counters.csv and
+run.json, for  timesink analyze, compare, cycles and diagnose.  A program that fails or is
+interrupted leaves what was recorded until then.  The exit code is that of the program.
+
+Needs nothing but Python: `pip install timesink --no-deps` is enough to record.  Without torch it
+records counters only; counters that cannot be read are named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+from timesink import __version__
+from timesink.cli.common import add_force, file_only, whole_number
+from timesink.collect.counters import wanted
+from timesink.collect.ncu.program import check_program
+from timesink.collect.record.concluding import Conclusion
+from timesink.collect.record.places import Place
+from timesink.collect.record.plan import (
+    DEFAULT_CYCLES,
+    DEFAULT_INTERVAL_MS,
+    DEFAULT_SKIP,
+    EXTRAS,
+    Plan,
+)
+from timesink.collect.record.recording import Request, record_program
+from timesink.errors import UsageError
+from timesink.model.units import counted
+
+_NAMED = 3
+"""So many counters are named on one line."""
+_SHORTEST_MS = 1.0
+_LONGEST_MS = 60_000.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink record`."""
+    parser.usage = "timesink record [options] -- CMD [ARGUMENT ...]"
+    output = parser.add_argument(
+        "-o", "--output", metavar="DIR", type=file_only, default=Path("timesink-run"),
+        help="the folder of the recording (default: %(default)s)",
+    )  # fmt: skip
+    output.complete = {"bash": "_shtab_compgen_dirs", "zsh": "_files -/"}  # type: ignore[attr-defined]
+    add_force(parser)
+    _add_what(parser)
+    program = parser.add_argument(
+        "program", metavar="CMD", nargs=argparse.REMAINDER, help="the program and its arguments"
+    )
+    program.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+
+
+def _add_what(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--cycles", metavar="N", type=lambda text: whole_number(text, "cycles"),
+        default=DEFAULT_CYCLES, help="cycles to record (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--skip", metavar="N", type=_skipped, default=DEFAULT_SKIP,
+        help="cycles to let pass first (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--marker", metavar="NAME", default="",
+        help="what begins a cycle: a Python function or an annotation; * and ? fit any text "
+        "(default: a step of an optimizer ends one)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--whole", action="store_true", help="record all of the program, from the import of torch"
+    )
+    parser.add_argument(
+        "--stop", action="store_true", help="end the program once its cycles are recorded"
+    )
+    parser.add_argument(
+        "--with", dest="extras", metavar="LIST", type=_extras, default=(),
+        help=f"more in the timeline, at a price: {', '.join(EXTRAS)}, separated by commas",
+    )  # fmt: skip
+    parser.add_argument(
+        "--counters", metavar="LIST", default="all",
+        help="all, none, or groups and names such as gpu,cpu,host_mem* (default: %(default)s)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--interval", metavar="MS", type=_interval, default=DEFAULT_INTERVAL_MS,
+        help="milliseconds between samples of counters (default: %(default)g)",
+    )  # fmt: skip
+
+
+def _skipped(text: str) -> int:
+    return 0 if text.strip("0") == "" and text else whole_number(text, "cycles")
+
+
+def _interval(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not _SHORTEST_MS <= value <= _LONGEST_MS:
+        msg = f"{text!r} is not a time from {_SHORTEST_MS:g} to {_LONGEST_MS:g} ms"
+        raise argparse.ArgumentTypeError(msg)
+    return value
+
+
+def _extras(text: str) -> tuple[str, ...]:
+    words = tuple(word.strip() for word in text.split(",") if word.strip())
+    unknown = [word for word in words if word not in EXTRAS]
+    if unknown or not words:
+        msg = f"{', '.join(unknown) or 'nothing'!r} is none of {', '.join(EXTRAS)}"
+        raise argparse.ArgumentTypeError(msg)
+    return words
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the program, leave a recording, say what is in it."""
+    request = _request(options)
+    check_program(request.command)
+    request.place.check(force=options.force)
+    conclusion, ended = record_program(request, _say)
+    _tell(conclusion, options.output)
+    return ended.status
+
+
+def _request(options: argparse.Namespace) -> Request:
+    program = options.program[1:] if options.program[:1] == ["--"] else options.program
+    if not program:
+        raise UsageError(
+            "no program to record", "add it after two dashes: timesink record -- python train.py"
+        )
+    if options.whole and (options.marker or options.stop):
+        other = "--marker" if options.marker else "--stop"
+        raise UsageError(f"--whole and {other} cannot go together", f"leave out {other}")
+    plan = Plan(
+        cycles=options.cycles,
+        skip=options.skip,
+        marker=options.marker,
+        whole=options.whole,
+        stop=options.stop,
+        extras=options.extras,
+    )
+    return Request(
+        command=tuple(program),
+        plan=plan,
+        place=Place(options.output.absolute()),
+        counters=wanted(options.counters),
+        interval_ms=options.interval,
+        timesink=__version__,
+    )
+
+
+def _tell(conclusion: Conclusion, folder: Path) -> None:
+    run = conclusion.run
+    for line in _missing(run["counters"]["missing"]):
+        _say(f"without {line}")
+    if not run["complete"]:
+        _say(f"the recording is partial: {run['why_partial']}")
+    if conclusion.advice:
+        print(f"hint: {conclusion.advice}", file=sys.stderr)
+    print(f"Recorded {_content(run)} in {folder}{_cost(run)}", file=sys.stderr)
+    if any(process["trace"] for process in run["processes"]):
+        print(f"Next: timesink analyze {shlex.quote(str(folder))}", file=sys.stderr)
+
+
+def _missing(missing: list[dict[str, str]]) -> list[str]:
+    """A line for each reason; run.json has all the names."""
+    counters: dict[str, list[str]] = {}
+    for one in missing:
+        counters.setdefault(one["why"], []).append(one["counter"])
+    return [f"{_some(names)}: {why}" for why, names in counters.items()]
+
+
+def _some(names: list[str]) -> str:
+    left = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {left} more" if left > 0 else "")
+
+
+def _content(run: dict[str, Any]) -> str:
+    cycles = run["cycles"]
+    processes = [process for process in run["processes"] if process["trace"]]
+    parts = []
+    if cycles["by"] == "whole program" and processes:
+        parts.append("the whole program")
+    elif processes:
+        what = f" of {cycles['name']}" if cycles["name"] else ""
+        parts.append(f"{counted(cycles['recorded'], 'cycles')} (by {cycles['by']}{what})")
+    if len(processes) > 1:
+        parts[-1] += f" of {len(processes)} processes"
+    if run["counters"]["file"]:
+        parts.append(counted(len(run["counters"]["recorded"]), "counters"))
+    return " and ".join(parts) or "nothing"
+
+
+def _cost(run: dict[str, Any]) -> str:
+    slower = run["overhead"]["profiler_pct"]
+    if slower is None:
+        return ""
+    longer = f"{slower:.1f} % longer" if slower > 0 else "no longer"
+    return f"; cycles took {longer} with the profiler on"
+
+
+def _say(text: str) -> None:
+    print(f"timesink: {text}", file=sys.stderr)

@@ -1,0 +1,52 @@
+"""Ranges that the program marks itself with `record_function`."""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+import threading
+from typing import Any
+
+from timesink.collect.record.agent.engine import Engine
+
+_BY = "annotation"
+
+
+def watch_annotations(torch: Any, engine: Engine, pattern: str) -> None:
+    """Begin a cycle with every range whose name fits; a range within such a range begins none."""
+    kind = torch.autograd.profiler.record_function
+    enter, leave = kind.__enter__, kind.__exit__
+    open_ranges = threading.local()
+    fits = functools.lru_cache(maxsize=4096)(lambda name: name_fits(name, pattern))
+
+    @functools.wraps(enter)
+    def entered(self: Any) -> Any:
+        if not engine.is_over and fits(self.name):
+            depth = getattr(open_ranges, "depth", 0)
+            if depth == 0:
+                engine.boundary(_BY, pattern, begins=True)
+            open_ranges.depth = depth + 1
+        return enter(self)
+
+    @functools.wraps(leave)
+    def left(self: Any, *reason: Any) -> Any:
+        if getattr(open_ranges, "depth", 0) and fits(self.name):
+            open_ranges.depth -= 1
+        return leave(self, *reason)
+
+    kind.__enter__, kind.__exit__ = entered, left
+
+
+def name_fits(name: str, pattern: str) -> bool:
+    """Whether a name is the one asked for, as it is, with its number, or as a shell pattern.
+
+    >>> name_fits("decode", "decode"), name_fits("decode 12", "decode"), name_fits("a_b", "a_*")
+    (True, True, True)
+    >>> name_fits("decode_batch", "decode")
+    False
+    """
+    return (
+        name == pattern
+        or fnmatch.fnmatchcase(name, pattern)
+        or name.rstrip("0123456789").rstrip("#_ .:") == pattern
+    )

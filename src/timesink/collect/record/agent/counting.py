@@ -1,0 +1,103 @@
+"""Counting cycles, and what is due between one and the next."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from timesink.collect.record.plan import Plan
+
+_FOLLOWED_AT_MOST = 20
+"""So many cycles after the recording show how fast the program is without it."""
+
+
+class Due(Enum):
+    """What to do between two cycles."""
+
+    NOTHING = "nothing"
+    PREPARE = "prepare the profiler"
+    START = "start recording"
+    NEXT = "mark the next cycle"
+    FINISH = "end the recording"
+    FORGET = "stop counting"
+
+
+class Counting:
+    """Counts the cycles of one program and says what is due after each.
+
+    Some marks end a cycle (a step of an optimizer), some begin one (a call of a function): the
+    first of those that begin one has no cycle before it.
+
+    >>> counting = Counting(Plan(cycles=1, skip=2), begins=False)
+    >>> [counting.boundary(at).name for at in (10, 20, 30)]
+    ['PREPARE', 'START', 'FINISH']
+    >>> counting.recorded_ns
+    [10]
+    """
+
+    def __init__(self, plan: Plan, *, begins: bool, since_ns: int | None = None) -> None:
+        self._plan = plan
+        self._completed = 0 if begins else 1
+        self._last_ns = since_ns
+        self._is_prepared = False
+        self.skipped: int | None = None
+        self.before_ns: list[int] = []
+        self.recorded_ns: list[int] = []
+        self.after_ns: list[int] = []
+        self._is_over = False
+
+    def boundary(self, now_ns: int) -> Due:
+        """Count the cycle that ends now."""
+        lasted_ns = None if self._last_ns is None else now_ns - self._last_ns
+        self._last_ns = now_ns
+        if self._is_over:
+            return self._after(lasted_ns)
+        if self.skipped is not None:
+            return self._while_recording(lasted_ns or 0)
+        return self._before(lasted_ns)
+
+    def resume(self, now_ns: int) -> None:
+        """Leave the time a profiler took to start or to write out of the cycles."""
+        self._last_ns = now_ns
+
+    def skip_nothing(self) -> None:
+        """Recording has begun with the very first cycle."""
+        self.skipped = 0
+
+    @property
+    def seen(self) -> int:
+        """Cycles that have ended before the recording, in it and after it."""
+        recorded = len(self.recorded_ns) + len(self.after_ns)
+        return (self._completed - 1 if self.skipped is None else self.skipped) + recorded
+
+    def end(self) -> None:
+        """The recording is over, whether it has its cycles or not."""
+        self._is_over = True
+
+    def wait_longer(self) -> None:
+        """Something was in the way of the recording: what was due is due again."""
+        self.skipped = None
+        self._is_prepared = False
+
+    def _before(self, lasted_ns: int | None) -> Due:
+        if lasted_ns is not None and not self._is_prepared:
+            self.before_ns.append(lasted_ns)
+        completed, self._completed = self._completed, self._completed + 1
+        if completed >= self._plan.skip:
+            self.skipped = completed
+            return Due.START
+        if completed == self._plan.skip - 1:
+            self._is_prepared = True
+            return Due.PREPARE
+        return Due.NOTHING
+
+    def _while_recording(self, lasted_ns: int) -> Due:
+        self.recorded_ns.append(lasted_ns)
+        if len(self.recorded_ns) < self._plan.cycles:
+            return Due.NEXT
+        self._is_over = True
+        return Due.FINISH
+
+    def _after(self, lasted_ns: int | None) -> Due:
+        if lasted_ns is not None:
+            self.after_ns.append(lasted_ns)
+        return Due.NOTHING if len(self.after_ns) < _FOLLOWED_AT_MOST else Due.FORGET

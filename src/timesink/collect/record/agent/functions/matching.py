@@ -1,0 +1,61 @@
+"""Whether a function is the one that was asked for by name."""
+
+from __future__ import annotations
+
+import fnmatch
+import gc
+import sys
+from pathlib import Path
+from types import CodeType, FunctionType
+
+_GLOB = frozenset("*?[")
+
+
+class Wanted:
+    """A function by its name: `train_step`, `Model.forward`, `package.module:function`, `*_step`.
+
+    >>> wanted = Wanted("Model.forward")
+    >>> wanted.may_be("forward"), wanted.may_be("backward")
+    (True, False)
+    >>> wanted.is_it("models", "Model.forward"), wanted.is_it("models", "Loss.forward")
+    (True, False)
+    >>> Wanted("train:main").is_it("train", "main"), Wanted("train:main").is_it("test", "main")
+    (True, False)
+    """
+
+    def __init__(self, pattern: str) -> None:
+        module, colon, name = pattern.rpartition(":")
+        self._module = module if colon else ""
+        self._name = name
+        self._last = name.rpartition(".")[2]
+        self._is_glob = not _GLOB.isdisjoint(pattern)
+
+    def may_be(self, name: str) -> bool:
+        """Whether a function of this short name may be meant; asked of every call."""
+        return fnmatch.fnmatchcase(name, self._last) if self._is_glob else name == self._last
+
+    def is_it(self, module: str, qualified_name: str) -> bool:
+        """Whether the function is meant: functions within functions go by their own name."""
+        modules = _names_of(module)
+        if self._module and not any(fnmatch.fnmatchcase(one, self._module) for one in modules):
+            return False
+        own = qualified_name.rpartition("<locals>.")[2]
+        names = {own, own.rpartition(".")[2], qualified_name, *(f"{one}.{own}" for one in modules)}
+        if self._is_glob:
+            return any(fnmatch.fnmatchcase(name, self._name) for name in names)
+        return self._name in names
+
+
+def _names_of(module: str) -> set[str]:
+    """What a module is called: the one that was started goes by the name of its file, too."""
+    main = sys.modules.get(module)
+    if module != "__main__" or main is None:
+        return {module}
+    spec, file = getattr(main, "__spec__", None), getattr(main, "__file__", None)
+    return {module, spec.name if spec else Path(file or module).stem}
+
+
+def functions_with(code: CodeType) -> list[FunctionType]:
+    """The functions that run some code."""
+    holders = gc.get_referrers(code)
+    return [held for held in holders if isinstance(held, FunctionType) and held.__code__ is code]

@@ -1,0 +1,72 @@
+"""A function that tells of its calls, whoever holds it."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from types import CodeType, FunctionType
+from typing import Any
+
+_PLACE = "where the stand-in goes"
+
+
+def tell_of_calls(
+    function: FunctionType,
+    call: Callable[[], AbstractContextManager[None]],
+    is_compiling: Callable[[], bool] = lambda: False,
+) -> None:
+    """Let every call of a function happen within `call()`.
+
+    The function stays the same object, so that whoever imported or stored it is served as well;
+    what it runs becomes a function of its own.
+
+    >>> from contextlib import contextmanager
+    >>> heard = []
+    >>> @contextmanager
+    ... def call():
+    ...     heard.append("called")
+    ...     yield
+    >>> def double(x, *, times=2):
+    ...     return x * times
+    >>> tell_of_calls(double, call)
+    >>> double(3), double(3, times=4), heard, str(inspect.signature(double))
+    (6, 12, ['called', 'called'], '(x, *, times=2)')
+    """
+    signature = inspect.signature(function)
+    original = FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    original.__kwdefaults__ = function.__kwdefaults__
+    original.__qualname__ = function.__qualname__
+
+    def stand_in(*args: Any, **kwargs: Any) -> Any:
+        # A compiler that follows this call must find nothing but the function.
+        if is_compiling():
+            return original(*args, **kwargs)
+        with call():
+            return original(*args, **kwargs)
+
+    function.__code__ = _calling(stand_in, function.__code__)
+    function.__signature__ = signature  # type: ignore[attr-defined]
+
+
+def _calling(stand_in: Callable[..., Any], code: CodeType) -> CodeType:
+    """Code that calls something else, and calls itself as the original."""
+    with warnings.catch_warnings():
+        # Of a text that is called: it is replaced by what is to be called.
+        warnings.simplefilter("ignore")
+        module = compile(f"def f(*a, **k): return {_PLACE!r}(*a, **k)", code.co_filename, "exec")
+    plain = next(constant for constant in module.co_consts if isinstance(constant, CodeType))
+    constants = tuple(stand_in if constant == _PLACE else constant for constant in plain.co_consts)
+    return plain.replace(
+        co_consts=constants,
+        co_name=code.co_name,
+        co_firstlineno=code.co_firstlineno,
+        co_freevars=code.co_freevars,
+    )

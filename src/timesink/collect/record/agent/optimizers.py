@@ -1,0 +1,113 @@
+"""Steps of optimizers: the end of a training cycle in a program nobody edited.
+
+Hooks that torch offers run inside the optimizer's own range of the timeline, and older versions
+drop them when a model is compiled.  So `step` itself is wrapped, once per class.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from timesink.collect.record.agent.compiling import compiling_test
+from timesink.collect.record.agent.engine import Engine
+
+_BY = "optimizer step"
+_GONE_AFTER = 20
+"""After so many steps of others, the optimizer that counted has stopped."""
+_SEVERAL = 2
+
+Step = Callable[..., Any]
+
+
+class OptimizerSteps:
+    """The first optimizer that steps marks cycles.
+
+    Another one takes over where that stops, or where it makes several steps for one of the other,
+    as the critic of a GAN does: then the other's steps are the cycles.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._marking: weakref.ref[Any] | None = None
+        self._steps = 0
+        self._steps_of_others = 0
+        self._steps_when_seen: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        self._outpaced: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def stepped(self, optimizer: Any) -> None:
+        """An optimizer has made a step."""
+        if self._engine.is_over:
+            return
+        marking = self._marking() if self._marking is not None else None
+        if marking is not optimizer and not self._takes_over(marking, optimizer):
+            return
+        self._steps_of_others = 0
+        self._steps += 1
+        self._engine.boundary(_BY, type(optimizer).__name__, begins=False)
+
+    def _takes_over(self, marking: Any, optimizer: Any) -> bool:
+        self._steps_of_others += 1
+        is_gone = marking is None or self._steps_of_others > _GONE_AFTER
+        if not is_gone and not self._is_slower(marking, optimizer):
+            return False
+        if self._marking is not None:
+            self._engine.restart()
+        self._marking = weakref.ref(optimizer)
+        return True
+
+    def _is_slower(self, marking: Any, optimizer: Any) -> bool:
+        """Whether an optimizer steps less often than the one that marks; known in time or never."""
+        steps_since = self._steps - self._steps_when_seen.get(optimizer, 0)
+        self._steps_when_seen[optimizer] = self._steps
+        # Two that step in turns of several must not replace each other for ever.
+        if steps_since < _SEVERAL or self._engine.has_begun or optimizer in self._outpaced:
+            return False
+        self._outpaced.add(marking)
+        return True
+
+
+def watch_optimizers(torch: Any, engine: Engine) -> None:
+    """Count the steps of every optimizer made from now on."""
+    steps = OptimizerSteps(engine)
+    base = sys.modules["torch.optim.optimizer"].Optimizer
+    is_compiling = compiling_test(torch)
+    # Older versions of torch call it differently.
+    name = "_patch_step_function" if hasattr(base, "_patch_step_function") else "_hook_for_profile"
+    patch = getattr(base, name)
+
+    @functools.wraps(patch)
+    def patched(optimizer: Any) -> None:
+        patch(optimizer)
+        kind = type(optimizer)
+        if not getattr(kind.step, "timesink_counts", False):
+            kind.step = _counted(kind.step, steps.stepped, is_compiling)
+
+    setattr(base, name, patched)
+
+
+def _counted(step: Step, stepped: Callable[[Any], None], is_compiling: Callable[[], bool]) -> Step:
+    stepping: set[int] = set()
+
+    @functools.wraps(step)
+    def counted(self: Any, *args: Any, **kwargs: Any) -> Any:
+        # A compiler that follows this call must find nothing but the step.
+        if is_compiling() or id(self) in stepping:
+            return step(self, *args, **kwargs)
+        stepping.add(id(self))
+        try:
+            outcome = step(self, *args, **kwargs)
+        finally:
+            stepping.discard(id(self))
+        stepped(self)
+        return outcome
+
+    counted.timesink_counts = True  # type: ignore[attr-defined]
+    inner = getattr(step, "__wrapped__", None)
+    if getattr(step, "hooked", False) and inner is not None:
+        # Compilers of older versions take off the outermost wrapper, which must not be this one.
+        counted.__wrapped__ = _counted(inner, stepped, is_compiling)
+    return counted

@@ -1,0 +1,103 @@
+"""The recorder's side of a recording that a program makes of itself: a process of its own.
+
+It samples counters without a share of the program's time, and finishes the recording when the
+program says so, or is gone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from timesink.collect.counters import wanted
+from timesink.collect.processes import is_alive
+from timesink.collect.record.concluding import conclude
+from timesink.collect.record.notes import ProcessNotes, read_notes
+from timesink.collect.record.places import Place
+from timesink.collect.record.plan import read_plan
+from timesink.collect.record.run_file import Session
+from timesink.collect.record.watching import Sampling, Watch
+
+READY = b"ready\n"
+KEEPER_FILE = "keeper.json"
+_TICK_S = 0.1
+_OTHERS_S = 60.0
+"""Other workers get so long to write what they recorded."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a keeper is told when it starts."""
+
+    pid: int
+    command: tuple[str, ...]
+    counters: str
+    interval_ms: float
+    timesink: str
+    workers: int
+    """Processes on this machine that take part."""
+
+
+def write_task(task: Task, control: Path) -> None:
+    """Leave a task for the keeper."""
+    (control / KEEPER_FILE).write_text(json.dumps(asdict(task)))
+
+
+def _read_task(control: Path) -> Task:
+    told = json.loads((control / KEEPER_FILE).read_text())
+    return Task(**{**told, "command": tuple(told["command"])})
+
+
+def main() -> None:
+    """Keep the recording whose folder is the only argument, until standard input ends."""
+    control = Path(sys.argv[1])
+    place, task = Place(control.parent), _read_task(control)
+    started_us = time.time_ns() // 1000
+    sampling = Sampling(wanted(task.counters), task.interval_ms, task.pid)
+    watch = Watch(control, place.counters, sampling)
+    # The program waits for this: what it does next is to be sampled.
+    os.write(sys.stdout.fileno(), READY)
+    while not _is_told_to_end(task.pid):
+        watch.look()
+    _wait_for_others(control, task.workers)
+    session = Session(
+        task.timesink,
+        task.command,
+        read_plan(control),
+        started_us,
+        time.time_ns() // 1000,
+        None,
+    )
+    conclude(session, watch.sampled(), place)
+
+
+def _is_told_to_end(program: int) -> bool:
+    """Whether the program wants the recording, or is no more.
+
+    Processes it has left behind may hold our input open.
+    """
+    ready, _, _ = select.select([sys.stdin], [], [], _TICK_S)
+    return bool(ready) or os.getppid() != program
+
+
+def _wait_for_others(control: Path, workers: int) -> None:
+    deadline = time.monotonic() + _OTHERS_S
+    while time.monotonic() < deadline:
+        processes = [process for process in read_notes(control) if process.last("torch")]
+        # Without torch there is nothing to wait for.
+        is_everyone_here = len(processes) >= workers or not processes
+        if is_everyone_here and all(_is_done(process) for process in processes):
+            return
+        if processes and not any(is_alive(process.pid) for process in processes):
+            return
+        time.sleep(_TICK_S)
+
+
+def _is_done(process: ProcessNotes) -> bool:
+    told = process.last("left") or process.last("failed")
+    return told is not None or not is_alive(process.pid)

@@ -1,0 +1,89 @@
+"""Recording a program that is started for it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from timesink.collect.counters import Wanted
+from timesink.collect.record.concluding import Conclusion, conclude
+from timesink.collect.record.environment import recorded_environment
+from timesink.collect.record.places import Place
+from timesink.collect.record.plan import Plan, write_plan
+from timesink.collect.record.run_file import Session
+from timesink.collect.record.running import Ended, Running, start
+from timesink.collect.record.watching import Sampling, Watch
+from timesink.collect.signals import noticed
+from timesink.errors import TimesinkError
+
+_ENDS_ITSELF_S = 10.0
+"""A program with --stop ends itself; where it does not it is asked to."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to run, and what to record of it."""
+
+    command: tuple[str, ...]
+    plan: Plan
+    place: Place
+    counters: Wanted
+    interval_ms: float
+    timesink: str
+    """The version of the recorder."""
+
+
+def record_program(request: Request, say: Callable[[str], None]) -> tuple[Conclusion, Ended]:
+    """Run a program to its end and leave a recording, however it ends."""
+    with noticed() as interruptions:
+        started_us = time.time_ns() // 1000
+        ended, watch = _run(request, interruptions, say)
+        ended_us = time.time_ns() // 1000
+        session = Session(
+            request.timesink, request.command, request.plan, started_us, ended_us, ended
+        )
+        return conclude(session, watch.sampled(), request.place), ended
+
+
+def _run(
+    request: Request, interruptions: list[int], say: Callable[[str], None]
+) -> tuple[Ended, Watch]:
+    place = request.place
+    place.prepare()
+    write_plan(request.plan, place.control)
+    try:
+        process = start(request.command, recorded_environment(os.environ, place.control))
+    except TimesinkError:
+        place.discard()
+        raise
+    sampling = Sampling(request.counters, request.interval_ms, process.pid)
+    watch = Watch(place.control, place.counters, sampling)
+    running = Running(process, interruptions, watch.is_ending, say)
+    stopping = _Stopping(running, watch, asked=request.plan.stop)
+    ended = running.to_the_end(stopping.tick)
+    return stopping.judged(ended), watch
+
+
+class _Stopping:
+    """Follows the program, and ends it after its recording where that was asked for."""
+
+    def __init__(self, running: Running, watch: Watch, *, asked: bool) -> None:
+        self._running, self._watch, self._asked = running, watch, asked
+        self._over_at: float | None = None
+        self._has_asked = False
+
+    def tick(self) -> None:
+        self._watch.look()
+        if not self._asked or not self._watch.is_over or self._has_asked:
+            return
+        now = time.monotonic()
+        self._over_at = self._over_at if self._over_at is not None else now
+        if now - self._over_at > _ENDS_ITSELF_S:
+            self._has_asked = True
+            self._running.ask_to_stop()
+
+    def judged(self, ended: Ended) -> Ended:
+        """A program that ended because it was asked to has not failed."""
+        return Ended(ended.code, ended.signal, 0) if self._has_asked else ended

@@ -1,0 +1,156 @@
+"""run.json: what was recorded, how, on what, and what it cost."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from timesink.collect.counters import Sampled, describe_devices, describe_host
+from timesink.collect.record.notes import ProcessNotes
+from timesink.collect.record.places import COUNTERS_FILE, Place
+from timesink.collect.record.plan import Plan
+from timesink.collect.record.running import Ended
+from timesink.collect.record.traces import Recorded
+from timesink.errors import OutputError
+
+SCHEMA = "timesink/run/1"
+_UNSETTLED = 2
+"""So many cycles at the beginning are not like those that follow."""
+
+_ENOUGH = 3
+"""Fewer cycles without the profiler say nothing of what it costs."""
+
+
+@dataclass(frozen=True)
+class Session:
+    """One run of a program, as its recorder saw it."""
+
+    timesink: str
+    command: tuple[str, ...]
+    plan: Plan
+    started_us: int
+    ended_us: int
+    ended: Ended | None
+    """None where the program goes on after its recording."""
+
+
+def describe(
+    session: Session,
+    recorded: Sequence[Recorded],
+    processes: Sequence[ProcessNotes],
+    sampled: Sampled,
+    why_partial: str,
+) -> dict[str, Any]:
+    """The content of run.json; what is not known is None."""
+    first = recorded[0] if recorded else None
+    return {
+        "schema": SCHEMA,
+        "timesink": session.timesink,
+        "command": list(session.command),
+        "started_us": session.started_us,
+        "ended_us": session.ended_us,
+        "complete": not why_partial,
+        "why_partial": why_partial,
+        "cycles": _cycles(session.plan, first),
+        "processes": [_process(one) for one in recorded],
+        "counters": _counters(sampled),
+        "clock": asdict(first.offset) if first and first.offset else None,
+        "overhead": _overhead(first, sampled),
+        "host": describe_host(),
+        "devices": describe_devices(),
+        "versions": _versions(first, processes),
+        "exit": {"code": session.ended.code, "signal": session.ended.signal}
+        if session.ended
+        else None,
+    }
+
+
+def write_run_file(content: dict[str, Any], place: Place) -> None:
+    """Write run.json; it appears whole or not at all."""
+    unfinished = place.run_file.with_name(".run.json.unfinished")
+    try:
+        unfinished.write_text(json.dumps(content, indent=1) + "\n")
+        os.replace(unfinished, place.run_file)  # noqa: PTH105 - says what happens to a file there
+    except OSError as error:
+        unfinished.unlink(missing_ok=True)
+        raise OutputError.unwritable(place.run_file, error.strerror or str(error)) from None
+
+
+def _cycles(plan: Plan, first: Recorded | None) -> dict[str, Any]:
+    if plan.whole:
+        return dict.fromkeys(("asked", "skipped", "recorded")) | {
+            "by": "whole program",
+            "name": None,
+        }
+    return {
+        "by": first.by if first else None,
+        "name": first.name or None if first else None,
+        "asked": plan.cycles,
+        "skipped": first.skipped if first else None,
+        "recorded": first.cycles if first else 0,
+    }
+
+
+def _process(one: Recorded) -> dict[str, Any]:
+    return {
+        "pid": one.pid,
+        "rank": one.rank,
+        "world_size": one.world_size,
+        "trace": one.trace,
+        "cycles": one.cycles,
+        "complete": one.is_complete,
+        "why_partial": one.why_partial,
+        "devices": list(one.devices),
+    }
+
+
+def _counters(sampled: Sampled) -> dict[str, Any]:
+    return {
+        "file": COUNTERS_FILE if sampled.samples else None,
+        "interval_ms": sampled.interval_ms,
+        "samples": sampled.samples,
+        "recorded": list(sampled.recorded),
+        "missing": [asdict(one) for one in sampled.missing],
+    }
+
+
+def _overhead(first: Recorded | None, sampled: Sampled) -> dict[str, float | None]:
+    plain_us = _plain_us(first)
+    profiled_us = _median_us(first.recorded_ns) if first else None
+    return {
+        "cycle_us": plain_us,
+        "cycle_profiled_us": profiled_us,
+        "profiler_pct": round(100 * (profiled_us / plain_us - 1), 2)
+        if plain_us and profiled_us
+        else None,
+        "sampler_cpu_pct": sampled.cpu_pct,
+    }
+
+
+def _plain_us(first: Recorded | None) -> float | None:
+    """A cycle without the profiler: those after the recording, and before it once settled."""
+    if first is None:
+        return None
+    before, after = first.pace.get("before_ns", []), first.pace.get("after_ns", [])
+    plain = [*before[_UNSETTLED:], *after[1:]]
+    return _median_us(plain) if len(plain) >= _ENOUGH else None
+
+
+def _median_us(times_ns: Sequence[int]) -> float | None:
+    return round(statistics.median(times_ns) / 1000, 3) if times_ns else None
+
+
+def _versions(first: Recorded | None, processes: Sequence[ProcessNotes]) -> dict[str, Any]:
+    told = (
+        first.versions
+        if first
+        else next((note for process in processes if (note := process.last("torch"))), {})
+    )
+    if told:
+        return {name: value for name, value in told.items() if name != "event"}
+    python = next((note for process in processes if (note := process.last("python"))), {})
+    return {"python": python.get("version"), "torch": None}

@@ -1,0 +1,127 @@
+"""The timelines that processes left behind, packed and named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from timesink.collect.record.clock import Offset, measure_offset
+from timesink.collect.record.notes import Note, ProcessNotes
+from timesink.collect.record.packing import Found, pack
+from timesink.collect.record.places import Place
+
+KILLED = "the program was killed before its recording was written"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What one process recorded."""
+
+    pid: int
+    rank: int | None
+    world_size: int | None
+    trace: str | None
+    """Name of its file; None where it could not write one."""
+    by: str
+    name: str
+    skipped: int
+    cycles: int
+    why_partial: str
+    offset: Offset | None
+    recorded_ns: tuple[int, ...]
+    pace: Note
+    versions: Note
+    devices: tuple[str, ...]
+    """UUIDs of the GPUs it sees, in its order."""
+
+    @property
+    def is_complete(self) -> bool:
+        return not self.why_partial
+
+
+def collect_traces(processes: Sequence[ProcessNotes], place: Place) -> list[Recorded]:
+    """Pack the timeline of every process that recorded cycles, the lowest rank first.
+
+    A worker that was started again has recorded twice: the one with more cycles counts.
+    """
+    recording = [process for process in processes if process.last("window") is not None]
+    best: dict[Any, ProcessNotes] = {}
+    for process in sorted(recording, key=_worth):
+        best[_worker(process)] = process
+    chosen = sorted(best.values(), key=lambda process: (_rank(process), process.pid))
+    return [_collected(process, chosen, place) for process in chosen]
+
+
+def _worth(process: ProcessNotes) -> tuple[int, int]:
+    exported = process.last("exported")
+    started_us = (process.last("window") or {}).get("started_us", 0)
+    return (exported["cycles"] if exported else -1, started_us)
+
+
+def _worker(process: ProcessNotes) -> tuple[str, int]:
+    rank = _rank(process)
+    return ("rank", rank) if rank >= 0 else ("pid", process.pid)
+
+
+def _rank(process: ProcessNotes) -> int:
+    rank = (process.last("window") or {}).get("rank")
+    return rank if isinstance(rank, int) else -1
+
+
+def _name(process: ProcessNotes, all_of_them: list[ProcessNotes]) -> str:
+    window = process.last("window") or {}
+    if (window.get("world_size") or 1) > 1:
+        return f"rank{window['rank']}"
+    return "" if process is all_of_them[0] else f"pid{process.pid}"
+
+
+def _collected(process: ProcessNotes, chosen: list[ProcessNotes], place: Place) -> Recorded:
+    window, exported = process.last("window") or {}, process.last("exported") or {}
+    packed = place.trace(_name(process, chosen))
+    found, problem = _packed(process, exported, packed, place.control)
+    marks = [(name, before, after) for name, before, after in exported.get("clock", ())]
+    return Recorded(
+        pid=process.pid,
+        rank=window.get("rank"),
+        world_size=window.get("world_size"),
+        trace=packed.name if found is not None else None,
+        by=window["by"],
+        name=window["name"],
+        skipped=window["skipped"],
+        cycles=exported.get("cycles", 0),
+        why_partial=problem or _why_partial(process),
+        offset=measure_offset(marks, found) if found is not None else None,
+        recorded_ns=tuple(exported.get("recorded_ns", ())),
+        pace=process.last("pace") or {},
+        versions=process.last("torch") or {},
+        devices=tuple(exported.get("devices", ())),
+    )
+
+
+def _packed(
+    process: ProcessNotes, exported: Note, packed: Path, control: Path
+) -> tuple[Found | None, str]:
+    """What was found in the timeline of a process, or why it cannot be kept."""
+    raw = _raw(process, exported, control)
+    if raw is None:
+        return None, ""
+    try:
+        return pack(raw, packed, exported.get("cut", "")), ""
+    except OSError as error:
+        return None, f"the timeline cannot be written: {error.strerror or error}"
+
+
+def _raw(process: ProcessNotes, exported: Note, control: Path) -> Path | None:
+    """The file as the profiler wrote it, or what it had written of it when it was killed."""
+    names = [exported.get("file", ""), f"trace-{process.pid}.unfinished.json"]
+    paths = (control / name for name in names if name)
+    return next((path for path in paths if path.is_file() and path.stat().st_size), None)
+
+
+def _why_partial(process: ProcessNotes) -> str:
+    exported, failed = process.last("exported"), process.last("failed")
+    if exported is not None:
+        return str(exported["why"])
+    return str(failed["why"]) if failed is not None else KILLED

@@ -1,0 +1,56 @@
+"""What is due after each cycle."""
+
+from __future__ import annotations
+
+import pytest
+
+from timesink.collect.record.agent.counting import Counting, Due
+from timesink.collect.record.plan import Plan
+
+
+def dues(plan: Plan, count: int, *, begins: bool) -> list[str]:
+    counting = Counting(plan, begins=begins)
+    return [counting.boundary(at).name for at in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("skip", "begins", "expected"),
+    [
+        (0, True, ["START", "NEXT", "FINISH"]),
+        # The first step of an optimizer ends a cycle whose beginning nobody saw.
+        (0, False, ["START", "NEXT", "FINISH"]),
+        (1, True, ["PREPARE", "START", "NEXT", "FINISH"]),
+        (2, False, ["PREPARE", "START", "NEXT", "FINISH"]),
+        (3, False, ["NOTHING", "PREPARE", "START", "NEXT", "FINISH"]),
+    ],
+)
+def test_profiler_warms_up_in_a_skipped_cycle(skip: int, expected: list[str], *, begins: bool):
+    assert dues(Plan(cycles=2, skip=skip), len(expected), begins=begins) == expected
+
+
+def test_counting_ends_some_cycles_after_the_recording():
+    found = dues(Plan(cycles=1, skip=0), 40, begins=True)
+    assert found[:2] == ["START", "FINISH"]
+    assert found.index("FORGET") == 21
+
+
+def test_cycles_are_timed_with_and_without_the_profiler():
+    counting = Counting(Plan(cycles=1, skip=3), begins=False)
+    for now_ns in (0, 10):
+        counting.boundary(now_ns)
+    # The cycle in which the profiler warms up is no measure of anything.
+    assert counting.boundary(1000) is Due.START
+    counting.resume(2000)
+    assert counting.boundary(2030) is Due.FINISH
+    counting.resume(9000)
+    counting.boundary(9010)
+    assert (counting.before_ns, counting.recorded_ns, counting.after_ns) == ([10], [30], [10])
+    assert counting.seen == 5
+
+
+def test_recording_waits_while_another_profiler_runs():
+    counting = Counting(Plan(cycles=1, skip=1), begins=False)
+    assert counting.boundary(1) is Due.START
+    counting.wait_longer()
+    assert counting.boundary(2) is Due.START
+    assert counting.skipped == 2

@@ -1,0 +1,30 @@
+"""What a process says about the devices it sees."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from timesink.collect.record.agent.facts import devices
+
+
+def torch_with(*uuids: str, used: bool = True, told: bool = True) -> Any:
+    """The part of torch that is asked."""
+    seen = [SimpleNamespace(**({"uuid": uuid} if told else {})) for uuid in uuids]
+    cuda = SimpleNamespace(
+        is_initialized=lambda: used,
+        device_count=lambda: len(seen),
+        get_device_properties=seen.__getitem__,
+    )
+    return SimpleNamespace(cuda=cuda)
+
+
+def test_devices_are_named_as_the_counters_name_them():
+    assert devices(torch_with("bb22", "aa11")) == ["GPU-bb22", "GPU-aa11"]
+
+
+@pytest.mark.parametrize("state", [{"used": False}, {"told": False}], ids=["unused", "untold"])
+def test_none_is_woken_up_or_made_up(state: dict[str, bool]):
+    assert devices(torch_with("aa11", **state)) == []

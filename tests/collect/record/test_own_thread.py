@@ -1,0 +1,53 @@
+"""A recording that belongs to another thread than the main one."""
+
+from __future__ import annotations
+
+import threading
+
+from timesink.collect.record.agent.own_thread import OwnThread, is_main_thread
+
+
+def in_thread(work: object) -> None:
+    thread = threading.Thread(target=work)  # type: ignore[arg-type]
+    thread.start()
+    thread.join()
+
+
+def test_thread_that_ends_is_heard_on_itself():
+    heard: list[tuple[str, int]] = []
+    own = OwnThread(lambda why: heard.append((why, threading.get_ident())))
+    threads: list[int] = []
+
+    def work() -> None:
+        threads.append(threading.get_ident())
+        own.begin()
+        assert not is_main_thread()
+
+    in_thread(work)
+    assert heard == [("the thread that was recorded ended", threads[0])]
+
+
+def test_main_thread_is_not_waited_for():
+    heard: list[str] = []
+    own = OwnThread(heard.append)
+    own.begin()
+    del own
+    assert heard == []
+
+
+def test_wish_to_end_is_carried_over():
+    own = OwnThread(lambda _why: None)
+    is_asked = threading.Event()
+
+    def work() -> None:
+        is_asked.wait(60)
+        while not own.asked:
+            is_asked.wait(0.001)
+        own.ended()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    is_asked.set()
+    own.ask("the program ended")
+    thread.join()
+    assert own.asked == "the program ended"

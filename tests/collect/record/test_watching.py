@@ -1,0 +1,82 @@
+"""Counters follow the program: whose they are, and from when on they are kept."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from timesink.collect.counters import wanted
+from timesink.collect.record import watching
+from timesink.collect.record.watching import Sampling, Watch
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
+
+
+@pytest.fixture
+def watch(tmp_path: Path) -> Iterator[Watch]:
+    sampling = Sampling(wanted("process_mem_rss,process_cpu_usage"), 10, os.getpid())
+    watch = Watch(tmp_path, tmp_path / "counters.csv", sampling)
+    yield watch
+    watch.sampled()
+
+
+def note(folder: Path, pid: int, event: str, **facts: object) -> None:
+    with (folder / f"{pid}.jsonl").open("a") as notes:
+        notes.write(json.dumps({"event": event, **facts}) + "\n")
+
+
+def samples(folder: Path) -> list[list[str]]:
+    lines = (folder / "counters.csv").read_text().splitlines()[1:]
+    return [line.split(",") for line in lines]
+
+
+def look_until(watch: Watch, is_so: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not is_so():
+        assert time.monotonic() < deadline
+        watch.look()
+        time.sleep(0.02)
+
+
+def sampled_devices(folder: Path) -> set[str]:
+    return {device for _, _, device, _ in samples(folder)}
+
+
+def test_workers_are_sampled_beside_the_program(watch: Watch, tmp_path: Path):
+    worker, helper = os.getppid(), 1
+    note(tmp_path, worker, "torch", torch="2.11")
+    note(tmp_path, helper, "python", version="3.12")
+    both = {f"pid {os.getpid()}", f"pid {worker}"}
+    look_until(watch, lambda: both <= sampled_devices(tmp_path))
+    if worker != helper:
+        assert sampled_devices(tmp_path) == both
+
+
+def first_sample_us(folder: Path) -> int:
+    return min((int(ts_us) for ts_us, *_ in samples(folder)), default=0)
+
+
+def test_waiting_for_a_cycle_drops_old_samples(
+    watch: Watch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(watching, "_TRIMS_EVERY_S", 0.1)
+    look_until(watch, lambda: len(samples(tmp_path)) > 2)
+    begun_us = first_sample_us(tmp_path)
+    note(tmp_path, os.getpid(), "torch", torch="2.11")
+    look_until(watch, lambda: first_sample_us(tmp_path) > begun_us)
+
+
+def test_without_torch_all_samples_are_kept(
+    watch: Watch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(watching, "_TRIMS_EVERY_S", 0.0)
+    monkeypatch.setattr(watching, "_LOOKS_EVERY_S", 0.0)
+    look_until(watch, lambda: len(samples(tmp_path)) > 2)
+    begun_us = first_sample_us(tmp_path)
+    look_until(watch, lambda: time.time_ns() // 1000 > begun_us + 1_500_000)
+    assert first_sample_us(tmp_path) == begun_us
