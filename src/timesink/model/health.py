@@ -42,6 +42,11 @@ class HealthEntry:
     def rule(self) -> Rule:
         return RULES[self.code]
 
+    @property
+    def is_told(self) -> bool:
+        """Whether the example says what this one is about, in words of its own."""
+        return self.code in _TOLD and bool(self.example)
+
     def to_dict(self) -> dict[str, str | int]:
         rule = self.rule
         return {
@@ -82,6 +87,19 @@ def merge_entries(entries: Iterable[HealthEntry]) -> tuple[HealthEntry, ...]:
 def _rules(*rules: tuple[str, Severity, str, str, str]) -> dict[str, Rule]:
     return {rule[0]: Rule(*rule) for rule in rules}
 
+
+_TOLD = frozenset(
+    {
+        "lost_recording",
+        "partial_recording",
+        "heavy_profiling",
+        "counter_clock_offset",
+        "profiler_overhead",
+        "missing_counters",
+        "counters_only",
+    }
+)
+"""Codes whose example is no example but the case itself."""
 
 _I, _W, _E = Severity.INFO, Severity.WARNING, Severity.ERROR
 
@@ -328,6 +346,55 @@ RULES = _rules(
         "files of the folder that could not be read",
         "their ranks or spans are missing",
         "open the file by itself to see the reason",
+    ),
+    # -- what the recorder says -----------------------------------------------------------------
+    (
+        "lost_recording", _E,
+        "the recording ended before one cycle was recorded",
+        "what there is says little about the program",
+        "record again; where no cycle was seen, say what one is with --marker, or try --whole",
+    ),
+    (
+        "partial_recording", _W,
+        "the recording ended early",
+        "there are fewer cycles than were asked for, or the last one is cut",
+        "record again if more cycles are needed",
+    ),
+    (
+        "heavy_profiling", _W,
+        "cycles took much longer with the profiler than without",
+        "times of host code, and all that waits for it, are inflated",
+        "ask less of the profiler, and compare only what was recorded in the same way",
+    ),
+    (
+        "counter_clock_offset", _W,
+        "the clocks of trace and counters were further apart than a sampling interval",
+        "counters were moved to the trace's clock; one that was set meanwhile leaves some off",
+        "record again if counters matter; check that nothing sets the clock of the machine",
+    ),
+    (
+        "bad_run_file", _W,
+        "fields of run.json that could not be read",
+        "what the recorder knew of the run is not known",
+        "none needed for the trace; copy the file again if it was cut",
+    ),
+    (
+        "profiler_overhead", _I,
+        "cycles took longer with the profiler than without",
+        "times of host code are longer than in a plain run",
+        "none needed to compare runs recorded in the same way",
+    ),
+    (
+        "missing_counters", _I,
+        "counters that the recorder could not have",
+        "causes that only they would show are not seen",
+        "see the reasons; some need a permission, a driver or a package",
+    ),
+    (
+        "counters_only", _I,
+        "counters were recorded, and no calls",
+        "there are no operators, no kernels and no cycles",
+        "record a program that uses PyTorch, or give the trace the counters were sampled for",
     ),
     # -- counters of kernels -----------------------------------------------------------------
     (

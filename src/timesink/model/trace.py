@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from timesink.model.health import HealthEntry
+from timesink.model.recorded_run import RecordedRun
 from timesink.model.schema import TABLES
 
 
@@ -64,6 +65,14 @@ class Metadata:
     """Versions of drivers, runtimes and profilers the source names."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Remaining top-level fields, as recorded."""
+    run: RecordedRun | None = None
+    """What the recorder says about the run, where it left `run.json` beside the trace."""
+
+
+def why_no_calls(trace: Trace) -> str:
+    """Why there are counters alone, where a recorder says it."""
+    run = trace.metadata.run
+    return "" if run is None else run.why_no_calls
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +109,12 @@ class Trace:
     def has_behaviour(self) -> bool:
         """Whether it says what functions cost per cycle, as a behaviour table does."""
         return self._holds("behaviour")
+
+    @property
+    def has_only_counters(self) -> bool:
+        """Whether there are samples of counters, and nothing they could belong to."""
+        events = ("host", "device", "kernel_calls", "behaviour")
+        return self._holds("counters") and not any(self._holds(name) for name in events)
 
     def _holds(self, table: str) -> bool:
         return self.lazy(table).head(1).collect().height > 0

@@ -11,6 +11,7 @@ import msgspec
 
 from timesink.errors import UnreadableError
 from timesink.readers.chrome.container import looks_like_events
+from timesink.readers.run_file import RUN_FILE, RunFile, counters_name, is_run_file, run_file_in
 from timesink.readers.source import open_source
 
 _PACKINGS = ("", ".gz")
@@ -36,7 +37,8 @@ _HEAD_BYTES = 64 * 1024
 def find_beside(path: Path) -> Path | None:
     """The counters that belong to a trace file.
 
-    `<trace>.counters.csv` always does; `counters.csv` does in a folder with no other trace.
+    `<trace>.counters.csv` always does; `counters.csv` does in a folder with no other trace, or
+    where `run.json` says that both are of one run.
     `X_counters_data.csv` goes with `X_perf_data.csv`, `macro_counter.csv` with `micro_event.csv`.
     """
     partner = _partner(path)
@@ -46,11 +48,31 @@ def find_beside(path: Path) -> Path | None:
     found = next((path.with_name(name) for name in named if path.with_name(name).is_file()), None)
     if found is not None:
         return found
+    run = find_run(path)
+    shared = None if run is None else counters_of_run(run)
+    if run is not None and run.names(path.name) and shared is not None:
+        return shared if shared.name != path.name else None
     for packing in _PACKINGS:
         common = path.with_name(f"counters.csv{packing}")
         if common.is_file() and common != path:
             return common if _is_only_trace(path) else None
     return None
+
+
+def find_run(path: Path) -> RunFile | None:
+    """What the recorder of a trace, or of counters, says about the run."""
+    if path.name == RUN_FILE:
+        return None
+    run = run_file_in(path.parent)
+    if run is None:
+        return None
+    return run if run.names(path.name) or _is_only_trace(path) else None
+
+
+def counters_of_run(run: RunFile) -> Path | None:
+    """The counters of a recorded run, where they are there."""
+    files = (run.path.with_name(counters_name(run.run) + packing) for packing in _PACKINGS)
+    return next((file for file in files if file.is_file()), None)
 
 
 def find_topology(path: Path) -> Path | None:
@@ -88,6 +110,8 @@ def looks_like_trace(path: Path) -> bool:
     """Whether a file named like a trace is one."""
     if is_event_table(path):
         return True
+    if is_run_file(path):
+        return False
     with suppress(UnreadableError, OSError):
         return _is_named_like_trace(path) and _is_trace(open_source(path).head(_HEAD_BYTES))
     return False
@@ -99,6 +123,9 @@ def may_be_trace(path: Path) -> bool:
         return True
     if not _is_named_like_trace(path):
         return False
+    if path.name == RUN_FILE:
+        # Only a trace that can be read as one goes by this name.
+        return looks_like_trace(path)
     with suppress(UnreadableError, OSError):
         head = open_source(path).head(_HEAD_BYTES)
         if any(mark in head for mark in _COUNTER_MARKS):

@@ -48,6 +48,8 @@ def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> lis
     needs_timeline = tables["kernel_calls"].is_empty() and tables["behaviour"].is_empty()
     if host.is_empty() and device.is_empty() and not needs_timeline:
         return []
+    if host.is_empty() and device.is_empty() and not tables["counters"].is_empty():
+        return [HealthEntry("counters_only", 1)]
     launches = _launches(host)
     busy = _busy_with_launch(device, launches)
     entries = [

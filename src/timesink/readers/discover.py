@@ -10,10 +10,12 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from timesink.collect.record.places import CONTROL_FOLDER
 from timesink.errors import UnreadableError
 from timesink.model.ordering import natural
-from timesink.readers.beside import may_be_trace
+from timesink.readers.beside import counters_of_run, may_be_trace
 from timesink.readers.names import rank_in_head, rank_in_name, worker_and_span
+from timesink.readers.run_file import run_file_in
 from timesink.readers.source import open_source
 
 _TRACE_NAME = re.compile(r"\.(?:(?:json|sqlite|csv)(?:\.gz)?|json\.zip|parquet)$", re.IGNORECASE)
@@ -61,15 +63,32 @@ def find_recordings(path: Path | str) -> list[Recording]:
             f"{path}: neither a file nor a folder", "give the trace as a file; pipes are not read"
         )
     # Folders inside a run are not part of it; a folder of runs has no trace of its own.
-    files = _traces_in(path) or [file for run in folders_below(path) for file in _traces_in(run)]
+    files = _recorded_in(path) or [
+        file for run in folders_below(path) for file in _recorded_in(run)
+    ]
     recordings = [_recording(file) for file in files or _behaviour_tables(path)]
     if not recordings:
-        raise UnreadableError(
-            f"{path}: no trace in this folder",
-            "traces end in .json, .json.gz, .zip or .sqlite, behaviour tables in _perf_data.csv; "
-            "name the file itself otherwise",
-        )
+        raise _nothing_in(path)
     return _numbered(recordings)
+
+
+def _nothing_in(folder: Path) -> UnreadableError:
+    if (folder / CONTROL_FOLDER).is_dir():
+        return UnreadableError(
+            f"{folder}: a recording that has not ended",
+            "wait until `timesink record` says so; if it was killed, record again",
+        )
+    run = run_file_in(folder)
+    if run is not None:
+        return UnreadableError(
+            f"{folder}: a recording without a trace and without counters",
+            (run.run and run.run.why_partial) or "record a program that uses PyTorch, or counters",
+        )
+    return UnreadableError(
+        f"{folder}: no trace in this folder",
+        "traces end in .json, .json.gz, .zip or .sqlite, behaviour tables in _perf_data.csv; "
+        "name the file itself otherwise",
+    )
 
 
 def recordings_in(folder: Path) -> list[Recording]:
@@ -110,6 +129,16 @@ def _traces_in(folder: Path) -> list[Path]:
     return list({file.resolve(): file for file in reversed(found)}.values())[::-1]
 
 
+def _recorded_in(folder: Path) -> list[Path]:
+    """Traces of one folder; of a recording without any, its counters."""
+    traces = _traces_in(folder)
+    if traces:
+        return traces
+    run = run_file_in(folder)
+    counters = None if run is None else counters_of_run(run)
+    return [] if counters is None else [counters]
+
+
 def _behaviour_tables(folder: Path) -> list[Path]:
     """What a folder without traces may hold instead."""
     from timesink.readers.behaviour.finding import (  # noqa: PLC0415 - few folders need it
@@ -128,7 +157,7 @@ def folders_below(path: Path) -> Iterator[Path]:
     """
     seen: set[Path] = set()
     for folder, names, _ in os.walk(path, followlinks=True):
-        names.sort()
+        names[:] = sorted(name for name in names if name != CONTROL_FOLDER)
         real = Path(folder).resolve()
         if real in seen:
             names.clear()

@@ -52,6 +52,11 @@ _DECLINED: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
         "give the recordings or behaviour tables it was made from:  timesink compare BASE NEW",
     ),
     (
+        re.compile(rb'^\s*\{[^{\[]*"timesink/run/'),
+        "the description of a recorded run",
+        "give the folder it lies in, or the trace beside it",
+    ),
+    (
         re.compile(rb"^\s*\[\s*\[\s*\[?\s*[\d\[]"),
         "a memory timeline: lists of numbers without events",
         "give the trace of the same run",

@@ -12,6 +12,7 @@ from timesink.analyses.device.utilisation import device_utilisation
 from timesink.analyses.names import device_word
 from timesink.analyses.steps import find_steps
 from timesink.model import units
+from timesink.model.health import HealthEntry
 from timesink.model.trace import Trace
 from timesink.reports.analysis import Analysis
 
@@ -25,6 +26,7 @@ PART_NAMES = {
     "cpu_exec": "host code",
     "other": "other",
 }
+_LONGEST_CASE = 160
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +116,18 @@ def _percent(ratio: float | None) -> str:
     return "-" if ratio is None else units.share(ratio, 1)
 
 
-def health_sentences(entries: Sequence[Any]) -> list[str]:
+def health_sentences(entries: Sequence[HealthEntry]) -> list[str]:
     """Trace health in a line each."""
     return [
-        f"{entry.rule.severity.value}: {units.count(entry.count)} x {entry.rule.title}; "
+        f"{entry.rule.severity.value}: {units.count(entry.count)} x {_case(entry)}; "
         f"{entry.rule.consequence}"
         for entry in entries
     ]
+
+
+def _case(entry: HealthEntry) -> str:
+    """The case itself where the entry tells it, without the end of long lists."""
+    told = entry.example
+    if len(told) > _LONGEST_CASE:
+        told = f"{told[:_LONGEST_CASE].rpartition(' ')[0]} ..."
+    return f"{entry.rule.title}: {told}" if entry.is_told else entry.rule.title

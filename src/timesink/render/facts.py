@@ -14,6 +14,7 @@ from timesink.analyses.summary import Summary
 from timesink.model import units
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Metadata
+from timesink.render.recording_facts import counter_facts, counters_headline, recording_facts
 from timesink.reports.info import Info, TraceInfo
 
 _VENDORS = {
@@ -48,6 +49,8 @@ def headline(info: Info) -> str:
     tables = [summary.behaviour for summary in summaries if summary.behaviour is not None]
     if tables:
         return f"{title(info)}: {_behaviour_text(tables)}; no timeline"
+    if all(trace.has_only_counters for trace in info.traces):
+        return f"{title(info)}: {counters_headline(info.traces)}; no timeline"
     if any(summary.kernel_calls for summary in summaries):
         return f"{title(info)}: {_measured(info.traces)}; no timeline"
     if not span:
@@ -84,6 +87,8 @@ def facts(trace: TraceInfo) -> list[tuple[str, str]]:
         return _behaviour_facts(trace, summary.behaviour)
     if summary.kernel_calls:
         return _counter_facts(trace)
+    if trace.has_only_counters:
+        return counter_facts(trace)
     listed = [
         ("device", _device_text(trace)),
         ("vendor", _VENDORS.get(metadata.vendor, metadata.vendor)),
@@ -97,6 +102,7 @@ def facts(trace: TraceInfo) -> list[tuple[str, str]]:
         ("calls", _listed(summary, "runtime_calls", "driver_calls")),
         ("device work", _listed(summary, "kernels", "memcpys", "memsets", "collectives")),
         ("other", _listed(summary, "memory_events", "counters", "flows")),
+        *recording_facts(metadata.run),
         ("format", f"{metadata.format}, {metadata.clock} clock"),
     ]
     return [(label, value) for label, value in listed if value]
@@ -201,6 +207,8 @@ def _versions_text(versions: Mapping[str, str]) -> str:
 
 def _rank_text(metadata: Metadata) -> str:
     distributed = metadata.distributed
+    if distributed.rank is None and metadata.run is not None:
+        return ""  # its recorder saw no other
     rank = "not named, 0 assumed" if distributed.rank is None else str(distributed.rank)
     size = f" of {distributed.world_size}" if distributed.world_size else ""
     backend = f" ({distributed.backend})" if distributed.backend else ""

@@ -15,6 +15,7 @@ from rich.text import Text
 from timesink.model.health import HealthEntry
 from timesink.render.facts import facts, folder_table, headline, health_title
 from timesink.render.page import to_html
+from timesink.render.recording_facts import shared_facts
 from timesink.render.terminal import show, terminal_width, text, to_plain
 from timesink.reports.info import Info, TraceInfo
 
@@ -38,12 +39,15 @@ def print_text(info: Info) -> None:
 
 
 def _content(info: Info, width: int) -> RenderableType:
+    body: list[RenderableType]
     if len(info.traces) == 1:
-        body = _facts_table(facts(info.traces[0]))
+        body = [_facts_table(facts(info.traces[0]))]
     else:
-        body = _folder_table(info.traces)
+        body = [_folder_table(info.traces)]
+        shared = shared_facts(info.traces)
+        body += ["", _facts_table(shared)] if shared else []
     answer = [text(line, "bold") for line in _headline_lines(info, width)]
-    return Group(*answer, "", body, "", *_health_lines(info.all_health))
+    return Group(*answer, "", *body, "", *_health_lines(info.all_health))
 
 
 def _headline_lines(info: Info, width: int) -> list[str]:
@@ -86,9 +90,11 @@ def _health_lines(entries: Sequence[HealthEntry]) -> Iterable[RenderableType]:
 
 
 def _health_details(entry: HealthEntry) -> Iterable[str]:
+    if entry.is_told:
+        yield entry.example
     yield entry.rule.consequence
     yield f"advice: {entry.rule.advice}"
-    if entry.example:
+    if entry.example and not entry.is_told:
         yield f"example: {entry.example}"
 
 

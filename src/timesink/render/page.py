@@ -18,6 +18,7 @@ from timesink.render.facts import (
     health_title,
     title,
 )
+from timesink.render.recording_facts import shared_facts
 from timesink.render.table import NO_NAME, cell
 from timesink.render.terminal import printable
 from timesink.reports.info import Info
@@ -31,7 +32,9 @@ def to_html(info: Info, tables: Mapping[str, pl.DataFrame] | None = None) -> str
     if len(info.traces) == 1:
         body = _table(("", ""), facts(info.traces[0]), css="facts")
     else:
+        shared = shared_facts(info.traces)
         body = _table(*folder_table(info.traces))
+        body += _table(("", ""), shared, css="facts") if shared else ""
     sections = (
         f"<h2>{html_text(heading)}</h2>{_frame(frame)}" for heading, frame in (tables or {}).items()
     )
@@ -119,11 +122,18 @@ def _boxed(head: str, lines: str, css: str = "") -> str:
 
 
 def _health(entries: Iterable[HealthEntry]) -> str:
-    items = "".join(
-        f'<li class="{entry.rule.severity.value}"><strong>{html_text(health_title(entry))}</strong>'
-        f" {html_text(entry.rule.consequence)}. Advice: {html_text(entry.rule.advice)}."
-        + (f" <code>{html_text(entry.example)}</code>" if entry.example else "")
-        + "</li>"
-        for entry in entries
-    )
+    items = "".join(map(_health_item, entries))
     return f"<ul>{items}</ul>" if items else "<p>Nothing odd found.</p>"
+
+
+def _health_item(entry: HealthEntry) -> str:
+    rule, told = entry.rule, ""
+    if entry.example:
+        shown = html_text(entry.example)
+        told = f": {shown}." if entry.is_told else f" <code>{shown}</code>"
+    consequence = f" {html_text(rule.consequence)}. Advice: {html_text(rule.advice)}."
+    return (
+        f'<li class="{rule.severity.value}"><strong>{html_text(health_title(entry))}</strong>'
+        + (told + consequence if entry.is_told else consequence + told)
+        + "</li>"
+    )

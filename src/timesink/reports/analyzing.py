@@ -16,10 +16,11 @@ from timesink.errors import (
     UsageError,
 )
 from timesink.model.health import HealthEntry, merge_entries
-from timesink.model.trace import Trace
+from timesink.model.trace import Trace, why_no_calls
 from timesink.readers.discover import Recording, told_apart
 from timesink.readers.options import Progress
 from timesink.reports.analysis import SCHEMA, Analysis
+from timesink.reports.faults import recording_notes
 from timesink.reports.step_choice import Steps, missing_steps, step_choice
 from timesink.reports.tables import check_group
 from timesink.store.answers import KeptAnswer
@@ -60,7 +61,9 @@ def analyze(
     if opened is not None:
         _check_timeline(opened, source)
         _check_choice(opened, source, worker=worker, span=span, rank=rank)
-        return _restricted(Analysis(opened, _path_of(source), group_by=group_by), wanted)
+        said = tuple(recording_notes(opened))
+        given = Analysis(opened, _path_of(source), group_by=group_by, notes=said)
+        return _restricted(given, wanted)
     path = Path(str(source))
     chosen, notes = _one_span(find_chosen(path, worker=worker, span=span, rank=rank), path)
     traces, unreadable = _open_all(chosen, cache=cache, jobs=jobs, progress=progress)
@@ -74,7 +77,7 @@ def analyze(
         # The same object: what is known of it is not found out twice.
         workers={**traces, name: first},
         group_by=group_by,
-        notes=tuple(notes),
+        notes=(*notes, *recording_notes(first)),
     )
     whole = _with_worker_note(_restricted(analysis, wanted))
     return _keeping(whole, chosen, wanted) if cache else whole
@@ -97,6 +100,8 @@ def _path_of(source: str | Path | Trace) -> str:
 
 
 def _check_timeline(trace: Trace, source: str | Path | Trace) -> None:
+    if trace.has_only_counters:
+        raise UnreadableError.only_counters(_path_of(source), why_no_calls(trace))
     if trace.has_timeline:
         return
     if trace.has_behaviour:

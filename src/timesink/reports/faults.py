@@ -8,6 +8,7 @@ from timesink.model.health import HealthEntry, Severity
 from timesink.model.trace import Trace
 from timesink.model.units import counted
 
+_OF_RECORDERS = ("lost_recording", "partial_recording", "heavy_profiling")
 _OF_COUNTERS = ("bad_counter_row", "unreadable_counters")
 
 
@@ -23,6 +24,16 @@ def with_faults(trace: Trace, notes: Sequence[str] = ()) -> tuple[str, ...]:
     if any(entry.code in _OF_COUNTERS for entry in faults):
         notes = _without_no_samples(notes)
     return (*notes, *(said.get(entry.code, _plainly)(entry) for entry in faults))
+
+
+def recording_notes(trace: Trace) -> list[str]:
+    """How a recording fell short, by its recorder's own words.
+
+    >>> import timesink
+    >>> recording_notes(timesink.open(timesink.sample()))
+    []
+    """
+    return [_SAID[entry.code](entry) for entry in trace.health if entry.code in _OF_RECORDERS]
 
 
 def _without_no_samples(notes: Sequence[str]) -> list[str]:
@@ -70,6 +81,18 @@ def _bad_values(entry: HealthEntry) -> str:
     return f"{counted(entry.count, 'values')} could not be read, e.g. {entry.example}"
 
 
+def _ended_early(entry: HealthEntry) -> str:
+    return f"{entry.rule.title}: {entry.example}"
+
+
+def _inflated(entry: HealthEntry) -> str:
+    return f"with the profiler cycles took {entry.example}: {entry.rule.consequence}"
+
+
+def _clocks_apart(entry: HealthEntry) -> str:
+    return f"{entry.rule.title} ({entry.example}): {entry.rule.consequence}"
+
+
 def _foreign_text(entry: HealthEntry) -> str:
     lines = counted(entry.count, "lines")
     verb = "holds" if entry.count == 1 else "hold"
@@ -82,6 +105,10 @@ _SAID: dict[str, Callable[[HealthEntry], str]] = {
     "unreadable_counters": _unreadable,
     "missing_column": _missing_columns,
     "missing_level": _missing_levels,
+    "lost_recording": _ended_early,
+    "partial_recording": _ended_early,
+    "heavy_profiling": _inflated,
+    "counter_clock_offset": _clocks_apart,
 }
 _SAID_OF_TABLES = {"bad_value": _bad_values, "invalid_utf8": _foreign_text}
 """In a trace these concern single events, and do not touch its behaviour."""

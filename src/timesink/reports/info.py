@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from timesink.analyses.sampled_counters import sampled_counters, sampled_span_ns
 from timesink.analyses.summary import Summary, summarise
 from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.trace import Metadata, Trace
@@ -42,6 +43,10 @@ class TraceInfo:
     metadata: Metadata
     summary: Summary
     health: tuple[HealthEntry, ...]
+    sampled: tuple[dict[str, Any], ...] = ()
+    """Rows of `analyses.sampled_counters`."""
+    sampled_span_ns: int = 0
+    has_only_counters: bool = False
 
     @property
     def rank(self) -> int:
@@ -70,6 +75,8 @@ class TraceInfo:
             "span_us": summary.span.length_ns / 1000,
             "device_span_us": summary.device_span.length_ns / 1000,
             "device_busy_us": summary.device_busy_ns / 1000,
+            "sampled": list(self.sampled),
+            "recording": None if metadata.run is None else asdict(metadata.run),
             "health": [entry.to_dict() for entry in self.health],
         }
 
@@ -92,12 +99,30 @@ class Info:
 
     @property
     def all_health(self) -> tuple[HealthEntry, ...]:
-        return merge_entries([*self.health, *(e for t in self.traces for e in t.health)])
+        return merge_entries([*self.health, *_told_once(self.traces)])
+
+
+def _told_once(traces: Sequence[TraceInfo]) -> Iterator[HealthEntry]:
+    """Health of all traces; what is said of a run counts once, however many ranks it has."""
+    told: set[tuple[Path, HealthEntry]] = set()
+    for trace in traces:
+        folder = Path(trace.metadata.source).parent
+        for entry in trace.health:
+            if not entry.is_told or (folder, entry) not in told:
+                yield entry
+            told.add((folder, entry))
 
 
 def describe_trace(trace: Trace) -> TraceInfo:
     """What one trace holds."""
-    return TraceInfo(trace.metadata, summarise(trace), trace.health)
+    return TraceInfo(
+        trace.metadata,
+        summarise(trace),
+        trace.health,
+        tuple(sampled_counters(trace).to_dicts()),
+        sampled_span_ns(trace),
+        trace.has_only_counters,
+    )
 
 
 def describe_folder(path: str, opened: Iterable[Opened]) -> Info:

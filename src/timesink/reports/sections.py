@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -65,6 +66,7 @@ def source(
         "kernel_events": int((device["kind"] == "kernel").sum()),
         "start_ns": start,
         "span_us": microseconds(end - start),
+        "recording": None if metadata.run is None else asdict(metadata.run),
         "notes": list(notes),
     }
 

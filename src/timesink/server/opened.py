@@ -10,8 +10,8 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias
 
-from timesink.readers.beside import find_beside
 from timesink.readers.discover import Recording
+from timesink.store.opening import files_beside
 
 if TYPE_CHECKING:
     from timesink.model.trace import Trace
@@ -98,11 +98,11 @@ def _events(place: Future[Trace]) -> int:
 
 def _key(recording: Recording) -> Key:
     """Which content a recording has, as far as the file system tells."""
-    beside = None
+    beside: list[Path] = []
     with suppress(OSError):
-        beside = find_beside(recording.path)
+        beside = files_beside(recording.path)
     named = (recording.path, recording.worker, recording.span)
-    return (*named, _state(recording.path), None if beside is None else _state(beside))
+    return (*named, _state(recording.path), *((file.name, _state(file)) for file in beside))
 
 
 def _state(path: Path) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from timesink.errors import AmbiguousError, UnreadableError
-from timesink.readers.beside import find_beside, find_topology
+from timesink.readers.beside import find_beside, find_run, find_topology
 from timesink.readers.discover import (
     Recording,
     choose_recording,
@@ -101,9 +101,15 @@ def open_recording(
 def key_of(recording: Recording, store: Cache) -> str:
     """Key of a recording and of what is read with it; empty when they cannot be read."""
     with contextlib.suppress(OSError):
-        beside = (find_beside(recording.path), find_topology(recording.path))
-        return store.key([recording.path, *(file for file in beside if file is not None)])
+        return store.key([recording.path, *files_beside(recording.path)])
     return ""
+
+
+def files_beside(path: Path) -> list[Path]:
+    """What is read together with a trace: counters, the machine, what the recorder says."""
+    run = find_run(path)
+    beside = (find_beside(path), find_topology(path), None if run is None else run.path)
+    return [file for file in beside if file is not None]
 
 
 def _read(path: Path, jobs: int | None, progress: Progress | None) -> Trace:
@@ -113,9 +119,13 @@ def _read(path: Path, jobs: int | None, progress: Progress | None) -> Trace:
 
         trace = read_trace(path, ReadOptions(jobs=jobs, progress=progress, crew=crew))
     _return_free_memory()
-    counters, topology = find_beside(path), find_topology(path)
+    counters, topology, run = find_beside(path), find_topology(path), find_run(path)
     if topology is not None:
         trace = _with_topology(trace, topology)
+    if run is not None:
+        from timesink.readers.run_facts import with_run  # noqa: PLC0415
+
+        trace = with_run(trace, run)
     return trace if counters is None else _with_counters(trace, counters)
 
 
@@ -156,6 +166,7 @@ def _with_counters(trace: Trace, counters: Path) -> Trace:
 
     from timesink.model.health import HealthEntry, merge_entries  # noqa: PLC0415
     from timesink.readers.counters import read_counters  # noqa: PLC0415
+    from timesink.readers.run_facts import samples_of_process  # noqa: PLC0415
 
     try:
         samples, health = read_counters(counters)
@@ -163,5 +174,7 @@ def _with_counters(trace: Trace, counters: Path) -> Trace:
         # A stray file beside the trace does not make the trace unreadable.
         found = HealthEntry("unreadable_counters", 1, error.message)
         return replace(trace, health=merge_entries([*trace.health, found]))
+    about = trace.metadata
+    samples = samples_of_process(samples, about.run, Path(about.source).name)
     frames = {**trace.frames, "counters": pl.concat([trace.lazy("counters"), samples.lazy()])}
     return replace(trace, frames=frames, health=merge_entries([*trace.health, *health]))

@@ -11,6 +11,7 @@ import polars as pl
 
 from timesink.errors import UnreadableError
 from timesink.model.health import RULES, HealthEntry
+from timesink.model.run_fields import recorded_run
 from timesink.model.schema import TABLES
 from timesink.model.trace import Device, Distributed, Metadata, Trace
 from timesink.model.version import SCHEMA_VERSION
@@ -118,11 +119,12 @@ def _health_entry(fields: dict[str, Any]) -> HealthEntry:
 
 
 def _metadata(fields: dict[str, Any]) -> Metadata:
-    distributed = fields["distributed"]
+    distributed, run = fields["distributed"], fields.get("run")
     return Metadata(
         **{
             **fields,
             "devices": tuple(Device(**device) for device in fields["devices"]),
             "distributed": Distributed(**{**distributed, "groups": tuple(distributed["groups"])}),
+            "run": None if run is None else recorded_run(run)[0],
         }
     )

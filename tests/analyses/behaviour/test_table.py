@@ -17,6 +17,7 @@ from timelines import patient
 from timesink.analyses.behaviour.classes import load_classes
 from timesink.analyses.behaviour.table import NOTHING_RECORDED, behaviour_table
 from timesink.analyses.cycles.finding import find_cycles
+from timesink.model.recorded_run import RecordedRun, RunDevice, RunProcess
 from timesink.model.schema import BEHAVIOUR
 
 TWO_CYCLES = cycles_at((0, 100), (100, 200))
@@ -303,6 +304,22 @@ def test_processes_that_each_see_a_device_0_are_told_apart_by_the_machine():
         ("1", "GPU 6", 60),
         ("2", "GPU 7", 70),
     ]
+
+
+def test_a_recorded_process_that_was_shown_one_device_reads_the_counters_of_that_one():
+    counters = [
+        *samples("gpu_usage", {10: 60}, "GPU 0"),
+        *samples("gpu_usage", {10: 70}, "GPU 1"),
+    ]
+    trace = recorded(device=[activity("gemm", 10, 20)], counters=counters)
+    seen = tuple(RunDevice(f"GPU {number}", uuid=f"GPU-{number}") for number in range(2))
+    run = RecordedRun(processes=(RunProcess(pid=1, devices=("GPU-1",)),), devices=seen)
+    trace = replace(trace, metadata=replace(trace.metadata, run=run))
+    found = behaviour(trace, TWO_CYCLES)
+    assert [(row["device"], row["mu"]) for row in rows_of(found, function="gemm")] == [
+        ("GPU 1", 70)
+    ]
+    assert not any("counters of 2 devices" in note for note in found.notes)
 
 
 def test_several_sampled_devices_and_one_in_the_trace_leave_a_doubt():

@@ -24,7 +24,14 @@ def hardware_names(
 
 
 def cores_of(trace: Trace) -> int | None:
-    """Processor cores of the host; None where the recording does not say."""
+    """Processor cores of the host; None where the recording does not say.
+
+    All of the machine, as counters of the whole host do not know what a program may use.
+    """
+    host = None if trace.metadata.run is None else trace.metadata.run.host
+    told = None if host is None else host.machine_cores or host.cores
+    if told is not None and told >= 1:
+        return round(told)
     extra = trace.metadata.extra
     for fields in (extra, *(extra.get(name) for name in _AROUND)):
         found = _whole_number(fields)

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.anatomy.anatomy import (
+    CALL_TIMES,
     CYCLE_SPANS,
     LAUNCHES,
     LEVELS,
@@ -63,6 +64,7 @@ def _put_together(anatomy: Anatomy, spans: pl.DataFrame) -> Anatomy:
         levels=_mean_levels(_regrouped(anatomy.levels, to_group)),
         cycles=spans,
         launches=_summed_launches(_regrouped(anatomy.launches, to_group)),
+        calls=_summed_calls(_regrouped(anatomy.calls, to_group)),
     )
 
 
@@ -97,6 +99,12 @@ def _counted_again(places: pl.DataFrame) -> pl.DataFrame:
 def _summed_launches(launches: pl.DataFrame) -> pl.DataFrame:
     summed = launches.group_by("cycle", "function").agg(pl.col("calls", "blocks", "bytes").sum())
     return summed.select(*LAUNCHES).sort("cycle", "function")
+
+
+def _summed_calls(calls: pl.DataFrame) -> pl.DataFrame:
+    key = ("kind", "name", "cycle")
+    summed = calls.group_by(key).agg(pl.col("calls", "device_ns", "host_ns").sum())
+    return summed.select(*CALL_TIMES).sort(key)
 
 
 def _mean_levels(levels: pl.DataFrame) -> pl.DataFrame:

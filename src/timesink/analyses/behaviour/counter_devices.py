@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,7 +68,7 @@ def match_devices(
     themselves otherwise than the machine does.
     """
     word, numbers = device_word(trace), _numbers_of_processes(trace)
-    places, process_notes = _match_processes(book, processes)
+    places, process_notes = _match_processes(book, processes, _recorded_pids(trace))
     plain = Devices(word, numbers, places, notes=process_notes)
     sampled = book.places("device")
     if len(devices) != 1 or not sampled or numbers:
@@ -88,7 +88,10 @@ def match_devices(
 
 
 def _numbers_of_processes(trace: Trace) -> dict[str, list[int]]:
-    """What a description of the machine says about the devices of each process."""
+    """What a description of the machine, or of the run, says about the devices of each process."""
+    recorded = None if trace.metadata.run is None else trace.metadata.run.device_numbers
+    if recorded:
+        return {str(pid): list(numbers) for pid, numbers in recorded.items()}
     topology = trace.metadata.extra.get("topology")
     found = topology.get("gpus_of_process") if isinstance(topology, Mapping) else None
     if not isinstance(found, Mapping):
@@ -101,13 +104,21 @@ def _whole_numbers(value: Any) -> list[int]:
     return [int(number) for number in _NUMBER.findall(str(value))]
 
 
+def _recorded_pids(trace: Trace) -> frozenset[str]:
+    """Processes as their recorder saw them, which it would have sampled under these numbers."""
+    run = trace.metadata.run
+    return frozenset() if run is None else frozenset(str(one.pid) for one in run.processes)
+
+
 def _match_processes(
-    book: CounterBook, processes: Sequence[str]
+    book: CounterBook, processes: Sequence[str], recorded: Collection[str]
 ) -> tuple[dict[str, str], tuple[str, ...]]:
     places = {pid: process_place(pid) for pid in processes}
     sampled = book.places("pid")
     if len(processes) != 1 or len(sampled) != 1 or places[processes[0]] == sampled[0]:
         return places, ()
     pid = host_and_pid(processes[0])[1]
+    if pid in recorded:
+        return places, ()  # the one that was sampled is another, such as a launcher
     note = f"process {pid} of the trace is taken for {sampled[0]} of the counters"
     return {processes[0]: sampled[0]}, (note,)

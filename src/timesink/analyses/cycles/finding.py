@@ -28,7 +28,7 @@ from timesink.analyses.once import once_per_trace
 from timesink.errors import UnreadableError
 from timesink.model import units
 from timesink.model.processes import host_and_pid
-from timesink.model.trace import Trace
+from timesink.model.trace import Trace, why_no_calls
 
 _FINDERS: Mapping[str, Callable[[Trace], Reading | None]] = {
     "step": profiler_steps,
@@ -86,7 +86,7 @@ def _check_process(trace: Trace, pid: str | None) -> None:
     """Raise where there is nothing that could repeat, or not in that process."""
     processes = recorded_processes(trace)
     if not processes and trace.counters.height:
-        raise UnreadableError.only_counters(trace.metadata.source)
+        raise UnreadableError.only_counters(trace.metadata.source, why_no_calls(trace))
     if pid is not None and not any(_is_called(one, pid) for one in processes):
         raise no_such_process(trace, pid, processes)
 

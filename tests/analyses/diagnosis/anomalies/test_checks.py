@@ -70,6 +70,13 @@ class TestDeviceUse:
         busy |= {"GPU 0/process_gpu_usage": (12.0, "%")}
         assert causes(side(levels=busy, **nothing), base) == ["gpu_contention"]
 
+    def test_others_by_themselves_are_believed_where_they_show(self):
+        before, after = ({"gpu_others_usage": (level, "%")} for level in (0.1, 60.0))
+        found, symptoms = both(Side(before), Side(after))
+        assert found == ()
+        assert symptoms[0].metric == "gpu_others_usage"
+        assert causes(Side(after, kernels=13.0), Side(before)) == ["gpu_contention"]
+
     def test_multiprocessors_alone_need_slower_kernels(self):
         before, after = ({"gpu_sm_util": (level, "%")} for level in (5.0, 90.0))
         assert causes(Side(after), Side(before)) == []

@@ -57,3 +57,21 @@ def test_what_the_process_itself_uses_is():
     found, symptoms = both(quiet, Side(other | busy))
     assert found == ()
     assert "process_cpu_usage" in [one.metric for one in symptoms]
+
+
+def test_cores_tell_own_load_from_that_of_others():
+    base = {"process_cpu_usage_7": (100.0, CORE), "host_cpu_usage": (30.0, "%")}
+    # Own use rises by seven cores of 16, which is all of the rise here,
+    own = {"process_cpu_usage_7": (800.0, CORE), "host_cpu_usage": (73.75, "%")}
+    assert anomalies(Side(base), Side(own)) == ()
+    # and not there.
+    more = {"process_cpu_usage_7": (300.0, CORE), "host_cpu_usage": (95.0, "%")}
+    assert [one.cause for one in anomalies(Side(base), Side(more))] == ["cpu_contention"]
+
+
+def test_cores_of_a_container_are_not_those_of_the_machine():
+    """4 of 64 cores: what the process uses is no 50 % of the machine, and hides nobody."""
+    base = Side({"process_cpu_usage_7": (200.0, CORE), "host_cpu_usage": (10.0, "%")}, cores=4)
+    new = Side({"process_cpu_usage_7": (200.0, CORE), "host_cpu_usage": (60.0, "%")}, cores=4)
+    found = anomalies(base, new)
+    assert [(one.cause, round(one.new)) for one in found] == [("cpu_contention", 60)]

@@ -17,9 +17,9 @@ _NOT_A_UNIT = re.compile(
     r"^(nccl|rccl|gloo|mpi|ucc|hccl|cncl|xccl|oneccl)[:A-Z]"
     r"|^(cublas|cudnn|cusparse|cusolver|cufft|thrust|cub::|hipblas|rocblas|miopen)"
     r"|^## Call CompiledFxGraph|^Pregraph bytecode|^Torch-Compiled Region|^CompiledFunction"
-    r"|^ProfilerStep"
+    r"|^ProfilerStep|^unfinished cycle$"
 )
-"""What libraries and compilers annotate by themselves: single calls, not the user's units."""
+"""What libraries, compilers and recorders annotate: single calls, not the user's units."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,6 +15,8 @@ from timesink.analyses.diagnosis.anomalies.readings import Reading
 _LEAST_BUSY = 0.002
 """Own work below this share of the cycle is too little to scale anything by."""
 _ALL = 100.0
+_ROUNDING = 5.0
+"""Percent by which two counters of the same load may differ: they are not sampled at once."""
 _OF_A_CORE = "% of a core"
 
 
@@ -74,13 +76,17 @@ def _at_equal_load(reading: Reading, ratio: float) -> Reading:
 
 
 def _cpu(reading: Reading, context: Context) -> Reading:
-    """Use of all cores without the process's own."""
+    """Use of all cores without the process's own.
+
+    A program that seems to use more than all of them was counted against those it may use, of a
+    machine that has more.
+    """
     own = context.reading("own_cpu_use", reading.device)
     if own is None:
         return reading
     if own.unit != _OF_A_CORE:
         return reading.less(own.base_mean, own.new_mean)
-    if context.cores:
+    if context.cores and own.base_mean / context.cores <= reading.base_mean + _ROUNDING:
         return reading.less(own.base_mean / context.cores, own.new_mean / context.cores)
     return _at_equal_load(reading, own.new_mean / own.base_mean if own.base_mean > 0 else 1.0)
 

@@ -35,7 +35,7 @@ _UNITS = {
     "ratio": ("MHz", "%", "B", "W"),
     "cycle_share": ("ns",),
     "process_memory": ("B",),
-    "fixed": (),
+    "fixed": ("per s",),
     **_RATES,
 }
 """Units a scale can make something of; a counter whose unit nobody knows is taken by its name."""

@@ -21,6 +21,7 @@ _SLOWER = 1.05
 """Own kernels that take this many times as long share the device."""
 _SM_RISE = 10.0
 _COPIES = ("pcie", "link")
+_USES = ("device_use", "others_device_use")
 
 
 def check(suspects: Sequence[Suspect], context: Context) -> list[Suspect]:
@@ -28,7 +29,7 @@ def check(suspects: Sequence[Suspect], context: Context) -> list[Suspect]:
     copied = {one.device for one in suspects if one.resource in _COPIES and one.refuted is None}
     return [
         _checked(one, context, others_copy=one.device in copied)
-        if one.resource == "device_use" and one.refuted is None
+        if one.resource in _USES and one.refuted is None
         else one
         for one in suspects
     ]

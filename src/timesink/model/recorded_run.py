@@ -1,0 +1,206 @@
+"""What a recorder says about the run it recorded: the contents of `run.json`, as frozen data.
+
+None stands for what the recorder did not know.  `docs/recording_folder.md` describes every field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+SCHEMA = "timesink/run/1"
+
+WHOLE_PROGRAM = "whole program"
+"""What `cycles.by` says where no cycle was looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunCycles:
+    """What a cycle of the recording is, and how many there are."""
+
+    by: str | None = None
+    """`optimizer step`, `function`, `annotation`, `step()` or `whole program`."""
+    name: str | None = None
+    """The optimizer, function or annotation."""
+    asked: int | None = None
+    skipped: int | None = None
+    recorded: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunProcess:
+    """One process that was recorded, and where its trace is."""
+
+    pid: int | None = None
+    rank: int | None = None
+    world_size: int | None = None
+    trace: str | None = None
+    """Name of the file beside `run.json`; None where none could be written."""
+    cycles: int | None = None
+    complete: bool | None = None
+    why_partial: str | None = None
+    devices: tuple[str, ...] = ()
+    """UUIDs of the devices it sees, in the order in which it numbers them."""
+
+
+@dataclass(frozen=True, slots=True)
+class MissingCounter:
+    """A counter, or several by a pattern, that could not be had."""
+
+    counter: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunCounters:
+    """What was sampled beside the traces."""
+
+    file: str | None = None
+    interval_ms: float | None = None
+    samples: int | None = None
+    recorded: tuple[str, ...] = ()
+    missing: tuple[MissingCounter, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunClock:
+    """How far the clock of the traces was from that of the counters, and how sure that is."""
+
+    offset_us: float | None = None
+    spread_us: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunOverhead:
+    """What recording cost."""
+
+    cycle_us: float | None = None
+    """A cycle without the profiler (median)."""
+    cycle_profiled_us: float | None = None
+    profiler_pct: float | None = None
+    sampler_cpu_pct: float | None = None
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times as long as plain cycles profiled ones were; None where not measured.
+
+        >>> RunOverhead(cycle_us=50.0, cycle_profiled_us=60.0).ratio
+        1.2
+        >>> RunOverhead(profiler_pct=20.0).ratio
+        1.2
+        """
+        if self.cycle_us and self.cycle_profiled_us and min(self.cycle_us, self.cycle_profiled_us):
+            return self.cycle_profiled_us / self.cycle_us
+        return None if self.profiler_pct is None else 1 + self.profiler_pct / 100
+
+
+@dataclass(frozen=True, slots=True)
+class RunHost:
+    """The machine the run was recorded on."""
+
+    cores: float | None = None
+    """Processor cores the program may use: fewer than the machine has in many a container, and
+    not always a whole number."""
+    machine_cores: int | None = None
+    """All cores of the machine, of which counters of the whole host speak."""
+    cpu: str | None = None
+    memory_bytes: int | None = None
+    system: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunDevice:
+    """One accelerator, as the counters call it."""
+
+    device: str | None = None
+    name: str | None = None
+    memory_bytes: int | None = None
+    driver: str | None = None
+    uuid: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunExit:
+    """How the program ended."""
+
+    code: int | None = None
+    signal: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """Everything a recorder says about a run."""
+
+    schema: str = SCHEMA
+    timesink: str | None = None
+    command: tuple[str, ...] = ()
+    started_us: int | None = None
+    ended_us: int | None = None
+    complete: bool | None = None
+    why_partial: str | None = None
+    cycles: RunCycles = RunCycles()
+    processes: tuple[RunProcess, ...] = ()
+    counters: RunCounters = RunCounters()
+    clock: RunClock = RunClock()
+    overhead: RunOverhead = RunOverhead()
+    host: RunHost = RunHost()
+    devices: tuple[RunDevice, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+    exit: RunExit = RunExit()
+
+    @property
+    def why_no_calls(self) -> str:
+        """Why a recording may have counters alone.
+
+        >>> RecordedRun().why_no_calls
+        'the program did not use PyTorch'
+        """
+        if self.why_partial:
+            return self.why_partial
+        if self.uses_torch:
+            return "the recorder left no trace"
+        return "the program did not use PyTorch"
+
+    @property
+    def uses_torch(self) -> bool:
+        """Whether the program loaded PyTorch, as far as the recorder knows."""
+        return "torch" in self.versions
+
+    @property
+    def device_numbers(self) -> Mapping[int, tuple[int, ...]]:
+        """For processes whose devices are known: the number the counters have for each of them.
+
+        A process that was shown some of the devices counts these from zero.
+
+        >>> known = (RunDevice("GPU 0", uuid="GPU-aa"), RunDevice("GPU 1", uuid="GPU-bb"))
+        >>> shown_one = RunProcess(pid=7, devices=("GPU-bb",))
+        >>> RecordedRun(processes=(shown_one,), devices=known).device_numbers
+        {7: (1,)}
+        """
+        places = {one.uuid: one.device for one in self.devices if one.uuid}
+        if len(places) < len(self.devices):
+            return {}  # parts of one device, or some that nobody knows
+        numbers = {
+            uuid: int(label.split()[-1])
+            for uuid, label in places.items()
+            if label and label.split()[-1].isdigit()
+        }
+        return {
+            one.pid: tuple(numbers[uuid] for uuid in one.devices)
+            for one in self.processes
+            if one.pid is not None and one.devices and set(one.devices) <= set(numbers)
+        }
+
+    def process_of(self, trace: str) -> RunProcess | None:
+        """The process whose trace has this file name, packed or not.
+
+        >>> run = RecordedRun(processes=(RunProcess(pid=7, trace="trace.json.gz"),))
+        >>> run.process_of("trace.json").pid, run.process_of("other.json")
+        (7, None)
+        """
+        fitting = (
+            one
+            for one in self.processes
+            if one.trace and one.trace.removesuffix(".gz") == trace.removesuffix(".gz")
+        )
+        return next(fitting, None)

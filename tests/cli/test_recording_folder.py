@@ -1,0 +1,185 @@
+"""What `timesink record` leaves, through every command that reads it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from recorded_runs import (
+    counter_rows,
+    loop_trace,
+    recorded,
+    recorded_counters,
+    recorded_ranks,
+    write_run,
+)
+
+INTERRUPTED = {
+    "complete": False,
+    "why_partial": "interrupted, after 4 of 6 cycles",
+    "overhead": {"cycle_us": 400.0},
+}
+
+
+def plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_info_says_how_it_was_recorded(run, tmp_path: Path):
+    told = run("info", recorded(tmp_path)).out
+    for said in (
+        "python train.py --lr 0.1",
+        "6 cycles by optimizer step AdamW, 5 before them skipped, complete",
+        "AMD EPYC 9654, 16 cores, 128.0 GiB, Linux 6.1",
+        "cycles +2.0 % with it (980.0 us → 1.00 ms)",
+        "every 500.0 us, 1.2 % of a core, its clock 3.20 us from the trace's",
+        "python 3.12.3, timesink 0.1.0, torch 2.11.0",
+        "nothing odd found",
+    ):
+        assert said in told
+
+
+def test_info_of_what_the_recorder_did_not_know(run, tmp_path: Path):
+    sections = ("cycles", "clock", "overhead", "host", "exit", "counters", "complete", "command")
+    recorded(tmp_path, **dict.fromkeys(sections))
+    told = run("info", tmp_path)
+    assert told.code == 0
+    assert "nothing odd found" in told.out
+    for label in ("command", "recorded", "machine", "profiler", "sampler"):
+        assert f"\n{label} " not in told.out
+
+
+def test_info_of_a_whole_program_without_counters(run, tmp_path: Path):
+    cycles = {"by": "whole program", "name": None, "asked": None, "skipped": None}
+    sampled = {"file": None, "samples": 0, "recorded": []}
+    recorded(tmp_path, cycles={**cycles, "recorded": None}, counters=sampled)
+    told = run("info", tmp_path).out
+    assert "the whole program, complete" in told
+    assert "sampler" not in told
+
+
+def test_a_partial_recording_says_so_everywhere(run, tmp_path: Path):
+    recorded(tmp_path, **INTERRUPTED)
+    why = "interrupted, after 4 of 6 cycles"
+    assert why in run("info", tmp_path).out
+    assert why in run("info", tmp_path, "--format", "html").out
+    assert f"note: the recording ended early: {why}" in run("analyze", tmp_path).out
+    assert f"the recording ended early: {why}" in run("analyze", tmp_path, "--format", "md").out
+    assert why in run("analyze", tmp_path, "--format", "html").out
+    health = run("analyze", tmp_path, "--format", "json").json["health"]
+    assert [entry["code"] for entry in health] == ["heavy_profiling", "partial_recording"]
+    assert health[1]["example"] == why
+    assert why in plain(run("behaviour", tmp_path).out)
+    assert why in plain(run("diagnose", tmp_path).out)
+
+
+def test_compare_says_what_weakens_its_verdict(run, tmp_path: Path):
+    base, new = recorded(tmp_path / "base"), recorded(tmp_path / "new", **INTERRUPTED)
+    told = plain(run("compare", base, new).out)
+    assert "new: the recording ended early: interrupted, after 4 of 6 cycles" in told
+    assert (
+        "new: with the profiler cycles took 2.5 times as long, 1.00 ms instead of 400.0 us: "
+        "times of host code, and all that waits for it, are inflated"
+    ) in told
+
+
+def test_compare_says_what_was_recorded_otherwise(run, tmp_path: Path):
+    base = recorded(tmp_path / "base")
+    unit = {"by": "function", "name": "generate"}
+    new = recorded(tmp_path / "new", cycles=unit, versions={"torch": "2.12.0", "timesink": "2"})
+    notes = run("compare", base, new, "--format", "json").json["notes"]
+    assert "cycles were recorded by optimizer step in base, by function generate in new" in notes
+    assert "recorded with other versions: torch 2.11.0 → 2.12.0" in notes
+    alike = run("compare", base, recorded(tmp_path / "again"), "--format", "json").json["notes"]
+    assert not any("recorded" in note for note in alike)
+
+
+def test_a_comparison_follows_the_description(run, tmp_path: Path):
+    base, new = recorded(tmp_path / "base"), recorded(tmp_path / "new")
+    assert "ended early" not in run("compare", base, new).out
+    write_run(new, **INTERRUPTED)
+    assert "ended early" in run("compare", base, new).out
+
+
+@pytest.mark.parametrize("by", ["function", "annotation"])
+def test_cycles_of_a_marker_are_found_without_naming_it(run, tmp_path: Path, by: str):
+    trace = loop_trace(marker="generate")
+    recorded(tmp_path, trace=trace, cycles={"by": by, "name": "generate"})
+    found = run("cycles", tmp_path, "--format", "json").json["runs"][0]
+    assert (found["anchor"], found["count"]) == ("ProfilerStep", 6)
+    named = run("cycles", tmp_path, "--marker", "generate", "--format", "json").json["runs"][0]
+    assert named["count"] == 6
+
+
+def test_ranks_of_one_recording(run, tmp_path: Path):
+    recorded_ranks(tmp_path)
+    told = run("info", tmp_path)
+    assert "python train.py --lr 0.1" in told.out
+    assert "python train.py --lr 0.1" in run("info", tmp_path, "--format", "html").out
+    assert "nothing odd found" in told.out
+    assert run("cycles", tmp_path, "--format", "json").json["runs"][1]["count"] == 6
+    assert "2 workers" in run("analyze", tmp_path).out
+    assert run("behaviour", tmp_path, "--rank", "1").code == 0
+    compared = run("compare", tmp_path, tmp_path, "--format", "json").json
+    assert len(compared["pairs"]) == 2
+
+
+def test_what_is_said_of_a_run_counts_once(run, tmp_path: Path):
+    recorded_ranks(tmp_path)
+    write_run(tmp_path, counters={"missing": [{"counter": "gpu_usage", "why": "no driver"}]})
+    told = run("info", tmp_path, "--format", "json").json
+    assert [(entry["code"], entry["count"]) for entry in told["health"]] == [
+        ("missing_counters", 1)
+    ]
+    assert all(len(trace["health"]) == 1 for trace in told["traces"])
+
+
+def test_a_launcher_is_not_taken_for_a_rank(run, tmp_path: Path):
+    counters = counter_rows([("host_cpu_usage", "Host"), ("process_cpu_usage", "pid 7")])
+    (recorded(tmp_path) / "counters.csv").write_text(counters)
+    told = run("behaviour", tmp_path, "--format", "json").json
+    assert [row["metric"] for row in told["counters"]] == ["host_cpu_usage"]
+    assert not any("is taken for" in note for note in told["notes"])
+
+
+def test_counters_alone_are_shown(run, tmp_path: Path):
+    told = run("info", recorded_counters(tmp_path))
+    assert told.code == 0
+    assert "32 samples of 2 counters over 7.50 ms; no timeline" in plain(told.out)
+    assert "GPU 0: 7.5 % on average, 0 % to 15 %" in told.out
+    assert "the program did not use PyTorch" in told.out
+    sampled = run("info", tmp_path, "--format", "json").json["sampled"]
+    assert [(row["counter"], row["samples"]) for row in sampled] == [
+        ("gpu_usage", 16),
+        ("host_cpu_usage", 16),
+    ]
+
+
+@pytest.mark.parametrize("command", ["analyze", "cycles", "behaviour", "diagnose"])
+def test_counters_alone_have_no_calls(decline, tmp_path: Path, command: str):
+    message, hint = decline(command, recorded_counters(tmp_path))
+    assert "counters only: no calls, no kernels and so no cycles" in message
+    assert "(the program did not use PyTorch)" in message
+    assert hint.startswith(f"timesink info {tmp_path}")
+
+
+def test_counters_alone_compare_with_nothing(decline, tmp_path: Path):
+    message, _ = decline(
+        "compare", recorded(tmp_path / "base"), recorded_counters(tmp_path / "new")
+    )
+    assert "counters only" in message
+
+
+def test_a_program_killed_before_its_first_cycle(run, tmp_path: Path):
+    killed = {"complete": False, "why_partial": "killed", "versions": {"torch": "2.11.0"}}
+    told = run("info", recorded_counters(tmp_path, **killed), "--format", "json").json
+    assert [(entry["code"], entry["example"]) for entry in told["health"]] == [
+        ("lost_recording", "killed"),
+        ("counters_only", "killed"),
+    ]
+
+
+def test_output_does_not_replace_the_description(decline, tmp_path: Path):
+    recorded(tmp_path)
+    decline("analyze", tmp_path, "-o", tmp_path / "run.json", "--force")
