@@ -7,7 +7,13 @@ import polars as pl
 from timesink.model.schema import TABLES
 from timesink.model.trace import Trace
 
-ABOUT_THE_RUN = {"rank_assumed", "no_device_activity", "no_host_activity", "unlinked_kernels"}
+ABOUT_THE_RUN = {
+    "rank_assumed",
+    "no_device_activity",
+    "no_host_activity",
+    "unlinked_kernels",
+    "counters_only",
+}
 """What small traces are told anyway; it says nothing about damage."""
 
 

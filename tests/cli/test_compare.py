@@ -78,8 +78,9 @@ def test_one_table_as_text(run: Run, case: Path) -> None:
 
 def test_json_and_markdown(run: Run, case: Path) -> None:
     assert run("compare", case, "--format", "json").json["schema"] == "timesink/comparison/1"
-    out = run("compare", case, "--format", "md").out
+    out = run("compare", case, "--format", "report").out
     assert out.startswith("# Strict Performance Comparison: case (PID: 7)")
+    assert run("compare", case, "--format", "md").out.startswith("## timesink: regression\n")
 
 
 def test_options_reach_the_comparison(run: Run, wide_case: Path) -> None:
@@ -166,7 +167,7 @@ def test_unequal_work_is_said_beside_a_table(run: Run, tmp_path: Path) -> None:
     base = write_table(tmp_path / "a.csv", process_table(7))
     layer = process_table(7, cycles=64, anchor="DecoderLayer.forward", calls=1)
     new = write_table(tmp_path / "b.csv", layer)
-    for form in ("csv", "md"):
+    for form in ("csv", "md", "report"):
         outcome = run("compare", base, new, "--format", form)
         assert outcome.err.startswith("a vs b: cycles do not hold the same work")
 
@@ -206,9 +207,15 @@ def test_a_folder_gets_every_pair(run: Run, wide_case: Path, tmp_path: Path) -> 
 
 
 def test_a_folder_gets_one_format_where_it_is_named(run: Run, case: Path, tmp_path: Path) -> None:
-    (tmp_path / "some.where").mkdir()
-    assert run("compare", case, "--format", "md", "-o", tmp_path / "some.where").code == 0
-    assert [path.suffix for path in (tmp_path / "some.where").iterdir()] == [".md"]
+    def names(form: str) -> list[str]:
+        folder = tmp_path / f"some.{form}"
+        folder.mkdir()
+        assert run("compare", case, "--format", form, "-o", folder).code == 0
+        return [path.name for path in folder.iterdir()]
+
+    assert names("report") == ["case_pid7_strict_comparison.md"]
+    assert names("md") == ["comment.md"]
+    assert names("junit") == ["junit.xml"]
 
 
 def test_a_folder_of_explored_roles(run: Run, tmp_path: Path) -> None:

@@ -23,15 +23,17 @@ class Tables:
     tables: dict[str, pl.DataFrame]
 
 
-def to_bytes(about: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]) -> bytes:
-    """Tables with exact types and values.
+def to_bytes(
+    about: Mapping[str, Any], tables: Mapping[str, pl.DataFrame], *, small: bool = False
+) -> bytes:
+    """Tables with exact types and values; `small` takes longer to write.
 
     >>> kept = to_bytes({"cycles": 2}, {"lengths": pl.DataFrame({"ns": [7, 9]})})
     >>> found = from_bytes(kept)
     >>> found.about, found.tables["lengths"]["ns"].to_list()
     ({'cycles': 2}, [7, 9])
     """
-    blocks = {name: _packed(table) for name, table in tables.items()}
+    blocks = {name: _packed(table, small=small) for name, table in tables.items()}
     sizes = {name: len(block) for name, block in blocks.items()}
     head = json.dumps({"about": dict(about), "sizes": sizes}).encode()
     return b"".join([_MARK, len(head).to_bytes(_HEAD_BYTES, "big"), head, *blocks.values()])
@@ -56,9 +58,9 @@ def from_bytes(kept: bytes) -> Tables | None:
         return None
 
 
-def _packed(table: pl.DataFrame) -> bytes:
+def _packed(table: pl.DataFrame, *, small: bool) -> bytes:
     stream = io.BytesIO()
-    table.write_ipc_stream(stream, compression="lz4")
+    table.write_ipc_stream(stream, compression="zstd" if small else "lz4")
     return stream.getvalue()
 
 

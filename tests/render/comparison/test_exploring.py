@@ -5,29 +5,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import numpy as np
-
 from compared import comparison, markdown_tables
-from many_roles import many_roles
+from explorations import explored
 from timesink.analyses.clustering.exploration import Cluster, Exploration
-from timesink.analyses.comparison.comparing import compare_roles
 from timesink.render.comparison.markdown import comparison_md
 from timesink.render.comparison.text import to_text
-
-
-def explored(**parts: object) -> Exploration:
-    """Two healthy processes and one on a slow clock."""
-    roles, _ = many_roles(3, groups=2)
-    healthy, slow, other = roles
-    usual = {
-        "roles": (healthy, slow, other),
-        "distances": np.array([[0, 9.26, 0.5], [9.26, 0, 9], [0.5, 9, 0]]),
-        "threshold": 2.0,
-        "threshold_reason": "halves of one run are up to 1.8 apart",
-        "clusters": (Cluster(0, (0, 2)), Cluster(1, (1,))),
-        "pairs": (compare_roles(healthy, slow, "peers"),),
-    }
-    return Exploration(**{**usual, **parts})
 
 
 def alike() -> Exploration:

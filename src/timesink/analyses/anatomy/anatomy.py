@@ -96,6 +96,22 @@ LAUNCHES = {
 bytes that they copy; 0 where that is not recorded."""
 
 
+CALL_KINDS = ("operator", "module")
+
+CALL_TIMES = {
+    "kind": pl.Enum(CALL_KINDS),
+    "name": pl.String(),
+    "cycle": pl.Int64(),
+    "calls": pl.Int64(),
+    "device_ns": pl.Int64(),
+    "host_ns": pl.Int64(),
+}
+"""One row per operator or module and cycle in which it was called.  A module goes by its path,
+`UNet_0.DoubleConv_1.Conv2d_0`.  Times hold what was called inside: `device_ns` sums the device work
+launched by the call, parallel streams each, `host_ns` its length on the host.  A call inside of one
+of its own name counts once; the backward pass counts for the module whose forward pass it is of."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Anatomy:
     """What the cycles of one process are made of."""
@@ -113,6 +129,8 @@ class Anatomy:
     """Rows of `CYCLE_SPANS`: every cycle of known length."""
     launches: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LAUNCHES))
     """Rows of `LAUNCHES`, where a timeline tells."""
+    calls: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=CALL_TIMES))
+    """Rows of `CALL_TIMES`, where a timeline tells."""
     notes: tuple[str, ...] = ()
     """Counters that were left out, and why."""
 
@@ -149,6 +167,6 @@ def only_cycles(anatomy: Anatomy, cycles: Iterable[int]) -> Anatomy:
     chosen = pl.DataFrame({"cycle": numbers}, schema={"cycle": pl.Int64()}).unique()
     kept = {
         table: getattr(anatomy, table).join(chosen, "cycle", "semi", maintain_order="left")
-        for table in ("parts", "places", "levels", "cycles", "launches")
+        for table in ("parts", "places", "levels", "cycles", "launches", "calls")
     }
     return replace(anatomy, **kept)

@@ -111,7 +111,8 @@ def left_out(exploration: Exploration, top: int | None = None) -> list[str]:
     more = 0 if top is None else max(len(exploration.pairs) - top, 0)
     said = []
     if more:
-        said.append(f"{units.counted(more, 'more comparisons')} of groups: --top, or --format md")
+        count = units.counted(more, "more comparisons")
+        said.append(f"{count} of groups: --top, or --format report")
     if exploration.pairs_left_out:
         pairs = units.counted(exploration.pairs_left_out, "pairs of groups")
         said.append(

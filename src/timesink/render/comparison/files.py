@@ -11,13 +11,18 @@ from timesink.render.comparison.csv import table_csv
 from timesink.render.comparison.markdown import comparison_md, pair_md
 from timesink.reports.comparison import Compared, Comparison
 from timesink.reports.comparison.naming import EXPLORATORY_REPORT
+from timesink.reports.gate.gate import Gate
 
-FORMATS = ("csv", "md", "json")
+FORMATS = ("csv", "report", "json")
 """What a folder holds unless one of these is asked for."""
 
 
 def files_of(
-    comparison: Comparison, formats: Sequence[str], table: str | None, top: int | None
+    comparison: Comparison,
+    formats: Sequence[str],
+    table: str | None,
+    top: int | None,
+    gate: Gate | None = None,
 ) -> Iterator[tuple[str, Callable[[], str]]]:
     """One CSV and one Markdown file per pair, and everything as JSON.
 
@@ -29,23 +34,26 @@ def files_of(
     for one in comparison.all_pairs:
         if "csv" in formats:
             yield f"{one.file_stem}.csv", partial(table_csv, one.pair, table, top)
-        if "md" in formats and comparison.exploration is None:
+        if "report" in formats and comparison.exploration is None:
             yield f"{one.file_stem}.md", partial(_pair_md, one)
-    if "md" in formats and comparison.exploration is not None:
+    if "report" in formats and comparison.exploration is not None:
         yield f"{EXPLORATORY_REPORT}.md", partial(comparison_md, comparison)
     if "json" in formats:
-        yield "comparison.json", partial(indented_json, comparison)
+        yield "comparison.json", partial(indented_json, comparison, gate)
 
 
 def _pair_md(one: Compared) -> str:
     return pair_md(one.pair, one.title, one.diagnosis)
 
 
-def indented_json(comparison: Comparison) -> str:
-    """The whole answer as JSON for a person to look at.
+def indented_json(comparison: Comparison, gate: Gate | None = None) -> str:
+    """The whole answer as JSON for a person to look at; with what a gate says of it.
 
     >>> import timesink
     >>> indented_json(timesink.compare(timesink.sample(), timesink.sample())).splitlines()[1]
     '  "schema": "timesink/comparison/1",'
     """
-    return msgspec.json.format(comparison.to_json(), indent=2).decode()
+    whole = (
+        comparison.to_dict() if gate is None else {**comparison.to_dict(), "gate": gate.to_dict()}
+    )
+    return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode()

@@ -112,7 +112,8 @@ def equal_work_note(told: Told) -> list[str]:
     """Which tables are of equal work, where others are not."""
     if told.pair is told.whole:
         return []
-    return ["Numbers here are of equal work; --format csv and md compare the cycles as recorded."]
+    as_recorded = "--format csv and report compare the cycles as recorded"
+    return [f"Numbers here are of equal work; {as_recorded}."]
 
 
 def _scores(told: Told) -> Iterator[str]:

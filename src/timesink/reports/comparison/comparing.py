@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,8 +22,10 @@ from timesink.reports.comparison.given import (
     WHAT_COMPARES,
     all_cases,
     check_given,
-    check_recordings,
+    finding_for,
+    given_by,
     is_for_exploring,
+    known_runs,
     one_pid,
     path_of,
     side_of,
@@ -40,26 +41,27 @@ from timesink.reports.comparison.naming import (
     told_apart,
 )
 from timesink.reports.comparison.pairing import Match, Member, Pairing, pair_members
+from timesink.reports.comparison.reading import read_sides
+from timesink.reports.comparison.recorded_otherwise import recorded_otherwise
 from timesink.reports.comparison.report import Compared, Comparison
-from timesink.reports.comparison.runs import Finding, Reading, Run, Runs
+from timesink.reports.comparison.runs import Finding, Reading, Runs
 from timesink.reports.comparison.sides import (
     Case,
     Side,
-    Source,
     find_cases,
     find_side,
 )
-from timesink.reports.comparison.units import by_units_of, with_common_unit
 
 if TYPE_CHECKING:
     from timesink.analyses.clustering.exploration import Exploration
+    from timesink.reports.baselines import Baseline
 
 SIDES = ("base", "new")
 """What two runs are called that are no case."""
 
 
 def compare(
-    *sources: str | Path | Trace,
+    *sources: str | Path | Trace | Baseline,
     pid: str | int | None = None,
     rank: int | None = None,
     device: str | int | None = None,
@@ -69,6 +71,7 @@ def compare(
     metric_map: str | Path | None = None,
     explore: bool = False,
     ignore_hosts: bool = False,
+    store: str | Path | None = None,
     cache: bool = True,
     jobs: int | None = None,
     progress: Progress | None = None,
@@ -80,19 +83,20 @@ def compare(
     such cases.  More, or `explore`, are roles to be told apart.  `pid` is one process, or two as
     `"1,2"` for base and new; `device` keeps the tables of one device, `cycle_type` the pairs of one
     sort of cycle: `prefill`, `decode`, `layer`, or `generic` for those without such a name.
-    `marker`, `by` and `metric_map` are those of `timesink.behaviour`, for recordings.
+    `marker`, `by` and `metric_map` are those of `timesink.behaviour`, for recordings.  `"@NAME"` is
+    a baseline of `store`, as `timesink baseline save` keeps them.
 
     >>> import timesink
     >>> same = timesink.compare(timesink.sample(), timesink.sample())
     >>> same.headline.startswith("Both runs are the same within noise")
     True
     """
-    given = [one if isinstance(one, Trace) else Path(one) for one in sources]
+    given = [given_by(one, store) for one in sources]
     check_given(given)
     check_cycle_type(cycle_type)
-    finding = Finding(marker, by, metric_map)
+    finding = finding_for(given, Finding(marker, by, metric_map))
     work = _Work(
-        Runs(Reading(cache, jobs, progress, finding)),
+        Runs(Reading(cache, jobs, progress, finding), known_runs(given)),
         Choice(one_pid(pid, 0), rank, ignore_hosts),
         Choice(one_pid(pid, 1), rank, ignore_hosts),
         finding,
@@ -112,6 +116,7 @@ def compare(
         roles=found.roles,
         exploration=found.exploration,
         notes=tuple(dict.fromkeys(found.notes)),
+        cases_left_out=found.cases_left_out,
     )
     if device is None:
         return whole
@@ -131,6 +136,7 @@ class _Found:
     members: tuple[Member, ...]
     notes: tuple[str, ...]
     exploration: Exploration | None = None
+    cases_left_out: tuple[str, ...] = ()
 
     @property
     def roles(self) -> tuple[Role, ...]:
@@ -167,7 +173,7 @@ class _Work:
                 failures.append(error)
         if not done:
             raise failures[0]
-        return _joined(done, [f"left out: {error.message}" for error in failures])
+        return _joined(done, [error.message for error in failures])
 
     def explored(self, sides: Sequence[Side]) -> _Found:
         """Every role of every path, told apart by how it behaves."""
@@ -175,7 +181,7 @@ class _Work:
         from timesink.analyses.clustering.exploring import explore  # noqa: PLC0415
 
         sources = {source.key: source for side in sides for source in side.sources}
-        (runs,), more = self._read([list(sources.values())])
+        (runs,), more = read_sides(self.runs, self.finding, [list(sources.values())])
         members = chosen(members_of(runs, self.of_base), self.of_base)
         members = members_of_type(self._of_pid(members), self.cycle_type)
         if len(members) < 2:
@@ -192,7 +198,7 @@ class _Work:
         return [one for one in members if not wanted or one.role.pid in wanted]
 
     def _compared(self, base: Side, new: Side, names: tuple[str, str], identifier: str) -> _Found:
-        (ours, theirs), notes = self._read([base.sources, new.sources])
+        (ours, theirs), notes = read_sides(self.runs, self.finding, [base.sources, new.sources])
         sides = members_of(ours, self.of_base), members_of(theirs, self.of_new)
         check_pids(*sides, (self.of_base, self.of_new))
         base_members, new_members = chosen(sides[0], self.of_base), chosen(sides[1], self.of_new)
@@ -206,33 +212,15 @@ class _Work:
         return _Found(
             tuple(_pairs(pairing.matches, names, identifier, plain=names == SIDES and alone)),
             (*sides[0], *sides[1]),
-            (*base.notes, *new.notes, *notes, *pairing.notes, *_left_out(pairing)),
+            (
+                *base.notes,
+                *new.notes,
+                *notes,
+                *recorded_otherwise(ours, theirs),
+                *pairing.notes,
+                *_left_out(pairing),
+            ),
         )
-
-    def _read(self, sides: Sequence[Sequence[Source]]) -> tuple[list[list[Run]], list[str]]:
-        """The runs of each side, with cycles of one unit, and what was left out."""
-        self.runs.of([source for side in sides for source in side])  # all of them at once
-        read = [self.runs.of(side) for side in sides]
-        everything = [run for runs, _ in read for run in runs]
-        found, notes = [], []
-        for runs, failures in read:
-            tried = [(one, by_units_of(one, everything, self.finding)) for one in failures]
-            found.append([*runs, *(run for _, run in tried if run is not None)])
-            notes += [f"left out: {one.error.message}" for one, run in tried if run is None]
-            if not found[-1]:
-                raise failures[0].error
-        return self._with_common_unit(found, notes)
-
-    def _with_common_unit(
-        self, sides: Sequence[list[Run]], notes: list[str]
-    ) -> tuple[list[list[Run]], list[str]]:
-        runs = [run for side in sides for run in side]
-        if self.finding.says_unit:
-            check_recordings(runs, self.finding)
-            return list(sides), notes
-        common, more = with_common_unit(runs, self.finding)
-        each = iter(common)
-        return [list(islice(each, len(side))) for side in sides], [*notes, *more]
 
 
 # -- pairs -----------------------------------------------------------------------------------------
@@ -289,5 +277,6 @@ def _joined(done: Sequence[_Found], failures: Sequence[str]) -> _Found:
     return _Found(
         tuple(replace(pair, file_stem=stem) for pair, stem in zip(pairs, stems, strict=True)),
         tuple(member for one in done for member in one.members),
-        (*notes, *failures),
+        (*notes, *(f"left out: {failure}" for failure in failures)),
+        cases_left_out=tuple(failures),
     )

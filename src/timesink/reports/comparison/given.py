@@ -4,17 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from timesink.errors import UnreadableError, UsageError
 from timesink.model.trace import Trace
+from timesink.reports.baselines.names import is_reference
 from timesink.reports.comparison.runs import Finding, Run
-from timesink.reports.comparison.sides import Case, Side, find_side, side_of_trace
+from timesink.reports.comparison.sides import Case, Side, find_side, of_rank, side_of_trace
+
+if TYPE_CHECKING:
+    from timesink.reports.baselines import Baseline
+
+Given: TypeAlias = "Path | Trace | Baseline"
 
 WHAT_COMPARES = "give two recordings, folders or behaviour tables, or a folder with both sides"
 """What to give instead of what cannot be compared."""
 
 
-def check_given(given: Sequence[Path | Trace]) -> None:
+def given_by(source: str | Path | Trace | Baseline, store: str | Path | None) -> Given:
+    """What a source is: a path, something that is open already, or a baseline of a store."""
+    if isinstance(source, str) and is_reference(source):
+        # Most comparisons are of recordings alone.
+        from timesink.reports.baselines import load_baseline  # noqa: PLC0415
+
+        return load_baseline(source, store)
+    return Path(source) if isinstance(source, (str, Path)) else source
+
+
+def finding_for(given: Sequence[Given], asked: Finding) -> Finding:
+    """How cycles are looked for: as asked, which baselines must fit, else as baselines were."""
+    for one in given:
+        if not isinstance(one, Path | Trace):
+            asked = one.finding_for(asked)
+    has_recordings = any(isinstance(one, Path | Trace) for one in given)
+    return asked if has_recordings else Finding()
+
+
+def known_runs(given: Sequence[Given]) -> dict[object, Run]:
+    """What baselines say, which is not read again."""
+    kept = [one for one in given if not isinstance(one, Path | Trace)]
+    return {run.source.key: run for one in kept for run in one.runs}
+
+
+def check_given(given: Sequence[Given]) -> None:
     """Refuse what is not there before anything is read."""
     if not given:
         raise UsageError("nothing to compare", WHAT_COMPARES)
@@ -23,14 +55,18 @@ def check_given(given: Sequence[Path | Trace]) -> None:
             raise UnreadableError.missing(one)
 
 
-def path_of(given: Path | Trace) -> Path:
+def path_of(given: Given) -> Path:
     """Where a source is, or was read from."""
-    return given if isinstance(given, Path) else Path(given.metadata.source)
+    if isinstance(given, Path):
+        return given
+    return Path(given.metadata.source) if isinstance(given, Trace) else given.side.path
 
 
-def side_of(given: Path | Trace, rank: int | None) -> Side:
+def side_of(given: Given, rank: int | None) -> Side:
     """What a source has to compare."""
-    return find_side(given, rank) if isinstance(given, Path) else side_of_trace(given)
+    if isinstance(given, Path):
+        return find_side(given, rank)
+    return side_of_trace(given) if isinstance(given, Trace) else of_rank(given.side, rank)
 
 
 def is_for_exploring(given: Sequence[object], cases: Sequence[list[Case]]) -> bool:
@@ -38,7 +74,7 @@ def is_for_exploring(given: Sequence[object], cases: Sequence[list[Case]]) -> bo
     return len(given) != 2 and not all(cases)
 
 
-def all_cases(given: Sequence[Path | Trace], cases: Sequence[list[Case]]) -> list[Case]:
+def all_cases(given: Sequence[Given], cases: Sequence[list[Case]]) -> list[Case]:
     """The cases of all paths, each once; refused where a path holds none."""
     for one, found in zip(given, cases, strict=True):
         if not found:

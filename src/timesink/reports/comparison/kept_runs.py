@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import replace
 
-import polars as pl
-
-from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.errors import TimesinkError
 from timesink.model.trace import Trace
 from timesink.readers.discover import Recording
 from timesink.reports.ahead import Question
-from timesink.reports.comparison.runs import Finding, Run, Unit, run_of
+from timesink.reports.comparison.run_tables import run_of_tables, tables_of
+from timesink.reports.comparison.runs import Finding, Run, run_of
 from timesink.reports.comparison.sides import Source
 from timesink.store.answers import KeptAnswer
 from timesink.store.background import wait_until_saved
 from timesink.store.cache import Cache
 from timesink.store.opening import key_of, open_recording
-from timesink.store.tables import Tables, from_bytes, to_bytes
-
-_BEHAVIOUR = "behaviour"
+from timesink.store.tables import from_bytes, to_bytes
 
 
 def keep_runs(
@@ -58,45 +53,10 @@ def load_run(place: KeptAnswer, source: Source, trace: Trace) -> Run | None:
     kept = None if content is None else from_bytes(content)
     if kept is None:
         return None
-    about = kept.about
-    return Run(
-        source,
-        kept.tables[_BEHAVIOUR],
-        Unit(about["method"], about["anchor"]),
-        trace=replace(trace),
-        rank=about["rank"],
-        confidence=about["confidence"],
-        notes=tuple(about["notes"]),
-        anatomies=dict(_anatomies(kept)),
-    )
+    return run_of_tables(kept, source, replace(trace))
 
 
 def save_run(place: KeptAnswer, run: Run) -> None:
     """Keep the run of a recording."""
-    tables, plain = {_BEHAVIOUR: run.behaviour}, {}
-    for pid, anatomy in run.anatomies.items():
-        values = {one.name: getattr(anatomy, one.name) for one in fields(anatomy)}
-        own = [name for name, value in values.items() if isinstance(value, pl.DataFrame)]
-        tables |= {_name(pid, name): values.pop(name) for name in own}
-        plain[pid] = {"tables": own, "values": values}
-    about = {
-        "method": run.unit.method,
-        "anchor": run.unit.anchor,
-        "rank": run.rank,
-        "confidence": run.confidence,
-        "notes": run.notes,
-        "anatomies": plain,
-    }
-    place.save(to_bytes(about, tables))
-
-
-def _anatomies(kept: Tables) -> Iterator[tuple[str, Anatomy]]:
-    for pid, about in kept.about["anatomies"].items():
-        values: dict[str, Any] = dict(about["values"])
-        values["notes"] = tuple(values["notes"])
-        values |= {name: kept.tables[_name(pid, name)] for name in about["tables"]}
-        yield pid, Anatomy(**values)
-
-
-def _name(pid: str, table: str) -> str:
-    return f"{table} of {pid}"
+    kept = tables_of(run)
+    place.save(to_bytes(kept.about, kept.tables))

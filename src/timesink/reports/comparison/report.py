@@ -72,6 +72,8 @@ class Comparison:
     """Which of many roles behave alike; None where pairs were compared."""
     notes: tuple[str, ...] = ()
     """What to know before believing the numbers: what was left out, and why."""
+    cases_left_out: tuple[str, ...] = ()
+    """Why whole cases could not be compared, each in a sentence; notes name them as well."""
 
     @property
     def pair(self) -> Pair:

@@ -11,6 +11,7 @@ import polars as pl
 from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.analyses.behaviour.rows import mended
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError
+from timesink.model.recorded_run import RecordedRun
 from timesink.model.trace import Trace
 from timesink.readers.beside import find_beside
 from timesink.readers.counters import read_counters
@@ -67,6 +68,8 @@ class Run:
     """What the cycles of each process are made of, by process; of a timeline only."""
     beside: pl.DataFrame | None = None
     """Counters that were sampled beside a behaviour table."""
+    recorded: RecordedRun | None = None
+    """What the recorder says about the run."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,9 +95,9 @@ class Reading:
 class Runs:
     """Files that were read; one that is on both sides is read once."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: Reading, known: Mapping[object, Run] | None = None) -> None:
         self._reading = reading
-        self._read: dict[object, Run | Failure] = {}
+        self._read: dict[object, Run | Failure] = dict(known or {})
 
     def of(self, sources: Sequence[Source]) -> tuple[list[Run], list[Failure]]:
         """The runs of files, and what came to nothing."""
@@ -219,4 +222,5 @@ def _of_timeline(source: Source, trace: Trace, finding: Finding) -> Run:
         confidence=cycles.confidence,
         notes=with_faults(trace, [*cycles.notes, *found.notes]),
         anatomies=anatomies(trace, cycles),
+        recorded=trace.metadata.run,
     )

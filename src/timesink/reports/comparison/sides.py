@@ -108,11 +108,15 @@ def find_side(path: Path, rank: int | None = None) -> Side:
     >>> [source.job for source in find_side(timesink.sample()).sources]
     ['unet_train']
     """
-    found = _side(path)
-    fitting = tuple(one for one in found.sources if _may_be_rank(one, rank))
+    return of_rank(_side(path), rank)
+
+
+def of_rank(side: Side, rank: int | None) -> Side:
+    """The files of a side that may be of a rank; at least one."""
+    fitting = tuple(one for one in side.sources if _may_be_rank(one, rank))
     if not fitting:
-        raise UnreadableError.none_fits(path, [one.recording.label for one in found.sources])
-    return Side(path, fitting, found.notes)
+        raise UnreadableError.none_fits(side.path, [one.recording.label for one in side.sources])
+    return Side(side.path, fitting, side.notes)
 
 
 def _may_be_rank(source: Source, rank: int | None) -> bool:

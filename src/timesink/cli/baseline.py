@@ -1,0 +1,174 @@
+"""Keep what a run says under a name, to compare others with it.
+
+A baseline is a small file: what `compare` needs of a recording, without the recording.  It is kept
+in .timesink/baselines, in the folder or URL of TIMESINK_BASELINES, or where --store says.
+
+  timesink baseline save main runs/main
+  timesink compare @main runs/new --fail-on regression
+  timesink baseline list --store s3://bucket/baselines
+  timesink baseline budgets @main --headroom 10% > budgets.toml
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable
+
+from timesink.cli.common import (
+    add_cycle_options,
+    add_force,
+    add_output,
+    add_reading,
+    check_output,
+    give,
+    not_empty,
+    percentage,
+    progress_bar,
+)
+
+_FORMATS = ("text", "json")
+_ACTIONS = {
+    "save": "keep a recording, or a folder of one per rank",
+    "list": "say which baselines there are",
+    "show": "say what is in one",
+    "remove": "take one away",
+    "budgets": "print a file of budgets to begin with",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink baseline`."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    made = {name: actions.add_parser(name, help=said) for name, said in _ACTIONS.items()}
+    for one in made.values():
+        # Given before or after the action; the default is that of the command.
+        one.add_argument("--debug", action="store_true", default=argparse.SUPPRESS,
+                         help="show the Python traceback of an error")  # fmt: skip
+        one.add_argument(
+            "--store", metavar="DIR", type=not_empty, help="folder or URL that holds baselines"
+        )
+    _add_name(made["save"])
+    _add_run(made["save"], "the recording to keep, or a folder of them")
+    add_force(made["save"])
+    for name in ("show", "remove"):
+        _add_name(made[name])
+    for name in ("list", "show"):
+        made[name].add_argument("--format", choices=_FORMATS, default="text")
+    _add_run(made["budgets"], "a recording, a folder of them, or @NAME")
+    made["budgets"].add_argument(
+        "--headroom", metavar="PCT", type=percentage, default=10.0,
+        help="how much longer than now is allowed (default: 10%%)",
+    )  # fmt: skip
+    add_output(made["budgets"], "write to a file")
+
+
+def _add_name(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="letters, digits, . _ and -; @ may lead")
+
+
+def _add_run(parser: argparse.ArgumentParser, what: str) -> None:
+    run_ = parser.add_argument("run", metavar="RUN", type=not_empty, help=what)
+    run_.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+    parser.add_argument("--rank", metavar="N", type=int, help="one rank")
+    add_cycle_options(parser, counters=False)
+    add_reading(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do what the action says."""
+    _DO[options.action](options)
+    return 0
+
+
+def _save(options: argparse.Namespace) -> None:
+    from timesink.reports.baselines import save_baseline  # noqa: PLC0415 - --help waits for none
+    from timesink.reports.baselines.stores import store_at  # noqa: PLC0415
+    from timesink.reports.baselines.telling import saved  # noqa: PLC0415
+
+    with progress_bar() as progress:
+        kept = save_baseline(
+            options.name,
+            options.run,
+            options.store,
+            force=options.force,
+            marker=options.marker,
+            by=options.by,
+            rank=options.rank,
+            cache=not options.no_cache,
+            jobs=options.jobs,
+            progress=progress,
+        )
+    place = store_at(options.store).place
+    print(saved(kept, place, place if options.store else None))
+
+
+def _list(options: argparse.Namespace) -> None:
+    from timesink.reports.baselines import list_baselines  # noqa: PLC0415
+    from timesink.reports.baselines.stores import store_at  # noqa: PLC0415
+    from timesink.reports.baselines.telling import plain, row  # noqa: PLC0415
+
+    found = list_baselines(options.store)
+    if options.format == "json":
+        known = [plain(one.baseline) for one in found if one.baseline is not None]
+        lost = {one.name: one.problem.message for one in found if one.problem is not None}
+        print(json.dumps({"baselines": known, "unreadable": lost}, indent=2))
+    elif not found:
+        print(f"No baseline in {store_at(options.store).place}")
+    else:
+        _print_rows([row(one) for one in found])
+
+
+def _print_rows(rows: list[tuple[str, str, str, str]]) -> None:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for cells in rows:
+        padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=True)]
+        print("  ".join(padded).rstrip())
+
+
+def _show(options: argparse.Namespace) -> None:
+    from timesink.reports.baselines import load_baseline  # noqa: PLC0415
+    from timesink.reports.baselines.telling import plain, shown  # noqa: PLC0415
+
+    kept = load_baseline(options.name, options.store)
+    said = json.dumps(plain(kept), indent=2) if options.format == "json" else "\n".join(shown(kept))
+    print(said)
+
+
+def _remove(options: argparse.Namespace) -> None:
+    from timesink.reports.baselines import remove_baseline  # noqa: PLC0415
+    from timesink.reports.baselines.names import checked_name, reference  # noqa: PLC0415
+
+    remove_baseline(options.name, options.store)
+    print(f"Removed {reference(checked_name(options.name))}")
+
+
+def _budgets(options: argparse.Namespace) -> None:
+    from timesink.reports import baselines  # noqa: PLC0415
+    from timesink.reports.budgets import starting_budgets  # noqa: PLC0415
+
+    if options.output is not None:
+        check_output(options.output, options.run, force=options.force)
+    if baselines.is_reference(options.run):
+        kept = baselines.load_baseline(options.run, options.store)
+    else:
+        with progress_bar() as progress:
+            kept = baselines.unsaved_baseline(
+                options.run,
+                marker=options.marker,
+                by=options.by,
+                rank=options.rank,
+                cache=not options.no_cache,
+                jobs=options.jobs,
+                progress=progress,
+            )
+    give(starting_budgets(kept, options.headroom), options.output)
+
+
+_DO: dict[str, Callable[[argparse.Namespace], None]] = {
+    "save": _save,
+    "list": _list,
+    "show": _show,
+    "remove": _remove,
+    "budgets": _budgets,
+}

@@ -1,0 +1,28 @@
+"""What a store of baselines can do."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+ENDING = ".baseline"
+"""Of the file that holds a baseline."""
+
+
+class Store(Protocol):
+    """Baselines by name; names were checked before (`names.checked_name`)."""
+
+    @property
+    def place(self) -> str:
+        """Where it is, as the user knows it."""
+
+    def read(self, name: str) -> bytes | None:
+        """The content of a baseline; None where there is none."""
+
+    def write(self, name: str, content: bytes) -> None:
+        """Keep a baseline, in the place of one of its name; nobody ever reads half of it."""
+
+    def names(self) -> list[str]:
+        """All baselines, in order."""
+
+    def remove(self, name: str) -> bool:
+        """Take a baseline away; False where there is none."""

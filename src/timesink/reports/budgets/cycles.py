@@ -1,0 +1,78 @@
+"""Budgets of the cycle itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from statistics import fmean
+
+from timesink.analyses.diagnosis.diagnosis import Diagnosis
+from timesink.reports.budgets.budgets import Budget
+from timesink.reports.budgets.finding import Amount
+from timesink.reports.budgets.results import BudgetResult
+from timesink.reports.budgets.saying import increase_result, max_result, unjudged
+from timesink.reports.comparison.naming import processes
+from timesink.reports.comparison.report import Compared, Comparison
+
+_OF = "cycle"
+_NO_LENGTHS = "How long cycles take is not recorded."
+
+
+def evaluate_cycle(budget: Budget, comparison: Comparison) -> Iterator[BudgetResult]:
+    """How long cycles are, and how much longer: of all ranks of a run together."""
+    if budget.max_ns is not None:
+        lengths = [amount for one in comparison.pairs for amount in _length(one, budget.max_ns)]
+        known = sorted(lengths, key=lambda one: -one.new_ns)
+        yield max_result(budget, 1, known) if known else unjudged(budget, "max", _NO_LENGTHS)
+    if budget.max_increase is not None:
+        yield _increase(budget, comparison)
+
+
+def _length(one: Compared, most_ns: float) -> Iterator[Amount]:
+    """The mean cycle of the new side after warm-up, as recorded."""
+    pair = one.whole or one.pair
+    lengths = pair.cycle_times.new_ns[pair.cycle_times.warm_up[1] :]
+    if lengths:
+        mean = fmean(lengths)
+        yield Amount(_OF, _where(one), _OF, 0.0, mean, mean > most_ns)
+
+
+def _where(one: Compared) -> str:
+    said = processes(one.whole or one.pair)
+    return f"{one.cycles}, {said}" if one.cycles else said
+
+
+def _increase(budget: Budget, comparison: Comparison) -> BudgetResult:
+    """As the verdict goes: of each run and sort of cycle the ranks together."""
+    titles = dict.fromkeys(one.title for one in comparison.pairs)
+    amounts, reason = [], None
+    for title in titles:
+        pairs = tuple(one for one in comparison.pairs if one.title == title)
+        found = replace(comparison, pairs=pairs).diagnosis
+        if found is None or found.verdict == "incomparable":
+            reason = reason or ("" if found is None else found.reason)
+        else:
+            amounts.append(_change(budget, found, title if len(titles) > 1 else ""))
+    ordered = sorted(amounts, key=lambda one: (not one.is_beyond, -one.delta_ns))
+    return increase_result(budget, 1, ordered, reason)
+
+
+def _change(budget: Budget, found: Diagnosis, where: str) -> Amount:
+    cycle = found.cycle_time
+    delta = cycle.new_ns - cycle.base_ns
+    allowed = budget.max_increase
+    interval = None
+    if cycle.interval_pct is not None:
+        low, high = (end * cycle.base_ns / 100 for end in cycle.interval_pct)
+        interval = low, high
+    return Amount(
+        name=_OF,
+        where=where,
+        of=_OF,
+        base_ns=cycle.base_ns,
+        new_ns=cycle.new_ns,
+        is_beyond=allowed is not None and allowed.is_below(delta, cycle.base_ns),
+        # A run that is compared with itself has no scatter to test against, and no change.
+        is_certain=found.verdict == "regression" and (interval is None or interval[0] > 0),
+        interval_ns=interval,
+    )

@@ -1,0 +1,73 @@
+"""A run as tables and plain data, and back: what is kept of a recording once its trace is gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, fields
+from typing import Any
+
+import polars as pl
+
+from timesink.analyses.anatomy.anatomy import Anatomy
+from timesink.model.run_fields import recorded_run
+from timesink.model.trace import Trace
+from timesink.reports.comparison.runs import Run, Unit
+from timesink.reports.comparison.sides import Source
+from timesink.store.tables import Tables
+
+_BEHAVIOUR = "behaviour"
+_BESIDE = "beside"
+
+
+def tables_of(run: Run) -> Tables:
+    """All that a run says but its source and its trace."""
+    tables, plain = {_BEHAVIOUR: run.behaviour}, {}
+    if run.beside is not None:
+        tables[_BESIDE] = run.beside
+    for pid, anatomy in run.anatomies.items():
+        values = {one.name: getattr(anatomy, one.name) for one in fields(anatomy)}
+        own = [name for name, value in values.items() if isinstance(value, pl.DataFrame)]
+        tables |= {_name(pid, name): values.pop(name) for name in own}
+        plain[pid] = {"tables": own, "values": values}
+    about = {
+        "method": run.unit.method,
+        "anchor": run.unit.anchor,
+        "rank": run.rank,
+        "confidence": run.confidence,
+        "notes": run.notes,
+        "recorded": None if run.recorded is None else asdict(run.recorded),
+        "anatomies": plain,
+    }
+    return Tables(about, tables)
+
+
+def run_of_tables(kept: Tables, source: Source, trace: Trace | None = None) -> Run:
+    """The run that was kept, of this source."""
+    about = kept.about
+    recorded = about.get("recorded")
+    return Run(
+        source,
+        kept.tables[_BEHAVIOUR],
+        Unit(about["method"], about["anchor"]),
+        trace=trace,
+        rank=about["rank"],
+        confidence=about["confidence"],
+        notes=tuple(about["notes"]),
+        anatomies=dict(_anatomies(about["anatomies"], kept.tables)),
+        beside=kept.tables.get(_BESIDE),
+        recorded=None if recorded is None else recorded_run(recorded)[0],
+    )
+
+
+def _anatomies(
+    plain: Mapping[str, Any], tables: Mapping[str, pl.DataFrame]
+) -> Iterator[tuple[str, Anatomy]]:
+    for pid, about in plain.items():
+        values: dict[str, Any] = dict(about["values"])
+        values["notes"] = tuple(values["notes"])
+        values |= {name: tables[_name(pid, name)] for name in about["tables"]}
+        yield pid, Anatomy(**values)
+
+
+def _name(pid: str, table: str) -> str:
+    return f"{table} of {pid}"

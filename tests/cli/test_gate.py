@@ -1,0 +1,195 @@
+"""`timesink compare --fail-on`: exit codes, and what goes where."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+import timesink
+from compared_runs import process_table, write_case, write_table
+from recorded_runs import recorded
+
+Run = Callable[..., Any]
+Decline = Callable[..., tuple[str, str]]
+
+
+@pytest.fixture
+def same(tmp_path: Path) -> tuple[Path, Path]:
+    """Two runs of which the second is no slower."""
+    tables = [write_table(tmp_path / f"{name}.csv", process_table(7)) for name in "ab"]
+    return tables[0], tables[1]
+
+
+@pytest.fixture
+def case(tmp_path: Path) -> Path:
+    """A run that became slower by three tenths."""
+    return write_case(tmp_path / "case", [7], [7])
+
+
+def results(path: Path) -> ET.Element:
+    return ET.parse(path).getroot()[0]  # noqa: S314 - our own
+
+
+class TestExitCodes:
+    def test_equal_runs_pass(self, run: Run, same: tuple[Path, Path]):
+        outcome = run("compare", *same, "--fail-on", "regression")
+        assert outcome.code == 0
+        assert outcome.err.startswith("timesink: passed (--fail-on regression): a vs b\n")
+        assert "cannot be seen in 8 cycles" in outcome.err
+
+    def test_a_slower_run_fails_with_3(self, run: Run, case: Path):
+        outcome = run("compare", case, "--fail-on", "5%")
+        assert outcome.code == 3
+        assert outcome.out.startswith("Regression. ")
+        assert outcome.err.startswith("timesink: FAILED (--fail-on 5%): case\n")
+        assert len(outcome.err.splitlines()) <= 24
+
+    def test_a_slow_down_within_the_limit_passes(self, run: Run, case: Path):
+        outcome = run("compare", case, "--fail-on", "60%")
+        assert outcome.code == 0
+        assert "within what is allowed: 60 % more" in outcome.err
+
+    def test_without_a_gate_a_slower_run_is_no_failure(self, run: Run, case: Path):
+        for form in ("text", "md", "junit"):
+            assert run("compare", case, "--format", form).code == 0
+
+    def test_unequal_work_cannot_be_judged(self, run: Run, tmp_path: Path):
+        base = write_table(tmp_path / "a.csv", process_table(7))
+        one = write_table(tmp_path / "b.csv", process_table(7, cycles=1))
+        outcome = run("compare", base, one, "--fail-on", "50%", "--format", "md")
+        assert outcome.code == 1
+        assert outcome.out.startswith("## timesink: cannot be judged (`--fail-on 50%`)\n")
+        assert outcome.err.startswith("timesink: CANNOT BE JUDGED (--fail-on 50%)")
+
+    def test_a_recording_that_ended_early_is_named(self, run: Run, tmp_path: Path):
+        whole = recorded(tmp_path / "whole")
+        cut = recorded(tmp_path / "cut", complete=False, why_partial="the program was killed")
+        outcome = run("compare", whole, cut, "--fail-on", "5%", "--format", "md")
+        assert outcome.code == 0
+        assert "the recording ended early: the program was killed." in outcome.err
+        assert "the recording ended early: the program was killed" in outcome.out
+
+    def test_budgets_fail_it_as_well(self, run: Run, tmp_path: Path, same: tuple[Path, Path]):
+        budget = tmp_path / "budgets.toml"
+        budget.write_text('[cycle]\nmax = "1 us"\n')
+        outcome = run("compare", *same, "--fail-on", "5%", "--budget", budget)
+        assert outcome.code == 3
+        assert "1.00 us allowed" in outcome.err
+
+    def test_a_slow_down_nobody_asked_about_is_said_and_passes(
+        self, run: Run, tmp_path: Path, case: Path
+    ):
+        budget = tmp_path / "budgets.toml"
+        budget.write_text('[cycle]\nmax = "1 s"\n')
+        outcome = run("compare", case, "--budget", budget)
+        assert outcome.code == 0
+        assert "Without --fail-on that fails nothing.\n  1 budget kept." in outcome.err
+
+    def test_readers_who_leave_early_do_not_make_it_pass(self, case: Path):
+        """As with `2>&1 | head -1`."""
+        read, write = os.pipe()
+        os.close(read)
+        command = [sys.executable, "-m", "timesink", "compare", case, "--fail-on", "5%"]
+        code = subprocess.run(command, stdout=write, stderr=write, check=False).returncode
+        os.close(write)
+        assert code == 3
+
+    def test_a_baseline_is_as_good_as_its_recording(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.chdir(tmp_path)
+        base, slow = timesink.sample_runs()
+        assert run("baseline", "save", "main", base).code == 0
+        assert run("compare", "@main", base, "--fail-on", "regression").code == 0
+        outcome = run("compare", "@main", slow, "--fail-on", "regression")
+        assert outcome.code == 3
+        assert "\n  timesink compare @main " in outcome.err
+
+
+class TestOutputs:
+    def test_the_reason_is_said_when_the_report_goes_to_a_file(
+        self, run: Run, case: Path, tmp_path: Path
+    ):
+        for name in ("x.txt", "x.csv", "x.json", "x.md", "x.xml"):
+            outcome = run("compare", case, "--fail-on", "regression", "-o", tmp_path / name)
+            assert (outcome.code, outcome.out) == (3, "")
+            assert f"Wrote {tmp_path / name}\ntimesink: FAILED" in outcome.err
+        assert (tmp_path / "x.md").read_text().startswith("## timesink: failed")
+        assert results(tmp_path / "x.xml").attrib["failures"] == "1"
+
+    def test_without_a_gate_a_markdown_file_is_the_whole_report(
+        self, run: Run, case: Path, tmp_path: Path
+    ):
+        assert run("compare", case, "-o", tmp_path / "x.md").code == 0
+        assert (tmp_path / "x.md").read_text().startswith("# Strict Performance Comparison")
+
+    def test_json_holds_the_gate_where_one_was_asked_for(self, run: Run, case: Path):
+        gate = run("compare", case, "--fail-on", "5%", "--format", "json").json["gate"]
+        assert gate["outcome"] == "failed"
+        assert gate["checks"][0]["name"] == "cycle time"
+        assert "gate" not in run("compare", case, "--format", "json").json
+
+    def test_a_folder_gets_a_comment_and_test_results_too(
+        self, run: Run, case: Path, tmp_path: Path
+    ):
+        assert run("compare", case, "--fail-on", "5%", "-o", tmp_path / "out").code == 3
+        names = {path.name for path in (tmp_path / "out").iterdir()}
+        assert {"comment.md", "junit.xml", "comparison.json"} < names
+
+    def test_the_command_of_the_reason_says_it_again(self, run: Run, case: Path):
+        lines = run("compare", case, "--pid", "7", "--fail-on", "5%", "--format", "md").err
+        command = lines.partition("Reproduce\n")[2].replace("\\\n", "").split()
+        again = run(*command[1:])
+        assert again.code == 3
+        assert again.err == lines
+
+
+class TestRunsThatCannotBeRead:
+    def test_ci_systems_see_an_error(self, run: Run, case: Path, tmp_path: Path):
+        gone, file = tmp_path / "gone", tmp_path / "x.xml"
+        outcome = run("compare", case, gone, "--fail-on", "5%", "-o", file)
+        assert outcome.code == 1
+        assert "no such file" in outcome.err
+        assert results(file).attrib["errors"] == "1"
+
+    def test_old_results_do_not_stay(self, run: Run, case: Path, tmp_path: Path):
+        folder = tmp_path / "out"
+        options = ("--fail-on", "60%", "-o", folder, "--force")
+        assert run("compare", case, *options).code == 0
+        assert run("compare", "@never-saved", case, *options, "--store", tmp_path).code == 1
+        assert results(folder / "junit.xml").attrib["errors"] == "1"
+        assert "cannot be judged" in (folder / "comment.md").read_text()
+
+
+class TestUsage:
+    @pytest.mark.parametrize("limit", ["5", "slow", "-3%"])
+    def test_what_is_no_limit_is_refused(self, decline: Decline, case: Path, limit: str):
+        message, hint = decline("compare", case, f"--fail-on={limit}", code=2)
+        assert limit in message
+        assert "--fail-on regression" in hint
+
+    def test_what_is_told_apart_has_nothing_to_fail(self, decline: Decline, tmp_path: Path):
+        paths = [write_table(tmp_path / f"{n}.csv", process_table(n, seed=n)) for n in range(3)]
+        for options in (("--explore", "--fail-on", "5%"), ("--explore", "--format", "junit")):
+            decline("compare", *paths, *options, code=2)
+        message, _ = decline("compare", *paths, "--fail-on", "5%", code=2)
+        assert "told apart" in message
+
+    def test_a_budget_that_is_none_is_refused_before_anything_is_read(
+        self, decline: Decline, tmp_path: Path
+    ):
+        (tmp_path / "b.toml").write_text("hello")
+        gone = tmp_path / "gone"
+        message, _ = decline("compare", gone, gone, "--budget", tmp_path / "b.toml", code=2)
+        assert "b.toml" in message
+
+    def test_the_help_names_the_exit_code(self, run: Run):
+        assert "3 beyond a" in run("--help").out
+        assert "exit code 3" in run("compare", "--help").out

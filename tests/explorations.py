@@ -1,0 +1,24 @@
+"""Many processes told apart, by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from many_roles import many_roles
+from timesink.analyses.clustering.exploration import Cluster, Exploration
+from timesink.analyses.comparison.comparing import compare_roles
+
+
+def explored(**parts: object) -> Exploration:
+    """Two healthy processes and one on a slow clock."""
+    roles, _ = many_roles(3, groups=2)
+    healthy, slow, other = roles
+    usual = {
+        "roles": (healthy, slow, other),
+        "distances": np.array([[0, 9.26, 0.5], [9.26, 0, 9], [0.5, 9, 0]]),
+        "threshold": 2.0,
+        "threshold_reason": "halves of one run are up to 1.8 apart",
+        "clusters": (Cluster(0, (0, 2)), Cluster(1, (1,))),
+        "pairs": (compare_roles(healthy, slow, "peers"),),
+    }
+    return Exploration(**{**usual, **parts})

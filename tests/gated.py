@@ -1,0 +1,48 @@
+"""Gates of diagnoses made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from compared import two_runs
+from timesink.analyses.comparison.pair import Pair
+from timesink.analyses.diagnosis.diagnosis import CycleTime, Diagnosis
+from timesink.reports.comparison.report import Compared, Comparison
+from timesink.reports.gate import Check, Gate
+
+MS = 1e6
+
+
+def comparison_of(diagnoses: Mapping[str, Diagnosis], **parts: Any) -> Comparison:
+    """A comparison of cases, by what they are called, each with the diagnosis given."""
+    pairs = []
+    for title, diagnosis in diagnoses.items():
+        one = Compared(title, "", _any_pair(), title)
+        one.__dict__["diagnosis"] = diagnosis
+        pairs.append(one)
+    return Comparison(("base", "new"), tuple(pairs), (), **parts)
+
+
+@cache
+def _any_pair() -> Pair:
+    return two_runs(cycles=4)
+
+
+def lengths(change_pct: float, half_pct: float = 2.0) -> CycleTime:
+    """Cycles of 100 ms that became longer by some percent, known to half the interval."""
+    bounds = (change_pct - half_pct, change_pct + half_pct)
+    return CycleTime(100 * MS, (100 + change_pct) * MS, change_pct, bounds, 0.01)
+
+
+def failed_gate(**parts: Any) -> Gate:
+    """Cycles became longer, and nothing says why."""
+    check = Check("cycle time", "cycle time", "failed", "Cycles take longer.", time_ns=1.5 * MS)
+    usual: dict[str, Any] = {
+        "subject": "base vs new",
+        "asked": "--fail-on 5%",
+        "checks": (check,),
+        "command": ("timesink", "compare", "base", "new", "--fail-on", "5%"),
+    }
+    return Gate(**{**usual, **parts})

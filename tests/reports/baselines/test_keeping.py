@@ -1,0 +1,296 @@
+"""Baselines say what their recordings said, and are refused where they cannot."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import timesink
+from compared_runs import SLOW_CLOCK, process_table, rank_fields, write_table, write_timeline
+from timesink.errors import NotFoundError, OutputError, TimesinkError, UnreadableError, UsageError
+from timesink.reports.baselines import (
+    baseline,
+    content,
+    list_baselines,
+    load_baseline,
+    remove_baseline,
+    save_baseline,
+)
+from timesink.reports.comparison import compare
+from timesink.reports.comparison.runs import Run
+from timesink.store.tables import Tables
+
+NAMES_OF_PLACES = ("sources", "source", "identifier", "file", "label")
+
+
+def without_places(answer: Any) -> Any:
+    """An answer without what names files; roles in the order of their processes."""
+    if isinstance(answer, dict):
+        kept = {key: without_places(value) for key, value in answer.items()}
+        if "roles" in kept:
+            kept["roles"] = sorted(kept["roles"], key=json.dumps)
+        return {key: value for key, value in kept.items() if key not in NAMES_OF_PLACES}
+    return [without_places(one) for one in answer] if isinstance(answer, list) else answer
+
+
+def answers(base: Path, new: Path, store: Path, **options: Any) -> tuple[Any, Any]:
+    """What comparing says of the recording, and of the baseline made of it."""
+    save_baseline("base", base, store)
+    plain = compare(base, new, **options).to_dict()
+    kept = compare("@base", new, store=store, **options).to_dict()
+    assert kept["sources"][0] == "@base"
+    return without_places(plain), without_places(kept)
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> tuple[Path, Path]:
+    return (
+        write_timeline(tmp_path / "base" / "trace.json", cycles=8),
+        write_timeline(tmp_path / "new" / "trace.json", cycles=8, slow=2.0),
+    )
+
+
+def test_same_answer_as_the_recording(pair, tmp_path):
+    plain, kept = answers(*pair, tmp_path / "store")
+    assert plain == kept
+
+
+def test_ranks_are_one_baseline(tmp_path):
+    for side, slow in (("base", 1.0), ("new", 1.5)):
+        for rank in range(2):
+            path = tmp_path / side / f"rank{rank}.json"
+            write_timeline(path, slow=slow, cycles=8, **rank_fields(rank))
+    plain, kept = answers(tmp_path / "base", tmp_path / "new", tmp_path / "store")
+    assert plain == kept
+    assert [one["base"]["rank"] for one in kept["pairs"]] == [0, 1]
+    one_rank = compare("@base", tmp_path / "new", store=tmp_path / "store", rank=1)
+    assert [one.pair.base.rank for one in one_rank.pairs] == [1]
+
+
+def test_behaviour_tables_with_counters_beside_them(tmp_path):
+    for side, fault in (("base", None), ("new", SLOW_CLOCK)):
+        write_table(tmp_path / side / "result_perf_data.csv", process_table(7, fault))
+    plain, kept = answers(tmp_path / "base", tmp_path / "new", tmp_path / "store")
+    assert plain == kept
+
+
+def test_recording_and_cache_may_go(pair, tmp_path, monkeypatch):
+    base, new = pair
+    before = compare(base, new).headline
+    save_baseline("base", base.parent, tmp_path / "store", cache=False)
+    shutil.rmtree(base.parent)
+    shutil.move(tmp_path / "store", tmp_path / "elsewhere")
+    monkeypatch.setenv("TIMESINK_CACHE_DIR", str(tmp_path / "empty"))
+    after = compare("@base", new, store=tmp_path / "elsewhere", cache=False)
+    assert after.headline == before
+
+
+def test_file_names_no_place(pair, tmp_path):
+    kept = save_baseline("base", pair[0], tmp_path / "store")
+    (file,) = (tmp_path / "store").iterdir()
+    assert str(tmp_path).encode() not in file.read_bytes()
+    assert kept.size_bytes == file.stat().st_size < 100_000
+
+
+def test_two_baselines(pair, tmp_path):
+    store = tmp_path / "store"
+    for name, path in zip(("one", "two"), pair, strict=True):
+        save_baseline(name, path, store, marker="decode_step")
+    found = compare("@one", "@two", store=store)
+    assert found.pairs[0].identifier == "@one vs @two"
+    assert found.headline == compare(*pair, marker="decode_step").headline
+
+
+def test_default_store_is_below_the_working_directory(pair, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TIMESINK_BASELINES", raising=False)
+    save_baseline("base", pair[0])
+    assert (tmp_path / ".timesink" / "baselines" / "base.baseline").is_file()
+    monkeypatch.setenv("TIMESINK_BASELINES", str(tmp_path / "other"))
+    with pytest.raises(NotFoundError):
+        load_baseline("base")
+
+
+# -- cycles ----------------------------------------------------------------------------------------
+
+
+def test_cycles_of_others_are_found_as_those_of_the_baseline(tmp_path):
+    paths = [tmp_path / f"{name}.json" for name in ("base", "new")]
+    for path in paths:
+        write_timeline(path, steps=True, cycles=8)
+    store = tmp_path / "store"
+    save_baseline("base", paths[0], store, marker="decode_step")
+    found = compare("@base", paths[1], store=store)
+    assert [role.method for role in found.roles] == ["marker", "marker"]
+    assert found.notes == ()
+    again = compare("@base", paths[1], store=store, marker="decode_step")
+    assert again.headline == found.headline
+
+
+@pytest.mark.parametrize("asked", [{"marker": "aten::gemm"}, {"by": "kernels"}])
+def test_other_cycles_than_those_saved_are_refused(pair, tmp_path, asked):
+    save_baseline("base", pair[0], tmp_path / "store")
+    with pytest.raises(UsageError, match="has the cycles it was saved with") as refused:
+        compare("@base", pair[1], store=tmp_path / "store", **asked)
+    assert "save it again" in refused.value.hint
+
+
+def test_a_map_of_counters_cannot_be_put_on_a_baseline(pair, tmp_path):
+    save_baseline("base", pair[0], tmp_path / "store")
+    with pytest.raises(UsageError, match="--map"):
+        compare("@base", pair[1], store=tmp_path / "store", metric_map="map.csv")
+
+
+# -- what is refused -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", ["", "@", ".", "..", "../x", "a/b", "a\\b", "/etc/x", ".hidden", "a b", "ä", "x\n",
+             "-f", "a" * 101, "a\0b"]
+)  # fmt: skip
+def test_names_that_are_not_safe(tmp_path, name):
+    for use in (lambda: save_baseline(name, timesink.sample(), tmp_path / "store"),
+                lambda: load_baseline(name, tmp_path / "store"),
+                lambda: remove_baseline(name, tmp_path / "store")):  # fmt: skip
+        with pytest.raises(UsageError, match="cannot be the name of a baseline"):
+            use()
+    assert not (tmp_path / "store").exists()
+
+
+def test_replacing_one_must_be_asked_for(pair, tmp_path):
+    store = tmp_path / "store"
+    first = save_baseline("base", pair[0], store)
+    with pytest.raises(OutputError, match="already in") as refused:
+        save_baseline("base", pair[1], store)
+    assert "--force" in refused.value.hint
+    assert load_baseline("base", store).saved_us == first.saved_us
+    save_baseline("base", pair[1], store, force=True)
+    assert load_baseline("base", store).saved_us > first.saved_us
+
+
+def test_failing_to_read_a_run_leaves_the_old_baseline(pair, tmp_path):
+    store = tmp_path / "store"
+    save_baseline("base", pair[0], store)
+    with pytest.raises(TimesinkError):
+        save_baseline("base", tmp_path / "missing", store, force=True)
+    assert load_baseline("base", store).name == "base"
+
+
+def test_unknown_baseline_names_those_there_are(pair, tmp_path):
+    save_baseline("base", pair[0], tmp_path / "store")
+    with pytest.raises(NotFoundError, match="@other: no such baseline") as refused:
+        compare("@other", pair[1], store=tmp_path / "store")
+    assert "@base" in refused.value.hint
+
+
+def test_remove_and_list(pair, tmp_path):
+    store = tmp_path / "store"
+    save_baseline("base", pair[0], store)
+    (store / "torn.baseline").write_bytes(b"timesink")
+    (store / "notes.txt").write_text("not one")
+    assert [(one.name, one.problem is None) for one in list_baselines(store)] == [
+        ("base", True), ("torn", False)]  # fmt: skip
+    remove_baseline("@base", store)
+    assert [one.name for one in list_baselines(store)] == ["torn"]
+    with pytest.raises(NotFoundError):
+        remove_baseline("base", store)
+
+
+def test_baselines_and_cases_are_no_runs_to_save(pair, tmp_path):
+    save_baseline("base", pair[0], tmp_path / "store")
+    with pytest.raises(UsageError, match="is a baseline already"):
+        save_baseline("other", "@base", tmp_path / "store")
+    for side in ("normal", "abnormal"):
+        write_timeline(tmp_path / "case" / side / "trace.json")
+    with pytest.raises(UsageError, match="holds a normal and an abnormal run"):
+        save_baseline("other", tmp_path / "case", tmp_path / "store")
+
+
+# -- damage and versions ---------------------------------------------------------------------------
+
+
+def damaged(whole: bytes) -> list[bytes]:
+    """Cut, flipped at many places, and other things altogether."""
+    places = range(0, len(whole), max(1, len(whole) // 40))
+    flipped = [whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :] for at in places]
+    return [b"", b"\n", whole[:-1], whole[: len(whole) // 2], whole + b"x", b"PK\x03\x04", *flipped]
+
+
+def test_damage_is_said_with_a_way_out(pair, tmp_path):
+    store = tmp_path / "store"
+    save_baseline("base", pair[0], store)
+    file = store / "base.baseline"
+    for broken in damaged(file.read_bytes()):
+        file.write_bytes(broken)
+        with pytest.raises(UnreadableError, match="@base in ") as refused:
+            load_baseline("base", store)
+        assert "save it again" in refused.value.hint
+
+
+def test_another_format_is_said(pair, tmp_path, monkeypatch):
+    store = tmp_path / "store"
+    monkeypatch.setattr(content, "FORMAT", 7)
+    save_baseline("base", pair[0], store)
+    monkeypatch.undo()
+    with pytest.raises(UnreadableError, match="baseline of format 7, this timesink has 1"):
+        compare("@base", pair[1], store=store)
+
+
+def test_fields_this_version_does_not_know_are_said(pair, tmp_path, monkeypatch):
+    store = tmp_path / "store"
+    tables_of = content.tables_of
+
+    def with_more(run: Run) -> Tables:
+        kept = tables_of(run)
+        for one in kept.about["anatomies"].values():
+            one["values"]["colour"] = "blue"
+        return kept
+
+    monkeypatch.setattr(content, "tables_of", with_more)
+    monkeypatch.setattr("timesink.reports.baselines.keeping.baseline_of", lambda *_: None)
+    save_baseline("base", pair[0], store)
+    monkeypatch.undo()
+    with pytest.raises(UnreadableError, match="which this one cannot read"):
+        load_baseline("base", store)
+
+
+def test_another_version_of_timesink_is_a_note(pair, tmp_path, monkeypatch):
+    store = tmp_path / "store"
+    save_baseline("base", pair[0], store)
+    monkeypatch.setattr(baseline, "__version__", "9.9.9")
+    assert any("this is 9.9.9" in note for note in compare("@base", pair[1], store=store).notes)
+
+
+# -- real recordings -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("base", "new"),
+    [
+        ("h200/faults/normal", "h200/faults/python_stall"),
+        ("h200/faults/normal", "h200/faults/gpu_clock"),
+        ("h200/faults/normal", "h200/faults/fp32_regression"),
+        ("h200/traces/ddp8_normal", "h200/traces/ddp8_stall_rank3"),
+        (
+            "latencyprism/SGLang/gpu_instability/normal_perf_data",
+            "latencyprism/SGLang/gpu_instability/abnormal_perf_data",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("kept_recordings")
+def test_same_answer_on_real_recordings(shared: Path, tmp_path: Path, base: str, new: str):
+    data = shared / "data"
+    plain, kept = answers(data / base, data / new, tmp_path / "store")
+    assert plain == kept
+    (file,) = (tmp_path / "store").iterdir()
+    assert file.stat().st_size < 1_000_000
+
+
+@pytest.fixture
+def kept_recordings(common_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Real recordings are read once for all tests."""
+    monkeypatch.setenv("TIMESINK_CACHE_DIR", str(common_cache))

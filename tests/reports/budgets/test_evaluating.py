@@ -1,0 +1,274 @@
+"""Whether comparisons keep to budgets, and what is said about it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders import Event, python_call, write
+from compared_runs import process_table, rank_fields, timeline, write_table, write_timeline
+from timesink.analyses.comparison.pair import Workload
+from timesink.reports.baselines import save_baseline
+from timesink.reports.budgets import BudgetResult, evaluate, load_budgets
+from timesink.reports.budgets.starting import starting_budgets
+from timesink.reports.comparison import Comparison, compare
+
+
+def budgets(folder: Path, text: str, comparison: Comparison) -> list[BudgetResult]:
+    path = folder / "budgets.toml"
+    path.write_text(text)
+    return list(evaluate(load_budgets(path), comparison))
+
+
+def states(folder: Path, text: str, comparison: Comparison) -> list[str]:
+    return [one.state for one in budgets(folder, text, comparison)]
+
+
+def two_runs(folder: Path, slow: float = 1.0, **options: Any) -> Comparison:
+    return compare(
+        write_timeline(folder / "base.json", cycles=12, **options),
+        write_timeline(folder / "new.json", cycles=12, slow=slow, **options),
+        cache=False,
+    )
+
+
+@pytest.fixture
+def slower(tmp_path: Path) -> Comparison:
+    """Kernels take half as long again: `aten::gemm` 161 → 241.5 us per cycle."""
+    return two_runs(tmp_path, 1.5)
+
+
+@pytest.fixture
+def same(tmp_path: Path) -> Comparison:
+    return two_runs(tmp_path)
+
+
+def test_time_and_increase_of_an_operator(slower, same, tmp_path):
+    text = '[operators]\n"aten::gemm" = { max = "200 us", max_increase = "10%" }'
+    most, increase = budgets(tmp_path, text, slower)
+    assert (most.state, most.limit, most.value) == ("exceeded", "200.0 us", "241.5 us")
+    assert (increase.state, increase.limit, increase.value) == ("exceeded", "+10 %", "+50.0 %")
+    assert most.sentence == (
+        'operators "aten::gemm": 241.5 us of device time per cycle, 200.0 us allowed.'
+    )
+    assert increase.sentence.startswith(
+        'operators "aten::gemm": 161.0 → 241.5 us of device time per cycle (+50.0 %, 95 % interval'
+    )
+    assert (most.case, increase.case) == (
+        'operators "aten::gemm" max', 'operators "aten::gemm" max_increase')  # fmt: skip
+    assert states(tmp_path, text, same) == ["within", "within"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "state"),
+    [
+        ('max_increase = "60%"', "within"),
+        ('max_increase = "49%"', "exceeded"),
+        ('max_increase = "100 us"', "within"),
+        ('max_increase = "80 us"', "exceeded"),
+        ('max_increase = "10%", ignore_below = "1 ms"', "within"),
+        ('max_increase = "10%", of = "host"', "within"),
+        ('max = "130 us", of = "host"', "within"),
+        ('max = "110 us", of = "host"', "exceeded"),
+    ],
+)
+def test_limits(slower, tmp_path, limit, state):
+    assert states(tmp_path, f'[operators]\n"aten::gemm" = {{ {limit} }}', slower) == [state]
+
+
+def test_a_pattern_is_a_limit_for_each_that_it_matches(slower, tmp_path):
+    most, increase = budgets(
+        tmp_path, '[operators]\n"aten::*" = { max = "200 us", max_increase = "10%" }', slower
+    )
+    assert (most.state, most.matched, most.over) == ("exceeded", 3, ("aten::gemm",))
+    assert (increase.matched, increase.over) == (3, ("aten::gemm", "aten::norm", "aten::sample"))
+    assert increase.sentence.startswith('operators "aten::*": aten::gemm (of 3 names): 161.0 →')
+    assert increase.sentence.endswith("; 2 more beyond it.")
+
+
+def test_kernels_by_family_by_name_and_by_pattern(slower, tmp_path):
+    text = """[kernels]
+gemm = { max_increase = "10%" }
+norm_kernel = { max_increase = "60%" }
+"*_kernel" = { max = "1 ms" }
+"""
+    found = budgets(tmp_path, text, slower)
+    assert [one.state for one in found] == ["exceeded", "within", "within"]
+    assert [one.matched for one in found] == [1, 1, 3]
+
+
+def test_modules_by_path_and_by_last_part(tmp_path):
+    def with_modules(slow: float) -> dict[str, Any]:
+        document = timeline(12, slow=slow)
+        document["traceEvents"] += [
+            _module(name, 1000.0 * cycle + start, length)
+            for cycle in range(12)
+            for name, start, length in (("Net_0", 1, 800), ("Gemm_0", 5, 100))
+        ]
+        return document
+
+    paths = [
+        write(tmp_path / f"{side}.json", with_modules(slow))
+        for side, slow in (("base", 1.0), ("new", 2.0))
+    ]
+    text = '[modules]\n"Net_0.Gemm_0" = { max = "100 us" }\n"Gemm_*" = { max_increase = "150%" }'
+    found = budgets(tmp_path, text, compare(*paths, cache=False))
+    assert [(one.state, one.value, one.matched) for one in found] == [
+        ("exceeded", "161.0 us", 1), ("within", "2.0 x", 1)]  # fmt: skip
+
+
+def _module(name: str, ts: float, dur: float) -> Event:
+    ids = {"Python id": ts, "Python parent id": None, "Python module id": 0}
+    return python_call(f"nn.Module: {name}", ts, dur, **ids)
+
+
+def test_cycle(slower, tmp_path):
+    text = '[cycle]\nmax = "500 us"\nmax_increase = "5%"'
+    most, increase = budgets(tmp_path, text, slower)
+    assert (most.state, most.value) == ("exceeded", "901.0 us")
+    assert most.sentence == "cycle: 901.0 us per cycle, 500.0 us allowed."
+    assert increase.state == "within"
+    assert (most.case, increase.case) == ("cycle max", "cycle max_increase")
+
+
+def test_the_worst_rank_is_named(tmp_path):
+    for side in ("base", "new"):
+        for rank in range(2):
+            slow = 2.0 if (side, rank) == ("new", 1) else 1.0
+            path = tmp_path / side / f"rank{rank}.json"
+            write_timeline(path, cycles=12, slow=slow, **rank_fields(rank))
+    found = compare(tmp_path / "base", tmp_path / "new", cache=False)
+    text = '[operators]\n"aten::gemm" = { max = "200 us", max_increase = "10%" }'
+    for result in budgets(tmp_path, text, found):
+        assert result.state == "exceeded"
+        assert " in rank 1, " in result.sentence
+
+
+# -- what cannot be judged -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('[operators]\n"aten::nm" = { max = "1 s" }', "matches nothing in either run"),
+        ('[operators]\n"aten::nm" = { max_increase = "1%" }', "matches nothing in either run"),
+        ('[modules]\n"*" = { max = "1 s" }', "no module was recorded"),
+        ('[kernels]\n"nothing*" = { max = "1 s" }', "matches nothing in either run"),
+    ],
+)
+def test_what_matches_nothing_does_not_pass(same, tmp_path, text, why):
+    (result,) = budgets(tmp_path, text, same)
+    assert result.state == "unjudged"
+    assert why in result.sentence
+    optional = text.replace(" }", ", optional = true }")
+    assert states(tmp_path, optional, same) == ["within"]
+
+
+def test_operators_of_a_behaviour_table_are_not_recorded(tmp_path):
+    paths = [
+        write_table(tmp_path / side / "result_perf_data.csv", process_table(7, seed=number))
+        for number, side in enumerate(("base", "new"))
+    ]
+    text = '[operators]\n"*" = { max = "1 s" }\n[cycle]\nmax = "1 s"'
+    found = budgets(tmp_path, text, compare(*paths, cache=False))
+    assert [one.state for one in found] == ["unjudged", "within"]
+    assert "no operator was recorded" in found[0].sentence
+
+
+def test_one_that_one_side_lacks(tmp_path):
+    paths = [write_timeline(tmp_path / f"{side}.json", cycles=12) for side in ("base", "new")]
+    text = paths[1].read_text().replace("aten::sample", "aten::topk")
+    paths[1].write_text(text)
+    found = compare(*paths, cache=False)
+    limits = '{ max = "1 ms", max_increase = "10%" }'
+    names = "\n".join(f'"aten::{name}" = {limits}' for name in ("sample", "topk"))
+    gone, gone_increase, come, come_increase = budgets(tmp_path, f"[operators]\n{names}", found)
+    assert [one.state for one in (gone, gone_increase, come)] == ["within"] * 3
+    assert (come_increase.state, come_increase.value) == ("exceeded", "from 0")
+
+
+def test_unequal_work_has_no_increase(slower, tmp_path):
+    (one,) = slower.pairs
+    unequal = Workload(
+        comparable=False, reasons=("One side has twice the layers.",), work_ratio=None
+    )
+    found = replace(slower, pairs=(replace(one, pair=replace(one.pair, workload=unequal)),))
+    text = '[operators]\n"aten::gemm" = { max = "1 s", max_increase = "10%" }'
+    most, increase = budgets(tmp_path, text, found)
+    assert (most.state, increase.state) == ("within", "unjudged")
+    assert increase.sentence.endswith(
+        "cycles do not hold the same work. One side has twice the layers."
+    )
+
+
+def test_cycles_put_together_are_so_for_operators(tmp_path):
+    """One cycle of the base is the work of two of the new run, which takes as long."""
+    base = write_timeline(tmp_path / "base.json", cycles=24)
+    new = timeline(24)
+    new["traceEvents"] = [
+        event | ({"dur": 1900} if event["cat"] == "user_annotation" else {})
+        for event in new["traceEvents"]
+        if event["cat"] != "user_annotation" or event["ts"] % 2000 == 0
+    ]
+    found = compare(base, write(tmp_path / "new.json", new), cache=False)
+    assert found.pair.equal_work is not None
+    text = '[operators]\n"aten::gemm" = { max_increase = "10%" }'
+    (increase,) = budgets(tmp_path, text, found)
+    assert increase.state == "within"
+    assert "322.0 → 322.0 us of device time per cycle" in increase.sentence
+
+
+def test_one_cycle_cannot_be_told_from_noise(tmp_path):
+    paths = [
+        write_timeline(tmp_path / f"{side}.json", cycles=1, slow=slow, steps=True)
+        for side, slow in (("base", 1.0), ("new", 2.0))
+    ]
+    found = compare(*paths, by="step", cache=False)
+    text = '[operators]\n"aten::gemm" = { max = "200 us", max_increase = "10%" }'
+    most, increase = budgets(tmp_path, text, found)
+    assert (most.state, increase.state) == ("exceeded", "unjudged")
+    assert "one cycle on a side cannot be told from noise" in increase.sentence
+
+
+# -- with baselines, and on real recordings --------------------------------------------------------
+
+
+def test_budgets_of_a_baseline_say_the_same(slower, tmp_path):
+    store = tmp_path / "store"
+    save_baseline("base", tmp_path / "base.json", store)
+    kept = compare("@base", tmp_path / "new.json", store=store, cache=False)
+    text = '[operators]\n"*" = { max_increase = "10%" }\n[kernels]\ngemm = { max_increase = "60%" }'
+    assert budgets(tmp_path, text, kept) == budgets(tmp_path, text, slower)
+
+
+def test_starting_budgets_hold_for_the_run_they_are_of(same, tmp_path):
+    kept = save_baseline("base", tmp_path / "base.json", tmp_path / "store")
+    text = starting_budgets(kept, 10.0)
+    assert '"aten::gemm" = { max = "177 us", max_increase = "10%" }' in text
+    assert set(states(tmp_path, text, same)) == {"within"}
+
+
+@pytest.fixture
+def faults(shared: Path, common_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("TIMESINK_CACHE_DIR", str(common_cache))
+    return shared / "data" / "h200" / "faults"
+
+
+def test_another_precision_exceeds_the_budget_of_matrix_products(faults, tmp_path):
+    text = """[operators]
+"aten::mm" = { max_increase = "20%" }
+"aten::cat" = { max_increase = "60%" }
+[kernels]
+gemm = { max_increase = "20%" }
+"""
+    slow = compare(faults / "normal", faults / "fp32_regression")
+    assert states(tmp_path, text, slow) == ["exceeded", "within", "exceeded"]
+
+
+@pytest.mark.parametrize("new", ["normal", "normal_b", "python_stall"])
+def test_device_time_of_operators_does_not_change_with_the_host(faults, tmp_path, new):
+    text = '[operators]\n"aten::*" = { max_increase = "10%", ignore_below = "5 us" }'
+    assert states(tmp_path, text, compare(faults / "normal", faults / new)) == ["within"]

@@ -1,0 +1,117 @@
+"""From a comparison to pass or fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from compared import HEALTHY, comparison, two_runs
+from compared_runs import SLOW_CLOCK, write_case
+from diagnosed import slow_clock, unchanged
+from gated import comparison_of, lengths
+from timesink.errors import TimesinkError, UsageError
+from timesink.reports.budgets import BudgetResult
+from timesink.reports.comparison import compare
+from timesink.reports.gate import Limit, gate_of, gate_of_error
+
+
+def outcome(limit: Limit | None, change_pct: float, verdict: str = "regression") -> str:
+    why = slow_clock(verdict=verdict, cycle_time=lengths(change_pct))
+    return gate_of(comparison_of({"case": why}), limit).outcome
+
+
+class TestLimit:
+    @pytest.mark.parametrize("text", ["5", "0.05", "-5%", "nan%", "inf%", "%", "", "improvement"])
+    def test_what_is_no_limit_is_refused(self, text: str):
+        with pytest.raises(UsageError) as refused:
+            Limit.of(text)
+        assert "--fail-on 5%" in refused.value.hint
+
+    def test_any_certain_slow_down_is_a_regression(self):
+        assert outcome(Limit(), 0.5) == "failed"
+
+    def test_a_slow_down_up_to_the_limit_passes(self):
+        assert outcome(Limit(5.0), 5.0) == "passed"
+        assert outcome(Limit(5.0), 5.01) == "failed"
+
+    def test_what_is_not_certain_passes_however_large(self):
+        assert outcome(Limit(5.0), 40.0, "no_change") == "passed"
+
+    def test_a_gain_passes(self):
+        assert outcome(Limit(), -40.0, "improvement") == "passed"
+
+    def test_what_cannot_be_compared_does_not_pass(self):
+        assert outcome(Limit(), 0.0, "incomparable") == "unjudged"
+
+    def test_without_a_limit_cycle_time_is_shown_and_fails_nothing(self):
+        assert outcome(None, 40.0) == "passed"
+
+
+class TestSentences:
+    def test_what_is_allowed_is_said_beside_what_was_found(self):
+        why = slow_clock(cycle_time=lengths(23.0), reason="Cycles take longer: 1 → 2 ms (+23.0 %).")
+        said = gate_of(comparison_of({"case": why}), Limit(5.0)).reasons[0]
+        assert said == (
+            "Cycles take longer: 1 → 2 ms (+23.0 %, 95 % interval +21.0 to +25.0 %)."
+            " Allowed: 5 % more."
+        )
+
+    def test_a_pass_says_what_it_cannot_see(self):
+        noisy = unchanged(cycle_time=lengths(1.0, half_pct=12.0))
+        gate = gate_of(comparison_of({"case": noisy}), Limit(5.0))
+        assert gate.unseen.startswith("Changes below about 12 % cannot be seen in 4 cycles")
+        assert "5 % may pass" in gate.unseen
+
+    def test_what_was_seen_needs_no_such_sentence(self):
+        assert gate_of(comparison_of({"case": slow_clock()}), Limit(5.0)).unseen == ""
+
+
+class TestManyPairs:
+    def test_each_case_is_judged_for_itself(self):
+        cases = {"a": unchanged(), "b": slow_clock(), "c": unchanged()}
+        gate = gate_of(comparison_of(cases), Limit())
+        assert [check.outcome for check in gate.checks[:3]] == ["passed", "failed", "passed"]
+        assert [check.name for check in gate.checks[:2]] == ["cycle time of a", "cycle time of b"]
+        assert gate.outcome == "failed"
+        assert gate.why is cases["b"]
+
+    def test_ranks_are_judged_as_the_run_they_are(self):
+        slow = gate_of(comparison(two_runs(SLOW_CLOCK), two_runs(SLOW_CLOCK)), Limit())
+        assert [check.name for check in slow.checks] == ["cycle time", "recordings"]
+        assert slow.outcome == "failed"
+        same = gate_of(comparison(two_runs(HEALTHY), two_runs(HEALTHY)), Limit())
+        assert same.outcome == "passed"
+
+    def test_a_case_that_could_not_be_read_does_not_pass(self, tmp_path: Path):
+        write_case(tmp_path / "a", [7], [7])
+        write_case(tmp_path / "b", [7], [7])
+        (tmp_path / "b" / "abnormal_perf_data" / "result_perf_data.csv").write_text("nothing\n")
+        gate = gate_of(compare(tmp_path), Limit(1000.0))
+        assert gate.outcome == "unjudged"
+        assert gate.reasons[0].startswith("Not compared: ")
+
+    def test_a_failure_is_said_whatever_else_cannot_be_judged(self):
+        cases = {"a": slow_clock(verdict="incomparable"), "b": slow_clock()}
+        assert gate_of(comparison_of(cases), Limit()).exit_code == 3
+
+
+class TestBudgets:
+    @pytest.mark.parametrize(("state", "code"), [("within", 0), ("exceeded", 3), ("unjudged", 1)])
+    def test_budgets_fail_without_a_limit(self, state: str, code: int):
+        result = BudgetResult("operators", "aten::mm", "max", "1 ms", "2 ms", state, "too long")
+        gate = gate_of(comparison_of({"case": unchanged()}), None, [result])
+        assert gate.exit_code == code
+        assert gate.of_kind("budget")[0].name == 'operators "aten::mm" max'
+
+    def test_what_failed_is_told_before_what_cannot_be_judged(self):
+        states = {"unjudged": "no such operator", "exceeded": "too long"}
+        results = [BudgetResult("kernels", s, "max", "", "", s, said) for s, said in states.items()]
+        gate = gate_of(comparison_of({"case": unchanged()}), Limit(), results)
+        assert gate.reasons == ["too long", "no such operator"]
+
+
+def test_what_cannot_be_read_cannot_be_judged():
+    gate = gate_of_error(TimesinkError("no baseline @main", "save it first"), "@main vs new")
+    assert gate.exit_code == 1
+    assert gate.reasons == ["no baseline @main (hint: save it first)"]
