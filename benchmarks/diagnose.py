@@ -21,8 +21,6 @@ import numpy as np
 from constants import FACTORS, TITLES, middle, multiplied
 from known_faults import (
     PROCESS,
-    Expected,
-    FaultCase,
     published_cases,
     published_runs,
     ranked_cases,
@@ -34,76 +32,14 @@ from run import markdown_table
 from timesink.analyses.comparison.comparing import compare_roles
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.comparison.role import Role
-from timesink.analyses.diagnosis.diagnosing import diagnose
-from timesink.analyses.diagnosis.diagnosis import Diagnosis
-from timesink.analyses.diagnosis.together import diagnose_together
+from timesink.lab.scoring.cases import FaultCase
+from timesink.lab.scoring.expected import Expected
+from timesink.lab.scoring.said import Said, misses, said_of, told
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PAGE = REPOSITORY / "docs" / "diagnosis_accuracy.md"
 _DRAWS = 4
 _SEED = 7
-
-
-# -- what is said ----------------------------------------------------------------------------------
-
-
-def told(pairs: Sequence[Pair]) -> Diagnosis:
-    """What is said about a case: of one process, or of all ranks together."""
-    return diagnose(pairs[0]) if len(pairs) == 1 else diagnose_together(pairs)
-
-
-@dataclass(frozen=True)
-class Said:
-    """The part of a diagnosis that is right or wrong."""
-
-    verdict: str
-    change_pct: float | None
-    anomalies: tuple[str, ...]
-    causes: tuple[str, ...]
-    explained_ns: float
-    unexplained_ns: float
-    total_ns: float
-    sum_error: float
-    """How far the components are from adding up to the change, as a part of the change."""
-
-    @property
-    def is_alarm(self) -> bool:
-        return self.verdict not in ("no_change", "incomparable") or self.names_something
-
-    @property
-    def names_something(self) -> bool:
-        return bool(self.anomalies or self.causes)
-
-
-def said_of(found: Diagnosis) -> Said:
-    times = found.cycle_time
-    total = times.new_ns - times.base_ns
-    parts = sum(one.delta_ns for one in found.attribution)
-    return Said(
-        found.verdict,
-        times.change_pct,
-        tuple(dict.fromkeys(one.cause for one in found.anomalies)),
-        tuple(dict.fromkeys(one.cause for one in found.causes)),
-        sum(one.explained_ns for one in found.causes),
-        found.unexplained_ns,
-        total,
-        abs(parts - total) / max(abs(total), 1.0) if found.attribution else 0.0,
-    )
-
-
-def misses(case: FaultCase, said: Said) -> int:
-    """How many of the answers are wrong; for a run without a fault, whether any is given."""
-    wanted = case.expected
-    wrong_verdict = wanted.verdict is not None and said.verdict != wanted.verdict
-    if wanted.is_nothing:
-        return int(said.names_something) + int(wrong_verdict)
-    wrong_anomaly = not _heads(wanted.anomaly, said.anomalies)
-    wrong_cause = not _heads(wanted.cause, said.causes)
-    return int(wrong_anomaly) + int(wrong_cause) + int(wrong_verdict)
-
-
-def _heads(wanted: str | None, names: Sequence[str]) -> bool:
-    return wanted is None or (bool(names) and names[0] in wanted.split("|"))
 
 
 # -- leave one fault out ---------------------------------------------------------------------------
@@ -145,7 +81,7 @@ def left_out(cases: Sequence[FaultCase], tried: Sequence[Tried]) -> Iterator[Lef
         with multiplied(chosen):
             said = said_of(told(case.pairs))
         is_best = all(1.0 in best for best in plateaus.values())
-        yield LeftOut(case.name, chosen, said, misses(case, said), is_best)
+        yield LeftOut(case.name, chosen, said, misses(case.expected, said), is_best)
 
 
 def _plateau(tried: Sequence[Tried], title: str, without: int) -> list[float]:
@@ -168,7 +104,7 @@ def try_constants(
 
 def _tried(title: str, factor: float, cases: Sequence[FaultCase], quiet: Sequence[Pair]) -> Tried:
     with multiplied({title: factor}):
-        wrong = tuple(misses(case, said_of(told(case.pairs))) for case in cases)
+        wrong = tuple(misses(case.expected, said_of(told(case.pairs))) for case in cases)
         alarms = sum(said_of(told([pair])).is_alarm for pair in quiet)
     return Tried(title, factor, wrong, alarms)
 
@@ -215,7 +151,7 @@ def fault_rows(cases: Sequence[FaultCase], said: Sequence[Said]) -> Iterator[lis
             _listed(one.anomalies),
             _listed(one.causes),
             f"{one.explained_ns / 1e6:+.2f} of {one.total_ns / 1e6:+.2f} ms",
-            "no" if misses(case, one) else "yes",
+            "no" if misses(case.expected, one) else "yes",
         ]
 
 
@@ -359,7 +295,7 @@ def _text_table(above: str, header: Sequence[str], rows: Iterator[list[str]]) ->
 
 
 def _fault_table(cases: Sequence[FaultCase], said: Sequence[Said]) -> str:
-    right = sum(not misses(case, one) for case, one in zip(cases, said, strict=True))
+    right = sum(not misses(case.expected, one) for case, one in zip(cases, said, strict=True))
     worst = max(one.sum_error for one in said)
     above = (
         f"{right} of {len(cases)} are right. Components add up to the change of the mean cycle "

@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
 
 import timesink
-from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.comparison.role import Role
+from timesink.lab.scoring import cases
+from timesink.lab.scoring.cases import FaultCase, pairs_of
+from timesink.lab.scoring.expected import Expected
 
 PROCESS = ", process "
 """Between the name of a run and that of a process of it."""
-BASELINE = "normal"
-"""What others are compared with where their `fault.json` names no baseline."""
-
-
-@dataclass(frozen=True)
-class Expected:
-    """What should head the lists, and the verdict; None where nothing is asked.
-
-    `a|b` is either of two names.
-    """
-
-    anomaly: str | None = None
-    cause: str | None = None
-    verdict: str | None = None
-
-    @property
-    def is_nothing(self) -> bool:
-        """Whether no name should be given at all."""
-        return self.anomaly is None and self.cause is None
-
 
 EXPECTED = {
     "gpu_clock": Expected("gpu_clock", "gpu_clock"),
@@ -52,53 +32,16 @@ EXPECTED = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class FaultCase:
-    """One fault, compared with a run without it."""
-
-    name: str
-    pairs: tuple[Pair, ...]
-    expected: Expected
-
-
 def recorded_cases(folder: Path) -> Iterator[FaultCase]:
-    """Cases in a folder of recordings, a folder with a `fault.json` each.
-
-    `fault.json` names the `fault`, and may name the `baseline` (a folder beside it) and what is
-    expected: `anomaly`, `cause`, `verdict`.  Runs whose fault is unknown here and that expect
-    nothing are runs without a fault: they are compared in both orders.
-    """
-    for found in sorted(folder.glob("*/fault.json")):
-        about = json.loads(found.read_text(encoding="utf-8"))
-        name = found.parent.name
-        base, new = (
-            folder / each / "trace.json.gz" for each in (about.get("baseline") or BASELINE, name)
-        )
-        expected = EXPECTED.get(str(about.get("fault")), Expected())
-        told = {one: about[one] for one in ("anomaly", "cause", "verdict") if one in about}
-        if told:
-            expected = Expected(**told)
-        if base == new:
-            continue
-        if expected.is_nothing:
-            yield from _both_orders(base, new, expected)
-        else:
-            yield FaultCase(name, _pairs(base, new), expected)
-
-
-def _both_orders(base: Path, new: Path, expected: Expected) -> Iterator[FaultCase]:
-    back = {"regression": "improvement", "improvement": "regression"}
-    turned = Expected(verdict=back.get(str(expected.verdict), expected.verdict))
-    names = base.parent.name, new.parent.name
-    yield FaultCase(" vs ".join(names), _pairs(base, new), expected)
-    yield FaultCase(" vs ".join(names[::-1]), _pairs(new, base), turned)
+    """Cases in a folder of recordings, a folder with a `fault.json` each."""
+    return cases.recorded_cases(folder, EXPECTED)
 
 
 def published_cases(folder: Path) -> Iterator[FaultCase]:
     """Cases in a folder of case folders, `normal_perf_data` and `abnormal_perf_data` in each."""
     for found in sorted(folder.glob("*/abnormal_perf_data")):
         case = found.parent
-        yield FaultCase(case.name, _pairs(case), EXPECTED.get(case.name, Expected()))
+        yield FaultCase(case.name, pairs_of(case), EXPECTED.get(case.name, Expected()))
 
 
 def published_runs(folder: Path) -> Iterator[FaultCase]:
@@ -108,7 +51,7 @@ def published_runs(folder: Path) -> Iterator[FaultCase]:
     """
     normal = {found.parent.name: found for found in sorted(folder.glob("*/normal_perf_data"))}
     for base, new in permutations(normal, 2):
-        pairs = _pairs(normal[base], normal[new])
+        pairs = pairs_of(normal[base], normal[new])
         if len(pairs) == 1:
             yield FaultCase(f"normal of {base} vs normal of {new}", pairs, Expected())
 
@@ -117,11 +60,7 @@ def ranked_cases(folder: Path) -> Iterator[FaultCase]:
     """A run of several ranks of which one is late."""
     base, new = folder / "ddp8_normal", folder / "ddp8_stall_rank3"
     if base.is_dir() and new.is_dir():
-        yield FaultCase(new.name, _pairs(base, new), EXPECTED[new.name])
-
-
-def _pairs(*sources: Path) -> tuple[Pair, ...]:
-    return tuple(one.pair for one in timesink.compare(*sources).pairs)
+        yield FaultCase(new.name, pairs_of(base, new), EXPECTED[new.name])
 
 
 def roles_of(cases: Iterable[FaultCase], folders: Iterable[Path]) -> dict[str, Role]:

@@ -1,0 +1,196 @@
+"""Measure how often a diagnosis is right: record programs with faults put in, and score.
+
+  timesink lab list                                      what there is to record
+  timesink lab run -o lab/                               two workloads, every fault, two rounds
+  timesink lab run -o lab/ --workload decode --fault cpu_hog python_stall
+  timesink lab run -o lab/ --minutes 10                  again: goes on where it stopped
+  timesink lab score lab/ -o docs/lab_accuracy.md
+
+A test bench.  `run` needs PyTorch and nothing else (`pip install timesink --no-deps`) and loads the
+machine it runs on; it never touches clocks, power limits or modes of a device.  `score` compares
+each recording with the last one without a fault before it, on any machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from timesink.cli.common import (
+    add_output,
+    check_output,
+    file_only,
+    format_of,
+    give,
+    not_empty,
+    whole_number,
+)
+from timesink.errors import UsageError
+
+if TYPE_CHECKING:
+    from timesink.lab.driving.driver import Outcome
+    from timesink.lab.faults.fault import Fault
+
+_ACTIONS = {
+    "list": "say which workloads and faults there are",
+    "run": "record workloads with and without faults",
+    "score": "say how often the diagnosis of such recordings is right",
+}
+_FORMATS = ("text", "md", "json")
+_SIZES = ("auto", "small", "medium", "large")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink lab`."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    made = {name: actions.add_parser(name, help=said) for name, said in _ACTIONS.items()}
+    for name, one in made.items():
+        one.description = _ACTIONS[name][0].upper() + _ACTIONS[name][1:] + "."
+        # Given before or after the action; the default is that of the command.
+        one.add_argument("--debug", action="store_true", default=argparse.SUPPRESS,
+                         help="show the Python traceback of an error")  # fmt: skip
+    made["list"].add_argument("--format", choices=("text", "json"), default="text")
+    _add_run(made["run"])
+    folder = made["score"].add_argument(
+        "folder", metavar="DIR", type=not_empty, help="what `timesink lab run` wrote"
+    )
+    folder.complete = {"bash": "_shtab_compgen_dirs", "zsh": "_files -/"}  # type: ignore[attr-defined]
+    made["score"].add_argument("--format", choices=_FORMATS, help="how to say it")
+    made["score"].add_argument("--no-cache", action="store_true", help="read again, keep nothing")
+    add_output(made["score"], "write to a file (.txt, .md, .json)")
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    output = parser.add_argument(
+        "-o", "--output", metavar="DIR", type=file_only, required=True,
+        help="the folder of all recordings; one that was begun is gone on with",
+    )  # fmt: skip
+    output.complete = {"bash": "_shtab_compgen_dirs", "zsh": "_files -/"}  # type: ignore[attr-defined]
+    parser.add_argument(
+        "--workload", metavar="W", action="extend", nargs="+",
+        help="which workloads (default: vit_train and decode)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--fault", metavar="F", action="extend", nargs="+",
+        help="which faults (default: all that can be put in here)",
+    )  # fmt: skip
+    for name, default, what in (
+        ("repeat", 2, "rounds"),
+        ("cycles", 40, "cycles of a recording"),
+        ("skip", 10, "cycles that pass before it"),
+    ):
+        parser.add_argument(
+            f"--{name}", metavar="N", default=default, help=f"{what} (default: %(default)s)",
+            type=partial(whole_number, things=what),
+        )  # fmt: skip
+    parser.add_argument(
+        "--minutes", metavar="M", type=_minutes, help="begin no run that would end later"
+    )
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    parser.add_argument(
+        "--size", choices=_SIZES, default="auto",
+        help="of the workloads (default: small on a CPU, large from 70 GB of device memory)",
+    )  # fmt: skip
+    parser.add_argument("--dry-run", action="store_true", help="print the plan, record nothing")
+
+
+def _minutes(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 10_000:
+        msg = f"{text!r} is not a number of minutes"
+        raise argparse.ArgumentTypeError(msg)
+    return value
+
+
+def run(options: argparse.Namespace) -> int:
+    """Do what the action says."""
+    return {"list": _list, "run": _run, "score": _score}[options.action](options)
+
+
+def _list(options: argparse.Namespace) -> int:
+    from timesink.lab import listing  # noqa: PLC0415 - --help is quick
+
+    print(listing.as_json() if options.format == "json" else listing.as_text())
+    return 0
+
+
+def _run(options: argparse.Namespace) -> int:
+    from timesink.lab.driving.budget import Clock  # noqa: PLC0415 - --help is quick
+    from timesink.lab.driving.driver import conduct, plan_in_words  # noqa: PLC0415
+    from timesink.lab.driving.machine import this_machine  # noqa: PLC0415
+    from timesink.lab.driving.one_run import How  # noqa: PLC0415
+    from timesink.lab.driving.order import left_out, ordered  # noqa: PLC0415
+    from timesink.lab.driving.places import Places  # noqa: PLC0415
+    from timesink.lab.faults.registry import faults_named  # noqa: PLC0415
+    from timesink.lab.workloads.registry import workloads_named  # noqa: PLC0415
+
+    workloads, faults = workloads_named(options.workload), faults_named(options.fault)
+    machine = this_machine(options.device)
+    has_gpu = machine.gpu is not None
+    _say_left_out(left_out(workloads, faults, has_gpu=has_gpu), faults)
+    runs = ordered(workloads, faults, options.repeat, has_gpu=has_gpu)
+    clock = Clock(options.cycles, 60 * options.minutes if options.minutes else None)
+    if options.dry_run:
+        print("\n".join([*(one.folder for one in runs), plan_in_words(runs, runs, clock, machine)]))
+        return 0
+    how = How(options.cycles, options.skip, options.device, options.size)
+    places = Places(options.output.absolute())
+    outcome = conduct(runs, how, places, clock=clock, machine=machine, say=_say)
+    return _tell(outcome, options.output, options.minutes)
+
+
+def _say_left_out(lacking: Sequence[Fault], asked: Sequence[Fault]) -> None:
+    """Which faults cannot be put in here; without any other there is nothing to measure."""
+    if not lacking:
+        return
+    needs = {need for one in lacking for need in one.needs}
+    said = f"{', '.join(one.name for one in lacking)} (no {' or '.join(sorted(needs))} here)"
+    if len(lacking) == len(asked):
+        raise UsageError(f"cannot be put in: {said}", "see `timesink lab list` for the others")
+    _say(f"left out: {said}")
+
+
+def _tell(outcome: Outcome, folder: Path, minutes: float | None) -> int:
+    if outcome.left and not outcome.recorded:
+        _say(f"no run was begun: {minutes:g} min are too short for one; give more with --minutes")
+        return 1
+    if outcome.left:
+        _say(f"no time was left for {len(outcome.left)} runs: the same command goes on with them")
+    if outcome.failed:
+        _say(
+            f"{len(outcome.failed)} runs failed: {', '.join(one.folder for one in outcome.failed)}"
+        )
+        _say(f"hint: see {folder / 'logs'}; the same command tries them again")
+    _say(f"Next: timesink lab score {shlex.quote(str(folder))}")
+    return 1 if outcome.failed and not outcome.recorded else 0
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def _score(options: argparse.Namespace) -> int:
+    form = format_of(options, _FORMATS)
+    if options.output is not None:
+        check_output(options.output, options.folder, force=options.force)
+    from timesink.lab.scoring.rendering import RENDERERS  # noqa: PLC0415 - --help is quick
+    from timesink.lab.scoring.scoring import score  # noqa: PLC0415
+
+    found = score(Path(options.folder), cache=not options.no_cache, progress=_count)
+    give(RENDERERS[form](found), options.output)
+    return 0
+
+
+def _count(done: int, total: int) -> None:
+    """How far it is, on a terminal: many recordings take minutes."""
+    if sys.stderr.isatty():
+        end = "\n" if done == total else "\r"
+        print(f"compared {done} of {total} pairs", end=end, file=sys.stderr, flush=True)

@@ -1,0 +1,1 @@
+"""Recording workloads with and without faults, in an order that drift does not spoil."""

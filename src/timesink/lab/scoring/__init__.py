@@ -1,0 +1,1 @@
+"""Judging diagnoses of recordings whose fault is known."""

@@ -1,0 +1,111 @@
+"""Recordings with a known fault, each with the run it is compared with."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from timesink.analyses.comparison.pair import Pair
+from timesink.errors import UnreadableError
+from timesink.lab.driving.places import FAULT, TRACE
+from timesink.lab.faults.fault import NORMAL
+from timesink.lab.scoring.expected import Expected, expected_of
+from timesink.reports.comparison import compare
+
+_NOTHING_KNOWN: Mapping[str, Expected] = MappingProxyType({})
+
+
+@dataclass(frozen=True, eq=False)
+class FaultCase:
+    """One fault, compared with a run without it."""
+
+    name: str
+    pairs: tuple[Pair, ...]
+    expected: Expected
+
+
+@dataclass(frozen=True)
+class FoundCase:
+    """The same before anything is read."""
+
+    name: str
+    recording: str
+    """Whose fault it is."""
+    fault: str
+    base: Path
+    new: Path
+    expected: Expected
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether it has a fault of which nobody says what it should be called."""
+        return self.expected.is_nothing and not self.fault.startswith(NORMAL)
+
+    def read(self, *, cache: bool = True) -> FaultCase:
+        """Compare both recordings."""
+        return FaultCase(self.name, pairs_of(self.base, self.new, cache=cache), self.expected)
+
+
+def pairs_of(*sources: Path, cache: bool = True) -> tuple[Pair, ...]:
+    """Every process of the second run beside that of the first."""
+    return tuple(one.pair for one in compare(*sources, cache=cache).pairs)
+
+
+def recorded_cases(
+    folder: Path, known: Mapping[str, Expected] = _NOTHING_KNOWN
+) -> Iterator[FaultCase]:
+    """Cases in a folder of recordings, compared."""
+    return (found.read() for found in find_cases(folder, known))
+
+
+def find_cases(folder: Path, known: Mapping[str, Expected] = _NOTHING_KNOWN) -> Iterator[FoundCase]:
+    """Cases in a folder of recordings, a folder with a `fault.json` each.
+
+    `fault.json` names the `fault`, and may name the `baseline` (a folder beside it; `normal`
+    otherwise) and what is expected: `anomaly`, `cause`, `verdict`.  Runs whose fault is unknown
+    here and that expect nothing are runs without a fault: they are compared in both orders.
+    """
+    for found in sorted(folder.glob(f"*/{FAULT}")):
+        about = read_fault(found)
+        name = found.parent.name
+        base, new = (_recording(folder / each) for each in (about.get("baseline") or NORMAL, name))
+        expected = expected_of(about, known)
+        if base == new:
+            continue
+        whole = FoundCase(name, name, str(about.get("fault") or NORMAL), base, new, expected)
+        yield from _both_orders(whole) if expected.is_nothing else (whole,)
+
+
+def read_fault(path: Path) -> dict[str, Any]:
+    """What a `fault.json` says."""
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UnreadableError(f"{path}: cannot be read ({error})", "record it again") from None
+    if not isinstance(about, dict):
+        raise UnreadableError(f"{path}: does not describe a fault", "record it again")
+    return about
+
+
+def _recording(folder: Path) -> Path:
+    """The trace of one process, or the folder of several."""
+    return folder / TRACE if (folder / TRACE).is_file() else folder
+
+
+def _both_orders(one: FoundCase) -> Iterator[FoundCase]:
+    back = {"regression": "improvement", "improvement": "regression"}
+    verdict = one.expected.verdict
+    turned = Expected(verdict=back.get(str(verdict), verdict))
+    names = _run_name(one.base), _run_name(one.new)
+    yield replace(one, name=" vs ".join(names))
+    yield replace(
+        one, name=" vs ".join(reversed(names)), base=one.new, new=one.base, expected=turned
+    )
+
+
+def _run_name(recording: Path) -> str:
+    return recording.parent.name if recording.name == TRACE else recording.name

@@ -1,0 +1,152 @@
+"""How often diagnoses are right, as plain data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from timesink.lab.faults.fault import NORMAL
+from timesink.lab.scoring.expected import Expected, heads
+from timesink.lab.scoring.rates import Rate, rate_of
+from timesink.lab.scoring.said import NOTHING, Said, first_name, misses
+
+SCHEMA = "timesink/lab-score/1"
+
+
+@dataclass(frozen=True)
+class ScoredCase:
+    """What was said about one pair of recordings, and what should have been."""
+
+    workload: str
+    name: str
+    fault: str
+    expected: Expected
+    said: Said
+
+    @property
+    def is_right(self) -> bool:
+        """Whether every list that is asked for has a sound name first; without a fault, none."""
+        return not misses(self.expected, self.said)
+
+    @property
+    def named(self) -> str:
+        """The name that is met first, or `nothing`."""
+        return first_name(self.expected, self.said)
+
+    @property
+    def is_normal(self) -> bool:
+        """Whether neither run has a fault."""
+        return self.expected.is_nothing
+
+
+@dataclass(frozen=True)
+class Score:
+    """All cases of a folder of recordings."""
+
+    source: str
+    about: Mapping[str, Any]
+    """How the recordings were made."""
+    cases: tuple[ScoredCase, ...]
+    left_out: tuple[str, ...] = ()
+    """Recordings that could not be compared, and why."""
+
+    @property
+    def faults(self) -> tuple[ScoredCase, ...]:
+        """Pairs of which one has a fault."""
+        return tuple(one for one in self.cases if not one.is_normal)
+
+    @property
+    def normals(self) -> tuple[ScoredCase, ...]:
+        """Pairs without a fault."""
+        return tuple(one for one in self.cases if one.is_normal)
+
+    @property
+    def confusion(self) -> dict[str, Counter[str]]:
+        """For every fault that was put in, how often which name was met first."""
+        table: dict[str, Counter[str]] = {}
+        for one in (*self.faults, *self.normals):
+            table.setdefault(one.fault if not one.is_normal else NORMAL, Counter())[one.named] += 1
+        return table
+
+    @property
+    def sound(self) -> dict[str, set[str]]:
+        """For every row of the confusion table, the names that are sound."""
+        names: dict[str, set[str]] = {NORMAL: {NOTHING}}
+        for one in self.faults:
+            wanted = (one.expected.anomaly, one.expected.cause)
+            found = {name for each in wanted if each for name in each.split("|")}
+            names.setdefault(one.fault, set()).update(found)
+        return names
+
+    @property
+    def rates(self) -> dict[str, Rate]:
+        """The figures that sum it up, by what they count."""
+        faults, normals = self.faults, self.normals
+        asked = {
+            "anomaly": [one for one in faults if one.expected.anomaly],
+            "cause": [one for one in faults if one.expected.cause],
+        }
+        return {
+            "right": rate_of(one.is_right for one in faults),
+            "anomaly_first": rate_of(
+                heads(one.expected.anomaly, one.said.anomalies) for one in asked["anomaly"]
+            ),
+            "cause_first": rate_of(
+                heads(one.expected.cause, one.said.causes) for one in asked["cause"]
+            ),
+            "anomaly_beside_code_fault": rate_of(
+                bool(one.said.anomalies) for one in faults if not one.expected.anomaly
+            ),
+            "named_without_fault": rate_of(one.said.names_something for one in normals),
+            "verdict_without_fault": rate_of(
+                one.said.verdict in ("regression", "improvement") for one in normals
+            ),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole score, ready for JSON."""
+        return {
+            "schema": SCHEMA,
+            "source": self.source,
+            "about": dict(self.about),
+            "rates": {name: _plain_rate(one) for name, one in self.rates.items()},
+            "by_fault": {
+                fault: _plain_rate(
+                    rate_of(one.is_right for one in self.faults if one.fault == fault)
+                )
+                for fault in dict.fromkeys(one.fault for one in self.faults)
+            },
+            "confusion": {fault: dict(named) for fault, named in self.confusion.items()},
+            "pairs": [_plain_case(one) for one in self.cases],
+            "left_out": list(self.left_out),
+        }
+
+
+def _plain_rate(rate: Rate) -> dict[str, Any]:
+    interval = rate.interval
+    return {
+        "hits": rate.hits,
+        "trials": rate.trials,
+        "share": rate.share,
+        "ci95": None if interval is None else list(interval),
+    }
+
+
+def _plain_case(one: ScoredCase) -> dict[str, Any]:
+    wanted, said = one.expected, one.said
+    return {
+        "workload": one.workload,
+        "name": one.name,
+        "fault": one.fault,
+        "expected": {"anomaly": wanted.anomaly, "cause": wanted.cause, "verdict": wanted.verdict},
+        "verdict": said.verdict,
+        "change_pct": said.change_pct,
+        "anomalies": list(said.anomalies),
+        "causes": list(said.causes),
+        "explained_us": said.explained_ns / 1e3,
+        "unexplained_us": said.unexplained_ns / 1e3,
+        "named": one.named,
+        "right": one.is_right,
+    }

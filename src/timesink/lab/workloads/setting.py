@@ -1,0 +1,58 @@
+"""What every workload is told: where it runs, how large it is, how many cycles it makes."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+
+import torch
+
+from timesink.lab.workloads.switches import Switches, switched_on
+
+SIZES = ("small", "medium", "large")
+"""For a CPU, for a device with little memory, for one of the H200 class."""
+_LARGE_FROM_BYTES = 70e9
+_CYCLES = 60
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How a workload runs."""
+
+    device: torch.device
+    size: str
+    cycles: int
+    switches: Switches
+
+    @property
+    def on_gpu(self) -> bool:
+        """Whether there is a device beside the host."""
+        return bool(self.device.type == "cuda")
+
+    def autocast(self, *, enabled: bool = True) -> torch.autocast:
+        """Mixed precision, as most training uses it."""
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=enabled)
+
+
+def setting_of(about: str | None) -> Setting:
+    """Read the command line of a workload, and fix its random numbers."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    parser.add_argument("--size", choices=("auto", *SIZES), default="auto")
+    parser.add_argument("--cycles", metavar="N", type=int, default=_CYCLES)
+    options = parser.parse_args()
+    has_gpu = options.device != "cpu" and torch.cuda.is_available()
+    device = torch.device("cuda" if has_gpu or options.device == "cuda" else "cpu")
+    size = _usual_size(device) if options.size == "auto" else options.size
+    torch.manual_seed(0)
+    if device.type == "cpu":
+        # Threads that wait for each other in every operator measure the neighbours of the machine.
+        torch.set_num_threads(1)
+    return Setting(device, size, options.cycles, switched_on())
+
+
+def _usual_size(device: torch.device) -> str:
+    if device.type == "cpu":
+        return "small"
+    memory_bytes = torch.cuda.get_device_properties(device).total_memory
+    return "large" if memory_bytes > _LARGE_FROM_BYTES else "medium"

@@ -1,0 +1,110 @@
+"""A lab of real recordings on a CPU, from beginning to end."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bare import COMMAND, bare_environment
+from timesink.cli import main
+from timesink.lab.workloads.registry import WORKLOADS
+from timesink.lab.workloads.switches import VARIABLE
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=lambda one: one.name)
+def test_a_workload_runs_alone_with_every_switch_on(workload):
+    pytest.importorskip("torch")
+    switches = "sleep_ms=1,busy_ms=1,reads_per_layer=1,full_precision=1,loader_ms=5,more_depth=0.2"
+    told = subprocess.run(
+        [sys.executable, "-m", workload.module, "--device", "cpu", "--cycles", "2"],
+        env={**os.environ, VARIABLE: switches}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (told.returncode, told.stdout) == (0, ""), told.stderr
+
+
+def test_two_faults_are_recorded_and_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    pytest.importorskip("torch")
+    lab = tmp_path / "lab"
+    words = ["lab", "run", "-o", str(lab), "--workload", "decode", "--device", "cpu"]
+    words += [
+        "--fault",
+        "python_stall",
+        "disk_hog",
+        "--repeat",
+        "1",
+        "--cycles",
+        "8",
+        "--skip",
+        "4",
+    ]
+    assert main(words) == 0
+    assert "4 of 4 runs to make" in capsys.readouterr().err
+    for name in ("normal-1", "normal-2", "python_stall-1", "disk_hog-1"):
+        run = json.loads((lab / "decode" / name / "run.json").read_text())
+        assert run["complete"], run["why_partial"]
+        assert (run["cycles"]["name"], run["cycles"]["recorded"]) == ("generate_token", 8)
+    # What is found on a busy machine with few cycles is open; that every pair is judged is not.
+    assert main(["lab", "score", str(lab), "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["left_out"] == []
+    assert sorted(one["name"] for one in told["pairs"]) == [
+        "disk_hog-1",
+        "normal-1 vs normal-2",
+        "normal-2 vs normal-1",
+        "python_stall-1",
+    ]
+    assert main(words) == 0
+    assert "0 of 4 runs to make, 4 recorded before" in capsys.readouterr().err
+
+
+def test_without_pytorch_it_says_so(tmp_path: Path):
+    instead = tmp_path / "instead"
+    instead.mkdir()
+    (instead / "torch.py").write_text("raise ModuleNotFoundError(\"No module named 'torch'\")\n")
+    told = subprocess.run(
+        [*COMMAND, "lab", "run", "-o", "lab"], cwd=tmp_path, check=False,
+        env=bare_environment(tmp_path / "bare", instead), capture_output=True, text=True,
+    )  # fmt: skip
+    assert (told.returncode, told.stdout) == (1, "")
+    message, hint = told.stderr.splitlines()
+    assert message.startswith("timesink: the workloads of the lab need PyTorch (")
+    assert "install torch" in hint
+
+
+def test_what_can_be_recorded_is_told_without_the_analysis_stack(tmp_path: Path):
+    environment = bare_environment(tmp_path / "bare")
+    for words, part in (
+        (["lab", "list"], "cpu_hog"),
+        (["lab", "list", "--format", "json"], '"cpu_hog"'),
+        (["lab", "run", "--help"], "--minutes"),
+    ):
+        told = subprocess.run(
+            [*COMMAND, *words], env=environment, capture_output=True, text=True, check=False
+        )
+        assert (told.returncode, told.stderr) == (0, "")
+        assert part in told.stdout
+
+
+def test_the_driver_needs_the_standard_library_alone(tmp_path: Path):
+    check = "import timesink.lab.driving.driver, timesink.lab.listing"
+    told = subprocess.run(
+        [sys.executable, "-S", "-c", check], env=bare_environment(tmp_path / "bare"),
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (told.returncode, told.stderr) == (0, "")
+
+
+def test_faults_that_cannot_be_put_in_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    pytest.importorskip("torch")
+    words = ["lab", "run", "-o", str(tmp_path / "lab"), "--device", "cpu", "--workload", "decode"]
+    assert main([*words, "--dry-run", "--fault", "python_stall", "slow_loader"]) == 0
+    assert "left out: slow_loader (no loader here)" in capsys.readouterr().err
+    assert main([*words, "--fault", "slow_loader", "gpu_neighbour"]) == 2
+    assert "cannot be put in: gpu_neighbour, slow_loader" in capsys.readouterr().err
+    assert main([*words, "--minutes", "0.01"]) == 1
+    assert "0.01 min are too short for one" in capsys.readouterr().err

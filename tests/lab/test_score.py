@@ -1,0 +1,155 @@
+"""Scores of recordings whose fault is known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from timesink.cli import main
+from timesink.errors import NotFoundError
+from timesink.lab.scoring.expected import Expected
+from timesink.lab.scoring.rendering import RENDERERS
+from timesink.lab.scoring.said import Said
+from timesink.lab.scoring.score import Score, ScoredCase
+from timesink.lab.scoring.scoring import score
+
+
+def case(
+    fault: str,
+    expected: Expected,
+    anomalies: tuple[str, ...] = (),
+    causes: tuple[str, ...] = (),
+    verdict: str = "no_change",
+) -> ScoredCase:
+    said = Said(verdict, 1.0, anomalies, causes, 0, 0, 0, 0)
+    return ScoredCase("decode", f"{fault}-1", fault, expected, said)
+
+
+HOG = Expected("cpu_contention", "cpu_contention")
+STALL = Expected(cause="host_code")
+MADE_UP = Score(
+    "lab",
+    {"gpu": "NVIDIA H200", "cores": 16, "torch": "2.9.0", "cycles": 40},
+    (
+        case("cpu_hog", HOG, ("cpu_contention",), ("cpu_contention",), "regression"),
+        case("cpu_hog", HOG, ("cpu_contention",), (), "regression"),
+        case("python_stall", STALL, ("gpu_clock",), ("host_code",), "regression"),
+        case("python_stall", STALL),
+        case("normal", Expected()),
+        case("normal", Expected(), verdict="improvement"),
+        case("normal", Expected(), ("disk_io",)),
+    ),
+    ("decode/more_work-1: cut off",),
+)
+
+
+def test_a_fault_is_right_if_every_list_that_is_asked_for_begins_with_it():
+    rates = MADE_UP.rates
+    counted = {name: (one.hits, one.trials) for name, one in rates.items()}
+    assert counted == {
+        "right": (2, 4),
+        "anomaly_first": (2, 2),
+        "cause_first": (2, 4),
+        "anomaly_beside_code_fault": (1, 2),
+        "named_without_fault": (1, 3),
+        "verdict_without_fault": (1, 3),
+    }
+
+
+def test_the_confusion_table_has_what_was_met_first():
+    assert MADE_UP.confusion == {
+        "cpu_hog": {"cpu_contention": 2},
+        "python_stall": {"host_code": 1, "nothing": 1},
+        "normal": {"nothing": 2, "disk_io": 1},
+    }
+
+
+@pytest.mark.parametrize("form", RENDERERS)
+def test_every_form_has_faults_names_intervals_and_what_was_left_out(form: str):
+    text = RENDERERS[form](MADE_UP)
+    for part in ("python_stall", "host_code", "nothing", "NVIDIA H200", "more_work-1: cut off"):
+        assert part in text
+    if form == "json":
+        told = json.loads(text)
+        assert told["rates"]["right"]["ci95"] == pytest.approx([0.150, 0.850], abs=1e-3)
+        assert [one["right"] for one in told["pairs"]] == [True, False, True, False, True, True,
+                                                           False]  # fmt: skip
+    else:
+        assert "2 of 4 (50 %, 95 % interval 15 to 85 %)" in text
+
+
+@pytest.fixture
+def recorded(shared: Path, tmp_path: Path) -> Path:
+    """Real recordings of a GPU in the folders of a lab, one of them unreadable."""
+    told = {
+        "normal-1": ("normal", {}),
+        "normal-2": ("normal_b", {}),
+        "stall-1": ("python_stall", {"cause": "host_code"}),
+        "clock-1": ("gpu_clock", {"anomaly": "gpu_power_cap|gpu_clock", "cause": "gpu_clock"}),
+        "lost-1": ("", {"cause": "host_code"}),
+        "odd-1": ("sync_bug", {}),
+    }
+    for name, (source, expected) in told.items():
+        folder = tmp_path / "lab" / "llama" / name
+        folder.mkdir(parents=True)
+        about = {"fault": name.partition("-")[0], "baseline": "normal-1", **expected}
+        (folder / "fault.json").write_text(json.dumps(about))
+        for file in ("trace.json.gz", "counters.csv") if source else ():
+            (folder / file).symlink_to(shared / "data" / "h200" / "faults" / source / file)
+    return tmp_path / "lab"
+
+
+def test_recordings_are_compared_and_judged(
+    recorded: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(recorded.parent)
+    assert main(["lab", "score", recorded.name, "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert {one["name"]: one["right"] for one in told["pairs"]} == {
+        "clock-1": True,
+        "normal-1 vs normal-2": True,
+        "normal-2 vs normal-1": True,
+        "stall-1": True,
+    }
+    assert told["confusion"] == {
+        "clock": {"gpu_clock": 1},
+        "stall": {"host_code": 1},
+        "normal": {"nothing": 2},
+    }
+    lost, odd = told["left_out"]
+    assert lost.startswith("llama/lost-1: ")
+    assert odd.startswith("llama/odd-1: its fault.json names neither")
+
+
+def test_a_folder_without_recordings_is_refused(tmp_path: Path):
+    with pytest.raises(NotFoundError, match=r"no recording with a fault.json"):
+        score(tmp_path)
+
+
+def test_names_that_are_wrong_are_in_brackets():
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in RENDERERS["md"](MADE_UP).splitlines()
+        if line.startswith(("| put in", "| cpu_hog |", "| python_stall |", "| normal |"))
+    ]
+    assert rows[:4] == [
+        ["put in", "cpu_contention", "disk_io", "host_code", "nothing"],
+        ["cpu_hog", "2", "", "", ""],
+        ["python_stall", "", "", "1", "(1)"],
+        ["normal", "", "(1)", "", "2"],
+    ]
+
+
+def test_what_was_not_tried_is_no_success():
+    only_faults = Score("lab", {}, MADE_UP.cases[:1])
+    assert "not tried" in RENDERERS["text"](only_faults)
+    assert RENDERERS["text"](only_faults).startswith("1 pair.")
+
+
+def test_faults_of_the_lab_are_known_wherever_they_were_recorded(shared: Path, tmp_path: Path):
+    for name in ("normal", "python_stall"):
+        (tmp_path / name).symlink_to(shared / "data" / "h200" / "faults" / name)
+    (one,) = score(tmp_path).cases
+    assert (one.expected, one.said.causes) == (Expected(cause="host_code"), ("host_code",))
