@@ -22,6 +22,16 @@ $(VENV)/.installed-%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e '.[$*]'
 	@touch $@
 
+# Without the libraries of CUDA, which no test needs.  Where that index cannot be reached, torch comes
+# with the rest, from wherever pip looks.
+CPU_TORCH ?= https://download.pytorch.org/whl/cpu
+TORCH := $(shell grep -om1 'torch==[0-9.]*' pyproject.toml)
+
+$(VENV)/.installed-test: pyproject.toml | $(BIN)/python
+	-$(BIN)/python -m pip install --quiet --retries 1 --no-deps --extra-index-url $(CPU_TORCH) $(TORCH)
+	$(BIN)/python -m pip install --quiet -e '.[test]'
+	@touch $@
+
 demo: $(VENV)/.installed  ## install, read the bundled recording, print the answer, write a page
 	@mkdir -p demo-output
 	$(BIN)/timesink demo -o demo-output/timesink-demo.html
@@ -36,14 +46,16 @@ lint: $(VENV)/.installed-lint  ## style, types, direction of imports, generated 
 	$(BIN)/lint-imports
 	$(BIN)/python docs/generate_tables.py --check
 	$(BIN)/python docs/generate_analysis.py --check
+	$(BIN)/python docs/generate_counters.py --check
 
 format: $(VENV)/.installed-lint  ## let ruff mend what it can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(VENV)/.installed  ## write docs/tables.md and docs/analysis_columns.md from the code
+docs: $(VENV)/.installed  ## write pages and tables that come from the code
 	$(BIN)/python docs/generate_tables.py
 	$(BIN)/python docs/generate_analysis.py
+	$(BIN)/python docs/generate_counters.py
 
 bench: $(VENV)/.installed-bench  ## reading beside its floor, comparing beside the plain way
 	$(BIN)/python benchmarks/run.py

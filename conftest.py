@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from pathlib import Path
 
 import pytest
+
+_FOR_PYTORCH = [
+    "src/timesink/lab/loads/*_copies.py",
+    "src/timesink/lab/loads/device_*.py",
+    *(
+        f"src/timesink/lab/workloads/{name}.py"
+        for name in ("decode", "probe", "recommender", "setting", "vit_train")
+    ),
+]
+collect_ignore_glob = [] if importlib.util.find_spec("torch") else _FOR_PYTORCH
+"""Programs for PyTorch are read for their examples only where it is installed."""
 
 
 @pytest.fixture(scope="session")

@@ -21,11 +21,15 @@ COMMANDS: dict[str, str] = {
     "analyze": "Say where the time goes: steps, operators, kernels, memory, modules, ranks, "
     "and what to try.",
     "compare": "Say what changed between two runs, cycle by cycle, and why.",
+    "baseline": "Keep what a run says under a name, to compare others with it.",
     "diagnose": "Say which cycles of a run take longer than its others, and why.",
     "behaviour": "Say what functions cost cycle by cycle, and how loaded the hardware was "
     "meanwhile.",
     "cycles": "Find the repeating unit of a run: steps, passes, layers.",
     "kernels": "Say how well kernels use the hardware.",
+    "record": "Run a program and record some of its cycles: a timeline, and counters on the same "
+    "clock.",
+    "lab": "Measure how often a diagnosis is right: record programs with faults put in, and score.",
     "ncu": "Measure how well the kernels of a program use the GPU, with Nsight Compute.",
     "info": "Say what is in a trace: device, ranks, steps, counts, spans, health.",
     "query": "Ask the tables of a trace in SQL.",
@@ -41,7 +45,7 @@ Each is a module here with a docstring, `add_arguments` and `run`, and is import
 meant: `ncu` and the help work where nothing but timesink itself is installed.
 """
 
-_EPILOG = "exit codes: 0 fine, 1 cannot be done, 2 wrong usage"
+_EPILOG = "exit codes: 0 fine, 1 cannot be done or judged, 2 wrong usage, 3 beyond a limit"
 
 
 def build_parser() -> argparse.ArgumentParser:
