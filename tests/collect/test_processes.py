@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from timesink.collect.processes import end_family, family
+from timesink.collect.processes import end_family, family, is_alive
 
 STUBBORN = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)"
 PARENT = f"""
@@ -49,3 +49,12 @@ def test_process_that_took_the_number_of_another_is_spared(parent: subprocess.Po
     assert parent.poll() is None
     end_family(family(child), grace_s=0)
     assert parent.wait() == 0
+
+
+def test_process_that_nobody_has_waited_for_is_gone():
+    ended = subprocess.Popen([sys.executable, "-c", ""], stdout=subprocess.PIPE)
+    assert ended.stdout is not None
+    ended.stdout.read()
+    os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+    assert not is_alive(ended.pid)
+    ended.communicate()

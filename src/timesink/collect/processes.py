@@ -6,44 +6,76 @@ import os
 import signal
 import time
 from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-_PROCESSES = Path("/proc")
+_PROC = "/proc"
 
 Birth = str
 """When a process started, as the system writes it: tells it from a later one with its number."""
 
 _POLL_S = 0.05
+_STATE, _PARENT, _BIRTH = 0, 1, 19
+"""Fields of `stat`, after the name of the program."""
 
 
 def family(pid: int) -> dict[int, Birth]:
     """A process and its descendants; only the process where there is no /proc."""
+    births = {}
+    for member in descendants(pid, children_by_parent()):
+        found = _parent_and_birth(_PROC, member)
+        births[member] = found[1] if found else ""
+    return births
+
+
+def children_by_parent(proc: str = _PROC) -> dict[int, list[int]]:
+    """Every process that runs, under the one that started it.
+
+    >>> os.getpid() in children_by_parent().get(os.getppid(), [os.getpid()])
+    True
+    """
     children: dict[int, list[int]] = defaultdict(list)
-    births: dict[int, Birth] = {}
-    for entry in _PROCESSES.glob("[0-9]*"):
-        found = _parent_and_birth(int(entry.name))
+    for pid in _numbers(proc):
+        found = _parent_and_birth(proc, pid)
         if found is not None:
-            children[found[0]].append(int(entry.name))
-            births[int(entry.name)] = found[1]
-    members: list[int] = [pid]
+            children[found[0]].append(pid)
+    return children
+
+
+def descendants(pid: int, children: Mapping[int, Sequence[int]]) -> tuple[int, ...]:
+    """A process and all it started, itself first.
+
+    >>> descendants(2, {1: [2], 2: [3, 4], 4: [5]})
+    (2, 3, 4, 5)
+    """
+    members = [pid]
     for member in members:
-        members += children[member]
-    return {member: births.get(member, "") for member in members}
+        members += children.get(member, ())
+    return tuple(members)
 
 
-def _parent_and_birth(pid: int) -> tuple[int, Birth] | None:
+def _numbers(proc: str) -> Iterator[int]:
+    with suppress(OSError):
+        # Path objects for thousands of processes take long.
+        yield from (int(name) for name in os.listdir(proc) if name.isdigit())  # noqa: PTH208
+
+
+def _parent_and_birth(proc: str, pid: int) -> tuple[int, Birth] | None:
+    """None for one that is gone, also where nobody has asked how it ended."""
     try:
-        text = (_PROCESSES / str(pid) / "stat").read_text(errors="replace")
+        with open(f"{proc}/{pid}/stat", errors="replace") as file:  # noqa: PTH123 - the same
+            text = file.read()
     except OSError:
         return None
     # The name of the program stands in parentheses and may hold any of them, and spaces.
     fields = text.rpartition(")")[2].split()
-    return (int(fields[1]), fields[19]) if fields[0] != "Z" else None
+    is_gone = len(fields) <= _PARENT or fields[_STATE] == "Z"
+    return None if is_gone else (int(fields[_PARENT]), "".join(fields[_BIRTH : _BIRTH + 1]))
 
 
 def is_alive(pid: int) -> bool:
-    """Whether there is a process of this number.
+    """Whether a process of this number runs.
 
     >>> is_alive(os.getpid())
     True
@@ -54,7 +86,9 @@ def is_alive(pid: int) -> bool:
         return False
     except PermissionError:
         return True
-    return True
+    # One that has ended keeps its number until its parent asks how.
+    is_known = Path(f"{_PROC}/{pid}/stat").exists()
+    return not is_known or _parent_and_birth(_PROC, pid) is not None
 
 
 def end_family(members: dict[int, Birth], grace_s: float) -> None:
@@ -74,5 +108,5 @@ def signal_family(members: dict[int, Birth], number: signal.Signals) -> None:
 
 
 def _alive(members: dict[int, Birth]) -> list[int]:
-    found = {pid: _parent_and_birth(pid) for pid in members}
+    found = {pid: _parent_and_birth(_PROC, pid) for pid in members}
     return [pid for pid, now in found.items() if now is not None and now[1] == members[pid]]

@@ -24,7 +24,7 @@ def values(setting: Setting, *moments: float) -> dict[tuple[str, str], float]:
     samples: list[Any] = []
     for now_s in moments:
         samples = [sample for probe in found for sample in probe.read(now_s)]
-    return {(counter, device): value for counter, device, value in samples}
+    return {(sample.counter, sample.device): sample.value for sample in samples}
 
 
 def on_the_host(root: Path) -> Path:

@@ -24,7 +24,7 @@ def opened(setting: Setting) -> list[Probe]:
 
 def values(probes: list[Probe], now_s: float) -> dict[tuple[str, str], float]:
     found = [sample for probe in probes for sample in probe.read(now_s)]
-    return {(counter, device): value for counter, device, value in found}
+    return {(sample.counter, sample.device): sample.value for sample in found}
 
 
 def change(root: Path, path: str, text: str) -> None:

@@ -1,4 +1,4 @@
-# ruff: noqa: ARG002, N802 - names and arguments are those of the library
+# ruff: noqa: ARG002, N802, PLR0917 - names and arguments are those of the library
 """The binding for images without nvidia-ml-py, against a library that fills what it is given."""
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from timesink.collect.counters.gpu.nvml_binding import Binding, NVMLError
 from timesink.collect.counters.gpu.nvml_structures import (
     UNKNOWN_MEMORY,
     FieldValue,
+    NotedSample,
     ProcessInfo,
     ProcessUtilization,
 )
-from timesink.collect.counters.gpu.unavailable import UnavailableError
+from timesink.collect.counters.missing import UnavailableError
 
 
 class Library:
@@ -71,6 +72,17 @@ class Library:
         found[0].usedGpuMemory = UNKNOWN_MEMORY
         return 0
 
+    def nvmlDeviceGetSamples(
+        self, device: Any, kind: Any, since: Any, value_type: Any, count: Any, found: Any
+    ) -> int:
+        if since.value:
+            return 6
+        value_type._obj.value, count._obj.value = 1, 2
+        for number in range(2 if found else 0):
+            found[number].timeStamp = 10**15 + number
+            found[number].sampleValue.uiVal = 100 * (kind.value + number)
+        return 0
+
     def nvmlDeviceGetProcessUtilization(
         self, device: Any, found: Any, count: Any, since: Any
     ) -> int:
@@ -91,7 +103,7 @@ def binding() -> Binding:
 
 
 def test_structures_are_laid_out_as_in_the_header():
-    sizes = {ProcessInfo: 24, ProcessUtilization: 32, FieldValue: 40}
+    sizes = {ProcessInfo: 24, ProcessUtilization: 32, FieldValue: 40, NotedSample: 16}
     assert {kind: ctypes.sizeof(kind) for kind in sizes} == sizes
 
 
@@ -146,3 +158,13 @@ def test_without_a_driver_that_is_the_reason(monkeypatch):
     monkeypatch.setattr(nvml_binding, "_LIBRARY", "libno-such-thing.so.1")
     with pytest.raises(UnavailableError, match="no NVIDIA driver"):
         nvml_library.load()
+
+
+def test_notes_of_the_driver(binding):
+    _, found = binding.nvmlDeviceGetSamples(None, 1, 0)
+    assert [(one.timeStamp, one.sampleValue.uiVal) for one in found] == [
+        (10**15, 100),
+        (10**15 + 1, 200),
+    ]
+    with pytest.raises(NVMLError, match="not found"):
+        binding.nvmlDeviceGetSamples(None, 1, 1)

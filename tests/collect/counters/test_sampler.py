@@ -14,6 +14,7 @@ import pytest
 
 from sampling_counters import counters_of, rows_of, sampled_until, wait_for
 from timesink.collect.counters import Sampler, describe_host, missing_in_words, wanted
+from timesink.collect.counters.probing import Sample
 from timesink.collect.counters.rows import Rows
 from timesink.errors import OutputError, UsageError
 
@@ -32,11 +33,11 @@ import resource, sys, time
 from pathlib import Path
 from timesink.collect.counters.lane import Lane
 from timesink.collect.counters.missing import MissingBook
-from timesink.collect.counters.probing import Probe
+from timesink.collect.counters.probing import Probe, Sample
 from timesink.collect.counters.rows import Rows
 resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
 rows, book = Rows(Path(sys.argv[1])), MissingBook()
-probe = Probe(("gpu_temp",), lambda now_s: [("gpu_temp", "GPU 0", 41)])
+probe = Probe(("gpu_temp",), lambda now_s: [Sample("gpu_temp", "GPU 0", 41)])
 lane = Lane("x", [probe], 0.01, rows, book)
 for _ in range(300):
     lane._round(time.monotonic())
@@ -94,9 +95,9 @@ def test_a_busy_process_shows_as_busy(tmp_path):
 def test_rows_before_a_moment_go_and_the_rest_stays(tmp_path):
     rows = Rows(tmp_path / "counters.csv")
     for second in range(100):
-        rows.write(second * 1_000_000, [("host_cpu_usage", "Host", float(second))])
+        rows.write(second * 1_000_000, [Sample("host_cpu_usage", "Host", float(second))])
     rows.keep_from(90_000_000)
-    rows.write(100_000_000, [("host_cpu_usage", "Host", 100.0)])
+    rows.write(100_000_000, [Sample("host_cpu_usage", "Host", 100.0)])
     rows.keep_from(95_500_000)
     assert rows.moments == 6
     rows.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from timesink.collect.counters.counter import HOST
 from timesink.collect.counters.missing import MissingBook, reason
@@ -50,14 +50,17 @@ class Lane(threading.Thread):
             now_s = time.monotonic() - begun_s
             due_s = min(turn.due_s for turn in self._turns) - begun_s
             wait_s = next_moment_s(now_s, due_s, self._interval_s) - now_s
+        self._read_all(turn for turn in self._turns if turn.probe.looks_back)
 
     def _round(self, now_s: float) -> None:
-        """One moment; probes of a device share the time that is written down."""
+        """One moment."""
+        self._read_all(turn for turn in self._turns if turn.is_due(now_s, self._interval_s))
+
+    def _read_all(self, turns: Iterable[_Turn]) -> None:
+        """Probes of a device share the time that is written down."""
         device, ts_us = "", 0
         samples: list[Sample] = []
-        for turn in self._turns:
-            if not turn.is_due(now_s, self._interval_s):
-                continue
+        for turn in turns:
             if turn.probe.device != device:
                 self._write(ts_us, samples)
                 device, ts_us, samples = turn.probe.device, time.time_ns() // 1000, []
@@ -86,7 +89,7 @@ class Lane(threading.Thread):
         try:
             self._rows.write(ts_us, samples)
         except OSError as error:
-            names = {counter for counter, _, _ in samples}
+            names = {sample.counter for sample in samples}
             self._missing.name_all(names, f"not written to the end: {reason(error)}")
 
 

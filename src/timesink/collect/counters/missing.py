@@ -9,6 +9,10 @@ from collections.abc import Iterable
 from timesink.collect.counters.sampled import Missing
 
 
+class UnavailableError(Exception):
+    """Why a source has no counters at all; never reaches a user as an error."""
+
+
 class MissingBook:
     """Counters that are not there; may be written to from several threads.
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
-from timesink.collect.counters.files import try_text
+from timesink.collect.processes import children_by_parent, descendants
 
 _PIDS_EVERY_S = 0.2
 _CHILDREN_EVERY_S = 1.0
@@ -51,7 +50,7 @@ class OwnProcesses:
         begun_s = time.thread_time()
         if now_s >= self._children_from_s:
             children = _children(self._proc)
-            self._families = {root: _family(root, children) for root in self.roots()}
+            self._families = {root: descendants(root, children) for root in self.roots()}
             self._children_from_s = now_s + _rest_s(begun_s, _CHILDREN_EVERY_S)
 
 
@@ -60,21 +59,8 @@ def _rest_s(begun_s: float, least_s: float) -> float:
     return max(least_s, (time.thread_time() - begun_s) / _SHARE)
 
 
-def _family(root: int, children: Mapping[int, list[int]]) -> tuple[int, ...]:
-    members = [root]
-    for member in members:
-        members += children.get(member, ())
-    return tuple(members)
-
-
 def _children(proc: str) -> dict[int, list[int]]:
-    children: dict[int, list[int]] = defaultdict(list)
-    # Who samples may have been started by the program, and is no part of it.
-    own = str(os.getpid())
-    for name in os.listdir(proc):  # noqa: PTH208 - objects for thousands of paths take long
-        text = try_text(f"{proc}/{name}/stat") if name.isdigit() and name != own else None
-        # The name of the program stands in parentheses and may hold any of them, and spaces.
-        fields = (text or "").rpartition(")")[2].split()
-        if len(fields) > 1 and fields[0] != "Z":
-            children[int(fields[1])].append(int(name))
-    return children
+    """Processes by their parent, without the one that samples: the program may have started it."""
+    own = os.getpid()
+    found = children_by_parent(proc)
+    return {parent: [pid for pid in pids if pid != own] for parent, pids in found.items()}

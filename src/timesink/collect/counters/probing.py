@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from timesink.collect.counters.counter import HOST, Wanted
 from timesink.collect.counters.missing import MissingBook
 from timesink.collect.counters.own_processes import OwnProcesses
 
-Sample = tuple[str, str, float]
-"""Counter, device and value."""
+
+class Sample(NamedTuple):
+    """One value of a counter."""
+
+    counter: str
+    device: str
+    value: float
+    at_us: int | None = None
+    """When it held, where that is known better than when it was read: Unix time."""
+
+
+Values = Callable[[], Sequence[float] | None]
+"""Reads one value for each of some counters; None where there is nothing to say yet."""
 
 HOST_LANE = "host"
 GPU_LANE = "gpu"
@@ -34,6 +46,8 @@ class Probe:
     """Not more often than that."""
     otherwise: str = ""
     """Why it may never give a value, without an error."""
+    looks_back: bool = False
+    """It gives all that happened since it was read before, so it is read once more at the end."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +70,26 @@ class Setting:
         """Name those of the counters that were asked for."""
         asked = (counter for counter in counters if self.wanted.has(counter))
         self.missing.name_all(asked, why, device)
+
+
+def labelled(
+    names: Sequence[str], values: Values, labels: Sequence[str]
+) -> Callable[[float], Iterable[Sample]]:
+    """What a probe reads where one value of each counter holds for all labels of a device.
+
+    >>> found = labelled(["gpu_temp"], lambda: [40.0], ["GPU 0", "GPU 1"])(0.0)
+    >>> [(sample.device, sample.value) for sample in found]
+    [('GPU 0', 40.0), ('GPU 1', 40.0)]
+    """
+
+    def read(_now_s: float) -> Iterable[Sample]:
+        found = values()
+        if found is None:
+            return []
+        pairs = zip(names, found, strict=True)
+        return [Sample(name, label, value) for name, value in pairs for label in labels]
+
+    return read
 
 
 def cpu_time_s(pid: int) -> float:

@@ -55,7 +55,8 @@ class Rows:
         """Add what was read at a moment; OSError where it cannot be written."""
         found = list(samples)
         text = "".join(
-            f"{ts_us},{counter},{device},{_number(value)}\n" for counter, device, value in found
+            f"{ts_us if at_us is None else at_us},{counter},{device},{_number(value)}\n"
+            for counter, device, value, at_us in found
         ).encode()
         with self._lock:
             if self._closed:
@@ -65,7 +66,7 @@ class Rows:
                 self._marks_us.append(ts_us)
                 self._marks_at.append(self._end)
             self._append(text)
-            self._many.update((counter, device) for counter, device, _ in found)
+            self._many.update((sample.counter, sample.device) for sample in found)
 
     def _append(self, text: bytes) -> None:
         try:
@@ -115,7 +116,9 @@ class Rows:
 
 
 def _opened(path: Path) -> int:
-    flags = os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
+    # Never through a link: what it leads to is somebody else's.
+    path.unlink(missing_ok=True)
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
     return os.open(path, flags, 0o666)
 
 

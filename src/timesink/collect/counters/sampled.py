@@ -28,13 +28,22 @@ class Sampled:
     """Share of one core the sampling took; None where nothing was sampled."""
 
 
-def missing_in_words(missing: Iterable[Missing]) -> tuple[str, ...]:
-    """A line for each reason, with the counters it is the reason for.
+def missing_in_words(missing: Iterable[Missing], most: int = 3) -> tuple[str, ...]:
+    """A line for each reason, with the first counters it is the reason for.
 
     >>> missing_in_words([Missing("a", "no GPU"), Missing("b", "denied"), Missing("c", "no GPU")])
     ('a, c: no GPU', 'b: denied')
+    >>> missing_in_words([Missing("a", "no GPU"), Missing("b", "no GPU")], most=1)
+    ('a and 1 more: no GPU',)
     """
     counters: dict[str, list[str]] = {}
     for one in missing:
         counters.setdefault(one.why, []).append(one.counter)
-    return tuple(f"{', '.join(names)}: {why}" for why, names in counters.items())
+    return tuple(
+        f"{_some(names, most)}: {why or 'no reason given'}" for why, names in counters.items()
+    )
+
+
+def _some(names: list[str], most: int) -> str:
+    left = len(names) - most
+    return ", ".join(names[:most]) + (f" and {left} more" if left > 0 else "")

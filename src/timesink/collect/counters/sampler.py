@@ -168,6 +168,6 @@ def _only(probe: Probe, wanted: Wanted) -> Probe:
         return probe
 
     def read(now_s: float) -> Iterable[Sample]:
-        return [sample for sample in probe.read(now_s) if sample[0] in asked]
+        return [sample for sample in probe.read(now_s) if sample.counter in asked]
 
     return replace(probe, counters=asked, read=read)

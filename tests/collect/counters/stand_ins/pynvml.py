@@ -41,6 +41,8 @@ class Device:
     used: list[Any] = field(default_factory=list)
     links_kib: dict[int, int] = field(default_factory=lambda: {138: 0, 139: 0})
     link_step_kib: int = 1000
+    noted: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    """What the driver notes down by itself, by kind: times and values."""
 
 
 DEVICES: list[Device] = []
@@ -56,6 +58,18 @@ def _check(device: Device, function: str) -> None:
 def nvmlInit() -> None:
     if INIT_ERROR:
         raise NVMLError(INIT_ERROR[0])
+
+
+def nvmlDeviceGetSamples(device: Device, kind: int, since_us: int) -> tuple[int, list[Any]]:
+    if kind not in device.noted:
+        raise NVMLError(NVML_ERROR_NOT_SUPPORTED)
+    new = [(ts_us, value) for ts_us, value in device.noted[kind] if ts_us > since_us]
+    if not new:
+        raise NVMLError(NVML_ERROR_NOT_FOUND)
+    return 1, [
+        SimpleNamespace(timeStamp=ts_us, sampleValue=SimpleNamespace(uiVal=value))
+        for ts_us, value in new
+    ]
 
 
 def nvmlShutdown() -> None:

@@ -6,13 +6,12 @@ import importlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from timesink.collect.counters.gpu.amd_values import NotToldError, Values, first, plain_values
+from timesink.collect.counters.gpu.amd_values import NotToldError, first, plain_values
 from timesink.collect.counters.gpu.counters import NAMES
 from timesink.collect.counters.gpu.numbering import FOREIGN, ToldApart, has_own_numbers
-from timesink.collect.counters.gpu.unavailable import UnavailableError
 from timesink.collect.counters.gpu.visible import seen_by_hip
-from timesink.collect.counters.missing import reason
-from timesink.collect.counters.probing import GPU_LANE, Probe, Rate, Sample, Setting
+from timesink.collect.counters.missing import UnavailableError, reason
+from timesink.collect.counters.probing import GPU_LANE, Probe, Rate, Sample, Setting, labelled
 
 _XGMI = {
     "gpu_link_transmit_kbps": "xgmi_write_data_acc",
@@ -34,15 +33,17 @@ def probes(setting: Setting) -> Iterator[Probe]:
             told.update(names)
             if setting.wants(*names):
                 least_ms = _LIMIT_LEAST_MS if names == ("gpu_power_limit_mw",) else 0.0
-                yield Probe(names, _reading(names, values, label), label, GPU_LANE, least_ms)
-        links, shared = _Links(library, handle, label), _Shared(library, handle, label, setting)
+                read = labelled(names, values, [label])
+                yield Probe(names, read, label, GPU_LANE, least_ms)
+        links, shared = _Links(library, handle, label), _Shared(library, handle, setting)
         told.update((*_XGMI, *_SHARED))
         if setting.wants(*_XGMI):
             yield Probe(tuple(_XGMI), links.read, label, "gpu links")
         if setting.wants(*_SHARED):
             otherwise = FOREIGN if has_own_numbers(setting.root) else ""
             lane = "gpu processes"
-            yield Probe(_SHARED, shared.read, label, lane, _PROCESSES_LEAST_MS, otherwise)
+            read = labelled(_SHARED, shared.own_and_others, [label])
+            yield Probe(_SHARED, read, label, lane, _PROCESSES_LEAST_MS, otherwise)
     setting.miss([name for name in NAMES if name not in told], "amdsmi does not tell it")
 
 
@@ -89,14 +90,6 @@ def _devices(library: Any, environment: Mapping[str, str]) -> list[tuple[Any, st
     return [(handles[place], f"GPU {number}") for number, place in enumerate(seen)]
 
 
-def _reading(
-    names: tuple[str, ...], values: Values, label: str
-) -> Callable[[float], Iterable[Sample]]:
-    return lambda _now_s: [
-        (name, label, value) for name, value in zip(names, values(), strict=True)
-    ]
-
-
 class _Links:
     """Traffic over XGMI, from its totals."""
 
@@ -114,7 +107,7 @@ class _Links:
                 raise NotToldError("no XGMI links, or not told by this device")
             rate = self._rate.of(name, now_s, sum(links))
             if rate is not None:
-                yield name, self._label, rate * _KB_PER_KIB
+                yield Sample(name, self._label, rate * _KB_PER_KIB)
 
 
 def _many(value: Any) -> Iterable[Any]:
@@ -124,23 +117,22 @@ def _many(value: Any) -> Iterable[Any]:
 class _Shared:
     """Memory of processes of the program, and of others."""
 
-    def __init__(self, library: Any, handle: Any, label: str, setting: Setting) -> None:
+    def __init__(self, library: Any, handle: Any, setting: Setting) -> None:
         self._library = library
         self._handle = handle
-        self._label = label
         self._own = setting.own
         self._told = ToldApart(nested=has_own_numbers(setting.root))
 
-    def read(self, _now_s: float) -> Iterable[Sample]:
+    def own_and_others(self) -> list[float] | None:
         running = list(self._library.amdsmi_get_gpu_process_list(self._handle))
         if not all(isinstance(process, Mapping) for process in running):
             raise NotToldError("this version of amdsmi does not name processes")
         own, sums = self._own.members(), [0.0, 0.0]
         if not self._told.sees((process["pid"] for process in running), own):
-            return ()
+            return None
         for process in running:
             sums[process["pid"] not in own] += first(process["memory_usage"], "vram_mem")
-        return [(name, self._label, value) for name, value in zip(_SHARED, sums, strict=True)]
+        return sums
 
 
 def _said(read: Callable[[], Any]) -> Any | None:

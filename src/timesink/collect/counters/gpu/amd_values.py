@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
+
+from timesink.collect.counters.probing import Values
 
 _IN_MICROWATTS = 100_000
 """Versions of the library differ in the unit of limits; no device may draw as many watts."""
-
-Values = Callable[[], tuple[float, ...]]
 
 
 class NotToldError(Exception):

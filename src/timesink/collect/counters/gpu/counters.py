@@ -6,89 +6,90 @@ from timesink.collect.counters.counter import Counter
 
 _AMD_NOT = "AMD devices"
 _OLD = "devices and drivers that do not support it"
-_NO_LIBRARY = "no device, or no management library"
 _SHARED = (
     "AMD devices; MIG and vGPU; a container whose processes have other numbers than NVML tells"
 )
 
+
+def _gpu(
+    name: str,
+    unit: str,
+    source: str,
+    tells: str,
+    missing: str = "no device, or no management library",
+) -> Counter:
+    return Counter(name, "gpu", unit, source, tells, missing)
+
+
 COUNTERS = (
-    Counter(
-        "gpu_sm_frequency", "gpu", "MHz", "NVML clock SM",
+    _gpu(
+        "gpu_sm_frequency", "MHz", "NVML clock SM",
         "clock of the multiprocessors; it follows load within milliseconds", _AMD_NOT,
     ),
-    Counter(
-        "gpu_frequency", "gpu", "MHz", "NVML clock graphics; amdsmi clock GFX",
-        "clock of the device", _NO_LIBRARY,
-    ),
-    Counter(
-        "gpu_mem_frequency", "gpu", "MHz", "NVML clock memory; amdsmi clock MEM",
-        "clock of its memory", _NO_LIBRARY,
-    ),
-    Counter(
-        "gpu_power_mw", "gpu", "mW", "NVML power usage; amdsmi socket power",
+    _gpu("gpu_frequency", "MHz", "NVML clock graphics; amdsmi clock GFX", "clock of the device"),
+    _gpu("gpu_mem_frequency", "MHz", "NVML clock memory; amdsmi clock MEM", "clock of its memory"),
+    _gpu(
+        "gpu_power_mw", "mW", "NVML power usage; amdsmi socket power",
         "power drawn; a mean over about a second on most NVIDIA devices", _OLD,
     ),
-    Counter(
-        "gpu_power_instant_mw", "gpu", "mW", "NVML field 186",
+    _gpu(
+        "gpu_power_instant_mw", "mW", "NVML samples, else field 186",
         "power drawn at the moment, where the library tells it apart", f"{_AMD_NOT}; {_OLD}",
     ),
-    Counter(
-        "gpu_power_limit_mw", "gpu", "mW", "NVML enforced power limit; amdsmi power cap",
+    _gpu(
+        "gpu_power_limit_mw", "mW", "NVML enforced power limit; amdsmi power cap",
         "limit in force; read once a second", _OLD,
     ),
-    Counter("gpu_temp", "gpu", "C", "NVML; amdsmi hotspot", "temperature", _NO_LIBRARY),
-    Counter(
-        "gpu_usage", "gpu", "%", "NVML utilisation; amdsmi GFX activity",
+    _gpu("gpu_temp", "C", "NVML; amdsmi hotspot", "temperature"),
+    _gpu(
+        "gpu_usage", "%", "NVML samples, else utilisation; amdsmi GFX activity",
         "share of time with a kernel of anybody on the device; the driver means it over a sixth of "
         "a second to a second",
         f"MIG; {_OLD}",
     ),
-    Counter(
-        "gpu_mem_util", "gpu", "%", "NVML utilisation; amdsmi UMC activity",
+    _gpu(
+        "gpu_mem_util", "%", "NVML samples, else utilisation; amdsmi UMC activity",
         "share of time in which its memory was read or written", f"MIG; {_OLD}",
     ),
-    Counter(
-        "gpu_mem_used", "gpu", "B", "NVML memory info; amdsmi VRAM usage",
-        "memory in use, by anybody", _NO_LIBRARY,
-    ),
-    Counter(
-        "gpu_throttle_reasons", "gpu", "", "NVML clocks event reasons",
+    _gpu("gpu_mem_used", "B", "NVML memory info; amdsmi VRAM usage", "memory in use, by anybody"),
+    _gpu(
+        "gpu_throttle_reasons", "", "NVML clocks event reasons",
         "why the clock is not higher: a bit mask of NVML", f"{_AMD_NOT}; {_OLD}",
     ),
-    Counter(
-        "gpu_pcie_transmit_kbps", "gpu", "kB/s", "NVML PCIe throughput",
+    _gpu(
+        "gpu_pcie_transmit_kbps", "kB/s", "NVML PCIe throughput",
         "what the device sends over PCIe; NVML measures for 20 ms, so it has a thread and a rhythm "
         "of its own, ten times a second at most",
         f"{_AMD_NOT}; {_OLD}",
     ),
-    Counter(
-        "gpu_pcie_receive_kbps", "gpu", "kB/s", "NVML PCIe throughput",
+    _gpu(
+        "gpu_pcie_receive_kbps", "kB/s", "NVML PCIe throughput",
         "what the device receives over PCIe", f"{_AMD_NOT}; {_OLD}",
     ),
-    Counter(
-        "gpu_link_transmit_kbps", "gpu", "kB/s",
+    _gpu(
+        "gpu_link_transmit_kbps", "kB/s",
         "NVML NVLink throughput counters; amdsmi XGMI totals",
         "what the device sends over all its links to other devices", f"no links; {_OLD}",
     ),
-    Counter(
-        "gpu_link_receive_kbps", "gpu", "kB/s",
+    _gpu(
+        "gpu_link_receive_kbps", "kB/s",
         "NVML NVLink throughput counters; amdsmi XGMI totals",
         "what the device receives over all its links to other devices", f"no links; {_OLD}",
     ),
-    Counter(
-        "process_gpu_usage", "gpu", "%", "NVML process utilisation",
+    _gpu(
+        "process_gpu_usage", "%", "NVML process utilisation",
         "share of time with a kernel of the program on the device", _SHARED,
     ),
-    Counter(
-        "gpu_others_usage", "gpu", "%", "NVML process utilisation",
+    _gpu(
+        "gpu_others_usage", "%", "NVML process utilisation",
         "share of time with a kernel of other programs on the device: they share it", _SHARED,
     ),
-    Counter(
-        "process_gpu_mem_bytes", "gpu", "B", "NVML running processes; amdsmi process list",
+    _gpu(
+        "process_gpu_mem_bytes", "B", "NVML running processes; amdsmi process list",
         "memory of the device that the program uses", f"{_SHARED.partition('; ')[2]}; {_OLD}",
     ),
-    Counter(
-        "gpu_mem_of_others_bytes", "gpu", "B", "NVML running processes; amdsmi process list",
+    _gpu(
+        "gpu_mem_of_others_bytes", "B", "NVML running processes; amdsmi process list",
         "memory of the device that other programs use", f"{_SHARED.partition('; ')[2]}; {_OLD}",
     ),
 )  # fmt: skip

@@ -9,9 +9,8 @@ from typing import Any
 from timesink.collect.counters.gpu import nvml_library
 from timesink.collect.counters.gpu.nvidia_gauges import gauges
 from timesink.collect.counters.gpu.nvidia_sharing import sharing
-from timesink.collect.counters.gpu.unavailable import UnavailableError
 from timesink.collect.counters.gpu.visible import seen_by_cuda
-from timesink.collect.counters.missing import reason
+from timesink.collect.counters.missing import UnavailableError, reason
 from timesink.collect.counters.probing import Probe, Setting
 
 

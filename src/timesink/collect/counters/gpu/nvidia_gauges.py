@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from timesink.collect.counters.probing import GPU_LANE, Probe, Rate, Sample, Setting
+from timesink.collect.counters.gpu.nvidia_history import history
+from timesink.collect.counters.probing import (
+    GPU_LANE,
+    Probe,
+    Rate,
+    Sample,
+    Setting,
+    Values,
+    labelled,
+)
 
 _GRAPHICS, _SM, _MEMORY = 0, 1, 2
 _DIE = 0
@@ -35,21 +44,20 @@ class FieldError(Exception):
 
 def gauges(library: Any, handle: Any, labels: tuple[str, ...], setting: Setting) -> Iterator[Probe]:
     """Each counter by itself: what one device does not tell says nothing about the others."""
+    noted = dict(history(library, handle, labels, setting))
+    yield from noted.values()
     for names, read in _plain(library, handle).items():
         least_ms = _LIMIT_LEAST_MS if names == ("gpu_power_limit_mw",) else 0.0
-        if setting.wants(*names):
-            yield _probe(names, read, labels, GPU_LANE, least_ms)
+        if setting.wants(*names) and not noted.keys() >= set(names):
+            yield Probe(names, labelled(names, read, labels), labels[0], GPU_LANE, least_ms)
     for way, name in ((_TRANSMIT, "gpu_pcie_transmit_kbps"), (_RECEIVE, "gpu_pcie_receive_kbps")):
         if setting.wants(name):
-            read = _pcie(library, handle, way)
-            yield _probe((name,), read, labels, f"pcie of {labels[0]}", _PCIE_LEAST_MS)
+            read_pcie = labelled((name,), _pcie(library, handle, way), labels)
+            yield Probe((name,), read_pcie, labels[0], f"pcie of {labels[0]}", _PCIE_LEAST_MS)
     for name, field in _LINK_DATA.items():
         if setting.wants(name):
             read_links = _Links(library, handle, name, field, labels).read
             yield Probe((name,), read_links, labels[0], GPU_LANE)
-
-
-Values = Callable[[], tuple[float, ...]]
 
 
 def _plain(library: Any, handle: Any) -> Mapping[tuple[str, ...], Values]:
@@ -84,19 +92,6 @@ def _pcie(library: Any, handle: Any, way: int) -> Values:
     return lambda: (library.nvmlDeviceGetPcieThroughput(handle, way),)
 
 
-def _probe(
-    names: tuple[str, ...], values: Values, labels: tuple[str, ...], lane: str, least_ms: float
-) -> Probe:
-    def read(_now_s: float) -> Iterable[Sample]:
-        return [
-            (name, label, value)
-            for name, value in zip(names, values(), strict=True)
-            for label in labels
-        ]
-
-    return Probe(names, read, labels[0], lane, least_ms)
-
-
 class _Links:
     """Traffic over all links of a device, from its totals."""
 
@@ -115,7 +110,7 @@ class _Links:
         rate = self._rate.of(self._name, now_s, total)
         if rate is None:
             return ()
-        return [(self._name, label, rate * _KB_PER_KIB) for label in self._labels]
+        return [Sample(self._name, label, rate * _KB_PER_KIB) for label in self._labels]
 
 
 def field_value(library: Any, handle: Any, field: int, scope: int = 0) -> float:

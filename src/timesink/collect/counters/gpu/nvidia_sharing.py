@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from timesink.collect.counters.gpu.numbering import FOREIGN, ToldApart, has_own_numbers
-from timesink.collect.counters.probing import Probe, Sample, Setting
+from timesink.collect.counters.probing import Probe, Setting, labelled
 
 _OWN_USE, _OTHERS_USE = "process_gpu_usage", "gpu_others_usage"
 _OWN_MEMORY, _OTHERS_MEMORY = "process_gpu_mem_bytes", "gpu_mem_of_others_bytes"
 _LANE = "gpu processes"
-_LEAST_MS = 100.0
-"""The driver keeps a sample every sixth of a second or so."""
+_LEAST_MS = 200.0
+"""The driver keeps a sample every sixth of a second or so, and takes its time to tell it."""
 _NOT_FOUND = 6
 
 
@@ -27,23 +27,9 @@ def sharing(
     ):
         if setting.wants(*names):
             source = kind(library, handle, setting, nested=nested)
-            read = _labelled(source, names, labels)
+            read = labelled(names, source.own_and_others, labels)
             otherwise = FOREIGN if nested else ""
             yield Probe(names, read, labels[0], _LANE, _LEAST_MS, otherwise)
-
-
-def _labelled(source: _Use | _Memory, names: tuple[str, str], labels: tuple[str, ...]) -> Any:
-    def read(_now_s: float) -> Iterable[Sample]:
-        both = source.own_and_others()
-        if both is None:
-            return ()
-        return [
-            (name, label, value)
-            for name, value in zip(names, both, strict=True)
-            for label in labels
-        ]
-
-    return read
 
 
 class _Memory:

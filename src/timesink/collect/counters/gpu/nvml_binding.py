@@ -13,6 +13,7 @@ from timesink.collect.counters.gpu.nvml_structures import (
     UNKNOWN_MEMORY,
     FieldValue,
     Memory,
+    NotedSample,
     ProcessInfo,
     ProcessUtilization,
     Utilization,
@@ -126,6 +127,17 @@ class Binding:
             value.fieldId, value.scopeId = field if isinstance(field, tuple) else (field, 0)
         self._call("nvmlDeviceGetFieldValues", device, c_int(len(fields)), values)
         return values
+
+    def nvmlDeviceGetSamples(  # noqa: N802
+        self, device: Any, kind: int, since_us: int
+    ) -> tuple[int, list[NotedSample]]:
+        name, since = "nvmlDeviceGetSamples", c_ulonglong(since_us)
+        value_type, count = c_uint(), c_uint()
+        at = device, c_uint(kind), since, byref(value_type), byref(count)
+        self._call(name, *at, None)
+        found = (NotedSample * max(count.value, 1))()
+        self._call(name, *at, found)
+        return value_type.value, list(found[: count.value])
 
     # -- processes ---------------------------------------------------------------------------------
 

@@ -7,8 +7,7 @@ import warnings
 from typing import Any
 
 from timesink.collect.counters.gpu import nvml_binding
-from timesink.collect.counters.gpu.unavailable import UnavailableError
-from timesink.collect.counters.missing import reason
+from timesink.collect.counters.missing import UnavailableError, reason
 
 
 def load() -> Any:

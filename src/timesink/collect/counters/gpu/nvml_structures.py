@@ -66,3 +66,9 @@ class FieldValue(Structure):
         ("nvmlReturn", c_uint),
         ("value", _Value),
     )
+
+
+class NotedSample(Structure):
+    """A value the driver noted down, with the Unix time in microseconds."""
+
+    _fields_ = (("timeStamp", c_ulonglong), ("sampleValue", _Value))

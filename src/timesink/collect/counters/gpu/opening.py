@@ -8,7 +8,7 @@ from typing import Any
 
 from timesink.collect.counters.gpu import amd, nvidia
 from timesink.collect.counters.gpu.counters import NAMES
-from timesink.collect.counters.gpu.unavailable import UnavailableError
+from timesink.collect.counters.missing import UnavailableError
 from timesink.collect.counters.probing import Probe, Setting
 
 Environment = Mapping[str, str]

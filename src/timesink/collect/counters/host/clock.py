@@ -59,7 +59,7 @@ class _Clock:
         if total <= 0:
             return ()
         mean = sum(mhz * max(weights.get(core, 0), 0) for core, mhz in known.items()) / total
-        return ((_NAME, HOST, mean),)
+        return (Sample(_NAME, HOST, mean),)
 
 
 def _busy_ticks(stat: str) -> dict[int, int]:

@@ -83,7 +83,8 @@ class _Traffic:
         busiest = min(max(busy for _, _, busy in per_s) * _PCT_PER_MS_PER_S, 100.0)
         sums_per_s = (sum(read for read, _, _ in per_s), sum(write for _, write, _ in per_s))
         return [
-            (name, HOST, value) for name, value in zip(_NAMES, (*sums_per_s, busiest), strict=True)
+            Sample(name, HOST, value)
+            for name, value in zip(_NAMES, (*sums_per_s, busiest), strict=True)
         ]
 
 

@@ -55,7 +55,7 @@ class _Available:
         found = _MEM_AVAILABLE.search(self._file.read())
         if found is None:
             raise KeyError("MemAvailable")
-        return ((_AVAILABLE, HOST, int(found[1])),)
+        return (Sample(_AVAILABLE, HOST, int(found[1])),)
 
 
 class _Pages:
@@ -70,7 +70,7 @@ class _Pages:
             if name in _OF_VMSTAT:
                 rate = self._rate.of(name, now_s, int(value))
                 if rate is not None:
-                    found.append((_OF_VMSTAT[name], HOST, rate))
+                    found.append(Sample(_OF_VMSTAT[name], HOST, rate))
         return found
 
 

@@ -75,7 +75,7 @@ class _Traffic:
         for name, total in zip(_CARDS, sums, strict=True):
             rate = self._rate.of(name, now_s, total)
             if rate is not None:
-                yield name, HOST, rate
+                yield Sample(name, HOST, rate)
 
 
 def totals(text: str) -> Mapping[str, tuple[int, int]]:
@@ -106,7 +106,7 @@ def _infiniband(setting: Setting) -> Iterator[Probe]:
             total = sum(int(read_text(port / file)) for port in ports) * _WORD_BYTES
             per_s = rate.of(name, now_s, total)
             if per_s is not None:
-                yield name, HOST, per_s
+                yield Sample(name, HOST, per_s)
 
     names = tuple(_INFINIBAND)
     yield Probe(names, read, lane=SLOW_LANE, least_ms=_INFINIBAND_LEAST_MS)

@@ -52,4 +52,4 @@ class _Waits:
         if rate is None:
             return ()
         # The clock and the file are not read at once.
-        return ((self._name, HOST, min(rate * _PCT_PER_US_PER_S, 100.0)),)
+        return (Sample(self._name, HOST, min(rate * _PCT_PER_US_PER_S, 100.0)),)

@@ -82,7 +82,7 @@ class _CpuTime:
         for root, family in families.items():
             known = [rates[pid] for pid in family if pid in rates]
             if known:
-                yield _CPU, label(root), _PCT * sum(known)
+                yield Sample(_CPU, label(root), _PCT * sum(known))
 
     def _rate(self, pid: int, now_s: float) -> float | None:
         try:
@@ -106,7 +106,7 @@ class _Resident:
         for pid in self._setting.own.roots():
             with suppress(FileNotFoundError, ProcessLookupError):
                 pages = read_text(self._setting.root / f"proc/{pid}/statm").split()[1]
-                yield _RSS, label(pid), int(pages) * _PAGE_BYTES
+                yield Sample(_RSS, label(pid), int(pages) * _PAGE_BYTES)
 
 
 class _Swapped:
@@ -118,7 +118,7 @@ class _Swapped:
             with suppress(FileNotFoundError, ProcessLookupError):
                 found = _VM_SWAP.search(read_text(self._setting.root / f"proc/{pid}/status"))
                 if found is not None:
-                    yield _SWAP, label(pid), int(found[1]) * 1024
+                    yield Sample(_SWAP, label(pid), int(found[1]) * 1024)
 
 
 class _Faults:
@@ -132,4 +132,4 @@ class _Faults:
                 fields = read_text(self._setting.root / f"proc/{pid}/stat").rpartition(")")[2]
                 rate = self._rate.of(str(pid), now_s, int(fields.split()[_MAJOR_FAULTS]))
                 if rate is not None:
-                    yield _FAULTS, label(pid), rate
+                    yield Sample(_FAULTS, label(pid), rate)

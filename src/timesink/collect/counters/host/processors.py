@@ -63,7 +63,7 @@ class _Usage:
         part = [100.0 * each / total for each in passed]
         usage = 100.0 - part[_IDLE] - part[_IOWAIT]
         values = (max(usage, 0.0), part[_STEAL], part[_IOWAIT])
-        return [(name, HOST, value) for name, value in zip(_NAMES, values, strict=True)]
+        return [Sample(name, HOST, value) for name, value in zip(_NAMES, values, strict=True)]
 
 
 def times_of(line: str) -> list[int]:

@@ -43,7 +43,7 @@ class _Throttled:
 
     def read(self, _now_s: float) -> Iterable[Sample]:
         shares = [share for group in self._groups if (share := self._share(group)) is not None]
-        return [(_NAME, HOST, max(shares))] if shares else ()
+        return [Sample(_NAME, HOST, max(shares))] if shares else ()
 
     def _share(self, group: Path) -> float | None:
         periods, throttled = _periods(read_text(group / "cpu.stat"))

@@ -56,7 +56,7 @@ class _Waits:
         for pid, threads in self._processes.items():
             waited = threads.waited(now_s)
             if waited is not None:
-                yield _NAME, label(pid), waited
+                yield Sample(_NAME, label(pid), waited)
 
 
 class _Threads:
