@@ -13,7 +13,7 @@ _FOR_PYTORCH = [
     "src/timesink/lab/loads/device_*.py",
     *(
         f"src/timesink/lab/workloads/{name}.py"
-        for name in ("decode", "probe", "recommender", "setting", "vit_train")
+        for name in ("denoise", "probe", "setting", "vit_train")
     ),
 ]
 collect_ignore_glob = [] if importlib.util.find_spec("torch") else _FOR_PYTORCH

@@ -24,6 +24,20 @@ needs_torch = pytest.mark.skipif(
 TIMESINK = (sys.executable, "-m", "timesink")
 SOURCES = str(Path(importlib.util.find_spec("timesink").origin).parents[1])  # type: ignore[union-attr, arg-type]
 
+FOREVER = """
+import time, torch
+model = torch.nn.Linear(8, 8)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+step = 0
+while True:
+    model(torch.randn(2, 8)).sum().backward()
+    optimizer.step()
+    step += 1
+    if step == 5:
+        open("running", "w").close()
+    time.sleep(0.01)
+"""
+
 
 @dataclass(frozen=True)
 class Recording:
@@ -60,12 +74,20 @@ def made_once(place: Path, make: Callable[[Path], Recording]) -> Recording:
     except FileExistsError:
         wait_for(facts)
     else:
-        made = make(place)
-        told = json.dumps([made.code, made.out, made.err])
-        unfinished = facts.with_suffix(".unfinished")
-        unfinished.write_text(told)
-        unfinished.rename(facts)
+        try:
+            made = make(place)
+        except BaseException as error:
+            _tell(facts, -1, "", f"it could not be made: {error!r}")
+            raise
+        _tell(facts, made.code, made.out, made.err)
     return Recording(place, *json.loads(facts.read_text()))
+
+
+def _tell(facts: Path, code: int, out: str, err: str) -> None:
+    """Let the others have it, whole."""
+    unfinished = facts.with_suffix(".unfinished")
+    unfinished.write_text(json.dumps([code, out, err]))
+    unfinished.rename(facts)
 
 
 def wait_for(path: Path) -> None:
@@ -88,3 +110,15 @@ def record(
         capture_output=True, text=True, cwd=folder.parent, env=env or environment(), check=False,
     )  # fmt: skip
     return Recording(folder, told.returncode, told.stdout, told.stderr)
+
+
+def write(folder: Path, text: str) -> str:
+    path = folder / "program.py"
+    path.write_text(text)
+    return str(path)
+
+
+def plain(folder: Path, text: str, *options: str, env: dict[str, str] | None = None) -> Recording:
+    """A recording of a program that takes no time."""
+    command = [sys.executable, write(folder, text)]
+    return record(folder / "run", ["--interval", "20", *options], command, env)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from timesink.collect.record.block import record
+    from timesink.collect.record.in_program import record
     from timesink.errors import TimesinkError
     from timesink.model.trace import Trace
     from timesink.readers.discover import find_recordings
@@ -37,7 +37,7 @@ _PUBLIC = {
     "cycles": ("timesink.reports.cycles", "cycles"),
     "diagnose": ("timesink.reports.diagnosis", "diagnose"),
     "kernels": ("timesink.reports.kernels", "kernels"),
-    "record": ("timesink.collect.record.block", "record"),
+    "record": ("timesink.collect.record.in_program", "record"),
     "open": ("timesink.store.opening", "open_trace"),
 }
 

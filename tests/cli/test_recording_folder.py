@@ -40,6 +40,14 @@ def test_info_says_how_it_was_recorded(run, tmp_path: Path):
         assert said in told
 
 
+def test_info_passes_on_notes_of_the_recorder(run, tmp_path: Path):
+    told = run("info", recorded(tmp_path, notes=["two optimizers step", "another note"])).out
+    assert [line.split(maxsplit=1) for line in told.splitlines() if line.startswith("note ")] == [
+        ["note", "two optimizers step"],
+        ["note", "another note"],
+    ]
+
+
 def test_info_of_what_the_recorder_did_not_know(run, tmp_path: Path):
     sections = ("cycles", "clock", "overhead", "host", "exit", "counters", "complete", "command")
     recorded(tmp_path, **dict.fromkeys(sections))
@@ -135,6 +143,18 @@ def test_what_is_said_of_a_run_counts_once(run, tmp_path: Path):
     assert all(len(trace["health"]) == 1 for trace in told["traces"])
 
 
+def test_two_programs_of_one_run_have_no_ranks(run, tmp_path: Path):
+    traces = ("trace.json.gz", "trace.pid8.json.gz")
+    processes = [{"pid": 7 + n, "trace": name} for n, name in enumerate(traces)]
+    recorded(tmp_path, processes=processes)
+    (tmp_path / traces[1]).write_bytes((tmp_path / traces[0]).read_bytes())
+    rows = [line.split()[:2] for line in run("info", tmp_path).out.splitlines()]
+    assert [row for row in rows if row and row[0].startswith("trace")][1:3] == [
+        ["trace", "-"],
+        ["trace.pid8", "-"],
+    ]
+
+
 def test_a_launcher_is_not_taken_for_a_rank(run, tmp_path: Path):
     counters = counter_rows([("host_cpu_usage", "Host"), ("process_cpu_usage", "pid 7")])
     (recorded(tmp_path) / "counters.csv").write_text(counters)
@@ -153,6 +173,23 @@ def test_counters_alone_are_shown(run, tmp_path: Path):
     assert [(row["counter"], row["samples"]) for row in sampled] == [
         ("gpu_usage", 16),
         ("host_cpu_usage", 16),
+    ]
+
+
+def test_counters_alone_may_be_all_there_is(run, tmp_path: Path):
+    cycles = {"by": None, "name": None, "asked": 20, "skipped": 0, "recorded": 0}
+    told = run("info", recorded_counters(tmp_path, complete=True, cycles=cycles)).out
+    assert "counters alone, complete" in told
+    assert "of 20 cycles" not in told
+
+
+def test_missing_counters_take_a_line_for_each_reason(run, tmp_path: Path):
+    missing = [{"counter": f"gpu_{n}", "why": "no driver; no device"} for n in range(19)]
+    missing.append({"counter": "ib_rx", "why": "no card"})
+    told = run("info", recorded(tmp_path, counters={"missing": missing})).out
+    assert [line.strip() for line in told.splitlines() if "gpu_" in line or "ib_" in line] == [
+        "gpu_0, gpu_1, gpu_2 and 16 more: no driver; no device",
+        "ib_rx: no card",
     ]
 
 

@@ -34,6 +34,7 @@ from pathlib import Path
 
 from timesink import __version__
 from timesink.cli.common import add_force, file_only, not_empty
+from timesink.cli.programs import add_program, program_in
 from timesink.collect.ncu.collecting import Collected, collect
 from timesink.collect.ncu.command import (
     METRIC_SETS,
@@ -45,10 +46,11 @@ from timesink.collect.ncu.command import (
     shown,
 )
 from timesink.collect.ncu.places import Places
-from timesink.collect.ncu.program import check_program, find_ncu
+from timesink.collect.ncu.program import find_ncu
 from timesink.collect.ncu.sampling import LARGEST, SMALLEST, sampling
 from timesink.collect.ncu.screen import Screen
-from timesink.errors import CollectError, UsageError
+from timesink.collect.program import check_program
+from timesink.errors import CollectError
 from timesink.model.units import counted
 
 _STACK = ("isal", "msgspec", "numpy", "polars", "rich")
@@ -57,7 +59,6 @@ _STACK = ("isal", "msgspec", "numpy", "polars", "rich")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink ncu`."""
-    parser.usage = "timesink ncu [options] -- CMD [ARGUMENT ...]"
     output = parser.add_argument(
         "-o", "--output", metavar="FILE", type=file_only, default=Path("timesink-ncu.csv"),
         help="where the table goes, as CSV; .csv.gz packs it (default: %(default)s)",
@@ -66,10 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_force(parser)
     _add_what(parser)
     _add_how(parser)
-    program = parser.add_argument(
-        "program", metavar="CMD", nargs=argparse.REMAINDER, help="the program and its arguments"
-    )
-    program.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+    add_program(parser, "ncu")
 
 
 def _add_what(parser: argparse.ArgumentParser) -> None:
@@ -188,14 +186,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _plan(options: argparse.Namespace) -> Plan:
-    program = options.program[1:] if options.program[:1] == ["--"] else options.program
-    if not program:
-        raise UsageError(
-            "no program to measure", "add it after two dashes: timesink ncu -- python train.py"
-        )
+    program = program_in(options, "ncu", "measure")
     metric_set, metrics = metrics_named(options.metrics)
     return Plan(
-        program=tuple(program),
+        program=program,
         metrics=metrics,
         metric_set=metric_set,
         every=sampling(options.every) if options.every else None,

@@ -29,30 +29,26 @@ from typing import Any
 
 from timesink import __version__
 from timesink.cli.common import add_force, file_only, whole_number
-from timesink.collect.counters import wanted
-from timesink.collect.ncu.program import check_program
-from timesink.collect.record.concluding import Conclusion
+from timesink.cli.programs import add_program, program_in
+from timesink.collect.counters import Missing, missing_in_words, wanted
+from timesink.collect.program import check_program
 from timesink.collect.record.places import Place
 from timesink.collect.record.plan import (
     DEFAULT_CYCLES,
     DEFAULT_INTERVAL_MS,
     DEFAULT_SKIP,
     EXTRAS,
+    LONGEST_INTERVAL_MS,
+    SHORTEST_INTERVAL_MS,
     Plan,
 )
-from timesink.collect.record.recording import Request, record_program
+from timesink.collect.record.recording import Conclusion, Request, record_program
 from timesink.errors import UsageError
 from timesink.model.units import counted
-
-_NAMED = 3
-"""So many counters are named on one line."""
-_SHORTEST_MS = 1.0
-_LONGEST_MS = 60_000.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of `timesink record`."""
-    parser.usage = "timesink record [options] -- CMD [ARGUMENT ...]"
     output = parser.add_argument(
         "-o", "--output", metavar="DIR", type=file_only, default=Path("timesink-run"),
         help="the folder of the recording (default: %(default)s)",
@@ -60,10 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     output.complete = {"bash": "_shtab_compgen_dirs", "zsh": "_files -/"}  # type: ignore[attr-defined]
     add_force(parser)
     _add_what(parser)
-    program = parser.add_argument(
-        "program", metavar="CMD", nargs=argparse.REMAINDER, help="the program and its arguments"
-    )
-    program.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
+    add_program(parser, "record")
 
 
 def _add_what(parser: argparse.ArgumentParser) -> None:
@@ -109,8 +102,9 @@ def _interval(text: str) -> float:
         value = float(text)
     except ValueError:
         value = 0.0
-    if not _SHORTEST_MS <= value <= _LONGEST_MS:
-        msg = f"{text!r} is not a time from {_SHORTEST_MS:g} to {_LONGEST_MS:g} ms"
+    if not SHORTEST_INTERVAL_MS <= value <= LONGEST_INTERVAL_MS:
+        bounds = f"{SHORTEST_INTERVAL_MS:g} to {LONGEST_INTERVAL_MS:g} ms"
+        msg = f"{text!r} is not a time from {bounds}"
         raise argparse.ArgumentTypeError(msg)
     return value
 
@@ -135,11 +129,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _request(options: argparse.Namespace) -> Request:
-    program = options.program[1:] if options.program[:1] == ["--"] else options.program
-    if not program:
-        raise UsageError(
-            "no program to record", "add it after two dashes: timesink record -- python train.py"
-        )
+    program = program_in(options, "record", "record")
     if options.whole and (options.marker or options.stop):
         other = "--marker" if options.marker else "--stop"
         raise UsageError(f"--whole and {other} cannot go together", f"leave out {other}")
@@ -152,7 +142,7 @@ def _request(options: argparse.Namespace) -> Request:
         extras=options.extras,
     )
     return Request(
-        command=tuple(program),
+        command=program,
         plan=plan,
         place=Place(options.output.absolute()),
         counters=wanted(options.counters),
@@ -163,8 +153,9 @@ def _request(options: argparse.Namespace) -> Request:
 
 def _tell(conclusion: Conclusion, folder: Path) -> None:
     run = conclusion.run
-    for line in _missing(run["counters"]["missing"]):
-        _say(f"without {line}")
+    missing = [Missing(**one) for one in run["counters"]["missing"]]
+    for line in (*(f"without {line}" for line in missing_in_words(missing)), *run["notes"]):
+        _say(line)
     if not run["complete"]:
         _say(f"the recording is partial: {run['why_partial']}")
     if conclusion.advice:
@@ -172,19 +163,6 @@ def _tell(conclusion: Conclusion, folder: Path) -> None:
     print(f"Recorded {_content(run)} in {folder}{_cost(run)}", file=sys.stderr)
     if any(process["trace"] for process in run["processes"]):
         print(f"Next: timesink analyze {shlex.quote(str(folder))}", file=sys.stderr)
-
-
-def _missing(missing: list[dict[str, str]]) -> list[str]:
-    """A line for each reason; run.json has all the names."""
-    counters: dict[str, list[str]] = {}
-    for one in missing:
-        counters.setdefault(one["why"], []).append(one["counter"])
-    return [f"{_some(names)}: {why}" for why, names in counters.items()]
-
-
-def _some(names: list[str]) -> str:
-    left = len(names) - _NAMED
-    return ", ".join(names[:_NAMED]) + (f" and {left} more" if left > 0 else "")
 
 
 def _content(run: dict[str, Any]) -> str:

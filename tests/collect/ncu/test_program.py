@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from timesink.collect.ncu import program
-from timesink.collect.ncu.program import check_program, crash_of, find_ncu, ncu_version
+from timesink.collect.ncu.program import crash_of, find_ncu, ncu_version
+from timesink.collect.program import check_program
 from timesink.errors import CollectError
 
 

@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from timesink.collect.record.agent.functions.matching import Wanted, functions_with
+from timesink.collect.record.agent.functions.matching import FunctionName, functions_with
 from timesink.collect.record.agent.functions.swapping import tell_of_calls
 
 
@@ -80,8 +80,8 @@ def test_module_that_was_started_goes_by_its_file(pattern: str, monkeypatch: pyt
     started = ModuleType("__main__")
     started.__file__ = "/home/me/train.py"
     monkeypatch.setitem(sys.modules, "__main__", started)
-    assert Wanted(pattern).is_it("__main__", "step")
-    assert not Wanted("other:step").is_it("__main__", "step")
+    assert FunctionName(pattern).is_it("__main__", "step")
+    assert not FunctionName("other:step").is_it("__main__", "step")
 
 
 @pytest.mark.parametrize(
@@ -101,6 +101,6 @@ def test_module_that_was_started_goes_by_its_file(pattern: str, monkeypatch: pyt
     ],
 )
 def test_names(pattern: str, module: str, name: str, *, fits: bool):
-    wanted = Wanted(pattern)
+    wanted = FunctionName(pattern)
     short = name.rpartition(".")[2]
     assert (wanted.may_be(short) and wanted.is_it(module, name)) is fits

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 
 from timesink.collect.record.agent.optimizers import OptimizerSteps
@@ -11,6 +13,7 @@ class Heard:
     """What an engine is told; it has begun to record after some cycles."""
 
     is_over = False
+    program_goes_on = nullcontext
 
     def __init__(self, records_after: int = 1000) -> None:
         self._records_after = records_after

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import threading
 
+import pytest
+
+from timesink.collect.record.agent import own_thread
 from timesink.collect.record.agent.own_thread import OwnThread, is_main_thread
 
 
@@ -48,6 +51,24 @@ def test_wish_to_end_is_carried_over():
     thread = threading.Thread(target=work)
     thread.start()
     is_asked.set()
-    own.ask("the program ended")
+    own.ask("the program ended", lambda: False)
     thread.join()
     assert own.asked == "the program ended"
+
+
+def test_recording_that_is_being_written_is_waited_for(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(own_thread, "_ANSWERS_S", 0.0)
+    own = OwnThread(lambda _why: None)
+    may_go_on, written = threading.Event(), []
+
+    def write() -> None:
+        may_go_on.wait(60)
+        written.append(True)
+        own.ended()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    # Asked only once the time for an answer is over.
+    own.ask("the program ended", lambda: may_go_on.set() is None)
+    assert written
+    thread.join()

@@ -57,7 +57,7 @@ def test_marks_of_the_recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     ]
     assert found.span_ns("timesink clock 0") == (BASE_NS + 10_500, BASE_NS + 11_500)
     assert found.span_ns("timesink clock 1") == (BASE_NS + 40_250, BASE_NS + 41_250)
-    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["raw.json", "trace.json.gz"]
 
 
 def test_cycles_end_with_the_ranges_around_their_ends(tmp_path: Path):
@@ -99,7 +99,9 @@ def test_counters_are_moved_only_where_it_can_be_seen(tmp_path: Path):
     path = tmp_path / "counters.csv"
     text = "timestamp_us,counter,device,value\n5000000,gpu_usage,GPU 0,97\n"
     path.write_text(text)
-    assert shift_counters(path, Offset(999.0, 1.0)) is False
+    beside = tmp_path / "beside"
+    beside.mkdir()
+    assert shift_counters(path, Offset(999.0, 1.0), beside) is False
     assert path.read_text() == text
-    assert shift_counters(path, Offset(2500.4, 1.0)) is True
+    assert shift_counters(path, Offset(2500.4, 1.0), beside) is True
     assert path.read_text().splitlines()[1] == "4997500,gpu_usage,GPU 0,97"

@@ -32,3 +32,15 @@ def test_what_a_killed_recorder_left_is_no_hindrance(tmp_path: Path):
         place.check(force=False)
     place.check(force=True)
     place.prepare()
+
+
+def test_links_lead_nowhere(tmp_path: Path):
+    """Files of others stay as they are, and none appear."""
+    place = Place(tmp_path / "run")
+    place.folder.mkdir()
+    (tmp_path / "mine").write_text("mine")
+    place.run_file.symlink_to(tmp_path / "mine")
+    place.counters.symlink_to(tmp_path / "nowhere")
+    place.prepare()
+    assert [path.name for path in place.folder.iterdir()] == [place.control.name]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "run"]

@@ -80,3 +80,21 @@ def test_without_torch_all_samples_are_kept(
     begun_us = first_sample_us(tmp_path)
     look_until(watch, lambda: time.time_ns() // 1000 > begun_us + 1_500_000)
     assert first_sample_us(tmp_path) == begun_us
+
+
+def test_counters_that_cannot_be_written_are_missing(tmp_path: Path):
+    """The program runs already, and goes on."""
+    sampling = Sampling(wanted("memory"), 10, os.getpid())
+    watch = Watch(tmp_path, tmp_path / "nowhere/counters.csv", sampling)
+    watch.look()
+    sampled = watch.watched().sampled
+    assert sampled.samples == 0
+    assert {one.counter for one in sampled.missing} == wanted("memory").counters
+    assert "nowhere" in sampled.missing[0].why
+
+
+def test_folder_that_is_gone_does_not_end_the_program(tmp_path: Path):
+    watch = Watch(tmp_path / "gone", tmp_path / "counters.csv", Sampling(wanted("none"), 10, 1))
+    watch.look()
+    assert not watch.is_ending()
+    assert not watch.is_over

@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from timesink.collect.masking import masked
 from timesink.collect.ncu.command import (
     CUSTOM,
     Plan,
@@ -150,7 +151,7 @@ def _described(plan: Plan, made_by: str, version: str) -> dict[str, Any]:
         "version": 1,
         "timesink": made_by,
         "ncu": version,
-        "command": list(plan.program),
+        "command": masked(plan.program),
         "device": "",
         "metrics": plan.metric_set,
         "every": every.every if every else None,

@@ -7,7 +7,7 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from timesink.errors import CollectError
@@ -112,16 +112,3 @@ def crash_of(code: int) -> str:
         return f"signal {number}, {signal.Signals(number).name}"
     except ValueError:
         return f"signal {number}" if code < 0 else ""
-
-
-def check_program(words: Sequence[str]) -> None:
-    """Refuse a program that cannot be started, before a profiler says so in its own way."""
-    program = words[0]
-    if shutil.which(program) is not None:
-        return
-    if not Path(program).is_file():
-        raise CollectError(f"{program}: no such program", "check the name and PATH")
-    remedy = f"put python before it, or chmod +x {program}"
-    if Path(program).suffix != ".py":
-        remedy = f"chmod +x {program}, or ./{program} for one in this folder"
-    raise CollectError(f"{program}: not a program that can be run", remedy)

@@ -44,11 +44,14 @@ def measure_offset(marks: Iterable[ClockMark], found: Found) -> Offset | None:
     return Offset(round((low + high) / 2, 3), round(abs(high - low) / 2, 3))
 
 
-def shift_counters(path: Path, offset: Offset) -> bool:
-    """Put counters on the timeline's clock; whether that was needed."""
+def shift_counters(path: Path, offset: Offset, beside: Path) -> bool:
+    """Put counters on the timeline's clock; whether that was needed.
+
+    `beside` is a folder for what is not finished.
+    """
     if abs(offset.offset_us) <= _TOLERATED_US or not path.exists():
         return False
-    shifted = path.with_name(f".{path.name}.shifted")
+    shifted = beside / path.name
     with path.open() as reading, shifted.open("w") as writing:
         writing.write(reading.readline())
         for line in reading:

@@ -16,12 +16,13 @@ from pathlib import Path
 
 from timesink.collect.counters import wanted
 from timesink.collect.processes import is_alive
-from timesink.collect.record.concluding import conclude
 from timesink.collect.record.notes import ProcessNotes, read_notes
 from timesink.collect.record.places import Place
 from timesink.collect.record.plan import read_plan
-from timesink.collect.record.run_file import Session
+from timesink.collect.record.recording import conclude
+from timesink.collect.record.run_file import ProgramRun
 from timesink.collect.record.watching import Sampling, Watch
+from timesink.errors import TimesinkError
 
 READY = b"ready\n"
 KEEPER_FILE = "keeper.json"
@@ -54,8 +55,14 @@ def _read_task(control: Path) -> Task:
 
 
 def main() -> None:
-    """Keep the recording whose folder is the only argument, until standard input ends."""
-    control = Path(sys.argv[1])
+    """Keep the recording whose folder is the only argument, until the program ends it."""
+    try:
+        _keep(Path(sys.argv[1]))
+    except TimesinkError as error:
+        sys.exit(f"timesink: {error}")
+
+
+def _keep(control: Path) -> None:
     place, task = Place(control.parent), _read_task(control)
     started_us = time.time_ns() // 1000
     sampling = Sampling(wanted(task.counters), task.interval_ms, task.pid)
@@ -65,7 +72,7 @@ def main() -> None:
     while not _is_told_to_end(task.pid):
         watch.look()
     _wait_for_others(control, task.workers)
-    session = Session(
+    program = ProgramRun(
         task.timesink,
         task.command,
         read_plan(control),
@@ -73,7 +80,7 @@ def main() -> None:
         time.time_ns() // 1000,
         None,
     )
-    conclude(session, watch.sampled(), place)
+    conclude(program, watch.watched(), place)
 
 
 def _is_told_to_end(program: int) -> bool:

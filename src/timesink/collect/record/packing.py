@@ -49,11 +49,11 @@ class Found:
 def pack(raw: Path, packed: Path, cut: str = "") -> Found:
     """Pack a timeline; `cut` names the mark of a cycle that was not recorded to its end.
 
-    The file appears whole or not at all.
+    The file appears whole or not at all; until then it lies beside the raw one.
     """
     found = _look_through(raw)
     changes = nested(one for one in found.ranges if not one.name.startswith(CLOCK_MARK))
-    unfinished = packed.with_name(f".{packed.name}.unfinished")
+    unfinished = raw.with_suffix(".packing")
     try:
         with gzip.open(unfinished, "wb", _LEVEL) as writing:
             for piece in _pieces(raw):

@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from timesink.collect.processes import is_alive
@@ -15,7 +16,14 @@ from timesink.errors import OutputError
 COUNTERS_FILE = "counters.csv"
 CONTROL_FOLDER = ".timesink-recording"
 """Nobody else's: it goes with all that is in it, and `.timesink` may hold baselines."""
-_PARTS = ("trace.json.gz", "trace.rank*.json.gz", "trace.pid*.json.gz", COUNTERS_FILE, "run.json")
+_PARTS = (
+    "trace.json.gz",
+    "trace.rank*.json.gz",
+    "trace.pid*.json.gz",
+    COUNTERS_FILE,
+    f".{COUNTERS_FILE}.new",
+    "run.json",
+)
 _LEAST_FREE = 64 * 1024**2
 """Bytes without which even the recording of a small program does not fit."""
 
@@ -28,7 +36,7 @@ class Place:
 
     @property
     def control(self) -> Path:
-        """Where the program and the recorder leave notes while it runs."""
+        """Where the program and the recorder leave notes, and what is not finished."""
         return self.folder / CONTROL_FOLDER
 
     @property
@@ -67,7 +75,7 @@ class Place:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._check_unused()
             self.clear_control()
-            for path in self._parts():
+            for path in list(self._parts()):
                 path.unlink()
             self.control.mkdir()
             self._owner.write_text(str(os.getpid()))
@@ -97,5 +105,7 @@ class Place:
             self.folder.rmdir()
 
     def _parts(self) -> Iterator[Path]:
-        for pattern in _PARTS:
-            yield from self.folder.glob(pattern)
+        # Also links to files that are not there.
+        for path in self.folder.iterdir():
+            if any(fnmatchcase(path.name, pattern) for pattern in _PARTS):
+                yield path

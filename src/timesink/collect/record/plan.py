@@ -16,6 +16,8 @@ EXTRAS = ("stack", "shapes", "memory", "modules", "flops")
 DEFAULT_CYCLES = 20
 DEFAULT_SKIP = 5
 DEFAULT_INTERVAL_MS = 50.0
+SHORTEST_INTERVAL_MS = 1.0
+LONGEST_INTERVAL_MS = 60_000.0
 
 
 @dataclass(frozen=True)

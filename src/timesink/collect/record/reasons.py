@@ -2,20 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from timesink.collect.counters import Sampled
+from timesink.collect.record.agent.endings import ENDED
 from timesink.collect.record.notes import Note, ProcessNotes
 from timesink.collect.record.plan import Plan
+from timesink.collect.record.running import Ended
 from timesink.collect.record.traces import Recorded
 
 NO_PYTHON = (
-    "no Python of the program let the recorder in: "
-    "it is no Python program, or runs with -I, -E or -S"
+    "no Python of the program let the recorder in: it is no Python program, "
+    "runs with -I, -E or -S, or something on the way to it replaced PYTHONPATH"
 )
 NO_TORCH = "the program did not import torch: counters only"
 
 
-def why_partial(recorded: Sequence[Recorded], processes: Sequence[ProcessNotes], plan: Plan) -> str:
+@dataclass(frozen=True)
+class Said:
+    """What is to be known of a recording before it is used."""
+
+    why_partial: str
+    notes: tuple[str, ...]
+    """What is as it should be, and yet not as everybody expects."""
+
+
+def said_of(
+    recorded: Sequence[Recorded],
+    processes: Sequence[ProcessNotes],
+    plan: Plan,
+    ended: Ended | None,
+    sampled: Sampled,
+) -> Said:
+    """Whether all that was asked for is there, in words.
+
+    Counters are all there is of a program without torch, unless its cycles were named.
+    """
+    why = why_partial(recorded, processes, plan, ended)
+    if why == NO_TORCH and sampled.samples and not (plan.marker or plan.whole):
+        return Said("", (why,))
+    return Said(why, tuple(_dropped(recorded)))
+
+
+def _dropped(recorded: Sequence[Recorded]) -> Iterator[str]:
+    for one in recorded:
+        if one.dropped:
+            yield (
+                f"{one.dropped + 1} processes recorded as rank {one.rank}: "
+                f"the one with most cycles, process {one.pid}, is kept"
+            )
+
+
+def why_partial(
+    recorded: Sequence[Recorded],
+    processes: Sequence[ProcessNotes],
+    plan: Plan,
+    ended: Ended | None = None,
+) -> str:
     """One sentence on what is missing; empty where nothing is."""
     if not recorded:
         return _why_nothing(processes, plan)
@@ -24,9 +68,13 @@ def why_partial(recorded: Sequence[Recorded], processes: Sequence[ProcessNotes],
         return ""
     first = partial[0]
     whose = f"rank {first.rank}: " if len(recorded) > 1 and first.rank is not None else ""
+    why = f"{whose}{first.why_partial}"
+    if first.why_partial == ENDED and ended is not None and ended.code:
+        # Seen from inside, it just ended.
+        why += f" with exit code {ended.code}"
     if plan.whole or first.trace is None:
-        return f"{whose}{first.why_partial}"
-    return f"{whose}{first.why_partial}, after {first.cycles} of {plan.cycles} cycles"
+        return why
+    return f"{why}, after {first.cycles} of {plan.cycles} cycles"
 
 
 def _why_nothing(processes: Sequence[ProcessNotes], plan: Plan) -> str:
@@ -59,6 +107,8 @@ def _why_too_few(paces: Sequence[Note], plan: Plan) -> str:
     if any(pace["elsewhere"] for pace in paces):
         return "cycles ran on several threads, and a recording follows only one"
     most = max((pace["seen"] for pace in paces), default=0)
+    if paces and not most and plan.marker:
+        return f"{plan.marker!r} came only once (before Python 3.12 compiled calls are not seen)"
     return (
         f"the program ended after {most} cycles; the first {plan.skip} are skipped" if most else ""
     )

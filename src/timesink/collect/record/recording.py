@@ -1,4 +1,4 @@
-"""Recording a program that is started for it."""
+"""Recording a program that is started for it, and making a recording of what is left of one."""
 
 from __future__ import annotations
 
@@ -6,15 +6,20 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from timesink.collect.counters import Wanted
-from timesink.collect.record.concluding import Conclusion, conclude
+from timesink.collect.processes import end_family, family
+from timesink.collect.record.clock import shift_counters
 from timesink.collect.record.environment import recorded_environment
+from timesink.collect.record.notes import read_notes
 from timesink.collect.record.places import Place
 from timesink.collect.record.plan import Plan, write_plan
-from timesink.collect.record.run_file import Session
+from timesink.collect.record.reasons import Said, advice, said_of
+from timesink.collect.record.run_file import ProgramRun, describe, write_run_file
 from timesink.collect.record.running import Ended, Running, start
-from timesink.collect.record.watching import Sampling, Watch
+from timesink.collect.record.traces import collect_traces
+from timesink.collect.record.watching import Sampling, Watch, Watched
 from timesink.collect.signals import noticed
 from timesink.errors import TimesinkError
 
@@ -35,16 +40,24 @@ class Request:
     """The version of the recorder."""
 
 
+@dataclass(frozen=True)
+class Conclusion:
+    """A recording that is finished: what run.json says, and what to try where it has no cycles."""
+
+    run: dict[str, Any]
+    advice: str
+
+
 def record_program(request: Request, say: Callable[[str], None]) -> tuple[Conclusion, Ended]:
     """Run a program to its end and leave a recording, however it ends."""
     with noticed() as interruptions:
         started_us = time.time_ns() // 1000
         ended, watch = _run(request, interruptions, say)
         ended_us = time.time_ns() // 1000
-        session = Session(
+        program = ProgramRun(
             request.timesink, request.command, request.plan, started_us, ended_us, ended
         )
-        return conclude(session, watch.sampled(), request.place), ended
+        return conclude(program, watch.watched(), request.place), ended
 
 
 def _run(
@@ -58,12 +71,17 @@ def _run(
     except TimesinkError:
         place.discard()
         raise
-    sampling = Sampling(request.counters, request.interval_ms, process.pid)
-    watch = Watch(place.control, place.counters, sampling)
-    running = Running(process, interruptions, watch.is_ending, say)
-    stopping = _Stopping(running, watch, asked=request.plan.stop)
-    ended = running.to_the_end(stopping.tick)
-    return stopping.judged(ended), watch
+    try:
+        sampling = Sampling(request.counters, request.interval_ms, process.pid)
+        watch = Watch(place.control, place.counters, sampling)
+        running = Running(process, interruptions, watch.is_ending, say)
+        stopping = _Stopping(running, watch, asked=request.plan.stop)
+        return stopping.judged(running.to_the_end(stopping.tick)), watch
+    except BaseException:
+        # Nobody would wait for it, and pass signals on.
+        end_family(family(process.pid), 0)
+        process.wait()
+        raise
 
 
 class _Stopping:
@@ -87,3 +105,20 @@ class _Stopping:
     def judged(self, ended: Ended) -> Ended:
         """A program that ended because it was asked to has not failed."""
         return Ended(ended.code, ended.signal, 0) if self._has_asked else ended
+
+
+def conclude(program: ProgramRun, watched: Watched, place: Place) -> Conclusion:
+    """Pack timelines, check the clock, describe the run, remove the notes."""
+    processes = read_notes(place.control)
+    recorded = collect_traces(processes, place)
+    said = said_of(recorded, processes, program.plan, program.ended, watched.sampled)
+    if recorded and recorded[0].offset is not None:
+        try:
+            shift_counters(place.counters, recorded[0].offset, place.control)
+        except OSError as error:
+            why = f"the counters are not on the timeline's clock: {error.strerror or error}"
+            said = Said(said.why_partial or why, said.notes)
+    run = describe(program, recorded, processes, watched, said)
+    write_run_file(run, place)
+    place.clear_control()
+    return Conclusion(run, advice(recorded, processes, program.plan))

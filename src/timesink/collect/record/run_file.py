@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import statistics
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from timesink.collect.counters import Sampled, describe_devices, describe_host
+from timesink.collect.counters import Sampled
+from timesink.collect.masking import masked
 from timesink.collect.record.notes import ProcessNotes
 from timesink.collect.record.places import COUNTERS_FILE, Place
 from timesink.collect.record.plan import Plan
+from timesink.collect.record.reasons import Said
 from timesink.collect.record.running import Ended
 from timesink.collect.record.traces import Recorded
+from timesink.collect.record.watching import Watched
 from timesink.errors import OutputError
 
 SCHEMA = "timesink/run/1"
@@ -26,7 +28,7 @@ _ENOUGH = 3
 
 
 @dataclass(frozen=True)
-class Session:
+class ProgramRun:
     """One run of a program, as its recorder saw it."""
 
     timesink: str
@@ -39,44 +41,45 @@ class Session:
 
 
 def describe(
-    session: Session,
+    program: ProgramRun,
     recorded: Sequence[Recorded],
     processes: Sequence[ProcessNotes],
-    sampled: Sampled,
-    why_partial: str,
+    watched: Watched,
+    said: Said,
 ) -> dict[str, Any]:
     """The content of run.json; what is not known is None."""
     first = recorded[0] if recorded else None
+    ended = program.ended
     return {
         "schema": SCHEMA,
-        "timesink": session.timesink,
-        "command": list(session.command),
-        "started_us": session.started_us,
-        "ended_us": session.ended_us,
-        "complete": not why_partial,
-        "why_partial": why_partial,
-        "cycles": _cycles(session.plan, first),
+        "timesink": program.timesink,
+        "command": masked(program.command),
+        "started_us": program.started_us,
+        "ended_us": program.ended_us,
+        "complete": not said.why_partial,
+        "why_partial": said.why_partial,
+        "notes": list(said.notes),
+        "cycles": _cycles(program.plan, first),
         "processes": [_process(one) for one in recorded],
-        "counters": _counters(sampled),
+        "counters": _counters(watched.sampled),
         "clock": asdict(first.offset) if first and first.offset else None,
-        "overhead": _overhead(first, sampled),
-        "host": describe_host(),
-        "devices": describe_devices(),
+        "overhead": _overhead(first, watched.sampled),
+        "host": watched.host,
+        "devices": watched.devices,
         "versions": _versions(first, processes),
-        "exit": {"code": session.ended.code, "signal": session.ended.signal}
-        if session.ended
-        else None,
+        "exit": {"code": ended.code, "signal": ended.signal} if ended else None,
     }
 
 
 def write_run_file(content: dict[str, Any], place: Place) -> None:
     """Write run.json; it appears whole or not at all."""
-    unfinished = place.run_file.with_name(".run.json.unfinished")
+    unfinished = place.control / place.run_file.name
     try:
+        # The program may have tidied up.
+        place.control.mkdir(exist_ok=True)
         unfinished.write_text(json.dumps(content, indent=1) + "\n")
-        os.replace(unfinished, place.run_file)  # noqa: PTH105 - says what happens to a file there
+        unfinished.replace(place.run_file)
     except OSError as error:
-        unfinished.unlink(missing_ok=True)
         raise OutputError.unwritable(place.run_file, error.strerror or str(error)) from None
 
 
@@ -132,11 +135,15 @@ def _overhead(first: Recorded | None, sampled: Sampled) -> dict[str, float | Non
 
 
 def _plain_us(first: Recorded | None) -> float | None:
-    """A cycle without the profiler: those after the recording, and before it once settled."""
+    """A cycle without the profiler.
+
+    Those after the recording tell it best: before it many programs still compile, load kernels
+    and fill caches.
+    """
     if first is None:
         return None
-    before, after = first.pace.get("before_ns", []), first.pace.get("after_ns", [])
-    plain = [*before[_UNSETTLED:], *after[1:]]
+    before, after = first.pace.get("before_ns", [])[_UNSETTLED:], first.pace.get("after_ns", [])[1:]
+    plain = after if len(after) >= _ENOUGH else [*before, *after]
     return _median_us(plain) if len(plain) >= _ENOUGH else None
 
 

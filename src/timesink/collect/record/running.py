@@ -19,6 +19,11 @@ _REACTS_S = 1.0
 """A terminal's signals reach the program by themselves; without a sign of that we pass them on."""
 _LEAVES_S = 10.0
 """A program that was asked to stop gets so long before it is killed."""
+_ONE_REQUEST_S = 2.0
+"""Signals that follow each other closely are one request: a dropped connection or a scheduler may
+send several, and the program is to write what it has."""
+_ONE_KEY_S = 0.3
+"""The same for Ctrl-C, which a person presses again on purpose."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,7 @@ class Running:
     """Whether the program is seen to end by itself."""
     say: Callable[[str], None]
     _handled: int = 0
+    _asked_at: float | None = None
     _pass_on_at: float | None = None
     _kill_at: float | None = None
 
@@ -59,12 +65,17 @@ class Running:
         self._kill_at = time.monotonic() + _LEAVES_S
 
     def _mind_interruptions(self) -> None:
-        if len(self.interruptions) == self._handled:
+        new = self.interruptions[self._handled :]
+        self._handled += len(new)
+        if not new:
             return
-        self._handled = len(self.interruptions)
-        if self._handled > 1:
-            end_family(family(self.process.pid), 0)
+        now = time.monotonic()
+        if self._asked_at is not None:
+            is_key = signal.SIGINT in new
+            if now - self._asked_at > (_ONE_KEY_S if is_key else _ONE_REQUEST_S):
+                end_family(family(self.process.pid), 0)
             return
+        self._asked_at = now
         self.say("stopping; what was recorded is kept (once more: stop at once)")
         if not (self.interruptions[0] == signal.SIGINT and _is_in_foreground()):
             self._pass_on_at = time.monotonic() + _REACTS_S

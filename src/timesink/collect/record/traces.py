@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from timesink.collect.record.clock import Offset, measure_offset
 from timesink.collect.record.notes import Note, ProcessNotes
 from timesink.collect.record.packing import Found, pack
 from timesink.collect.record.places import Place
 
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 KILLED = "the program was killed before its recording was written"
 
 
@@ -35,6 +37,8 @@ class Recorded:
     versions: Note
     devices: tuple[str, ...]
     """UUIDs of the GPUs it sees, in its order."""
+    dropped: int
+    """Other processes of the same rank that recorded, and are not kept."""
 
     @property
     def is_complete(self) -> bool:
@@ -47,11 +51,16 @@ def collect_traces(processes: Sequence[ProcessNotes], place: Place) -> list[Reco
     A worker that was started again has recorded twice: the one with more cycles counts.
     """
     recording = [process for process in processes if process.last("window") is not None]
-    best: dict[Any, ProcessNotes] = {}
-    for process in sorted(recording, key=_worth):
-        best[_worker(process)] = process
-    chosen = sorted(best.values(), key=lambda process: (_rank(process), process.pid))
-    return [_collected(process, chosen, place) for process in chosen]
+    workers: dict[tuple[str, int], list[ProcessNotes]] = defaultdict(list)
+    for process in recording:
+        workers[_worker(process)].append(process)
+    best = [(max(rivals, key=_worth), len(rivals) - 1) for rivals in workers.values()]
+    best.sort(key=lambda one: (_rank(one[0]), one[0].pid))
+    names = _names([process for process, _ in best])
+    return [
+        _collected(process, place.trace(name), place.control, dropped)
+        for (process, dropped), name in zip(best, names, strict=True)
+    ]
 
 
 def _worth(process: ProcessNotes) -> tuple[int, int]:
@@ -70,17 +79,24 @@ def _rank(process: ProcessNotes) -> int:
     return rank if isinstance(rank, int) else -1
 
 
-def _name(process: ProcessNotes, all_of_them: list[ProcessNotes]) -> str:
-    window = process.last("window") or {}
-    if (window.get("world_size") or 1) > 1:
-        return f"rank{window['rank']}"
-    return "" if process is all_of_them[0] else f"pid{process.pid}"
+def _names(processes: Sequence[ProcessNotes]) -> list[str]:
+    """What tells the timelines apart: the rank, else the number of the process.
+
+    >>> window = {"event": "window", "world_size": 2}
+    >>> _names([ProcessNotes(7, ({**window, "rank": 1},)), ProcessNotes(8, (window,))])
+    ['rank1', 'pid8']
+    """
+    names: list[str] = []
+    for process in processes:
+        several = ((process.last("window") or {}).get("world_size") or 1) > 1
+        by_rank = f"rank{_rank(process)}" if several and _rank(process) >= 0 else ""
+        names.append(by_rank or (f"pid{process.pid}" if names else ""))
+    return names
 
 
-def _collected(process: ProcessNotes, chosen: list[ProcessNotes], place: Place) -> Recorded:
+def _collected(process: ProcessNotes, packed: Path, control: Path, dropped: int) -> Recorded:
     window, exported = process.last("window") or {}, process.last("exported") or {}
-    packed = place.trace(_name(process, chosen))
-    found, problem = _packed(process, exported, packed, place.control)
+    found, problem = _packed(process, exported, packed, control)
     marks = [(name, before, after) for name, before, after in exported.get("clock", ())]
     return Recorded(
         pid=process.pid,
@@ -97,6 +113,7 @@ def _collected(process: ProcessNotes, chosen: list[ProcessNotes], place: Place) 
         pace=process.last("pace") or {},
         versions=process.last("torch") or {},
         devices=tuple(exported.get("devices", ())),
+        dropped=dropped,
     )
 
 
@@ -110,6 +127,9 @@ def _packed(
     try:
         return pack(raw, packed, exported.get("cut", "")), ""
     except OSError as error:
+        if error.errno in _FULL:
+            # It makes room for the rest.
+            raw.unlink(missing_ok=True)
         return None, f"the timeline cannot be written: {error.strerror or error}"
 
 

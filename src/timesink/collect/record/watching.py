@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from timesink.collect.counters import Sampled, Sampler, Wanted
+from timesink.collect.counters import Missing, Sampled, Sampler, Wanted
+from timesink.collect.record.machine import Machine
 from timesink.collect.record.notes import ProcessNotes, read_notes
+from timesink.errors import TimesinkError
 
 _LOOKS_EVERY_S = 0.25
 _LATE_S = 2.0
@@ -27,12 +31,21 @@ class Sampling:
     """The program as it was started; workers of it make themselves known."""
 
 
+@dataclass(frozen=True)
+class Watched:
+    """What was seen beside the program."""
+
+    sampled: Sampled
+    host: dict[str, Any]
+    devices: list[dict[str, Any]] | None
+
+
 class Watch:
     """Samples counters as long as there is something to record."""
 
     def __init__(self, control: Path, counters: Path, sampling: Sampling) -> None:
         self._control = control
-        self._interval_ms = sampling.interval_ms
+        self._machine = Machine(sampling.pid)
         self._workers: frozenset[int] = frozenset()
         self._sampler = Sampler(
             counters,
@@ -40,14 +53,11 @@ class Watch:
             interval_ms=sampling.interval_ms,
             pids=lambda: {sampling.pid, *self._workers},
         )
-        self._is_sampling = bool(sampling.wanted)
-        self._sampled: Sampled | None = None
+        self._sampled = _started(self._sampler, sampling)
         self._is_kept = False
         self._looked_at = 0.0
         self._trimmed_at = time.monotonic()
         self._over_since: float | None = None
-        if self._is_sampling:
-            self._sampler.start()
 
     @property
     def is_over(self) -> bool:
@@ -60,9 +70,14 @@ class Watch:
         if now - self._looked_at < _LOOKS_EVERY_S:
             return
         self._looked_at = now
-        processes = read_notes(self._control)
+        # A folder that cannot be read now may be later; the program is worth more than a look.
+        with suppress(OSError):
+            self._consider(read_notes(self._control), now)
+
+    def _consider(self, processes: list[ProcessNotes], now: float) -> None:
+        self._machine.look(processes)
         self._workers = _workers(processes)
-        if self._is_sampling and not self._is_kept:
+        if self._sampled is None and not self._is_kept:
             self._keep(processes, now)
         if not _all_written(processes):
             self._over_since = None
@@ -73,16 +88,18 @@ class Watch:
 
     def is_ending(self) -> bool:
         """Whether a process is writing what it has because the program ends."""
-        return any(process.last("ending") is not None for process in read_notes(self._control))
+        with suppress(OSError):
+            return any(process.last("ending") for process in read_notes(self._control))
+        return False
+
+    def watched(self) -> Watched:
+        """End watching; what came of it."""
+        return Watched(self.sampled(), self._machine.host, self._machine.devices())
 
     def sampled(self) -> Sampled:
         """End sampling; what came of it."""
         if self._sampled is None:
-            self._sampled = (
-                self._sampler.stop()
-                if self._is_sampling
-                else Sampled(self._interval_ms, 0, (), (), None)
-            )
+            self._sampled = self._sampler.stop()
         return self._sampled
 
     def _keep(self, processes: list[ProcessNotes], now: float) -> None:
@@ -98,6 +115,17 @@ class Watch:
         elif now - self._trimmed_at > _TRIMS_EVERY_S:
             self._trimmed_at = now
             self._sampler.keep_from(time.time_ns() // 1000 - round(_TRIMS_EVERY_S * 1e6))
+
+
+def _started(sampler: Sampler, sampling: Sampling) -> Sampled | None:
+    """Start sampling; where that cannot be done, what came of it."""
+    try:
+        sampler.start()
+    except (OSError, RuntimeError, TimesinkError) as error:
+        why = f"sampling cannot be started: {error}"
+        missing = tuple(Missing(name, why) for name in sorted(sampling.wanted.counters))
+        return Sampled(sampling.interval_ms, 0, (), missing, None)
+    return None
 
 
 def _workers(processes: list[ProcessNotes]) -> frozenset[int]:

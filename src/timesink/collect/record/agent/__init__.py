@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -19,6 +21,10 @@ _running: list[Engine] = []
 """The engine of this process, once it has one."""
 
 _LAUNCHERS = ("torchrun", "accelerate", "deepspeed")
+_LAUNCHING = re.compile(
+    r"(.*\.)?(torch\.distributed\.(run|launch)|accelerate\.commands\.\w+|deepspeed\.launcher\.\w+)"
+)
+"""Modules that do the same."""
 
 
 def begin(control: str | Path) -> None:
@@ -31,11 +37,10 @@ def begin(control: str | Path) -> None:
     Notebook(folder).add("torch", **versions(torch))
     engine = Engine(plan, torch, folder)
     _running[:] = [engine]
+    _watch_forks()
     hide_from_compiler(torch)
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=engine.forget_in_fork)
     if plan.whole:
-        if not _only_launches():
+        if not _only_launches(sys.argv, sys.orig_argv):
             engine.begin_whole()
     elif plan.marker:
         watch_annotations(torch, engine, plan.marker)
@@ -49,7 +54,31 @@ def running() -> Engine | None:
     return _running[0] if _running else None
 
 
-def _only_launches() -> bool:
-    """Whether this process starts the workers that are meant, and does no work itself."""
-    program = Path(sys.argv[0]) if sys.argv else Path()
-    return program.stem in _LAUNCHERS or program.parts[-3:-1] == ("torch", "distributed")
+@functools.cache
+def _watch_forks() -> None:
+    """Once for all engines: it cannot be taken back."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_forget_in_fork)
+
+
+def _forget_in_fork() -> None:
+    for engine in _running:
+        engine.forget_in_fork()
+
+
+def _only_launches(arguments: list[str], typed: list[str]) -> bool:
+    """Whether this process starts the workers that are meant, and does no work itself.
+
+    A module goes by the name `-m` until it is found; what was typed says more.
+
+    >>> _only_launches(["-m", "train.py"], ["python", "-m", "torch.distributed.run", "train.py"])
+    True
+    >>> _only_launches(["/bin/torchrun", "train.py"], ["python", "/bin/torchrun", "train.py"])
+    True
+    >>> _only_launches(["train.py"], ["python", "-u", "train.py"])
+    False
+    """
+    first = len(typed) - max(1, len(arguments))
+    program = typed[first].removeprefix("-m") if first >= 0 else ""
+    module = program.removesuffix(".py").replace("/", ".")
+    return Path(program).name in _LAUNCHERS or bool(_LAUNCHING.fullmatch(module))

@@ -15,26 +15,37 @@ _BY = "annotation"
 def watch_annotations(torch: Any, engine: Engine, pattern: str) -> None:
     """Begin a cycle with every range whose name fits; a range within such a range begins none."""
     kind = torch.autograd.profiler.record_function
-    enter, leave = kind.__enter__, kind.__exit__
+    enter, leave_range = kind.__enter__, kind.__exit__
     open_ranges = threading.local()
     fits = functools.lru_cache(maxsize=4096)(lambda name: name_fits(name, pattern))
 
     @functools.wraps(enter)
     def entered(self: Any) -> Any:
-        if not engine.is_over and fits(self.name):
-            depth = getattr(open_ranges, "depth", 0)
-            if depth == 0:
-                engine.boundary(_BY, pattern, begins=True)
-            open_ranges.depth = depth + 1
+        if not engine.is_over:
+            with engine.program_goes_on():
+                begin(self.name)
         return enter(self)
 
-    @functools.wraps(leave)
+    def begin(name: str) -> None:
+        if fits(name):
+            depth = getattr(open_ranges, "depth", 0)
+            open_ranges.depth = depth + 1
+            if depth == 0:
+                engine.boundary(_BY, pattern, begins=True)
+
+    @functools.wraps(leave_range)
     def left(self: Any, *reason: Any) -> Any:
         if getattr(open_ranges, "depth", 0) and fits(self.name):
             open_ranges.depth -= 1
-        return leave(self, *reason)
+        return leave_range(self, *reason)
+
+    def leave() -> None:
+        # Whoever has put something around this needs it to stay.
+        if kind.__enter__ is entered and kind.__exit__ is left:
+            kind.__enter__, kind.__exit__ = enter, leave_range
 
     kind.__enter__, kind.__exit__ = entered, left
+    engine.when_over(leave)
 
 
 def name_fits(name: str, pattern: str) -> bool:

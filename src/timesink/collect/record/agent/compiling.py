@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -19,7 +20,8 @@ def hide_from_compiler(torch: Any) -> None:
 
     What the agent calls, such as a step of an optimizer, is compiled all the same.
     """
-    with suppress(AttributeError):
+    # Names and signatures in there change from version to version.
+    with suppress(Exception):
         skip = _skipping(torch._C._dynamo.eval_frame)  # noqa: SLF001 - its public name imports it all
         ours = [module for name, module in sys.modules.items() if name.startswith(_OURS)]
         for module in ours:
@@ -55,7 +57,9 @@ def _codes_of(module: ModuleType) -> Iterator[CodeType]:
     for held in list(vars(module).values()):
         members = vars(held).values() if isinstance(held, type) else [held]
         for member in members:
-            function = member.fget if isinstance(member, property) else member
+            # What decorators put around it is code of theirs, which the program uses as well.
+            decorated: Any = member.fget if isinstance(member, property) else member
+            function = inspect.unwrap(decorated)
             if isinstance(function, FunctionType) and function.__module__.startswith(_OURS):
                 yield from _with_inner(function.__code__)
 

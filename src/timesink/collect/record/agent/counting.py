@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from dataclasses import dataclass, field
 from enum import Enum
 
 from timesink.collect.record.plan import Plan
@@ -43,6 +45,8 @@ class Counting:
         self.before_ns: list[int] = []
         self.recorded_ns: list[int] = []
         self.after_ns: list[int] = []
+        self.had_to_wait = False
+        """Whether something was in the way of the recording."""
         self._is_over = False
 
     def boundary(self, now_ns: int) -> Due:
@@ -77,6 +81,7 @@ class Counting:
         """Something was in the way of the recording: what was due is due again."""
         self.skipped = None
         self._is_prepared = False
+        self.had_to_wait = True
 
     def _before(self, lasted_ns: int | None) -> Due:
         if lasted_ns is not None and not self._is_prepared:
@@ -101,3 +106,42 @@ class Counting:
         if lasted_ns is not None:
             self.after_ns.append(lasted_ns)
         return Due.NOTHING if len(self.after_ns) < _FOLLOWED_AT_MOST else Due.FORGET
+
+
+@dataclass
+class CycleSource:
+    """What tells one cycle from the next, and on which thread."""
+
+    by: str
+    name: str
+    counting: Counting
+    _thread: int = field(default_factory=threading.get_ident)
+    _elsewhere: int = 0
+    """Marks of the same kind that other threads made."""
+
+    @property
+    def number(self) -> int:
+        """The cycle that begins now, counted from the first of the program, 0."""
+        return (self.counting.skipped or 0) + len(self.counting.recorded_ns)
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it is this thread that counts."""
+        return threading.get_ident() == self._thread
+
+    def hears(self, by: str, name: str) -> bool:
+        """Whether a mark of this kind and name, on this thread, tells cycles apart."""
+        is_same = (self.by, self.name) == (by, name)
+        self._elsewhere += is_same and not self.is_here
+        return is_same and self.is_here
+
+    @property
+    def pace(self) -> dict[str, object]:
+        """How many cycles there were, how long they took without the profiler, what disturbed."""
+        return {
+            "seen": self.counting.seen,
+            "before_ns": self.counting.before_ns,
+            "after_ns": self.counting.after_ns,
+            "elsewhere": self._elsewhere,
+            "own_profiler": self.counting.had_to_wait,
+        }

@@ -42,6 +42,10 @@ class OptimizerSteps:
         """An optimizer has made a step."""
         if self._engine.is_over:
             return
+        with self._engine.program_goes_on():
+            self._count(optimizer)
+
+    def _count(self, optimizer: Any) -> None:
         marking = self._marking() if self._marking is not None else None
         if marking is not optimizer and not self._takes_over(marking, optimizer):
             return
@@ -78,20 +82,25 @@ def watch_optimizers(torch: Any, engine: Engine) -> None:
     # Older versions of torch call it differently.
     name = "_patch_step_function" if hasattr(base, "_patch_step_function") else "_hook_for_profile"
     patch = getattr(base, name)
+    # Shared by all classes: the step of one may call that of another.
+    stepping: set[int] = set()
 
     @functools.wraps(patch)
     def patched(optimizer: Any) -> None:
         patch(optimizer)
         kind = type(optimizer)
         if not getattr(kind.step, "timesink_counts", False):
-            kind.step = _counted(kind.step, steps.stepped, is_compiling)
+            kind.step = _counted(kind.step, steps.stepped, stepping, is_compiling)
 
     setattr(base, name, patched)
 
 
-def _counted(step: Step, stepped: Callable[[Any], None], is_compiling: Callable[[], bool]) -> Step:
-    stepping: set[int] = set()
-
+def _counted(
+    step: Step,
+    stepped: Callable[[Any], None],
+    stepping: set[int],
+    is_compiling: Callable[[], bool],
+) -> Step:
     @functools.wraps(step)
     def counted(self: Any, *args: Any, **kwargs: Any) -> Any:
         # A compiler that follows this call must find nothing but the step.
@@ -109,5 +118,5 @@ def _counted(step: Step, stepped: Callable[[Any], None], is_compiling: Callable[
     inner = getattr(step, "__wrapped__", None)
     if getattr(step, "hooked", False) and inner is not None:
         # Compilers of older versions take off the outermost wrapper, which must not be this one.
-        counted.__wrapped__ = _counted(inner, stepped, is_compiling)
+        counted.__wrapped__ = _counted(inner, stepped, stepping, is_compiling)
     return counted

@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 _ANSWERS_S = 5.0
 """The thread that is recorded gets so long to come to the end of a cycle."""
+_WRITES_S = 300.0
+"""And so long to write its recording, once it does."""
 
 
 class OwnThread:
@@ -26,10 +28,11 @@ class OwnThread:
                 lambda: self._end("the thread that was recorded ended")
             )
 
-    def ask(self, why: str) -> None:
+    def ask(self, why: str, is_writing: Callable[[], bool]) -> None:
         """Ask for the end from another thread, and wait for it."""
         self.asked = why
-        self._has_ended.wait(_ANSWERS_S)
+        if not self._has_ended.wait(_ANSWERS_S) and is_writing():
+            self._has_ended.wait(_WRITES_S)
 
     def ended(self) -> None:
         """The recording is written, or given up."""

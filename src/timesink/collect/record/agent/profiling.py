@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection
+import warnings
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +37,10 @@ class Profiling:
         self.open_name = ""
         self.clock_marks: list[tuple[str, int, int]] = []
         # Starting to collect device activities takes a while: that belongs to cycles not recorded.
-        self._profile.prepare_trace()
+        with warnings.catch_warnings():
+            # Some versions warn of a second recording by the same profiler; there is none.
+            warnings.simplefilter("ignore", UserWarning)
+            self._profile.prepare_trace()
 
     def start(self) -> None:
         """Begin to record, with the device at rest."""
@@ -56,11 +61,21 @@ class Profiling:
             self._open_mark.__exit__(None, None, None)
         self._open_mark, self.open_name = None, ""
 
-    def stop(self) -> None:
-        """End, with all that was asked of the device done."""
-        synchronise(self._torch)
-        self._tell_time()
+    def stop(self) -> str:
+        """End, with all that was asked of the device done; in words where that failed.
+
+        An error of the program may have broken the device: what was recorded is worth all the more.
+        """
+        with suppress(Exception):
+            self._tell_time()
+        try:
+            synchronise(self._torch)
+        except Exception as error:  # noqa: BLE001 - nobody knows what a driver may raise
+            with _waiting_for_nothing(self._torch):
+                self._profile.stop_trace()
+            return f"the device failed: {str(error).partition(chr(10))[0]}"
         self._profile.stop_trace()
+        return ""
 
     def cancel(self) -> None:
         """End a profiler that was only made ready."""
@@ -89,8 +104,26 @@ class Profiling:
 
 def synchronise(torch: Any) -> None:
     """Wait for the work of every kind of device the program uses; none is woken up for it."""
+    for device in _devices_in_use(torch):
+        device.synchronize()
+
+
+def _devices_in_use(torch: Any) -> Iterator[Any]:
     for kind in ("cuda", "xpu", "npu", "mlu", "mtia"):
         device = getattr(torch, kind, None)
         is_used = getattr(device, "is_initialized", None)
         if device is not None and is_used is not None and is_used():
-            device.synchronize()
+            yield device
+
+
+@contextmanager
+def _waiting_for_nothing(torch: Any) -> Iterator[None]:
+    """The profiler waits for devices itself, and gives up where that fails."""
+    waits = [(device, device.synchronize) for device in _devices_in_use(torch)]
+    for device, _ in waits:
+        device.synchronize = lambda *_args, **_more: None
+    try:
+        yield
+    finally:
+        for device, synchronize in waits:
+            device.synchronize = synchronize

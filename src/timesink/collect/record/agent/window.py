@@ -3,69 +3,102 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
-from dataclasses import dataclass
+from contextlib import suppress
+from enum import Enum
 from typing import Any
 
-from timesink.collect.record.agent.counting import Counting
+from timesink.collect.record.agent.counting import CycleSource
 from timesink.collect.record.agent.endings import undisturbed
 from timesink.collect.record.agent.facts import devices, identity
 from timesink.collect.record.agent.profiling import Profiling
 from timesink.collect.record.notes import Notebook
 
 
-@dataclass(frozen=True)
-class Clock:
-    """What tells one cycle from the next, and on which thread."""
+class Stage(Enum):
+    """How far a window is."""
 
-    by: str
-    name: str
-    thread: int
-    counting: Counting
-
-    @property
-    def number(self) -> int:
-        """The cycle that begins now, counted from the first of the program, 0."""
-        return (self.counting.skipped or 0) + len(self.counting.recorded_ns)
-
-    @property
-    def is_here(self) -> bool:
-        """Whether it is this thread that counts."""
-        return threading.get_ident() == self.thread
+    AHEAD = "there is no profiler yet"
+    PREPARED = "the profiler is ready"
+    OPEN = "the profiler is on"
+    WRITING = "its timeline is being written"
+    CLOSED = "there is no profiler any more"
 
 
-def open_window(torch: Any, profiling: Profiling, clock: Clock, notebook: Notebook) -> None:
-    """Start recording and write down since when."""
-    profiling.start()
-    notebook.add(
-        "window",
-        started_us=time.time_ns() // 1000,
-        by=clock.by,
-        name=clock.name,
-        skipped=clock.counting.skipped or 0,
-        **identity(torch),
-    )
+class Window:
+    """The one stretch of a program that is recorded; all of it happens on one thread."""
 
+    def __init__(self, torch: Any, extras: tuple[str, ...], notebook: Notebook) -> None:
+        self._torch = torch
+        self._extras = extras
+        self._notebook = notebook
+        self._profiling: Profiling | None = None
+        self.stage = Stage.AHEAD
 
-def close_window(
-    torch: Any, profiling: Profiling, clock: Clock, notebook: Notebook, why: str
-) -> None:
-    """End recording, leave the file, and write down what is in it.
+    def prepare(self) -> Profiling:
+        """Make the profiler ready."""
+        self._profiling = Profiling(self._torch, self._extras)
+        self.stage = Stage.PREPARED
+        return self._profiling
 
-    `why` says what broke it off; then the cycle it was in has been cut.
-    """
-    path = notebook.control / f"trace-{os.getpid()}.json"
-    facts = {
-        "file": path.name,
-        "cycles": len(clock.counting.recorded_ns),
-        "cut": profiling.open_name if why else "",
-        "why": why,
-        "ended_us": time.time_ns() // 1000,
-        "recorded_ns": clock.counting.recorded_ns,
-    }
-    with undisturbed():
-        profiling.close_mark()
-        profiling.stop()
-        profiling.write(path)
-        notebook.add("exported", **facts, clock=profiling.clock_marks, devices=devices(torch))
+    def put_off(self) -> None:
+        """Give up a profiler that was only made ready."""
+        profiling, self._profiling, self.stage = self._profiling, None, Stage.AHEAD
+        if profiling is not None:
+            profiling.cancel()
+
+    def open(self, source: CycleSource) -> None:
+        """Start recording and write down since when."""
+        (self._profiling or self.prepare()).start()
+        self.stage = Stage.OPEN
+        self._notebook.add(
+            "window",
+            started_us=time.time_ns() // 1000,
+            by=source.by,
+            name=source.name,
+            skipped=source.counting.skipped or 0,
+            **identity(self._torch),
+        )
+
+    def mark(self, number: int) -> None:
+        """Begin a cycle."""
+        if self._profiling is not None:
+            self._profiling.mark(number)
+
+    def close(self, source: CycleSource, why: str) -> None:
+        """End recording, leave the file, and write down what is in it.
+
+        `why` says what broke it off; then the cycle it was in has been cut.
+        """
+        profiling, control = self._profiling, self._notebook.control
+        if profiling is None:
+            return
+        self.stage = Stage.WRITING
+        path = control / f"trace-{os.getpid()}.json"
+        cut, ended_us = profiling.open_name if why else "", time.time_ns() // 1000
+        with undisturbed():
+            profiling.close_mark()
+            trouble = profiling.stop()
+            profiling.write(path)
+            self._notebook.add(
+                "exported",
+                file=path.name,
+                cycles=len(source.counting.recorded_ns),
+                cut=cut,
+                why=why or trouble,
+                ended_us=ended_us,
+                recorded_ns=source.counting.recorded_ns,
+                clock=profiling.clock_marks,
+                devices=devices(self._torch),
+            )
+        self.abandon()
+
+    def abandon(self) -> None:
+        """Have no profiler any more, whatever became of it."""
+        profiling, stage = self._profiling, self.stage
+        self._profiling, self.stage = None, Stage.CLOSED
+        with suppress(Exception):
+            if profiling is not None and stage is Stage.PREPARED:
+                profiling.cancel()
+            elif profiling is not None and stage is Stage.OPEN:
+                profiling.stop()

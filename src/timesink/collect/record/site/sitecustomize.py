@@ -4,7 +4,7 @@ Whichever Python the program runs must understand this file, so it is written fo
 """
 
 # Rules for a newer Python do not hold here.
-# ruff: noqa: ANN001, ANN003, ANN202, ANN205, ARG002, ARG004, BLE001, INP001, PLC0415, S110, SIM105
+# ruff: noqa: ANN001, ANN003, ANN202, ANN205, ARG004, BLE001, INP001, PLC0415, S110, SIM105
 # ruff: noqa: F401, PTH100, PTH112, PTH118, PTH120, UP031
 # mypy: ignore-errors
 
@@ -43,34 +43,36 @@ class _Recorder:
 
 
 class _Torch:
-    """Notices when torch is imported; what finds and loads it stays the same."""
+    """Notices when torch is imported; what finds and loads it stays the same.
+
+    Programs also ask where torch is and import it later, so this one stays until it is loaded.
+    """
 
     def find_spec(self, name, path=None, target=None):
         if name != "torch":
             return None
-        from importlib.util import find_spec
-
-        sys.meta_path.remove(self)
-        found = find_spec(name)
-        if found is None or found.loader is None:
-            sys.meta_path.insert(0, self)
-        else:
-            self._watch(found.loader)
-        return found
+        for finder in list(sys.meta_path):
+            find = None if finder is self else getattr(finder, "find_spec", None)
+            found = find(name, path, target) if find else None
+            if found is not None:
+                self._watch(found.loader)
+                return found
+        return None
 
     def _watch(self, loader):
-        execute = loader.exec_module
+        execute = getattr(loader, "exec_module", None)
 
         def exec_module(module):
-            loader.exec_module = execute
-            try:
-                execute(module)
-            except BaseException:
-                sys.meta_path.insert(0, self)
-                raise
-            _let_agent_in()
+            execute(module)
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
+                _let_agent_in()
 
-        loader.exec_module = exec_module
+        try:
+            if execute is not None:
+                loader.exec_module = exec_module
+        except Exception as error:
+            _note("failed", why="torch is loaded in a way that cannot be watched: %s" % error)
 
 
 def _let_agent_in():

@@ -25,19 +25,27 @@ class MarkedCalls:
     def entered(self, *, shown: bool) -> None:
         """The function was called; one that is called from itself begins nothing."""
         ranges = self._ranges()
-        if not ranges and not is_loader_worker(self._torch):
-            self._engine.boundary(_BY, self._name, begins=True)
-        is_shown = shown and not ranges and self._engine.is_recording
-        ranges.append(self._torch.profiler.record_function(self._name) if is_shown else None)
-        if ranges[-1] is not None:
-            ranges[-1].__enter__()
+        is_outermost = not ranges
+        ranges.append(None)
+        with self._engine.program_goes_on():
+            if is_outermost and not is_loader_worker(self._torch):
+                self._engine.boundary(_BY, self._name, begins=True)
+            if is_outermost and shown and self._engine.is_recording:
+                ranges[-1] = self._torch.profiler.record_function(self._name)
+                ranges[-1].__enter__()
 
     def left(self) -> None:
         """The function returned, or an exception left it."""
         ranges = self._ranges()
         last = ranges.pop() if ranges else None
         if last is not None:
-            last.__exit__(None, None, None)
+            with self._engine.program_goes_on():
+                last.__exit__(None, None, None)
+
+    def forget(self) -> None:
+        """Of the calls this thread is in, nothing more is told."""
+        while self._ranges():
+            self.left()
 
     @contextmanager
     def call(self) -> Iterator[None]:

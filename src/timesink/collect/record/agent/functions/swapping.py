@@ -16,8 +16,8 @@ def tell_of_calls(
     function: FunctionType,
     call: Callable[[], AbstractContextManager[None]],
     is_compiling: Callable[[], bool] = lambda: False,
-) -> None:
-    """Let every call of a function happen within `call()`.
+) -> Callable[[], None]:
+    """Let every call of a function happen within `call()`, until what this returns is called.
 
     The function stays the same object, so that whoever imported or stored it is served as well;
     what it runs becomes a function of its own.
@@ -30,13 +30,17 @@ def tell_of_calls(
     ...     yield
     >>> def double(x, *, times=2):
     ...     return x * times
-    >>> tell_of_calls(double, call)
+    >>> put_back = tell_of_calls(double, call)
     >>> double(3), double(3, times=4), heard, str(inspect.signature(double))
     (6, 12, ['called', 'called'], '(x, *, times=2)')
+    >>> put_back()
+    >>> double(3), heard
+    (6, ['called', 'called'])
     """
+    code, own = function.__code__, vars(function).get("__signature__")
     signature = inspect.signature(function)
     original = FunctionType(
-        function.__code__,
+        code,
         function.__globals__,
         function.__name__,
         function.__defaults__,
@@ -52,8 +56,17 @@ def tell_of_calls(
         with call():
             return original(*args, **kwargs)
 
-    function.__code__ = _calling(stand_in, function.__code__)
+    def put_back() -> None:
+        if function.__code__ is told:
+            function.__code__ = code
+            vars(function).update(__signature__=own)
+            if own is None:
+                del vars(function)["__signature__"]
+
+    told = _calling(stand_in, code)
+    function.__code__ = told
     function.__signature__ = signature  # type: ignore[attr-defined]
+    return put_back
 
 
 def _calling(stand_in: Callable[..., Any], code: CodeType) -> CodeType:

@@ -13,7 +13,7 @@ from typing import Any
 
 from timesink.collect.record.agent.engine import Engine
 from timesink.collect.record.agent.functions.calls import MarkedCalls
-from timesink.collect.record.agent.functions.matching import Wanted, functions_with
+from timesink.collect.record.agent.functions.matching import PASSES_ON, FunctionName, functions_with
 from timesink.collect.record.agent.functions.swapping import tell_of_calls
 
 _LOADER = "_worker_loop"
@@ -21,20 +21,25 @@ _LOADER = "_worker_loop"
 
 
 def trace_until_called(
-    engine: Engine, calls: MarkedCalls, wanted: Wanted, is_compiling: Callable[[], bool]
+    engine: Engine, calls: MarkedCalls, wanted: FunctionName, is_compiling: Callable[[], bool]
 ) -> None:
     """Tell `calls` of every call of the first function that is called and wanted."""
     if sys.getprofile() is not None:
         engine.remark("functions cannot be marked: another profiler watches this program")
         return
     search = _Search(engine, calls, wanted, is_compiling)
+    engine.when_over(search.leave)
     threading.setprofile(search.look)
     sys.setprofile(search.look)
 
 
 class _Search:
     def __init__(
-        self, engine: Engine, calls: MarkedCalls, wanted: Wanted, is_compiling: Callable[[], bool]
+        self,
+        engine: Engine,
+        calls: MarkedCalls,
+        wanted: FunctionName,
+        is_compiling: Callable[[], bool],
     ) -> None:
         self._engine, self._calls, self._wanted = engine, calls, wanted
         self._is_compiling = is_compiling
@@ -46,9 +51,10 @@ class _Search:
             return
         code = frame.f_code
         if self._is_over or self._engine.is_over or code.co_name == _LOADER:
-            self._leave()
+            self.leave()
         elif self._wanted.may_be(code.co_name) and code not in self._refused:
-            self._consider(code, frame)
+            with self._engine.program_goes_on():
+                self._consider(code, frame)
 
     def _consider(self, code: CodeType, frame: FrameType) -> None:
         module = str(frame.f_globals.get("__name__", ""))
@@ -56,18 +62,25 @@ class _Search:
         if not any(self._wanted.is_it(module, function.__qualname__) for function in functions):
             self._refused.add(code)
             return
-        self._is_over = True
-        self._leave()
+        if code.co_flags & PASSES_ON:
+            self._refused.add(code)
+            self._engine.remark(
+                f"{code.co_name} is a generator or a coroutine, "
+                "which cannot be followed before Python 3.12"
+            )
+            return
+        self.leave()
         for function in functions:
-            tell_of_calls(function, self._calls.call, self._is_compiling)
-        self._engine.remark(
-            f"{code.co_name} was called only once, or is compiled, "
-            "which cannot be followed before Python 3.12"
-        )
+            put_back = tell_of_calls(function, self._calls.call, self._is_compiling)
+            self._engine.when_over(put_back)
         # This very call is under way, and cannot be shown any more.
         self._calls.entered(shown=False)
         self._calls.left()
 
-    def _leave(self) -> None:
-        sys.setprofile(None)
-        threading.setprofile(None)
+    def leave(self) -> None:
+        """Look no further: here, and in other threads at their next call."""
+        self._is_over = True
+        if sys.getprofile() == self.look:
+            sys.setprofile(None)
+        if threading.getprofile() == self.look:
+            threading.setprofile(None)

@@ -7,16 +7,19 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from timesink.collect.counters import wanted
 from timesink.collect.record.agent import begin, running
 from timesink.collect.record.agent.endings import BLOCK_ENDED
 from timesink.collect.record.agent.engine import BY_HAND, Engine
+from timesink.collect.record.beside import has_finished, start_keeper
 from timesink.collect.record.keeper import Task, write_task
+from timesink.collect.record.notes import Notebook
 from timesink.collect.record.places import Place
 from timesink.collect.record.plan import (
     CONTROL_VARIABLE,
@@ -24,7 +27,9 @@ from timesink.collect.record.plan import (
     DEFAULT_INTERVAL_MS,
     DEFAULT_SKIP,
     EXTRAS,
+    LONGEST_INTERVAL_MS,
     PLAN_FILE,
+    SHORTEST_INTERVAL_MS,
     Plan,
     write_plan,
 )
@@ -33,11 +38,6 @@ from timesink.errors import CollectError, UsageError
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-_PACKAGE = Path(__file__).resolve().parents[2]
-_KEEPER = (
-    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
-    "from timesink.collect.record.keeper import main; main()"
-)
 _FIRST_WORKER_S = 60.0
 """The first worker of a machine gets so long to begin the recording the others join."""
 
@@ -75,11 +75,11 @@ def record(
         extras=tuple(extras),
         by_hand=not (marker or whole),
     )
-    _check(plan)
+    _check(plan, interval_ms)
     wanted(counters)
     outer = os.environ.get(CONTROL_VARIABLE, "")
     if outer and Path(outer).is_dir():
-        return Recording(Place(Path(outer).parent), plan, None)
+        return Recording(Place(Path(outer).parent), plan, None, is_outer=True)
     place = Place(Path(path).absolute())
     if _local("LOCAL_RANK"):
         return Recording(place, plan, None)
@@ -100,7 +100,7 @@ def _version() -> str:
     return str(sys.modules[__name__.partition(".")[0]].__version__)
 
 
-def _check(plan: Plan) -> None:
+def _check(plan: Plan, interval_ms: float) -> None:
     unknown = [name for name in plan.extras if name not in EXTRAS]
     if unknown:
         raise UsageError(f"extras: {unknown[0]!r} is not known", f"known are {', '.join(EXTRAS)}")
@@ -108,6 +108,9 @@ def _check(plan: Plan) -> None:
         raise UsageError("cycles is 1 or more, and skip 0 or more", "change cycles or skip")
     if plan.whole and plan.marker:
         raise UsageError("whole and marker cannot go together", "leave out one of them")
+    if not SHORTEST_INTERVAL_MS <= interval_ms <= LONGEST_INTERVAL_MS:
+        bounds = f"from {SHORTEST_INTERVAL_MS:g} to {LONGEST_INTERVAL_MS:g} ms"
+        raise UsageError(f"interval_ms is {bounds}, not {interval_ms:g}", "change interval_ms")
 
 
 def _local(variable: str) -> int:
@@ -118,11 +121,14 @@ def _local(variable: str) -> int:
 class Recording:
     """A recording of the block it is entered for; `step()` ends a cycle."""
 
-    def __init__(self, place: Place, plan: Plan, task: Task | None) -> None:
+    def __init__(
+        self, place: Place, plan: Plan, task: Task | None, *, is_outer: bool = False
+    ) -> None:
         self._place = place
         self._plan = plan
         self._task = task
-        self._is_outer = CONTROL_VARIABLE in os.environ
+        self._is_outer = is_outer
+        self._pid = os.getpid()
         self._engine: Engine | None = None
         self._keeper: subprocess.Popen[bytes] | None = None
 
@@ -137,15 +143,12 @@ class Recording:
             self._engine.boundary(BY_HAND, "", begins=False)
 
     def __enter__(self) -> Self:
-        control = self._place.control
         if self._task is not None:
             self._place.prepare()
-            write_task(self._task, control)
-            self._keeper = _start_keeper(control)
-            write_plan(self._plan, control)
-        self._engine = _joined(control)
-        if self._keeper is not None and self._keeper.stdout is not None:
-            self._keeper.stdout.readline()
+            write_task(self._task, self._place.control)
+            self._keeper = start_keeper(self._place)
+            write_plan(self._plan, self._place.control)
+        self._engine = _joined(self._place.control, is_outer=self._is_outer)
         if self._engine is not None and not (self._engine.plan.whole or self._engine.plan.marker):
             self._engine.begin_by_hand()
         return self
@@ -156,23 +159,35 @@ class Recording:
         _error: BaseException | None,
         _trace: TracebackType | None,
     ) -> None:
+        if os.getpid() != self._pid:
+            # A fork that leaves the block as well: it is not its recording.
+            return
         # A recording that the command line has begun goes on after the block.
         if self._engine is not None and (self._engine.is_by_hand or not self._is_outer):
             why = BLOCK_ENDED if kind is None else f"{BLOCK_ENDED} with {kind.__name__}"
             self._engine.end(why)
-        if self._keeper is not None:
-            self._keeper.communicate()
-            if self._keeper.returncode and kind is None:
-                raise CollectError(
-                    f"{self.path}: the recording could not be finished",
-                    "its last words say why; check the disk",
-                )
+        if self._keeper is not None and not has_finished(self._keeper):
+            # What the program has computed meanwhile is worth more than an exception.
+            warnings.warn(f"{self.path}: the recording could not be finished", stacklevel=2)
 
 
-def _joined(control: Path) -> Engine | None:
+def _joined(control: Path, *, is_outer: bool) -> Engine | None:
     """The engine of this process; None without torch."""
-    if CONTROL_VARIABLE in os.environ and running() is not None:
+    _await_plan(control)
+    if importlib.util.find_spec("torch") is None:
+        return None
+    importlib.import_module("torch")
+    if is_outer and running() is not None:
         return running()
+    try:
+        begin(control)
+    except Exception as error:  # noqa: BLE001 - whatever torch is, the program goes on
+        Notebook(control).add("failed", why=f"{type(error).__name__}: {error}")
+        return None
+    return running()
+
+
+def _await_plan(control: Path) -> None:
     deadline = time.monotonic() + _FIRST_WORKER_S
     while not (control / PLAN_FILE).exists():
         if time.monotonic() > deadline:
@@ -181,28 +196,3 @@ def _joined(control: Path) -> Engine | None:
                 "enter timesink.record in every worker, or in none but the first",
             )
         time.sleep(0.05)
-    if importlib.util.find_spec("torch") is None:
-        return None
-    importlib.import_module("torch")
-    begin(control)
-    return running()
-
-
-def _start_keeper(control: Path) -> subprocess.Popen[bytes]:
-    environment: Mapping[str, Any] = {
-        name: value for name, value in os.environ.items() if name != CONTROL_VARIABLE
-    }
-    try:
-        return subprocess.Popen(  # noqa: S603 - our own Python
-            [sys.executable, "-c", _KEEPER, str(_PACKAGE.parent), str(control)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=environment,
-            # Ctrl-C in the terminal is for the program.
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise CollectError(
-            f"the process beside the program cannot be started ({error.strerror or error})",
-            "check sys.executable",
-        ) from None

@@ -1,0 +1,135 @@
+"""`timesink record`, and the ways programs end and folders get lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from recorded import (
+    FOREVER,
+    SOURCES,
+    TIMESINK,
+    Recording,
+    environment,
+    needs_torch,
+    plain,
+    record,
+    wait_for,
+    write,
+)
+
+STUBBORN = """
+import signal, time
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+open("running", "w").close()
+while True:
+    time.sleep(0.1)
+"""
+
+KILLED_IN_ITS_BLOCK = """
+import os, time, torch, timesink
+with timesink.record("run", cycles=9, skip=1, counters="cpu", interval_ms=20) as recording:
+    for _ in range(4):
+        recording.step()
+        time.sleep(0.1)
+    os.kill(os.getpid(), 9)
+"""
+
+
+def started(folder: Path, text: str, *options: str) -> subprocess.Popen[str]:
+    """A recording under way."""
+    command = [*TIMESINK, "record", "-o", "run", *options, "--", sys.executable]
+    process = subprocess.Popen(
+        [*command, write(folder, text)], env=environment(),
+        cwd=folder, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    wait_for(folder / "running")
+    return process
+
+
+@needs_torch
+def test_interruption_keeps_what_was_recorded(tmp_path: Path):
+    """Sent to the recorder alone, which passes it on."""
+    process = started(tmp_path, FOREVER, "--cycles", "1000000", "--skip", "2", "--counters", "cpu")
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate()
+    assert process.returncode == 130
+    assert "timesink: stopping; what was recorded is kept" in err
+    told = Recording(tmp_path / "run", 130, "", err)
+    assert told.files == ["counters.csv", "run.json", "trace.json.gz"]
+    assert told.run["why_partial"].startswith("the program was interrupted, after ")
+    assert told.run["exit"] == {"code": None, "signal": "SIGINT"}
+    assert told.run["cycles"]["recorded"] >= 2
+    assert told.marks()[-1] != "ProfilerStep#2"
+
+
+def test_program_without_torch(tmp_path: Path):
+    told = plain(tmp_path, "import time\ntime.sleep(0.3)\nprint('here')")
+    assert (told.code, told.out) == (0, "here\n")
+    assert told.files == ["counters.csv", "run.json"]
+    assert (told.run["complete"], told.run["cycles"]["recorded"]) == (True, 0)
+    assert "timesink: the program did not import torch: counters only\n" in told.err
+    assert told.run["counters"]["samples"] > 0
+    assert "Next:" not in told.err
+
+
+def test_program_that_is_killed(tmp_path: Path):
+    told = plain(tmp_path, "import os\nos.kill(os.getpid(), 9)", "--counters", "none")
+    assert told.code == 137
+    assert told.run["exit"] == {"code": None, "signal": "SIGKILL"}
+
+
+def test_python_that_takes_nothing_from_its_environment(tmp_path: Path):
+    told = record(tmp_path / "run", ["--counters", "none"], [sys.executable, "-I", "-c", "exit(3)"])
+    assert told.code == 3
+    assert "-I, -E or -S" in told.run["why_partial"]
+    assert "replaced PYTHONPATH" in told.run["why_partial"]
+
+
+def test_own_sitecustomize_is_loaded_and_ours_is_not_seen(tmp_path: Path):
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.mine = True\n")
+    text = "import sys\nprint(sys.mine, [place for place in sys.path if 'record' in place])"
+    env = environment(PYTHONPATH=os.pathsep.join([SOURCES, str(tmp_path)]))
+    folder = tmp_path / "work"
+    folder.mkdir()
+    told = plain(folder, text, "--counters", "none", env=env)
+    assert (told.code, told.out) == (0, "True []\n")
+
+
+def test_second_ctrl_c_stops_at_once(tmp_path: Path):
+    process = started(tmp_path, STUBBORN, "--counters", "none")
+    while process.poll() is None:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(1)
+        except subprocess.TimeoutExpired:
+            continue
+    _, err = process.communicate()
+    assert process.returncode == 137
+    assert err.count("stopping; what was recorded is kept (once more: stop at once)") == 1
+    told = Recording(tmp_path / "run", 137, "", err)
+    assert told.files == ["run.json"]
+    assert told.run["exit"] == {"code": None, "signal": "SIGKILL"}
+
+
+@needs_torch
+def test_keeper_whose_program_is_killed(tmp_path: Path):
+    """Nobody ends the block: the process beside it does."""
+    command = [sys.executable, write(tmp_path, KILLED_IN_ITS_BLOCK)]
+    ended = subprocess.run(command, cwd=tmp_path, env=environment(), check=False)
+    assert ended.returncode == -signal.SIGKILL
+    wait_for(tmp_path / "run/run.json")
+    told = Recording(tmp_path / "run", 137, "", "")
+    why = "the program was killed before its recording was written"
+    assert (told.run["complete"], told.run["why_partial"]) == (False, why)
+    assert told.run["counters"]["samples"] > 0
+
+
+def test_folder_that_the_program_removes(tmp_path: Path):
+    told = plain(tmp_path, "import shutil\nshutil.rmtree('run')", "--counters", "memory")
+    assert told.code == 1
+    assert f"{tmp_path}/run/run.json: cannot be written" in told.err
+    assert "Traceback" not in told.err

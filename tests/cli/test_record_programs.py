@@ -1,0 +1,87 @@
+"""`timesink record` of programs of several processes, and of their counters."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import statistics
+import sys
+from pathlib import Path
+
+import pytest
+
+from recorded import Recording, needs_torch, plain, record, write
+
+DISTRIBUTED = """
+import torch
+torch.distributed.init_process_group("gloo")
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 8))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+while True:
+    model(torch.randn(2, 8)).sum().backward()
+    optimizer.step()
+"""
+
+BUSY_AND_IDLE = """
+import time, torch
+from torch.profiler import record_function
+begun = time.process_time()
+with record_function("busy"):
+    while time.process_time() < begun + 1.0:
+        pass
+with record_function("idle"):
+    time.sleep(1.0)
+"""
+
+
+@needs_torch
+def test_ranks_of_torchrun(tmp_path: Path):
+    """Every rank has a timeline of its own; all of them end once they are recorded."""
+    pytest.importorskip("torch.distributed.run")
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    command = [*launcher, "--nproc-per-node", "2", write(tmp_path, DISTRIBUTED)]
+    options = ["--cycles", "3", "--skip", "2", "--stop", "--counters", "cpu"]
+    told = record(tmp_path / "run", options, command)
+    assert told.code == 0, told.err
+    traces = ["trace.rank0.json.gz", "trace.rank1.json.gz"]
+    assert told.files == ["counters.csv", "run.json", *traces]
+    run = told.run
+    assert run["complete"] is True
+    facts = [(one["rank"], one["world_size"], one["cycles"]) for one in run["processes"]]
+    assert facts == [(0, 2, 3), (1, 2, 3)]
+    assert "of 2 processes" in told.err
+    for trace in traces:
+        assert any("gloo:all_reduce" in name["name"] for name in told.events(trace))
+
+
+def spans_us(told: Recording) -> dict[str, tuple[float, float]]:
+    """Annotations of the timeline, in Unix time."""
+    base_us = json.loads(gzip.decompress((told.folder / "trace.json.gz").read_bytes()))[
+        "baseTimeNanoseconds"
+    ] / 1000  # fmt: skip
+    return {
+        event["name"]: (base_us + event["ts"], base_us + event["ts"] + event["dur"])
+        for event in told.events()
+        if event.get("cat") == "user_annotation"
+    }
+
+
+@needs_torch
+def test_busy_phase_shows_in_timeline_and_counters(tmp_path: Path):
+    told = plain(tmp_path, BUSY_AND_IDLE, "--whole", "--counters", "process_cpu_usage")
+    pid = told.run["processes"][0]["pid"]
+    with (told.folder / "counters.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["device"] == f"pid {pid}"]
+    spans = spans_us(told)
+    # A sample tells of the time since the one before.
+    interval_us = 1000 * told.run["counters"]["interval_ms"]
+    levels = {
+        name: statistics.mean(
+            float(row["value"])
+            for row in rows
+            if spans[name][0] + interval_us < int(row["timestamp_us"]) < spans[name][1]
+        )
+        for name in ("busy", "idle")
+    }
+    assert levels["busy"] > 5 * levels["idle"]

@@ -1,0 +1,165 @@
+"""Recordings, made of what programs have left."""
+
+from __future__ import annotations
+
+import errno
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from timesink.collect.counters import Sampled
+from timesink.collect.record import traces
+from timesink.collect.record.notes import read_notes
+from timesink.collect.record.places import Place
+from timesink.collect.record.plan import Plan
+from timesink.collect.record.recording import conclude
+from timesink.collect.record.run_file import ProgramRun
+from timesink.collect.record.running import Ended
+from timesink.collect.record.watching import Watched
+from timesink.errors import OutputError
+
+BASE_NS = 1_790_857_026_000_000_000
+PROGRAM = ProgramRun("1", ("python", "a.py"), Plan(cycles=3), 1, 2, Ended(0, "", 0))
+NO_COUNTERS = Watched(Sampled(50, 0, (), (), None), {}, None)
+COUNTERS = Watched(Sampled(50, 9, ("gpu_usage",), (), 0.1), {}, [])
+WINDOW = {"event": "window", "by": "step()", "name": "", "skipped": 1}
+TRACE = f"""{{"baseTimeNanoseconds": {BASE_NS}, "traceEvents": [
+{{"ph": "X", "cat": "user_annotation", "name": "timesink clock 0", "pid": 1, "tid": 1,
+  "ts": 1000.000, "dur": 10.000}},
+{{"ph": "i", "name": "end", "ts": 1}}]}}"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    place = Place(tmp_path / "run")
+    place.prepare()
+    return place
+
+
+def leave(place: Place, pid: int, *notes: dict[str, Any]) -> None:
+    lines = "".join(f"{json.dumps(note)}\n" for note in notes)
+    (place.control / f"{pid}.jsonl").write_text(lines)
+    (place.control / f"trace-{pid}.json").write_text(TRACE)
+
+
+def exported(pid: int, **more: object) -> dict[str, Any]:
+    facts = {"file": f"trace-{pid}.json", "cycles": 3, "why": ""}
+    return {"event": "exported", **facts, **more}
+
+
+def concluded(place: Place, program: ProgramRun = PROGRAM, watched: Watched = COUNTERS) -> Any:
+    conclude(program, watched, place)
+    return json.loads(place.run_file.read_text())
+
+
+def files(place: Place) -> list[str]:
+    return sorted(path.name for path in place.folder.iterdir())
+
+
+def test_counters_are_put_on_the_clock_of_the_timeline(place: Place):
+    """Marks of the timeline lie five milliseconds before the system's time."""
+    mark_ns = BASE_NS + 1_000_000
+    late_ns = 5_000_000
+    clock = [["timesink clock 0", mark_ns + late_ns - 2_000, mark_ns + late_ns + 12_000]]
+    leave(place, 7, WINDOW, exported(7, clock=clock))
+    begun_us = BASE_NS // 1000
+    header = "timestamp_us,counter,device,value\n"
+    place.counters.write_text(f"{header}{begun_us + 5_000},gpu_usage,GPU 0,97\n")
+    assert concluded(place)["clock"] == {"offset_us": 5000.0, "spread_us": 2.0}
+    assert place.counters.read_text() == f"{header}{begun_us},gpu_usage,GPU 0,97\n"
+    assert files(place) == ["counters.csv", "run.json", "trace.json.gz"]
+
+
+def test_timeline_that_cannot_be_kept(place: Place):
+    """As where the disk is full: the rest is kept, and says so."""
+    leave(place, 7, WINDOW, exported(7))
+    # In the way of the file.
+    (place.trace() / "folder").mkdir(parents=True)
+    run = concluded(place)
+    assert run["processes"][0]["trace"] is None
+    assert run["why_partial"] == "the timeline cannot be written: Is a directory"
+
+
+def test_second_process_of_a_rank_is_told(place: Place):
+    window = {**WINDOW, "rank": 0, "world_size": 2}
+    leave(place, 7, window, exported(7))
+    leave(place, 8, window, exported(8, cycles=2))
+    run = concluded(place)
+    assert [process["pid"] for process in run["processes"]] == [7]
+    said = "2 processes recorded as rank 0: the one with most cycles, process 7, is kept"
+    assert run["notes"] == [said]
+    assert files(place) == ["run.json", "trace.rank0.json.gz"]
+
+
+def test_workers_without_a_rank_are_told_apart(place: Place):
+    for pid in (7, 8):
+        leave(place, pid, {**WINDOW, "rank": None, "world_size": 2}, exported(pid))
+    run = concluded(place)
+    assert [one["trace"] for one in run["processes"]] == ["trace.json.gz", "trace.pid8.json.gz"]
+
+
+def test_counters_of_a_program_without_torch_are_all_there_is(place: Place):
+    leave(place, 7, {"event": "python", "version": "3.12"})
+    run = concluded(place)
+    assert (run["complete"], run["why_partial"]) == (True, "")
+    assert run["notes"] == ["the program did not import torch: counters only"]
+    assert run["cycles"]["by"] is None
+
+
+@pytest.mark.parametrize(
+    ("plan", "watched"), [(Plan(marker="step"), COUNTERS), (Plan(), NO_COUNTERS)]
+)
+def test_program_without_torch_of_which_more_was_asked(place: Place, plan: Plan, watched: Watched):
+    leave(place, 7, {"event": "python", "version": "3.12"})
+    run = concluded(place, replace(PROGRAM, plan=plan), watched)
+    assert run["why_partial"] == "the program did not import torch: counters only"
+
+
+def test_exit_code_says_more_than_that_it_ended(place: Place):
+    leave(place, 7, WINDOW, exported(7, cycles=2, why="the program ended"))
+    run = concluded(place, replace(PROGRAM, ended=Ended(4, "", 4)))
+    assert run["why_partial"] == "the program ended with exit code 4, after 2 of 3 cycles"
+
+
+def test_secrets_of_the_command_are_not_kept(place: Place):
+    run = concluded(place, replace(PROGRAM, command=("python", "a.py", "--token", "abc")))
+    assert run["command"] == ["python", "a.py", "--token", "***"]
+
+
+def test_program_that_tidies_up(place: Place):
+    """Notes are lost with the folder they lie in; the counters are not."""
+    shutil.rmtree(place.control)
+    assert "no Python of the program let the recorder in" in concluded(place)["why_partial"]
+    assert files(place) == ["run.json"]
+
+
+def test_nothing_is_lost_where_it_cannot_be_put(place: Place):
+    """As where the folder was locked meanwhile."""
+    leave(place, 7, WINDOW, exported(7))
+    for path in (place.trace(), place.run_file):
+        (path / "folder").mkdir(parents=True)
+    with pytest.raises(OutputError, match=r"run\.json: cannot be written"):
+        conclude(PROGRAM, COUNTERS, place)
+    assert (place.control / "trace-7.json").read_text() == TRACE
+
+
+def test_full_disk_leaves_room_for_the_rest(place: Place, monkeypatch: pytest.MonkeyPatch):
+    def fill(raw: Path, _packed: Path, _cut: str) -> None:
+        assert raw.exists()
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(traces, "pack", fill)
+    leave(place, 7, WINDOW, exported(7))
+    (recorded,) = traces.collect_traces(read_notes(place.control), place)
+    assert recorded.why_partial == "the timeline cannot be written: No space left on device"
+    assert not (place.control / "trace-7.json").exists()
+
+
+def test_folder_that_is_gone(place: Place):
+    shutil.rmtree(place.folder)
+    with pytest.raises(OutputError, match=r"run\.json: cannot be written"):
+        conclude(PROGRAM, COUNTERS, place)

@@ -1,0 +1,198 @@
+"""The agent in a process of its own making: what it leaves behind, and what it takes back."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import pytest
+
+from timesink.collect.record import agent
+from timesink.collect.record.agent import compiling
+from timesink.collect.record.agent.annotations import watch_annotations
+from timesink.collect.record.agent.engine import Engine
+from timesink.collect.record.agent.functions import watch_functions
+from timesink.collect.record.agent.functions.calls import MarkedCalls
+from timesink.collect.record.agent.profiling import Profiling
+from timesink.collect.record.notes import ProcessNotes, read_notes
+from timesink.collect.record.plan import Plan, write_plan
+
+torch: Any = pytest.importorskip("torch")
+
+follows_by_monitoring = sys.version_info >= (3, 12)
+
+
+def notes(control: Path) -> ProcessNotes:
+    (process,) = read_notes(control)
+    return process
+
+
+@pytest.fixture
+def engines(tmp_path: Path) -> Iterator[Any]:
+    """Makes engines, and ends what a test has left."""
+    made: list[Engine] = []
+
+    def make(**plan: Any) -> Engine:
+        made.append(Engine(Plan(**plan), torch, tmp_path))
+        return made[-1]
+
+    yield make
+    for engine in made:
+        engine.end("the test ended")
+
+
+def decode_one() -> None:
+    torch.ones(2)
+
+
+def sample_one() -> None:
+    decode_one()
+
+
+# -- failures end the recording alone ------------------------------------------------------------
+
+
+def test_device_that_broke_costs_no_timeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def fail(*_: object) -> None:
+        raise RuntimeError("device-side assert triggered\nCompile with ...")
+
+    profiling = Profiling(torch, ())
+    profiling.start()
+    decode_one()
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    monkeypatch.setattr(torch.cuda, "synchronize", fail)
+    # As where there is one: then it waits for the device itself.
+    profiling._profile.profiler.use_device = "cuda"
+    assert profiling.stop() == "the device failed: device-side assert triggered"
+    profiling.write(tmp_path / "trace.json")
+    assert "aten::ones" in (tmp_path / "trace.json").read_text()
+    assert torch.cuda.synchronize is fail
+
+
+def test_annotation_that_cannot_be_counted(engines: Any, tmp_path: Path, monkeypatch: Any):
+    engine = engines(marker="decode")
+    watch_annotations(torch, engine, "decode")
+    monkeypatch.setattr(engine, "boundary", lambda *_, **__: 1 / 0)
+    with torch.profiler.record_function("decode"):
+        pass
+    assert engine.is_over
+    assert notes(tmp_path).last("failed") == {
+        "event": "failed", "why": "ZeroDivisionError: division by zero",
+    }  # fmt: skip
+
+
+def test_call_that_cannot_be_shown(engines: Any, tmp_path: Path, monkeypatch: Any):
+    engine = engines(marker="step", skip=0, cycles=3)
+    calls = MarkedCalls(torch, engine, "step")
+    with calls.call():
+        pass
+    monkeypatch.setattr(torch.profiler, "record_function", lambda _name: 1 / 0)
+    with calls.call():
+        pass
+    assert engine.is_over
+    assert str((notes(tmp_path).last("failed") or {})["why"]).startswith("ZeroDivisionError")
+
+
+# -- hooks are taken back ------------------------------------------------------------------------
+
+
+def test_annotations_are_left_as_they_were(engines: Any):
+    kind = torch.autograd.profiler.record_function
+    before = kind.__enter__, kind.__exit__
+    for _ in range(3):
+        engine = engines(marker="decode")
+        watch_annotations(torch, engine, "decode")
+        assert kind.__enter__ is not before[0]
+        engine.end("the block ended")
+    assert (kind.__enter__, kind.__exit__) == before
+
+
+def watched(engine: Engine, marker: str) -> int:
+    """Cycles that three calls make of one function that calls another."""
+    watch_functions(torch, engine, marker)
+    for _ in range(3):
+        sample_one()
+    seen = engine._source.counting.seen if engine._source is not None else -1
+    engine.end("the block ended")
+    return seen
+
+
+def test_functions_are_left_as_they_were(engines: Any):
+    codes = decode_one.__code__, sample_one.__code__
+    # What the first has seen and not wanted is what the second wants.
+    assert watched(engines(marker="decode_one", skip=9), "decode_one") == 2
+    assert watched(engines(marker="sample_one", skip=9), "sample_one") == 2
+    assert watched(engines(marker="nothing", skip=9), "nothing") == -1
+    assert (decode_one.__code__, sample_one.__code__) == codes
+    assert not hasattr(decode_one, "__signature__")
+    assert sys.getprofile() is None
+    if follows_by_monitoring:
+        monitoring: Any = sys.monitoring  # type: ignore[attr-defined, unused-ignore]
+        assert [monitoring.get_tool(number) for number in (2, 3, 4)] == [None] * 3
+        monitoring.use_tool_id(3, "next")
+        heard = [
+            monitoring.register_callback(3, event, None)
+            for event in (monitoring.events.PY_START, monitoring.events.PY_RETURN)
+        ]
+        local = monitoring.get_local_events(3, decode_one.__code__)
+        monitoring.free_tool_id(3)
+        assert (heard, local) == ([None, None], 0)
+
+
+def test_exception_in_a_marked_function_is_its_own(engines: Any):
+    def fail_one() -> None:
+        raise KeyError("gone")
+
+    engine = engines(marker="fail_one", skip=9)
+    watch_functions(torch, engine, "fail_one")
+    for _ in range(3):
+        with pytest.raises(KeyError, match="gone"):
+            fail_one()
+    assert engine._source.counting.seen == 2
+
+
+def test_coroutine_stays_one(engines: Any, tmp_path: Path):
+    async def answer() -> int:
+        return 7
+
+    engine = engines(marker="answer", skip=9)
+    watch_functions(torch, engine, "answer")
+    assert [asyncio.run(answer()) for _ in range(3)] == [7, 7, 7]
+    assert inspect.iscoroutinefunction(answer)
+    if follows_by_monitoring:
+        assert engine._source.counting.seen == 2
+    else:
+        remark = notes(tmp_path).last("remark") or {}
+        assert "answer is a generator or a coroutine" in remark["text"]
+
+
+def test_forks_are_watched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    registered: list[object] = []
+    monkeypatch.setattr(os, "register_at_fork", lambda **calls: registered.append(calls))
+    agent._watch_forks.cache_clear()
+    write_plan(Plan(by_hand=True), tmp_path)
+    for _ in range(3):
+        agent.begin(tmp_path)
+        engine = agent.running()
+        assert engine is not None
+        engine.end("the block ended")
+    assert len(registered) == 1
+    agent._watch_forks.cache_clear()
+    agent._running.clear()
+
+
+def test_compiler_passes_over_code_of_the_agent_alone(monkeypatch: pytest.MonkeyPatch):
+    """And not over what its decorators share with those of the program."""
+    skipped: list[CodeType] = []
+    monkeypatch.setattr(compiling, "_skipping", lambda _compiler: skipped.append)
+    compiling.hide_from_compiler(torch)
+    assert Engine.boundary.__code__ in skipped
+    assert inspect.unwrap(Engine.program_goes_on).__code__ in skipped
+    assert contextlib.__file__ not in {code.co_filename for code in skipped}

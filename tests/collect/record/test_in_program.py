@@ -1,0 +1,132 @@
+"""`timesink.record` in a program."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import timesink
+from recorded import Recording, environment, needs_torch, record
+from timesink.collect.record import beside
+from timesink.errors import CollectError, UsageError
+
+BLOCKS = """
+import os, torch, timesink
+def step(x):
+    return x + torch.ones(2)
+
+read, write = os.pipe()
+child = 0
+with timesink.record("fork", cycles=3, skip=1, counters="none") as recording:
+    for _ in range(3):
+        step(torch.ones(2))
+        recording.step()
+    child = os.fork()
+    if child == 0:
+        # As a worker that outlives the block, and holds all that was open.
+        os.close(write)
+        os.read(read, 1)
+        os._exit(0)
+    recording.step()
+os.write(write, b".")
+os.waitpid(child, 0)
+
+with timesink.record("marker", cycles=2, skip=1, marker="step", counters="none"):
+    for _ in range(5):
+        step(torch.ones(2))
+with timesink.record("annotation", cycles=2, skip=1, marker="part", counters="none"):
+    for number in range(5):
+        with torch.profiler.record_function(f"part {number}"):
+            step(torch.ones(2))
+with timesink.record("whole", whole=True, counters="none"):
+    step(torch.ones(2))
+"""
+
+OUTER = """
+import timesink
+with timesink.record("elsewhere", cycles=2) as recording:
+    import torch
+    model = torch.nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    for _ in range(8):
+        for _ in range(2):
+            model(torch.ones(2)).sum().backward()
+            optimizer.step()
+        recording.step()
+print(recording.path.name)
+"""
+
+
+def write(folder: Path, text: str) -> str:
+    path = folder / "program.py"
+    path.write_text(text)
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def blocks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("blocks")
+    command = [sys.executable, write(folder, BLOCKS)]
+    subprocess.run(command, cwd=folder, env=environment(), check=True, timeout=300)
+    return folder
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("name", "by", "cycles", "marks"),
+    [
+        # Left while a child still ran that had inherited all there was.
+        ("fork", "step()", 3, ["ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3"]),
+        ("marker", "function", 2, ["ProfilerStep#1", "step", "ProfilerStep#2", "step"]),
+        ("annotation", "annotation", 2, ["ProfilerStep#1", "part 1", "ProfilerStep#2", "part 2"]),
+        ("whole", "whole program", None, []),
+    ],
+)
+def test_block(blocks: Path, name: str, by: str, cycles: int | None, marks: list[str]):
+    told = Recording(blocks / name, 0, "", "")
+    assert (told.run["complete"], told.run["why_partial"]) == (True, "")
+    assert (told.run["cycles"]["by"], told.run["cycles"]["recorded"]) == (by, cycles)
+    assert told.marks() == marks
+    assert "aten::add" in {event["name"] for event in told.events()}
+
+
+@needs_torch
+def test_block_of_a_program_that_is_recorded(tmp_path: Path):
+    """One recording, in the folder of the command line, whose cycles end with `step()`."""
+    options = ["--cycles", "3", "--skip", "2", "--counters", "none"]
+    told = record(tmp_path / "run", options, [sys.executable, write(tmp_path, OUTER)])
+    assert (told.code, told.out) == (0, "run\n")
+    assert told.files == ["run.json", "trace.json.gz"]
+    assert told.run["complete"] is True
+    assert told.run["cycles"]["by"] == "step()"
+    assert sum(name.startswith("Optimizer.step") for name in told.marks()) == 6
+    assert not (tmp_path / "elsewhere").exists()
+
+
+@pytest.mark.parametrize("interval_ms", [0, -5, 1e9])
+def test_interval_is_checked_at_once(tmp_path: Path, interval_ms: float):
+    with pytest.raises(UsageError, match="interval_ms is from 1 to 60000 ms"):
+        timesink.record(tmp_path / "run", interval_ms=interval_ms)
+    assert not (tmp_path / "run").exists()
+
+
+def test_block_is_not_entered_without_the_process_beside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(beside, "_KEEPER", "raise SystemExit(1)")
+    with pytest.raises(CollectError, match="has failed"), timesink.record(tmp_path / "run"):
+        pytest.fail("entered")
+    assert not (tmp_path / "run").exists()
+
+
+def test_recording_that_fails_at_its_end_is_no_exception(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(beside, "_KEEPER", "import sys; print('ready', flush=True); sys.exit(1)")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    recording = timesink.record(tmp_path / "run")
+    with pytest.warns(UserWarning, match="could not be finished"), recording:
+        pass

@@ -1,0 +1,78 @@
+"""Signals on their way to a program that is recorded."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from timesink.collect.counters import wanted
+from timesink.collect.processes import is_alive
+from timesink.collect.record import recording
+from timesink.collect.record.places import Place
+from timesink.collect.record.plan import Plan
+from timesink.collect.record.recording import Request, record_program
+from timesink.collect.record.running import Ended, Running
+from timesink.collect.record.watching import Sampling
+
+WRITES_AND_GOES = """
+import signal, sys, time
+def go(number, frame):
+    time.sleep(0.5)
+    sys.exit(7)
+signal.signal(signal.SIGHUP, go)
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+print(flush=True)
+while True:
+    time.sleep(0.02)
+"""
+
+
+def run(came: list[int], tick: Callable[[], None]) -> Ended:
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", WRITES_AND_GOES], stdout=pipe) as program:
+        assert program.stdout is not None
+        program.stdout.readline()
+        return Running(program, came, lambda: False, lambda _: None).to_the_end(tick)
+
+
+def test_several_signals_at_once_are_one_request():
+    came: list[int] = []
+
+    def tick() -> None:
+        if len(came) < 3:
+            came.append(signal.SIGTERM if came[1:] else signal.SIGHUP)
+
+    assert run(came, tick) == Ended(7, "", 7)
+
+
+def test_second_ctrl_c_stops_at_once():
+    came: list[int] = []
+    begun = time.monotonic()
+
+    def tick() -> None:
+        if not came or (len(came) == 1 and time.monotonic() - begun > 1):
+            came.append(signal.SIGINT)
+
+    assert run(came, tick) == Ended(None, "SIGKILL", 137)
+
+
+def test_program_is_not_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Where the recorder itself fails, nobody would pass signals on to it."""
+    pids = []
+
+    def fail(_control: Path, _counters: Path, sampling: Sampling) -> None:
+        pids.append(sampling.pid)
+        raise MemoryError
+
+    monkeypatch.setattr(recording, "Watch", fail)
+    command = (sys.executable, "-c", "import time; time.sleep(300)")
+    request = Request(command, Plan(), Place(tmp_path / "run"), wanted("none"), 50, "1")
+    with pytest.raises(MemoryError):
+        record_program(request, lambda _: None)
+    assert not is_alive(pids[0])
