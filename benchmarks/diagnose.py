@@ -32,6 +32,7 @@ from run import markdown_table
 from timesink.analyses.comparison.comparing import compare_roles
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.comparison.role import Role
+from timesink.analyses.diagnosis.diagnosis import Diagnosis
 from timesink.lab.scoring.cases import FaultCase
 from timesink.lab.scoring.expected import Expected
 from timesink.lab.scoring.said import Said, misses, said_of, told
@@ -105,7 +106,7 @@ def try_constants(
 def _tried(title: str, factor: float, cases: Sequence[FaultCase], quiet: Sequence[Pair]) -> Tried:
     with multiplied({title: factor}):
         wrong = tuple(misses(case.expected, said_of(told(case.pairs))) for case in cases)
-        alarms = sum(said_of(told([pair])).is_alarm for pair in quiet)
+        alarms = sum(is_alarm(said_of(told([pair]))) for pair in quiet)
     return Tried(title, factor, wrong, alarms)
 
 
@@ -118,6 +119,11 @@ class Alarm:
 
     pair: NullPair
     said: Said
+
+
+def is_alarm(said: Said) -> bool:
+    """Whether anything is said to have changed."""
+    return said.verdict not in ("no_change", "incomparable") or said.names_something
 
 
 def all_null_pairs(roles: dict[str, Role], draws: int) -> list[tuple[NullPair, Pair]]:
@@ -184,7 +190,7 @@ def alarm_rows(alarms: Sequence[Alarm]) -> Iterator[list[str]]:
                     [one.causes for one in of_kind],
                 )
             ),
-            f"**{100 * sum(one.is_alarm for one in of_kind) / max(len(of_kind), 1):.1f} %**",
+            f"**{100 * sum(map(is_alarm, of_kind)) / max(len(of_kind), 1):.1f} %**",
         ]
 
 
@@ -258,8 +264,7 @@ def main() -> int:
     cases = list(_cases(options.shared, options.recordings))
     if not cases:
         sys.exit("no recordings: name their folder with --shared or --recordings")
-    said = [said_of(told(case.pairs)) for case in cases]
-    faults = _fault_table(cases, said)
+    faults = _fault_table(cases, [told(case.pairs) for case in cases])
     print(faults, flush=True)
     roles = roles_of(cases, [options.shared / "data" / "h200" / "traces", *options.recordings])
     cuts = all_null_pairs(roles, options.draws)
@@ -294,9 +299,17 @@ def _text_table(above: str, header: Sequence[str], rows: Iterator[list[str]]) ->
     return markdown_table(above, header, rows).replace("---:", "---")
 
 
-def _fault_table(cases: Sequence[FaultCase], said: Sequence[Said]) -> str:
+def _sum_error(found: Diagnosis) -> float:
+    """How far the components are from adding up to the change, as a part of the change."""
+    total = found.cycle_time.new_ns - found.cycle_time.base_ns
+    parts = sum(one.delta_ns for one in found.attribution)
+    return abs(parts - total) / max(abs(total), 1.0) if found.attribution else 0.0
+
+
+def _fault_table(cases: Sequence[FaultCase], found: Sequence[Diagnosis]) -> str:
+    said = [said_of(one) for one in found]
     right = sum(not misses(case.expected, one) for case, one in zip(cases, said, strict=True))
-    worst = max(one.sum_error for one in said)
+    worst = max(map(_sum_error, found))
     above = (
         f"{right} of {len(cases)} are right. Components add up to the change of the mean cycle "
         f"within {100 * worst:.3f} % of it in every case."
@@ -324,13 +337,13 @@ def _alarm_table(alarms: Sequence[Alarm]) -> str:
 
 def _alarm_share(alarms: Sequence[Alarm], look: str) -> float:
     """Percent of the pairs that look so."""
-    alike = [one.said.is_alarm for one in alarms if one.pair.look == look]
+    alike = [is_alarm(one.said) for one in alarms if one.pair.look == look]
     return 100 * sum(alike) / max(len(alike), 1)
 
 
 def _show(alarms: Sequence[Alarm]) -> None:
     for one in alarms:
-        if one.said.is_alarm:
+        if is_alarm(one.said):
             print(f"  {one.pair.look}, {one.pair.kind}, {one.pair.name}: {one.said}")
 
 

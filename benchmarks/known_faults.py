@@ -8,8 +8,7 @@ from pathlib import Path
 
 import timesink
 from timesink.analyses.comparison.role import Role
-from timesink.lab.scoring import cases
-from timesink.lab.scoring.cases import FaultCase, pairs_of
+from timesink.lab.scoring.cases import FaultCase, find_cases, pairs_of
 from timesink.lab.scoring.expected import Expected
 
 PROCESS = ", process "
@@ -34,7 +33,7 @@ EXPECTED = {
 
 def recorded_cases(folder: Path) -> Iterator[FaultCase]:
     """Cases in a folder of recordings, a folder with a `fault.json` each."""
-    return cases.recorded_cases(folder, EXPECTED)
+    return (found.read() for found in find_cases(folder, EXPECTED))
 
 
 def published_cases(folder: Path) -> Iterator[FaultCase]:

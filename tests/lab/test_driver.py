@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import lzma
+import tarfile
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
 from timesink.errors import OutputError
-from timesink.lab.driving.budget import Clock
 from timesink.lab.driving.driver import Outcome, conduct
 from timesink.lab.driving.machine import Machine
-from timesink.lab.driving.one_run import How, RunFailedError
+from timesink.lab.driving.one_run import How, RunFailedError, Watch
 from timesink.lab.driving.order import Run, ordered
+from timesink.lab.driving.parts import Parts
 from timesink.lab.driving.places import TRACE, Places
-from timesink.lab.faults.registry import faults_named
-from timesink.lab.workloads.registry import workloads_named
+from timesink.lab.driving.time_left import TimeLeft
+from timesink.lab.listing import faults_named, workloads_named
 
 HOW = How(cycles=5, skip=2, device="cpu", size="small")
 MACHINE = Machine("2.9.0", None, 2)
-RUNS = ordered(
-    workloads_named(["decode"]), faults_named(["cpu_hog", "python_stall"]), 1, has_gpu=False
-)
+HANGING = "hanging"
+FEW = ["cpu_hog", "python_stall", "more_work", "disk_hog"]
+RUNS = ordered(workloads_named(["denoise"]), faults_named(FEW), 1, has_gpu=False)
+"""Two runs without a fault, and four with one."""
 
 
 @dataclass
@@ -31,27 +35,31 @@ class Lab:
     """A folder of recordings, made by a recorder that only writes files."""
 
     folder: Path
-    failing: set[str] = field(default_factory=set)
+    failing: dict[str, Exception] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
+    parts: Parts | None = None
 
     def conduct(self, how: How = HOW, minutes: float | None = None) -> Outcome:
         self.asked.clear()
-        clock = Clock(how.cycles, minutes and 60 * minutes)
+        time_left = TimeLeft(how.cycles, minutes and 60 * minutes)
         return conduct(
-            RUNS, how, Places(self.folder), clock=clock, machine=MACHINE, say=self.said.append,
-            record=self.record,
+            RUNS, how, Places(self.folder), time_left=time_left,
+            machine=MACHINE, say=self.said.append, parts=self.parts, record=self.record,
         )  # fmt: skip
 
-    def record(self, run: Run, _how: How, places: Places, _stopped: Sequence[int]) -> None:
+    def record(self, run: Run, _how: How, places: Places, watch: Watch) -> None:
         self.asked.append(run.name)
+        if run.name == HANGING:
+            while True:
+                watch()
         if run.name in self.failing:
-            raise RunFailedError("exit 1")
+            raise self.failing[run.name]
         places.of(run).mkdir(parents=True)
-        (places.of(run) / TRACE).touch()
+        (places.of(run) / TRACE).write_bytes(gzip.compress(b"{}"))
 
     def fault(self, name: str) -> dict[str, str]:
-        return json.loads((self.folder / "decode" / name / "fault.json").read_text())
+        return json.loads((self.folder / "denoise" / name / "fault.json").read_text())
 
 
 @pytest.fixture
@@ -60,21 +68,22 @@ def lab(tmp_path: Path) -> Lab:
 
 
 def test_each_recording_says_what_is_expected_and_what_to_compare_it_with(lab: Lab):
-    assert len(lab.conduct().recorded) == 4
+    assert len(lab.conduct().recorded) == len(RUNS) == 6
     hog, stall = lab.fault("cpu_hog-1"), lab.fault("python_stall-1")
     assert hog["anomaly"] == "cpu_contention"
     assert (stall["fault"], stall["cause"]) == ("python_stall", "host_code")
-    assert {hog["baseline"], stall["baseline"]} == {"normal-1", "normal-2"}
+    assert {lab.fault(f"{name}-1")["baseline"] for name in FEW} == {"normal-1", "normal-2"}
     assert lab.fault("normal-1")["baseline"] == lab.fault("normal-2")["baseline"] == "normal-1"
     assert "cause" not in lab.fault("normal-1")
 
 
-def test_a_run_that_fails_is_told_and_tried_again_later(lab: Lab):
-    lab.failing.add("python_stall-1")
+@pytest.mark.parametrize("error", [RunFailedError("exit 1"), OSError("no space left")])
+def test_a_run_that_fails_is_told_and_tried_again_later(lab: Lab, error: Exception):
+    lab.failing["python_stall-1"] = error
     outcome = lab.conduct()
     assert [run.name for run in outcome.failed] == ["python_stall-1"]
-    assert len(outcome.recorded) == 3
-    assert any("decode/python_stall-1: failed, exit 1" in line for line in lab.said)
+    assert len(outcome.recorded) == 5
+    assert f"denoise/python_stall-1: failed, {error}" in lab.said
     lab.failing.clear()
     lab.conduct()
     # After a pause it is not compared with a run from before it.
@@ -85,10 +94,43 @@ def test_a_run_that_fails_is_told_and_tried_again_later(lab: Lab):
     assert lab.asked == []
 
 
+def test_a_run_without_a_fault_is_tried_twice_as_others_are_compared_with_it(lab: Lab):
+    lab.failing["normal-2"] = RunFailedError("exit 1")
+    outcome = lab.conduct()
+    assert lab.asked.count("normal-2") == 2
+    assert [run.name for run in outcome.failed] == ["normal-2"]
+    assert {lab.fault(f"{name}-1")["baseline"] for name in FEW} == {"normal-1"}
+
+
 def test_no_run_begins_that_would_end_too_late(lab: Lab):
     outcome = lab.conduct(minutes=0.01)
-    assert (outcome.recorded, len(outcome.left)) == ((), 4)
+    assert (outcome.recorded, len(outcome.left)) == ((), 6)
     assert lab.asked == []
+
+
+def test_a_run_that_hangs_is_given_up_at_its_deadline(lab: Lab, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(f"{__name__}.HANGING", "python_stall-1")
+    outcome = lab.conduct(replace(HOW, deadline_s=0.05))
+    assert [run.name for run in outcome.failed] == ["python_stall-1"]
+    assert len(outcome.recorded) == 5
+
+
+def test_recordings_are_packed_as_they_come(lab: Lab, tmp_path: Path):
+    lab.parts = Parts(tmp_path / "parts", most_bytes=900)
+    lab.failing["more_work-1"] = RunFailedError("exit 1")
+    lab.conduct()
+    parts = sorted((tmp_path / "parts").iterdir())
+    assert len(parts) > 1
+    assert all(part.stat().st_size <= 900 for part in parts)
+    unpacked = io.BytesIO(b"".join(lzma.decompress(part.read_bytes()) for part in parts))
+    with tarfile.open(fileobj=unpacked, ignore_zeros=True) as archive:
+        names = archive.getnames()
+        trace = archive.extractfile(f"denoise/normal-1/{TRACE}")
+        assert trace is not None
+        assert gzip.decompress(trace.read()) == b"{}"
+    assert names[0] == "lab.json"
+    assert "denoise/cpu_hog-1/fault.json" in names
+    assert not [name for name in names if "more_work" in name]
 
 
 def test_a_folder_that_was_begun_otherwise_is_left_alone(lab: Lab):

@@ -12,12 +12,14 @@ from pathlib import Path
 import pytest
 
 from timesink.collect.processes import family
-from timesink.lab import gate
+from timesink.lab import words
 from timesink.lab.driving.loads import beside
-from timesink.lab.faults.registry import FAULTS
+from timesink.lab.faults.catalogue import FAULTS
 
 PATIENCE_S = 120
-ON_THE_HOST = [one for one in FAULTS if one.load and "gpu" not in one.needs]
+FAINT = {"busy_cores": ("--per-core", "0.1"), "disk_writes": ("--mib", "1")}
+"""Tests run beside others, which must not suffer."""
+ON_THE_HOST = [one.load for one in FAULTS if one.load and "gpu" not in one.needs]
 
 
 def wait_until(is_so: Callable[[], bool]) -> None:
@@ -28,19 +30,21 @@ def wait_until(is_so: Callable[[], bool]) -> None:
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
-@pytest.mark.parametrize("fault", ON_THE_HOST, ids=lambda one: one.name)
-def test_a_load_waits_for_the_word_works_and_ends_with_all_its_processes(fault, tmp_path: Path):
-    words, scratch = tmp_path / "words", tmp_path / "scratch"
-    words.mkdir()
+@pytest.mark.parametrize("load", ON_THE_HOST, ids=lambda one: one[0])
+def test_a_load_waits_for_the_word_works_and_ends_with_all_its_processes(
+    load: tuple[str, ...], tmp_path: Path
+):
+    said, scratch = tmp_path / "said", tmp_path / "scratch"
+    said.mkdir()
     scratch.mkdir()
-    environment = {**os.environ, gate.FOLDER: str(words)}
+    environment = {**os.environ, words.FOLDER: str(said)}
     with (tmp_path / "log").open("w") as log, beside(
-        fault.load, scratch, environment, log
+        (*load, *FAINT[load[0]]), scratch, environment, log
     ) as process:  # fmt: skip
-        wait_until((words / "load.ready").exists)
-        assert not (words / "load.works").exists()
-        (words / "load.go").touch()
-        wait_until((words / "load.works").exists)
+        wait_until((said / "load.ready").exists)
+        assert not (said / "load.works").exists()
+        (said / "load.go").touch()
+        wait_until((said / "load.works").exists)
         members = family(process.pid)
     assert (tmp_path / "log").read_text() == ""
     wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in members))
@@ -50,14 +54,14 @@ def test_a_load_waits_for_the_word_works_and_ends_with_all_its_processes(fault, 
 def test_a_load_whose_starter_is_gone_ends_by_itself(tmp_path: Path):
     (tmp_path / "load.go").touch()
     start = (
-        "import os, subprocess, sys; from timesink.lab import gate;"
-        "os.environ[gate.STARTER] = str(os.getpid());"
+        "import os, subprocess, sys; from timesink.lab import words;"
+        "os.environ[words.STARTER] = str(os.getpid());"
         "print(subprocess.Popen([sys.executable, '-m', "
-        "'timesink.lab.loads.busy_cores', '--per-core', '1'], stdout=-3, stderr=-3).pid)"
+        "'timesink.lab.loads.busy_cores', '--per-core', '0.1'], stdout=-3, stderr=-3).pid)"
     )
     told = subprocess.run(
         [sys.executable, "-c", start], capture_output=True, text=True, check=True,
-        env={**os.environ, gate.FOLDER: str(tmp_path)},
+        env={**os.environ, words.FOLDER: str(tmp_path)},
     )  # fmt: skip
     pid = int(told.stdout)
     wait_until(lambda: not Path(f"/proc/{pid}").exists())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from timesink.cli import main
 from timesink.errors import NotFoundError
 from timesink.lab.scoring.expected import Expected
+from timesink.lab.scoring.made import Made
 from timesink.lab.scoring.rendering import RENDERERS
 from timesink.lab.scoring.said import Said
 from timesink.lab.scoring.score import Score, ScoredCase
@@ -23,8 +25,8 @@ def case(
     causes: tuple[str, ...] = (),
     verdict: str = "no_change",
 ) -> ScoredCase:
-    said = Said(verdict, 1.0, anomalies, causes, 0, 0, 0, 0)
-    return ScoredCase("decode", f"{fault}-1", fault, expected, said)
+    said = Said(verdict, 1.0, anomalies, causes, 0, 0, 0)
+    return ScoredCase("denoise", f"{fault}-1", fault, expected, said)
 
 
 HOG = Expected("cpu_contention", "cpu_contention")
@@ -40,8 +42,9 @@ MADE_UP = Score(
         case("normal", Expected()),
         case("normal", Expected(), verdict="improvement"),
         case("normal", Expected(), ("disk_io",)),
+        case("normal", Expected(), verdict="incomparable"),
     ),
-    ("decode/more_work-1: cut off",),
+    ("denoise/more_work-1: cut off",),
 )
 
 
@@ -53,31 +56,33 @@ def test_a_fault_is_right_if_every_list_that_is_asked_for_begins_with_it():
         "anomaly_first": (2, 2),
         "cause_first": (2, 4),
         "anomaly_beside_code_fault": (1, 2),
-        "named_without_fault": (1, 3),
-        "verdict_without_fault": (1, 3),
+        "named_without_fault": (1, 4),
+        "verdict_without_fault": (1, 4),
     }
 
 
 def test_the_confusion_table_has_what_was_met_first():
     assert MADE_UP.confusion == {
         "cpu_hog": {"cpu_contention": 2},
-        "python_stall": {"host_code": 1, "nothing": 1},
-        "normal": {"nothing": 2, "disk_io": 1},
+        "python_stall": {"host_code": 1, "none": 1},
+        "normal": {"none": 2, "disk_io": 1, "no verdict": 1},
     }
 
 
 @pytest.mark.parametrize("form", RENDERERS)
 def test_every_form_has_faults_names_intervals_and_what_was_left_out(form: str):
     text = RENDERERS[form](MADE_UP)
-    for part in ("python_stall", "host_code", "nothing", "NVIDIA H200", "more_work-1: cut off"):
+    for part in ("python_stall", "host_code", "none", "NVIDIA H200", "more_work-1: cut off"):
         assert part in text
     if form == "json":
         told = json.loads(text)
         assert told["rates"]["right"]["ci95"] == pytest.approx([0.150, 0.850], abs=1e-3)
         assert [one["right"] for one in told["pairs"]] == [True, False, True, False, True, True,
-                                                           False]  # fmt: skip
+                                                           False, False]  # fmt: skip
     else:
-        assert "2 of 4 (50 %, 95 % interval 15 to 85 %)" in text
+        assert "2 of 4 faults are named right (50 %, 95 % interval 15 to 85 %)." in text
+        alarms = "Of 4 pairs without a fault, 1 has something named and 1 a verdict of regression"
+        assert alarms in text
 
 
 @pytest.fixture
@@ -90,6 +95,7 @@ def recorded(shared: Path, tmp_path: Path) -> Path:
         "clock-1": ("gpu_clock", {"anomaly": "gpu_power_cap|gpu_clock", "cause": "gpu_clock"}),
         "lost-1": ("", {"cause": "host_code"}),
         "odd-1": ("sync_bug", {}),
+        "broken-1": ("normal_b", {}),
     }
     for name, (source, expected) in told.items():
         folder = tmp_path / "lab" / "llama" / name
@@ -98,6 +104,8 @@ def recorded(shared: Path, tmp_path: Path) -> Path:
         (folder / "fault.json").write_text(json.dumps(about))
         for file in ("trace.json.gz", "counters.csv") if source else ():
             (folder / file).symlink_to(shared / "data" / "h200" / "faults" / source / file)
+    (tmp_path / "lab" / "llama" / "broken-1" / "fault.json").write_text('{"fault": "cpu_')
+    (tmp_path / "lab" / "lab.json").write_text("{")
     return tmp_path / "lab"
 
 
@@ -116,11 +124,35 @@ def test_recordings_are_compared_and_judged(
     assert told["confusion"] == {
         "clock": {"gpu_clock": 1},
         "stall": {"host_code": 1},
-        "normal": {"nothing": 2},
+        "normal": {"none": 2},
     }
-    lost, odd = told["left_out"]
+    broken, about, lost, odd = told["left_out"]
+    assert "broken-1/fault.json: cannot be read" in broken
+    assert "lab.json: cannot be read" in about
     assert lost.startswith("llama/lost-1: ")
     assert odd.startswith("llama/odd-1: its fault.json names neither")
+
+
+def test_a_page_says_where_and_how_it_was_made_and_how_to_do_it_again():
+    made = Made(
+        recordings=12,
+        devices=("NVIDIA H200, driver 570.1",),
+        host=("16 cores, AMD EPYC 9575F",),
+        versions=("timesink 0.1.0, torch 2.9.0",),
+        days=("2026-11-14", "2026-11-15"),
+        cycles=(38, 40),
+    )
+    page = RENDERERS["md"](replace(MADE_UP, made=made))
+    for row in (
+        "| device | NVIDIA H200, driver 570.1 |",
+        "| recordings | 12, 2 of each fault in each workload |",
+        "| cycles | 38 to 40 in each recording |",
+        "| when | 2026-11-14 to 2026-11-15 |",
+        "| all |  | 2 of 4 | 2 of 4 | 50 % | 15 to 85 % |",
+    ):
+        assert row in page
+    again = "--workload denoise --fault cpu_hog python_stall --repeat 2 --cycles 40"
+    assert f"timesink lab run -o lab/ {again}" in page
 
 
 def test_a_folder_without_recordings_is_refused(tmp_path: Path):
@@ -135,17 +167,17 @@ def test_names_that_are_wrong_are_in_brackets():
         if line.startswith(("| put in", "| cpu_hog |", "| python_stall |", "| normal |"))
     ]
     assert rows[:4] == [
-        ["put in", "cpu_contention", "disk_io", "host_code", "nothing"],
-        ["cpu_hog", "2", "", "", ""],
-        ["python_stall", "", "", "1", "(1)"],
-        ["normal", "", "(1)", "", "2"],
+        ["put in", "cpu_contention", "disk_io", "host_code", "none", "no verdict"],
+        ["cpu_hog", "2", "", "", "", ""],
+        ["python_stall", "", "", "1", "(1)", ""],
+        ["normal", "", "(1)", "", "2", "(1)"],
     ]
 
 
 def test_what_was_not_tried_is_no_success():
     only_faults = Score("lab", {}, MADE_UP.cases[:1])
     assert "not tried" in RENDERERS["text"](only_faults)
-    assert RENDERERS["text"](only_faults).startswith("1 pair.")
+    assert "No pair without a fault was tried." in RENDERERS["md"](only_faults)
 
 
 def test_faults_of_the_lab_are_known_wherever_they_were_recorded(shared: Path, tmp_path: Path):

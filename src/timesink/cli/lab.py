@@ -2,7 +2,7 @@
 
   timesink lab list                                      what there is to record
   timesink lab run -o lab/                               two workloads, every fault, two rounds
-  timesink lab run -o lab/ --workload decode --fault cpu_hog python_stall
+  timesink lab run -o lab/ --workload denoise --fault cpu_hog python_stall
   timesink lab run -o lab/ --minutes 10                  again: goes on where it stopped
   timesink lab score lab/ -o docs/lab_accuracy.md
 
@@ -42,6 +42,7 @@ _ACTIONS = {
     "score": "say how often the diagnosis of such recordings is right",
 }
 _FORMATS = ("text", "md", "json")
+_LONGEST = 10_000
 _SIZES = ("auto", "small", "medium", "large")
 
 
@@ -73,7 +74,7 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     output.complete = {"bash": "_shtab_compgen_dirs", "zsh": "_files -/"}  # type: ignore[attr-defined]
     parser.add_argument(
         "--workload", metavar="W", action="extend", nargs="+",
-        help="which workloads (default: vit_train and decode)",
+        help="which workloads (default: all)",
     )  # fmt: skip
     parser.add_argument(
         "--fault", metavar="F", action="extend", nargs="+",
@@ -89,8 +90,17 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
             type=partial(whole_number, things=what),
         )  # fmt: skip
     parser.add_argument(
-        "--minutes", metavar="M", type=_minutes, help="begin no run that would end later"
-    )
+        "--minutes", metavar="M", type=partial(_duration, unit="minutes"),
+        help="begin no run that would end later",
+    )  # fmt: skip
+    parser.add_argument(
+        "--deadline", metavar="S", type=partial(_duration, unit="seconds"), default=300.0,
+        help="give up a run that takes longer than S seconds (default: %(default)g)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--parts", metavar="DIR", type=file_only,
+        help="also pack each recording as it comes into .tar.xz files of 15 MB at most in DIR",
+    )  # fmt: skip
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
     parser.add_argument(
         "--size", choices=_SIZES, default="auto",
@@ -99,13 +109,13 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="print the plan, record nothing")
 
 
-def _minutes(text: str) -> float:
+def _duration(text: str, *, unit: str) -> float:
     try:
         value = float(text)
     except ValueError:
         value = 0.0
-    if not 0 < value < 10_000:
-        msg = f"{text!r} is not a number of minutes"
+    if not 0 < value < _LONGEST:
+        msg = f"{text!r} is not a number of {unit}"
         raise argparse.ArgumentTypeError(msg)
     return value
 
@@ -123,27 +133,33 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from timesink.lab.driving.budget import Clock  # noqa: PLC0415 - --help is quick
-    from timesink.lab.driving.driver import conduct, plan_in_words  # noqa: PLC0415
+    from timesink.lab.driving.driver import conduct, plan_in_words  # noqa: PLC0415 - quick --help
     from timesink.lab.driving.machine import this_machine  # noqa: PLC0415
     from timesink.lab.driving.one_run import How  # noqa: PLC0415
     from timesink.lab.driving.order import left_out, ordered  # noqa: PLC0415
+    from timesink.lab.driving.parts import Parts  # noqa: PLC0415
     from timesink.lab.driving.places import Places  # noqa: PLC0415
-    from timesink.lab.faults.registry import faults_named  # noqa: PLC0415
-    from timesink.lab.workloads.registry import workloads_named  # noqa: PLC0415
+    from timesink.lab.driving.time_left import TimeLeft  # noqa: PLC0415
+    from timesink.lab.listing import faults_named, workloads_named  # noqa: PLC0415
 
+    time_left = TimeLeft(options.cycles, 60 * options.minutes if options.minutes else None)
     workloads, faults = workloads_named(options.workload), faults_named(options.fault)
     machine = this_machine(options.device)
     has_gpu = machine.gpu is not None
     _say_left_out(left_out(workloads, faults, has_gpu=has_gpu), faults)
     runs = ordered(workloads, faults, options.repeat, has_gpu=has_gpu)
-    clock = Clock(options.cycles, 60 * options.minutes if options.minutes else None)
     if options.dry_run:
-        print("\n".join([*(one.folder for one in runs), plan_in_words(runs, runs, clock, machine)]))
+        print(*(one.folder for one in runs), sep="\n")
+        print(plan_in_words(runs, runs, time_left, machine))
         return 0
-    how = How(options.cycles, options.skip, options.device, options.size)
+    how = How(
+        options.cycles, options.skip, options.device, options.size, deadline_s=options.deadline
+    )
     places = Places(options.output.absolute())
-    outcome = conduct(runs, how, places, clock=clock, machine=machine, say=_say)
+    parts = Parts(options.parts) if options.parts else None
+    outcome = conduct(
+        runs, how, places, time_left=time_left, machine=machine, say=_say, parts=parts
+    )
     return _tell(outcome, options.output, options.minutes)
 
 
@@ -159,18 +175,23 @@ def _say_left_out(lacking: Sequence[Fault], asked: Sequence[Fault]) -> None:
 
 
 def _tell(outcome: Outcome, folder: Path, minutes: float | None) -> int:
-    if outcome.left and not outcome.recorded:
+    if outcome.left and not (outcome.recorded or outcome.failed):
         _say(f"no run was begun: {minutes:g} min are too short for one; give more with --minutes")
         return 1
     if outcome.left:
-        _say(f"no time was left for {len(outcome.left)} runs: the same command goes on with them")
+        _say(f"no time was left for {_runs(outcome.left)}: the same command goes on")
     if outcome.failed:
-        _say(
-            f"{len(outcome.failed)} runs failed: {', '.join(one.folder for one in outcome.failed)}"
-        )
+        names = ", ".join(one.folder for one in outcome.failed)
+        _say(f"{_runs(outcome.failed)} failed: {names}")
         _say(f"hint: see {folder / 'logs'}; the same command tries them again")
+    if outcome.failed and not outcome.recorded:
+        return 1
     _say(f"Next: timesink lab score {shlex.quote(str(folder))}")
-    return 1 if outcome.failed and not outcome.recorded else 0
+    return 0
+
+
+def _runs(some: Sequence[object]) -> str:
+    return "1 run" if len(some) == 1 else f"{len(some)} runs"
 
 
 def _say(text: str) -> None:

@@ -3,11 +3,53 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Protocol, TypeVar
 
+from timesink.errors import UsageError
+from timesink.lab.faults.catalogue import FAULTS
 from timesink.lab.faults.fault import Fault
-from timesink.lab.faults.registry import FAULTS
-from timesink.lab.workloads.registry import WORKLOADS
+from timesink.lab.workloads.registry import WORKLOADS, Workload
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+_Thing = TypeVar("_Thing", bound=_Named)
+
+
+def workloads_named(names: Sequence[str] | None) -> tuple[Workload, ...]:
+    """The workloads of these names; all where none is named.
+
+    >>> [one.name for one in workloads_named(None)]
+    ['vit_train', 'denoise']
+    """
+    return _chosen("workload", names, WORKLOADS)
+
+
+def faults_named(names: Sequence[str] | None) -> tuple[Fault, ...]:
+    """The faults of these names; all where none is named.
+
+    >>> [one.name for one in faults_named(["python_stall"])]
+    ['python_stall']
+    """
+    return _chosen("fault", names, FAULTS)
+
+
+def _chosen(
+    what: str, names: Sequence[str] | None, known: tuple[_Thing, ...]
+) -> tuple[_Thing, ...]:
+    """Those of the known things that are named, each once and in the order of the known ones."""
+    if names is None:
+        return known
+    unknown = [name for name in names if name not in [one.name for one in known]]
+    if unknown:
+        raise UsageError(
+            f"no {what} is called {unknown[0]!r}", f"known: {', '.join(one.name for one in known)}"
+        )
+    return tuple(one for one in known if one.name in names)
 
 
 def as_text() -> str:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from timesink.collect.signals import interruption, noticed
-from timesink.lab.driving.budget import Clock
 from timesink.lab.driving.machine import Machine
-from timesink.lab.driving.one_run import How, RunFailedError, make
+from timesink.lab.driving.one_run import How, RunFailedError, Watch, make, watch_of
 from timesink.lab.driving.order import Run, gone_on_with
+from timesink.lab.driving.parts import Parts
 from timesink.lab.driving.places import Places
+from timesink.lab.driving.time_left import TimeLeft
 from timesink.lab.faults.fault import CODE, NORMAL
 
 SCHEMA = "timesink/lab-recordings/1"
@@ -20,7 +22,7 @@ _SHORT_S = 100
 """Less is told in seconds."""
 
 Say = Callable[[str], None]
-Record = Callable[[Run, How, Places, Sequence[int]], None]
+Record = Callable[[Run, How, Places, Watch], None]
 
 
 @dataclass(frozen=True)
@@ -38,35 +40,64 @@ def conduct(
     how: How,
     places: Places,
     *,
-    clock: Clock,
+    time_left: TimeLeft,
     machine: Machine,
     say: Say,
+    parts: Parts | None = None,
     record: Record = make,
 ) -> Outcome:
     """Make every run that is not there yet; one that fails does not stop the others."""
     places.claim(describe(how, machine))
     runs = gone_on_with(runs, places.has)
     missing = [run for run in runs if not places.has(run)]
-    say(plan_in_words(runs, missing, clock, machine))
+    say(plan_in_words(runs, missing, time_left, machine))
+    _pack(parts, places, [places.about], say)
     recorded: list[Run] = []
     failed: list[Run] = []
     with noticed() as stopped:
-        for place, run in enumerate(missing):
-            if not clock.has_room:
-                return Outcome(tuple(recorded), tuple(failed), tuple(missing[place:]))
+        for run in _healthy_again(missing, failed):
+            if not time_left.has_room:
+                break
             begun_us = time.time_ns() // 1000
             try:
-                record(run, how, places, stopped)
-            except RunFailedError as error:
+                record(run, how, places, watch_of(min(how.deadline_s, time_left.left_s), stopped))
+                places.finish(run, about(run, how, baseline(run, runs, places), begun_us))
+            except (RunFailedError, OSError) as error:
                 _raise_if(stopped)
+                if time_left.left_s <= 0:
+                    break
                 failed.append(run)
                 say(f"{run.folder}: failed, {error}")
-                continue
-            places.finish(run, about(run, how, baseline(run, runs, places), begun_us))
-            recorded.append(run)
-            clock.took(time.time_ns() / 1e9 - begun_us / 1e6)
-            say(f"{run.folder}: recorded, {_time(clock, len(missing) - place - 1)} left")
-    return Outcome(tuple(recorded), tuple(failed), ())
+            else:
+                recorded.append(run)
+                time_left.took(time.time_ns() / 1e9 - begun_us / 1e6)
+                to_come = len(missing) - 1 - missing.index(run)
+                say(f"{run.folder}: recorded, {_time(time_left, to_come)} left")
+            _pack(parts, places, places.files_of(run), say)
+    return _outcome(missing, recorded, failed)
+
+
+def _healthy_again(missing: Sequence[Run], failed: Sequence[Run]) -> Iterator[Run]:
+    """Each run; one without a fault that failed a second time, as others are compared with it."""
+    for run in missing:
+        yield run
+        if run.fault is None and run in failed:
+            yield run
+
+
+def _outcome(missing: Sequence[Run], recorded: Sequence[Run], failed: Sequence[Run]) -> Outcome:
+    lost = tuple(run for run in missing if run in failed and run not in recorded)
+    left = tuple(run for run in missing if run not in failed and run not in recorded)
+    return Outcome(tuple(recorded), lost, left)
+
+
+def _pack(parts: Parts | None, places: Places, files: Sequence[Path], say: Say) -> None:
+    if parts is None:
+        return
+    try:
+        parts.add(places.root, files)
+    except (OSError, ImportError) as error:
+        say(f"not packed: {error}")
 
 
 def _raise_if(stopped: list[int]) -> None:
@@ -76,23 +107,23 @@ def _raise_if(stopped: list[int]) -> None:
 
 
 def plan_in_words(
-    runs: Sequence[Run], missing: Sequence[Run], clock: Clock, machine: Machine
+    runs: Sequence[Run], missing: Sequence[Run], time_left: TimeLeft, machine: Machine
 ) -> str:
     """How many runs will be made, where, and how long that takes."""
     before = len(runs) - len(missing)
     there = f", {before} recorded before" if before else ""
-    planned = f"{len(missing)} of {len(runs)} runs to make{there}, {_time(clock, len(missing))}"
+    planned = f"{len(missing)} of {len(runs)} runs to make{there}, {_time(time_left, len(missing))}"
     return f"{machine.words}: {planned}"
 
 
-def _time(clock: Clock, runs: int) -> str:
-    seconds = clock.estimate_s(runs)
+def _time(time_left: TimeLeft, runs: int) -> str:
+    seconds = time_left.estimate_s(runs)
     return f"about {seconds:.0f} s" if seconds < _SHORT_S else f"about {seconds / 60:.0f} min"
 
 
 def describe(how: How, machine: Machine) -> dict[str, Any]:
     """How recordings are made: those of one folder are all made alike."""
-    told = {name: value for name, value in asdict(how).items() if name != "most_s"}
+    told = {name: value for name, value in asdict(how).items() if name != "deadline_s"}
     return {"schema": SCHEMA, **told, **asdict(machine)}
 
 

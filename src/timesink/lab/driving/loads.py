@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from timesink.lab.driving.ending import end
+from timesink.collect.processes import end_family, family, signal_family
 from timesink.lab.faults.fault import SCRATCH
+
+_GRACE_S = 20.0
 
 
 @contextmanager
@@ -33,3 +36,15 @@ def beside(
         yield process
     finally:
         end(process)
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    """Ask it and all it started to end, then end them; one that ended by itself is left alone."""
+    if process.poll() is not None:
+        return
+    members = family(process.pid)
+    signal_family(members, signal.SIGTERM)
+    end_family(members, _GRACE_S)
+    # A process that hangs in a driver survives even that, and must not hold up the others.
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_GRACE_S)

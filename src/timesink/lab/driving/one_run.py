@@ -12,9 +12,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from timesink.lab import gate
-from timesink.lab.driving.ending import end
-from timesink.lab.driving.loads import beside
+from timesink.lab import words
+from timesink.lab.driving.loads import beside, end
 from timesink.lab.driving.order import Run
 from timesink.lab.driving.places import TRACE, Places
 from timesink.lab.workloads.switches import VARIABLE, as_text
@@ -22,6 +21,9 @@ from timesink.lab.workloads.switches import VARIABLE, as_text
 _POLL_S = 0.02
 SPARE_CYCLES = 3
 """The program goes on for so many after the last one that is recorded."""
+
+Watch = Callable[[], None]
+"""Called while a run goes on: waits a moment, and fails when it is to be given up."""
 
 
 class RunFailedError(Exception):
@@ -37,7 +39,7 @@ class How:
     device: str
     size: str
     interval_ms: float = 50.0
-    most_s: float = 400.0
+    deadline_s: float = 300.0
     """A run that takes longer is given up."""
 
 
@@ -54,16 +56,16 @@ def recorder_command(run: Run, how: How, folder: Path) -> list[str]:
     ]
 
 
-def make(run: Run, how: How, places: Places, stopped: Sequence[int]) -> None:
-    """Record a run; it is given up when `stopped` gets an entry."""
+def make(run: Run, how: How, places: Places, watch: Watch) -> None:
+    """Record a run; whatever it started has ended afterwards."""
     folder, log_path = places.of(run), places.log_of(run)
     for path in (folder, log_path):
         path.parent.mkdir(parents=True, exist_ok=True)
     fault = run.fault
     with ExitStack() as stack:
-        words = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="timesink-lab-")))
+        said = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="timesink-lab-")))
         log = stack.enter_context(log_path.open("w", encoding="utf-8"))
-        environment = {**os.environ, gate.FOLDER: str(words), gate.STARTER: str(os.getpid())}
+        environment = {**os.environ, words.FOLDER: str(said), words.STARTER: str(os.getpid())}
         switches = as_text(fault.switches) if fault else ""
         program = subprocess.Popen(  # noqa: S603 - our own modules
             recorder_command(run, how, folder), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
@@ -73,10 +75,12 @@ def make(run: Run, how: How, places: Places, stopped: Sequence[int]) -> None:
         load = stack.enter_context(
             beside(fault.load if fault else (), places.root, environment, log)
         )
-        _Starting(words, program, load, _watch(how.most_s, stopped)).start()
-        watch = _watch(how.most_s, stopped)
+        _Starting(said, program, load, watch).start()
         while program.poll() is None:
             watch()
+            # The recorder still has to pack what there is.
+            if load is not None and (said / "workload.done").exists():
+                end(load)
         _check(program, folder, log_path)
 
 
@@ -84,21 +88,21 @@ def make(run: Run, how: How, places: Places, stopped: Sequence[int]) -> None:
 class _Starting:
     """The program waits until the load runs, and the load until the program is there."""
 
-    words: Path
+    said: Path
     program: subprocess.Popen[str]
     load: subprocess.Popen[str] | None
-    watch: Callable[[], None]
+    watch: Watch
 
     def start(self) -> None:
         self._hear("workload.ready")
         if self.load is not None:
             self._hear("load.ready")
-            (self.words / "load.go").touch()
+            (self.said / "load.go").touch()
             self._hear("load.works")
-        (self.words / "workload.go").touch()
+        (self.said / "workload.go").touch()
 
     def _hear(self, word: str) -> None:
-        while not (self.words / word).exists():
+        while not (self.said / word).exists():
             self.watch()
             if self.program.poll() is not None:
                 raise RunFailedError(f"the program ended early (exit {self.program.returncode})")
@@ -106,14 +110,15 @@ class _Starting:
                 raise RunFailedError(f"the load ended early (exit {self.load.returncode})")
 
 
-def _watch(most_s: float, stopped: Sequence[int]) -> Callable[[], None]:
+def watch_of(most_s: float, stopped: Sequence[int]) -> Watch:
+    """A watch that gives up after so long, or when `stopped` gets an entry."""
     until = time.monotonic() + most_s
 
     def look() -> None:
         if stopped:
             raise RunFailedError("interrupted")
         if time.monotonic() > until:
-            raise RunFailedError(f"it took longer than {most_s:g} s")
+            raise RunFailedError(f"it took longer than {most_s:.0f} s")
         time.sleep(_POLL_S)
 
     return look

@@ -10,6 +10,9 @@ from itertools import count
 from timesink.lab.faults.fault import GPU, LOADER, NORMAL, Fault
 from timesink.lab.workloads.registry import Workload
 
+_AT_ONCE = 3
+"""Faults that share the run without a fault before them."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -44,22 +47,43 @@ def ordered(
 ) -> tuple[Run, ...]:
     """All runs, round by round.
 
-    In each round a workload runs without a fault before the first and before the middle one of its
-    faults, and these come in another order each time: a machine that drifts then neither looks
-    like a fault nor favours one.  Rounds come one after the other, so a first round is whole when
-    time runs out in the second.
+    Workloads take turns, a few faults at a time with a run without a fault right before them: a
+    machine that drifts then does not look like a fault, and what is there when time runs out is
+    whole.  Each fault comes early with one of the workloads that can have it, and later with the
+    others, so half of a round has them all.  Rounds have orders of their own.
 
-    >>> from timesink.lab.faults.registry import FAULTS
-    >>> from timesink.lab.workloads.registry import WORKLOADS
-    >>> [run.name for run in ordered(WORKLOADS[1:2], FAULTS[6:8], 1, has_gpu=False)]
-    ['normal-1', 'python_stall-1', 'normal-2', 'python_busy-1']
+    >>> from timesink.lab.listing import faults_named, workloads_named
+    >>> denoise, stall = workloads_named(["denoise"]), faults_named(["python_stall"])
+    >>> [run.name for run in ordered(denoise, stall, 2, has_gpu=False)]
+    ['normal-1', 'python_stall-1', 'normal-2', 'python_stall-2']
     """
-    return tuple(
-        run
-        for number in range(1, repeat + 1)
-        for workload in workloads
-        for run in _round(workload, applicable(workload, faults, has_gpu=has_gpu), number)
-    )
+    healthy = {workload.name: count(1) for workload in workloads}
+    runs: list[Run] = []
+    for number in range(1, repeat + 1):
+        for workload, some in _turns(workloads, faults, number, has_gpu=has_gpu):
+            runs.append(Run(workload, None, next(healthy[workload.name])))
+            runs += (Run(workload, fault, number) for fault in some)
+    return tuple(runs)
+
+
+def _turns(
+    workloads: Sequence[Workload], faults: Sequence[Fault], number: int, *, has_gpu: bool
+) -> Iterator[tuple[Workload, list[Fault]]]:
+    """A workload and the faults it runs with before it is the turn of the next one."""
+    early: dict[str, list[Fault]] = {workload.name: [] for workload in workloads}
+    late: dict[str, list[Fault]] = {workload.name: [] for workload in workloads}
+    # The same order every time, so that a plan that was begun can be gone on with.
+    mixed = random.Random(number).sample(faults, len(faults))  # noqa: S311 - no secret
+    for fault in mixed:
+        names = [one.name for one in workloads if applicable(one, [fault], has_gpu=has_gpu)]
+        first = min(names, key=lambda name: len(early[name]), default=None)
+        for name in names:
+            (early if name == first else late)[name].append(fault)
+    queues = [(one, early[one.name] + late[one.name]) for one in workloads]
+    for place in range(0, max((len(queue) for _, queue in queues), default=0), _AT_ONCE):
+        for workload, queue in queues:
+            if queue[place:]:
+                yield workload, queue[place : place + _AT_ONCE]
 
 
 def gone_on_with(runs: Sequence[Run], is_there: Callable[[Run], bool]) -> tuple[Run, ...]:
@@ -98,13 +122,3 @@ def left_out(
     """The faults that can be put into none of the workloads here."""
     possible = [one for each in workloads for one in applicable(each, faults, has_gpu=has_gpu)]
     return [fault for fault in faults if fault not in possible]
-
-
-def _round(workload: Workload, faults: list[Fault], number: int) -> Iterator[Run]:
-    # The same order every time, so that a plan that was begun can be gone on with.
-    random.Random(f"{workload.name} {number}").shuffle(faults)  # noqa: S311 - no secret
-    half = (len(faults) + 1) // 2
-    for part, some in enumerate((faults[:half], faults[half:])):
-        yield Run(workload, None, 2 * number - 1 + part)
-        for fault in some:
-            yield Run(workload, fault, number)

@@ -24,6 +24,11 @@ class Places:
 
     root: Path
 
+    @property
+    def about(self) -> Path:
+        """How the recordings are made."""
+        return self.root / ABOUT
+
     def of(self, run: Run) -> Path:
         """The folder of a recording."""
         return self.root / run.folder
@@ -31,6 +36,10 @@ class Places:
     def log_of(self, run: Run) -> Path:
         """What the recorder and the program said."""
         return self.root / "logs" / f"{run.workload.name}-{run.name}.log"
+
+    def files_of(self, run: Run) -> list[Path]:
+        """All there is of a run."""
+        return [*sorted(self.of(run).glob("*")), self.log_of(run)]
 
     def has(self, run: Run) -> bool:
         """Whether it was recorded before."""
@@ -44,9 +53,9 @@ class Places:
         """Take the folder, or go on with one that was begun in the same way."""
         if not self.root.exists() or (self.root.is_dir() and not any(self.root.iterdir())):
             self.root.mkdir(parents=True, exist_ok=True)
-            write_json(self.root / ABOUT, how)
+            write_json(self.about, how)
             return
-        if not (self.root / ABOUT).is_file():
+        if not self.about.is_file():
             raise OutputError(f"{self.root}: is there and is no folder of the lab", "name a new -o")
         begun = read_about(self.root)
         unlike = [

@@ -1,1 +1,1 @@
-"""Faults to put in: one file each, as data, and a line in `registry`."""
+"""Faults to put in: what one is, and which there are, as data."""

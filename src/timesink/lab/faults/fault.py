@@ -27,8 +27,6 @@ class Fault:
     """
 
     name: str
-    kind: str
-    """`load`: another process beside the program.  `code`: a switch in the program."""
     summary: str
     strength: str
     """How strong it is, in words."""
@@ -41,10 +39,19 @@ class Fault:
     switches: Mapping[str, float] = field(default_factory=dict)
     """Those of `timesink.lab.workloads.switches`."""
 
+    @property
+    def kind(self) -> str:
+        """`load`: another process beside the program.  `code`: a switch in the program.
+
+        >>> Fault("copies", "", "", load=("link_copies",)).kind
+        'load'
+        """
+        return LOAD if self.load else CODE
+
     def lacks(self, available: Sequence[str]) -> tuple[str, ...]:
         """What it needs and what is not there.
 
-        >>> Fault("copies", LOAD, "", "", needs=(GPU,)).lacks([LOADER])
+        >>> Fault("copies", "", "", needs=(GPU,)).lacks([LOADER])
         ('gpu',)
         """
         return tuple(one for one in self.needs if one not in available)
@@ -53,7 +60,7 @@ class Fault:
     def expected(self) -> dict[str, str]:
         """What should head the lists, as `fault.json` says it.
 
-        >>> Fault("hog", LOAD, "", "", anomaly=("cpu_contention", "host_memory")).expected
+        >>> Fault("hog", "", "", anomaly=("cpu_contention", "host_memory")).expected
         {'anomaly': 'cpu_contention|host_memory'}
         """
         named = {"anomaly": "|".join(self.anomaly), "cause": "|".join(self.cause)}

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable
 
-from timesink.lab import gate
+from timesink.lab import words
 
 _MOST_S = 900.0
 """No recording takes longer; a load that was forgotten ends by itself."""
@@ -14,12 +14,12 @@ _MOST_S = 900.0
 
 def keep_on(work: Callable[[], object], starter: int | None = None) -> None:
     """Do a piece of work again and again, from the word on until the starter is gone."""
-    parent = starter or gate.starter() or os.getppid()
-    gate.say("load.ready")
-    gate.wait_for("load.go")
+    parent = starter or words.starter() or os.getppid()
+    words.say("load.ready")
+    words.wait_for("load.go")
     until = time.monotonic() + _MOST_S
     work()
-    gate.say("load.works")
+    words.say("load.works")
     # A process whose starter is gone gets another parent.
     while os.getppid() == parent and time.monotonic() < until:
         work()

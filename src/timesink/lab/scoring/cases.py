@@ -55,29 +55,31 @@ def pairs_of(*sources: Path, cache: bool = True) -> tuple[Pair, ...]:
     return tuple(one.pair for one in compare(*sources, cache=cache).pairs)
 
 
-def recorded_cases(
-    folder: Path, known: Mapping[str, Expected] = _NOTHING_KNOWN
-) -> Iterator[FaultCase]:
-    """Cases in a folder of recordings, compared."""
-    return (found.read() for found in find_cases(folder, known))
-
-
 def find_cases(folder: Path, known: Mapping[str, Expected] = _NOTHING_KNOWN) -> Iterator[FoundCase]:
-    """Cases in a folder of recordings, a folder with a `fault.json` each.
+    """Cases in a folder of recordings, a folder with a `fault.json` each."""
+    return (case for found in fault_files(folder) for case in cases_of(found, known))
+
+
+def fault_files(folder: Path) -> list[Path]:
+    """What says of each recording in a folder what was wrong with it."""
+    return sorted(folder.glob(f"*/{FAULT}"))
+
+
+def cases_of(found: Path, known: Mapping[str, Expected] = _NOTHING_KNOWN) -> Iterator[FoundCase]:
+    """The recording that a `fault.json` describes, beside the one without a fault.
 
     `fault.json` names the `fault`, and may name the `baseline` (a folder beside it; `normal`
     otherwise) and what is expected: `anomaly`, `cause`, `verdict`.  Runs whose fault is unknown
     here and that expect nothing are runs without a fault: they are compared in both orders.
     """
-    for found in sorted(folder.glob(f"*/{FAULT}")):
-        about = read_fault(found)
-        name = found.parent.name
-        base, new = (_recording(folder / each) for each in (about.get("baseline") or NORMAL, name))
-        expected = expected_of(about, known)
-        if base == new:
-            continue
-        whole = FoundCase(name, name, str(about.get("fault") or NORMAL), base, new, expected)
-        yield from _both_orders(whole) if expected.is_nothing else (whole,)
+    about = read_fault(found)
+    name, beside = found.parent.name, found.parent.parent
+    base, new = (_recording(beside / str(each)) for each in (about.get("baseline") or NORMAL, name))
+    if base == new:
+        return
+    expected = expected_of(about, known)
+    whole = FoundCase(name, name, str(about.get("fault") or NORMAL), base, new, expected)
+    yield from _both_orders(whole) if expected.is_nothing else (whole,)
 
 
 def read_fault(path: Path) -> dict[str, Any]:

@@ -39,19 +39,30 @@ class Rate:
         return max(0.0, low), min(1.0, high)
 
     @property
+    def cells(self) -> tuple[str, str, str]:
+        """For a table: how many, the share, its interval.
+
+        >>> Rate(9, 10).cells, Rate(0, 0).cells
+        (('9 of 10', '90 %', '60 to 98 %'), ('not tried', '', ''))
+        """
+        if self.share is None or self.interval is None:
+            return "not tried", "", ""
+        low, high = (100 * bound for bound in self.interval)
+        return (
+            f"{self.hits} of {self.trials}",
+            f"{100 * self.share:.0f} %",
+            f"{low:.0f} to {high:.0f} %",
+        )
+
+    @property
     def words(self) -> str:
         """For people.
 
         >>> Rate(9, 10).words, Rate(0, 0).words
         ('9 of 10 (90 %, 95 % interval 60 to 98 %)', 'not tried')
         """
-        if self.share is None or self.interval is None:
-            return "not tried"
-        low, high = (100 * bound for bound in self.interval)
-        return (
-            f"{self.hits} of {self.trials} "
-            f"({100 * self.share:.0f} %, 95 % interval {low:.0f} to {high:.0f} %)"
-        )
+        how_many, share, interval = self.cells
+        return f"{how_many} ({share}, 95 % interval {interval})" if self.trials else how_many
 
 
 def rate_of(outcomes: Iterable[bool]) -> Rate:

@@ -11,9 +11,11 @@ from timesink.analyses.diagnosis.diagnosis import Diagnosis
 from timesink.analyses.diagnosis.together import diagnose_together
 from timesink.lab.scoring.expected import Expected, heads
 
-NOTHING = "nothing"
+NONE = "none"
 """What is named where no name is given."""
-_QUIET = ("no_change", "incomparable")
+NO_VERDICT = "no verdict"
+"""The same where both runs cannot be judged at all."""
+INCOMPARABLE = "incomparable"
 
 
 @dataclass(frozen=True)
@@ -27,18 +29,20 @@ class Said:
     explained_ns: float
     unexplained_ns: float
     total_ns: float
-    sum_error: float
-    """How far the components are from adding up to the change, as a part of the change."""
 
     @property
-    def is_alarm(self) -> bool:
-        """Whether anything is said to have changed."""
-        return self.verdict not in _QUIET or self.names_something
+    def has_changed(self) -> bool:
+        """Whether cycles are said to take another time."""
+        return self.verdict in ("regression", "improvement")
 
     @property
     def names_something(self) -> bool:
         """Whether any name is given."""
         return bool(self.anomalies or self.causes)
+
+
+SILENT = Said(INCOMPARABLE, None, (), (), 0.0, 0.0, 0.0)
+"""What is said of a recording in which no cycles can be found."""
 
 
 def told(pairs: Sequence[Pair]) -> Diagnosis:
@@ -49,8 +53,6 @@ def told(pairs: Sequence[Pair]) -> Diagnosis:
 def said_of(found: Diagnosis) -> Said:
     """What of a diagnosis is judged."""
     times = found.cycle_time
-    total = times.new_ns - times.base_ns
-    parts = sum(one.delta_ns for one in found.attribution)
     return Said(
         found.verdict,
         times.change_pct,
@@ -58,13 +60,12 @@ def said_of(found: Diagnosis) -> Said:
         tuple(dict.fromkeys(one.cause for one in found.causes)),
         sum(one.explained_ns for one in found.causes),
         found.unexplained_ns,
-        total,
-        abs(parts - total) / max(abs(total), 1.0) if found.attribution else 0.0,
+        times.new_ns - times.base_ns,
     )
 
 
 def misses(wanted: Expected, said: Said) -> int:
-    """How many of the answers are wrong; for a run without a fault, whether any is given."""
+    """How many of the answers are wrong; for a run without a fault, whether any name is given."""
     wrong_verdict = wanted.verdict is not None and said.verdict != wanted.verdict
     if wanted.is_nothing:
         return int(said.names_something) + int(wrong_verdict)
@@ -76,11 +77,12 @@ def misses(wanted: Expected, said: Said) -> int:
 def first_name(wanted: Expected, said: Said) -> str:
     """The name a reader meets first, in the list that should have it, else in the other.
 
-    >>> quiet = Said("no_change", 0.1, (), ("host_code",), 0, 0, 0, 0)
+    >>> quiet = Said("no_change", 0.1, (), ("host_code",), 0, 0, 0)
     >>> first_name(Expected(cause="host_code"), quiet), first_name(Expected(), quiet)
     ('host_code', 'host_code')
     """
     around = said.anomalies[:1]
     inside = said.causes[:1]
     asks_inside = wanted.anomaly is None and wanted.cause is not None
-    return [*(inside + around if asks_inside else around + inside), NOTHING][0]
+    unnamed = NO_VERDICT if said.verdict == INCOMPARABLE else NONE
+    return [*(inside + around if asks_inside else around + inside), unnamed][0]

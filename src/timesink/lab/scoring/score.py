@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from timesink.lab.faults.fault import NORMAL
 from timesink.lab.scoring.expected import Expected, heads
+from timesink.lab.scoring.made import Made
 from timesink.lab.scoring.rates import Rate, rate_of
-from timesink.lab.scoring.said import NOTHING, Said, first_name, misses
+from timesink.lab.scoring.said import INCOMPARABLE, NONE, Said, first_name, misses
 
 SCHEMA = "timesink/lab-score/1"
 
@@ -27,12 +28,16 @@ class ScoredCase:
 
     @property
     def is_right(self) -> bool:
-        """Whether every list that is asked for has a sound name first; without a fault, none."""
-        return not misses(self.expected, self.said)
+        """Whether every list that is asked for has a sound name first; without a fault, none.
+
+        Runs without a fault that cannot be judged are no success.
+        """
+        is_silent = self.is_normal and self.said.verdict == INCOMPARABLE
+        return not misses(self.expected, self.said) and not is_silent
 
     @property
     def named(self) -> str:
-        """The name that is met first, or `nothing`."""
+        """The name that is met first, or `none`, or `no verdict`."""
         return first_name(self.expected, self.said)
 
     @property
@@ -47,10 +52,12 @@ class Score:
 
     source: str
     about: Mapping[str, Any]
-    """How the recordings were made."""
+    """How the recordings were to be made."""
     cases: tuple[ScoredCase, ...]
     left_out: tuple[str, ...] = ()
     """Recordings that could not be compared, and why."""
+    made: Made = field(default_factory=Made)
+    """Where and how they were made, by their own account."""
 
     @property
     def faults(self) -> tuple[ScoredCase, ...]:
@@ -73,7 +80,7 @@ class Score:
     @property
     def sound(self) -> dict[str, set[str]]:
         """For every row of the confusion table, the names that are sound."""
-        names: dict[str, set[str]] = {NORMAL: {NOTHING}}
+        names: dict[str, set[str]] = {NORMAL: {NONE}}
         for one in self.faults:
             wanted = (one.expected.anomaly, one.expected.cause)
             found = {name for each in wanted if each for name in each.split("|")}
@@ -100,9 +107,17 @@ class Score:
                 bool(one.said.anomalies) for one in faults if not one.expected.anomaly
             ),
             "named_without_fault": rate_of(one.said.names_something for one in normals),
-            "verdict_without_fault": rate_of(
-                one.said.verdict in ("regression", "improvement") for one in normals
-            ),
+            "verdict_without_fault": rate_of(one.said.has_changed for one in normals),
+        }
+
+    def right_by(self, what: str) -> dict[str, Rate]:
+        """How often faults are named right: for each `fault`, or for each `workload`."""
+        names = [str(getattr(one, what)) for one in self.faults]
+        return {
+            name: rate_of(
+                one.is_right for one, own in zip(self.faults, names, strict=True) if own == name
+            )
+            for name in dict.fromkeys(names)
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -111,12 +126,11 @@ class Score:
             "schema": SCHEMA,
             "source": self.source,
             "about": dict(self.about),
+            "recorded": asdict(self.made),
             "rates": {name: _plain_rate(one) for name, one in self.rates.items()},
-            "by_fault": {
-                fault: _plain_rate(
-                    rate_of(one.is_right for one in self.faults if one.fault == fault)
-                )
-                for fault in dict.fromkeys(one.fault for one in self.faults)
+            "by_fault": {name: _plain_rate(one) for name, one in self.right_by("fault").items()},
+            "by_workload": {
+                name: _plain_rate(one) for name, one in self.right_by("workload").items()
             },
             "confusion": {fault: dict(named) for fault, named in self.confusion.items()},
             "pairs": [_plain_case(one) for one in self.cases],

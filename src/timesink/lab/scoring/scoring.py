@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-from timesink.errors import NotFoundError, TimesinkError, UnreadableError
+from timesink.errors import NoCyclesError, NotFoundError, TimesinkError, UnreadableError
 from timesink.lab.driving.places import FAULT, read_about
-from timesink.lab.faults.registry import FAULTS
-from timesink.lab.scoring.cases import FoundCase, find_cases
+from timesink.lab.faults.catalogue import FAULTS
+from timesink.lab.scoring.cases import FoundCase, cases_of, fault_files
 from timesink.lab.scoring.expected import Expected
-from timesink.lab.scoring.said import said_of, told
+from timesink.lab.scoring.made import made_how
+from timesink.lab.scoring.said import SILENT, said_of, told
 from timesink.lab.scoring.score import Score, ScoredCase
 
 Progress = Callable[[int, int], None]
@@ -29,9 +31,10 @@ def score(folder: Path, *, cache: bool = True, progress: Progress | None = None)
         raise NotFoundError(
             f"{folder}: {'is no folder' if folder.exists() else 'no such folder'}", _WHICH
         )
-    every = list(_found(folder))
     cases: list[ScoredCase] = []
     left_out: list[str] = []
+    every = _found(folder, left_out)
+    about = _about(folder, left_out)
     for number, (workload, found) in enumerate(every, 1):
         try:
             cases.append(_scored(workload, found, cache=cache))
@@ -46,18 +49,46 @@ def score(folder: Path, *, cache: bool = True, progress: Progress | None = None)
             + (f" ({left_out[0]})" if left_out else ""),
             _WHICH,
         )
-    return Score(str(folder), read_about(folder), tuple(cases), tuple(left_out))
+    recordings = {one.parent for place in _places(folder) for one in fault_files(place)}
+    return Score(str(folder), about, tuple(cases), tuple(left_out), made_how(recordings))
 
 
-def _found(folder: Path) -> Iterator[tuple[str, FoundCase]]:
-    """Cases of the folder itself, and of the folders of workloads in it."""
-    for place in (folder, *sorted(one for one in folder.iterdir() if one.is_dir())):
-        for found in find_cases(place, _KNOWN):
-            yield place.resolve().name, found
+def _found(folder: Path, left_out: list[str]) -> list[tuple[str, FoundCase]]:
+    """Cases with their workload; what cannot be read is named, and the others are gone on with."""
+    return [
+        (place.resolve().name, case)
+        for place in _places(folder)
+        for found in fault_files(place)
+        for case in _cases(found, left_out)
+    ]
+
+
+def _cases(found: Path, left_out: list[str]) -> list[FoundCase]:
+    try:
+        return list(cases_of(found, _KNOWN))
+    except UnreadableError as error:
+        left_out.append(error.message)
+        return []
+
+
+def _places(folder: Path) -> list[Path]:
+    """The folder itself, and the folders of workloads in it."""
+    return [folder, *sorted(one for one in folder.iterdir() if one.is_dir())]
+
+
+def _about(folder: Path, left_out: list[str]) -> dict[str, Any]:
+    try:
+        return read_about(folder)
+    except UnreadableError as error:
+        left_out.append(error.message)
+        return {}
 
 
 def _scored(workload: str, found: FoundCase, *, cache: bool) -> ScoredCase:
     if found.says_nothing:
         raise UnreadableError(f"its {FAULT} names neither an anomaly nor a cause to expect")
-    said = said_of(told(found.read(cache=cache).pairs))
+    try:
+        said = said_of(told(found.read(cache=cache).pairs))
+    except NoCyclesError:
+        said = SILENT
     return ScoredCase(workload, found.name, found.fault, found.expected, said)

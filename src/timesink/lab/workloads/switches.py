@@ -16,8 +16,6 @@ class Switches:
 
     sleep_ms: float = 0.0
     """The main thread sleeps so long in every cycle."""
-    busy_ms: float = 0.0
-    """The main thread computes something useless for so long in every cycle."""
     reads_per_layer: float = 0.0
     """How often the host reads a number back from the device in every layer."""
     full_precision: float = 0.0
@@ -28,11 +26,9 @@ class Switches:
     """The model is deeper by this part of its layers, by one layer at least."""
 
     def stall(self) -> None:
-        """Let the host do nothing useful, once per cycle."""
+        """Let the host do nothing, once per cycle."""
         if self.sleep_ms:
             time.sleep(self.sleep_ms / 1e3)
-        if self.busy_ms:
-            _count_for(self.busy_ms / 1e3)
 
     def depth(self, layers: int) -> int:
         """How many layers the model gets.
@@ -47,12 +43,6 @@ class Switches:
     def reads(self) -> range:
         """Once for every read of a layer."""
         return range(int(self.reads_per_layer))
-
-
-def _count_for(seconds: float) -> None:
-    until, number = time.perf_counter() + seconds, 0
-    while time.perf_counter() < until:
-        number += 1
 
 
 def switched_on() -> Switches:

@@ -14,7 +14,7 @@ from torch import nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
-from timesink.lab import gate
+from timesink.lab import words
 from timesink.lab.workloads.setting import Setting, setting_of
 
 _KINDS = 100
@@ -159,10 +159,11 @@ def main() -> None:
     )
     model = VisionTransformer(size, setting).to(setting.device)
     optimizer = torch.optim.AdamW(model.parameters(), 1e-4)
-    gate.say("workload.ready")
-    gate.wait_for("workload.go")
+    words.say("workload.ready")
+    words.wait_for("workload.go")
     for batch in batches:
         train_step(model, optimizer, batch, setting)
+    words.say("workload.done")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import os
 import time
 from pathlib import Path
 
-FOLDER = "TIMESINK_LAB_GATE"
+FOLDER = "TIMESINK_LAB_WORDS"
 STARTER = "TIMESINK_LAB_STARTER"
 _POLL_S = 0.005
 _MOST_S = 600.0

@@ -1,7 +1,8 @@
-"""How long runs take: a guess at first, then what was measured."""
+"""How long runs take, a guess at first and then as measured, and what time is left for them."""
 
 from __future__ import annotations
 
+import math
 import time
 
 _START_S = 11.0
@@ -11,13 +12,12 @@ _CYCLE_S = 0.08
 _LATEST = 5
 
 
-class Clock:
-    """What is left of the time that was given, and how long runs take."""
+class TimeLeft:
+    """What is left of the time that was given, from now on."""
 
     def __init__(self, cycles: int, limit_s: float | None = None) -> None:
         self._cycles = cycles
-        self._limit_s = limit_s
-        self._started_s = time.monotonic()
+        self._until_s = time.monotonic() + (math.inf if limit_s is None else limit_s)
         self._took_s: list[float] = []
 
     def took(self, seconds: float) -> None:
@@ -27,22 +27,28 @@ class Clock:
     def estimate_s(self, runs: int) -> float:
         """How long so many runs take.
 
-        >>> Clock(cycles=50).estimate_s(4)
+        >>> TimeLeft(cycles=50).estimate_s(4)
         60.0
         """
         return runs * self._mean_s
 
     @property
-    def has_room(self) -> bool:
-        """Whether one more run fits into the time given.
+    def left_s(self) -> float:
+        """Seconds until all is to be over; infinite without a limit.
 
-        >>> Clock(cycles=50).has_room, Clock(cycles=50, limit_s=10).has_room
+        >>> TimeLeft(cycles=50).left_s
+        inf
+        """
+        return self._until_s - time.monotonic()
+
+    @property
+    def has_room(self) -> bool:
+        """Whether one more run fits.
+
+        >>> TimeLeft(cycles=50).has_room, TimeLeft(cycles=50, limit_s=10).has_room
         (True, False)
         """
-        if self._limit_s is None:
-            return True
-        longest_s = max(self._took_s[-_LATEST:], default=self._mean_s)
-        return time.monotonic() - self._started_s + longest_s <= self._limit_s
+        return max(self._took_s[-_LATEST:], default=self._mean_s) <= self.left_s
 
     @property
     def _mean_s(self) -> float:

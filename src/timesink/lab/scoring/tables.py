@@ -1,0 +1,179 @@
+"""What is shown of a score: headings, sentences and tables, for text and Markdown alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from timesink.lab.faults.fault import NORMAL
+from timesink.lab.scoring.expected import Expected
+from timesink.lab.scoring.facts import facts_of
+from timesink.lab.scoring.rates import rate_of
+from timesink.lab.scoring.said import NO_VERDICT, NONE
+from timesink.lab.scoring.score import Score, ScoredCase
+from timesink.model.units import counted
+
+_RATES = {
+    "right": "faults named right, in every list that is asked for",
+    "anomaly_first": "faults around the program whose anomaly stands first",
+    "cause_first": "faults whose cause stands first",
+    "anomaly_beside_code_fault": "faults in the code beside which an anomaly is named as well",
+    "named_without_fault": "pairs without a fault for which an anomaly or a cause is named",
+    "verdict_without_fault": "pairs without a fault with a verdict of regression or improvement",
+}
+
+
+_PAIR = ("workload", "run", "verdict", "cycle time", "anomalies", "causes")
+_NUMERIC = (False, False, False, True, False, False, False)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A heading, what to know before reading, and a table."""
+
+    title: str
+    above: str
+    titles: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    numeric: Sequence[bool] = ()
+
+
+def parts_of(score: Score) -> tuple[Part, ...]:
+    """What is shown, in order."""
+    return (
+        _run_where(score),
+        _confusion(score),
+        _rates(score),
+        _by_fault(score),
+        _normal_pairs(score),
+        _fault_pairs(score),
+    )
+
+
+def in_short(score: Score) -> str:
+    """The answer, in a sentence or two.
+
+    >>> in_short(Score("lab", {}, ()))
+    'No fault was tried. No pair without a fault was tried.'
+    """
+    right, named, judged = (
+        score.rates[name] for name in ("right", "named_without_fault", "verdict_without_fault")
+    )
+    how_many, share, interval = right.cells
+    faults = f"{how_many} faults are named right ({share}, 95 % interval {interval})."
+    normal = (
+        f"Of {counted(named.trials, 'pairs')} without a fault, {named.hits} {_have(named.hits)} "
+        f"something named and {judged.hits} a verdict of regression or improvement."
+    )
+    return " ".join([
+        faults if right.trials else "No fault was tried.",
+        normal if named.trials else "No pair without a fault was tried.",
+    ])  # fmt: skip
+
+
+def _have(count: int) -> str:
+    return "has" if count == 1 else "have"
+
+
+def _run_where(score: Score) -> Part:
+    rows = [[what, told] for what, told in facts_of(score) if told]
+    return Part("What was run, and where", "", ["what", "by its own account"], rows, [False, False])
+
+
+def _confusion(score: Score) -> Part:
+    table = score.confusion
+    given = {name for row in table.values() for name in row}
+    names = [*sorted(given - {NONE, NO_VERDICT}), NONE, NO_VERDICT]
+    rows = [
+        [fault, *(_cell(row[name], is_sound=name in score.sound[fault]) for name in names)]
+        for fault, row in table.items()
+    ]
+    above = (
+        "What was put in, down; what is named first, across; in brackets where that is wrong. "
+        f"`{NORMAL}` are pairs without a fault, for which nothing should be named. "
+        f"`{NONE}`: both runs were judged and nothing is named; `{NO_VERDICT}`: they could not be."
+    )
+    return Part("Confusion", above, ["put in", *names], rows, [False, *(True for _ in names)])
+
+
+def _cell(count: int, *, is_sound: bool) -> str:
+    if not count:
+        return ""
+    return str(count) if is_sound else f"({count})"
+
+
+def _rates(score: Score) -> Part:
+    rows = [[_RATES[name], *rate.cells] for name, rate in score.rates.items()]
+    above = (
+        "Intervals are of 95 %, by Wilson's formula. Pairs share recordings, so they are a little "
+        "too narrow."
+    )
+    titles = ["what", "how many", "share", "interval"]
+    return Part("Rates", above, titles, rows, [False, True, True, True])
+
+
+def _by_fault(score: Score) -> Part:
+    workloads = list(score.right_by("workload"))
+    rows = [
+        [fault, _expected(own[0].expected), *_cells(own, workloads)]
+        for fault in dict.fromkeys(one.fault for one in score.faults)
+        if (own := [one for one in score.faults if one.fault == fault])
+    ]
+    rows.append(["all", "", *_cells(score.faults, workloads)])
+    titles = ["fault", "expected", *workloads, "together", "share", "interval"]
+    above = "How often each is named right. Of several names that are expected each is sound."
+    numeric = [False, False, *(True for _ in workloads), True, True, True]
+    return Part("By fault and workload", above, titles, rows, numeric)
+
+
+def _cells(cases: Sequence[ScoredCase], workloads: Sequence[str]) -> list[str]:
+    apart = [rate_of(one.is_right for one in cases if one.workload == name) for name in workloads]
+    together = rate_of(one.is_right for one in cases)
+    return [*(one.cells[0] if one.trials else "" for one in apart), *together.cells]
+
+
+def _normal_pairs(score: Score) -> Part:
+    above = (
+        f"{counted(len(score.normals), 'pairs')} of runs that follow each other, in both orders. "
+        "A name is a false alarm. A verdict may be true: a machine that others use as well is not "
+        "equally fast all the time."
+    )
+    rows = [[*_row(one), _alarm(one)] for one in score.normals]
+    return Part("Runs without a fault", above, [*_PAIR, "false alarm"], rows, _NUMERIC)
+
+
+def _alarm(one: ScoredCase) -> str:
+    if one.named == NO_VERDICT:
+        return NO_VERDICT
+    by = [
+        what
+        for what, is_so in (
+            ("name", one.said.names_something),
+            ("verdict", one.said.has_changed),
+        )
+        if is_so
+    ]
+    return " and ".join(by) or "no"
+
+
+def _fault_pairs(score: Score) -> Part:
+    above = "Each beside the last run without a fault before it."
+    rows = [[*_row(one), "yes" if one.is_right else "no"] for one in score.faults]
+    return Part("Runs with a fault", above, [*_PAIR, "right"], rows, _NUMERIC)
+
+
+def _row(one: ScoredCase) -> list[str]:
+    said = one.said
+    return [
+        one.workload,
+        one.name,
+        said.verdict,
+        "" if said.change_pct is None else f"{said.change_pct:+.1f} %",
+        ", ".join(said.anomalies) or "-",
+        ", ".join(said.causes) or "-",
+    ]
+
+
+def _expected(wanted: Expected) -> str:
+    asked = {"anomaly": wanted.anomaly, "cause": wanted.cause, "verdict": wanted.verdict}
+    return ", ".join(f"{what} {name.replace('|', ' or ')}" for what, name in asked.items() if name)
