@@ -60,6 +60,15 @@ def test_a_broken_one_in_a_recording(tmp_path: Path, content: str):
     assert names(tmp_path) == ["trace.json.gz"]
 
 
+@pytest.mark.parametrize("own", ["trace.json", "trace.rank0.json.gz", "trace.pid123.json.gz"])
+def test_a_broken_one_is_known_by_what_lies_beside_it(tmp_path: Path, own: str):
+    (recorded(tmp_path) / "trace.json.gz").rename(tmp_path / own)
+    (tmp_path / "run.json").write_text("{")
+    file = run_file_in(tmp_path)
+    assert file is not None
+    assert file.names(own)
+
+
 @pytest.mark.parametrize("content", ["", "{", '{"schema": "other"}', "[1]", '{"schema": 3}'])
 def test_one_of_another_program_is_left_alone(tmp_path: Path, content: str):
     trace = write(tmp_path / "worker.json", training_trace(1))

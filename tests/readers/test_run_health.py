@@ -105,6 +105,6 @@ def test_missing_counters_are_named_once_with_their_reason():
         {"counter": "gpu_power_mw", "why": "no permission"},
     ]
     assert said(counters={"missing": missing}) == {
-        "missing_counters": "gpu_nvlink_* (not supported by this device); "
-        "gpu_pcie_*, gpu_power_mw (no permission)"
+        "missing_counters": "gpu_nvlink_*: not supported by this device\n"
+        "gpu_pcie_*, gpu_power_mw: no permission"
     }

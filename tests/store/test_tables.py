@@ -37,3 +37,9 @@ def test_no_part_of_the_bytes_is_taken_for_the_whole(end: int):
 @pytest.mark.parametrize("more", [b"x", b"\0" * 100])
 def test_more_than_the_bytes_is_not_the_whole(more: bytes):
     assert from_bytes(to_bytes({}, TABLES) + more) is None
+
+
+@pytest.mark.parametrize("head", [b"[]", b"{}", b'{"about": 5, "sizes": {}}', b'{"sizes": []}'])
+def test_what_says_something_else_is_not_the_whole(head: bytes):
+    mark = to_bytes({}, {}).partition(b"\n")[0] + b"\n"
+    assert from_bytes(mark + len(head).to_bytes(8, "big") + head) is None

@@ -138,6 +138,8 @@ class RecordedRun:
     ended_us: int | None = None
     complete: bool | None = None
     why_partial: str | None = None
+    notes: tuple[str, ...] = ()
+    """What else the recorder has to say, in sentences."""
     cycles: RunCycles = RunCycles()
     processes: tuple[RunProcess, ...] = ()
     counters: RunCounters = RunCounters()

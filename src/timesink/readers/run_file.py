@@ -16,7 +16,7 @@ _FAMILY = SCHEMA.rpartition("/")[0]
 _MARK = f'"{_FAMILY}/'.encode()
 _LARGEST_BYTES = 16 * 1024 * 1024
 """What a recorder writes takes some kilobytes; nothing so long is read as that."""
-_OWN_TRACE = re.compile(r"^trace(?:\.rank\d+)?\.json(?:\.gz)?$")
+_OWN_TRACE = re.compile(r"^trace(?:\.(?:rank|pid)\d+)?\.json(?:\.gz)?$")
 """How a recorder names the traces it writes."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from timesink.collect.counters import Missing, missing_in_words
 from timesink.model import units
 from timesink.model.health import HealthEntry
 from timesink.model.recorded_run import WHOLE_PROGRAM, RecordedRun, RunProcess
@@ -71,11 +72,5 @@ def _missing_counters(run: RecordedRun) -> Iterator[HealthEntry]:
     missing = run.counters.missing
     if not missing:
         return
-    by_reason: dict[str, list[str]] = {}
-    for one in missing:
-        by_reason.setdefault(one.why, []).append(one.counter)
-    told = [
-        f"{', '.join(names)} ({why})" if why else ", ".join(names)
-        for why, names in by_reason.items()
-    ]
-    yield HealthEntry("missing_counters", len(missing), "; ".join(told))
+    lines = missing_in_words(Missing(one.counter, one.why) for one in missing)
+    yield HealthEntry("missing_counters", len(missing), "\n".join(lines))

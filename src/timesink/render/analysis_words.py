@@ -127,7 +127,7 @@ def health_sentences(entries: Sequence[HealthEntry]) -> list[str]:
 
 def _case(entry: HealthEntry) -> str:
     """The case itself where the entry tells it, without the end of long lists."""
-    told = entry.example
+    told = "; ".join(entry.example.splitlines())
     if len(told) > _LONGEST_CASE:
         told = f"{told[:_LONGEST_CASE].rpartition(' ')[0]} ..."
     return f"{entry.rule.title}: {told}" if entry.is_told else entry.rule.title

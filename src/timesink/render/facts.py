@@ -205,10 +205,15 @@ def _versions_text(versions: Mapping[str, str]) -> str:
     )
 
 
+def _has_no_rank(metadata: Metadata) -> bool:
+    """Whether a recorder saw that the process is no part of a larger job."""
+    return metadata.distributed.rank is None and metadata.run is not None
+
+
 def _rank_text(metadata: Metadata) -> str:
     distributed = metadata.distributed
-    if distributed.rank is None and metadata.run is not None:
-        return ""  # its recorder saw no other
+    if _has_no_rank(metadata):
+        return ""
     rank = "not named, 0 assumed" if distributed.rank is None else str(distributed.rank)
     size = f" of {distributed.world_size}" if distributed.world_size else ""
     backend = f" ({distributed.backend})" if distributed.backend else ""
@@ -253,7 +258,7 @@ def _trace_rows(traces: Sequence[TraceInfo]) -> list[tuple[str, ...]]:
     return [
         (
             label,
-            str(trace.rank),
+            "-" if _has_no_rank(trace.metadata) else str(trace.rank),
             units.count(trace.summary.events),
             units.count(trace.summary.kernels),
             units.count(trace.summary.steps),

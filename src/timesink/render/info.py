@@ -91,7 +91,7 @@ def _health_lines(entries: Sequence[HealthEntry]) -> Iterable[RenderableType]:
 
 def _health_details(entry: HealthEntry) -> Iterable[str]:
     if entry.is_told:
-        yield entry.example
+        yield from entry.example.splitlines()
     yield entry.rule.consequence
     yield f"advice: {entry.rule.advice}"
     if entry.example and not entry.is_told:

@@ -129,7 +129,7 @@ def _health(entries: Iterable[HealthEntry]) -> str:
 def _health_item(entry: HealthEntry) -> str:
     rule, told = entry.rule, ""
     if entry.example:
-        shown = html_text(entry.example)
+        shown = html_text("; ".join(entry.example.splitlines()))
         told = f": {shown}." if entry.is_told else f" <code>{shown}</code>"
     consequence = f" {html_text(rule.consequence)}. Advice: {html_text(rule.advice)}."
     return (

@@ -26,6 +26,7 @@ def recording_facts(run: RecordedRun | None) -> list[Fact]:
         ("profiler", _overhead(run.overhead)),
         ("sampler", _sampler(run)),
         ("program", _ending(run)),
+        *(("note", note) for note in run.notes),
     ]
     return [(label, value) for label, value in listed if value]
 
@@ -46,6 +47,9 @@ def _recorded(run: RecordedRun) -> str:
     counted = " ".join(filter(None, (_cycle_count(run), f"by {by}" if by else "")))
     if cycles.by == WHOLE_PROGRAM:
         counted = f"the {WHOLE_PROGRAM}"
+    if run.complete and cycles.by is None and cycles.recorded == 0:
+        # A program without PyTorch has no cycles to lose.
+        counted = "counters alone"
     skipped = f"{units.count(cycles.skipped)} before them skipped" if cycles.skipped else ""
     state = {True: "complete", False: "partial", None: ""}[run.complete]
     return ", ".join(filter(None, (counted, skipped, state)))

@@ -11,6 +11,7 @@ import polars as pl
 
 from timesink.analyses.behaviour.classes import Classes, load_classes
 from timesink.analyses.behaviour.counts import distinct_texts
+from timesink.analyses.behaviour.recorders_ranges import without_recorders_ranges
 from timesink.analyses.behaviour.summary import counter_summary, function_summary, metric_summary
 from timesink.analyses.behaviour.table import behaviour_table
 from timesink.analyses.cycles.cycles import Cycles
@@ -89,7 +90,7 @@ def behaviour(
     if not trace.has_timeline:
         raise UnreadableError.no_timeline(path)
     cycles = find_cycles(trace, marker=marker, by=by)
-    found = behaviour_table(trace, cycles, classes)
+    found = behaviour_table(without_recorders_ranges(trace, cycles), cycles, classes)
     notes = with_faults(trace, [*cycles.notes, *found.notes])
     return BehaviourReport(path, found.table, notes, cycles, classes)
 

@@ -53,8 +53,8 @@ def from_bytes(kept: bytes) -> Tables | None:
         head = json.loads(kept[start:end])
         if len(kept) != end + sum(head["sizes"].values()):
             return None
-        return Tables(head["about"], _unpacked(kept, end, head["sizes"]))
-    except (ValueError, pl.exceptions.PolarsError):
+        return Tables(dict(head["about"]), _unpacked(kept, end, head["sizes"]))
+    except (AttributeError, KeyError, TypeError, ValueError, pl.exceptions.PolarsError):
         return None
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 import polars as pl
+
+from timesink.model.trace import Trace
 
 PARTS = (
     "device_compute",
@@ -112,6 +115,15 @@ launched by the call, parallel streams each, `host_ns` its length on the host.  
 of its own name counts once; the backward pass counts for the module whose forward pass it is of."""
 
 
+def no_calls() -> pl.DataFrame:
+    """Of cycles of which no timeline tells.
+
+    >>> no_calls().height
+    0
+    """
+    return pl.DataFrame(schema=CALL_TIMES)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Anatomy:
     """What the cycles of one process are made of."""
@@ -129,10 +141,17 @@ class Anatomy:
     """Rows of `CYCLE_SPANS`: every cycle of known length."""
     launches: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=LAUNCHES))
     """Rows of `LAUNCHES`, where a timeline tells."""
-    calls: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=CALL_TIMES))
-    """Rows of `CALL_TIMES`, where a timeline tells."""
+    on_device: bool = False
+    """Whether cycles are times of the device."""
+    find_calls: Callable[[], pl.DataFrame] = no_calls
+    """Looks for `calls`: it takes a while, and few questions need them."""
     notes: tuple[str, ...] = ()
     """Counters that were left out, and why."""
+
+    @property
+    def calls(self) -> pl.DataFrame:
+        """Rows of `CALL_TIMES`, where a timeline tells."""
+        return self.find_calls()
 
     def span(self, cycle: int) -> tuple[int | None, int | None]:
         """When a cycle began and ended; None where that is not known."""
@@ -165,8 +184,36 @@ def only_cycles(anatomy: Anatomy, cycles: Iterable[int]) -> Anatomy:
     """
     numbers = cycles if isinstance(cycles, pl.Series) else list(cycles)
     chosen = pl.DataFrame({"cycle": numbers}, schema={"cycle": pl.Int64()}).unique()
-    kept = {
-        table: getattr(anatomy, table).join(chosen, "cycle", "semi", maintain_order="left")
-        for table in ("parts", "places", "levels", "cycles", "launches", "calls")
-    }
-    return replace(anatomy, **kept)
+
+    def kept(table: pl.DataFrame) -> pl.DataFrame:
+        return table.join(chosen, "cycle", "semi", maintain_order="left")
+
+    return replace(
+        anatomy,
+        parts=kept(anatomy.parts),
+        places=kept(anatomy.places),
+        levels=kept(anatomy.levels),
+        cycles=kept(anatomy.cycles),
+        launches=kept(anatomy.launches),
+        find_calls=lambda: kept(anatomy.calls),
+    )
+
+
+def with_calls(trace: Trace, anatomies: Mapping[str, Anatomy]) -> dict[str, Anatomy]:
+    """The anatomies of a trace, which look for their calls there once somebody asks for them."""
+    # A fresh one: what other questions have loaded of it need not be kept until then.
+    own = replace(trace)
+    spans = {pid: one.cycles for pid, one in anatomies.items()}
+    on_device = any(one.on_device for one in anatomies.values())
+
+    @cache
+    def rows() -> dict[str, pl.DataFrame]:
+        # Nobody else needs what this does.
+        from timesink.analyses.anatomy.call_rows import call_rows  # noqa: PLC0415
+
+        return call_rows(own, spans, on_device=on_device)
+
+    def of(pid: str) -> Anatomy:
+        return replace(anatomies[pid], find_calls=lambda: rows()[pid])
+
+    return {pid: of(pid) for pid in anatomies}

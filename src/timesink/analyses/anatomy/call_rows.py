@@ -26,26 +26,32 @@ _LATEST = np.iinfo(np.int64).max
 
 
 def call_rows(
-    trace: Trace, windows: Mapping[str, Windows], cycle: Places, *, on_device: bool = False
+    trace: Trace, spans: Mapping[str, pl.DataFrame], *, on_device: bool = False
 ) -> dict[str, pl.DataFrame]:
-    """Rows of `CALL_TIMES` for each process; `cycle` is the number of each row of cycles.
+    """Rows of `CALL_TIMES` for each process, whose cycles are rows of `CYCLE_SPANS`.
 
     A call counts for the cycle in which it begins, with all device work it launches; where cycles
     are times of the device (`on_device`), for the one in which its device work begins.
 
     >>> import timesink
-    >>> from timesink.analyses.behaviour.windows import windows_by_process
     >>> from timesink.analyses.cycles.finding import find_cycles
     >>> trace = timesink.open(timesink.sample())
-    >>> cycles = find_cycles(trace)
-    >>> windows = windows_by_process(cycles)
-    >>> found = call_rows(trace, windows, cycles.table["cycle"].to_numpy())
+    >>> length = pl.col("end_ns") - pl.col("start_ns")
+    >>> spans = find_cycles(trace).table.select("cycle", ts_ns="start_ns", dur_ns=length)
+    >>> found = call_rows(trace, {"1525": spans})
     >>> found["1525"].filter(name="aten::convolution")["calls"].to_list()
     [19, 19]
     """
+    windows = {pid: _windows(table.sort("ts_ns")) for pid, table in spans.items()}
     placed = _placed(trace, windows, on_device=on_device)
     costs = [*_operators(trace), *_modules(trace)]
-    return {pid: _table(trace, placed, number, costs, cycle) for number, pid in enumerate(windows)}
+    return {pid: _table(trace, placed, number, costs) for number, pid in enumerate(windows)}
+
+
+def _windows(spans: pl.DataFrame) -> Windows:
+    """Cycles that go by their number."""
+    start = spans["ts_ns"].to_numpy()
+    return Windows(spans["cycle"].to_numpy(), start, start + spans["dur_ns"].to_numpy())
 
 
 # -- when calls are --------------------------------------------------------------------------------
@@ -53,22 +59,22 @@ def call_rows(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Placed:
-    """Process of every call of the forest, and row of its cycle; `OUTSIDE` where it has none."""
+    """Process of every call of the forest, and its cycle; `OUTSIDE` where it has none."""
 
     process: Places
-    row: Places
+    cycle: Places
 
 
 def _placed(trace: Trace, windows: Mapping[str, Windows], *, on_device: bool) -> _Placed:
     forest = call_forest(trace)
     process = process_of_host(trace, list(windows))[0][forest.row]
     moment = _first_device_work(trace, forest) if on_device else forest.start
-    row = np.full(len(forest), OUTSIDE, dtype=np.int64)
+    cycle = np.full(len(forest), OUTSIDE, dtype=np.int64)
     for number, window in enumerate(windows.values()):
         if len(window.row):
             mine = np.flatnonzero(process == number)
-            row[mine] = window.holding(moment[mine])
-    return _Placed(process, row)
+            cycle[mine] = window.holding(moment[mine])
+    return _Placed(process, cycle)
 
 
 def _first_device_work(trace: Trace, forest: CallForest) -> Ns:
@@ -153,18 +159,16 @@ def _paths(modules: Modules) -> list[str]:
 # -- the table -------------------------------------------------------------------------------------
 
 
-def _table(
-    trace: Trace, placed: _Placed, process: int, costs: list[_Costs], cycle: Places
-) -> pl.DataFrame:
+def _table(trace: Trace, placed: _Placed, process: int, costs: list[_Costs]) -> pl.DataFrame:
     times = node_times(trace)
     parts = [pl.DataFrame(schema=CALL_TIMES)]
     for one in costs:
-        mine = (placed.process[one.node] == process) & (placed.row[one.node] != OUTSIDE)
+        mine = (placed.process[one.node] == process) & (placed.cycle[one.node] != OUTSIDE)
         node = one.node[mine]
         rows = pl.DataFrame(
             {
                 "code": one.name[mine],
-                "cycle": cycle[placed.row[node]],
+                "cycle": placed.cycle[node],
                 "calls": np.full(len(node), int(one.is_call), dtype=np.int64),
                 "device_ns": times.device_total[node],
                 "host_ns": times.host_total[node],

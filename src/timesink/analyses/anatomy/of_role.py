@@ -64,7 +64,7 @@ def _put_together(anatomy: Anatomy, spans: pl.DataFrame) -> Anatomy:
         levels=_mean_levels(_regrouped(anatomy.levels, to_group)),
         cycles=spans,
         launches=_summed_launches(_regrouped(anatomy.launches, to_group)),
-        calls=_summed_calls(_regrouped(anatomy.calls, to_group)),
+        find_calls=lambda: _summed_calls(_regrouped(anatomy.calls, to_group)),
     )
 
 

@@ -9,8 +9,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.anatomy.anatomy import CYCLE_SPANS, PART_TIMES, PLACE_TIMES, Anatomy
-from timesink.analyses.anatomy.call_rows import call_rows
+from timesink.analyses.anatomy.anatomy import (
+    CYCLE_SPANS,
+    PART_TIMES,
+    PLACE_TIMES,
+    Anatomy,
+    with_calls,
+)
 from timesink.analyses.anatomy.device_parts import DeviceTime, device_times
 from timesink.analyses.anatomy.hardware import cores_of, hardware_names
 from timesink.analyses.anatomy.host_parts import host_ranges
@@ -46,7 +51,6 @@ def anatomies(trace: Trace, cycles: Cycles) -> dict[str, Anatomy]:
     mine: dict[str, list[Crew]] = {pid: [] for pid in windows}
     for crew in crews(trace, cycles, windows):
         mine[crew.process].append(crew)
-    calls = call_rows(trace, windows, run.cycle, on_device=cycles.on_device)
     found = {}
     for pid, window in windows.items():
         used = device[pid].devices
@@ -59,9 +63,9 @@ def anatomies(trace: Trace, cycles: Cycles) -> dict[str, Anatomy]:
             cores=cores_of(trace),
             cycles=_spans(window, run.cycle),
             launches=launch_rows(trace, device[pid].rows, window, run.cycle),
-            calls=calls[pid],
+            on_device=cycles.on_device,
         )
-    return found
+    return with_calls(trace, found)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -54,7 +54,7 @@ from timesink.reports.comparison.sides import (
 
 if TYPE_CHECKING:
     from timesink.analyses.clustering.exploration import Exploration
-    from timesink.reports.baselines import Baseline
+    from timesink.reports.baselines.baseline import Baseline
 
 SIDES = ("base", "new")
 """What two runs are called that are no case."""

@@ -13,7 +13,7 @@ from timesink.reports.comparison.runs import Finding, Run
 from timesink.reports.comparison.sides import Case, Side, find_side, of_rank, side_of_trace
 
 if TYPE_CHECKING:
-    from timesink.reports.baselines import Baseline
+    from timesink.reports.baselines.baseline import Baseline
 
 Given: TypeAlias = "Path | Trace | Baseline"
 
@@ -25,7 +25,7 @@ def given_by(source: str | Path | Trace | Baseline, store: str | Path | None) ->
     """What a source is: a path, something that is open already, or a baseline of a store."""
     if isinstance(source, str) and is_reference(source):
         # Most comparisons are of recordings alone.
-        from timesink.reports.baselines import load_baseline  # noqa: PLC0415
+        from timesink.reports.baselines.keeping import load_baseline  # noqa: PLC0415
 
         return load_baseline(source, store)
     return Path(source) if isinstance(source, (str, Path)) else source

@@ -57,6 +57,6 @@ def load_run(place: KeptAnswer, source: Source, trace: Trace) -> Run | None:
 
 
 def save_run(place: KeptAnswer, run: Run) -> None:
-    """Keep the run of a recording."""
-    kept = tables_of(run)
+    """Keep the run of a recording, without the calls: only budgets and baselines need them."""
+    kept = tables_of(run, calls=False)
     place.save(to_bytes(kept.about, kept.tables))

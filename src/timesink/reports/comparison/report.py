@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -138,6 +138,17 @@ class Comparison:
 
         pairs = [one.whole or one.pair for one in self.pairs]
         return diagnose_together(pairs, [one.diagnosis for one in self.pairs])
+
+    @cached_property
+    def cases(self) -> tuple[Comparison, ...]:
+        """Each program and sort of cycle for itself, with the pairs of all its ranks."""
+        titles = dict.fromkeys(one.title for one in self.pairs)
+        if len(titles) == 1:
+            return (self,)
+        return tuple(
+            replace(self, pairs=tuple(one for one in self.pairs if one.title == title))
+            for title in titles
+        )
 
     @property
     def headline(self) -> str:

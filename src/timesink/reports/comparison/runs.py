@@ -29,13 +29,17 @@ class Unit:
     """How it was found (`cycles.METHODS`); None for a behaviour table, which does not say."""
     anchor: str | None
     """What marks it; None where that is not one thing."""
+    between_marks: bool = False
+    """Whether it lasts from one mark to the next, and not as long as its mark."""
 
     def is_that_of(self, other: Unit) -> bool:
         """Whether cycles of both may be set beside each other."""
         if self.method == other.method == "kernels":
             return True  # two makers name the same work differently
         # Where a table does not say, the check of the workload tells.
-        return None in {self.anchor, other.anchor} or self.anchor == other.anchor
+        if None in {self.anchor, other.anchor}:
+            return True
+        return self.anchor == other.anchor and self.between_marks == other.between_marks
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,11 +206,14 @@ def _rank(source: Source, trace: Trace) -> int | None:
 def _of_timeline(source: Source, trace: Trace, finding: Finding) -> Run:
     from timesink.analyses.anatomy.timeline import anatomies  # noqa: PLC0415
     from timesink.analyses.behaviour.classes import load_classes  # noqa: PLC0415
+    from timesink.analyses.behaviour.recorders_ranges import without_recorders_ranges  # noqa: PLC0415
     from timesink.analyses.behaviour.table import behaviour_table  # noqa: PLC0415
     from timesink.analyses.cycles.finding import find_cycles  # noqa: PLC0415
+    from timesink.analyses.cycles.marks.mark_to_mark import mark_note  # noqa: PLC0415
 
     cycles = find_cycles(trace, marker=finding.marker, by=finding.by)
-    found = behaviour_table(trace, cycles, load_classes(finding.metric_map))
+    program = without_recorders_ranges(trace, cycles)
+    found = behaviour_table(program, cycles, load_classes(finding.metric_map))
     if found.table.is_empty():
         raise UnreadableError(
             f"{source.path}: nothing was recorded inside its {cycles.table.height} cycles",
@@ -215,12 +222,12 @@ def _of_timeline(source: Source, trace: Trace, finding: Finding) -> Run:
     return Run(
         source,
         found.table,
-        Unit(cycles.method, cycles.anchor),
+        Unit(cycles.method, cycles.anchor, mark_note(cycles.anchor) in cycles.notes),
         # A fresh one: the tables it has loaded go, and are loaded again should they be needed.
         trace=replace(trace),
         rank=_rank(source, trace),
         confidence=cycles.confidence,
         notes=with_faults(trace, [*cycles.notes, *found.notes]),
-        anatomies=anatomies(trace, cycles),
+        anatomies=anatomies(program, cycles),
         recorded=trace.metadata.run,
     )

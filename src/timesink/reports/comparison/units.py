@@ -72,10 +72,12 @@ def _by(source: Source, trace: Trace, unit: Unit, finding: Finding) -> Run | Non
 
 
 def _ways(unit: Unit, finding: Finding) -> list[Finding]:
-    """How the unit may be asked for: by its mark, else by the way it was found."""
+    """How the unit may be asked for: by its mark, and by the way it was found."""
     by_name = unit.anchor is not None and unit.method in (None, "marker", "python")
     ways = [replace(finding, marker=unit.anchor)] if by_name else []
-    return [*ways, *([replace(finding, by=unit.method)] if unit.method else [])]
+    ways += [replace(finding, by=unit.method)] if unit.method else []
+    # A mark that is asked for by name may be the cycle, where it was found to lie between two.
+    return ways[::-1] if unit.method == "marker" else ways
 
 
 def _said(units: Sequence[Unit], chosen: Unit) -> str:

@@ -30,6 +30,8 @@ from timesink.model.units import listed
 _SHOWN = 3
 _PART_OF_LEAST = 0.25
 """Part of the least that is worth a cause which a family must change by to be spoken of in one."""
+_WORTH_ITSELF = 0.25
+"""Part of what the host lost that kernels must have gained, to be spoken of without it."""
 _STEADY = 1.2
 _SAME_TOTAL = 0.05
 _SAME_LAUNCHES = 0.1
@@ -62,7 +64,7 @@ def kernel_change(case: Case) -> Iterator[Claim]:
     families = list(_changed_families(case))
     if not families:
         return
-    host = launching(case, [each.which for each in families])
+    host = _launching_of(case, families)
     around = host.sides
     base = np.sum([each.base for each in families], axis=0) + around[0]
     new = np.sum([each.new for each in families], axis=0) + around[1]
@@ -76,6 +78,19 @@ def kernel_change(case: Case) -> Iterator[Claim]:
         tuple(_evidence(case, families, new)),
         functions=host.functions,
     )
+
+
+def _launching_of(case: Case, families: list[_Family]) -> Launching:
+    """What the host does more or less with these kernels.
+
+    Slower kernels that are fewer, or faster ones that are more, are two changes: in one sum the
+    one would hide the other.
+    """
+    host = launching(case, [each.which for each in families])
+    rise_ns = sum(each.rise_ns for each in families)
+    host_ns = change(*host.sides)[0]
+    is_apart = rise_ns * host_ns < 0 and abs(rise_ns) >= _WORTH_ITSELF * abs(host_ns)
+    return host.left_out() if is_apart else host
 
 
 def _changed_families(case: Case) -> Iterator[_Family]:

@@ -35,6 +35,10 @@ class Launching:
     ratio: float | None
     """How many times as often most kernels and operators run, where that is one number."""
 
+    def left_out(self) -> Launching:
+        """None of these functions."""
+        return Launching(self.case, np.zeros_like(self.which), None)
+
     @property
     def functions(self) -> tuple[str, ...]:
         """Names of all of them."""

@@ -19,6 +19,7 @@ from timesink.analyses.diagnosis.causes.claims.evidence import (
     cycle_evidence,
     told_name,
 )
+from timesink.analyses.diagnosis.causes.host.pace import marks_of
 from timesink.model.units import listed
 
 _HOST = ("host_cpu", "launch_gap", "idle")
@@ -34,7 +35,8 @@ def host_calls(case: Case) -> Iterator[Claim]:
     functions = case.functions
     works = functions.where(
         is_program(),
-        ~pl.col("function").is_in([*case.taken, *case.blurred]),
+        # How often a mark comes is a matter of how cycles are told apart.
+        ~pl.col("function").is_in([*case.taken, *case.blurred, *marks_of(case)]),
         pl.col("part") != "data_loading",
     )
     other = works & ((more_calls(functions) > 0) | (more_calls(functions.swapped()) > 0))

@@ -1,0 +1,104 @@
+"""Recordings of one program whose recorder told cycles apart in other ways."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import timesink
+from builders import Event, annotation, kineto, operator, step
+from recorded_runs import recorded
+from timesink.reports.comparison.report import Comparison
+
+CYCLE_US = 1000
+CYCLES = 12
+
+
+def program(start: float, more_us: int = 0) -> list[Event]:
+    """One cycle, which ends with a step of the optimizer that takes a fifth of it."""
+    return [
+        operator("aten::mm", start + 100, 300 + more_us),
+        annotation("Optimizer.step#SGD.step", start + 750, 200),
+        operator("aten::add_", start + 760, 150),
+    ]
+
+
+def by_optimizer(folder: Path) -> Path:
+    events = [[step(n, CYCLE_US * n, CYCLE_US), *program(CYCLE_US * n)] for n in range(CYCLES)]
+    return _written(folder, events, {"by": "optimizer step", "name": "SGD"})
+
+
+def by_function(folder: Path) -> Path:
+    events = [
+        [
+            step(n, CYCLE_US * n, CYCLE_US),
+            annotation("train_step", CYCLE_US * n, 990),
+            *program(CYCLE_US * n),
+        ]
+        for n in range(CYCLES)
+    ]
+    return _written(folder, events, {"by": "function", "name": "train_step"})
+
+
+def whole(folder: Path, more_us: int = 0) -> Path:
+    events = [program(CYCLE_US * n, more_us) for n in range(CYCLES)]
+    return _written(folder, events, {"by": "whole program", "name": None})
+
+
+def _written(folder: Path, cycles: list[list[Event]], by: dict[str, str | None]) -> Path:
+    events = [event for cycle in cycles for event in cycle]
+    return recorded(folder, trace=kineto(events), cycles=by)
+
+
+def functions(found: Comparison) -> set[str]:
+    (pair,) = found.pairs
+    return {
+        name
+        for role in (pair.pair.base, pair.pair.new)
+        for name in role.behaviour["function"].cast(str).unique()
+    }
+
+
+WAYS = {"optimizer": by_optimizer, "function": by_function, "whole": whole}
+
+
+@pytest.mark.parametrize(
+    ("base", "new"),
+    [("optimizer", "function"), ("function", "optimizer"), ("whole", "function")],
+)
+def test_a_range_of_the_recorder_is_no_work_of_the_program(tmp_path: Path, base: str, new: str):
+    found = timesink.compare(WAYS[base](tmp_path / "base"), WAYS[new](tmp_path / "new"))
+    assert "train_step" not in functions(found)
+    assert any(note.startswith("cycles were recorded by") for note in found.notes)
+
+
+def test_cycles_keep_their_own_mark(tmp_path: Path):
+    found = timesink.compare(by_optimizer(tmp_path / "base"), by_function(tmp_path / "new"))
+    assert "ProfilerStep" in functions(found)
+    found = timesink.compare(by_optimizer(tmp_path / "base"), whole(tmp_path / "new"))
+    assert "ProfilerStep" not in functions(found)
+
+
+def test_a_mark_of_one_side_alone_is_no_cause(tmp_path: Path):
+    found = timesink.compare(whole(tmp_path / "base", 200), by_function(tmp_path / "new"))
+    (pair,) = found.pairs
+    told = " ".join(cause.sentence for cause in pair.diagnosis.causes)
+    assert "ProfilerStep" not in told
+    assert "train_step" not in told
+
+
+def test_ranges_stay_where_cycles_go_by_them(tmp_path: Path):
+    folder = by_function(tmp_path)
+    found = timesink.behaviour(folder, marker="train_step")
+    assert found.table["cycle"].n_unique() == CYCLES
+    assert "train_step" in found.table["function"].cast(str).unique()
+    assert "train_step" not in timesink.behaviour(folder).table["function"].cast(str).unique()
+
+
+@pytest.mark.parametrize("base", ["optimizer", "function"])
+def test_a_whole_program_is_compared_by_cycles_of_the_same_length(tmp_path: Path, base: str):
+    found = timesink.compare(WAYS[base](tmp_path / "base"), whole(tmp_path / "new"))
+    (pair,) = found.pairs
+    lengths = [role.behaviour["cycle_dur_ns"].median() for role in (pair.pair.base, pair.pair.new)]
+    assert lengths == pytest.approx([CYCLE_US * 1000] * 2, rel=0.05)
