@@ -10,7 +10,7 @@ from compared import two_runs
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.diagnosis.diagnosis import CycleTime, Diagnosis
 from timesink.reports.comparison.report import Compared, Comparison
-from timesink.reports.gate import Check, Gate
+from timesink.reports.gate.gate import Check, Gate
 
 MS = 1e6
 

@@ -136,7 +136,8 @@ def reports(
 ) -> tuple[Sequence[str], Sequence[str]]:
     """The lines of our report on gpu_instability, and of the published one."""
     out = tmp_path_factory.mktemp("report") / "report.md"
-    assert main(["compare", str(case(shared, "gpu_instability")), "-o", str(out)]) == 0
+    words = ["--format", "report", "-o", str(out)]
+    assert main(["compare", str(case(shared, "gpu_instability")), *words]) == 0
     seed = (shared / "seeds" / f"{SEED}.txt").read_text(encoding="utf-8")
     return out.read_text(encoding="utf-8").splitlines(), seed.splitlines()
 

@@ -27,13 +27,14 @@ def kept_recordings(common_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("TIMESINK_CACHE_DIR", str(common_cache))
 
 
-def pipeline(base: Path, new: Path, folder: Path) -> subprocess.CompletedProcess[str]:
+def pipeline(base: Path, new: Path, folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
     """The script as a CI system runs it."""
     environment = {
         **os.environ,
         "TIMESINK": f"{sys.executable} -m timesink",
         "PYTHONPATH": str(REPOSITORY / "src"),
         "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
+        **more,
     }
     words = ["sh", str(SCRIPT), str(base), str(new), "results"]
     return subprocess.run(
@@ -51,10 +52,11 @@ def check_results(folder: Path, outcome: str, failures: int) -> None:
 
 
 def check_screen(log: str) -> None:
-    """A reason that fits one screen, without colours."""
-    lines = log[log.index("timesink: FAILED") :].splitlines()
-    assert len(lines) <= 24
-    assert max(map(cell_len, lines)) <= 80
+    """A reason that fits one screen, without colours; a command is one line, in several rows."""
+    lines = log[log.index("timesink: ") :].splitlines()
+    assert sum(-(-cell_len(line) // 80) or 1 for line in lines) <= 24
+    said = lines[:-1] if "Reproduce" in lines else lines
+    assert max(map(cell_len, said)) <= 80
     assert "\x1b" not in log
 
 
@@ -75,6 +77,15 @@ class TestPipeline:
         done = pipeline(Path("@main"), timesink.sample_runs()[0], tmp_path)
         assert done.returncode == 1
         assert "cannot be judged" in (tmp_path / "summary.md").read_text(encoding="utf-8")
+
+    def test_results_of_an_earlier_run_never_stay(self, tmp_path: Path):
+        """Not even where nothing was compared: a wrong limit is wrong usage."""
+        base, _ = timesink.sample_runs()
+        (tmp_path / "results").mkdir()
+        for name in ("comment.md", "junit.xml"):
+            (tmp_path / "results" / name).write_text("passed")
+        assert pipeline(base, base, tmp_path, FAIL_ON="quickly").returncode == 2
+        assert not list((tmp_path / "results").iterdir())
 
     def test_a_healthy_run_passes_beside_its_copy(self, shared: Path, tmp_path: Path):
         normal = shared / "data/h200/faults/normal"
@@ -97,6 +108,11 @@ class TestWorkflow:
         assert len(lines) == 2
         for line in lines:
             build_parser().parse_args(line.split()[1:])
+
+    def test_a_fork_does_not_run_on_the_machines_of_the_project(self):
+        job = WORKFLOW.read_text(encoding="utf-8").partition("  performance:\n")[2]
+        condition = job.partition("steps:")[0]
+        assert "github.event.pull_request.head.repo.full_name == github.repository" in condition
 
     def test_it_runs_the_script_that_is_tested(self):
         assert f"ci/{SCRIPT.name} @main runs/new gate-results" in WORKFLOW.read_text(
@@ -122,6 +138,5 @@ def test_comments_stay_short_whatever_is_compared(
     code = main(["compare", *given, "--format", "md", "--fail-on", "1%"])
     comment, log = capfd.readouterr()
     assert 0 < len(comment.splitlines()) < 60
-    assert len(log.splitlines()) <= 24
-    assert max(map(cell_len, log.splitlines())) <= 80
+    check_screen(log)
     assert code in {0, 1, 3}

@@ -18,6 +18,9 @@ if [ $# -lt 2 ]; then
 fi
 results=${3:-gate-results}
 
+# Whatever happens below, results of an earlier run are not those of this one.
+rm -f "$results/comment.md" "$results/junit.xml"
+
 # One comparison writes everything; the reason is on standard error, at the end of the log.
 ${TIMESINK:-timesink} compare "$1" "$2" \
     --fail-on "${FAIL_ON:-regression}" ${BUDGET:+--budget "$BUDGET"} \

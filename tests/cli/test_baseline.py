@@ -84,6 +84,25 @@ def test_budgets_to_begin_with_pass_and_fail(run, tmp_path):
     assert "aten::gemm" in failed.err
 
 
+def test_a_baseline_is_not_overwritten_by_a_report(run, decline, store):
+    run("baseline", "save", "main", timesink.sample())
+    file = store / "main.baseline"
+    kept = file.read_bytes()
+    for words in (("compare", "@main", timesink.sample(), "--format", "json"),
+                  ("baseline", "budgets", "@main")):  # fmt: skip
+        message, _ = decline(*words, "-o", file, "--force")
+        assert message == f"{file}: cannot be written (names of baselines end like this)"
+    assert file.read_bytes() == kept
+
+
+@pytest.mark.usefixtures("store")
+def test_the_command_is_that_of_the_recorder(run, tmp_path):
+    run("baseline", "save", "main", recorded(tmp_path / "run", command=["python", "a b.py"]))
+    assert "\ncommand: python 'a b.py'\n" in run("baseline", "show", "main").out
+    assert run("baseline", "show", "main", "--format", "json").json["command"] == [
+        "python", "a b.py"]  # fmt: skip
+
+
 @pytest.mark.usefixtures("store")
 def test_the_traceback_may_be_asked_for_on_either_side_of_the_action():
     from timesink.cli import main

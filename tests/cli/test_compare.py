@@ -179,7 +179,7 @@ def test_unequal_work_is_said_beside_a_table(run: Run, tmp_path: Path) -> None:
     ("name", "start"),
     [
         ("x.csv", "Function Name,"),
-        ("x.md", "# Strict"),
+        ("x.md", "## timesink: regression"),
         ("x.json", "{"),
         ("x.txt", "Regression. Cycles take"),
     ],

@@ -15,6 +15,7 @@ import pytest
 import timesink
 from compared_runs import process_table, write_case, write_table
 from recorded_runs import recorded
+from timesink.errors import NotFoundError
 
 Run = Callable[..., Any]
 Decline = Callable[..., tuple[str, str]]
@@ -75,6 +76,10 @@ class TestExitCodes:
         assert outcome.code == 0
         assert "the recording ended early: the program was killed." in outcome.err
         assert "the recording ended early: the program was killed" in outcome.out
+        said = run("compare", whole, cut, "--fail-on", "5%", "--format", "junit").out
+        skipped = ET.fromstring(said)[0].find("testcase[@name='recordings']/skipped")  # noqa: S314
+        assert skipped is not None
+        assert "the recording ended early: the program was killed" in skipped.attrib["message"]
 
     def test_budgets_fail_it_as_well(self, run: Run, tmp_path: Path, same: tuple[Path, Path]):
         budget = tmp_path / "budgets.toml"
@@ -124,11 +129,15 @@ class TestOutputs:
         assert (tmp_path / "x.md").read_text().startswith("## timesink: failed")
         assert results(tmp_path / "x.xml").attrib["failures"] == "1"
 
-    def test_without_a_gate_a_markdown_file_is_the_whole_report(
+    def test_a_markdown_file_is_a_comment_whether_or_not_there_is_a_gate(
         self, run: Run, case: Path, tmp_path: Path
     ):
         assert run("compare", case, "-o", tmp_path / "x.md").code == 0
-        assert (tmp_path / "x.md").read_text().startswith("# Strict Performance Comparison")
+        assert (tmp_path / "x.md").read_text().startswith("## timesink: regression")
+        for gate in ((), ("--fail-on", "60%")):
+            options = ("--format", "report", "-o", tmp_path / "x.md", "--force")
+            assert run("compare", case, *options, *gate).code == 0
+            assert (tmp_path / "x.md").read_text().startswith("# Strict Performance Comparison")
 
     def test_json_holds_the_gate_where_one_was_asked_for(self, run: Run, case: Path):
         gate = run("compare", case, "--fail-on", "5%", "--format", "json").json["gate"]
@@ -150,6 +159,14 @@ class TestOutputs:
         assert again.code == 3
         assert again.err == lines
 
+    def test_the_password_of_a_store_is_in_no_output(self, run: Run, case: Path, tmp_path: Path):
+        store = ("--store", "sftp://me:secret@host/runs")
+        outcome = run("compare", case, *store, "--fail-on", "5%", "-o", tmp_path / "out")
+        assert "--store sftp://me@host/runs" in outcome.err
+        written = "".join(path.read_text() for path in (tmp_path / "out").iterdir())
+        assert "sftp://me@host/runs" in written
+        assert "secret" not in outcome.err + written
+
 
 class TestRunsThatCannotBeRead:
     def test_ci_systems_see_an_error(self, run: Run, case: Path, tmp_path: Path):
@@ -166,6 +183,31 @@ class TestRunsThatCannotBeRead:
         assert run("compare", "@never-saved", case, *options, "--store", tmp_path).code == 1
         assert results(folder / "junit.xml").attrib["errors"] == "1"
         assert "cannot be judged" in (folder / "comment.md").read_text()
+
+    def test_old_results_are_refused_before_they_can_be_taken_for_new_ones(
+        self, run: Run, decline: Decline, case: Path, tmp_path: Path
+    ):
+        options = ("--fail-on", "60%", "-o", tmp_path / "out")
+        assert run("compare", case, *options).code == 0
+        for path in (case, tmp_path / "gone"):
+            message, hint = decline("compare", path, *options)
+            assert message.endswith("comment.md: already exists")
+            assert "--force" in hint
+
+    def test_what_cannot_be_judged_at_all_is_shown_as_well(
+        self, run: Run, case: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        """An error of judging, not of reading."""
+
+        def fails(*_: object) -> None:
+            raise NotFoundError("no pair to judge")
+
+        monkeypatch.setattr("timesink.reports.budgets.evaluating.evaluate", fails)
+        (tmp_path / "b.toml").write_text('[cycle]\nmax = "1 s"\n')
+        folder = tmp_path / "out"
+        assert run("compare", case, "--budget", tmp_path / "b.toml", "-o", folder).code == 1
+        assert results(folder / "junit.xml").attrib["errors"] == "1"
+        assert "no pair to judge" in (folder / "comment.md").read_text()
 
 
 class TestUsage:

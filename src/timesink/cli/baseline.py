@@ -13,7 +13,9 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from timesink.cli.common import (
     add_cycle_options,
@@ -26,6 +28,9 @@ from timesink.cli.common import (
     percentage,
     progress_bar,
 )
+
+if TYPE_CHECKING:
+    from timesink.reports.comparison.runs import Reading
 
 _FORMATS = ("text", "json")
 _ACTIONS = {
@@ -82,29 +87,36 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _save(options: argparse.Namespace) -> None:
-    from timesink.reports.baselines import save_baseline  # noqa: PLC0415 - --help waits for none
+    # --help waits for none of these.
+    from timesink.reports.baselines.keeping import save_baseline  # noqa: PLC0415
     from timesink.reports.baselines.stores import store_at  # noqa: PLC0415
     from timesink.reports.baselines.telling import saved  # noqa: PLC0415
 
-    with progress_bar() as progress:
+    with _reading(options) as reading:
         kept = save_baseline(
             options.name,
             options.run,
             options.store,
-            force=options.force,
-            marker=options.marker,
-            by=options.by,
             rank=options.rank,
-            cache=not options.no_cache,
-            jobs=options.jobs,
-            progress=progress,
+            reading=reading,
+            force=options.force,
         )
     place = store_at(options.store).place
     print(saved(kept, place, place if options.store else None))
 
 
+@contextmanager
+def _reading(options: argparse.Namespace) -> Iterator[Reading]:
+    """How recordings are read, with a bar meanwhile."""
+    from timesink.reports.comparison.runs import Finding, Reading  # noqa: PLC0415
+
+    finding = Finding(options.marker, options.by)
+    with progress_bar() as progress:
+        yield Reading(not options.no_cache, options.jobs, progress, finding)
+
+
 def _list(options: argparse.Namespace) -> None:
-    from timesink.reports.baselines import list_baselines  # noqa: PLC0415
+    from timesink.reports.baselines.keeping import list_baselines  # noqa: PLC0415
     from timesink.reports.baselines.stores import store_at  # noqa: PLC0415
     from timesink.reports.baselines.telling import plain, row  # noqa: PLC0415
 
@@ -127,7 +139,7 @@ def _print_rows(rows: list[tuple[str, str, str, str]]) -> None:
 
 
 def _show(options: argparse.Namespace) -> None:
-    from timesink.reports.baselines import load_baseline  # noqa: PLC0415
+    from timesink.reports.baselines.keeping import load_baseline  # noqa: PLC0415
     from timesink.reports.baselines.telling import plain, shown  # noqa: PLC0415
 
     kept = load_baseline(options.name, options.store)
@@ -136,7 +148,7 @@ def _show(options: argparse.Namespace) -> None:
 
 
 def _remove(options: argparse.Namespace) -> None:
-    from timesink.reports.baselines import remove_baseline  # noqa: PLC0415
+    from timesink.reports.baselines.keeping import remove_baseline  # noqa: PLC0415
     from timesink.reports.baselines.names import checked_name, reference  # noqa: PLC0415
 
     remove_baseline(options.name, options.store)
@@ -144,24 +156,17 @@ def _remove(options: argparse.Namespace) -> None:
 
 
 def _budgets(options: argparse.Namespace) -> None:
-    from timesink.reports import baselines  # noqa: PLC0415
-    from timesink.reports.budgets import starting_budgets  # noqa: PLC0415
+    from timesink.reports.baselines.keeping import load_baseline, unsaved_baseline  # noqa: PLC0415
+    from timesink.reports.baselines.names import is_reference  # noqa: PLC0415
+    from timesink.reports.budgets.starting import starting_budgets  # noqa: PLC0415
 
     if options.output is not None:
         check_output(options.output, options.run, force=options.force)
-    if baselines.is_reference(options.run):
-        kept = baselines.load_baseline(options.run, options.store)
+    if is_reference(options.run):
+        kept = load_baseline(options.run, options.store)
     else:
-        with progress_bar() as progress:
-            kept = baselines.unsaved_baseline(
-                options.run,
-                marker=options.marker,
-                by=options.by,
-                rank=options.rank,
-                cache=not options.no_cache,
-                jobs=options.jobs,
-                progress=progress,
-            )
+        with _reading(options) as reading:
+            kept = unsaved_baseline(options.run, rank=options.rank, reading=reading)
     give(starting_budgets(kept, options.headroom), options.output)
 
 

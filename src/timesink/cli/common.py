@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from timesink.errors import OutputError, TimesinkError, UsageError
 from timesink.readers.options import Progress
+from timesink.reports.baselines.stores.store import ENDING as BASELINE_ENDING
 from timesink.writers.marks import is_folder
 
 if TYPE_CHECKING:
@@ -215,6 +216,8 @@ def check_output(path: Path, source: str | Path, *, force: bool) -> None:
     """
     if path.is_dir():
         raise OutputError.unwritable(path, "it is a folder")
+    if path.suffix == BASELINE_ENDING:
+        raise OutputError.unwritable(path, "names of baselines end like this")
     _check_place(path, source, force=force)
 
 

@@ -7,10 +7,10 @@ and how the groups differ.  With `--fail-on` or `--budget` the exit code is 3 wh
 pass, and 1 where that cannot be judged.
 
   timesink compare before.json.gz after.json.gz
-  timesink compare base/ new/ --marker decode_step -o report.md
+  timesink compare base/ new/ --marker decode_step --format report -o report.md
   timesink compare case/ --pid 944615 --cycles decode --format csv
   timesink compare runs/*.parquet --explore -o results
-  timesink compare @main new/ --fail-on 5% --format md -o comment.md
+  timesink compare @main new/ --fail-on 5% -o comment.md
 """
 
 from __future__ import annotations
@@ -30,18 +30,20 @@ from timesink.cli.common import (
     progress_bar,
     row_count,
 )
-from timesink.cli.compare_outputs import Said, give_answer, say_error
+from timesink.cli.compare_folder import check_folder, output_folder, write_error, write_folder
+from timesink.cli.compare_outputs import Said, give_answer, give_error
 from timesink.cli.gated import (
     add_gate,
     budgets_of,
     check_gate,
     concluded,
     gate_for,
+    gate_for_error,
     handed_over,
     is_asked,
     needs_gate,
 )
-from timesink.errors import OutputError, TimesinkError, UsageError
+from timesink.errors import TimesinkError, UsageError
 
 if TYPE_CHECKING:
     from timesink.reports.comparison import Comparison
@@ -85,27 +87,39 @@ def run(options: argparse.Namespace) -> int:
     budgets = budgets_of(options)
     try:
         comparison = _compare(options)
+        gate = gate_for(comparison, options, budgets) if needs_gate(options, form) else None
     except TimesinkError as error:
-        say_error(error, options, form, folder)
+        _give_error(error, options, form, folder)
         raise
-    gate = gate_for(comparison, options, budgets) if needs_gate(options, form) else None
-    handed_over(lambda: give_answer(Said(comparison, gate), options, form, folder), sys.stdout)
+    said = Said(comparison, gate)
+    handed_over(lambda: _give(said, options, form, folder), sys.stdout)
     return concluded(gate) if gate is not None and is_asked(options) else 0
 
 
+def _give(said: Said, options: argparse.Namespace, form: str, folder: Path | None) -> None:
+    if folder is None:
+        give_answer(said, options, form)
+    else:
+        write_folder(said, options, form, folder)
+
+
+def _give_error(
+    error: TimesinkError, options: argparse.Namespace, form: str, folder: Path | None
+) -> None:
+    """What a gate says of runs that cannot be compared; wrong usage is no result."""
+    if error.exit_code != 1 or not needs_gate(options, form):
+        return
+    gate = gate_for_error(error, options)
+    if folder is None:
+        give_error(gate, options, form)
+    else:
+        write_error(gate, form, folder)
+
+
 def _format(options: argparse.Namespace) -> str:
-    """The format asked for, or that of the ending; a gate writes comments, others whole reports."""
-    if options.format:
-        return str(options.format)
-    ending = format_of(options, _ENDINGS)
-    return {"xml": "junit", "md": "md" if is_asked(options) else "report"}.get(ending, ending)
-
-
-def output_folder(output: Path | None) -> Path | None:
-    """The folder results go to: one that is there, or a name without an ending."""
-    if output is None:
-        return None
-    return output if output.is_dir() or not output.suffix else None
+    """The format asked for, or that of the ending."""
+    found = format_of(options, _ENDINGS)
+    return "junit" if found == "xml" else found
 
 
 def _check(options: argparse.Namespace, form: str, folder: Path | None) -> None:
@@ -115,12 +129,7 @@ def _check(options: argparse.Namespace, form: str, folder: Path | None) -> None:
         raise UsageError(f"{form} has no choice of tables", f"leave out {left_out}, or try csv")
     check_gate(options, form)
     if folder is not None:
-        if form == "text":
-            raise UsageError("a folder holds no text", "name a file with -o FILE.txt")
-        if folder.is_file():
-            raise OutputError.unwritable(folder, "it is a file")
-        if not folder.parent.is_dir():
-            raise OutputError.no_folder(folder)
+        check_folder(folder, options, form)
     elif options.output is not None:
         for path in options.paths:
             check_output(options.output, path, force=options.force)

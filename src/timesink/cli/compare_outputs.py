@@ -1,26 +1,23 @@
-"""What `timesink compare` writes, and where: one output, a folder, or that it cannot be done."""
+"""What `timesink compare` says on the screen or in one file."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.cli.common import as_bytes, give, save
-from timesink.cli.gated import command_of, gate_for_error, junit, needs_gate
-from timesink.errors import AmbiguousError, NotFoundError, OutputError, TimesinkError
+from timesink.cli.common import give
+from timesink.cli.gated import command_of, junit
+from timesink.errors import AmbiguousError, NotFoundError, OutputError
 from timesink.model import units
 
 if TYPE_CHECKING:
     from timesink.reports.comparison import Compared, Comparison
-    from timesink.reports.gate import Gate
+    from timesink.reports.gate.gate import Gate
 
-_COMMENT, _RESULTS = "comment.md", "junit.xml"
-"""What a folder holds of a gate."""
 _TOP = 10
 _SHOWN = 4
 
@@ -33,40 +30,21 @@ class Said:
     gate: Gate | None = None
 
 
-def give_answer(said: Said, options: argparse.Namespace, form: str, folder: Path | None) -> None:
-    """Say it on the screen, in a file or in a folder of them."""
-    if folder is not None:
-        _write_folder(said, options, form, folder)
-        return
-    _keep_sources(said.comparison, options.output)
+def give_answer(said: Said, options: argparse.Namespace, form: str) -> None:
+    """Say it on the screen or in a file."""
+    keep_sources(said.comparison, options.output)
     _GIVERS[form](said, options)
 
 
-def say_error(
-    error: TimesinkError, options: argparse.Namespace, form: str, folder: Path | None
-) -> None:
-    """What CI systems and comments show of runs that cannot be compared; usage is no result."""
-    if error.exit_code != 1 or not needs_gate(options, form):
-        return
-    from timesink.render.gate.comment import gate_md  # noqa: PLC0415
-
-    gate = gate_for_error(error, options)
-    said = {_COMMENT: ("md", partial(gate_md, gate)), _RESULTS: ("junit", partial(junit, gate))}
-    for name, (own_form, make) in said.items():
-        if folder is None and form == own_form:
-            give(make(), options.output)
-        elif folder is not None and form in {"", own_form}:
-            _save_over(make(), folder / name, force=options.force)
+def give_error(gate: Gate, options: argparse.Namespace, form: str) -> None:
+    """What test results and comments show of runs that cannot be compared; tables show nothing."""
+    if form == "md":
+        give(comment_of_error(gate), options.output)
+    elif form == "junit":
+        give(junit(gate), options.output)
 
 
-def _save_over(text: str, path: Path, *, force: bool) -> None:
-    """Write a file of a folder, unless it is there and must stay."""
-    if force or not path.exists():
-        path.parent.mkdir(exist_ok=True)
-        save(as_bytes(text), path)
-
-
-def _keep_sources(comparison: Comparison, output: Path | None) -> None:
+def keep_sources(comparison: Comparison, output: Path | None) -> None:
     """Never overwrite what was read, whatever --force says."""
     if output is not None and _was_read(comparison, output):
         raise OutputError(f"{output}: is what is read, and is not overwritten", "choose another -o")
@@ -74,9 +52,6 @@ def _keep_sources(comparison: Comparison, output: Path | None) -> None:
 
 def _was_read(comparison: Comparison, output: Path) -> bool:
     return output.resolve() in {Path(role.source).resolve() for role in comparison.roles}
-
-
-# -- one output ------------------------------------------------------------------------------------
 
 
 def _give_text(said: Said, options: argparse.Namespace) -> None:
@@ -93,22 +68,30 @@ def _give_csv(said: Said, options: argparse.Namespace) -> None:
     from timesink.render.comparison.csv import table_csv  # noqa: PLC0415
 
     one = _only_pair(said.comparison)
-    _warn(said.comparison)
-    _say_table(one, options.table)
+    warn(said.comparison)
+    say_table(one, options.table)
     give(table_csv(one.pair, options.table, options.top), options.output)
 
 
 def _give_md(said: Said, options: argparse.Namespace) -> None:
     if said.gate is None:
         _warn_of_unequal_work(said.comparison)
-    give(_comment(said, options), options.output)
+    give(comment(said, options), options.output)
 
 
-def _comment(said: Said, options: argparse.Namespace) -> str:
-    from timesink.render.gate.comment import comment_md  # noqa: PLC0415
+def comment(said: Said, options: argparse.Namespace) -> str:
+    """The comment on a pull request, with the command that says all of it."""
+    from timesink.render.comparison.comment.comment import comment_md  # noqa: PLC0415
 
     everything = command_of(options, "--format", "report")
     return comment_md(said.comparison, said.gate, everything)
+
+
+def comment_of_error(gate: Gate) -> str:
+    """The comment of runs that cannot be compared."""
+    from timesink.render.comparison.comment.comment import gate_md  # noqa: PLC0415
+
+    return gate_md(gate)
 
 
 def _give_report(said: Said, options: argparse.Namespace) -> None:
@@ -121,7 +104,7 @@ def _give_report(said: Said, options: argparse.Namespace) -> None:
 def _give_json(said: Said, options: argparse.Namespace) -> None:
     from timesink.render.comparison.files import indented_json  # noqa: PLC0415
 
-    _warn(said.comparison)
+    warn(said.comparison)
     give(indented_json(said.comparison, said.gate), options.output)
 
 
@@ -146,7 +129,7 @@ def _only_pair(comparison: Comparison) -> Compared:
     if len(pairs) == 1:
         return pairs[0]
     if not pairs:
-        raise _nothing_to_compare()
+        raise nothing_to_compare()
     raise AmbiguousError(
         f"csv holds one pair, and there are {len(pairs)} ({_which(comparison)})",
         f"{_how_to_choose(comparison)}write all of them with -o DIR",
@@ -170,14 +153,15 @@ def _how_to_choose(comparison: Comparison) -> str:
     return f"choose one, as with {options}, or " if options else "give the files of one pair, or "
 
 
-def _nothing_to_compare() -> NotFoundError:
+def nothing_to_compare() -> NotFoundError:
+    """Roles that are all alike make no pair."""
     return NotFoundError(
         "all roles behave alike: there are no two groups to compare",
         "the roles and their distances are in --format json",
     )
 
 
-def _say_table(one: Compared, table: str | None) -> None:
+def say_table(one: Compared, table: str | None) -> None:
     """Say that a CSV holds times where nobody asked for them, or why it holds no rows."""
     from timesink.render.comparison.csv import table_of  # noqa: PLC0415
 
@@ -193,7 +177,7 @@ def _say_table(one: Compared, table: str | None) -> None:
         print(f"{one.title}: {NO_FAMILIES}", file=sys.stderr)
 
 
-def _warn(comparison: Comparison) -> None:
+def warn(comparison: Comparison) -> None:
     """Say what tables cannot: unlike work first, then what was left out."""
     _warn_of_unequal_work(comparison)
     for note in comparison.notes:
@@ -209,46 +193,3 @@ def _warn_of_unequal_work(comparison: Comparison) -> None:
                 f"{one.title}: cycles do not hold the same work. {why}",
                 file=sys.stderr,
             )
-
-
-# -- a folder --------------------------------------------------------------------------------------
-
-
-def _write_folder(said: Said, options: argparse.Namespace, form: str, folder: Path) -> None:
-    """Every file of the comparison, or those of one format."""
-    comparison = said.comparison
-    files = list(_files(said, options, form))
-    if not files:
-        raise _nothing_to_compare()
-    for name, _ in files:
-        _check_file(folder / name, comparison, force=options.force)
-    _warn(comparison)
-    for one in comparison.all_pairs if form in {"", "csv"} else ():
-        _say_table(one, options.table)
-    folder.mkdir(exist_ok=True)
-    for name, make in files:
-        save(as_bytes(make().removesuffix("\n")), folder / name)
-    print(f"Wrote {units.counted(len(files), 'files')} to {folder}", file=sys.stderr)
-
-
-def _files(
-    said: Said, options: argparse.Namespace, form: str
-) -> Iterator[tuple[str, Callable[[], str]]]:
-    """Tables, reports and JSON; of a gate, a comment and test results as well."""
-    from timesink.render.comparison.files import FORMATS, files_of  # noqa: PLC0415
-
-    formats = (form,) if form else FORMATS
-    yield from files_of(said.comparison, formats, options.table, options.top, said.gate)
-    gate = said.gate
-    if form == "md" or (gate is not None and not form):
-        yield _COMMENT, lambda: _comment(said, options)
-    if gate is not None and form in {"", "junit"}:
-        yield _RESULTS, partial(junit, gate)
-
-
-def _check_file(path: Path, comparison: Comparison, *, force: bool) -> None:
-    _keep_sources(comparison, path)
-    if path.is_dir():
-        raise OutputError.unwritable(path, "it is a folder")
-    if path.exists() and not force:
-        raise OutputError.exists(path)

@@ -23,7 +23,8 @@ from timesink.cli.common import (
     not_empty,
     progress_bar,
 )
-from timesink.cli.compare import CYCLE_TYPES, output_folder
+from timesink.cli.compare import CYCLE_TYPES
+from timesink.cli.compare_folder import output_folder
 from timesink.errors import OutputError, UsageError
 
 _FORMATS = ("text", "md", "json")

@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, TextIO
 
 from timesink.cli.common import not_empty
 from timesink.errors import TimesinkError, UsageError
+from timesink.reports.baselines.stores.remote import without_password
 from timesink.reports.gate.limit import Limit
 
 if TYPE_CHECKING:
-    from timesink.reports.budgets import BudgetResult, Budgets
+    from timesink.reports.budgets.budgets import Budgets
+    from timesink.reports.budgets.results import BudgetResult
     from timesink.reports.comparison import Comparison
-    from timesink.reports.gate import Gate
+    from timesink.reports.gate.gate import Gate
 
-_CHOICES = ("pid", "rank", "device", "cycles", "marker", "by", "map", "store")
+_CHOICES = ("pid", "rank", "device", "cycles", "marker", "by", "map")
 """Options that choose what is compared, and how cycles are found."""
 
 
@@ -61,20 +63,20 @@ def budgets_of(options: argparse.Namespace) -> Budgets | None:
     """The budgets asked for, read before the long work starts."""
     if options.budget is None:
         return None
-    from timesink.reports.budgets import load_budgets  # noqa: PLC0415 - most gates have none
+    from timesink.reports.budgets.reading import load_budgets  # noqa: PLC0415 - most gates have none
 
     return load_budgets(options.budget)
 
 
 def gate_for(comparison: Comparison, options: argparse.Namespace, budgets: Budgets | None) -> Gate:
     """The gate of a comparison; where none is asked for, that of any regression."""
-    from timesink.reports.gate import gate_of  # noqa: PLC0415 - --help does not wait for it
+    from timesink.reports.gate.judging import gate_of  # noqa: PLC0415 - --help does not wait for it
 
     if comparison.exploration is not None:
         raise _nothing_to_judge("these paths are told apart, and not compared as two runs")
     results: tuple[BudgetResult, ...] = ()
     if budgets is not None:
-        from timesink.reports.budgets import evaluate  # noqa: PLC0415
+        from timesink.reports.budgets.evaluating import evaluate  # noqa: PLC0415
 
         results = evaluate(budgets, comparison)
     limit = options.fail_on if is_asked(options) else Limit()
@@ -83,7 +85,7 @@ def gate_for(comparison: Comparison, options: argparse.Namespace, budgets: Budge
 
 def gate_for_error(error: TimesinkError, options: argparse.Namespace) -> Gate:
     """The gate of runs that cannot be compared."""
-    from timesink.reports.gate import gate_of_error  # noqa: PLC0415
+    from timesink.reports.gate.judging import gate_of_error  # noqa: PLC0415
 
     subject = " vs ".join(options.paths)
     return gate_of_error(error, subject, asked=_asked(options), command=command_of(options))
@@ -103,7 +105,8 @@ def handed_over(give: Callable[[], None], stream: TextIO) -> None:
         give()
         stream.flush()
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        with open(os.devnull, "w") as nowhere:  # noqa: PTH123 - it is no file
+            os.dup2(nowhere.fileno(), stream.fileno())
 
 
 def junit(gate: Gate) -> str:
@@ -124,6 +127,9 @@ def _chosen(options: argparse.Namespace) -> Iterator[str]:
         value = getattr(options, name)
         if value is not None:
             yield from _option(name, str(value))
+    if options.store is not None:
+        # Others read the comment and the log.
+        yield from _option("store", without_password(options.store))
     if options.ignore_hosts:
         yield "--ignore-hosts"
 

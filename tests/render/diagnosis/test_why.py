@@ -123,7 +123,7 @@ class TestCauses:
         assert told.startswith("  1. gpu_clock")
         assert (
             "Unexplained: -5.20 ms per cycle, as other parts got shorter: host code (-5.10 ms), "
-            "nothing recorded (-400.0 us)."
+            "no activity recorded (-400.0 us)."
         ) in " ".join(told.split())
         assert "host code:" not in text(found)
 

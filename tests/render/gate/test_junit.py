@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from gated import failed_gate
 from timesink.render.gate.junit import junit_xml
-from timesink.reports.gate import Check, Gate
+from timesink.reports.gate.gate import Check, Gate
 
 NOW = datetime(2026, 1, 31, 12, 30, tzinfo=timezone.utc)
 SUITE = {

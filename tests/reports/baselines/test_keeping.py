@@ -12,18 +12,18 @@ import pytest
 import timesink
 from compared_runs import SLOW_CLOCK, process_table, rank_fields, write_table, write_timeline
 from timesink.errors import NotFoundError, OutputError, TimesinkError, UnreadableError, UsageError
-from timesink.reports.baselines import (
-    baseline,
-    content,
+from timesink.reports.baselines import baseline, content
+from timesink.reports.baselines.keeping import (
     list_baselines,
     load_baseline,
     remove_baseline,
     save_baseline,
 )
 from timesink.reports.comparison import compare
-from timesink.reports.comparison.runs import Run
+from timesink.reports.comparison.runs import Finding, Reading, Run
 from timesink.store.tables import Tables
 
+BY_MARKER = Reading(finding=Finding("decode_step"))
 NAMES_OF_PLACES = ("sources", "source", "identifier", "file", "label")
 
 
@@ -81,7 +81,7 @@ def test_behaviour_tables_with_counters_beside_them(tmp_path):
 def test_recording_and_cache_may_go(pair, tmp_path, monkeypatch):
     base, new = pair
     before = compare(base, new).headline
-    save_baseline("base", base.parent, tmp_path / "store", cache=False)
+    save_baseline("base", base.parent, tmp_path / "store", reading=Reading(cache=False))
     shutil.rmtree(base.parent)
     shutil.move(tmp_path / "store", tmp_path / "elsewhere")
     monkeypatch.setenv("TIMESINK_CACHE_DIR", str(tmp_path / "empty"))
@@ -99,7 +99,7 @@ def test_file_names_no_place(pair, tmp_path):
 def test_two_baselines(pair, tmp_path):
     store = tmp_path / "store"
     for name, path in zip(("one", "two"), pair, strict=True):
-        save_baseline(name, path, store, marker="decode_step")
+        save_baseline(name, path, store, reading=BY_MARKER)
     found = compare("@one", "@two", store=store)
     assert found.pairs[0].identifier == "@one vs @two"
     assert found.headline == compare(*pair, marker="decode_step").headline
@@ -123,7 +123,7 @@ def test_cycles_of_others_are_found_as_those_of_the_baseline(tmp_path):
     for path in paths:
         write_timeline(path, steps=True, cycles=8)
     store = tmp_path / "store"
-    save_baseline("base", paths[0], store, marker="decode_step")
+    save_baseline("base", paths[0], store, reading=BY_MARKER)
     found = compare("@base", paths[1], store=store)
     assert [role.method for role in found.roles] == ["marker", "marker"]
     assert found.notes == ()

@@ -74,8 +74,34 @@ def test_errors_of_a_file_system_are_said_without_passwords(monkeypatch):
     store = store_at("memory://runs")
 
     def fails(*_: object, **__: object) -> None:
-        raise RuntimeError("access denied")
+        raise RuntimeError("access denied at sftp://me:secret@host/runs")
 
     monkeypatch.setattr("fsspec.implementations.memory.MemoryFileSystem.cat_file", fails)
-    with pytest.raises(UnreadableError, match=r"memory://runs: cannot be read \(access denied\)"):
+    with pytest.raises(UnreadableError) as refused:
         store.read("main")
+    why = "access denied at sftp://me@host/runs"
+    assert refused.value.message == f"memory://runs: cannot be read ({why})"
+
+
+@pytest.mark.parametrize(("error", "kind"), [(ValueError, UsageError), (OSError, UnreadableError)])
+def test_a_place_that_cannot_be_reached_is_said_without_passwords(monkeypatch, error, kind):
+    def fails(url: str) -> None:
+        raise error(f"no way to {url}")
+
+    monkeypatch.setattr("fsspec.core.url_to_fs", fails)
+    with pytest.raises(kind, match="no way to sftp://me@host/runs") as refused:
+        store_at("sftp://me:secret@host/runs")
+    assert "secret" not in refused.value.message
+
+
+def test_a_password_with_a_slash_is_refused_and_not_said():
+    with pytest.raises(UsageError, match="sftp://me@host/runs: a password holds a /") as refused:
+        store_at("sftp://me:sec/ret@host/runs")
+    assert "sec/" not in refused.value.message
+
+
+def test_a_baseline_may_be_read_by_whom_its_folder_lets_in(tmp_path: Path):
+    store_at(tmp_path).write("main", b"one")
+    (tmp_path / "other").write_bytes(b"two")
+    modes = {one.stat().st_mode for one in tmp_path.iterdir()}
+    assert len(modes) == 1

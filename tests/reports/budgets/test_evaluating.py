@@ -11,8 +11,10 @@ import pytest
 from builders import Event, python_call, write
 from compared_runs import process_table, rank_fields, timeline, write_table, write_timeline
 from timesink.analyses.comparison.pair import Workload
-from timesink.reports.baselines import save_baseline
-from timesink.reports.budgets import BudgetResult, evaluate, load_budgets
+from timesink.reports.baselines.keeping import save_baseline
+from timesink.reports.budgets.evaluating import evaluate
+from timesink.reports.budgets.reading import load_budgets
+from timesink.reports.budgets.results import BudgetResult
 from timesink.reports.budgets.starting import starting_budgets
 from timesink.reports.comparison import Comparison, compare
 

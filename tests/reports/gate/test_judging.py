@@ -11,9 +11,10 @@ from compared_runs import SLOW_CLOCK, write_case
 from diagnosed import slow_clock, unchanged
 from gated import comparison_of, lengths
 from timesink.errors import TimesinkError, UsageError
-from timesink.reports.budgets import BudgetResult
+from timesink.reports.budgets.results import BudgetResult
 from timesink.reports.comparison import compare
-from timesink.reports.gate import Limit, gate_of, gate_of_error
+from timesink.reports.gate.judging import gate_of, gate_of_error
+from timesink.reports.gate.limit import Limit
 
 
 def outcome(limit: Limit | None, change_pct: float, verdict: str = "regression") -> str:

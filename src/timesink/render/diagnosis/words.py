@@ -32,7 +32,7 @@ _PARTS = {
     "run_queue": "waits for a core",
     "launch_gap": "launching work",
     "host_cpu": "host code",
-    "idle": "nothing recorded",
+    "idle": "no activity recorded",
 }
 _ADVICE = {
     "device_compute": "look at these kernels with `timesink kernels` or a kernel profiler",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from rich.cells import cell_len, chop_cells
@@ -10,8 +11,7 @@ from rich.cells import cell_len, chop_cells
 from timesink.model import units
 from timesink.render.comparison.blocks import wrapped
 from timesink.render.diagnosis import words
-from timesink.render.gate.commands import command_lines
-from timesink.render.gate.fitting import Block, clipped, fitted
+from timesink.render.fitting import Block, clipped, fitted
 from timesink.reports.gate.gate import FAILED, PASSED, UNJUDGED, Gate
 
 WIDTH, HEIGHT = 80, 24
@@ -20,10 +20,13 @@ OUTCOMES = {PASSED: "passed", FAILED: "FAILED", UNJUDGED: "CANNOT BE JUDGED"}
 _MOST_REASONS = 4
 _MOST_PARTS = 3
 _MOST_DOUBTS = 2
+_MOST_ROWS = 5
 
 
 def screen(gate: Gate) -> str:
-    """At most 24 lines of 80 columns, without colours: what failed, by how much, and why.
+    """At most 24 rows of 80 columns, without colours: what failed, by how much, and why.
+
+    The command that says it again is one line, however many rows it takes: it can be copied.
 
     >>> from timesink.reports.gate.gate import Check
     >>> check = Check("cycle time", "cycle time", "passed", "Cycle time is the same: 27.2 ms.")
@@ -31,8 +34,11 @@ def screen(gate: Gate) -> str:
     timesink: passed (--fail-on 5%): a vs b
       Cycle time is the same: 27.2 ms.
     """
-    blocks = _passed(gate) if gate.outcome == PASSED else _not_passed(gate)
-    return "\n".join(fitted(blocks, HEIGHT))
+    if gate.outcome == PASSED:
+        return "\n".join(fitted(_passed(gate), HEIGHT))
+    command = _command(gate.command)
+    more_rows = max(0, cell_len(command) - 1) // WIDTH
+    return "\n".join(fitted(_not_passed(gate, command), HEIGHT - more_rows))
 
 
 def _passed(gate: Gate) -> Iterator[Block]:
@@ -40,13 +46,17 @@ def _passed(gate: Gate) -> Iterator[Block]:
     yield Block((*_head(gate), *_lines([*_reasons(gate), *more, *_doubts(gate)], 2, 14)))
 
 
-def _not_passed(gate: Gate) -> Iterator[Block]:
+def _not_passed(gate: Gate, command: str) -> Iterator[Block]:
     yield Block((*_head(gate), *_lines(_reasons(gate), 2, 10), *_lines(_doubts(gate), 2, 3)))
     if gate.outcome == FAILED:
         yield from _why(gate)
-    reproduced = command_lines(gate.command, WIDTH) if gate.command else []
-    if 0 < len(reproduced) <= 5:
-        yield Block(("Reproduce", *reproduced), rank=1)
+    yield Block(("Reproduce", command) if command else (), rank=1)
+
+
+def _command(words: Sequence[str]) -> str:
+    """A line for a shell; none where a terminal does not show all of it, or it leaves no room."""
+    line = f"  {shlex.join(words)}" if words else ""
+    return line if line.isprintable() and cell_len(line) <= _MOST_ROWS * WIDTH else ""
 
 
 def _head(gate: Gate) -> list[str]:

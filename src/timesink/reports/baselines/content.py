@@ -60,7 +60,7 @@ def baseline_of(content: bytes, name: str, place: str) -> Baseline:
         raise _damaged(name, place)
     try:
         return _baseline(kept, name, len(content))
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         # Whole, but not what this version writes: a field more, or less.
         raise _of_another_version(name, place, kept.about.get("timesink")) from error
 

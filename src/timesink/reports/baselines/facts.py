@@ -12,7 +12,7 @@ def facts_of(runs: Sequence[Run]) -> dict[str, Any]:
     """Devices and versions the recordings and their recorder name, each once.
 
     >>> facts_of([])
-    {'command': [], 'devices': [], 'processor': None, 'versions': {}, 'world_size': None}
+    {'devices': [], 'processor': None, 'versions': {}, 'world_size': None}
     """
     traces = [run.trace.metadata for run in runs if run.trace is not None]
     recorders = [run.recorded for run in runs if run.recorded is not None]
@@ -21,7 +21,6 @@ def facts_of(runs: Sequence[Run]) -> dict[str, Any]:
     devices |= {device.name for one in recorders for device in one.devices if device.name}
     sizes = [one.distributed.world_size for one in traces if one.distributed.world_size]
     return {
-        "command": list(next((one.command for one in recorders if one.command), ())),
         "devices": sorted(devices),
         "processor": next((one.host.cpu for one in recorders if one.host.cpu), None),
         # Traces say `torch_version`, the recorder says `torch`: the same thing is named once.

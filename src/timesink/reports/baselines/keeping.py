@@ -9,14 +9,13 @@ from pathlib import Path
 from timesink import __version__
 from timesink.errors import NotFoundError, OutputError, TimesinkError, UsageError
 from timesink.model.units import listed
-from timesink.readers.options import Progress
 from timesink.reports.baselines.baseline import Baseline
 from timesink.reports.baselines.content import About, baseline_of, content_of
 from timesink.reports.baselines.facts import facts_of
 from timesink.reports.baselines.names import checked_name, is_reference, reference
 from timesink.reports.baselines.stores import store_at
 from timesink.reports.comparison.reading import read_sides
-from timesink.reports.comparison.runs import Finding, Reading, Run, Runs
+from timesink.reports.comparison.runs import Reading, Run, Runs
 from timesink.reports.comparison.sides import find_cases, find_side
 
 StorePlace = str | Path | None
@@ -37,13 +36,9 @@ def save_baseline(
     run: str | Path,
     store: StorePlace = None,
     *,
-    force: bool = False,
-    marker: str | None = None,
-    by: str | None = None,
     rank: int | None = None,
-    cache: bool = True,
-    jobs: int | None = None,
-    progress: Progress | None = None,
+    reading: Reading | None = None,
+    force: bool = False,
 ) -> Baseline:
     """Keep what a run says cycle by cycle, to compare others with; its recordings may then go.
 
@@ -54,12 +49,12 @@ def save_baseline(
     """
     name, place = checked_name(name), store_at(store)
     _check_run(run)
-    if not force and place.read(name) is not None:
+    if not force and name in place.names():
         raise OutputError(
             f"{reference(name)}: already in {place.place}",
             "add --force to replace it, or choose another name",
         )
-    content = _content(Path(run), rank, Reading(cache, jobs, progress, Finding(marker, by)))
+    content = _content(Path(run), rank, reading or Reading())
     # What cannot be read again must not take the place of what can.
     baseline = baseline_of(content, name, place.place)
     place.write(name, content)
@@ -67,14 +62,7 @@ def save_baseline(
 
 
 def unsaved_baseline(
-    run: str | Path,
-    *,
-    marker: str | None = None,
-    by: str | None = None,
-    rank: int | None = None,
-    cache: bool = True,
-    jobs: int | None = None,
-    progress: Progress | None = None,
+    run: str | Path, *, rank: int | None = None, reading: Reading | None = None
 ) -> Baseline:
     """What would be kept of a run.
 
@@ -83,7 +71,7 @@ def unsaved_baseline(
     'ProfilerStep'
     """
     _check_run(run)
-    content = _content(Path(run), rank, Reading(cache, jobs, progress, Finding(marker, by)))
+    content = _content(Path(run), rank, reading or Reading())
     return baseline_of(content, "run", str(run))
 
 

@@ -29,6 +29,7 @@ def plain(one: Baseline) -> dict[str, Any]:
         "bytes": one.size_bytes,
         "marker": one.finding.marker,
         "by": one.finding.by,
+        "command": next(iter(_commands(one)), []),
         **one.facts,
         "recordings": [_plain_run(run) for run in one.runs],
         "notes": list(one.side.notes),
@@ -116,13 +117,19 @@ def shown(one: Baseline) -> list[str]:
         f"{reference(one.name)}: {_held(one)}",
         f"saved {_moment(one):%Y-%m-%d %H:%M:%S} UTC by timesink {one.timesink}, {size}",
         f"devices: {_devices(facts)}",
-        *([f"command: {shlex.join(facts['command'])}"] if facts["command"] else []),
+        *(f"command: {shlex.join(command)}" for command in _commands(one)[:1]),
         *([f"versions: {', '.join(versions)}"] if versions else []),
         *([f"cycles asked for with {' '.join(asked)}"] if asked else []),
     ]
     lines += [_run_line(run) for run in one.runs]
     notes = (*one.side.notes, *dict.fromkeys(note for run in one.runs for note in run.notes))
     return [*lines, *(f"note: {note}" for note in notes)]
+
+
+def _commands(one: Baseline) -> list[list[str]]:
+    """What was run, as the recorder says it: without words that are secret."""
+    recorders = [run.recorded for run in one.runs if run.recorded is not None]
+    return [list(each.command) for each in recorders if each.command]
 
 
 def _devices(facts: Mapping[str, Any]) -> str:

@@ -57,8 +57,6 @@ class Budget:
     """Increases by less than this are none."""
     optional: bool = False
     """Whether it may match nothing."""
-    line: int | None = None
-    """Where it stands in the file."""
 
     @property
     def max_said(self) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from statistics import fmean
 
 from timesink.analyses.diagnosis.diagnosis import Diagnosis
@@ -44,15 +43,14 @@ def _where(one: Compared) -> str:
 
 def _increase(budget: Budget, comparison: Comparison) -> BudgetResult:
     """As the verdict goes: of each run and sort of cycle the ranks together."""
-    titles = dict.fromkeys(one.title for one in comparison.pairs)
     amounts, reason = [], None
-    for title in titles:
-        pairs = tuple(one for one in comparison.pairs if one.title == title)
-        found = replace(comparison, pairs=pairs).diagnosis
+    for case in comparison.cases:
+        found = case.diagnosis
         if found is None or found.verdict == "incomparable":
             reason = reason or ("" if found is None else found.reason)
         else:
-            amounts.append(_change(budget, found, title if len(titles) > 1 else ""))
+            where = case.pairs[0].title if len(comparison.cases) > 1 else ""
+            amounts.append(_change(budget, found, where))
     ordered = sorted(amounts, key=lambda one: (not one.is_beyond, -one.delta_ns))
     return increase_result(budget, 1, ordered, reason)
 

@@ -13,7 +13,6 @@ from timesink.errors import UsageError
 from timesink.model.own_files import own_text
 from timesink.reports.budgets.amounts import AmountError, increase, time_ns
 from timesink.reports.budgets.budgets import KINDS, TIMES, Budget, Budgets
-from timesink.reports.budgets.lines import line_of
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -30,15 +29,15 @@ def load_budgets(path: str | Path) -> Budgets:
     >>> import tempfile
     >>> file = Path(tempfile.mkdtemp()) / "budgets.toml"
     >>> _ = file.write_text('[operators]\n"aten::mm" = { max = "1.5 ms" }')
-    >>> [(one.kind, one.name, one.max_ns, one.line) for one in load_budgets(file).entries]
-    [('operators', 'aten::mm', 1500000.0, 2)]
+    >>> [(one.kind, one.name, one.max_ns) for one in load_budgets(file).entries]
+    [('operators', 'aten::mm', 1500000.0)]
     """
     text = own_text(Path(path), "--budget", f"give a TOML file; {_FORM}")
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: not TOML ({error})", _FORM) from None
-    entries = tuple(_File(str(path), text).entries(tables))
+    entries = tuple(_File(str(path)).entries(tables))
     if not entries:
         raise UsageError(f"{path}: holds no budget", _FORM)
     return Budgets(str(path), entries)
@@ -76,7 +75,6 @@ _KNOWN = {
 @dataclass(frozen=True, slots=True)
 class _File:
     path: str
-    text: str
 
     def entries(self, tables: Mapping[str, Any]) -> Iterator[Budget]:
         for kind, content in tables.items():
@@ -109,14 +107,12 @@ class _File:
             raise self._wrong(kind, name, "has no limit", f"add {' or '.join(_LIMITS)}")
         if not name.strip():
             raise self._wrong(kind, name, "has no name", _FORM)
-        return Budget(kind, name, line=line_of(self.text, kind, name), **found)
+        return Budget(kind, name, **found)
 
     def _wrong(self, kind: str, name: str | None, what: str, hint: str) -> UsageError:
-        """What is wrong, with its line and its place in the file."""
-        line = line_of(self.text, kind, name)
-        where = f"{self.path}" if line is None else f"{self.path}, line {line}"
+        """What is wrong, and in which entry."""
         entry = "" if name is None else f"[{kind}]: " if kind == "cycle" else f'[{kind}] "{name}": '
-        return UsageError(f"{where}: {entry}{what}", hint)
+        return UsageError(f"{self.path}: {entry}{what}", hint)
 
 
 def _meant(word: str, known: tuple[str, ...], listed: str) -> str:

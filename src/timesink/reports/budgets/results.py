@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
-
-STATES = ("within", "exceeded", "unjudged")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,23 +20,13 @@ class BudgetResult:
     value: str
     """The worst that was found, in the same way; empty where nothing was."""
     state: str
-    """One of `STATES`."""
+    """`within`, `exceeded`, or `unjudged`: matches nothing, not recorded, or unequal work."""
     sentence: str
     """All of it in words, with the file's entry, what matched and where."""
     matched: int = 0
     """How many names the entry matches."""
     over: tuple[str, ...] = ()
     """Those beyond the limit, worst first."""
-    line: int | None = None
-    """Where the entry stands in the file."""
-
-    @property
-    def exceeded(self) -> bool:
-        return self.state == "exceeded"
-
-    @property
-    def judged(self) -> bool:
-        return self.state != "unjudged"
 
     @property
     def case(self) -> str:
@@ -50,17 +37,3 @@ class BudgetResult:
         """
         entry = self.kind if self.kind == "cycle" else f'{self.kind} "{self.name}"'
         return f"{entry} {self.rule}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        return {
-            "kind": self.kind,
-            "name": self.name,
-            "rule": self.rule,
-            "limit": self.limit,
-            "value": self.value,
-            "state": self.state,
-            "sentence": self.sentence,
-            "matched": self.matched,
-            "over": list(self.over),
-        }

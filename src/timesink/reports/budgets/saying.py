@@ -34,7 +34,6 @@ def max_result(budget: Budget, matched: int, amounts: Sequence[Amount]) -> Budge
         sentence=f"{_entry(budget)}: {said}{_where(worst, amounts)}, {allowed}{_others(over)}.",
         matched=matched,
         over=tuple(dict.fromkeys(one.name for one in over)),
-        line=budget.line,
     )
 
 
@@ -60,7 +59,6 @@ def increase_result(
         sentence=f"{_entry(budget)}: {_change(budget, worst, amounts, matched)}{_others(over)}.",
         matched=matched,
         over=tuple(dict.fromkeys(one.name for one in over)),
-        line=budget.line,
     )
 
 
@@ -77,7 +75,6 @@ def nothing_result(budget: Budget, rule: str, found: Sequence[Found]) -> BudgetR
             value="",
             state="within",
             sentence=f"{_entry(budget)}: {why}; it is optional.",
-            line=budget.line,
         )
     return unjudged(budget, rule, why)
 
@@ -93,7 +90,6 @@ def unjudged(budget: Budget, rule: str, why: str, matched: int = 0) -> BudgetRes
         state="unjudged",
         sentence=f"{_entry(budget)}: {rule} cannot be judged: {_as_end(why)}.",
         matched=matched,
-        line=budget.line,
     )
 
 

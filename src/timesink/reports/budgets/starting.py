@@ -12,7 +12,7 @@ from timesink.analyses.comparison.role import Role, cycle_lengths
 from timesink.analyses.kernel_calls.families import OTHER, load_families
 from timesink.analyses.statistics.regimes import warm_up
 from timesink.model.units import counted
-from timesink.reports.baselines import Baseline
+from timesink.reports.baselines.baseline import Baseline
 from timesink.reports.budgets.measuring import device_work
 from timesink.reports.comparison.members import Choice, members_of
 
@@ -39,7 +39,7 @@ def starting_budgets(run: Baseline, headroom_pct: float = 10.0) -> str:
     Of several ranks the longest mean counts; warm-up does not.
 
     >>> import tempfile, timesink
-    >>> from timesink.reports.baselines import save_baseline
+    >>> from timesink.reports.baselines.keeping import save_baseline
     >>> kept = save_baseline("main", timesink.sample(), tempfile.mkdtemp())
     >>> starting_budgets(kept).splitlines()[3:5]
     ['[cycle]', 'max = "29.9 ms"']

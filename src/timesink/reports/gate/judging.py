@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from timesink.analyses.diagnosis.diagnosis import Diagnosis
 from timesink.errors import NotFoundError, TimesinkError
 from timesink.model import units
 from timesink.model.amounts import interval_pct
-from timesink.reports.budgets import BudgetResult
-from timesink.reports.comparison.report import Comparison
+from timesink.reports.budgets.results import BudgetResult
+from timesink.reports.comparison.report import Compared, Comparison
 from timesink.reports.comparison.told import Told
 from timesink.reports.gate.doubts import doubts_of
 from timesink.reports.gate.gate import FAILED, PASSED, UNJUDGED, Check, Gate
@@ -31,13 +31,13 @@ class _Case:
     """One program whose cycles were compared: all its ranks, and one sort of cycle."""
 
     title: str
-    comparison: Comparison
+    pairs: Sequence[Compared]
     why: Diagnosis
 
     @property
     def cycles(self) -> tuple[int, int]:
         """How many cycles each side has, of the process that has fewest."""
-        lengths = [Told(one.pair).pair.cycle_times for one in self.comparison.pairs]
+        lengths = [Told(one.pair).pair.cycle_times for one in self.pairs]
         return (
             min(len(one.base_ns) for one in lengths),
             min(len(one.new_ns) for one in lengths),
@@ -66,14 +66,15 @@ def gate_of(
     several = len(cases) > 1
     checks = [_cycle_time(one, limit, several=several) for one in cases]
     notes = tuple(dict.fromkeys(_notes(comparison, cases)))
+    doubts = doubts_of(notes)
     first = min(zip(checks, cases, strict=True), key=lambda one: one[0].urgency)[1]
     return Gate(
         subject=units.listed([one.title for one in cases], _MOST_NAMED, "; "),
         asked=asked,
-        checks=(*checks, *map(_budget, budgets), _recordings(comparison)),
+        checks=(*checks, *map(_budget, budgets), _recordings(comparison, doubts)),
         why=first.why,
         unseen=_unseen(first, limit),
-        doubts=doubts_of(notes),
+        doubts=doubts,
         notes=notes,
         command=tuple(command),
     )
@@ -96,18 +97,14 @@ def gate_of_error(
 
 
 def _cases(comparison: Comparison) -> list[_Case]:
-    titles = dict.fromkeys(one.title for one in comparison.pairs)
-    return [_case(comparison, title, len(titles)) for title in titles]
-
-
-def _case(comparison: Comparison, title: str, cases: int) -> _Case:
-    """The pairs of a title, read together; those of the only one are known already."""
-    if cases > 1:
-        pairs = tuple(one for one in comparison.pairs if one.title == title)
-        comparison = replace(comparison, pairs=pairs)
-    if comparison.diagnosis is None:
+    found = [
+        _Case(one.pairs[0].title, one.pairs, one.diagnosis)
+        for one in comparison.cases
+        if one.diagnosis is not None
+    ]
+    if not found:
         raise NotFoundError("there is no pair of processes to judge", "give BASE and NEW, two runs")
-    return _Case(title, comparison, comparison.diagnosis)
+    return found
 
 
 def _unseen(case: _Case, limit: Limit | None) -> str:
@@ -166,12 +163,18 @@ def _budget(result: BudgetResult) -> Check:
     return Check("budget", result.case, _STATES[result.state], result.sentence)
 
 
-def _recordings(comparison: Comparison) -> Check:
-    """That what was given could be read; what could not makes the whole uncertain."""
+def _recordings(comparison: Comparison, doubts: Sequence[str]) -> Check:
+    """That what was given could be read and is whole.
+
+    What could not be read makes the whole uncertain; what ended early is shown, and fails nothing.
+    """
     lost = comparison.cases_left_out
     if lost:
         which = units.listed(lost, _MOST_NAMED, "; ")
         return Check("recordings", "recordings", UNJUDGED, f"Not compared: {which}.")
+    if doubts:
+        said = f"{units.listed(doubts, _MOST_NAMED, '; ')}."
+        return Check("recordings", "recordings", UNJUDGED, said, counts=False)
     count = units.counted(len(comparison.pairs), "pairs of processes")
     return Check("recordings", "recordings", PASSED, f"All were read: {count} compared.")
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
+import uuid
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,6 +15,7 @@ _ELSEWHERE = "choose another place with --store"
 class FolderStore:
     """Baselines as files of a folder, which is made when it is needed.
 
+    >>> import tempfile
     >>> store = FolderStore(Path(tempfile.mkdtemp()))
     >>> store.write("main", b"content")
     >>> store.names(), store.read("main"), store.remove("main"), store.remove("main")
@@ -76,23 +76,15 @@ def _is_baseline(file: str) -> bool:
 
 def _replace(file: Path, content: bytes) -> None:
     """Write aside and rename: a reader sees the old content or the new."""
-    handle, aside = tempfile.mkstemp(dir=file.parent, prefix=".writing-")
+    aside = file.parent / f".writing-{uuid.uuid4().hex}"
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with aside.open("xb") as stream:
             stream.write(content)
-        # Others who may read the folder may read what is in it; temporary files are private.
-        Path(aside).chmod(0o666 & ~_mask())
-        Path(aside).replace(file)
+        aside.replace(file)
     except BaseException:
         with suppress(OSError):
-            Path(aside).unlink()
+            aside.unlink()
         raise
-
-
-def _mask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _why(error: OSError) -> str:

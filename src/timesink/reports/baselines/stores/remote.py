@@ -12,6 +12,8 @@ from typing import Any
 from timesink.errors import OutputError, TimesinkError, UnreadableError, UsageError
 from timesink.reports.baselines.stores.store import ENDING
 
+_ACCESS = "check the URL, your access to it, and the network"
+_PASSWORD = re.compile(r"(://[^/@:\s]*):(?!\d+(?:/|$))(\S*)@")
 _RENAMING = frozenset({"file", "local", "sftp", "ssh", "smb", "hdfs", "dir", "memory"})
 """File systems that show a file while it is written; others show whole objects only."""
 
@@ -26,7 +28,7 @@ class RemoteStore:
     """
 
     def __init__(self, url: str) -> None:
-        self._url = _sayable(url)
+        self._url = without_password(url)
         self._system, self._root = _connected(url)
 
     @property
@@ -91,9 +93,7 @@ class RemoteStore:
         except FileNotFoundError:
             raise
         except Exception as error:
-            why = " ".join(str(error).split()) or type(error).__name__
-            hint = "check the URL, your access to it, and the network"
-            raise kind(f"{self._url}: {what} ({why})", hint) from error
+            raise kind(f"{self._url}: {what} ({_why(error)})", _ACCESS) from error
 
 
 def _protocols(system: Any) -> set[str]:
@@ -101,13 +101,21 @@ def _protocols(system: Any) -> set[str]:
     return {names} if isinstance(names, str) else set(names)
 
 
-def _sayable(url: str) -> str:
-    """A URL without the password in it.
+def without_password(text: str) -> str:
+    """A URL, or text with URLs in it, without the passwords; a port stays.
 
-    >>> _sayable("sftp://me:secret@host/runs"), _sayable("s3://bucket/runs")
-    ('sftp://me@host/runs', 's3://bucket/runs')
+    >>> without_password("sftp://me:secret@host:22/runs")
+    'sftp://me@host:22/runs'
+    >>> without_password("sftp://host:22/runs@home")
+    'sftp://host:22/runs@home'
+    >>> without_password("no answer from ftp://me:a/b@c@host, ftp://host")
+    'no answer from ftp://me@host, ftp://host'
     """
-    return re.sub(r"(://[^/@:]*):[^/@]*@", r"\1@", url)
+    return _PASSWORD.sub(r"\1@", text)
+
+
+def _why(error: Exception) -> str:
+    return without_password(" ".join(str(error).split())) or type(error).__name__
 
 
 def _connected(url: str) -> tuple[Any, str]:
@@ -116,18 +124,24 @@ def _connected(url: str) -> tuple[Any, str]:
         fsspec = importlib.import_module("fsspec")
     except ModuleNotFoundError:
         raise UsageError(
-            f"{_sayable(url)}: a URL needs fsspec, which is not installed",
+            f"{without_password(url)}: a URL needs fsspec, which is not installed",
             "pip install 'timesink[remote]', or name a folder with --store",
         ) from None
+    secret = _PASSWORD.search(url)
+    if secret is not None and "/" in secret[2]:
+        # Whoever takes the URL apart would take half of it for a port, and say so.
+        raise UsageError(f"{without_password(url)}: a password holds a /", "write it as %2F")
     try:
         system, root = fsspec.core.url_to_fs(url)
     except ImportError as error:
         # Its message names what to install for this sort of URL.
-        raise UsageError(
-            f"{_sayable(url)}: {error}", "pip install what it names, beside fsspec"
-        ) from None
+        hint = "pip install what it names, beside fsspec"
+        raise UsageError(f"{without_password(url)}: {_why(error)}", hint) from None
     except ValueError as error:
-        raise UsageError(
-            f"{_sayable(url)}: {error}", "name a folder, or a URL fsspec knows"
-        ) from None
+        hint = "name a folder, or a URL fsspec knows"
+        raise UsageError(f"{without_password(url)}: {_why(error)}", hint) from None
+    except Exception as error:
+        raise UnreadableError(
+            f"{without_password(url)}: cannot be reached ({_why(error)})", _ACCESS
+        ) from error
     return system, str(root).rstrip("/")

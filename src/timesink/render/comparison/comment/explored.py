@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from timesink.analyses.clustering.exploration import Exploration
 from timesink.model import units
+from timesink.render.comparison.comment.marking import said, table_lines
 from timesink.render.comparison.exploring import APART, apart, groups_table, threshold
-from timesink.render.gate.fitting import Block
-from timesink.render.gate.marking import said, table_lines
+from timesink.render.fitting import Block
 from timesink.render.shown import bullets
 from timesink.reports.comparison.report import Comparison
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from timesink.render.comparison.words import short_names
 from timesink.render.escaping import in_line
-from timesink.render.gate.fitting import shortened
+from timesink.render.fitting import shortened
 from timesink.render.shown import Shown
 from timesink.render.table import markdown_table
 from timesink.reports.comparison.answer import brief

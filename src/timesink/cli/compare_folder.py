@@ -1,0 +1,108 @@
+"""What `timesink compare -o DIR` writes: tables, reports and JSON, and what a gate says of them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from timesink.cli.common import as_bytes, save
+from timesink.cli.compare_outputs import (
+    Said,
+    comment,
+    comment_of_error,
+    keep_sources,
+    nothing_to_compare,
+    say_table,
+    warn,
+)
+from timesink.cli.gated import junit, needs_gate
+from timesink.errors import OutputError, UsageError
+from timesink.model import units
+
+if TYPE_CHECKING:
+    from timesink.reports.gate.gate import Gate
+
+_COMMENT, _RESULTS = "comment.md", "junit.xml"
+"""What a pipeline publishes."""
+
+
+def output_folder(output: Path | None) -> Path | None:
+    """The folder results go to: one that is there, or a name without an ending."""
+    if output is None:
+        return None
+    return output if output.is_dir() or not output.suffix else None
+
+
+def check_folder(folder: Path, options: argparse.Namespace, form: str) -> None:
+    """Refuse a folder that cannot work before the long work starts.
+
+    A comment that says "passed" of an earlier run must not be taken for that of this one, however
+    this one ends.
+    """
+    if form == "text":
+        raise UsageError("a folder holds no text", "name a file with -o FILE.txt")
+    if folder.is_file():
+        raise OutputError.unwritable(folder, "it is a file")
+    if not folder.parent.is_dir():
+        raise OutputError.no_folder(folder)
+    for name in _published(form, gated=needs_gate(options, form)):
+        _check_file(folder / name, force=options.force)
+
+
+def write_folder(said: Said, options: argparse.Namespace, form: str, folder: Path) -> None:
+    """Every file of the comparison, or those of one format."""
+    files = list(_files(said, options, form))
+    if not files:
+        raise nothing_to_compare()
+    for name, _ in files:
+        keep_sources(said.comparison, folder / name)
+        _check_file(folder / name, force=options.force)
+    warn(said.comparison)
+    for one in said.comparison.all_pairs if form in {"", "csv"} else ():
+        say_table(one, options.table)
+    folder.mkdir(exist_ok=True)
+    for name, make in files:
+        save(as_bytes(make().removesuffix("\n")), folder / name)
+    print(f"Wrote {units.counted(len(files), 'files')} to {folder}", file=sys.stderr)
+
+
+def write_error(gate: Gate, form: str, folder: Path) -> None:
+    """What a pipeline publishes of runs that cannot be compared."""
+    makers = {_COMMENT: comment_of_error, _RESULTS: junit}
+    for name in _published(form, gated=True):
+        folder.mkdir(exist_ok=True)
+        save(as_bytes(makers[name](gate)), folder / name)
+
+
+def _published(form: str, *, gated: bool) -> Iterator[str]:
+    if form == "md" or (gated and not form):
+        yield _COMMENT
+    if gated and form in {"", "junit"}:
+        yield _RESULTS
+
+
+def _files(
+    said: Said, options: argparse.Namespace, form: str
+) -> Iterator[tuple[str, Callable[[], str]]]:
+    """Tables, reports and JSON; of a gate, a comment and test results as well."""
+    from timesink.render.comparison.files import FORMATS, files_of  # noqa: PLC0415
+
+    formats = (form,) if form else FORMATS
+    gate = said.gate
+    yield from files_of(said.comparison, formats, options.table, options.top, gate)
+    for name in _published(form, gated=gate is not None):
+        if name == _COMMENT:
+            yield name, partial(comment, said, options)
+        elif gate is not None:
+            yield name, partial(junit, gate)
+
+
+def _check_file(path: Path, *, force: bool) -> None:
+    if path.is_dir():
+        raise OutputError.unwritable(path, "it is a folder")
+    if path.exists() and not force:
+        raise OutputError.exists(path)

@@ -1,0 +1,1 @@
+"""A comparison as a comment on a pull request, with or without a gate."""
