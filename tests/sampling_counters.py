@@ -8,6 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from timesink.collect.counters import Sampled, Sampler, wanted
+from timesink.collect.counters.own_processes import OwnProcesses
+from timesink.collect.counters.probing import Setting
 
 _PATIENCE_S = 30.0
 Rows = list[tuple[int, str, str, float]]
@@ -41,3 +43,12 @@ def sampled_until(
     sampler.start()
     wait_for(lambda: condition(rows_of(file)))
     return sampler.stop(), rows_of(file)
+
+
+def setting_of(
+    asked: str = "gpu", root: Path = Path("/"), own: tuple[int, ...] = (7,), **environment: str
+) -> Setting:
+    """What a source of counters is told, of a program whose processes are known."""
+    return Setting(
+        wanted(asked), OwnProcesses(lambda: own, root), root=root, environment=environment
+    )

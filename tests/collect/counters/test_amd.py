@@ -7,16 +7,11 @@ from typing import Any
 
 import pytest
 
-from timesink.collect.counters import describe_devices, wanted
+from sampling_counters import setting_of
+from timesink.collect.counters import describe_devices
 from timesink.collect.counters.gpu import COUNTERS, probes
 from timesink.collect.counters.gpu import amd as devices
-from timesink.collect.counters.own_processes import OwnProcesses
 from timesink.collect.counters.probing import Setting
-
-
-def setting_of(asked: str = "gpu", root: Path = Path("/"), **environment: str) -> Setting:
-    own = OwnProcesses(lambda: (7,), root)
-    return Setting(wanted(asked), own, root=root, environment=environment)
 
 
 def values(setting: Setting, *moments: float) -> dict[tuple[str, str], float]:

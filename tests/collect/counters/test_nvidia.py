@@ -9,23 +9,14 @@ from typing import Any
 
 import pytest
 
-from sampling_counters import counters_of, sampled_until
-from timesink.collect.counters import describe_devices, wanted
+from sampling_counters import counters_of, sampled_until, setting_of
+from timesink.collect.counters import describe_devices
 from timesink.collect.counters.gpu import COUNTERS, probes
-from timesink.collect.counters.own_processes import OwnProcesses
-from timesink.collect.counters.probing import Probe, Setting
+from timesink.collect.counters.probing import Probe
 
 SHARING = {"process_gpu_usage", "gpu_others_usage", "process_gpu_mem_bytes"} | {
     "gpu_mem_of_others_bytes"
 }
-
-
-def setting_of(
-    asked: str = "gpu", root: Path = Path("/"), own: tuple[int, ...] = (7,), **environment: str
-) -> Setting:
-    return Setting(
-        wanted(asked), OwnProcesses(lambda: own, root), root=root, environment=environment
-    )
 
 
 def on_the_host(root: Path) -> Path:
@@ -212,56 +203,3 @@ def test_all_that_was_asked_for_is_recorded_or_missing(tmp_path):
     sampled, _ = sampled_until(tmp_path, "gpu", lambda rows: len(rows) > 30)
     names = {one.counter for one in sampled.missing} | set(sampled.recorded)
     assert names == {counter.name for counter in COUNTERS}
-
-
-def test_what_the_driver_notes_down_keeps_the_time_it_was_noted(nvml):
-    now_us = time.time_ns() // 1000
-    [device] = nvml.DEVICES
-    device.noted = {0: [(now_us, 120_000)], 1: [(now_us, 0)]}
-    power, load, memory = (
-        next(probe for probe in probes(setting_of()) if name in probe.counters)
-        for name in ("gpu_power_instant_mw", "gpu_usage", "gpu_mem_util")
-    )
-    for probe in (power, load):
-        list(probe.read(0.0))
-    begun_us = now_us + 10_000_000
-    device.noted[0] += [(begun_us, 130_000), (begun_us + 20_000, 700_000)]
-    device.noted[1] += [(begun_us, 7), (begun_us + 200_000, 96)]
-    assert [(one.at_us, one.value) for one in power.read(1.0)] == [
-        (begun_us, 130_000),
-        (begun_us + 20_000, 700_000),
-    ]
-    # A mean holds for the middle of its time, if the time before it is known.
-    assert [(one.at_us, one.value) for one in load.read(1.0)] == [
-        (begun_us, 7),
-        (begun_us + 100_000, 96),
-    ]
-    assert list(load.read(2.0)) == []
-    # Not noted by this driver: asked for as before.
-    assert [
-        (one.at_us, one.value) for one in memory.read(1.0) if one.counter == "gpu_mem_util"
-    ] == [(None, 12)]
-
-
-def test_notes_of_another_clock_are_not_taken(nvml):
-    nvml.DEVICES[0].noted = {0: [(1_000_000, 120_000)]}
-    power = next(one for one in probes(setting_of()) if "gpu_power_instant_mw" in one.counters)
-    assert [(one.at_us, one.value) for one in power.read(1.0)] == [(None, 155_000)]
-
-
-def test_rows_have_the_time_of_the_note_and_the_last_notes_are_there(nvml, tmp_path):
-    first_us = time.time_ns() // 1000 + 30_000_000
-    notes = [(first_us, 300_000)]
-    nvml.DEVICES[0].noted = {0: notes}
-
-    def are_there(rows: list[Any]) -> bool:
-        if rows:
-            # Long before it is its turn again.
-            notes.append((first_us + 20_000 * len(notes), 400_000))
-        return bool(rows)
-
-    _, rows = sampled_until(tmp_path, "gpu_power_instant_mw", are_there)
-    assert rows == [
-        (first_us, "gpu_power_instant_mw", "GPU 0", 300_000),
-        (first_us + 20_000, "gpu_power_instant_mw", "GPU 0", 400_000),
-    ]

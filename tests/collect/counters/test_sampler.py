@@ -14,8 +14,6 @@ import pytest
 
 from sampling_counters import counters_of, rows_of, sampled_until, wait_for
 from timesink.collect.counters import Sampler, describe_host, missing_in_words, wanted
-from timesink.collect.counters.probing import Sample
-from timesink.collect.counters.rows import Rows
 from timesink.errors import OutputError, UsageError
 
 SOURCE = Path(__file__).resolve().parents[3] / "src"
@@ -92,18 +90,23 @@ def test_a_busy_process_shows_as_busy(tmp_path):
     assert counters_of(rows) == {"process_cpu_usage"}
 
 
-def test_rows_before_a_moment_go_and_the_rest_stays(tmp_path):
-    rows = Rows(tmp_path / "counters.csv")
-    for second in range(100):
-        rows.write(second * 1_000_000, [Sample("host_cpu_usage", "Host", float(second))])
-    rows.keep_from(90_000_000)
-    rows.write(100_000_000, [Sample("host_cpu_usage", "Host", 100.0)])
-    rows.keep_from(95_500_000)
-    assert rows.moments == 6
-    rows.close()
-    kept = [value for _, _, _, value in rows_of(tmp_path / "counters.csv")]
-    assert kept == [95, 96, 97, 98, 99, 100]
-    assert [file.name for file in tmp_path.iterdir()] == ["counters.csv"]
+def test_a_sampler_that_rests_writes_nothing_and_goes_on(tmp_path: Path):
+    file = tmp_path / "counters.csv"
+    sampler = Sampler(file, wanted=wanted("memory"), interval_ms=5, pids=lambda: [os.getpid()])
+    sampler.start()
+    wait_for(lambda: len(rows_of(file)) > 3)
+    sampler.rest()
+    wait_for(lambda: grows_by(file, within_s=0.5) == 0)
+    before = len(rows_of(file))
+    sampler.go_on()
+    wait_for(lambda: len(rows_of(file)) > before)
+    sampler.stop()
+
+
+def grows_by(file: Path, within_s: float) -> int:
+    before = len(rows_of(file))
+    time.sleep(within_s)
+    return len(rows_of(file)) - before
 
 
 def test_dropping_rows_while_others_are_written(tmp_path):

@@ -6,14 +6,17 @@ import math
 import threading
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 from timesink.collect.counters.counter import HOST
 from timesink.collect.counters.missing import MissingBook, reason
 from timesink.collect.counters.probing import Probe, Sample
 from timesink.collect.counters.rows import Rows
 
+_LOOKS_UP_EVERY_S = 0.1
 _FIRST_REST_S = 1.0
 _LONGEST_REST_S = 60.0
+_NOT_FINITE = "values that are not finite were left out"
 
 
 class Lane(threading.Thread):
@@ -26,7 +29,10 @@ class Lane(threading.Thread):
         interval_s: float,
         rows: Rows,
         missing: MissingBook,
+        *,
+        resting: threading.Event | None = None,
     ) -> None:
+        """Nothing is read as long as `resting` is set."""
         super().__init__(name=f"timesink {name}", daemon=True)
         # Probes of a device come together: they share a moment.
         self._turns = [_Turn(probe) for probe in sorted(probes, key=lambda each: each.device)]
@@ -34,6 +40,7 @@ class Lane(threading.Thread):
         self._rows = rows
         self._missing = missing
         self._ending = threading.Event()
+        self._resting = resting or threading.Event()
         self.cpu_s = 0.0
         """Processor time it took."""
 
@@ -45,11 +52,28 @@ class Lane(threading.Thread):
         begun_s = time.monotonic()
         wait_s = 0.0
         while not self._ending.wait(wait_s):
+            if self._resting.is_set():
+                self._sleep()
+                continue
             self._round(time.monotonic())
             self.cpu_s = time.thread_time()
             now_s = time.monotonic() - begun_s
             due_s = min(turn.due_s for turn in self._turns) - begun_s
             wait_s = next_moment_s(now_s, due_s, self._interval_s) - now_s
+        self._look_back()
+
+    def _sleep(self) -> None:
+        self._look_back()
+        while self._resting.is_set() and not self._ending.wait(_LOOKS_UP_EVERY_S):
+            pass
+        if self._ending.is_set():
+            return
+        for turn in self._turns:
+            # What happened meanwhile is part of no rate and no mean.
+            with suppress(Exception):
+                turn.read()
+
+    def _look_back(self) -> None:
         self._read_all(turn for turn in self._turns if turn.probe.looks_back)
 
     def _round(self, now_s: float) -> None:
@@ -69,19 +93,25 @@ class Lane(threading.Thread):
 
     def _read(self, turn: _Turn) -> list[Sample]:
         try:
-            return turn.read()
+            return [sample for sample in turn.read() if self._is_usable(sample)]
         except Exception as error:  # noqa: BLE001 - no counter may end the others
             self._say_missing(turn, reason(error))
             return []
+
+    def _is_usable(self, sample: Sample) -> bool:
+        """Whether a value is a number; one that is not is named."""
+        if math.isfinite(sample.value):
+            return True
+        self._missing.name(sample.counter, _NOT_FINITE, _told_device(sample.device))
+        return False
 
     def _say_missing(self, turn: _Turn, why: str) -> None:
         """Say what is missing; once, however often it fails."""
         if turn.failed_before:
             return
         turn.failed_before = True
-        device = "" if turn.probe.device == HOST else turn.probe.device
         told = f"stopped after {turn.lasted_s():.0f} s: {why}" if turn.gave else why
-        self._missing.name_all(turn.probe.counters, told, device)
+        self._missing.name_all(turn.probe.counters, told, _told_device(turn.probe.device))
 
     def _write(self, ts_us: int, samples: list[Sample]) -> None:
         if not samples:
@@ -91,6 +121,11 @@ class Lane(threading.Thread):
         except OSError as error:
             names = {sample.counter for sample in samples}
             self._missing.name_all(names, f"not written to the end: {reason(error)}")
+
+
+def _told_device(device: str) -> str:
+    """There is one host: it need not be told."""
+    return "" if device == HOST else device
 
 
 def next_moment_s(now_s: float, due_s: float, interval_s: float) -> float:

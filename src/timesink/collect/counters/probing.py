@@ -121,3 +121,13 @@ class Rate:
         if before is None or now_s <= before[0] or total < before[1]:
             return None
         return (total - before[1]) / (now_s - before[0])
+
+    def forget(self, name: str) -> None:
+        """What had this name has ended; another may have it from now on.
+
+        >>> rate = Rate()
+        >>> rate.of("7", 1.0, 500)
+        >>> rate.forget("7")
+        >>> rate.of("7", 3.0, 1500)
+        """
+        self._before.pop(name, None)

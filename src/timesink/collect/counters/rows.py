@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from bisect import bisect_right
@@ -31,6 +32,7 @@ class Rows:
         self._path = path
         self._lock = threading.Lock()
         self._many: Counter[tuple[str, str]] = Counter()
+        self._noted: set[tuple[str, str]] = set()
         self._marks_us: list[int] = []
         self._marks_at: list[int] = []
         try:
@@ -48,8 +50,12 @@ class Rows:
 
     @property
     def moments(self) -> int:
-        """How many samples there are of the counter that has most."""
-        return max(self._many.values(), default=0)
+        """How often the counter was read that was read most.
+
+        What a driver notes down by itself says nothing about that, unless there is nothing else.
+        """
+        read = [many for what, many in self._many.items() if what not in self._noted]
+        return max(read or self._many.values(), default=0)
 
     def write(self, ts_us: int, samples: Iterable[Sample]) -> None:
         """Add what was read at a moment; OSError where it cannot be written."""
@@ -67,6 +73,9 @@ class Rows:
                 self._marks_at.append(self._end)
             self._append(text)
             self._many.update((sample.counter, sample.device) for sample in found)
+            self._noted.update(
+                (sample.counter, sample.device) for sample in found if sample.at_us is not None
+            )
 
     def _append(self, text: bytes) -> None:
         try:
@@ -77,7 +86,7 @@ class Rows:
         if written < len(text):
             # A full disk takes part of it: rather none than half a line.
             os.ftruncate(self._file, self._end)
-            raise OSError(28, os.strerror(28), os.fspath(self._path))
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), os.fspath(self._path))
         self._end += written
 
     def keep_from(self, ts_us: int) -> None:

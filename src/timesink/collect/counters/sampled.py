@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A counter that was asked for and is not in the file, or not to its end."""
+    """A counter that was asked for and is not in the file, or not all of it."""
 
     counter: str
     why: str
@@ -21,7 +21,7 @@ class Sampled:
     interval_ms: float
     """As it was asked for; counters that take longer to read come less often."""
     samples: int
-    """Moments of which there are values in the file."""
+    """Moments at which something was read; of notes alone, those at which they were taken."""
     recorded: tuple[str, ...]
     missing: tuple[Missing, ...]
     cpu_pct: float | None

@@ -81,6 +81,16 @@ class Sampler:
                 # More rows than needed do no harm.
                 self._under_way.rows.keep_from(ts_us)
 
+    def rest(self) -> None:
+        """Sample nothing until told to go on."""
+        if self._under_way is not None:
+            self._under_way.rest()
+
+    def go_on(self) -> None:
+        """Sample again after a rest."""
+        if self._under_way is not None:
+            self._under_way.go_on()
+
     def stop(self) -> Sampled:
         """End; the file is complete then.  A second call tells the same again."""
         if self._sampled is None:
@@ -117,7 +127,9 @@ class _UnderWay:
         self._lanes: list[Lane] = []
         self._lock = threading.Lock()
         self._ended = False
+        self._resting = threading.Event()
         self._begun_s = time.monotonic()
+        self._worked_s = 0.0
         self._opening = threading.Thread(
             target=self._open, args=(DEVICE_SOURCES,), name="timesink devices", daemon=True
         )
@@ -140,17 +152,30 @@ class _UnderWay:
             if self._ended:
                 return
             for name, members in probes.items():
-                lane = Lane(name, members, self._interval_s, self.rows, self._setting.missing)
+                lane = Lane(
+                    name, members, self._interval_s, self.rows, self._setting.missing,
+                    resting=self._resting,
+                )  # fmt: skip
                 self._lanes.append(lane)
                 for probe in members:
                     self.otherwise |= dict.fromkeys(probe.counters, probe.otherwise)
                 lane.start()
 
+    def rest(self) -> None:
+        if not self._resting.is_set():
+            self._resting.set()
+            self._worked_s += time.monotonic() - self._begun_s
+
+    def go_on(self) -> None:
+        if self._resting.is_set():
+            self._begun_s = time.monotonic()
+            self._resting.clear()
+
     def end(self) -> float:
         """Stop all threads; the share of a core they took, in percent."""
         with self._lock:
             self._ended = True
-        lasted_s = time.monotonic() - self._begun_s
+        self.rest()
         for lane in self._lanes:
             lane.end()
         until_s = time.monotonic() + _PATIENCE_S
@@ -158,7 +183,7 @@ class _UnderWay:
             thread.join(max(until_s - time.monotonic(), 0.0))
         self.rows.close()
         cpu_s = sum(lane.cpu_s for lane in self._lanes)
-        return round(100.0 * cpu_s / max(lasted_s, 1e-3), 3)
+        return round(100.0 * cpu_s / max(self._worked_s, 1e-3), 3)
 
 
 def _only(probe: Probe, wanted: Wanted) -> Probe:

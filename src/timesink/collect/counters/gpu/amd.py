@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from timesink.collect.counters.gpu.alike import KB_PER_KIB, if_told, least_ms_of
 from timesink.collect.counters.gpu.amd_values import NotToldError, first, plain_values
 from timesink.collect.counters.gpu.counters import NAMES
 from timesink.collect.counters.gpu.numbering import FOREIGN, ToldApart, has_own_numbers
@@ -18,9 +19,7 @@ _XGMI = {
     "gpu_link_receive_kbps": "xgmi_read_data_acc",
 }
 _SHARED = ("process_gpu_mem_bytes", "gpu_mem_of_others_bytes")
-_LIMIT_LEAST_MS = 1000.0
 _PROCESSES_LEAST_MS = 500.0
-_KB_PER_KIB = 1.024
 
 
 def probes(setting: Setting) -> Iterator[Probe]:
@@ -32,9 +31,8 @@ def probes(setting: Setting) -> Iterator[Probe]:
         for names, values in plain.items():
             told.update(names)
             if setting.wants(*names):
-                least_ms = _LIMIT_LEAST_MS if names == ("gpu_power_limit_mw",) else 0.0
                 read = labelled(names, values, [label])
-                yield Probe(names, read, label, GPU_LANE, least_ms)
+                yield Probe(names, read, label, GPU_LANE, least_ms_of(names))
         links, shared = _Links(library, handle, label), _Shared(library, handle, setting)
         told.update((*_XGMI, *_SHARED))
         if setting.wants(*_XGMI):
@@ -56,12 +54,12 @@ def describe(environment: Mapping[str, str]) -> list[dict[str, Any]]:
 def _described(library: Any, handle: Any, label: str) -> dict[str, Any]:
     return {
         "device": label,
-        "name": _said(lambda: library.amdsmi_get_gpu_asic_info(handle)["market_name"]),
-        "memory_bytes": _said(
+        "name": if_told(lambda: library.amdsmi_get_gpu_asic_info(handle)["market_name"]),
+        "memory_bytes": if_told(
             lambda: int(library.amdsmi_get_gpu_vram_usage(handle)["vram_total"]) << 20
         ),
-        "driver": _said(lambda: library.amdsmi_get_gpu_driver_info(handle)["driver_version"]),
-        "uuid": _said(lambda: library.amdsmi_get_gpu_device_uuid(handle)),
+        "driver": if_told(lambda: library.amdsmi_get_gpu_driver_info(handle)["driver_version"]),
+        "uuid": if_told(lambda: library.amdsmi_get_gpu_device_uuid(handle)),
     }
 
 
@@ -107,7 +105,7 @@ class _Links:
                 raise NotToldError("no XGMI links, or not told by this device")
             rate = self._rate.of(name, now_s, sum(links))
             if rate is not None:
-                yield Sample(name, self._label, rate * _KB_PER_KIB)
+                yield Sample(name, self._label, rate * KB_PER_KIB)
 
 
 def _many(value: Any) -> Iterable[Any]:
@@ -133,10 +131,3 @@ class _Shared:
         for process in running:
             sums[process["pid"] not in own] += first(process["memory_usage"], "vram_mem")
         return sums
-
-
-def _said(read: Callable[[], Any]) -> Any | None:
-    try:
-        return read()
-    except Exception:  # noqa: BLE001 - what is not told is not known
-        return None

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from timesink.collect.counters.gpu import nvml_library
+from timesink.collect.counters.gpu.alike import if_told
 from timesink.collect.counters.gpu.nvidia_gauges import gauges
+from timesink.collect.counters.gpu.nvidia_history import history, kept_notes
 from timesink.collect.counters.gpu.nvidia_sharing import sharing
 from timesink.collect.counters.gpu.visible import seen_by_cuda
 from timesink.collect.counters.missing import UnavailableError, reason
@@ -29,27 +31,33 @@ class Device:
 def probes(setting: Setting) -> Iterator[Probe]:
     """Counters of every device the program can see."""
     library = nvml_library.load()
-    for device in _devices(library, setting.environment):
-        yield from gauges(library, device.handle, device.labels, setting)
+    devices = _devices(library, setting.environment)
+    noted = kept_notes(library, [device.handle for device in devices], setting)
+    for device, notes in zip(devices, noted, strict=True):
+        yield from history(notes, device.labels)
+        yield from gauges(library, device.handle, device.labels, setting, noted=notes.keys())
         yield from sharing(library, device.handle, device.labels, setting)
 
 
 def describe(environment: Mapping[str, str]) -> list[dict[str, Any]]:
     """What is known about the devices the program can see."""
     library = nvml_library.load()
-    driver = _said(library.nvmlSystemGetDriverVersion)
     return [
-        {
-            "device": label,
-            "name": _said(library.nvmlDeviceGetName, device.handle),
-            "memory_bytes": _memory_bytes(library, device.handle),
-            "driver": driver,
-            "uuid": device.uuid,
-            "index": device.index,
-        }
+        _described(library, device, label)
         for device in _devices(library, environment)
         for label in device.labels
     ]
+
+
+def _described(library: Any, device: Device, label: str) -> dict[str, Any]:
+    return {
+        "device": label,
+        "name": if_told(lambda: _text(library.nvmlDeviceGetName(device.handle))),
+        "memory_bytes": if_told(lambda: int(library.nvmlDeviceGetMemoryInfo(device.handle).total)),
+        "driver": if_told(lambda: _text(library.nvmlSystemGetDriverVersion())),
+        "uuid": device.uuid,
+        "index": device.index,
+    }
 
 
 def _devices(library: Any, environment: Mapping[str, str]) -> list[Device]:
@@ -90,17 +98,3 @@ def _parent(library: Any, instance: str) -> str | None:
 def _text(value: Any) -> str:
     """Old bindings return bytes."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
-
-
-def _said(function: Any, *arguments: Any) -> str | None:
-    try:
-        return _text(function(*arguments))
-    except Exception:  # noqa: BLE001 - what is not told is not known
-        return None
-
-
-def _memory_bytes(library: Any, handle: Any) -> int | None:
-    try:
-        return int(library.nvmlDeviceGetMemoryInfo(handle).total)
-    except Exception:  # noqa: BLE001 - what is not told is not known
-        return None

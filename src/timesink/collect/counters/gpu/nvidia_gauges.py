@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from typing import Any
 
-from timesink.collect.counters.gpu.nvidia_history import history
+from timesink.collect.counters.gpu.alike import KB_PER_KIB, least_ms_of
 from timesink.collect.counters.probing import (
     GPU_LANE,
     Probe,
@@ -22,7 +23,6 @@ _TRANSMIT, _RECEIVE = 0, 1
 _POWER_INSTANT = 186
 _LINK_DATA = {"gpu_link_transmit_kbps": 138, "gpu_link_receive_kbps": 139}
 _ALL_LINKS = 2**32 - 1
-_KB_PER_KIB = 1.024
 _DOUBLE, _UINT, _ULONG, _ULONGLONG, _SLONGLONG, _INT = range(6)
 _MEMBERS = {
     _DOUBLE: "dVal",
@@ -33,7 +33,6 @@ _MEMBERS = {
     _INT: "siVal",
 }
 """Where a field's value is, by the type it says it has."""
-_LIMIT_LEAST_MS = 1000.0
 _PCIE_LEAST_MS = 100.0
 _ERRORS = {3: "not supported by this device", 4: "no permission", 15: "the GPU is lost"}
 
@@ -42,14 +41,22 @@ class FieldError(Exception):
     """A field that the device does not tell."""
 
 
-def gauges(library: Any, handle: Any, labels: tuple[str, ...], setting: Setting) -> Iterator[Probe]:
-    """Each counter by itself: what one device does not tell says nothing about the others."""
-    noted = dict(history(library, handle, labels, setting))
-    yield from noted.values()
+def gauges(
+    library: Any,
+    handle: Any,
+    labels: tuple[str, ...],
+    setting: Setting,
+    *,
+    noted: AbstractSet[str],
+) -> Iterator[Probe]:
+    """Each counter by itself: what one device does not tell says nothing about the others.
+
+    Those that the driver notes down need not be asked for.
+    """
     for names, read in _plain(library, handle).items():
-        least_ms = _LIMIT_LEAST_MS if names == ("gpu_power_limit_mw",) else 0.0
-        if setting.wants(*names) and not noted.keys() >= set(names):
-            yield Probe(names, labelled(names, read, labels), labels[0], GPU_LANE, least_ms)
+        if setting.wants(*names) and not noted >= set(names):
+            found = labelled(names, read, labels)
+            yield Probe(names, found, labels[0], GPU_LANE, least_ms_of(names))
     for way, name in ((_TRANSMIT, "gpu_pcie_transmit_kbps"), (_RECEIVE, "gpu_pcie_receive_kbps")):
         if setting.wants(name):
             read_pcie = labelled((name,), _pcie(library, handle, way), labels)
@@ -110,7 +117,7 @@ class _Links:
         rate = self._rate.of(self._name, now_s, total)
         if rate is None:
             return ()
-        return [Sample(self._name, label, rate * _KB_PER_KIB) for label in self._labels]
+        return [Sample(self._name, label, rate * KB_PER_KIB) for label in self._labels]
 
 
 def field_value(library: Any, handle: Any, field: int, scope: int = 0) -> float:

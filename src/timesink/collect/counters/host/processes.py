@@ -72,30 +72,26 @@ def _looking(setting: Setting) -> Callable[[float], Iterable[Sample]]:
 class _CpuTime:
     def __init__(self, setting: Setting) -> None:
         self._setting = setting
-        self._before: dict[int, tuple[float, float]] = {}
+        self._rate = Rate()
 
     def read(self, now_s: float) -> Iterator[Sample]:
         families = self._setting.own.families()
         # Families hold each other: every process is asked once.
         members = dict.fromkeys(pid for family in families.values() for pid in family)
-        rates = {pid: rate for pid in members if (rate := self._rate(pid, now_s)) is not None}
+        rates = {pid: rate for pid in members if (rate := self._share(pid, now_s)) is not None}
         for root, family in families.items():
             known = [rates[pid] for pid in family if pid in rates]
             if known:
                 yield Sample(_CPU, label(root), _PCT * sum(known))
 
-    def _rate(self, pid: int, now_s: float) -> float | None:
+    def _share(self, pid: int, now_s: float) -> float | None:
         try:
             total_s = self._setting.cpu_time_s(pid)
         except OSError:
             # It has ended; what it did until then was counted before.
-            self._before.pop(pid, None)
+            self._rate.forget(str(pid))
             return None
-        before = self._before.get(pid)
-        self._before[pid] = now_s, total_s
-        if before is None or now_s <= before[0] or total_s < before[1]:
-            return None
-        return (total_s - before[1]) / (now_s - before[0])
+        return self._rate.of(str(pid), now_s, total_s)
 
 
 class _Resident:
