@@ -72,7 +72,7 @@ class TestTraining:
     def test_folder_holds_a_recording_and_nothing_else(self, training: Recording):
         assert (training.code, training.out) == (0, "trained\n")
         assert training.files == ["counters.csv", "run.json", "trace.json.gz"]
-        assert "Recorded 6 cycles (by optimizer step of AdamW)" in training.err
+        assert "Recorded 6 cycles (by optimizer step AdamW)" in training.err
         assert training.err.splitlines()[-1] == f"Next: timesink analyze {training.folder}"
 
     def test_cycles_are_those_asked_for(self, training: Recording):

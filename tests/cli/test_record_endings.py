@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 from recorded import (
@@ -20,10 +21,13 @@ from recorded import (
     wait_for,
     write,
 )
+from timesink.collect.processes import is_alive
 
 STUBBORN = """
-import signal, time
+import os, signal, time
 signal.signal(signal.SIGINT, signal.SIG_IGN)
+with open("pid", "w") as file:
+    file.write(str(os.getpid()))
 open("running", "w").close()
 while True:
     time.sleep(0.1)
@@ -101,12 +105,11 @@ def test_own_sitecustomize_is_loaded_and_ours_is_not_seen(tmp_path: Path):
 
 def test_second_ctrl_c_stops_at_once(tmp_path: Path):
     process = started(tmp_path, STUBBORN, "--counters", "none")
-    while process.poll() is None:
+    program = int((tmp_path / "pid").read_text())
+    while is_alive(program):
         process.send_signal(signal.SIGINT)
-        try:
+        with suppress(subprocess.TimeoutExpired):
             process.wait(1)
-        except subprocess.TimeoutExpired:
-            continue
     _, err = process.communicate()
     assert process.returncode == 137
     assert err.count("stopping; what was recorded is kept (once more: stop at once)") == 1

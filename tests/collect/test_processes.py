@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from timesink.collect.processes import end_family, family, is_alive
+from timesink.collect import processes
+from timesink.collect.processes import end_family, family, is_alive, signal_family
 
 STUBBORN = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)"
 PARENT = f"""
@@ -58,3 +61,18 @@ def test_process_that_nobody_has_waited_for_is_gone():
     os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
     assert not is_alive(ended.pid)
     ended.communicate()
+
+
+def test_without_proc_the_number_has_to_do(
+    parent: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    """As on macOS: the program itself is reached, what it started is not known."""
+    assert parent.stdout is not None
+    child = int(parent.stdout.readline())
+    monkeypatch.setattr(processes, "_PROC", str(tmp_path))
+    members = family(parent.pid)
+    assert members == {parent.pid: ""}
+    signal_family(members, signal.SIGTERM)
+    assert parent.wait() == -signal.SIGTERM
+    end_family({parent.pid: "", child: ""}, grace_s=0)
+    assert parent.stdout.read() == ""

@@ -24,6 +24,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,9 @@ from timesink.collect.record.plan import (
     DEFAULT_INTERVAL_MS,
     DEFAULT_SKIP,
     EXTRAS,
-    LONGEST_INTERVAL_MS,
-    SHORTEST_INTERVAL_MS,
+    INTERVALS,
     Plan,
+    is_interval,
 )
 from timesink.collect.record.recording import Conclusion, Request, record_program
 from timesink.errors import UsageError
@@ -98,15 +99,11 @@ def _skipped(text: str) -> int:
 
 
 def _interval(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not SHORTEST_INTERVAL_MS <= value <= LONGEST_INTERVAL_MS:
-        bounds = f"{SHORTEST_INTERVAL_MS:g} to {LONGEST_INTERVAL_MS:g} ms"
-        msg = f"{text!r} is not a time from {bounds}"
-        raise argparse.ArgumentTypeError(msg)
-    return value
+    with suppress(ValueError):
+        if is_interval(float(text)):
+            return float(text)
+    msg = f"{text!r} is not a time {INTERVALS}"
+    raise argparse.ArgumentTypeError(msg)
 
 
 def _extras(text: str) -> tuple[str, ...]:
@@ -172,7 +169,7 @@ def _content(run: dict[str, Any]) -> str:
     if cycles["by"] == "whole program" and processes:
         parts.append("the whole program")
     elif processes:
-        what = f" of {cycles['name']}" if cycles["name"] else ""
+        what = f" {cycles['name']}" if cycles["name"] else ""
         parts.append(f"{counted(cycles['recorded'], 'cycles')} (by {cycles['by']}{what})")
     if len(processes) > 1:
         parts[-1] += f" of {len(processes)} processes"

@@ -22,11 +22,7 @@ _STATE, _PARENT, _BIRTH = 0, 1, 19
 
 def family(pid: int) -> dict[int, Birth]:
     """A process and its descendants; only the process where there is no /proc."""
-    births = {}
-    for member in descendants(pid, children_by_parent()):
-        found = _parent_and_birth(_PROC, member)
-        births[member] = found[1] if found else ""
-    return births
+    return {member: birth(member) for member in descendants(pid, children_by_parent(_PROC))}
 
 
 def children_by_parent(proc: str = _PROC) -> dict[int, list[int]]:
@@ -91,6 +87,22 @@ def is_alive(pid: int) -> bool:
     return not is_known or _parent_and_birth(_PROC, pid) is not None
 
 
+def birth(pid: int) -> Birth:
+    """When a process started; empty for one that is gone, and where there is no /proc.
+
+    >>> is_running(os.getpid(), birth(os.getpid()))
+    True
+    """
+    found = _parent_and_birth(_PROC, pid)
+    return found[1] if found else ""
+
+
+def is_running(pid: int, born: Birth) -> bool:
+    """Whether this very process runs; where births are not known its number has to do."""
+    found = _parent_and_birth(_PROC, pid)
+    return found[1] == born if found else not born and is_alive(pid)
+
+
 def end_family(members: dict[int, Birth], grace_s: float) -> None:
     """Wait for processes to end, then kill those that did not."""
     deadline = time.monotonic() + grace_s
@@ -108,5 +120,4 @@ def signal_family(members: dict[int, Birth], number: signal.Signals) -> None:
 
 
 def _alive(members: dict[int, Birth]) -> list[int]:
-    found = {pid: _parent_and_birth(_PROC, pid) for pid in members}
-    return [pid for pid, now in found.items() if now is not None and now[1] == members[pid]]
+    return [pid for pid, born in members.items() if is_running(pid, born)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -18,15 +18,22 @@ _NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 def noticed() -> Iterator[list[int]]:
     """Signals that ask to stop, in the order they came, instead of what they do by default."""
     came: list[int] = []
+    with answered(came.append):
+        yield came
 
-    def notice(number: int, _frame: FrameType | None) -> None:
-        came.append(number)
+
+@contextmanager
+def answered(answer: Callable[[int], None]) -> Iterator[None]:
+    """Signals that ask to stop call `answer`, instead of what they did."""
+
+    def heard(number: int, _frame: FrameType | None) -> None:
+        answer(number)
 
     before = {number: signal.getsignal(number) for number in _heeded()}
     for number in before:
-        signal.signal(number, notice)
+        signal.signal(number, heard)
     try:
-        yield came
+        yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -54,3 +54,11 @@ def test_recording_waits_while_another_profiler_runs():
     counting.wait_longer()
     assert counting.boundary(2) is Due.START
     assert counting.skipped == 2
+
+
+def test_cycles_under_another_profiler_are_no_measure():
+    counting = Counting(Plan(cycles=1, skip=9), begins=False)
+    for now_ns, is_plain in ((0, True), (10, True), (500, False), (510, True)):
+        counting.boundary(now_ns, is_plain=is_plain)
+    assert counting.before_ns == [10, 10]
+    assert counting.seen == 4

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
+import signal
 from pathlib import Path
 
-import pytest
+from recorded import needs_torch, plain
 
-from recorded import Recording, needs_torch, record
-
-TRAIN = """
+ENDINGS = """
 import importlib.util
 # Libraries ask where torch is long before they import it.
 assert importlib.util.find_spec("torch")
@@ -19,41 +17,48 @@ class Mine(torch.optim.Adam):
     def step(self, closure=None):
         return super().step(closure)
 
-model = torch.nn.Linear(8, 8)
-optimizers = [Mine(model.parameters()), torch.optim.Adam(model.parameters())]
-for step in range(8):
-    for optimizer in optimizers:
-        model(torch.randn(2, 8)).sum().backward()
-        optimizer.step()
+def train():
+    model = torch.nn.Linear(8, 8)
+    optimizers = [Mine(model.parameters()), torch.optim.Adam(model.parameters())]
+    for step in range(8):
+        for optimizer in optimizers:
+            model(torch.randn(2, 8)).sum().backward()
+            optimizer.step()
+
+def terminate():
+    os.kill(os.getpid(), signal.SIGTERM)
+
+# Importing torch takes longer than all the rest.
+for end in (lambda: os._exit(7), terminate, lambda: sys.exit(4)):
+    sys.stdout.flush()
+    child = os.fork()
+    if child == 0:
+        train()
+        end()
+    print(child, os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
-
-
-def plain(folder: Path, text: str, *options: str) -> Recording:
-    program = folder / "program.py"
-    program.write_text(text)
-    options = ("--skip", "2", "--counters", "none", *options)
-    return record(folder / "run", list(options), [sys.executable, str(program)])
+OPTIONS = ("--skip", "2", "--counters", "none")
 
 
 @needs_torch
-@pytest.mark.parametrize(
-    ("last_words", "code", "why"),
-    [
-        ("os._exit(7)", 7, "the program ended with os._exit"),
-        ("os.kill(os.getpid(), signal.SIGTERM)", 143, "the program was ended by SIGTERM"),
-        ("sys.exit(4)", 4, "the program ended"),
-    ],
-)
-def test_recording_until_the_end(tmp_path: Path, last_words: str, code: int, why: str):
-    told = plain(tmp_path, TRAIN + last_words)
-    assert told.code == code
-    assert told.run["why_partial"].startswith(why)
-    assert told.run["why_partial"].endswith(", after 6 of 20 cycles")
+def test_recording_until_the_end(tmp_path: Path):
+    told = plain(tmp_path, ENDINGS, *OPTIONS)
+    codes = dict(map(int, line.split()) for line in told.out.splitlines())
+    assert list(codes.values()) == [7, -signal.SIGTERM, 4]
+    processes = {process["pid"]: process for process in told.run["processes"]}
+    assert [processes[pid]["why_partial"] for pid in codes] == [
+        "the program ended with os._exit",
+        "the program was ended by SIGTERM",
+        "the program ended",
+    ]
     # The first optimizer counts, once for each of its steps, and the other's lie within.
     assert told.run["cycles"]["name"] == "Mine"
-    steps = [name for name in told.marks() if name.startswith("Optimizer.step#Mine")]
-    assert len(steps) >= 6
-    assert told.marks()[-1] != "ProfilerStep#7"
+    assert told.run["why_partial"].endswith(", after 6 of 20 cycles")
+    for process in processes.values():
+        assert process["cycles"] == 6
+        marks = told.marks(process["trace"])
+        assert sum(name.startswith("Optimizer.step#Mine") for name in marks) >= 6
+        assert marks[-1] != "ProfilerStep#7"
 
 
 LOADERS = """
@@ -83,7 +88,7 @@ if __name__ == "__main__":
 @needs_torch
 def test_workers_that_load_data_record_nothing(tmp_path: Path):
     """Not even where they use an optimizer, as hardly any does."""
-    told = plain(tmp_path, LOADERS, "--cycles", "10")
+    told = plain(tmp_path, LOADERS, *OPTIONS, "--cycles", "10")
     assert told.code == 0
     assert told.files == ["run.json", "trace.json.gz"]
     (process,) = told.run["processes"]

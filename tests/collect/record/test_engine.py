@@ -15,11 +15,12 @@ from typing import Any
 import pytest
 
 from timesink.collect.record import agent
-from timesink.collect.record.agent import compiling
+from timesink.collect.record.agent import compiling, window
 from timesink.collect.record.agent.annotations import watch_annotations
 from timesink.collect.record.agent.engine import Engine
 from timesink.collect.record.agent.functions import watch_functions
 from timesink.collect.record.agent.functions.calls import MarkedCalls
+from timesink.collect.record.agent.optimizers import watch_optimizers
 from timesink.collect.record.agent.profiling import Profiling
 from timesink.collect.record.notes import ProcessNotes, read_notes
 from timesink.collect.record.plan import Plan, write_plan
@@ -100,6 +101,44 @@ def test_call_that_cannot_be_shown(engines: Any, tmp_path: Path, monkeypatch: An
     assert str((notes(tmp_path).last("failed") or {})["why"]).startswith("ZeroDivisionError")
 
 
+def test_signal_while_writing_begins(engines: Any, tmp_path: Path, monkeypatch: Any):
+    """What it calls writes the timeline, for the process is gone after it."""
+    engine = engines(whole=True)
+
+    @contextlib.contextmanager
+    def signalled() -> Iterator[None]:
+        monkeypatch.undo()
+        engine.end("the program was ended by SIGTERM")
+        raise SystemExit
+        yield
+
+    engine.begin_whole()
+    monkeypatch.setattr(window, "undisturbed", signalled)
+    with pytest.raises(SystemExit):
+        engine.end("the program ended")
+    exported = notes(tmp_path).last("exported") or {}
+    assert exported["why"] == "the program was ended by SIGTERM"
+
+
+def test_cycles_under_the_programs_own_profiler_are_not_timed(engines: Any):
+    engine = engines(by_hand=True, skip=99)
+    for is_profiled in (False, False, True, True, False, False):
+        profiler = torch.profiler.profile() if is_profiled else contextlib.nullcontext()
+        with profiler:
+            decode_one()
+        engine.boundary("step()", "", begins=False)
+    assert len(engine._source.counting.before_ns) == 3
+    assert engine._source.counting.seen == 6
+
+
+def test_only_what_counted_can_be_gone(engines: Any):
+    engine = engines(by_hand=True, skip=0, cycles=2)
+    engine.begin_by_hand()
+    engine.restart("optimizer step")
+    assert engine.is_recording
+    assert engine.is_by_hand
+
+
 # -- hooks are taken back ------------------------------------------------------------------------
 
 
@@ -112,6 +151,28 @@ def test_annotations_are_left_as_they_were(engines: Any):
         assert kind.__enter__ is not before[0]
         engine.end("the block ended")
     assert (kind.__enter__, kind.__exit__) == before
+
+
+def test_hooks_of_an_agent_that_cannot_begin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    kind = torch.autograd.profiler.record_function
+    before = kind.__enter__, kind.__exit__
+    monkeypatch.setattr(agent, "watch_functions", lambda *_: 1 / 0)
+    write_plan(Plan(marker="decode"), tmp_path)
+    agent.begin(tmp_path)
+    assert (kind.__enter__, kind.__exit__) == before
+    assert (notes(tmp_path).last("failed") or {})["why"].startswith("ZeroDivisionError")
+    agent._running.clear()
+
+
+def test_optimizers_made_later_are_left_as_they_are(engines: Any):
+    class Late(torch.optim.SGD):  # type: ignore[misc]
+        pass
+
+    engine = engines()
+    watch_optimizers(torch, engine)
+    engine.end("the program ended")
+    optimizer = Late([torch.nn.Parameter(torch.ones(1))], lr=0.1)
+    assert not hasattr(optimizer.step, "timesink_counts")
 
 
 def watched(engine: Engine, marker: str) -> int:
@@ -196,3 +257,12 @@ def test_compiler_passes_over_code_of_the_agent_alone(monkeypatch: pytest.Monkey
     assert Engine.boundary.__code__ in skipped
     assert inspect.unwrap(Engine.program_goes_on).__code__ in skipped
     assert contextlib.__file__ not in {code.co_filename for code in skipped}
+
+
+def test_names_of_what_calls_the_program_are_unique(monkeypatch: pytest.MonkeyPatch):
+    """A compiler is told by these names what to follow."""
+    codes: set[CodeType] = set()
+    monkeypatch.setattr(compiling, "_skipping", lambda _compiler: codes.add)
+    compiling.hide_from_compiler(torch)
+    names = [code.co_name for code in codes]
+    assert [names.count(name) for name in compiling.CALLING_THE_PROGRAM] == [1, 1, 1, 1]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from timesink.collect.record.agent.facts import devices
+from timesink.collect.record.agent.profiling import synchronise
 
 
 def torch_with(*uuids: str, used: bool = True, told: bool = True) -> Any:
@@ -28,3 +29,13 @@ def test_devices_are_named_as_the_counters_name_them():
 @pytest.mark.parametrize("state", [{"used": False}, {"told": False}], ids=["unused", "untold"])
 def test_none_is_woken_up_or_made_up(state: dict[str, bool]):
     assert devices(torch_with("aa11", **state)) == []
+
+
+@pytest.mark.parametrize(("used", "waited_for"), [(True, [None, 0, 2]), (False, [])])
+def test_every_gpu_that_is_awake_is_waited_for(waited_for: list[int | None], *, used: bool):
+    heard: list[int | None] = []
+    torch = torch_with("a", "b", "c", used=used)
+    torch.cuda.synchronize = lambda number=None: heard.append(number)
+    torch._C = SimpleNamespace(_cuda_hasPrimaryContext=lambda number: number != 1)
+    synchronise(torch)
+    assert heard == waited_for

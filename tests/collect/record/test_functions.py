@@ -104,3 +104,24 @@ def test_names(pattern: str, module: str, name: str, *, fits: bool):
     wanted = FunctionName(pattern)
     short = name.rpartition(".")[2]
     assert (wanted.may_be(short) and wanted.is_it(module, name)) is fits
+
+
+class Base:
+    def generate(self) -> None:
+        pass
+
+
+class Heir(Base):
+    pass
+
+
+class Other(Heir):
+    def generate(self) -> None:
+        pass
+
+
+def test_a_method_goes_by_the_classes_that_inherit_it():
+    by_heir, by_other = FunctionName("Heir.generate"), FunctionName("Other.generate")
+    assert by_heir.is_it(__name__, "Base.generate")
+    assert not by_other.is_it(__name__, "Base.generate")
+    assert by_other.is_it(__name__, "Other.generate")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,14 +11,35 @@ from pathlib import Path
 import pytest
 
 import timesink
-from recorded import Recording, environment, needs_torch, record
-from timesink.collect.record import beside
+from recorded import Recording, environment, needs_torch, plain, write
+from timesink.collect.record import beside, in_program, joining
+from timesink.collect.record.places import Place
+from timesink.collect.record.plan import Plan, write_plan
 from timesink.errors import CollectError, UsageError
 
 BLOCKS = """
 import os, torch, timesink
+
+def workers(rank):
+    told = {"WORLD_SIZE": 2, "LOCAL_WORLD_SIZE": 2, "RANK": rank, "LOCAL_RANK": rank}
+    os.environ.update({name: str(number) for name, number in told.items()})
+    with timesink.record("ranks", cycles=2, skip=1, counters="none", force=True) as recording:
+        os.write(entered, b".") if rank else os.read(has_entered, 1)
+        for _ in range(4):
+            step(torch.ones(2))
+            recording.step()
+    for name in told:
+        del os.environ[name]
+
 def step(x):
     return x + torch.ones(2)
+
+has_entered, entered = os.pipe()
+second = os.fork()
+workers(0 if second else 1)
+if not second:
+    os._exit(0)
+os.waitpid(second, 0)
 
 read, write = os.pipe()
 child = 0
@@ -50,8 +73,9 @@ import timesink
 with timesink.record("elsewhere", cycles=2) as recording:
     import torch
     model = torch.nn.Linear(2, 2)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     for _ in range(8):
+        # One that is gone after two steps, as that of an epoch.
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
         for _ in range(2):
             model(torch.ones(2)).sum().backward()
             optimizer.step()
@@ -60,15 +84,16 @@ print(recording.path.name)
 """
 
 
-def write(folder: Path, text: str) -> str:
-    path = folder / "program.py"
-    path.write_text(text)
-    return str(path)
+def left_by_a_killed_recorder(place: Place) -> None:
+    place.prepare()
+    write_plan(Plan(cycles=7, by_hand=True), place.control)
+    (place.control / "recorder.pid").write_text(f"{os.getpid()} long ago")
 
 
 @pytest.fixture(scope="module")
 def blocks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("blocks")
+    left_by_a_killed_recorder(Place(folder / "ranks"))
     command = [sys.executable, write(folder, BLOCKS)]
     subprocess.run(command, cwd=folder, env=environment(), check=True, timeout=300)
     return folder
@@ -94,10 +119,28 @@ def test_block(blocks: Path, name: str, by: str, cycles: int | None, marks: list
 
 
 @needs_torch
+def test_workers_of_one_machine_share_a_recording(blocks: Path):
+    """Also where the folder holds what a killed one left, and the second comes first."""
+    told = Recording(blocks / "ranks", 0, "", "")
+    assert (told.run["complete"], told.run["why_partial"]) == (True, "")
+    assert [(one["rank"], one["cycles"]) for one in told.run["processes"]] == [(0, 2), (1, 2)]
+    assert told.files == ["run.json", "trace.rank0.json.gz", "trace.rank1.json.gz"]
+
+
+def test_worker_joins_no_recording_whose_recorder_was_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    left_by_a_killed_recorder(Place(tmp_path))
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    monkeypatch.setattr(joining, "_FIRST_WORKER_S", 0)
+    with pytest.raises(CollectError, match="has not begun"), timesink.record(tmp_path):
+        pytest.fail("entered")
+
+
+@needs_torch
 def test_block_of_a_program_that_is_recorded(tmp_path: Path):
     """One recording, in the folder of the command line, whose cycles end with `step()`."""
-    options = ["--cycles", "3", "--skip", "2", "--counters", "none"]
-    told = record(tmp_path / "run", options, [sys.executable, write(tmp_path, OUTER)])
+    told = plain(tmp_path, OUTER, "--cycles", "3", "--skip", "2", "--counters", "none")
     assert (told.code, told.out) == (0, "run\n")
     assert told.files == ["run.json", "trace.json.gz"]
     assert told.run["complete"] is True
@@ -130,3 +173,31 @@ def test_recording_that_fails_at_its_end_is_no_exception(
     recording = timesink.record(tmp_path / "run")
     with pytest.warns(UserWarning, match="could not be finished"), recording:
         pass
+    # Nobody records there any more.
+    Place(tmp_path / "run").check(force=True)
+
+
+def test_block_is_not_entered_where_its_plan_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(in_program, "write_plan", fail)
+    recording = timesink.record(tmp_path / "run", counters="memory", interval_ms=5)
+    with pytest.raises(OSError, match="No space left"), recording:
+        pytest.fail("entered")
+    assert recording._keeper is not None
+    assert recording._keeper.poll() is not None
+    assert not (tmp_path / "run").exists()
+
+
+def test_torch_that_cannot_be_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "torch.py").write_text("raise OSError('libcudart.so: cannot open')")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    with timesink.record(tmp_path / "run", counters="none") as recording:
+        recording.step()
+    told = Recording(recording.path, 0, "", "")
+    assert told.run["why_partial"] == "OSError: libcudart.so: cannot open"
+    assert told.files == ["run.json"]

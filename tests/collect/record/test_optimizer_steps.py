@@ -18,6 +18,7 @@ class Heard:
     def __init__(self, records_after: int = 1000) -> None:
         self._records_after = records_after
         self.marks: list[str] = []
+        self.remarks: list[str] = []
 
     @property
     def has_begun(self) -> bool:
@@ -27,7 +28,11 @@ class Heard:
         assert not begins
         self.marks.append(name)
 
-    def restart(self) -> None:
+    def remark(self, text: str) -> None:
+        self.remarks.append(text)
+
+    def restart(self, by: str) -> None:
+        assert by == "optimizer step"
         self.marks.clear()
 
 
@@ -55,12 +60,14 @@ def test_two_that_step(turn: str, marks: str):
     assert "".join(engine.marks) == marks
 
 
-def test_once_recorded_it_stays():
+def test_once_recorded_it_stays_and_a_slower_one_is_told_of():
     engine = Heard(records_after=5)
     steps, critic, generator = OptimizerSteps(engine), A(), B()  # type: ignore[arg-type]
-    for optimizer in [critic] * 5 + [generator] + [critic] * 5:
+    for optimizer in ([critic] * 5 + [generator]) * 2:
         steps.stepped(optimizer)
     assert engine.marks == ["A"] * 10
+    [told] = engine.remarks
+    assert "B made one step in 5 of these cycles" in told
 
 
 def test_another_takes_over_from_one_that_stopped():

@@ -9,17 +9,44 @@ from pathlib import Path
 
 import pytest
 
+from recorded import environment
+from timesink.collect.processes import birth
 from timesink.collect.record.places import Place
 from timesink.errors import OutputError
 
+PREPARES = """
+import sys
+from pathlib import Path
+from timesink.collect.record.places import Place
+Place(Path(sys.argv[1])).prepare()
+print(flush=True)
+sys.stdin.read()
+"""
+
 
 def test_two_recordings_are_not_mixed(tmp_path: Path):
+    place, pipe = Place(tmp_path / "run"), subprocess.PIPE
+    command = [sys.executable, "-c", PREPARES, str(place.folder)]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment()) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        with pytest.raises(OutputError, match=f"process {other.pid} is recording there"):
+            place.check(force=True)
+        with pytest.raises(OutputError, match="is recording there"):
+            place.prepare()
+        other.communicate()
+    place.check(force=True)
+
+
+@pytest.mark.skipif(not birth(os.getpid()), reason="needs /proc")
+def test_number_of_a_killed_recorder_that_is_used_again(tmp_path: Path):
+    """As in a container, where it is 1 every time."""
     place = Place(tmp_path / "run")
     place.prepare()
-    with pytest.raises(OutputError, match=f"process {os.getpid()} is recording there"):
-        place.check(force=True)
-    with pytest.raises(OutputError, match="is recording there"):
-        place.prepare()
+    (place.control / "recorder.pid").write_text(f"{os.getpid()} long ago")
+    place.check(force=True)
+    place.prepare()
+    assert place.recorder() == os.getpid()
 
 
 def test_what_a_killed_recorder_left_is_no_hindrance(tmp_path: Path):

@@ -24,6 +24,7 @@ def pace(**more: object) -> dict[str, object]:
         ((TORCH, TOOLS), Plan(marker="step"), "other tools monitor", "as its `def` does"),
         ((TORCH, pace()), Plan(marker="step"), "'step' came only once", "once in every cycle"),
         ((TORCH, pace(seen=2)), Plan(), "ended after 2 cycles; the first 5 are skipped", "--skip"),
+        ((TORCH, pace(own_profiler=True)), Plan(), "when recording was due", "own profiler off"),
         ((TORCH, pace(seen=1, elsewhere=9)), Plan(), "on several threads", "let one thread do"),
     ],
 )

@@ -6,19 +6,21 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from timesink.collect.counters import wanted
 from timesink.collect.processes import is_alive
-from timesink.collect.record import recording
+from timesink.collect.record import recording, urgency
 from timesink.collect.record.places import Place
 from timesink.collect.record.plan import Plan
 from timesink.collect.record.recording import Request, record_program
+from timesink.collect.record.run_file import ProgramRun
 from timesink.collect.record.running import Ended, Running
-from timesink.collect.record.watching import Sampling
+from timesink.collect.record.watching import Sampling, Watched
+from timesink.errors import CollectError
 
 WRITES_AND_GOES = """
 import signal, sys, time
@@ -76,3 +78,32 @@ def test_program_is_not_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     with pytest.raises(MemoryError):
         record_program(request, lambda _: None)
     assert not is_alive(pids[0])
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[Callable[[], None]]:
+    """Presses it; tests may run where it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield lambda: signal.raise_signal(signal.SIGINT)
+    signal.signal(signal.SIGINT, before)
+
+
+def test_second_ctrl_c_while_packing_stops_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ctrl_c: Callable[[], None]
+):
+    said: list[str] = []
+
+    def pack(_program: ProgramRun, _watched: Watched, place: Place) -> None:
+        (place.control / "trace-7.json").touch()
+        ctrl_c()
+        assert said == ["packing what was recorded (once more: stop at once)"]
+        ctrl_c()
+        pytest.fail("still packing")
+
+    monkeypatch.setattr(recording, "conclude", pack)
+    monkeypatch.setattr(urgency, "_ONE_KEY_S", -1.0)
+    command, place = (sys.executable, "-c", ""), Place(tmp_path / "run")
+    with pytest.raises(CollectError, match="before the recording was packed") as told:
+        record_program(Request(command, Plan(), place, wanted("none"), 50, "1"), said.append)
+    assert told.value.exit_code == 130
+    assert (place.control / "trace-7.json").exists()

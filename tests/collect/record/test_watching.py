@@ -98,3 +98,36 @@ def test_folder_that_is_gone_does_not_end_the_program(tmp_path: Path):
     watch.look()
     assert not watch.is_ending()
     assert not watch.is_over
+
+
+def recorded(folder: Path, pid: int) -> None:
+    note(folder, pid, "torch", torch="2.11")
+    note(folder, pid, "window", started_us=time.time_ns() // 1000)
+    note(folder, pid, "exported")
+
+
+def test_sampling_rests_after_the_last_cycle_and_goes_on_for_a_program_that_comes_later(
+    watch: Watch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(watching, "_LATE_S", 0.0)
+    rests: list[str] = []
+    monkeypatch.setattr(watch._sampler, "rest", lambda: rests.append("rest"))
+    monkeypatch.setattr(watch._sampler, "go_on", lambda: rests.append("go on"))
+    recorded(tmp_path, os.getpid())
+    look_until(watch, lambda: rests[-1:] == ["rest"])
+    note(tmp_path, os.getppid(), "torch", torch="2.11")
+    look_until(watch, lambda: rests[-1:] == ["go on"])
+    recorded(tmp_path, os.getppid())
+    look_until(watch, lambda: rests[-1:] == ["rest"])
+
+
+def test_a_worker_that_has_not_begun_is_waited_for(
+    watch: Watch, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(watching, "_LATE_S", 0.0)
+    monkeypatch.setattr(watching, "_LOOKS_EVERY_S", 0.0)
+    monkeypatch.setattr(watch._sampler, "rest", lambda: pytest.fail("it rests"))
+    recorded(tmp_path, os.getpid())
+    note(tmp_path, os.getppid(), "torch", torch="2.11")
+    for _ in range(5):
+        watch.look()

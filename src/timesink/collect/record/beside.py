@@ -35,16 +35,14 @@ def start_keeper(place: Place) -> subprocess.Popen[bytes]:
             start_new_session=True,
         )
     except OSError as error:
-        place.discard()
         raise CollectError(
             f"the process beside the program cannot be started ({error.strerror or error})",
             "check sys.executable",
         ) from None
     if keeper.stdout is None or keeper.stdout.readline() != READY:
         keeper.communicate()
-        place.discard()
         raise CollectError(
-            f"{place.folder}: the process beside the program has failed", "its last words say why"
+            f"{place.folder}: the process beside the program has failed", "see its message above"
         )
     return keeper
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import subprocess
 import sys
-import time
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,12 +12,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from timesink.collect.counters import wanted
-from timesink.collect.record.agent import begin, running
 from timesink.collect.record.agent.endings import BLOCK_ENDED
 from timesink.collect.record.agent.engine import BY_HAND, Engine
+from timesink.collect.record.agent.facts import told_number
 from timesink.collect.record.beside import has_finished, start_keeper
+from timesink.collect.record.joining import await_recorder, joined
 from timesink.collect.record.keeper import Task, write_task
-from timesink.collect.record.notes import Notebook
 from timesink.collect.record.places import Place
 from timesink.collect.record.plan import (
     CONTROL_VARIABLE,
@@ -27,19 +25,15 @@ from timesink.collect.record.plan import (
     DEFAULT_INTERVAL_MS,
     DEFAULT_SKIP,
     EXTRAS,
-    LONGEST_INTERVAL_MS,
-    PLAN_FILE,
-    SHORTEST_INTERVAL_MS,
+    INTERVALS,
     Plan,
+    is_interval,
     write_plan,
 )
-from timesink.errors import CollectError, UsageError
+from timesink.errors import UsageError
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-_FIRST_WORKER_S = 60.0
-"""The first worker of a machine gets so long to begin the recording the others join."""
 
 
 def record(
@@ -81,7 +75,7 @@ def record(
     if outer and Path(outer).is_dir():
         return Recording(Place(Path(outer).parent), plan, None, is_outer=True)
     place = Place(Path(path).absolute())
-    if _local("LOCAL_RANK"):
+    if told_number("LOCAL_RANK"):
         return Recording(place, plan, None)
     place.check(force=force)
     task = Task(
@@ -90,7 +84,7 @@ def record(
         counters=counters,
         interval_ms=interval_ms,
         timesink=_version(),
-        workers=_local("LOCAL_WORLD_SIZE") or 1,
+        workers=told_number("LOCAL_WORLD_SIZE") or 1,
     )
     return Recording(place, plan, task)
 
@@ -108,14 +102,8 @@ def _check(plan: Plan, interval_ms: float) -> None:
         raise UsageError("cycles is 1 or more, and skip 0 or more", "change cycles or skip")
     if plan.whole and plan.marker:
         raise UsageError("whole and marker cannot go together", "leave out one of them")
-    if not SHORTEST_INTERVAL_MS <= interval_ms <= LONGEST_INTERVAL_MS:
-        bounds = f"from {SHORTEST_INTERVAL_MS:g} to {LONGEST_INTERVAL_MS:g} ms"
-        raise UsageError(f"interval_ms is {bounds}, not {interval_ms:g}", "change interval_ms")
-
-
-def _local(variable: str) -> int:
-    text = os.environ.get(variable, "")
-    return int(text) if text.isdigit() else 0
+    if not is_interval(interval_ms):
+        raise UsageError(f"interval_ms is {INTERVALS}, not {interval_ms:g}", "change interval_ms")
 
 
 class Recording:
@@ -145,13 +133,31 @@ class Recording:
     def __enter__(self) -> Self:
         if self._task is not None:
             self._place.prepare()
+        elif not self._is_outer:
+            await_recorder(self._place)
+        try:
+            self._begin()
+        except BaseException:
+            self._give_up()
+            raise
+        return self
+
+    def _begin(self) -> None:
+        if self._task is not None:
             write_task(self._task, self._place.control)
             self._keeper = start_keeper(self._place)
             write_plan(self._plan, self._place.control)
-        self._engine = _joined(self._place.control, is_outer=self._is_outer)
+        self._engine = joined(self._place.control, is_outer=self._is_outer)
         if self._engine is not None and not (self._engine.plan.whole or self._engine.plan.marker):
             self._engine.begin_by_hand()
-        return self
+
+    def _give_up(self) -> None:
+        """The block is not entered."""
+        if self._keeper is not None:
+            self._keeper.kill()
+            self._keeper.communicate()
+        if self._task is not None:
+            self._place.discard()
 
     def __exit__(
         self,
@@ -167,32 +173,6 @@ class Recording:
             why = BLOCK_ENDED if kind is None else f"{BLOCK_ENDED} with {kind.__name__}"
             self._engine.end(why)
         if self._keeper is not None and not has_finished(self._keeper):
+            self._place.release()
             # What the program has computed meanwhile is worth more than an exception.
             warnings.warn(f"{self.path}: the recording could not be finished", stacklevel=2)
-
-
-def _joined(control: Path, *, is_outer: bool) -> Engine | None:
-    """The engine of this process; None without torch."""
-    _await_plan(control)
-    if importlib.util.find_spec("torch") is None:
-        return None
-    importlib.import_module("torch")
-    if is_outer and running() is not None:
-        return running()
-    try:
-        begin(control)
-    except Exception as error:  # noqa: BLE001 - whatever torch is, the program goes on
-        Notebook(control).add("failed", why=f"{type(error).__name__}: {error}")
-        return None
-    return running()
-
-
-def _await_plan(control: Path) -> None:
-    deadline = time.monotonic() + _FIRST_WORKER_S
-    while not (control / PLAN_FILE).exists():
-        if time.monotonic() > deadline:
-            raise CollectError(
-                f"{control.parent}: the first worker has not begun to record",
-                "enter timesink.record in every worker, or in none but the first",
-            )
-        time.sleep(0.05)

@@ -27,8 +27,10 @@ from timesink.errors import TimesinkError
 READY = b"ready\n"
 KEEPER_FILE = "keeper.json"
 _TICK_S = 0.1
-_OTHERS_S = 60.0
+_WRITE_S = 60.0
 """Other workers get so long to write what they recorded."""
+_COME_S = 5.0
+"""Those that have not begun by then, after the first has ended, take no part."""
 
 
 @dataclass(frozen=True)
@@ -93,14 +95,12 @@ def _is_told_to_end(program: int) -> bool:
 
 
 def _wait_for_others(control: Path, workers: int) -> None:
-    deadline = time.monotonic() + _OTHERS_S
-    while time.monotonic() < deadline:
+    ended_at = time.monotonic()
+    while (waited_s := time.monotonic() - ended_at) < _WRITE_S:
         processes = [process for process in read_notes(control) if process.last("torch")]
         # Without torch there is nothing to wait for.
-        is_everyone_here = len(processes) >= workers or not processes
+        is_everyone_here = len(processes) >= workers or not processes or waited_s >= _COME_S
         if is_everyone_here and all(_is_done(process) for process in processes):
-            return
-        if processes and not any(is_alive(process.pid) for process in processes):
             return
         time.sleep(_TICK_S)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from timesink.collect.processes import is_alive
+from timesink.collect.processes import birth, is_running
 from timesink.errors import OutputError
 
 COUNTERS_FILE = "counters.csv"
@@ -74,25 +74,35 @@ class Place:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._check_unused()
-            self.clear_control()
-            for path in list(self._parts()):
-                path.unlink()
+            self._clear()
             self.control.mkdir()
-            self._owner.write_text(str(os.getpid()))
+            self._owner.write_text(f"{os.getpid()} {birth(os.getpid())}")
         except OSError as error:
             raise OutputError.unwritable(self.folder, error.strerror or str(error)) from None
 
     @property
     def _owner(self) -> Path:
-        """Says which process records here."""
+        """Says which process records here, and when that started: its number is used again."""
         return self.control / "recorder.pid"
+
+    def recorder(self) -> int | None:
+        """The process that records here; None where none does."""
+        with suppress(OSError, ValueError):
+            number, _, born = self._owner.read_text().partition(" ")
+            if is_running(int(number), born):
+                return int(number)
+        return None
+
+    def release(self) -> None:
+        """This process records here no longer, whatever is left."""
+        with suppress(OSError):
+            self._owner.unlink()
 
     def _check_unused(self) -> None:
         """Two recordings in one folder would be mixed."""
-        with suppress(OSError, ValueError):
-            pid = int(self._owner.read_text())
-            if is_alive(pid):
-                raise OutputError.unwritable(self.folder, f"process {pid} is recording there")
+        pid = self.recorder()
+        if pid is not None:
+            raise OutputError.unwritable(self.folder, f"process {pid} is recording there")
 
     def clear_control(self) -> None:
         """Remove the notes; all that matters of them is in the recording."""
@@ -100,9 +110,14 @@ class Place:
 
     def discard(self) -> None:
         """Leave no trace of a recording that never began."""
-        self.clear_control()
         with suppress(OSError):
+            self._clear()
             self.folder.rmdir()
+
+    def _clear(self) -> None:
+        self.clear_control()
+        for path in list(self._parts()):
+            path.unlink()
 
     def _parts(self) -> Iterator[Path]:
         # Also links to files that are not there.

@@ -16,8 +16,19 @@ EXTRAS = ("stack", "shapes", "memory", "modules", "flops")
 DEFAULT_CYCLES = 20
 DEFAULT_SKIP = 5
 DEFAULT_INTERVAL_MS = 50.0
-SHORTEST_INTERVAL_MS = 1.0
-LONGEST_INTERVAL_MS = 60_000.0
+SHORTEST_INTERVAL_MS, LONGEST_INTERVAL_MS = 1.0, 60_000.0
+
+
+INTERVALS = f"from {SHORTEST_INTERVAL_MS:g} to {LONGEST_INTERVAL_MS:g} ms"
+
+
+def is_interval(value_ms: float) -> bool:
+    """Whether counters can be sampled that often.
+
+    >>> is_interval(50), is_interval(0)
+    (True, False)
+    """
+    return SHORTEST_INTERVAL_MS <= value_ms <= LONGEST_INTERVAL_MS
 
 
 @dataclass(frozen=True)
@@ -40,7 +51,10 @@ class Plan:
 
 def write_plan(plan: Plan, control: Path) -> None:
     """Leave a plan where the agents look for it."""
-    (control / PLAN_FILE).write_text(json.dumps(asdict(plan)))
+    # Some look for it at this very moment: it appears whole.
+    unfinished = control / f"{PLAN_FILE}.unfinished"
+    unfinished.write_text(json.dumps(asdict(plan)))
+    unfinished.replace(control / PLAN_FILE)
 
 
 def read_plan(control: Path) -> Plan:

@@ -42,7 +42,8 @@ def said_of(
     why = why_partial(recorded, processes, plan, ended)
     if why == NO_TORCH and sampled.samples and not (plan.marker or plan.whole):
         return Said("", (why,))
-    return Said(why, tuple(_dropped(recorded)))
+    remarks = _remarks(processes) if recorded else []
+    return Said(why, (*_dropped(recorded), *dict.fromkeys(remarks)))
 
 
 def _dropped(recorded: Sequence[Recorded]) -> Iterator[str]:
@@ -89,8 +90,7 @@ def _why_nothing(processes: Sequence[ProcessNotes], plan: Plan) -> str:
 
 
 def _why_no_cycles(processes: Sequence[ProcessNotes], plan: Plan) -> str:
-    remarks = [remark["text"] for process in processes if (remark := process.last("remark"))]
-    why = _why_too_few(_paces(processes), plan) or next(iter(remarks), "")
+    why = _why_too_few(_paces(processes), plan) or next(iter(_remarks(processes)), "")
     if why:
         return why
     if plan.by_hand:
@@ -103,7 +103,7 @@ def _why_no_cycles(processes: Sequence[ProcessNotes], plan: Plan) -> str:
 def _why_too_few(paces: Sequence[Note], plan: Plan) -> str:
     """Why what was seen of cycles was not enough to record one; empty where none was seen."""
     if any(pace["own_profiler"] for pace in paces):
-        return "the program's own profiler was running all the time"
+        return "the program's own profiler was running when recording was due"
     if any(pace["elsewhere"] for pace in paces):
         return "cycles ran on several threads, and a recording follows only one"
     most = max((pace["seen"] for pace in paces), default=0)
@@ -112,6 +112,10 @@ def _why_too_few(paces: Sequence[Note], plan: Plan) -> str:
     return (
         f"the program ended after {most} cycles; the first {plan.skip} are skipped" if most else ""
     )
+
+
+def _remarks(processes: Sequence[ProcessNotes]) -> list[str]:
+    return [str(remark["text"]) for process in processes if (remark := process.last("remark"))]
 
 
 def _paces(processes: Sequence[ProcessNotes]) -> list[Note]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +20,10 @@ from timesink.collect.record.reasons import Said, advice, said_of
 from timesink.collect.record.run_file import ProgramRun, describe, write_run_file
 from timesink.collect.record.running import Ended, Running, start
 from timesink.collect.record.traces import collect_traces
+from timesink.collect.record.urgency import AGAIN, Urgency
 from timesink.collect.record.watching import Sampling, Watch, Watched
-from timesink.collect.signals import noticed
-from timesink.errors import TimesinkError
+from timesink.collect.signals import answered, noticed
+from timesink.errors import CollectError, TimesinkError
 
 _ENDS_ITSELF_S = 10.0
 """A program with --stop ends itself; where it does not it is asked to."""
@@ -50,18 +52,44 @@ class Conclusion:
 
 def record_program(request: Request, say: Callable[[str], None]) -> tuple[Conclusion, Ended]:
     """Run a program to its end and leave a recording, however it ends."""
+    urgency = Urgency()
     with noticed() as interruptions:
         started_us = time.time_ns() // 1000
-        ended, watch = _run(request, interruptions, say)
+        ended, watch = _run(request, interruptions, urgency, say)
         ended_us = time.time_ns() // 1000
         program = ProgramRun(
             request.timesink, request.command, request.plan, started_us, ended_us, ended
         )
-        return conclude(program, watch.watched(), request.place), ended
+        with _stopped_at_once(urgency, request.place, say):
+            return conclude(program, watch.watched(), request.place), ended
+
+
+@contextmanager
+def _stopped_at_once(urgency: Urgency, place: Place, say: Callable[[str], None]) -> Iterator[None]:
+    """What happens within is the end of a recording: only a second signal breaks it off."""
+    came: list[int] = []
+
+    def answer(number: int) -> None:
+        came.append(number)
+        if urgency.grows([number]):
+            if urgency.is_at_once:
+                raise KeyboardInterrupt
+            say(f"packing what was recorded {AGAIN}")
+
+    try:
+        with answered(answer):
+            yield
+    except KeyboardInterrupt:
+        stopped = CollectError(
+            "stopped before the recording was packed",
+            f"what there is of it lies in {place.control}",
+        )
+        stopped.exit_code = 128 + came[-1]
+        raise stopped from None
 
 
 def _run(
-    request: Request, interruptions: list[int], say: Callable[[str], None]
+    request: Request, interruptions: list[int], urgency: Urgency, say: Callable[[str], None]
 ) -> tuple[Ended, Watch]:
     place = request.place
     place.prepare()
@@ -74,7 +102,7 @@ def _run(
     try:
         sampling = Sampling(request.counters, request.interval_ms, process.pid)
         watch = Watch(place.control, place.counters, sampling)
-        running = Running(process, interruptions, watch.is_ending, say)
+        running = Running(process, interruptions, watch.is_ending, say, urgency)
         stopping = _Stopping(running, watch, asked=request.plan.stop)
         return stopping.judged(running.to_the_end(stopping.tick)), watch
     except BaseException:

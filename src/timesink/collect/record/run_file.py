@@ -23,8 +23,14 @@ SCHEMA = "timesink/run/1"
 _UNSETTLED = 2
 """So many cycles at the beginning are not like those that follow."""
 
+_NEAR = 20
+"""So many cycles right before the recording count."""
+
 _ENOUGH = 3
-"""Fewer cycles without the profiler say nothing of what it costs."""
+"""Fewer cycles say nothing of what the profiler costs."""
+
+_UNEVEN = 2.0
+"""Cycles that differ by more than this factor, from quartile to quartile, neither."""
 
 
 @dataclass(frozen=True)
@@ -122,29 +128,46 @@ def _counters(sampled: Sampled) -> dict[str, Any]:
 
 
 def _overhead(first: Recorded | None, sampled: Sampled) -> dict[str, float | None]:
-    plain_us = _plain_us(first)
-    profiled_us = _median_us(first.recorded_ns) if first else None
+    plain_ns, profiled_ns = _plain_ns(first), first.recorded_ns if first else []
     return {
-        "cycle_us": plain_us,
-        "cycle_profiled_us": profiled_us,
-        "profiler_pct": round(100 * (profiled_us / plain_us - 1), 2)
-        if plain_us and profiled_us
-        else None,
+        "cycle_us": _median_us(plain_ns),
+        "cycle_profiled_us": _median_us(profiled_ns),
+        "profiler_pct": _longer_pct(plain_ns, profiled_ns),
         "sampler_cpu_pct": sampled.cpu_pct,
     }
 
 
-def _plain_us(first: Recorded | None) -> float | None:
-    """A cycle without the profiler.
+def _longer_pct(plain_ns: Sequence[int], profiled_ns: Sequence[int]) -> float | None:
+    """How much longer cycles take with the profiler; None where they are too uneven to tell."""
+    if not (_is_even(plain_ns) and _is_even(profiled_ns)):
+        return None
+    return round(100 * (statistics.median(profiled_ns) / statistics.median(plain_ns) - 1), 2)
 
-    Those after the recording tell it best: before it many programs still compile, load kernels
-    and fill caches.
+
+def _is_even(times_ns: Sequence[int]) -> bool:
+    """Whether the middle half of the cycles takes about as long.
+
+    >>> _is_even([10, 11, 12, 10, 90]), _is_even([10, 10, 25, 40, 90]), _is_even([10])
+    (True, False, False)
+    """
+    if len(times_ns) < _ENOUGH:
+        return False
+    lower, _, upper = statistics.quantiles(times_ns, n=4, method="inclusive")
+    return lower > 0 and upper <= _UNEVEN * lower
+
+
+def _plain_ns(first: Recorded | None) -> Sequence[int]:
+    """Cycles without the profiler, near the recording: those before it or after, if faster.
+
+    Before it many programs still compile, load kernels and fill caches; after it libraries of the
+    profiler may stay in the way of every launch.
     """
     if first is None:
-        return None
-    before, after = first.pace.get("before_ns", [])[_UNSETTLED:], first.pace.get("after_ns", [])[1:]
-    plain = after if len(after) >= _ENOUGH else [*before, *after]
-    return _median_us(plain) if len(plain) >= _ENOUGH else None
+        return []
+    before = first.pace.get("before_ns", [])[_UNSETTLED:][-_NEAR:]
+    after = first.pace.get("after_ns", [])[1:]
+    known = [times_ns for times_ns in (before, after) if len(times_ns) >= _ENOUGH]
+    return min(known, key=statistics.median, default=[])
 
 
 def _median_us(times_ns: Sequence[int]) -> float | None:

@@ -8,10 +8,11 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from timesink.collect.processes import end_family, family, signal_family
+from timesink.collect.record.urgency import AGAIN, Urgency
 from timesink.errors import CollectError
 
 _TICK_S = 0.1
@@ -19,11 +20,6 @@ _REACTS_S = 1.0
 """A terminal's signals reach the program by themselves; without a sign of that we pass them on."""
 _LEAVES_S = 10.0
 """A program that was asked to stop gets so long before it is killed."""
-_ONE_REQUEST_S = 2.0
-"""Signals that follow each other closely are one request: a dropped connection or a scheduler may
-send several, and the program is to write what it has."""
-_ONE_KEY_S = 0.3
-"""The same for Ctrl-C, which a person presses again on purpose."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +41,8 @@ class Running:
     is_ending: Callable[[], bool]
     """Whether the program is seen to end by itself."""
     say: Callable[[str], None]
+    urgency: Urgency = field(default_factory=Urgency)
     _handled: int = 0
-    _asked_at: float | None = None
     _pass_on_at: float | None = None
     _kill_at: float | None = None
 
@@ -67,16 +63,12 @@ class Running:
     def _mind_interruptions(self) -> None:
         new = self.interruptions[self._handled :]
         self._handled += len(new)
-        if not new:
+        if not new or not self.urgency.grows(new):
             return
-        now = time.monotonic()
-        if self._asked_at is not None:
-            is_key = signal.SIGINT in new
-            if now - self._asked_at > (_ONE_KEY_S if is_key else _ONE_REQUEST_S):
-                end_family(family(self.process.pid), 0)
+        if self.urgency.is_at_once:
+            end_family(family(self.process.pid), 0)
             return
-        self._asked_at = now
-        self.say("stopping; what was recorded is kept (once more: stop at once)")
+        self.say(f"stopping; what was recorded is kept {AGAIN}")
         if not (self.interruptions[0] == signal.SIGINT and _is_in_foreground()):
             self._pass_on_at = time.monotonic() + _REACTS_S
 

@@ -9,13 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from timesink.collect.counters import Missing, Sampled, Sampler, Wanted
+from timesink.collect.processes import is_alive
 from timesink.collect.record.machine import Machine
 from timesink.collect.record.notes import ProcessNotes, read_notes
 from timesink.errors import TimesinkError
 
 _LOOKS_EVERY_S = 0.25
 _LATE_S = 2.0
-"""Workers of one program begin and end their recordings within this time."""
+"""Sampling goes on for so long after the last recording that is known of."""
+
+_LATE_WORKERS_S = 30.0
+"""And for so long where a process that uses torch has not begun to record: it may still."""
 
 _TRIMS_EVERY_S = 30.0
 """Until a first cycle comes, counters of about this time are kept, and older ones dropped."""
@@ -58,6 +62,7 @@ class Watch:
         self._looked_at = 0.0
         self._trimmed_at = time.monotonic()
         self._over_since: float | None = None
+        self._known: frozenset[int] = frozenset()
 
     @property
     def is_over(self) -> bool:
@@ -81,10 +86,15 @@ class Watch:
             self._keep(processes, now)
         if not _all_written(processes):
             self._over_since = None
+            self._sampler.go_on()
         elif self._over_since is None:
             self._over_since = now
-        elif now - self._over_since > _LATE_S:
-            self.sampled()
+        elif not self._workers <= self._known:
+            self._over_since = now
+            self._sampler.go_on()
+            self._known |= self._workers
+        elif now - self._over_since > (_LATE_WORKERS_S if _may_begin(processes) else _LATE_S):
+            self._sampler.rest()
 
     def is_ending(self) -> bool:
         """Whether a process is writing what it has because the program ends."""
@@ -94,6 +104,9 @@ class Watch:
 
     def watched(self) -> Watched:
         """End watching; what came of it."""
+        with suppress(OSError):
+            # A program may have begun and ended since the last look.
+            self._consider(read_notes(self._control), time.monotonic())
         return Watched(self.sampled(), self._machine.host, self._machine.devices())
 
     def sampled(self) -> Sampled:
@@ -132,6 +145,14 @@ def _workers(processes: list[ProcessNotes]) -> frozenset[int]:
     """Processes that may record cycles; of a program without torch, all that run Python."""
     able = [one for one in processes if one.last("torch") or one.last("window")]
     return frozenset(process.pid for process in able or processes)
+
+
+def _may_begin(processes: list[ProcessNotes]) -> bool:
+    """Whether a process that is there uses torch and has not recorded: a late worker, perhaps."""
+    return any(
+        process.last("torch") and not process.last("window") and is_alive(process.pid)
+        for process in processes
+    )
 
 
 def _all_written(processes: list[ProcessNotes]) -> bool:

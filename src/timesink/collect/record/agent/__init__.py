@@ -7,6 +7,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 from timesink.collect.record.agent.annotations import watch_annotations
 from timesink.collect.record.agent.compiling import hide_from_compiler
@@ -15,16 +16,17 @@ from timesink.collect.record.agent.facts import versions
 from timesink.collect.record.agent.functions import watch_functions
 from timesink.collect.record.agent.optimizers import watch_optimizers
 from timesink.collect.record.notes import Notebook
-from timesink.collect.record.plan import read_plan
+from timesink.collect.record.plan import Plan, read_plan
 
 _running: list[Engine] = []
 """The engine of this process, once it has one."""
 
 _LAUNCHERS = ("torchrun", "accelerate", "deepspeed")
+"""Commands that start workers."""
 _LAUNCHING = re.compile(
     r"(.*\.)?(torch\.distributed\.(run|launch)|accelerate\.commands\.\w+|deepspeed\.launcher\.\w+)"
 )
-"""Modules that do the same."""
+"""Modules behind these commands."""
 
 
 def begin(control: str | Path) -> None:
@@ -37,6 +39,11 @@ def begin(control: str | Path) -> None:
     Notebook(folder).add("torch", **versions(torch))
     engine = Engine(plan, torch, folder)
     _running[:] = [engine]
+    with engine.program_goes_on():
+        _watch(torch, engine, plan)
+
+
+def _watch(torch: Any, engine: Engine, plan: Plan) -> None:
     _watch_forks()
     hide_from_compiler(torch)
     if plan.whole:

@@ -9,8 +9,8 @@ from contextlib import suppress
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-_CALLING_THE_PROGRAM = ("counted", "stand_in", "exec_module", "noticed", "ended")
-"""Wrappers around functions of the program and of torch."""
+CALLING_THE_PROGRAM = ("counted", "stand_in", "noticed", "exited")
+"""Wrappers around functions of the program and of torch; no other code of ours is called so."""
 
 _OURS = "timesink.collect.record."
 
@@ -47,7 +47,7 @@ def _skipping(compiler: Any) -> Callable[[CodeType], None]:
     only_itself = strategy(action.SKIP, action.DEFAULT)
 
     def skip(code: CodeType) -> None:
-        calls_program = code.co_name in _CALLING_THE_PROGRAM
+        calls_program = code.co_name in CALLING_THE_PROGRAM
         compiler.set_code_exec_strategy(code, only_itself if calls_program else all_of_it)
 
     return skip

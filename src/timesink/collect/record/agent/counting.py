@@ -49,9 +49,9 @@ class Counting:
         """Whether something was in the way of the recording."""
         self._is_over = False
 
-    def boundary(self, now_ns: int) -> Due:
-        """Count the cycle that ends now."""
-        lasted_ns = None if self._last_ns is None else now_ns - self._last_ns
+    def boundary(self, now_ns: int, *, is_plain: bool = True) -> Due:
+        """Count the cycle that ends now; how long it took tells something only if it is plain."""
+        lasted_ns = now_ns - self._last_ns if self._last_ns is not None and is_plain else None
         self._last_ns = now_ns
         if self._is_over:
             return self._after(lasted_ns)

@@ -69,7 +69,8 @@ class Engine:
             self._source = CycleSource(by, name, Counting(self.plan, begins=begins))
         due = Due.NOTHING
         with self.program_goes_on():
-            due = self._source.counting.boundary(now_ns)
+            is_plain = not self._foreign.was_active()
+            due = self._source.counting.boundary(now_ns, is_plain=is_plain)
             if due is not Due.NOTHING:
                 self._do(due, self._source)
         if self.is_recording and self._own_thread.asked:
@@ -95,8 +96,13 @@ class Engine:
         with self.program_goes_on():
             self._start(self._source)
 
-    def restart(self) -> None:
-        """What counted has gone: begin anew with whatever comes, unless already recording."""
+    def restart(self, by: str) -> None:
+        """What counted has gone: begin anew with whatever comes, unless already recording.
+
+        Where something of another kind counts, nothing has gone.
+        """
+        if self._source is not None and self._source.by != by:
+            return
         if self.is_recording:
             self.end("what marked its cycles stopped doing so")
         elif self.has_begun:

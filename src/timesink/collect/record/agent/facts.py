@@ -13,10 +13,11 @@ def identity(torch: Any) -> dict[str, int | None]:
     distributed = getattr(torch, "distributed", None)
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
         return {"rank": distributed.get_rank(), "world_size": distributed.get_world_size()}
-    return {"rank": _number("RANK"), "world_size": _number("WORLD_SIZE")}
+    return {"rank": told_number("RANK"), "world_size": told_number("WORLD_SIZE")}
 
 
-def _number(variable: str) -> int | None:
+def told_number(variable: str) -> int | None:
+    """What whoever started this process tells it in a variable."""
     text = os.environ.get(variable, "")
     return int(text) if text.isdigit() else None
 

@@ -14,6 +14,7 @@ class ForeignProfilers:
     def __init__(self, torch: Any, before_one: Callable[[], None]) -> None:
         self._before_one = before_one
         self._active: set[int] = set()
+        self._was_active = False
         self._is_ours = False
         self._replaced: list[tuple[Any, str, Any, Any]] = []
         module = torch.autograd.profiler
@@ -26,6 +27,11 @@ class ForeignProfilers:
     def is_active(self) -> bool:
         """Whether a profiler of the program is running."""
         return bool(self._active)
+
+    def was_active(self) -> bool:
+        """Whether a profiler of the program was running at any time since this was asked."""
+        was_active, self._was_active = self._was_active, self.is_active
+        return was_active
 
     @contextmanager
     def ours(self) -> Iterator[None]:
@@ -56,14 +62,15 @@ class ForeignProfilers:
             if not self._is_ours:
                 self._before_one()
                 self._active.add(id(profiler))
+                self._was_active = True
             return begin(profiler, *args, **kwargs)
 
         return noticed
 
     def _forgetting(self, end: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(end)
-        def ended(profiler: Any, *args: Any, **kwargs: Any) -> Any:
+        def exited(profiler: Any, *args: Any, **kwargs: Any) -> Any:
             self._active.discard(id(profiler))
             return end(profiler, *args, **kwargs)
 
-        return ended
+        return exited

@@ -37,6 +37,7 @@ class OptimizerSteps:
         self._steps_of_others = 0
         self._steps_when_seen: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._outpaced: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._told_of_slower = False
 
     def stepped(self, optimizer: Any) -> None:
         """An optimizer has made a step."""
@@ -59,7 +60,7 @@ class OptimizerSteps:
         if not is_gone and not self._is_slower(marking, optimizer):
             return False
         if self._marking is not None:
-            self._engine.restart()
+            self._engine.restart(_BY)
         self._marking = weakref.ref(optimizer)
         return True
 
@@ -68,10 +69,21 @@ class OptimizerSteps:
         steps_since = self._steps - self._steps_when_seen.get(optimizer, 0)
         self._steps_when_seen[optimizer] = self._steps
         # Two that step in turns of several must not replace each other for ever.
-        if steps_since < _SEVERAL or self._engine.has_begun or optimizer in self._outpaced:
+        if steps_since < _SEVERAL or optimizer in self._outpaced:
+            return False
+        if self._engine.has_begun:
+            self._tell_of_slower(optimizer, steps_since)
             return False
         self._outpaced.add(marking)
         return True
+
+    def _tell_of_slower(self, optimizer: Any, steps_since: int) -> None:
+        if not self._told_of_slower:
+            self._told_of_slower = True
+            self._engine.remark(
+                f"{type(optimizer).__name__} made one step in {steps_since} of these cycles: "
+                "where all of them are one, name what makes a whole one with --marker"
+            )
 
 
 def watch_optimizers(torch: Any, engine: Engine) -> None:
@@ -90,9 +102,15 @@ def watch_optimizers(torch: Any, engine: Engine) -> None:
         patch(optimizer)
         kind = type(optimizer)
         if not getattr(kind.step, "timesink_counts", False):
+            # It stays: where a compiler has followed it, a change would have it compile again.
             kind.step = _counted(kind.step, steps.stepped, stepping, is_compiling)
 
+    def leave() -> None:
+        if getattr(base, name) is patched:
+            setattr(base, name, patch)
+
     setattr(base, name, patched)
+    engine.when_over(leave)
 
 
 def _counted(

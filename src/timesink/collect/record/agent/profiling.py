@@ -103,9 +103,17 @@ class Profiling:
 
 
 def synchronise(torch: Any) -> None:
-    """Wait for the work of every kind of device the program uses; none is woken up for it."""
+    """Wait for all devices the program uses; none is woken up for it.
+
+    Of GPUs those count on which the process has a context; of other kinds the current device.
+    """
     for device in _devices_in_use(torch):
         device.synchronize()
+    # What is public wakes devices up, and builds for other kinds do not have this.
+    is_awake = getattr(torch._C, "_cuda_hasPrimaryContext", None)  # noqa: SLF001
+    if is_awake is not None and torch.cuda.is_initialized():
+        for number in filter(is_awake, range(torch.cuda.device_count())):
+            torch.cuda.synchronize(number)
 
 
 def _devices_in_use(torch: Any) -> Iterator[Any]:

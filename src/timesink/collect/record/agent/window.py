@@ -73,10 +73,11 @@ class Window:
         profiling, control = self._profiling, self._notebook.control
         if profiling is None:
             return
-        self.stage = Stage.WRITING
         path = control / f"trace-{os.getpid()}.json"
         cut, ended_us = profiling.open_name if why else "", time.time_ns() // 1000
         with undisturbed():
+            # Not before: what a signal ends is written only while this is not under way.
+            self.stage = Stage.WRITING
             profiling.close_mark()
             trouble = profiling.stop()
             profiling.write(path)
@@ -91,7 +92,7 @@ class Window:
                 clock=profiling.clock_marks,
                 devices=devices(self._torch),
             )
-        self.abandon()
+            self.abandon()
 
     def abandon(self) -> None:
         """Have no profiler any more, whatever became of it."""

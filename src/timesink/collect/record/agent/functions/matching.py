@@ -6,8 +6,10 @@ import fnmatch
 import gc
 import inspect
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FunctionType
+from typing import Any
 
 _GLOB = frozenset("*?[")
 
@@ -45,9 +47,24 @@ class FunctionName:
             return False
         own = qualified_name.rpartition("<locals>.")[2]
         names = {own, own.rpartition(".")[2], qualified_name, *(f"{one}.{own}" for one in modules)}
+        names |= set(_inherited_as(module, qualified_name))
         if self._is_glob:
             return any(fnmatch.fnmatchcase(name, self._name) for name in names)
         return self._name in names
+
+
+def _inherited_as(module: str, qualified_name: str) -> Iterator[str]:
+    """What a method is called by those who see it in a class that inherits it."""
+    owner_name, _, method = qualified_name.rpartition(".")
+    owner: Any = sys.modules.get(module)
+    for part in owner_name.split("."):
+        owner = getattr(owner, part, None)
+    waiting: list[type] = [owner] if isinstance(owner, type) else []
+    while waiting:
+        below: list[type] = type.__subclasses__(waiting.pop())
+        heirs = [heir for heir in below if method not in vars(heir)]
+        yield from (f"{heir.__qualname__}.{method}" for heir in heirs)
+        waiting += heirs
 
 
 def _names_of(module: str) -> set[str]:
