@@ -33,9 +33,9 @@ from timesink.analyses.comparison.comparing import compare_roles
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.comparison.role import Role
 from timesink.analyses.diagnosis.diagnosis import Diagnosis
+from timesink.lab.scoring.answer import Answer, answer_of, misses, told
 from timesink.lab.scoring.cases import FaultCase
 from timesink.lab.scoring.expected import Expected
-from timesink.lab.scoring.said import Said, misses, said_of, told
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PAGE = REPOSITORY / "docs" / "diagnosis_accuracy.md"
@@ -68,7 +68,7 @@ class LeftOut:
 
     name: str
     chosen: dict[str, float]
-    said: Said
+    said: Answer
     misses: int
     shipped_is_best: bool
     """Whether every constant as shipped is among the best without this case."""
@@ -80,7 +80,7 @@ def left_out(cases: Sequence[FaultCase], tried: Sequence[Tried]) -> Iterator[Lef
         plateaus = {title: _plateau(tried, title, place) for title in TITLES}
         chosen = {title: middle(best) for title, best in plateaus.items()}
         with multiplied(chosen):
-            said = said_of(told(case.pairs))
+            said = answer_of(told(case.pairs))
         is_best = all(1.0 in best for best in plateaus.values())
         yield LeftOut(case.name, chosen, said, misses(case.expected, said), is_best)
 
@@ -105,8 +105,8 @@ def try_constants(
 
 def _tried(title: str, factor: float, cases: Sequence[FaultCase], quiet: Sequence[Pair]) -> Tried:
     with multiplied({title: factor}):
-        wrong = tuple(misses(case.expected, said_of(told(case.pairs))) for case in cases)
-        alarms = sum(is_alarm(said_of(told([pair]))) for pair in quiet)
+        wrong = tuple(misses(case.expected, answer_of(told(case.pairs))) for case in cases)
+        alarms = sum(is_alarm(answer_of(told([pair]))) for pair in quiet)
     return Tried(title, factor, wrong, alarms)
 
 
@@ -118,10 +118,10 @@ class Alarm:
     """What was said about a pair without a fault."""
 
     pair: NullPair
-    said: Said
+    said: Answer
 
 
-def is_alarm(said: Said) -> bool:
+def is_alarm(said: Answer) -> bool:
     """Whether anything is said to have changed."""
     return said.verdict not in ("no_change", "incomparable") or said.names_something
 
@@ -146,7 +146,7 @@ def for_choosing(cuts: Sequence[tuple[NullPair, Pair]]) -> list[Pair]:
 # -- tables ----------------------------------------------------------------------------------------
 
 
-def fault_rows(cases: Sequence[FaultCase], said: Sequence[Said]) -> Iterator[list[str]]:
+def fault_rows(cases: Sequence[FaultCase], said: Sequence[Answer]) -> Iterator[list[str]]:
     for case, one in zip(cases, said, strict=True):
         wanted = case.expected
         yield [
@@ -269,7 +269,7 @@ def main() -> int:
     roles = roles_of(cases, [options.shared / "data" / "h200" / "traces", *options.recordings])
     cuts = all_null_pairs(roles, options.draws)
     start = time.perf_counter()
-    alarms = [Alarm(cut, said_of(told([pair]))) for cut, pair in cuts]
+    alarms = [Alarm(cut, answer_of(told([pair]))) for cut, pair in cuts]
     quiet = _alarm_table(alarms)
     print(quiet, f"{time.perf_counter() - start:.0f} s", flush=True)
     _show(alarms)
@@ -307,7 +307,7 @@ def _sum_error(found: Diagnosis) -> float:
 
 
 def _fault_table(cases: Sequence[FaultCase], found: Sequence[Diagnosis]) -> str:
-    said = [said_of(one) for one in found]
+    said = [answer_of(one) for one in found]
     right = sum(not misses(case.expected, one) for case, one in zip(cases, said, strict=True))
     worst = max(map(_sum_error, found))
     above = (

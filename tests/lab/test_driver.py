@@ -13,17 +13,17 @@ from pathlib import Path
 import pytest
 
 from timesink.errors import OutputError
+from timesink.lab.driving.bench import Bench
 from timesink.lab.driving.driver import Outcome, conduct
-from timesink.lab.driving.machine import Machine
-from timesink.lab.driving.one_run import How, RunFailedError, Watch
+from timesink.lab.driving.lab_folder import TRACE, LabFolder
+from timesink.lab.driving.one_run import How, Patience, RunFailedError
 from timesink.lab.driving.order import Run, ordered
 from timesink.lab.driving.parts import Parts
-from timesink.lab.driving.places import TRACE, Places
 from timesink.lab.driving.time_left import TimeLeft
 from timesink.lab.listing import faults_named, workloads_named
 
 HOW = How(cycles=5, skip=2, device="cpu", size="small")
-MACHINE = Machine("2.9.0", None, 2)
+BENCH = Bench("2.9.0", None, 2)
 HANGING = "hanging"
 FEW = ["cpu_hog", "python_stall", "more_work", "disk_hog"]
 RUNS = ordered(workloads_named(["denoise"]), faults_named(FEW), 1, has_gpu=False)
@@ -44,19 +44,19 @@ class Lab:
         self.asked.clear()
         time_left = TimeLeft(how.cycles, minutes and 60 * minutes)
         return conduct(
-            RUNS, how, Places(self.folder), time_left=time_left,
-            machine=MACHINE, say=self.said.append, parts=self.parts, record=self.record,
+            RUNS, how, LabFolder(self.folder), time_left=time_left,
+            bench=BENCH, say=self.said.append, parts=self.parts, record=self.record,
         )  # fmt: skip
 
-    def record(self, run: Run, _how: How, places: Places, watch: Watch) -> None:
+    def record(self, run: Run, _how: How, lab: LabFolder, patience: Patience) -> None:
         self.asked.append(run.name)
         if run.name == HANGING:
             while True:
-                watch()
+                patience()
         if run.name in self.failing:
             raise self.failing[run.name]
-        places.of(run).mkdir(parents=True)
-        (places.of(run) / TRACE).write_bytes(gzip.compress(b"{}"))
+        lab.of(run).mkdir(parents=True)
+        (lab.of(run) / TRACE).write_bytes(gzip.compress(b"{}"))
 
     def fault(self, name: str) -> dict[str, str]:
         return json.loads((self.folder / "denoise" / name / "fault.json").read_text())

@@ -8,10 +8,11 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from timesink.collect.processes import family
+from timesink.collect.processes import family, is_alive
 from timesink.lab import words
 from timesink.lab.driving.loads import beside
 from timesink.lab.faults.catalogue import FAULTS
@@ -47,7 +48,7 @@ def test_a_load_waits_for_the_word_works_and_ends_with_all_its_processes(
         wait_until((said / "load.works").exists)
         members = family(process.pid)
     assert (tmp_path / "log").read_text() == ""
-    wait_until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in members))
+    wait_until(lambda: not any(is_alive(pid) for pid in members))
     assert list(scratch.iterdir()) == []
 
 
@@ -64,4 +65,18 @@ def test_a_load_whose_starter_is_gone_ends_by_itself(tmp_path: Path):
         env={**os.environ, words.FOLDER: str(tmp_path)},
     )  # fmt: skip
     pid = int(told.stdout)
-    wait_until(lambda: not Path(f"/proc/{pid}").exists())
+    wait_until(lambda: not is_alive(pid))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
+def test_a_starter_that_nobody_has_buried_yet_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    with subprocess.Popen([sys.executable, "-c", ""]) as starter:
+        wait_until(lambda: not is_alive(starter.pid))
+        monkeypatch.setenv(words.FOLDER, str(tmp_path))
+        monkeypatch.setenv(words.STARTER, str(starter.pid))
+        never = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: pytest.fail("it waits"))
+        monkeypatch.setattr(words, "time", never)
+        with pytest.raises(SystemExit, match="nobody said"):
+            words.wait_for("load.go")

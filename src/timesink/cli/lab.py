@@ -133,33 +133,31 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    from timesink.lab.driving.driver import conduct, plan_in_words  # noqa: PLC0415 - quick --help
-    from timesink.lab.driving.machine import this_machine  # noqa: PLC0415
+    from timesink.lab.driving.bench import this_bench  # noqa: PLC0415 - quick --help
+    from timesink.lab.driving.driver import conduct, plan_in_words  # noqa: PLC0415
+    from timesink.lab.driving.lab_folder import LabFolder  # noqa: PLC0415
     from timesink.lab.driving.one_run import How  # noqa: PLC0415
     from timesink.lab.driving.order import left_out, ordered  # noqa: PLC0415
     from timesink.lab.driving.parts import Parts  # noqa: PLC0415
-    from timesink.lab.driving.places import Places  # noqa: PLC0415
     from timesink.lab.driving.time_left import TimeLeft  # noqa: PLC0415
     from timesink.lab.listing import faults_named, workloads_named  # noqa: PLC0415
 
     time_left = TimeLeft(options.cycles, 60 * options.minutes if options.minutes else None)
     workloads, faults = workloads_named(options.workload), faults_named(options.fault)
-    machine = this_machine(options.device)
-    has_gpu = machine.gpu is not None
+    bench = this_bench(options.device)
+    has_gpu = bench.gpu is not None
     _say_left_out(left_out(workloads, faults, has_gpu=has_gpu), faults)
     runs = ordered(workloads, faults, options.repeat, has_gpu=has_gpu)
     if options.dry_run:
         print(*(one.folder for one in runs), sep="\n")
-        print(plan_in_words(runs, runs, time_left, machine))
+        print(plan_in_words(runs, runs, time_left, bench))
         return 0
     how = How(
         options.cycles, options.skip, options.device, options.size, deadline_s=options.deadline
     )
-    places = Places(options.output.absolute())
+    lab = LabFolder(options.output.absolute())
     parts = Parts(options.parts) if options.parts else None
-    outcome = conduct(
-        runs, how, places, time_left=time_left, machine=machine, say=_say, parts=parts
-    )
+    outcome = conduct(runs, how, lab, time_left=time_left, bench=bench, say=_say, parts=parts)
     return _tell(outcome, options.output, options.minutes)
 
 

@@ -10,6 +10,8 @@ import os
 import time
 from pathlib import Path
 
+from timesink.collect.processes import is_alive
+
 FOLDER = "TIMESINK_LAB_WORDS"
 STARTER = "TIMESINK_LAB_STARTER"
 _POLL_S = 0.005
@@ -47,10 +49,4 @@ def wait_for(word: str) -> None:
 
 def _starter_is_gone() -> bool:
     number = starter()
-    if number is None:
-        return False
-    try:
-        os.kill(number, 0)
-    except ProcessLookupError:
-        return True
-    return False
+    return number is not None and not is_alive(number)

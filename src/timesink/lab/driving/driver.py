@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from timesink.collect.signals import interruption, noticed
-from timesink.lab.driving.machine import Machine
-from timesink.lab.driving.one_run import How, RunFailedError, Watch, make, watch_of
+from timesink.lab.driving.bench import Bench
+from timesink.lab.driving.lab_folder import LabFolder
+from timesink.lab.driving.one_run import How, Patience, RunFailedError, make, patience_of
 from timesink.lab.driving.order import Run, gone_on_with
 from timesink.lab.driving.parts import Parts
-from timesink.lab.driving.places import Places
 from timesink.lab.driving.time_left import TimeLeft
 from timesink.lab.faults.fault import CODE, NORMAL
 
@@ -22,7 +22,7 @@ _SHORT_S = 100
 """Less is told in seconds."""
 
 Say = Callable[[str], None]
-Record = Callable[[Run, How, Places, Watch], None]
+Record = Callable[[Run, How, LabFolder, Patience], None]
 
 
 @dataclass(frozen=True)
@@ -38,20 +38,20 @@ class Outcome:
 def conduct(
     runs: Sequence[Run],
     how: How,
-    places: Places,
+    lab: LabFolder,
     *,
     time_left: TimeLeft,
-    machine: Machine,
+    bench: Bench,
     say: Say,
     parts: Parts | None = None,
     record: Record = make,
 ) -> Outcome:
     """Make every run that is not there yet; one that fails does not stop the others."""
-    places.claim(describe(how, machine))
-    runs = gone_on_with(runs, places.has)
-    missing = [run for run in runs if not places.has(run)]
-    say(plan_in_words(runs, missing, time_left, machine))
-    _pack(parts, places, [places.about], say)
+    lab.claim(describe(how, bench))
+    runs = gone_on_with(runs, lab.has)
+    missing = [run for run in runs if not lab.has(run)]
+    say(plan_in_words(runs, missing, time_left, bench))
+    _pack(parts, lab, [lab.about], say)
     recorded: list[Run] = []
     failed: list[Run] = []
     with noticed() as stopped:
@@ -60,8 +60,8 @@ def conduct(
                 break
             begun_us = time.time_ns() // 1000
             try:
-                record(run, how, places, watch_of(min(how.deadline_s, time_left.left_s), stopped))
-                places.finish(run, about(run, how, baseline(run, runs, places), begun_us))
+                record(run, how, lab, patience_of(min(how.deadline_s, time_left.left_s), stopped))
+                lab.finish(run, about(run, how, baseline(run, runs, lab), begun_us))
             except (RunFailedError, OSError) as error:
                 _raise_if(stopped)
                 if time_left.left_s <= 0:
@@ -73,7 +73,7 @@ def conduct(
                 time_left.took(time.time_ns() / 1e9 - begun_us / 1e6)
                 to_come = len(missing) - 1 - missing.index(run)
                 say(f"{run.folder}: recorded, {_time(time_left, to_come)} left")
-            _pack(parts, places, places.files_of(run), say)
+            _pack(parts, lab, lab.files_of(run), say)
     return _outcome(missing, recorded, failed)
 
 
@@ -91,11 +91,11 @@ def _outcome(missing: Sequence[Run], recorded: Sequence[Run], failed: Sequence[R
     return Outcome(tuple(recorded), lost, left)
 
 
-def _pack(parts: Parts | None, places: Places, files: Sequence[Path], say: Say) -> None:
+def _pack(parts: Parts | None, lab: LabFolder, files: Sequence[Path], say: Say) -> None:
     if parts is None:
         return
     try:
-        parts.add(places.root, files)
+        parts.add(lab.root, files)
     except (OSError, ImportError) as error:
         say(f"not packed: {error}")
 
@@ -107,13 +107,13 @@ def _raise_if(stopped: list[int]) -> None:
 
 
 def plan_in_words(
-    runs: Sequence[Run], missing: Sequence[Run], time_left: TimeLeft, machine: Machine
+    runs: Sequence[Run], missing: Sequence[Run], time_left: TimeLeft, bench: Bench
 ) -> str:
     """How many runs will be made, where, and how long that takes."""
     before = len(runs) - len(missing)
     there = f", {before} recorded before" if before else ""
     planned = f"{len(missing)} of {len(runs)} runs to make{there}, {_time(time_left, len(missing))}"
-    return f"{machine.words}: {planned}"
+    return f"{bench.words}: {planned}"
 
 
 def _time(time_left: TimeLeft, runs: int) -> str:
@@ -121,19 +121,19 @@ def _time(time_left: TimeLeft, runs: int) -> str:
     return f"about {seconds:.0f} s" if seconds < _SHORT_S else f"about {seconds / 60:.0f} min"
 
 
-def describe(how: How, machine: Machine) -> dict[str, Any]:
+def describe(how: How, bench: Bench) -> dict[str, Any]:
     """How recordings are made: those of one folder are all made alike."""
     told = {name: value for name, value in asdict(how).items() if name != "deadline_s"}
-    return {"schema": SCHEMA, **told, **asdict(machine)}
+    return {"schema": SCHEMA, **told, **asdict(bench)}
 
 
-def baseline(run: Run, runs: Sequence[Run], places: Places) -> str:
+def baseline(run: Run, runs: Sequence[Run], lab: LabFolder) -> str:
     """The last run without a fault before this one; one without any before it is its own."""
     if run.is_fresh_start:
         return run.name
     own = [one for one in runs if one.workload == run.workload]
     before = own[: own.index(run)]
-    normal = [one.name for one in before if one.fault is None and places.has(one)]
+    normal = [one.name for one in before if one.fault is None and lab.has(one)]
     return normal[-1] if normal else f"{NORMAL}-1"
 
 

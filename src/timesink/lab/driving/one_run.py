@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -13,16 +14,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from timesink.lab import words
+from timesink.lab.driving.lab_folder import RUN_FILE, TRACE, LabFolder
 from timesink.lab.driving.loads import beside, end
 from timesink.lab.driving.order import Run
-from timesink.lab.driving.places import TRACE, Places
 from timesink.lab.workloads.switches import VARIABLE, as_text
 
 _POLL_S = 0.02
 SPARE_CYCLES = 3
 """The program goes on for so many after the last one that is recorded."""
 
-Watch = Callable[[], None]
+Patience = Callable[[], None]
 """Called while a run goes on: waits a moment, and fails when it is to be given up."""
 
 
@@ -56,9 +57,9 @@ def recorder_command(run: Run, how: How, folder: Path) -> list[str]:
     ]
 
 
-def make(run: Run, how: How, places: Places, watch: Watch) -> None:
+def make(run: Run, how: How, lab: LabFolder, patience: Patience) -> None:
     """Record a run; whatever it started has ended afterwards."""
-    folder, log_path = places.of(run), places.log_of(run)
+    folder, log_path = lab.of(run), lab.log_of(run)
     for path in (folder, log_path):
         path.parent.mkdir(parents=True, exist_ok=True)
     fault = run.fault
@@ -72,26 +73,21 @@ def make(run: Run, how: How, places: Places, watch: Watch) -> None:
             text=True, env=environment | {VARIABLE: switches},
         )  # fmt: skip
         stack.callback(end, program)
-        load = stack.enter_context(
-            beside(fault.load if fault else (), places.root, environment, log)
-        )
-        _Starting(said, program, load, watch).start()
-        while program.poll() is None:
-            watch()
-            # The recorder still has to pack what there is.
-            if load is not None and (said / "workload.done").exists():
-                end(load)
+        load = stack.enter_context(beside(fault.load if fault else (), lab.root, environment, log))
+        both = _Together(said, program, load, patience)
+        both.start()
+        both.follow()
         _check(program, folder, log_path)
 
 
 @dataclass(frozen=True)
-class _Starting:
+class _Together:
     """The program waits until the load runs, and the load until the program is there."""
 
     said: Path
     program: subprocess.Popen[str]
     load: subprocess.Popen[str] | None
-    watch: Watch
+    patience: Patience
 
     def start(self) -> None:
         self._hear("workload.ready")
@@ -103,15 +99,33 @@ class _Starting:
 
     def _hear(self, word: str) -> None:
         while not (self.said / word).exists():
-            self.watch()
+            self.patience()
             if self.program.poll() is not None:
                 raise RunFailedError(f"the program ended early (exit {self.program.returncode})")
-            if self.load is not None and self.load.poll() is not None:
-                raise RunFailedError(f"the load ended early (exit {self.load.returncode})")
+            self._check_load()
+
+    def follow(self) -> None:
+        """Wait for the end; the load lasts until the last cycle."""
+        is_over = False
+        while self.program.poll() is None and not is_over:
+            self.patience()
+            self._check_load()
+            is_over = (self.said / "workload.done").exists()
+        self._check_load()
+        if self.load is not None:
+            end(self.load)
+        # The recorder still has to pack what there is.
+        while self.program.poll() is None:
+            self.patience()
+
+    def _check_load(self) -> None:
+        """One that ends by itself leaves cycles without the fault."""
+        if self.load is not None and self.load.poll() is not None:
+            raise RunFailedError(f"the load ended early (exit {self.load.returncode})")
 
 
-def watch_of(most_s: float, stopped: Sequence[int]) -> Watch:
-    """A watch that gives up after so long, or when `stopped` gets an entry."""
+def patience_of(most_s: float, stopped: Sequence[int]) -> Patience:
+    """One that gives up after so long, or when `stopped` gets an entry."""
     until = time.monotonic() + most_s
 
     def look() -> None:
@@ -129,3 +143,10 @@ def _check(program: subprocess.Popen[str], folder: Path, log: Path) -> None:
         raise RunFailedError(f"exit {program.returncode}, see {log}")
     if not (folder / TRACE).is_file():
         raise RunFailedError(f"no {TRACE} was written, see {log}")
+    try:
+        told = json.loads((folder / RUN_FILE).read_text(encoding="utf-8"))
+        is_complete, why = told["complete"], told.get("why_partial")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunFailedError(f"{RUN_FILE} cannot be read ({error}), see {log}") from None
+    if not is_complete:
+        raise RunFailedError(f"the recording is partial: {why}, see {log}")

@@ -11,9 +11,10 @@ from typing import Any
 
 from timesink.analyses.comparison.pair import Pair
 from timesink.errors import UnreadableError
-from timesink.lab.driving.places import FAULT, TRACE
+from timesink.lab.driving.lab_folder import FAULT, TRACE
 from timesink.lab.faults.fault import NORMAL
 from timesink.lab.scoring.expected import Expected, expected_of
+from timesink.lab.scoring.score import BETWEEN_RUNS
 from timesink.reports.comparison import compare
 
 _NOTHING_KNOWN: Mapping[str, Expected] = MappingProxyType({})
@@ -103,9 +104,9 @@ def _both_orders(one: FoundCase) -> Iterator[FoundCase]:
     verdict = one.expected.verdict
     turned = Expected(verdict=back.get(str(verdict), verdict))
     names = _run_name(one.base), _run_name(one.new)
-    yield replace(one, name=" vs ".join(names))
+    yield replace(one, name=BETWEEN_RUNS.join(names))
     yield replace(
-        one, name=" vs ".join(reversed(names)), base=one.new, new=one.base, expected=turned
+        one, name=BETWEEN_RUNS.join(reversed(names)), base=one.new, new=one.base, expected=turned
     )
 
 

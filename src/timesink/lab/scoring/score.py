@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from timesink.lab.faults.fault import NORMAL
+from timesink.lab.scoring.answer import INCOMPARABLE, NONE, Answer, first_name, misses
 from timesink.lab.scoring.expected import Expected, heads
 from timesink.lab.scoring.made import Made
 from timesink.lab.scoring.rates import Rate, rate_of
-from timesink.lab.scoring.said import INCOMPARABLE, NONE, Said, first_name, misses
 
 SCHEMA = "timesink/lab-score/1"
+BETWEEN_RUNS = " vs "
+"""In the name of a pair without a fault."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class ScoredCase:
     name: str
     fault: str
     expected: Expected
-    said: Said
+    said: Answer
 
     @property
     def is_right(self) -> bool:
@@ -90,7 +92,7 @@ class Score:
     @property
     def rates(self) -> dict[str, Rate]:
         """The figures that sum it up, by what they count."""
-        faults, normals = self.faults, self.normals
+        faults = self.faults
         asked = {
             "anomaly": [one for one in faults if one.expected.anomaly],
             "cause": [one for one in faults if one.expected.cause],
@@ -106,9 +108,21 @@ class Score:
             "anomaly_beside_code_fault": rate_of(
                 bool(one.said.anomalies) for one in faults if not one.expected.anomaly
             ),
-            "named_without_fault": rate_of(one.said.names_something for one in normals),
-            "verdict_without_fault": rate_of(one.said.has_changed for one in normals),
+            "named_without_fault": rate_of(
+                any(one.said.names_something for one in pair) for pair in self._normal_pairs()
+            ),
+            "verdict_without_fault": rate_of(
+                any(one.said.has_changed for one in pair) for pair in self._normal_pairs()
+            ),
         }
+
+    def _normal_pairs(self) -> Iterable[list[ScoredCase]]:
+        """Pairs without a fault, with what was said of them in either order: they count once."""
+        pairs: dict[tuple[str, frozenset[str]], list[ScoredCase]] = {}
+        for one in self.normals:
+            runs = frozenset(one.name.split(BETWEEN_RUNS))
+            pairs.setdefault((one.workload, runs), []).append(one)
+        return pairs.values()
 
     def right_by(self, what: str) -> dict[str, Rate]:
         """How often faults are named right: for each `fault`, or for each `workload`."""

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from timesink.errors import NoCyclesError, NotFoundError, TimesinkError, UnreadableError
-from timesink.lab.driving.places import FAULT, read_about
+from timesink.lab.driving.lab_folder import FAULT, read_about
 from timesink.lab.faults.catalogue import FAULTS
+from timesink.lab.scoring.answer import SILENT, answer_of, told
 from timesink.lab.scoring.cases import FoundCase, cases_of, fault_files
 from timesink.lab.scoring.expected import Expected
 from timesink.lab.scoring.made import made_how
-from timesink.lab.scoring.said import SILENT, said_of, told
 from timesink.lab.scoring.score import Score, ScoredCase
 
 Progress = Callable[[int, int], None]
@@ -88,7 +88,7 @@ def _scored(workload: str, found: FoundCase, *, cache: bool) -> ScoredCase:
     if found.says_nothing:
         raise UnreadableError(f"its {FAULT} names neither an anomaly nor a cause to expect")
     try:
-        said = said_of(told(found.read(cache=cache).pairs))
+        said = answer_of(told(found.read(cache=cache).pairs))
     except NoCyclesError:
         said = SILENT
     return ScoredCase(workload, found.name, found.fault, found.expected, said)

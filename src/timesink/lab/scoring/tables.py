@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from timesink.lab.faults.fault import NORMAL
+from timesink.lab.scoring.answer import NO_VERDICT, NONE
 from timesink.lab.scoring.expected import Expected
 from timesink.lab.scoring.facts import facts_of
 from timesink.lab.scoring.rates import rate_of
-from timesink.lab.scoring.said import NO_VERDICT, NONE
 from timesink.lab.scoring.score import Score, ScoredCase
 from timesink.model.units import counted
 
@@ -62,8 +62,9 @@ def in_short(score: Score) -> str:
     how_many, share, interval = right.cells
     faults = f"{how_many} faults are named right ({share}, 95 % interval {interval})."
     normal = (
-        f"Of {counted(named.trials, 'pairs')} without a fault, {named.hits} {_have(named.hits)} "
-        f"something named and {judged.hits} a verdict of regression or improvement."
+        f"Of {counted(named.trials, 'pairs')} without a fault, in either order, {named.hits} "
+        f"{_have(named.hits)} something named and {judged.hits} a verdict of regression or "
+        "improvement."
     )
     return " ".join([
         faults if right.trials else "No fault was tried.",
@@ -134,7 +135,7 @@ def _cells(cases: Sequence[ScoredCase], workloads: Sequence[str]) -> list[str]:
 
 def _normal_pairs(score: Score) -> Part:
     above = (
-        f"{counted(len(score.normals), 'pairs')} of runs that follow each other, in both orders. "
+        "Pairs of runs that follow each other, in both orders. "
         "A name is a false alarm. A verdict may be true: a machine that others use as well is not "
         "equally fast all the time."
     )
@@ -157,7 +158,13 @@ def _alarm(one: ScoredCase) -> str:
 
 
 def _fault_pairs(score: Score) -> Part:
+    unsure = sum(one.is_right and not one.said.has_changed for one in score.faults)
     above = "Each beside the last run without a fault before it."
+    if unsure:
+        above += (
+            f" {unsure} are named right although cycle times may be within noise: a gate on the "
+            "cycle time lets them pass."
+        )
     rows = [[*_row(one), "yes" if one.is_right else "no"] for one in score.faults]
     return Part("Runs with a fault", above, [*_PAIR, "right"], rows, _NUMERIC)
 

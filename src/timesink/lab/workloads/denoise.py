@@ -14,6 +14,7 @@ from torch import nn
 from torch.nn import functional
 
 from timesink.lab import words
+from timesink.lab.workloads.attention import Attention
 from timesink.lab.workloads.setting import Setting, setting_of
 
 _CHANNELS = 16
@@ -48,11 +49,9 @@ class Layer(nn.Module):
         self._setting = setting
         # A quarter of them is enough: without tensor cores they take many times as long.
         self._in_32_bits = bool(setting.switches.full_precision) and number % 4 == 0
-        self._heads = size.heads
         self._norm = nn.LayerNorm(size.width, elementwise_affine=False)
         self._from_time = nn.Linear(size.width, 6 * size.width)
-        self._queries_keys_values = nn.Linear(size.width, 3 * size.width)
-        self._from_heads = nn.Linear(size.width, size.width)
+        self._attention = Attention(size.width, size.heads)
         self._wider = nn.Linear(size.width, 4 * size.width)
         self._narrower = nn.Linear(4 * size.width, size.width)
 
@@ -65,16 +64,6 @@ class Layer(nn.Module):
         for _ in self._setting.switches.reads:
             hidden[0, 0, 0].item()
         return hidden
-
-    def _attention(self, hidden: torch.Tensor) -> torch.Tensor:
-        batch, patches, width = hidden.shape
-        apart = self._queries_keys_values(hidden).view(batch, patches, 3, self._heads, -1)
-        queries, keys, values = apart.permute(2, 0, 3, 1, 4)
-        mixed = functional.scaled_dot_product_attention(queries, keys, values)
-        joined: torch.Tensor = self._from_heads(
-            mixed.transpose(1, 2).reshape(batch, patches, width)
-        )
-        return joined
 
     def _mlp(self, hidden: torch.Tensor) -> torch.Tensor:
         return self._linear(self._narrower, functional.gelu(self._linear(self._wider, hidden)))

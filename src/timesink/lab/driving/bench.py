@@ -14,7 +14,7 @@ _PATIENCE_S = 300
 
 
 @dataclass(frozen=True)
-class Machine:
+class Bench:
     """Where the lab runs."""
 
     torch: str
@@ -26,14 +26,14 @@ class Machine:
     def words(self) -> str:
         """In a few words.
 
-        >>> Machine("2.9.0", "NVIDIA H200", 16).words
+        >>> Bench("2.9.0", "NVIDIA H200", 16).words
         'NVIDIA H200, 16 cores, PyTorch 2.9.0'
         """
         cores = f"{self.cores:g} cores" if self.cores else "cores unknown"
         return f"{self.gpu or 'no GPU'}, {cores}, PyTorch {self.torch}"
 
 
-def this_machine(device: str) -> Machine:
+def this_bench(device: str) -> Bench:
     """This machine; PyTorch is asked in a process of its own, which takes its memory with it."""
     command = [sys.executable, "-m", "timesink.lab.workloads.probe"]
     try:
@@ -50,4 +50,4 @@ def this_machine(device: str) -> Machine:
     if device == "cuda" and found["gpu"] is None:
         raise CollectError("PyTorch finds no GPU", "leave out --device cuda")
     gpu = None if device == "cpu" else found["gpu"]
-    return Machine(found["torch"], gpu, describe_host()["cores"])
+    return Bench(found["torch"], gpu, describe_host()["cores"])

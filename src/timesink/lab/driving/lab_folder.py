@@ -16,10 +16,11 @@ ABOUT = "lab.json"
 FAULT = "fault.json"
 """In the folder of a recording, once it is whole: what was wrong on purpose."""
 TRACE = "trace.json.gz"
+RUN_FILE = "run.json"
 
 
 @dataclass(frozen=True)
-class Places:
+class LabFolder:
     """A folder of recordings."""
 
     root: Path

@@ -1,0 +1,92 @@
+"""Making one recording: a fault that ended too early, or half a recording, is a failure."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from timesink.lab.driving import one_run
+from timesink.lab.driving.lab_folder import LabFolder
+from timesink.lab.driving.one_run import How, RunFailedError, make, patience_of
+from timesink.lab.driving.order import Run
+from timesink.lab.listing import faults_named, workloads_named
+
+PATIENCE_S = 60
+HOW = How(cycles=5, skip=2, device="cpu", size="small")
+[DENOISE] = workloads_named(["denoise"])
+[HOG] = faults_named(["cpu_hog"])
+RECORDER = """
+import sys
+from pathlib import Path
+from timesink.lab import words
+folder, told = Path(sys.argv[1]), sys.argv[2]
+words.say("workload.ready")
+words.wait_for("workload.go")
+if told:
+    folder.mkdir()
+    (folder / "trace.json.gz").touch()
+    (folder / "run.json").write_text(told)
+    words.say("workload.done")
+else:
+    words.wait_for("a word that nobody says")
+"""
+LOAD = """
+from timesink.lab import words
+words.say("load.ready")
+words.wait_for("load.go")
+words.say("load.works")
+words.wait_for("workload.go")
+"""
+
+
+@contextmanager
+def short_load(
+    _load: Sequence[str], _scratch: Path, environment: Mapping[str, str], log: IO[str]
+) -> Iterator[subprocess.Popen[str]]:
+    """One that works once and ends."""
+    command = [sys.executable, "-c", LOAD]
+    with subprocess.Popen(
+        command, env=dict(environment), stdout=log, stderr=log, text=True
+    ) as process:
+        yield process
+
+
+def recorded(run: Run, told: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a run with a recorder that writes what it is told; told nothing, it goes on and on."""
+
+    def command(_run: Run, _how: How, into: Path) -> list[str]:
+        return [sys.executable, "-c", RECORDER, str(into), told]
+
+    monkeypatch.setattr(one_run, "recorder_command", command)
+    make(run, HOW, LabFolder(folder), patience_of(PATIENCE_S, []))
+
+
+def test_a_load_that_ends_before_the_program_spoils_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(one_run, "beside", short_load)
+    with pytest.raises(RunFailedError, match="the load ended early"):
+        recorded(Run(DENOISE, HOG, 1), "", tmp_path, monkeypatch)
+
+
+PARTIAL = {
+    '{"complete": false, "why_partial": "3 of 5 cycles"}': "partial: 3 of 5 cycles",
+    "[]": "run.json",
+    "{": "run.json",
+}
+
+
+@pytest.mark.parametrize("told", PARTIAL)
+def test_half_a_recording_is_none(told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    with pytest.raises(RunFailedError, match=PARTIAL[told]):
+        recorded(Run(DENOISE, None, 1), told, tmp_path, monkeypatch)
+
+
+def test_a_whole_recording_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    recorded(Run(DENOISE, None, 1), '{"complete": true}', tmp_path, monkeypatch)
