@@ -17,7 +17,7 @@ from timelines import patient
 from timesink.analyses.behaviour.classes import load_classes
 from timesink.analyses.behaviour.table import NOTHING_RECORDED, behaviour_table
 from timesink.analyses.cycles.finding import find_cycles
-from timesink.model.recorded_run import RecordedRun, RunDevice, RunProcess
+from timesink.model.recorded_run import RecordedRun, RunCounters, RunDevice, RunProcess
 from timesink.model.schema import BEHAVIOUR
 
 TWO_CYCLES = cycles_at((0, 100), (100, 200))
@@ -51,6 +51,12 @@ def test_work_outside_of_cycles_is_mentioned():
     found = behaviour(trace, TWO_CYCLES)
     assert {row["function"] for row in rows_of(found)} == {NOTHING_RECORDED}
     assert sum("outside of all cycles" in note for note in found.notes) == 2
+
+
+def test_one_call_of_thousands_outside_of_cycles_is_no_news():
+    inside = [call("mm", ts, 1) for ts in range(2, 200, 2)] * 20
+    found = behaviour(recorded([*inside, call("cudaDeviceSynchronize", 500, 5)]), TWO_CYCLES)
+    assert not any("outside of all cycles" in note for note in found.notes)
 
 
 def test_a_cycle_without_work_has_a_row():
@@ -197,6 +203,21 @@ def test_counters_nobody_reads_are_mentioned():
     )
     (note,) = (n for n in behaviour(trace, TWO_CYCLES).notes if "fan_speed" in n)
     assert "no function here reads counter fan_speed" in note
+
+
+def test_counters_of_the_recorder_are_no_news_and_others_beside_them_are():
+    trace = recorded(
+        device=[activity("gemm", 10, 20)],
+        counters=[
+            *samples("gpu_usage", {10: 1}),
+            *samples("disk_util_pct", {10: 1}, "Host"),
+            *samples("fan_speed", {10: 1}),
+        ],
+    )
+    run = RecordedRun(counters=RunCounters(recorded=("gpu_usage", "disk_util_pct")))
+    by_recorder = replace(trace, metadata=replace(trace.metadata, run=run))
+    (note,) = (n for n in behaviour(by_recorder, TWO_CYCLES).notes if "--map" in n)
+    assert note.startswith("no function here reads counter fan_speed;")
 
 
 def test_threads_on_cpu_are_summed_for_time_and_merged_for_counters():

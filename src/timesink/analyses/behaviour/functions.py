@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses import names
-from timesink.analyses.behaviour.classes import FUNCTION_CLASSES
+from timesink.analyses.behaviour.classes import FUNCTION_CLASSES, STEP_MARK
 from timesink.analyses.columns import device_columns, host_columns, host_names
 from timesink.analyses.cycles.reading import family_name
 from timesink.analyses.once import once_per_trace
@@ -25,7 +25,7 @@ ON_CPU, RUN_QUEUE = FUNCTION_CLASSES.index("oncpu"), FUNCTION_CLASSES.index("run
 SCHEDULED = (ON_CPU, RUN_QUEUE)
 """What the scheduler tells of a thread; such events lie across calls and not inside of them."""
 
-_STEP_NUMBER = re.compile(r"^ProfilerStep#(?:\d+|#)$")
+_STEP_NUMBER = re.compile(rf"^{STEP_MARK}#(?:\d+|#)$")
 _MEMORY_CALLS = frozenset({"mmap", "munmap", "mprotect"})
 _FILE_CALLS = frozenset({"read", "readv", "write"})
 _CLASS_OF_KIND: Mapping[str, str] = {
@@ -64,7 +64,7 @@ def function_name(name: str) -> str:
     """
     if name.startswith("oncpu"):
         return "oncpu"
-    return "ProfilerStep" if _STEP_NUMBER.match(name) else name
+    return STEP_MARK if _STEP_NUMBER.match(name) else name
 
 
 def host_class(kind: str, name: str) -> str | None:

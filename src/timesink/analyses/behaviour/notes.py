@@ -12,6 +12,9 @@ from timesink.model import units
 
 NO_SAMPLES = "no counter samples in or beside the recording: functions have times only"
 _MOST_NAMES = 5
+_FEW_CALLS, _LITTLE_TIME = 0.001, 0.01
+"""Parts of all calls and of their time that no number changes by: a profiler that stops waits for
+the device once or twice, outside of all cycles."""
 
 
 def notes_of(
@@ -27,15 +30,18 @@ class CounterUse:
 
     wanted: frozenset[str]
     read: frozenset[str]
+    of_recorder: frozenset[str] = frozenset()
+    """What `timesink record` sampled: more than functions read, as diagnoses look at the rest."""
 
 
 def _work_notes(device: CycleWork, host: CycleWork) -> Iterator[str]:
     for work, what in ((device, "device activities"), (host, "host calls")):
-        if work.outside:
-            share = 100 * work.outside_ns / work.total_ns if work.total_ns else 0.0
+        share = work.outside_ns / work.total_ns if work.total_ns else 0.0
+        many = work.outside > _FEW_CALLS * work.total
+        if many or share > _LITTLE_TIME:
             yield (
                 f"outside of all cycles, not counted: {units.count(work.outside)} of "
-                f"{units.counted(work.total, what)} ({share:.1f} % of their time)"
+                f"{units.counted(work.total, what)} ({100 * share:.1f} % of their time)"
             )
     if device.by_time:
         yield (
@@ -50,7 +56,8 @@ def _counter_notes(book: CounterBook, use: CounterUse) -> Iterator[str]:
     if not book.counters:
         yield NO_SAMPLES
         return
-    unread = [counter for counter in book.counters if counter not in use.wanted]
+    known = use.wanted | use.of_recorder
+    unread = [counter for counter in book.counters if counter not in known]
     if unread:
         yield f"no function here reads {_listed('counter', unread)}; --map FILE can change that"
     far = sorted(use.wanted - use.read)

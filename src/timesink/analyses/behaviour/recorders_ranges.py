@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from timesink.analyses.behaviour.classes import STEP_MARK
 from timesink.analyses.behaviour.functions import function_name
 from timesink.analyses.columns import host_columns, host_names
 from timesink.analyses.cycles.cycles import Cycles
@@ -13,7 +14,6 @@ from timesink.collect.record.marks import CUT_MARK
 from timesink.model.trace import Trace
 
 _BY_FUNCTION = "function"
-_STEP = "ProfilerStep"
 
 
 def without_recorders_ranges(trace: Trace, cycles: Cycles) -> Trace:
@@ -32,7 +32,7 @@ def without_recorders_ranges(trace: Trace, cycles: Cycles) -> Trace:
     run = trace.metadata.run
     if run is None:
         return trace
-    own = {_STEP, CUT_MARK}
+    own = {STEP_MARK, CUT_MARK}
     if run.cycles.by == _BY_FUNCTION and run.cycles.name:
         own.add(run.cycles.name)
     own -= {function_name(name) for name in cycles.table["name"].drop_nulls().unique()}

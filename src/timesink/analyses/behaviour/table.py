@@ -61,7 +61,8 @@ def behaviour_table(trace: Trace, cycles: Cycles, classes: Classes | None = None
     rows = _rows(groups, measured)
     named = _Names(cycles, devices, book, host.functions, device.functions)
     table = _table(rows, groups, named)
-    use = CounterUse(_wanted(groups, sources), frozenset(each.counter for each in measured))
+    read = frozenset(each.counter for each in measured)
+    use = CounterUse(_wanted(groups, sources), read, _of_recorder(trace))
     return Behaviour(table, (*notes_of(device, host, book, use), *devices.notes))
 
 
@@ -96,6 +97,11 @@ def _wanted(groups: Groups, sources: _Sources) -> frozenset[str]:
     present = [FUNCTION_CLASSES[each] for each in np.unique(groups.function_class)]
     counters = (sources.classes.counters_of(each, sources.book.counters) for each in present)
     return frozenset(chain.from_iterable(counters))
+
+
+def _of_recorder(trace: Trace) -> frozenset[str]:
+    run = trace.metadata.run
+    return frozenset() if run is None else frozenset(run.counters.recorded)
 
 
 def _measured(

@@ -8,11 +8,13 @@ bend (`statistics.permutation`), and between parts of one run levels, each count
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import polars as pl
 
 from timesink.analyses.comparison.one_run import cycle_spans
-from timesink.analyses.comparison.pair import CycleTimes
+from timesink.analyses.comparison.pair import CycleTimes, SteadyTimes
 from timesink.analyses.comparison.role import cycle_lengths
 from timesink.analyses.statistics.discovery import ALPHA
 from timesink.analyses.statistics.drifting import mean_changes, without_outliers
@@ -43,19 +45,20 @@ def cycle_times(base: pl.DataFrame, new: pl.DataFrame, *, one_run: bool = False)
     warm = [warm_up(side) for side in lengths]
     steady = [side[first:] for side, first in zip(lengths, warm, strict=True)]
     drift = _drift_p(base, new) if one_run else None
-    interval, p_value = _tested(steady[0], steady[1], new_mean - base_mean, drift)
+    tested = _tested(steady[0], steady[1], new_mean - base_mean, drift)
     return CycleTimes(
         base_ns=tuple(int(length) for length in lengths[0]),
         new_ns=tuple(int(length) for length in lengths[1]),
         base_mean_ns=base_mean,
         new_mean_ns=new_mean,
         change_pct=100 * (new_mean - base_mean) / base_mean if base_mean and new_mean else None,
-        interval_ns=interval,
+        interval_ns=tested.interval_ns,
         rank_p=rank_test(lengths[0], lengths[1]),
-        p_value=p_value,
+        p_value=tested.p,
         warm_up=(warm[0], warm[1]),
         levels_ns=(_levels(steady[0]), _levels(steady[1])),
         one_run=one_run,
+        steady=tested.steady,
     )
 
 
@@ -63,24 +66,41 @@ def _mean(lengths: Floats) -> float:
     return float(moments(np.zeros(len(lengths), dtype=np.int64), lengths, 1).mean[0])
 
 
-def _tested(
-    base: Floats, new: Floats, change: float, drift: float | None
-) -> tuple[tuple[float, float] | None, float | None]:
+@dataclass(frozen=True, slots=True)
+class _Tested:
+    interval_ns: tuple[float, float] | None = None
+    p: float | None = None
+    steady: SteadyTimes | None = None
+
+
+def _tested(base: Floats, new: Floats, change: float, drift: float | None) -> _Tested:
     """Interval of the change and its p-value, from cycles after warm-up.
 
     The interval holds `change`, that of all cycles, and excludes 0 only where all tests do.
     """
     if min(len(base), len(new)) < 2:
-        return None, None
+        return _Tested()
     found = mean_changes(base[:, None], new[:, None])
     tests = [float(found.p[0]), permutation_p(base, new), drift]
     p = max(test for test in tests if test is not None)
     tested = (float(found.calm_delta[0]), trimmed_mean(new) - trimmed_mean(base))
+    agree = tested[0] * tested[1] > 0
+    low, high = float(found.low[0]), float(found.high[0])
+    steady = _steady(base, new, _holding_0(low, high, certain=agree and p < ALPHA))
     if any(one * change <= 0 for one in tested):
         # What warm-up or outliers make of the means is the opposite of what most cycles say.
         p = 1.0
-    low, high = min(float(found.low[0]), change), max(float(found.high[0]), change)
-    return (low, high) if p < ALPHA else (min(low, 0.0), max(high, 0.0)), p
+    interval = _holding_0(min(low, change), max(high, change), certain=p < ALPHA)
+    return _Tested(interval, p, steady)
+
+
+def _holding_0(low: float, high: float, *, certain: bool) -> tuple[float, float]:
+    return (low, high) if certain else (min(low, 0.0), max(high, 0.0))
+
+
+def _steady(base: Floats, new: Floats, interval: tuple[float, float]) -> SteadyTimes:
+    calm = without_outliers(base[:, None], new[:, None])
+    return SteadyTimes(float(calm[0].mean()), float(calm[1].mean()), interval)
 
 
 def _drift_p(base: pl.DataFrame, new: pl.DataFrame) -> float | None:

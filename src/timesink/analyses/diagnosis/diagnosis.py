@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from timesink.analyses.comparison.pair import SteadyTimes
 
 VERDICTS = ("regression", "improvement", "no_change", "incomparable")
 
@@ -60,6 +64,13 @@ class CycleTime:
     interval_pct: tuple[float, float] | None
     """95 % interval of the change; None with fewer than two cycles on a side."""
     p_value: float | None
+    steady: SteadyTimes | None = None
+    """Means without warm-up and isolated outliers, which is what is tested; None as above."""
+
+    @property
+    def tested_pct(self) -> float | None:
+        """The change of what is tested, where anything is."""
+        return self.change_pct if self.steady is None else self.steady.change_pct
 
 
 @dataclass(frozen=True, slots=True)

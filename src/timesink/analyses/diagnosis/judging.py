@@ -86,7 +86,7 @@ def _cycle_time(lengths: CycleTimes) -> CycleTime:
     interval = None
     if lengths.interval_ns is not None and scale:
         interval = (lengths.interval_ns[0] / scale, lengths.interval_ns[1] / scale)
-    return CycleTime(*_means(lengths), lengths.change_pct, interval, p_value)
+    return CycleTime(*_means(lengths), lengths.change_pct, interval, p_value, lengths.steady)
 
 
 def _means(lengths: CycleTimes) -> tuple[float, float]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import erfc, sqrt
 from statistics import fmean
 
 import numpy as np
 
+from timesink.analyses.comparison.pair import SteadyTimes
 from timesink.analyses.diagnosis.diagnosis import CycleTime
 from timesink.analyses.diagnosis.merging import Member
 from timesink.analyses.statistics.discovery import ALPHA, false_discovery
@@ -39,26 +40,23 @@ def judge_together(members: Sequence[Member]) -> JointJudgement:
     interval = _interval(found, verdict)
     base, new = found.means
     change = 100 * (new - base) / base if base and found.any_change else None
-    return JointJudgement(
-        verdict, _reason(found, verdict), CycleTime(base, new, change, interval, p)
-    )
+    cycle_time = CycleTime(base, new, change, interval, p, _steady(found, verdict))
+    return JointJudgement(verdict, _reason(found, verdict), cycle_time)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Found:
     members: Sequence[Member]
+    times: Sequence[CycleTime]
     p: np.ndarray
     """Corrected for the number of processes; NaN where nothing was tested."""
 
     @classmethod
     def of(cls, members: Sequence[Member]) -> _Found:
-        chances = [each.diagnosis.cycle_time.p_value for each in members]
+        times = [each.diagnosis.cycle_time for each in members]
+        chances = [each.p_value for each in times]
         known = np.array([np.nan if each is None else each for each in chances], dtype=np.float64)
-        return cls(members, false_discovery(known))
-
-    @property
-    def times(self) -> list[CycleTime]:
-        return [each.diagnosis.cycle_time for each in self.members]
+        return cls(members, times, false_discovery(known))
 
     @property
     def means(self) -> tuple[float, float]:
@@ -131,6 +129,26 @@ def _interval(found: _Found, verdict: str) -> tuple[float, float] | None:
     if verdict == "no_change":
         low, high = min(low, 0.0), max(high, 0.0)
     return 100 * low / base, 100 * high / base
+
+
+def _steady(found: _Found, verdict: str) -> SteadyTimes | None:
+    """Means over processes of what was tested in each; of one that was not, of all its cycles."""
+    if not any(each.steady is not None for each in found.times):
+        return None
+    tested = replace(found, times=[_tested(each) for each in found.times])
+    base, new = tested.means
+    bounds = _interval(tested, verdict)
+    ends = None if bounds is None else (bounds[0] * base / 100, bounds[1] * base / 100)
+    return SteadyTimes(base, new, ends)
+
+
+def _tested(one: CycleTime) -> CycleTime:
+    steady = one.steady
+    if steady is None:
+        return one
+    return CycleTime(
+        steady.base_ns, steady.new_ns, steady.change_pct, steady.interval_pct, one.p_value
+    )
 
 
 def _ends(found: _Found, uncertain: Sequence[int]) -> tuple[float, float]:

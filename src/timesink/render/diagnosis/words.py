@@ -42,8 +42,8 @@ _ADVICE = {
     "data_loading": "look at the data loader: workers, storage, the size of a batch",
     "io": "look at the storage, and at who else uses it",
     "run_queue": "look at who else runs on these cores: `top`, `pidstat`",
-    "launch_gap": "record again with the load of the host beside (`counters.csv`)",
-    "host_cpu": "record again, with Python stacks and with the load of the host beside",
+    "launch_gap": "look at the load of the host, or record it beside (`counters.csv`)",
+    "host_cpu": "record again with Python stacks, and the load of the host beside if it is missing",
     "idle": "record Python stacks: no recorded call covers this time",
 }
 """What helps where a change sits and nothing explains it."""
@@ -271,7 +271,11 @@ def checks(one: Diagnosis) -> list[str]:
     told += [each.advice for each in one.anomalies if each.cause not in named]
     if unexplained(one) and not _exceed(one):
         told += _on_unexplained(one, named)
-    return [*dict.fromkeys(filter(None, told))][:_MOST_CHECKS]
+    # Advice that begins alike is told once: one look at the device answers both.
+    unlike: dict[str, str] = {}
+    for advice in filter(None, told):
+        unlike.setdefault(advice.partition(" (`")[0], advice)
+    return [*unlike.values()][:_MOST_CHECKS]
 
 
 def _on_unexplained(one: Diagnosis, named: set[str]) -> Iterator[str]:

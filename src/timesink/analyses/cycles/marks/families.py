@@ -11,13 +11,14 @@ import polars as pl
 from timesink.analyses.cycles.events_in_cycles import work_by_process, work_in
 from timesink.analyses.cycles.marks.events import reach_before
 from timesink.analyses.cycles.reading import family_name
+from timesink.collect.record.marks import CUT_MARK
 from timesink.model.trace import Trace
 
 _NOT_A_UNIT = re.compile(
     r"^(nccl|rccl|gloo|mpi|ucc|hccl|cncl|xccl|oneccl)[:A-Z]"
     r"|^(cublas|cudnn|cusparse|cusolver|cufft|thrust|cub::|hipblas|rocblas|miopen)"
     r"|^## Call CompiledFxGraph|^Pregraph bytecode|^Torch-Compiled Region|^CompiledFunction"
-    r"|^ProfilerStep|^unfinished cycle$"
+    r"|^ProfilerStep|^" + re.escape(CUT_MARK) + "$"
 )
 """What libraries, compilers and recorders annotate: single calls, not the user's units."""
 

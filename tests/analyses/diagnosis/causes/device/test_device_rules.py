@@ -43,6 +43,34 @@ def test_other_kernels_that_take_longer_are_one() -> None:
     assert f"instead of {GEMM}" in found.sentence
 
 
+# With casts to half precision: they are launches of their own, which kernels in fp32 do without.
+CASTING = USUAL.but(
+    **{
+        "aten::to": Call("cpu_operator", 60, 6.0),
+        "aten::copy_": Call("cpu_operator", 60, 6.0),
+        "cudaLaunchKernel": Call("cpu_launch", 460, 7.0),
+        "void at::native::cast_elementwise_kernel<4>": Call("gpu_compute", 60, 0.5),
+    }
+)
+
+
+@pytest.mark.parametrize("gemm_ms", [20.0, 24.0, 40.0])
+def test_slower_kernels_that_are_fewer_are_not_hidden_by_what_the_host_saves(
+    gemm_ms: float,
+) -> None:
+    full = USUAL.but(**{GEMM: None, FP32: Call("gpu_compute", 72, gemm_ms)})
+    for base, new, sign in ((CASTING, full, 1), (full, CASTING, -1)):
+        found = {each.cause: each for each in causes(base, new)}
+        assert set(found) == {"kernel_change", "host_code"}
+        kernels, host = found["kernel_change"], found["host_code"]
+        assert kernels.explained_ns == pytest.approx(sign * (gemm_ms - 10.5) * MS, rel=0.05)
+        assert kernels.sentence.startswith("The gemm family runs other kernels")
+        assert "aten::" not in kernels.sentence
+        assert ("full precision" in kernels.advice) == (sign > 0)
+        assert host.explained_ns == pytest.approx(-sign * 13 * MS, rel=0.1)
+        assert f"{'less' if sign > 0 else 'more'} often too" in host.sentence
+
+
 def test_a_slower_device_without_a_reason_is_not_explained() -> None:
     assert causes(USUAL, USUAL.slowed(2.0, "gpu")) == ()
 
@@ -136,12 +164,13 @@ FIXED = ("step", "cudaStreamSynchronize", "cudaMemcpyAsync", *ENDS)
 
 @pytest.mark.parametrize("pace", [0.9, 1.0, 1.1])
 def test_more_layers_take_their_operators_and_launches_along(pace: float) -> None:
-    base = USUAL.but(**ENDS)
+    base = USUAL.but(**ENDS, **{FP32: Call("gpu_compute", 40, 4.0)})
     (found,) = causes(base, repeated(base, 1.25, *FIXED).slowed(pace))
     assert found.cause == "kernel_change"
     assert "1.25 times as often" in found.sentence
-    # Beside kernels of 22 ms, operators of 51 ms and launches of 6 ms.
-    assert found.explained_ns == pytest.approx(0.25 * 79 * MS * pace, rel=0.25)
+    assert "precision" not in found.advice
+    # Beside kernels of 26 ms, operators of 51 ms and launches of 6 ms.
+    assert found.explained_ns == pytest.approx(0.25 * 83 * MS * pace, rel=0.25)
 
 
 def test_more_of_nearly_everything_is_another_workload() -> None:

@@ -186,3 +186,15 @@ def test_others_that_left_the_processor_explain_what_was_gained() -> None:
     assert found.sentence.startswith("Others take the processor less: load 99 → 5 %.")
     assert (found.evidence[0].base, found.evidence[0].new) == (99.0, 5.0)
     assert found.evidence[0].text == "load of Host: 99 → 5 %"
+
+
+def test_the_mark_of_a_step_is_told_as_the_time_that_it_stands_for() -> None:
+    base, new = (
+        USUAL.but(step=None, ProfilerStep=Call("cpu_annotation", 1, ms)) for ms in (5.0, 45.0)
+    )
+    (found,) = causes(base, new)
+    assert found.cause == "host_code"
+    said = "The host spends 5.06 → 45.4 ms per cycle between recorded calls, in nearly every cycle"
+    assert found.sentence.startswith(said)
+    assert found.evidence[0].text == "time between recorded calls: 5.06 → 45.4 ms per cycle"
+    assert found.evidence[0].function == "ProfilerStep"

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 
+from timesink.analyses.behaviour.classes import STEP_MARK, STEP_MARK_TOLD
 from timesink.analyses.diagnosis.causes.calls.functions import Functions
 from timesink.analyses.diagnosis.causes.case import Case, Side
 from timesink.analyses.diagnosis.diagnosis import Anomaly, Evidence
@@ -13,8 +14,8 @@ from timesink.analyses.kernel_names.short import short_name
 from timesink.model import amounts
 from timesink.model.schema import HOST_DEVICE
 
-_PYTHON = re.compile(r"\.py\(\d+\): |^<.*>$")
-"""Names of Python: `train.py(12): step`, `<built-in function sleep>`."""
+_PYTHON = re.compile(r"\.py\(\d+\): |^<.*>$|^enumerate\(DataLoader\)")
+"""Names of Python: `train.py(12): step`, `<built-in function sleep>`, data loaders of PyTorch."""
 
 
 def calls_evidence(case: Case, column: int) -> Evidence:
@@ -43,6 +44,8 @@ def time_evidence(case: Case, column: int) -> Evidence:
     text = (
         f"{told_name(row['function'])}{where}: {case.times(base, new)} in {calls} calls per cycle"
     )
+    if row["function"] == STEP_MARK:
+        text = f"{STEP_MARK_TOLD}: {case.times(base, new)} per cycle"
     return Evidence(
         "function" if row["device"] == HOST_DEVICE else "kernel",
         text,

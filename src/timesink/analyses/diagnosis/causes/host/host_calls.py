@@ -66,12 +66,19 @@ def host_calls(case: Case) -> Iterator[Claim]:
 def _sentence(case: Case, shown: list[int], names: list[str]) -> str:
     base, new = (float(side[shown[0]]) for side in case.functions.calls)
     others = [told_name(name) for name in names[1:]]
-    also = f", and {listed(others, _SHOWN)} run more or less often too" if others else ""
+    also = f", and {listed(others, _SHOWN)} run {_often(case, shown)} too" if others else ""
     times = [float(np.sum(side[shown])) for side in case.functions.times]
     return (
         f"{told_name(names[0])} runs {case.calls(base, new)} times per cycle{also}: together "
         f"{case.times(*times)} per cycle."
     )
+
+
+def _often(case: Case, shown: list[int]) -> str:
+    """Whether all of them run more often, or less."""
+    before, after = case.functions.calls
+    more = (after - before)[shown] > 0
+    return "more often" if more.all() else "less often" if not more.any() else "more or less often"
 
 
 def _advice(names: list[str]) -> str:

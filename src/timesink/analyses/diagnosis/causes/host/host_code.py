@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from timesink.analyses.behaviour.classes import NO_CALL
+from timesink.analyses.behaviour.classes import NO_CALL, STEP_MARK
 from timesink.analyses.diagnosis.causes.calls.typical import CLEARLY
 from timesink.analyses.diagnosis.causes.case import Case
 from timesink.analyses.diagnosis.causes.claims.claim import Claim, Demand
@@ -87,16 +87,19 @@ def _function_claim(host: Host, column: int) -> Claim:
         "host_code",
         (Demand(rise, parts, structural=True),),
         interval,
-        f"{_told(row['function'])} takes {case.times(base, new)} per cycle for as many calls, in "
-        f"nearly every cycle; {pace_told(host, column)}.",
+        f"{_told(row['function'], case.times(base, new))}, in nearly every cycle; "
+        f"{pace_told(host, column)}.",
         LOOK,
         tuple(_evidence(host, [column], case.functions.new[:, column])),
         functions=(row["function"],),
     )
 
 
-def _told(function: str) -> str:
-    return "Code outside of recorded calls" if function == NO_CALL else told_name(function)
+def _told(function: str, times: str) -> str:
+    if function == STEP_MARK:
+        return f"The host spends {times} per cycle between recorded calls"
+    name = "Code outside of recorded calls" if function == NO_CALL else told_name(function)
+    return f"{name} takes {times} per cycle for as many calls"
 
 
 def _evidence(host: Host, columns: list[int], values: Floats) -> Iterator[Evidence]:

@@ -19,7 +19,7 @@ from timesink.analyses.diagnosis.causes.claims.evidence import (
     cycle_evidence,
     time_evidence,
 )
-from timesink.analyses.diagnosis.causes.device.kernel_change import only_swapped
+from timesink.analyses.diagnosis.causes.device.changed_families import only_swapped
 from timesink.analyses.diagnosis.causes.surroundings import relief
 from timesink.analyses.diagnosis.diagnosis import Anomaly, Evidence
 from timesink.analyses.statistics.moments import Floats
@@ -232,7 +232,9 @@ def _acting(case: Case, growths: list[_Growth], base: Floats, new: Floats) -> st
     parts = list(dict.fromkeys(each.components[0].partition("/")[0] for each in order))
     told = [_WORDS[part] for part in parts[:_SHOWN]]
     took = case.times(float(base.mean()), float(new.mean()))
-    return f"Meanwhile {' and '.join(told)} took {took} per cycle."
+    *most, last = told
+    what = f"{', '.join(most)} and {last}" if most else last
+    return f"Meanwhile {what} took {took} per cycle."
 
 
 def _evidence(case: Case, growths: list[_Growth], new: Floats) -> Iterator[Evidence]:
