@@ -98,3 +98,27 @@ def write_timeline(path: Path, **options: Any) -> Path:
 
 def rank_fields(rank: int, world: int = 2) -> dict[str, Any]:
     return {"distributedInfo": {"backend": "nccl", "rank": rank, "world_size": world}}
+
+
+def cycle_tables(
+    folder: Path,
+    *,
+    new_by: float,
+    base_first: float | None = None,
+    new_first: float | None = None,
+) -> tuple[Path, Path]:
+    """Two runs of 40 even cycles of 1 ms, of which the first may take long, in ns."""
+    sides = (("base", 1.0, base_first), ("new", new_by, new_first))
+    base, new = (_cycle_table(folder / f"{name}.csv", by, first) for name, by, first in sides)
+    return base, new
+
+
+def _cycle_table(path: Path, by: float, first_ns: float | None) -> Path:
+    lengths = [by * (1e6 + 2000 * (number % 3 - 1)) for number in range(40)]
+    if first_ns is not None:
+        lengths[0] = first_ns
+    table = process_table(7, cycles=40)
+    place = table["cycle"].rank("dense").cast(pl.Int64) - 1
+    length = pl.Series(lengths).cast(pl.Int64).gather(place)
+    kind = table.schema["cycle_dur_ns"]
+    return write_table(path, table.with_columns(length.cast(kind).alias("cycle_dur_ns")))

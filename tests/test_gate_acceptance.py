@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -19,6 +20,7 @@ from timesink.cli import build_parser, main
 REPOSITORY = Path(__file__).resolve().parent.parent
 SCRIPT = REPOSITORY / "docs" / "ci" / "gate.sh"
 WORKFLOW = REPOSITORY / "docs" / "ci" / "github.yml"
+MARK = "<!-- timesink gate -->"
 
 
 @pytest.fixture(autouse=True)
@@ -44,11 +46,17 @@ def pipeline(base: Path, new: Path, folder: Path, **more: str) -> subprocess.Com
 
 def check_results(folder: Path, outcome: str, failures: int) -> None:
     comment = (folder / "results" / "comment.md").read_text(encoding="utf-8")
-    assert comment.startswith(f"## timesink: {outcome} (`--fail-on regression`)\n")
+    assert comment.startswith(f"{MARK}\n## timesink: {outcome} (`--fail-on regression`)\n")
     assert len(comment.splitlines()) < 60
     assert (folder / "summary.md").read_text(encoding="utf-8") == comment
     suite = ET.parse(folder / "results" / "junit.xml").getroot()[0]  # noqa: S314 - our own
     assert int(suite.attrib["failures"]) == failures == len(suite.findall("testcase/failure"))
+
+
+def check_stub(comment: Path) -> None:
+    lines = comment.read_text(encoding="utf-8").splitlines()
+    assert lines[0] == MARK
+    assert "be judged" in lines[1]
 
 
 def check_screen(log: str) -> None:
@@ -82,10 +90,22 @@ class TestPipeline:
         """Not even where nothing was compared: a wrong limit is wrong usage."""
         base, _ = timesink.sample_runs()
         (tmp_path / "results").mkdir()
-        for name in ("comment.md", "junit.xml"):
+        for name in ("comment.md", "junit.xml", "comparison.json"):
             (tmp_path / "results" / name).write_text("passed")
         assert pipeline(base, base, tmp_path, FAIL_ON="quickly").returncode == 2
-        assert not list((tmp_path / "results").iterdir())
+        assert [path.name for path in (tmp_path / "results").iterdir()] == ["comment.md"]
+        check_stub(tmp_path / "results" / "comment.md")
+
+    @pytest.mark.parametrize(
+        ("more", "code"), [({"BUDGET": "none.toml"}, 2), ({"TIMESINK": "no-such-program"}, 127)]
+    )
+    def test_there_is_a_comment_whatever_stops_it(
+        self, tmp_path: Path, more: dict[str, str], code: int
+    ):
+        base, _ = timesink.sample_runs()
+        assert pipeline(base, base, tmp_path, **more).returncode == code
+        check_stub(tmp_path / "results" / "comment.md")
+        assert "be judged" in (tmp_path / "summary.md").read_text(encoding="utf-8")
 
     def test_a_healthy_run_passes_beside_its_copy(self, shared: Path, tmp_path: Path):
         normal = shared / "data/h200/faults/normal"
@@ -101,6 +121,16 @@ class TestPipeline:
         assert "host_code" in done.stderr
         check_results(tmp_path, "failed", 1)
 
+    def test_a_rank_that_is_missing_is_no_pass(self, shared: Path, tmp_path: Path):
+        base = shared / "data/h200/traces/ddp8_normal"
+        new = shutil.copytree(base, tmp_path / "new")
+        next(new.glob("rank3.*")).unlink()
+        done = pipeline(base, new, tmp_path)
+        assert done.returncode == 1
+        check_screen(done.stderr)
+        assert "Not compared: rank3 pid " in done.stderr
+        check_results(tmp_path, "cannot be judged", 0)
+
 
 class TestWorkflow:
     def test_every_command_of_the_example_is_understood(self):
@@ -114,6 +144,29 @@ class TestWorkflow:
         condition = job.partition("steps:")[0]
         assert "github.event.pull_request.head.repo.full_name == github.repository" in condition
 
+    def commented(self, folder: Path, earlier: str) -> str:
+        """What the step that comments asks of `gh`, which says whether there is a comment."""
+        step = WORKFLOW.read_text(encoding="utf-8").partition("- name: Comment\n")[2]
+        script = textwrap.dedent(step.partition("run: |\n")[2].partition("      - uses:")[0])
+        gh = folder / "gh"
+        gh.write_text(f'#!/bin/sh\necho "$@" >>asked\n[ "$2" = --paginate ] && echo {earlier}\n')
+        gh.chmod(0o755)
+        known = {"PULL": "7", "GITHUB_REPOSITORY": "a/b", "PATH": f"{folder}:{os.environ['PATH']}"}
+        subprocess.run(["sh", "-c", script], cwd=folder, env={**os.environ, **known}, check=False)
+        return (folder / "asked").read_text().splitlines()[-1]
+
+    def test_the_comment_of_an_earlier_commit_is_replaced(self, tmp_path: Path):
+        asked = self.commented(tmp_path, "42")
+        assert asked == (
+            "api -X PATCH repos/a/b/issues/comments/42 -F body=@gate-results/comment.md"
+        )
+        assert f'startswith("{MARK}")' in (tmp_path / "asked").read_text()
+
+    def test_there_is_a_comment_where_recording_failed(self, tmp_path: Path):
+        asked = self.commented(tmp_path, "")
+        assert asked == "pr comment 7 --body-file gate-results/comment.md"
+        check_stub(tmp_path / "gate-results" / "comment.md")
+
     def test_it_runs_the_script_that_is_tested(self):
         assert f"ci/{SCRIPT.name} @main runs/new gate-results" in WORKFLOW.read_text(
             encoding="utf-8"
@@ -122,21 +175,21 @@ class TestWorkflow:
 
 
 @pytest.mark.parametrize(
-    "paths",
+    ("paths", "expected"),
     [
-        ("h200/faults/normal", "h200/faults/gpu_contention"),
-        ("h200/faults/hbm_saturation", "h200/faults/normal"),
-        ("h200/traces/ddp8_normal", "h200/traces/ddp8_stall_rank3"),
-        ("h200/traces/ddp8_normal", "h200/traces/bert_train"),
-        ("latencyprism/SGLang",),
+        (("h200/faults/normal", "h200/faults/gpu_contention"), 0),
+        (("h200/faults/hbm_saturation", "h200/faults/normal"), 0),
+        (("h200/traces/ddp8_normal", "h200/traces/ddp8_stall_rank3"), 3),
+        (("h200/traces/ddp8_normal", "h200/traces/bert_train"), 1),
+        (("latencyprism/SGLang",), 1),
     ],
 )
 def test_comments_stay_short_whatever_is_compared(
-    shared: Path, paths: tuple[str, ...], capfd: pytest.CaptureFixture[str]
+    shared: Path, paths: tuple[str, ...], expected: int, capfd: pytest.CaptureFixture[str]
 ) -> None:
     given = [str(shared / "data" / path) for path in paths]
     code = main(["compare", *given, "--format", "md", "--fail-on", "1%"])
     comment, log = capfd.readouterr()
     assert 0 < len(comment.splitlines()) < 60
     check_screen(log)
-    assert code in {0, 1, 3}
+    assert code == expected

@@ -17,18 +17,28 @@ if [ $# -lt 2 ]; then
     exit 2
 fi
 results=${3:-gate-results}
+comment=$results/comment.md
+
+# However it ends there is a comment of this run: that of an earlier one must not stay on a page.
+finish() {
+    code=$?
+    mkdir -p "$results"
+    [ -s "$comment" ] ||
+        printf '## timesink: could not be judged\n\nSee the log of this run.\n' >"$comment"
+    # The first line, which nobody sees, is how the next run finds the comment to replace.
+    printf '<!-- timesink gate -->\n' | cat - "$comment" >"$comment.marked"
+    mv "$comment.marked" "$comment"
+    # GitHub shows this on the page of the run; other systems have no such file.
+    [ -z "${GITHUB_STEP_SUMMARY:-}" ] || cat "$comment" >>"$GITHUB_STEP_SUMMARY"
+    exit $code
+}
+trap finish EXIT
+trap 'exit 1' HUP INT TERM
 
 # Whatever happens below, results of an earlier run are not those of this one.
-rm -f "$results/comment.md" "$results/junit.xml"
+rm -f "$comment" "$results/junit.xml" "$results/comparison.json"
 
 # One comparison writes everything; the reason is on standard error, at the end of the log.
 ${TIMESINK:-timesink} compare "$1" "$2" \
     --fail-on "${FAIL_ON:-regression}" ${BUDGET:+--budget "$BUDGET"} \
     -o "$results" --force
-code=$?
-
-# GitHub shows this on the page of the run; other systems have no such file.
-if [ -n "${GITHUB_STEP_SUMMARY:-}" ] && [ -f "$results/comment.md" ]; then
-    cat "$results/comment.md" >>"$GITHUB_STEP_SUMMARY"
-fi
-exit $code

@@ -77,11 +77,18 @@ def test_budgets_to_begin_with_pass_and_fail(run, tmp_path):
     run("baseline", "save", "main", base)
     file = tmp_path / "budgets.toml"
     assert run("baseline", "budgets", "@main", "--headroom", "20%", "-o", file).code == 0
-    assert file.read_text() == run("baseline", "budgets", base, "--headroom", "20").out
+    assert file.read_text() == run("baseline", "budgets", base, "--headroom", "20%").out
     assert run("compare", "@main", base, "--budget", file).code == 0
     failed = run("compare", "@main", slow, "--budget", file)
     assert failed.code == 3
     assert "aten::gemm" in failed.err
+
+
+@pytest.mark.parametrize("headroom", ["10", "0.1", "ten%"])
+def test_a_headroom_that_may_be_a_share_is_refused(run, headroom):
+    outcome = run("baseline", "budgets", timesink.sample(), "--headroom", headroom)
+    assert outcome.code == 2
+    assert repr(headroom) in outcome.err
 
 
 def test_a_baseline_is_not_overwritten_by_a_report(run, decline, store):

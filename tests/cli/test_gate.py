@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -97,6 +98,27 @@ class TestExitCodes:
         assert outcome.code == 0
         assert "Without --fail-on that fails nothing.\n  1 budget kept." in outcome.err
 
+    def test_a_slow_down_that_a_budget_judges_is_not_said_to_fail_nothing(
+        self, run: Run, tmp_path: Path, case: Path
+    ):
+        budget = tmp_path / "budgets.toml"
+        budget.write_text('[cycle]\nmax_increase = "90%"\n')
+        outcome = run("compare", case, "--budget", budget)
+        assert outcome.code == 0
+        assert "fails nothing" not in outcome.err
+
+    def test_a_budget_that_matches_nothing_is_not_kept(
+        self, run: Run, tmp_path: Path, same: tuple[Path, Path]
+    ):
+        budget = tmp_path / "budgets.toml"
+        budget.write_text(
+            '[cycle]\nmax = "1 s"\n[kernels]\n"no_such*" = { max = "1 s", optional = true }\n'
+        )
+        outcome = run("compare", *same, "--budget", budget, "-o", tmp_path / "x.xml")
+        assert outcome.code == 0
+        assert "1 budget kept; 1 matched nothing (optional)." in outcome.err
+        assert results(tmp_path / "x.xml").attrib["skipped"] == "1"
+
     def test_readers_who_leave_early_do_not_make_it_pass(self, case: Path):
         """As with `2>&1 | head -1`."""
         read, write = os.pipe()
@@ -105,6 +127,34 @@ class TestExitCodes:
         code = subprocess.run(command, stdout=write, stderr=write, check=False).returncode
         os.close(write)
         assert code == 3
+
+    @pytest.mark.parametrize("name", ["out", "x.csv", "x.json", "x.md", "x.xml", "x.txt"])
+    def test_files_are_written_whoever_reads_the_screen(
+        self, case: Path, tmp_path: Path, name: str
+    ):
+        """As with `2>&1 | head -1`, and with notes to say."""
+        (case / "normal_perf_data" / "other_perf_data.csv").write_text("nothing\n")
+        read, write = os.pipe()
+        os.close(read)
+        words = ["compare", case, "--fail-on", "5%", "-o", tmp_path / name]
+        command = [sys.executable, "-m", "timesink", *words]
+        code = subprocess.run(command, stdout=write, stderr=write, check=False).returncode
+        os.close(write)
+        assert code == 3
+        assert (tmp_path / name).exists()
+        if name == "out":
+            assert (tmp_path / name / "comparison.json").exists()
+
+    def test_what_cannot_be_read_is_no_pass_whoever_reads_the_screen(self, tmp_path: Path):
+        read, write = os.pipe()
+        os.close(read)
+        file = tmp_path / "x.md"
+        words = ["compare", tmp_path / "a", tmp_path / "b", "--fail-on", "5%", "-o", file]
+        command = [sys.executable, "-m", "timesink", *words]
+        code = subprocess.run(command, stdout=write, stderr=write, check=False).returncode
+        os.close(write)
+        assert code == 1
+        assert "cannot be judged" in file.read_text()
 
     def test_a_baseline_is_as_good_as_its_recording(
         self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -183,6 +233,18 @@ class TestRunsThatCannotBeRead:
         assert run("compare", "@never-saved", case, *options, "--store", tmp_path).code == 1
         assert results(folder / "junit.xml").attrib["errors"] == "1"
         assert "cannot be judged" in (folder / "comment.md").read_text()
+        whole = json.loads((folder / "comparison.json").read_text())
+        assert whole["gate"]["outcome"] == "unjudged"
+        assert whole["error"]["message"].startswith("@never-saved: no such baseline")
+
+    @pytest.mark.parametrize("name", ["x.json", "x.md", "x.xml", "x.csv", "x.txt"])
+    def test_nor_does_an_old_file(self, run: Run, case: Path, tmp_path: Path, name: str):
+        file = tmp_path / name
+        options = ("--fail-on", "60%", "-o", file, "--force")
+        assert run("compare", case, *options).code == 0
+        earlier = file.read_text()
+        assert run("compare", case, tmp_path / "gone", *options).code == 1
+        assert not file.exists() or file.read_text() != earlier
 
     def test_old_results_are_refused_before_they_can_be_taken_for_new_ones(
         self, run: Run, decline: Decline, case: Path, tmp_path: Path
@@ -221,8 +283,11 @@ class TestUsage:
         paths = [write_table(tmp_path / f"{n}.csv", process_table(n, seed=n)) for n in range(3)]
         for options in (("--explore", "--fail-on", "5%"), ("--explore", "--format", "junit")):
             decline("compare", *paths, *options, code=2)
-        message, _ = decline("compare", *paths, "--fail-on", "5%", code=2)
-        assert "told apart" in message
+        for path in paths:
+            path.write_text("nothing to read")
+        for given in (paths, paths[:1]):
+            message, _ = decline("compare", *given, "--fail-on", "5%", code=2)
+            assert "told apart" in message
 
     def test_a_budget_that_is_none_is_refused_before_anything_is_read(
         self, decline: Decline, tmp_path: Path
@@ -231,6 +296,19 @@ class TestUsage:
         gone = tmp_path / "gone"
         message, _ = decline("compare", gone, gone, "--budget", tmp_path / "b.toml", code=2)
         assert "b.toml" in message
+        message, _ = decline("compare", gone, gone, "--budget", tmp_path / "none.toml", code=2)
+        assert "none.toml: no such file" in message
+
+    @pytest.mark.parametrize("content", [None, "hello", "[cycle]\n"])
+    def test_a_budget_that_is_none_is_shown_as_well(
+        self, run: Run, case: Path, tmp_path: Path, content: str | None
+    ):
+        budget, folder = tmp_path / "b.toml", tmp_path / "out"
+        if content is not None:
+            budget.write_text(content)
+        assert run("compare", case, "--budget", budget, "-o", folder).code == 2
+        assert results(folder / "junit.xml").attrib["errors"] == "1"
+        assert "b.toml" in (folder / "comment.md").read_text()
 
     def test_the_help_names_the_exit_code(self, run: Run):
         assert "3 beyond a" in run("--help").out

@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         made[name].add_argument("--format", choices=_FORMATS, default="text")
     _add_run(made["budgets"], "a recording, a folder of them, or @NAME")
     made["budgets"].add_argument(
-        "--headroom", metavar="PCT", type=percentage, default=10.0,
+        "--headroom", metavar="PCT", type=_headroom, default=10.0,
         help="how much longer than now is allowed (default: 10%%)",
     )  # fmt: skip
     add_output(made["budgets"], "write to a file")
@@ -78,6 +78,14 @@ def _add_run(parser: argparse.ArgumentParser, what: str) -> None:
     parser.add_argument("--rank", metavar="N", type=int, help="one rank")
     add_cycle_options(parser, counters=False)
     add_reading(parser)
+
+
+def _headroom(text: str) -> float:
+    """Percent, for `type=`; 0.1 may be meant as a share, so the sign is part of it."""
+    if not text.strip().endswith("%"):
+        msg = f"{text!r} is not a percentage: write it as 10%"
+        raise argparse.ArgumentTypeError(msg)
+    return percentage(text)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -16,7 +16,6 @@ pass, and 1 where that cannot be judged.
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,7 +38,6 @@ from timesink.cli.gated import (
     concluded,
     gate_for,
     gate_for_error,
-    handed_over,
     is_asked,
     needs_gate,
 )
@@ -84,15 +82,14 @@ def run(options: argparse.Namespace) -> int:
     folder = output_folder(options.output)
     form = (options.format or "") if folder else _format(options)
     _check(options, form, folder)
-    budgets = budgets_of(options)
     try:
+        budgets = budgets_of(options)
         comparison = _compare(options)
         gate = gate_for(comparison, options, budgets) if needs_gate(options, form) else None
     except TimesinkError as error:
         _give_error(error, options, form, folder)
         raise
-    said = Said(comparison, gate)
-    handed_over(lambda: _give(said, options, form, folder), sys.stdout)
+    _give(Said(comparison, gate), options, form, folder)
     return concluded(gate) if gate is not None and is_asked(options) else 0
 
 
@@ -106,14 +103,14 @@ def _give(said: Said, options: argparse.Namespace, form: str, folder: Path | Non
 def _give_error(
     error: TimesinkError, options: argparse.Namespace, form: str, folder: Path | None
 ) -> None:
-    """What a gate says of runs that cannot be compared; wrong usage is no result."""
-    if error.exit_code != 1 or not needs_gate(options, form):
+    """What a gate says of runs that cannot be compared, or of budgets that cannot be read."""
+    if not needs_gate(options, form):
         return
     gate = gate_for_error(error, options)
     if folder is None:
-        give_error(gate, options, form)
+        give_error(gate, error, options, form)
     else:
-        write_error(gate, form, folder)
+        write_error(gate, error, form, folder)
 
 
 def _format(options: argparse.Namespace) -> str:

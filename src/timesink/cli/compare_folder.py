@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -14,13 +13,15 @@ from timesink.cli.compare_outputs import (
     Said,
     comment,
     comment_of_error,
+    json_of_error,
     keep_sources,
     nothing_to_compare,
-    say_table,
-    warn,
+    said_of_table,
+    say,
+    warnings,
 )
 from timesink.cli.gated import junit, needs_gate
-from timesink.errors import OutputError, UsageError
+from timesink.errors import OutputError, TimesinkError, UsageError
 from timesink.model import units
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 _COMMENT, _RESULTS = "comment.md", "junit.xml"
 """What a pipeline publishes."""
+_WHOLE = "comparison.json"
+"""What programs read."""
 
 
 def output_folder(output: Path | None) -> Path | None:
@@ -40,8 +43,8 @@ def output_folder(output: Path | None) -> Path | None:
 def check_folder(folder: Path, options: argparse.Namespace, form: str) -> None:
     """Refuse a folder that cannot work before the long work starts.
 
-    A comment that says "passed" of an earlier run must not be taken for that of this one, however
-    this one ends.
+    What says "passed" of an earlier run must not be taken for that of this one, however this one
+    ends.
     """
     if form == "text":
         raise UsageError("a folder holds no text", "name a file with -o FILE.txt")
@@ -49,7 +52,7 @@ def check_folder(folder: Path, options: argparse.Namespace, form: str) -> None:
         raise OutputError.unwritable(folder, "it is a file")
     if not folder.parent.is_dir():
         raise OutputError.no_folder(folder)
-    for name in _published(form, gated=needs_gate(options, form)):
+    for name in _with_outcome(form, gated=needs_gate(options, form)):
         _check_file(folder / name, force=options.force)
 
 
@@ -61,21 +64,34 @@ def write_folder(said: Said, options: argparse.Namespace, form: str, folder: Pat
     for name, _ in files:
         keep_sources(said.comparison, folder / name)
         _check_file(folder / name, force=options.force)
-    warn(said.comparison)
-    for one in said.comparison.all_pairs if form in {"", "csv"} else ():
-        say_table(one, options.table)
+    # Files first: whoever reads the screen may have left.
     folder.mkdir(exist_ok=True)
     for name, make in files:
         save(as_bytes(make().removesuffix("\n")), folder / name)
-    print(f"Wrote {units.counted(len(files), 'files')} to {folder}", file=sys.stderr)
+    tables = said.comparison.all_pairs if form in {"", "csv"} else ()
+    notices = [line for one in tables for line in said_of_table(one, options.table)]
+    wrote = f"Wrote {units.counted(len(files), 'files')} to {folder}"
+    # Of many ranks the same is to say, under one title.
+    say([*dict.fromkeys([*warnings(said.comparison), *notices]), wrote])
 
 
-def write_error(gate: Gate, form: str, folder: Path) -> None:
+def write_error(gate: Gate, error: TimesinkError, form: str, folder: Path) -> None:
     """What a pipeline publishes of runs that cannot be compared."""
-    makers = {_COMMENT: comment_of_error, _RESULTS: junit}
-    for name in _published(form, gated=True):
+    makers = {
+        _COMMENT: partial(comment_of_error, gate),
+        _RESULTS: partial(junit, gate),
+        _WHOLE: partial(json_of_error, gate, error),
+    }
+    for name in _with_outcome(form, gated=True):
         folder.mkdir(exist_ok=True)
-        save(as_bytes(makers[name](gate)), folder / name)
+        save(as_bytes(makers[name]()), folder / name)
+
+
+def _with_outcome(form: str, *, gated: bool) -> Iterator[str]:
+    """Files that say how it ended, whatever was compared."""
+    yield from _published(form, gated=gated)
+    if form in {"", "json"}:
+        yield _WHOLE
 
 
 def _published(form: str, *, gated: bool) -> Iterator[str]:

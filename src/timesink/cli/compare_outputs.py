@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.cli.common import give
-from timesink.cli.gated import command_of, junit
-from timesink.errors import AmbiguousError, NotFoundError, OutputError
+from timesink.cli.common import as_bytes, save
+from timesink.cli.gated import command_of, handed_over, junit
+from timesink.errors import AmbiguousError, NotFoundError, OutputError, TimesinkError
 from timesink.model import units
 
 if TYPE_CHECKING:
@@ -36,12 +36,36 @@ def give_answer(said: Said, options: argparse.Namespace, form: str) -> None:
     _GIVERS[form](said, options)
 
 
-def give_error(gate: Gate, options: argparse.Namespace, form: str) -> None:
-    """What test results and comments show of runs that cannot be compared; tables show nothing."""
+def give_error(gate: Gate, error: TimesinkError, options: argparse.Namespace, form: str) -> None:
+    """What test results, comments and JSON show of runs that cannot be compared.
+
+    Tables and reports show nothing: a file that an earlier run left goes.
+    """
     if form == "md":
-        give(comment_of_error(gate), options.output)
+        _give(comment_of_error(gate), options.output)
     elif form == "junit":
-        give(junit(gate), options.output)
+        _give(junit(gate), options.output)
+    elif form == "json":
+        _give(json_of_error(gate, error), options.output)
+    elif options.output is not None:
+        options.output.unlink(missing_ok=True)
+
+
+def _give(text: str, path: Path | None, notices: Iterable[str] = ()) -> None:
+    """Hand over a result, files first: whoever reads the screen may have left."""
+    if path is None:
+        say(notices)
+        handed_over(lambda: print(text), sys.stdout)
+    else:
+        save(as_bytes(text), path)
+        say([*notices, f"Wrote {path}"])
+
+
+def say(notices: Iterable[str]) -> None:
+    """Lines on standard error."""
+    lines = list(notices)
+    if lines:
+        handed_over(lambda: print("\n".join(lines), file=sys.stderr), sys.stderr)
 
 
 def keep_sources(comparison: Comparison, output: Path | None) -> None:
@@ -59,24 +83,22 @@ def _give_text(said: Said, options: argparse.Namespace) -> None:
 
     top = options.top or _TOP
     if options.output is None:
-        text.print_text(said.comparison, top, options.table)
+        handed_over(lambda: text.print_text(said.comparison, top, options.table), sys.stdout)
     else:
-        give(text.to_text(said.comparison, top, options.table), options.output)
+        _give(text.to_text(said.comparison, top, options.table), options.output)
 
 
 def _give_csv(said: Said, options: argparse.Namespace) -> None:
     from timesink.render.comparison.csv import table_csv  # noqa: PLC0415
 
     one = _only_pair(said.comparison)
-    warn(said.comparison)
-    say_table(one, options.table)
-    give(table_csv(one.pair, options.table, options.top), options.output)
+    notices = [*warnings(said.comparison), *said_of_table(one, options.table)]
+    _give(table_csv(one.pair, options.table, options.top), options.output, notices)
 
 
 def _give_md(said: Said, options: argparse.Namespace) -> None:
-    if said.gate is None:
-        _warn_of_unequal_work(said.comparison)
-    give(comment(said, options), options.output)
+    notices = _unequal_work(said.comparison) if said.gate is None else ()
+    _give(comment(said, options), options.output, notices)
 
 
 def comment(said: Said, options: argparse.Namespace) -> str:
@@ -94,23 +116,30 @@ def comment_of_error(gate: Gate) -> str:
     return gate_md(gate)
 
 
+def json_of_error(gate: Gate, error: TimesinkError) -> str:
+    """The JSON of runs that cannot be compared."""
+    from timesink.render.comparison.files import error_json  # noqa: PLC0415
+
+    return error_json(gate, error)
+
+
 def _give_report(said: Said, options: argparse.Namespace) -> None:
     from timesink.render.comparison.markdown import comparison_md  # noqa: PLC0415
 
-    _warn_of_unequal_work(said.comparison)
-    give(comparison_md(said.comparison).removesuffix("\n"), options.output)
+    text = comparison_md(said.comparison).removesuffix("\n")
+    _give(text, options.output, _unequal_work(said.comparison))
 
 
 def _give_json(said: Said, options: argparse.Namespace) -> None:
     from timesink.render.comparison.files import indented_json  # noqa: PLC0415
 
-    warn(said.comparison)
-    give(indented_json(said.comparison, said.gate), options.output)
+    text = indented_json(said.comparison, said.gate)
+    _give(text, options.output, warnings(said.comparison))
 
 
 def _give_junit(said: Said, options: argparse.Namespace) -> None:
     if said.gate is not None:  # this format has one
-        give(junit(said.gate), options.output)
+        _give(junit(said.gate), options.output)
 
 
 _GIVERS: dict[str, Callable[[Said, argparse.Namespace], None]] = {
@@ -161,35 +190,30 @@ def nothing_to_compare() -> NotFoundError:
     )
 
 
-def say_table(one: Compared, table: str | None) -> None:
-    """Say that a CSV holds times where nobody asked for them, or why it holds no rows."""
+def said_of_table(one: Compared, table: str | None) -> Iterator[str]:
+    """That a CSV holds times where nobody asked for them, or why it holds no rows."""
     from timesink.render.comparison.csv import table_of  # noqa: PLC0415
 
     if table is None and table_of(one.pair, None) == "times":
-        print(
+        yield (
             f"{one.title}: no counter was recorded on either side; this is the time of each "
-            "function (--table times)",
-            file=sys.stderr,
+            "function (--table times)"
         )
     if table == "families" and one.pair.families.is_empty():
         from timesink.render.comparison.tables import NO_FAMILIES  # noqa: PLC0415
 
-        print(f"{one.title}: {NO_FAMILIES}", file=sys.stderr)
+        yield f"{one.title}: {NO_FAMILIES}"
 
 
-def warn(comparison: Comparison) -> None:
-    """Say what tables cannot: unlike work first, then what was left out."""
-    _warn_of_unequal_work(comparison)
-    for note in comparison.notes:
-        print(note, file=sys.stderr)
+def warnings(comparison: Comparison) -> Iterator[str]:
+    """What tables cannot say: unlike work first, then what was left out."""
+    yield from _unequal_work(comparison)
+    yield from comparison.notes
 
 
-def _warn_of_unequal_work(comparison: Comparison) -> None:
+def _unequal_work(comparison: Comparison) -> Iterator[str]:
     for one in comparison.all_pairs:
         workload = one.pair.workload
         if not workload.comparable:
             why = " ".join(workload.reasons)
-            print(
-                f"{one.title}: cycles do not hold the same work. {why}",
-                file=sys.stderr,
-            )
+            yield f"{one.title}: cycles do not hold the same work. {why}"

@@ -6,8 +6,9 @@ import argparse
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from timesink.cli.common import not_empty
@@ -32,7 +33,7 @@ def add_gate(parser: argparse.ArgumentParser) -> None:
         "--fail-on",
         metavar="LIMIT",
         type=Limit.of,
-        help="regression, or PCT%%: a certain slow-down by more than that, as 5%%",
+        help="regression: a certain slow-down; or 5%%: one by more than that, as best estimated",
     )
     budget = group.add_argument(
         "--budget", metavar="FILE", type=not_empty, help="TOML: how long operators, ... may take"
@@ -54,9 +55,20 @@ def needs_gate(options: argparse.Namespace, form: str) -> bool:
 
 
 def check_gate(options: argparse.Namespace, form: str) -> None:
-    """Refuse what has no verdict."""
-    if options.explore and needs_gate(options, form):
+    """Refuse what has no verdict, before anything is read."""
+    if not needs_gate(options, form):
+        return
+    if options.explore:
         raise _nothing_to_judge("--explore tells processes apart, and judges none")
+    if len(options.paths) != 2 and not _are_cases(options.paths):
+        raise _nothing_to_judge("these paths are told apart, and not compared as two runs")
+
+
+def _are_cases(paths: Sequence[str]) -> bool:
+    """Whether each path holds both sides; one that is not there is another error."""
+    from timesink.reports.comparison.sides import find_cases  # noqa: PLC0415 - most gates have two
+
+    return all(not Path(path).exists() or find_cases(Path(path)) for path in paths)
 
 
 def budgets_of(options: argparse.Namespace) -> Budgets | None:

@@ -89,7 +89,7 @@ class RunOverhead:
         >>> RunOverhead(profiler_pct=20.0).ratio
         1.2
         """
-        if self.cycle_us and self.cycle_profiled_us and min(self.cycle_us, self.cycle_profiled_us):
+        if self.cycle_us and self.cycle_profiled_us:
             return self.cycle_profiled_us / self.cycle_us
         return None if self.profiler_pct is None else 1 + self.profiler_pct / 100
 

@@ -13,6 +13,7 @@ from compared import SLOW_CLOCK, comparison, markdown_tables, pair_of, two_runs
 from diagnosed import clock_anomaly, clock_cause, component, slow_clock, unchanged
 from explorations import explored
 from gated import comparison_of
+from timesink.analyses.comparison.comparing import compare_roles
 from timesink.analyses.diagnosis.diagnosis import Diagnosis
 from timesink.render.comparison.comment.comment import comment_md
 from timesink.reports.budgets.results import BudgetResult
@@ -74,7 +75,7 @@ class TestWhatItSays:
 
     def test_budgets_are_told_those_beyond_first(self):
         whole = comparison_of({"case": unchanged()})
-        kept = BudgetResult("kernels", "gemm", "max", "1 ms", "", "within", "")
+        kept = BudgetResult("kernels", "gemm", "max", "1 ms", "", "within", "", 1)
         gate = gate_of(whole, None, [kept, *budgets(2, "is too long.")], asked="--budget b.toml")
         text = comment(whole, gate)
         assert "- 0 is too long.\n- 1 is too long.\n- 1 budget kept.\n" in text
@@ -87,9 +88,21 @@ class TestWhatItSays:
     def test_the_largest_changes_are_folded(self):
         assert "<details><summary>Time per cycle, largest" in comment(comparison(two_runs()))
 
+    def test_equal_runs_have_no_largest_changes(self):
+        run = two_runs().base
+        assert "Time per cycle" not in comment(comparison(compare_roles(run, run, "strict")))
+
     def test_symptoms_stand_below_their_heading(self):
         text = comment(comparison_of({"case": slow_clock(anomalies=())}))
         assert "**Anomalies: what is different around it**\n\nNone. Symptoms, " in text
+
+    def test_what_was_left_out_is_told_before_other_notes(self):
+        alone = "without a partner on the other side, and not compared: rank3"
+        notes = [*(f"note {n}" for n in range(5)), "left out: rank3.json: cut", alone]
+        text = comment(comparison_of({"case": unchanged(notes=())}, notes=tuple(notes)))
+        assert "- left out: rank3.json: cut\n- without a partner" in text
+        assert "- note 0\n- and 4 more notes" in text
+        assert "note 1" not in text
 
     def test_groups_of_many_processes(self):
         text = comment(comparison(exploration=explored()))
@@ -113,6 +126,10 @@ class TestForges:
 
     def test_nobody_is_called(self):
         assert "@main" not in self.outside_code("@main")
+
+    def test_a_backtick_in_a_name_begins_no_code(self):
+        lines = self.text("a`b vs c`d").splitlines()
+        assert any(line.startswith(r"a\`b vs c\`d, pid ") for line in lines)
 
     def test_no_issue_is_linked(self):
         assert "#1}" not in self.outside_code("{lambda(int)#1}")

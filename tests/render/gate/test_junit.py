@@ -113,3 +113,10 @@ def test_names_may_hold_anything(name: str):
 def test_any_text_makes_a_document(text: str):
     check = Check("cycle time", "cycle time", "failed", text, time_ns=1e18)
     suite_of(failed_gate(subject=text, checks=(check,), command=(text,)))
+
+
+def test_the_command_can_be_pasted():
+    suite = suite_of(failed_gate(command=("timesink", "compare", "my runs", "b")))
+    told = suite.find("properties/property[@name='command']")
+    assert told is not None
+    assert told.attrib["value"] == "timesink compare 'my runs' b"

@@ -89,11 +89,27 @@ def test_recording_and_cache_may_go(pair, tmp_path, monkeypatch):
     assert after.headline == before
 
 
-def test_file_names_no_place(pair, tmp_path):
-    kept = save_baseline("base", pair[0], tmp_path / "store")
+def test_file_names_no_place(tmp_path):
+    run = tmp_path / "run"
+    for rank in range(2):
+        write_timeline(run / f"rank{rank}.json", cycles=8, **rank_fields(rank))
+    (run / "rank1.json").write_text("[{")
+    kept = save_baseline("base", run, tmp_path / "store")
     (file,) = (tmp_path / "store").iterdir()
-    assert str(tmp_path).encode() not in file.read_bytes()
     assert kept.size_bytes == file.stat().st_size < 100_000
+    # What is in there is compressed: everything it says is looked at instead.
+    said = repr((kept, [one.behaviour.to_dicts() for one in kept.runs]))
+    assert "left out: rank1.json: " in said
+    assert str(tmp_path) not in said
+
+
+def test_only_whole_paths_are_shortened(tmp_path):
+    shorten = content._without_place
+    (tmp_path / "run").mkdir()
+    for note in (f"{tmp_path}/run2/x: cut", f"/other{tmp_path}/run/x: cut", "run: a run"):
+        assert shorten(note, tmp_path / "run") == note
+    assert shorten(f"left out: {tmp_path}/run/x: cut", tmp_path / "run") == "left out: x: cut"
+    assert shorten(f"({tmp_path}/run)", tmp_path / "run") == "(run)"
 
 
 def test_two_baselines(pair, tmp_path):
@@ -103,6 +119,27 @@ def test_two_baselines(pair, tmp_path):
     found = compare("@one", "@two", store=store)
     assert found.pairs[0].identifier == "@one vs @two"
     assert found.headline == compare(*pair, marker="decode_step").headline
+
+
+def test_baselines_with_other_cycles_are_refused_in_either_order(pair, tmp_path):
+    store = tmp_path / "store"
+    write_timeline(pair[0], steps=True, cycles=8)
+    save_baseline("a", pair[0], store, reading=Reading(finding=Finding(by="step")))
+    save_baseline("b", pair[0], store, reading=BY_MARKER)
+    for names in (("@a", "@b"), ("@b", "@a")):
+        with pytest.raises(UsageError, match="saved with other cycles") as refused:
+            compare(*names, store=store)
+        assert all(name in refused.value.message for name in names)
+        assert "leave out" not in refused.value.hint
+
+
+def test_baselines_with_the_same_cycles_are_compared_in_either_order(pair, tmp_path):
+    """Whether or not these were asked for when one was saved."""
+    store = tmp_path / "store"
+    save_baseline("a", pair[0], store)
+    save_baseline("b", pair[1], store, reading=BY_MARKER)
+    for names in (("@a", "@b"), ("@b", "@a")):
+        assert len(compare(*names, store=store).pairs) == 1
 
 
 def test_default_store_is_below_the_working_directory(pair, tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,32 @@ def test_write_read_list_remove(place: str):
     assert again.read("main") == b"three"
     assert again.remove("main")
     assert again.names() == ["a.b-c_1"]
+
+
+def test_what_is_there_is_not_added_again(place: str):
+    assert store_at(place).add("main", b"one")
+    assert not store_at(place).add("main", b"two")
+    assert store_at(place).read("main") == b"one"
+
+
+@pytest.fixture(params=["with links", "without links"])
+def links(request, monkeypatch) -> None:
+    """File systems that have hard links, and some that have none."""
+
+    def refused(*_: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    if request.param == "without links":
+        monkeypatch.setattr(folder.Path, "hardlink_to", refused)
+
+
+@pytest.mark.usefixtures("links")
+def test_of_many_who_save_at_once_one_succeeds(tmp_path: Path):
+    with ThreadPoolExecutor(8) as pool:
+        done = list(pool.map(lambda n: store_at(tmp_path).add("main", b"%d" % n), range(8)))
+    assert done.count(True) == 1
+    assert store_at(tmp_path).read("main") == b"%d" % done.index(True)
+    assert [one.name for one in tmp_path.iterdir()] == ["main.baseline"]
 
 
 @pytest.mark.parametrize("scheme", ["", "file://"])

@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 
 from builders import Event, python_call, write
-from compared_runs import process_table, rank_fields, timeline, write_table, write_timeline
+from compared_runs import (
+    cycle_tables,
+    process_table,
+    rank_fields,
+    timeline,
+    write_table,
+    write_timeline,
+)
 from timesink.analyses.comparison.pair import Workload
 from timesink.reports.baselines.keeping import save_baseline
 from timesink.reports.budgets.evaluating import evaluate
@@ -102,16 +109,17 @@ norm_kernel = { max_increase = "60%" }
     assert [one.matched for one in found] == [1, 1, 3]
 
 
-def test_modules_by_path_and_by_last_part(tmp_path):
-    def with_modules(slow: float) -> dict[str, Any]:
-        document = timeline(12, slow=slow)
-        document["traceEvents"] += [
-            _module(name, 1000.0 * cycle + start, length)
-            for cycle in range(12)
-            for name, start, length in (("Net_0", 1, 800), ("Gemm_0", 5, 100))
-        ]
-        return document
+def with_modules(slow: float = 1.0) -> dict[str, Any]:
+    document = timeline(12, slow=slow)
+    document["traceEvents"] += [
+        _module(name, 1000.0 * cycle + start, length)
+        for cycle in range(12)
+        for name, start, length in (("Net_0", 1, 800), ("Gemm_0", 5, 100))
+    ]
+    return document
 
+
+def test_modules_by_path_and_by_last_part(tmp_path):
     paths = [
         write(tmp_path / f"{side}.json", with_modules(slow))
         for side, slow in (("base", 1.0), ("new", 2.0))
@@ -167,6 +175,50 @@ def test_what_matches_nothing_does_not_pass(same, tmp_path, text, why):
     assert why in result.sentence
     optional = text.replace(" }", ", optional = true }")
     assert states(tmp_path, optional, same) == ["within"]
+
+
+@pytest.mark.parametrize(
+    ("recorded_in", "states_of", "lacking"),
+    [("base", ["unjudged", "unjudged"], "new run"), ("new", ["exceeded", "unjudged"], "base")],
+)
+def test_what_one_side_did_not_record_does_not_pass(tmp_path, recorded_in, states_of, lacking):
+    """Its time is not zero, it is not known."""
+    paths = [
+        write(tmp_path / f"{side}.json", with_modules() if side == recorded_in else timeline(12))
+        for side in ("base", "new")
+    ]
+    text = '[modules]\n"Net_0" = { max = "1 us", max_increase = "5%" }'
+    found = budgets(tmp_path, text, compare(*paths, cache=False))
+    assert [one.state for one in found] == states_of
+    assert f"in the {lacking} (pid 4242) no module was recorded" in found[1].sentence
+    optional = text.replace(" }", ", optional = true }")
+    assert states(tmp_path, optional, compare(*paths, cache=False)) == states_of
+
+
+def test_device_time_of_operators_that_one_side_did_not_record(tmp_path):
+    """As in a recording of the host alone."""
+    document = timeline(12)
+    document["traceEvents"] = [one for one in document["traceEvents"] if one["cat"] != "kernel"]
+    paths = [
+        write_timeline(tmp_path / "base.json", cycles=12),
+        write(tmp_path / "new.json", document),
+    ]
+    text = """[operators]
+"aten::gemm" = { max = "1 us", max_increase = "5%" }
+"aten::norm" = { max = "1 s", of = "host" }
+"""
+    found = budgets(tmp_path, text, compare(*paths, cache=False))
+    assert [one.state for one in found] == ["unjudged", "unjudged", "within"]
+    assert "no time on a device was recorded" in found[0].sentence
+
+
+def test_slow_first_cycles_neither_exceed_nor_keep_an_increase(tmp_path):
+    hidden = compare(*cycle_tables(tmp_path / "a", base_first=4e6, new_by=1.1), cache=False)
+    assert states(tmp_path, '[cycle]\nmax_increase = "5%"', hidden) == ["exceeded"]
+    apparent = compare(*cycle_tables(tmp_path / "b", new_first=6e6, new_by=1.035), cache=False)
+    (result,) = budgets(tmp_path, '[cycle]\nmax_increase = "5%"', apparent)
+    assert result.state == "within"
+    assert result.value == "+3.5 %"
 
 
 def test_operators_of_a_behaviour_table_are_not_recorded(tmp_path):
@@ -249,8 +301,10 @@ def test_budgets_of_a_baseline_say_the_same(slower, tmp_path):
 def test_starting_budgets_hold_for_the_run_they_are_of(same, tmp_path):
     kept = save_baseline("base", tmp_path / "base.json", tmp_path / "store")
     text = starting_budgets(kept, 10.0)
-    assert '"aten::gemm" = { max = "177 us", max_increase = "10%" }' in text
+    assert '"aten::gemm" = { max = "178 us", max_increase = "10%" }' in text
     assert set(states(tmp_path, text, same)) == {"within"}
+    # Upward, or the run itself would be beyond them.
+    assert set(states(tmp_path, starting_budgets(kept, 0.0), same)) == {"within"}
 
 
 @pytest.fixture

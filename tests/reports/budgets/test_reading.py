@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from timesink.errors import UnreadableError, UsageError
+from timesink.errors import UsageError
 from timesink.reports.budgets.budgets import Budget, Increase
 from timesink.reports.budgets.reading import load_budgets
 
@@ -81,7 +81,7 @@ def test_what_is_wrong_is_named(tmp_path, text, said, hint):
 
 
 def test_files_that_cannot_be_read(tmp_path):
-    with pytest.raises(UnreadableError, match="no such file"):
+    with pytest.raises(UsageError, match="no such file"):
         load_budgets(tmp_path / "missing.toml")
     with pytest.raises(UsageError, match="is a folder"):
         load_budgets(tmp_path)

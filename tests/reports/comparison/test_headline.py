@@ -55,6 +55,15 @@ def test_what_changed_in_all_of_them_is_said():
     assert said.endswith("In all of them copy takes 5.00 → 15.0 to 17.0 ms per cycle.")
 
 
+def test_the_mark_of_a_step_is_told_as_the_time_that_it_stands_for():
+    step = {"ProfilerStep": (5, 15), "copy": (1, 3)}
+    said = comparison(*(of_rank(rank, 100, 110, **step) for rank in range(2))).headline
+    assert "In all of them time between recorded calls takes 5.00 → 15.0 ms" in said
+    told = comparison(of_rank(0, 100, 110, **step))
+    assert "most of all time between recorded calls on Host (5.00 → 15.0 ms" in told.headline
+    assert told.pair.times["function"].to_list() == ["ProfilerStep", "copy"]
+
+
 def test_the_rank_whose_functions_changed_otherwise_is_named():
     said = comparison(*waiting(8, 3)).headline
     assert said.endswith(

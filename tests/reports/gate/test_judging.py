@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 
 from compared import HEALTHY, comparison, two_runs
-from compared_runs import SLOW_CLOCK, write_case
+from compared_runs import SLOW_CLOCK, cycle_tables, rank_fields, write_case, write_timeline
 from diagnosed import slow_clock, unchanged
 from gated import comparison_of, lengths
 from timesink.errors import TimesinkError, UsageError
 from timesink.reports.budgets.results import BudgetResult
 from timesink.reports.comparison import compare
+from timesink.reports.gate.gate import Gate
 from timesink.reports.gate.judging import gate_of, gate_of_error
 from timesink.reports.gate.limit import Limit
 
@@ -64,8 +65,55 @@ class TestSentences:
         assert gate.unseen.startswith("Changes below about 12 % cannot be seen in 4 cycles")
         assert "5 % may pass" in gate.unseen
 
+    def test_a_pass_whose_interval_reaches_beyond_the_limit_says_so(self):
+        why = slow_clock(cycle_time=lengths(30.0, half_pct=20.0))
+        near, far = (gate_of(comparison_of({"case": why}), Limit(pct)) for pct in (40.0, 60.0))
+        assert (near.outcome, far.outcome) == ("passed", "passed")
+        assert near.checks[0].sentence.endswith("more cannot be ruled out.")
+        assert far.checks[0].sentence.endswith("within what is allowed: 60 % more.")
+
+    def test_so_does_one_without_a_certain_change(self):
+        why = unchanged(cycle_time=lengths(2.0, half_pct=7.0))
+        gate = gate_of(comparison_of({"case": why}), Limit(8.0))
+        assert "The interval reaches beyond 8 %" in gate.checks[0].sentence
+        assert "may pass" not in gate.unseen
+
+    def test_a_limit_of_nothing_is_that_of_any_regression(self):
+        noisy = comparison_of({"case": unchanged(cycle_time=lengths(1.0, half_pct=12.0))})
+        assert gate_of(noisy, Limit(0.0)).unseen == gate_of(noisy, Limit()).unseen
+
     def test_what_was_seen_needs_no_such_sentence(self):
         assert gate_of(comparison_of({"case": slow_clock()}), Limit(5.0)).unseen == ""
+
+
+class TestSteadyCycles:
+    """What is held against a limit is what was tested."""
+
+    def gate(self, folder: Path, **sides: float) -> Gate:
+        return gate_of(compare(*cycle_tables(folder, **sides), cache=False), Limit(5.0))
+
+    def test_a_slow_first_cycle_of_the_base_hides_nothing(self, tmp_path: Path):
+        gate = self.gate(tmp_path, new_by=1.1, base_first=4e6)
+        assert gate.outcome == "failed"
+        assert (
+            "Without warm-up and outliers: 1.00 → 1.10 ms (+10.0 %); allowed: 5 % more."
+            in (gate.reasons[0])
+        )
+
+    def test_a_slow_first_cycle_of_the_new_run_fails_nothing(self, tmp_path: Path):
+        gate = self.gate(tmp_path, new_by=1.035, new_first=6e6)
+        assert gate.outcome == "passed"
+        assert "(+3.5 %), within what is allowed: 5 % more." in gate.checks[0].sentence
+
+    def test_one_so_slow_that_means_say_the_opposite_cannot_be_judged(self, tmp_path: Path):
+        gate = self.gate(tmp_path, new_by=1.1, base_first=20e6)
+        assert gate.outcome == "unjudged"
+        assert "means say the opposite of most cycles" in gate.reasons[0]
+
+    def test_a_slow_first_cycle_does_not_make_a_pass_blind(self, tmp_path: Path):
+        gate = self.gate(tmp_path, new_by=1.0, new_first=20e6)
+        assert gate.outcome == "passed"
+        assert gate.unseen.startswith("Changes below about 2.")
 
 
 class TestManyPairs:
@@ -91,6 +139,39 @@ class TestManyPairs:
         gate = gate_of(compare(tmp_path), Limit(1000.0))
         assert gate.outcome == "unjudged"
         assert gate.reasons[0].startswith("Not compared: ")
+
+    def ranks(self, folder: Path, *ranks: int) -> Path:
+        for rank in ranks:
+            path = folder / f"rank{rank}.json"
+            write_timeline(path, cycles=8, pid=100 + rank, **rank_fields(rank, 3))
+        return folder
+
+    def test_a_rank_that_cannot_be_read_does_not_pass(self, tmp_path: Path):
+        sides = [self.ranks(tmp_path / name, 0, 1, 2) for name in ("base", "new")]
+        (sides[1] / "rank1.json").write_text("[{")
+        gate = gate_of(compare(*sides, cache=False), Limit(1000.0))
+        assert gate.exit_code == 1
+        assert gate.checks[-1].outcome == "unjudged"
+        assert "rank1.json" in gate.reasons[0]
+        assert "rank1 pid 101 (it has no partner)" in gate.reasons[0]
+
+    def test_nor_does_a_rank_that_is_not_there(self, tmp_path: Path):
+        sides = self.ranks(tmp_path / "base", 0, 1, 2), self.ranks(tmp_path / "new", 0, 2)
+        for base, new in (sides, sides[::-1]):
+            gate = gate_of(compare(base, new, cache=False), Limit(1000.0))
+            assert gate.exit_code == 1
+            assert gate.reasons == ["Not compared: rank1 pid 101 (it has no partner)."]
+        asked = gate_of(compare(*sides, rank=0, cache=False), Limit(1000.0))
+        assert asked.exit_code == 0
+        assert asked.checks[-1].sentence == "All were read: 1 pair of processes compared."
+
+    def test_a_pass_tells_the_case_that_shows_least(self):
+        halves = {"a": 2.0, "b": 9.0, "c": 4.0}
+        cases = {
+            name: unchanged(cycle_time=lengths(0.5, half_pct=half)) for name, half in halves.items()
+        }
+        gate = gate_of(comparison_of(cases), Limit(5.0))
+        assert gate.unseen.startswith("b: Changes below about 9.0 % cannot be seen")
 
     def test_a_failure_is_said_whatever_else_cannot_be_judged(self):
         cases = {"a": slow_clock(verdict="incomparable"), "b": slow_clock()}

@@ -7,10 +7,13 @@ from functools import partial
 
 import msgspec
 
+from timesink.errors import TimesinkError
+from timesink.readers.discover import sayable
 from timesink.render.comparison.csv import table_csv
 from timesink.render.comparison.markdown import comparison_md, pair_md
 from timesink.reports.comparison import Compared, Comparison
 from timesink.reports.comparison.naming import EXPLORATORY_REPORT
+from timesink.reports.comparison.report import SCHEMA
 from timesink.reports.gate.gate import Gate
 
 FORMATS = ("csv", "report", "json")
@@ -44,6 +47,19 @@ def files_of(
 
 def _pair_md(one: Compared) -> str:
     return pair_md(one.pair, one.title, one.diagnosis)
+
+
+def error_json(gate: Gate, error: TimesinkError) -> str:
+    """What JSON says of runs that could not be compared.
+
+    >>> from timesink.reports.gate.judging import gate_of_error
+    >>> error = TimesinkError("no such baseline")
+    >>> msgspec.json.decode(error_json(gate_of_error(error, "@main vs run"), error))["error"]
+    {'message': 'no such baseline', 'hint': ''}
+    """
+    said = {"message": sayable(error.message), "hint": sayable(error.hint)}
+    whole = {"schema": SCHEMA, "error": said, "gate": gate.to_dict()}
+    return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode()
 
 
 def indented_json(comparison: Comparison, gate: Gate | None = None) -> str:

@@ -25,7 +25,11 @@ _SAME_CALLS = 0.05
 """Calls per cycle that differ by less are told as the same."""
 _LONGEST = 80
 """Characters of a name in a line of text."""
-_LONG_NAME = re.compile(rf"`([^`]{{{_LONGEST + 1},}})`|(\S{{{2 * _LONGEST},}})")
+_LONG_NAME = re.compile(
+    rf"`([^`]{{{_LONGEST + 1},}})`"
+    rf"|(\S{{{2 * _LONGEST},}}|(?<![\w./-])\w{{{_LONGEST + 1},}}(?![\w/-]|\.\w))"
+)
+"""Names of this length, and parts of no path; paths only where they are twice as long."""
 
 
 # -- what was compared -----------------------------------------------------------------------------
@@ -69,6 +73,8 @@ def short_names(line: str) -> str:
     ...     "marked by `" + "x" * 39 + "…" + "x" * 40 + "` in base"
     ... )
     True
+    >>> len(short_names("y" * 130)), len(short_names("/runs/" + "y" * 130))
+    (80, 136)
     """
     return _LONG_NAME.sub(_shortened, line)
 

@@ -7,6 +7,7 @@ know; GitLab, GitHub actions, Azure and Bamboo read a part of these.
 from __future__ import annotations
 
 import re
+import shlex
 from datetime import datetime
 from xml.etree import ElementTree as ET
 
@@ -64,7 +65,7 @@ def _facts(gate: Gate) -> list[tuple[str, str]]:
     known = [
         ("outcome", gate.outcome),
         ("asked", gate.asked),
-        ("command", " ".join(gate.command)),
+        ("command", shlex.join(gate.command)),
         ("unseen", gate.unseen),
     ]
     return [(name, value) for name, value in known if value]
@@ -92,7 +93,7 @@ def _add_case(suite: ET.Element, check: Check, gate: Gate) -> None:
 def _sort(check: Check) -> str:
     """The element that says what became of a check; empty where it passed."""
     if check.outcome == PASSED:
-        return ""
+        return "skipped" if check.is_empty else ""
     if not check.counts:
         return "skipped"
     return "failure" if check.outcome == FAILED else "error"

@@ -67,11 +67,9 @@ def _head(gate: Gate) -> list[str]:
 def _reasons(gate: Gate) -> list[str]:
     """Why, budgets that are kept in one sentence; of many, how many more there are."""
     said = gate.reasons
-    kept = [one for one in gate.of_kind("budget") if one.outcome == PASSED]
     if gate.outcome == PASSED:
         said = [one.sentence for one in gate.of_kind("cycle time")]
-        if kept:
-            said.append(f"{units.counted(len(kept), 'budgets')} kept.")
+        said += [gate.kept] if gate.kept else []
     more = len(said) - _MOST_REASONS
     rest = [f"And {units.count(more)} more."] if more > 0 else []
     return [*said[:_MOST_REASONS], *rest]
@@ -82,24 +80,30 @@ def _doubts(gate: Gate) -> list[str]:
 
 
 def _why(gate: Gate) -> Iterator[Block]:
-    """The first cause, where the change sits and what to check next, of a cycle that got longer."""
+    """The first cause, where the change sits and what to check next.
+
+    A budget may be exceeded where cycles are not certainly longer: then the cause alone says why.
+    """
     why = gate.why
-    if why is None or why.verdict != "regression":
+    if why is None or why.verdict == "incomparable":
         return
     # What made cycles shorter is no reason to fail.
     causes = [one for one in why.causes if one.explained_ns > 0]
+    is_longer = why.verdict == "regression"
     if causes:
-        others = len(why.causes) - 1
+        others = len(causes) - 1
         more = f" ({units.counted(others, 'more causes')})" if others else ""
         said = _lines([words.cause_line(causes[0])], 2, 5)
-        yield Block((f"First cause{more}", *said, *_lines([words.unexplained(why)], 2, 2)), rank=2)
-    else:
+        rest = _lines([words.unexplained(why)], 2, 2) if is_longer else ()
+        yield Block((f"First cause{more}", *said, *rest), rank=2)
+    elif is_longer:
         yield Block(
             tuple(_lines([f"{words.no_cause(why)} {words.unexplained(why)}".strip()], 0, 4)), rank=2
         )
-    parts = [f"{row.name}: {row.said}" for row in words.part_changes(why)[:_MOST_PARTS]]
-    yield Block(("Where the change is, per cycle", *_lines(parts, 2, _MOST_PARTS)), rank=4)
-    checks = words.checks(replace(why, causes=tuple(causes)))[:2]
+    if is_longer:
+        parts = [f"{row.name}: {row.said}" for row in words.part_changes(why)[:_MOST_PARTS]]
+        yield Block(("Where the change is, per cycle", *_lines(parts, 2, _MOST_PARTS)), rank=4)
+    checks = words.checks(replace(why, causes=tuple(causes)))[:2] if causes or is_longer else []
     yield Block(("What to check next", *_lines(checks, 2, 5)) if checks else (), rank=3)
 
 

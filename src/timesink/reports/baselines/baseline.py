@@ -12,7 +12,7 @@ from timesink import __version__
 from timesink.errors import UsageError
 from timesink.reports.baselines.names import reference
 from timesink.reports.comparison.runs import Finding, Run
-from timesink.reports.comparison.sides import Side
+from timesink.reports.comparison.sides import LEFT_OUT, Side
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,13 @@ class Baseline:
     def side(self) -> Side:
         """All of it as a side of a comparison."""
         sources = tuple(run.source for run in self.runs)
-        return Side(Path(reference(self.name)), sources, (*self.notes, *self._of_another_version()))
+        notes = (*self.notes, *self._of_another_version())
+        lost = tuple(
+            f"{reference(self.name)}: {note.removeprefix(LEFT_OUT)}"
+            for note in self.notes
+            if note.startswith(LEFT_OUT)
+        )
+        return Side(Path(reference(self.name)), sources, notes, lost)
 
     def _of_another_version(self) -> tuple[str, ...]:
         if self.timesink == __version__:
@@ -63,13 +69,15 @@ class Baseline:
         if asked != self.finding and not all(_is_as_asked(run, asked) for run in self.runs):
             option = "--by" if asked.marker is None else "--marker"
             raise UsageError(
-                f"{reference(self.name)}: has the cycles it was saved with ({self._units()}), "
+                f"{reference(self.name)}: has the cycles it was saved with ({self.units_said}), "
                 f"{option} finds no others",
                 f"leave out {option}, or save it again with {option}",
             )
         return asked
 
-    def _units(self) -> str:
+    @property
+    def units_said(self) -> str:
+        """What its cycles are, in words."""
         known = {run.unit.anchor or run.unit.method or "those of a table" for run in self.runs}
         return ", ".join(sorted(known))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -24,6 +25,8 @@ FORMAT = 1
 _MARK = b"timesink baseline "
 _DIGEST_BYTES = 16
 _BETWEEN = "/"
+_BEGIN, _END = r"(?<![\w./-])", r"(?![\w-]|[./]\w)"
+"""Around a path that is not a part of another one."""
 _AGAIN = "save it again from its recording, with --force"
 
 
@@ -103,9 +106,14 @@ def _named(name: str, place: str) -> str:
 
 
 def _without_place(note: str, root: Path) -> str:
-    """A note that names files by their place below what was given."""
+    r"""A note that names files by their place below what was given.
+
+    >>> _without_place("/a/b/c.json: cut; /a/b/c.json2 and x/a/b/y are others", Path("/a/b/c.json"))
+    'c.json: cut; c.json2 and x/a/b/y are others'
+    """
     folder = root if root.is_dir() else root.parent
-    return note.replace(f"{folder}/", "").replace(str(root), root.name or ".")
+    below = re.sub(rf"{_BEGIN}{re.escape(str(folder))}/", "", note)
+    return re.sub(rf"{_BEGIN}{re.escape(str(root))}{_END}", lambda _: root.name or ".", below)
 
 
 def _source_facts(source: Source, root: Path) -> dict[str, Any]:

@@ -50,15 +50,23 @@ def save_baseline(
     name, place = checked_name(name), store_at(store)
     _check_run(run)
     if not force and name in place.names():
-        raise OutputError(
-            f"{reference(name)}: already in {place.place}",
-            "add --force to replace it, or choose another name",
-        )
+        raise _taken(name, place.place)
     content = _content(Path(run), rank, reading or Reading())
     # What cannot be read again must not take the place of what can.
     baseline = baseline_of(content, name, place.place)
-    place.write(name, content)
+    if force:
+        place.write(name, content)
+    elif not place.add(name, content):
+        # Somebody else saved one while the run was read.
+        raise _taken(name, place.place)
     return baseline
+
+
+def _taken(name: str, place: str) -> OutputError:
+    return OutputError(
+        f"{reference(name)}: already in {place}",
+        "add --force to replace it, or choose another name",
+    )
 
 
 def unsaved_baseline(
@@ -101,8 +109,8 @@ def _check_run(run: str | Path) -> None:
 
 def _read(run: Path, rank: int | None, reading: Reading) -> tuple[list[Run], tuple[str, ...]]:
     side = find_side(run, rank)
-    (runs,), notes = read_sides(Runs(reading), reading.finding, [side.sources])
-    return runs, (*side.notes, *notes)
+    read = read_sides(Runs(reading), reading.finding, [side.sources])
+    return read.sides[0], (*side.notes, *read.notes)
 
 
 def load_baseline(name: str, store: StorePlace = None) -> Baseline:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 from timesink.reports.budgets.budgets import Increase
 
-_NS_OF = {"ns": 1.0, "us": 1e3, "µs": 1e3, "μs": 1e3, "ms": 1e6, "s": 1e9}
+_NS_OF = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9}
 _AMOUNT = re.compile(r"\+?\s*((?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,2})?)\s*(\S+)", re.IGNORECASE)
 _PERCENT = "%"
 _TIME = 'a time is a number and its unit, as in "1.5 ms" (ns, us, ms, s)'
@@ -26,7 +27,7 @@ def time_ns(value: object) -> float:
     number, unit = _parts(value, _TIME)
     if unit not in _NS_OF:
         raise AmountError(_TIME)
-    return number * _NS_OF[unit]
+    return float(number * _NS_OF[unit])
 
 
 def increase(value: object) -> Increase:
@@ -37,14 +38,15 @@ def increase(value: object) -> Increase:
     """
     number, unit = _parts(value, _INCREASE)
     if unit == _PERCENT:
-        return Increase(pct=number)
+        return Increase(pct=float(number))
     if unit not in _NS_OF:
         raise AmountError(_INCREASE)
-    return Increase(ns=number * _NS_OF[unit])
+    return Increase(ns=float(number * _NS_OF[unit]))
 
 
-def _parts(value: object, form: str) -> tuple[float, str]:
+def _parts(value: object, form: str) -> tuple[Decimal, str]:
     found = _AMOUNT.fullmatch(value.strip()) if isinstance(value, str) else None
     if found is None:
         raise AmountError(form)
-    return float(found[1]), found[2]
+    # Exact: 1.13 us are 1130 ns, and no part of one less.
+    return Decimal(found[1]), found[2]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import fmean
 
+from timesink.analyses.comparison.pair import SteadyTimes
 from timesink.analyses.diagnosis.diagnosis import Diagnosis
 from timesink.reports.budgets.budgets import Budget
 from timesink.reports.budgets.finding import Amount
@@ -56,21 +57,20 @@ def _increase(budget: Budget, comparison: Comparison) -> BudgetResult:
 
 
 def _change(budget: Budget, found: Diagnosis, where: str) -> Amount:
+    """What was tested: without warm-up and isolated outliers."""
     cycle = found.cycle_time
-    delta = cycle.new_ns - cycle.base_ns
+    tested = cycle.steady or SteadyTimes(cycle.base_ns, cycle.new_ns)
+    interval = tested.interval_ns
     allowed = budget.max_increase
-    interval = None
-    if cycle.interval_pct is not None:
-        low, high = (end * cycle.base_ns / 100 for end in cycle.interval_pct)
-        interval = low, high
+    delta = tested.new_ns - tested.base_ns
     return Amount(
         name=_OF,
         where=where,
         of=_OF,
-        base_ns=cycle.base_ns,
-        new_ns=cycle.new_ns,
-        is_beyond=allowed is not None and allowed.is_below(delta, cycle.base_ns),
+        base_ns=tested.base_ns,
+        new_ns=tested.new_ns,
+        is_beyond=allowed is not None and allowed.is_below(delta, tested.base_ns),
         # A run that is compared with itself has no scatter to test against, and no change.
-        is_certain=found.verdict == "regression" and (interval is None or interval[0] > 0),
+        is_certain=found.verdict == "regression" if interval is None else interval[0] > 0,
         interval_ns=interval,
     )

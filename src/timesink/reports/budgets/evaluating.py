@@ -8,7 +8,12 @@ from timesink.reports.budgets.budgets import Budget, Budgets
 from timesink.reports.budgets.cycles import evaluate_cycle
 from timesink.reports.budgets.finding import Found, beyond_increase, beyond_max, found_in
 from timesink.reports.budgets.results import BudgetResult
-from timesink.reports.budgets.saying import increase_result, max_result, nothing_result
+from timesink.reports.budgets.saying import (
+    increase_result,
+    lacking_result,
+    max_result,
+    nothing_result,
+)
 from timesink.reports.comparison.report import Comparison
 
 
@@ -31,15 +36,38 @@ def _results(budget: Budget, comparison: Comparison) -> Iterator[BudgetResult]:
     if budget.kind == "cycle":
         yield from evaluate_cycle(budget, comparison)
         return
-    found = [found_in(one, budget) for one in comparison.pairs]
+    # Processes of which neither side tells anything, as helpers without a device, are none of it.
+    everything = [found_in(one, budget) for one in comparison.pairs]
+    found = [one for one in everything if not all(one.lacking)]
     matched = {name for one in found for name in one.names}
+    unknown = None if found else next((one.lacking[1] for one in everything), budget.kind)
     for rule in _rules(budget):
         if not matched:
-            yield nothing_result(budget, rule, found)
-        elif rule == "max":
-            yield max_result(budget, len(matched), beyond_max(budget, found))
+            yield nothing_result(budget, rule, unknown)
         else:
-            yield _increase(budget, len(matched), found)
+            yield _result(budget, rule, len(matched), found)
+
+
+def _result(budget: Budget, rule: str, matched: int, found: Sequence[Found]) -> BudgetResult:
+    """What is beyond the limit counts in any case; else every side asked about has to tell."""
+    silent = [one for one in found if _is_silent(one, rule)]
+    telling = [one for one in found if not _is_silent(one, rule)]
+    judged = _judged(budget, rule, matched, telling) if telling else None
+    if judged is not None and (judged.state == "exceeded" or not silent):
+        return judged
+    return lacking_result(budget, rule, silent[0], matched)
+
+
+def _is_silent(found: Found, rule: str) -> bool:
+    """Whether a side does not tell that is asked about: of `max` the new one, else both."""
+    base, new = found.lacking
+    return new is not None or (rule != "max" and base is not None)
+
+
+def _judged(budget: Budget, rule: str, matched: int, found: Sequence[Found]) -> BudgetResult:
+    if rule == "max":
+        return max_result(budget, matched, beyond_max(budget, found))
+    return _increase(budget, matched, found)
 
 
 def _increase(budget: Budget, matched: int, found: Sequence[Found]) -> BudgetResult:

@@ -11,7 +11,7 @@ from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.statistics.discovery import ALPHA, false_discovery
 from timesink.analyses.statistics.drifting import mean_changes
 from timesink.reports.budgets.budgets import TIMES, Budget, Increase
-from timesink.reports.budgets.measuring import Measured, has_device_work, measured, recorded
+from timesink.reports.budgets.measuring import Measured, has_device_work, lacking, measured
 from timesink.reports.comparison.naming import processes
 from timesink.reports.comparison.report import Compared
 from timesink.reports.comparison.told import Told
@@ -36,8 +36,8 @@ class Found:
     new_warm_up: int
     incomparable: str | None
     """Why nothing can be said about a change."""
-    is_recorded: bool
-    """Whether anything of this kind was recorded on the new side."""
+    lacking: tuple[str | None, str | None]
+    """What of this kind the base, and the new side, do not tell of; None where they do."""
 
     @property
     def names(self) -> set[str]:
@@ -79,7 +79,7 @@ def found_in(compared: Compared, budget: Budget) -> Found:
         warm_up=equal.cycle_times.warm_up,
         new_warm_up=whole.cycle_times.warm_up[1],
         incomparable=_incomparable(whole),
-        is_recorded=recorded(whole.new, budget.kind),
+        lacking=(lacking(whole.base, budget.kind, of), lacking(whole.new, budget.kind, of)),
     )
 
 

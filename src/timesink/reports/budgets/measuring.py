@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 _CALL_KIND = {"operators": "operator", "modules": "module"}
 _ON_DEVICE = "gpu_"
 """How classes of functions begin that run on a device."""
+DEVICE_TIME = "time on a device"
+"""What recordings lack in which nothing tells of work on devices, or of who launched it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,13 +67,13 @@ def has_device_work(role: Role) -> bool:
     return role.anatomy is not None and bool((role.anatomy.calls["device_ns"] > 0).any())
 
 
-def recorded(role: Role, kind: str) -> bool:
-    """Whether a role tells of anything of this kind."""
+def lacking(role: Role, kind: str, of: str) -> str | None:
+    """What a role does not tell of: a kind at all, or its time on a device; None where it does."""
     if kind == "kernels":
-        return not device_work(role).is_empty()
-    return (
-        role.anatomy is not None and not role.anatomy.calls.filter(kind=_CALL_KIND[kind]).is_empty()
-    )
+        return kind if device_work(role).is_empty() else None
+    if role.anatomy is None or role.anatomy.calls.filter(kind=_CALL_KIND[kind]).is_empty():
+        return kind
+    return DEVICE_TIME if of == "device" and not has_device_work(role) else None
 
 
 def _fits(pattern: Pattern, name: str, kind: str) -> bool:

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from timesink.errors import UsageError
+from timesink.errors import UnreadableError, UsageError
 from timesink.model.own_files import own_text
 from timesink.reports.budgets.amounts import AmountError, increase, time_ns
 from timesink.reports.budgets.budgets import KINDS, TIMES, Budget, Budgets
@@ -32,9 +32,12 @@ def load_budgets(path: str | Path) -> Budgets:
     >>> [(one.kind, one.name, one.max_ns) for one in load_budgets(file).entries]
     [('operators', 'aten::mm', 1500000.0)]
     """
-    text = own_text(Path(path), "--budget", f"give a TOML file; {_FORM}")
+    hint = f"give a TOML file; {_FORM}"
     try:
-        tables = tomllib.loads(text)
+        tables = tomllib.loads(own_text(Path(path), "--budget", hint))
+    except UnreadableError as error:
+        # The option is wrong, whether it names no file or one that holds no budgets.
+        raise UsageError(f"--budget: {error.message}", hint) from error
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path}: not TOML ({error})", _FORM) from None
     entries = tuple(_File(str(path)).entries(tables))

@@ -8,6 +8,7 @@ from timesink.model.amounts import change, interval_pct, signed_ns, times
 from timesink.model.units import brief_ns, counted
 from timesink.reports.budgets.budgets import Budget
 from timesink.reports.budgets.finding import Amount, Found
+from timesink.reports.budgets.measuring import DEVICE_TIME
 from timesink.reports.budgets.results import BudgetResult
 from timesink.reports.comparison.answer import brief
 
@@ -16,6 +17,7 @@ _MISSING = {
     "operators": "no operator was recorded",
     "modules": "no module was recorded: record with the modules or the stack of the profiler",
     "kernels": "no device work was recorded",
+    DEVICE_TIME: 'no time on a device was recorded (of = "host" asks for that of the host)',
 }
 
 
@@ -62,33 +64,39 @@ def increase_result(
     )
 
 
-def nothing_result(budget: Budget, rule: str, found: Sequence[Found]) -> BudgetResult:
-    """The result of an entry that matches nothing on either side."""
-    is_recorded = any(one.is_recorded for one in found)
-    why = "matches nothing in either run" if is_recorded else _MISSING[budget.kind]
+def nothing_result(budget: Budget, rule: str, lacking: str | None) -> BudgetResult:
+    """The result of an entry that matches nothing on either side, for they are `lacking` it all."""
+    why = "matches nothing in either run" if lacking is None else _MISSING[lacking]
     if budget.optional:
-        return BudgetResult(
-            kind=budget.kind,
-            name=budget.name,
-            rule=rule,
-            limit=_limit(budget, rule),
-            value="",
-            state="within",
-            sentence=f"{_entry(budget)}: {why}; it is optional.",
-        )
+        return _without_value(budget, rule, "within", f"{why}; it is optional")
     return unjudged(budget, rule, why)
+
+
+def lacking_result(budget: Budget, rule: str, found: Found, matched: int) -> BudgetResult:
+    """The result of what one side does not tell of, and the other does."""
+    base, new = found.lacking
+    side, missing = ("the new run", new) if new is not None else ("the base", base or budget.kind)
+    where = f" ({found.where})" if found.where else ""
+    return unjudged(budget, rule, f"in {side}{where} {_MISSING[missing]}", matched)
 
 
 def unjudged(budget: Budget, rule: str, why: str, matched: int = 0) -> BudgetResult:
     """The result of what cannot be judged."""
+    said = f"{rule} cannot be judged: {_as_end(why)}"
+    return _without_value(budget, rule, "unjudged", said, matched)
+
+
+def _without_value(
+    budget: Budget, rule: str, state: str, said: str, matched: int = 0
+) -> BudgetResult:
     return BudgetResult(
         kind=budget.kind,
         name=budget.name,
         rule=rule,
         limit=_limit(budget, rule),
         value="",
-        state="unjudged",
-        sentence=f"{_entry(budget)}: {rule} cannot be judged: {_as_end(why)}.",
+        state=state,
+        sentence=f"{_entry(budget)}: {said}.",
         matched=matched,
     )
 

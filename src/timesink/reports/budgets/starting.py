@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
 
 import polars as pl
 
@@ -16,6 +17,8 @@ from timesink.reports.baselines.baseline import Baseline
 from timesink.reports.budgets.measuring import device_work
 from timesink.reports.comparison.members import Choice, members_of
 
+_DIGITS = 3
+_UNITS = ((10**9, "s"), (10**6, "ms"), (1000, "us"))
 _MOST = 10
 """Entries of a table."""
 _LEAST_SHARE = 0.02
@@ -42,7 +45,7 @@ def starting_budgets(run: Baseline, headroom_pct: float = 10.0) -> str:
     >>> from timesink.reports.baselines.keeping import save_baseline
     >>> kept = save_baseline("main", timesink.sample(), tempfile.mkdtemp())
     >>> starting_budgets(kept).splitlines()[3:5]
-    ['[cycle]', 'max = "29.9 ms"']
+    ['[cycle]', 'max = "30 ms"']
     """
     roles = [one.role for one in members_of(run.runs, Choice())]
     tables = {
@@ -79,15 +82,16 @@ def _key(name: str) -> str:
 
 
 def _amount(ns: float) -> str:
-    """Three digits, with the unit that needs no zeros.
+    """Three digits, upward so that it is kept, with the unit that needs no zeros.
 
-    >>> _amount(64_612_345.0), _amount(1234.0), _amount(2.5e9)
-    ('64.6 ms', '1.23 us', '2.5 s')
+    >>> _amount(64_612_345.0), _amount(1230.0), _amount(2.5e9), _amount(999_999_999.0)
+    ('64.7 ms', '1.23 us', '2.5 s', '1 s')
     """
-    for size, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
-        if ns >= size:
-            return f"{ns / size:.3g} {unit}"
-    return f"{ns:.3g} ns"
+    exact = Decimal(ns)
+    step = Decimal(10) ** (exact.adjusted() - _DIGITS + 1)
+    rounded = (exact / step).to_integral_value(ROUND_CEILING) * step
+    size, unit = next((one for one in _UNITS if rounded >= one[0]), (1, "ns"))
+    return f"{(rounded / size).normalize():f} {unit}"
 
 
 # -- what takes long -------------------------------------------------------------------------------

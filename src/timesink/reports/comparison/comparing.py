@@ -46,6 +46,8 @@ from timesink.reports.comparison.recorded_otherwise import recorded_otherwise
 from timesink.reports.comparison.report import Compared, Comparison
 from timesink.reports.comparison.runs import Finding, Reading, Runs
 from timesink.reports.comparison.sides import (
+    ALONE,
+    LEFT_OUT,
     Case,
     Side,
     find_cases,
@@ -117,6 +119,8 @@ def compare(
         exploration=found.exploration,
         notes=tuple(dict.fromkeys(found.notes)),
         cases_left_out=found.cases_left_out,
+        files_left_out=tuple(dict.fromkeys(found.files_left_out)),
+        roles_left_out=tuple(dict.fromkeys(found.roles_left_out)),
     )
     if device is None:
         return whole
@@ -137,6 +141,8 @@ class _Found:
     notes: tuple[str, ...]
     exploration: Exploration | None = None
     cases_left_out: tuple[str, ...] = ()
+    files_left_out: tuple[str, ...] = ()
+    roles_left_out: tuple[str, ...] = ()
 
     @property
     def roles(self) -> tuple[Role, ...]:
@@ -181,8 +187,8 @@ class _Work:
         from timesink.analyses.clustering.exploring import explore  # noqa: PLC0415
 
         sources = {source.key: source for side in sides for source in side.sources}
-        (runs,), more = read_sides(self.runs, self.finding, [list(sources.values())])
-        members = chosen(members_of(runs, self.of_base), self.of_base)
+        read = read_sides(self.runs, self.finding, [list(sources.values())])
+        members = chosen(members_of(read.sides[0], self.of_base), self.of_base)
         members = members_of_type(self._of_pid(members), self.cycle_type)
         if len(members) < 2:
             raise UsageError(
@@ -191,14 +197,15 @@ class _Work:
             )
         noted = [note for side in sides for note in side.notes]
         exploration = explore(_labelled(members))
-        return _Found((), tuple(members), (*noted, *more), exploration)
+        return _Found((), tuple(members), (*noted, *read.notes), exploration)
 
     def _of_pid(self, members: list[Member]) -> list[Member]:
         wanted = {self.of_base.pid, self.of_new.pid} - {None}
         return [one for one in members if not wanted or one.role.pid in wanted]
 
     def _compared(self, base: Side, new: Side, names: tuple[str, str], identifier: str) -> _Found:
-        (ours, theirs), notes = read_sides(self.runs, self.finding, [base.sources, new.sources])
+        read = read_sides(self.runs, self.finding, [base.sources, new.sources])
+        ours, theirs = read.sides
         sides = members_of(ours, self.of_base), members_of(theirs, self.of_new)
         check_pids(*sides, (self.of_base, self.of_new))
         base_members, new_members = chosen(sides[0], self.of_base), chosen(sides[1], self.of_new)
@@ -209,17 +216,20 @@ class _Work:
                 f"{identifier}: no process of one side has a partner on the other",
                 "compare two files, or try --explore",
             )
+        alone_there = _without_partner(pairing)
         return _Found(
             tuple(_pairs(pairing.matches, names, identifier, plain=names == SIDES and alone)),
             (*sides[0], *sides[1]),
             (
                 *base.notes,
                 *new.notes,
-                *notes,
+                *read.notes,
                 *recorded_otherwise(ours, theirs),
                 *pairing.notes,
-                *_left_out(pairing),
+                *([f"{ALONE}: {listed(alone_there)}"] if alone_there else []),
             ),
+            files_left_out=(*base.left_out, *new.left_out, *read.left_out),
+            roles_left_out=tuple(alone_there),
         )
 
 
@@ -258,11 +268,8 @@ def _same_role(member: Member) -> tuple[Hashable, ...]:
     return member.origin, member.role.host, member.role.pid, member.suffix
 
 
-def _left_out(pairing: Pairing) -> list[str]:
-    if not pairing.left_out:
-        return []
-    names = [f"{one.job}{one.suffix} pid {one.role.pid}" for one in pairing.left_out]
-    return [f"without a partner on the other side, and not compared: {listed(sorted(set(names)))}"]
+def _without_partner(pairing: Pairing) -> list[str]:
+    return sorted({f"{one.job}{one.suffix} pid {one.role.pid}" for one in pairing.left_out})
 
 
 def _joined(done: Sequence[_Found], failures: Sequence[str]) -> _Found:
@@ -277,6 +284,12 @@ def _joined(done: Sequence[_Found], failures: Sequence[str]) -> _Found:
     return _Found(
         tuple(replace(pair, file_stem=stem) for pair, stem in zip(pairs, stems, strict=True)),
         tuple(member for one in done for member in one.members),
-        (*notes, *(f"left out: {failure}" for failure in failures)),
+        (*notes, *(f"{LEFT_OUT}{failure}" for failure in failures)),
         cases_left_out=tuple(failures),
+        files_left_out=tuple(file for one in done for file in one.files_left_out),
+        roles_left_out=tuple(
+            f"{one.pairs[0].identifier}: {role}" if several else role
+            for one in done
+            for role in one.roles_left_out
+        ),
     )

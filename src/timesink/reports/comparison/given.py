@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -33,11 +34,24 @@ def given_by(source: str | Path | Trace | Baseline, store: str | Path | None) ->
 
 def finding_for(given: Sequence[Given], asked: Finding) -> Finding:
     """How cycles are looked for: as asked, which baselines must fit, else as baselines were."""
-    for one in given:
-        if not isinstance(one, Path | Trace):
-            asked = one.finding_for(asked)
-    has_recordings = any(isinstance(one, Path | Trace) for one in given)
-    return asked if has_recordings else Finding()
+    kept = [one for one in given if not isinstance(one, Path | Trace)]
+    ways = [one.finding_for(asked) for one in kept]
+    _check_units(kept)
+    if len(kept) == len(given):
+        return Finding()
+    return next((way for way in ways if way.says_unit), asked)
+
+
+def _check_units(kept: Sequence[Baseline]) -> None:
+    """Refuse baselines of other cycles than the first: nothing can be looked for in them again."""
+    for other in kept[1:]:
+        pairs = product(kept[0].runs, other.runs)
+        if not all(one.unit.is_that_of(another.unit) for one, another in pairs):
+            sides = [f"{one.side.path} ({one.units_said})" for one in (kept[0], other)]
+            raise UsageError(
+                f"{' and '.join(sides)}: these baselines were saved with other cycles",
+                "save one of them again, with the --marker or --by of the other",
+            )
 
 
 def known_runs(given: Sequence[Given]) -> dict[object, Run]:

@@ -225,5 +225,5 @@ def _stands_out(
         return
     apart = found.outlier
     lengths = from_to(units.brief_ns(apart.base_ns), units.brief_ns(apart.new_ns))
-    function = brief(one.label(apart.function))
+    function = brief(one.in_words(apart.function))
     yield f"{who}: {function} takes {lengths} per cycle, elsewhere {_ranges(*apart.others_ns)}."

@@ -142,7 +142,10 @@ def _match_processes(base: list[Member], new: list[Member], pairing: Pairing) ->
         base = [one for one in base if id(one) not in matched]
         new = [one for one in new if id(one) not in matched]
     if base and new:
-        pairing.matches += _crossed(base, new, pairing.notes)
+        crossed = _crossed(base, new, pairing.notes)
+        pairing.matches += crossed
+        met = {id(side) for one in crossed for side in (one.base, one.new)}
+        pairing.left_out += [one for one in (*base, *new) if id(one) not in met]
     else:
         pairing.left_out += [*base, *new]
 

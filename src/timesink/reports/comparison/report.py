@@ -74,6 +74,10 @@ class Comparison:
     """What to know before believing the numbers: what was left out, and why."""
     cases_left_out: tuple[str, ...] = ()
     """Why whole cases could not be compared, each in a sentence; notes name them as well."""
+    files_left_out: tuple[str, ...] = ()
+    """Why files of a side could not be read, in the same way."""
+    roles_left_out: tuple[str, ...] = ()
+    """Processes that have no partner on the other side, each by its name."""
 
     @property
     def pair(self) -> Pair:

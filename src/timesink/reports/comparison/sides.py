@@ -38,7 +38,10 @@ _ENDING = re.compile(
 _TIMESTAMP = re.compile(r"(?<=[^.])\.\d{9,}$")
 """When a profiler began to write; another run has another."""
 _TABLE_WORD = re.compile(r"[_.-](?:perf_data|behaviour)$", re.IGNORECASE)
-_LEFT_OUT = "left out: "
+LEFT_OUT = "left out: "
+"""How notes begin that say why something is not compared ..."""
+ALONE = "without a partner on the other side, and not compared"
+"""... and those that say which processes are not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +85,8 @@ class Side:
     path: Path
     sources: tuple[Source, ...]
     notes: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Why files that are named as tables are not compared; notes name them as well."""
 
 
 def find_cases(path: Path) -> list[Case]:
@@ -116,7 +121,7 @@ def of_rank(side: Side, rank: int | None) -> Side:
     fitting = tuple(one for one in side.sources if _may_be_rank(one, rank))
     if not fitting:
         raise UnreadableError.none_fits(side.path, [one.recording.label for one in side.sources])
-    return Side(side.path, fitting, side.notes)
+    return replace(side, sources=fitting)
 
 
 def _may_be_rank(source: Source, rank: int | None) -> bool:
@@ -137,7 +142,11 @@ def _side(path: Path) -> Side:
 def _side_in_folder(folder: Path) -> Side:
     """Tables of the folder itself before its traces, and both before what lies deeper."""
     found = _found_in_folder(folder)
-    return replace(found, notes=(*found.notes, *_left_out(folder, found.sources)))
+    lost = _left_out(folder, found.sources)
+    notes = (*found.notes, *(f"{LEFT_OUT}{why}" for why in lost.values()))
+    # Other tables may lie there for other reasons.
+    meant = [why for path, why in lost.items() if is_named_as_table(path.name)]
+    return replace(found, notes=notes, left_out=tuple(meant))
 
 
 def _found_in_folder(folder: Path) -> Side:
@@ -176,15 +185,15 @@ def _loose_files(folder: Path) -> list[Path]:
 
 def _no_table(folder: Path, error: UnreadableError) -> UnreadableError:
     """Why a folder has nothing to compare: its only table, where there is one, or what was said."""
-    reasons = _left_out(folder, ())
+    reasons = list(_left_out(folder, ()).values())
     if not reasons:
         return error
     more = f" (and {counted(len(reasons) - 1, 'other files')})" if len(reasons) > 1 else ""
-    return UnreadableError(f"{reasons[0].removeprefix(_LEFT_OUT)}{more}", error.hint)
+    return UnreadableError(f"{reasons[0]}{more}", error.hint)
 
 
-def _left_out(folder: Path, sources: Sequence[Source]) -> list[str]:
-    """Files of a folder that are meant as tables, by their name or their place, and not compared.
+def _left_out(folder: Path, sources: Sequence[Source]) -> dict[Path, str]:
+    """Why files are not compared that are meant as tables, by their name or their place.
 
     Among tables every CSV and Parquet file is; elsewhere only what is named as a table.
     """
@@ -197,7 +206,7 @@ def _left_out(folder: Path, sources: Sequence[Source]) -> list[str]:
         if path.resolve() not in taken
         and (is_named_as_table(path.name) or path.resolve().parent in by_place)
     ]
-    return [f"{_LEFT_OUT}{why}" for path in meant if (why := _why_left_out(path)) is not None]
+    return {path: why for path in meant if (why := _why_left_out(path)) is not None}
 
 
 def _why_left_out(path: Path) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from timesink.analyses.behaviour.classes import STEP_MARK, STEP_MARK_TOLD
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.comparison.verdict import Verdict, either_p, verdict
 from timesink.model.schema import HOST_DEVICE
@@ -135,13 +136,17 @@ class Told:
         """The short name of a function."""
         return self.labels.get(function, function)
 
+    def in_words(self, function: str) -> str:
+        """A function in a sentence: the mark of a step is no function to a reader."""
+        return STEP_MARK_TOLD if function == STEP_MARK else self.label(function)
+
     def name(self, change: Change) -> str:
         """What a change is called: a function by its short name, or a family."""
         if change.level == "family":
             return f"{change.name} family"
         if change.level == "normalised":
             return short_labels([change.name])[change.name]
-        return self.label(change.name)
+        return self.in_words(change.name)
 
 
 def known_load(pair: Pair, place: int) -> dict[str, Any]:

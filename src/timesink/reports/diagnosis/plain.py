@@ -6,6 +6,7 @@ from dataclasses import fields
 from math import isfinite
 from typing import Any
 
+from timesink.analyses.comparison.pair import SteadyTimes
 from timesink.analyses.diagnosis.diagnosis import (
     Anomaly,
     Cause,
@@ -60,6 +61,17 @@ def _cycle_time(one: CycleTime) -> dict[str, Any]:
         "change_pct": _finite(one.change_pct),
         "ci95_pct": None if one.interval_pct is None else [_finite(x) for x in one.interval_pct],
         "p_value": _finite(one.p_value),
+        "steady": None if one.steady is None else _steady(one.steady),
+    }
+
+
+def _steady(one: SteadyTimes) -> dict[str, Any]:
+    bounds = one.interval_pct
+    return {
+        "base_us": _us(one.base_ns),
+        "new_us": _us(one.new_ns),
+        "change_pct": _finite(one.change_pct),
+        "ci95_pct": None if bounds is None else [_finite(bound) for bound in bounds],
     }
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from timesink.model import units
+from timesink.readers.discover import sayable
+
 if TYPE_CHECKING:
     from timesink.analyses.diagnosis.diagnosis import Diagnosis
 
 PASSED, FAILED, UNJUDGED = "passed", "failed", "unjudged"
-OUTCOMES = (PASSED, FAILED, UNJUDGED)
 _CODES = {PASSED: 0, FAILED: 3, UNJUDGED: 1}
 
 
@@ -22,11 +24,13 @@ class Check:
     name: str
     """Unlike that of any other check: `cycle time`, `operators "aten::mm" max`."""
     outcome: str
-    """One of `OUTCOMES`."""
+    """`passed`, `failed` or `unjudged`."""
     sentence: str
     """Why, with figures."""
     counts: bool = True
     """Whether the gate is asked about it; what is only shown fails nothing."""
+    is_empty: bool = False
+    """Whether there was nothing to look at, which is allowed: an optional budget."""
     time_ns: float | None = None
     """What was measured in the new run, where that is a time."""
 
@@ -58,7 +62,7 @@ class Gate:
 
     @property
     def outcome(self) -> str:
-        """One of `OUTCOMES`; a failure is said whatever else cannot be judged."""
+        """`passed`, `failed` or `unjudged`; a failure is said whatever else cannot be judged."""
         found = {check.outcome for check in self.checks if check.counts}
         return next((one for one in (FAILED, UNJUDGED) if one in found), PASSED)
 
@@ -77,6 +81,23 @@ class Gate:
             if one.counts and one.outcome == outcome
         ]
 
+    @property
+    def kept(self) -> str:
+        """How many budgets are kept, and how many had nothing to keep; empty without any.
+
+        >>> checks = [Check("budget", "", PASSED, "", is_empty=one) for one in (False, False, True)]
+        >>> Gate("a vs b", "", tuple(checks)).kept
+        '2 budgets kept; 1 matched nothing (optional).'
+        """
+        passed = [one for one in self.of_kind("budget") if one.outcome == PASSED]
+        empty = sum(one.is_empty for one in passed)
+        kept = len(passed) - empty
+        told = [f"{units.counted(kept, 'budgets')} kept"] if kept else []
+        if empty:
+            number = units.count(empty) if told else units.counted(empty, "budgets")
+            told.append(f"{number} matched nothing (optional)")
+        return f"{'; '.join(told)}." if told else ""
+
     def of_kind(self, kind: str) -> list[Check]:
         """Checks of one kind, those that do not pass first."""
         return sorted((one for one in self.checks if one.kind == kind), key=lambda one: one.urgency)
@@ -85,15 +106,15 @@ class Gate:
         """Ready for JSON."""
         return {
             "outcome": self.outcome,
-            "asked": self.asked,
-            "unseen": self.unseen,
+            "asked": sayable(self.asked),
+            "unseen": sayable(self.unseen),
             "checks": [
                 {
                     "kind": one.kind,
-                    "name": one.name,
+                    "name": sayable(one.name),
                     "outcome": one.outcome,
                     "counts": one.counts,
-                    "sentence": one.sentence,
+                    "sentence": sayable(one.sentence),
                 }
                 for one in self.checks
             ],

@@ -8,22 +8,17 @@ from dataclasses import dataclass
 from timesink.analyses.diagnosis.diagnosis import Diagnosis
 from timesink.errors import NotFoundError, TimesinkError
 from timesink.model import units
-from timesink.model.amounts import interval_pct
 from timesink.reports.budgets.results import BudgetResult
 from timesink.reports.comparison.report import Compared, Comparison
 from timesink.reports.comparison.told import Told
 from timesink.reports.gate.doubts import doubts_of
 from timesink.reports.gate.gate import FAILED, PASSED, UNJUDGED, Check, Gate
 from timesink.reports.gate.limit import Limit
-from timesink.reports.gate.power import unseen
+from timesink.reports.gate.power import unseen, unseen_pct
+from timesink.reports.gate.sentences import is_hidden, sentence
 
-_INTERVAL = "95 % interval"
 _STATES = {"within": PASSED, "exceeded": FAILED, "unjudged": UNJUDGED}
 _MOST_NAMED = 4
-_WHAT_TO_DO = (
-    "Record the same program with the same inputs, two cycles or more; where the new run is meant "
-    "to do other work, compare it with a new base."
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +59,8 @@ def gate_of(
     """
     cases = _cases(comparison)
     several = len(cases) > 1
-    checks = [_cycle_time(one, limit, several=several) for one in cases]
+    is_budgeted = any(one.kind == "cycle" and one.rule == "max_increase" for one in budgets)
+    checks = [_cycle_time(one, limit, several=several, is_budgeted=is_budgeted) for one in cases]
     notes = tuple(dict.fromkeys(_notes(comparison, cases)))
     doubts = doubts_of(notes)
     first = min(zip(checks, cases, strict=True), key=lambda one: one[0].urgency)[1]
@@ -73,7 +69,7 @@ def gate_of(
         asked=asked,
         checks=(*checks, *map(_budget, budgets), _recordings(comparison, doubts)),
         why=first.why,
-        unseen=_unseen(first, limit),
+        unseen=_unseen(cases, limit),
         doubts=doubts,
         notes=notes,
         command=tuple(command),
@@ -107,76 +103,70 @@ def _cases(comparison: Comparison) -> list[_Case]:
     return found
 
 
-def _unseen(case: _Case, limit: Limit | None) -> str:
-    """What a verdict of no change cannot rule out; what was seen needs no such sentence."""
-    why = case.why
-    return unseen(why.cycle_time, limit, case.cycles) if why.verdict == "no_change" else ""
+def _unseen(cases: Sequence[_Case], limit: Limit | None) -> str:
+    """What a verdict of no change cannot rule out, of the case that shows least.
+
+    What was seen needs no such sentence.
+    """
+    known = [
+        (smallest, one)
+        for one in cases
+        if one.why.verdict == "no_change"
+        and (smallest := unseen_pct(one.why.cycle_time)) is not None
+    ]
+    if not known:
+        return ""
+    smallest, case = max(known, key=lambda one: one[0])
+    said = unseen(smallest, limit, case.cycles)
+    return f"{case.title}: {said}" if len(cases) > 1 else said
 
 
 # -- checks ----------------------------------------------------------------------------------------
 
 
-def _cycle_time(case: _Case, limit: Limit | None, *, several: bool) -> Check:
+def _cycle_time(case: _Case, limit: Limit | None, *, several: bool, is_budgeted: bool) -> Check:
     why = case.why
+    said = sentence(why, limit, is_budgeted=is_budgeted)
     return Check(
         kind="cycle time",
         name=f"cycle time of {case.title}" if several else "cycle time",
         outcome=_outcome(why, limit or Limit()),
-        sentence=f"{case.title}: {_sentence(why, limit)}" if several else _sentence(why, limit),
+        sentence=f"{case.title}: {said}" if several else said,
         counts=limit is not None,
         time_ns=why.cycle_time.new_ns or None,
     )
 
 
 def _outcome(why: Diagnosis, limit: Limit) -> str:
-    if why.verdict == "incomparable":
+    if why.verdict == "incomparable" or is_hidden(why, limit):
         return UNJUDGED
-    is_too_long = why.verdict == "regression" and limit.is_exceeded(why.cycle_time.change_pct)
+    is_too_long = why.verdict == "regression" and limit.is_exceeded(why.cycle_time.tested_pct)
     return FAILED if is_too_long else PASSED
 
 
-def _sentence(why: Diagnosis, limit: Limit | None) -> str:
-    """The reason of the verdict, with its interval, and what is allowed or can be done."""
-    said = _with_interval(why)
-    if why.verdict == "incomparable":
-        return f"{said} {_WHAT_TO_DO}"
-    if why.verdict != "regression":
-        return said
-    if limit is None:
-        return f"{said} Without --fail-on that fails nothing."
-    if limit.allowed_pct is None:
-        return said
-    beyond = limit.is_exceeded(why.cycle_time.change_pct)
-    return f"{said} {'Allowed' if beyond else 'That is within what is allowed'}: {limit.said}."
-
-
-def _with_interval(why: Diagnosis) -> str:
-    """The reason; that of several processes does not name the interval itself."""
-    bounds = why.cycle_time.interval_pct
-    is_said = _INTERVAL in why.reason or why.verdict == "incomparable"
-    if bounds is None or is_said or not why.reason.endswith(")."):
-        return why.reason
-    return f"{why.reason.removesuffix(').')}, {_INTERVAL} {interval_pct(*bounds)})."
-
-
 def _budget(result: BudgetResult) -> Check:
-    return Check("budget", result.case, _STATES[result.state], result.sentence)
+    is_empty = result.state == "within" and not result.matched
+    return Check("budget", result.case, _STATES[result.state], result.sentence, is_empty=is_empty)
 
 
 def _recordings(comparison: Comparison, doubts: Sequence[str]) -> Check:
     """That what was given could be read and is whole.
 
-    What could not be read makes the whole uncertain; what ended early is shown, and fails nothing.
+    What could not be read, or has no partner, makes the whole uncertain; what ended early is shown,
+    and fails nothing.
     """
-    lost = comparison.cases_left_out
+    lost = [*comparison.cases_left_out, *comparison.files_left_out]
+    lost += [f"{one} (it has no partner)" for one in comparison.roles_left_out]
     if lost:
         which = units.listed(lost, _MOST_NAMED, "; ")
         return Check("recordings", "recordings", UNJUDGED, f"Not compared: {which}.")
     if doubts:
         said = f"{units.listed(doubts, _MOST_NAMED, '; ')}."
         return Check("recordings", "recordings", UNJUDGED, said, counts=False)
-    count = units.counted(len(comparison.pairs), "pairs of processes")
-    return Check("recordings", "recordings", PASSED, f"All were read: {count} compared.")
+    number = len(comparison.pairs)
+    count = "1 pair" if number == 1 else f"{units.count(number)} pairs"
+    said = f"All were read: {count} of processes compared."
+    return Check("recordings", "recordings", PASSED, said)
 
 
 def _notes(comparison: Comparison, cases: Sequence[_Case]) -> list[str]:

@@ -12,7 +12,10 @@ REGRESSION = "regression"
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What fails: any certain slow-down, or one by more than some percent."""
+    """What fails: any certain slow-down, or one by more than some percent in its best estimate.
+
+    Certain is that cycles became longer at all, not that they did by more than that.
+    """
 
     allowed_pct: float | None = None
     """None where nothing is allowed."""
@@ -40,7 +43,7 @@ class Limit:
         return cls(allowed)
 
     def is_exceeded(self, change_pct: float | None) -> bool:
-        """Whether a certain slow-down is too much.
+        """Whether a certain slow-down is too much, by its best estimate.
 
         >>> Limit(5.0).is_exceeded(5.0), Limit(5.0).is_exceeded(5.1), Limit().is_exceeded(0.1)
         (False, True, True)
@@ -55,8 +58,3 @@ class Limit:
         ('regression', '5%')
         """
         return REGRESSION if self.allowed_pct is None else f"{self.allowed_pct:g}%"
-
-    @property
-    def said(self) -> str:
-        """What is allowed, in words: `no slow-down`, `5 % more`."""
-        return "no slow-down" if self.allowed_pct is None else f"{self.allowed_pct:g} % more"

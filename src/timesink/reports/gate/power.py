@@ -12,36 +12,43 @@ from timesink.reports.gate.limit import Limit
 _WHOLE = 100.0
 
 
+def tested_interval_pct(lengths: CycleTime) -> tuple[float, float] | None:
+    """The 95 % interval of the change of what is tested; None where there is none.
+
+    >>> tested_interval_pct(CycleTime(100.0, 101.0, 1.0, (-3.0, 5.0), 0.6))
+    (-3.0, 5.0)
+    """
+    steady = lengths.steady
+    return lengths.interval_pct if steady is None else steady.interval_pct
+
+
 def unseen_pct(lengths: CycleTime) -> float | None:
-    """Changes below this are lost in noise: half the width of the interval.
+    """Changes below this are lost in noise: half the width of the interval of what is tested.
 
     A true change of this size is found every other time.  None where there is no interval.
 
     >>> unseen_pct(CycleTime(100.0, 101.0, 1.0, (-3.0, 5.0), 0.6))
     4.0
     """
-    if lengths.interval_pct is None:
+    bounds = tested_interval_pct(lengths)
+    if bounds is None:
         return None
-    low, high = lengths.interval_pct
+    low, high = bounds
     return (high - low) / 2
 
 
-def unseen(lengths: CycleTime, limit: Limit | None, cycles: Sequence[int]) -> str:
-    """Which changes cannot be seen, and what follows for a limit; empty where nothing is known.
+def unseen(smallest_pct: float, limit: Limit | None, cycles: Sequence[int]) -> str:
+    """Which changes cannot be seen, and what follows for a limit.
 
-    >>> noisy = CycleTime(100.0, 101.0, 1.0, (-19.0, 21.0), 0.6)
-    >>> unseen(noisy, Limit(), (8, 6))
+    >>> unseen(20.0, Limit(), (8, 6))
     'Changes below about 20 % cannot be seen in 8 and 6 cycles.'
-    >>> print(unseen(noisy, Limit(5.0), (8, 8)).partition(": ")[2])
+    >>> print(unseen(20.0, Limit(5.0), (8, 8)).partition(": ")[2])
     a slow-down of 5 % may pass. Record more cycles.
     """
-    smallest = unseen_pct(lengths)
-    if smallest is None:
-        return ""
     count = " and ".join(map(str, dict.fromkeys(cycles)))
-    said = f"Changes below about {_rounded(smallest)} cannot be seen in {count} cycles"
+    said = f"Changes below about {_rounded(smallest_pct)} cannot be seen in {count} cycles"
     allowed = None if limit is None else limit.allowed_pct
-    if allowed is None or smallest <= allowed:
+    if not allowed or smallest_pct <= allowed:
         return f"{said}."
     return f"{said}: a slow-down of {allowed:g} % may pass. Record more cycles."
 

@@ -15,6 +15,8 @@ from timesink.reports.comparison.answer import brief
 _LONGEST_SENTENCE = 600
 _LONGEST_CELL = 80
 _CODE = re.compile(r"((?<!`)`(?!`)[^`]+(?<!`)`(?!`))")
+_WIDE = re.compile(" {2,}")
+"""Around commands, where there are no marks to set them off."""
 _REFERS = re.compile(r"(?<!\w)@(?=\w)|#(?=\d)")
 """What a forge takes for a person to call, or for another issue to link."""
 _MARKS = re.compile(r"\*|~|(?<![^\W_])_|_(?![^\W_])")
@@ -26,12 +28,25 @@ def said(sentence: str) -> str:
 
     >>> said("@main is as `@before`, {lambda#1}")
     '@<!-- -->main is as `@before`, {lambda#<!-- -->1}'
+    >>> print(said("save one with  timesink baseline save"))
+    save one with timesink baseline save
     >>> print(said('operators "*attn*", aten::__and__, my_op'))
     operators "\*attn\*", aten::\_\_and\_\_, my_op
     """
     short = in_line(shortened(short_names(sentence), _LONGEST_SENTENCE))
     parts = _CODE.split(short)
-    return "".join(part if odd % 2 else _plain(part) for odd, part in enumerate(parts))
+    return "".join(
+        part if odd % 2 else _WIDE.sub(" ", _plain(part)) for odd, part in enumerate(parts)
+    )
+
+
+def named(names: str) -> str:
+    r"""Names of files and processes, in which a backtick begins no code.
+
+    >>> print(named("a`b vs c`d"))
+    a\`b vs c\`d
+    """
+    return r"\`".join(map(said, names.split("`")))
 
 
 def _plain(text: str) -> str:

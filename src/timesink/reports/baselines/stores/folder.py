@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 from timesink.errors import OutputError, UnreadableError
-from timesink.reports.baselines.stores.store import ENDING
+from timesink.reports.baselines.stores.store import ENDING, baseline_names
 
 _ELSEWHERE = "choose another place with --store"
 
@@ -38,13 +39,38 @@ class FolderStore:
             raise UnreadableError.denied(self._file(name), _why(error)) from None
 
     def write(self, name: str, content: bytes) -> None:
-        file = self._file(name)
+        self._put(name, content, Path.replace)
+
+    def add(self, name: str, content: bytes) -> bool:
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            _replace(file, content)
+            self._put(name, content, _link)
+        except FileExistsError:
+            return False
+        return True
+
+    def _put(self, name: str, content: bytes, move: Callable[[Path, Path], object]) -> None:
+        """Write aside and move: a reader sees all of it, or what was there before."""
+        file = self._file(name)
+        aside = self._folder / f".writing-{uuid.uuid4().hex}"
+        try:
+            self._made_folder()
+            with aside.open("xb") as stream:
+                stream.write(content)
+            move(aside, file)
+        except FileExistsError:
+            raise
         except OSError as error:
             message = f"{file}: cannot be written ({_why(error)})"
             raise OutputError(message, _ELSEWHERE) from None
+        finally:
+            with suppress(OSError):
+                aside.unlink()
+
+    def _made_folder(self) -> None:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except FileExistsError as error:
+            raise NotADirectoryError(error.errno, _why(error)) from None
 
     def names(self) -> list[str]:
         try:
@@ -53,7 +79,7 @@ class FolderStore:
             return []
         except OSError as error:
             raise UnreadableError.denied(self._folder, _why(error)) from None
-        return sorted(name.removesuffix(ENDING) for name in files if _is_baseline(name))
+        return baseline_names(files)
 
     def remove(self, name: str) -> bool:
         file = self._file(name)
@@ -70,21 +96,16 @@ class FolderStore:
         return self._folder / f"{name}{ENDING}"
 
 
-def _is_baseline(file: str) -> bool:
-    return file.endswith(ENDING) and not file.startswith(".")
-
-
-def _replace(file: Path, content: bytes) -> None:
-    """Write aside and rename: a reader sees the old content or the new."""
-    aside = file.parent / f".writing-{uuid.uuid4().hex}"
+def _link(aside: Path, file: Path) -> None:
+    """Give a file its name; of several at once one succeeds, and others find it taken."""
     try:
-        with aside.open("xb") as stream:
-            stream.write(content)
-        aside.replace(file)
-    except BaseException:
-        with suppress(OSError):
-            aside.unlink()
+        file.hardlink_to(aside)
+    except FileExistsError:
         raise
+    except OSError:
+        # Not every file system has links: the name is taken first, and filled then.
+        file.open("xb").close()
+        aside.replace(file)
 
 
 def _why(error: OSError) -> str:

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from timesink.errors import OutputError, TimesinkError, UnreadableError, UsageError
-from timesink.reports.baselines.stores.store import ENDING
+from timesink.reports.baselines.stores.store import ENDING, baseline_names
 
 _ACCESS = "check the URL, your access to it, and the network"
 _PASSWORD = re.compile(r"(://[^/@:\s]*):(?!\d+(?:/|$))(\S*)@")
@@ -58,6 +58,13 @@ class RemoteStore:
                     self._system.rm_file(aside)
                 raise
 
+    def add(self, name: str, content: bytes) -> bool:
+        # Few file systems can do both at once.
+        if name in self.names():
+            return False
+        self.write(name, content)
+        return True
+
     def names(self) -> list[str]:
         try:
             with self._saying("cannot be listed", UnreadableError):
@@ -66,11 +73,7 @@ class RemoteStore:
         except FileNotFoundError:
             return []
         files = [str(path).rstrip("/").rpartition("/")[2] for path in found]
-        return sorted(
-            file.removesuffix(ENDING)
-            for file in files
-            if file.endswith(ENDING) and not file.startswith(".")
-        )
+        return baseline_names(files)
 
     def remove(self, name: str) -> bool:
         try:

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Protocol
 
 ENDING = ".baseline"
 """Of the file that holds a baseline."""
+
+
+def baseline_names(files: Iterable[str]) -> list[str]:
+    """The baselines among files of these names, in order; what is being written is none.
+
+    >>> baseline_names(["main.baseline", ".writing-1.baseline", "notes.txt"])
+    ['main']
+    """
+    return sorted(
+        file.removesuffix(ENDING)
+        for file in files
+        if file.endswith(ENDING) and not file.startswith(".")
+    )
 
 
 class Store(Protocol):
@@ -20,6 +34,9 @@ class Store(Protocol):
 
     def write(self, name: str, content: bytes) -> None:
         """Keep a baseline, in the place of one of its name; nobody ever reads half of it."""
+
+    def add(self, name: str, content: bytes) -> bool:
+        """Keep a baseline where there is none of its name; False where there is."""
 
     def names(self) -> list[str]:
         """All baselines, in order."""
