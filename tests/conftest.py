@@ -9,8 +9,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # Machines that run tests may be busy: a slow example is no failure.
-settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("patient")
+# The same examples every time: what lands must not depend on luck.  To look for new ones, run with
+# HYPOTHESIS_PROFILE=search.
+_PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("steady", _PATIENT, derandomize=True, max_examples=50)
+settings.register_profile("search", _PATIENT)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 

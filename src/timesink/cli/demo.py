@@ -52,6 +52,7 @@ def run(options: argparse.Namespace) -> int:
     print(
         f"\nNext: open {page} and {other} in a browser, then\n"
         "  timesink analyze YOUR_TRACE.json.gz\n"
+        "  timesink record -- python YOUR_PROGRAM.py\n"
         "  timesink ncu -- python YOUR_PROGRAM.py\n"
         "  timesink compare BEFORE.json.gz AFTER.json.gz"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from timesink.analyses.statistics.regimes import regime_p, segments, warm_up
@@ -29,6 +29,7 @@ class TestSegments:
         assert len(segments(np.array(values))) == min(1, len(values))
 
     @given(st.lists(st.floats(0, 1e12), max_size=60))
+    @example([9.0, 2.2250738585072014e-308, 0.0, 0.0])
     def test_every_measurement_is_at_one_level(self, values):
         found = segments(np.array(values))
         places = [place for one in found for place in range(one.start, one.end)]

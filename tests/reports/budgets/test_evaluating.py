@@ -44,15 +44,15 @@ def two_runs(folder: Path, slow: float = 1.0, **options: Any) -> Comparison:
     )
 
 
-@pytest.fixture
-def slower(tmp_path: Path) -> Comparison:
+@pytest.fixture(scope="module")
+def slower(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
     """Kernels take half as long again: `aten::gemm` 161 → 241.5 us per cycle."""
-    return two_runs(tmp_path, 1.5)
+    return two_runs(tmp_path_factory.mktemp("slower"), 1.5)
 
 
-@pytest.fixture
-def same(tmp_path: Path) -> Comparison:
-    return two_runs(tmp_path)
+@pytest.fixture(scope="module")
+def same(tmp_path_factory: pytest.TempPathFactory) -> Comparison:
+    return two_runs(tmp_path_factory.mktemp("same"))
 
 
 def test_time_and_increase_of_an_operator(slower, same, tmp_path):
@@ -290,7 +290,8 @@ def test_one_cycle_cannot_be_told_from_noise(tmp_path):
 # -- with baselines, and on real recordings --------------------------------------------------------
 
 
-def test_budgets_of_a_baseline_say_the_same(slower, tmp_path):
+def test_budgets_of_a_baseline_say_the_same(tmp_path):
+    slower = two_runs(tmp_path, 1.5)
     store = tmp_path / "store"
     save_baseline("base", tmp_path / "base.json", store)
     kept = compare("@base", tmp_path / "new.json", store=store, cache=False)
@@ -298,7 +299,8 @@ def test_budgets_of_a_baseline_say_the_same(slower, tmp_path):
     assert budgets(tmp_path, text, kept) == budgets(tmp_path, text, slower)
 
 
-def test_starting_budgets_hold_for_the_run_they_are_of(same, tmp_path):
+def test_starting_budgets_hold_for_the_run_they_are_of(tmp_path):
+    same = two_runs(tmp_path)
     kept = save_baseline("base", tmp_path / "base.json", tmp_path / "store")
     text = starting_budgets(kept, 10.0)
     assert '"aten::gemm" = { max = "178 us", max_increase = "10%" }' in text

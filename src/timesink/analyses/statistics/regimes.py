@@ -89,9 +89,9 @@ def _best_cut(values: Floats, noise: float) -> int:
     after = number - before
     sums = np.cumsum(values)
     gap = np.abs(sums[before - 1] / before - (sums[-1] - sums[before - 1]) / after)
-    apart = gap / (noise * np.sqrt(1 / before + 1 / after))
+    apart = gap / np.sqrt(1 / before + 1 / after)
     best = int(np.argmax(apart))
-    return int(before[best]) if apart[best] > _CRITICAL else 0
+    return int(before[best]) if apart[best] > _CRITICAL * noise else 0
 
 
 def regime_p(values: Floats, is_new: NDArray[np.bool_]) -> float | None:
