@@ -16,6 +16,9 @@ settings.register_profile("steady", _PATIENT, derandomize=True, max_examples=50)
 settings.register_profile("search", _PATIENT)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
+# Programs that tests start need not compile timesink anew each time, whatever the machine prefers.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
