@@ -63,6 +63,7 @@ class Watch:
         self._trimmed_at = time.monotonic()
         self._over_since: float | None = None
         self._known: frozenset[int] = frozenset()
+        """All that ever were workers: one that is not among them may still record."""
 
     @property
     def is_over(self) -> bool:
@@ -82,17 +83,16 @@ class Watch:
     def _consider(self, processes: list[ProcessNotes], now: float) -> None:
         self._machine.look(processes)
         self._workers = _workers(processes)
+        is_new = not self._workers <= self._known
+        self._known |= self._workers
         if self._sampled is None and not self._is_kept:
             self._keep(processes, now)
         if not _all_written(processes):
             self._over_since = None
             self._sampler.go_on()
-        elif self._over_since is None:
-            self._over_since = now
-        elif not self._workers <= self._known:
+        elif self._over_since is None or is_new:
             self._over_since = now
             self._sampler.go_on()
-            self._known |= self._workers
         elif now - self._over_since > (_LATE_WORKERS_S if _may_begin(processes) else _LATE_S):
             self._sampler.rest()
 

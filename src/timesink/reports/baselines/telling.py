@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from timesink.analyses.comparison.role import cycle_lengths
+from timesink.analyses.kernel_names.display import short_kernel_name
 from timesink.model.amounts import from_to
 from timesink.model.units import brief_ns, counted, listed, size_bytes
 from timesink.reports.baselines.baseline import Baseline
@@ -92,7 +93,8 @@ def _lengths(one: Baseline) -> str:
         return ""
     low, high = brief_ns(min(means)), brief_ns(max(means))
     span = low if low == high else from_to(low, high).replace("→", "to")
-    unit = listed(sorted({run.unit.anchor for run in one.runs if run.unit.anchor}), 2)
+    anchors = {short_kernel_name(run.unit.anchor) for run in one.runs if run.unit.anchor}
+    unit = listed(sorted(anchors), 2)
     named = f" ({unit})" if unit else ""
     return f" of {span}{named}"
 
