@@ -1,0 +1,1 @@
+"""What pages show, as data: a document of sections, each a list of blocks."""

@@ -1,0 +1,4 @@
+import { render as draw } from "preact";
+export async function render(): Promise<void> {
+  draw(<p>app</p>, document.body);
+}
