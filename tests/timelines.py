@@ -27,14 +27,14 @@ RECORDINGS = (
 )
 """Real recordings of many makers, with and without host, device and correlation."""
 
-patient = settings(deadline=None, max_examples=60)
+patient = settings(deadline=None, max_examples=40)
 """For properties: machines that run tests may be busy."""
 
 Analysis = Callable[[Trace], pl.DataFrame]
 Row = dict[str, Any]
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=len(RECORDINGS))
 def recording(shared: Path, name: str) -> Trace:
     return timesink.open(shared / "data" / name)
 

@@ -27,6 +27,6 @@ export default defineConfig(({ mode }) => {
         cssFileName: mode,
       },
     },
-    test: { environment: "happy-dom", include: ["src/**/*.test.{ts,tsx}"] },
+    test: { environment: "node", isolate: false, include: ["src/**/*.test.{ts,tsx}"] },
   };
 });

@@ -54,7 +54,7 @@ def test_the_average_is_over_complete_steps():
 
 
 @given(recordings())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_breakdown_is_as_the_oracle_says(recording: Recording):
     trace = recording.trace
     found = step_breakdown(trace)

@@ -202,12 +202,12 @@ def test_the_sample_is_as_the_oracle_says():
 
 
 @given(recordings(nested=True, work=14))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_nested_calls_are_as_the_oracle_says(recording: Recording):
     check_against_the_oracle(recording.trace)
 
 
 @given(recordings(work=14))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_crossing_calls_are_as_the_oracle_says(recording: Recording):
     check_against_the_oracle(recording.trace)

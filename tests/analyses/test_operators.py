@@ -185,7 +185,7 @@ class TestLaunchSites:
 
 
 @given(recordings())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_rows_are_sums_of_what_the_oracle_says(recording: Recording):
     trace = recording.trace
     nodes = oracle.forest(trace)

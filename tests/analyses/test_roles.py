@@ -100,7 +100,7 @@ class TestCommunication:
 
 
 @given(recordings())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_ranges_are_as_the_oracle_says(recording: Recording):
     trace = recording.trace
     expected = oracle.moments(trace)

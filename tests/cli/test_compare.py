@@ -167,7 +167,7 @@ def test_unequal_work_is_said_beside_a_table(run: Run, tmp_path: Path) -> None:
     base = write_table(tmp_path / "a.csv", process_table(7))
     layer = process_table(7, cycles=64, anchor="DecoderLayer.forward", calls=1)
     new = write_table(tmp_path / "b.csv", layer)
-    for form in ("csv", "md", "report"):
+    for form in ("csv", "md", "report", "html"):
         outcome = run("compare", base, new, "--format", form)
         assert outcome.err.startswith("a vs b: cycles do not hold the same work")
 
@@ -182,6 +182,7 @@ def test_unequal_work_is_said_beside_a_table(run: Run, tmp_path: Path) -> None:
         ("x.md", "## timesink: regression"),
         ("x.json", "{"),
         ("x.txt", "Regression. Cycles take"),
+        ("x.html", "<!doctype html>"),
     ],
 )
 def test_the_name_of_a_file_is_its_format(
@@ -190,6 +191,24 @@ def test_the_name_of_a_file_is_its_format(
     outcome = run("compare", case, "-o", tmp_path / name)
     assert (outcome.code, outcome.out) == (0, "")
     assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
+
+
+def test_a_page_of_a_folder_holds_every_pair(run: Run, wide_case: Path, tmp_path: Path) -> None:
+    assert run("compare", wide_case, "-o", tmp_path / "out", "--format", "html").code == 0
+    (page,) = (tmp_path / "out").iterdir()
+    assert page.name == "comparison.html"
+    assert "pid 8" in page.read_text(encoding="utf-8")
+
+
+def test_a_page_of_roles_told_apart(run: Run, wide_case: Path) -> None:
+    page = run("compare", wide_case, "--explore", "--format", "html").out
+    assert "4 roles behave in 2 ways." in page
+
+
+def test_a_page_has_every_table(decline: Decline, case: Path) -> None:
+    message, hint = decline("compare", case, "--top", "3", "--format", "html", code=2)
+    assert message == "html has no choice of tables"
+    assert "--top" in hint
 
 
 def test_a_folder_gets_every_pair(run: Run, wide_case: Path, tmp_path: Path) -> None:

@@ -118,6 +118,13 @@ class TestFormats:
         assert "**Causes: what explains the change**" in text
         assert "Verdict" not in text
 
+    def test_a_page_goes_to_a_file(self, run, recording, tmp_path):
+        out = tmp_path / "why.html"
+        assert run("diagnose", recording, "--no-cache", "-o", out).code == 0
+        page = out.read_text(encoding="utf-8")
+        assert page.startswith("<!doctype html>")
+        assert "1 of 8 cycles takes longer than the typical " in page
+
     def test_a_name_without_an_ending_is_a_folder(self, run, recording, tmp_path):
         out = tmp_path / "why"
         assert run("diagnose", recording, "--no-cache", "-o", f"{out}/").code == 0

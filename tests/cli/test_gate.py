@@ -172,11 +172,12 @@ class TestOutputs:
     def test_the_reason_is_said_when_the_report_goes_to_a_file(
         self, run: Run, case: Path, tmp_path: Path
     ):
-        for name in ("x.txt", "x.csv", "x.json", "x.md", "x.xml"):
+        for name in ("x.txt", "x.csv", "x.json", "x.md", "x.xml", "x.html"):
             outcome = run("compare", case, "--fail-on", "regression", "-o", tmp_path / name)
             assert (outcome.code, outcome.out) == (3, "")
             assert f"Wrote {tmp_path / name}\ntimesink: FAILED" in outcome.err
         assert (tmp_path / "x.md").read_text().startswith("## timesink: failed")
+        assert "Failed (--fail-on regression)." in (tmp_path / "x.html").read_text()
         assert results(tmp_path / "x.xml").attrib["failures"] == "1"
 
     def test_a_markdown_file_is_a_comment_whether_or_not_there_is_a_gate(
@@ -237,7 +238,13 @@ class TestRunsThatCannotBeRead:
         assert whole["gate"]["outcome"] == "unjudged"
         assert whole["error"]["message"].startswith("@never-saved: no such baseline")
 
-    @pytest.mark.parametrize("name", ["x.json", "x.md", "x.xml", "x.csv", "x.txt"])
+    def test_a_page_says_why(self, run: Run, case: Path, tmp_path: Path):
+        file, options = tmp_path / "x.html", ("--fail-on", "5%", "--store", tmp_path)
+        assert run("compare", "@never-saved", case, *options, "-o", file).code == 1
+        page = file.read_text()
+        assert "Cannot be judged (--fail-on 5%): @never-saved: no such baseline" in page
+
+    @pytest.mark.parametrize("name", ["x.json", "x.md", "x.xml", "x.csv", "x.txt", "x.html"])
     def test_nor_does_an_old_file(self, run: Run, case: Path, tmp_path: Path, name: str):
         file = tmp_path / name
         options = ("--fail-on", "60%", "-o", file, "--force")

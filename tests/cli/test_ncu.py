@@ -36,6 +36,9 @@ def workshop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIMESINK_NCU", str(FAKE))
     for name, value in bare_environment(tmp_path.parent / f"{tmp_path.name}-bare", TESTS).items():
         monkeypatch.setenv(name, value)
+    # The stand-in asks for any `python3`: this one, not a program that first looks for one.
+    places = (str(Path(sys.executable).parent), os.environ["PATH"])
+    monkeypatch.setenv("PATH", os.pathsep.join(places))
     monkeypatch.delenv("FAKE_NCU", raising=False)
     monkeypatch.setattr(ncu, "_STACK", ("nowhere_to_be_found",))
 

@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.request import urlopen
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -31,6 +32,15 @@ class Server:
     @property
     def address(self) -> str:
         return self.welcome.split()[-1]
+
+    def status(self, path: str, host: str = "localhost") -> int:
+        """What a browser gets that knows the server by some name."""
+        request = Request(f"{self.address}{path}", headers={"Host": host})  # noqa: S310 - our own
+        try:
+            with urlopen(request) as response:  # noqa: S310
+                return int(response.status)
+        except HTTPError as failed:
+            return failed.code
 
     def get(self, route: str) -> Any:
         with urlopen(f"{self.address}{ROUTES}/{route}") as response:  # noqa: S310 - our own server
@@ -64,15 +74,22 @@ def test_serves_until_it_is_interrupted(logdir: Path):
         assert server.get("runs") == {"runs": ["run"], "loading": False}
         overview = server.get("overview?run=run&worker=worker0&span=1")
         assert [row[0] for row in overview["steps"]["rows"]] == ["0", "1", "2"]
+        assert server.status("api/runs") == 200
+        assert server.status("api/runs", host="evil.example") == 403, "this machine has other names"
         server.process.send_signal(signal.SIGINT)
         _, errors = server.process.communicate()
         assert (server.process.returncode, errors) == (0, "")
 
 
-def test_prefix_is_part_of_the_address(logdir: Path):
-    with serving(logdir, "--path-prefix", "/profiles") as server:
+def test_prefix_is_part_of_the_address_that_is_opened(
+    logdir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    opened = tmp_path / "opened"
+    monkeypatch.setenv("BROWSER", f"sh -c 'echo %s > {opened}'")
+    with serving(logdir, "--path-prefix", "/profiles", "--open") as server:
         assert server.address.endswith("/profiles/")
         assert server.get("runs")["runs"] == ["run"]
+        assert opened.read_text().strip() == server.address
 
 
 def test_empty_folder_is_served(tmp_path: Path):

@@ -11,7 +11,6 @@ import timesink
 from cases import ALLOC, DATA_LOADER, STEP, C, K, O, R, read
 from timesink.render.analysis import to_markdown, to_text
 from timesink.render.analysis_json import to_json
-from timesink.render.analysis_page import to_html
 from timesink.reports.analysis import Analysis
 
 GPU = {"id": 0, "name": "NVIDIA H200", "totalGlobalMem": 2**30}
@@ -142,19 +141,6 @@ class TestMarkdown:
 
     def test_a_bar_in_a_name_does_not_end_its_cell(self):
         assert "| a\\|b | 1 |" in to_markdown(analysis(O("a|b", 2900, 50)), 5)
-
-
-class TestPage:
-    def test_needs_no_network(self):
-        page = to_html(analysis())
-        assert page.startswith("<!doctype html>")
-        assert "http" not in page
-        assert "src=" not in page
-
-    def test_names_are_text(self):
-        page = to_html(analysis(O("<img src=x>", 2900, 50)))
-        assert "&lt;img src=x&gt;" in page
-        assert "<img" not in page
 
 
 def test_json_is_the_whole_answer():

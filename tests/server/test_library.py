@@ -13,6 +13,7 @@ import pytest
 from builders import kineto, operator, training_trace, write
 from timesink.errors import NotFoundError, UnreadableError
 from timesink.readers.discover import Recording
+from timesink.readers.options import Progress
 from timesink.server import library as library_module
 from timesink.server.library import RunLibrary
 from timesink.server.opened import OpenTraces
@@ -73,7 +74,18 @@ def test_links_are_followed_and_circles_end(tmp_path: Path):
     (tmp_path / "logs" / "linked").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "logs" / "latest").symlink_to(tmp_path / "logs" / "run1")
     (tmp_path / "logs" / "run1" / "back").symlink_to(tmp_path / "logs")
-    assert RunLibrary(tmp_path / "logs").runs() == ["latest", "linked", "run1"]
+    assert RunLibrary(tmp_path / "logs").runs() == ["latest", "run1"], "links that lead out are not"
+    library = RunLibrary(tmp_path / "logs", follow_links=True)
+    assert library.runs() == ["latest", "linked", "run1"]
+
+
+def test_runs_of_several_folders_begin_with_their_names(tmp_path: Path):
+    record(tmp_path / "one" / "run" / "worker0.1.pt.trace.json")
+    record(tmp_path / "two" / "worker0.1.pt.trace.json")
+    folders = {"a": tmp_path / "one", "b": tmp_path / "two", "c": tmp_path / "not there yet"}
+    library = RunLibrary("several", folders=folders)
+    assert library.runs() == ["a/run", "b/two"]
+    assert library.holds_runs()
 
 
 def test_traces_with_other_names_make_a_run(tmp_path: Path):
@@ -197,9 +209,9 @@ def opener() -> tuple[list[str], Callable]:
     """What `OpenTraces` opens with, and the names of the files it was asked for."""
     asked: list[str] = []
 
-    def open_noted(recordings: Sequence[Recording]) -> Iterator[Opened]:
+    def open_noted(recordings: Sequence[Recording], progress: Progress) -> Iterator[Opened]:
         asked.extend(recording.path.name for recording in recordings)
-        return open_each(recordings)
+        return open_each(recordings, progress=progress)
 
     return asked, open_noted
 
@@ -233,10 +245,10 @@ def test_requests_at_the_same_time_read_a_file_once(tmp_path: Path, opener):
     asked, open_noted = opener
     reading, go_on = Signal(), Signal()
 
-    def open_slowly(recordings: Sequence[Recording]) -> Iterator[Opened]:
+    def open_slowly(recordings: Sequence[Recording], progress: Progress) -> Iterator[Opened]:
         reading.set()
         go_on.wait()
-        return open_noted(recordings)
+        return open_noted(recordings, progress)
 
     opened = OpenTraces(open_slowly)
     file = record(tmp_path / "a.json")
@@ -282,11 +294,11 @@ def test_file_that_cannot_be_read_is_not_tried_again_until_it_changes(tmp_path: 
 def test_failure_that_says_nothing_about_the_file_is_tried_again(tmp_path: Path):
     attempts = []
 
-    def fail_once(recordings: Sequence[Recording]) -> Iterator[Opened]:
+    def fail_once(recordings: Sequence[Recording], progress: Progress) -> Iterator[Opened]:
         attempts.append(recordings)
         if len(attempts) == 1:
             raise MemoryError
-        return open_each(recordings)
+        return open_each(recordings, progress=progress)
 
     opened = OpenTraces(fail_once)
     file = record(tmp_path / "a.json")

@@ -62,9 +62,9 @@ def nest_calls(
 ) -> Nesting:
     """Nest calls that are in pre-order; `frames` stay callers of what outlasts them."""
     depth = np.zeros(len(thread), dtype=np.int64)
-    stretches = list(_stretches(thread))
+    stretches = list(stretches_of(thread))
     for part in stretches:
-        depth[part] = _depth_when_nested(start[part], end[part])
+        depth[part] = depth_when_nested(start[part], end[part])
     parent = _parents(depth)
     crossing = np.zeros(len(thread), dtype=np.bool_)
     self_start = start.copy()
@@ -78,15 +78,24 @@ def nest_calls(
     return Nesting(parent, depth, crossing, self_start)
 
 
-def _stretches(thread: Codes) -> Iterator[slice]:
+def stretches_of(thread: Codes) -> Iterator[slice]:
+    """Where each thread lies among calls that are sorted by thread.
+
+    >>> list(stretches_of(np.array([0, 0, 3])))
+    [slice(0, 2, None), slice(2, 3, None)]
+    """
     borders = [0, *(np.flatnonzero(np.diff(thread)) + 1), len(thread)]
     for first, last in pairwise(borders):
         if last > first:
             yield slice(int(first), int(last))
 
 
-def _depth_when_nested(start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Calls open at each start: those begun before it, less those ended by then."""
+def depth_when_nested(start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Calls open at each start: those begun before it, less those ended by then.
+
+    >>> depth_when_nested(np.array([0, 2, 4, 9]), np.array([8, 6, 5, 12])).tolist()
+    [0, 1, 2, 0]
+    """
     first_after = np.arange(1, len(start) + 1)
     longer = np.flatnonzero(end[:-1] > start[1:])
     first_after[longer] = np.searchsorted(start, end[longer])

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from timesink.reports.analysis import Analysis
 
 _FORMATS = ("text", "json", "md", "csv", "html")
-_TOP, _TOP_OF_PAGE = 10, 20
-"""Rows of a table of the whole answer, unless asked for."""
+_TOP = 10
+"""Rows of a table of the whole answer, unless asked for; a page has as many as it has room for."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -87,9 +87,9 @@ def _give_whole(analysis: Analysis, options: argparse.Namespace, form: str) -> N
         give(to_json(analysis), options.output)
         return
     if form == "html":
-        from timesink.render.analysis_page import to_html  # noqa: PLC0415
+        from timesink.render.analysis_report import analysis_report  # noqa: PLC0415
 
-        give(to_html(analysis, options.top or _TOP_OF_PAGE), options.output)
+        give(analysis_report(analysis, rows=options.top), options.output)
         return
     from timesink.render import analysis as render  # noqa: PLC0415
 

@@ -7,6 +7,7 @@ and how the groups differ.  With `--fail-on` or `--budget` the exit code is 3 wh
 pass, and 1 where that cannot be judged.
 
   timesink compare before.json.gz after.json.gz
+  timesink compare before.json.gz after.json.gz -o report.html
   timesink compare base/ new/ --marker decode_step --format report -o report.md
   timesink compare case/ --pid 944615 --cycles decode --format csv
   timesink compare runs/*.parquet --explore -o results
@@ -49,9 +50,9 @@ if TYPE_CHECKING:
 TABLES = ("rows", "times", "families")
 CYCLE_TYPES = ("prefill", "decode", "layer", "generic")
 """Sorts of cycles; `timesink.reports.comparison.choosing` has them too, and is slow to load."""
-_FORMATS = ("text", "csv", "md", "report", "json", "junit")
-_ENDINGS = ("text", "csv", "md", "json", "xml")
-_WITHOUT_CHOICE = ("md", "report", "json", "junit")
+_FORMATS = ("text", "csv", "md", "report", "json", "junit", "html")
+_ENDINGS = ("text", "csv", "md", "json", "xml", "html")
+_WITHOUT_CHOICE = ("md", "report", "json", "junit", "html")
 """Formats that hold what they hold, whatever rows or tables are asked for."""
 
 
@@ -74,7 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--top", metavar="N", type=row_count, help="rows to show of a table")
     add_reading(parser)
     parser.add_argument("--format", choices=_FORMATS, help="how to say it")
-    add_output(parser, "write to a file (.txt, .csv, .md, .json, .xml), or all of it to a folder")
+    add_output(parser, "write to a file (.txt, .csv, .md, .json, .xml, .html), or to a folder")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -16,6 +16,8 @@ from timesink.cli.compare_outputs import (
     json_of_error,
     keep_sources,
     nothing_to_compare,
+    page,
+    page_of_error,
     said_of_table,
     say,
     warnings,
@@ -31,6 +33,8 @@ _COMMENT, _RESULTS = "comment.md", "junit.xml"
 """What a pipeline publishes."""
 _WHOLE = "comparison.json"
 """What programs read."""
+_PAGE = "comparison.html"
+"""What people look at."""
 
 
 def output_folder(output: Path | None) -> Path | None:
@@ -81,6 +85,7 @@ def write_error(gate: Gate, error: TimesinkError, form: str, folder: Path) -> No
         _COMMENT: partial(comment_of_error, gate),
         _RESULTS: partial(junit, gate),
         _WHOLE: partial(json_of_error, gate, error),
+        _PAGE: partial(page_of_error, gate, error),
     }
     for name in _with_outcome(form, gated=True):
         folder.mkdir(exist_ok=True)
@@ -92,6 +97,8 @@ def _with_outcome(form: str, *, gated: bool) -> Iterator[str]:
     yield from _published(form, gated=gated)
     if form in {"", "json"}:
         yield _WHOLE
+    if form == "html":
+        yield _PAGE
 
 
 def _published(form: str, *, gated: bool) -> Iterator[str]:
@@ -115,6 +122,8 @@ def _files(
             yield name, partial(comment, said, options)
         elif gate is not None:
             yield name, partial(junit, gate)
+    if form == "html":
+        yield _PAGE, partial(page, said)
 
 
 def _check_file(path: Path, *, force: bool) -> None:

@@ -37,7 +37,7 @@ def give_answer(said: Said, options: argparse.Namespace, form: str) -> None:
 
 
 def give_error(gate: Gate, error: TimesinkError, options: argparse.Namespace, form: str) -> None:
-    """What test results, comments and JSON show of runs that cannot be compared.
+    """What test results, comments, pages and JSON show of runs that cannot be compared.
 
     Tables and reports show nothing: a file that an earlier run left goes.
     """
@@ -47,6 +47,8 @@ def give_error(gate: Gate, error: TimesinkError, options: argparse.Namespace, fo
         _give(junit(gate), options.output)
     elif form == "json":
         _give(json_of_error(gate, error), options.output)
+    elif form == "html":
+        _give(page_of_error(gate, error), options.output)
     elif options.output is not None:
         options.output.unlink(missing_ok=True)
 
@@ -123,6 +125,27 @@ def json_of_error(gate: Gate, error: TimesinkError) -> str:
     return error_json(gate, error)
 
 
+def page_of_error(gate: Gate, error: TimesinkError) -> str:
+    """The page of runs that cannot be compared."""
+    from timesink.render.document.comparison_gate import error_document  # noqa: PLC0415
+    from timesink.render.report_page import report_html  # noqa: PLC0415
+
+    return report_html(error_document(gate, error))
+
+
+def page(said: Said) -> str:
+    """Everything as one page that needs nothing else."""
+    from timesink.render.document.comparison import comparison_document  # noqa: PLC0415
+    from timesink.render.report_page import report_html  # noqa: PLC0415
+
+    return report_html(comparison_document(said.comparison, said.gate))
+
+
+def _give_html(said: Said, options: argparse.Namespace) -> None:
+    notices = _unequal_work(said.comparison) if said.gate is None else ()
+    _give(page(said), options.output, notices)
+
+
 def _give_report(said: Said, options: argparse.Namespace) -> None:
     from timesink.render.comparison.markdown import comparison_md  # noqa: PLC0415
 
@@ -149,6 +172,7 @@ _GIVERS: dict[str, Callable[[Said, argparse.Namespace], None]] = {
     "report": _give_report,
     "json": _give_json,
     "junit": _give_junit,
+    "html": _give_html,
 }
 
 

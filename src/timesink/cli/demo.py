@@ -1,8 +1,8 @@
 """Show what timesink does, on a bundled recording.
 
 Two training steps of a small U-Net on one GPU: where their time goes, how well its kernels use
-the hardware, what to try, and the same as HTML pages.  Then two runs of a decode loop, and what
-changed between them.
+the hardware and what to try.  Then two runs of a decode loop, and what changed between them.  The
+same is written as HTML reports, which need no network.
 """
 
 from __future__ import annotations
@@ -25,35 +25,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Analyse the bundled recording, print the answer and write the page."""
-    from timesink.render import analysis, analysis_page  # noqa: PLC0415 - --help need not wait
-    from timesink.render.kernels import page as kernels_page  # noqa: PLC0415
+    """Analyse the bundled recordings, print the answers and write the reports."""
+    from timesink.render import analysis  # noqa: PLC0415 - --help should not wait for it
+    from timesink.render.analysis_report import analysis_report  # noqa: PLC0415
+    from timesink.render.document.comparison import comparison_document  # noqa: PLC0415
+    from timesink.render.document.kernels import kernels_document  # noqa: PLC0415
+    from timesink.render.report_page import report_html  # noqa: PLC0415
     from timesink.reports.analyzing import analyze  # noqa: PLC0415
     from timesink.reports.comparison import compare  # noqa: PLC0415
     from timesink.reports.kernels import kernels  # noqa: PLC0415
 
     page = options.output
-    other = page.with_name(f"{page.stem}-kernels{page.suffix}")
+    beside = [page.with_name(f"{page.stem}-{what}{page.suffix}") for what in ("kernels", "compare")]
     # A page of an earlier demo is replaced; anything else might be dear to someone.
     replaces = options.force or page.suffix == ".html"
-    for output in (page, other):
+    for output in (page, *beside):
         check_output(output, sample(), force=replaces)
     keep = not options.no_cache
     with progress_bar() as progress:
         found = analyze(sample(), cache=keep, progress=progress)
     counted = kernels(sample(counters=True), trace=sample(), cache=keep)
+    compared = compare(*sample_runs())
     analysis.print_text(found, top=8)
     print(f"\nOne step, kernel by kernel: {counted.headline}")
+    print(f"\nA decode loop, and again with the clock lowered: {compared.headline}\n")
+    write_text(analysis_report(found), page)
+    write_text(report_html(kernels_document([counted])), beside[0])
+    write_text(report_html(comparison_document(compared)), beside[1])
     print(
-        f"\nA decode loop, and again with the clock lowered: {compare(*sample_runs()).headline}\n"
-    )
-    write_text(analysis_page.to_html(found), page)
-    write_text(kernels_page.to_html([counted]), other)
-    print(
-        f"\nNext: open {page} and {other} in a browser, then\n"
-        "  timesink analyze YOUR_TRACE.json.gz\n"
+        f"\nNext: open {page}, {beside[0]} and {beside[1]} in a browser, then\n"
+        "  timesink analyze YOUR_TRACE.json.gz -o report.html\n"
         "  timesink record -- python YOUR_PROGRAM.py\n"
         "  timesink ncu -- python YOUR_PROGRAM.py\n"
-        "  timesink compare BEFORE.json.gz AFTER.json.gz"
+        "  timesink compare BEFORE.json.gz AFTER.json.gz -o report.html\n"
+        "  timesink serve FOLDER"
     )
     return 0

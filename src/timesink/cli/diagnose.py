@@ -6,12 +6,14 @@ at for itself: its slow cycles are set against the typical ones.
   timesink diagnose trace.json.gz
   timesink diagnose run/ --rank 3 --marker decode_step
   timesink diagnose run.behaviour.parquet --cycles decode -o why.md
+  timesink diagnose trace.json.gz -o report.html
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from timesink.cli.common import (
     add_cycle_options,
@@ -27,7 +29,10 @@ from timesink.cli.compare import CYCLE_TYPES
 from timesink.cli.compare_folder import output_folder
 from timesink.errors import OutputError, UsageError
 
-_FORMATS = ("text", "md", "json")
+if TYPE_CHECKING:
+    from timesink.reports.diagnosis.report import Diagnosed
+
+_FORMATS = ("text", "md", "json", "html")
 _IN_FOLDER = ("md", "json")
 
 
@@ -44,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_cycle_options(parser)
     add_reading(parser)
     parser.add_argument("--format", choices=_FORMATS, help="how to say it")
-    add_output(parser, "write to a file (.txt, .md, .json), or to a folder")
+    add_output(parser, "write to a file (.txt, .md, .json, .html), or to a folder")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -75,8 +80,19 @@ def run(options: argparse.Namespace) -> int:
         if place is None and form == "text":
             render.print_text(report)
         else:
-            _give(render.RENDERERS[form](report), place)
+            _give(_rendered(report, form), place)
     return 0
+
+
+def _rendered(report: Diagnosed, form: str) -> str:
+    from timesink.render.diagnosis import diagnosed as render  # noqa: PLC0415
+
+    if form != "html":
+        return render.RENDERERS[form](report)
+    from timesink.render.document.diagnosis import diagnosis_document  # noqa: PLC0415
+    from timesink.render.report_page import report_html  # noqa: PLC0415
+
+    return report_html(diagnosis_document(report))
 
 
 def _files(options: argparse.Namespace) -> dict[Path | None, str]:

@@ -315,9 +315,10 @@ def _give_runs(reports: Sequence[KernelReport], options: argparse.Namespace, for
 
 def _give_picture(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
     if form == "html":
-        from timesink.render.kernels.page import to_html  # noqa: PLC0415
+        from timesink.render.document.kernels import kernels_document  # noqa: PLC0415
+        from timesink.render.report_page import report_html  # noqa: PLC0415
 
-        give(to_html(reports, _choice(options)).removesuffix("\n"), options.output)
+        give(report_html(kernels_document(reports, _choice(options))), options.output)
         return
     from timesink.render.drawing.png import to_png  # noqa: PLC0415
     from timesink.render.drawing.svg import to_svg  # noqa: PLC0415

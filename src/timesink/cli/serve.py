@@ -1,9 +1,11 @@
-"""Serve the views of every run below a folder over HTTP.
+"""Look at every run below a folder in the browser.
 
   timesink serve logs/                  then open the address it prints
+  timesink serve logs/ --open           opens it
 
-Runs are folders with traces, at any depth; new ones appear while the server runs.  The routes are
-those of PyTorch's former TensorBoard profiler plugin, under /data/plugin/pytorch_profiler/.
+Runs are folders with traces, at any depth; new ones appear while the server runs.  Only this
+machine can connect, and only files below the folder can be reached.  The routes of PyTorch's
+former TensorBoard profiler plugin are under /data/plugin/pytorch_profiler/.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import argparse
 import errno
 import socket
+import webbrowser
 from pathlib import Path
 
 from timesink.cli.common import add_reading, not_empty
@@ -39,6 +42,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--path-prefix", metavar="/PATH", default="", help="what every address starts with"
     )
+    parser.add_argument(
+        "--allow-host", metavar="NAME", action="append", default=[], type=not_empty,
+        help="a further name it may be asked by, such as that of a proxy",
+    )  # fmt: skip
+    parser.add_argument(
+        "--follow-links", action="store_true", help="also serve what links to other folders hold"
+    )
+    parser.add_argument("--open", action="store_true", help="open the page in the browser")
     add_reading(parser)
 
 
@@ -59,15 +70,24 @@ def run(options: argparse.Namespace) -> int:
 
     from timesink.server.app import clean_prefix, create_app  # noqa: PLC0415
     from timesink.server.library import RunLibrary  # noqa: PLC0415
+    from timesink.server.safety import allowed_hosts  # noqa: PLC0415
 
-    library = RunLibrary(options.logdir, cache=not options.no_cache, jobs=options.jobs)
-    app = create_app(library, options.path_prefix)
+    library = RunLibrary(
+        options.logdir,
+        cache=not options.no_cache,
+        jobs=options.jobs,
+        follow_links=options.follow_links,
+    )
+    hosts = allowed_hosts(options.host, options.allow_host)
+    app = create_app(library, options.path_prefix, hosts=hosts)
     config = uvicorn.Config(
         app, log_config=None, access_log=False, timeout_graceful_shutdown=_SECONDS_TO_FINISH
     )
     with _listen(options.host, options.port) as listener:
         address = _address(options.host, listener, clean_prefix(options.path_prefix))
-        print(_welcome(options.logdir, len(library.runs()), address), flush=True)
+        print(_welcome(options.logdir, len(library.all_runs()), address), flush=True)
+        if options.open:
+            webbrowser.open(address)
         try:
             uvicorn.Server(config).run(sockets=[listener])
         except KeyboardInterrupt:
@@ -79,7 +99,9 @@ def _listen(host: str, port: int) -> socket.socket:
     """A socket that takes connections from now on, so that the address holds when it is told."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family)
+        listener = socket.create_server((host, port), family=family)
+        # Small answers are sent at once instead of 40 ms later; connections take this from it.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             raise TimesinkError(
@@ -89,6 +111,7 @@ def _listen(host: str, port: int) -> socket.socket:
             f"cannot listen on port {port} of {host} ({error.strerror or error})",
             "choose others with --host and --port",
         ) from None
+    return listener
 
 
 def _address(host: str, listener: socket.socket, prefix: str) -> str:

@@ -1,8 +1,9 @@
-"""Names from recordings in Markdown, without what would break a table or be taken for a tag."""
+"""Names from recordings in Markdown and HTML, where they must not be taken for markup."""
 
 from __future__ import annotations
 
 import re
+from html import escape
 
 from timesink.render.terminal import printable
 
@@ -14,6 +15,15 @@ _TYPES = re.compile(
 _TAG = re.compile(r"<(?=[/!?]|([A-Za-z][A-Za-z0-9+.-]*)(?:(?=[\s/>]|$)|:(?!:))([^<>]*))")
 """What may be a tag, a comment, or an address that browsers follow."""
 _SPAN = re.compile(r"((?<!`)`(?!`)[^`]+(?<!`)`(?!`))")
+
+
+def in_html(value: str) -> str:
+    r"""Text of a page: nothing in it is markup, and every character can be seen.
+
+    >>> print(in_html("a<b\x1b\u202e"))
+    a&lt;b\x1b\u202e
+    """
+    return escape(printable(value))
 
 
 def in_cell(value: str) -> str:

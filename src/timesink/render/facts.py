@@ -238,7 +238,7 @@ def folder_table(
     if any(table is None for table in tables):
         return _FOLDER_COLUMNS, _trace_rows(traces)
     known = [table for table in tables if table is not None]
-    labels = _labels(traces)
+    labels = trace_labels(traces)
     return _BEHAVIOUR_COLUMNS, [_table_row(*pair) for pair in zip(labels, known, strict=True)]
 
 
@@ -265,11 +265,11 @@ def _trace_rows(traces: Sequence[TraceInfo]) -> list[tuple[str, ...]]:
             units.duration_ns(trace.summary.device_span.length_ns),
             units.share(trace.summary.device_busy_ns, trace.summary.device_span.length_ns),
         )
-        for label, trace in zip(_labels(traces), traces, strict=True)
+        for label, trace in zip(trace_labels(traces), traces, strict=True)
     ]
 
 
-def _labels(traces: Sequence[TraceInfo]) -> list[str]:
+def trace_labels(traces: Sequence[TraceInfo]) -> list[str]:
     """Worker and span of each trace, with its folder where that alone is not telling."""
     labels = [_label(trace.metadata) for trace in traces]
     folders = [Path(trace.metadata.source).parent for trace in traces]

@@ -14,7 +14,6 @@ from rich.text import Text
 
 from timesink.model.health import HealthEntry
 from timesink.render.facts import facts, folder_table, headline, health_title
-from timesink.render.page import to_html
 from timesink.render.recording_facts import shared_facts
 from timesink.render.terminal import show, terminal_width, text, to_plain
 from timesink.reports.info import Info, TraceInfo
@@ -96,6 +95,14 @@ def _health_details(entry: HealthEntry) -> Iterable[str]:
     yield f"advice: {entry.rule.advice}"
     if entry.example and not entry.is_told:
         yield f"example: {entry.example}"
+
+
+def to_html(info: Info) -> str:
+    """One self-contained page."""
+    from timesink.render.document.info import info_document  # noqa: PLC0415 - pages alone need it
+    from timesink.render.report_page import report_html  # noqa: PLC0415
+
+    return report_html(info_document(info))
 
 
 RENDERERS: dict[str, Callable[[Info], str]] = {"text": to_text, "json": to_json, "html": to_html}

@@ -72,7 +72,7 @@ def seen_columns(excerpt: Excerpt) -> list[Seen]:
     frame, view = excerpt.frame, excerpt.view
     by_title: dict[str, list[pl.Series]] = {}
     for name, column in view.columns.items():
-        if column.title and name in frame.columns and _tells_something(frame[name]):
+        if column.title and name in frame.columns and tells_something(frame[name]):
             by_title.setdefault(column.title, []).append(frame[name])
     measures = (name for name in view.share_of if name in frame.columns)
     measure = next((name for name in measures if (frame[name].sum() or 0) > 0), None)
@@ -84,7 +84,12 @@ def seen_columns(excerpt: Excerpt) -> list[Seen]:
     return seen
 
 
-def _tells_something(column: pl.Series) -> bool:
+def tells_something(column: pl.Series) -> bool:
+    """Whether a column is worth a look: not all zero, not unknown in every row.
+
+    >>> tells_something(pl.Series("calls", [0, 2])), tells_something(pl.Series("total_ns", [0, 0]))
+    (True, False)
+    """
     if column.name == "complete":
         return not column.all()
     if column.name == "device" or not column.dtype.is_numeric():

@@ -83,6 +83,34 @@ def analyze(
     return _keeping(whole, chosen, wanted) if cache else whole
 
 
+def analyze_opened(
+    traces: Mapping[str, Trace],
+    worker: str,
+    *,
+    path: str,
+    steps: Steps | None = None,
+    unreadable: Mapping[str, str] | None = None,
+) -> Analysis:
+    """The analysis of one worker, with those it is compared to, where all are open already.
+
+    `unreadable` says of further workers why they could not be read.
+
+    >>> import timesink
+    >>> trace = timesink.open(timesink.sample())
+    >>> analyze_opened({"worker0": trace}, "worker0", path="run").path
+    'run'
+    """
+    first = traces[worker]
+    _check_timeline(first, path)
+    if unreadable:
+        missing = [HealthEntry("unreadable_file", 1, reason) for reason in unreadable.values()]
+        first = replace(first, health=merge_entries([*first.health, *missing]))
+    workers = {worker: first, **{name: one for name, one in traces.items() if name != worker}}
+    notes = tuple(recording_notes(first))
+    whole = Analysis(first, path, workers=workers if len(workers) > 1 else {}, notes=notes)
+    return _restricted(whole, None if steps is None else step_choice(steps))
+
+
 # -- what is open already --------------------------------------------------------------------------
 
 

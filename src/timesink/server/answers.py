@@ -1,15 +1,14 @@
-"""Values as HTTP responses: JSON, packed where the client can unpack it; errors as sentences."""
+"""Values as replies: JSON, packed where the client can unpack it; errors as sentences."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 from isal import igzip, isal_zlib
-from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
 
 from timesink.errors import (
     AmbiguousError,
@@ -18,7 +17,10 @@ from timesink.errors import (
     UnreadableError,
     UsageError,
 )
+from timesink.server.asked import Asked, Reply
+from timesink.server.jobs import BusyError
 
+JSON = "application/json"
 _WORTH_PACKING = 1024
 _FAST = 1
 _GZIP_WINDOW = 31
@@ -27,44 +29,95 @@ _STATUS: Mapping[type[TimesinkError], int] = {
     NotFoundError: 404,
     AmbiguousError: 404,
     UnreadableError: 422,
+    BusyError: 503,
 }
 _UNWANTED_GZIP = re.compile(r"(?:gzip|\*)\s*;\s*q=0(?:\.0*)?\s*(?:,|$)")
 
 
-def json_response(value: Any, request: Request, status: int = 200) -> Response:
-    """A value as JSON; what is not a number (NaN) becomes null."""
-    body = _encode(value)
-    headers = {"Vary": "Accept-Encoding", "Cache-Control": "no-cache"}
-    if len(body) > _WORTH_PACKING and _asks_for_gzip(request):
-        body = igzip.compress(body, _FAST)
-        headers["Content-Encoding"] = "gzip"
-    return Response(body, status, headers, media_type="application/json")
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """JSON that was written already."""
+
+    text: bytes
 
 
-def stream_response(blocks: Iterator[bytes], request: Request) -> Response:
-    """JSON text that comes in blocks; packed unless the client cannot unpack it."""
-    headers = {"Vary": "Accept-Encoding", "Cache-Control": "no-cache"}
-    if _can_take_gzip(request):
-        blocks = _packed(blocks)
-        headers["Content-Encoding"] = "gzip"
-    return StreamingResponse(blocks, headers=headers, media_type="application/json")
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A file the browser saves."""
+
+    name: str
+    """Letters, digits, `.`, `-` and `_`; anything else is replaced."""
+    blocks: Iterator[bytes]
+    media: str = "application/gzip"
 
 
-def error_response(error: TimesinkError, request: Request) -> Response:
+def encoded(value: Any) -> Encoded:
+    """A value as JSON; what is not a number (NaN) becomes null.
+
+    >>> encoded({"share": float("nan")})
+    Encoded(text=b'{"share":null}')
+    """
+    return (
+        value
+        if isinstance(value, Encoded)
+        else Encoded(msgspec.json.encode(value, enc_hook=_plain))
+    )
+
+
+def reply_to(asked: Asked, value: Any, status: int = 200) -> Reply:
+    """The reply that carries a value, by its type."""
+    if isinstance(value, Reply):
+        return value
+    if isinstance(value, Download):
+        return _download(value)
+    if isinstance(value, Iterator):
+        return _streamed(asked, value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        # Packing these would take longer than sending them.
+        headers = {"Content-Type": "application/octet-stream", "Cache-Control": "no-cache"}
+        return Reply(status, bytes(value), headers)
+    return _packed_reply(asked, encoded(value).text, JSON, status)
+
+
+def error_reply(asked: Asked, error: TimesinkError) -> Reply:
     """What went wrong and what to try, with the status that fits."""
     status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
-    return sentence_response(error.message, error.hint, request, status)
+    return sentence_reply(asked, error.message, error.hint, status)
 
 
-def sentence_response(message: str, hint: str, request: Request, status: int) -> Response:
+def sentence_reply(asked: Asked, message: str, hint: str, status: int) -> Reply:
+    """An error as JSON with a sentence and what to try."""
     told = {"error": " ".join(message.split()), "hint": " ".join(hint.split())}
     # Names of files in a message need not be proper text.
     told = {key: text.encode("utf-8", "backslashreplace").decode() for key, text in told.items()}
-    return json_response(told, request, status)
+    return reply_to(asked, told, status)
 
 
-def _encode(value: Any) -> bytes:
-    return msgspec.json.encode(value, enc_hook=_plain)
+def _packed_reply(asked: Asked, body: bytes, media: str, status: int) -> Reply:
+    headers = {"Content-Type": media, "Vary": "Accept-Encoding", "Cache-Control": "no-cache"}
+    if len(body) > _WORTH_PACKING and asks_for_gzip(asked):
+        body = igzip.compress(body, _FAST)
+        headers["Content-Encoding"] = "gzip"
+    return Reply(status, body, headers)
+
+
+def _streamed(asked: Asked, blocks: Iterator[bytes]) -> Reply:
+    """JSON text that comes in blocks; packed unless the client cannot unpack it."""
+    headers = {"Content-Type": JSON, "Vary": "Accept-Encoding", "Cache-Control": "no-cache"}
+    if _can_take_gzip(asked):
+        blocks = _packed(blocks)
+        headers["Content-Encoding"] = "gzip"
+    return Reply(200, blocks, headers)
+
+
+def _download(file: Download) -> Reply:
+    name = re.sub(r"[^A-Za-z0-9._-]+", "_", file.name).lstrip(".")[:120] or "download"
+    headers = {
+        "Content-Type": file.media,
+        "Content-Disposition": f'attachment; filename="{name}"',
+        "Cache-Control": "no-cache",
+    }
+    return Reply(200, file.blocks, headers)
 
 
 def _plain(value: Any) -> Any:
@@ -75,14 +128,15 @@ def _plain(value: Any) -> Any:
     raise NotImplementedError(msg)
 
 
-def _asks_for_gzip(request: Request) -> bool:
-    accepted = request.headers.get("accept-encoding", "")
+def asks_for_gzip(asked: Asked) -> bool:
+    """Whether the client says that it can unpack what is packed."""
+    accepted = asked.headers.get("accept-encoding", "")
     return ("gzip" in accepted or "*" in accepted) and not _UNWANTED_GZIP.search(accepted)
 
 
-def _can_take_gzip(request: Request) -> bool:
+def _can_take_gzip(asked: Asked) -> bool:
     """A client that says nothing about encodings takes them all."""
-    return "accept-encoding" not in request.headers or _asks_for_gzip(request)
+    return "accept-encoding" not in asked.headers or asks_for_gzip(asked)
 
 
 def _packed(blocks: Iterator[bytes]) -> Iterator[bytes]:

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from threading import Lock
-from typing import TYPE_CHECKING
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Any
 
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError
 from timesink.readers.discover import Recording
-from timesink.server.opened import OpenTraces
-from timesink.server.runs import ALL_WORKERS, Run, Scan
+from timesink.readers.options import Progress
+from timesink.server.inside import Inside
+from timesink.server.opened import OpenTraces, Place
+from timesink.server.progress import Report
+from timesink.server.runs import ALL_WORKERS, Run
+from timesink.server.scanning import Scan
+from timesink.store.opening import files_beside
 
 if TYPE_CHECKING:
     from timesink.model.trace import Trace
     from timesink.store.many import Opened
 
 _LOOK_AGAIN_SECONDS = 1.0
+_PATIENCE_SECONDS = 0.5
 _MOST_SAMPLES = 8
 """Workers that are asked what a run has; more would make large runs wait for little."""
 _SHARE_OF_LOOKING = 0.1
@@ -35,20 +41,44 @@ class RunLibrary:
     (['unet_train.pt.trace.json.gz'], ['unet_train'])
     """
 
-    def __init__(self, logdir: Path | str, *, cache: bool = True, jobs: int | None = None) -> None:
-        self.logdir = Path(logdir)
-        if not self.logdir.exists():
-            raise UnreadableError.missing(self.logdir)
-        self._cache, self._jobs = cache, jobs
-        self._scan = Scan(self.logdir)
+    def __init__(
+        self,
+        logdir: Path | str,
+        *,
+        folders: Mapping[str, Path] | None = None,
+        cache: bool = True,
+        jobs: int | None = None,
+        follow_links: bool = False,
+    ) -> None:
+        """`folders` are those the runs lie in, by what the names of their runs begin with.
+
+        Unless they are given it is the path itself, which has to be there.
+        """
+        if folders is None and not Path(logdir).exists():
+            raise UnreadableError.missing(logdir)
+        self.logdir, self.cache, self.jobs = str(logdir), cache, jobs
+        folders = {"": Path(logdir)} if folders is None else folders
+        self._scans = [Scan(Inside(place, follow_links), name) for name, place in folders.items()]
         self._runs: dict[str, Run] = {}
         self._next_look = 0.0
         self._looking = Lock()
         self._opened = OpenTraces(self._open_each)
 
     def runs(self) -> list[str]:
-        """Names of the runs there are now, sorted."""
-        return sorted(self._look())
+        """Names of the runs with a timeline there are now, sorted."""
+        return sorted(name for name, run in self._look().items() if run.recordings)
+
+    def all_runs(self) -> list[Run]:
+        """Whatever was recorded, sorted by name."""
+        return [run for _, run in sorted(self._look().items())]
+
+    def holds_runs(self) -> bool:
+        """Whether there are runs, as far as is known; a long search goes on in the background."""
+        if not self._looking.locked():
+            searching = Thread(target=self._look, name="timesink search", daemon=True)
+            searching.start()
+            searching.join(_PATIENCE_SECONDS)
+        return bool(self._runs)
 
     def run(self, name: str) -> Run:
         runs = self._look()
@@ -58,16 +88,41 @@ class RunLibrary:
             )
         return runs[name]
 
-    def trace(self, run: Run, worker: str, span: str) -> Trace:
+    def trace(self, run: Run, worker: str, span: str, report: Report | None = None) -> Trace:
         """The trace of one worker and span."""
-        return self._opened.get([run.recording(worker, span)])[0].result()
+        return self._get(run, [run.recording(worker, span)], report)[0].trace.result()
+
+    def made(
+        self,
+        run: Run,
+        recording: Recording,
+        name: str,
+        make: Callable[[Trace], Any],
+        report: Report | None = None,
+    ) -> Any:
+        """What is made of a trace, once, and kept as long as the trace is."""
+        place = self._get(run, [recording], report)[0]
+        trace = place.trace.result()
+        if report is not None:
+            report.start(f"laying out the {name}")
+        with place.making:
+            if name not in place.made:
+                place.made[name] = make(trace)
+            return place.made[name]
+
+    def made_already(self, run: Run, recording: Recording, name: str) -> Any | None:
+        """What was made of a trace that is open; None where nothing is there yet."""
+        run.inside.check([recording.path])
+        place = self._opened.known(recording)
+        return None if place is None else place.made.get(name)
 
     def span(
-        self, run: Run, span: str, worker: str = ALL_WORKERS
+        self, run: Run, span: str, worker: str = ALL_WORKERS, report: Report | None = None
     ) -> tuple[dict[str, Trace], dict[str, str]]:
         """The traces of one span by worker, and why those that are missing could not be read."""
         recordings = run.span(span, worker)
-        places = dict(zip(recordings, self._opened.get(recordings), strict=True))
+        found = [place.trace for place in self._get(run, recordings, report)]
+        places = dict(zip(recordings, found, strict=True))
         reasons = {recording: place.exception() for recording, place in places.items()}
         unreadable = {
             recording.worker: reason.message
@@ -88,40 +143,56 @@ class RunLibrary:
         workers = run.workers if worker == ALL_WORKERS else [worker]
         spans = [run.of_worker(name) for name in workers]
         # At once, so that they are read side by side.
-        self._opened.get([recordings[0] for recordings in spans[:_MOST_SAMPLES]])
+        self._get(run, [recordings[0] for recordings in spans[:_MOST_SAMPLES]])
         found: list[Trace] = []
         reasons: list[TimesinkError] = []
         for recordings in spans:
             if len(found) < _MOST_SAMPLES:
                 try:
-                    found.append(self._first_readable(recordings))
+                    found.append(self._first_readable(run, recordings))
                 except TimesinkError as error:
                     reasons.append(error)
         if not found:
             raise reasons[-1]
         return found
 
-    def _first_readable(self, recordings: Sequence[Recording]) -> Trace:
+    def _first_readable(self, run: Run, recordings: Sequence[Recording]) -> Trace:
         *others, last = recordings
         for recording in others:
             with suppress(TimesinkError):
-                return self._opened.get([recording])[0].result()
-        return self._opened.get([last])[0].result()
+                return self._get(run, [recording])[0].trace.result()
+        return self._get(run, [last])[0].trace.result()
+
+    def _get(
+        self, run: Run, recordings: Sequence[Recording], report: Report | None = None
+    ) -> list[Place]:
+        for recording in recordings:
+            run.inside.check([recording.path])
+            with suppress(OSError):
+                run.inside.check(files_beside(recording.path))
+        return self._opened.places(recordings, report)
 
     def _look(self) -> dict[str, Run]:
-        with self._looking:
+        """The runs there are; while somebody else looks, those known from before."""
+        if not self._looking.acquire(blocking=not self._next_look):
+            return self._runs
+        try:
             started = time.monotonic()
             if started >= self._next_look:
-                self._runs = self._scan.runs()
+                self._runs = {
+                    name: run for scan in self._scans for name, run in scan.runs().items()
+                }
                 ended = time.monotonic()
                 pause = max(_LOOK_AGAIN_SECONDS, (ended - started) / _SHARE_OF_LOOKING)
                 self._next_look = ended + pause
-            return self._runs
+        finally:
+            self._looking.release()
+        return self._runs
 
-    def _open_each(self, recordings: Sequence[Recording]) -> Iterator[Opened]:
+    def _open_each(self, recordings: Sequence[Recording], progress: Progress) -> Iterator[Opened]:
         from timesink.store.many import open_each  # noqa: PLC0415 - loads what it needs itself
 
-        for one in open_each(recordings, cache=self._cache, jobs=self._jobs):
+        for one in open_each(recordings, cache=self.cache, jobs=self.jobs, progress=progress):
             if one.trace is None or one.trace.has_timeline:
                 yield one
             else:

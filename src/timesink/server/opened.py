@@ -6,11 +6,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from timesink.model.units import counted
 from timesink.readers.discover import Recording
+from timesink.readers.options import Progress
+from timesink.server.progress import Report
 from timesink.store.opening import files_beside
 
 if TYPE_CHECKING:
@@ -23,7 +27,25 @@ _FEWEST_TRACES = 2
 """A comparison needs two, whatever their size."""
 
 Key: TypeAlias = tuple[object, ...]
-OpenEach: TypeAlias = Callable[[Sequence[Recording]], Iterable["Opened"]]
+OpenEach: TypeAlias = Callable[[Sequence[Recording], Progress], Iterable["Opened"]]
+
+
+@dataclass(eq=False)
+class Place:
+    """A trace that is open, or being opened, and what was made of it."""
+
+    trace: Future[Trace] = field(default_factory=Future)
+    report: Report = field(default_factory=Report)
+    """How far whoever opens it has come."""
+    made: dict[str, Any] = field(default_factory=dict)
+    """What is worth keeping as long as the trace."""
+    making: Lock = field(default_factory=Lock)
+
+    @property
+    def events(self) -> int:
+        if not self.trace.done() or self.trace.exception():
+            return 0
+        return self.trace.result().metadata.events
 
 
 class OpenTraces:
@@ -36,10 +58,25 @@ class OpenTraces:
         self._open_each = open_each
         self._most_events = most_events
         self._lock = Lock()
-        self._places: OrderedDict[Key, Future[Trace]] = OrderedDict()
+        self._places: OrderedDict[Key, Place] = OrderedDict()
 
-    def get(self, recordings: Sequence[Recording]) -> list[Future[Trace]]:
+    def get(
+        self, recordings: Sequence[Recording], report: Report | None = None
+    ) -> list[Future[Trace]]:
         """A finished future for each recording: its trace, or why there is none."""
+        return [place.trace for place in self.places(recordings, report)]
+
+    def known(self, recording: Recording) -> Place | None:
+        """The place of a trace that is open already."""
+        key = _key(recording)
+        with self._lock:
+            place = self._places.get(key)
+            if place is not None:
+                self._places.move_to_end(key)
+        return place if place is not None and place.trace.done() else None
+
+    def places(self, recordings: Sequence[Recording], report: Report | None = None) -> list[Place]:
+        """The place of each recording, when it was opened or could not be."""
         keys = [_key(recording) for recording in recordings]
         with self._lock:
             missing = {
@@ -47,53 +84,54 @@ class OpenTraces:
                 for key, recording in zip(keys, recordings, strict=True)
                 if key not in self._places
             }
-            self._places.update((key, Future()) for key in missing)
+            own = report or Report()
+            self._places.update((key, Place(report=own)) for key in missing)
             places = [self._places[key] for key in keys]
             for key in keys:
                 self._places.move_to_end(key)
         if missing:
-            self._open(missing, dict(zip(keys, places, strict=True)))
+            self._open(missing, dict(zip(keys, places, strict=True)), own)
         for place in places:
-            # Another request may be reading it.
-            place.exception()
+            if report is not None and not place.trace.done():
+                # Another request is reading it.
+                report.follow(place.report)
+            place.trace.exception()
+        if report is not None:
+            report.start("looking into it")
         with self._lock:
             self._let_go()
         return places
 
-    def _open(self, missing: dict[Key, Recording], places: dict[Key, Future[Trace]]) -> None:
+    def _open(self, missing: dict[Key, Recording], places: dict[Key, Place], own: Report) -> None:
         waiting = list(missing)
+        first = missing[waiting[0]].path.name
+        what = first if len(waiting) == 1 else counted(len(waiting), "traces")
+        advance = own.start(f"reading {what}", f"putting {what} together")
         try:
-            for opened in self._open_each(list(missing.values())):
+            for opened in self._open_each(list(missing.values()), advance):
                 place = places[waiting.pop(0)]
                 if opened.trace is not None:
-                    place.set_result(opened.trace)
+                    place.trace.set_result(opened.trace)
                 else:
-                    place.set_exception(opened.error)
+                    place.trace.set_exception(opened.error)
         except BaseException as error:
             # Nothing is known about the files, so the next request tries again.
             with self._lock:
                 for key in waiting:
                     self._places.pop(key, None)
             for key in waiting:
-                places[key].set_exception(error)
+                places[key].trace.set_exception(error)
             raise
 
     def _let_go(self) -> None:
         """Drop the traces used longest ago beyond the limit; the lock is held."""
-        events = {key: _events(place) for key, place in self._places.items()}
-        surplus = sum(events.values()) - self._most_events
+        surplus = sum(place.events for place in self._places.values()) - self._most_events
         for key in list(self._places)[:-_FEWEST_TRACES]:
             if surplus <= 0:
                 return
-            surplus -= events[key]
-            if self._places[key].done():
+            surplus -= self._places[key].events
+            if self._places[key].trace.done():
                 del self._places[key]
-
-
-def _events(place: Future[Trace]) -> int:
-    if not place.done() or place.exception():
-        return 0
-    return place.result().metadata.events
 
 
 def _key(recording: Recording) -> Key:

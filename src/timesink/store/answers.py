@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import mmap
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
+from timesink.store.arrays import Block
 from timesink.store.background import after_saving
 from timesink.store.cache import Cache
 
@@ -30,8 +32,12 @@ class KeptAnswer:
     """Of the question."""
 
     @classmethod
-    def about(cls, store: Cache, key: str, question: Iterable[object]) -> KeptAnswer:
+    def about(
+        cls, store: Cache, key: str, question: Iterable[object], *, sort: str = "answer"
+    ) -> KeptAnswer:
         """The place for an answer; the trace need not be in the store yet.
+
+        The `sort` is the first part of its file's name.
 
         >>> store = Cache(Path("cache"))
         >>> first, second = (KeptAnswer.about(store, "k", ["steps", n]) for n in (1, 2))
@@ -41,7 +47,15 @@ class KeptAnswer:
         digest = hashlib.blake2b(_state_of_code(), digest_size=16)
         for part in question:
             digest.update(f"\0{part!r}".encode("utf-8", "backslashreplace"))
-        return cls(store, key, f"answer-{digest.hexdigest()}")
+        return cls(store, key, f"{sort}-{digest.hexdigest()}")
+
+    def as_form(self, form: str) -> KeptAnswer:
+        """The place for the same answer in another form.
+
+        >>> KeptAnswer(Cache(Path("cache")), "k", "answer-1").as_form("html").name
+        'answer-1-html'
+        """
+        return replace(self, name=f"{self.name}-{form}")
 
     @property
     def file(self) -> Path:
@@ -52,16 +66,38 @@ class KeptAnswer:
             return self.file.read_bytes()
         return None
 
+    def map(self) -> memoryview | None:
+        """The answer as it lies in its file, which is read where it is looked at."""
+        with contextlib.suppress(OSError, ValueError), self.file.open("rb") as file:
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        return None
+
     def save(self, answer: bytes) -> None:
         """Keep an answer as soon as its trace is kept; that it cannot be written is no error."""
-        after_saving(self.store, self.key, lambda: self._write(answer))
+        after_saving(self.store, self.key, lambda: self._write([answer]))
 
-    def _write(self, answer: bytes) -> None:
+    def save_only(self, blocks: Iterable[Block]) -> None:
+        """Keep a large answer, and none of its sort that older code gave."""
+        after_saving(self.store, self.key, lambda: self._replace(blocks))
+
+    def _replace(self, blocks: Iterable[Block]) -> None:
+        self._write(blocks)
+        sort, _, _ = self.name.partition("-")
+        with contextlib.suppress(OSError):
+            for other in self.file.parent.glob(f"{sort}-*"):
+                if other.name != self.name:
+                    other.unlink()
+
+    def _write(self, blocks: Iterable[Block]) -> None:
         with contextlib.suppress(OSError):
             handle, aside = tempfile.mkstemp(dir=self.file.parent, prefix=".answer-")
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(answer)
-            Path(aside).replace(self.file)
+            try:
+                with os.fdopen(handle, "wb") as stream:
+                    stream.writelines(blocks)
+                Path(aside).replace(self.file)
+            except OSError:
+                # A full disk: half an answer is of no use.
+                Path(aside).unlink()
 
 
 @cache

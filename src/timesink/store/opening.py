@@ -7,10 +7,10 @@ trace are started first and work while the rest loads, and a trace in the cache 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from timesink.errors import AmbiguousError, UnreadableError
 from timesink.readers.beside import find_beside, find_run, find_topology
@@ -24,11 +24,15 @@ from timesink.readers.options import Progress, ReadOptions
 from timesink.readers.source import open_source
 from timesink.store.background import save_in_background, wait_until_saved
 from timesink.store.cache import Cache
+from timesink.store.free_memory import return_free_memory
 from timesink.writers.marks import is_folder
 
 if TYPE_CHECKING:
     from timesink.model.trace import Trace
     from timesink.readers.chrome.crew import Crew
+
+
+_kept: WeakKeyDictionary[Trace, tuple[Cache, str]] = WeakKeyDictionary()
 
 
 def open_trace(
@@ -93,9 +97,23 @@ def open_recording(
     if trace is None:
         trace = _read(recording.path, jobs, progress)
         # A file that changed while it was read is not what the key says.
-        if key and key == key_of(recording, store):
-            (save_in_background if in_background else Cache.save)(store, key, trace)
-    return _as_recorded(trace, recording)
+        if not key or key != key_of(recording, store):
+            return _as_recorded(trace, recording)
+        (save_in_background if in_background else Cache.save)(store, key, trace)
+    opened = _as_recorded(trace, recording)
+    _kept[opened] = (store, key)
+    return opened
+
+
+def kept_as(trace: Trace) -> tuple[Cache, str] | None:
+    """The store and the key a trace is kept under; None for one that is not, or not as it is.
+
+    >>> import timesink
+    >>> trace = timesink.open(timesink.sample(), cache=False)
+    >>> kept_as(trace) is None
+    True
+    """
+    return _kept.get(trace)
 
 
 def key_of(recording: Recording, store: Cache) -> str:
@@ -118,7 +136,7 @@ def _read(path: Path, jobs: int | None, progress: Progress | None) -> Trace:
         from timesink.readers.registry import read_trace  # noqa: PLC0415 - the crew works meanwhile
 
         trace = read_trace(path, ReadOptions(jobs=jobs, progress=progress, crew=crew))
-    _return_free_memory()
+    return_free_memory()
     counters, topology, run = find_beside(path), find_topology(path), find_run(path)
     if topology is not None:
         trace = _with_topology(trace, topology)
@@ -127,12 +145,6 @@ def _read(path: Path, jobs: int | None, progress: Progress | None) -> Trace:
 
         trace = with_run(trace, run)
     return trace if counters is None else _with_counters(trace, counters)
-
-
-def _return_free_memory() -> None:
-    """Give back what reading needed for a while; glibc would keep it, a quarter of the peak."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _start_early(path: Path, jobs: int | None) -> Crew | None:

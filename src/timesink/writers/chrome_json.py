@@ -18,6 +18,8 @@ from timesink.writers.lanes import number_lanes
 
 _CHROME_FORMATS = ("kineto", "chrome", "event-csv")
 _BATCH_ROWS = 50_000
+_AROUND_EVENTS = 2
+"""Texts that are no events: the head and the end."""
 
 Event = dict[str, Any]
 _encode = msgspec.json.Encoder().encode
@@ -43,14 +45,27 @@ def _create(path: Path, *, packed: bool) -> BinaryIO:
 
 
 def _write(trace: Trace, file: BinaryIO) -> int:
-    head = _encode(_top_level(trace))
-    file.write(head[:-1] + b',\n"traceEvents": [\n')
     written = 0
-    for event in events(trace):
-        file.write((b",\n" if written else b"") + _encode(event))
+    for text in json_texts(trace):
+        file.write(text)
         written += 1
-    file.write(b"\n]}\n")
-    return written
+    return written - _AROUND_EVENTS
+
+
+def json_texts(trace: Trace) -> Iterator[bytes]:
+    """A trace as Chrome JSON: what stands before the events, each event, what stands after them.
+
+    >>> import timesink
+    >>> next(json_texts(timesink.open(timesink.sample())))[:20]
+    b'{"schemaVersion":1,"'
+    """
+    head = _encode(_top_level(trace))
+    yield head[:-1] + b',\n"traceEvents": [\n'
+    between = b""
+    for event in events(trace):
+        yield between + _encode(event)
+        between = b",\n"
+    yield b"\n]}\n"
 
 
 def _top_level(trace: Trace) -> dict[str, Any]:

@@ -35,7 +35,7 @@ DURATIONS = st.lists(st.just(0) | st.integers(1, 9), min_size=2, max_size=12)
 
 
 @given(DURATIONS, DURATIONS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_cycles_without_the_function_count_as_zero(base, new):
     stats = pytest.importorskip("scipy.stats")

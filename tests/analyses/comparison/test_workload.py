@@ -269,7 +269,7 @@ UNKNOWN = st.sets(st.sampled_from(["anchor", "cycle_ts_ns", "function_class", "s
 
 
 @given(CYCLES, CYCLES, UNKNOWN)
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_any_two_runs_get_a_verdict_that_holds_the_other_way_round(left, right, unknown):
     sides = [
         replace(side, behaviour=side.behaviour.with_columns(pl.lit(None).alias(c) for c in unknown))

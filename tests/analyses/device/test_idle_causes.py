@@ -127,7 +127,7 @@ def test_a_trace_without_device_work():
 
 
 @given(recordings())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_causes_add_up_to_the_idle_time(recording: Recording):
     trace = recording.trace
     steps = [step for step in oracle.steps(trace) if step.complete]

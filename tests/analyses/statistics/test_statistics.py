@@ -132,7 +132,7 @@ def test_intervals_are_those_of_scipy(left, right):
 
 
 @given(st.lists(st.tuples(SETS | TIED_SETS, SETS | TIED_SETS), min_size=1, max_size=5))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_p_values_of_ranks_are_those_of_scipy(pairs):
     stats = pytest.importorskip("scipy.stats")
     number, values = in_groups([side for pair in pairs for side in pair])

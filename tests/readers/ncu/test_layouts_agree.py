@@ -73,7 +73,7 @@ def metrics_of(trace: Trace) -> pl.DataFrame:
     return trace.kernel_metrics.sort("index", pl.col("metric").cast(pl.String))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     calls=RUNS,
     unit=UNITS,

@@ -1,4 +1,41 @@
 import { render as draw } from "preact";
+import "../style/index.css";
+import { chosenTheme, printLight, showTheme } from "../components/theme";
+import { App } from "./App";
+import "./app.css";
+
+const PLACE = "timesink-app";
+// This module is BASE/static/app.js, whatever prefix or frame it is served in.
+const here = import.meta.url;
+const base = new URL("..", here);
+
+/** Shows the app; TensorBoard calls it in the frame of its tab, which is empty. */
 export async function render(): Promise<void> {
-  draw(<p>app</p>, document.body);
+  // TensorBoard's frame has one, and addresses that are only a hash would leave the page.
+  document.querySelector("base")?.remove();
+  showTheme(chosenTheme());
+  printLight();
+  addStyles();
+  draw(<App base={base} />, placeToDraw());
 }
+
+function placeToDraw(): HTMLElement {
+  const found = document.getElementById(PLACE);
+  found?.replaceChildren();
+  if (found) return found;
+  const place = document.createElement("div");
+  place.id = PLACE;
+  document.body.append(place);
+  return place;
+}
+
+function addStyles(): void {
+  const href = new URL("static/app.css", base).href;
+  const known = [...document.querySelectorAll<HTMLLinkElement>("link[rel=stylesheet]")];
+  if (known.some((link) => link.href === href)) return;
+  const link = document.createElement("link");
+  Object.assign(link, { rel: "stylesheet", href });
+  document.head.append(link);
+}
+
+if (document.getElementById(PLACE)) void render();

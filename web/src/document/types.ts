@@ -7,6 +7,7 @@ export type Kind =
   | "time_ns" // a length of time
   | "moment_ns" // a point in time, since the start of the recording
   | "bytes"
+  | "bytes_per_s" // as bytes, with "/s"
   | "count"
   | "number"
   | "share" // 0 to 1

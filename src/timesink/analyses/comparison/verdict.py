@@ -16,7 +16,7 @@ from timesink.model.schema import HOST_DEVICE
 
 _FEWEST = 4
 """Cycles a side needs before a rank test can reach ALPHA at all."""
-_LEAST_SHARE = 0.01
+LEAST_SHARE = 0.01
 """Functions matter whose time changed by this part of a cycle."""
 _LEAST_LOG_RATIO = -log(0.9) - 1e-12
 """Counters matter that changed by a tenth of the larger value or more, whichever side has it."""
@@ -99,7 +99,7 @@ def _changed_functions(pair: Pair) -> list[int]:
     As for counters: the p-values of all that could matter are corrected together, and of those that
     changed beyond noise the ones stay that changed by enough.
     """
-    least = _LEAST_SHARE * _cycle_length(pair)
+    least = LEAST_SHARE * _cycle_length(pair)
     could = pl.max_horizontal("base_ns", "new_ns") >= least
     told = (
         pair.times.with_row_index("place")

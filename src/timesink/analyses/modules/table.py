@@ -21,7 +21,7 @@ from timesink.model.trace import Trace
 
 Numbers: TypeAlias = NDArray[np.int64]
 
-_PREFIX = "nn.Module: "
+PREFIX = "nn.Module: "
 
 SCHEMA = {
     "id": pl.Int64(),
@@ -123,7 +123,7 @@ def _by_nesting(
     caller = np.where(around >= 0, np.searchsorted(node, around), -1)
     kind = pl.struct(pl.Series("name", forest.name[node]), module_id.alias("module"), eager=True)
     row, first = _rows(caller, kind.rank("dense").to_numpy())
-    name = [forest.names[code].removeprefix(_PREFIX) for code in forest.name[node[first]]]
+    name = [forest.names[code].removeprefix(PREFIX) for code in forest.name[node[first]]]
     return Modules(
         node=node,
         row=row,

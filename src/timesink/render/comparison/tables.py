@@ -70,24 +70,29 @@ def pairs_table(pairs: Sequence[tuple[Compared, Told]]) -> Shown:
                 _role(one.identifier * several, one.cycles * types, told.processes),
                 times(cycles.base_mean_ns, cycles.new_mean_ns),
                 change(cycles.base_mean_ns, cycles.new_mean_ns),
-                _VERDICTS[told.verdict.cycles] if told.comparable else "unequal work",
-                _most(told),
+                verdict_word(told),
+                most_changed(told),
             )
         )
     title = f"Cycle time ({units.counted(len(cells), 'pairs')})"
     return Shown(title, _PAIRS, tuple(cells), (False, True, True, False, False), spare=_PAIR_SPARES)
 
 
+def verdict_word(told: Told) -> str:
+    """What became of the cycle time of a pair, in a word or two."""
+    return _VERDICTS[told.verdict.cycles] if told.comparable else "unequal work"
+
+
 def _role(*words: str) -> str:
     return ", ".join(filter(None, words))
 
 
-def _most(told: Told) -> str:
+def most_changed(told: Told) -> str:
     """The function whose time changed most, or else the counter."""
     for one in told.changes[:1]:
         return f"{brief(told.name(one))} {times(one.base_ns, one.new_ns)}"
     for row in told.counters[:1]:
-        return f"{row['metric']} {_counter(told, row)}"
+        return f"{row['metric']} {counter_values(told, row)}"
     return _ABSENT
 
 
@@ -105,7 +110,7 @@ def counters_table(
         (
             row["metric"],
             row["device"],
-            _counter(told, row),
+            counter_values(told, row),
             change(row["mu_base"], row["mu_new"]),
             chance(row["p"]),
             told.label(row["function"]),
@@ -126,7 +131,7 @@ def rows_table(told: Told, top: int | None) -> Shown:
             told.label(row["function"]),
             row["metric"],
             row["device"],
-            _counter(told, row),
+            counter_values(told, row),
             shares(row["beta_base_pct"], row["beta_new_pct"]),
             *_chances(told, row),
             digits(row["score"]),
@@ -149,7 +154,7 @@ def _chance(told: Told, p: float | None) -> str:
     return chance(p) if told.tested else _ABSENT
 
 
-def _counter(told: Told, row: Mapping[str, Any]) -> str:
+def counter_values(told: Told, row: Mapping[str, Any]) -> str:
     """The counter on both sides; a side on which the function did not run has none."""
     if row["runs_on"] == "both":
         return known_amounts(row)
@@ -206,7 +211,7 @@ def families_table(told: Told, top: int | None, *, alone: bool = False) -> Shown
     table = told.families
     shown = table if top is None else table.head(top)
     shown = shown.with_columns(p=either_p("welch_p", "rank_p"))
-    names = _family_names(shown)
+    names = family_names(shown)
     cells = [
         (
             name,
@@ -243,7 +248,7 @@ def _family_runs_on(row: Mapping[str, Any]) -> str:
     return "base" if row["names_base"] else "new"
 
 
-def _family_names(families: pl.DataFrame) -> list[str]:
+def family_names(families: pl.DataFrame) -> list[str]:
     """The normalised name, or the family where names did not meet even so."""
     short = short_labels(families["name"].drop_nulls())
     return [

@@ -82,7 +82,7 @@ def _only(
     if found is not None:
         yield from why_lines(found, width)
     yield from _pair_lines(told, top, table, width, found)
-    own = [] if found is None else [*_notes(told), *found.notes]
+    own = [] if found is None else [*pair_notes(told), *found.notes]
     yield from _note_lines([*own, *comparison.notes])
 
 
@@ -91,13 +91,13 @@ def _several(
 ) -> Iterable[RenderableType]:
     """The answer over all, a row for each pair, and some in full."""
     pairs = [(one, Told(one.pair)) for one in comparison.pairs]
-    together = comparison.diagnosis if table is None and _is_one_case(comparison) else None
-    lead = "" if together is None else f"{_lead(comparison, together)}. "
-    yield from wrapped(f"{lead}{comparison.headline}", width, "bold")
+    together = comparison.diagnosis if table is None and is_one_case(comparison) else None
+    verdicts = "" if together is None else f"{lead(comparison, together)}. "
+    yield from wrapped(f"{verdicts}{comparison.headline}", width, "bold")
     if together is not None:
         yield from why_lines(together, width)
     yield from titled_lines(pairs_table(pairs), width)
-    shown, names = _in_full([told for _, told in pairs]), comparison.pair_names
+    shown, names = in_full([told for _, told in pairs]), comparison.pair_names
     noted = []
     for place in shown:
         one, told = pairs[place]
@@ -108,13 +108,13 @@ def _several(
         if found is not None:
             yield from why_lines(found, width)
         yield from _pair_lines(told, top, table, width, together or found)
-        noted.append((names[place], _notes(told) if table is None else []))
+        noted.append((names[place], pair_notes(told) if table is None else []))
     left = _not_shown(len(pairs) - len(shown), comparison)
     common = () if together is None else together.notes
     yield from _note_lines([*left, *common, *words.notes_of_many(noted), *comparison.notes])
 
 
-def _lead(comparison: Comparison, together: Diagnosis) -> str:
+def lead(comparison: Comparison, together: Diagnosis) -> str:
     """The verdict; where processes disagree, which have it."""
     verdicts = Counter(verdict(one.diagnosis) for one in comparison.pairs)
     if len(verdicts) == 1:
@@ -125,12 +125,12 @@ def _lead(comparison: Comparison, together: Diagnosis) -> str:
     return f"{verdict(together)} ({', '.join(said)})"
 
 
-def _is_one_case(comparison: Comparison) -> bool:
+def is_one_case(comparison: Comparison) -> bool:
     """Whether all pairs are of one program: its ranks or processes, and one sort of cycle."""
     return len({one.title for one in comparison.pairs}) == 1
 
 
-def _in_full(pairs: Sequence[Told]) -> list[int]:
+def in_full(pairs: Sequence[Told], most: int = _IN_FULL) -> list[int]:
     """Places of the pairs that are told in full: the largest changes.
 
     One that stands out comes first, or else the one with the largest change of a function.
@@ -139,7 +139,7 @@ def _in_full(pairs: Sequence[Told]) -> list[int]:
     one = standing_out(pairs)
     alone = changed_most(pairs) if one is None else one.place
     order = sorted(range(len(pairs)), key=lambda place: (place != alone, -changes[place], place))
-    return sorted(order[:_IN_FULL], key=lambda place: (place != alone, place))
+    return sorted(order[:most], key=lambda place: (place != alone, place))
 
 
 def _not_shown(count: int, comparison: Comparison) -> list[str]:
@@ -163,7 +163,8 @@ def _pair_lines(
         yield from titled_lines(shown, width)
 
 
-def _notes(told: Told) -> list[str]:
+def pair_notes(told: Told) -> list[str]:
+    """What to know of one pair."""
     return [*words.notes(told), *words.equal_work_note(told)]
 
 

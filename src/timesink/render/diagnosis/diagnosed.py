@@ -31,7 +31,8 @@ from timesink.reports.diagnosis.report import Diagnosed, Within
 from timesink.reports.diagnosis.telling import change, excess_ns, of_single_cycles, spans, things
 from timesink.reports.function_names import short_labels
 
-_SINGLE = "Single cycles that one function explains"
+SINGLE = "Single cycles that one function explains"
+"""A heading."""
 _MOST_SINGLE = 5
 _IN_FULL = 3
 """Processes that are told in full."""
@@ -66,10 +67,10 @@ def to_md(report: Diagnosed) -> str:
         blocks += why_blocks(report.diagnosis)
     else:
         blocks += table_blocks(_table(report))
-        for one in _in_full(report):
+        for one in first_processes(report):
             blocks += [f"## {in_line(one.name)}", in_line(one.diagnosis.reason)]
             blocks += [*_single_blocks(one), *why_blocks(one.diagnosis)]
-    blocks += note_blocks([in_line(note) for note in _notes(report)])
+    blocks += note_blocks([in_line(note) for note in report_notes(report)])
     return "\n\n".join(filter(None, blocks))
 
 
@@ -83,18 +84,18 @@ RENDERERS: dict[str, Callable[[Diagnosed], str]] = {
 def _lines(report: Diagnosed, width: int) -> Iterable[RenderableType]:
     found = report.diagnosis
     yield from wrapped(report.headline, width, f"bold {colour(found)}")
-    yield from wrapped(_subject(report), width, "dim")
+    yield from wrapped(report_subject(report), width, "dim")
     if len(report.processes) == 1:
         yield from _single_lines(report.processes[0], width)
         yield from why_lines(found, width)
     else:
         yield from titled_lines(_table(report), width)
-        for one in _in_full(report):
+        for one in first_processes(report):
             yield ""
             yield from wrapped(f"{one.name}: {one.diagnosis.reason}", width, "bold")
             yield from _single_lines(one, width)
             yield from why_lines(one.diagnosis, width)
-    yield from note_lines([short_names(note) for note in _notes(report)])
+    yield from note_lines([short_names(note) for note in report_notes(report)])
 
 
 def _single_lines(one: Within, width: int) -> Iterable[RenderableType]:
@@ -102,17 +103,17 @@ def _single_lines(one: Within, width: int) -> Iterable[RenderableType]:
     said = of_single_cycles(one)
     if said:
         yield ""
-        yield text(_SINGLE, "bold")
+        yield text(SINGLE, "bold")
     for line in said[:_MOST_SINGLE]:
         yield from wrapped(line, width, indent=2)
 
 
 def _single_blocks(one: Within) -> list[str]:
     said = of_single_cycles(one)[:_MOST_SINGLE]
-    return [f"**{_SINGLE}**", bullets(map(in_line, said))] if said else []
+    return [f"**{SINGLE}**", bullets(map(in_line, said))] if said else []
 
 
-def _subject(report: Diagnosed) -> str:
+def report_subject(report: Diagnosed) -> str:
     """What was looked at."""
     names = units.listed([one.name for one in report.processes], 3, "; ")
     anchors = {_anchor(one.role) for one in report.processes}
@@ -127,7 +128,7 @@ def _anchor(role: Role) -> str:
     return brief(short_labels([name], () if role.method == "kernels" else [name])[name])
 
 
-def _in_full(report: Diagnosed) -> list[Within]:
+def first_processes(report: Diagnosed) -> list[Within]:
     """The processes whose slow cycles take the most time more."""
     slow = [one for one in report.processes if one.pair is not None]
     return sorted(slow, key=excess_ns, reverse=True)[:_IN_FULL]
@@ -157,7 +158,7 @@ def _row(one: Within) -> tuple[str, ...]:
     )
 
 
-def _notes(report: Diagnosed) -> list[str]:
+def report_notes(report: Diagnosed) -> list[str]:
     """What to know of the run, and of its processes."""
     several = len(report.processes) > 1
     own = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from timesink.analyses.comparison.verdict import NARROW
@@ -34,6 +34,27 @@ _PARTS = {
     "host_cpu": "host code",
     "idle": "no activity recorded",
 }
+_CAUSES = {
+    "gpu_clock": "GPU clock",
+    "gpu_power_cap": "GPU power cap",
+    "gpu_thermal": "GPU temperature",
+    "gpu_contention": "GPU shared with others",
+    "hbm_contention": "GPU memory shared with others",
+    "pcie_contention": "PCIe shared with others",
+    "nvlink_contention": "NVLink shared with others",
+    "network": "Network",
+    "cpu_contention": "CPU shared with others",
+    "cpu_clock": "CPU clock",
+    "host_memory": "Host memory",
+    "disk_io": "Disk",
+    "host_code": "Host code",
+    "synchronisation": "Synchronisation",
+    "kernel_change": "Other kernels",
+    "data_loading": "Data loading",
+    "straggler": "A late rank",
+    "workload_change": "Other work",
+}
+"""What a cause is called in a title."""
 _ADVICE = {
     "device_compute": "look at these kernels with `timesink kernels` or a kernel profiler",
     "copies": "look at sizes and kinds of copies: `timesink analyze --view transfers`",
@@ -141,19 +162,28 @@ def total(one: Diagnosis) -> str:
 
 def part_changes(one: Diagnosis) -> list[PartChange]:
     """The parts of the change, largest first; small ones together, so that all add up."""
-    order = sorted(one.attribution, key=lambda each: -abs(each.delta_ns))
-    largest = abs(order[0].delta_ns) if order else 0.0
-    if not largest:
-        return []
-    large = [each for each in order if abs(each.delta_ns) >= _LEAST * largest]
-    shown = large[:_MOST_PARTS]
-    rest = order[len(shown) :]
+    shown, rest = large_parts(one)
     rows = [_part_change(each) for each in shown]
     left = sum(each.delta_ns for each in rest)
     if rest and units.brief_ns(abs(left)) != "0 ns":
-        name = units.counted(len(rest), "other parts")
-        rows.append(PartChange(name, left, signed_ns(left), ""))
+        rows.append(PartChange(other_parts(rest), left, signed_ns(left), ""))
     return rows
+
+
+def large_parts(one: Diagnosis) -> tuple[list[Component], list[Component]]:
+    """The parts worth a row of their own, largest change first, and the others."""
+    order = sorted(one.attribution, key=lambda each: -abs(each.delta_ns))
+    largest = abs(order[0].delta_ns) if order else 0.0
+    if not largest:
+        return [], order
+    large = [each for each in order if abs(each.delta_ns) >= _LEAST * largest]
+    shown = large[:_MOST_PARTS]
+    return shown, order[len(shown) :]
+
+
+def other_parts(rest: Sequence[Component]) -> str:
+    """What parts without a row of their own are called together."""
+    return units.counted(len(rest), "other parts")
 
 
 def _part_change(one: Component) -> PartChange:
@@ -162,11 +192,11 @@ def _part_change(one: Component) -> PartChange:
         one.delta_ns,
         signed_ns(one.delta_ns),
         interval(one.interval_ns),
-        _launches(one),
+        launches(one),
     )
 
 
-def _launches(one: Component) -> str:
+def launches(one: Component) -> str:
     """Whether kernels became longer, or are more or others; empty where it is neither alone."""
     if one.same_launches_ns is None or not one.delta_ns:
         return ""
@@ -186,13 +216,26 @@ def why_title(one: Diagnosis) -> str:
     return _WHY if one.verdict in _CHANGED else _DID_CHANGE
 
 
+def cause_title(one: Cause | Anomaly) -> str:
+    """A cause or anomaly as a title, with the process where there are several.
+
+    >>> cause_title(Cause("gpu_clock", 1e6, None, "", "", (), (), "rank 3"))
+    'GPU clock in rank 3'
+    """
+    return f"{_CAUSES.get(one.cause, one.cause)}{_of(one.process)}"
+
+
 def cause_line(one: Cause) -> str:
     """A cause with the time it explains."""
     sure = interval(one.interval_ns)
     bounds = f" ({sure})" if sure else ""
     explains = f"{signed_ns(one.explained_ns)} per cycle{bounds}"
-    sentence = one.sentence.removeprefix(f"{(one.process or '').capitalize()}: ")
-    return f"{one.cause}{_of(one.process)}, {explains}: {sentence}"
+    return f"{one.cause}{_of(one.process)}, {explains}: {cause_sentence(one)}"
+
+
+def cause_sentence(one: Cause) -> str:
+    """What a cause says under a title that names the process."""
+    return one.sentence.removeprefix(f"{(one.process or '').capitalize()}: ")
 
 
 def anomaly_line(one: Anomaly) -> str:
@@ -204,10 +247,10 @@ def _of(process: str | None) -> str:
     return f" in {process}" if process else ""
 
 
-def evidence_lines(one: Cause | Anomaly) -> list[str]:
+def evidence_lines(one: Cause | Anomaly, most: int = _MOST_EVIDENCE) -> list[str]:
     """The first things to look at, where the sentence does not say them."""
     told = [each.text for each in one.evidence if not _is_said(each, one.sentence)]
-    return [*dict.fromkeys(told)][:_MOST_EVIDENCE]
+    return [*dict.fromkeys(told)][:most]
 
 
 def _is_said(one: Evidence, sentence: str) -> bool:

@@ -13,7 +13,15 @@ import msgspec
 SCHEMA = "timesink/document/1"
 
 Kind: TypeAlias = Literal[
-    "text", "time_ns", "moment_ns", "bytes", "count", "number", "share", "percent"
+    "text",
+    "time_ns",
+    "moment_ns",
+    "bytes",
+    "bytes_per_s",
+    "count",
+    "number",
+    "share",
+    "percent",
 ]
 Tone: TypeAlias = Literal["plain", "good", "notice", "warning", "bad"]
 CellLink: TypeAlias = Literal["", "operator", "kernel", "module", "moment", "worker"]

@@ -14,8 +14,10 @@ _SPACE = "http://www.w3.org/2000/svg"
 _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
 
 
-def to_svg(drawing: Drawing) -> str:
+def to_svg(drawing: Drawing, *, dark: bool = True) -> str:
     """The drawing as one SVG element with its title and description, for light and dark paper.
+
+    Without `dark` the paper is light wherever it lies, as on a page with a switch of its own.
 
     >>> drawing = Drawing(100, 40, (Text(50, 25, "a<b", anchor="middle"),), "Nothing")
     >>> print(to_svg(drawing).splitlines()[-2])
@@ -31,7 +33,7 @@ def to_svg(drawing: Drawing) -> str:
             f'<svg xmlns="{_SPACE}" {size} viewBox="{box}" role="img" font-family="{_FONTS}">',
             f"<title>{_text(drawing.title)}</title>",
             f"<desc>{_text(drawing.description)}</desc>",
-            pen.style(),
+            pen.style(dark=dark),
             sheet,
             *body,
             "</svg>\n",
@@ -49,14 +51,16 @@ class _Pen:
     def __init__(self) -> None:
         self._rules: dict[str, tuple[str, Colour]] = {}
 
-    def style(self) -> str:
+    def style(self, *, dark: bool) -> str:
         light = "".join(
             f".{name}{{{what}:{colour.light}}}" for name, (what, colour) in self._rules.items()
         )
-        dark = "".join(
+        if not dark:
+            return f"<style>{light}</style>"
+        other = "".join(
             f".{name}{{{what}:{colour.dark}}}" for name, (what, colour) in self._rules.items()
         )
-        return f"<style>{light}@media (prefers-color-scheme:dark){{{dark}}}</style>"
+        return f"<style>{light}@media (prefers-color-scheme:dark){{{other}}}</style>"
 
     @singledispatchmethod
     def draw(self, shape: object) -> str:

@@ -168,13 +168,22 @@ def _in_words(rows: pl.DataFrame, axis: Axis) -> pl.DataFrame:
     return rows.with_columns(pl.col("class").cast(pl.String).replace(words))
 
 
+def plural(by: str) -> str:
+    """What groups are called as a title.
+
+    >>> plural("full-name"), plural("module-class")
+    ('Kernels', 'Module classes')
+    """
+    return _PLURALS[TITLES.get(by, by)].capitalize()
+
+
 def table_title(by: str, height: int, shown: int) -> str:
     """What the rows are and how many of them are shown.
 
     >>> table_title("name", 20, 10), table_title("family", 3, 3)
     ('Kernels (10 of 20)', 'Families (3)')
     """
-    things = _PLURALS[TITLES.get(by, by)].capitalize()
+    things = plural(by)
     count = units.count(height)
     return f"{things} ({count if shown == height else f'{units.count(shown)} of {count}'})"
 
@@ -223,11 +232,16 @@ def _leading(excerpt: Excerpt, by: str) -> list[tuple[str, Sequence[str]]]:
     """What a row is about: where it belongs, and its name."""
     rows = excerpt.rows
     places = [(name, [cell(value) for value in rows[name]]) for name in excerpt.places]
-    names = [_label(name, by) for name in rows["label"]]
+    names = [group_label(name, by) for name in rows["label"]]
     return [*places, (TITLES.get(by, by), names)]
 
 
-def _label(name: str | None, by: str) -> str:
+def group_label(name: str | None, by: str) -> str:
+    """What a group is called; something even where it has no name.
+
+    >>> group_label("gemm", "family"), group_label(None, "operator")
+    ('gemm', '(operator not known)')
+    """
     word = TITLES.get(by, by)
     if name is None and word in {"operator", *PATHS}:
         return f"({word} not known)"

@@ -77,7 +77,7 @@ def _headroom(
 ) -> Section:
     """Kernels by what they would gain, whatever order the other tables are in."""
     by_gain = replace(choice, sort="headroom")
-    table = _table(report, _with_nearest(kernels), "name", by_gain, LEFT_ON, left_of="headroom")
+    table = _table(report, with_nearest(kernels), "name", by_gain, LEFT_ON, left_of="headroom")
     return Section(f"{prefix}Headroom", (headroom_sentence(use),), table=table)
 
 
@@ -100,13 +100,23 @@ def _roofline_sections(report: KernelReport, choice: Choice) -> Iterator[Section
 def _roofline_section(
     report: KernelReport, roofs: Roofline, use: DeviceUse, choice: Choice
 ) -> Section:
-    groups = of_device(roofs.groups(report.calls, "short_name"), use).with_columns(
+    groups = roofline_groups(report, roofs, use)
+    table = _table(report, groups, "name", replace(choice, sort="time"), ROOFLINE)
+    lines = tuple(roofline_lines(roofs, use))
+    return Section(f"{_prefix(report, use)}Roofline", lines, table=table)
+
+
+def roofline_groups(report: KernelReport, roofs: Roofline, use: DeviceUse) -> pl.DataFrame:
+    """The kernels of a device with what their roofs allow."""
+    return of_device(roofs.groups(report.calls, "short_name"), use).with_columns(
         pl.col("group").alias("label"),
         share_pct=100 * pl.col("total_ns") / pl.col("total_ns").sum(),
     )
-    table = _table(report, groups, "name", replace(choice, sort="time"), ROOFLINE)
-    lines = tuple(words.roof_lines(roofs.of(use), roofs.peaks, use))
-    return Section(f"{_prefix(report, use)}Roofline", lines, table=table)
+
+
+def roofline_lines(roofs: Roofline, use: DeviceUse) -> Iterator[str]:
+    """How long the work of a device takes at the roofs."""
+    return words.roof_lines(roofs.of(use), roofs.peaks, use)
 
 
 def _joined_sections(report: KernelReport, choice: Choice) -> Iterator[Section]:
@@ -140,7 +150,7 @@ def axis_of_all(reports: Sequence[KernelReport]) -> Axis:
     return "sm" if any(use.axis == "sm" for one in reports for use in one.devices) else "tensor"
 
 
-def _with_nearest(groups: pl.DataFrame) -> pl.DataFrame:
+def with_nearest(groups: pl.DataFrame) -> pl.DataFrame:
     """The groups with the limit each is nearest to, and how near."""
     metrics = list(words.METRICS)
     values = groups.select(f"{metric}_pct" for metric in metrics).rows()

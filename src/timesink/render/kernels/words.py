@@ -114,7 +114,7 @@ def device_lines(report: KernelReport, use: DeviceUse) -> Iterator[str]:
     yield _amount(use, sampled=report.sampling is not None)
     told = [
         f"{METRICS[metric]} {units.share(value, 100)}{_interval(use, f'{metric}_pct', 1)}"
-        for metric, value in _metrics(use)
+        for metric, value in utilisations(use)
         if value is not None
     ]
     if told:
@@ -122,7 +122,8 @@ def device_lines(report: KernelReport, use: DeviceUse) -> Iterator[str]:
     yield from _missing(use)
 
 
-def _metrics(use: DeviceUse) -> tuple[tuple[str, float | None], ...]:
+def utilisations(use: DeviceUse) -> tuple[tuple[str, float | None], ...]:
+    """How much of each unit of a device was used, of peak; None where that was not measured."""
     return (("tensor", use.tensor_pct), ("dram", use.dram_pct), ("sm", use.sm_pct))
 
 
@@ -197,17 +198,23 @@ def classes_title(report: KernelReport) -> str:
 
 def advice_lines(report: KernelReport, use: DeviceUse) -> Iterator[str]:
     """What to try on a device: what was measured and on which kernels, then the advice."""
-    for one in report.advice:
-        if (one.host, one.device) == (use.host, use.device):
-            names = ", ".join(cut_name(name) for name in one.kernels)
-            yield f"{one.sentence.removesuffix('.')} ({names})"
-            yield f"→ {one.advice}{_gain(one)}"
+    for one in advice_of(report, use):
+        names = ", ".join(cut_name(name) for name in one.kernels)
+        yield f"{one.sentence.removesuffix('.')} ({names})"
+        saved = gain(one)
+        yield f"→ {one.advice} {saved[0].upper()}{saved[1:]}." if saved else f"→ {one.advice}"
 
 
-def _gain(advice: Advice) -> str:
+def advice_of(report: KernelReport, use: DeviceUse) -> list[Advice]:
+    """What to try on a device, first what may bring most."""
+    return [one for one in report.advice if (one.host, one.device) == (use.host, use.device)]
+
+
+def gain(advice: Advice) -> str:
+    """What an advice may save, as a clause; empty where there is no honest number."""
     if not advice.gain_ns:
         return ""
-    return f" May save {units.brief_ns(advice.gain_ns)} if {advice.gain_basis}."
+    return f"may save {units.brief_ns(advice.gain_ns)} if {advice.gain_basis}"
 
 
 def nearest(value: float, metric: str) -> str:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 EXPLORATORY_REPORT = "exploratory_comparison_report"
 SORTS_OF_CYCLES = {"_prefill": "prefill cycles", "_decode": "decode cycles", "_layer": "layers"}
 """What cycles are called that a suffix names."""
-_VERSUS = " vs "
+VERSUS = " vs "
+"""What stands between the names of two runs."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
 
 
@@ -52,7 +53,7 @@ def pair_identifier(base: Path, new: Path) -> str:
     one, other = differing[0] if differing else (ours[0], theirs[0])
     if one == other and base.name != new.name:
         one, other = base.name, new.name
-    return sayable(f"{one}{_VERSUS}{other}")
+    return sayable(f"{one}{VERSUS}{other}")
 
 
 def _parts(path: Path) -> list[str]:
@@ -90,7 +91,7 @@ def match_identifiers(identifier: str, matches: Sequence[Match]) -> list[str]:
         for name, match in zip(names, matches, strict=True):
             groups[file_stem(name, match)].add(told_by(match))
         shared = {stem for stem, told in groups.items() if len(told) > 1}
-        if any(_VERSUS in one for stem in shared for one in groups[stem]):
+        if any(VERSUS in one for stem in shared for one in groups[stem]):
             shared = set(groups)  # one pair by its files and another without would be odd
         names = [
             _with(name, told_by(match)) if file_stem(name, match) in shared else name
@@ -101,13 +102,13 @@ def match_identifiers(identifier: str, matches: Sequence[Match]) -> list[str]:
 
 def _with(name: str, more: str) -> str:
     """A name that says more; files of both sides say all of it, unless they are of a case."""
-    return more if _VERSUS in name and _VERSUS in more else f"{name} {more}"
+    return more if VERSUS in name and VERSUS in more else f"{name} {more}"
 
 
 def _job(match: Match) -> str:
     """The file, or those of both sides where they are called otherwise."""
     base, new = match.base.job, match.new.job
-    return base if base == new else f"{base}{_VERSUS}{new}"
+    return base if base == new else f"{base}{VERSUS}{new}"
 
 
 def _host(match: Match) -> str:

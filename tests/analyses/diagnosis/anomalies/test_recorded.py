@@ -9,11 +9,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import timesink
 from timesink.analyses.anatomy.of_role import anatomy_of_role
 from timesink.analyses.comparison.comparing import compare_roles
 from timesink.analyses.comparison.role import Role
 from timesink.analyses.diagnosis.anomalies.finding import find_anomalies
+from timesink.reports.comparison.members import Choice, members_of
+from timesink.reports.comparison.reading import read_sides
+from timesink.reports.comparison.runs import Finding, Reading, Runs
+from timesink.reports.comparison.sides import find_side
 
 FIRST = {
     "gpu_clock": "gpu_clock",
@@ -33,8 +36,9 @@ CASES = {
 
 @lru_cache(maxsize=16)
 def roles(path: Path) -> list[Role]:
-    pairs = timesink.compare(path, path).pairs
-    return [one.pair.base for one in pairs if one.pair.base.pid == one.pair.new.pid]
+    """The roles of a run, as a comparison finds them."""
+    read = read_sides(Runs(Reading()), Finding(), [find_side(path).sources])
+    return [one.role for one in members_of(read.sides[0], Choice())]
 
 
 def causes(base: Role, new: Role, kind: str = "strict") -> list[str]:

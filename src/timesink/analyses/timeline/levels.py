@@ -1,0 +1,155 @@
+"""Slices merged at growing resolutions: a picture needs only what is wider than a pixel.
+
+Time is cut into cells as long as the resolution.  A slice at least that long stays as it is; the
+shorter ones that start in one cell become one, which knows how many they are, how long they take
+together and which name takes most.  Resolutions are powers of two, so a cell is made of whole cells
+of any finer level, and merging in several steps gives the same as merging at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+FINEST_NS = 4096
+"""Below this the slices themselves are few enough."""
+STEP = 4
+WORTH_A_LEVEL = 0.6
+"""Of the pieces of the next finer level at most this share."""
+_CELLS_AT_COARSEST = 128
+MERGED = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pieces:
+    """Slices by lane and start, each alone or merged; those of a lane do not overlap."""
+
+    first: NDArray[np.int64]
+    """Where each lane begins, and where the last one ends."""
+    start: NDArray[np.int64]
+    dur: NDArray[np.int64]
+    label: NDArray[np.uint32]
+    """Of merged slices the one that takes most time."""
+    id: NDArray[np.int32]
+    """Which slice; `MERGED` for several."""
+    count: NDArray[np.uint32]
+    busy: NDArray[np.int64]
+    """The time its slices take."""
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Level:
+    """The pieces of a whole recording at one resolution; 0 is everything as it was recorded."""
+
+    resolution: int
+    pieces: Pieces
+
+
+def single(
+    first: NDArray[np.int64],
+    start: NDArray[np.int64],
+    dur: NDArray[np.int64],
+    label: NDArray[np.uint32],
+    id: NDArray[np.int32],  # noqa: A002 - as the field
+) -> Pieces:
+    """Slices as they were recorded: one each, busy all the time.  Takes no memory of its own."""
+    return Pieces(first, start, dur, label, id, np.broadcast_to(np.uint32(1), len(start)), dur)
+
+
+def coarser_levels(pieces: Pieces, length_ns: int) -> Iterator[Level]:
+    """Ever coarser levels, each made from the one before, down to a few cells for the whole.
+
+    Levels that hardly save anything are left out: the next finer one is as good.
+
+    >>> two = np.array([0, 10]), np.array([4, 5]), np.array([1, 2], np.uint32)
+    >>> slices = single(np.array([0, 2]), *two, np.array([7, 8], np.int32))
+    >>> [(level.resolution, len(level.pieces)) for level in coarser_levels(slices, 2**22)]
+    [(4096, 1)]
+    """
+    finer = len(pieces)
+    for resolution in resolutions(length_ns):
+        pieces = merge(pieces, resolution)
+        if len(pieces) <= WORTH_A_LEVEL * finer:
+            yield Level(resolution, pieces)
+            finer = len(pieces)
+
+
+def resolutions(length_ns: int) -> Iterator[int]:
+    """Resolutions worth having for a recording, the finest first.
+
+    >>> list(resolutions(2**22))
+    [4096, 16384, 65536]
+    """
+    resolution = FINEST_NS
+    while resolution * _CELLS_AT_COARSEST < length_ns * STEP:
+        yield resolution
+        resolution *= STEP
+
+
+def merge(pieces: Pieces, resolution: int) -> Pieces:
+    """Merge what is shorter than the resolution, a power of two; pieces were merged below it.
+
+    >>> start, dur = np.array([0, 3, 16, 30]), np.array([2, 4, 9, 1])
+    >>> label, id = np.array([5, 6, 5, 6], np.uint32), np.arange(4, dtype=np.int32)
+    >>> merged = merge(single(np.array([0, 4]), start, dur, label, id), 8)
+    >>> merged.start.tolist(), merged.dur.tolist(), merged.busy.tolist(), merged.id.tolist()
+    ([0, 16, 30], [7, 9, 1], [6, 9, 1], [-1, 2, 3])
+    """
+    begins = _begins(pieces, resolution)
+    heads = np.flatnonzero(begins)
+    if len(heads) == len(pieces):
+        return pieces
+    tails = np.append(heads[1:], len(pieces)) - 1
+    several = tails > heads
+    start = pieces.start[heads]
+    label = pieces.label[heads]
+    label[several] = _longest_labels(pieces, heads[several], tails[several])
+    return Pieces(
+        first=np.append(np.cumsum(begins) - begins, len(heads))[pieces.first],
+        start=start,
+        dur=pieces.start[tails] + pieces.dur[tails] - start,
+        label=label,
+        id=np.where(several, np.int32(MERGED), pieces.id[heads]),
+        count=np.add.reduceat(pieces.count, heads, dtype=np.uint32),
+        busy=np.add.reduceat(pieces.busy, heads),
+    )
+
+
+def _begins(pieces: Pieces, resolution: int) -> NDArray[np.bool_]:
+    """Where a new piece begins: in another cell or lane, and around what is long enough."""
+    cell = pieces.start >> (resolution.bit_length() - 1)
+    long = pieces.dur >= resolution
+    begins = np.ones(len(pieces), dtype=np.bool_)
+    np.not_equal(cell[1:], cell[:-1], out=begins[1:])
+    begins |= long
+    begins[1:] |= long[:-1]
+    inside = pieces.first[pieces.first < len(pieces)]
+    begins[inside] = True
+    return begins
+
+
+def _longest_labels(
+    pieces: Pieces, heads: NDArray[np.intp], tails: NDArray[np.intp]
+) -> NDArray[np.uint32]:
+    """For each stretch of pieces the label that takes most time, the first of equals."""
+    sizes = tails - heads + 1
+    stretch = np.repeat(np.arange(len(heads)), sizes)
+    place = np.arange(len(stretch)) + np.repeat(heads - (np.cumsum(sizes) - sizes), sizes)
+    label, busy = pieces.label[place].astype(np.int64), pieces.busy[place]
+    # One number for stretch and label; stretches are in order already, so sorting is quick.
+    key = stretch * (int(label.max(initial=0)) + 1) + label
+    order = np.argsort(key, kind="stable")
+    runs = np.flatnonzero(np.diff(key[order], prepend=-1))
+    time = np.add.reduceat(busy[order], runs)
+    owner = stretch[order[runs]]
+    first_of_owner = np.flatnonzero(np.diff(owner, prepend=-1))
+    longest = np.flatnonzero(time == np.maximum.reduceat(time, first_of_owner)[owner])
+    chosen = longest[np.diff(owner[longest], prepend=-1) > 0]
+    labels: NDArray[np.uint32] = pieces.label[place[order[runs[chosen]]]]
+    return labels

@@ -1,0 +1,147 @@
+"""Tracks of a timeline: what they are called and in which order people look for them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from timesink.model.trace import Trace
+
+HOST, ANNOTATION, DEVICE = "host", "annotation", "device"
+COMMUNICATION, COUNTER, MEMORY = "communication", "counter", "memory"
+CURVES = (COUNTER, MEMORY)
+
+_PROCESSES, _DEVICES, _OTHERS, _FRAMES = range(4)
+"""Sections of the picture, from top to bottom."""
+_SLICES, _MEMORY, _COUNTERS = range(3)
+"""What a group shows, from top to bottom."""
+_DIGITS = re.compile(r"\d+")
+_NUMBER = re.compile(r"-?\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What decides where a track stands."""
+
+    section: int = 0
+    operators: int = 0
+    """Groups with a track of many operators come first in their section."""
+    in_group: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """One track: slices on rows, or the curve of a counter."""
+
+    kind: str
+    group: str
+    """Process or device; tracks of one group stand together."""
+    name: str
+    id: int = 0
+    rows: int = 1
+    events: int = 0
+    unit: str = ""
+    lowest: float = 0.0
+    highest: float = 0.0
+    order: Order = Order()
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """What processes, threads and devices are called."""
+
+    word: str
+    """What an accelerator of this maker is called."""
+    names: Mapping[tuple[str, str | None], str]
+
+    @classmethod
+    def of(cls, trace: Trace, word: str) -> Naming:
+        """Names from the `tracks` table."""
+        given = trace.lazy("tracks").select(pl.col("pid", "tid", "name").cast(pl.String))
+        rows = given.drop_nulls("name").collect().rows()
+        return cls(word, {(pid or "", tid): name.strip() for pid, tid, name in rows if name})
+
+    def thread(self, pid: str, tid: str, kind: str, *, operators: int, events: int) -> Track:
+        """A thread of a process; `kind` is "annotation" where it only frames the recording."""
+        name = self.names.get((pid, tid)) or (f"thread {tid}" if _NUMBER.fullmatch(tid) else tid)
+        # Where processes and threads are numbered alike, the first thread has its process's number.
+        place = (_SLICES, tid != pid, -operators, -events, _natural(tid))
+        order = Order(_FRAMES if kind == ANNOTATION else _PROCESSES, operators, place)
+        return Track(kind, self.process(pid), name or "marks", events=events, order=order)
+
+    def process(self, pid: str) -> str:
+        """What a process is called.
+
+        >>> Naming("GPU", {("1525", None): "python3"}).process("1525")
+        'python3 (1525)'
+        """
+        name = self.names.get((pid, None))
+        if name:
+            return f"{name} ({pid})"
+        return (f"process {pid}" if _NUMBER.fullmatch(pid) else pid) or "recording"
+
+    def stream(self, pid: str, device: int | None, stream: str, *, kind: str, events: int) -> Track:
+        """A stream of a device; annotations on a device stand above their stream."""
+        group = self.process(pid) if device is None else self.device(device)
+        name = self.names.get((pid, stream), group)
+        if name == group:
+            name = f"stream {stream}" if stream else "without a stream"
+        name = f"{name} annotations" if kind == ANNOTATION else name
+        order = Order(_DEVICES, 0, (_SLICES, pid, _natural(stream), kind != ANNOTATION))
+        return Track(kind, group, name, events=events, order=order)
+
+    def curve(self, kind: str, place: str, name: str, unit: str) -> Track:
+        """A counter or memory curve below the streams of its device."""
+        number = self._number(place)
+        group = place if number is None else self.device(number)
+        section = _OTHERS if number is None else _DEVICES
+        rank = _MEMORY if kind == MEMORY else _COUNTERS
+        return Track(kind, group, name, unit=unit, order=Order(section, 0, (rank, name)))
+
+    def device(self, number: int) -> str:
+        return f"{self.word} {number}"
+
+    def _number(self, place: str) -> int | None:
+        """The number of a device, however it is written: `0`, `GPU 0`, `GPU0`."""
+        bare = place.removeprefix(self.word).strip()
+        return int(bare) if bare.isdigit() else None
+
+
+def ranked(tracks: list[Track]) -> tuple[list[Track], list[int]]:
+    """Tracks in their order with ids by place, and the id of each that was given.
+
+    Processes with most operators come first; of their threads the main one, then the busiest.
+
+    >>> named = Naming("GPU", {})
+    >>> few, many = (named.thread("1", t, "host", operators=int(t), events=9) for t in "38")
+    >>> listed, ids = ranked([few, many])
+    >>> [track.name for track in listed], ids
+    (['thread 8', 'thread 3'], [1, 0])
+    """
+    most: Counter[tuple[int, str]] = Counter()
+    for track in tracks:
+        group = (track.order.section, track.group)
+        most[group] = max(most[group], track.order.operators)
+
+    def place(number: int) -> tuple[Any, ...]:
+        group, order = tracks[number].group, tracks[number].order
+        return order.section, -most[order.section, group], _natural(group), order.in_group
+
+    by_place = sorted(range(len(tracks)), key=place)
+    ids = [0] * len(tracks)
+    for rank, number in enumerate(by_place):
+        ids[number] = rank
+    # From here on their ids say where they stand.
+    listed = [replace(tracks[n], id=rank, order=Order()) for rank, n in enumerate(by_place)]
+    return listed, ids
+
+
+def _natural(text: str) -> tuple[int, str]:
+    """Text by the last number in it: stream 7 comes before stream 20."""
+    found = _DIGITS.findall(text)
+    return (int(found[-1]) if found else -1), text

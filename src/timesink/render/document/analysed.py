@@ -1,0 +1,82 @@
+"""What the sections of an analysis are made from, and what stands in place of an empty one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import polars as pl
+
+from timesink.analyses.memory.curve import recording_start
+from timesink.model.trace import Trace
+from timesink.render.document.blocks import Section, Table, Text
+from timesink.render.document.tables import sentence, table_block
+from timesink.reports.absent import Absent
+from timesink.reports.analysis import Analysis
+from timesink.reports.tables import find_view
+
+
+@dataclass(frozen=True, eq=False)
+class Analysed:
+    """An analysis, and how much of its tables is to be shown."""
+
+    analysis: Analysis
+    rows: int | None = None
+    from_ns: int | None = None
+    """Where the recording begins, if not where its trace does: that may be cut to some steps."""
+
+    @property
+    def trace(self) -> Trace:
+        """The trace that is described in detail."""
+        return self.analysis.trace
+
+    @property
+    def start_ns(self) -> int:
+        """What points in time are counted from."""
+        return recording_start(self.trace) if self.from_ns is None else self.from_ns
+
+    def frame(self, view: str) -> pl.DataFrame:
+        """A table as it was found."""
+        return self.analysis.table(view)
+
+    def table(self, view: str) -> Table:
+        """A table as a block."""
+        return table_block(self.frame(view), view, start_ns=self.start_ns, rows=self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Empty:
+    """A section without data: what it would be about, and why there is nothing."""
+
+    id: str
+    title: str
+    absent: Absent
+
+    @property
+    def section(self) -> Section:
+        """The section on a page of its own."""
+        return Section(self.id, self.title, (Text(sentence(self.absent)),))
+
+
+Made: TypeAlias = Section | Empty
+
+
+def tables_section(
+    section: str, title: str, *views: str, lead: str = ""
+) -> Callable[[Analysed], Made]:
+    """What makes a section of tables alone; it is empty where the first of them is.
+
+    >>> import timesink
+    >>> made = tables_section("operators", "Operators", "operators")
+    >>> made(Analysed(timesink.analyze(timesink.sample()))).id
+    'operators'
+    """
+
+    def make(run: Analysed) -> Made:
+        blocks = [run.table(view) for view in views]
+        if not blocks[0].rows:
+            return Empty(section, title, find_view(views[0]).absent)
+        return Section(section, title, tuple(block for block in blocks if block.rows), lead)
+
+    return make

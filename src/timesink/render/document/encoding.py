@@ -1,0 +1,46 @@
+"""Documents as JSON: text from recordings in it is visible and breaks nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from timesink.render.terminal import printable
+
+
+def to_json(block: msgspec.Struct) -> bytes:
+    r"""A document, or a part of it, as JSON in one line.
+
+    Characters that cannot be seen or encoded are written out, as on a terminal.
+
+    >>> from timesink.render.document.blocks import Text
+    >>> print(to_json(Text("a\x1b\ud800")).decode())
+    {"type":"text","text":"a\\x1b\\ud800","tone":"plain"}
+    """
+    return msgspec.json.encode(_visible(msgspec.to_builtins(block)))
+
+
+def in_script(json: bytes) -> str:
+    r"""JSON that may stand in a script element: nothing in it ends the element or opens a tag.
+
+    >>> print(in_script(b'{"text":"</script>"}'))
+    {"text":"\u003c/script\u003e"}
+    """
+    escaped = (
+        json.replace(b"&", b"\\u0026").replace(b"<", b"\\u003c").replace(b">", b"\\u003e").decode()
+    )
+    return escaped.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _visible(value: Any) -> Any:
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        # Drawings are our own and have lines.
+        return {key: one if key == "svg" else _visible(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [
+            _visible(one) if isinstance(one, str | dict | list | tuple) else one for one in value
+        ]
+    return value

@@ -1,0 +1,32 @@
+"""Trace health as a block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from timesink.model.health import HealthEntry
+from timesink.render.document.blocks import Health, HealthItem, Section, Text
+
+
+def health_section(entries: Iterable[HealthEntry]) -> Section:
+    """What was repaired, lost or looks wrong; a sentence where nothing is.
+
+    >>> health_section([]).blocks[0].text
+    'Nothing odd was found in the recording.'
+    """
+    items = tuple(map(_item, entries))
+    shown = Health(items) if items else Text("Nothing odd was found in the recording.", "good")
+    return Section("health", "Health of the recording", (shown,))
+
+
+def _item(entry: HealthEntry) -> HealthItem:
+    rule = entry.rule
+    return HealthItem(
+        code=entry.code,
+        severity=rule.severity.value,
+        count=entry.count,
+        title=rule.title,
+        told="; ".join(entry.example.splitlines()),
+        consequence=rule.consequence,
+        advice=rule.advice,
+    )

@@ -1,0 +1,167 @@
+"""Tables of an analysis as blocks: every column that says something, the main ones marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import polars as pl
+
+from timesink.analyses.kernel_names.display import short_kernel_name
+from timesink.analyses.modules.table import PREFIX
+from timesink.render.document.blocks import CellLink, Column, Numbers, Sort, Table, Words
+from timesink.render.document.columns import joined, kind_of, numbers, texts_of, words
+from timesink.render.view_table import tells_something
+from timesink.reports.absent import Absent
+from timesink.reports.columns import Column as Meaning
+from timesink.reports.tables import View, find_view
+
+_COLUMN = re.compile(r"`([a-z_]+)_us`")
+_SHORT: Mapping[str, Callable[[str], str]] = {
+    "kernel_name": short_kernel_name,
+    "before": short_kernel_name,
+    "after": short_kernel_name,
+    "module": lambda name: name.removeprefix(PREFIX),
+}
+"""Columns whose names are shown as other tables call them."""
+_LARGEST_FIRST = {
+    "memory": "self_allocation_bytes",
+    "memory-live": "bytes",
+    "gaps": "gap_ns",
+    "launches": "call_ns",
+}
+"""Tables that an analysis has in another order, and the column people look at first."""
+_LINKS: Mapping[str, CellLink] = {
+    "operator": "operator",
+    "operator_name": "operator",
+    "short_name": "kernel",
+    "kernel_name": "kernel",
+    "module": "module",
+    "worker": "worker",
+}
+_OF_VIEW: Mapping[tuple[str, str], CellLink] = {
+    ("operators", "name"): "operator",
+    ("memory", "name"): "operator",
+    ("modules", "name"): "module",
+}
+
+
+def table_block(
+    frame: pl.DataFrame, view: str, *, start_ns: int = 0, rows: int | None = None
+) -> Table:
+    """A table of `timesink.reports.tables.VIEWS` with its columns explained.
+
+    Points in time are counted from `start_ns`; of a long table the first `rows` are shown, and
+    shares are of all.
+
+    >>> import timesink
+    >>> kernels = timesink.analyze(timesink.sample()).table("kernels")
+    >>> block = table_block(kernels, "kernels", rows=3)
+    >>> [column.title for column in block.columns if column.main][:4], block.rows
+    (['kernel', 'calls', 'share', 'total'], 3)
+    """
+    about = find_view(view)
+    frame, order = _ordered(frame, view)
+    measure = _measure(frame, about)
+    shown = frame if rows is None else frame.head(rows)
+    by_title = _by_title(frame, about)
+    columns = []
+    for group in by_title:
+        if group[0] == measure:
+            columns.append(_share(shown[measure], frame[measure]))
+        columns.append(_column(view, shown, group, about.columns[group[0]], start_ns))
+    return Table(
+        id=view,
+        title=about.title,
+        columns=tuple(columns),
+        rows=shown.height,
+        total_rows=frame.height,
+        note="" if frame.height else sentence(about.absent),
+        sort=None if order is None else Sort(order),
+    )
+
+
+def sentence(absent: Absent) -> str:
+    """Why something is not there, and what to record to have it.
+
+    >>> from timesink.reports.absent import NO_MODULES
+    >>> sentence(NO_MODULES)
+    'No modules were recorded: profile with with_stack=True.'
+    """
+    said = f"{absent.reason[0].upper()}{absent.reason[1:]}"
+    return f"{said}: {absent.hint}." if absent.hint else f"{said}."
+
+
+def _ordered(frame: pl.DataFrame, view: str) -> tuple[pl.DataFrame, str | None]:
+    """The table with what matters first, and the column that says so; None for that of time."""
+    largest = _LARGEST_FIRST.get(view)
+    if largest is not None and largest in frame.columns:
+        return frame.sort(largest, descending=True, nulls_last=True, maintain_order=True), largest
+    measure = _measure(frame, find_view(view))
+    sorted_by_it = measure is not None and frame[measure].is_sorted(descending=True)
+    return frame, measure if sorted_by_it else None
+
+
+def _measure(frame: pl.DataFrame, view: View) -> str | None:
+    """The column of which each row is a part."""
+    known = (name for name in view.share_of if name in frame.columns)
+    return next((name for name in known if (frame[name].sum() or 0) > 0), None)
+
+
+def _by_title(frame: pl.DataFrame, view: View) -> Iterator[list[str]]:
+    """Columns that say something, those that share a heading together; main ones come first."""
+    telling = [
+        name for name in view.columns if name in frame.columns and tells_something(frame[name])
+    ]
+    headed: dict[str, list[str]] = {}
+    for name in telling:
+        headed.setdefault(view.columns[name].title, []).append(name)
+    plain = headed.pop("", [])
+    yield from headed.values()
+    yield from ([name] for name in plain)
+
+
+def _column(
+    view: str, frame: pl.DataFrame, group: Sequence[str], meaning: Meaning, start_ns: int
+) -> Column:
+    name = group[0]
+    title, about = meaning.title or _spelled(name), _about(meaning)
+    if len(group) > 1:
+        return Column(title, title, "text", words(joined([frame[one] for one in group])), about)
+    kind = kind_of(name, frame[name].dtype)
+    link = _OF_VIEW.get((view, name), _LINKS.get(name, ""))
+    if kind == "text":
+        data: Numbers | Words = words(_texts(frame[name]))
+    else:
+        data = numbers(frame[name], kind, start_ns=start_ns)
+        link = "moment" if kind == "moment_ns" else link
+    return Column(name, title, kind, data, about, main=bool(meaning.title), link=link)
+
+
+def _texts(column: pl.Series) -> list[str | None]:
+    shorten = _SHORT.get(column.name)
+    texts = texts_of(column)
+    return texts if shorten is None else [text and shorten(text) for text in texts]
+
+
+def _share(shown: pl.Series, whole: pl.Series) -> Column:
+    total = float(whole.sum())
+    parts = tuple(round((value or 0) / total, 6) for value in shown)
+    help_text = f"part of the {_spelled(whole.name)} time of all rows"
+    return Column("share", "share", "share", Numbers(parts), help_text, bar=True)
+
+
+def _about(meaning: Meaning) -> str:
+    """What a column means; columns it speaks of are called as they are headed."""
+    return _COLUMN.sub(lambda found: _spelled(found[1]), meaning.meaning).replace("`", "")
+
+
+def _spelled(name: str) -> str:
+    """The name of a column in words; its unit is told by its values.
+
+    >>> _spelled("tensor_core_self_ns"), _spelled("group_ranks")
+    ('tensor core self', 'group ranks')
+    """
+    for ending in ("_ns", "_bytes", "_pct"):
+        name = name.removesuffix(ending)
+    return name.replace("_", " ")

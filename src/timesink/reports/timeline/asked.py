@@ -1,0 +1,69 @@
+"""What requests about a timeline say: a range, tracks, a width in pixels, a slice."""
+
+from __future__ import annotations
+
+import math
+
+from timesink.analyses.timeline.tracks import CURVES
+from timesink.errors import NotFoundError, UsageError
+from timesink.reports.plugin.query import Query
+from timesink.reports.timeline.opening import Timeline
+
+_MOST_PIXELS = 16_384
+_USUAL_PIXELS = 1920
+
+
+def asked_range(query: Query, timeline: Timeline) -> tuple[int, int]:
+    """`from` and `to` in ns since the start of the recording; the whole of it where not given."""
+    first = _moment(query, "from", 0)
+    last = _moment(query, "to", timeline.layout.length_ns)
+    if last < first:
+        raise UsageError(f"the range ends before it starts: {first} to {last}", "swap from and to")
+    return first, last
+
+
+def asked_pixels(query: Query) -> int:
+    """The width of the picture, within reason."""
+    return min(max(_moment(query, "pixels", _USUAL_PIXELS), 1), _MOST_PIXELS)
+
+
+def asked_tracks(query: Query, timeline: Timeline, *, curves: bool) -> list[int]:
+    """Tracks of slices (or of `curves`) by id, in order; all of them where none is named."""
+    tracks = timeline.layout.lanes.tracks
+    named = query.text("tracks")
+    chosen = _numbers(named, len(tracks)) if "tracks" in query.params else range(len(tracks))
+    return sorted({number for number in chosen if (tracks[number].kind in CURVES) == curves})
+
+
+def asked_slice(query: Query, timeline: Timeline) -> int:
+    """The id of a slice that is shown."""
+    number = query.whole("id")
+    if number is None:
+        raise UsageError("the parameter 'id' is missing", "add id=... to the request")
+    place = timeline.layout.lanes.place
+    if not 0 <= number < len(place) or place[number] < 0:
+        raise NotFoundError(f"no slice has the id {number}", "the recording may have changed")
+    return number
+
+
+def _moment(query: Query, name: str, default: int) -> int:
+    """A whole number of nanoseconds; browsers count in floats."""
+    text = query.text(name)
+    if not text:
+        return default
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value) or abs(value) > 2**62:
+        raise UsageError(f"the parameter {name!r} is {text!r}, not a number", f"give {name}=123")
+    return round(value)
+
+
+def _numbers(text: str, limit: int) -> list[int]:
+    parts = [part for part in text.split(",") if part]
+    if not all(part.isascii() and part.isdigit() and int(part[:9]) < limit for part in parts):
+        raise UsageError(
+            f"the parameter 'tracks' is {text[:80]!r}", "give numbers of tracks, as tracks=1,2,3"
+        )
+    return [int(part) for part in parts]

@@ -1,0 +1,145 @@
+"""Pages of a run, its tables, and the call stacks of an operator."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from timesink.errors import UsageError
+from timesink.reports.plugin.query import Query
+from timesink.reports.tables import GROUPS, VIEWS
+from timesink.server.answers import Encoded
+from timesink.server.bounds import row_limit
+from timesink.server.desk import Desk
+from timesink.server.progress import Report
+from timesink.server.runs import Run
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from timesink.reports.analysis import Analysis
+
+_OF_ALL_WORKERS = ("overview", "distributed")
+"""Pages that compare workers; the others need one."""
+_PAGE_ROWS = 1000
+"""Rows of a table on a page; `api/table` gives more."""
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """Which recording a request is about."""
+
+    run: Run
+    worker: str
+    span: str
+    steps: str
+
+    @classmethod
+    def of(cls, desk: Desk, query: Query) -> _Chosen:
+        run = desk.library.run(query.required("run"))
+        chosen = cls(run, query.required("worker"), query.required("span"), query.text("steps"))
+        run.recording(chosen.worker, chosen.span)
+        return chosen
+
+    @property
+    def state(self) -> tuple[object, ...]:
+        return (*self.run.state, self.worker, self.span, self.steps)
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """An analysis, and when the whole recording began: of some steps it is not known."""
+
+    analysis: Analysis
+    start_ns: int
+
+
+def document(desk: Desk, query: Query) -> Encoded:
+    """One page of a run."""
+    from timesink.render.document.analysis import PAGES  # noqa: PLC0415 - loads every analysis
+
+    chosen = _Chosen.of(desk, query)
+    page = query.choice("page", *PAGES) or next(iter(PAGES))
+    rows = row_limit(query) or _PAGE_ROWS
+
+    def make(report: Report) -> Encoded:
+        from timesink.render.document.analysis import analysis_document  # noqa: PLC0415
+        from timesink.render.document.encoding import to_json  # noqa: PLC0415
+
+        found = _found(desk, chosen, report, together=page in _OF_ALL_WORKERS)
+        report.start(f"finding what {chosen.worker} spent its time on")
+        made = analysis_document(found.analysis, page=page, rows=rows, start_ns=found.start_ns)
+        return Encoded(to_json(made))
+
+    return desk.document(("document", chosen.state, page, rows), make)
+
+
+def table(desk: Desk, query: Query) -> Encoded:
+    """One of the tables, or its rows with a certain value in a column."""
+    chosen = _Chosen.of(desk, query)
+    view = query.choice("view", *VIEWS)
+    if not view:
+        query.required("view")
+    group = query.choice("group_by", *GROUPS)
+    column, value, rows = query.text("column"), query.text("equals"), row_limit(query)
+
+    def make(report: Report) -> Encoded:
+        found = _found(desk, chosen, report, together=VIEWS[view].per_span)
+        frame = found.analysis.table(view, group or None)
+        if column:
+            frame = _with_value(frame, column, value)
+        return _block(frame, view, found.start_ns, rows)
+
+    return desk.document(("table", chosen.state, view, group, column, value, rows), make)
+
+
+def stacks(desk: Desk, query: Query) -> Encoded:
+    """Where an operator is called from, with calls and times of each place."""
+    chosen = _Chosen.of(desk, query)
+    operator, dims = query.required("operator"), query.text("dims")
+    rows = row_limit(query)
+
+    def make(report: Report) -> Encoded:
+        found = _found(desk, chosen, report, together=False)
+        frame = found.analysis.table("operators", "shape-stack" if dims else "stack")
+        frame = _with_value(frame, "name", operator)
+        if dims:
+            frame = _with_value(frame, "input_dims", dims)
+        return _block(frame, "operators", found.start_ns, rows)
+
+    return desk.document(("stacks", chosen.state, operator, dims, rows), make)
+
+
+def _found(desk: Desk, chosen: _Chosen, report: Report, *, together: bool) -> _Found:
+    from timesink.analyses.memory.curve import recording_start  # noqa: PLC0415 - as above
+    from timesink.reports.analyzing import analyze_opened  # noqa: PLC0415
+
+    run, worker = chosen.run, chosen.worker
+    if together and len(run.workers) > 1:
+        traces, unreadable = desk.library.span(run, chosen.span, report=report)
+        if worker not in traces:
+            desk.library.trace(run, worker, chosen.span)
+    else:
+        traces = {worker: desk.library.trace(run, worker, chosen.span, report)}
+        unreadable = {}
+    analysis = analyze_opened(
+        traces, worker, path=run.name, steps=chosen.steps or None, unreadable=unreadable
+    )
+    return _Found(analysis, recording_start(traces[worker]))
+
+
+def _with_value(frame: pl.DataFrame, column: str, value: str) -> pl.DataFrame:
+    import polars as pl  # noqa: PLC0415 - as above
+
+    if column not in frame.columns:
+        raise UsageError(
+            f"the table has no column {column!r}", f"it has {', '.join(frame.columns)}"
+        )
+    return frame.filter(pl.col(column).cast(pl.String, strict=False) == value)
+
+
+def _block(frame: pl.DataFrame, view: str, start_ns: int, rows: int | None) -> Encoded:
+    from timesink.render.document.encoding import to_json  # noqa: PLC0415 - as above
+    from timesink.render.document.tables import table_block  # noqa: PLC0415
+
+    return Encoded(to_json(table_block(frame, view, start_ns=start_ns, rows=rows)))

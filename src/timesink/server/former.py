@@ -1,0 +1,101 @@
+"""The routes of PyTorch's former TensorBoard plugin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from timesink.errors import NotFoundError
+from timesink.model.trace import Trace
+from timesink.reports.plugin.query import Query
+from timesink.reports.plugin.views import VIEWS as VIEW_NAMES
+from timesink.reports.plugin.views import available_views
+from timesink.server.desk import Answer, Desk
+from timesink.server.progress import Report
+from timesink.server.routes import View, Views, load_view
+from timesink.server.runs import ALL_WORKERS, Run
+
+_DISTRIBUTED = "Distributed"
+
+
+def former_routes(views: Views) -> Mapping[str, Answer]:
+    """What answers each route; listings wait for nobody, views for their turn.
+
+    >>> from timesink.server.routes import VIEWS
+    >>> sorted(former_routes(VIEWS))[:3]
+    ['diff', 'diffnode', 'distributed/commops']
+    """
+    heavy = {
+        "views": _views,
+        **{route: partial(_of_trace, target) for route, target in views.of_trace.items()},
+        **{route: partial(_of_span, target) for route, target in views.of_span.items()},
+        **{route: partial(_of_pair, target) for route, target in views.of_pair.items()},
+    }
+    return {
+        "runs": _runs,
+        "workers": _workers,
+        "spans": _spans,
+        **{route: partial(_awaited, answer) for route, answer in heavy.items()},
+    }
+
+
+def _awaited(answer: Any, desk: Desk, query: Query) -> Any:
+    return desk.awaited(lambda report: answer(desk, query, report))
+
+
+def _runs(desk: Desk, _query: Query) -> Any:
+    return {"runs": desk.library.runs(), "loading": False}
+
+
+def _workers(desk: Desk, query: Query) -> list[str]:
+    run = desk.library.run(query.required("run"))
+    view = query.text("view")
+    if view and view not in VIEW_NAMES:
+        raise NotFoundError(f"no view is named {view!r}", f"there are {', '.join(VIEW_NAMES)}")
+    return [ALL_WORKERS] if view == _DISTRIBUTED else run.workers
+
+
+def _spans(desk: Desk, query: Query) -> list[str]:
+    run = desk.library.run(query.required("run"))
+    return run.spans(query.required("worker"))
+
+
+def _views(desk: Desk, query: Query, _report: Report) -> list[str]:
+    """Views with data for the worker, or for any worker where none is named."""
+    run = desk.library.run(query.required("run"))
+    traces = desk.library.samples(run, query.text("worker") or ALL_WORKERS)
+    found = {view for trace in traces for view in available_views(trace)}
+    return [view for view in VIEW_NAMES if view in found]
+
+
+def _of_trace(target: str | View, desk: Desk, query: Query, report: Report) -> Any:
+    run = desk.library.run(query.required("run"))
+    trace = desk.library.trace(run, query.required("worker"), query.required("span"), report)
+    return load_view(target)(trace, _about(run, query))
+
+
+def _of_span(target: str | View, desk: Desk, query: Query, report: Report) -> Any:
+    run = desk.library.run(query.required("run"))
+    worker = query.text("worker", ALL_WORKERS)
+    traces, unreadable = desk.library.span(run, query.required("span"), worker, report)
+    answer = load_view(target)(traces, _about(run, query))
+    if unreadable and isinstance(answer, dict):
+        return {**answer, "unreadable": unreadable}
+    return answer
+
+
+def _of_pair(target: str | View, desk: Desk, query: Query, report: Report) -> Any:
+    left, right = (_side(desk, query, prefix, report) for prefix in ("", "exp_"))
+    return load_view(target)(left, right, _about(desk.library.run(query.required("run")), query))
+
+
+def _side(desk: Desk, query: Query, prefix: str, report: Report) -> Trace:
+    run = desk.library.run(query.required(f"{prefix}run"))
+    worker, span = query.required(f"{prefix}worker"), query.required(f"{prefix}span")
+    return desk.library.trace(run, worker, span, report)
+
+
+def _about(run: Run, query: Query) -> Query:
+    return replace(query, workers=len(run.workers))

@@ -1,0 +1,201 @@
+"""Heavy work, one job per question: few at once, a bounded queue, answers kept for a while."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from functools import partial
+from threading import Condition, Thread
+from typing import Any
+
+from timesink.errors import TimesinkError
+from timesink.server.progress import Report
+
+AT_ONCE = 2
+MOST_WAITING = 32
+MOST_KEPT_BYTES = 64 * 1024**2
+_KEPT_SECONDS = 60.0
+_KEPT_ERROR_SECONDS = 5.0
+"""Long enough for a client to ask again, also one whose clock is slowed down in the background."""
+_FORGOTTEN_SECONDS = 5.0
+"""Clients ask again several times a second; who has not done so for so long has gone away."""
+_IN_QUEUE, _BEGUN = "waiting for other work to end", "starting"
+_LOG = logging.getLogger(__name__)
+
+Work = Callable[[Report], Any]
+
+
+class BusyError(TimesinkError):
+    """More was asked for at once than the server takes on."""
+
+
+class FailedError(TimesinkError):
+    """A mistake of ours, which the log tells about."""
+
+    @classmethod
+    def by_mistake(cls) -> FailedError:
+        told = "this view failed on this trace; the server's log says where"
+        return cls(told, "this is a bug: report it with the log")
+
+
+class StillWorking(Exception):  # noqa: N818 - nothing went wrong
+    """The answer is not there yet; what is being done meanwhile."""
+
+    def __init__(self, report: Report, waited_s: float) -> None:
+        super().__init__(report.doing)
+        self.report, self.waited_s = report, waited_s
+
+    def told(self) -> dict[str, Any]:
+        """What a client is told."""
+        return {
+            "doing": self.report.doing,
+            "share": self.report.share,
+            "waited_s": round(self.waited_s, 1),
+        }
+
+
+@dataclass(eq=False)
+class _Job:
+    key: Hashable
+    work: Work
+    report: Report
+    asked: float
+    """When somebody last asked for it."""
+    began: float
+    waiting: int = 0
+    """Requests that wait for its end."""
+    ended: float | None = None
+    value: Any = None
+    error: TimesinkError | None = None
+    size: int = 0
+
+    def outcome(self) -> Any:
+        if self.error is not None:
+            raise self.error
+        return self.value
+
+
+@dataclass(eq=False)
+class Jobs:
+    """Work that takes long, found once however many ask for it.
+
+    >>> jobs = Jobs()
+    >>> jobs.ask("sum", lambda report: 2 + 2)
+    4
+    """
+
+    at_once: int = AT_ONCE
+    most_waiting: int = MOST_WAITING
+    most_bytes: int = MOST_KEPT_BYTES
+    clock: Callable[[], float] = time.monotonic
+    size: Callable[[Any], int] = lambda _value: 0
+    """How many bytes a value takes."""
+    after: Callable[[], None] = lambda: None
+    """Done after each job, e.g. to give back memory."""
+    _jobs: OrderedDict[Hashable, _Job] = field(default_factory=OrderedDict)
+    _queue: deque[_Job] = field(default_factory=deque)
+    _running: int = 0
+    _changed: Condition = field(default_factory=Condition)
+
+    def ask(
+        self, key: Hashable, work: Work, *, wait_s: float | None = None, keep: bool = True
+    ) -> Any:
+        """What the work of this key gives; raises `StillWorking` if it takes longer than `wait_s`.
+
+        Work of the same key is done once; unless `keep` is false, who asks later gets the same
+        answer for a while.
+        """
+        with self._changed:
+            job = self._found(key) or self._queued(key, work)
+            job.asked = self.clock()
+            job.waiting += 1
+            try:
+                self._changed.wait_for(lambda: job.ended is not None, wait_s)
+            finally:
+                job.waiting -= 1
+            job.asked = self.clock()
+            if job.ended is None:
+                raise StillWorking(job.report, self.clock() - job.began)
+            if not keep:
+                self._jobs.pop(key, None)
+        return job.outcome()
+
+    def _found(self, key: Hashable) -> _Job | None:
+        self._let_go()
+        return self._jobs.get(key)
+
+    def _queued(self, key: Hashable, work: Work) -> _Job:
+        if len(self._queue) >= self.most_waiting:
+            raise BusyError(
+                f"the server is busy: {len(self._queue)} requests wait for their turn already",
+                "ask again in a moment",
+            )
+        now = self.clock()
+        job = self._jobs[key] = _Job(key, work, Report(_IN_QUEUE), now, now)
+        self._queue.append(job)
+        if self._running < self.at_once:
+            self._running += 1
+            Thread(target=self._work, name="timesink job", daemon=True).start()
+        return job
+
+    def _work(self) -> None:
+        """Do what is queued until nothing is left."""
+        while True:
+            with self._changed:
+                self._let_go()
+                if not self._queue:
+                    self._running -= 1
+                    return
+                job = self._queue.popleft()
+            self._do(job)
+            del job
+            self.after()
+
+    def _do(self, job: _Job) -> None:
+        job.report.start(_BEGUN)
+        try:
+            settle = partial(setattr, job, "value", job.work(job.report))
+        except TimesinkError as error:
+            # Frames of a traceback hold what was being worked on.
+            settle = partial(setattr, job, "error", error.with_traceback(None))
+        except Exception:  # noqa: BLE001 - one piece of work must not end the others
+            _LOG.exception("no answer to %s", job.key)
+            settle = partial(setattr, job, "error", FailedError.by_mistake())
+        with self._changed:
+            settle()
+            # The work may hold a whole trace.
+            job.work = _done
+            job.size = self.size(job.value)
+            job.ended = self.clock()
+            self._changed.notify_all()
+
+    def _let_go(self) -> None:
+        """Forget what nobody waits for any longer and what was kept long enough; lock is held."""
+        now = self.clock()
+        for job in [job for job in self._queue if _is_forgotten(job, now)]:
+            self._queue.remove(job)
+            self._jobs.pop(job.key, None)
+        ended = [job for job in self._jobs.values() if job.ended is not None and not job.waiting]
+        ended.sort(key=lambda job: job.ended or 0.0)
+        surplus = sum(job.size for job in ended) - self.most_bytes
+        for job in ended:
+            # The last one stays whatever its size: who asked for it has to get it.
+            if _is_stale(job, now) or (surplus > 0 and job is not ended[-1]):
+                surplus -= job.size
+                del self._jobs[job.key]
+
+
+def _is_forgotten(job: _Job, now: float) -> bool:
+    return not job.waiting and now - job.asked > _FORGOTTEN_SECONDS
+
+
+def _is_stale(job: _Job, now: float) -> bool:
+    kept = _KEPT_SECONDS if job.error is None else _KEPT_ERROR_SECONDS
+    return job.ended is not None and now - job.ended > kept
+
+
+def _done(_report: Report) -> None:
+    """What is left of work that was done."""

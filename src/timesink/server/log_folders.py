@@ -1,0 +1,40 @@
+"""Which folders TensorBoard shows."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+_ADDRESS = re.compile(r"[a-zA-Z][0-9a-zA-Z.]*://")
+
+
+def log_folders(logdir: str, logdir_spec: str = "") -> dict[str, Path]:
+    """The folders TensorBoard was told to show, by what the names of their runs begin with.
+
+    As in TensorBoard, `--logdir` is one folder, and `--logdir_spec` a list of folders, each of
+    which may have a name.  Folders on other machines (`gs://...`) hold nothing we could read.
+
+    >>> log_folders("/data/logs")
+    {'': PosixPath('/data/logs')}
+    >>> log_folders("", "old:/data/old,/data/new")
+    {'old': PosixPath('/data/old'), 'data/new': PosixPath('/data/new')}
+    """
+    if logdir:
+        return {} if _ADDRESS.match(logdir) else {"": _expanded(logdir)}
+    folders = {}
+    for given in filter(None, logdir_spec.split(",")):
+        if not _ADDRESS.match(given):
+            name, path = _named(given)
+            folders[name or path.as_posix().strip("/")] = path
+    return folders
+
+
+def _named(given: str) -> tuple[str, Path]:
+    name, colon, path = given.partition(":")
+    has_name = colon and not given.startswith("/") and not os.path.splitdrive(given)[0]
+    return (name, _expanded(path)) if has_name else ("", _expanded(given))
+
+
+def _expanded(path: str) -> Path:
+    return Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100 - a link keeps its name

@@ -1,0 +1,51 @@
+"""Who may ask, and what browsers are told about our replies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from urllib.parse import urlsplit
+
+HEADERS: Mapping[str, str] = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+"""Of every reply."""
+
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'self'"
+)
+"""Of the page: nothing is loaded from elsewhere, whatever a trace holds."""
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def allowed_hosts(host: str, further: Iterable[str] = ()) -> frozenset[str] | None:
+    """Names a browser may know the server by, `further` ones included; None where any will do.
+
+    A page of another site can make its own name lead to this machine and then read what a server
+    here answers.  Such requests carry that name, so a server for this machine alone declines it.
+
+    >>> sorted(allowed_hosts("127.0.0.1")), allowed_hosts("0.0.0.0")
+    (['127.0.0.1', '::1', 'localhost'], None)
+    """
+    name = host.lower()
+    is_local = name in _LOOPBACK or name.startswith("127.") or name.endswith(".localhost")
+    return frozenset({*_LOOPBACK, name, *map(str.lower, further)}) if is_local else None
+
+
+def is_allowed(host: str, allowed: Iterable[str] | None) -> bool:
+    """Whether the `Host` a request names is one of those allowed.
+
+    >>> is_allowed("[::1]:6006", ["::1"]), is_allowed("evil.example:6006", ["localhost"])
+    (True, False)
+    """
+    if allowed is None:
+        return True
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return False
+    return name.rstrip(".") in set(allowed)

@@ -1,0 +1,103 @@
+"""The app as a plugin of TensorBoard, and the routes of PyTorch's former one.
+
+TensorBoard finds both loaders by their entry points (`pip install timesink[tensorboard]`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib.util import find_spec
+from weakref import WeakKeyDictionary
+
+from tensorboard.backend.experimental_plugin import ExperimentalPlugin
+from tensorboard.plugins import base_plugin
+
+from timesink.server.api import API
+from timesink.server.former import former_routes
+from timesink.server.library import RunLibrary
+from timesink.server.log_folders import log_folders
+from timesink.server.routes import PLUGIN_PATH, VIEWS
+from timesink.server.site import Site
+from timesink.server.static import STATIC_FILES
+from timesink.server.wsgi import WsgiApp, wsgi_app
+
+_FORMER_PLUGIN = "torch_tb_profiler"
+
+_sites: WeakKeyDictionary[base_plugin.TBContext, Site] = WeakKeyDictionary()
+"""Both plugins of one TensorBoard share their runs and traces."""
+
+
+def site_of(context: base_plugin.TBContext) -> Site:
+    """The site of a TensorBoard, for the folders it was started with."""
+    if context not in _sites:
+        flags = context.flags
+        folders = log_folders(context.logdir or "", getattr(flags, "logdir_spec", "") or "")
+        told = ", ".join(str(folder) for folder in folders.values())
+        _sites[context] = Site(RunLibrary(told, folders=folders))
+    return _sites[context]
+
+
+class TimesinkPlugin(base_plugin.TBPlugin):
+    """The tab with the app."""
+
+    plugin_name = "timesink"
+
+    def __init__(self, context: base_plugin.TBContext) -> None:
+        self._site = site_of(context)
+
+    def get_plugin_apps(self) -> Mapping[str, WsgiApp]:
+        paths = [f"static/{name}" for name in STATIC_FILES] + [f"api/{name}" for name in API]
+        own = {f"/{path}": wsgi_app(self._site, path) for path in paths}
+        return {**own, **_former_apps(self._site)}
+
+    def is_active(self) -> bool:
+        return self._site.library.holds_runs()
+
+    def frontend_metadata(self) -> base_plugin.FrontendMetadata:
+        return base_plugin.FrontendMetadata(
+            es_module_path="/static/app.js", tab_name="timesink", disable_reload=True
+        )
+
+    def data_plugin_names(self) -> tuple[str, ...]:
+        """Nothing of ours is in event files."""
+        return ()
+
+
+class FormerPlugin(base_plugin.TBPlugin, ExperimentalPlugin):
+    """The routes of PyTorch's profiler plugin at their own address.
+
+    It has nothing to show: TensorBoard does not list plugins that are marked as experimental.
+    """
+
+    plugin_name = "pytorch_profiler"
+
+    def __init__(self, context: base_plugin.TBContext) -> None:
+        self._site = site_of(context)
+
+    def get_plugin_apps(self) -> Mapping[str, WsgiApp]:
+        return _former_apps(self._site)
+
+    def is_active(self) -> bool:
+        return False
+
+    def data_plugin_names(self) -> tuple[str, ...]:
+        return ()
+
+
+def _former_apps(site: Site) -> dict[str, WsgiApp]:
+    base = PLUGIN_PATH.strip("/")
+    return {f"/{name}": wsgi_app(site, f"{base}/{name}") for name in former_routes(VIEWS)}
+
+
+class TimesinkLoader(base_plugin.TBLoader):
+    """Entry point of the app."""
+
+    def load(self, context: base_plugin.TBContext) -> TimesinkPlugin:
+        return TimesinkPlugin(context)
+
+
+class FormerLoader(base_plugin.TBLoader):
+    """Entry point of the former plugin's routes; where that is installed, it has them itself."""
+
+    def load(self, context: base_plugin.TBContext) -> FormerPlugin | None:
+        return None if find_spec(_FORMER_PLUGIN) else FormerPlugin(context)

@@ -1,0 +1,61 @@
+"""Which Chromium drives the pages; `python tests/browser/chromium.py` installs one if need be."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+_PACKAGES = ("chromium", "fonts-liberation")
+_OF_PLAYWRIGHT = (
+    "chromium-*/chrome-linux*/chrome",
+    "chromium-*/chrome-mac*/*.app/Contents/MacOS/*",
+)
+
+
+def find_chromium() -> str | None:
+    """The browser of $TIMESINK_CHROMIUM, of this machine, or one that Playwright brought."""
+    chosen = os.environ.get("TIMESINK_CHROMIUM")
+    found = [chosen] if chosen else [shutil.which(name) for name in NAMES]
+    return next((path for path in found if path), None) or _of_playwright()
+
+
+def _of_playwright() -> str | None:
+    usual = Path.home() / ("Library/Caches" if sys.platform == "darwin" else ".cache")
+    place = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or usual / "ms-playwright")
+    found = sorted(str(path) for pattern in _OF_PLAYWRIGHT for path in place.glob(pattern))
+    return found[-1] if found else None
+
+
+def install() -> int:
+    """Install a browser where there is none: from the system's packages, else from Playwright."""
+    if find_chromium() is None and not (_from_packages() and find_chromium()):
+        subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=False)
+    if find_chromium() is None:
+        sys.stderr.write(
+            "no Chromium could be installed for the tests of pages\n"
+            "hint: install one, or say in TIMESINK_CHROMIUM where it is\n"
+        )
+        return 1
+    return 0
+
+
+def _from_packages() -> bool:
+    """Whether `apt-get`, where there is one and it may, has installed them."""
+    if shutil.which("apt-get") is None:
+        return False
+    allowed = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    if allowed and shutil.which("sudo") is None:
+        return False
+    steps = (["update", "-qq"], ["install", "-qq", "-y", "--no-install-recommends", *_PACKAGES])
+    return all(
+        subprocess.run([*allowed, "apt-get", *words], check=False).returncode == 0
+        for words in steps
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(install())

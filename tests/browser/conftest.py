@@ -1,0 +1,194 @@
+"""A real browser, real servers, and pages that may not complain or ask anybody else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import timesink
+from browser.chromium import find_chromium
+from builders import annotation, kineto, launch, operator, write
+from conftest import find_shared
+from recorded_runs import recorded_ranks
+from timesink.cli import main
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page, Request, Response
+
+OPTIONS = (
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--no-first-run",
+)  # fmt: skip
+OURS = ("127.0.0.1:", "localhost:")
+DESKTOP = {"width": 1280, "height": 800}
+LONG = 60_000
+"""Milliseconds that reading may take on a busy machine."""
+MARKUP = "<script>document.title='owned'</script>"
+"""A kernel of this name must be seen, and must not run."""
+_OF_SHARED = {"resnet50": "traces/resnet50_train", "ddp8": "traces/ddp8_stall_rank3"}
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One Chromium for all tests of a process."""
+    pytest.importorskip("playwright")
+    from playwright.sync_api import sync_playwright
+
+    program = find_chromium()
+    if program is None:
+        reason = "needs Chromium: run  make test,  or say where it is in TIMESINK_CHROMIUM"
+        (pytest.fail if os.environ.get("TIMESINK_REQUIRE_BROWSER") == "1" else pytest.skip)(reason)
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=program, args=list(OPTIONS))
+        yield chromium
+        chromium.close()
+
+
+# -- pages that are watched ------------------------------------------------------------------------
+
+
+@dataclass
+class Watch:
+    """What a page did that it should not."""
+
+    page: Page
+    complaints: list[str] = field(default_factory=list)
+    declined: list[int] = field(default_factory=list)
+    """States of answers that are errors."""
+    hosts: set[str] = field(default_factory=set)
+    """Who was asked for something, over the network."""
+
+    def __post_init__(self) -> None:
+        self.page.on("pageerror", lambda error: self.complaints.append(f"uncaught: {error}"))
+        self.page.on("console", self._heard)
+        self.page.on("request", self._asked)
+        self.page.on("response", self._answered)
+
+    def _heard(self, message: object) -> None:
+        text = f"{message.type}: {message.text}"  # type: ignore[attr-defined]
+        # Answers that are errors are watched by themselves.
+        if text.startswith("error") and "Failed to load resource" not in text:
+            self.complaints.append(text)
+
+    def _asked(self, request: Request) -> None:
+        scheme, _, rest = request.url.partition("://")
+        if scheme not in ("file", "data", "blob"):
+            self.hosts.add(rest.partition("/")[0])
+
+    def _answered(self, response: Response) -> None:
+        if response.status >= 400:
+            self.declined.append(response.status)
+
+
+NewPage = Callable[..., "Page"]
+
+
+@pytest.fixture
+def new_page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[NewPage]:
+    """Pages of a fresh profile: `new_page(color_scheme="dark")`.
+
+    No page may complain, get an error (`@pytest.mark.declined(404)` expects one), or ask two hosts.
+    """
+    watched: list[Watch] = []
+    contexts = []
+
+    def make(**options: object) -> Page:
+        context = browser.new_context(**{"viewport": DESKTOP, **options})  # type: ignore[arg-type]
+        context.set_default_timeout(20_000)
+        contexts.append(context)
+        page = context.new_page()
+        watched.append(Watch(page))
+        return page
+
+    yield make
+    for context in contexts:
+        context.close()
+    expected = [state for mark in request.node.iter_markers("declined") for state in mark.args]
+    for watch in watched:
+        assert watch.complaints == []
+        assert set(watch.declined) == set(expected)
+        # Nothing is ever asked of another machine, nor of another server of this one.
+        assert len(watch.hosts) <= 1
+        assert [host for host in watch.hosts if not host.startswith(OURS)] == []
+
+
+@pytest.fixture
+def page(new_page: NewPage) -> Page:
+    return new_page()
+
+
+# -- what they show --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of runs: bundled samples, and small ones for what the samples do not have."""
+    folder = tmp_path_factory.mktemp("runs")
+    for name in ("unet", "base", "slow", "broken", "markup"):
+        (folder / name).mkdir()
+    shutil.copy(timesink.sample(), folder / "unet")
+    shutil.copy(timesink.sample(counters=True), folder / "unet")
+    for name, sample in zip(("base", "slow"), timesink.sample_runs(), strict=True):
+        shutil.copy(sample, folder / name)
+    (folder / "broken" / "trace.json").write_text('{"traceEvents": [{"ph": "X", "na')
+    write(folder / "markup" / "trace.json", named_like_markup())
+    recorded_ranks(folder / "ranks", 2)
+    if shared := find_shared():
+        for name, source in _OF_SHARED.items():
+            shutil.copytree(shared / "data" / "h200" / source, folder / name)
+    return folder
+
+
+def named_like_markup() -> dict[str, object]:
+    """A recording whose kernel, operator and annotation are named like markup."""
+    return kineto(
+        [
+            annotation(MARKUP, 0, 100),
+            operator(MARKUP, 10, 50, **{"External id": 1}),
+            *launch("cudaLaunchKernel", MARKUP, 20, 7),
+        ]
+    )
+
+
+@contextmanager
+def serve(folder: Path, cache: Path) -> Iterator[str]:
+    """The address of `timesink serve`, as a user starts it."""
+    command = [sys.executable, "-m", "timesink", "serve", str(folder), "--port", "0"]
+    environment = {**os.environ, "TIMESINK_CACHE_DIR": str(cache)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
+        assert server.stdout is not None
+        try:
+            yield server.stdout.readline().split()[-1]
+        finally:
+            server.terminate()
+
+
+@pytest.fixture(scope="session")
+def site(runs: Path, common_cache: Path) -> Iterator[str]:
+    """A server of `runs`."""
+    with serve(runs, common_cache) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+def reports(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Addresses of reports as the command line writes them."""
+    folder = tmp_path_factory.mktemp("reports")
+    commands = {
+        "analyze": ["analyze", timesink.sample()],
+        "compare": ["compare", *timesink.sample_runs()],
+        "kernels": ["kernels", timesink.sample(counters=True)],
+        "markup": ["analyze", runs / "markup"],
+    }
+    for name, words in commands.items():
+        assert main([*map(str, words), "-o", str(folder / f"{name}.html")]) == 0
+    return {name: (folder / f"{name}.html").as_uri() for name in commands}

@@ -1,0 +1,156 @@
+"""The app of `timesink serve`, as a user goes through it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from browser.conftest import LONG, MARKUP
+
+expect = pytest.importorskip("playwright.sync_api").expect
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+def headed(page: Page, words: str) -> None:
+    """Wait until a page is there, by its heading."""
+    expect(page.get_by_role("heading", level=1, name=words)).to_be_visible(timeout=LONG)
+
+
+def test_runs_are_listed_and_lead_to_their_overview(page: Page, site: str):
+    page.goto(site)
+    headed(page, "Runs")
+    page.get_by_role("searchbox", name="Filter runs").fill("unet")
+    expect(page.get_by_role("rowheader")).to_have_text(["unet"])
+    page.get_by_role("link", name="unet", exact=True).click()
+    headed(page, "of each 27.18 ms step is GPU work")
+    expect(page.get_by_role("heading", name="Findings")).to_be_in_viewport()
+    page.go_back()
+    headed(page, "Runs")
+
+
+def test_a_new_run_appears_by_itself(page: Page, site: str, runs: Path):
+    page.goto(site)
+    headed(page, "Runs")
+    try:
+        shutil.copytree(runs / "unet", runs / "latest")
+        expect(page.get_by_role("link", name="latest")).to_be_visible(timeout=LONG)
+    finally:
+        shutil.rmtree(runs / "latest")
+    expect(page.get_by_role("link", name="latest")).to_have_count(0, timeout=LONG)
+
+
+def test_from_an_operator_over_its_kernels_into_the_trace(page: Page, site: str):
+    page.goto(f"{site}#/run/unet/operators")
+    headed(page, "Operators of unet")
+    page.get_by_role("link", name="aten::cudnn_convolution", exact=True).click()
+    details = page.get_by_role("complementary", name="Operator aten::cudnn_convolution")
+    kernel = details.get_by_role("link").filter(has_text="xmma").first
+    kernel.click(timeout=LONG)
+    headed(page, "Kernels of unet")
+    of_kernel = page.get_by_role("complementary", name="Kernel ")
+    expect(of_kernel).to_contain_text("aten::cudnn_convolution", timeout=LONG)
+    of_kernel.get_by_role("link", name="in the trace").click()
+    headed(page, "Trace of unet")
+    expect(page.get_by_role("region", name="What was chosen")).to_contain_text("xmma", timeout=LONG)
+
+
+def test_operators_are_grouped_as_the_address_says(page: Page, site: str):
+    page.goto(f"{site}#/run/unet/operators")
+    status = page.get_by_role("status").filter(has_text="rows")
+    expect(status).to_have_text("85 rows", timeout=LONG)
+    page.get_by_role("radio", name="Shapes").check()
+    expect(status).not_to_have_text("85 rows")
+    by_shape = status.inner_text()
+    page.reload()
+    expect(page.get_by_role("radio", name="Shapes")).to_be_checked(timeout=LONG)
+    expect(status).to_have_text(by_shape)
+
+
+def test_sort_and_search_are_kept_in_the_address(page: Page, site: str):
+    page.goto(f"{site}#/run/unet/kernels")
+    search = page.get_by_role("searchbox", name="Search in Kernels", exact=True)
+    search.fill("nchw", timeout=LONG)
+    header = page.get_by_role("columnheader", name="calls").first
+    header.get_by_role("button").click()
+    expect(header).to_have_attribute("aria-sort", "descending")
+    page.reload()
+    expect(search).to_have_value("nchw", timeout=LONG)
+    expect(header).to_have_attribute("aria-sort", "descending")
+
+
+def test_utilisation_where_counters_are_beside_the_trace(page: Page, site: str):
+    page.goto(f"{site}#/run/unet/kernels")
+    page.get_by_role("radio", name="Utilisation").check()
+    expect(page.get_by_role("heading", name="Kernels", exact=True)).to_be_visible(timeout=LONG)
+    expect(page.get_by_role("table").first).to_contain_text("DRAM")
+
+
+def test_memory_is_a_curve_with_its_peaks(page: Page, site: str):
+    page.goto(f"{site}#/run/unet/memory")
+    headed(page, "Memory of unet")
+    curve = page.get_by_role("application", name=re.compile("^GPU0 from .* most at"))
+    box = curve.bounding_box()
+    assert box is not None
+    assert box["height"] > 100
+    page.get_by_role("button", name="reserved", exact=True).click()
+    expect(page.get_by_role("button", name="reserved", exact=True)).to_have_attribute(
+        "aria-pressed", "false"
+    )
+
+
+def test_modules_are_an_icicle_and_a_table(page: Page, site: str, shared: Path):
+    assert shared
+    page.goto(f"{site}#/run/resnet50/modules")
+    headed(page, "Modules of resnet50")
+    icicle = page.get_by_role("application", name=re.compile("^Modules by time on the device"))
+    icicle.focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    place = page.get_by_role("navigation", name="Place in the tree")
+    expect(place.get_by_role("button")).not_to_have_count(1)
+    page.get_by_role("searchbox", name="Search in Modules", exact=True).fill("Bottleneck")
+    expect(page.get_by_role("link", name=re.compile("^Bottleneck")).first).to_be_visible()
+
+
+def test_ranks_beside_each_other_while_progress_is_shown(page: Page, site: str, shared: Path):
+    assert shared
+    page.goto(f"{site}#/run/ddp8/distributed")
+    expect(page.get_by_role("progressbar")).to_be_visible()
+    headed(page, "Distributed")
+    late = page.get_by_role("row", name=re.compile("^rank3 .*waiting for others: 0 ns"))
+    expect(late).to_be_visible(timeout=LONG)
+
+
+def test_names_are_text(page: Page, site: str):
+    page.goto(f"{site}#/run/markup/kernels")
+    expect(page.get_by_text(MARKUP).first).to_be_visible(timeout=LONG)
+    page.goto(f"{site}#/run/markup/operators")
+    expect(page.get_by_text(MARKUP).first).to_be_visible(timeout=LONG)
+    assert page.title() != "owned"
+
+
+# -- what cannot be shown --------------------------------------------------------------------------
+
+
+def test_an_unknown_run_is_a_sentence(page: Page, site: str):
+    page.goto(f"{site}#/run/nothing/overview")
+    headed(page, "There is no run nothing")
+    page.get_by_role("link", name="All runs").click()
+    headed(page, "Runs")
+
+
+def test_a_broken_trace_is_a_sentence(page: Page, site: str):
+    page.goto(f"{site}#/run/broken/overview")
+    headed(page, "Nothing in this trace takes time")
+    expect(page.get_by_text(re.compile("cut|ends|incomplete|broken off")).first).to_be_visible()
+
+
+@pytest.mark.declined(404)
+def test_runs_that_cannot_be_compared_are_a_sentence(page: Page, site: str):
+    page.goto(f"{site}#/compare?base=unet&new=broken")
+    expect(page.get_by_role("alert")).to_contain_text("broken", timeout=LONG)

@@ -1,0 +1,68 @@
+"""Two runs side by side."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from browser.conftest import DESKTOP, LONG, serve
+
+expect = pytest.importorskip("playwright.sync_api").expect
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+FIRST_CAUSE = {
+    "gpu_clock": "gpu_clock",
+    "cpu_squeeze": "cpu_contention",
+    "python_stall": "host_code",
+}
+"""Recorded faults, and what explains the change first."""
+
+
+def test_two_runs_are_picked_and_compared(page: Page, site: str):
+    page.goto(site)
+    page.get_by_role("checkbox", name="Compare base").check()
+    page.get_by_role("checkbox", name="Compare slow").check()
+    page.get_by_role("link", name="Compare").or_(
+        page.get_by_role("button", name="Compare", exact=False)
+    ).last.click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Regression", timeout=LONG)
+    page.get_by_role("button", name="Swap the two runs").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Improvement", timeout=LONG)
+    page.go_back()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Regression", timeout=LONG)
+
+
+@pytest.fixture(scope="module")
+def faults(
+    shared: Path, tmp_path_factory: pytest.TempPathFactory, common_cache: Path
+) -> Iterator[str]:
+    """A server of recorded faults."""
+    folder = tmp_path_factory.mktemp("faults")
+    for name in ("normal", *FIRST_CAUSE):
+        shutil.copytree(shared / "data" / "h200" / "faults" / name, folder / name)
+    with serve(folder, common_cache) as address:
+        yield address
+
+
+@pytest.mark.parametrize("fault", FIRST_CAUSE)
+def test_the_answer_needs_no_scrolling(page: Page, faults: str, fault: str):
+    page.goto(f"{faults}#/compare?base=normal&new={fault}")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Regression", timeout=LONG)
+    assert is_seen(page.get_by_role("heading", level=1))
+    parts = page.get_by_role("figure", name="Where the change is")
+    assert is_seen(parts)
+    assert is_seen(page.get_by_text(FIRST_CAUSE[fault]).first)
+
+
+def is_seen(part: Locator) -> bool:
+    """Whether the whole of it is on the screen."""
+    box = part.bounding_box()
+    assert box is not None
+    inside = box["x"] >= 0 and box["y"] >= 0
+    right, bottom = box["x"] + box["width"], box["y"] + box["height"]
+    return inside and right <= DESKTOP["width"] and bottom <= DESKTOP["height"]

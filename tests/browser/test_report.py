@@ -1,0 +1,126 @@
+"""Reports, opened from disk."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlparse
+
+import pytest
+
+from browser.conftest import MARKUP, NewPage
+
+expect = pytest.importorskip("playwright.sync_api").expect
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+PHONE = {"width": 360, "height": 740}
+MEGABYTE = 1_000_000
+
+
+def table_of(page: Page, section: str) -> Locator:
+    return page.get_by_role("region", name=section, exact=True).first.get_by_role("table").first
+
+
+def cells(table: Locator, column: int = 0) -> list[str]:
+    """Texts of a column, from the top."""
+    texts = "(rows, at) => rows.filter(r => r.cells.length > at).map(r => r.cells[at].innerText)"
+    found: list[str] = table.locator("tbody tr").evaluate_all(texts, column)
+    return found
+
+
+def numbers(table: Locator, column: int) -> list[int]:
+    return [int(text.replace(" ", "")) for text in cells(table, column)]
+
+
+@pytest.mark.parametrize(
+    ("report", "first"),
+    [
+        ("analyze", "Findings"),
+        ("compare", "What changed, and why"),
+        ("kernels", "GPU 0 (capability 9.0)"),
+    ],
+)
+def test_the_answer_comes_first(page: Page, reports: dict[str, str], report: str, first: str):
+    page.goto(reports[report])
+    expect(page.get_by_role("heading", level=1)).to_be_in_viewport()
+    headings = page.get_by_role("heading", level=2).all_inner_texts()
+    assert headings[0] == first
+    assert Path(unquote(urlparse(reports[report]).path)).stat().st_size <= MEGABYTE
+
+
+def test_without_javascript_the_answer_is_there(new_page: NewPage, reports: dict[str, str]):
+    page = new_page(java_script_enabled=False)
+    page.goto(reports["analyze"])
+    expect(page.get_by_role("heading", level=1)).to_contain_text("step")
+    expect(page.get_by_text("Images are converted between memory layouts").first).to_be_visible()
+
+
+def test_sorting_by_click_and_by_key(page: Page, reports: dict[str, str]):
+    page.goto(reports["analyze"])
+    operators = table_of(page, "Operators")
+    calls = operators.get_by_role("columnheader", name="calls")
+    calls.get_by_role("button").click()
+    expect(calls).to_have_attribute("aria-sort", "descending")
+    found = numbers(operators, 1)
+    assert len(found) > 10
+    assert found == sorted(found, reverse=True)
+    calls.get_by_role("button").press("Enter")
+    expect(calls).to_have_attribute("aria-sort", "ascending")
+    found = numbers(operators, 1)
+    assert found == sorted(found)
+
+
+def test_filtering_and_copying(new_page: NewPage, reports: dict[str, str]):
+    page = new_page(permissions=["clipboard-read", "clipboard-write"])
+    page.goto(reports["analyze"])
+    section = page.get_by_role("region", name="Operators", exact=True).first
+    section.get_by_role("searchbox").fill("batch_norm")
+    expect(section.get_by_role("status").first).to_have_text("4 of 85 rows match")
+    section.get_by_role("button", name="Copy").first.click()
+    copied = page.evaluate("navigator.clipboard.readText()").splitlines()
+    assert copied[0].startswith("operator\tcalls\t")
+    assert len(copied) > 1
+    assert all("batch_norm" in line for line in copied[1:])
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_light_and_dark(new_page: NewPage, reports: dict[str, str], scheme: str):
+    page = new_page(color_scheme=scheme)
+    page.goto(reports["analyze"])
+    assert is_dark(page) == (scheme == "dark")
+    page.get_by_role("button", name=re.compile("^Theme")).click()
+    page.get_by_role("button", name=re.compile("^Theme: light")).click()
+    assert is_dark(page)
+
+
+def is_dark(page: Page) -> bool:
+    """Whether the ground is darker than the text."""
+    light = "c => c.match(/[\\d.]+/g).slice(0, 3).reduce((sum, part) => sum + Number(part), 0)"
+    style = "getComputedStyle(document.body)"
+    return bool(page.evaluate(f"({light})({style}.backgroundColor) < ({light})({style}.color)"))
+
+
+@pytest.mark.parametrize("report", ["analyze", "compare", "kernels"])
+def test_nothing_lies_beside_a_phone(new_page: NewPage, reports: dict[str, str], report: str):
+    page = new_page(viewport=PHONE)
+    page.goto(reports[report])
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    widths = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert widths[0] <= widths[1]
+
+
+def test_on_paper_there_are_no_buttons(page: Page, reports: dict[str, str]):
+    page.goto(reports["analyze"])
+    page.emulate_media(media="print")
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    expect(page.get_by_role("button", name="Print")).to_be_hidden()
+    expect(page.get_by_role("searchbox").first).to_be_hidden()
+    assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_names_are_text(page: Page, reports: dict[str, str]):
+    page.goto(reports["markup"])
+    expect(page.get_by_text(MARKUP).first).to_be_visible()
+    assert "owned" not in page.title()

@@ -1,0 +1,153 @@
+"""The trace view: looking around, finding, choosing, taking away."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qs
+
+import pytest
+
+from browser.conftest import LONG
+
+expect = pytest.importorskip("playwright.sync_api").expect
+if TYPE_CHECKING:
+    from playwright.sync_api import Locator, Page
+
+KERNEL = "bn_bw_1C11"
+
+
+@pytest.fixture
+def timeline(page: Page, site: str) -> Locator:
+    """The drawn timeline of the sample, shown whole."""
+    page.goto(f"{site}#/run/unet/trace")
+    drawn = page.get_by_role("application", name=re.compile("^Timeline"))
+    expect(drawn).to_be_visible(timeout=LONG)
+    expect(page.get_by_role("button", name="stream 7", exact=True)).to_be_visible(timeout=LONG)
+    return drawn
+
+
+def window(page: Page) -> tuple[float, float]:
+    """What the address says is shown, in nanoseconds."""
+    page.wait_for_url(re.compile("[?&]from="))
+    query = parse_qs(page.url.partition("?")[2])
+    return float(query["from"][0]), float(query["to"][0])
+
+
+def width(page: Page) -> float:
+    start, end = window(page)
+    return end - start
+
+
+def test_the_first_picture_shows_all_tracks(page: Page, timeline: Locator):
+    for track in ("python3 (1525)", "thread 1525 (python3)", "GPU 0", "stream 7"):
+        expect(page.get_by_role("button", name=track, exact=True)).to_be_visible()
+    expect(page.get_by_text("reserved memory").first).to_be_visible()
+    page.wait_for_function("() => document.querySelectorAll('canvas').length > 0")
+    assert colours(timeline) > 8
+
+
+def colours(part: Locator) -> int:
+    """How many colours are drawn on more than a few points."""
+    image = pytest.importorskip("PIL.Image")
+    picture = image.open(io.BytesIO(part.screenshot())).convert("RGB")
+    return sum(many > 20 for many, _ in picture.getcolors(2**24))
+
+
+def test_zoom_and_move_with_keys(page: Page, timeline: Locator):
+    timeline.focus()
+    page.keyboard.press("w")
+    first = window(page)
+    page.keyboard.press("w")
+    page.wait_for_function("before => !location.href.includes(before)", arg=f"from={first[0]:.0f}")
+    second = window(page)
+    assert second[1] - second[0] < first[1] - first[0]
+    page.keyboard.press("d")
+    page.wait_for_function("before => !location.href.includes(before)", arg=f"from={second[0]:.0f}")
+    moved = window(page)
+    assert moved[0] > second[0]
+    assert moved[1] - moved[0] == pytest.approx(second[1] - second[0], rel=0.01)
+
+
+def test_zoom_with_the_wheel(page: Page, timeline: Locator):
+    box = timeline.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -300)
+    page.keyboard.up("Control")
+    assert width(page) < 54e6
+
+
+def test_a_kernel_is_found_and_leads_to_what_launched_it(page: Page, timeline: Locator):
+    expect(timeline).to_be_visible()
+    page.keyboard.press("/")
+    page.keyboard.type(KERNEL)
+    expect(page.get_by_role("status").first).to_contain_text("found")
+    page.keyboard.press("Enter")
+    details = page.get_by_role("region", name="What was chosen")
+    expect(details.get_by_role("heading", level=3)).to_contain_text(KERNEL)
+    expect(details.get_by_text("stream 7", exact=False).first).to_be_visible()
+    expect(
+        details.get_by_text(re.compile("cudaLaunchKernel|launched", re.IGNORECASE)).first
+    ).to_be_visible()
+    expect(
+        details.get_by_text("convolution_backward")
+        .or_(details.get_by_text("batch_norm_backward"))
+        .first
+    ).to_be_visible()
+
+
+def test_the_address_brings_back_what_was_seen(page: Page, timeline: Locator):
+    timeline.focus()
+    page.keyboard.press("w")
+    window(page)
+    page.get_by_role("searchbox", name="Search slices by name").fill(KERNEL)
+    page.get_by_role("searchbox", name="Search slices by name").press("Enter")
+    details = page.get_by_role("region", name="What was chosen")
+    expect(details.get_by_role("heading", level=3)).to_contain_text(KERNEL)
+    expect(page).to_have_url(re.compile("select="))
+    seen = page.url
+    page.reload()
+    expect(details.get_by_role("heading", level=3)).to_contain_text(KERNEL, timeout=LONG)
+    expect(page).to_have_url(seen)
+
+
+def test_a_range_is_summed_up(page: Page, timeline: Locator):
+    box = timeline.bounding_box()
+    assert box is not None
+    middle = box["y"] + box["height"] / 2
+    page.keyboard.down("Shift")
+    page.mouse.move(box["x"] + box["width"] * 0.5, middle)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.8, middle, steps=4)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    details = page.get_by_role("region", name="What was chosen")
+    expect(details.get_by_role("tab", name=re.compile("Range"))).to_be_visible()
+    expect(details.get_by_role("table").first).to_contain_text("aten::")
+
+
+def test_export_is_a_trace(page: Page, timeline: Locator, tmp_path: Path):
+    expect(timeline).to_be_visible()
+    page.get_by_text("Export for Perfetto").click()
+    with page.expect_download(timeout=LONG) as started:
+        page.get_by_role("link", name=re.compile("whole|all", re.IGNORECASE)).or_(
+            page.get_by_role("button", name=re.compile("whole|all", re.IGNORECASE))
+        ).last.click()
+    started.value.save_as(tmp_path / "export.json.gz")
+    events = json.loads(gzip.decompress((tmp_path / "export.json.gz").read_bytes()))["traceEvents"]
+    assert sum(event.get("cat") == "kernel" for event in events) == 918
+
+
+def test_keys_are_explained(page: Page, timeline: Locator):
+    timeline.focus()
+    page.keyboard.press("?")
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("W")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_hidden()

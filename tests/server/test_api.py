@@ -1,0 +1,234 @@
+"""What the app asks for."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+from pathlib import Path
+from threading import Event as Signal
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+import timesink
+from asking import Browser, told
+from builders import training_trace, write
+from timesink.collect.record.places import Place
+from timesink.server.asked import Asked
+from timesink.server.library import RunLibrary
+
+UNET = {"run": "unet", "worker": "unet_train", "span": "default"}
+LONG_AGO = 1_700_000_000
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Browser:
+    """A timeline with counters of its kernels, and two behaviour tables."""
+    logdir = tmp_path_factory.mktemp("served")
+    base, new = timesink.sample_runs()
+    copied = {
+        "unet": (timesink.sample(), timesink.sample(counters=True)),
+        "decode": (base,),
+        "slow": (new,),
+    }
+    for name, files in copied.items():
+        (logdir / name).mkdir()
+        for file in files:
+            shutil.copy(file, logdir / name)
+            os.utime(logdir / name / file.name, (LONG_AGO, LONG_AGO))
+    return Browser.of(logdir)
+
+
+# -- runs ------------------------------------------------------------------------------------------
+
+
+def test_runs_are_listed_with_what_they_hold(browser: Browser):
+    listed = {run["name"]: run for run in browser.get("api/runs")["runs"]}
+    assert list(listed) == ["decode", "slow", "unet"]
+    unet = listed["unet"]
+    assert unet["workers"] == [{"name": "unet_train", "spans": ["default"]}]
+    assert (unet["timeline"], unet["counters"]) == (True, ["unet_train.ncu.csv.gz"])
+    assert (unet["changed_s"], unet["growing"]) == (LONG_AGO, False)
+    assert (listed["slow"]["timeline"], listed["slow"]["behaviour"]) == (False, True)
+
+
+def test_routes_of_the_former_plugin_list_timelines_only(browser: Browser):
+    assert browser.get("data/plugin/pytorch_profiler/runs")["runs"] == ["unet"]
+
+
+@pytest.fixture
+def _always_looking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A library that looks for runs each time it is asked."""
+    monkeypatch.setattr("timesink.server.library._LOOK_AGAIN_SECONDS", 0)
+    monkeypatch.setattr("timesink.server.library._SHARE_OF_LOOKING", 1e9)
+
+
+@pytest.mark.usefixtures("_always_looking")
+def test_generation_changes_when_a_run_does(tmp_path: Path):
+    file = tmp_path / "run" / "worker0.1.pt.trace.json"
+    file.parent.mkdir()
+    write(file, training_trace(1))
+    os.utime(file, (LONG_AGO, LONG_AGO))
+    browser = Browser.of(tmp_path)
+    first = browser.get("api/runs")["generation"]
+    assert browser.get("api/runs")["generation"] == first
+    write(file, training_trace(2))
+    assert browser.get("api/runs")["generation"] != first
+
+
+def test_file_that_changed_just_now_is_growing(tmp_path: Path):
+    (tmp_path / "run").mkdir()
+    write(tmp_path / "run" / "worker0.1.pt.trace.json", training_trace(1))
+    (run,) = Browser.of(tmp_path).get("api/runs")["runs"]
+    assert run["growing"]
+
+
+def test_recording_that_has_not_ended_is_listed_and_what_it_notes_is_no_run(tmp_path: Path):
+    place = Place(tmp_path / "logs" / "run")
+    place.prepare()
+    write(place.control / "trace-1.json", training_trace(1))
+    (run,) = Browser.of(tmp_path / "logs").get("api/runs")["runs"]
+    assert (run["name"], run["growing"], run["timeline"]) == ("run", True, False)
+    place.release()
+    assert Browser.of(tmp_path / "logs").get("api/runs")["runs"] == []
+
+
+@pytest.mark.usefixtures("_always_looking")
+def test_half_written_file_is_told_and_works_when_it_is_finished(tmp_path: Path):
+    (tmp_path / "run").mkdir()
+    file = tmp_path / "run" / "worker0.1.pt.trace.json.gz"
+    file.write_bytes(timesink.sample().read_bytes()[:12])
+    chosen = {"run": "run", "worker": "worker0", "span": "1", "page": "overview"}
+    browser = Browser.of(tmp_path)
+    assert "worker0.1.pt.trace.json.gz" in browser.fails("api/document", 422, **chosen)
+    shutil.copy(timesink.sample(), file)
+    assert browser.get("api/document", **chosen)["sections"]
+
+
+# -- documents -------------------------------------------------------------------------------------
+
+
+def test_pages_are_documents(browser: Browser):
+    page = browser.get("api/document", **UNET, page="operators")
+    assert page["schema"] == "timesink/document/1"
+    assert page["sections"][0]["id"] == "operators"
+
+
+def test_page_of_some_steps(browser: Browser):
+    (step,) = column(browser.get("api/table", **UNET, view="steps", steps="3"), "name")
+    assert step == "3"
+
+
+def test_table_with_rows_of_one_value(browser: Browser):
+    launches = browser.get("api/table", **UNET, view="kernel-launches")
+    operator = column(launches, "operator")[0]
+    chosen = browser.get(
+        "api/table", **UNET, view="kernel-launches", column="operator", equals=operator
+    )
+    assert 0 < chosen["rows"] < launches["rows"]
+
+
+def test_table_is_cut_where_asked(browser: Browser):
+    table = browser.get("api/table", **UNET, view="operators", group_by="shape", rows=2)
+    assert (table["rows"], table["total_rows"] > 2) == (2, True)
+
+
+def test_call_stacks_of_an_operator(browser: Browser):
+    table = browser.get("api/stacks", **UNET, operator="aten::convolution")
+    assert set(column(table, "name")) == {"aten::convolution"}
+
+
+def column(table: Any, key: str) -> list[Any]:
+    """The cells of a column of text."""
+    data = next(one for one in table["columns"] if one["key"] == key)["data"]
+    return [data["texts"][code] for code in data["codes"]]
+
+
+def test_behaviour_tables_are_compared(browser: Browser):
+    document = browser.get("api/compare", base="decode", new="slow")
+    assert (document["kind"], document["tone"]) == ("comparison", "bad")
+    assert "21.8 %" in document["headline"]
+
+
+def test_use_of_the_hardware_where_it_was_counted(browser: Browser):
+    assert browser.get("api/utilisation", run="unet")["kind"] == "kernels"
+    assert "no counters" in browser.fails("api/utilisation", 404, run="decode")
+
+
+# -- timeline --------------------------------------------------------------------------------------
+
+
+def test_timeline_of_a_run(browser: Browser):
+    about = browser.get("api/timeline/tracks", **UNET)
+    assert about["events"] > 1000
+    slices = browser.reply("api/timeline/slices", **UNET, pixels=800)
+    assert slices.headers["Content-Type"] == "application/octet-stream"
+    assert browser.get("api/timeline/search", **UNET, q="conv")["total"] > 0
+    assert browser.get("api/timeline/aggregate", **UNET)["type"] == "table"
+
+
+def test_export_is_a_download_with_a_plain_name(browser: Browser):
+    reply = browser.reply("api/timeline/export", **UNET, from_=0, to=1_000_000)
+    assert reply.headers["Content-Disposition"] == 'attachment; filename="unet.unet_train.json.gz"'
+    document = json.loads(gzip.decompress(b"".join(reply.body)))
+    assert document["traceEvents"]
+
+
+# -- errors ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("path", "parameters", "status", "sentence"),
+    [
+        ("api/document", {}, 400, "'run' is missing"),
+        ("api/document", {**UNET, "run": "other"}, 404, "no run is named 'other'"),
+        ("api/document", {**UNET, "worker": "other"}, 404, "no worker is named 'other'"),
+        ("api/document", {**UNET, "page": "other"}, 400, "overview, operators"),
+        ("api/document", {**UNET, "steps": "x"}, 400, "steps"),
+        ("api/table", {**UNET, "view": "other"}, 400, "'view' is 'other'"),
+        ("api/table", {**UNET, "view": "kernels", "rows": "1000000"}, 400, "1 to 100000"),
+        ("api/table", {**UNET, "view": "kernels", "column": "x"}, 400, "no column 'x'"),
+        ("api/compare", {"base": "unet"}, 400, "'new' is missing"),
+        ("api/timeline/slices", {**UNET, "pixels": "9000"}, 400, "at most 8192"),
+        ("api/timeline/slices", {**UNET, "tracks": "1," * 1100}, 400, "at most 1024"),
+        ("api/timeline/slice", {**UNET, "id": "99999999"}, 404, "no slice"),
+        ("api/timeline/nonsense", UNET, 404, "no such route"),
+        ("api/runs", {"x": "y" * 9000}, 400, "at most 8192"),
+    ],
+)
+def test_errors_are_sentences(
+    browser: Browser, path: str, parameters: dict[str, str], status: int, sentence: str
+):
+    assert sentence in browser.fails(path, status, **parameters)
+
+
+# -- heavy work ------------------------------------------------------------------------------------
+
+
+def test_long_work_is_told_and_small_requests_do_not_wait_for_it(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch
+):
+    browser.get("api/timeline/tracks", **UNET)
+    reading, go_on = Signal(), Signal()
+
+    def trace(*_: object) -> None:
+        reading.set()
+        go_on.wait()
+
+    monkeypatch.setattr(RunLibrary, "trace", trace)
+    pages = [Asked("api/document", f"{urlencode(UNET)}&page=kernels&rows={n}") for n in (1, 2, 3)]
+    try:
+        for page in pages:
+            reply = browser.site.reply(page)
+            assert reply.status == 202
+            assert set(told(reply)) == {"doing", "share", "waited_s"}
+        reading.wait()
+        assert browser.get("api/runs")["runs"]
+        assert browser.reply("api/timeline/slices", **UNET, pixels=100).status == 200
+    finally:
+        go_on.set()
+        for page in pages:
+            browser.site.reply(page)

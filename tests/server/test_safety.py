@@ -1,0 +1,227 @@
+"""Only what lies below the served folder can be reached, and only by those who may."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from asking import Browser, told
+from builders import kineto, operator, training_trace, write
+from timesink.server.app import create_app
+from timesink.server.asked import Asked
+from timesink.server.library import RunLibrary
+from timesink.server.safety import allowed_hosts
+from timesink.server.site import MOST_AT_ONCE, Site
+
+CHOSEN = {"run": "run", "worker": "worker0", "span": "1"}
+HIDDEN = "aten::hidden"
+
+
+@pytest.fixture
+def logdir(tmp_path: Path) -> Path:
+    """A run, and beside the served folder what nobody may see."""
+    run = tmp_path / "logs" / "run"
+    run.mkdir(parents=True)
+    write(run / "worker0.1.pt.trace.json", training_trace(1))
+    (tmp_path / "private").mkdir()
+    write(tmp_path / "private" / "worker0.1.pt.trace.json", kineto([operator(HIDDEN, 1, 2)]))
+    (tmp_path / "private" / "counters.csv").write_text(
+        "timestamp_us,counter,device,value\n105,hidden,0,300\n"
+    )
+    return tmp_path / "logs"
+
+
+@pytest.fixture
+def client(logdir: Path) -> TestClient:
+    return TestClient(create_app(RunLibrary(logdir)), base_url="http://localhost")
+
+
+# -- paths -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../app.py",
+        "/static/..%2f..%2fapp.py",
+        "/static/%2e%2e/%2e%2e/pyproject.toml",
+        "/static/..\\app.py",
+        "/static//etc/passwd",
+        "/static/%2fetc%2fpasswd",
+        "/static/app.js%00.txt",
+        "/static/",
+        "/..%2f..%2fetc%2fpasswd",
+        "//etc/passwd",
+        "/api/../../etc/passwd",
+        "/run/worker0.1.pt.trace.json",
+        "/data/plugin/pytorch_profiler/../../../etc/passwd",
+    ],
+)
+def test_no_address_is_a_path(client: TestClient, path: str):
+    response = client.get(path)
+    assert response.status_code == 404
+    assert set(response.json()) == {"error", "hint"}
+    assert "root:" not in response.text
+
+
+@pytest.mark.parametrize(
+    "name", ["../private", "run/../../private", "/etc", "..", "%2e%2e/private", "run/", "run\0"]
+)
+@pytest.mark.parametrize("parameter", ["run", "worker", "span"])
+def test_no_parameter_is_a_path(logdir: Path, name: str, parameter: str):
+    named = {**CHOSEN, parameter: name}
+    sentence = Browser.of(logdir).fails("api/timeline/tracks", 404, **named)
+    assert HIDDEN not in sentence
+    if parameter == "run":
+        assert "no run is named" in Browser.of(logdir).fails(
+            "api/compare", 404, base=name, new="run"
+        )
+
+
+# -- links -----------------------------------------------------------------------------------------
+
+
+def test_link_to_a_folder_elsewhere_is_no_run_unless_wanted(logdir: Path):
+    (logdir / "linked").symlink_to(logdir.parent / "private")
+    assert runs_of(Browser.of(logdir)) == ["run"]
+    assert runs_of(Browser.of(logdir, follow_links=True)) == ["linked", "run"]
+
+
+def test_link_to_a_file_elsewhere_is_no_trace_unless_wanted(logdir: Path):
+    elsewhere = logdir.parent / "private" / "worker0.1.pt.trace.json"
+    (logdir / "run" / "worker1.1.pt.trace.json").symlink_to(elsewhere)
+    chosen = {**CHOSEN, "worker": "worker1"}
+    Browser.of(logdir).fails("api/timeline/tracks", 404, **chosen)
+    search = Browser.of(logdir, follow_links=True).get("api/timeline/search", **chosen, q=HIDDEN)
+    assert search["total"] == 1
+
+
+def test_run_is_not_compared_through_links_that_lead_elsewhere(logdir: Path):
+    (logdir / "run" / "deep").mkdir()
+    (logdir / "run" / "deep" / "x.json").symlink_to(logdir.parent / "private" / "counters.csv")
+    assert "--follow-links" in Browser.of(logdir).fails("api/compare", 404, base="run", new="run")
+
+
+def test_counters_beside_a_trace_are_not_read_from_elsewhere(logdir: Path):
+    (logdir / "run" / "counters.csv").symlink_to(logdir.parent / "private" / "counters.csv")
+    sentence = Browser.of(logdir).fails("api/timeline/tracks", 404, **CHOSEN)
+    assert "leads out of the served folder" in sentence
+    tracks = Browser.of(logdir, follow_links=True).get("api/timeline/tracks", **CHOSEN)
+    assert any(track["name"].startswith("hidden") for track in tracks["tracks"])
+
+
+@pytest.mark.parametrize("name", ["../private/counters.csv", "/etc/passwd", "a\\u0000b"])
+def test_run_file_names_no_counters_elsewhere(logdir: Path, name: str):
+    said = f'{{"schema": "timesink/run/1", "counters": {{"file": "{name}"}}}}'
+    (logdir / "run" / "run.json").write_text(said)
+    assert "hidden" not in str(Browser.of(logdir).get("api/timeline/tracks", **CHOSEN))
+
+
+def test_links_inside_the_folder_work(logdir: Path):
+    (logdir / "run" / "worker1.1.pt.trace.json").symlink_to("worker0.1.pt.trace.json")
+    (logdir / "latest").symlink_to("run")
+    assert runs_of(Browser.of(logdir)) == ["latest", "run"]
+
+
+def test_folder_that_is_itself_a_link_is_served(logdir: Path):
+    (logdir.parent / "short").symlink_to(logdir)
+    browser = Browser.of(logdir.parent / "short")
+    assert browser.get("api/timeline/tracks", **CHOSEN)["events"] > 0
+
+
+def runs_of(browser: Browser) -> list[str]:
+    return [run["name"] for run in browser.get("api/runs")["runs"]]
+
+
+# -- who asks, and how -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost:6006", 200),
+        ("127.0.0.1", 200),
+        ("[::1]:6006", 200),
+        ("LOCALHOST.", 200),
+        ("proxy.example", 200),
+        ("evil.example", 403),
+        ("127.0.0.1.evil.example:6006", 403),
+        ("[::1", 403),
+        ("", 403),
+    ],
+)
+def test_server_for_this_machine_answers_to_its_own_names(logdir: Path, host: str, status: int):
+    site = Site(RunLibrary(logdir), hosts=allowed_hosts("127.0.0.1", ["Proxy.example"]))
+    assert site.reply(Asked("api/runs", headers={"host": host})).status == status
+
+
+def test_server_for_other_machines_answers_to_any_name(logdir: Path):
+    site = Site(RunLibrary(logdir), hosts=allowed_hosts("0.0.0.0"))  # noqa: S104
+    assert site.reply(Asked("api/runs", headers={"host": "gpu-node-7"})).status == 200
+
+
+def test_every_reply_tells_browsers_to_be_careful(client: TestClient):
+    for path in ("/", "/api/runs", "/api/nonsense", "/static/app.js"):
+        headers = client.get(path).headers
+        assert headers["x-content-type-options"] == "nosniff", path
+        assert headers["referrer-policy"] == "no-referrer", path
+        assert headers["cross-origin-resource-policy"] == "same-origin", path
+
+
+def test_page_loads_nothing_from_elsewhere(client: TestClient):
+    page = client.get("/")
+    policy = page.headers["content-security-policy"]
+    assert "default-src 'none'; script-src 'self';" in policy
+    assert "frame-ancestors 'self'" in policy
+    assert "http" not in page.text
+
+
+def test_head_has_no_body(client: TestClient):
+    response = client.head("/api/runs")
+    assert (response.status_code, response.content) == (200, b"")
+    assert int(response.headers["content-length"]) > 2
+
+
+def test_nothing_is_exported_for_head(logdir: Path):
+    browser = Browser.of(logdir)
+    browser.get("api/timeline/tracks", **CHOSEN)
+    query = "run=run&worker=worker0&span=1"
+    reply = browser.site.reply(Asked("api/timeline/export", query, method="HEAD"))
+    assert (reply.status, reply.body) == (200, b"")
+
+
+def test_more_requests_at_once_than_are_answered(logdir: Path):
+    site = Site(RunLibrary(logdir))
+    for _ in range(MOST_AT_ONCE):
+        site._room.acquire()
+    reply = site.reply(Asked("api/runs"))
+    assert (reply.status, "too many" in told(reply)["error"]) == (503, True)
+
+
+def test_many_parameters_are_declined(client: TestClient):
+    response = client.get("/api/runs?" + "a=1&" * 65)
+    assert (response.status_code, "too many parameters" in response.text) == (400, True)
+
+
+# -- files of the app ------------------------------------------------------------------------------
+
+
+def test_file_of_the_app_is_sent_once(logdir: Path, tmp_path: Path):
+    from timesink.server.static import StaticFiles
+
+    (tmp_path / "app.js").write_text("export function render() {}")
+    site = Site(RunLibrary(logdir), static=StaticFiles(tmp_path))
+    first = site.reply(Asked("static/app.js"))
+    assert (first.status, first.body) == (200, b"export function render() {}")
+    assert first.headers["Content-Type"].startswith("text/javascript")
+    again = site.reply(Asked("static/app.js", headers={"if-none-match": first.headers["ETag"]}))
+    assert (again.status, again.body) == (304, b"")
+
+
+def test_app_that_was_not_built_is_told(logdir: Path, tmp_path: Path):
+    from timesink.server.static import StaticFiles
+
+    reply = Site(RunLibrary(logdir), static=StaticFiles(tmp_path)).reply(Asked("static/app.css"))
+    assert (reply.status, "not built" in told(reply)["error"]) == (404, True)

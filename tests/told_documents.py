@@ -1,0 +1,36 @@
+"""What a document says, for tests to look at."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from timesink.render.document.blocks import Column, Document, Numbers, Section, Table
+
+T = TypeVar("T")
+
+
+def section(document: Document, name: str) -> Section:
+    return next(one for one in document.sections if one.id == name)
+
+
+def blocks(document: Document, kind: type[T], name: str | None = None) -> list[T]:
+    """Blocks of a kind, of one section or of all."""
+    sections = document.sections if name is None else (section(document, name),)
+    return [block for one in sections for block in one.blocks if isinstance(block, kind)]
+
+
+def table(document: Document, name: str) -> Table:
+    return next(one for one in blocks(document, Table) if one.id == name)
+
+
+def rows(shown: Table, *keys: str) -> list[tuple[Any, ...]]:
+    """Cells of some columns, row by row."""
+    columns = {column.key: column for column in shown.columns}
+    return list(zip(*(cells(columns[key]) for key in keys), strict=True))
+
+
+def cells(column: Column) -> list[Any]:
+    data = column.data
+    if isinstance(data, Numbers):
+        return list(data.values)
+    return [None if code < 0 else data.texts[code] for code in data.codes]

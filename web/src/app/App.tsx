@@ -1,0 +1,72 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Cache } from "./api/cache";
+import { createClient } from "./api/client";
+import { AppProvider } from "./context";
+import { useFocusOnHeading } from "./layout/focus";
+import { Header } from "./layout/Header";
+import { Help } from "./layout/Help";
+import { useKeys } from "./layout/keyboard";
+import { Failure, Working } from "./layout/Shown";
+import { Compare } from "./pages/Compare";
+import { Home } from "./pages/Home";
+import { NotFound } from "./pages/NotFound";
+import { RunPage } from "./pages/RunPage";
+import { useRoute } from "./routing/navigation";
+import { placeOf, type Route } from "./routing/route";
+import { titleOf } from "./routing/title";
+import { useRuns } from "./runs/useRuns";
+
+/** Everything: the header, the page the address names, and what is said about the connection. */
+export function App({ base }: { base: URL }) {
+  const client = useMemo(() => createClient(base), [base]);
+  const cache = useMemo(() => new Cache(), []);
+  const route = useRoute();
+  const { listing, error, contact, retry } = useRuns(client);
+  const [helping, setHelping] = useState(false);
+  const main = useRef<HTMLElement>(null);
+  const onTrace = route.at === "run" && route.page === "trace";
+
+  useFocusOnHeading(main, placeOf(route));
+  useKeys(
+    useCallback(() => setHelping(true), []),
+    onTrace,
+  );
+  useEffect(() => {
+    document.title = titleOf(route);
+  });
+
+  return (
+    <AppProvider value={{ base, client, cache, route, listing, contact }}>
+      <div class={`app ${onTrace ? "fills" : ""}`}>
+        <button type="button" class="skip button" onClick={() => main.current?.focus()}>
+          Skip to the content
+        </button>
+        <Header onHelp={() => setHelping(true)} />
+        {error && listing && (
+          <p class="notice-bar lost" role="alert">
+            {error.message} {error.hint}
+          </p>
+        )}
+        <main ref={main} tabIndex={-1}>
+          {listing && <Page route={route} />}
+          {!listing && !error && <Working progress={null} what="the list of runs" />}
+          {!listing && error && <Failure error={error} onRetry={retry} />}
+        </main>
+        <Help open={helping} onClose={() => setHelping(false)} />
+      </div>
+    </AppProvider>
+  );
+}
+
+function Page({ route }: { route: Route }) {
+  switch (route.at) {
+    case "home":
+      return <Home />;
+    case "compare":
+      return <Compare />;
+    case "run":
+      return <RunPage route={route} />;
+    case "unknown":
+      return <NotFound path={route.path} />;
+  }
+}

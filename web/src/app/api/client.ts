@@ -1,0 +1,143 @@
+// Asks the server: waits while it works, and words what goes wrong as sentences.
+
+import type { Params, Progress } from "./types";
+
+const ASK_AGAIN_MS = 300;
+const BUSY_MS = 1000;
+const BUSY_TRIES = 20;
+
+/** What went wrong and what to do, as sentences. */
+export class ApiError extends Error {
+  constructor(
+    message: string,
+    readonly hint: string,
+    /** Status of the answer; 0 where there was none. */
+    readonly status: number,
+  ) {
+    super(message);
+    this.name = "ApiError";
+  }
+}
+
+export interface Asking {
+  signal?: AbortSignal | undefined;
+  /** Told whenever the server says that it is still at work. */
+  onProgress?: ((progress: Progress) => void) | undefined;
+}
+
+export interface Client {
+  json<T>(path: string, params?: Params, asking?: Asking): Promise<T>;
+  binary(path: string, params?: Params, asking?: Asking): Promise<ArrayBuffer>;
+  href(path: string, params?: Params): string;
+}
+
+type Fetch = (url: string, init: RequestInit) => Promise<Response>;
+type Wait = (ms: number, signal?: AbortSignal) => Promise<void>;
+
+/** A client of the server whose addresses begin with `base`. */
+export function createClient(
+  base: URL,
+  ask: Fetch = (url, init) => fetch(url, init),
+  wait: Wait = delay,
+): Client {
+  const href = (path: string, params: Params = {}) => {
+    const url = new URL(`api/${path}`, base);
+    for (const [name, value] of Object.entries(params)) {
+      if (value !== undefined && value !== "") url.searchParams.set(name, String(value));
+    }
+    return url.href;
+  };
+
+  async function answer(path: string, params?: Params, { signal, onProgress }: Asking = {}) {
+    for (let busy = 0; ; ) {
+      const response = await reached(ask, href(path, params), signal);
+      if (response.status === 202) {
+        onProgress?.(await said<Progress>(response));
+        await wait(ASK_AGAIN_MS, signal);
+      } else if (response.status === 503 && busy < BUSY_TRIES) {
+        busy += 1;
+        const { message } = await failure(response);
+        onProgress?.({ doing: message, share: null, waited_s: busy });
+        await wait(BUSY_MS, signal);
+      } else if (response.ok) {
+        return response;
+      } else {
+        throw await failure(response);
+      }
+    }
+  }
+
+  return {
+    href,
+    json: async <T>(path: string, params?: Params, asking?: Asking) =>
+      said<T>(await answer(path, params, asking)),
+    binary: async (path, params, asking) => (await answer(path, params, asking)).arrayBuffer(),
+  };
+}
+
+/** Whether an error only says that nobody waits for the answer any more. */
+export function isAborted(error: unknown): boolean {
+  return error instanceof DOMException && error.name === "AbortError";
+}
+
+/** Any error as one that can be shown. */
+export function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  const told = error instanceof Error ? error.message : String(error);
+  return new ApiError("The page failed to show this.", `It says: ${told}`, 0);
+}
+
+async function reached(ask: Fetch, url: string, signal: AbortSignal | undefined) {
+  try {
+    return await ask(url, { ...(signal && { signal }), headers: { Accept: "application/json" } });
+  } catch (error) {
+    if (isAborted(error)) throw error;
+    const hint = "Is timesink still running? The page asks again by itself.";
+    throw new ApiError("The server does not answer.", hint, 0);
+  }
+}
+
+async function failure(response: Response): Promise<ApiError> {
+  try {
+    const { error, hint } = (await response.json()) as { error: string; hint?: string };
+    return new ApiError(asSentence(error), asSentence(hint ?? ""), response.status);
+  } catch {
+    const told = `The server answered ${response.status} ${response.statusText}`.trim();
+    return new ApiError(asSentence(told), "Its log may say more.", response.status);
+  }
+}
+
+async function said<T>(response: Response): Promise<T> {
+  try {
+    return (await response.json()) as T;
+  } catch (error) {
+    if (isAborted(error)) throw error;
+    const hint = "Reload the page: the server may be another version than the page.";
+    throw new ApiError("The server's answer cannot be read.", hint, response.status);
+  }
+}
+
+/** Words of the server as a sentence: "no run is named x" -> "No run is named x." */
+export function asSentence(words: string): string {
+  const text = words.trim();
+  if (!text) return "";
+  const [first = ""] = text.split(/\s/, 1);
+  // Paths, names and commands keep their spelling.
+  const start = /^[a-z]+,?$/.test(first) && text[0] ? text[0].toUpperCase() + text.slice(1) : text;
+  return /[.!?:]$/.test(start) ? start : `${start}.`;
+}
+
+function delay(ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer);
+      reject(new DOMException("nobody waits any more", "AbortError"));
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    }, ms);
+    signal?.addEventListener("abort", stop, { once: true });
+    if (signal?.aborted) stop();
+  });
+}

@@ -1,0 +1,33 @@
+/** `api/runs`: what is below the served folder. */
+export interface RunsAnswer {
+  logdir: string;
+  version: string;
+  /** Another one whenever anything changed. */
+  generation: string | number;
+  runs: Run[];
+}
+
+export interface Run {
+  name: string;
+  workers: { name: string; spans: string[] }[];
+  bytes: number;
+  /** When the youngest file changed, seconds since 1970. */
+  changed_s: number;
+  /** Whether it is being written to. */
+  growing: boolean;
+  /** Whether it has a trace to look at. */
+  timeline: boolean;
+  /** Whether it has a table of cycles, as baselines have. */
+  behaviour: boolean;
+  /** Files of Nsight Compute in its folder. */
+  counters: string[];
+}
+
+/** How far an answer is that takes longer (status 202). */
+export interface Progress {
+  doing: string;
+  share: number | null;
+  waited_s: number;
+}
+
+export type Params = Readonly<Record<string, string | number | undefined>>;

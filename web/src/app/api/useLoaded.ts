@@ -1,0 +1,81 @@
+import { useEffect, useReducer, useState } from "preact/hooks";
+import { useApp } from "../context";
+import { type ApiError, asApiError, isAborted } from "./client";
+import type { Params, Progress } from "./types";
+
+export interface Wanted {
+  path: string;
+  params: Params;
+  /** State of what is asked about: an answer about another state is not taken from the cache. */
+  version: string;
+}
+
+export interface Loaded<T> {
+  /** The answer; an earlier one about the same thing while a newer is on its way. */
+  value: T | undefined;
+  progress: Progress | null;
+  error: ApiError | null;
+  loading: boolean;
+  retry: () => void;
+}
+
+interface Outcome {
+  key: string;
+  address: string;
+  value?: unknown;
+  progress?: Progress;
+  error?: ApiError;
+}
+
+/** What the server answers; asked once per address and version, given up when the page is left. */
+export function useLoaded<T>(wanted: Wanted | null): Loaded<T> {
+  const { client, cache, contact } = useApp();
+  const [attempt, retry] = useReducer((count: number, _: unknown) => count + 1, 0);
+  const [outcome, setOutcome] = useState<Outcome>({ key: "", address: "" });
+  const address = wanted ? client.href(wanted.path, wanted.params) : "";
+  const key = wanted ? `${address} ${wanted.version}` : "";
+  const cached = key ? cache.get<T>(key) : undefined;
+  const current = outcome.key === key ? outcome : null;
+
+  useEffect(() => {
+    if (!wanted || cache.get(key) !== undefined) return;
+    const stop = new AbortController();
+    const tell = (told: Partial<Outcome>) =>
+      setOutcome((before) => {
+        const value = before.address === address ? before.value : undefined;
+        return { value, key, address, ...told };
+      });
+    tell({});
+    client
+      .json<T>(wanted.path, wanted.params, {
+        signal: stop.signal,
+        onProgress: (progress) => tell({ progress }),
+      })
+      .then((value) => {
+        if (stop.signal.aborted) return;
+        cache.set(key, value);
+        tell({ value });
+      })
+      .catch((error: unknown) => {
+        if (!isAborted(error) && !stop.signal.aborted) tell({ error: asApiError(error) });
+      });
+    return () => stop.abort();
+  }, [key, attempt]);
+
+  // What a lost connection kept away is asked for again as soon as the server answers.
+  const lost = current?.error?.status === 0;
+  useEffect(() => {
+    if (lost) retry(null);
+  }, [contact]);
+
+  const earlier = outcome.address === address ? (outcome.value as T | undefined) : undefined;
+  const value = cached ?? earlier;
+  const error = cached === undefined ? (current?.error ?? null) : null;
+  return {
+    value,
+    error,
+    progress: current?.progress ?? null,
+    loading: key !== "" && cached === undefined && !error,
+    retry: () => retry(null),
+  };
+}

@@ -1,0 +1,27 @@
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+import type { Cache } from "./api/cache";
+import type { Client } from "./api/client";
+import type { RunsAnswer } from "./api/types";
+import type { Route } from "./routing/route";
+
+/** What every part of the app may need. */
+export interface App {
+  base: URL;
+  client: Client;
+  cache: Cache;
+  route: Route;
+  /** What is below the served folder; undefined until it is known. */
+  listing: RunsAnswer | undefined;
+  /** How often the server was found again after it had not answered. */
+  contact: number;
+}
+
+const AppContext = createContext<App | null>(null);
+export const AppProvider = AppContext.Provider;
+
+export function useApp(): App {
+  const app = useContext(AppContext);
+  if (!app) throw new Error("outside of the app");
+  return app;
+}

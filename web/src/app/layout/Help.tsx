@@ -1,0 +1,62 @@
+import { useEffect, useRef } from "preact/hooks";
+import { Icon } from "../../components/Icon";
+import { useApp } from "../context";
+
+const KEYS: [keys: string[], does: string][] = [
+  [["?"], "show this"],
+  [["/"], "search on the page"],
+  [["Esc"], "close details, lists and this"],
+  [["Tab"], "go through links, tables and buttons; Enter follows"],
+];
+const TRACE_KEYS: [keys: string[], does: string][] = [
+  [["W", "S"], "zoom in and out"],
+  [["A", "D"], "move left and right"],
+  [["F"], "fit what is chosen"],
+  [["/"], "search in the trace"],
+  [["?"], "all keys of the trace"],
+];
+
+/** Which keys there are and where to read more. */
+export function Help({ open, onClose }: { open: boolean; onClose: () => void }) {
+  const { listing } = useApp();
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (open) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [open]);
+  return (
+    <dialog ref={dialog} class="key-help" aria-labelledby="help-title" onClose={onClose}>
+      <header>
+        <h2 id="help-title">Keys</h2>
+        <button type="button" class="icon-button" aria-label="Close" onClick={onClose}>
+          <Icon name="close" />
+        </button>
+      </header>
+      <Keys rows={KEYS} />
+      <h3>In the trace</h3>
+      <Keys rows={TRACE_KEYS} />
+      <p class="quiet">
+        The address of the page holds everything you see: copy it to show it to someone else. Names
+        of operators, kernels, modules and moments lead to each other.
+      </p>
+      {listing && <p class="quiet">timesink {listing.version}</p>}
+    </dialog>
+  );
+}
+
+function Keys({ rows }: { rows: typeof KEYS }) {
+  return (
+    <dl class="keys">
+      {rows.map(([keys, does]) => (
+        <div key={does}>
+          <dt>
+            {keys.map((key) => (
+              <kbd key={key}>{key}</kbd>
+            ))}
+          </dt>
+          <dd>{does}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}

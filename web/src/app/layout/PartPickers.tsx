@@ -1,0 +1,62 @@
+import type { Run } from "../api/types";
+import { navigate } from "../routing/navigation";
+import { changedQuery, type Query, type Route } from "../routing/route";
+import { chosenPart, spansOf } from "../runs/choice";
+
+/** Worker and span, each where there is more than one. */
+export function PartPickers({ run, route }: { run: Run; route: Extract<Route, { at: "run" }> }) {
+  const { worker, span } = chosenPart(run, route.query);
+  const workers = run.workers.map(({ name }) => name);
+  const spans = spansOf(run, worker);
+  // Another worker or span is another recording: places and rows of this one mean nothing there.
+  const choose = (part: Query) => {
+    const kept = Object.entries(route.query).filter(
+      ([key]) => key.startsWith("sort.") || key === "group",
+    );
+    navigate({ ...route, query: changedQuery(Object.fromEntries(kept), part) });
+  };
+  return (
+    <>
+      {(workers.length > 1 || (worker && !workers.includes(worker))) && (
+        <Choice
+          label="Worker"
+          names={workers}
+          chosen={worker}
+          onChoose={(name) => choose({ worker: name })}
+        />
+      )}
+      {(spans.length > 1 || (spans.length > 0 && !spans.includes(span))) && (
+        <Choice
+          label="Span"
+          names={spans}
+          chosen={span}
+          onChoose={(name) => choose({ worker, span: name })}
+        />
+      )}
+    </>
+  );
+}
+
+interface ChoiceProps {
+  label: string;
+  names: readonly string[];
+  chosen: string;
+  onChoose(name: string): void;
+}
+
+function Choice({ label, names, chosen, onChoose }: ChoiceProps) {
+  const known = names.includes(chosen);
+  return (
+    <label class="choice">
+      <span class="picker-label">{label}</span>
+      <select value={chosen} onChange={({ currentTarget }) => onChoose(currentTarget.value)}>
+        {!known && <option value={chosen}>{chosen} (not there)</option>}
+        {names.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

@@ -1,0 +1,40 @@
+import type { ComponentChildren } from "preact";
+import { useMemo } from "preact/hooks";
+import { type Links, LinksContext } from "../../components/links";
+import { SectionView } from "../../components/SectionView";
+import { StateContext } from "../../components/state";
+import type { Document } from "../../document/types";
+import { useDocumentState } from "../routing/useDocumentState";
+
+interface SectionsProps {
+  /** What the page is called, for the outline of the page. */
+  title: string;
+  document: Document;
+  links: Links;
+  /** What stands beside the subject, e.g. a switch. */
+  children?: ComponentChildren;
+}
+
+/** The sections of a document below a line that says what was read: the answer is on the overview. */
+export function Sections({ title, document, links, children }: SectionsProps) {
+  const [state, onState] = useDocumentState();
+  const keeper = useMemo(() => ({ state, onState }), [state, onState]);
+  return (
+    <LinksContext.Provider value={links}>
+      <StateContext.Provider value={keeper}>
+        <article class="document">
+          <header class="page-head">
+            <h1 class="visually-hidden">{title}</h1>
+            <p class="quiet">{document.subject}</p>
+            {children}
+          </header>
+          <div class="sections">
+            {document.sections.map((section) => (
+              <SectionView key={section.id} section={section} />
+            ))}
+          </div>
+        </article>
+      </StateContext.Provider>
+    </LinksContext.Provider>
+  );
+}

@@ -1,0 +1,35 @@
+import type { RefObject } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+
+/**
+ * Begins every page at its heading: screen readers say where one is, Tab goes on from there.
+ *
+ * The heading may come later than the page; nobody who went elsewhere meanwhile is called back.
+ */
+export function useFocusOnHeading(main: RefObject<HTMLElement | null>, place: string): void {
+  const first = useRef(true);
+  useEffect(() => {
+    const page = main.current;
+    if (!page) return;
+    if (first.current) {
+      first.current = false;
+      return;
+    }
+    scrollTo(0, 0);
+    page.focus({ preventScroll: true });
+    if (focusHeading(page)) return;
+    const watch = new MutationObserver(() => {
+      if (document.activeElement !== page || focusHeading(page)) watch.disconnect();
+    });
+    watch.observe(page, { childList: true, subtree: true });
+    return () => watch.disconnect();
+  }, [place]);
+}
+
+function focusHeading(page: HTMLElement): boolean {
+  const heading = page.querySelector<HTMLElement>("h1");
+  if (!heading) return false;
+  heading.tabIndex = -1;
+  heading.focus({ preventScroll: true });
+  return true;
+}

@@ -1,0 +1,84 @@
+import { describe, expect, test } from "vitest";
+import type { Link } from "../document/types";
+import { linksOfRun, pageOfSection, rangeQuery } from "./links";
+import { parseRoute } from "./routing/route";
+
+const query = { worker: "rank0", span: "1", "sort.operators": "-calls" };
+const onOperators = linksOfRun("base", "operators", query);
+const onMemory = linksOfRun("base", "memory", query);
+const link = (more: Partial<Link>): Link => ({
+  label: "",
+  section: "kernels",
+  search: "",
+  from_ns: null,
+  to_ns: null,
+  ...more,
+});
+const routeOf = (href: string | null) => parseRoute(href ?? "");
+
+describe("an operator", () => {
+  test("opens on its own page beside what is set there", () => {
+    expect(routeOf(onOperators.hrefOfCell("operator", "aten::mm", {}))).toMatchObject({
+      page: "operators",
+      query: { ...query, open: "aten::mm" },
+    });
+  });
+  test("is searched for from other pages, with the worker kept", () => {
+    expect(routeOf(onMemory.hrefOfCell("operator", "aten::mm", { input_dims: "[2, 3]" }))).toEqual({
+      at: "run",
+      run: "base",
+      page: "operators",
+      query: {
+        worker: "rank0",
+        span: "1",
+        "find.operators": "aten::mm",
+        open: "aten::mm",
+        dims: "[2, 3]",
+      },
+    });
+  });
+});
+
+test("a kernel is looked for by the name shown and opened by its whole name", () => {
+  const row = { short_name: "gemm", name: "void gemm<float, 128>(float*)" };
+  expect(routeOf(onOperators.hrefOfCell("kernel", "gemm", row))).toMatchObject({
+    page: "kernels",
+    query: { "find.kernels": "gemm", open: row.name },
+  });
+});
+
+test("a worker keeps the span", () => {
+  expect(routeOf(onMemory.hrefOfCell("worker", "rank3", {}))).toMatchObject({
+    page: "overview",
+    query: { worker: "rank3", span: "1" },
+  });
+});
+
+describe("a moment", () => {
+  test("with a length is marked in the trace, with surroundings", () => {
+    expect(routeOf(onMemory.hrefOfCell("moment", "1000", { dur_ns: 200 }))).toMatchObject({
+      page: "trace",
+      query: { from: "900", to: "1300", range: "1000-1200" },
+    });
+  });
+  test("without one is in the middle of what is shown, never before the start", () => {
+    expect(rangeQuery(100_000, 100_000)).toEqual({ from: "0", to: "600000" });
+  });
+});
+
+describe("a link of a finding", () => {
+  test("with a place leads to the trace", () => {
+    const href = onMemory.hrefOfLink(link({ from_ns: 10, to_ns: 20 }));
+    expect(routeOf(href)).toMatchObject({ page: "trace", query: { range: "10-20" } });
+  });
+  test("with a name leads to the page that has it", () => {
+    const href = onMemory.hrefOfLink(link({ section: "kernel-launches", search: "gemm" }));
+    expect(routeOf(href)).toMatchObject({
+      page: "kernels",
+      query: { "find.kernel-launches": "gemm" },
+    });
+  });
+  test("to anything else leads to the overview", () => {
+    expect(pageOfSection("steps")).toBe("overview");
+  });
+});

@@ -1,0 +1,98 @@
+// Where names and moments lead: from an operator to its kernels, from a kernel to the trace.
+
+import type { Links, RowValues } from "../components/links";
+import type { Link } from "../document/types";
+import { changedQuery, formatRoute, type Query, type RunPage, runHref } from "./routing/route";
+
+const PAGE_OF_SECTION: Readonly<Record<string, RunPage>> = {
+  operators: "operators",
+  "launch-sites": "operators",
+  kernels: "kernels",
+  "kernel-launches": "kernels",
+  memory: "memory",
+  "memory-curve": "memory",
+  "memory-live": "memory",
+  "memory-peaks": "memory",
+  modules: "modules",
+  collectives: "distributed",
+  workers: "distributed",
+  "collective-statistics": "distributed",
+  mismatches: "distributed",
+  trace: "trace",
+};
+/** Around a moment without a length: what a screen shows of it. */
+const AROUND_NS = 500_000;
+
+/** The addresses behind cells and cards of a run's pages. */
+export function linksOfRun(run: string, page: RunPage, query: Query): Links {
+  const to = (target: RunPage, more: Query) => runHref(run, target, query, more);
+  const opened = (target: RunPage, open: string, dims: string, find = open) => {
+    if (page !== target) return to(target, { [`find.${target}`]: find, open, dims });
+    return formatRoute({ at: "run", run, page, query: changedQuery(query, { open, dims }) });
+  };
+  return {
+    hrefOfCell(link, text, row) {
+      switch (link) {
+        case "operator":
+          return opened("operators", text, textOf(row, "input_dims"));
+        case "kernel":
+          return opened("kernels", fullName(text, row), "", text);
+        case "module":
+          return to("modules", { "find.modules": text });
+        case "worker":
+          return runHref(run, "overview", { ...query, worker: text });
+        case "moment":
+          return to("trace", rangeQuery(Number(text), Number(text) + lengthIn(row)));
+        default:
+          return null;
+      }
+    },
+    hrefOfLink: (link) => hrefOfLink(link, to),
+  };
+}
+
+/** Of a comparison, names lead nowhere: they may be of either run; places are of the new one. */
+export function linksOfComparison(newRun: string): Links {
+  const to = (page: RunPage, more: Query) => runHref(newRun, page, {}, more);
+  return { hrefOfCell: () => null, hrefOfLink: (link) => hrefOfLink(link, to) };
+}
+
+/** The state of the trace view that shows a range with some of its surroundings. */
+export function rangeQuery(from: number, to: number, select?: number): Query {
+  const length = to - from;
+  const margin = length > 0 ? length * 0.5 : AROUND_NS;
+  const digits = (value: number) => String(Math.max(0, Math.round(value)));
+  return {
+    from: digits(from - margin),
+    to: digits(to + margin),
+    ...(select !== undefined ? { select: String(select) } : {}),
+    ...(select === undefined && length > 0 ? { range: `${digits(from)}-${digits(to)}` } : {}),
+  };
+}
+
+function hrefOfLink(link: Link, to: (page: RunPage, more: Query) => string): string | null {
+  if (link.from_ns !== null)
+    return to("trace", rangeQuery(link.from_ns, link.to_ns ?? link.from_ns));
+  const page = pageOfSection(link.section);
+  return to(page, link.search ? { [`find.${link.section}`]: link.search } : {});
+}
+
+/** The page that shows a section of the analysis. */
+export function pageOfSection(section: string): RunPage {
+  return PAGE_OF_SECTION[section] ?? "overview";
+}
+
+/** Kernels are shown by their short names; requests need the whole one. */
+function fullName(text: string, row: RowValues): string {
+  return row.short_name === text ? textOf(row, "name") || text : text;
+}
+
+function textOf(row: RowValues, key: string): string {
+  const value = row[key];
+  return typeof value === "string" ? value : "";
+}
+
+function lengthIn(row: RowValues): number {
+  const value = row.dur_ns ?? row.gap_ns ?? row.length_ns ?? row.total_ns;
+  return typeof value === "number" ? value : 0;
+}

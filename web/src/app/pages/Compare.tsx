@@ -1,0 +1,98 @@
+import { useMemo, useState } from "preact/hooks";
+import { DocumentView } from "../../components/DocumentView";
+import type { Document } from "../../document/types";
+import type { Run } from "../api/types";
+import { useLoaded } from "../api/useLoaded";
+import { useApp } from "../context";
+import { ChangedBar } from "../layout/ChangedBar";
+import { Shown } from "../layout/Shown";
+import { linksOfComparison } from "../links";
+import { formatRoute } from "../routing/route";
+import { useDocumentState } from "../routing/useDocumentState";
+import { suggestedPartner, versionOf } from "../runs/choice";
+import { UnknownRun } from "./NotFound";
+
+/** Two runs, what changed between them, and why. */
+export function Compare() {
+  const { route, listing } = useApp();
+  const { base = "", new: second = "" } = route.query;
+  if (!listing) return null;
+  const { runs } = listing;
+  const unknown = [base, second].find((name) => name && !runs.some((run) => run.name === name));
+  if (unknown) return <UnknownRun name={unknown} />;
+  if (!base || !second)
+    return <ChooseTwo chosen={base || second} runs={runs} isBase={Boolean(base)} />;
+  return <Comparison key={`${base}\n${second}`} base={base} second={second} runs={runs} />;
+}
+
+function Comparison({
+  base,
+  second,
+  runs,
+}: {
+  base: string;
+  second: string;
+  runs: readonly Run[];
+}) {
+  const { route } = useApp();
+  const { marker } = route.query;
+  const now = [base, second]
+    .map((name) => versionOf(runs.find((run) => run.name === name)))
+    .join(" ");
+  const [version, setVersion] = useState(now);
+  const loaded = useLoaded<Document>({
+    path: "compare",
+    params: { base, new: second, marker },
+    version,
+  });
+  const [state, onState] = useDocumentState();
+  const links = useMemo(() => linksOfComparison(second), [second]);
+  return (
+    <div class="comparison">
+      {version !== now && <ChangedBar onShow={() => setVersion(now)} />}
+      <Shown loaded={loaded} what="the comparison">
+        {(document) => (
+          <DocumentView
+            document={document}
+            links={links}
+            state={state}
+            onState={onState}
+            nav={false}
+          />
+        )}
+      </Shown>
+    </div>
+  );
+}
+
+interface ChooseTwoProps {
+  chosen: string;
+  isBase: boolean;
+  runs: readonly Run[];
+}
+
+function ChooseTwo({ chosen, isBase, runs }: ChooseTwoProps) {
+  const partner = chosen ? suggestedPartner(runs, chosen, isBase ? "new" : "base") : undefined;
+  const pair = isBase ? { base: chosen, new: partner ?? "" } : { base: partner ?? "", new: chosen };
+  return (
+    <div class="message">
+      <h1>Compare two runs</h1>
+      {chosen ? (
+        <p>
+          {chosen} is chosen as the {isBase ? "base" : "new run"}. Choose the{" "}
+          {isBase ? "new run" : "base"} above: what changed from base to new is explained here.
+        </p>
+      ) : (
+        <p>Choose a base and a new run above: what changed between them is explained here.</p>
+      )}
+      {partner && (
+        <p>
+          <a class="button primary" href={formatRoute({ at: "compare", query: pair })}>
+            Compare {pair.base} with {pair.new}
+          </a>
+        </p>
+      )}
+      {runs.length === 1 && <p>There is one run only; record another and it appears here.</p>}
+    </div>
+  );
+}

@@ -1,0 +1,88 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { Icon } from "../../components/Icon";
+import { format } from "../../format/format";
+import type { Found, Place } from "../../trace/types";
+import { rangeQuery } from "../links";
+import { navigate } from "../routing/navigation";
+import { changedQuery, runHref } from "../routing/route";
+import { type OfRun, useAnswer } from "./ofRun";
+
+interface DetailsProps {
+  of: OfRun;
+  /** "Operator" or "Kernel". */
+  kind: string;
+  name: string;
+  children: ComponentChildren;
+}
+
+/** What is known about one row, beside the table it stands in. */
+export function Details({ of, kind, name, children }: DetailsProps) {
+  const { route } = of;
+  const closed = { ...route, query: changedQuery(route.query, { open: "", dims: "" }) };
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    heading.current?.focus({ preventScroll: true });
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected)
+        before.focus({ preventScroll: true });
+    };
+  }, [name]);
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (event.key === "Escape" && !event.defaultPrevented) navigate(closed);
+    };
+    document.addEventListener("keydown", onKeyDown);
+    return () => document.removeEventListener("keydown", onKeyDown);
+  });
+  return (
+    <aside class="row-details" aria-label={`${kind} ${name}`}>
+      <header>
+        <p class="details-kind">{kind}</p>
+        <button
+          type="button"
+          class="icon-button"
+          aria-label="Close details"
+          title="Close (Esc)"
+          onClick={() => navigate(closed)}
+        >
+          <Icon name="close" />
+        </button>
+        <h2 ref={heading} tabIndex={-1}>
+          {name}
+        </h2>
+      </header>
+      {children}
+    </aside>
+  );
+}
+
+/** To where this name takes longest in the trace; to all its places while that is not known. */
+export function TraceLink({ of, name }: { of: OfRun; name: string }) {
+  const { value } = useAnswer<Found>(of, "timeline/search", of.run.timeline ? { q: name } : null);
+  if (!of.run.timeline) return null;
+  const longest = value && longestOf(value, name);
+  const query = longest
+    ? { q: name, ...rangeQuery(longest.from_ns, longest.from_ns + longest.dur_ns, longest.id) }
+    : { q: name };
+  return (
+    <a class="button" href={runHref(of.run.name, "trace", of.route.query, query)}>
+      <Icon name="search" />
+      {longest ? longestWords(value, longest) : "Find in the trace"}
+    </a>
+  );
+}
+
+function longestWords(found: Found, { dur_ns }: Place): string {
+  const many = found.total > found.hits.length;
+  const which = many ? `Longest of the first ${found.hits.length}` : "Longest";
+  return `${which} in the trace, ${format("time_ns", dur_ns)}`;
+}
+
+/** Of the places that are found, the longest with this name; the server cuts names that are long. */
+export function longestOf({ hits }: Found, name: string): Place | undefined {
+  const exact = hits.filter((hit) => hit.name === name);
+  const cut = hits.filter((hit) => name.startsWith(hit.name));
+  return (exact.length ? exact : cut).toSorted((a, b) => b.dur_ns - a.dur_ns)[0];
+}

@@ -1,0 +1,112 @@
+import { Icon } from "../../components/Icon";
+import type { RunsAnswer } from "../api/types";
+import { useApp } from "../context";
+import { navigate } from "../routing/navigation";
+import { changedQuery, formatRoute, type Query } from "../routing/route";
+import { filterRuns, type Order, orderedRuns } from "../runs/choice";
+import { RunTable } from "./RunTable";
+
+const ORDERS: readonly Order[] = ["name", "bytes", "changed_s"];
+
+/** Every run below the served folder. */
+export function Home() {
+  const { listing, route } = useApp();
+  if (!listing) return null;
+  return listing.runs.length ? (
+    <Runs listing={listing} query={route.query} />
+  ) : (
+    <NoRuns listing={listing} />
+  );
+}
+
+function Runs({ listing, query }: { listing: RunsAnswer; query: Query }) {
+  const { q = "", base = "", new: second = "" } = query;
+  const order = ORDERS.find((name) => name === query.sort) ?? "changed_s";
+  const shown = orderedRuns(filterRuns(listing.runs, q), order);
+  const change = (changes: Query, how: "push" | "replace" = "push") =>
+    navigate({ at: "home", query: changedQuery(query, changes) }, how);
+  return (
+    <div class="home">
+      <header class="home-head">
+        <h1>Runs</h1>
+        <p class="quiet">{q ? `${shown.length} of ${listing.runs.length}` : listing.runs.length}</p>
+        <label class="search">
+          <span class="visually-hidden">Filter runs</span>
+          <Icon name="search" />
+          <input
+            class="input"
+            type="search"
+            placeholder="Filter by name"
+            value={q}
+            onInput={({ currentTarget }) => change({ q: currentTarget.value }, "replace")}
+          />
+        </label>
+      </header>
+      {base && (
+        <PairBar base={base} second={second} onClear={() => change({ base: "", new: "" })} />
+      )}
+      {shown.length ? (
+        <RunTable runs={shown} order={order} query={query} onChange={change} />
+      ) : (
+        <p class="message">
+          No run has “{q}” in its name.{" "}
+          <button type="button" class="button" onClick={() => change({ q: "" })}>
+            Show all
+          </button>
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** The runs that are marked for a comparison. */
+function PairBar({ base, second, onClear }: { base: string; second: string; onClear: () => void }) {
+  return (
+    <div class="notice-bar pair-bar" role="status">
+      {second ? (
+        <>
+          <span>
+            Base <b>{base}</b>, new <b>{second}</b>
+          </span>
+          <a
+            class="button primary"
+            href={formatRoute({ at: "compare", query: { base, new: second } })}
+          >
+            Compare
+          </a>
+          <a
+            class="button"
+            href={formatRoute({ at: "home", query: { base: second, new: base } })}
+            aria-label="Swap base and new"
+          >
+            Swap
+          </a>
+        </>
+      ) : (
+        <span>
+          Base <b>{base}</b>: mark the run to compare it with.
+        </span>
+      )}
+      <button type="button" class="button" onClick={onClear}>
+        Clear
+      </button>
+    </div>
+  );
+}
+
+function NoRuns({ listing }: { listing: RunsAnswer }) {
+  const folder = listing.logdir.replace(/\/$/, "");
+  return (
+    <div class="message">
+      <h1>No runs yet</h1>
+      <p>{folder} holds no recording. They appear here by themselves; to make one:</p>
+      <pre>
+        <code>timesink record -o {folder}/base -- python train.py</code>
+      </pre>
+      <p class="quiet">
+        Traces of torch.profiler (*.pt.trace.json), Nsight Systems (*.sqlite) and rocprofv3 work as
+        well: put them into a folder below it.
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,70 @@
+import { DocumentView } from "../../components/DocumentView";
+import type { Document } from "../../document/types";
+import { useLoaded } from "../api/useLoaded";
+import { Shown } from "../layout/Shown";
+import { Switch } from "../layout/Switch";
+import { navigate } from "../routing/navigation";
+import { changedQuery } from "../routing/route";
+import { useDocumentState } from "../routing/useDocumentState";
+import { DocumentPage } from "./DocumentPage";
+import { KernelDetails } from "./KernelDetails";
+import { type OfRun, useLinks } from "./ofRun";
+
+const SOURCES = [
+  ["timeline", "Timeline"],
+  ["utilisation", "Utilisation"],
+] as const;
+
+/** Kernels of the timeline or, where counters were measured, how well they use the device. */
+export function Kernels({ of }: { of: OfRun }) {
+  const { run, route } = of;
+  const { open = "" } = route.query;
+  const counted = run.counters.length > 0 && (!run.timeline || route.query.show === "utilisation");
+  const choose = (show: string) => {
+    const changes = { show: show === "utilisation" ? show : "", open: "" };
+    navigate({ ...route, query: changedQuery(route.query, changes) });
+  };
+  const source = run.timeline && run.counters.length > 0 && (
+    <Switch
+      label="Show"
+      options={SOURCES}
+      chosen={counted ? "utilisation" : "timeline"}
+      onChoose={choose}
+    />
+  );
+  if (counted) {
+    return (
+      <>
+        {source && <div class="page-head">{source}</div>}
+        <Utilisation of={of} />
+      </>
+    );
+  }
+  return (
+    <div class={open ? "with-details" : ""}>
+      <DocumentPage of={of}>{source}</DocumentPage>
+      {open && <KernelDetails of={of} name={open} />}
+    </div>
+  );
+}
+
+/** What Nsight Compute measured of the kernels of this run. */
+function Utilisation({ of }: { of: OfRun }) {
+  const { run, version } = of;
+  const loaded = useLoaded<Document>({ path: "utilisation", params: { run: run.name }, version });
+  const links = useLinks(of);
+  const [state, onState] = useDocumentState();
+  return (
+    <Shown loaded={loaded} what="the counters">
+      {(document) => (
+        <DocumentView
+          document={document}
+          links={links}
+          state={state}
+          onState={onState}
+          nav={false}
+        />
+      )}
+    </Shown>
+  );
+}

@@ -1,0 +1,67 @@
+import type { Block, Document, Table } from "../../document/types";
+import type { Loaded } from "../api/useLoaded";
+import { Sections } from "../layout/Sections";
+import { Failure, Shown, Working } from "../layout/Shown";
+import { Switch } from "../layout/Switch";
+import { navigate } from "../routing/navigation";
+import { changedQuery } from "../routing/route";
+import { OperatorDetails } from "./OperatorDetails";
+import { type OfRun, useAnswer, useLinks } from "./ofRun";
+
+const GROUPS = [
+  ["name", "Name"],
+  ["shape", "Shapes"],
+  ["stack", "Call stack"],
+] as const;
+
+/** Operators by name, by shapes or by call stack, with details of the one that is open. */
+export function Operators({ of }: { of: OfRun }) {
+  const { route } = of;
+  const { open = "", dims = "" } = route.query;
+  const group = GROUPS.map(([name]) => name).find((name) => name === route.query.group) ?? "name";
+  const page = useAnswer<Document>(of, "document", { page: "operators" });
+  const other = group === "name" ? null : { view: "operators", group_by: group };
+  const grouped = useAnswer<Table>(of, "table", other);
+  const links = useLinks(of);
+  const choose = (name: string) => {
+    const changes = { group: name === "name" ? "" : name, open: "", dims: "" };
+    navigate({ ...route, query: changedQuery(route.query, changes) });
+  };
+  return (
+    <div class={open ? "with-details" : ""}>
+      <div>
+        <Shown loaded={page} what="the operators">
+          {(document) => (
+            <Sections
+              title={`Operators of ${route.run}`}
+              document={other ? withTable(document, grouped.value) : document}
+              links={links}
+            >
+              <Switch label="Group by" options={GROUPS} chosen={group} onChoose={choose} />
+              {other && <Pending loaded={grouped} />}
+            </Sections>
+          )}
+        </Shown>
+      </div>
+      {open && <OperatorDetails of={of} name={open} dims={dims} />}
+    </div>
+  );
+}
+
+function Pending({ loaded }: { loaded: Loaded<Table> }) {
+  if (loaded.error) return <Failure error={loaded.error} onRetry={loaded.retry} />;
+  return loaded.loading ? <Working progress={loaded.progress} what="the operators" /> : null;
+}
+
+/** The document with its table of operators grouped otherwise; without one until that is there. */
+export function withTable(document: Document, table: Table | undefined): Document {
+  const isOperators = (block: Block) => block.type === "table" && block.id === "operators";
+  const sections = document.sections.map((section) => ({
+    ...section,
+    blocks: section.blocks.flatMap((block) => {
+      if (!isOperators(block)) return [block];
+      return table ? [table] : [];
+    }),
+  }));
+  return { ...document, sections };
+}

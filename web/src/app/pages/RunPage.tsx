@@ -1,0 +1,84 @@
+import type { FunctionComponent } from "preact";
+import { useState } from "preact/hooks";
+import type { Run } from "../api/types";
+import { useApp } from "../context";
+import { ChangedBar } from "../layout/ChangedBar";
+import { formatRoute, type RunPage as Page } from "../routing/route";
+import { chosenPart, versionOf } from "../runs/choice";
+import { DocumentPage } from "./DocumentPage";
+import { Kernels } from "./Kernels";
+import { UnknownRun } from "./NotFound";
+import { Operators } from "./Operators";
+import { Overview } from "./Overview";
+import type { OfRun, RunRoute } from "./ofRun";
+import { TracePage } from "./TracePage";
+
+const PAGES: Readonly<Record<Page, FunctionComponent<{ of: OfRun }>>> = {
+  overview: Overview,
+  operators: Operators,
+  kernels: Kernels,
+  memory: DocumentPage,
+  modules: DocumentPage,
+  distributed: DocumentPage,
+  trace: TracePage,
+};
+
+/** One of the pages of a run. */
+export function RunPage({ route }: { route: RunRoute }) {
+  const { listing } = useApp();
+  if (!listing) return null;
+  const run = listing.runs.find(({ name }) => name === route.run);
+  if (!run) return <UnknownRun name={route.run} />;
+  if (!run.timeline && !(route.page === "kernels" && run.counters.length > 0)) {
+    return <NoTimeline run={run} />;
+  }
+  const { worker, span } = chosenPart(run, route.query);
+  return (
+    <Pinned
+      key={[run.name, route.page, worker, span].join("\n")}
+      {...{ run, route, worker, span }}
+    />
+  );
+}
+
+/** Shows the recording as it was when the page was opened, until the reader asks for the newest. */
+function Pinned(of: Omit<OfRun, "version">) {
+  const newest = versionOf(of.run);
+  const [version, setVersion] = useState(newest);
+  const Content = PAGES[of.route.page];
+  return (
+    <>
+      {version !== newest && <ChangedBar onShow={() => setVersion(newest)} />}
+      <Content of={{ ...of, version }} />
+    </>
+  );
+}
+
+function NoTimeline({ run }: { run: Run }) {
+  return (
+    <div class="message">
+      <h1>{run.name} has no timeline</h1>
+      <p>
+        {run.growing
+          ? "It is being recorded; what it holds is shown as soon as it is written."
+          : "It holds no trace that this page could show."}
+      </p>
+      <p class="next">
+        {run.behaviour && (
+          <a class="button primary" href={formatRoute({ at: "compare", query: { new: run.name } })}>
+            Compare it with another run
+          </a>
+        )}
+        {run.counters.length > 0 && (
+          <a
+            class="button"
+            href={formatRoute({ at: "run", run: run.name, page: "kernels", query: {} })}
+          >
+            Its counters
+          </a>
+        )}
+        <a href="#/">All runs</a>
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,27 @@
+/** One call of a stack, as far as the profiler wrote it in its usual form. */
+export interface Frame {
+  /** The function, or all there is. */
+  name: string;
+  /** `folder/file.py:12`, short; "" where unknown. */
+  place: string;
+  /** As recorded. */
+  whole: string;
+}
+
+const FRAME = /^(.*)\((\d+)\): (.*)$/;
+
+/** The calls of a stack: one per line, or between semicolons; the innermost first. */
+export function framesOf(stack: string | number | null): Frame[] {
+  const lines = String(stack ?? "").split(/[;\n]/);
+  return lines
+    .map((line) => line.trim())
+    .filter(Boolean)
+    .map(frameOf);
+}
+
+function frameOf(whole: string): Frame {
+  const [, file, line, name] = FRAME.exec(whole) ?? [];
+  if (!file || !name) return { name: whole, place: "", whole };
+  const short = file.split("/").slice(-2).join("/");
+  return { name, place: `${short}:${line}`, whole };
+}

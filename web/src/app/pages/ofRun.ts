@@ -1,0 +1,31 @@
+import { useMemo } from "preact/hooks";
+import type { Links } from "../../components/links";
+import type { Params, Run } from "../api/types";
+import { type Loaded, useLoaded } from "../api/useLoaded";
+import { linksOfRun } from "../links";
+import { formatRoute, type Route } from "../routing/route";
+
+export type RunRoute = Extract<Route, { at: "run" }>;
+
+/** What every page of a run is given. */
+export interface OfRun {
+  run: Run;
+  route: RunRoute;
+  worker: string;
+  span: string;
+  /** State of the recording that is shown. */
+  version: string;
+}
+
+/** An answer about the shown worker and span; null asks for nothing. */
+export function useAnswer<T>(of: OfRun, path: string, more: Params | null): Loaded<T> {
+  const { run, worker, span, version } = of;
+  const params = { run: run.name, worker, span, ...more };
+  return useLoaded<T>(more === null ? null : { path, params, version });
+}
+
+/** Where the names and moments of the page lead. */
+export function useLinks({ route }: OfRun): Links {
+  const address = formatRoute(route);
+  return useMemo(() => linksOfRun(route.run, route.page, route.query), [address]);
+}

@@ -1,0 +1,32 @@
+import { useEffect, useState } from "preact/hooks";
+import { formatRoute, parseRoute, type Route } from "./route";
+
+export type Navigate = (route: Route, how?: "push" | "replace") => void;
+
+const changes = new EventTarget();
+
+/** Go to a place; "replace" where going back should not stop at what was before. */
+export const navigate: Navigate = (route, how = "push") => {
+  const hash = formatRoute(route);
+  if (hash === location.hash) return;
+  if (how === "push") history.pushState(null, "", hash);
+  else history.replaceState(null, "", hash);
+  changes.dispatchEvent(new Event("change"));
+};
+
+/** The place the address names, now and whenever it changes. */
+export function useRoute(): Route {
+  const [hash, setHash] = useState(location.hash);
+  useEffect(() => {
+    const update = () => setHash(location.hash);
+    addEventListener("hashchange", update);
+    addEventListener("popstate", update);
+    changes.addEventListener("change", update);
+    return () => {
+      removeEventListener("hashchange", update);
+      removeEventListener("popstate", update);
+      changes.removeEventListener("change", update);
+    };
+  }, []);
+  return parseRoute(hash);
+}

@@ -1,0 +1,18 @@
+import { pageTitle } from "./pageTitle";
+import type { Route } from "./route";
+
+/** For the title of the window and the history of the browser. */
+export function titleOf(route: Route): string {
+  switch (route.at) {
+    case "home":
+      return "Runs · timesink";
+    case "run":
+      return `${pageTitle(route.page)} · ${route.run} · timesink`;
+    case "compare": {
+      const { base, new: second } = route.query;
+      return base && second ? `${base} → ${second} · timesink` : "Compare · timesink";
+    }
+    case "unknown":
+      return "No such page · timesink";
+  }
+}

@@ -1,0 +1,21 @@
+import { useMemo } from "preact/hooks";
+import type { DocumentState } from "../../components/state";
+import { useApp } from "../context";
+import { documentStateChanges, isOnlySearch, readDocumentState } from "./documentState";
+import { navigate } from "./navigation";
+import { changedQuery, formatRoute } from "./route";
+
+/** What is sorted, searched and opened on the page, kept in its address. */
+export function useDocumentState(): [DocumentState, (next: DocumentState) => void] {
+  const { route } = useApp();
+  const address = formatRoute(route);
+  return useMemo(() => {
+    const state = readDocumentState(route.query);
+    const change = (next: DocumentState) => {
+      const changes = documentStateChanges(state, next);
+      const how = isOnlySearch(route.query, changes) ? "replace" : "push";
+      navigate({ ...route, query: changedQuery(route.query, changes) }, how);
+    };
+    return [state, change];
+  }, [address]);
+}

@@ -1,0 +1,96 @@
+// Which run, worker, span and pair of runs the reader means.
+
+import type { Run } from "../api/types";
+import { type Query, RUN_PAGES, type RunPage } from "../routing/route";
+
+/** What requests name: the worker and span asked for, the first ones otherwise. */
+export function chosenPart(run: Run, query: Query): { worker: string; span: string } {
+  const worker = query.worker || run.workers[0]?.name || "";
+  const [first] = [...spansOf(run, worker), ...(run.workers[0]?.spans ?? [])];
+  return { worker, span: query.span || first || "" };
+}
+
+/** Pages with something to show; a recording of counters alone has kernels only. */
+export function pagesOf(run: Run | undefined): readonly RunPage[] {
+  if (!run || run.timeline) return RUN_PAGES;
+  return run.counters.length > 0 ? ["kernels"] : [];
+}
+
+/** Spans of a worker; none where there is no such worker. */
+export function spansOf(run: Run, worker: string): string[] {
+  return run.workers.find(({ name }) => name === worker)?.spans ?? [];
+}
+
+/** The state of a run; another one when its files changed. */
+export function versionOf(run: Run | undefined): string {
+  return run ? `${run.bytes}@${run.changed_s}` : "";
+}
+
+/** Runs whose names hold every word, in any case. */
+export function filterRuns<T extends { name: string }>(runs: readonly T[], text: string): T[] {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  return runs.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
+}
+
+export type Order = "name" | "bytes" | "changed_s";
+
+/** Runs in an order: names as people count (run2 before run10), the largest and newest first. */
+export function orderedRuns(runs: readonly Run[], order: Order): Run[] {
+  const byName = (a: Run, b: Run) => a.name.localeCompare(b.name, "en", { numeric: true });
+  if (order === "name") return runs.toSorted(byName);
+  return runs.toSorted((a, b) => b[order] - a[order] || byName(a, b));
+}
+
+/** The pair to compare after a run was marked or unmarked: the first is the base. */
+export function toggledPair(query: Query, run: string): { base: string; new: string } {
+  const { base = "", new: second = "" } = query;
+  if (run === base) return { base: second, new: "" };
+  if (run === second) return { base, new: "" };
+  return base ? { base, new: run } : { base: run, new: second };
+}
+
+const CALLED_BASE = /(?:^|[/_.-])(?:base|baseline|before|main|normal|reference)(?:$|[/_.-])/;
+
+/** A run to compare with: in the same folder, called a base if one is looked for, of a like name. */
+export function suggestedPartner(
+  runs: readonly Run[],
+  chosen: string,
+  role: "base" | "new" = "base",
+): string | undefined {
+  const folder = folderOf(chosen);
+  const rank = (name: string) => [
+    commonStart(folderOf(name), folder),
+    role === "base" && CALLED_BASE.test(name) ? 1 : 0,
+    commonStart(name, chosen),
+  ];
+  return best(others(runs, chosen), rank);
+}
+
+/** The run whose name begins most like one that is not there; none where all differ at once. */
+export function mostAlike(runs: readonly Run[], name: string): string | undefined {
+  const alike = others(runs, name).filter((other) => commonStart(other, name) > 2);
+  return best(alike, (other) => [commonStart(other, name)]);
+}
+
+function others(runs: readonly Run[], chosen: string): string[] {
+  return runs.map(({ name }) => name).filter((name) => name !== chosen);
+}
+
+function best(names: string[], rank: (name: string) => number[]): string | undefined {
+  const compared = (a: string, b: string) => {
+    const [first, second] = [rank(a), rank(b)];
+    const at = first.findIndex((value, index) => value !== second[index]);
+    return at < 0 ? a.localeCompare(b) : (second[at] ?? 0) - (first[at] ?? 0);
+  };
+  return names.toSorted(compared)[0];
+}
+
+function folderOf(name: string): string {
+  return name.slice(0, name.lastIndexOf("/") + 1);
+}
+
+function commonStart(a: string, b: string): number {
+  let length = 0;
+  while (length < a.length && a[length] === b[length]) length += 1;
+  return length;
+}

@@ -1,0 +1,12 @@
+import { createContext } from "preact";
+import { useContext } from "preact/hooks";
+
+/** Titles said just above a block: its caption need not say them again. */
+export const TitlesAbove = createContext<string[]>([]);
+
+/** The title of a block. */
+export function Caption({ title }: { title: string }) {
+  const above = useContext(TitlesAbove);
+  if (!title) return null;
+  return <figcaption class={above.includes(title) ? "visually-hidden" : ""}>{title}</figcaption>;
+}

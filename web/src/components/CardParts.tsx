@@ -1,0 +1,79 @@
+// What cards of findings and of causes have in common.
+
+import { useContext } from "preact/hooks";
+import type { Link } from "../document/types";
+import { Icon } from "./Icon";
+import { LinksContext } from "./links";
+import { Prose } from "./Prose";
+import { roomForTail, splitName } from "./table/names";
+
+/** What to try. */
+export function Advice({ text }: { text: string }) {
+  if (!text) return null;
+  return (
+    <p class="advice">
+      <Icon name="advice" />
+      <span>
+        <span class="visually-hidden">Advice: </span>
+        <Prose text={text} />
+      </span>
+    </p>
+  );
+}
+
+/** What shows it, and where to look at it; folded away where it would push others out of sight. */
+export function Evidence({ lines, links }: { lines: string[]; links: Link[] }) {
+  if (!lines.length && !links.length) return null;
+  return (
+    <details class="evidence">
+      <summary>
+        <Icon name="down" size={12} />
+        Evidence
+      </summary>
+      {lines.length > 0 && (
+        <ul>
+          {lines.map((line) => (
+            <li key={line}>{line}</li>
+          ))}
+        </ul>
+      )}
+      <CardLinks links={links} />
+    </details>
+  );
+}
+
+function CardLinks({ links }: { links: Link[] }) {
+  const { hrefOfLink } = useContext(LinksContext);
+  if (!links.length) return null;
+  return (
+    <ul class="links">
+      {links.map((link) => {
+        const href = hrefOfLink(link);
+        const [head, tail] = splitName(link.label);
+        const label = (
+          <span class="name" title={link.label} style={roomForTail(tail)}>
+            <span class="head">{head}</span>
+            {tail}
+          </span>
+        );
+        return (
+          <li key={`${link.section} ${link.search} ${link.label} ${link.from_ns}`}>
+            {href ? <a href={href}>{label}</a> : label}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** Part of a whole as a short bar with its words. */
+export function ShareBar({ share, words }: { share: number; words: string }) {
+  return (
+    <span class="share-bar">
+      <span class="meter" aria-hidden="true">
+        <span style={{ width: `${100 * Math.min(Math.max(share, 0), 1)}%` }} />
+      </span>
+      {words}
+    </span>
+  );
+}

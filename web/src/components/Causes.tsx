@@ -1,0 +1,51 @@
+import type { Cause, Causes as CausesBlock, Tone } from "../document/types";
+import { format, signed } from "../format/format";
+import { Advice, Evidence, ShareBar } from "./CardParts";
+import { Icon, iconOfTone } from "./Icon";
+import { Prose } from "./Prose";
+
+/** Why it changed, or what is odd: the weightiest first. */
+export function Causes({ block }: { block: CausesBlock }) {
+  if (!block.items.length) {
+    return (
+      <p class="note tone-notice">
+        <Icon name="notice" />
+        <span>{block.empty}</span>
+      </p>
+    );
+  }
+  return (
+    <ol class="cards">
+      {block.items.map((item, index) => (
+        <CauseCard key={`${item.cause} ${index}`} item={item} />
+      ))}
+    </ol>
+  );
+}
+
+function CauseCard({ item }: { item: Cause }) {
+  const tone: Tone = item.role === "cause" ? "bad" : "warning";
+  return (
+    <li class={`card tone-${tone}`}>
+      <p class="kicker">
+        <Icon name={iconOfTone(tone)} size={14} />
+        <span class="badge">{item.role}</span>
+        {item.explained !== null && <span class="gain">{signed(item.kind, item.explained)}</span>}
+        {item.share !== null && (
+          <ShareBar
+            share={item.share}
+            words={`${format("share", item.share)} ${item.share_word}`}
+          />
+        )}
+      </p>
+      <h3>
+        {item.title} <code class="quiet">{item.cause}</code>
+      </h3>
+      <p>
+        <Prose text={item.sentence} />
+      </p>
+      <Advice text={item.advice} />
+      <Evidence lines={item.evidence} links={item.links} />
+    </li>
+  );
+}

@@ -1,0 +1,44 @@
+import type { Finding, Findings as FindingsBlock, Tone } from "../document/types";
+import { Advice, Evidence } from "./CardParts";
+import { Icon, iconOfTone } from "./Icon";
+import { Prose } from "./Prose";
+
+const TONE: Record<Finding["severity"], Tone> = { high: "bad", medium: "warning", low: "notice" };
+
+/** What was found and what to try, the gravest first. */
+export function Findings({ block }: { block: FindingsBlock }) {
+  if (!block.items.length) {
+    return (
+      <p class="note tone-good">
+        <Icon name="good" />
+        <span>{block.empty}</span>
+      </p>
+    );
+  }
+  return (
+    <ol class="cards">
+      {block.items.map((item, index) => (
+        <FindingCard key={`${item.rule} ${index}`} item={item} />
+      ))}
+    </ol>
+  );
+}
+
+function FindingCard({ item }: { item: Finding }) {
+  const tone = TONE[item.severity] ?? "notice";
+  return (
+    <li class={`card tone-${tone}`}>
+      <p class="kicker">
+        <Icon name={iconOfTone(tone)} size={14} />
+        <span class="badge">{item.severity}</span>
+        {item.gain && <span class="gain">{item.gain}</span>}
+      </p>
+      <h3>{item.title}</h3>
+      <p>
+        <Prose text={item.sentence} />
+      </p>
+      <Advice text={item.advice} />
+      <Evidence lines={item.evidence} links={item.links} />
+    </li>
+  );
+}

@@ -1,0 +1,52 @@
+import type { Health as HealthBlock, Tone } from "../document/types";
+import { format } from "../format/format";
+import { Icon, iconOfTone } from "./Icon";
+import { Prose } from "./Prose";
+
+const TONE: Record<HealthBlock["items"][number]["severity"], Tone> = {
+  error: "bad",
+  warning: "warning",
+  info: "notice",
+};
+
+/** What is wrong with a recording, what that means for the figures, and what to do. */
+export function Health({ block }: { block: HealthBlock }) {
+  if (!block.items.length) {
+    return (
+      <p class="note tone-good">
+        <Icon name="good" />
+        <span>Nothing is wrong with the recording.</span>
+      </p>
+    );
+  }
+  return (
+    <ul class="health">
+      {block.items.map((item) => {
+        const tone = TONE[item.severity] ?? "notice";
+        return (
+          <li key={item.code} class={`tone-${tone}`}>
+            <Icon name={iconOfTone(tone)} />
+            <div>
+              <h3>
+                <span class="badge">{item.severity}</span> {item.title}
+                {item.count > 1 && <span class="quiet"> × {format("count", item.count)}</span>}
+              </h3>
+              {item.told && <p class="told">{item.told}</p>}
+              <p>
+                <Prose text={joined(item.consequence, item.advice)} />
+              </p>
+            </div>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** Two clauses as sentences. */
+function joined(...clauses: string[]): string {
+  return clauses
+    .filter(Boolean)
+    .map((clause) => clause[0]?.toUpperCase() + clause.slice(1).replace(/\.?$/, "."))
+    .join(" ");
+}

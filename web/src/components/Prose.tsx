@@ -1,0 +1,7 @@
+/** A sentence of ours: what stands between backticks is set as code, everything as text. */
+export function Prose({ text }: { text: string }) {
+  const pieces = text.split("`");
+  // Without a partner the last backtick is one of the text.
+  if (pieces.length % 2 === 0) return <>{text}</>;
+  return <>{pieces.map((piece, at) => (at % 2 ? <code key={at}>{piece}</code> : piece))}</>;
+}

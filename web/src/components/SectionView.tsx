@@ -1,0 +1,60 @@
+import type { Block, Section } from "../document/types";
+import { BlockView } from "./BlockView";
+import { TitlesAbove } from "./Caption";
+import { Prose } from "./Prose";
+
+/** A section with its title; a verdict has its causes, and what follows them, beside it. */
+export function SectionView({ section }: { section: Section }) {
+  const { id, title, lead, blocks } = section;
+  const causes = blocks.findIndex((block) => block.type === "causes");
+  const split = causes > 0 && blocks[0]?.type === "verdict";
+  return (
+    <section class={`section ${split ? "split" : ""}`} id={id} aria-labelledby={`${id}-title`}>
+      <h2 id={`${id}-title`}>{title}</h2>
+      {lead && (
+        <p class="lead">
+          <Prose text={lead} />
+        </p>
+      )}
+      <div class="columns">
+        <Column title={title} blocks={split ? blocks.slice(0, causes) : blocks} />
+        {split && <Column title={title} blocks={blocks.slice(causes)} />}
+      </div>
+    </section>
+  );
+}
+
+function Column({ title, blocks }: { title: string; blocks: Block[] }) {
+  return (
+    <div class="column">
+      {runsOfPictures(blocks).map((run, index, runs) => (
+        <TitlesAbove.Provider key={index} value={[title, titleOf(runs[index - 1]?.at(-1))]}>
+          {run.length > 1 ? (
+            <div class="pictures">
+              {run.map((block, at) => (
+                <BlockView key={at} block={block} />
+              ))}
+            </div>
+          ) : (
+            run[0] && <BlockView block={run[0]} />
+          )}
+        </TitlesAbove.Provider>
+      ))}
+    </div>
+  );
+}
+
+/** Blocks one by one, but pictures that follow each other together: they stand side by side. */
+function runsOfPictures(blocks: Block[]): Block[][] {
+  const runs: Block[][] = [];
+  for (const block of blocks) {
+    const last = runs.at(-1);
+    if (block.type === "picture" && last?.[0]?.type === "picture") last.push(block);
+    else runs.push([block]);
+  }
+  return runs;
+}
+
+function titleOf(block: Block | undefined): string {
+  return block && "title" in block ? block.title : "";
+}

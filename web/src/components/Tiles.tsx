@@ -1,0 +1,36 @@
+import type { Tile, Tiles as TilesBlock } from "../document/types";
+import { worded } from "../format/format";
+import { Icon, iconOfTone } from "./Icon";
+
+/** Figures one sees first. */
+export function Tiles({ block }: { block: TilesBlock }) {
+  return (
+    <dl class="tiles">
+      {block.tiles.map((tile) => (
+        <TileView key={tile.label} tile={tile} />
+      ))}
+    </dl>
+  );
+}
+
+function TileView({ tile }: { tile: Tile }) {
+  const { digits, unit } = worded(tile.kind, tile.value);
+  return (
+    <div class={`tile tone-${tile.tone}`} title={tile.help || undefined}>
+      <dt>
+        {tile.tone !== "plain" && <Icon name={iconOfTone(tile.tone)} size={13} />}
+        {tile.label}
+      </dt>
+      <dd>
+        <span class="figure">{digits}</span>
+        {unit && <span class="unit"> {unit}</span>}
+        {tile.help && <span class="visually-hidden">, {tile.help}</span>}
+      </dd>
+      {tile.share !== null && (
+        <div class="meter" aria-hidden="true">
+          <div style={{ width: `${100 * Math.min(Math.max(tile.share, 0), 1)}%` }} />
+        </div>
+      )}
+    </div>
+  );
+}

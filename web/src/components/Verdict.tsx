@@ -1,0 +1,68 @@
+import type { Verdict as VerdictBlock } from "../document/types";
+import { format, signed } from "../format/format";
+import { Icon, type IconName } from "./Icon";
+import { Prose } from "./Prose";
+import { scaleAround, spanOn } from "./scale";
+
+const LOOKS: Record<VerdictBlock["verdict"], [IconName, tone: string]> = {
+  regression: ["slower", "bad"],
+  improvement: ["faster", "good"],
+  no_change: ["same", "notice"],
+  incomparable: ["unknown", "warning"],
+};
+
+/** The verdict in a word and a sentence, both sides, and the interval around zero. */
+export function Verdict({ block }: { block: VerdictBlock }) {
+  const [icon, tone] = LOOKS[block.verdict] ?? LOOKS.incomparable;
+  return (
+    <div class={`verdict tone-${tone}`}>
+      <div class="word">
+        <Icon name={icon} size={30} />
+        <strong>{block.word}</strong>
+        {block.change !== null && <span class="change">{signed("share", block.change)}</span>}
+      </div>
+      <p class="sentence">
+        <Prose text={block.sentence} />
+      </p>
+      <div class="measured">
+        <dl>
+          <dt>{block.base.label}</dt>
+          <dd>{format(block.kind, block.base.value)}</dd>
+          <dt>{block.new.label}</dt>
+          <dd>{format(block.kind, block.new.value)}</dd>
+        </dl>
+        <Interval block={block} />
+      </div>
+      {block.notes.length > 0 && (
+        <ul class="notes">
+          {block.notes.map((note) => (
+            <li key={note}>
+              <Prose text={note} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+function Interval({ block }: { block: VerdictBlock }) {
+  const { change, low, high } = block;
+  if (change === null || low === null || high === null) return null;
+  const scale = scaleAround([change, low, high]);
+  const told = `${signed("share", change)}, between ${signed("share", low)} and ${signed("share", high)}`;
+  return (
+    <div class="interval" role="img" aria-label={told} title={told}>
+      <div class="axis">
+        <div class="zero" style={{ left: `${scale(0)}%` }} />
+        <div class="range" style={spanOn(scale, low, high)} />
+        <div class="dot" style={{ left: `${scale(change)}%` }} />
+      </div>
+      <div class="ends" aria-hidden="true">
+        <span style={{ left: `${scale(0)}%` }}>0</span>
+        <span style={{ left: `${scale(low)}%` }}>{signed("share", low)}</span>
+        <span style={{ left: `${scale(high)}%` }}>{signed("share", high)}</span>
+      </div>
+    </div>
+  );
+}

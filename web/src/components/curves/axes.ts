@@ -1,0 +1,33 @@
+// Where lines of a grid stand: at round numbers of the unit people read, not of bytes or nanoseconds.
+
+import type { Kind } from "../../document/types";
+import { format } from "../../format/format";
+
+/** Steps of a grid over bytes: powers of two. */
+const BINARY = Array.from({ length: 51 }, (_, power) => 2 ** power);
+
+/** Steps to choose from; undefined for those of decimal numbers. */
+export function gridSteps(kind: Kind): number[] | undefined {
+  return kind === "bytes" || kind === "bytes_per_s" ? BINARY : undefined;
+}
+
+/** A word for a line of the grid: without decimals that say nothing. */
+export function gridWord(kind: Kind, value: number): string {
+  return format(kind, value)
+    .replace(/(\.\d*?)0+(?= |$)/, "$1")
+    .replace(/\.(?= |$)/, "");
+}
+
+const SECONDS: [size: number, unit: string][] = [
+  [1e9, "s"],
+  [1e6, "ms"],
+  [1e3, "us"],
+  [1, "ns"],
+];
+
+/** Words for moments, all in the unit that suits the distance between them. */
+export function momentWords(moments: number[]): string[] {
+  const step = Math.abs((moments[1] ?? 0) - (moments[0] ?? 0)) || 1;
+  const [size, unit] = SECONDS.find(([each]) => step >= each) ?? [1, "ns"];
+  return moments.map((moment) => `${Number((moment / size).toFixed(3))} ${unit}`);
+}

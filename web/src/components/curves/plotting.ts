@@ -1,0 +1,125 @@
+// The options of a plot: colours of the theme, axes with units, marks, and what the cursor tells.
+
+import uPlot from "uplot";
+import type { Curves } from "../../document/types";
+import { colourOf } from "../theme";
+import { gridSteps, gridWord, momentWords } from "./axes";
+
+export interface PlotWishes {
+  width: number;
+  height: number;
+  hidden: ReadonlySet<number>;
+  /** Index of the point below the cursor; null for none. */
+  onCursor: (index: number | null) => void;
+  /** Whether a part is shown only. */
+  onZoom: (zoomed: boolean) => void;
+}
+
+/** The colour of a series, as a property of the style sheet. */
+export function seriesColour(index: number): string {
+  return `--part-${(index % 8) + 1}`;
+}
+
+/** Options for a block in the colours of now. */
+export function plotOptions(block: Curves, wishes: PlotWishes): uPlot.Options {
+  const axis = axisLooks();
+  const steps = gridSteps(block.kind);
+  return {
+    width: wishes.width,
+    height: wishes.height,
+    legend: { show: false },
+    padding: [12, 12, 0, 0],
+    cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false, setScale: true } },
+    scales: { x: { time: false }, y: { range: { min: { soft: 0, mode: 1 }, max: { pad: 0.08 } } } },
+    series: [{}, ...block.series.map((series, index) => seriesLooks(series, index, wishes.hidden))],
+    axes: [
+      { ...axis, space: 90, size: 32, values: (_, moments) => momentWords(moments) },
+      {
+        ...axis,
+        size: 76,
+        space: 34,
+        ...(steps ? { incrs: steps } : {}),
+        values: (_, values) => values.map((value) => gridWord(block.kind, value)),
+      },
+    ],
+    hooks: {
+      draw: [(plot) => drawMarks(plot, block.marks)],
+      setCursor: [(plot) => wishes.onCursor(plot.cursor.idx ?? null)],
+      setScale: [(plot, key) => key === "x" && wishes.onZoom(isZoomed(plot))],
+    },
+  };
+}
+
+function axisLooks(): uPlot.Axis {
+  const line = { stroke: colourOf("--line"), width: 1 };
+  return {
+    stroke: colourOf("--quiet"),
+    font: `12px ${colourOf("--sans")}`,
+    grid: line,
+    ticks: { ...line, size: 4 },
+  };
+}
+
+function seriesLooks(
+  { name, shape }: Curves["series"][number],
+  index: number,
+  hidden: ReadonlySet<number>,
+): uPlot.Series {
+  const stroke = colourOf(seriesColour(index));
+  const { linear, stepped } = uPlot.paths;
+  const paths = shape === "step" ? stepped?.({ align: 1 }) : linear?.();
+  return {
+    label: name,
+    show: !hidden.has(index),
+    stroke,
+    width: 1.5,
+    // The first series is what the plot is about; others are lines above it.
+    ...(shape === "area" || index === 0 ? { fill: `${stroke}26` } : {}),
+    ...(index % 2 ? { dash: [6, 3] } : {}),
+    ...(paths ? { paths } : {}),
+    points: { show: false },
+  };
+}
+
+function isZoomed(plot: uPlot): boolean {
+  const xs = plot.data[0];
+  const { min, max } = plot.scales.x ?? {};
+  return min != null && max != null && (min > (xs[0] ?? min) || max < (xs.at(-1) ?? max));
+}
+
+function drawMarks(plot: uPlot, marks: Curves["marks"]): void {
+  const { ctx, bbox } = plot;
+  const ratio = devicePixelRatio;
+  ctx.save();
+  ctx.strokeStyle = colourOf("--text");
+  ctx.font = `${12 * ratio}px ${colourOf("--sans")}`;
+  ctx.lineWidth = ratio;
+  ctx.setLineDash([4 * ratio, 3 * ratio]);
+  for (const { x, label } of marks) {
+    const at = plot.valToPos(x, "x", true);
+    if (at < bbox.left || at > bbox.left + bbox.width) continue;
+    ctx.beginPath();
+    ctx.moveTo(at, bbox.top);
+    ctx.lineTo(at, bbox.top + bbox.height);
+    ctx.stroke();
+    const width = ctx.measureText(label).width + 8 * ratio;
+    const left = at > bbox.left + bbox.width / 2 ? at - width - 2 * ratio : at + 2 * ratio;
+    ctx.fillStyle = colourOf("--ground");
+    ctx.fillRect(left, bbox.top, width, 17 * ratio);
+    ctx.fillStyle = colourOf("--text");
+    ctx.fillText(label, left + 4 * ratio, bbox.top + 12 * ratio);
+  }
+  ctx.restore();
+}
+
+/** Shows another part of the time: moved by a part of the width, or made `factor` as wide. */
+export function moveView(plot: uPlot, by: number, factor = 1): void {
+  const xs = plot.data[0];
+  const { min, max } = plot.scales.x ?? {};
+  const [first, last] = [xs[0], xs.at(-1)];
+  if (min == null || max == null || first === undefined || last === undefined) return;
+  const width = Math.min((max - min) * factor, last - first);
+  const middle = (min + max) / 2 + by * (max - min);
+  const from = Math.min(Math.max(middle - width / 2, first), last - width);
+  plot.setScale("x", { min: from, max: from + width });
+}

@@ -1,0 +1,19 @@
+// Where cells and cards lead: the app gives addresses of its pages, a report anchors of its own.
+
+import { createContext } from "preact";
+import type { Column, Link } from "../document/types";
+
+/** A row of a table, by the keys of its columns. */
+export type RowValues = Record<string, string | number | null>;
+
+export interface Links {
+  /** Address behind a cell of a column with a `link`; null where it leads nowhere. */
+  hrefOfCell(link: Column["link"], text: string, row: RowValues): string | null;
+  /** Address behind a link of a card; null where it is to be shown as text. */
+  hrefOfLink(link: Link): string | null;
+}
+
+export const NO_LINKS: Links = { hrefOfCell: () => null, hrefOfLink: () => null };
+
+/** Set by `DocumentView`; whoever shows blocks on their own provides it himself. */
+export const LinksContext = createContext<Links>(NO_LINKS);

@@ -1,0 +1,39 @@
+// Scales of changes: to both sides of zero.
+
+/** Where a value stands, in percent of the width, at most 0 to 100. */
+export type Scale = (value: number) => number;
+
+/** A scale that shows all values and zero, with a little room at both ends. */
+export function scaleAround(values: number[]): Scale {
+  const low = Math.min(0, ...values);
+  const high = Math.max(0, ...values);
+  const room = (high - low || 1) * 0.04;
+  const [from, to] = [low - room, high + room];
+  return (value) => Math.min(Math.max((100 * (value - from)) / (to - from), 0), 100);
+}
+
+export interface Changed {
+  change: number;
+  low: number | null;
+  high: number | null;
+}
+
+/** How far beyond the largest change an interval may stretch the scale. */
+const REACH = 1.35;
+
+/** One scale for bars and their intervals; an interval much wider than any bar is cut off. */
+export function scaleOfChanges(rows: Changed[]): Scale {
+  const reach = REACH * Math.max(...rows.map(({ change }) => Math.abs(change)), 0);
+  const ends = rows.flatMap(({ change, low, high }) => [
+    change,
+    Math.max(low ?? change, -reach),
+    Math.min(high ?? change, reach),
+  ]);
+  return scaleAround(ends);
+}
+
+/** Place and width of what reaches from one value to another. */
+export function spanOn(scale: Scale, from: number, to: number): { left: string; width: string } {
+  const [left, right] = [scale(Math.min(from, to)), scale(Math.max(from, to))];
+  return { left: `${left}%`, width: `${right - left}%` };
+}

@@ -1,0 +1,48 @@
+// What a reader changes while reading; the app keeps it in the address of the page.
+
+import { createContext } from "preact";
+import { useContext, useState } from "preact/hooks";
+
+export interface TableState {
+  /** Undefined as the document says, null for the order of the rows. */
+  sort?: { key: string; descending: boolean } | null | undefined;
+  search?: string | undefined;
+  /** Keys of the columns shown; undefined for the main ones. */
+  columns?: string[] | undefined;
+}
+
+export interface IcicleState {
+  /** Node that fills the width; undefined for the whole tree. */
+  node?: number | undefined;
+  search?: string | undefined;
+}
+
+export interface DocumentState {
+  /** By the id of the block. */
+  tables?: Record<string, TableState>;
+  icicles?: Record<string, IcicleState>;
+}
+
+export interface StateKeeper {
+  state: DocumentState;
+  onState(state: DocumentState): void;
+}
+
+/** Set by `DocumentView` where the state is kept outside; null where each block keeps its own. */
+export const StateContext = createContext<StateKeeper | null>(null);
+
+type Kept = { tables: TableState; icicles: IcicleState };
+
+/** The state of one block: kept outside where someone does, otherwise here. */
+export function useBlockState<Group extends keyof Kept>(
+  group: Group,
+  id: string,
+): [Kept[Group], (next: Kept[Group]) => void] {
+  const keeper = useContext(StateContext);
+  const [own, setOwn] = useState<Kept[Group]>({});
+  if (!keeper) return [own, setOwn];
+  const of = (keeper.state[group] ?? {}) as Record<string, Kept[Group]>;
+  const change = (next: Kept[Group]) =>
+    keeper.onState({ ...keeper.state, [group]: { ...of, [id]: next } });
+  return [of[id] ?? {}, change];
+}

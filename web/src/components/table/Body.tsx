@@ -1,0 +1,81 @@
+import type { Ref, RefObject } from "preact";
+import { useState } from "preact/hooks";
+import type { Table } from "../../document/types";
+import type { Arranged } from "./arranging";
+import { Cell } from "./Cell";
+import type { Measures } from "./measures";
+import { useVirtualRows } from "./useVirtualRows";
+import { rowValues, valueAt } from "./values";
+
+/** Up to here a table is shown as a whole, without scrolling on its own. */
+export const PLAIN_ROWS = 60;
+/** Rows of a longer table on paper. */
+export const PRINTED_ROWS = 50;
+
+export interface BodyProps {
+  block: Table;
+  arranged: Arranged;
+  measures: Measures[];
+  scrolled: RefObject<HTMLElement | null>;
+  printing: boolean;
+}
+
+/** The rows; of many only those in view are there. */
+export function Body({ block, arranged, measures, scrolled, printing }: BodyProps) {
+  const virtual = arranged.rows.length > PLAIN_ROWS && !printing;
+  const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
+  const { items, above, below, measure } = useVirtualRows(arranged.rows, scrolled, {
+    enabled: virtual,
+    opened: open.size > 0,
+  });
+  const toggle = (row: number) => {
+    const next = new Set(open);
+    if (!next.delete(row)) next.add(row);
+    setOpen(next);
+  };
+  const line = (row: number, at: number, ref: Ref<HTMLTableRowElement> = null) => (
+    <tr
+      key={row}
+      ref={ref}
+      data-index={at}
+      aria-rowindex={at + 2}
+      class={open.has(row) ? "open" : ""}
+    >
+      {arranged.columns.map((column, index) => (
+        <Cell
+          key={column.key}
+          column={column}
+          value={valueAt(column, row)}
+          measures={measures[index] as Measures}
+          words={arranged.query.words}
+          row={() => rowValues(block, row)}
+          onOpen={() => toggle(row)}
+          open={open.has(row)}
+        />
+      ))}
+    </tr>
+  );
+  if (!virtual) {
+    const long = arranged.rows.length > PLAIN_ROWS;
+    const rows = long ? arranged.rows.slice(0, PRINTED_ROWS) : arranged.rows;
+    return <tbody>{rows.map((row, at) => line(row, at))}</tbody>;
+  }
+  const width = arranged.columns.length;
+  return (
+    <tbody>
+      <Room height={above} width={width} />
+      {items.map(({ index }) => line(arranged.rows[index] as number, index, measure))}
+      <Room height={below} width={width} />
+    </tbody>
+  );
+}
+
+/** Stands for the rows that are not there. */
+function Room({ height, width }: { height: number; width: number }) {
+  if (height <= 0) return null;
+  return (
+    <tr class="room">
+      <td colSpan={width} style={{ height: `${height}px` }} />
+    </tr>
+  );
+}

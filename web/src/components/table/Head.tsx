@@ -1,0 +1,38 @@
+import type { Column } from "../../document/types";
+import { Icon } from "../Icon";
+import type { Arranged } from "./arranging";
+import { isNumeric } from "./values";
+
+export interface HeadProps {
+  columns: Column[];
+  sort: Arranged["sort"];
+  onSort: (column: Column) => void;
+}
+
+/** Titles one can sort by. */
+export function Head({ columns, sort, onSort }: HeadProps) {
+  return (
+    <thead>
+      <tr>
+        {columns.map((column) => {
+          const sorted = sort?.key === column.key ? sort : null;
+          return (
+            <th
+              key={column.key}
+              scope="col"
+              class={isNumeric(column) ? "number" : ""}
+              aria-sort={sorted ? (sorted.descending ? "descending" : "ascending") : "none"}
+            >
+              <button type="button" onClick={() => onSort(column)} title={column.help || undefined}>
+                <span>{column.title}</span>
+                <span class="arrow">
+                  {sorted && <Icon name={sorted.descending ? "down" : "up"} size={12} />}
+                </span>
+              </button>
+            </th>
+          );
+        })}
+      </tr>
+    </thead>
+  );
+}

@@ -1,0 +1,123 @@
+import type { RefObject } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Table } from "../../document/types";
+import { Icon } from "../Icon";
+import type { TableState } from "../state";
+import type { Arranged } from "./arranging";
+import { copyText, rowsTold, toTsv } from "./copying";
+
+export interface ToolbarProps {
+  block: Table;
+  arranged: Arranged;
+  state: TableState;
+  onState: (state: TableState) => void;
+  /** Rows that are there: fewer on paper. */
+  shown: number;
+}
+
+/** Search, choice of columns, copying, and how many rows there are. */
+export function Toolbar({ block, arranged, state, onState, shown }: ToolbarProps) {
+  return (
+    <div class="toolbar">
+      <label class="search">
+        <Icon name="search" size={14} />
+        <span class="visually-hidden">Search in {block.title || "the table"}</span>
+        <input
+          type="search"
+          class="input"
+          placeholder="Search"
+          title="Words that must be found, and conditions such as calls>100 or >10us (of the column sorted by)"
+          value={state.search ?? ""}
+          onInput={(event) => onState({ ...state, search: event.currentTarget.value || undefined })}
+        />
+      </label>
+      <span class="rows" role="status">
+        {rowsTold(block, arranged.rows.length, shown)}
+      </span>
+      <span class="room" />
+      {block.columns.length > 1 && (
+        <ColumnMenu block={block} arranged={arranged} state={state} onState={onState} />
+      )}
+      <CopyButton arranged={arranged} />
+    </div>
+  );
+}
+
+function CopyButton({ arranged }: { arranged: Arranged }) {
+  const [copied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!copied) return;
+    const timer = setTimeout(() => setCopied(false), 1500);
+    return () => clearTimeout(timer);
+  }, [copied]);
+  const copy = async () => {
+    await copyText(toTsv(arranged.columns, arranged.rows));
+    setCopied(true);
+  };
+  return (
+    <button type="button" class="button" onClick={copy} title="Copy the rows for a spreadsheet">
+      <Icon name={copied ? "good" : "copy"} size={14} />
+      <span aria-live="polite">{copied ? "Copied" : "Copy"}</span>
+    </button>
+  );
+}
+
+function ColumnMenu({ block, arranged, state, onState }: Omit<ToolbarProps, "shown">) {
+  const menu = useRef<HTMLDetailsElement>(null);
+  useClosing(menu);
+  const shown = new Set(arranged.columns.map(({ key }) => key));
+  const toggle = (key: string) => {
+    const next = block.columns.map((column) => column.key);
+    const columns = next.filter((each) => (each === key ? !shown.has(each) : shown.has(each)));
+    if (columns.length) onState({ ...state, columns });
+  };
+  const more = block.columns.length - shown.size;
+  return (
+    <details class="menu" ref={menu}>
+      <summary class="button">
+        <Icon name="columns" size={14} />
+        Columns{more > 0 && <span class="quiet"> +{more}</span>}
+      </summary>
+      <fieldset>
+        <legend class="visually-hidden">Columns to show</legend>
+        {block.columns.map(({ key, title, help }) => (
+          <label key={key} title={help || undefined}>
+            <input type="checkbox" checked={shown.has(key)} onChange={() => toggle(key)} />
+            {title}
+          </label>
+        ))}
+        {state.columns && (
+          <button
+            type="button"
+            class="button"
+            onClick={() => onState({ ...state, columns: undefined })}
+          >
+            As before
+          </button>
+        )}
+      </fieldset>
+    </details>
+  );
+}
+
+/** A menu goes away by Escape and by a click elsewhere. */
+function useClosing(menu: RefObject<HTMLDetailsElement | null>): void {
+  useEffect(() => {
+    const click = (event: Event) => {
+      if (menu.current?.open && !menu.current.contains(event.target as Node)) {
+        menu.current.open = false;
+      }
+    };
+    const key = (event: KeyboardEvent) => {
+      if (event.key !== "Escape" || !menu.current?.open) return;
+      menu.current.open = false;
+      menu.current.querySelector("summary")?.focus();
+    };
+    document.addEventListener("click", click);
+    document.addEventListener("keydown", key);
+    return () => {
+      document.removeEventListener("click", click);
+      document.removeEventListener("keydown", key);
+    };
+  }, [menu]);
+}

@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+import { column } from "../testing";
+import { measured, missingDecimals } from "./measures";
+
+describe("measures", () => {
+  it("give the room that is left to the longest texts", () => {
+    const columns = [
+      column("device", "text", ["GPU0"]),
+      column("kernel", "text", ["a_kernel_with_a_rather_long_name"]),
+      column("total", "time_ns", [1_500]),
+    ];
+    expect(measured(columns, 1, false).map(({ width }) => width === null)).toEqual([
+      false,
+      true,
+      false,
+    ]);
+  });
+
+  it("leave a table of short words narrow, unless it fills the page", () => {
+    const columns = [column("device", "text", ["GPU0"])];
+    expect(measured(columns, 1, false)[0]?.width).not.toBeNull();
+    expect(measured(columns, 1, true)[0]?.width).toBeNull();
+  });
+
+  it("put the points of a column below each other", () => {
+    const [times] = measured([column("total", "time_ns", [12, 1_500, 480_000_000])], 3, false);
+    expect(times).toMatchObject({ decimals: 2, unit: 2 });
+    expect(missingDecimals("480.0", 2)).toBe(1);
+    expect(missingDecimals("12", 2)).toBe(2.5);
+    expect(missingDecimals("12", 0)).toBe(0);
+  });
+
+  it("draw bars relative to the largest number", () => {
+    const share = column("share", "share", [0.1, 0.4, null], { bar: true });
+    expect(measured([share], 3, false)[0]?.most).toBe(0.4);
+  });
+});

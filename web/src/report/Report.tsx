@@ -1,0 +1,58 @@
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { DocumentView } from "../components/DocumentView";
+import { Icon } from "../components/Icon";
+import type { DocumentState } from "../components/state";
+import { ThemeToggle } from "../components/ThemeToggle";
+import type { Document } from "../document/types";
+import { anchorLinks, readAnchor, searchedState } from "./anchors";
+import type { Read } from "./document";
+
+/** The page of a report; without a document it says why. */
+export function Report({ read }: { read: Read }) {
+  return (
+    <div class="report">
+      <header class="masthead">
+        <span class="wordmark">timesink</span>
+        {"document" in read && <span class="quiet">{read.document.version}</span>}
+        <span class="room" />
+        <button
+          type="button"
+          class="icon-button"
+          onClick={() => print()}
+          aria-label="Print"
+          title="Print"
+        >
+          <Icon name="print" />
+        </button>
+        <ThemeToggle />
+      </header>
+      <main>
+        {"document" in read ? (
+          <Anchored document={read.document} />
+        ) : (
+          <p class="note tone-bad" role="alert">
+            <Icon name="bad" />
+            <span>{read.problem} Write it again with timesink.</span>
+          </p>
+        )}
+      </main>
+    </div>
+  );
+}
+
+/** A document whose links are anchors of this page: `#kernels?search=gemm` goes there and looks. */
+function Anchored({ document: shown }: { document: Document }) {
+  const [state, setState] = useState<DocumentState>({});
+  const links = useMemo(() => anchorLinks(shown), [shown]);
+  useEffect(() => {
+    const go = () => {
+      const { section, search } = readAnchor(location.hash);
+      if (search) setState((before) => searchedState(shown, before, section, search));
+      document.getElementById(section)?.scrollIntoView();
+    };
+    go();
+    addEventListener("hashchange", go);
+    return () => removeEventListener("hashchange", go);
+  }, [shown]);
+  return <DocumentView document={shown} links={links} state={state} onState={setState} />;
+}

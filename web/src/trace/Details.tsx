@@ -1,0 +1,119 @@
+import { format } from "../format/format";
+import type { Shown } from "./hit";
+import { Trouble } from "./Trouble";
+import type { Place, SliceDetails } from "./types";
+import type { Answered } from "./useAnswer";
+
+interface DetailsProps {
+  details: Answered<SliceDetails>;
+  hrefOf(page: SliceDetails["links"][number]["page"], search: string): string;
+  onJump(place: Place): void;
+}
+
+/** What a link leads to, before the name of it. */
+const PAGES = { operators: "Operator", kernels: "Kernel", modules: "Module" };
+
+/** Everything about the chosen slice. */
+export function Details({ details, hrefOf, onJump }: DetailsProps) {
+  if (details.error) return <Trouble error={details.error} />;
+  const slice = details.value;
+  if (!slice) return <p class="told">Looking it up …</p>;
+  return (
+    <div class="trace-details">
+      <div class="main">
+        <h3>{slice.name}</h3>
+        <p class="links">
+          {slice.links.map(({ label, page, search }) => (
+            <a key={page + search} href={hrefOf(page, search)} title={label}>
+              {PAGES[page]} {label}
+            </a>
+          ))}
+        </p>
+        <dl class="facts">
+          <Fact label="Duration" value={format("time_ns", slice.dur_ns)} />
+          <Fact label="Self time" value={format("time_ns", slice.self_ns)} />
+          <Fact label="Start" value={format("moment_ns", slice.from_ns)} />
+          <Fact label="Kind" value={slice.kind} />
+          {slice.facts.map(([label, value]) => (
+            <Fact key={label} label={label} value={value} />
+          ))}
+        </dl>
+      </div>
+      <div class="beside">
+        <Places
+          title="Flows"
+          rows={slice.flows.map(({ kind, direction, place }) => ({
+            label: `${direction === "to" ? "→" : "←"} ${kind}`,
+            place,
+          }))}
+          onJump={onJump}
+        />
+        <Places
+          title="Around, outermost first"
+          rows={slice.around.map((place) => ({ label: "", place }))}
+          onJump={onJump}
+        />
+      </div>
+    </div>
+  );
+}
+
+function Fact({ label, value }: { label: string; value: string }) {
+  if (!value) return null;
+  return (
+    <div>
+      <dt>{label.charAt(0).toUpperCase() + label.slice(1)}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
+
+interface PlacesProps {
+  title: string;
+  rows: { label: string; place: Place }[];
+  onJump(place: Place): void;
+}
+
+function Places({ title, rows, onJump }: PlacesProps) {
+  if (!rows.length) return null;
+  return (
+    <>
+      <h4>{title}</h4>
+      <ol class="places">
+        {rows.map(({ label, place }) => (
+          <li key={`${label}${place.id}`}>
+            {label && <span class="told">{label} </span>}
+            <button type="button" class="jump" onClick={() => onJump(place)}>
+              {place.name}
+            </button>
+            <span class="told"> {format("time_ns", place.dur_ns)}</span>
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+interface MergedProps {
+  slice: Shown;
+  name: string;
+  onZoom(): void;
+}
+
+/** Slices too short to be told apart at this zoom. */
+export function Merged({ slice, name, onZoom }: MergedProps) {
+  return (
+    <div class="trace-details">
+      <div class="main">
+        <h3>{format("count", slice.count)} slices, too short to tell apart here</h3>
+        <p>
+          They take {format("time_ns", slice.busy_ns)} of {format("time_ns", slice.dur_ns)}; most of
+          it is <strong>{name}</strong>.
+        </p>
+        <button type="button" class="button" onClick={onZoom}>
+          Zoom in on them (F)
+        </button>
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,31 @@
+import { format } from "../format/format";
+import type { Range, TraceApi } from "./api";
+
+/** Downloads for another viewer; nothing of it is loaded here. */
+export function Export({ api, range }: { api: TraceApi; range: Range | null }) {
+  return (
+    <details
+      class="trace-export"
+      onKeyDown={(event) => {
+        if (event.key !== "Escape" || !event.currentTarget.open) return;
+        event.preventDefault();
+        event.currentTarget.open = false;
+      }}
+    >
+      <summary class="button">Export for Perfetto</summary>
+      <div class="menu">
+        <p>Downloads a trace file. Open it at ui.perfetto.dev.</p>
+        <a class="button" href={api.exportUrl()} download>
+          The whole recording
+        </a>
+        {range ? (
+          <a class="button" href={api.exportUrl(range)} download>
+            The chosen range of {format("time_ns", range[1] - range[0])}
+          </a>
+        ) : (
+          <p class="told">Drag on the ruler to choose a range to export.</p>
+        )}
+      </div>
+    </details>
+  );
+}

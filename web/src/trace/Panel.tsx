@@ -1,0 +1,46 @@
+import type { ComponentChildren } from "preact";
+import { Icon } from "../components/Icon";
+
+export interface Tab {
+  id: string;
+  title: string;
+  content: ComponentChildren;
+  onClose(): void;
+}
+
+interface PanelProps {
+  tabs: Tab[];
+  open: string;
+  onOpen(id: string): void;
+}
+
+/** What is known about what was chosen, below the timeline. */
+export function Panel({ tabs, open, onOpen }: PanelProps) {
+  const shown = tabs.find((tab) => tab.id === open) ?? tabs[0];
+  if (!shown) return null;
+  return (
+    <section class="trace-panel" aria-label="What was chosen">
+      <div class="tabs">
+        <div role="tablist">
+          {tabs.map((tab) => (
+            <button
+              key={tab.id}
+              type="button"
+              role="tab"
+              aria-selected={tab === shown}
+              onClick={() => onOpen(tab.id)}
+            >
+              {tab.title}
+            </button>
+          ))}
+        </div>
+        <button type="button" class="icon-button close" aria-label="Close" onClick={shown.onClose}>
+          <Icon name="close" />
+        </button>
+      </div>
+      <div class="content" role="tabpanel">
+        {shown.content}
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,36 @@
+import { useMemo } from "preact/hooks";
+import { type Links, LinksContext } from "../components/links";
+import { Table } from "../components/Table";
+import type { Range, TraceApi } from "./api";
+import type { TraceViewProps } from "./TraceView";
+import { Trouble, Waiting } from "./Trouble";
+import { useAnswer } from "./useAnswer";
+
+interface RangeTableProps {
+  api: TraceApi;
+  range: Range;
+  /** Which tracks count; none for all. */
+  tracks: readonly number[];
+  hrefOf: TraceViewProps["hrefOf"];
+}
+
+/** What took the time within a range. */
+export function RangeTable({ api, range, tracks, hrefOf }: RangeTableProps) {
+  const ask = (call: object) => api.aggregate(range, tracks, call);
+  const { value, error, progress } = useAnswer(ask, [api, range.join(), tracks.join()], 30);
+  const links = useMemo((): Links => {
+    const pages = { operator: "operators", kernel: "kernels", module: "modules" } as const;
+    return {
+      hrefOfCell: (link, text) =>
+        link in pages ? hrefOf(pages[link as keyof typeof pages], text) : null,
+      hrefOfLink: () => null,
+    };
+  }, [hrefOf]);
+  if (error) return <Trouble error={error} />;
+  if (!value) return <Waiting progress={progress} />;
+  return (
+    <LinksContext.Provider value={links}>
+      <Table block={value} />
+    </LinksContext.Provider>
+  );
+}

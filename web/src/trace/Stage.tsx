@@ -1,0 +1,205 @@
+// The timeline with everything around it.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { format } from "../format/format";
+import type { Range } from "./api";
+import { Canvas } from "./Canvas";
+import { Details, Merged } from "./Details";
+import { FoundNames } from "./FoundNames";
+import { KeySheet } from "./KeySheet";
+import { type Command, commandOf } from "./keys";
+import { layOut } from "./layout";
+import { Panel, type Tab } from "./Panel";
+import type { Spot } from "./paint";
+import { RangeTable } from "./RangeTable";
+import { Toolbar } from "./Toolbar";
+import type { TraceViewProps } from "./TraceView";
+import { Trouble } from "./Trouble";
+import type { Timeline } from "./types";
+import { useAnswer } from "./useAnswer";
+import { useBatched } from "./useBatched";
+import { useChoice } from "./useChoice";
+import { useEngine } from "./useEngine";
+import { useSearch } from "./useSearch";
+import { fitAll, panBy, toX, zoomAt } from "./view";
+
+const ZOOM = 1.5;
+
+export function Stage(props: TraceViewProps & { timeline: Timeline }) {
+  const { api, timeline, state, hrefOf } = props;
+  const onState = useBatched(props.onState);
+  const closed = state.collapsed ?? [];
+  const collapsed = useMemo(() => new Set(closed), [closed.join("|")]);
+  const layout = useMemo(() => layOut(timeline.tracks, collapsed), [timeline, collapsed]);
+  const { engine, loading, error, rested } = useEngine(api, timeline, layout, state, onState);
+  const [tab, setTab] = useState("slice");
+  const [help, setHelp] = useState(false);
+  const [arrows, setArrows] = useState(false);
+  const scroller = useRef<HTMLDivElement>(null);
+  const searchBox = useRef<HTMLInputElement>(null);
+  const tracks = useMemo(() => new Map(timeline.tracks.map((it) => [it.id, it])), [timeline]);
+
+  const shownFlows = arrows && rested ? rested : null;
+  const askFlows = shownFlows && ((call: object) => api.flows(shownFlows, [], call));
+  const flows = useAnswer(askFlows, [api, shownFlows]);
+  /** A slice to scroll to once its group is open. */
+  const hidden = useRef<Spot | null>(null);
+  const scrollTo = (spot: Spot) => {
+    const group = tracks.get(spot.track)?.group;
+    hidden.current = group && collapsed.has(group) ? spot : null;
+    if (group && hidden.current) toggle(group);
+    const top = engine.scrollFor(spot);
+    if (top !== null) scroller.current?.scrollTo({ top });
+  };
+  useEffect(() => {
+    if (hidden.current) scrollTo(hidden.current);
+  }, [layout]);
+  const [placed] = useState(state.from !== undefined);
+  const choice = useChoice({ api, engine, placed, onState, scrollTo }, state.select, flows.value);
+  const search = useSearch(api, engine, state.q ?? "", (place) => {
+    choice.jump(place, "replace");
+    setTab("slice");
+  });
+  const toggle = (key: string) => {
+    const next = collapsed.has(key) ? closed.filter((it) => it !== key) : [...closed, key];
+    onState({ collapsed: next.length ? next : undefined }, "replace");
+  };
+  const setSearch = (q: string) => {
+    onState({ q: q || undefined }, "replace");
+    setTab("search");
+  };
+  const setRange = (range: Range | null) => {
+    onState({ range: range ? [range[0], range[1]] : undefined }, "push");
+    setTab("range");
+  };
+  useEffect(() => {
+    engine.range = state.range ?? null;
+    engine.redraw();
+  }, [engine, state.range?.join()]);
+
+  const clear = () => {
+    if (state.range) onState({ range: undefined }, "push");
+    else if (choice.spot) choice.pick(null);
+    else if (state.q) setSearch("");
+  };
+  const zoom = (factor: number) => {
+    const { spot } = choice;
+    const { aim, view } = engine;
+    const middle = spot ? toX(view, spot.from_ns + spot.dur_ns / 2) : -1;
+    const seen = middle >= 0 && middle <= view.width ? middle : view.width / 2;
+    engine.glide(zoomAt(aim, engine.cursor ?? seen, factor, timeline.length_ns));
+  };
+  const walk = (way: "next" | "previous" | "outer" | "inner") => {
+    const slice = choice.spot ? engine.towards(choice.spot, way) : engine.firstSpot();
+    if (!slice) return;
+    choice.walk(slice);
+    setTab("slice");
+  };
+  const commands: Record<Command, () => void> = {
+    "zoom in": () => zoom(ZOOM),
+    "zoom out": () => zoom(1 / ZOOM),
+    left: () => engine.glide(panBy(engine.aim, -engine.view.width / 6, timeline.length_ns)),
+    right: () => engine.glide(panBy(engine.aim, engine.view.width / 6, timeline.length_ns)),
+    up: () => scroller.current?.scrollBy({ top: -engine.height * 0.8 }),
+    down: () => scroller.current?.scrollBy({ top: engine.height * 0.8 }),
+    fit: () => engine.glide(fitAll(timeline.length_ns, engine.view.width)),
+    focus: choice.focus,
+    range: () => {
+      const { spot } = choice;
+      if (spot) setRange([spot.from_ns, spot.from_ns + spot.dur_ns]);
+    },
+    search: () => searchBox.current?.select(),
+    "next hit": () => search.step(1),
+    "previous hit": () => search.step(-1),
+    next: () => walk("next"),
+    previous: () => walk("previous"),
+    outer: () => walk("outer"),
+    inner: () => walk("inner"),
+    flows: () => setArrows(!arrows),
+    clear,
+    help: () => setHelp(!help),
+  };
+  useKeys((command) => commands[command](), help);
+
+  const { spot, merged, details } = choice;
+  const tabs: Tab[] = [];
+  if (merged || state.select !== undefined) {
+    const content = merged ? (
+      <Merged slice={merged} name={engine.names.text(merged.code)} onZoom={choice.focus} />
+    ) : (
+      <Details {...{ details, hrefOf }} onJump={choice.jump} />
+    );
+    tabs.push({ id: "slice", title: "Slice", content, onClose: () => choice.pick(null) });
+  }
+  if (state.range) {
+    const title = `Range of ${format("time_ns", state.range[1] - state.range[0])}`;
+    const content = (
+      <RangeTable {...{ api, hrefOf }} range={state.range} tracks={shownTracks(engine)} />
+    );
+    tabs.push({ id: "range", title, content, onClose: clear });
+  }
+  if (state.q) {
+    const content = <FoundNames found={search.found} q={state.q} onSearch={setSearch} />;
+    tabs.push({ id: "search", title: "Search", content, onClose: () => setSearch("") });
+  }
+  return (
+    <div class="trace">
+      <Toolbar
+        {...{ api, loading, search, searchBox }}
+        onSearch={setSearch}
+        q={state.q ?? ""}
+        flows={arrows ? flows : null}
+        range={state.range ?? null}
+        run={(command) => commands[command]()}
+      />
+      {error && <Trouble error={error} onAgain={() => engine.redraw()} />}
+      <Canvas
+        {...{ engine, layout, scroller }}
+        onToggle={toggle}
+        onPick={(slice) => {
+          choice.pick(slice);
+          setTab("slice");
+        }}
+        onRange={setRange}
+      />
+      <div class="visually-hidden" aria-live="polite">
+        {spot && details.value
+          ? `${details.value.name}, ${format("time_ns", spot.dur_ns)}, ${tracks.get(spot.track)?.name}`
+          : ""}
+      </div>
+      <Panel tabs={tabs} open={tab} onOpen={setTab} />
+      {help && <KeySheet onClose={() => setHelp(false)} />}
+    </div>
+  );
+}
+
+/** Tracks that a range is about: those of open groups, or all. */
+function shownTracks({
+  layout,
+  timeline,
+}: {
+  layout: { byTrack: Map<number, unknown> };
+  timeline: Timeline;
+}) {
+  const shown = [...layout.byTrack.keys()];
+  return shown.length === timeline.tracks.length ? [] : shown;
+}
+
+/** Keys reach the timeline wherever the focus is, unless something is typed there. */
+function useKeys(run: (command: Command) => void, paused: boolean): void {
+  const latest = useRef(run);
+  latest.current = run;
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      const target = event.target as Element;
+      if (paused || event.defaultPrevented || target.matches("input, textarea, select")) return;
+      const command = commandOf(event);
+      const moves = event.key.startsWith("Arrow") || event.key.startsWith("Page");
+      if (!command || (moves && target.closest(".trace-panel"))) return;
+      event.preventDefault();
+      latest.current(command);
+    };
+    document.addEventListener("keydown", pressed);
+    return () => document.removeEventListener("keydown", pressed);
+  }, [paused]);
+}

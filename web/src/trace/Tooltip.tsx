@@ -1,0 +1,47 @@
+import { useState } from "preact/hooks";
+import { format } from "../format/format";
+
+export interface Told {
+  x: number;
+  y: number;
+  title: string;
+  lines: string[];
+}
+
+export interface TooltipProps {
+  /** Gets the function that shows something, or with null nothing. */
+  bind: { current: (told: Told | null) => void };
+  width: number;
+  height: number;
+}
+
+/** What is beneath the pointer; kept apart so that nothing else is drawn anew as it moves. */
+export function Tooltip({ bind, width, height }: TooltipProps) {
+  const [told, show] = useState<Told | null>(null);
+  bind.current = show;
+  if (!told) return null;
+  const place = {
+    ...(told.x > width / 2 ? { right: `${width - told.x + 14}px` } : { left: `${told.x + 14}px` }),
+    ...(told.y > height / 2
+      ? { bottom: `${height - told.y + 12}px` }
+      : { top: `${told.y + 16}px` }),
+  };
+  return (
+    <div class="trace-tooltip" style={place} aria-hidden="true">
+      <strong>{told.title}</strong>
+      {told.lines.map((line) => (
+        <div key={line}>{line}</div>
+      ))}
+    </div>
+  );
+}
+
+/** Words for a slice, or for several in one. */
+export function sliceLines(slice: { count: number; dur_ns: number; busy_ns: number }): string[] {
+  if (slice.count === 1) return [format("time_ns", slice.dur_ns)];
+  return [
+    `${format("count", slice.count)} slices; this one takes most`,
+    `${format("time_ns", slice.busy_ns)} within ${format("time_ns", slice.dur_ns)}`,
+    "zoom in to tell them apart",
+  ];
+}

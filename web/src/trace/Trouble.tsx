@@ -1,0 +1,28 @@
+import { type Progress, TraceError } from "./api";
+
+/** Says in a sentence what went wrong, and what to do. */
+export function Trouble({ error, onAgain }: { error: Error; onAgain?: () => void }) {
+  const hint = error instanceof TraceError ? error.hint : "";
+  return (
+    <div class="trace-trouble" role="alert">
+      <p>{error.message}</p>
+      {hint && <p class="hint">{hint}</p>}
+      {onAgain && (
+        <button type="button" class="button" onClick={onAgain}>
+          Try again
+        </button>
+      )}
+    </div>
+  );
+}
+
+/** What the server does while one waits. */
+export function Waiting({ progress }: { progress: Progress | null }) {
+  const share = progress?.share ?? null;
+  return (
+    <div class="trace-waiting" role="status">
+      <p>{progress ? `The server is ${progress.doing}` : "Opening the timeline"} …</p>
+      <progress aria-label="Progress" {...(share === null ? {} : { value: share, max: 1 })} />
+    </div>
+  );
+}

@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { HEADER, itemAt, layOut, ROW, rowAt, rowTop, trackKey, visibleItems } from "./layout";
+import type { Track } from "./types";
+
+function track(id: number, group: string, rows: number, kind: Track["kind"] = "host"): Track {
+  return { id, group, rows, kind, name: `t${id}`, events: 1, unit: "", lowest: 0, highest: 1 };
+}
+
+const TRACKS = [
+  track(1, "process", 3),
+  track(2, "GPU", 1, "device"),
+  track(3, "process", 1),
+  track(4, "GPU", 1, "memory"),
+];
+
+describe("laying out", () => {
+  it("puts tracks of a group together below its header", () => {
+    const { items } = layOut(TRACKS, new Set());
+    const names = items.map((item) => (item.type === "group" ? item.name : item.track.id));
+    expect(names).toEqual(["process", 1, 3, "GPU", 2, 4]);
+  });
+  it("leaves no hole and no overlap", () => {
+    const { items, height } = layOut(TRACKS, new Set());
+    for (const [i, item] of items.entries()) {
+      expect(item.y + item.height).toBe(items[i + 1]?.y ?? height);
+    }
+  });
+  it("hides tracks of closed groups and rows of closed tracks", () => {
+    const closed = layOut(TRACKS, new Set(["GPU", trackKey(1)]));
+    expect([...closed.byTrack.keys()]).toEqual([1, 3]);
+    expect(closed.byTrack.get(1)?.rows).toBe(1);
+  });
+});
+
+describe("finding", () => {
+  const layout = layOut(TRACKS, new Set());
+  const first = layout.byTrack.get(1)!;
+  it("an item by its height", () => {
+    expect(itemAt(layout, 0)).toMatchObject({ type: "group", name: "process" });
+    expect(itemAt(layout, HEADER)).toBe(first);
+    expect(itemAt(layout, layout.height + 1)).toBeNull();
+    expect(itemAt(layout, -1)).toBeNull();
+  });
+  it("a row, and none in the gap below", () => {
+    expect(rowAt(first, rowTop(first, 2) + ROW - 1)).toBe(2);
+    expect(rowAt(first, first.y + first.height - 1)).toBeNull();
+  });
+  it("what is in sight", () => {
+    const shown = visibleItems(layout, HEADER + 1, HEADER + 2);
+    expect(shown).toEqual([first]);
+    expect(visibleItems(layout, 0, layout.height)).toEqual(layout.items);
+  });
+});

@@ -1,0 +1,115 @@
+// Where tracks stand: groups with a header each, tracks below, rows within.
+
+import type { Track } from "./types";
+
+export const ROW = 18;
+export const HEADER = 26;
+export const CURVE = 44;
+const GAP = 6;
+
+export interface GroupItem {
+  type: "group";
+  name: string;
+  y: number;
+  height: number;
+  open: boolean;
+  tracks: number;
+}
+
+export interface TrackItem {
+  type: "track";
+  track: Track;
+  y: number;
+  height: number;
+  open: boolean;
+  /** Rows that are shown: 1 of a closed track. */
+  rows: number;
+}
+
+export type Item = GroupItem | TrackItem;
+
+export interface Layout {
+  items: Item[];
+  height: number;
+  byTrack: Map<number, TrackItem>;
+}
+
+/** How a closed track is called among the names of closed groups. */
+export function trackKey(id: number): string {
+  return `#${id}`;
+}
+
+export function isCurve(track: Track): boolean {
+  return track.kind === "counter" || track.kind === "memory";
+}
+
+/** Stacks tracks by group, groups in the order they first appear. */
+export function layOut(tracks: readonly Track[], collapsed: ReadonlySet<string>): Layout {
+  const groups = new Map<string, Track[]>();
+  for (const track of tracks) {
+    const members = groups.get(track.group);
+    if (members) members.push(track);
+    else groups.set(track.group, [track]);
+  }
+  const items: Item[] = [];
+  const byTrack = new Map<number, TrackItem>();
+  let y = 0;
+  for (const [name, members] of groups) {
+    const open = !collapsed.has(name);
+    items.push({ type: "group", name, y, height: HEADER, open, tracks: members.length });
+    y += HEADER;
+    if (!open) continue;
+    for (const track of members) {
+      const item = trackItem(track, y, !collapsed.has(trackKey(track.id)));
+      items.push(item);
+      byTrack.set(track.id, item);
+      y += item.height;
+    }
+  }
+  return { items, height: y, byTrack };
+}
+
+function trackItem(track: Track, y: number, open: boolean): TrackItem {
+  const rows = open ? Math.max(1, track.rows) : 1;
+  const height = isCurve(track) ? (open ? CURVE : ROW) + GAP : rows * ROW + GAP;
+  return { type: "track", track, y, height, open, rows };
+}
+
+/** Items that touch the stretch from `top` to `bottom`. */
+export function visibleItems(layout: Layout, top: number, bottom: number): Item[] {
+  const shown: Item[] = [];
+  for (let i = firstBelow(layout.items, top); i < layout.items.length; i++) {
+    const item = layout.items[i]!;
+    if (item.y >= bottom) break;
+    shown.push(item);
+  }
+  return shown;
+}
+
+export function itemAt(layout: Layout, y: number): Item | null {
+  const item = layout.items[firstBelow(layout.items, y)];
+  return item && y >= item.y ? item : null;
+}
+
+/** Row of a track at a height within the layout; null in the gap below it. */
+export function rowAt(item: TrackItem, y: number): number | null {
+  const row = Math.floor((y - item.y) / ROW);
+  return row >= 0 && row < item.rows ? row : null;
+}
+
+export function rowTop(item: TrackItem, row: number): number {
+  return item.y + Math.min(row, item.rows - 1) * ROW;
+}
+
+/** Index of the first item that ends below `y`. */
+function firstBelow(items: readonly Item[], y: number): number {
+  let low = 0;
+  let high = items.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    const item = items[middle]!;
+    if (item.y + item.height <= y) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,88 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import type { TraceApi, Window } from "./api";
+import { slicesOf } from "./example";
+import { Loader } from "./loader";
+import { Names } from "./names";
+import type { Track } from "./types";
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+const LENGTH = 1_000_000;
+const track = {
+  id: 1,
+  kind: "host",
+  group: "g",
+  name: "t",
+  rows: 1,
+  events: 1,
+  unit: "",
+  lowest: 0,
+  highest: 0,
+} as Track;
+
+function loading(slices: TraceApi["slices"]) {
+  const told = { loading: [] as boolean[], errors: [] as (Error | null)[] };
+  const loader = new Loader({ slices } as TraceApi, LENGTH, new Names(), {
+    onData: () => {},
+    onLoading: (now) => told.loading.push(now),
+    onError: (error) => told.errors.push(error),
+  });
+  return { loader, told };
+}
+
+function answer() {
+  const head = { slices: 0, names: {}, arrays: [], resolution_ns: 1 };
+  return { head, slices: slicesOf([]) };
+}
+
+it("asks for what is in view first, then for what lies to both sides", async () => {
+  const asked: Window[] = [];
+  const { loader } = loading(async (window) => {
+    asked.push(window);
+    return answer();
+  });
+  loader.want({ from: 100_000, to: 101_024, width: 1024 }, [track]);
+  await vi.runAllTimersAsync();
+  expect(asked[0]!.from).toBeLessThanOrEqual(100_000);
+  expect(asked[0]!.to).toBeGreaterThanOrEqual(101_024);
+  expect(Math.min(...asked.map(({ from }) => from))).toBeLessThanOrEqual(100_000 - 1024);
+  expect(Math.max(...asked.map(({ to }) => to))).toBeGreaterThanOrEqual(101_024 + 1024);
+});
+
+it("asks nothing that is there already", async () => {
+  const slices = vi.fn(async () => answer());
+  const { loader } = loading(slices);
+  const view = { from: 100_000, to: 101_024, width: 1024 };
+  loader.want(view, [track]);
+  await vi.runAllTimersAsync();
+  const before = slices.mock.calls.length;
+  loader.want({ ...view, from: 100_200, to: 101_224 }, [track]);
+  await vi.runAllTimersAsync();
+  expect(slices.mock.calls.length).toBe(before);
+});
+
+it("breaks off what nobody looks at any more", async () => {
+  const signals: AbortSignal[] = [];
+  const { loader } = loading((_, call) => {
+    signals.push(call!.signal!);
+    return new Promise(() => {});
+  });
+  loader.want({ from: 0, to: 1024, width: 1024 }, [track]);
+  await vi.advanceTimersByTimeAsync(50);
+  loader.want({ from: 500_000, to: 501_024, width: 1024 }, [track]);
+  await vi.advanceTimersByTimeAsync(50);
+  expect(signals.map((signal) => signal.aborted)).toEqual([true, false]);
+});
+
+it("tells a failure once and waits for the next movement", async () => {
+  const slices = vi.fn(async () => {
+    throw new Error("The server does not answer.");
+  });
+  const { loader, told } = loading(slices);
+  loader.want({ from: 0, to: 1024, width: 1024 }, [track]);
+  await vi.runAllTimersAsync();
+  expect(slices).toHaveBeenCalledTimes(1);
+  expect(told.errors.map((error) => error?.message)).toEqual(["The server does not answer."]);
+  expect(told.loading.at(-1)).toBe(false);
+});

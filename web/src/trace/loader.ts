@@ -1,0 +1,160 @@
+// Asks the server for what is in view, then for what may come into view next.
+
+import type { Call, TraceApi } from "./api";
+import { isCurve } from "./layout";
+import type { Names } from "./names";
+import type { Curve } from "./paintCurves";
+import { byTrack, type TrackSlices } from "./rows";
+import type { Track } from "./types";
+import { nsPerPixel, type View } from "./view";
+import { levelOf, type Request, type Span, Windows } from "./windows";
+
+/** Time given to further movement before the server is asked. */
+const PAUSE_MS = 30;
+const MOST_SLICES = 3_000_000;
+const MOST_POINTS = 500_000;
+
+interface Running extends Request {
+  curves: boolean;
+  ahead: boolean;
+  abort: AbortController;
+}
+
+interface Wanted {
+  view: View;
+  tracks: readonly Track[];
+}
+
+export interface LoaderEvents {
+  /** Something new is there to be drawn. */
+  onData(): void;
+  onLoading(loading: boolean): void;
+  /** Asking failed; null once it works again. */
+  onError(error: Error | null): void;
+}
+
+export class Loader {
+  readonly slices = new Windows<TrackSlices>(MOST_SLICES);
+  readonly curves = new Windows<Curve>(MOST_POINTS);
+  private running: Running[] = [];
+  private timer: ReturnType<typeof setTimeout> | null = null;
+  private wanted: Wanted | null = null;
+  /** What the overview shows: asked for when there is nothing else to do. */
+  overview: Wanted | null = null;
+
+  constructor(
+    private readonly api: TraceApi,
+    private readonly length: number,
+    private readonly names: Names,
+    private readonly events: LoaderEvents,
+  ) {}
+
+  /** Says what is in view; asked for after a moment, as movement goes on. */
+  want(view: View, tracks: readonly Track[]): void {
+    this.wanted = { view, tracks };
+    this.timer ??= setTimeout(() => {
+      this.timer = null;
+      this.ask();
+    }, PAUSE_MS);
+  }
+
+  stop(): void {
+    if (this.timer) clearTimeout(this.timer);
+    this.wanted = null;
+    for (const request of this.running) request.abort.abort();
+  }
+
+  private ask(): void {
+    if (!this.wanted) return;
+    const { view, tracks } = this.wanted;
+    const level = levelOf(nsPerPixel(view));
+    this.dropStale(level, view);
+    const needed = this.requests(tracks, level, view);
+    for (const request of needed) this.start({ ...request, ahead: false });
+    if (!needed.length && !this.running.some((request) => !request.ahead)) {
+      const span = view.to - view.from;
+      const wide = { from: view.from - span, to: view.to + span };
+      for (const request of [...this.requests(tracks, level, wide), ...this.overviewRequests()]) {
+        this.start({ ...request, ahead: true });
+      }
+    }
+    this.tell();
+  }
+
+  private overviewRequests() {
+    if (!this.overview) return [];
+    const { view, tracks } = this.overview;
+    return this.requests(tracks, levelOf(nsPerPixel(view)), view);
+  }
+
+  /** Requests for what is neither known nor on its way. */
+  private requests(tracks: readonly Track[], level: number, span: Span) {
+    return [true, false].flatMap((curves) => {
+      const ids = tracks.filter((track) => isCurve(track) === curves).map((track) => track.id);
+      const store = curves ? this.curves : this.slices;
+      return store
+        .missing(ids, level, span, this.length)
+        .filter((request) => !this.running.some((other) => covers(other, request, curves)))
+        .map((request) => ({ ...request, curves }));
+    });
+  }
+
+  /** Ends requests for what nobody looks at any more. */
+  private dropStale(level: number, view: View): void {
+    for (const request of this.running) {
+      const far = request.to < view.from || request.from > view.to;
+      const coarse = request.level === this.overviewLevel;
+      if (!coarse && ((far && !request.ahead) || Math.abs(request.level - level) > 1)) {
+        request.abort.abort();
+      }
+    }
+  }
+
+  private get overviewLevel(): number | null {
+    return this.overview && levelOf(nsPerPixel(this.overview.view));
+  }
+
+  private async start(request: Request & { curves: boolean; ahead: boolean }): Promise<void> {
+    const running = { ...request, abort: new AbortController() };
+    this.running.push(running);
+    try {
+      const call = { signal: running.abort.signal };
+      await (request.curves ? this.fetchCurves(request, call) : this.fetchSlices(request, call));
+      this.events.onError(null);
+      this.events.onData();
+    } catch (error) {
+      if (running.abort.signal.aborted) return;
+      this.wanted = null; // Not asked for again until someone moves.
+      this.events.onError(error as Error);
+    } finally {
+      this.running = this.running.filter((other) => other !== running);
+      if (this.wanted && !running.abort.signal.aborted)
+        this.want(this.wanted.view, this.wanted.tracks);
+      this.tell();
+    }
+  }
+
+  private async fetchSlices(request: Request, call: Call): Promise<void> {
+    const { head, slices } = await this.api.slices(request, call);
+    this.names.add(head.names);
+    this.slices.add(request, byTrack(slices, request.tracks), head.slices + 1);
+  }
+
+  private async fetchCurves(request: Request, call: Call): Promise<void> {
+    const { tracks } = await this.api.counters(request, call);
+    const parts = new Map(tracks.map((curve) => [curve.track, curve]));
+    const points = tracks.reduce((sum, { x }) => sum + x.length, 1);
+    this.curves.add(request, parts, points);
+  }
+
+  private tell(): void {
+    this.events.onLoading(this.running.some((request) => !request.ahead));
+  }
+}
+
+function covers(one: Running, other: Request, curves: boolean): boolean {
+  if (one.curves !== curves || one.level !== other.level || one.abort.signal.aborted) return false;
+  const tracks = new Set(one.tracks);
+  const same = one.from <= other.from && one.to >= other.to;
+  return same && other.tracks.every((track) => tracks.has(track));
+}

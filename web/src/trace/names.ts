@@ -1,0 +1,86 @@
+// Names by code, with what is worked out once per name: colour, width, whether a search finds it.
+
+import { colourOf, DIM } from "./colours";
+import type { Track } from "./types";
+
+/** Characters below which a name tells nothing. */
+const FEWEST = 2;
+const MOST_WIDTHS = 50_000;
+
+/** Stands for "not yet" in a table of colours: there are fewer colours. */
+export const UNKNOWN = 255;
+
+export class Names {
+  private readonly texts = new Map<number, string>();
+  private readonly tables = new Map<string, Uint8Array>();
+  private readonly widths = new Map<string, number>();
+  private wanted = "";
+  private highest = 0;
+
+  add(names: Record<string, string>): void {
+    for (const [key, name] of Object.entries(names)) {
+      const code = Number(key);
+      this.texts.set(code, name);
+      this.highest = Math.max(this.highest, code);
+    }
+  }
+
+  text(code: number): string {
+    return this.texts.get(code) ?? "";
+  }
+
+  /** Colours by code, `UNKNOWN` where `colour` is to be asked. */
+  colours(kind: Track["kind"]): Uint8Array {
+    const table = this.tables.get(kind);
+    if (table && table.length > this.highest) return table;
+    const larger = new Uint8Array(Math.max(1024, 2 * (this.highest + 1))).fill(UNKNOWN);
+    if (table) larger.set(table);
+    this.tables.set(kind, larger);
+    return larger;
+  }
+
+  /** Number of the colour of a name; `DIM` where a search goes on that does not find it. */
+  colour(kind: Track["kind"], code: number): number {
+    const table = this.colours(kind);
+    const known = table[code]!;
+    if (known !== UNKNOWN) return known;
+    const colour = this.matches(code) ? colourOf(kind, this.text(code)) : DIM;
+    table[code] = colour;
+    return colour;
+  }
+
+  /** Sets what is searched for; "" for nothing. */
+  search(text: string): void {
+    if (text.toLowerCase() === this.wanted) return;
+    this.wanted = text.toLowerCase();
+    this.tables.clear();
+  }
+
+  private matches(code: number): boolean {
+    return !this.wanted || this.text(code).toLowerCase().includes(this.wanted);
+  }
+
+  width(text: string, measure: (text: string) => number): number {
+    let width = this.widths.get(text);
+    if (width === undefined) {
+      if (this.widths.size > MOST_WIDTHS) this.widths.clear();
+      width = measure(text);
+      this.widths.set(text, width);
+    }
+    return width;
+  }
+
+  /** The name as far as there is room; "" where too little of it would be left. */
+  cut(code: number, room: number, measure: (text: string) => number): string {
+    const name = this.text(code);
+    const whole = this.width(name, measure);
+    if (whole <= room) return name;
+    let characters = Math.floor((name.length * room) / whole);
+    while (characters >= FEWEST) {
+      const text = `${name.slice(0, characters)}…`;
+      if (this.width(text, measure) <= room) return text;
+      characters--;
+    }
+    return "";
+  }
+}

@@ -1,0 +1,61 @@
+// What of the trace view is in the address, so that a link shows the same picture.
+
+export interface TraceState {
+  /** What is in view, nanoseconds since the start of the recording. */
+  from?: number;
+  to?: number;
+  /** Id of the chosen slice. */
+  select?: number;
+  /** What is searched for. */
+  q?: string;
+  /** A chosen stretch of time. */
+  range?: [from: number, to: number];
+  /** Names of closed groups; `#7` is the track with id 7. */
+  collapsed?: string[];
+}
+
+/** Keys that are to vanish from the address are there with the value undefined. */
+export type StateChange = { [K in keyof TraceState]?: TraceState[K] | undefined };
+
+/** Reads entries of a query; what makes no sense is left out. */
+export function readState(entries: Readonly<Record<string, string | undefined>>): TraceState {
+  const state: TraceState = {};
+  const from = number(entries.from);
+  const to = number(entries.to);
+  if (from !== null && to !== null && to > from) Object.assign(state, { from, to });
+  const select = number(entries.select);
+  if (select !== null && select >= 0) state.select = select;
+  if (entries.q) state.q = entries.q;
+  const [start, end] = (entries.range ?? "").split("-").map(number);
+  if (start != null && end != null && end > start) state.range = [start, end];
+  const collapsed = (entries.collapsed ?? "").split("|").filter(Boolean);
+  if (collapsed.length) state.collapsed = collapsed.map(decodeURIComponent);
+  return state;
+}
+
+/** The change as entries of a query; "" for those that are to vanish. */
+export function writeState(change: StateChange): Record<string, string> {
+  const entries: Record<string, string> = {};
+  for (const [key, value] of Object.entries(change)) entries[key] = worded(value);
+  return entries;
+}
+
+function worded(value: TraceState[keyof TraceState]): string {
+  if (value === undefined) return "";
+  if (!Array.isArray(value)) return typeof value === "number" ? digits(value) : value;
+  return value
+    .map((part) => (typeof part === "number" ? digits(part) : escaped(part)))
+    .join(typeof value[0] === "number" ? "-" : "|");
+}
+
+function digits(value: number): string {
+  return String(Math.max(0, Math.round(value)));
+}
+
+function escaped(name: string): string {
+  return name.replace(/[%|]/g, encodeURIComponent);
+}
+
+function number(text: string | undefined): number | null {
+  return text && Number.isFinite(Number(text)) ? Number(text) : null;
+}

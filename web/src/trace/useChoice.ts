@@ -1,0 +1,116 @@
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { TraceApi } from "./api";
+import type { Engine } from "./engine";
+import type { Shown } from "./hit";
+import type { Spot } from "./paint";
+import type { StateChange } from "./state";
+import type { Flows, Place, SliceDetails } from "./types";
+import { type Answered, useAnswer } from "./useAnswer";
+import { focusOn, reveal } from "./view";
+
+export interface Choice {
+  details: Answered<SliceDetails>;
+  /** Slices in one that were chosen; they have no id, hence no address. */
+  merged: Shown | null;
+  /** What is chosen, as soon as it is. */
+  spot: Spot | null;
+  pick(slice: Shown | null, how?: "push" | "replace"): void;
+  jump(place: Place, how?: "push" | "replace"): void;
+  /** Chooses a slice beside the chosen one and follows it. */
+  walk(slice: Shown): void;
+  /** Brings what is chosen into full view. */
+  focus(): void;
+}
+
+interface Around {
+  api: TraceApi;
+  engine: Engine;
+  /** Whether the address said at first what to show: a link shows what its author saw. */
+  placed: boolean;
+  onState(next: StateChange, how: "push" | "replace"): void;
+  scrollTo(spot: Spot): void;
+}
+
+/** The chosen slice: in the address, in the engine, and what the server knows about it. */
+export function useChoice(
+  { api, engine, placed, onState, scrollTo }: Around,
+  select: number | undefined,
+  flows: Flows | null,
+): Choice {
+  const [merged, setMerged] = useState<Shown | null>(null);
+  const [spot, setSpot] = useState<Spot | null>(null);
+  /** The slice we know to be in sight, as it was chosen there. */
+  const seen = useRef<number | undefined>(undefined);
+  /** Whether the first slice is to be left where it is. */
+  const stays = useRef(placed);
+  const asked = select === undefined ? null : (call: object) => api.slice(select, call);
+  const answered = useAnswer(asked, [api, select]);
+  // What is known about another slice is not about this one.
+  const details = answered.value?.id === select ? answered : { ...answered, value: null };
+
+  const show = (place: Spot) => {
+    scrollTo(place);
+    const { aim, timeline } = engine;
+    const to = place.from_ns + place.dur_ns;
+    const view = reveal(aim, place.from_ns, to, timeline.length_ns);
+    if (view !== aim) engine.glide(view);
+  };
+  const pick = (slice: Shown | null, how: "push" | "replace" = "push") => {
+    stays.current = false;
+    setSpot(slice);
+    setMerged(slice && slice.id < 0 ? slice : null);
+    const id = slice && slice.id >= 0 ? slice.id : undefined;
+    seen.current = id;
+    if (id !== select) onState({ select: id }, how);
+  };
+  const jump = (place: Place, how: "push" | "replace" = "push") => {
+    stays.current = false;
+    setSpot(place);
+    setMerged(null);
+    seen.current = place.id;
+    if (place.id !== select) onState({ select: place.id }, how);
+    show(place);
+  };
+  const walk = (slice: Shown) => {
+    pick(slice, "replace");
+    show(slice);
+  };
+
+  useEffect(() => {
+    if (select === undefined && !merged) setSpot(null);
+  }, [select, merged]);
+  useEffect(() => {
+    const place = details.value;
+    if (!place) return;
+    setMerged(null);
+    setSpot(place);
+    if (stays.current) scrollTo(place);
+    else if (seen.current !== place.id) show(place);
+    stays.current = false;
+    seen.current = place.id;
+  }, [details.value]);
+  const arrows = useMemo(() => arrowsOf(details.value, flows), [details.value, flows]);
+  useEffect(() => {
+    engine.selected = spot;
+    engine.arrows = arrows;
+    engine.redraw();
+  }, [engine, spot, arrows]);
+
+  const focus = () => {
+    if (!spot) return;
+    scrollTo(spot);
+    const to = spot.from_ns + spot.dur_ns;
+    engine.glide(focusOn(engine.aim, spot.from_ns, to, engine.timeline.length_ns));
+  };
+  return { details, merged, spot, pick, jump, walk, focus };
+}
+
+function arrowsOf(slice: SliceDetails | null, flows: Flows | null): Engine["arrows"] {
+  const all = (flows?.from ?? []).map((from, i) => ({ from, to: flows!.to[i]!, strong: false }));
+  const own = (slice?.flows ?? []).map(({ direction, place }) => ({
+    from: direction === "to" ? slice! : place,
+    to: direction === "to" ? place : slice!,
+    strong: true,
+  }));
+  return [...all, ...own];
+}
