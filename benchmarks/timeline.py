@@ -56,7 +56,7 @@ HEADER = [
     "range by name",
     "memory of the server",
 ]
-LIMITS = ["at most", "", "0.70 s", "1.00 s", "", "50 ms", "", "", "300 ms", "300 ms", ""]
+LIMITS = ["at most", "1.00 s", "0.70 s", "1.00 s", "", "50 ms", "", "", "300 ms", "300 ms", ""]
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from generated import write_or_check
 
-from timesink.model import units
+from timesink.model import amounts, units
 
 FILE = Path(__file__).parents[1] / "web/src/format/vectors.json"
 
@@ -59,6 +59,7 @@ WORDS: Mapping[str, tuple[Callable[..., str], Sequence[float]]] = {
     "number": (units.number, _NUMBERS),
     "share": (lambda value: units.share(value, 1), (0, 0.0004, 0.0005, 0.12345, 0.5, 0.9996, 1)),
     "percent": (lambda value: units.share(value, 100), (0, 0.25, 12.85, 44.2981, 99.95, 100)),
+    "p_value": (amounts.chance, (0, 1e-9, 0.00099, 0.001, 0.0421, 0.25, 1)),
 }
 """The function that words each kind, and values at which it might go wrong."""
 

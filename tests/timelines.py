@@ -43,10 +43,13 @@ def recording(shared: Path, name: str) -> Trace:
 
 
 def trace_of(
-    host: Sequence[Row] = (), device: Sequence[Row] = (), steps: Sequence[Row] = ()
+    host: Sequence[Row] = (),
+    device: Sequence[Row] = (),
+    steps: Sequence[Row] = (),
+    counters: Sequence[Row] = (),
 ) -> Trace:
     """A trace with these rows; what they leave out is null."""
-    rows = {"host": host, "device": device, "steps": steps}
+    rows = {"host": host, "device": device, "steps": steps, "counters": counters}
     frames = {
         name: pl.DataFrame(list(found), schema_overrides=TABLES[name].schema, strict=False)
         for name, found in rows.items()

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,24 +12,23 @@ import pytest
 
 import timesink
 from browser.chromium import find_chromium
-from builders import annotation, kineto, launch, operator, write
+from browser.driving import (
+    DESKTOP,
+    OPTIONS,
+    OURS,
+    NewPage,
+    Watch,
+    named_like_markup,
+    serve,
+)
+from builders import write
 from conftest import find_shared
 from recorded_runs import recorded_ranks
 from timesink.cli import main
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page, Request, Response
+    from playwright.sync_api import Browser, Page
 
-OPTIONS = (
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--no-first-run",
-)  # fmt: skip
-OURS = ("127.0.0.1:", "localhost:")
-DESKTOP = {"width": 1280, "height": 800}
-LONG = 60_000
-"""Milliseconds that reading may take on a busy machine."""
-MARKUP = "<script>document.title='owned'</script>"
-"""A kernel of this name must be seen, and must not run."""
 _OF_SHARED = {"resnet50": "traces/resnet50_train", "ddp8": "traces/ddp8_stall_rank3"}
 
 
@@ -51,45 +46,6 @@ def browser() -> Iterator[Browser]:
         chromium = playwright.chromium.launch(executable_path=program, args=list(OPTIONS))
         yield chromium
         chromium.close()
-
-
-# -- pages that are watched ------------------------------------------------------------------------
-
-
-@dataclass
-class Watch:
-    """What a page did that it should not."""
-
-    page: Page
-    complaints: list[str] = field(default_factory=list)
-    declined: list[int] = field(default_factory=list)
-    """States of answers that are errors."""
-    hosts: set[str] = field(default_factory=set)
-    """Who was asked for something, over the network."""
-
-    def __post_init__(self) -> None:
-        self.page.on("pageerror", lambda error: self.complaints.append(f"uncaught: {error}"))
-        self.page.on("console", self._heard)
-        self.page.on("request", self._asked)
-        self.page.on("response", self._answered)
-
-    def _heard(self, message: object) -> None:
-        text = f"{message.type}: {message.text}"  # type: ignore[attr-defined]
-        # Answers that are errors are watched by themselves.
-        if text.startswith("error") and "Failed to load resource" not in text:
-            self.complaints.append(text)
-
-    def _asked(self, request: Request) -> None:
-        scheme, _, rest = request.url.partition("://")
-        if scheme not in ("file", "data", "blob"):
-            self.hosts.add(rest.partition("/")[0])
-
-    def _answered(self, response: Response) -> None:
-        if response.status >= 400:
-            self.declined.append(response.status)
-
-
-NewPage = Callable[..., "Page"]
 
 
 @pytest.fixture
@@ -148,34 +104,10 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def named_like_markup() -> dict[str, object]:
-    """A recording whose kernel, operator and annotation are named like markup."""
-    return kineto(
-        [
-            annotation(MARKUP, 0, 100),
-            operator(MARKUP, 10, 50, **{"External id": 1}),
-            *launch("cudaLaunchKernel", MARKUP, 20, 7),
-        ]
-    )
-
-
-@contextmanager
-def serve(folder: Path, cache: Path) -> Iterator[str]:
-    """The address of `timesink serve`, as a user starts it."""
-    command = [sys.executable, "-m", "timesink", "serve", str(folder), "--port", "0"]
-    environment = {**os.environ, "TIMESINK_CACHE_DIR": str(cache)}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
-        assert server.stdout is not None
-        try:
-            yield server.stdout.readline().split()[-1]
-        finally:
-            server.terminate()
-
-
 @pytest.fixture(scope="session")
-def site(runs: Path, common_cache: Path) -> Iterator[str]:
-    """A server of `runs`."""
-    with serve(runs, common_cache) as address:
+def site(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server of `runs`, which has read none of them before: its pages show progress."""
+    with serve(runs, tmp_path_factory.mktemp("cache-of-site")) as address:
         yield address
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from browser.conftest import DESKTOP, LONG, serve
+from browser.driving import DESKTOP, LONG, serve
 
 expect = pytest.importorskip("playwright.sync_api").expect
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from boards import tensorboard
-from browser.conftest import LONG, MARKUP
+from browser.driving import LONG, MARKUP
 
 pytest.importorskip("tensorboard", reason="needs TensorBoard: pip install timesink[tensorboard]")
 expect = pytest.importorskip("playwright.sync_api").expect
@@ -31,6 +31,18 @@ def test_the_tab_shows_the_app(page: Page, board: str):
     expect(headline).to_be_visible(timeout=LONG)
     app.get_by_role("link", name="Trace", exact=True).click()
     expect(app.get_by_role("application")).to_be_visible(timeout=LONG)
+
+
+def test_the_place_outlives_a_reload_and_has_an_address_of_its_own(page: Page, board: str):
+    page.goto(f"{board}#timesink")
+    app = page.frame_locator("iframe")
+    app.get_by_role("link", name="unet", exact=True).click(timeout=LONG)
+    app.get_by_role("link", name="Kernels", exact=True).click(timeout=LONG)
+    page.reload()
+    expect(app.get_by_role("heading", name="Kernels of unet")).to_be_attached(timeout=LONG)
+    own = app.get_by_role("link", name="Open in a window of its own").evaluate("link => link.href")
+    page.goto(own)
+    expect(page.get_by_role("heading", name="Kernels of unet")).to_be_attached(timeout=LONG)
 
 
 def test_names_are_text(page: Page, board: str):

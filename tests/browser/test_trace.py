@@ -6,13 +6,16 @@ import gzip
 import io
 import json
 import re
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 import pytest
 
-from browser.conftest import LONG
+from browser.driving import LONG
+from builders import kineto, operator, write
 
 expect = pytest.importorskip("playwright.sync_api").expect
 if TYPE_CHECKING:
@@ -47,7 +50,14 @@ def test_the_first_picture_shows_all_tracks(page: Page, timeline: Locator):
     for track in ("python3 (1525)", "thread 1525 (python3)", "GPU 0", "stream 7"):
         expect(page.get_by_role("button", name=track, exact=True)).to_be_visible()
     expect(page.get_by_text("reserved memory").first).to_be_visible()
-    page.wait_for_function("() => document.querySelectorAll('canvas').length > 0")
+    device, process = (
+        page.get_by_role("button", name=group, exact=True).bounding_box()
+        for group in ("GPU 0", "python3 (1525)")
+    )
+    assert device is not None
+    assert process is not None
+    assert device["y"] < process["y"]
+    page.locator("canvas[data-slices]").first.wait_for()
     assert colours(timeline) > 8
 
 
@@ -56,6 +66,32 @@ def colours(part: Locator) -> int:
     image = pytest.importorskip("PIL.Image")
     picture = image.open(io.BytesIO(part.screenshot())).convert("RGB")
     return sum(many > 20 for many, _ in picture.getcolors(2**24))
+
+
+@pytest.fixture
+def deep(runs: Path) -> Iterator[str]:
+    """The name of a run whose calls are nested thirty deep."""
+    calls = [operator(f"call {n}", n, 100 - 2 * n) for n in range(30)]
+    (runs / "deep").mkdir()
+    write(runs / "deep" / "trace.json", kineto(calls))
+    yield "deep"
+    shutil.rmtree(runs / "deep")
+
+
+def test_deep_stacks_open_with_their_first_rows(page: Page, site: str, deep: str):
+    page.goto(f"{site}#/run/{deep}/trace")
+    more = page.get_by_role("button", name=re.compile("^All rows of"))
+    expect(more).to_have_text("18 more rows", timeout=LONG)
+    more.click()
+    fewer = page.get_by_role("button", name=re.compile("^Fewer rows of"))
+    expect(fewer).to_be_visible()
+    expect(page).to_have_url(re.compile("deep="))
+    fewer.click()
+    expect(more).to_be_visible()
+    # What is found in a row that is not shown is brought into sight.
+    page.get_by_role("searchbox", name="Search slices by name").fill("call 27")
+    page.get_by_role("searchbox", name="Search slices by name").press("Enter")
+    expect(fewer).to_be_visible()
 
 
 def test_zoom_and_move_with_keys(page: Page, timeline: Locator):

@@ -52,6 +52,21 @@ def test_works_without_the_analysis_stack(bare, arguments: list[str], start: str
 
 @pytest.mark.parametrize(
     "arguments",
+    [["analyze", "x"], ["info", "x"], ["kernels", "x"], ["compare", "x", "y"], ["diagnose", "x"],
+     ["demo"]],
+    ids=lambda words: words[0],
+)  # fmt: skip
+def test_what_shows_pages_is_missed_before_anything_is_read(
+    decline, arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("timesink.render.bundle.STATIC", tmp_path)
+    message, hint = decline(*arguments, "-o", tmp_path / "page.html")
+    assert message == "report.js, which shows reports, is not built"
+    assert hint == "run make web in the source tree"
+
+
+@pytest.mark.parametrize(
+    "arguments",
     [["analyze", "x"], ["kernels", "x"], ["info", "x"], ["query", "x", "select 1"], ["demo"],
      ["serve", "."], ["completion", "bash"], ["export", "x", "-o", "y"]],
     ids=lambda words: words[0],

@@ -11,7 +11,7 @@ import pytest
 import timesink
 from cases import STEP, K, O, R, read
 from timesink.errors import TimesinkError
-from timesink.render import report_page
+from timesink.render import bundle
 from timesink.render.analysis_report import analysis_report
 from timesink.render.document.blocks import (
     Causes,
@@ -44,7 +44,7 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A small program and style in place of those built from `web/`."""
     (tmp_path / "report.js").write_text('show("<\\/p>", "</SCRIPT>", "<!--");')
     (tmp_path / "report.css").write_text("body { margin: 0 }")
-    monkeypatch.setattr(report_page, "STATIC", tmp_path)
+    monkeypatch.setattr(bundle, "STATIC", tmp_path)
     return tmp_path
 
 
@@ -107,6 +107,14 @@ def test_large_runs_fit(built: Path):
     assert MOST_BYTES / 3 < len(page.encode()) <= MOST_BYTES
 
 
+def test_names_of_any_length_fit():
+    names = [f"{'x' * 100_000}{number}" for number in range(30)]
+    cards = tuple(FindingCard("rule", "high", "Title", name, "Advice.") for name in names)
+    page = report_html(document(Findings(cards, "None."), headline=names[0]))
+    assert len(page.encode()) <= MOST_BYTES
+    assert all(f"x{number}" in page for number in range(30))
+
+
 def test_what_is_not_built_is_told(built: Path):
     (built / "report.css").unlink()
     with pytest.raises(
@@ -123,3 +131,14 @@ def test_a_report_about_a_cached_trace_is_kept(monkeypatch: pytest.MonkeyPatch, 
     timesink.analyze(file)
     monkeypatch.setattr("timesink.render.analysis_report.report_html", None)
     assert analysis_report(timesink.analyze(file), rows=5) == first
+
+
+def test_a_kept_report_is_of_the_folder_it_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("TIMESINK_CACHE_DIR", str(tmp_path / "cache"))
+    for name in ("first", "second"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "worker0.pt.trace.json.gz").write_bytes(timesink.sample().read_bytes())
+        monkeypatch.chdir(folder)
+        page = analysis_report(timesink.analyze("."), rows=5)
+        assert f"<title>{name} - timesink</title>" in page

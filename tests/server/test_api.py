@@ -15,7 +15,7 @@ import pytest
 
 import timesink
 from asking import Browser, told
-from builders import training_trace, write
+from builders import kineto, launch, operator, training_trace, write
 from timesink.collect.record.places import Place
 from timesink.server.asked import Asked
 from timesink.server.library import RunLibrary
@@ -129,6 +129,17 @@ def test_table_with_rows_of_one_value(browser: Browser):
         "api/table", **UNET, view="kernel-launches", column="operator", equals=operator
     )
     assert 0 < chosen["rows"] < launches["rows"]
+
+
+@pytest.mark.parametrize("group", ["", "shape"])
+def test_shares_of_operators_are_of_all_device_work(tmp_path: Path, group: str):
+    own = [operator("aten::mm", 0, 30), *launch("cudaLaunchKernel", "gemm", 5, 1)]
+    others = launch("cudaGraphLaunch", "graph", 100, 2)
+    write(tmp_path / "trace.json", kineto([*own, *others]))
+    asked = {"run": tmp_path.name, "worker": "trace", "span": "default", "view": "operators"}
+    table = Browser.of(tmp_path).get("api/table", **asked, group_by=group)
+    (share,) = (one["data"] for one in table["columns"] if one["key"] == "share")
+    assert share["values"] == [0.5]
 
 
 def test_table_is_cut_where_asked(browser: Browser):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +17,7 @@ import pytest
 import timesink
 from boards import tensorboard
 from conftest import find_shared
+from former_plugin import differences
 from timesink.server.log_folders import log_folders
 
 pytest.importorskip("tensorboard", reason="needs TensorBoard: pip install timesink[tensorboard]")
@@ -88,24 +87,10 @@ def test_errors_are_sentences_with_their_status(board: TensorBoard):
 def test_golden_responses_of_the_former_plugin(
     board: TensorBoard, shared: Path, tmp_path: Path, plugin: str
 ):
-    routes = (
-        ("overview", {}),
-        ("operation", {"group_by": "Operation"}),
-        ("operation/table", {"group_by": "Operation"}),
-        ("kernel/table", {"group_by": "Kernel"}),
-        ("kernel", {"group_by": "Kernel"}),
-    )
-    answers = [
-        board.text(f"plugin/{plugin}/{route}", run=run, worker="worker0", span="1", **more)
-        for run in ("resnet50_num_workers_0", "resnet50_num_workers_4")
-        for route, more in routes
-    ]
-    candidate = tmp_path / "answers.jsonl"
-    candidate.write_text("\n".join(answers))
-    golden = shared / "data" / "kineto" / "tb_golden.jsonl"
-    check = [sys.executable, shared / "tools" / "check_tb.py", golden, candidate]
-    checked = subprocess.run(check, capture_output=True, text=True, check=False)
-    assert checked.returncode == 0, checked.stdout
+    def ask(route: str, asked: dict[str, str]) -> str:
+        return board.text(f"plugin/{plugin}/{route}", **asked)
+
+    assert differences(ask, shared, tmp_path) == ""
 
 
 def test_former_plugin_keeps_its_routes_where_it_is_installed(monkeypatch: pytest.MonkeyPatch):

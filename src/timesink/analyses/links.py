@@ -43,6 +43,27 @@ class Links:
 
 
 @once_per_trace
+def launching_calls(trace: Trace) -> NDArray[np.int64]:
+    """For each row of `trace.device` the row in `trace.host` of the call that launched it, or -1.
+
+    >>> import timesink
+    >>> bool((launching_calls(timesink.open(timesink.sample())) >= 0).any())
+    True
+    """
+    calls, launch = _launches(trace)
+    return np.where(launch >= 0, calls[launch] if len(calls) else -1, -1)
+
+
+@once_per_trace
+def _launches(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows of all runtime and driver calls, and for each device event the place of its call."""
+    host = host_columns(trace)
+    calls = np.flatnonzero(host["kind"].is_in(LAUNCH_KINDS).to_numpy())
+    made = host.select("ts_ns", "dur_ns", "correlation")[calls]
+    return calls, _launching_call(device_columns(trace), made, host["pid"][calls])
+
+
+@once_per_trace
 def link_launches(trace: Trace) -> Links:
     """Tie device work to the calls that launched it, and these to operators.
 
@@ -52,18 +73,17 @@ def link_launches(trace: Trace) -> Links:
     True
     """
     host = host_columns(trace)
-    calls = np.flatnonzero(host["kind"].is_in(LAUNCH_KINDS).to_numpy())
-    made = host.select("ts_ns", "dur_ns", "external_id", "correlation")[calls]
+    calls, launch = _launches(trace)
+    made = host.select("ts_ns", "dur_ns", "external_id")[calls]
     forest = call_forest(trace)
     external = host["external_id"].fill_null(0).to_numpy()[forest.row]
     call_node, alone = _owners(made, _threads_of(trace, calls, forest), forest, external)
-    launch = _launching_call(device_columns(trace), made, host["pid"][calls])
     known = launch >= 0
     return Links(
         calls=calls,
         call_node=call_node,
         call_alone=alone,
-        call_row=np.where(known, calls[launch] if len(calls) else -1, -1),
+        call_row=launching_calls(trace),
         node=np.where(known, call_node[launch] if len(calls) else -1, -1),
     )
 

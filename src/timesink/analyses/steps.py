@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.columns import device_columns, host_columns
-from timesink.analyses.links import Links, link_launches
+from timesink.analyses.links import launching_calls
 from timesink.analyses.once import once_per_trace
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
@@ -162,7 +162,7 @@ def _device_reach(trace: Trace, bounds: NDArray[np.int64]) -> _Reach:
     busy = np.flatnonzero(device["kind"].is_in(BUSY_KINDS).to_numpy())
     start = device["ts_ns"].to_numpy()[busy]
     end = start + device["dur_ns"].to_numpy()[busy]
-    step = _step_of_launch(trace, link_launches(trace), bounds)[busy]
+    step = _step_of_launch(trace, launching_calls(trace), bounds)[busy]
     inside = step >= 0
     first = np.full(len(bounds), _END_OF_TIME)
     last = np.full(len(bounds), _BEGINNING_OF_TIME)
@@ -174,15 +174,17 @@ def _device_reach(trace: Trace, bounds: NDArray[np.int64]) -> _Reach:
     return _Reach(first, last, count, warm_up_end)
 
 
-def _step_of_launch(trace: Trace, links: Links, bounds: NDArray[np.int64]) -> NDArray[np.int64]:
+def _step_of_launch(
+    trace: Trace, call_row: NDArray[np.int64], bounds: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """The step in which each device event was launched, -1 outside of all."""
     host = host_columns(trace)
-    call = np.maximum(links.call_row, 0)
+    call = np.maximum(call_row, 0)
     if not host.height:
         return np.full(len(call), -1, dtype=np.int64)
     start = host["ts_ns"].to_numpy()[call]
     end = start + host["dur_ns"].to_numpy()[call]
-    return np.where(links.call_row >= 0, step_at(start, end, bounds), -1)
+    return np.where(call_row >= 0, step_at(start, end, bounds), -1)
 
 
 def _extended(

@@ -34,7 +34,7 @@ COMMANDS: dict[str, str] = {
     "info": "Say what is in a trace: device, ranks, steps, counts, spans, health.",
     "query": "Ask the tables of a trace in SQL.",
     "export": "Write a trace as a folder of Parquet files, or as clean Chrome JSON.",
-    "serve": "Serve the views of every run below a folder over HTTP.",
+    "serve": "Look at every run below a folder in the browser.",
     "demo": "Show what timesink does, on a bundled recording.",
     "cache": "Show or clear the cache of traces already read.",
     "completion": "Print a shell completion script.",

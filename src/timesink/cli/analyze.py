@@ -15,6 +15,7 @@ from timesink.cli.common import (
     add_input,
     add_output,
     check_output,
+    check_page,
     format_of,
     give,
     progress_bar,
@@ -55,6 +56,7 @@ def run(options: argparse.Namespace) -> int:
     if form == "csv" and options.view is None:
         raise UsageError("csv holds one table", "choose it with --view, e.g. --view operators")
     check_group(options.group_by, options.view)
+    check_page(form)
     if options.output is not None:
         check_output(options.output, options.path, force=options.force)
     analysis = _analyze(options)

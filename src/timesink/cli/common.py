@@ -277,6 +277,17 @@ def format_of(options: argparse.Namespace, known: tuple[str, ...]) -> str:
     return suffix
 
 
+def check_page(form: str) -> None:
+    """Refuse a page that nothing would show before the long work starts.
+
+    >>> check_page("html")
+    """
+    if form == "html":
+        from timesink.render.bundle import bundle  # noqa: PLC0415 - other forms need none
+
+        bundle()
+
+
 def give(text: str, path: Path | None) -> None:
     """Hand over a result: on the screen, or in a file."""
     if path is None:

@@ -25,6 +25,7 @@ from timesink.cli.common import (
     add_output,
     add_reading,
     check_output,
+    check_page,
     format_of,
     not_empty,
     progress_bar,
@@ -126,6 +127,7 @@ def _check(options: argparse.Namespace, form: str, folder: Path | None) -> None:
         left_out = "--table" if options.table else "--top"
         raise UsageError(f"{form} has no choice of tables", f"leave out {left_out}, or try csv")
     check_gate(options, form)
+    check_page(form)
     if folder is not None:
         check_folder(folder, options, form)
     elif options.output is not None:

@@ -11,7 +11,14 @@ import argparse
 from pathlib import Path
 
 from timesink import sample, sample_runs
-from timesink.cli.common import add_force, check_output, file_only, progress_bar, write_text
+from timesink.cli.common import (
+    add_force,
+    check_output,
+    check_page,
+    file_only,
+    progress_bar,
+    write_text,
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,6 +42,7 @@ def run(options: argparse.Namespace) -> int:
     from timesink.reports.comparison import compare  # noqa: PLC0415
     from timesink.reports.kernels import kernels  # noqa: PLC0415
 
+    check_page("html")
     page = options.output
     beside = [page.with_name(f"{page.stem}-{what}{page.suffix}") for what in ("kernels", "compare")]
     # A page of an earlier demo is replaced; anything else might be dear to someone.

@@ -20,6 +20,7 @@ from timesink.cli.common import (
     add_output,
     add_reading,
     check_output,
+    check_page,
     format_of,
     give,
     not_empty,
@@ -55,6 +56,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Diagnose what the options name, and say it as they ask."""
     files = _files(options)
+    for form in files.values():
+        check_page(form)
     for path in filter(None, files):
         # In a folder that is yet to be made there is nothing to overwrite.
         if path == options.output or path.parent.is_dir():

@@ -14,6 +14,7 @@ from timesink.cli.common import (
     add_input,
     add_output,
     check_output,
+    check_page,
     format_of,
     progress_bar,
     write_text,
@@ -33,6 +34,7 @@ def run(options: argparse.Namespace) -> int:
     from timesink.render import info as render  # noqa: PLC0415 - --help should not wait for it
 
     form = format_of(options, tuple(render.RENDERERS))
+    check_page(form)
     if options.output is not None:
         check_output(options.output, options.path, force=options.force)
     described = _describe(options)

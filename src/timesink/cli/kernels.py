@@ -23,6 +23,7 @@ from timesink.cli.common import (
     add_output,
     add_reading,
     check_output,
+    check_page,
     format_of,
     fraction,
     fraction_or_all,
@@ -167,6 +168,7 @@ def _check(options: argparse.Namespace, form: str) -> None:
             f"every call is one call: --sort {options.sort} does not order them",
             f"choose from {', '.join(_SORTS_OF_CALLS)}",
         )
+    check_page(form)
     if options.output is not None:
         for source in (*options.paths, options.trace, options.families, options.peaks):
             if source is not None:

@@ -69,6 +69,7 @@ def run(options: argparse.Namespace) -> int:
     import uvicorn  # noqa: PLC0415 - --help should not wait for it
 
     from timesink.server.app import clean_prefix, create_app  # noqa: PLC0415
+    from timesink.server.connections import BoundedConnection  # noqa: PLC0415
     from timesink.server.library import RunLibrary  # noqa: PLC0415
     from timesink.server.safety import allowed_hosts  # noqa: PLC0415
 
@@ -81,7 +82,11 @@ def run(options: argparse.Namespace) -> int:
     hosts = allowed_hosts(options.host, options.allow_host)
     app = create_app(library, options.path_prefix, hosts=hosts)
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, timeout_graceful_shutdown=_SECONDS_TO_FINISH
+        app,
+        http=BoundedConnection,
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=_SECONDS_TO_FINISH,
     )
     with _listen(options.host, options.port) as listener:
         address = _address(options.host, listener, clean_prefix(options.path_prefix))

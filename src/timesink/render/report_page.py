@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
-from timesink.errors import TimesinkError
+from timesink.render.bundle import bundle
 from timesink.render.document.blocks import (
     Block,
     CauseCard,
@@ -19,13 +18,14 @@ from timesink.render.document.blocks import (
 )
 from timesink.render.document.fitting import fitted
 from timesink.render.escaping import in_html
+from timesink.render.told_apart import cut_middle
 
 MOST_BYTES = 1_000_000
-"""Larger files are not sent around; tables get shorter until they fit."""
-STATIC = Path(__file__).parent / "static"
-"""What was built from `web/`."""
+"""Larger files are not sent around; tables, then names, get shorter until they fit."""
 _FRAME_BYTES = 10_000
 """More than the page around all this takes."""
+_LONGEST = 2000
+"""Letters of a text for readers without scripts; some names have a hundred thousand."""
 _POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
     "img-src data:; font-src data:; base-uri 'none'; form-action 'none'"
@@ -52,14 +52,14 @@ _PAGE = """<!doctype html>
 
 def report_html(document: Document) -> str:
     """The file: a document, what shows it, and its answer for readers without scripts."""
-    script, style = (_built(STATIC / f"report.{kind}") for kind in ("js", "css"))
+    script, style = bundle()
     plain = "".join(_plain(document))
     taken = sum(len(text.encode()) for text in (script, style, plain))
     shown = fitted(document, MOST_BYTES - _FRAME_BYTES - taken)
     return _PAGE.format(
         policy=_POLICY,
         version=in_html(document.version),
-        title=in_html(document.title),
+        title=_text(document.title),
         style=style.replace("</style", "<\\/style"),
         plain=plain,
         document=shown.json,
@@ -67,21 +67,12 @@ def report_html(document: Document) -> str:
     )
 
 
-def _built(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise TimesinkError(
-            f"{file.name}, which shows reports, is not built", "run  make web  in the source tree"
-        ) from None
-
-
 # -- without scripts -------------------------------------------------------------------------------
 
 
 def _plain(document: Document) -> Iterator[str]:
     """The answer and what to do, as text."""
-    yield f"<p>{in_html(document.subject)}</p><h1>{in_html(document.headline)}</h1>"
+    yield f"<p>{_text(document.subject)}</p><h1>{_text(document.headline)}</h1>"
     for section in document.sections:
         for block in section.blocks:
             yield from _plain_block(block)
@@ -90,14 +81,18 @@ def _plain(document: Document) -> Iterator[str]:
 
 def _plain_block(block: Block) -> Iterator[str]:
     if isinstance(block, Verdict):
-        yield f"<p>{in_html(block.sentence)}</p>"
+        yield f"<p>{_text(block.sentence)}</p>"
     if isinstance(block, Findings | Causes):
         items = "".join(map(_plain_card, block.items))
-        yield f"<ul>{items}</ul>" if items else f"<p>{in_html(block.empty)}</p>"
+        yield f"<ul>{items}</ul>" if items else f"<p>{_text(block.empty)}</p>"
     if isinstance(block, Text):
-        yield f"<p>{in_html(block.text)}</p>"
+        yield f"<p>{_text(block.text)}</p>"
 
 
 def _plain_card(card: FindingCard | CauseCard) -> str:
-    said = in_html(card.sentence), in_html(card.advice)
-    return f"<li><strong>{in_html(card.title)}</strong>: {' '.join(said)}</li>"
+    said = _text(card.sentence), _text(card.advice)
+    return f"<li><strong>{_text(card.title)}</strong>: {' '.join(said)}</li>"
+
+
+def _text(said: str) -> str:
+    return in_html(cut_middle(said, _LONGEST))

@@ -211,7 +211,9 @@ def _keeping(analysis: Analysis, chosen: list[Recording], wanted: str | None) ->
     if len(chosen) > 1 or not key:
         return analysis
     about = analysis.trace.metadata
-    question = (SCHEMA, analysis.path, about.source, about.worker, about.span)
+    # In another folder, `.` is called otherwise.
+    name = Path(analysis.path).resolve().name
+    question = (SCHEMA, analysis.path, name, about.source, about.worker, about.span)
     asked = (wanted, analysis.group_by, analysis.notes)
     return replace(analysis, kept=KeptAnswer.about(store, key, [*question, *asked]))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from functools import partial
 
 from starlette.applications import Starlette
@@ -57,20 +57,25 @@ class _Face:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        response = await self._respond(request)
-        await response(scope, receive, send)
-
-    async def _respond(self, request: Request) -> Response:
         path = request.scope["path"]
         if self._base and path in {"/", self._base}:
-            return RedirectResponse(f"{self._base}/")
+            await RedirectResponse(f"{self._base}/")(scope, receive, send)
+            return
+        reply = await self._reply(request, path)
+        try:
+            await _response(reply)(scope, receive, send)
+        finally:
+            # Whoever waits for the turn of an answer that was broken off gets it at once.
+            if isinstance(reply.body, Generator):
+                reply.body.close()
+
+    async def _reply(self, request: Request, path: str) -> Reply:
         inner = path.removeprefix(f"{self._base}/") if path.startswith(f"{self._base}/") else path
         asked = Asked(inner, request.url.query, request.headers, request.method)
         try:
-            return _response(await in_thread(partial(self._site.reply, asked)))
+            return await in_thread(partial(self._site.reply, asked))
         except asyncio.CancelledError:
-            told = sentence_reply(asked, "the server is stopping", "start it again", 503)
-            return _response(told)
+            return sentence_reply(asked, "the server is stopping", "start it again", 503)
 
 
 def _response(reply: Reply) -> Response:

@@ -13,7 +13,7 @@ from hypothesis import given
 import builders
 import timesink
 from timelines import patient, random_traces, trace_of
-from timesink.analyses.timeline.layout import Layout, layout_of
+from timesink.analyses.timeline.layout import WholeLayout, layout_of, whole_layout
 from timesink.model.trace import Trace
 
 
@@ -23,19 +23,19 @@ def sample() -> Trace:
 
 
 @cache
-def sample_layout() -> Layout:
-    return layout_of(sample())
+def sample_layout() -> WholeLayout:
+    return whole_layout(sample(), layout_of(sample()))
 
 
 def test_tracks_of_the_sample_in_order() -> None:
     told = [(t.kind, t.group, t.name, t.unit) for t in sample_layout().lanes.tracks]
     assert told == [
-        ("host", "python3 (1525)", "thread 1525 (python3)", ""),
-        ("host", "python3 (1525)", "thread 1550 (python3)", ""),
-        ("annotation", "GPU 0", "stream 7 annotations", ""),
         ("device", "GPU 0", "stream 7", ""),
+        ("annotation", "GPU 0", "stream 7 annotations", ""),
         ("memory", "GPU 0", "allocated memory", "B"),
         ("memory", "GPU 0", "reserved memory", "B"),
+        ("host", "python3 (1525)", "thread 1525 (python3)", ""),
+        ("host", "python3 (1525)", "thread 1550 (python3)", ""),
         ("memory", "Host", "allocated memory", "B"),
         ("annotation", "Spans", "PyTorch Profiler", ""),
         ("annotation", "Traces", "Trace PyTorch Profiler", ""),
@@ -74,11 +74,37 @@ def test_launches_and_passes_are_arrows() -> None:
     assert (np.diff(arrows.tail_ns) >= 0).all()
 
 
-def test_a_stream_of_collectives_is_communication() -> None:
-    kernel = {"kind": "kernel", "device": 0, "pid": "0", "ts_ns": 0, "dur_ns": 5}
-    talks = {**kernel, "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "stream": "20"}
-    layout = layout_of(trace_of(device=[{**kernel, "name": "gemm", "stream": "7"}, talks]))
-    assert [track.kind for track in layout.lanes.tracks] == ["device", "communication"]
+def test_streams_that_compute_come_before_those_that_communicate_or_copy() -> None:
+    event = {"kind": "kernel", "device": 0, "pid": "0", "ts_ns": 0, "dur_ns": 5}
+    copies = {**event, "kind": "memcpy", "name": "Memcpy HtoD", "stream": "3"}
+    talks = {**event, "name": "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "stream": "5"}
+    computes = {**event, "name": "gemm", "stream": "7"}
+    layout = layout_of(trace_of(device=[copies, talks, computes]))
+    assert [(track.kind, track.name) for track in layout.lanes.tracks] == [
+        ("device", "stream 7"),
+        ("communication", "stream 5"),
+        ("device", "stream 3"),
+    ]
+
+
+def test_many_streams_that_do_little_stand_below_the_process() -> None:
+    call = {"kind": "operator", "name": "aten::mm", "pid": "5", "tid": "5", "ts_ns": 0, "dur_ns": 9}
+    event = {"device": 0, "pid": "0", "ts_ns": 2, "dur_ns": 5, "name": "x"}
+    kernel = {**event, "kind": "kernel", "stream": "7"}
+    copies = [{**event, "kind": "memcpy", "stream": str(number)} for number in range(60, 65)]
+    layout = layout_of(trace_of(host=[call], device=[*copies, kernel]))
+    groups = [track.group for track in layout.lanes.tracks]
+    assert groups == ["GPU 0", "process 5", *["GPU 0, other streams"] * 5]
+
+
+def test_devices_that_only_count_come_after_the_process() -> None:
+    call = {"kind": "operator", "name": "aten::mm", "pid": "5", "tid": "5", "ts_ns": 0, "dur_ns": 9}
+    kernel = {"kind": "kernel", "device": 1, "pid": "1", "ts_ns": 2, "dur_ns": 5, "stream": "7"}
+    counted = {"counter": "power", "value": 9.0, "source": "sampled"}
+    counters = [{**counted, "device": str(device), "ts_ns": 3} for device in range(2)]
+    layout = layout_of(trace_of(host=[call], device=[kernel], counters=counters))
+    groups = [track.group for track in layout.lanes.tracks]
+    assert groups == ["GPU 1", "GPU 1", "process 5", "GPU 0"]
 
 
 def test_marks_far_from_the_work_are_left_out() -> None:
@@ -106,7 +132,8 @@ def test_the_first_thread_of_the_busiest_process_is_on_top() -> None:
 
 
 def test_a_recording_without_events_has_no_tracks() -> None:
-    layout = layout_of(trace_of())
+    trace = trace_of()
+    layout = whole_layout(trace, layout_of(trace))
     assert layout.lanes.tracks == ()
     assert len(layout.arrows) == 0
 
@@ -122,7 +149,8 @@ def test_arrows_with_an_id_that_is_used_again_lead_to_the_pass_after_them(tmp_pa
             builders.flow("f", 1, ts + 50, category="fwdbwd", bp="e"),
         ]
     file = builders.write(tmp_path / "a.json", builders.kineto(events))
-    layout = layout_of(timesink.open(file, cache=False))
+    trace = timesink.open(file, cache=False)
+    layout = whole_layout(trace, layout_of(trace))
     lanes, arrows = layout.lanes, layout.arrows
     names = [
         [lanes.names[lanes.slices.label[lanes.place[one]]] for one in ends.tolist()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
@@ -104,6 +105,13 @@ def test_one_event_longer_than_many_pieces():
     long_event = {"ph": "X", "args": {"list": [{"ph": "X", "at": place} for place in range(500)]}}
     listed = [{"ph": "M"}, long_event, {"ph": "M"}]
     assert events_of(cut_text(json.dumps(listed).encode(), size=100, block=64), bare=True) == listed
+
+
+def test_text_in_which_no_event_ends_is_not_read_forever():
+    first = [b'{"ph": "X", "ts": 1}, ']
+    endless = itertools.chain(first, itertools.repeat(b" " * 100))
+    pieces = list(cut_pieces(endless, size=10, limit=1000))
+    assert len(pieces[-1].text) < 1200
 
 
 def test_damaged_events_do_not_keep_the_others_in_one_piece():

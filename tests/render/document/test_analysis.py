@@ -173,6 +173,27 @@ class TestSteps:
         assert isinstance(every, Table)
         assert moments(gaps)[0] in moments(every)
 
+    def test_a_recording_without_marks_is_no_step_to_go_to(self):
+        document = of(O("aten::mm", 0, 50), R(10, 5, c=1), K("nccl_reduce", 20, 400, c=1))
+        (findings,) = blocks(document, "findings")
+        assert isinstance(findings, Findings)
+        assert "exposed-communication" in [card.rule for card in findings.items]
+        known = {one.id for one in document.sections}
+        assert {link.section for card in findings.items for link in card.links} <= known
+
+
+class TestOperators:
+    def test_shares_are_of_all_device_work_as_in_words(self):
+        graph = R(60, 5, c=2)
+        replayed = K("replayed", 70, 90, c=2)
+        document = of(O("aten::mm", 0, 50), R(10, 5, c=1), K("gemm", 20, 10, c=1), graph, replayed)
+        operators, sites = blocks(document, "operators")
+        assert isinstance(operators, Table)
+        assert isinstance(sites, Table)
+        (share,) = (one.data for one in operators.columns if one.key == "share")
+        assert share == Numbers((0.1,))
+        assert sites.id == "launch-sites"
+
 
 class TestModules:
     def test_parents_stand_before_their_children(self, shared: Path):
@@ -190,6 +211,10 @@ class TestRanks:
         assert isinstance(bars, Stacks)
         waiting = dict(zip(bars.labels, bars.parts[1].values, strict=True))
         assert min(waiting, key=waiting.__getitem__) == "rank3"
+
+    def test_it_is_told_in_words(self, ranks: Document):
+        lead = next(one.lead for one in ranks.sections if one.id == "workers")
+        assert lead.startswith("rank3 makes the others wait: 33.27 ms a step")
 
     def test_moments_lead_to_the_trace(self, ranks: Document):
         (findings,) = blocks(ranks, "findings")
@@ -211,6 +236,8 @@ def test_an_empty_trace_has_a_document():
     document = json.loads(to_json(of()))
     assert document["headline"] == "Nothing in this trace takes time."
     assert document["tone"] == "notice"
+    (said,) = document["sections"][0]["blocks"]
+    assert (said["type"], said["tone"]) == ("text", "notice")
 
 
 def test_hostile_names_stay_what_they_are():

@@ -34,6 +34,11 @@ def test_what_json_cannot_say_is_unknown():
     assert numbers(column, "percent") == Numbers((1.2346, None, None, None))
 
 
+def test_small_numbers_are_not_none():
+    values = (1.23e-9, 1234567.25)
+    assert numbers(pl.Series("p", values), "number") == Numbers(values)
+
+
 def test_text_of_any_column():
     assert texts_of(pl.Series("missing", [["rank1", "rank2"], None])) == ["rank1, rank2", None]
     assert texts_of(pl.Series("name", ["", "mm"], dtype=pl.Categorical)) == ["(no name)", "mm"]

@@ -12,7 +12,7 @@ from diagnosed import MS, clock_anomaly, clock_cause, component, slow_clock
 from explorations import explored
 from gated import comparison_of, failed_gate
 from timesink.analyses.comparison.pair import TIMES, Workload
-from timesink.analyses.diagnosis.diagnosis import CAUSES, Cause, Evidence
+from timesink.analyses.diagnosis.diagnosis import CAUSES, Cause, Evidence, Symptom
 from timesink.errors import NotFoundError
 from timesink.render.diagnosis.words import cause_title
 from timesink.render.document.blocks import Attribution, Causes, Document, Text, Verdict
@@ -106,6 +106,11 @@ class TestCauses:
         functions = table(document, "functions").columns[0]
         assert link.search in cells(functions)
 
+    def test_symptoms_stand_by_themselves(self):
+        symptom = Symptom("GPU 0", "gpu_usage", "%", 40.0, 80.0, "")
+        said = [one.text for one in blocks(diagnosed(anomalies=(), symptoms=(symptom,)), Text)]
+        assert "Symptoms, not causes: gpu_usage of GPU 0 40 → 80 %." in said
+
     def test_nothing_explained_is_said(self):
         (shown,) = blocks(diagnosed(causes=(), anomalies=()), Causes)
         assert (shown.items, shown.empty) == ((), "No cause has evidence.")
@@ -126,6 +131,15 @@ class TestTables:
         shown = table(comparison_document(comparison(two_runs())), "counters")
         values = dict(rows(shown, "counter", "value"))
         assert values["gpu_sm_frequency"].endswith(" MHz")
+
+    @pytest.mark.parametrize("name", ["functions", "counters", "scores"])
+    def test_columns_say_what_they_mean(self, name: str):
+        shown = table(comparison_document(comparison(two_runs())), name)
+        assert [column.key for column in shown.columns if not column.help] == []
+
+    def test_chances_are_no_plain_numbers(self):
+        shown = table(comparison_document(comparison(two_runs())), "functions")
+        assert {column.kind for column in shown.columns if column.key == "p"} == {"p_value"}
 
     def test_what_is_no_number_is_none(self):
         times = frame(TIMES, {"function": "f", "device": "Host", "change_pct": float("inf")})

@@ -37,6 +37,8 @@ def test_typical_cycles_stand_against_slow_ones(one: Document):
     (verdict,) = blocks(one, Verdict)
     assert (verdict.base.label, verdict.new.label) == ("typical cycles", "slow cycles")
     assert one.headline.startswith("1 of 10 cycles takes longer")
+    assert one.title == "Slow cycles of one.csv"
+    assert one.subject.startswith("one.csv, ")
 
 
 def test_every_cycle_is_on_a_side(one: Document):

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from timesink.render.document.blocks import Column, Document, Numbers, Section, Table, Text, Words
+from msgspec.structs import replace
+
+from timesink.render.document.blocks import (
+    Column,
+    Document,
+    Numbers,
+    Picture,
+    Section,
+    Table,
+    Text,
+    Words,
+)
 from timesink.render.document.fitting import fitted
 
 
@@ -43,3 +54,30 @@ def test_tables_lose_their_last_rows_and_the_names_in_them():
 
 def test_a_few_rows_are_always_shown():
     assert table_of(fitted(document(800), 10).document).rows == 15
+
+
+def test_very_long_names_lose_their_middle_before_rows_go():
+    names = tuple(f"{'x' * 100_000}{number}" for number in range(60))
+    column = Column("name", "kernel", "text", Words(tuple(range(60)), names))
+    drawing = Picture("", f"<svg>{'y' * 5_000}</svg>")
+    section = Section(
+        "kernels", "Kernels", (Table("kernels", "Kernels", (column,), 60, 60), drawing)
+    )
+    found = fitted(replace(document(0), sections=(section,)), 150_000)
+    shown, kept = found.document.sections[0].blocks
+    assert isinstance(shown, Table)
+    data = shown.columns[0].data
+    assert isinstance(data, Words)
+    assert found.size <= 150_000
+    assert shown.rows == 60
+    assert data.texts[59].endswith("x59")
+    assert "…" in data.texts[59]
+    assert kept == drawing
+
+
+def test_names_get_shorter_where_few_rows_do_not_help():
+    names = tuple(f"{'x' * 1_900}{number}" for number in range(15))
+    texts = tuple(Text(name) for name in names)
+    found = fitted(replace(document(0), sections=(Section("notes", "Notes", texts),)), 10_000)
+    assert found.size <= 10_000
+    assert "x14" in found.json

@@ -48,6 +48,11 @@ def test_shares_are_of_all_rows_and_rows_of_all_are_told():
     assert table.sort.key == "total_ns"
 
 
+def test_shares_can_be_of_more_than_the_table_holds():
+    table = table_block(KERNELS, "kernels", rows=1, whole=2 * KERNELS["total_ns"].sum())
+    assert column(table, "share").data == Numbers((0.3,))
+
+
 def test_people_see_the_short_name_first():
     table = table_block(KERNELS, "kernels")
     assert table.columns[0].key == "short_name"
@@ -58,6 +63,19 @@ def test_people_see_the_short_name_first():
 def test_columns_with_one_heading_share_a_cell():
     frame = pl.DataFrame({"short_name": ["f"], "grid_x": [64], "grid_y": [2], "grid_z": [1]})
     assert texts(column(table_block(frame, "kernel-launches"), "grid")) == ["64 x 2 x 1"]
+
+
+def test_values_that_programs_compare_are_words():
+    frame = pl.DataFrame({"cause": ["host_wait", "sync"], "gap_ns": [7, 5]})
+    (cause,) = (one for one in table_block(frame, "gaps").columns if one.key == "cause")
+    assert texts(cause) == ["host wait", "sync"]
+    assert "host wait (launched late)" in cause.help
+
+
+def test_names_have_room_on_a_page():
+    names = ("short_name", "block_x", "block_y", "block_z")
+    frame = pl.DataFrame(dict(zip(names, (["f"], [64], [2], [1]), strict=True)))
+    assert not column(table_block(frame, "kernel-launches"), "block").main
 
 
 def test_moments_are_counted_from_the_start():

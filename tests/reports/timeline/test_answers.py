@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from functools import cache
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,10 @@ import pytest
 
 import builders
 import timesink
+from timelines import trace_of
+from timesink.analyses.timeline.layout import Layout, WholeLayout
 from timesink.errors import TimesinkError
+from timesink.model.trace import Trace
 from timesink.reports.plugin.query import Query
 from timesink.reports.timeline import ROUTES, Timeline, export, open_timeline, opening
 from timesink.reports.timeline.keeping import to_arrays
@@ -26,6 +30,11 @@ def timeline() -> Timeline:
 
 def ask(route: str, **params: object) -> Any:
     return ROUTES[route](timeline(), Query({key: str(value) for key, value in params.items()}))
+
+
+def track_named(name: str) -> int:
+    [track] = [track.id for track in timeline().layout.lanes.tracks if track.name == name]
+    return track
 
 
 def row_named(table: pl.DataFrame, name: str) -> int:
@@ -75,7 +84,7 @@ def test_forward_leads_to_backward() -> None:
     passes = [
         (tail["name"], head["name"])
         for tail, head in zip(flows["from"], flows["to"], strict=True)
-        if head["track"] == 1
+        if head["track"] == track_named("thread 1550 (python3)")
     ]
     assert passes
     assert all("Backward" in head or "AccumulateGrad" in head for _, head in passes)
@@ -93,7 +102,7 @@ def test_rare_arguments_are_facts(tmp_path: Path) -> None:
 
 def test_aggregate_cuts_at_the_edges_of_the_range() -> None:
     first, last = 3_000_000, 20_000_000
-    found = ask("aggregate", tracks="3", **{"from": first, "to": last})
+    found = ask("aggregate", tracks=track_named("stream 7"), **{"from": first, "to": last})
     zero = timeline().layout.start_ns
     begin, end = pl.col("ts_ns") - zero, pl.col("ts_ns") - zero + pl.col("dur_ns")
     inside = pl.min_horizontal(end, last) - pl.max_horizontal(begin, first)
@@ -108,6 +117,22 @@ def test_aggregate_cuts_at_the_edges_of_the_range() -> None:
     assert found.table["total_ns"].is_sorted(descending=True)
     share = found.table["share_pct"][0]
     assert share == pytest.approx(100 * found.table["total_ns"][0] / (last - first))
+
+
+def test_a_share_is_of_the_tracks_a_name_is_on() -> None:
+    kernel = {"kind": "kernel", "name": "gemm", "device": 0, "pid": "0", "ts_ns": 0}
+    idle = {**kernel, "name": "end", "stream": "7", "ts_ns": 8, "dur_ns": 2}
+    streams = [{**kernel, "stream": stream, "dur_ns": 6} for stream in ("7", "9")]
+    found = ROUTES["aggregate"](open_timeline(trace_of(device=[*streams, idle])), Query())
+    assert found.table.select("name", "total_ns", "share_pct").rows() == [
+        ("gemm", 12, 60.0),
+        ("end", 2, 20.0),
+    ]
+
+
+def test_what_frames_the_recording_is_in_no_aggregate() -> None:
+    kinds = set(timeline().layout.lanes.kinds)
+    assert set(ask("aggregate").table["kind"]) == kinds - {"trace"} < kinds
 
 
 def test_search_finds_parts_of_names_whatever_their_case() -> None:
@@ -155,6 +180,10 @@ def test_the_whole_is_exported(tmp_path: Path) -> None:
     assert again.host.drop("index").equals(timeline().trace.host.drop("index"))
 
 
+def test_small_recordings_are_laid_out_at_once() -> None:
+    assert timeline().layout is timeline().whole
+
+
 # -- kept ------------------------------------------------------------------------------------------
 
 
@@ -166,18 +195,37 @@ def small_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_timeline_is_laid_out_once(small_is_kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    laid_out = open_timeline(timesink.open(timesink.sample()))
+    laid_out = open_timeline(timesink.open(timesink.sample())).whole
     assert len(list(small_is_kept.rglob("timeline-*"))) == 1
     monkeypatch.setattr(opening, "layout_of", lambda _: pytest.fail("laid out again"))
     kept = open_timeline(timesink.open(timesink.sample()))
-    before, after = to_arrays(timeline().layout), to_arrays(kept.layout)
-    assert before.about == after.about == to_arrays(laid_out.layout).about
+    before, after = to_arrays(timeline().whole), to_arrays(kept.whole)
+    assert before.about == after.about == to_arrays(laid_out).about
     for name, array in before.arrays.items():
         assert np.array_equal(array, after.arrays[name]), name
 
 
+@pytest.mark.usefixtures("small_is_kept")
+def test_the_first_picture_does_not_wait_for_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, rest = Event(), opening.whole_layout
+
+    def later(trace: Trace, layout: Layout) -> WholeLayout:
+        assert asked.wait(60)
+        return rest(trace, layout)
+
+    monkeypatch.setattr(opening, "whole_layout", later)
+    opened = open_timeline(timesink.open(timesink.sample()))
+    routes, everything = ("tracks", "slices", "counters"), Query({"pixels": "5000"})
+    first = [ROUTES[route](opened, everything) for route in routes]
+    assert len(opened.layout.levels) == 1
+    asked.set()
+    assert len(opened.whole.levels) > 1
+    assert opened.layout is opened.whole
+    assert first == [ROUTES[route](opened, everything) for route in routes]
+
+
 def test_a_damaged_file_is_made_again(small_is_kept: Path) -> None:
-    open_timeline(timesink.open(timesink.sample()))
+    assert open_timeline(timesink.open(timesink.sample())).whole.levels
     [file] = small_is_kept.rglob("timeline-*")
     file.write_bytes(file.read_bytes()[:-8])
     again = open_timeline(timesink.open(timesink.sample()))
@@ -189,7 +237,7 @@ def test_what_older_code_kept_is_removed(small_is_kept: Path) -> None:
     [folder] = (small_is_kept / "traces").iterdir()
     old = folder / "timeline-of-older-code"
     old.write_bytes(b"old")
-    open_timeline(timesink.open(timesink.sample()))
+    assert open_timeline(timesink.open(timesink.sample())).whole.levels
     assert not old.exists()
 
 

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { createClient } from "../api/client";
 import { Cache } from "./api/cache";
-import { createClient } from "./api/client";
 import { AppProvider } from "./context";
 import { useFocusOnHeading } from "./layout/focus";
 import { Header } from "./layout/Header";
@@ -11,6 +11,7 @@ import { Compare } from "./pages/Compare";
 import { Home } from "./pages/Home";
 import { NotFound } from "./pages/NotFound";
 import { RunPage } from "./pages/RunPage";
+import { keepPlace } from "./routing/frame";
 import { useRoute } from "./routing/navigation";
 import { placeOf, type Route } from "./routing/route";
 import { titleOf } from "./routing/title";
@@ -33,6 +34,7 @@ export function App({ base }: { base: URL }) {
   );
   useEffect(() => {
     document.title = titleOf(route);
+    keepPlace(location.hash);
   });
 
   return (

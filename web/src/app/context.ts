@@ -1,7 +1,7 @@
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
+import type { Client } from "../api/client";
 import type { Cache } from "./api/cache";
-import type { Client } from "./api/client";
 import type { RunsAnswer } from "./api/types";
 import type { Route } from "./routing/route";
 

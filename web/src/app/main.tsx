@@ -3,6 +3,7 @@ import "../style/index.css";
 import { chosenTheme, printLight, showTheme } from "../components/theme";
 import { App } from "./App";
 import "./app.css";
+import { restorePlace } from "./routing/frame";
 
 const PLACE = "timesink-app";
 // This module is BASE/static/app.js, whatever prefix or frame it is served in.
@@ -13,6 +14,7 @@ const base = new URL("..", here);
 export async function render(): Promise<void> {
   // TensorBoard's frame has one, and addresses that are only a hash would leave the page.
   document.querySelector("base")?.remove();
+  restorePlace();
   showTheme(chosenTheme());
   printLight();
   addStyles();

@@ -9,7 +9,7 @@ import { useBlockState } from "./state";
 import { Table } from "./Table";
 import { onThemeChange } from "./theme";
 
-const KEYS = "Arrow keys go from node to node, Enter zooms, Escape goes back.";
+const KEYS = "Arrow keys go from bar to bar, Enter zooms, Escape goes back.";
 
 /** A tree as nested bars; a click makes a bar as wide as the page, and there is a table of it. */
 export function Icicle({ block }: { block: IcicleBlock }) {
@@ -75,7 +75,11 @@ export function Icicle({ block }: { block: IcicleBlock }) {
         onKeyDown={key}
       />
       <p class="told" aria-live="polite">
-        {told >= 0 ? <Told block={block} node={told} /> : `Click a bar to zoom into it. ${KEYS}`}
+        {told >= 0 ? (
+          <Told block={block} node={told} />
+        ) : (
+          `The wider a bar, the longer it takes. Click one to zoom in. ${KEYS}`
+        )}
       </p>
       <AsTable block={block} />
     </figure>

@@ -2,6 +2,7 @@ import type { Parts as PartsBlock } from "../document/types";
 import { format } from "../format/format";
 import { Caption } from "./Caption";
 import { partColour } from "./colours";
+import { Meanings } from "./Meanings";
 
 /** A whole and its parts, as one bar and as a table that is its legend. */
 export function Parts({ block }: { block: PartsBlock }) {
@@ -10,15 +11,18 @@ export function Parts({ block }: { block: PartsBlock }) {
     <figure class="parts">
       <Caption title={block.title} />
       <div class="whole" aria-hidden="true">
-        {block.parts.map((part, index) => (
-          <div
-            key={part.id}
-            title={`${part.name}: ${format(block.kind, part.value)}, ${format("share", share(part.value))}`}
-            style={{ flexGrow: share(part.value), background: partColour(part.id, index) }}
-          >
-            {share(part.value) >= 0.08 && <span>{format("share", share(part.value))}</span>}
-          </div>
-        ))}
+        {block.parts.map(
+          (part, index) =>
+            part.value > 0 && (
+              <div
+                key={part.id}
+                title={`${part.name}: ${format(block.kind, part.value)}, ${format("share", share(part.value))}`}
+                style={{ flexGrow: share(part.value), background: partColour(part.id, index) }}
+              >
+                {share(part.value) >= 0.08 && <span>{format("share", share(part.value))}</span>}
+              </div>
+            ),
+        )}
       </div>
       <table>
         <tbody>
@@ -46,6 +50,7 @@ export function Parts({ block }: { block: PartsBlock }) {
           </tr>
         </tfoot>
       </table>
+      <Meanings of="parts" meanings={block.parts.map(({ name, help }) => ({ term: name, help }))} />
     </figure>
   );
 }

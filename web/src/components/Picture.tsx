@@ -1,12 +1,15 @@
 import type { Picture as PictureBlock } from "../document/types";
 import { Prose } from "./Prose";
 
+/** From here on a drawing cannot be read when it is made as narrow as a phone, in its own pixels. */
+const WIDE = 700;
+
 /** A drawing.  As an image nothing in it can run, whatever names it holds. */
 export function Picture({ block }: { block: PictureBlock }) {
   const { width, height } = sizeOf(block.svg);
   return (
     <figure class="picture">
-      <div class="paper">
+      <div class={width > WIDE ? "paper wide" : "paper"}>
         <img
           src={`data:image/svg+xml;charset=utf-8,${encodeURIComponent(block.svg)}`}
           alt={[block.title, block.caption].filter(Boolean).join(". ")}

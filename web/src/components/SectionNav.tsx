@@ -37,9 +37,10 @@ function useSectionInView(sections: Section[]): string | undefined {
 }
 
 function sectionInView(sections: Section[]): string | undefined {
-  // At the end of the page the last section is read, however short it is.
   const { scrollHeight, clientHeight, scrollTop } = document.documentElement;
-  if (scrollTop > 0 && scrollTop + clientHeight >= scrollHeight - 2) return sections.at(-1)?.id;
+  // At the ends of the page the first and the last section are read, however short they are.
+  if (scrollTop <= 0) return sections[0]?.id;
+  if (scrollTop + clientHeight >= scrollHeight - 2) return sections.at(-1)?.id;
   const begun = sections.filter(({ id }) => {
     const element = document.getElementById(id);
     return element !== null && element.getBoundingClientRect().top < clientHeight * 0.3;

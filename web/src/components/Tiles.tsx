@@ -1,15 +1,22 @@
 import type { Tile, Tiles as TilesBlock } from "../document/types";
 import { worded } from "../format/format";
 import { Icon, iconOfTone } from "./Icon";
+import { Meanings } from "./Meanings";
 
 /** Figures one sees first. */
 export function Tiles({ block }: { block: TilesBlock }) {
   return (
-    <dl class="tiles">
-      {block.tiles.map((tile) => (
-        <TileView key={tile.label} tile={tile} />
-      ))}
-    </dl>
+    <div>
+      <dl class="tiles">
+        {block.tiles.map((tile) => (
+          <TileView key={tile.label} tile={tile} />
+        ))}
+      </dl>
+      <Meanings
+        of="figures"
+        meanings={block.tiles.map(({ label, help }) => ({ term: label, help }))}
+      />
+    </div>
   );
 }
 
@@ -24,7 +31,6 @@ function TileView({ tile }: { tile: Tile }) {
       <dd>
         <span class="figure">{digits}</span>
         {unit && <span class="unit"> {unit}</span>}
-        {tile.help && <span class="visually-hidden">, {tile.help}</span>}
       </dd>
       {tile.share !== null && (
         <div class="meter" aria-hidden="true">

@@ -2,7 +2,7 @@ import type { Verdict as VerdictBlock } from "../document/types";
 import { format, signed } from "../format/format";
 import { Icon, type IconName } from "./Icon";
 import { Prose } from "./Prose";
-import { scaleAround, spanOn } from "./scale";
+import { apart, outward, scaleAround, spanOn } from "./scale";
 
 const LOOKS: Record<VerdictBlock["verdict"], [IconName, tone: string]> = {
   regression: ["slower", "bad"],
@@ -50,7 +50,13 @@ function Interval({ block }: { block: VerdictBlock }) {
   const { change, low, high } = block;
   if (change === null || low === null || high === null) return null;
   const scale = scaleAround([change, low, high]);
-  const told = `${signed("share", change)}, between ${signed("share", low)} and ${signed("share", high)}`;
+  const [least, most] = outward(low, high).map((end) => signed("share", end));
+  const told = `${signed("share", change)}, between ${least} and ${most}`;
+  const ends = apart([
+    { at: scale(0), text: "0" },
+    { at: scale(low), text: least as string },
+    { at: scale(high), text: most as string },
+  ]);
   return (
     <div class="interval" role="img" aria-label={told} title={told}>
       <div class="axis">
@@ -59,9 +65,11 @@ function Interval({ block }: { block: VerdictBlock }) {
         <div class="dot" style={{ left: `${scale(change)}%` }} />
       </div>
       <div class="ends" aria-hidden="true">
-        <span style={{ left: `${scale(0)}%` }}>0</span>
-        <span style={{ left: `${scale(low)}%` }}>{signed("share", low)}</span>
-        <span style={{ left: `${scale(high)}%` }}>{signed("share", high)}</span>
+        {ends.map(({ at, text }) => (
+          <span key={text} style={{ left: `${at}%` }}>
+            {text}
+          </span>
+        ))}
       </div>
     </div>
   );

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { scaleAround, scaleOfChanges, spanOn } from "./scale";
+import { apart, outward, scaleAround, scaleOfChanges, spanOn } from "./scale";
 
 describe("scales of changes", () => {
   it("always show zero", () => {
@@ -29,4 +29,22 @@ describe("scales of changes", () => {
   it("can do without any change", () => {
     expect(scaleOfChanges([])(0)).toBeCloseTo(50);
   });
+});
+
+it("rounds intervals outward, as sentences do", () => {
+  expect(outward(0.08463, 0.37455)).toEqual([0.084, 0.375]);
+  expect(outward(-0.0649, 0.123)).toEqual([-0.065, 0.123]);
+});
+
+it("keeps labels of an interval apart, and leaves out a zero in their way", () => {
+  const labels = (low: number, high: number) =>
+    apart([
+      { at: 4, text: "0" },
+      { at: low, text: "+490.6 %" },
+      { at: high, text: "+587.4 %" },
+    ]);
+  expect(labels(40, 90).map(({ at }) => at)).toEqual([4, 40, 90]);
+  const [zero, low, high] = labels(80, 96);
+  expect([zero?.text, (high?.at ?? 0) - (low?.at ?? 0) > 20]).toEqual(["0", true]);
+  expect(labels(8, 60)).toHaveLength(2);
 });

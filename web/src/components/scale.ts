@@ -37,3 +37,30 @@ export function spanOn(scale: Scale, from: number, to: number): { left: string; 
   const [left, right] = [scale(Math.min(from, to)), scale(Math.max(from, to))];
   return { left: `${left}%`, width: `${right - left}%` };
 }
+
+/** An interval in tenths of a percent that leaves out nothing of it, as the sentences have it. */
+export function outward(low: number, high: number): [low: number, high: number] {
+  // Not moved by what a computer adds to the last of its digits.
+  return [Math.floor(low * 1000 + 1e-6) / 1000, Math.ceil(high * 1000 - 1e-6) / 1000];
+}
+
+export interface Label {
+  /** In percent of the width. */
+  at: number;
+  text: string;
+}
+
+/** How wide a letter of a label may be, in percent of the narrowest axis there is. */
+const LETTER = 3.4;
+
+/** Labels of zero and of both ends without overlap: near ones are pushed apart, and a near zero goes. */
+export function apart([zero, low, high]: [Label, Label, Label]): Label[] {
+  const half = ({ text }: Label) => (text.length * LETTER) / 2;
+  const missing = Math.max(half(low) + half(high) - (high.at - low.at), 0);
+  const ends = [
+    { ...low, at: low.at - missing / 2 },
+    { ...high, at: high.at + missing / 2 },
+  ];
+  const free = ends.every((end) => Math.abs(end.at - zero.at) >= half(zero) + half(end));
+  return free ? [zero, ...ends] : ends;
+}

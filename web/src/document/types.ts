@@ -11,7 +11,8 @@ export type Kind =
   | "count"
   | "number"
   | "share" // 0 to 1
-  | "percent"; // 0 to 100
+  | "percent" // 0 to 100
+  | "p_value"; // how likely chance alone is
 
 /** What a thing means for the reader; never told by colour alone. */
 export type Tone = "plain" | "good" | "notice" | "warning" | "bad";

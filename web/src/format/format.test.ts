@@ -16,6 +16,11 @@ describe("format", () => {
     expect(format("time_ns", -2.5)).toBe("-2 ns");
   });
 
+  it("never says that chance is impossible", () => {
+    expect(format("p_value", 0)).toBe("< 0.001");
+    expect(format("p_value", 0.0421)).toBe("0.042");
+  });
+
   it("says a dash for nothing", () => {
     expect(format("bytes", null)).toBe("-");
     expect(format("number", Number.NaN)).toBe("-");

@@ -39,6 +39,8 @@ export function worded(kind: Kind, value: number | string | null | undefined): W
       return { digits: fixed(100 * value, 1), unit: "%" };
     case "percent":
       return { digits: fixed(value, 1), unit: "%" };
+    case "p_value":
+      return { digits: value < 0.001 ? "< 0.001" : fixed(value, 3), unit: "" };
     case "number":
       return { digits: number(value), unit: "" };
     default:

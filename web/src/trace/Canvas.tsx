@@ -1,6 +1,5 @@
 import type { RefObject } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { format } from "../format/format";
 import type { Range } from "./api";
 import type { Engine } from "./engine";
 import type { Hit, Shown } from "./hit";
@@ -9,22 +8,26 @@ import { Names, valueText } from "./Names";
 import { OVERVIEW, RULER } from "./paintRuler";
 import { listen } from "./pointer";
 import { sliceLines, type Told, Tooltip } from "./Tooltip";
+import { lengthText } from "./ticks";
 
 interface CanvasProps {
   engine: Engine;
   layout: Layout;
   scroller: RefObject<HTMLDivElement | null>;
   onToggle(key: string): void;
+  onUnfold(track: number): void;
   onPick(slice: Shown | null): void;
   onRange(range: Range | null): void;
 }
 
 /** Overview, ruler, names and slices. */
-export function Canvas({ engine, layout, scroller, onToggle, onPick, onRange }: CanvasProps) {
+export function Canvas(props: CanvasProps) {
+  const { engine, layout, scroller, onPick, onRange } = props;
   const main = useRef<HTMLCanvasElement>(null);
   const ruler = useRef<HTMLCanvasElement>(null);
   const overview = useRef<HTMLCanvasElement>(null);
   const [size, setSize] = useState({ width: 0, height: 0 });
+  const [top, setTop] = useState(0);
   const tip = useRef<(told: Told | null) => void>(() => {});
   const latest = useRef({ onPick, onRange });
   latest.current = { onPick, onRange };
@@ -76,7 +79,7 @@ export function Canvas({ engine, layout, scroller, onToggle, onPick, onRange }: 
   return (
     <div class="trace-canvas">
       <div class="head">
-        <div class="corner">{format("time_ns", timeline.length_ns)}</div>
+        <div class="corner">{lengthText(timeline.length_ns)}</div>
         <canvas ref={overview} style={{ ...wide, height: `${OVERVIEW}px` }} aria-label="Overview" />
       </div>
       <div class="head">
@@ -95,10 +98,11 @@ export function Canvas({ engine, layout, scroller, onToggle, onPick, onRange }: 
           onScroll={(event) => {
             engine.top = event.currentTarget.scrollTop;
             engine.redraw();
+            setTop(engine.top);
           }}
         >
           <div class="content" style={{ height: `${layout.height}px` }}>
-            <Names layout={layout} onToggle={onToggle} />
+            <Names {...props} top={top} height={size.height} />
             {/* biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: keys are ours here */}
             <canvas
               ref={main}

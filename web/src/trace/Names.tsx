@@ -1,21 +1,54 @@
+import { Fragment } from "preact";
 import { format } from "../format/format";
-import { type Item, type Layout, trackKey } from "./layout";
+import { type Item, type Layout, ROW, type TrackItem, trackKey, visibleItems } from "./layout";
 import type { Track } from "./types";
 
 interface NamesProps {
   layout: Layout;
+  /** The stretch that is in sight: there are no names elsewhere. */
+  top: number;
+  height: number;
   /** Opens or closes a group or a track, by its key. */
   onToggle(key: string): void;
+  /** Shows all rows of a deep track, or only its first ones again. */
+  onUnfold(track: number): void;
 }
 
+/** Names beyond the edges, so that scrolling does not uncover nothing. */
+const OVERSCAN = 400;
+
 /** Names of groups and tracks, beside their rows. */
-export function Names({ layout, onToggle }: NamesProps) {
+export function Names({ layout, top, height, onToggle, onUnfold }: NamesProps) {
+  const shown = visibleItems(layout, top - OVERSCAN, top + height + OVERSCAN);
   return (
     <div class="trace-names">
-      {layout.items.map((item) => (
-        <Name key={keyOf(item)} item={item} onToggle={() => onToggle(keyOf(item))} />
+      {shown.map((item) => (
+        <Fragment key={keyOf(item)}>
+          <Name item={item} onToggle={() => onToggle(keyOf(item))} />
+          {item.type === "track" && item.unfolded !== null && (
+            <Handle item={item} onClick={() => onUnfold(item.track.id)} />
+          )}
+        </Fragment>
       ))}
     </div>
+  );
+}
+
+/** Below the rows of a deep track: shows the others, or hides them again. */
+function Handle({ item, onClick }: { item: TrackItem; onClick(): void }) {
+  const place = { top: `${item.y + item.rows * ROW}px`, height: `${ROW}px` };
+  const { rows } = item.track;
+  return (
+    <button
+      type="button"
+      class="trace-name handle"
+      style={place}
+      aria-expanded={item.unfolded === true}
+      aria-label={`${item.unfolded ? "Fewer" : "All"} rows of ${item.track.name}`}
+      onClick={onClick}
+    >
+      <span class="text">{item.unfolded ? "fewer rows" : `${rows - item.rows} more rows`}</span>
+    </button>
   );
 }
 
@@ -25,40 +58,28 @@ function keyOf(item: Item): string {
 
 function Name({ item, onToggle }: { item: Item; onToggle(): void }) {
   const place = { top: `${item.y}px`, height: `${item.height}px` };
-  if (item.type === "group") {
+  const group = item.type === "group";
+  const [name, title] = group
+    ? [item.name, `${item.name}: ${item.tracks} tracks`]
+    : [item.track.name, told(item.track)];
+  if (!group && item.open && item.track.rows <= 1) {
     return (
-      <button
-        type="button"
-        class="trace-name group"
-        style={place}
-        aria-expanded={item.open}
-        title={`${item.name}: ${item.tracks} tracks`}
-        onClick={onToggle}
-      >
-        <span class="turn" aria-hidden="true" />
-        <span class="text">{item.name}</span>
-      </button>
-    );
-  }
-  const { track } = item;
-  if (item.rows === 1 && item.open && track.rows <= 1) {
-    return (
-      <div class="trace-name" style={place} title={told(track)}>
-        <span class="text">{track.name}</span>
+      <div class="trace-name" style={place} title={title}>
+        <span class="text">{name}</span>
       </div>
     );
   }
   return (
     <button
       type="button"
-      class="trace-name"
+      class={group ? "trace-name group" : "trace-name"}
       style={place}
       aria-expanded={item.open}
-      title={told(track)}
+      title={title}
       onClick={onToggle}
     >
       <span class="turn" aria-hidden="true" />
-      <span class="text">{track.name}</span>
+      <span class="text">{name}</span>
     </button>
   );
 }

@@ -7,8 +7,7 @@ import { Canvas } from "./Canvas";
 import { Details, Merged } from "./Details";
 import { FoundNames } from "./FoundNames";
 import { KeySheet } from "./KeySheet";
-import { type Command, commandOf } from "./keys";
-import { layOut } from "./layout";
+import type { Command } from "./keys";
 import { Panel, type Tab } from "./Panel";
 import type { Spot } from "./paint";
 import { RangeTable } from "./RangeTable";
@@ -20,6 +19,8 @@ import { useAnswer } from "./useAnswer";
 import { useBatched } from "./useBatched";
 import { useChoice } from "./useChoice";
 import { useEngine } from "./useEngine";
+import { useFolding } from "./useFolding";
+import { useKeys } from "./useKeys";
 import { useSearch } from "./useSearch";
 import { fitAll, panBy, toX, zoomAt } from "./view";
 
@@ -28,9 +29,7 @@ const ZOOM = 1.5;
 export function Stage(props: TraceViewProps & { timeline: Timeline }) {
   const { api, timeline, state, hrefOf } = props;
   const onState = useBatched(props.onState);
-  const closed = state.collapsed ?? [];
-  const collapsed = useMemo(() => new Set(closed), [closed.join("|")]);
-  const layout = useMemo(() => layOut(timeline.tracks, collapsed), [timeline, collapsed]);
+  const { layout, toggle, unfold, reveal } = useFolding(timeline, state, onState);
   const { engine, loading, error, rested } = useEngine(api, timeline, layout, state, onState);
   const [tab, setTab] = useState("slice");
   const [help, setHelp] = useState(false);
@@ -42,12 +41,10 @@ export function Stage(props: TraceViewProps & { timeline: Timeline }) {
   const shownFlows = arrows && rested ? rested : null;
   const askFlows = shownFlows && ((call: object) => api.flows(shownFlows, [], call));
   const flows = useAnswer(askFlows, [api, shownFlows]);
-  /** A slice to scroll to once its group is open. */
+  /** A slice to scroll to once its row is shown. */
   const hidden = useRef<Spot | null>(null);
   const scrollTo = (spot: Spot) => {
-    const group = tracks.get(spot.track)?.group;
-    hidden.current = group && collapsed.has(group) ? spot : null;
-    if (group && hidden.current) toggle(group);
+    hidden.current = reveal(spot) ? spot : null;
     const top = engine.scrollFor(spot);
     if (top !== null) scroller.current?.scrollTo({ top });
   };
@@ -60,10 +57,6 @@ export function Stage(props: TraceViewProps & { timeline: Timeline }) {
     choice.jump(place, "replace");
     setTab("slice");
   });
-  const toggle = (key: string) => {
-    const next = collapsed.has(key) ? closed.filter((it) => it !== key) : [...closed, key];
-    onState({ collapsed: next.length ? next : undefined }, "replace");
-  };
   const setSearch = (q: string) => {
     onState({ q: q || undefined }, "replace");
     setTab("search");
@@ -156,6 +149,7 @@ export function Stage(props: TraceViewProps & { timeline: Timeline }) {
       <Canvas
         {...{ engine, layout, scroller }}
         onToggle={toggle}
+        onUnfold={unfold}
         onPick={(slice) => {
           choice.pick(slice);
           setTab("slice");
@@ -183,23 +177,4 @@ function shownTracks({
 }) {
   const shown = [...layout.byTrack.keys()];
   return shown.length === timeline.tracks.length ? [] : shown;
-}
-
-/** Keys reach the timeline wherever the focus is, unless something is typed there. */
-function useKeys(run: (command: Command) => void, paused: boolean): void {
-  const latest = useRef(run);
-  latest.current = run;
-  useEffect(() => {
-    const pressed = (event: KeyboardEvent) => {
-      const target = event.target as Element;
-      if (paused || event.defaultPrevented || target.matches("input, textarea, select")) return;
-      const command = commandOf(event);
-      const moves = event.key.startsWith("Arrow") || event.key.startsWith("Page");
-      if (!command || (moves && target.closest(".trace-panel"))) return;
-      event.preventDefault();
-      latest.current(command);
-    };
-    document.addEventListener("keydown", pressed);
-    return () => document.removeEventListener("keydown", pressed);
-  }, [paused]);
 }

@@ -1,12 +1,13 @@
 // The trace view: a timeline of any size.
 
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import "./trace.css";
 import "./panel.css";
+import type { Progress } from "../api/types";
 import type { TraceApi } from "./api";
 import { Stage } from "./Stage";
 import type { StateChange, TraceState } from "./state";
-import { Trouble, Waiting } from "./Trouble";
 import { useAnswer } from "./useAnswer";
 
 export type { TraceApi } from "./api";
@@ -24,14 +25,18 @@ export interface TraceViewProps {
   hrefOf(page: "operators" | "kernels" | "modules", search: string): string;
 }
 
-export function TraceView(props: TraceViewProps) {
+/** What the page shows while there is no timeline, or none at all. */
+interface Instead {
+  waiting(progress: Progress | null): ComponentChildren;
+  failed(error: Error, again: () => void): ComponentChildren;
+}
+
+export function TraceView({ waiting, failed, ...props }: TraceViewProps & Instead) {
   const [attempt, setAttempt] = useState(0);
   const { api } = props;
   const timeline = useAnswer((call) => api.tracks(call), [api, attempt]);
-  if (timeline.error) {
-    return <Trouble error={timeline.error} onAgain={() => setAttempt(attempt + 1)} />;
-  }
-  if (!timeline.value) return <Waiting progress={timeline.progress} />;
+  if (timeline.error) return <>{failed(timeline.error, () => setAttempt(attempt + 1))}</>;
+  if (!timeline.value) return <>{waiting(timeline.progress)}</>;
   if (!timeline.value.tracks.length) {
     return <p class="trace-waiting">This recording has no events, so there is no timeline.</p>;
   }

@@ -1,8 +1,9 @@
-import { type Progress, TraceError } from "./api";
+import { ApiError } from "../api/client";
+import type { Progress } from "../api/types";
 
 /** Says in a sentence what went wrong, and what to do. */
 export function Trouble({ error, onAgain }: { error: Error; onAgain?: () => void }) {
-  const hint = error instanceof TraceError ? error.hint : "";
+  const hint = error instanceof ApiError ? error.hint : "";
   return (
     <div class="trace-trouble" role="alert">
       <p>{error.message}</p>

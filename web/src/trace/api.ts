@@ -1,21 +1,12 @@
 // The server's timeline routes as functions.
 
+import type { Asking, Client } from "../api/client";
+import type { Params } from "../api/types";
 import type { Table } from "../document/types";
 import { decodeSlices, type SlicesAnswer } from "./decode";
 import type { CounterPoints, Flows, Found, SliceDetails, Timeline } from "./types";
 
-/** What the server does while it lets us wait. */
-export interface Progress {
-  doing: string;
-  /** 0 to 1, or null where nobody knows. */
-  share: number | null;
-  waited_s: number;
-}
-
-export interface Call {
-  signal?: AbortSignal;
-  onProgress?: (progress: Progress) => void;
-}
+export type Call = Asking;
 
 /** A part of the recording as seen on so many pixels. */
 export interface Window {
@@ -39,96 +30,39 @@ export interface TraceApi {
   exportUrl(range?: Range): string;
 }
 
-/** What the server said instead of an answer: a sentence, and what to do about it. */
-export class TraceError extends Error {
-  readonly hint: string;
-  constructor(message: string, hint: string) {
-    super(message);
-    this.hint = hint;
-  }
-}
-
-const ASK_AGAIN_MS = 300;
-/** How often a server that has too much to do is asked again. */
-const PATIENCE = 10;
-
-/**
- * The routes beneath `base` (which ends in "/") for one recording, e.g.
- * `fetchTraceApi(new URL("../", import.meta.url), { run, worker, span })`.
- */
+/** The routes for one recording, asked through the client of the page. */
 export function fetchTraceApi(
-  base: string | URL,
-  query: { run: string; worker?: string | undefined; span?: string | undefined },
+  client: Client,
+  recording: { run: string; worker?: string | undefined; span?: string | undefined },
 ): TraceApi {
-  const address = (route: string, more: Record<string, string> = {}) => {
-    const url = new URL(`api/timeline/${route}`, base);
-    for (const [key, value] of Object.entries({ ...query, ...more })) {
-      if (value) url.searchParams.set(key, value);
-    }
-    return url.href;
-  };
-  const json = async <T>(route: string, more: Record<string, string>, call?: Call) =>
-    (await (await answer(address(route, more), call)).json()) as T;
-  const within = (window: Window) => ({
-    ...ends([window.from, window.to]),
-    pixels: String(window.pixels),
-    tracks: window.tracks.join(","),
-  });
+  const json = <T>(route: string, more: Params, call?: Call) =>
+    client.json<T>(`timeline/${route}`, { ...recording, ...more }, call);
   return {
     tracks: (call) => json("tracks", {}, call),
     slices: async (window, call) => {
-      const response = await answer(address("slices", within(window)), call);
-      return decodeSlices(await response.arrayBuffer());
+      const asked = { ...recording, ...within(window) };
+      return decodeSlices(await client.binary("timeline/slices", asked, call));
     },
     counters: (window, call) => json("counters", within(window), call),
-    slice: (id, call) => json("slice", { id: String(id) }, call),
-    flows: (range, tracks, call) =>
-      json("flows", { ...ends(range), tracks: tracks.join(",") }, call),
+    slice: (id, call) => json("slice", { id }, call),
+    flows: (range, tracks, call) => json("flows", { ...ends(range), ...only(tracks) }, call),
     aggregate: (range, tracks, call) =>
-      json("aggregate", { ...ends(range), tracks: tracks.join(",") }, call),
+      json("aggregate", { ...ends(range), ...only(tracks) }, call),
     search: (q, call) => json("search", { q }, call),
-    exportUrl: (range) => address("export", range ? ends(range) : {}),
+    exportUrl: (range) =>
+      client.href("timeline/export", { ...recording, ...(range && ends(range)) }),
   };
 }
 
-function ends([from, to]: Range): Record<string, string> {
-  return { from: String(Math.floor(from)), to: String(Math.ceil(to)) };
+function within({ from, to, pixels, tracks }: Window): Params {
+  return { ...ends([from, to]), pixels, ...only(tracks) };
 }
 
-/** The answer once it is there; tells what the server does until then. */
-async function answer(url: string, call: Call = {}): Promise<Response> {
-  for (let refused = 0; ; ) {
-    const response = await fetch(url, call.signal ? { signal: call.signal } : {}).catch((error) => {
-      if (call.signal?.aborted) throw error;
-      throw new TraceError("The server does not answer.", "Is `timesink serve` still running?");
-    });
-    if (response.status === 202) {
-      call.onProgress?.((await response.json()) as Progress);
-      await pause(ASK_AGAIN_MS, call.signal);
-    } else if (response.status === 503 && refused++ < PATIENCE) {
-      await pause(ASK_AGAIN_MS, call.signal);
-    } else if (response.ok) {
-      return response;
-    } else {
-      throw await failure(response);
-    }
-  }
+function ends([from, to]: Range): Params {
+  return { from: Math.floor(from), to: Math.ceil(to) };
 }
 
-async function failure(response: Response): Promise<TraceError> {
-  const told = (await response.json().catch(() => ({}))) as { error?: string; hint?: string };
-  return new TraceError(
-    told.error ?? `The server answers ${response.status} ${response.statusText}.`,
-    told.hint ?? "",
-  );
-}
-
-function pause(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(resolve, ms);
-    signal?.addEventListener("abort", () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    });
-  });
+/** Some tracks; all of them where none is named. */
+function only(tracks: readonly number[]): Params {
+  return { tracks: tracks.join(",") };
 }

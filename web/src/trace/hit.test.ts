@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { pieceOf, slicesOf, type Written } from "./example";
 import { hitAt, neighbour, sliceAt } from "./hit";
-import { layOut, rowTop } from "./layout";
+import { AS_OPENED, layOut, rowTop } from "./layout";
 import { byTrack, firstEndingAfter, rowCount } from "./rows";
 
 const WRITTEN: Written[] = [
@@ -51,7 +51,7 @@ describe("the slice at a place", () => {
       lowest: 0,
       highest: 0,
     } as const;
-    const layout = layOut([track], new Set());
+    const layout = layOut([track], AS_OPENED);
     const y = rowTop(layout.byTrack.get(1)!, 2) + 5;
     expect(hitAt(layout, y, 15, 0, () => pieces)?.slice?.code).toBe(5);
     expect(hitAt(layout, y, 500, 0, () => pieces)).toMatchObject({ row: 2, slice: null });

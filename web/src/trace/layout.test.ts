@@ -1,5 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { HEADER, itemAt, layOut, ROW, rowAt, rowTop, trackKey, visibleItems } from "./layout";
+import {
+  AS_OPENED,
+  type Folding,
+  HEADER,
+  itemAt,
+  layOut,
+  ROW,
+  rowAt,
+  rowTop,
+  trackKey,
+  visibleItems,
+} from "./layout";
 import type { Track } from "./types";
 
 function track(id: number, group: string, rows: number, kind: Track["kind"] = "host"): Track {
@@ -15,25 +26,44 @@ const TRACKS = [
 
 describe("laying out", () => {
   it("puts tracks of a group together below its header", () => {
-    const { items } = layOut(TRACKS, new Set());
+    const { items } = layOut(TRACKS, AS_OPENED);
     const names = items.map((item) => (item.type === "group" ? item.name : item.track.id));
     expect(names).toEqual(["process", 1, 3, "GPU", 2, 4]);
   });
   it("leaves no hole and no overlap", () => {
-    const { items, height } = layOut(TRACKS, new Set());
+    const { items, height } = layOut(TRACKS, AS_OPENED);
     for (const [i, item] of items.entries()) {
       expect(item.y + item.height).toBe(items[i + 1]?.y ?? height);
     }
   });
   it("hides tracks of closed groups and rows of closed tracks", () => {
-    const closed = layOut(TRACKS, new Set(["GPU", trackKey(1)]));
+    const closed = layOut(TRACKS, { ...AS_OPENED, closed: new Set(["GPU", trackKey(1)]) });
     expect([...closed.byTrack.keys()]).toEqual([1, 3]);
     expect(closed.byTrack.get(1)?.rows).toBe(1);
   });
 });
 
+describe("deep tracks", () => {
+  const tracks = [track(1, "process", 30), track(2, "GPU", 30, "device")];
+  const rows = (folding: Folding) =>
+    [...layOut(tracks, folding).byTrack.values()].map((item) => [item.rows, item.unfolded]);
+  it("of the host open with their first rows, and a row for the handle", () => {
+    expect(rows(AS_OPENED)).toEqual([
+      [12, false],
+      [30, null],
+    ]);
+    const item = layOut(tracks, AS_OPENED).byTrack.get(1)!;
+    expect(rowAt(item, rowTop(item, 11) + ROW)).toBeNull();
+    expect(item.height).toBeGreaterThan(13 * ROW);
+  });
+  it("show all rows once they are unfolded, and one once they are closed", () => {
+    expect(rows({ ...AS_OPENED, unfolded: new Set([1]) })[0]).toEqual([30, true]);
+    expect(rows({ closed: new Set([trackKey(1)]), unfolded: new Set([1]) })[0]).toEqual([1, null]);
+  });
+});
+
 describe("finding", () => {
-  const layout = layOut(TRACKS, new Set());
+  const layout = layOut(TRACKS, AS_OPENED);
   const first = layout.byTrack.get(1)!;
   it("an item by its height", () => {
     expect(itemAt(layout, 0)).toMatchObject({ type: "group", name: "process" });

@@ -6,6 +6,9 @@ export const ROW = 18;
 export const HEADER = 26;
 export const CURVE = 44;
 const GAP = 6;
+/** Host tracks with more rows than this open with fewer, and a handle for the rest. */
+const DEEP = 16;
+const FIRST_ROWS = 12;
 
 export interface GroupItem {
   type: "group";
@@ -22,8 +25,10 @@ export interface TrackItem {
   y: number;
   height: number;
   open: boolean;
-  /** Rows that are shown: 1 of a closed track. */
+  /** Rows that are shown: 1 of a closed track, the first ones of a deep one. */
   rows: number;
+  /** Whether all of a deep track is shown, or only its first rows; null for others. */
+  unfolded: boolean | null;
 }
 
 export type Item = GroupItem | TrackItem;
@@ -39,12 +44,22 @@ export function trackKey(id: number): string {
   return `#${id}`;
 }
 
+/** What differs from how a timeline opens. */
+export interface Folding {
+  /** Names of closed groups and keys of closed tracks. */
+  closed: ReadonlySet<string>;
+  /** Deep tracks of which all rows are shown. */
+  unfolded: ReadonlySet<number>;
+}
+
 export function isCurve(track: Track): boolean {
   return track.kind === "counter" || track.kind === "memory";
 }
 
+export const AS_OPENED: Folding = { closed: new Set(), unfolded: new Set() };
+
 /** Stacks tracks by group, groups in the order they first appear. */
-export function layOut(tracks: readonly Track[], collapsed: ReadonlySet<string>): Layout {
+export function layOut(tracks: readonly Track[], { closed, unfolded }: Folding): Layout {
   const groups = new Map<string, Track[]>();
   for (const track of tracks) {
     const members = groups.get(track.group);
@@ -55,12 +70,13 @@ export function layOut(tracks: readonly Track[], collapsed: ReadonlySet<string>)
   const byTrack = new Map<number, TrackItem>();
   let y = 0;
   for (const [name, members] of groups) {
-    const open = !collapsed.has(name);
+    const open = !closed.has(name);
     items.push({ type: "group", name, y, height: HEADER, open, tracks: members.length });
     y += HEADER;
     if (!open) continue;
     for (const track of members) {
-      const item = trackItem(track, y, !collapsed.has(trackKey(track.id)));
+      const open = !closed.has(trackKey(track.id));
+      const item = trackItem(track, y, open, unfolded.has(track.id));
       items.push(item);
       byTrack.set(track.id, item);
       y += item.height;
@@ -69,10 +85,16 @@ export function layOut(tracks: readonly Track[], collapsed: ReadonlySet<string>)
   return { items, height: y, byTrack };
 }
 
-function trackItem(track: Track, y: number, open: boolean): TrackItem {
-  const rows = open ? Math.max(1, track.rows) : 1;
-  const height = isCurve(track) ? (open ? CURVE : ROW) + GAP : rows * ROW + GAP;
-  return { type: "track", track, y, height, open, rows };
+function trackItem(track: Track, y: number, open: boolean, all: boolean): TrackItem {
+  const type = "track";
+  if (isCurve(track) || !open) {
+    const height = (isCurve(track) && open ? CURVE : ROW) + GAP;
+    return { type, track, y, height, open, rows: 1, unfolded: null };
+  }
+  const deep = track.kind === "host" && track.rows > DEEP;
+  const rows = deep && !all ? FIRST_ROWS : Math.max(1, track.rows);
+  const height = (deep ? rows + 1 : rows) * ROW + GAP;
+  return { type, track, y, height, open, rows, unfolded: deep ? all : null };
 }
 
 /** Items that touch the stretch from `top` to `bottom`. */

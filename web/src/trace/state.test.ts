@@ -9,12 +9,21 @@ it("what is written is read again", () => {
     q: "gemm & co",
     range: [5, 70],
     collapsed: ["GPU 0 | 50%", "#7"],
+    deep: [4, 11],
   };
   expect(readState(writeState(state))).toEqual(state);
 });
 
 it("what makes no sense is left out", () => {
-  const entries = { from: "9", to: "3", select: "-1", range: "x-5", q: "", collapsed: "" };
+  const entries = {
+    from: "9",
+    to: "3",
+    select: "-1",
+    range: "x-5",
+    q: "",
+    collapsed: "",
+    deep: "4-x",
+  };
   expect(readState(entries)).toEqual({});
 });
 

@@ -12,6 +12,8 @@ export interface TraceState {
   range?: [from: number, to: number];
   /** Names of closed groups; `#7` is the track with id 7. */
   collapsed?: string[];
+  /** Deep tracks, by id, of which all rows are shown. */
+  deep?: number[];
 }
 
 /** Keys that are to vanish from the address are there with the value undefined. */
@@ -30,6 +32,8 @@ export function readState(entries: Readonly<Record<string, string | undefined>>)
   if (start != null && end != null && end > start) state.range = [start, end];
   const collapsed = (entries.collapsed ?? "").split("|").filter(Boolean);
   if (collapsed.length) state.collapsed = collapsed.map(decodeURIComponent);
+  const deep = (entries.deep ?? "").split("-").map(number);
+  if (deep.every((id) => id !== null)) state.deep = deep;
   return state;
 }
 

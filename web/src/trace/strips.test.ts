@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { COLOURS, DIM } from "./colours";
 import { pieceOf, type Written } from "./example";
-import { layOut } from "./layout";
+import { AS_OPENED, layOut } from "./layout";
 import { Names } from "./names";
 import { Strips } from "./strips";
 import type { Track } from "./types";
@@ -21,7 +21,7 @@ function drawn(written: Written[], { ratio = 1, search = "", cuts = [0, 1000] } 
   const strips = new Strips();
   strips.begin(view.width, 40, ratio, FILLS);
   const pieces = cuts.slice(1).map((to, i) => pieceOf(written, 1, cuts[i]!, to));
-  const item = layOut([TRACK], new Set()).byTrack.get(1)!;
+  const item = layOut([TRACK], AS_OPENED).byTrack.get(1)!;
   strips.track(item, pieces, names, view, 0, 80);
   const alpha = Array.from(strips.pixels.subarray(0, strips.width), (pixel) => pixel >>> 24);
   return { strips, alpha, filled: alpha.flatMap((value, x) => (value ? [x] : [])) };

@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
-import type { Call, Progress } from "./api";
+import type { Progress } from "../api/types";
+import type { Call } from "./api";
 
 export interface Answered<T> {
   /** The last answer; stays while the next one is on its way. */

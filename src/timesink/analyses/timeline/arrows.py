@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.links import link_launches
+from timesink.analyses.links import launching_calls
 from timesink.analyses.timeline.lanes import Lanes
 from timesink.model.schema import FLOW_KINDS
 from timesink.model.trace import Trace
@@ -46,7 +46,7 @@ class Arrows:
 
 def find_arrows(trace: Trace, lanes: Lanes, hosts: int) -> Arrows:
     """All arrows between slices that are shown, by the time they start; `hosts` are host rows."""
-    launching = link_launches(trace).call_row
+    launching = launching_calls(trace)
     launched = np.flatnonzero(launching >= 0)
     passes = _passes(trace)
     tail = np.concatenate([launching[launched], passes[0]]).astype(np.int32)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from timesink.analyses.memory.curve import memory_curve
 from timesink.analyses.memory.devices import CPU
-from timesink.analyses.timeline.levels import WORTH_A_LEVEL, resolutions
+from timesink.analyses.timeline.levels import ever_coarser
 from timesink.analyses.timeline.tracks import COUNTER, MEMORY, Naming, Track
 from timesink.analyses.timeline.windows import pixel_length
 from timesink.model.counter_units import quantity, unit_of
@@ -137,12 +137,8 @@ def as_points(first: NDArray[np.int64], x: NDArray[np.int64], value: Floats) -> 
 
 def coarser_curves(points: Points, length_ns: int) -> Iterator[CurveLevel]:
     """Ever coarser levels, each made from the one before."""
-    finer = len(points)
-    for resolution in resolutions(length_ns):
-        points = thin(points, resolution)
-        if len(points) <= WORTH_A_LEVEL * finer:
-            yield CurveLevel(resolution, points)
-            finer = len(points)
+    for resolution, thinned in ever_coarser(points, thin, length_ns):
+        yield CurveLevel(resolution, thinned)
 
 
 def thin(points: Points, resolution: int) -> Points:

@@ -1,8 +1,12 @@
-"""The timeline of a recording, whole: tracks, lanes, levels, curves and arrows."""
+"""The timeline of a recording: what a first picture needs, then all of it.
+
+Laying out a large recording takes a while.  Tracks, lanes and steps come first: any window can be
+drawn from them.  Levels, which make that quick, and arrows follow.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 
 import numpy as np
@@ -37,7 +41,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """Everything a picture of the recording is drawn from."""
+    """What a picture of the recording is drawn from."""
 
     start_ns: int
     length_ns: int
@@ -50,6 +54,13 @@ class Layout:
     curve_tracks: tuple[int, ...]
     """The track of each curve."""
     curves: tuple[CurveLevel, ...]
+    """All samples, then ever fewer."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WholeLayout(Layout):
+    """With all levels, and with what else is asked about slices."""
+
     arrows: Arrows
     calls: NDArray[np.int64]
     """How many slices each label has."""
@@ -58,12 +69,12 @@ class Layout:
 
 
 def layout_of(trace: Trace) -> Layout:
-    """Lay out a trace.
+    """Lay out a trace; only the finest levels are there.
 
     >>> import timesink
     >>> layout = layout_of(timesink.open(timesink.sample()))
     >>> [(track.group, track.name, track.rows) for track in layout.lanes.tracks[:2]]
-    [('python3 (1525)', 'thread 1525 (python3)', 9), ('python3 (1525)', 'thread 1550 (python3)', 7)]
+    [('GPU 0', 'stream 7', 2), ('GPU 0', 'stream 7 annotations', 2)]
     """
     naming = Naming.of(trace, device_word(trace))
     sides = [host_side(trace, naming), device_side(trace, naming)]
@@ -79,20 +90,39 @@ def layout_of(trace: Trace) -> Layout:
     ends = np.cumsum([0, *(len(side.tracks) for side in sides)]).tolist()
     of_sides = [np.array(ids[first:last], dtype=np.int64) for first, last in pairwise(ends)]
     lanes = lay_out(sides, tracks, of_sides, span[0])
-    length = span[1] - span[0]
-    points = points_of(samples, span[0])
-    hosts = len(sides[0].start)
-    label = lanes.slices.label
     return Layout(
         start_ns=span[0],
-        length_ns=length,
-        host_rows=hosts,
+        length_ns=span[1] - span[0],
+        host_rows=len(sides[0].start),
         steps=_steps(trace, span[0]),
         lanes=lanes,
-        levels=(Level(0, lanes.slices), *coarser_levels(lanes.slices, length)),
+        levels=(Level(0, lanes.slices),),
         curve_tracks=tuple(ids[ends[-1] :]),
-        curves=(CurveLevel(0, points), *coarser_curves(points, length)),
-        arrows=find_arrows(trace, lanes, hosts),
+        curves=(CurveLevel(0, points_of(samples, span[0])),),
+    )
+
+
+def whole_layout(trace: Trace, layout: Layout) -> WholeLayout:
+    """All of the layout of a trace.
+
+    >>> import timesink
+    >>> trace = timesink.open(timesink.sample())
+    >>> layout = layout_of(trace)
+    >>> whole = whole_layout(trace, layout)
+    >>> len(layout.levels), len(whole.levels) > 1, len(whole.arrows)
+    (1, True, 1176)
+    """
+    lanes, length = layout.lanes, layout.length_ns
+    label = lanes.slices.label
+    given = {field.name: getattr(layout, field.name) for field in fields(layout)}
+    finest, samples = layout.levels[0], layout.curves[0]
+    return WholeLayout(
+        **given
+        | {
+            "levels": (finest, *coarser_levels(finest.pieces, length)),
+            "curves": (samples, *coarser_curves(samples.points, length)),
+        },
+        arrows=find_arrows(trace, lanes, layout.host_rows),
         calls=np.bincount(label, minlength=len(lanes.names)),
         total_ns=np.bincount(label, lanes.slices.dur, len(lanes.names)).astype(np.int64),
     )

@@ -8,8 +8,9 @@ of any finer level, and merging in several steps gives the same as merging at on
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sized
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +18,11 @@ from numpy.typing import NDArray
 FINEST_NS = 4096
 """Below this the slices themselves are few enough."""
 STEP = 4
-WORTH_A_LEVEL = 0.6
+_WORTH_A_LEVEL = 0.6
 """Of the pieces of the next finer level at most this share."""
 _CELLS_AT_COARSEST = 128
 MERGED = -1
+_Columns = TypeVar("_Columns", bound=Sized)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,12 +74,20 @@ def coarser_levels(pieces: Pieces, length_ns: int) -> Iterator[Level]:
     >>> [(level.resolution, len(level.pieces)) for level in coarser_levels(slices, 2**22)]
     [(4096, 1)]
     """
-    finer = len(pieces)
+    for resolution, merged in ever_coarser(pieces, merge, length_ns):
+        yield Level(resolution, merged)
+
+
+def ever_coarser(
+    finest: _Columns, merged: Callable[[_Columns, int], _Columns], length_ns: int
+) -> Iterator[tuple[int, _Columns]]:
+    """Resolutions with what is left at each, made from the one before; those worth it only."""
+    part, finer = finest, len(finest)
     for resolution in resolutions(length_ns):
-        pieces = merge(pieces, resolution)
-        if len(pieces) <= WORTH_A_LEVEL * finer:
-            yield Level(resolution, pieces)
-            finer = len(pieces)
+        part = merged(part, resolution)
+        if len(part) <= _WORTH_A_LEVEL * finer:
+            yield resolution, part
+            finer = len(part)
 
 
 def resolutions(length_ns: int) -> Iterator[int]:

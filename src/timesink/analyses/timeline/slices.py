@@ -32,6 +32,8 @@ from timesink.model.trace import Trace
 
 _FRAMING = ("trace", "instant")
 """Host kinds that frame or mark a recording."""
+_AIDING = ("memcpy", "memset", "sync")
+"""Device kinds that compute nothing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,8 +59,7 @@ def host_side(trace: Trace, naming: Naming) -> Side:
     track, lanes = host_lanes(trace)
     events = np.bincount(track, minlength=len(lanes)).tolist()
     operators = _count(track, kind == HOST_KINDS.index("operator"), len(lanes))
-    framing = np.isin(kind, [HOST_KINDS.index(name) for name in _FRAMING])
-    frames = _count(track, framing, len(lanes))
+    frames = _count(track, _is_any(kind, _FRAMING, HOST_KINDS), len(lanes))
     tracks = [
         naming.thread(
             *lane,
@@ -82,12 +83,19 @@ def device_side(trace: Trace, naming: Naming) -> Side:
     events = np.bincount(track, minlength=len(places)).tolist()
     talks = np.array([_communicates(*pair) for pair in labels] or [False], dtype=np.bool_)
     talking = _count(track, talks[label], len(places))
+    aiding = _count(track, _is_any(kind, _AIDING, DEVICE_KINDS), len(places))
+    computing = {
+        place.stream_of
+        for number, place in enumerate(places)
+        if not place.annotates and aiding[number] < events[number]
+    }
     tracks = [
         naming.stream(
             place.pid,
             place.device,
             place.stream,
             kind=_device_kind(place, mostly_talks=2 * talking[number] > events[number]),
+            computes=place.stream_of in computing,
             events=events[number],
         )
         for number, place in enumerate(places)
@@ -123,11 +131,22 @@ class _DevicePlace(NamedTuple):
     stream: str
     annotates: bool
 
+    @property
+    def stream_of(self) -> tuple[str, int | None, str]:
+        return self.pid, self.device, self.stream
+
 
 def _device_kind(place: _DevicePlace, *, mostly_talks: bool) -> str:
     if place.annotates:
         return ANNOTATION
     return COMMUNICATION if mostly_talks else DEVICE
+
+
+def _is_any(
+    kind: NDArray[np.uint8], wanted: Sequence[str], kinds: Sequence[str]
+) -> NDArray[np.bool_]:
+    """Which events are of one of some kinds."""
+    return np.array([name in wanted for name in kinds])[kind]
 
 
 def _count(track: Codes, chosen: NDArray[np.bool_], tracks: int) -> list[int]:

@@ -16,10 +16,15 @@ HOST, ANNOTATION, DEVICE = "host", "annotation", "device"
 COMMUNICATION, COUNTER, MEMORY = "communication", "counter", "memory"
 CURVES = (COUNTER, MEMORY)
 
-_PROCESSES, _DEVICES, _OTHERS, _FRAMES = range(4)
-"""Sections of the picture, from top to bottom."""
+_DEVICES, _PROCESSES, _OTHERS, _FRAMES = range(4)
+"""Sections of the picture, from top to bottom: few rows of devices, then deep stacks of calls."""
 _SLICES, _MEMORY, _COUNTERS = range(3)
 """What a group shows, from top to bottom."""
+_STREAMS = (DEVICE, COMMUNICATION)
+_MOST_ASIDE = 4
+"""Streams of a device that do little; more of them would fill a screen."""
+_LITTLE = 0.01
+"""Events, as a share of those of the busiest stream."""
 _DIGITS = re.compile(r"\d+")
 _NUMBER = re.compile(r"-?\d+")
 
@@ -32,6 +37,8 @@ class Order:
     operators: int = 0
     """Groups with a track of many operators come first in their section."""
     in_group: tuple[Any, ...] = ()
+    aside: bool = False
+    """Whether it computes nothing, so that it stands elsewhere where there are many like it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +75,18 @@ class Naming:
 
     def thread(self, pid: str, tid: str, kind: str, *, operators: int, events: int) -> Track:
         """A thread of a process; `kind` is "annotation" where it only frames the recording."""
-        name = self.names.get((pid, tid)) or (f"thread {tid}" if _NUMBER.fullmatch(tid) else tid)
+        name = self._thread_name(pid, tid)
         # Where processes and threads are numbered alike, the first thread has its process's number.
         place = (_SLICES, tid != pid, -operators, -events, _natural(tid))
         order = Order(_FRAMES if kind == ANNOTATION else _PROCESSES, operators, place)
         return Track(kind, self.process(pid), name or "marks", events=events, order=order)
+
+    def _thread_name(self, pid: str, tid: str) -> str:
+        name = self.names.get((pid, tid))
+        if not _NUMBER.fullmatch(tid):
+            return name or tid
+        # Threads of one program are often all named like it.
+        return f"thread {tid}" if not name else name if tid in name else f"{name} ({tid})"
 
     def process(self, pid: str) -> str:
         """What a process is called.
@@ -85,14 +99,18 @@ class Naming:
             return f"{name} ({pid})"
         return (f"process {pid}" if _NUMBER.fullmatch(pid) else pid) or "recording"
 
-    def stream(self, pid: str, device: int | None, stream: str, *, kind: str, events: int) -> Track:
-        """A stream of a device; annotations on a device stand above their stream."""
+    def stream(
+        self, pid: str, device: int | None, stream: str, *, kind: str, computes: bool, events: int
+    ) -> Track:
+        """A stream of a device; what computes comes first, then what communicates, then copies."""
         group = self.process(pid) if device is None else self.device(device)
         name = self.names.get((pid, stream), group)
         if name == group:
-            name = f"stream {stream}" if stream else "without a stream"
+            name = f"stream {stream}" if stream not in {"", group} else "without a stream"
         name = f"{name} annotations" if kind == ANNOTATION else name
-        order = Order(_DEVICES, 0, (_SLICES, pid, _natural(stream), kind != ANNOTATION))
+        use = (kind == ANNOTATION, not computes, kind == COMMUNICATION)
+        place = (_SLICES, use, pid, _natural(stream))
+        order = Order(_DEVICES, 0, place, aside=not computes)
         return Track(kind, group, name, events=events, order=order)
 
     def curve(self, kind: str, place: str, name: str, unit: str) -> Track:
@@ -115,7 +133,8 @@ class Naming:
 def ranked(tracks: list[Track]) -> tuple[list[Track], list[int]]:
     """Tracks in their order with ids by place, and the id of each that was given.
 
-    Processes with most operators come first; of their threads the main one, then the busiest.
+    Devices that work come first.  Of the processes, those with most operators come first; of their
+    threads the main one, then the busiest.
 
     >>> named = Naming("GPU", {})
     >>> few, many = (named.thread("1", t, "host", operators=int(t), events=9) for t in "38")
@@ -123,14 +142,18 @@ def ranked(tracks: list[Track]) -> tuple[list[Track], list[int]]:
     >>> [track.name for track in listed], ids
     (['thread 8', 'thread 3'], [1, 0])
     """
+    tracks = _with_many_aside(tracks)
     most: Counter[tuple[int, str]] = Counter()
+    working = {track.group for track in tracks if track.kind in _STREAMS}
     for track in tracks:
         group = (track.order.section, track.group)
         most[group] = max(most[group], track.order.operators)
 
     def place(number: int) -> tuple[Any, ...]:
         group, order = tracks[number].group, tracks[number].order
-        return order.section, -most[order.section, group], _natural(group), order.in_group
+        idle = order.section == _DEVICES and group not in working
+        section = _OTHERS if idle else order.section
+        return section, -most[order.section, group], _natural(group), order.in_group
 
     by_place = sorted(range(len(tracks)), key=place)
     ids = [0] * len(tracks)
@@ -139,6 +162,32 @@ def ranked(tracks: list[Track]) -> tuple[list[Track], list[int]]:
     # From here on their ids say where they stand.
     listed = [replace(tracks[n], id=rank, order=Order()) for rank, n in enumerate(by_place)]
     return listed, ids
+
+
+def _with_many_aside(tracks: list[Track]) -> list[Track]:
+    """Tracks with the streams that would fill a screen in a group of their own, further down.
+
+    Some back ends use a new stream for every few copies.
+    """
+    busiest: Counter[str] = Counter()
+    for track in tracks:
+        if track.kind in _STREAMS:
+            busiest[track.group] = max(busiest[track.group], track.events)
+    aside = [
+        track.order.aside
+        or (track.kind in _STREAMS and track.events < _LITTLE * busiest[track.group])
+        for track in tracks
+    ]
+    many = Counter(track.group for track, away in zip(tracks, aside, strict=True) if away)
+    return [
+        _elsewhere(track) if away and many[track.group] > _MOST_ASIDE else track
+        for track, away in zip(tracks, aside, strict=True)
+    ]
+
+
+def _elsewhere(track: Track) -> Track:
+    order = replace(track.order, section=_OTHERS)
+    return replace(track, group=f"{track.group}, other streams", order=order)
 
 
 def _natural(text: str) -> tuple[int, str]:

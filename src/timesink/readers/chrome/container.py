@@ -18,6 +18,9 @@ PIECE_BYTES = 2 * 1024 * 1024
 """Small enough that a piece and its events stay in the cache of a core."""
 HEAD_LIMIT = 256 * 1024 * 1024
 """A trace whose metadata in front of the events is longer than this is none."""
+EVENT_LIMIT = 256 * 1024 * 1024
+"""Text without the end of an event is read no further than this: a small file can unpack to any
+size, and what it unpacks to has to fit into memory until an event ends."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _EVENTS_KEY = re.compile(rb'"traceEvents"\s*:\s*\[')
@@ -116,11 +119,17 @@ def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def cut_pieces(
-    stream: Iterable[bytes], *, share: int = 0, shares: int = 1, size: int = PIECE_BYTES
+    stream: Iterable[bytes],
+    *,
+    share: int = 0,
+    shares: int = 1,
+    size: int = PIECE_BYTES,
+    limit: int = EVENT_LIMIT,
 ) -> Iterator[Cut]:
     """Every `shares`-th piece of the event list, from number `share` on.
 
-    Pieces of other shares are cut at the same places and skipped without being copied.
+    Pieces of other shares are cut at the same places and skipped without being copied.  Where no
+    event ends within `limit`, the rest of the stream is left out, as if the file ended there.
     """
     buffer = bytearray()
     number = 0
@@ -141,6 +150,8 @@ def cut_pieces(
             comma = buffer.index(b",", end)
             del buffer[: comma + 1]
             number += 1
+        if len(buffer) > limit:
+            break
     if number % shares == share:
         yield Cut(number, b"[" + buffer, last=True)
 

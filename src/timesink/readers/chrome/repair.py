@@ -27,6 +27,7 @@ _LONGEST_MENDABLE = 256 * 1024
 _NESTING_WINDOW = 16 * 1024
 """How far brackets are followed to tell an event from its arguments."""
 _SEPARATORS = b" \t\r\n,"
+_SEPARATION = re.compile(rb"[%s]*" % _SEPARATORS)
 # Unrolled: an alternation per character would keep a state for each of an unclosed string.
 _STRING = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
 _SCALAR_ENTRY = re.compile(_STRING + rb'|[^\s,{}\[\]"]+(?=\s*[,\]])', re.DOTALL)
@@ -86,9 +87,8 @@ def mend_piece(text: bytes, tally: Tally, *, last: bool) -> Mended:
 
 
 def _skip_separators(text: bytes, at: int) -> int:
-    while at < len(text) and text[at] in _SEPARATORS:
-        at += 1
-    return at
+    apart = _SEPARATION.match(text, at)
+    return at if apart is None else apart.end()
 
 
 # -- where events start and end ------------------------------------------------------------------

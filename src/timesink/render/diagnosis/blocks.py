@@ -114,7 +114,7 @@ def _cause_lines(one: Diagnosis, width: int) -> Iterable[RenderableType]:
 
 def _anomaly_lines(one: Diagnosis, width: int) -> Iterable[RenderableType]:
     """Anomalies, and symptoms below them."""
-    symptoms = words.symptoms(one)
+    symptoms = words.below_anomalies(one)
     if not (one.anomalies or symptoms):
         return
     yield ""

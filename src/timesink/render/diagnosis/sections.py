@@ -41,7 +41,7 @@ def why_blocks(one: Diagnosis) -> Iterator[str]:
 
 def _around(one: Diagnosis) -> Iterator[str]:
     """Anomalies, and symptoms below them."""
-    symptoms = words.symptoms(one)
+    symptoms = words.below_anomalies(one)
     if not (one.anomalies or symptoms):
         return
     yield f"**{words.AROUND}**"

@@ -303,8 +303,13 @@ def symptoms(one: Diagnosis) -> str:
     ]
     if not told:
         return ""
-    none = "" if one.anomalies else "None. "
-    return f"{none}Symptoms, not causes: {units.listed([*dict.fromkeys(told)], _MOST_SYMPTOMS)}."
+    return f"Symptoms, not causes: {units.listed([*dict.fromkeys(told)], _MOST_SYMPTOMS)}."
+
+
+def below_anomalies(one: Diagnosis) -> str:
+    """Symptoms as they stand under the heading of anomalies, of which there may be none."""
+    told = symptoms(one)
+    return f"None. {told}" if told and not one.anomalies else told
 
 
 def checks(one: Diagnosis) -> list[str]:

@@ -40,9 +40,10 @@ class Analysed:
         """A table as it was found."""
         return self.analysis.table(view)
 
-    def table(self, view: str) -> Table:
-        """A table as a block."""
-        return table_block(self.frame(view), view, start_ns=self.start_ns, rows=self.rows)
+    def table(self, view: str, *, whole: float | None = None) -> Table:
+        """A table as a block; its shares are of all rows, or of a `whole` that holds more."""
+        frame = self.frame(view)
+        return table_block(frame, view, start_ns=self.start_ns, rows=self.rows, whole=whole)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import polars as pl
 
 from timesink.analyses.communication.comparison import mean_over_steps
 from timesink.analyses.communication.workers import step_communication
+from timesink.analyses.findings.stragglers import stragglers
 from timesink.render.document.analysed import Analysed, Empty, Made
 from timesink.render.document.analysis_steps import grouped_lead, stacks
 from timesink.render.document.blocks import Section, StackPart, Stacks
@@ -17,7 +18,7 @@ def workers_section(run: Analysed) -> Made:
     steps = run.frame("workers")
     if steps.is_empty():
         return Empty("workers", "Workers", NO_COMMUNICATION)
-    tables = (run.table("workers"), run.table("collective-statistics"))
+    tables = (run.table("collective-statistics"), run.table("workers"))
     if len(run.analysis.workers) < 2:
         lead = "Of a single worker nobody can tell how long it waited."
         return Section("workers", "Workers", tables, lead)
@@ -31,7 +32,13 @@ def workers_section(run: Analysed) -> Made:
             StackPart("idle", "waiting for others", _values(means["waiting_ns"])),
         ),
     )
-    return Section("workers", "Workers", (bars, *tables), "Who waits least is waited for.")
+    return Section("workers", "Workers", (bars, *tables), _waited_for(run))
+
+
+def _waited_for(run: Analysed) -> str:
+    """Who holds up the others, where it is clear; else how to read the picture."""
+    late = stragglers(run.analysis.workers)
+    return late[0].sentence if late else "Who waits least is waited for."
 
 
 def overlap_section(run: Analysed) -> Made:

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from timesink.analyses.breakdown import average_step
 from timesink.analyses.communication.records import communication_records
 from timesink.analyses.findings import Finding
 from timesink.analyses.findings.finding import Evidence
 from timesink.analyses.kernel_names.display import short_kernel_name
 from timesink.analyses.steps import find_steps
 from timesink.render.document.analysed import Analysed
-from timesink.render.document.blocks import FindingCard, Findings, Link, Section
+from timesink.render.document.blocks import FindingCard, Findings, Link, Section, Text
+from timesink.render.document.tables import sentence
 from timesink.render.finding_words import evidence_lines, gain_text
+from timesink.reports.absent import NO_STEPS
 
 _EMPTY = "No rule found anything to gain."
 _MOST_LINKS = 4
 
 
 def findings_section(run: Analysed) -> Section:
-    """Every finding, the gravest first.
+    """Every finding, the gravest first; that a trace without steps has none is not good news.
 
     >>> import timesink
     >>> section = findings_section(Analysed(timesink.analyze(timesink.sample())))
@@ -26,6 +29,8 @@ def findings_section(run: Analysed) -> Section:
     True
     """
     cards = tuple(_card(finding, run) for finding in run.analysis.findings)
+    if not cards and not average_step(run.trace).get("total_ns"):
+        return Section("findings", "Findings", (Text(sentence(NO_STEPS), "notice"),))
     return Section("findings", "Findings", (Findings(cards, _EMPTY),))
 
 
@@ -86,7 +91,8 @@ def _gap(item: Evidence, run: Analysed) -> Iterator[Link]:
 
 
 def _step(item: Evidence, run: Analysed) -> Iterator[Link]:
-    steps = find_steps(run.trace)
+    """A recording without marks is one step, which no table has."""
+    steps = find_steps(run.trace).filter("marked")
     found = steps.filter(steps["name"] == item.name).select("start_ns", "end_ns").rows()
     for start, end in found[:1]:
         yield Link(

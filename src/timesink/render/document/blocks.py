@@ -22,6 +22,7 @@ Kind: TypeAlias = Literal[
     "number",
     "share",
     "percent",
+    "p_value",
 ]
 Tone: TypeAlias = Literal["plain", "good", "notice", "warning", "bad"]
 CellLink: TypeAlias = Literal["", "operator", "kernel", "module", "moment", "worker"]

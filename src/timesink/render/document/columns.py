@@ -21,7 +21,8 @@ _KINDS: tuple[tuple[Callable[[str], bool], Kind], ...] = (
 _YES_NO = {True: "yes", False: "no", None: None}
 _DECIMALS = {"time_ns": 1, "bytes": 0, "bytes_per_s": 0, "share": 6, "percent": 4}
 """Digits beyond what anybody sees would only make pages large."""
-_OTHER_DECIMALS = 6
+_DIGITS = 9
+"""Of numbers without a unit: a chance of one in a billion is not none."""
 
 
 def kind_of(name: str, dtype: pl.DataType) -> Kind:
@@ -47,9 +48,14 @@ def numbers(column: pl.Series, kind: Kind, *, start_ns: int = 0) -> Numbers:
     if column.dtype.is_float():
         # What is infinite or no number has no place in JSON.
         finite = column.is_finite()
-        column = column.round(_DECIMALS.get(kind, _OTHER_DECIMALS))
-        return Numbers(tuple(v if f else None for v, f in zip(column, finite, strict=True)))
+        values = zip(_rounded(column, kind), finite, strict=True)
+        return Numbers(tuple(value if known else None for value, known in values))
     return Numbers(tuple(column.to_list()))
+
+
+def _rounded(column: pl.Series, kind: Kind) -> pl.Series:
+    decimals = _DECIMALS.get(kind)
+    return column.round_sig_figs(_DIGITS) if decimals is None else column.round(decimals)
 
 
 def words(texts: Iterable[str | None]) -> Words:

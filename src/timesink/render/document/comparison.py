@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from timesink import __version__
 from timesink.analyses.diagnosis.diagnosis import Diagnosis
@@ -45,7 +46,7 @@ def comparison_document(comparison: Comparison, gate: Gate | None = None) -> Doc
 
 def _title(comparison: Comparison) -> str:
     names = dict.fromkeys(one.title for one in comparison.pairs)
-    return units.listed(list(names), 3, "; ") or units.listed(comparison.sources, 3, "; ")
+    return units.listed(list(names), 3, "; ") or units.listed(_names(comparison.sources), 3, "; ")
 
 
 def _subject(comparison: Comparison) -> str:
@@ -53,7 +54,17 @@ def _subject(comparison: Comparison) -> str:
         one = comparison.pairs[0]
         return short_names(words.subject(Told(one.pair), one.title))
     what = units.counted(len(comparison.all_pairs), "pairs")
-    return f"{units.listed(comparison.sources, 4, ' and ')}: {what}"
+    return f"{units.listed(_names(comparison.sources), 4, ' and ')}: {what}"
+
+
+def _names(sources: Sequence[str]) -> Sequence[str]:
+    """What was compared without the folders around it, where that tells all apart.
+
+    >>> _names(["runs/a", "runs/b"]), _names(["a/run", "b/run"])
+    (['a', 'b'], ['a/run', 'b/run'])
+    """
+    names = [Path(source).name or source for source in sources]
+    return names if len(set(names)) == len(set(sources)) else sources
 
 
 def _lead(comparison: Comparison, gate: Gate | None, found: Diagnosis | None) -> str:

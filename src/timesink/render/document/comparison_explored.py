@@ -11,6 +11,7 @@ from timesink.render.comparison.words import short_names
 from timesink.render.document.blocks import Block, Section, Table
 from timesink.render.document.comparison_tables import counters_block, families_block, times_block
 from timesink.render.document.diagnosis_blocks import paragraphs
+from timesink.render.document.meanings import ROLES
 from timesink.render.document.packing import column, table
 from timesink.reports.comparison.answer import answer
 from timesink.reports.comparison.report import Comparison
@@ -57,6 +58,7 @@ def _groups(exploration: Exploration) -> Table:
             column("representative", "representative", "text",
                    [exploration.roles[one.representative].label for one in clusters]),
         ],
+        meanings=ROLES,
     )  # fmt: skip
 
 
@@ -81,6 +83,7 @@ def _roles(exploration: Exploration) -> Table:
             column("host", "host", "text", [role.host for role in roles]),
             column("source", "file", "text", [role.source for role in roles], main=False),
         ],
+        meanings=ROLES,
     )
 
 

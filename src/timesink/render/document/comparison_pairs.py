@@ -22,11 +22,11 @@ from timesink.render.document.comparison_tables import (
     times_block,
 )
 from timesink.render.document.diagnosis_blocks import (
-    Functions,
     next_sections,
     paragraphs,
     why_blocks,
 )
+from timesink.render.document.diagnosis_causes import Functions
 from timesink.render.document.pictures import picture
 from timesink.reports.comparison.answer import answer
 from timesink.reports.comparison.naming import VERSUS

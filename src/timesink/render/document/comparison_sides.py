@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from timesink.analyses.comparison.role import Role
 from timesink.model import units
 from timesink.render.document.blocks import Table
+from timesink.render.document.meanings import ROLES
 from timesink.render.document.packing import column, table
 from timesink.reports.comparison.report import Compared
 from timesink.reports.comparison.told import Told
@@ -32,11 +33,12 @@ def roles_block(roles: Sequence[tuple[str, Role]], *, several: bool = False) -> 
             column("host", "host", "text", [role.host for role in every]),
             column("cycles", "cycles", "count", [role.cycles for role in every]),
             column("mean_ns", "cycle time", "time_ns",
-                   [role.mean_cycle_ns or None for role in every], help="Mean length of a cycle."),
+                   [role.mean_cycle_ns or None for role in every]),
             column("anchor", "marked by", "text", [role.anchor for role in every]),
             column("method", "cycles found by", "text", [role.method for role in every]),
             column("confidence", "confidence", "share", [role.confidence for role in every]),
             column("source", "file", "text", [role.source for role in every]),
         ],
         note=units.counted(len(every), "processes") if len(every) > 2 else "",
+        meanings=ROLES,
     )  # fmt: skip

@@ -18,6 +18,7 @@ from timesink.render.comparison.tables import (
     verdict_word,
 )
 from timesink.render.document.blocks import Column, Table
+from timesink.render.document.meanings import COMPARED
 from timesink.render.document.packing import column, table
 from timesink.reports.comparison.report import Compared
 from timesink.reports.comparison.told import Told
@@ -44,7 +45,7 @@ def times_block(told: Told, most: int, id_: str = "functions") -> Table:
             *_both_times(told, rows),
             column("change_pct", "change %", "percent", rows["change_pct"]),
             column("verdict", "changed", "text", _outcomes(told, rows), help=_CHANGED),
-            column("p", "p", "number", _chances(told, rows["p"]), help=_P, main=False),
+            column("p", "p", "p_value", _chances(told, rows["p"]), help=_P, main=False),
             column("calls_base", "calls base", "number", rows["calls_base"], main=False),
             column("calls_new", "calls new", "number", rows["calls_new"], main=False),
             *_shares(rows),
@@ -53,6 +54,7 @@ def times_block(told: Told, most: int, id_: str = "functions") -> Table:
         ],
         total_rows=told.times.height,
         note=told.unrecorded,
+        meanings=COMPARED,
     )
 
 
@@ -84,13 +86,14 @@ def families_block(told: Told, most: int, id_: str = "families") -> Table:
             *_both_times(told, rows),
             column("names_base", "names base", "count", rows["names_base"].list.len()),
             column("names_new", "names new", "count", rows["names_new"].list.len()),
-            column("p", "p", "number", _chances(told, rows["p"]), help=_P, main=False),
+            column("p", "p", "p_value", _chances(told, rows["p"]), help=_P, main=False),
             column("calls_base", "calls base", "number", rows["calls_base"], main=False),
             column("calls_new", "calls new", "number", rows["calls_new"], main=False),
             *_shares(rows),
         ],
         total_rows=told.families.height,
         note="" if rows.height else NO_FAMILIES,
+        meanings=COMPARED,
     )
 
 
@@ -105,10 +108,11 @@ def counters_block(told: Told, most: int, id_: str = "counters") -> Table:
             column("device", "device", "text", _texts(rows, "device")),
             column("value", "value", "text", [counter_values(told, row) for row in rows]),
             column("change", "change", "text", [_change(row) for row in rows]),
-            column("p", "p", "number", [row["p"] for row in rows], help=_P, main=False),
+            column("p", "p", "p_value", [row["p"] for row in rows], help=_P, main=False),
             column("function", "function", "text", [told.label(row["function"]) for row in rows]),
         ],
         total_rows=len(told.counters),
+        meanings=COMPARED,
     )
 
 
@@ -132,12 +136,14 @@ def scores_block(told: Told, most: int, id_: str = "scores") -> Table:
                 "score", "score", "number", _texts(rows, "score"), bar=True,
                 help="Change of share and counter in spreads of the base, put together.",
             ),
-            column("p_share", "p share", "number", _tested(told, rows, "beta_rank_p"), main=False),
-            column("p_counter", "p counter", "number", _tested(told, rows, "mu_rank_p"),
+            column("p_share", "p share", "p_value", _tested(told, rows, "beta_rank_p"), help=_P,
+                   main=False),
+            column("p_counter", "p counter", "p_value", _tested(told, rows, "mu_rank_p"), help=_P,
                    main=False),
             _full_names(_texts(rows, "function")),
         ],
         total_rows=told.pair.rows.height,
+        meanings=COMPARED,
     )  # fmt: skip
 
 
@@ -159,6 +165,7 @@ def pairs_block(pairs: Sequence[tuple[Compared, Told]], names: Sequence[str]) ->
             column("verdict", "verdict", "text", [verdict_word(told) for _, told in pairs]),
             column("most", "changed most", "text", [most_changed(told) for _, told in pairs]),
         ],
+        meanings=COMPARED,
     )  # fmt: skip
 
 

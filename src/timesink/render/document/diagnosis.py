@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from timesink import __version__
 from timesink.render.comparison.cycle_picture import OTHER, USUAL, Side, cycle_picture
@@ -17,12 +19,13 @@ from timesink.render.document.blocks import Block, Document, Picture, Section, T
 from timesink.render.document.comparison_sides import roles_block
 from timesink.render.document.comparison_tables import MOST_ROWS, times_block
 from timesink.render.document.diagnosis_blocks import (
-    Functions,
     next_sections,
     paragraphs,
     tone,
     why_blocks,
 )
+from timesink.render.document.diagnosis_causes import Functions
+from timesink.render.document.meanings import CYCLES
 from timesink.render.document.packing import column, table
 from timesink.render.document.pictures import picture
 from timesink.reports.comparison.told import Told
@@ -42,6 +45,7 @@ def diagnosis_document(report: Diagnosed) -> Document:
     >>> [section.id for section in found.sections]
     ['verdict', 'next', 'cycles', 'times', 'processes']
     """
+    report = replace(report, source=Path(report.source).resolve().name)
     return Document(
         "diagnosis",
         f"Slow cycles of {report.source}",
@@ -154,6 +158,7 @@ def _cycles(one: Within, id_: str) -> Table:
                    bar=True),
             column("side", "side", "text", [sides.get(cycle) for cycle in numbers]),
         ],
+        meanings=CYCLES,
     )  # fmt: skip
 
 
@@ -181,4 +186,5 @@ def _processes(processes: Sequence[Within]) -> Table:
             column("cause", "cause", "text",
                    [one.causes[0].cause if one.causes else None for one in found]),
         ],
+        meanings=CYCLES,
     )  # fmt: skip

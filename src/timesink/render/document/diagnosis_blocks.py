@@ -1,12 +1,11 @@
-"""Why something differs, as blocks: the verdict, the parts of the change, causes and anomalies."""
+"""Why something differs, as blocks: the verdict, the parts of the change, and what explains it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from math import fsum
 
-from timesink.analyses.diagnosis.diagnosis import Anomaly, Cause, Component, Diagnosis
+from timesink.analyses.diagnosis.diagnosis import Component, Diagnosis
 from timesink.analyses.statistics.discovery import ALPHA
 from timesink.render.comparison.words import short_names
 from timesink.render.diagnosis import words
@@ -14,20 +13,16 @@ from timesink.render.document.blocks import (
     AttributedPart,
     Attribution,
     Block,
-    CauseCard,
-    Causes,
-    Link,
     Measured,
     Section,
     Text,
     Tone,
     Verdict,
 )
+from timesink.render.document.diagnosis_causes import Functions, causes_block
 from timesink.render.document.packing import known
 
 _TONES: dict[str, Tone] = {"regression": "bad", "improvement": "good", "incomparable": "warning"}
-_MOST_EVIDENCE = 5
-_MOST_LINKS = 3
 _NOT_ATTRIBUTED = "not attributed"
 _LEAST_NS = 1.0
 """Less of the change than this is rounding."""
@@ -46,15 +41,6 @@ def tone(one: Diagnosis) -> Tone:
 def paragraphs(lines: Sequence[str], tone: Tone = "plain") -> Iterator[Text]:
     """Sentences, each a block; none of those that are empty."""
     return (Text(short_names(line), tone) for line in lines if line)
-
-
-@dataclass(frozen=True, slots=True)
-class Functions:
-    """Where functions of evidence are to be seen."""
-
-    section: str
-    label: Callable[[str], str]
-    """What the tables of that section call a function."""
 
 
 def why_blocks(
@@ -164,71 +150,3 @@ def _left(base_ns: float, new_ns: float, rows: Sequence[AttributedPart]) -> list
             "unattributed", _NOT_ATTRIBUTED, "", base, new, new - base, None, None, sure=False
         )
     ]
-
-
-# -- causes ----------------------------------------------------------------------------------------
-
-
-def causes_block(one: Diagnosis, functions: Functions | None = None) -> Causes:
-    """Causes, most time first, then what else is different around it."""
-    change = one.cycle_time.new_ns - one.cycle_time.base_ns
-    cards = [_cause(each, change, functions) for each in one.causes]
-    cards += [_anomaly(each, functions) for each in one.anomalies if not _is_told(each, one.causes)]
-    return Causes(tuple(cards), "" if one.causes else words.no_cause(one))
-
-
-def _is_told(anomaly: Anomaly, causes: Sequence[Cause]) -> bool:
-    """Whether a cause says the same of the same device."""
-    return any(
-        (cause.cause, cause.process) == (anomaly.cause, anomaly.process)
-        and (anomaly.sentence in cause.sentence or anomaly.device in cause.sentence)
-        for cause in causes
-    )
-
-
-def _cause(one: Cause, change_ns: float, functions: Functions | None) -> CauseCard:
-    share = one.explained_ns / change_ns if change_ns else None
-    return CauseCard(
-        one.cause,
-        "cause",
-        words.cause_title(one),
-        short_names(words.cause_sentence(one)),
-        one.explained_ns,
-        "time_ns",
-        share if share is not None and share > 0 else None,
-        "of the change",
-        one.advice,
-        _evidence(one),
-        _links(one, functions),
-    )
-
-
-def _anomaly(one: Anomaly, functions: Functions | None) -> CauseCard:
-    return CauseCard(
-        one.cause,
-        "anomaly",
-        words.cause_title(one),
-        short_names(one.sentence),
-        one.explained_ns or None,
-        "time_ns",
-        one.severity,
-        "severity",
-        one.advice,
-        _evidence(one),
-        _links(one, functions),
-    )
-
-
-def _evidence(one: Cause | Anomaly) -> tuple[str, ...]:
-    return tuple(short_names(line) for line in words.evidence_lines(one, _MOST_EVIDENCE))
-
-
-def _links(one: Cause | Anomaly, functions: Functions | None) -> tuple[Link, ...]:
-    """The functions of the evidence, in the tables that have them."""
-    if functions is None:
-        return ()
-    named = [functions.label(each.function) for each in one.evidence if each.function]
-    return tuple(
-        Link(short_names(name), functions.section, name)
-        for name in list(dict.fromkeys(named))[:_MOST_LINKS]
-    )

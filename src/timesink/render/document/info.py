@@ -9,6 +9,7 @@ from timesink.analyses.behaviour.counts import BehaviourCounts
 from timesink.model import units
 from timesink.render.document.blocks import Document, Facts, Section, Table
 from timesink.render.document.health import health_section
+from timesink.render.document.meanings import TRACES
 from timesink.render.document.packing import column, table
 from timesink.render.facts import facts, headline, title, trace_labels
 from timesink.render.recording_facts import shared_facts
@@ -75,7 +76,7 @@ def _timelines(traces: Sequence[TraceInfo]) -> Table:
         column("device_span", "device span", "time_ns", spans),
         column("busy", "busy", "share", busy, bar=True),
     ]
-    return table("traces", "Traces", columns)
+    return table("traces", "Traces", columns, meanings=TRACES)
 
 
 def _behaviour(traces: Sequence[TraceInfo], tables: Sequence[BehaviourCounts]) -> Table:
@@ -88,4 +89,4 @@ def _behaviour(traces: Sequence[TraceInfo], tables: Sequence[BehaviourCounts]) -
         column("metrics", "metrics", "count", [one.metrics for one in tables]),
         column("rows", "rows", "count", [one.rows for one in tables]),
     ]
-    return table("traces", "Behaviour tables", columns)
+    return table("traces", "Behaviour tables", columns, meanings=TRACES)

@@ -27,7 +27,7 @@ from timesink.render.document.blocks import (
 )
 from timesink.render.document.health import health_section
 from timesink.render.document.kernels_launches import launches_block, runs_block
-from timesink.render.document.kernels_tables import groups_table, roofline_table
+from timesink.render.document.kernels_tables import HELP, groups_table, roofline_table
 from timesink.render.document.packing import known
 from timesink.render.document.pictures import class_picture, device_pictures
 from timesink.render.kernels import runs, words
@@ -148,8 +148,8 @@ def _device(report: KernelReport, use: DeviceUse, choice: Choice, mark: str) -> 
 
 def _tiles(use: DeviceUse) -> Tiles:
     """What one sees first: time, calls, and how much of each unit was used."""
-    time = Tile("kernel time", use.total_ns if use.timed else None, "time_ns")
-    left = None if use.headroom_ns is None else use.headroom_ns
+    time = Tile("kernel time", use.total_ns if use.timed else None, "time_ns", HELP["total_ns"])
+    left = use.headroom_ns
     share = left / use.measured_ns if left is not None and use.measured_ns else None
     return Tiles(
         (

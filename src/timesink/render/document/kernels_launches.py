@@ -17,13 +17,14 @@ from timesink.render.kernels.classes import class_title
 from timesink.render.kernels.groups import Choice
 from timesink.render.kernels.runs import runs_frame
 from timesink.render.kernels.sections import axis_of_all
+from timesink.render.kernels.words import MEANINGS
 from timesink.reports.kernels import KernelReport
 
 _UTILISATIONS = {
     "tensor_pct": "tensor",
     "dram_pct": "DRAM",
     "sm_pct": "SM",
-    "occupancy_pct": "occup.",
+    "occupancy_pct": "occupancy",
 }
 
 
@@ -61,6 +62,7 @@ def launches_block(report: KernelReport, choice: Choice, id_: str) -> Table:
             column("name", "full name", "text", texts["name"], main=False),
         ],
         total_rows=calls.height,
+        meanings=HELP,
     )
 
 
@@ -89,10 +91,11 @@ def runs_block(reports: Sequence[KernelReport]) -> Table:
                    help=HELP["headroom_ns"]),
             *(
                 column(f"{name}_share_pct", class_title(name, axis), "percent",
-                       rows[f"{name}_share_pct"])
+                       rows[f"{name}_share_pct"], help=f"Part of the time: {MEANINGS[name]}.")
                 for name in CLASSES
                 if rows[f"{name}_share_pct"].sum()
             ),
             column("device_name", "device name", "text", rows["device_name"].replace("", None)),
         ],
+        meanings=HELP,
     )  # fmt: skip

@@ -38,6 +38,10 @@ LINKS: Mapping[str, CellLink] = {
     "name": "kernel", "full-name": "kernel", "operator": "operator", "module": "module",
 }  # fmt: skip
 HELP = {
+    "calls": "Number of launches.",
+    "launches": "Number of launches of the whole run; some were measured.",
+    "total_ns": "Length of all launches, added up.",
+    "mean_ns": "Mean length of a launch.",
     "share_pct": "Part of the kernel time of the device.",
     "tensor_pct": "Use of the tensor cores, of peak; weighted by time.",
     "dram_pct": "Throughput of the memory, of peak; weighted by time.",
@@ -47,9 +51,23 @@ HELP = {
     "headroom_ns": "What would be saved if every launch ran at its nearest roof.",
     "headroom_share_pct": "Part of the headroom of the device.",
     "nearest": "The limit it is nearest to.",
+    "index": "Place in the order of launches.",
+    "dur_ns": "Length of the launch.",
+    "grid": "Blocks of the launch along x, y and z.",
+    "block": "Threads of a block along x, y and z.",
+    "family": "What kind of kernel it is, by its name.",
+    "name": "Name as recorded.",
     "variants": "Kernels of different full names.",
     "intensity": "Floating point operations per byte of memory traffic.",
     "roof_share_pct": "Of what the roof allows.",
+    "min_ns": "Shortest launch.",
+    "median_ns": "Half of the launches are shorter.",
+    "max_ns": "Longest launch.",
+    **{
+        f"{metric}_{statistic}_pct": f"{word} use of {unit} by a launch, of peak."
+        for metric, unit in (("tensor", "tensor cores"), ("dram", "memory"), ("sm", "SMs"))
+        for statistic, word in (("min", "Least"), ("median", "Median"), ("max", "Most"))
+    },
 }
 """What columns mean."""
 _FACTORS = {"achieved_flop_per_s": 1e12}
@@ -127,8 +145,6 @@ def _group_column(
         values = values.cast(pl.String)
     elif name in _FACTORS:
         values = values / _FACTORS[name]
-    elif name == "achieved_bytes_per_s":
-        kind = "bytes_per_s"
     return column(name, title, kind, values, help=HELP.get(name, ""), main=main, bar=name in _BARS)
 
 

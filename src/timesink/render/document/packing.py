@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import polars as pl
+from msgspec.structs import replace
 
 from timesink.render.document.blocks import CellLink, Column, Kind, Numbers, Sort, Table, Words
 from timesink.render.document.columns import numbers, words
@@ -53,18 +54,25 @@ def table(
     total_rows: int | None = None,
     note: str = "",
     sort: Sort | None = None,
+    meanings: Mapping[str, str] | None = None,
 ) -> Table:
     """A table of its columns without those of which nothing is known, unless it has no rows.
+
+    `meanings` say by key what a column without words of its own means.
 
     >>> known, unknown = (column(key, key, "count", values) for key, values in
     ...                   (("calls", [3]), ("bytes", [None])))
     >>> [one.key for one in table("t", "Calls", [known, unknown]).columns]
     ['calls']
     """
-    every = tuple(columns)
+    every = tuple(_explained(one, meanings or {}) for one in columns)
     rows = _height(every[0].data) if every else 0
     told = tuple(one for one in every if _tells(one.data)) if rows else every
     return Table(id, title, told, rows, rows if total_rows is None else total_rows, note, sort)
+
+
+def _explained(one: Column, meanings: Mapping[str, str]) -> Column:
+    return one if one.help else replace(one, help=meanings.get(one.key, ""))
 
 
 def _height(data: Numbers | Words) -> int:

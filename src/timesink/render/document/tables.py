@@ -24,6 +24,12 @@ _SHORT: Mapping[str, Callable[[str], str]] = {
     "module": lambda name: name.removeprefix(PREFIX),
 }
 """Columns whose names are shown as other tables call them."""
+_IN_WORDS = ("cause", "category")
+"""Columns whose values programs compare and people read."""
+_HEADINGS = {"occup.": "occupancy", "comm.": "communication", "exposed comm.": "exposed"}
+"""What is short in text for want of room."""
+_ASIDE = frozenset({("kernel-launches", "block"), ("kernel-launches", "tensor")})
+"""Main columns of text that leave names too little room on a page."""
 _LARGEST_FIRST = {
     "memory": "self_allocation_bytes",
     "memory-live": "bytes",
@@ -47,12 +53,17 @@ _OF_VIEW: Mapping[tuple[str, str], CellLink] = {
 
 
 def table_block(
-    frame: pl.DataFrame, view: str, *, start_ns: int = 0, rows: int | None = None
+    frame: pl.DataFrame,
+    view: str,
+    *,
+    start_ns: int = 0,
+    rows: int | None = None,
+    whole: float | None = None,
 ) -> Table:
     """A table of `timesink.reports.tables.VIEWS` with its columns explained.
 
     Points in time are counted from `start_ns`; of a long table the first `rows` are shown, and
-    shares are of all.
+    shares are of all, or of a `whole` that holds more than the table.
 
     >>> import timesink
     >>> kernels = timesink.analyze(timesink.sample()).table("kernels")
@@ -68,7 +79,7 @@ def table_block(
     columns = []
     for group in by_title:
         if group[0] == measure:
-            columns.append(_share(shown[measure], frame[measure]))
+            columns.append(_share(shown[measure], frame[measure], whole))
         columns.append(_column(view, shown, group, about.columns[group[0]], start_ns))
     return Table(
         id=view,
@@ -125,29 +136,37 @@ def _column(
     view: str, frame: pl.DataFrame, group: Sequence[str], meaning: Meaning, start_ns: int
 ) -> Column:
     name = group[0]
-    title, about = meaning.title or _spelled(name), _about(meaning)
+    heading = _HEADINGS.get(meaning.title, meaning.title)
+    title, about = heading or _spelled(name), _about(meaning)
+    main = bool(heading) and (view, heading) not in _ASIDE
     if len(group) > 1:
-        return Column(title, title, "text", words(joined([frame[one] for one in group])), about)
+        cells = words(joined([frame[one] for one in group]))
+        return Column(title, title, "text", cells, about, main=main)
     kind = kind_of(name, frame[name].dtype)
     link = _OF_VIEW.get((view, name), _LINKS.get(name, ""))
+    if name in _IN_WORDS:
+        about = about.replace("_", " ")
     if kind == "text":
         data: Numbers | Words = words(_texts(frame[name]))
     else:
         data = numbers(frame[name], kind, start_ns=start_ns)
         link = "moment" if kind == "moment_ns" else link
-    return Column(name, title, kind, data, about, main=bool(meaning.title), link=link)
+    return Column(name, title, kind, data, about, main=main, link=link)
 
 
 def _texts(column: pl.Series) -> list[str | None]:
-    shorten = _SHORT.get(column.name)
     texts = texts_of(column)
+    if column.name in _IN_WORDS:
+        return [text and text.replace("_", " ") for text in texts]
+    shorten = _SHORT.get(column.name)
     return texts if shorten is None else [text and shorten(text) for text in texts]
 
 
-def _share(shown: pl.Series, whole: pl.Series) -> Column:
-    total = float(whole.sum())
+def _share(shown: pl.Series, every: pl.Series, whole: float | None) -> Column:
+    total = float(every.sum()) if whole is None else whole
     parts = tuple(round((value or 0) / total, 6) for value in shown)
-    help_text = f"part of the {_spelled(whole.name)} time of all rows"
+    of = "all rows" if whole is None else "all there is, with what is not in this table"
+    help_text = f"part of the {_spelled(every.name)} time of {of}"
     return Column("share", "share", "share", Numbers(parts), help_text, bar=True)
 
 

@@ -12,7 +12,12 @@ _COLUMNS: tuple[tuple[str, str, Kind, str], ...] = (
     ("kind", "Kind", "text", "what sort of activity it is"),
     ("calls", "Calls", "count", "slices that overlap the range"),
     ("total_ns", "Total", "time_ns", "their time inside the range"),
-    ("share_pct", "Share", "percent", "total of the range; calls inside others count in both"),
+    (
+        "share_pct",
+        "Share",
+        "percent",
+        "total of the range, on all tracks it is on; calls inside others count in both",
+    ),
     ("mean_ns", "Mean", "time_ns", "total of a call, cut to the range"),
     ("longest_ns", "Longest", "time_ns", "the longest of them, cut to the range"),
 )

@@ -315,32 +315,32 @@ function pe(e) {
 	return getComputedStyle(document.documentElement).getPropertyValue(e).trim();
 }
 // node_modules/preact/hooks/dist/hooks.mjs
-var me, he, ge, _e, ve = Object.is, ye = 0, be = [], xe = [], Se = e, L = Se.__b, R = Se.__r, Ce = Se.diffed, we = Se.__c, Te = Se.unmount, Ee = Se.__;
-function De(e, t) {
-	Se.__h && Se.__h(he, e, ye || t), ye = 0;
-	var n = he.__H || (he.__H = {
+var me, L, he, ge, _e = Object.is, ve = 0, ye = [], be = [], xe = e, R = xe.__b, z = xe.__r, Se = xe.diffed, Ce = xe.__c, we = xe.unmount, Te = xe.__;
+function Ee(e, t) {
+	xe.__h && xe.__h(L, e, ve || t), ve = 0;
+	var n = L.__H || (L.__H = {
 		__: [],
 		__h: []
 	});
 	return e >= n.__.length && n.__.push({}), n.__[e];
 }
-function z(e) {
-	return ye = 1, Oe(Ve, e);
+function B(e) {
+	return ve = 1, De(Be, e);
 }
-function Oe(e, t, n) {
-	var r = De(me++, 2);
-	if (r.t = e, !r.__c && (r.__ = [n ? n(t) : Ve(void 0, t), function(e) {
+function De(e, t, n) {
+	var r = Ee(me++, 2);
+	if (r.t = e, !r.__c && (r.__ = [n ? n(t) : Be(void 0, t), function(e) {
 		var t = (r.__N || r.__)[0], n = r.t(t, e);
-		ve(t, n) || (r.__N = [n, r.__[1]], r.__c.setState({}));
-	}], r.__c = he, !he.__f)) {
-		he.__f = !0;
-		var i = he.shouldComponentUpdate;
-		he.shouldComponentUpdate = function(e, t, n) {
+		_e(t, n) || (r.__N = [n, r.__[1]], r.__c.setState({}));
+	}], r.__c = L, !L.__f)) {
+		L.__f = !0;
+		var i = L.shouldComponentUpdate;
+		L.shouldComponentUpdate = function(e, t, n) {
 			var r = this.__H;
 			if (!r) return !0;
 			var a = !1, o = this.props != e;
 			if (r.__.some(function(e) {
-				e.__N && (a = !0, ve(e.__[0], e.__N[0]) || (o = !0));
+				e.__N && (a = !0, _e(e.__[0], e.__N[0]) || (o = !0));
 			}), i) {
 				var s = i.call(this, e, t, n);
 				return a ? s || o : s;
@@ -350,89 +350,89 @@ function Oe(e, t, n) {
 	}
 	return r.__;
 }
-function B(e, t) {
-	var n = De(me++, 3);
-	!Se.__s && Be(n.__H, t) && (n.__P = !0, n.__ = e, n.u = t, he.__H.__h.push(n));
+function V(e, t) {
+	var n = Ee(me++, 3);
+	!xe.__s && ze(n.__H, t) && (n.__P = !0, n.__ = e, n.u = t, L.__H.__h.push(n));
 }
-function ke(e, t) {
-	var n = De(me++, 4);
-	!Se.__s && Be(n.__H, t) && (n.__P = !1, n.__ = e, n.u = t, he.__h.push(n));
+function Oe(e, t) {
+	var n = Ee(me++, 4);
+	!xe.__s && ze(n.__H, t) && (n.__P = !1, n.__ = e, n.u = t, L.__h.push(n));
 }
-function V(e) {
-	return ye = 5, Ae(function() {
+function H(e) {
+	return ve = 5, ke(function() {
 		return { current: e };
 	}, []);
 }
-function Ae(e, t) {
-	var n = De(me++, 7);
-	return Be(n.__H, t) && (n.__ = e(), n.__H = t), n.__;
+function ke(e, t) {
+	var n = Ee(me++, 7);
+	return ze(n.__H, t) && (n.__ = e(), n.__H = t), n.__;
 }
-function je(e, t) {
-	return ye = 8, Ae(function() {
+function Ae(e, t) {
+	return ve = 8, ke(function() {
 		return e;
 	}, t);
 }
-function Me(e) {
-	var t = he.context[e.__c], n = De(me++, 9);
-	return n.c = e, t ? (n.__ ?? (n.__ = !0, t.sub(he)), t.props.value) : e.__;
+function je(e) {
+	var t = L.context[e.__c], n = Ee(me++, 9);
+	return n.c = e, t ? (n.__ ?? (n.__ = !0, t.sub(L)), t.props.value) : e.__;
 }
-function Ne() {
-	var e = De(me++, 11);
+function Me() {
+	var e = Ee(me++, 11);
 	if (!e.__) {
-		for (var t = he.__v; !t.__m && t.__;) t = t.__;
+		for (var t = L.__v; !t.__m && t.__;) t = t.__;
 		var n = t.__m || (t.__m = [0, 0]);
 		e.__ = "P" + n[0] + "-" + n[1]++;
 	}
 	return e.__;
 }
-function Pe() {
+function Ne() {
 	var e;
 	do {
-		for (; e = xe.shift();) try {
-			Re(e);
+		for (; e = be.shift();) try {
+			Le(e);
 		} catch (t) {
-			Se.__e(t, { __: (e = e.__P) && e.__v });
+			xe.__e(t, { __: (e = e.__P) && e.__v });
 		}
-		for (; e = be.shift();) {
+		for (; e = ye.shift();) {
 			var t = e.__H;
 			if (e.__P && t) try {
-				t.__h.some(Re), t.__h.some(ze), t.__h = [];
+				t.__h.some(Le), t.__h.some(Re), t.__h = [];
 			} catch (n) {
-				t.__h = [], Se.__e(n, e.__v);
+				t.__h = [], xe.__e(n, e.__v);
 			}
 		}
-	} while (xe.length);
+	} while (be.length);
 }
-Se.__b = function(e) {
-	he = null, L && L(e);
-}, Se.__ = function(e, t) {
-	e && t.__k && t.__k.__m && (e.__m = t.__k.__m), Ee && Ee(e, t);
-}, Se.__r = function(e) {
-	R && R(e), me = 0;
-	var t = (he = e.__c).__H;
-	t && (ge == he ? he.__h = [] : (t.__h.some(Re), t.__h.some(ze), me = 0), t.__h = [], t.__.some(function(e) {
+xe.__b = function(e) {
+	L = null, R && R(e);
+}, xe.__ = function(e, t) {
+	e && t.__k && t.__k.__m && (e.__m = t.__k.__m), Te && Te(e, t);
+}, xe.__r = function(e) {
+	z && z(e), me = 0;
+	var t = (L = e.__c).__H;
+	t && (he == L ? L.__h = [] : (t.__h.some(Le), t.__h.some(Re), me = 0), t.__h = [], t.__.some(function(e) {
 		e.__N && (e.__ = e.__N), e.u = e.__N = void 0;
-	})), ge = he;
-}, Se.diffed = function(e) {
-	Ce && Ce(e);
+	})), he = L;
+}, xe.diffed = function(e) {
+	Se && Se(e);
 	var t = e.__c;
-	t && t.__H && (t.__H.__h.length && Le(be.push(t)), t.__H.__.some(function(e) {
+	t && t.__H && (t.__H.__h.length && Ie(ye.push(t)), t.__H.__.some(function(e) {
 		e.u && (e.__H = e.u);
-	})), ge = he = null;
-}, Se.__c = function(e, t) {
+	})), he = L = null;
+}, xe.__c = function(e, t) {
 	t.some(function(e) {
 		try {
-			e.__h.some(Re), e.__h = e.__h.filter(function(e) {
-				return !e.__ || ze(e);
+			e.__h.some(Le), e.__h = e.__h.filter(function(e) {
+				return !e.__ || Re(e);
 			});
 		} catch (t) {
 			e.__h = [function() {
 				throw t;
 			}];
 		}
-	}), we && we(e, t);
-}, Se.unmount = function(e) {
-	Te && Te(e);
+	}), Ce && Ce(e, t);
+}, xe.unmount = function(e) {
+	we && we(e);
 	var t, n, r = e.__c;
 	r && r.__H && (r.__H.__.some(function(r) {
 		try {
@@ -441,58 +441,41 @@ Se.__b = function(e) {
 					for (n = e.__; n && (!n.__c || !n.__c.__P);) n = n.__;
 					n &&= n.__c;
 				}
-				r.__P = n, Le(xe.push(r));
-			} else Re(r);
+				r.__P = n, Ie(be.push(r));
+			} else Le(r);
 		} catch (e) {
 			t = e;
 		}
-	}), r.__H = void 0, t && Se.__e(t, r.__v));
+	}), r.__H = void 0, t && xe.__e(t, r.__v));
 };
-var Fe = typeof requestAnimationFrame == "function";
-function Ie(e) {
+var Pe = typeof requestAnimationFrame == "function";
+function Fe(e) {
 	var t, n = function() {
-		clearTimeout(r), Fe && cancelAnimationFrame(t), setTimeout(e);
+		clearTimeout(r), Pe && cancelAnimationFrame(t), setTimeout(e);
 	}, r = setTimeout(n, 35);
-	Fe && (t = requestAnimationFrame(n));
+	Pe && (t = requestAnimationFrame(n));
+}
+function Ie(e) {
+	e != 1 && ge == xe.requestAnimationFrame || ((ge = xe.requestAnimationFrame) || Fe)(Ne);
 }
 function Le(e) {
-	e != 1 && _e == Se.requestAnimationFrame || ((_e = Se.requestAnimationFrame) || Ie)(Pe);
+	var t = L, n = e.__c;
+	typeof n == "function" && (e.__c = void 0, n()), L = t;
 }
 function Re(e) {
-	var t = he, n = e.__c;
-	typeof n == "function" && (e.__c = void 0, n()), he = t;
+	var t = L;
+	e.__c = e.__(), L = t;
 }
-function ze(e) {
-	var t = he;
-	e.__c = e.__(), he = t;
-}
-function Be(e, t) {
+function ze(e, t) {
 	return !e || e.length != t.length || t.some(function(t, n) {
-		return !ve(t, e[n]);
+		return !_e(t, e[n]);
 	});
 }
-function Ve(e, t) {
+function Be(e, t) {
 	return typeof t == "function" ? t(e) : t;
 }
-// src/app/api/cache.ts
-var He = class {
-	size;
-	#e = /* @__PURE__ */ new Map();
-	constructor(e = 40) {
-		this.size = e;
-	}
-	get(e) {
-		let t = this.#e.get(e);
-		if (t !== void 0) return this.#e.delete(e), this.#e.set(e, t), t;
-	}
-	set(e, t) {
-		this.#e.delete(e), this.#e.set(e, t);
-		for (let e of this.#e.keys()) {
-			if (this.#e.size <= this.size) break;
-			this.#e.delete(e);
-		}
-	}
-}, Ue = 300, We = 1e3, Ge = 20, Ke = class extends Error {
+// src/api/client.ts
+var Ve = 300, He = 50, Ue = 4, We = 1e3, Ge = 20, Ke = class extends Error {
 	hint;
 	status;
 	constructor(e, t, n) {
@@ -506,19 +489,19 @@ function qe(e, t = (e, t) => fetch(e, t), n = et) {
 		return r.href;
 	};
 	async function i(e, i, { signal: a, onProgress: o } = {}) {
-		for (let s = 0;;) {
-			let c = await Xe(t, r(e, i), a);
-			if (c.status === 202) o?.(await Qe(c)), await n(Ue, a);
-			else if (c.status === 503 && s < Ge) {
+		for (let s = 0, c = 0;;) {
+			let l = await Xe(t, r(e, i), a);
+			if (l.status === 202) o?.(await Qe(l)), c += 1, await n(c <= Ue ? He : Ve, a);
+			else if (l.status === 503 && s < Ge) {
 				s += 1;
-				let { message: e } = await Ze(c);
+				let { message: e } = await Ze(l);
 				o?.({
 					doing: e,
 					share: null,
 					waited_s: s
 				}), await n(We, a);
-			} else if (c.ok) return c;
-			else throw await Ze(c);
+			} else if (l.ok) return l;
+			else throw await Ze(l);
 		}
 	}
 	return {
@@ -574,17 +557,34 @@ function et(e, t) {
 		t?.addEventListener("abort", i, { once: !0 }), t?.aborted && i();
 	});
 }
-// src/app/context.ts
-var tt = I(null), nt = tt.Provider;
-function rt() {
-	let e = Me(tt);
+// src/app/api/cache.ts
+var tt = class {
+	size;
+	#e = /* @__PURE__ */ new Map();
+	constructor(e = 40) {
+		this.size = e;
+	}
+	get(e) {
+		let t = this.#e.get(e);
+		if (t !== void 0) return this.#e.delete(e), this.#e.set(e, t), t;
+	}
+	set(e, t) {
+		this.#e.delete(e), this.#e.set(e, t);
+		for (let e of this.#e.keys()) {
+			if (this.#e.size <= this.size) break;
+			this.#e.delete(e);
+		}
+	}
+}, nt = I(null), rt = nt.Provider;
+function U() {
+	let e = je(nt);
 	if (!e) throw Error("outside of the app");
 	return e;
 }
 // src/app/layout/focus.ts
 function it(e, t) {
-	let n = V(!0);
-	B(() => {
+	let n = H(!0);
+	V(() => {
 		let t = e.current;
 		if (!t) return;
 		if (n.current) {
@@ -608,7 +608,7 @@ function at(e) {
 // node_modules/preact/jsx-runtime/dist/jsxRuntime.mjs
 var ot = Symbol.for("pv"), st = 0;
 Array.isArray;
-function H(t, n, r, i, a, o) {
+function W(t, n, r, i, a, o) {
 	n ||= {};
 	var s, c, l = n;
 	if ("ref" in l && typeof t != "function") for (c in l = {}, n) c == "ref" ? s = n[c] : l[c] = n[c];
@@ -653,14 +653,14 @@ var ct = {
 	print: "M4.5 6V2h7v4M4.5 11.5h-2V6h11v5.5h-2M4.5 9.5h7V14h-7z",
 	close: "M4 4l8 8M12 4l-8 8"
 };
-function U({ name: e, size: t = 16 }) {
-	return /* @__PURE__ */ H("svg", {
+function G({ name: e, size: t = 16 }) {
+	return /* @__PURE__ */ W("svg", {
 		class: "icon",
 		width: t,
 		height: t,
 		viewBox: "0 0 16 16",
 		"aria-hidden": "true",
-		children: /* @__PURE__ */ H("path", { d: ct[e] })
+		children: /* @__PURE__ */ W("path", { d: ct[e] })
 	});
 }
 var lt = {
@@ -684,22 +684,35 @@ var dt = {
 	dark: "moon"
 };
 function pt() {
-	let [e, t] = z(ce);
-	B(() => ue(e), [e]);
+	let [e, t] = B(ce);
+	V(() => ue(e), [e]);
 	let n = () => {
 		le(dt[e]), t(dt[e]);
 	}, r = `Theme: ${e}. Change to ${dt[e]}.`;
-	return /* @__PURE__ */ H("button", {
+	return /* @__PURE__ */ W("button", {
 		type: "button",
 		class: "icon-button theme-toggle",
 		onClick: n,
 		"aria-label": r,
 		title: r,
-		children: /* @__PURE__ */ H(U, { name: ft[e] })
+		children: /* @__PURE__ */ W(G, { name: ft[e] })
 	});
 }
+// src/app/routing/frame.ts
+var mt = "timesink.place", ht = () => window.parent !== window;
+function gt(e) {
+	if (ht()) try {
+		sessionStorage.setItem(mt, e);
+	} catch {}
+}
+function _t() {
+	if (ht() && !location.hash) try {
+		let e = sessionStorage.getItem(mt);
+		e?.startsWith("#/") && history.replaceState(null, "", e);
+	} catch {}
+}
 // src/app/routing/route.ts
-var mt = [
+var vt = [
 	"overview",
 	"operators",
 	"kernels",
@@ -708,12 +721,12 @@ var mt = [
 	"distributed",
 	"trace"
 ];
-function ht(e) {
-	let [t = "", n = ""] = Tt(e.replace(/^#/, ""), "?"), r = St(n), i = {
+function yt(e) {
+	let [t = "", n = ""] = kt(e.replace(/^#/, ""), "?"), r = Et(n), i = {
 		at: "unknown",
 		path: t,
 		query: r
-	}, a = t.split("/").filter(Boolean).map(wt);
+	}, a = t.split("/").filter(Boolean).map(Ot);
 	if (a.includes(null)) return i;
 	let [o, ...s] = a;
 	return o === void 0 ? {
@@ -722,10 +735,10 @@ function ht(e) {
 	} : o === "compare" && s.length === 0 ? {
 		at: "compare",
 		query: r
-	} : o === "run" && s.length > 0 ? bt(s, r) ?? i : i;
+	} : o === "run" && s.length > 0 ? wt(s, r) ?? i : i;
 }
-function gt(e) {
-	let t = Ct(e.query);
+function bt(e) {
+	let t = Dt(e.query);
 	switch (e.at) {
 		case "home": return `#/${t}`;
 		case "compare": return `#/compare${t}`;
@@ -733,9 +746,9 @@ function gt(e) {
 		case "unknown": return `#${e.path}${t}`;
 	}
 }
-function _t(e, t, n = {}, r = {}) {
+function xt(e, t, n = {}, r = {}) {
 	let { worker: i = "", span: a = "" } = n;
-	return gt({
+	return bt({
 		at: "run",
 		run: e,
 		page: t,
@@ -746,94 +759,94 @@ function _t(e, t, n = {}, r = {}) {
 		}
 	});
 }
-function vt(e, t) {
+function St(e, t) {
 	return Object.fromEntries(Object.entries({
 		...e,
 		...t
 	}).filter(([, e]) => e));
 }
-function yt(e) {
+function Ct(e) {
 	return e.at === "run" ? `run ${e.run} ${e.page}` : e.at === "unknown" ? `unknown ${e.path}` : e.at;
 }
-function bt(e, t) {
+function wt(e, t) {
 	let n = e.at(-1);
 	return e.length === 1 ? {
 		at: "run",
 		run: n,
 		page: "overview",
 		query: t
-	} : xt(n) ? {
+	} : Tt(n) ? {
 		at: "run",
 		run: e.slice(0, -1).join("/"),
 		page: n,
 		query: t
 	} : null;
 }
-function xt(e) {
-	return mt.includes(e);
+function Tt(e) {
+	return vt.includes(e);
 }
-function St(e) {
+function Et(e) {
 	return Object.fromEntries(new URLSearchParams(e));
 }
-function Ct(e) {
+function Dt(e) {
 	let t = Object.entries(e).filter(([, e]) => e !== "");
 	return t.length ? `?${new URLSearchParams(t)}` : "";
 }
-function wt(e) {
+function Ot(e) {
 	try {
 		return decodeURIComponent(e);
 	} catch {
 		return null;
 	}
 }
-function Tt(e, t) {
+function kt(e, t) {
 	let n = e.indexOf(t);
 	return n < 0 ? [e, ""] : [e.slice(0, n), e.slice(n + 1)];
 }
 // src/app/routing/navigation.ts
-var Et = new EventTarget(), Dt = (e, t = "push") => {
-	let n = gt(e);
-	n !== location.hash && (t === "push" ? history.pushState(null, "", n) : history.replaceState(null, "", n), Et.dispatchEvent(new Event("change")));
+var At = new EventTarget(), jt = (e, t = "push") => {
+	let n = bt(e);
+	n !== location.hash && (t === "push" ? history.pushState(null, "", n) : history.replaceState(null, "", n), At.dispatchEvent(new Event("change")));
 };
-function Ot() {
-	let [e, t] = z(location.hash);
-	return B(() => {
+function Mt() {
+	let [e, t] = B(location.hash);
+	return V(() => {
 		let e = () => t(location.hash);
-		return addEventListener("hashchange", e), addEventListener("popstate", e), Et.addEventListener("change", e), () => {
-			removeEventListener("hashchange", e), removeEventListener("popstate", e), Et.removeEventListener("change", e);
+		return addEventListener("hashchange", e), addEventListener("popstate", e), At.addEventListener("change", e), () => {
+			removeEventListener("hashchange", e), removeEventListener("popstate", e), At.removeEventListener("change", e);
 		};
-	}, []), ht(e);
+	}, []), yt(e);
 }
 // src/app/routing/pageTitle.ts
-function kt(e) {
+function Nt(e) {
 	return e.charAt(0).toUpperCase() + e.slice(1);
 }
 // src/app/runs/choice.ts
-function At(e, t) {
-	let n = t.worker || e.workers[0]?.name || "", [r] = [...Mt(e, n), ...e.workers[0]?.spans ?? []];
+function Pt(e, t) {
+	let n = t.worker || e.workers[0]?.name || "", [r] = [...It(e, n), ...e.workers[0]?.spans ?? []];
 	return {
 		worker: n,
 		span: t.span || r || ""
 	};
 }
-function jt(e) {
-	return !e || e.timeline ? mt : e.counters.length > 0 ? ["kernels"] : [];
+function Ft(e) {
+	return !e || e.timeline ? vt : e.counters.length > 0 ? ["kernels"] : [];
 }
-function Mt(e, t) {
+function It(e, t) {
 	return e.workers.find(({ name: e }) => e === t)?.spans ?? [];
 }
-function Nt(e) {
+function Lt(e) {
 	return e ? `${e.bytes}@${e.changed_s}` : "";
 }
-function Pt(e, t) {
+function Rt(e, t) {
 	let n = t.toLowerCase().split(/\s+/).filter(Boolean);
 	return e.filter(({ name: e }) => n.every((t) => e.toLowerCase().includes(t)));
 }
-function Ft(e, t) {
+function zt(e, t) {
 	let n = (e, t) => e.name.localeCompare(t.name, "en", { numeric: !0 });
 	return t === "name" ? e.toSorted(n) : e.toSorted((e, r) => r[t] - e[t] || n(e, r));
 }
-function It(e, t) {
+function Bt(e, t) {
 	let { base: n = "", new: r = "" } = e;
 	return t === n ? {
 		base: r,
@@ -849,50 +862,50 @@ function It(e, t) {
 		new: r
 	};
 }
-var Lt = /(?:^|[/_.-])(?:base|baseline|before|main|normal|reference)(?:$|[/_.-])/;
-function Rt(e, t, n = "base") {
-	let r = Ht(t);
-	return Vt(Bt(e, t), (e) => [
-		Ut(Ht(e), r),
-		n === "base" && Lt.test(e) ? 1 : 0,
-		Ut(e, t)
+var Vt = /(?:^|[/_.-])(?:base|baseline|before|main|normal|reference)(?:$|[/_.-])/;
+function Ht(e, t, n = "base") {
+	let r = Kt(t);
+	return Gt(Wt(e, t), (e) => [
+		qt(Kt(e), r),
+		n === "base" && Vt.test(e) ? 1 : 0,
+		qt(e, t)
 	]);
 }
-function zt(e, t) {
-	return Vt(Bt(e, t).filter((e) => Ut(e, t) > 2), (e) => [Ut(e, t)]);
+function Ut(e, t) {
+	return Gt(Wt(e, t).filter((e) => qt(e, t) > 2), (e) => [qt(e, t)]);
 }
-function Bt(e, t) {
+function Wt(e, t) {
 	return e.map(({ name: e }) => e).filter((e) => e !== t);
 }
-function Vt(e, t) {
+function Gt(e, t) {
 	return e.toSorted((e, n) => {
 		let [r, i] = [t(e), t(n)], a = r.findIndex((e, t) => e !== i[t]);
 		return a < 0 ? e.localeCompare(n) : (i[a] ?? 0) - (r[a] ?? 0);
 	})[0];
 }
-function Ht(e) {
+function Kt(e) {
 	return e.slice(0, e.lastIndexOf("/") + 1);
 }
-function Ut(e, t) {
+function qt(e, t) {
 	let n = 0;
 	for (; n < e.length && e[n] === t[n];) n += 1;
 	return n;
 }
 // src/app/layout/PartPickers.tsx
-function Wt({ run: e, route: t }) {
-	let { worker: n, span: r } = At(e, t.query), i = e.workers.map(({ name: e }) => e), a = Mt(e, n), o = (e) => {
+function Jt({ run: e, route: t }) {
+	let { worker: n, span: r } = Pt(e, t.query), i = e.workers.map(({ name: e }) => e), a = It(e, n), o = (e) => {
 		let n = Object.entries(t.query).filter(([e]) => e.startsWith("sort.") || e === "group");
-		Dt({
+		jt({
 			...t,
-			query: vt(Object.fromEntries(n), e)
+			query: St(Object.fromEntries(n), e)
 		});
 	};
-	return /* @__PURE__ */ H(b, { children: [(i.length > 1 || n && !i.includes(n)) && /* @__PURE__ */ H(Gt, {
+	return /* @__PURE__ */ W(b, { children: [(i.length > 1 || n && !i.includes(n)) && /* @__PURE__ */ W(Yt, {
 		label: "Worker",
 		names: i,
 		chosen: n,
 		onChoose: (e) => o({ worker: e })
-	}), (a.length > 1 || a.length > 0 && !a.includes(r)) && /* @__PURE__ */ H(Gt, {
+	}), (a.length > 1 || a.length > 0 && !a.includes(r)) && /* @__PURE__ */ W(Yt, {
 		label: "Span",
 		names: a,
 		chosen: r,
@@ -902,20 +915,20 @@ function Wt({ run: e, route: t }) {
 		})
 	})] });
 }
-function Gt({ label: e, names: t, chosen: n, onChoose: r }) {
+function Yt({ label: e, names: t, chosen: n, onChoose: r }) {
 	let i = t.includes(n);
-	return /* @__PURE__ */ H("label", {
+	return /* @__PURE__ */ W("label", {
 		class: "choice",
-		children: [/* @__PURE__ */ H("span", {
+		children: [/* @__PURE__ */ W("span", {
 			class: "picker-label",
 			children: e
-		}), /* @__PURE__ */ H("select", {
+		}), /* @__PURE__ */ W("select", {
 			value: n,
 			onChange: ({ currentTarget: e }) => r(e.value),
-			children: [!i && /* @__PURE__ */ H("option", {
+			children: [!i && /* @__PURE__ */ W("option", {
 				value: n,
 				children: [n, " (not there)"]
-			}), t.map((e) => /* @__PURE__ */ H("option", {
+			}), t.map((e) => /* @__PURE__ */ W("option", {
 				value: e,
 				children: e
 			}, e))]
@@ -923,20 +936,20 @@ function Gt({ label: e, names: t, chosen: n, onChoose: r }) {
 	});
 }
 // src/app/layout/RunPicker.tsx
-function Kt({ label: e, runs: t, chosen: n, onPick: r }) {
-	let i = Ne(), [a, o] = z(!1), [s, c] = z(""), [l, u] = z(0), d = V(null), f = Pt(t, s), p = f[Math.min(l, f.length - 1)], m = () => {
+function Xt({ label: e, runs: t, chosen: n, onPick: r }) {
+	let i = Me(), [a, o] = B(!1), [s, c] = B(""), [l, u] = B(0), d = H(null), f = Rt(t, s), p = f[Math.min(l, f.length - 1)], m = () => {
 		c(""), u(Math.max(0, t.findIndex(({ name: e }) => e === n))), o(!0);
 	}, h = () => {
 		o(!1), d.current?.focus();
 	}, g = (e) => {
 		h(), r(e);
 	};
-	return /* @__PURE__ */ H("div", {
+	return /* @__PURE__ */ W("div", {
 		class: "picker",
 		onFocusOut: ({ currentTarget: e, relatedTarget: t }) => {
 			e.contains(t) || o(!1);
 		},
-		children: [/* @__PURE__ */ H("button", {
+		children: [/* @__PURE__ */ W("button", {
 			ref: d,
 			type: "button",
 			class: "picker-button",
@@ -946,22 +959,22 @@ function Kt({ label: e, runs: t, chosen: n, onPick: r }) {
 			title: n,
 			onClick: () => a ? o(!1) : m(),
 			children: [
-				/* @__PURE__ */ H("span", {
+				/* @__PURE__ */ W("span", {
 					class: "picker-label",
 					children: e
 				}),
-				/* @__PURE__ */ H("span", {
+				/* @__PURE__ */ W("span", {
 					class: `picker-value ${n ? "" : "empty"}`,
-					children: /* @__PURE__ */ H("bdi", { children: n || "choose a run" })
+					children: /* @__PURE__ */ W("bdi", { children: n || "choose a run" })
 				}),
-				/* @__PURE__ */ H(U, {
+				/* @__PURE__ */ W(G, {
 					name: "down",
 					size: 12
 				})
 			]
-		}), a && /* @__PURE__ */ H("div", {
+		}), a && /* @__PURE__ */ W("div", {
 			class: "picker-panel",
-			children: [/* @__PURE__ */ H("input", {
+			children: [/* @__PURE__ */ W("input", {
 				class: "input",
 				type: "text",
 				role: "combobox",
@@ -987,12 +1000,12 @@ function Kt({ label: e, runs: t, chosen: n, onPick: r }) {
 					else return;
 					e.preventDefault();
 				}
-			}), /* @__PURE__ */ H("div", {
+			}), /* @__PURE__ */ W("div", {
 				class: "options",
 				id: `${i}-list`,
 				role: "listbox",
 				"aria-label": e,
-				children: [f.map((e, t) => /* @__PURE__ */ H("div", {
+				children: [f.map((e, t) => /* @__PURE__ */ W("div", {
 					id: `${i}-${t}`,
 					role: "option",
 					"aria-selected": e === p,
@@ -1002,11 +1015,11 @@ function Kt({ label: e, runs: t, chosen: n, onPick: r }) {
 					},
 					onMouseDown: (e) => e.preventDefault(),
 					onClick: () => g(e.name),
-					children: [e.name, e.growing && /* @__PURE__ */ H("span", {
+					children: [e.name, e.growing && /* @__PURE__ */ W("span", {
 						class: "tag recording",
 						children: "recording"
 					})]
-				}, e.name)), f.length === 0 && /* @__PURE__ */ H("p", {
+				}, e.name)), f.length === 0 && /* @__PURE__ */ W("p", {
 					class: "none",
 					children: "No run has this in its name."
 				})]
@@ -1015,88 +1028,100 @@ function Kt({ label: e, runs: t, chosen: n, onPick: r }) {
 	});
 }
 // src/app/layout/Header.tsx
-function qt({ onHelp: e }) {
-	let { route: t, listing: n } = rt(), r = n?.runs ?? [];
-	return /* @__PURE__ */ H("header", {
+function Zt({ onHelp: e }) {
+	let { route: t, listing: n } = U(), r = n?.runs ?? [];
+	return /* @__PURE__ */ W("header", {
 		class: "app-header",
-		children: [/* @__PURE__ */ H("div", {
+		children: [/* @__PURE__ */ W("div", {
 			class: "app-bar",
 			children: [
-				/* @__PURE__ */ H("a", {
+				/* @__PURE__ */ W("a", {
 					class: "brand",
 					href: "#/",
 					title: "All runs",
-					children: [/* @__PURE__ */ H(Zt, {}), "timesink"]
+					children: [/* @__PURE__ */ W(tn, {}), "timesink"]
 				}),
-				/* @__PURE__ */ H("div", {
+				/* @__PURE__ */ W("div", {
 					class: "subject-pickers",
 					children: [
-						t.at === "run" && /* @__PURE__ */ H(Jt, {
+						t.at === "run" && /* @__PURE__ */ W(Qt, {
 							route: t,
 							runs: r
 						}),
-						t.at === "compare" && /* @__PURE__ */ H(Yt, {
+						t.at === "compare" && /* @__PURE__ */ W($t, {
 							route: t,
 							runs: r
 						}),
-						t.at === "home" && n && /* @__PURE__ */ H("span", {
+						t.at === "home" && n && /* @__PURE__ */ W("span", {
 							class: "logdir",
 							children: n.logdir
 						})
 					]
 				}),
-				/* @__PURE__ */ H("div", {
+				/* @__PURE__ */ W("div", {
 					class: "app-tools",
-					children: [/* @__PURE__ */ H(pt, {}), /* @__PURE__ */ H("button", {
-						type: "button",
-						class: "icon-button",
-						"aria-label": "Help and keys",
-						title: "Help and keys (?)",
-						onClick: e,
-						children: /* @__PURE__ */ H(U, { name: "unknown" })
-					})]
+					children: [
+						ht() && /* @__PURE__ */ W("a", {
+							class: "icon-button",
+							href: bt(t),
+							target: "_blank",
+							rel: "noopener",
+							"aria-label": "Open in a window of its own",
+							title: "Open in a window of its own: its address holds what you see",
+							children: /* @__PURE__ */ W(G, { name: "link" })
+						}),
+						/* @__PURE__ */ W(pt, {}),
+						/* @__PURE__ */ W("button", {
+							type: "button",
+							class: "icon-button",
+							"aria-label": "Help and keys",
+							title: "Help and keys (?)",
+							onClick: e,
+							children: /* @__PURE__ */ W(G, { name: "unknown" })
+						})
+					]
 				})
 			]
-		}), /* @__PURE__ */ H(Xt, {
+		}), /* @__PURE__ */ W(en, {
 			route: t,
 			runs: r
 		})]
 	});
 }
-function Jt({ route: e, runs: t }) {
+function Qt({ route: e, runs: t }) {
 	let n = t.find(({ name: t }) => t === e.run), r = e.page;
-	return /* @__PURE__ */ H(b, { children: [
-		/* @__PURE__ */ H(Kt, {
+	return /* @__PURE__ */ W(b, { children: [
+		/* @__PURE__ */ W(Xt, {
 			label: "Run",
 			runs: t,
 			chosen: e.run,
-			onPick: (e) => Dt({
+			onPick: (e) => jt({
 				at: "run",
 				run: e,
 				page: r,
 				query: {}
 			})
 		}),
-		n && /* @__PURE__ */ H(Wt, {
+		n && /* @__PURE__ */ W(Jt, {
 			run: n,
 			route: e
 		}),
-		n?.growing && /* @__PURE__ */ H("span", {
+		n?.growing && /* @__PURE__ */ W("span", {
 			class: "tag recording",
 			children: "recording"
 		})
 	] });
 }
-function Yt({ route: e, runs: t }) {
-	let { base: n = "", new: r = "" } = e.query, i = (t) => Dt({
+function $t({ route: e, runs: t }) {
+	let { base: n = "", new: r = "" } = e.query, i = (t) => jt({
 		at: "compare",
 		query: {
 			...e.query,
 			...t
 		}
 	});
-	return /* @__PURE__ */ H(b, { children: [
-		/* @__PURE__ */ H(Kt, {
+	return /* @__PURE__ */ W(b, { children: [
+		/* @__PURE__ */ W(Xt, {
 			label: "Base",
 			runs: t,
 			chosen: n,
@@ -1105,7 +1130,7 @@ function Yt({ route: e, runs: t }) {
 				new: r
 			})
 		}),
-		/* @__PURE__ */ H("button", {
+		/* @__PURE__ */ W("button", {
 			type: "button",
 			class: "icon-button swap",
 			"aria-label": "Swap the two runs",
@@ -1117,7 +1142,7 @@ function Yt({ route: e, runs: t }) {
 			}),
 			children: "⇄"
 		}),
-		/* @__PURE__ */ H(Kt, {
+		/* @__PURE__ */ W(Xt, {
 			label: "New",
 			runs: t,
 			chosen: r,
@@ -1128,25 +1153,25 @@ function Yt({ route: e, runs: t }) {
 		})
 	] });
 }
-function Xt({ route: e, runs: t }) {
+function en({ route: e, runs: t }) {
 	let n = e.at === "run" ? e.run : e.query.new || e.query.base;
 	if (e.at !== "run" && e.at !== "compare" || !n) return null;
 	let r = t.find(({ name: e }) => e === n);
 	if (t.length > 0 && !r) return null;
 	let i = e.at === "run" ? e.page : "compare", a = e.at === "run" ? e.query : {}, o = e.at === "compare" ? e.query : { new: n };
-	return /* @__PURE__ */ H("nav", {
+	return /* @__PURE__ */ W("nav", {
 		class: "page-tabs",
 		"aria-label": "Pages",
-		children: [...jt(r).map((e) => ({
+		children: [...Ft(r).map((e) => ({
 			page: e,
-			href: _t(n, e, a)
+			href: xt(n, e, a)
 		})), {
 			page: "compare",
-			href: gt({
+			href: bt({
 				at: "compare",
 				query: o
 			})
-		}].map(({ page: e, href: t }) => /* @__PURE__ */ H("a", {
+		}].map(({ page: e, href: t }) => /* @__PURE__ */ W("a", {
 			href: t,
 			"aria-current": e === i ? "page" : void 0,
 			ref: (t) => {
@@ -1155,86 +1180,90 @@ function Xt({ route: e, runs: t }) {
 					inline: "nearest"
 				});
 			},
-			children: kt(e)
+			children: Nt(e)
 		}, e))
 	});
 }
-function Zt() {
-	return /* @__PURE__ */ H("svg", {
+function tn() {
+	return /* @__PURE__ */ W("svg", {
 		class: "mark",
 		width: "20",
 		height: "20",
 		viewBox: "0 0 20 20",
 		"aria-hidden": "true",
-		children: [/* @__PURE__ */ H("path", {
+		children: [/* @__PURE__ */ W("path", {
 			class: "mark-glass",
 			d: "M5 2.5h10M5 17.5h10M6.2 2.5c0 4.2 3.2 5 3.2 7.5s-3.2 3.3-3.2 7.5M13.8 2.5c0 4.2-3.2 5-3.2 7.5s3.2 3.3 3.2 7.5"
-		}), /* @__PURE__ */ H("path", {
+		}), /* @__PURE__ */ W("path", {
 			class: "mark-sand",
 			d: "M7 17c.3-2.4 1.6-3.4 3-3.4s2.7 1 3 3.4z"
 		})]
 	});
 }
 // src/app/layout/Help.tsx
-var Qt = [
+var K = [
 	[["?"], "show this"],
 	[["/"], "search on the page"],
 	[["Esc"], "close details, lists and this"],
 	[["Tab"], "go through links, tables and buttons; Enter follows"]
-], $t = [
+], nn = [
 	[["W", "S"], "zoom in and out"],
 	[["A", "D"], "move left and right"],
 	[["F"], "fit what is chosen"],
 	[["/"], "search in the trace"],
 	[["?"], "all keys of the trace"]
 ];
-function en({ open: e, onClose: t }) {
-	let { listing: n } = rt(), r = V(null);
-	return B(() => {
+function rn({ open: e, onClose: t }) {
+	let { listing: n } = U(), r = H(null);
+	return V(() => {
 		e ? r.current?.showModal() : r.current?.close();
-	}, [e]), /* @__PURE__ */ H("dialog", {
+	}, [e]), /* @__PURE__ */ W("dialog", {
 		ref: r,
 		class: "key-help",
 		"aria-labelledby": "help-title",
 		onClose: t,
 		children: [
-			/* @__PURE__ */ H("header", { children: [/* @__PURE__ */ H("h2", {
+			/* @__PURE__ */ W("header", { children: [/* @__PURE__ */ W("h2", {
 				id: "help-title",
 				children: "Keys"
-			}), /* @__PURE__ */ H("button", {
+			}), /* @__PURE__ */ W("button", {
 				type: "button",
 				class: "icon-button",
 				"aria-label": "Close",
 				onClick: t,
-				children: /* @__PURE__ */ H(U, { name: "close" })
+				children: /* @__PURE__ */ W(G, { name: "close" })
 			})] }),
-			/* @__PURE__ */ H(tn, { rows: Qt }),
-			/* @__PURE__ */ H("h3", { children: "In the trace" }),
-			/* @__PURE__ */ H(tn, { rows: $t }),
-			/* @__PURE__ */ H("p", {
+			/* @__PURE__ */ W(an, { rows: K }),
+			/* @__PURE__ */ W("h3", { children: "In the trace" }),
+			/* @__PURE__ */ W(an, { rows: nn }),
+			/* @__PURE__ */ W("p", {
 				class: "quiet",
-				children: "The address of the page holds everything you see: copy it to show it to someone else. Names of operators, kernels, modules and moments lead to each other."
+				children: [
+					"The address of the page holds everything you see: copy it to show it to someone else",
+					ht() && ", out of a window of its own (the arrow above)",
+					". Names of operators, kernels, modules and moments lead to each other."
+				]
 			}),
-			n && /* @__PURE__ */ H("p", {
+			n && /* @__PURE__ */ W("p", {
 				class: "quiet",
 				children: ["timesink ", n.version]
 			})
 		]
 	});
 }
-function tn({ rows: e }) {
-	return /* @__PURE__ */ H("dl", {
+function an({ rows: e }) {
+	return /* @__PURE__ */ W("dl", {
 		class: "keys",
-		children: e.map(([e, t]) => /* @__PURE__ */ H("div", { children: [/* @__PURE__ */ H("dt", { children: e.map((e) => /* @__PURE__ */ H("kbd", { children: e }, e)) }), /* @__PURE__ */ H("dd", { children: t })] }, t))
+		children: e.map(([e, t]) => /* @__PURE__ */ W("div", { children: [/* @__PURE__ */ W("dt", { children: e.map((e) => /* @__PURE__ */ W("kbd", { children: e }, e)) }), /* @__PURE__ */ W("dd", { children: t })] }, t))
 	});
 }
 // src/app/layout/keyboard.ts
-function nn(e, t) {
-	B(() => {
+function on(e, t) {
+	V(() => {
 		let n = (n) => {
-			if (!(t || n.defaultPrevented || W(n.target)) && !(n.ctrlKey || n.metaKey || n.altKey)) {
+			if (!(t || n.defaultPrevented || q(n.target)) && !(n.ctrlKey || n.metaKey || n.altKey)) {
 				if (n.key === "?") e();
-				else if (n.key === "/") rn();
+				else if (n.key === "/") sn();
 				else return;
 				n.preventDefault();
 			}
@@ -1242,38 +1271,38 @@ function nn(e, t) {
 		return document.addEventListener("keydown", n), () => document.removeEventListener("keydown", n);
 	}, [e, t]);
 }
-function rn() {
+function sn() {
 	let e = document.querySelector("main input[type=search]");
 	e?.focus(), e?.select();
 }
-function W(e) {
+function q(e) {
 	return e instanceof HTMLElement && (e.isContentEditable || e.matches("input, select, textarea"));
 }
 // src/app/layout/Shown.tsx
-function G({ loaded: e, what: t, children: n }) {
+function cn({ loaded: e, what: t, children: n }) {
 	let { value: r, error: i, loading: a, progress: o, retry: s } = e;
-	return /* @__PURE__ */ H(b, { children: [
-		a && /* @__PURE__ */ H(an, {
+	return /* @__PURE__ */ W(b, { children: [
+		a && /* @__PURE__ */ W(ln, {
 			progress: o,
 			what: t
 		}),
-		i && /* @__PURE__ */ H(on, {
+		i && /* @__PURE__ */ W(un, {
 			error: i,
 			onRetry: s
 		}),
 		r !== void 0 && n(r)
 	] });
 }
-function an({ progress: e, what: t }) {
+function ln({ progress: e, what: t }) {
 	let n = e?.share ?? null, r = e?.doing || `Waiting for ${t}`;
-	return /* @__PURE__ */ H("div", {
+	return /* @__PURE__ */ W("div", {
 		class: "working",
 		role: "status",
-		children: [/* @__PURE__ */ H("progress", {
+		children: [/* @__PURE__ */ W("progress", {
 			...n === null ? {} : { value: n },
 			max: 1,
 			"aria-label": r
-		}), /* @__PURE__ */ H("p", { children: [sn(r), n !== null && /* @__PURE__ */ H("span", {
+		}), /* @__PURE__ */ W("p", { children: [dn(r), n !== null && /* @__PURE__ */ W("span", {
 			class: "share",
 			children: [
 				" ",
@@ -1283,21 +1312,21 @@ function an({ progress: e, what: t }) {
 		})] })]
 	});
 }
-function on({ error: e, onRetry: t }) {
-	return /* @__PURE__ */ H("div", {
+function un({ error: e, onRetry: t }) {
+	return /* @__PURE__ */ W("div", {
 		class: "failure",
 		role: "alert",
 		children: [
-			/* @__PURE__ */ H("h2", { children: e.message }),
-			e.hint && /* @__PURE__ */ H("p", { children: e.hint }),
-			/* @__PURE__ */ H("p", {
+			/* @__PURE__ */ W("h2", { children: e.message }),
+			e.hint && /* @__PURE__ */ W("p", { children: e.hint }),
+			/* @__PURE__ */ W("p", {
 				class: "next",
-				children: [/* @__PURE__ */ H("button", {
+				children: [/* @__PURE__ */ W("button", {
 					type: "button",
 					class: "button",
 					onClick: t,
 					children: "Try again"
-				}), /* @__PURE__ */ H("a", {
+				}), /* @__PURE__ */ W("a", {
 					href: "#/",
 					children: "All runs"
 				})]
@@ -1305,16 +1334,72 @@ function on({ error: e, onRetry: t }) {
 		]
 	});
 }
-function sn(e) {
+function dn(e) {
 	return e.charAt(0).toUpperCase() + e.slice(1);
 }
+// src/app/api/useLoaded.ts
+function fn(e) {
+	let { client: t, cache: n, contact: r } = U(), [i, a] = De((e, t) => e + 1, 0), [o, s] = B({
+		key: "",
+		address: ""
+	}), c = e ? t.href(e.path, e.params) : "", l = e ? `${c} ${e.version}` : "", u = l ? n.get(l) : void 0, d = o.key === l ? o : null;
+	V(() => {
+		if (!e || n.get(l) !== void 0) return;
+		let r = new AbortController(), i = (e) => s((t) => ({
+			value: t.address === c ? t.value : void 0,
+			key: l,
+			address: c,
+			...e
+		}));
+		return i({}), t.json(e.path, e.params, {
+			signal: r.signal,
+			onProgress: (e) => i({ progress: e })
+		}).then((e) => {
+			r.signal.aborted || (n.set(l, e), i({ value: e }));
+		}).catch((e) => {
+			!Je(e) && !r.signal.aborted && i({ error: Ye(e) });
+		}), () => r.abort();
+	}, [l, i]);
+	let f = d?.error?.status === 0;
+	V(() => {
+		f && a(null);
+	}, [r]);
+	let p = o.address === c ? o.value : void 0, m = u ?? p, h = u === void 0 ? d?.error ?? null : null;
+	return {
+		value: m,
+		error: h,
+		progress: d?.progress ?? null,
+		loading: l !== "" && u === void 0 && !h,
+		retry: () => a(null)
+	};
+}
+// src/app/layout/ChangedBar.tsx
+function pn({ onShow: e }) {
+	return /* @__PURE__ */ W("p", {
+		class: "notice-bar",
+		role: "status",
+		children: ["The recording changed since this was read.", /* @__PURE__ */ W("button", {
+			type: "button",
+			class: "button",
+			onClick: e,
+			children: "Show it"
+		})]
+	});
+}
+function mn() {
+	return /* @__PURE__ */ W("p", {
+		class: "notice-bar",
+		role: "status",
+		children: "This is still being written: what is shown is what was there when it was read."
+	});
+}
 // src/components/Prose.tsx
-function K({ text: e }) {
+function hn({ text: e }) {
 	let t = e.split("`");
-	return t.length % 2 == 0 ? /* @__PURE__ */ H(b, { children: e }) : /* @__PURE__ */ H(b, { children: t.map((e, t) => t % 2 ? /* @__PURE__ */ H("code", { children: e }, t) : e) });
+	return t.length % 2 == 0 ? /* @__PURE__ */ W(b, { children: e }) : /* @__PURE__ */ W(b, { children: t.map((e, t) => t % 2 ? /* @__PURE__ */ W("code", { children: e }, t) : e) });
 }
 // src/components/sentences.ts
-function q(e, t = 30) {
+function gn(e, t = 30) {
 	for (let n of e.matchAll(/[.!?] (?=[A-Z0-9"`])/g)) {
 		let r = n.index + 1;
 		if (r >= t) return [e.slice(0, r), e.slice(r + 1)];
@@ -1322,47 +1407,47 @@ function q(e, t = 30) {
 	return [e, ""];
 }
 // src/components/Headline.tsx
-var cn = 110;
-function ln({ document: e }) {
-	let [t, n] = q(e.headline);
-	return /* @__PURE__ */ H("header", {
+var _n = 110;
+function vn({ document: e }) {
+	let [t, n] = gn(e.headline);
+	return /* @__PURE__ */ W("header", {
 		class: `headline tone-${e.tone}`,
 		children: [
-			/* @__PURE__ */ H("p", {
+			/* @__PURE__ */ W("p", {
 				class: "subject",
 				children: e.subject
 			}),
-			/* @__PURE__ */ H("h1", {
-				class: t.length > cn ? "long" : "",
-				children: [e.tone !== "plain" && /* @__PURE__ */ H(U, {
+			/* @__PURE__ */ W("h1", {
+				class: t.length > _n ? "long" : "",
+				children: [e.tone !== "plain" && /* @__PURE__ */ W(G, {
 					name: ut(e.tone),
 					size: 22
-				}), /* @__PURE__ */ H("span", { children: /* @__PURE__ */ H(K, { text: t }) })]
+				}), /* @__PURE__ */ W("span", { children: /* @__PURE__ */ W(hn, { text: t }) })]
 			}),
-			n && /* @__PURE__ */ H("p", {
+			n && /* @__PURE__ */ W("p", {
 				class: "more",
-				children: /* @__PURE__ */ H(K, { text: n })
+				children: /* @__PURE__ */ W(hn, { text: n })
 			})
 		]
 	});
 }
 // src/components/links.ts
-var un = {
+var yn = {
 	hrefOfCell: () => null,
 	hrefOfLink: () => null
-}, dn = I(un);
+}, bn = I(yn);
 // src/components/SectionNav.tsx
-function fn({ sections: e }) {
-	let t = pn(e), n = V(null);
-	return B(() => {
+function xn({ sections: e }) {
+	let t = Sn(e), n = H(null);
+	return V(() => {
 		let e = n.current?.querySelector("[aria-current]");
 		n.current && e && (n.current.scrollLeft = e.offsetLeft - n.current.offsetLeft);
-	}, [t]), /* @__PURE__ */ H("nav", {
+	}, [t]), /* @__PURE__ */ W("nav", {
 		class: "section-nav",
 		"aria-label": "Sections",
-		children: /* @__PURE__ */ H("ul", {
+		children: /* @__PURE__ */ W("ul", {
 			ref: n,
-			children: e.map(({ id: e, title: n }) => /* @__PURE__ */ H("li", { children: /* @__PURE__ */ H("a", {
+			children: e.map(({ id: e, title: n }) => /* @__PURE__ */ W("li", { children: /* @__PURE__ */ W("a", {
 				href: `#${e}`,
 				"aria-current": e === t ? "location" : void 0,
 				children: n
@@ -1370,42 +1455,42 @@ function fn({ sections: e }) {
 		})
 	});
 }
-function pn(e) {
-	let [t, n] = z(e[0]?.id);
-	return B(() => {
-		let t = () => n(mn(e));
+function Sn(e) {
+	let [t, n] = B(e[0]?.id);
+	return V(() => {
+		let t = () => n(Cn(e));
 		return t(), addEventListener("scroll", t, { passive: !0 }), () => removeEventListener("scroll", t);
 	}, [e]), t;
 }
-function mn(e) {
+function Cn(e) {
 	let { scrollHeight: t, clientHeight: n, scrollTop: r } = document.documentElement;
-	return r > 0 && r + n >= t - 2 ? e.at(-1)?.id : (e.filter(({ id: e }) => {
+	return r <= 0 ? e[0]?.id : r + n >= t - 2 ? e.at(-1)?.id : (e.filter(({ id: e }) => {
 		let t = document.getElementById(e);
 		return t !== null && t.getBoundingClientRect().top < n * .3;
 	}).at(-1) ?? e[0])?.id;
 }
 // src/format/rounding.ts
-function hn(e, t) {
+function wn(e, t) {
 	let n = Math.abs(e) * 2 ** (t + 1);
 	if (!Number.isInteger(n) || n % 2 == 0) return e.toFixed(t);
 	let r = Math.floor(Math.abs(e) * 10 ** t), i = r % 2 == 0 ? r : r + 1;
 	return `${e < 0 ? "-" : ""}${(i / 10 ** t).toFixed(t)}`;
 }
-function gn(e) {
+function Tn(e) {
 	let [t = "0", n = "0"] = e.toExponential(2).split("e"), r = Number(n);
 	if (r >= -4) return String(Number(e.toPrecision(3)));
 	let i = r < 0 ? "-" : "+";
 	return `${Number(t)}e${i}${String(Math.abs(r)).padStart(2, "0")}`;
 }
-function _n(e) {
+function En(e) {
 	let [t = "", n] = e.split("."), r = t.replace(/\B(?=(\d{3})+$)/g, " ");
 	return n === void 0 ? r : `${r}.${n}`;
 }
 function J(e, t) {
-	let { digits: n, unit: r } = vn(e, t);
+	let { digits: n, unit: r } = Dn(e, t);
 	return r ? `${n} ${r}` : n;
 }
-function vn(e, t) {
+function Dn(e, t) {
 	if (t == null) return {
 		digits: "-",
 		unit: ""
@@ -1419,33 +1504,37 @@ function vn(e, t) {
 		unit: ""
 	};
 	switch (e) {
-		case "time_ns": return Sn(t);
+		case "time_ns": return jn(t);
 		case "moment_ns": return {
-			digits: _n(hn(t / 1e6, 3)),
+			digits: En(wn(t / 1e6, 3)),
 			unit: "ms"
 		};
-		case "bytes": return wn(t);
+		case "bytes": return Nn(t);
 		case "bytes_per_s": {
-			let { digits: e, unit: n } = wn(t);
+			let { digits: e, unit: n } = Nn(t);
 			return {
 				digits: e,
 				unit: `${n}/s`
 			};
 		}
 		case "count": return {
-			digits: _n(hn(t, 0)),
+			digits: En(wn(t, 0)),
 			unit: ""
 		};
 		case "share": return {
-			digits: hn(100 * t, 1),
+			digits: wn(100 * t, 1),
 			unit: "%"
 		};
 		case "percent": return {
-			digits: hn(t, 1),
+			digits: wn(t, 1),
 			unit: "%"
 		};
+		case "p_value": return {
+			digits: t < .001 ? "< 0.001" : wn(t, 3),
+			unit: ""
+		};
 		case "number": return {
-			digits: bn(t),
+			digits: kn(t),
 			unit: ""
 		};
 		default: return {
@@ -1454,54 +1543,54 @@ function vn(e, t) {
 		};
 	}
 }
-function yn(e, t) {
+function On(e, t) {
 	let n = J(e, Math.abs(t));
 	return /[1-9]/.test(n) ? `${t < 0 ? "−" : "+"}${n}` : n;
 }
-function bn(e) {
-	return e !== 0 && Math.abs(e) < 5e-4 ? gn(e) : _n(hn(e, 3));
+function kn(e) {
+	return e !== 0 && Math.abs(e) < 5e-4 ? Tn(e) : En(wn(e, 3));
 }
-var xn = [
+var An = [
 	[1, "ns"],
 	[1e3, "us"],
 	[1e6, "ms"]
 ];
-function Sn(e) {
-	for (let [t, n] of xn) {
-		let r = t === 1 ? hn(e, 0) : Cn(e / t);
+function jn(e) {
+	for (let [t, n] of An) {
+		let r = t === 1 ? wn(e, 0) : Mn(e / t);
 		if (Math.abs(Number(r)) < 1e3) return {
 			digits: r,
 			unit: n
 		};
 	}
 	return {
-		digits: Cn(e / 1e9),
+		digits: Mn(e / 1e9),
 		unit: "s"
 	};
 }
-function Cn(e) {
-	let t = hn(e, 2);
-	return Math.abs(Number(t)) < 100 ? t : hn(e, 1);
+function Mn(e) {
+	let t = wn(e, 2);
+	return Math.abs(Number(t)) < 100 ? t : wn(e, 1);
 }
-function wn(e) {
+function Nn(e) {
 	for (let [t, n] of [
 		"B",
 		"KiB",
 		"MiB",
 		"GiB"
 	].entries()) {
-		let r = hn(e / 1024 ** t, +!!t);
+		let r = wn(e / 1024 ** t, +!!t);
 		if (Math.abs(Number(r)) < 1024) return {
 			digits: r,
 			unit: n
 		};
 	}
 	return {
-		digits: hn(e / 1024 ** 4, 1),
+		digits: wn(e / 1024 ** 4, 1),
 		unit: "TiB"
 	};
 }
-var Tn = {
+var Pn = {
 	b: 1,
 	kib: 1024,
 	mib: 1024 ** 2,
@@ -1511,140 +1600,154 @@ var Tn = {
 	mb: 1e6,
 	gb: 1e9,
 	tb: 0xe8d4a51000
-}, En = {
+}, Fn = {
 	ns: 1,
 	us: 1e3,
 	µs: 1e3,
 	ms: 1e6,
 	s: 1e9
-}, Dn = {
-	time_ns: En,
-	moment_ns: En,
-	bytes: Tn,
-	bytes_per_s: Object.fromEntries(Object.entries(Tn).map(([e, t]) => [`${e}/s`, t])),
+}, In = {
+	time_ns: Fn,
+	moment_ns: Fn,
+	bytes: Pn,
+	bytes_per_s: Object.fromEntries(Object.entries(Pn).map(([e, t]) => [`${e}/s`, t])),
 	share: { "%": .01 },
 	percent: { "%": 1 }
 };
-function On(e, t) {
+function Ln(e, t) {
 	let n = /^(-?\d*\.?\d+(?:e[+-]?\d+)?)\s*([a-zµ%/]*)$/i.exec(t.trim());
 	if (!n) return null;
 	let r = Number(n[1]), i = (n[2] ?? "").toLowerCase();
 	if (!i) return r;
-	let a = Dn[e]?.[i];
+	let a = In[e]?.[i];
 	return a === void 0 ? null : r * a;
 }
 // src/components/Caption.tsx
-var kn = I([]);
-function An({ title: e }) {
-	let t = Me(kn);
-	return e ? /* @__PURE__ */ H("figcaption", {
+var Rn = I([]);
+function zn({ title: e }) {
+	let t = je(Rn);
+	return e ? /* @__PURE__ */ W("figcaption", {
 		class: t.includes(e) ? "visually-hidden" : "",
 		children: e
 	}) : null;
 }
 // src/components/scale.ts
-function jn(e) {
+function Bn(e) {
 	let t = Math.min(0, ...e), n = Math.max(0, ...e), r = (n - t || 1) * .04, [i, a] = [t - r, n + r];
 	return (e) => Math.min(Math.max(100 * (e - i) / (a - i), 0), 100);
 }
-var Mn = 1.35;
-function Nn(e) {
-	let t = Mn * Math.max(...e.map(({ change: e }) => Math.abs(e)), 0);
-	return jn(e.flatMap(({ change: e, low: n, high: r }) => [
+var Vn = 1.35;
+function Hn(e) {
+	let t = Vn * Math.max(...e.map(({ change: e }) => Math.abs(e)), 0);
+	return Bn(e.flatMap(({ change: e, low: n, high: r }) => [
 		e,
 		Math.max(n ?? e, -t),
 		Math.min(r ?? e, t)
 	]));
 }
-function Pn(e, t, n) {
+function Un(e, t, n) {
 	let [r, i] = [e(Math.min(t, n)), e(Math.max(t, n))];
 	return {
 		left: `${r}%`,
 		width: `${i - r}%`
 	};
 }
+function Wn(e, t) {
+	return [Math.floor(e * 1e3 + 1e-6) / 1e3, Math.ceil(t * 1e3 - 1e-6) / 1e3];
+}
+var Gn = 3.4;
+function Kn([e, t, n]) {
+	let r = ({ text: e }) => e.length * Gn / 2, i = Math.max(r(t) + r(n) - (n.at - t.at), 0), a = [{
+		...t,
+		at: t.at - i / 2
+	}, {
+		...n,
+		at: n.at + i / 2
+	}];
+	return a.every((t) => Math.abs(t.at - e.at) >= r(e) + r(t)) ? [e, ...a] : a;
+}
 // src/components/Attribution.tsx
-function Fn({ block: e }) {
-	let t = Nn(e.rows);
-	return /* @__PURE__ */ H("figure", {
+function qn({ block: e }) {
+	let t = Hn(e.rows);
+	return /* @__PURE__ */ W("figure", {
 		class: "attribution",
-		children: [/* @__PURE__ */ H(An, { title: e.title }), /* @__PURE__ */ H("table", { children: [
-			/* @__PURE__ */ H("thead", { children: /* @__PURE__ */ H("tr", { children: [
-				/* @__PURE__ */ H("th", {
+		children: [/* @__PURE__ */ W(zn, { title: e.title }), /* @__PURE__ */ W("table", { children: [
+			/* @__PURE__ */ W("thead", { children: /* @__PURE__ */ W("tr", { children: [
+				/* @__PURE__ */ W("th", {
 					scope: "col",
 					children: "part"
 				}),
-				/* @__PURE__ */ H("th", {
+				/* @__PURE__ */ W("th", {
 					scope: "col",
 					class: "direction",
-					children: [/* @__PURE__ */ H("span", { children: "◂ less" }), /* @__PURE__ */ H("span", { children: "more ▸" })]
+					children: [/* @__PURE__ */ W("span", { children: "◂ less" }), /* @__PURE__ */ W("span", { children: "more ▸" })]
 				}),
-				/* @__PURE__ */ H("th", {
+				/* @__PURE__ */ W("th", {
 					scope: "col",
 					class: "number",
 					children: "change"
 				}),
-				/* @__PURE__ */ H("th", {
+				/* @__PURE__ */ W("th", {
 					scope: "col",
 					class: "number sides",
 					children: "base → new"
 				})
 			] }) }),
-			/* @__PURE__ */ H("tbody", { children: e.rows.map((n) => /* @__PURE__ */ H(In, {
+			/* @__PURE__ */ W("tbody", { children: e.rows.map((n) => /* @__PURE__ */ W(Jn, {
 				row: n,
 				block: e,
 				scale: t
 			}, n.id)) }),
-			/* @__PURE__ */ H("tfoot", { children: /* @__PURE__ */ H("tr", { children: [
-				/* @__PURE__ */ H("th", {
+			/* @__PURE__ */ W("tfoot", { children: /* @__PURE__ */ W("tr", { children: [
+				/* @__PURE__ */ W("th", {
 					scope: "row",
 					children: "all"
 				}),
-				/* @__PURE__ */ H("td", {}),
-				/* @__PURE__ */ H("td", {
+				/* @__PURE__ */ W("td", {}),
+				/* @__PURE__ */ W("td", {
 					class: "number",
-					children: yn(e.kind, e.change)
+					children: On(e.kind, e.change)
 				}),
-				/* @__PURE__ */ H("td", { class: "sides" })
+				/* @__PURE__ */ W("td", { class: "sides" })
 			] }) })
 		] })]
 	});
 }
-function In(e) {
-	let { row: t, block: n, scale: r } = e, { kind: i } = n, a = t.low === null || t.high === null ? "" : `, between ${yn(i, t.low)} and ${yn(i, t.high)}`, o = t.sure ? "" : ", within the noise", s = `${t.name}: ${yn(i, t.change)}${a}${o}. ${t.help}`;
-	return /* @__PURE__ */ H("tr", {
+function Jn(e) {
+	let { row: t, block: n, scale: r } = e, { kind: i } = n, a = t.low === null || t.high === null ? "" : `, between ${On(i, t.low)} and ${On(i, t.high)}`, o = t.sure ? "" : ", within the noise", s = `${t.name}: ${On(i, t.change)}${a}${o}. ${t.help}`;
+	return /* @__PURE__ */ W("tr", {
 		class: t.sure ? "" : "unsure",
 		title: s,
 		children: [
-			/* @__PURE__ */ H("th", {
+			/* @__PURE__ */ W("th", {
 				scope: "row",
 				children: t.name
 			}),
-			/* @__PURE__ */ H("td", {
+			/* @__PURE__ */ W("td", {
 				class: "bar",
 				children: [
-					/* @__PURE__ */ H("div", {
+					/* @__PURE__ */ W("div", {
 						class: "zero",
 						style: { left: `${r(0)}%` }
 					}),
-					/* @__PURE__ */ H("div", {
+					/* @__PURE__ */ W("div", {
 						class: `fill ${t.change < 0 ? "less" : "more"}`,
-						style: Pn(r, 0, t.change)
+						style: Un(r, 0, t.change)
 					}),
-					t.low !== null && t.high !== null && /* @__PURE__ */ H("div", {
+					t.low !== null && t.high !== null && /* @__PURE__ */ W("div", {
 						class: "whisker",
-						style: Pn(r, t.low, t.high)
+						style: Un(r, t.low, t.high)
 					})
 				]
 			}),
-			/* @__PURE__ */ H("td", {
+			/* @__PURE__ */ W("td", {
 				class: "number",
-				children: [!t.sure && /* @__PURE__ */ H("span", {
+				children: [!t.sure && /* @__PURE__ */ W("span", {
 					class: "noise",
 					children: "noise "
-				}), yn(i, t.change)]
+				}), On(i, t.change)]
 			}),
-			/* @__PURE__ */ H("td", {
+			/* @__PURE__ */ W("td", {
 				class: "number sides",
 				children: [
 					J(i, t.base),
@@ -1656,122 +1759,130 @@ function In(e) {
 	});
 }
 // src/components/table/names.ts
-var Ln = 28, Rn = {
+var Yn = 28, Xn = {
 	least: 6,
 	most: 12
 };
-function zn(e) {
-	return e.length > Ln;
+function Zn(e) {
+	return e.length > 12;
 }
-function Bn(e) {
-	if (!zn(e)) return [e, ""];
-	let t = e.length - Rn.most, n = e.length - Rn.least, r = e.slice(t, n).search(/[^A-Za-z0-9]/), i = r < 0 ? n : t + r;
-	return [e.slice(0, i), e.slice(i)];
+function Qn(e) {
+	return e.length > Yn;
 }
-function Vn(e) {
-	return e ? { "--tail": `${e.length + .5}ch` } : void 0;
+function $n(e) {
+	if (!Qn(e)) return [e, ""];
+	let t = e.length - Xn.most, n = e.length - Xn.least, r = e.slice(t, n).search(/[^A-Za-z0-9]/), i = r < 0 ? n : t + r, a = /[\udc00-\udfff]/.test(e[i] ?? "") ? i + 1 : i;
+	return [e.slice(0, a), e.slice(a)];
+}
+function er(e) {
+	return e ? { "--tail": `${(ar(e) + .2).toFixed(1)}ch` } : void 0;
+}
+var tr = /[ .,:;'|!()[\]{}/\\ijltfrI-]/g, nr = /[A-HJ-LN-VX-Z]/g, rr = /[mwMW%@]/g, ir = /[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uff60]|\p{Emoji_Presentation}/gu;
+function ar(e) {
+	let t = (t) => e.match(t)?.length ?? 0, n = .2 * t(nr) + .45 * t(rr) + .8 * t(ir);
+	return e.length - .5 * t(tr) + n;
 }
 // src/components/CardParts.tsx
-function Hn({ text: e }) {
-	return e ? /* @__PURE__ */ H("p", {
+function or({ text: e }) {
+	return e ? /* @__PURE__ */ W("p", {
 		class: "advice",
-		children: [/* @__PURE__ */ H(U, { name: "advice" }), /* @__PURE__ */ H("span", { children: [/* @__PURE__ */ H("span", {
+		children: [/* @__PURE__ */ W(G, { name: "advice" }), /* @__PURE__ */ W("span", { children: [/* @__PURE__ */ W("span", {
 			class: "visually-hidden",
 			children: "Advice: "
-		}), /* @__PURE__ */ H(K, { text: e })] })]
+		}), /* @__PURE__ */ W(hn, { text: e })] })]
 	}) : null;
 }
-function Un({ lines: e, links: t }) {
-	return !e.length && !t.length ? null : /* @__PURE__ */ H("details", {
+function sr({ lines: e, links: t }) {
+	return !e.length && !t.length ? null : /* @__PURE__ */ W("details", {
 		class: "evidence",
 		children: [
-			/* @__PURE__ */ H("summary", { children: [/* @__PURE__ */ H(U, {
+			/* @__PURE__ */ W("summary", { children: [/* @__PURE__ */ W(G, {
 				name: "down",
 				size: 12
 			}), "Evidence"] }),
-			e.length > 0 && /* @__PURE__ */ H("ul", { children: e.map((e) => /* @__PURE__ */ H("li", { children: e }, e)) }),
-			/* @__PURE__ */ H(Wn, { links: t })
+			e.length > 0 && /* @__PURE__ */ W("ul", { children: e.map((e) => /* @__PURE__ */ W("li", { children: e }, e)) }),
+			/* @__PURE__ */ W(cr, { links: t })
 		]
 	});
 }
-function Wn({ links: e }) {
-	let { hrefOfLink: t } = Me(dn);
-	return e.length ? /* @__PURE__ */ H("ul", {
+function cr({ links: e }) {
+	let { hrefOfLink: t } = je(bn);
+	return e.length ? /* @__PURE__ */ W("ul", {
 		class: "links",
 		children: e.map((e) => {
-			let n = t(e), [r, i] = Bn(e.label), a = /* @__PURE__ */ H("span", {
+			let n = t(e), [r, i] = $n(e.label), a = /* @__PURE__ */ W("span", {
 				class: "name",
 				title: e.label,
-				style: Vn(i),
-				children: [/* @__PURE__ */ H("span", {
+				style: er(i),
+				children: [/* @__PURE__ */ W("span", {
 					class: "head",
 					children: r
 				}), i]
 			});
-			return /* @__PURE__ */ H("li", { children: n ? /* @__PURE__ */ H("a", {
+			return /* @__PURE__ */ W("li", { children: n ? /* @__PURE__ */ W("a", {
 				href: n,
 				children: a
 			}) : a }, `${e.section} ${e.search} ${e.label} ${e.from_ns}`);
 		})
 	}) : null;
 }
-function Gn({ share: e, words: t }) {
-	return /* @__PURE__ */ H("span", {
+function lr({ share: e, words: t }) {
+	return /* @__PURE__ */ W("span", {
 		class: "share-bar",
-		children: [/* @__PURE__ */ H("span", {
+		children: [/* @__PURE__ */ W("span", {
 			class: "meter",
 			"aria-hidden": "true",
-			children: /* @__PURE__ */ H("span", { style: { width: `${100 * Math.min(Math.max(e, 0), 1)}%` } })
+			children: /* @__PURE__ */ W("span", { style: { width: `${100 * Math.min(Math.max(e, 0), 1)}%` } })
 		}), t]
 	});
 }
 // src/components/Causes.tsx
-function Kn({ block: e }) {
-	return e.items.length ? /* @__PURE__ */ H("ol", {
+function ur({ block: e }) {
+	return e.items.length ? /* @__PURE__ */ W("ol", {
 		class: "cards",
-		children: e.items.map((e, t) => /* @__PURE__ */ H(qn, { item: e }, `${e.cause} ${t}`))
-	}) : /* @__PURE__ */ H("p", {
+		children: e.items.map((e, t) => /* @__PURE__ */ W(dr, { item: e }, `${e.cause} ${t}`))
+	}) : /* @__PURE__ */ W("p", {
 		class: "note tone-notice",
-		children: [/* @__PURE__ */ H(U, { name: "notice" }), /* @__PURE__ */ H("span", { children: e.empty })]
+		children: [/* @__PURE__ */ W(G, { name: "notice" }), /* @__PURE__ */ W("span", { children: e.empty })]
 	});
 }
-function qn({ item: e }) {
+function dr({ item: e }) {
 	let t = e.role === "cause" ? "bad" : "warning";
-	return /* @__PURE__ */ H("li", {
+	return /* @__PURE__ */ W("li", {
 		class: `card tone-${t}`,
 		children: [
-			/* @__PURE__ */ H("p", {
+			/* @__PURE__ */ W("p", {
 				class: "kicker",
 				children: [
-					/* @__PURE__ */ H(U, {
+					/* @__PURE__ */ W(G, {
 						name: ut(t),
 						size: 14
 					}),
-					/* @__PURE__ */ H("span", {
+					/* @__PURE__ */ W("span", {
 						class: "badge",
 						children: e.role
 					}),
-					e.explained !== null && /* @__PURE__ */ H("span", {
+					e.explained !== null && /* @__PURE__ */ W("span", {
 						class: "gain",
-						children: yn(e.kind, e.explained)
+						children: On(e.kind, e.explained)
 					}),
-					e.share !== null && /* @__PURE__ */ H(Gn, {
+					e.share !== null && /* @__PURE__ */ W(lr, {
 						share: e.share,
 						words: `${J("share", e.share)} ${e.share_word}`
 					})
 				]
 			}),
-			/* @__PURE__ */ H("h3", { children: [
+			/* @__PURE__ */ W("h3", { children: [
 				e.title,
 				" ",
-				/* @__PURE__ */ H("code", {
+				/* @__PURE__ */ W("code", {
 					class: "quiet",
 					children: e.cause
 				})
 			] }),
-			/* @__PURE__ */ H("p", { children: /* @__PURE__ */ H(K, { text: e.sentence }) }),
-			/* @__PURE__ */ H(Hn, { text: e.advice }),
-			/* @__PURE__ */ H(Un, {
+			/* @__PURE__ */ W("p", { children: /* @__PURE__ */ W(hn, { text: e.sentence }) }),
+			/* @__PURE__ */ W(or, { text: e.advice }),
+			/* @__PURE__ */ W(sr, {
 				lines: e.evidence,
 				links: e.links
 			})
@@ -1779,65 +1890,65 @@ function qn({ item: e }) {
 	});
 }
 // node_modules/uplot/dist/uPlot.esm.js
-var Jn = !0, Yn = "uplot", Xn = "u-hz", Zn = "u-vt", Qn = "u-title", $n = "u-wrap", er = "u-under", tr = "u-over", nr = "u-axis", rr = "u-off", ir = "u-select", ar = "u-cursor-x", or = "u-cursor-y", sr = "u-cursor-pt", cr = "u-legend", lr = "u-live", ur = "u-inline", dr = "u-series", fr = "u-marker", pr = "u-label", mr = "u-value", hr = "width", gr = "height", _r = "top", vr = "bottom", yr = "left", br = "right", xr = "#000", Sr = "#0000", Cr = "mousemove", wr = "mousedown", Tr = "mouseup", Er = "mouseenter", Dr = "mouseleave", Or = "dblclick", kr = "resize", Ar = "scroll", jr = "change", Mr = "dppxchange", Nr = "--", Pr = typeof window < "u", Fr = Pr ? document : null, Ir = Pr ? window : null, Lr = Pr ? navigator : null, Y, Rr;
-function zr() {
+var fr = !0, pr = "uplot", mr = "u-hz", hr = "u-vt", gr = "u-title", _r = "u-wrap", vr = "u-under", yr = "u-over", br = "u-axis", xr = "u-off", Sr = "u-select", Cr = "u-cursor-x", wr = "u-cursor-y", Tr = "u-cursor-pt", Er = "u-legend", Dr = "u-live", Or = "u-inline", kr = "u-series", Ar = "u-marker", jr = "u-label", Mr = "u-value", Nr = "width", Pr = "height", Fr = "top", Ir = "bottom", Lr = "left", Rr = "right", zr = "#000", Br = "#0000", Vr = "mousemove", Hr = "mousedown", Ur = "mouseup", Wr = "mouseenter", Gr = "mouseleave", Kr = "dblclick", qr = "resize", Jr = "scroll", Yr = "change", Xr = "dppxchange", Zr = "--", Qr = typeof window < "u", $r = Qr ? document : null, ei = Qr ? window : null, ti = Qr ? navigator : null, Y, ni;
+function ri() {
 	let e = devicePixelRatio;
-	Y != e && (Y = e, Rr && ei(jr, Rr, zr), Rr = matchMedia(`(min-resolution: ${Y - .001}dppx) and (max-resolution: ${Y + .001}dppx)`), $r(jr, Rr, zr), Ir.dispatchEvent(new CustomEvent(Mr)));
+	Y != e && (Y = e, ni && vi(Yr, ni, ri), ni = matchMedia(`(min-resolution: ${Y - .001}dppx) and (max-resolution: ${Y + .001}dppx)`), _i(Yr, ni, ri), ei.dispatchEvent(new CustomEvent(Xr)));
 }
-function Br(e, t) {
+function ii(e, t) {
 	if (t != null) {
 		let n = e.classList;
 		!n.contains(t) && n.add(t);
 	}
 }
-function Vr(e, t) {
+function ai(e, t) {
 	let n = e.classList;
 	n.contains(t) && n.remove(t);
 }
-function Hr(e, t, n) {
+function oi(e, t, n) {
 	e.style[t] = n + "px";
 }
-function Ur(e, t, n, r) {
-	let i = Fr.createElement(e);
-	return t != null && Br(i, t), n?.insertBefore(i, r), i;
+function si(e, t, n, r) {
+	let i = $r.createElement(e);
+	return t != null && ii(i, t), n?.insertBefore(i, r), i;
 }
-function Wr(e, t) {
-	return Ur("div", e, t);
+function ci(e, t) {
+	return si("div", e, t);
 }
-var Gr = /* @__PURE__ */ new WeakMap();
-function Kr(e, t, n, r, i) {
+var li = /* @__PURE__ */ new WeakMap();
+function ui(e, t, n, r, i) {
 	let a = "translate(" + t + "px," + n + "px)";
-	a != Gr.get(e) && (e.style.transform = a, Gr.set(e, a), t < 0 || n < 0 || t > r || n > i ? Br(e, rr) : Vr(e, rr));
+	a != li.get(e) && (e.style.transform = a, li.set(e, a), t < 0 || n < 0 || t > r || n > i ? ii(e, xr) : ai(e, xr));
 }
-var qr = /* @__PURE__ */ new WeakMap();
-function Jr(e, t, n) {
+var di = /* @__PURE__ */ new WeakMap();
+function fi(e, t, n) {
 	let r = t + n;
-	r != qr.get(e) && (qr.set(e, r), e.style.background = t, e.style.borderColor = n);
+	r != di.get(e) && (di.set(e, r), e.style.background = t, e.style.borderColor = n);
 }
-var Yr = /* @__PURE__ */ new WeakMap();
-function Xr(e, t, n, r) {
+var pi = /* @__PURE__ */ new WeakMap();
+function mi(e, t, n, r) {
 	let i = t + "" + n;
-	i != Yr.get(e) && (Yr.set(e, i), e.style.height = n + "px", e.style.width = t + "px", e.style.marginLeft = r ? -t / 2 + "px" : 0, e.style.marginTop = r ? -n / 2 + "px" : 0);
+	i != pi.get(e) && (pi.set(e, i), e.style.height = n + "px", e.style.width = t + "px", e.style.marginLeft = r ? -t / 2 + "px" : 0, e.style.marginTop = r ? -n / 2 + "px" : 0);
 }
-var Zr = { passive: !0 }, Qr = {
-	...Zr,
+var hi = { passive: !0 }, gi = {
+	...hi,
 	capture: !0
 };
-function $r(e, t, n, r) {
-	t.addEventListener(e, n, r ? Qr : Zr);
+function _i(e, t, n, r) {
+	t.addEventListener(e, n, r ? gi : hi);
 }
-function ei(e, t, n, r) {
-	t.removeEventListener(e, n, Zr);
+function vi(e, t, n, r) {
+	t.removeEventListener(e, n, hi);
 }
-Pr && zr();
-function ti(e, t, n, r) {
+Qr && ri();
+function yi(e, t, n, r) {
 	let i;
 	n ||= 0, r ||= t.length - 1;
 	let a = r <= 2147483647;
-	for (; r - n > 1;) i = a ? n + r >> 1 : Si((n + r) / 2), t[i] < e ? n = i : r = i;
+	for (; r - n > 1;) i = a ? n + r >> 1 : Bi((n + r) / 2), t[i] < e ? n = i : r = i;
 	return e - t[n] <= t[r] - e ? n : r;
 }
-function ni(e) {
+function bi(e) {
 	return (t, n, r) => {
 		let i = -1, a = -1;
 		for (let a = n; a <= r; a++) if (e(t[a])) {
@@ -1851,9 +1962,9 @@ function ni(e) {
 		return [i, a];
 	};
 }
-var ri = (e) => e != null, ii = (e) => e != null && e > 0, ai = ni(ri), oi = ni(ii);
-function si(e, t, n, r = 0, i = !1) {
-	let a = i ? oi : ai, o = i ? ii : ri;
+var xi = (e) => e != null, Si = (e) => e != null && e > 0, Ci = bi(xi), wi = bi(Si);
+function Ti(e, t, n, r = 0, i = !1) {
+	let a = i ? wi : Ci, o = i ? Si : xi;
 	[t, n] = a(e, t, n);
 	let s = e[t], c = e[t];
 	if (t > -1) {
@@ -1864,106 +1975,106 @@ function si(e, t, n, r = 0, i = !1) {
 			o(t) && (t < s ? s = t : t > c && (c = t));
 		}
 	}
-	return [s ?? Ni, c ?? -Ni];
+	return [s ?? Zi, c ?? -Zi];
 }
-function ci(e, t, n, r) {
-	let i = Oi(e), a = Oi(t);
+function Ei(e, t, n, r) {
+	let i = Ki(e), a = Ki(t);
 	e == t && (i == -1 ? (e *= n, t /= n) : (e /= n, t *= n));
-	let o = n == 10 ? ki : Ai, s = i == 1 ? Si : wi, c = a == 1 ? wi : Si, l = s(o(xi(e))), u = c(o(xi(t))), d = Di(n, l), f = Di(n, u);
-	return n == 10 && (l < 0 && (d = Q(d, -l)), u < 0 && (f = Q(f, -u))), r || n == 2 ? (e = d * i, t = f * a) : (e = qi(e, d), t = Ki(t, f)), [e, t];
+	let o = n == 10 ? qi : Ji, s = i == 1 ? Bi : Hi, c = a == 1 ? Hi : Bi, l = s(o(zi(e))), u = c(o(zi(t))), d = Gi(n, l), f = Gi(n, u);
+	return n == 10 && (l < 0 && (d = Q(d, -l)), u < 0 && (f = Q(f, -u))), r || n == 2 ? (e = d * i, t = f * a) : (e = da(e, d), t = ua(t, f)), [e, t];
 }
-function li(e, t, n, r) {
-	let i = ci(e, t, n, r);
+function Di(e, t, n, r) {
+	let i = Ei(e, t, n, r);
 	return e == 0 && (i[0] = 0), t == 0 && (i[1] = 0), i;
 }
-var ui = .1, di = {
+var Oi = .1, ki = {
 	mode: 3,
-	pad: ui
-}, fi = {
+	pad: Oi
+}, Ai = {
 	pad: 0,
 	soft: null,
 	mode: 0
-}, pi = {
-	min: fi,
-	max: fi
+}, ji = {
+	min: Ai,
+	max: Ai
 };
-function mi(e, t, n, r) {
-	return ia(n) ? gi(e, t, n) : (fi.pad = n, fi.soft = r ? 0 : null, fi.mode = r ? 3 : 0, gi(e, t, pi));
+function Mi(e, t, n, r) {
+	return Sa(n) ? Pi(e, t, n) : (Ai.pad = n, Ai.soft = r ? 0 : null, Ai.mode = r ? 3 : 0, Pi(e, t, ji));
 }
 function X(e, t) {
 	return e ?? t;
 }
-function hi(e, t, n) {
+function Ni(e, t, n) {
 	for (t = X(t, 0), n = X(n, e.length - 1); t <= n;) {
 		if (e[t] != null) return !0;
 		t++;
 	}
 	return !1;
 }
-function gi(e, t, n) {
-	let r = n.min, i = n.max, a = X(r.pad, 0), o = X(i.pad, 0), s = X(r.hard, -Ni), c = X(i.hard, Ni), l = X(r.soft, Ni), u = X(i.soft, -Ni), d = X(r.mode, 0), f = X(i.mode, 0), p = t - e, m = ki(p), h = Ei(xi(e), xi(t)), g = xi(ki(h) - m);
-	(p < 1e-24 || g > 10) && (p = 0, (e == 0 || t == 0) && (p = 1e-24, d == 2 && l != Ni && (a = 0), f == 2 && u != -Ni && (o = 0)));
-	let _ = p || h || 1e3, v = Di(10, Si(ki(_))), y = Q(qi(e - _ * (p == 0 ? e == 0 ? .1 : 1 : a), v / 10), 24), b = e >= l && (d == 1 || d == 3 && y <= l || d == 2 && y >= l) ? l : Ni, x = Ei(s, y < b && e >= b ? b : Ti(b, y)), S = Q(Ki(t + _ * (p == 0 ? t == 0 ? .1 : 1 : o), v / 10), 24), C = t <= u && (f == 1 || f == 3 && S >= u || f == 2 && S <= u) ? u : -Ni, w = Ti(c, S > C && t <= C ? C : Ei(C, S));
+function Pi(e, t, n) {
+	let r = n.min, i = n.max, a = X(r.pad, 0), o = X(i.pad, 0), s = X(r.hard, -Zi), c = X(i.hard, Zi), l = X(r.soft, Zi), u = X(i.soft, -Zi), d = X(r.mode, 0), f = X(i.mode, 0), p = t - e, m = qi(p), h = Wi(zi(e), zi(t)), g = zi(qi(h) - m);
+	(p < 1e-24 || g > 10) && (p = 0, (e == 0 || t == 0) && (p = 1e-24, d == 2 && l != Zi && (a = 0), f == 2 && u != -Zi && (o = 0)));
+	let _ = p || h || 1e3, v = Gi(10, Bi(qi(_))), y = Q(da(e - _ * (p == 0 ? e == 0 ? .1 : 1 : a), v / 10), 24), b = e >= l && (d == 1 || d == 3 && y <= l || d == 2 && y >= l) ? l : Zi, x = Wi(s, y < b && e >= b ? b : Ui(b, y)), S = Q(ua(t + _ * (p == 0 ? t == 0 ? .1 : 1 : o), v / 10), 24), C = t <= u && (f == 1 || f == 3 && S >= u || f == 2 && S <= u) ? u : -Zi, w = Ui(c, S > C && t <= C ? C : Wi(C, S));
 	return x == w && x == 0 && (w = 100), [x, w];
 }
-var _i = new Intl.NumberFormat(Pr ? Lr.language : "en-US"), vi = (e) => _i.format(e), yi = Math, bi = yi.PI, xi = yi.abs, Si = yi.floor, Ci = yi.round, wi = yi.ceil, Ti = yi.min, Ei = yi.max, Di = yi.pow, Oi = yi.sign, ki = yi.log10, Ai = yi.log2, ji = (e, t = 1) => yi.sinh(e) * t, Mi = (e, t = 1) => yi.asinh(e / t), Ni = Infinity;
-function Pi(e) {
-	return (ki((e ^ e >> 31) - (e >> 31)) | 0) + 1;
+var Fi = new Intl.NumberFormat(Qr ? ti.language : "en-US"), Ii = (e) => Fi.format(e), Li = Math, Ri = Li.PI, zi = Li.abs, Bi = Li.floor, Vi = Li.round, Hi = Li.ceil, Ui = Li.min, Wi = Li.max, Gi = Li.pow, Ki = Li.sign, qi = Li.log10, Ji = Li.log2, Yi = (e, t = 1) => Li.sinh(e) * t, Xi = (e, t = 1) => Li.asinh(e / t), Zi = Infinity;
+function Qi(e) {
+	return (qi((e ^ e >> 31) - (e >> 31)) | 0) + 1;
 }
-function Fi(e, t, n) {
-	return Ti(Ei(e, t), n);
+function $i(e, t, n) {
+	return Ui(Wi(e, t), n);
 }
-function Ii(e) {
+function ea(e) {
 	return typeof e == "function";
 }
 function Z(e) {
-	return Ii(e) ? e : () => e;
+	return ea(e) ? e : () => e;
 }
-var Li = () => {}, Ri = (e) => e, zi = (e, t) => t, Bi = (e) => null, Vi = (e) => !0, Hi = (e, t) => e == t, Ui = /\.\d*?(?=9{6,}|0{6,})/gm, Wi = (e) => {
-	if (ta(e) || Ji.has(e)) return e;
-	let t = `${e}`, n = t.match(Ui);
+var ta = () => {}, na = (e) => e, ra = (e, t) => t, ia = (e) => null, aa = (e) => !0, oa = (e, t) => e == t, sa = /\.\d*?(?=9{6,}|0{6,})/gm, ca = (e) => {
+	if (ya(e) || fa.has(e)) return e;
+	let t = `${e}`, n = t.match(sa);
 	if (n == null) return e;
 	let r = n[0].length - 1;
 	if (t.indexOf("e-") != -1) {
 		let [e, n] = t.split("e");
-		return +`${Wi(e)}e${n}`;
+		return +`${ca(e)}e${n}`;
 	}
 	return Q(e, r);
 };
-function Gi(e, t) {
-	return Wi(Q(Wi(e / t)) * t);
+function la(e, t) {
+	return ca(Q(ca(e / t)) * t);
 }
-function Ki(e, t) {
-	return Wi(wi(Wi(e / t)) * t);
+function ua(e, t) {
+	return ca(Hi(ca(e / t)) * t);
 }
-function qi(e, t) {
-	return Wi(Si(Wi(e / t)) * t);
+function da(e, t) {
+	return ca(Bi(ca(e / t)) * t);
 }
 function Q(e, t = 0) {
-	if (ta(e)) return e;
+	if (ya(e)) return e;
 	let n = 10 ** t;
-	return Ci(e * n * (1 + 2 ** -52)) / n;
+	return Vi(e * n * (1 + 2 ** -52)) / n;
 }
-var Ji = /* @__PURE__ */ new Map();
-function Yi(e) {
+var fa = /* @__PURE__ */ new Map();
+function pa(e) {
 	return (("" + e).split(".")[1] || "").length;
 }
-function Xi(e, t, n, r) {
-	let i = [], a = r.map(Yi);
+function ma(e, t, n, r) {
+	let i = [], a = r.map(pa);
 	for (let o = t; o < n; o++) {
-		let t = xi(o), n = Q(Di(e, o), t);
+		let t = zi(o), n = Q(Gi(e, o), t);
 		for (let s = 0; s < r.length; s++) {
 			let c = e == 10 ? +`${r[s]}e${o}` : r[s] * n, l = (o >= 0 ? 0 : t) + (o >= a[s] ? 0 : a[s]), u = e == 10 ? c : Q(c, l);
-			i.push(u), Ji.set(u, l);
+			i.push(u), fa.set(u, l);
 		}
 	}
 	return i;
 }
-var Zi = {}, Qi = [], $i = [null, null], ea = Array.isArray, ta = Number.isInteger, na = (e) => e === void 0;
-function ra(e) {
+var ha = {}, ga = [], _a = [null, null], va = Array.isArray, ya = Number.isInteger, ba = (e) => e === void 0;
+function xa(e) {
 	return typeof e == "string";
 }
-function ia(e) {
+function Sa(e) {
 	let t = !1;
 	if (e != null) {
 		let n = e.constructor;
@@ -1971,35 +2082,35 @@ function ia(e) {
 	}
 	return t;
 }
-function aa(e) {
+function Ca(e) {
 	return typeof e == "object" && !!e;
 }
-var oa = Object.getPrototypeOf(Uint8Array), sa = "__proto__";
-function ca(e, t = ia) {
+var wa = Object.getPrototypeOf(Uint8Array), Ta = "__proto__";
+function Ea(e, t = Sa) {
 	let n;
-	if (ea(e)) {
+	if (va(e)) {
 		let r = e.find((e) => e != null);
-		if (ea(r) || t(r)) {
+		if (va(r) || t(r)) {
 			n = Array(e.length);
-			for (let r = 0; r < e.length; r++) n[r] = ca(e[r], t);
+			for (let r = 0; r < e.length; r++) n[r] = Ea(e[r], t);
 		} else n = e.slice();
-	} else if (e instanceof oa) n = e.slice();
+	} else if (e instanceof wa) n = e.slice();
 	else if (t(e)) {
 		n = {};
-		for (let r in e) r != sa && (n[r] = ca(e[r], t));
+		for (let r in e) r != Ta && (n[r] = Ea(e[r], t));
 	} else n = e;
 	return n;
 }
-function la(e) {
+function Da(e) {
 	let t = arguments;
 	for (let n = 1; n < t.length; n++) {
 		let r = t[n];
-		for (let t in r) t != sa && (ia(e[t]) ? la(e[t], ca(r[t])) : e[t] = ca(r[t]));
+		for (let t in r) t != Ta && (Sa(e[t]) ? Da(e[t], Ea(r[t])) : e[t] = Ea(r[t]));
 	}
 	return e;
 }
-var ua = 0, da = 1, fa = 2;
-function pa(e, t, n) {
+var Oa = 0, ka = 1, Aa = 2;
+function ja(e, t, n) {
 	for (let r = 0, i, a = -1; r < t.length; r++) {
 		let o = t[r];
 		if (o > a) {
@@ -2008,11 +2119,11 @@ function pa(e, t, n) {
 		}
 	}
 }
-function ma(e, t) {
-	if (_a(e)) {
+function Ma(e, t) {
+	if (Fa(e)) {
 		let t = e[0].slice();
 		for (let n = 1; n < e.length; n++) t.push(...e[n].slice(1));
-		return va(t[0]) || (t = ga(t)), t;
+		return Ia(t[0]) || (t = Pa(t)), t;
 	}
 	let n = /* @__PURE__ */ new Set();
 	for (let t = 0; t < e.length; t++) {
@@ -2024,18 +2135,18 @@ function ma(e, t) {
 	for (let n = 0; n < e.length; n++) {
 		let o = e[n], s = o[0];
 		for (let e = 1; e < o.length; e++) {
-			let c = o[e], l = Array(i).fill(void 0), u = t ? t[n][e] : da, d = [];
+			let c = o[e], l = Array(i).fill(void 0), u = t ? t[n][e] : ka, d = [];
 			for (let e = 0; e < c.length; e++) {
 				let t = c[e], n = a.get(s[e]);
-				t === null ? u != ua && (l[n] = t, u == fa && d.push(n)) : l[n] = t;
+				t === null ? u != Oa && (l[n] = t, u == Aa && d.push(n)) : l[n] = t;
 			}
-			pa(l, d, i), r.push(l);
+			ja(l, d, i), r.push(l);
 		}
 	}
 	return r;
 }
-var ha = typeof queueMicrotask > "u" ? (e) => Promise.resolve().then(e) : queueMicrotask;
-function ga(e) {
+var Na = typeof queueMicrotask > "u" ? (e) => Promise.resolve().then(e) : queueMicrotask;
+function Pa(e) {
 	let t = e[0], n = t.length, r = Array(n);
 	for (let e = 0; e < r.length; e++) r[e] = e;
 	r.sort((e, n) => t[e] - t[n]);
@@ -2047,7 +2158,7 @@ function ga(e) {
 	}
 	return i;
 }
-function _a(e) {
+function Fa(e) {
 	let t = e[0][0], n = t.length;
 	for (let r = 1; r < e.length; r++) {
 		let i = e[r][0];
@@ -2058,14 +2169,14 @@ function _a(e) {
 	}
 	return !0;
 }
-function va(e, t = 100) {
+function Ia(e, t = 100) {
 	let n = e.length;
 	if (n <= 1) return !0;
 	let r = 0, i = n - 1;
 	for (; r <= i && e[r] == null;) r++;
 	for (; i >= r && e[i] == null;) i--;
 	if (i <= r) return !0;
-	let a = Ei(1, Si((i - r + 1) / t));
+	let a = Wi(1, Bi((i - r + 1) / t));
 	for (let t = e[r], n = r + a; n <= i; n += a) {
 		let r = e[n];
 		if (r != null) {
@@ -2075,7 +2186,7 @@ function va(e, t = 100) {
 	}
 	return !0;
 }
-var ya = [
+var La = [
 	"January",
 	"February",
 	"March",
@@ -2088,7 +2199,7 @@ var ya = [
 	"October",
 	"November",
 	"December"
-], ba = [
+], Ra = [
 	"Sunday",
 	"Monday",
 	"Tuesday",
@@ -2097,33 +2208,33 @@ var ya = [
 	"Friday",
 	"Saturday"
 ];
-function xa(e) {
+function za(e) {
 	return e.slice(0, 3);
 }
-var Sa = ba.map(xa), Ca = {
-	MMMM: ya,
-	MMM: ya.map(xa),
-	WWWW: ba,
-	WWW: Sa
+var Ba = Ra.map(za), Va = {
+	MMMM: La,
+	MMM: La.map(za),
+	WWWW: Ra,
+	WWW: Ba
 };
-function wa(e) {
+function Ha(e) {
 	return (e < 10 ? "0" : "") + e;
 }
-function Ta(e) {
+function Ua(e) {
 	return (e < 10 ? "00" : e < 100 ? "0" : "") + e;
 }
-var Ea = {
+var Wa = {
 	YYYY: (e) => e.getFullYear(),
 	YY: (e) => (e.getFullYear() + "").slice(2),
 	MMMM: (e, t) => t.MMMM[e.getMonth()],
 	MMM: (e, t) => t.MMM[e.getMonth()],
-	MM: (e) => wa(e.getMonth() + 1),
+	MM: (e) => Ha(e.getMonth() + 1),
 	M: (e) => e.getMonth() + 1,
-	DD: (e) => wa(e.getDate()),
+	DD: (e) => Ha(e.getDate()),
 	D: (e) => e.getDate(),
 	WWWW: (e, t) => t.WWWW[e.getDay()],
 	WWW: (e, t) => t.WWW[e.getDay()],
-	HH: (e) => wa(e.getHours()),
+	HH: (e) => Ha(e.getHours()),
 	H: (e) => e.getHours(),
 	h: (e) => {
 		let t = e.getHours();
@@ -2132,35 +2243,35 @@ var Ea = {
 	AA: (e) => e.getHours() >= 12 ? "PM" : "AM",
 	aa: (e) => e.getHours() >= 12 ? "pm" : "am",
 	a: (e) => e.getHours() >= 12 ? "p" : "a",
-	mm: (e) => wa(e.getMinutes()),
+	mm: (e) => Ha(e.getMinutes()),
 	m: (e) => e.getMinutes(),
-	ss: (e) => wa(e.getSeconds()),
+	ss: (e) => Ha(e.getSeconds()),
 	s: (e) => e.getSeconds(),
-	fff: (e) => Ta(e.getMilliseconds())
+	fff: (e) => Ua(e.getMilliseconds())
 };
-function Da(e, t) {
-	t ||= Ca;
+function Ga(e, t) {
+	t ||= Va;
 	let n = [], r = /\{([a-z]+)\}|[^{]+/gi, i;
-	for (; i = r.exec(e);) n.push(i[0][0] == "{" ? Ea[i[1]] : i[0]);
+	for (; i = r.exec(e);) n.push(i[0][0] == "{" ? Wa[i[1]] : i[0]);
 	return (e) => {
 		let r = "";
 		for (let i = 0; i < n.length; i++) r += typeof n[i] == "string" ? n[i] : n[i](e, t);
 		return r;
 	};
 }
-var Oa = new Intl.DateTimeFormat().resolvedOptions().timeZone;
-function ka(e, t) {
+var Ka = new Intl.DateTimeFormat().resolvedOptions().timeZone;
+function qa(e, t) {
 	let n;
-	return t == "UTC" || t == "Etc/UTC" ? n = /* @__PURE__ */ new Date(+e + e.getTimezoneOffset() * 6e4) : t == Oa ? n = e : (n = new Date(e.toLocaleString("en-US", { timeZone: t })), n.setMilliseconds(e.getMilliseconds())), n;
+	return t == "UTC" || t == "Etc/UTC" ? n = /* @__PURE__ */ new Date(+e + e.getTimezoneOffset() * 6e4) : t == Ka ? n = e : (n = new Date(e.toLocaleString("en-US", { timeZone: t })), n.setMilliseconds(e.getMilliseconds())), n;
 }
-var Aa = (e) => e % 1 == 0, ja = [
+var Ja = (e) => e % 1 == 0, Ya = [
 	1,
 	2,
 	2.5,
 	5
-], Ma = Xi(10, -32, 0, ja), Na = Xi(10, 0, 32, ja), Pa = Na.filter(Aa), Fa = Ma.concat(Na), Ia = "\n", La = "{YYYY}", Ra = Ia + La, za = "{M}/{D}", Ba = Ia + za, Va = Ba + "/{YY}", Ha = "{aa}", Ua = "{h}:{mm}" + Ha, Wa = Ia + Ua, Ga = ":{ss}", $ = null;
-function Ka(e) {
-	let t = e * 1e3, n = t * 60, r = n * 60, i = r * 24, a = i * 30, o = i * 365, s = (e == 1 ? Xi(10, 0, 3, ja).filter(Aa) : Xi(10, -3, 0, ja)).concat([
+], Xa = ma(10, -32, 0, Ya), Za = ma(10, 0, 32, Ya), Qa = Za.filter(Ja), $a = Xa.concat(Za), eo = "\n", to = "{YYYY}", no = eo + to, ro = "{M}/{D}", io = eo + ro, ao = io + "/{YY}", oo = "{aa}", so = "{h}:{mm}" + oo, co = eo + so, lo = ":{ss}", $ = null;
+function uo(e) {
+	let t = e * 1e3, n = t * 60, r = n * 60, i = r * 24, a = i * 30, o = i * 365, s = (e == 1 ? ma(10, 0, 3, Ya).filter(Ja) : ma(10, -3, 0, Ya)).concat([
 		t,
 		t * 5,
 		t * 10,
@@ -2204,7 +2315,7 @@ function Ka(e) {
 	]), c = [
 		[
 			o,
-			La,
+			to,
 			$,
 			$,
 			$,
@@ -2216,7 +2327,7 @@ function Ka(e) {
 		[
 			i * 28,
 			"{MMM}",
-			Ra,
+			no,
 			$,
 			$,
 			$,
@@ -2226,8 +2337,8 @@ function Ka(e) {
 		],
 		[
 			i,
-			za,
-			Ra,
+			ro,
+			no,
 			$,
 			$,
 			$,
@@ -2237,10 +2348,10 @@ function Ka(e) {
 		],
 		[
 			r,
-			"{h}" + Ha,
-			Va,
+			"{h}" + oo,
+			ao,
 			$,
-			Ba,
+			io,
 			$,
 			$,
 			$,
@@ -2248,10 +2359,10 @@ function Ka(e) {
 		],
 		[
 			n,
-			Ua,
-			Va,
+			so,
+			ao,
 			$,
-			Ba,
+			io,
 			$,
 			$,
 			$,
@@ -2259,42 +2370,42 @@ function Ka(e) {
 		],
 		[
 			t,
-			Ga,
-			Va + " " + Ua,
+			lo,
+			ao + " " + so,
 			$,
-			Ba + " " + Ua,
+			io + " " + so,
 			$,
-			Wa,
+			co,
 			$,
 			1
 		],
 		[
 			e,
-			Ga + ".{fff}",
-			Va + " " + Ua,
+			lo + ".{fff}",
+			ao + " " + so,
 			$,
-			Ba + " " + Ua,
+			io + " " + so,
 			$,
-			Wa,
+			co,
 			$,
 			1
 		]
 	];
 	function l(t) {
 		return (s, c, l, u, d, f) => {
-			let p = [], m = d >= o, h = d >= a && d < o, g = t(l), _ = Q(g * e, 3), v = no(g.getFullYear(), m ? 0 : g.getMonth(), h || m ? 1 : g.getDate()), y = Q(v * e, 3);
+			let p = [], m = d >= o, h = d >= a && d < o, g = t(l), _ = Q(g * e, 3), v = xo(g.getFullYear(), m ? 0 : g.getMonth(), h || m ? 1 : g.getDate()), y = Q(v * e, 3);
 			if (h || m) {
-				let n = h ? d / a : 0, r = m ? d / o : 0, i = _ == y ? _ : Q(no(v.getFullYear() + r, v.getMonth() + n, 1) * e, 3), s = new Date(Ci(i / e)), c = s.getFullYear(), l = s.getMonth();
+				let n = h ? d / a : 0, r = m ? d / o : 0, i = _ == y ? _ : Q(xo(v.getFullYear() + r, v.getMonth() + n, 1) * e, 3), s = new Date(Vi(i / e)), c = s.getFullYear(), l = s.getMonth();
 				for (let a = 0; i <= u; a++) {
-					let o = no(c + r * a, l + n * a, 1), s = o - t(Q(o * e, 3));
+					let o = xo(c + r * a, l + n * a, 1), s = o - t(Q(o * e, 3));
 					i = Q((+o + s) * e, 3), i <= u && p.push(i);
 				}
 			} else {
-				let a = d >= i ? i : d, o = y + (Si(l) - Si(_)) + Ki(_ - y, a);
+				let a = d >= i ? i : d, o = y + (Bi(l) - Bi(_)) + ua(_ - y, a);
 				p.push(o);
 				let m = t(o), h = m.getHours() + m.getMinutes() / n + m.getSeconds() / r, g = d / r, v = f / s.axes[c]._space;
 				for (; o = Q(o + d, e == 1 ? 0 : 3), !(o > u);) if (g > 1) {
-					let e = Si(Q(h + g, 6)) % 24, n = t(o).getHours() - e;
+					let e = Bi(Q(h + g, 6)) % 24, n = t(o).getHours() - e;
 					n > 1 && (n = -1), o -= n * r, h = (h + g) % 24;
 					let i = p[p.length - 1];
 					Q((o - i) / d, 3) * v >= .7 && p.push(o);
@@ -2309,12 +2420,12 @@ function Ka(e) {
 		l
 	];
 }
-var [qa, Ja, Ya] = Ka(1), [Xa, Za, Qa] = Ka(.001);
-Xi(2, -53, 53, [1]);
-function $a(e, t) {
+var [fo, po, mo] = uo(1), [ho, go, _o] = uo(.001);
+ma(2, -53, 53, [1]);
+function vo(e, t) {
 	return e.map((e) => e.map((n, r) => r == 0 || r == 8 || n == null ? n : t(r == 1 || e[8] == 0 ? n : e[1] + n)));
 }
-function eo(e, t) {
+function yo(e, t) {
 	return (n, r, i, a, o) => {
 		let s = t.find((e) => o >= e[0]) || t[t.length - 1], c, l, u, d, f, p;
 		return r.map((t) => {
@@ -2323,98 +2434,98 @@ function eo(e, t) {
 		});
 	};
 }
-function to(e, t) {
-	let n = Da(t);
+function bo(e, t) {
+	let n = Ga(t);
 	return (t, r, i, a, o) => r.map((t) => n(e(t)));
 }
-function no(e, t, n) {
+function xo(e, t, n) {
 	return new Date(e, t, n);
 }
-function ro(e, t) {
+function So(e, t) {
 	return t(e);
 }
-var io = "{YYYY}-{MM}-{DD} {h}:{mm}{aa}";
-function ao(e, t) {
-	return (n, r, i, a) => a == null ? Nr : t(e(r));
+var Co = "{YYYY}-{MM}-{DD} {h}:{mm}{aa}";
+function wo(e, t) {
+	return (n, r, i, a) => a == null ? Zr : t(e(r));
 }
-function oo(e, t) {
+function To(e, t) {
 	let n = e.series[t];
 	return n.width ? n.stroke(e, t) : n.points.width ? n.points.stroke(e, t) : null;
 }
-function so(e, t) {
+function Eo(e, t) {
 	return e.series[t].fill(e, t);
 }
-var co = {
+var Do = {
 	show: !0,
 	live: !0,
 	isolate: !1,
-	mount: Li,
+	mount: ta,
 	markers: {
 		show: !0,
 		width: 2,
-		stroke: oo,
-		fill: so,
+		stroke: To,
+		fill: Eo,
 		dash: "solid"
 	},
 	idx: null,
 	idxs: null,
 	values: []
 };
-function lo(e, t) {
-	let n = e.cursor.points, r = Wr(), i = n.size(e, t);
-	Hr(r, hr, i), Hr(r, gr, i);
+function Oo(e, t) {
+	let n = e.cursor.points, r = ci(), i = n.size(e, t);
+	oi(r, Nr, i), oi(r, Pr, i);
 	let a = i / -2;
-	Hr(r, "marginLeft", a), Hr(r, "marginTop", a);
+	oi(r, "marginLeft", a), oi(r, "marginTop", a);
 	let o = n.width(e, t, i);
-	return o && Hr(r, "borderWidth", o), r;
+	return o && oi(r, "borderWidth", o), r;
 }
-function uo(e, t) {
+function ko(e, t) {
 	let n = e.series[t].points;
 	return n._fill || n._stroke;
 }
-function fo(e, t) {
+function Ao(e, t) {
 	let n = e.series[t].points;
 	return n._stroke || n._fill;
 }
-function po(e, t) {
+function jo(e, t) {
 	return e.series[t].points.size;
 }
-var mo = [0, 0];
-function ho(e, t, n) {
-	return mo[0] = t, mo[1] = n, mo;
+var Mo = [0, 0];
+function No(e, t, n) {
+	return Mo[0] = t, Mo[1] = n, Mo;
 }
-function go(e, t, n, r = !0) {
+function Po(e, t, n, r = !0) {
 	return (e) => {
 		e.button != 0 || r && e.target != t || n(e);
 	};
 }
-function _o(e, t, n, r = !0) {
+function Fo(e, t, n, r = !0) {
 	return (e) => {
 		r && e.target != t || n(e);
 	};
 }
-var vo = {
+var Io = {
 	show: !0,
 	x: !0,
 	y: !0,
 	lock: !1,
-	move: ho,
+	move: No,
 	points: {
 		one: !1,
-		show: lo,
-		size: po,
+		show: Oo,
+		size: jo,
 		width: 0,
-		stroke: fo,
-		fill: uo
+		stroke: Ao,
+		fill: ko
 	},
 	bind: {
-		mousedown: go,
-		mouseup: go,
-		click: go,
-		dblclick: go,
-		mousemove: _o,
-		mouseleave: _o,
-		mouseenter: _o
+		mousedown: Po,
+		mouseup: Po,
+		click: Po,
+		dblclick: Po,
+		mousemove: Fo,
+		mouseleave: Fo,
+		mouseenter: Fo
 	},
 	drag: {
 		setScale: !0,
@@ -2444,139 +2555,139 @@ var vo = {
 	dataIdx: null,
 	idxs: null,
 	event: null
-}, yo = {
+}, Lo = {
 	show: !0,
 	stroke: "rgba(0,0,0,0.07)",
 	width: 2
-}, bo = la({}, yo, { filter: zi }), xo = la({}, bo, { size: 10 }), So = la({}, yo, { show: !1 }), Co = "12px system-ui, -apple-system, \"Segoe UI\", Roboto, \"Helvetica Neue\", Arial, \"Noto Sans\", sans-serif, \"Apple Color Emoji\", \"Segoe UI Emoji\", \"Segoe UI Symbol\", \"Noto Color Emoji\"", wo = "bold " + Co, To = 1.5, Eo = {
+}, Ro = Da({}, Lo, { filter: ra }), zo = Da({}, Ro, { size: 10 }), Bo = Da({}, Lo, { show: !1 }), Vo = "12px system-ui, -apple-system, \"Segoe UI\", Roboto, \"Helvetica Neue\", Arial, \"Noto Sans\", sans-serif, \"Apple Color Emoji\", \"Segoe UI Emoji\", \"Segoe UI Symbol\", \"Noto Color Emoji\"", Ho = "bold " + Vo, Uo = 1.5, Wo = {
 	show: !0,
 	scale: "x",
-	stroke: xr,
+	stroke: zr,
 	space: 50,
 	gap: 5,
 	alignTo: 1,
 	size: 50,
 	labelGap: 0,
 	labelSize: 30,
-	labelFont: wo,
+	labelFont: Ho,
 	side: 2,
-	grid: bo,
-	ticks: xo,
-	border: So,
-	font: Co,
-	lineGap: To,
+	grid: Ro,
+	ticks: zo,
+	border: Bo,
+	font: Vo,
+	lineGap: Uo,
 	rotate: 0
-}, Do = "Value", Oo = "Time", ko = {
+}, Go = "Value", Ko = "Time", qo = {
 	show: !0,
 	scale: "x",
 	auto: !1,
 	sorted: 1,
-	min: Ni,
+	min: Zi,
 	max: -Infinity,
 	idxs: []
 };
-function Ao(e, t, n, r, i) {
-	return t.map((e) => e == null ? "" : vi(e));
+function Jo(e, t, n, r, i) {
+	return t.map((e) => e == null ? "" : Ii(e));
 }
-function jo(e, t, n, r, i, a, o) {
-	let s = [], c = Ji.get(i) || 0;
-	n = o ? n : Q(Ki(n, i), c);
+function Yo(e, t, n, r, i, a, o) {
+	let s = [], c = fa.get(i) || 0;
+	n = o ? n : Q(ua(n, i), c);
 	for (let e = n; e <= r; e = Q(e + i, c)) s.push(Object.is(e, -0) ? 0 : e);
 	return s;
 }
-function Mo(e, t, n, r, i, a, o) {
+function Xo(e, t, n, r, i, a, o) {
 	let s = [], c = e.scales[e.axes[t].scale].log;
-	i = Di(c, Si((c == 10 ? ki : Ai)(n))), c == 10 && (i = Fa[ti(i, Fa)]);
+	i = Gi(c, Bi((c == 10 ? qi : Ji)(n))), c == 10 && (i = $a[yi(i, $a)]);
 	let l = n, u = i * c;
-	c == 10 && (u = Fa[ti(u, Fa)]);
+	c == 10 && (u = $a[yi(u, $a)]);
 	do
-		s.push(l), l += i, c == 10 && !Ji.has(l) && (l = Q(l, Ji.get(i))), l >= u && (i = l, u = i * c, c == 10 && (u = Fa[ti(u, Fa)]));
+		s.push(l), l += i, c == 10 && !fa.has(l) && (l = Q(l, fa.get(i))), l >= u && (i = l, u = i * c, c == 10 && (u = $a[yi(u, $a)]));
 	while (l <= r);
 	return s;
 }
-function No(e, t, n, r, i, a, o) {
-	let s = e.scales[e.axes[t].scale].asinh, c = r > s ? Mo(e, t, Ei(s, n), r, i) : [s], l = r >= 0 && n <= 0 ? [0] : [];
-	return (n < -s ? Mo(e, t, Ei(s, -r), -n, i) : [s]).reverse().map((e) => -e).concat(l, c);
+function Zo(e, t, n, r, i, a, o) {
+	let s = e.scales[e.axes[t].scale].asinh, c = r > s ? Xo(e, t, Wi(s, n), r, i) : [s], l = r >= 0 && n <= 0 ? [0] : [];
+	return (n < -s ? Xo(e, t, Wi(s, -r), -n, i) : [s]).reverse().map((e) => -e).concat(l, c);
 }
-var Po = /./, Fo = /[12357]/, Io = /[125]/, Lo = /1/, Ro = (e, t, n, r) => e.map((e, i) => t == 4 && e == 0 || i % r == 0 && n.test(e.toExponential()[+(e < 0)]) ? e : null);
-function zo(e, t, n, r, i) {
-	let a = e.axes[n], o = a.scale, s = e.scales[o], c = e.valToPos, l = a._space, u = c(10, o), d = c(9, o) - u >= l ? Po : c(7, o) - u >= l ? Fo : c(5, o) - u >= l ? Io : Lo;
-	if (d == Lo) {
-		let e = xi(c(1, o) - u);
-		if (e < l) return Ro(t.slice().reverse(), s.distr, d, wi(l / e)).reverse();
+var Qo = /./, $o = /[12357]/, es = /[125]/, ts = /1/, ns = (e, t, n, r) => e.map((e, i) => t == 4 && e == 0 || i % r == 0 && n.test(e.toExponential()[+(e < 0)]) ? e : null);
+function rs(e, t, n, r, i) {
+	let a = e.axes[n], o = a.scale, s = e.scales[o], c = e.valToPos, l = a._space, u = c(10, o), d = c(9, o) - u >= l ? Qo : c(7, o) - u >= l ? $o : c(5, o) - u >= l ? es : ts;
+	if (d == ts) {
+		let e = zi(c(1, o) - u);
+		if (e < l) return ns(t.slice().reverse(), s.distr, d, Hi(l / e)).reverse();
 	}
-	return Ro(t, s.distr, d, 1);
+	return ns(t, s.distr, d, 1);
 }
-function Bo(e, t, n, r, i) {
-	let a = e.axes[n], o = a.scale, s = a._space, c = e.valToPos, l = xi(c(1, o) - c(2, o));
-	return l < s ? Ro(t.slice().reverse(), 3, Po, wi(s / l)).reverse() : t;
+function is(e, t, n, r, i) {
+	let a = e.axes[n], o = a.scale, s = a._space, c = e.valToPos, l = zi(c(1, o) - c(2, o));
+	return l < s ? ns(t.slice().reverse(), 3, Qo, Hi(s / l)).reverse() : t;
 }
-function Vo(e, t, n, r) {
-	return r == null ? Nr : t == null ? "" : vi(t);
+function as(e, t, n, r) {
+	return r == null ? Zr : t == null ? "" : Ii(t);
 }
-var Ho = {
+var os = {
 	show: !0,
 	scale: "y",
-	stroke: xr,
+	stroke: zr,
 	space: 30,
 	gap: 5,
 	alignTo: 1,
 	size: 50,
 	labelGap: 0,
 	labelSize: 30,
-	labelFont: wo,
+	labelFont: Ho,
 	side: 3,
-	grid: bo,
-	ticks: xo,
-	border: So,
-	font: Co,
-	lineGap: To,
+	grid: Ro,
+	ticks: zo,
+	border: Bo,
+	font: Vo,
+	lineGap: Uo,
 	rotate: 0
 };
-function Uo(e, t) {
+function ss(e, t) {
 	return Q((3 + (e || 1) * 2) * t, 3);
 }
-function Wo(e, t) {
-	let { scale: n, idxs: r } = e.series[0], i = e._data[0], a = e.valToPos(i[r[0]], n, !0), o = xi(e.valToPos(i[r[1]], n, !0) - a) / (e.series[t].points.space * Y);
+function cs(e, t) {
+	let { scale: n, idxs: r } = e.series[0], i = e._data[0], a = e.valToPos(i[r[0]], n, !0), o = zi(e.valToPos(i[r[1]], n, !0) - a) / (e.series[t].points.space * Y);
 	return r[1] - r[0] <= o;
 }
-var Go = {
+var ls = {
 	scale: null,
 	auto: !0,
 	sorted: 0,
-	min: Ni,
+	min: Zi,
 	max: -Infinity
-}, Ko = (e, t, n, r, i) => i, qo = {
+}, us = (e, t, n, r, i) => i, ds = {
 	show: !0,
 	auto: !0,
 	sorted: 0,
-	gaps: Ko,
+	gaps: us,
 	alpha: 1,
-	facets: [la({}, Go, { scale: "x" }), la({}, Go, { scale: "y" })]
-}, Jo = {
+	facets: [Da({}, ls, { scale: "x" }), Da({}, ls, { scale: "y" })]
+}, fs = {
 	scale: "y",
 	auto: !0,
 	sorted: 0,
 	show: !0,
 	spanGaps: !1,
-	gaps: Ko,
+	gaps: us,
 	alpha: 1,
 	points: {
-		show: Wo,
+		show: cs,
 		filter: null
 	},
 	values: null,
-	min: Ni,
+	min: Zi,
 	max: -Infinity,
 	idxs: [],
 	path: null,
 	clip: null
 };
-function Yo(e, t, n, r, i) {
+function ps(e, t, n, r, i) {
 	return n / 10;
 }
-var Xo = {
-	time: Jn,
+var ms = {
+	time: fr,
 	auto: !0,
 	distr: 1,
 	log: 10,
@@ -2585,12 +2696,12 @@ var Xo = {
 	max: null,
 	dir: 1,
 	ori: 0
-}, Zo = la({}, Xo, {
+}, hs = Da({}, ms, {
 	time: !1,
 	ori: 1
-}), Qo = {};
-function $o(e, t) {
-	let n = Qo[e];
+}), gs = {};
+function _s(e, t) {
+	let n = gs[e];
 	return n || (n = {
 		key: e,
 		plots: [],
@@ -2603,38 +2714,38 @@ function $o(e, t) {
 		pub(e, t, r, i, a, o, s) {
 			for (let c = 0; c < n.plots.length; c++) n.plots[c] != t && n.plots[c].pub(e, t, r, i, a, o, s);
 		}
-	}, e != null && (Qo[e] = n)), n;
+	}, e != null && (gs[e] = n)), n;
 }
-var es = 1, ts = 2;
-function ns(e, t, n) {
+var vs = 1, ys = 2;
+function bs(e, t, n) {
 	let r = e.mode, i = e.series[t], a = r == 2 ? e._data[t] : e._data, o = e.scales, s = e.bbox, c = a[0], l = r == 2 ? a[1] : a[t], u = r == 2 ? o[i.facets[0].scale] : o[e.series[0].scale], d = r == 2 ? o[i.facets[1].scale] : o[i.scale], f = s.left, p = s.top, m = s.width, h = s.height, g = e.valToPosH, _ = e.valToPosV;
-	return u.ori == 0 ? n(i, c, l, u, d, g, _, f, p, m, h, ds, ps, hs, _s, ys) : n(i, c, l, u, d, _, g, p, f, h, m, fs, ms, gs, vs, bs);
+	return u.ori == 0 ? n(i, c, l, u, d, g, _, f, p, m, h, ks, js, Ns, Fs, Ls) : n(i, c, l, u, d, _, g, p, f, h, m, As, Ms, Ps, Is, Rs);
 }
-function rs(e, t) {
-	let n = 0, r = 0, i = X(e.bands, Qi);
+function xs(e, t) {
+	let n = 0, r = 0, i = X(e.bands, ga);
 	for (let e = 0; e < i.length; e++) {
 		let a = i[e];
 		a.series[0] == t ? n = a.dir : a.series[1] == t && (a.dir == 1 ? r |= 1 : r |= 2);
 	}
 	return [n, r == 1 ? -1 : r == 2 ? 1 : r == 3 ? 2 : 0];
 }
-function is(e, t, n, r, i) {
+function Ss(e, t, n, r, i) {
 	let a = e.mode, o = e.series[t], s = a == 2 ? o.facets[1].scale : o.scale, c = e.scales[s];
 	return i == -1 ? c.min : i == 1 ? c.max : c.distr == 3 ? c.dir == 1 ? c.min : c.max : 0;
 }
-function as(e, t, n, r, i, a) {
-	return ns(e, t, (e, t, o, s, c, l, u, d, f, p, m) => {
-		let h = e.pxRound, g = s.dir * (s.ori == 0 ? 1 : -1), _ = s.ori == 0 ? ps : ms, v, y;
+function Cs(e, t, n, r, i, a) {
+	return bs(e, t, (e, t, o, s, c, l, u, d, f, p, m) => {
+		let h = e.pxRound, g = s.dir * (s.ori == 0 ? 1 : -1), _ = s.ori == 0 ? js : Ms, v, y;
 		g == 1 ? (v = n, y = r) : (v = r, y = n);
 		let b = h(l(t[v], s, p, d)), x = h(u(o[v], c, m, f)), S = h(l(t[y], s, p, d)), C = h(u(a == 1 ? c.max : c.min, c, m, f)), w = new Path2D(i);
 		return _(w, S, C), _(w, b, C), _(w, b, x), w;
 	});
 }
-function os(e, t, n, r, i, a) {
+function ws(e, t, n, r, i, a) {
 	let o = null;
 	if (e.length > 0) {
 		o = new Path2D();
-		let s = t == 0 ? hs : gs, c = n;
+		let s = t == 0 ? Ns : Ps, c = n;
 		for (let t = 0; t < e.length; t++) {
 			let n = e[t];
 			if (n[1] > n[0]) {
@@ -2647,11 +2758,11 @@ function os(e, t, n, r, i, a) {
 	}
 	return o;
 }
-function ss(e, t, n) {
+function Ts(e, t, n) {
 	let r = e[e.length - 1];
 	r && r[0] == t ? r[1] = n : e.push([t, n]);
 }
-function cs(e, t, n, r, i, a, o) {
+function Es(e, t, n, r, i, a, o) {
 	let s = [], c = e.length;
 	for (let l = i == 1 ? n : r; l >= n && l <= r; l += i) if (t[l] === null) {
 		let u = l, d = l;
@@ -2664,11 +2775,11 @@ function cs(e, t, n, r, i, a, o) {
 	}
 	return s;
 }
-function ls(e) {
-	return e == 0 ? Ri : e == 1 ? Ci : (t) => Gi(t, e);
+function Ds(e) {
+	return e == 0 ? na : e == 1 ? Vi : (t) => la(t, e);
 }
-function us(e) {
-	let t = e == 0 ? ds : fs, n = e == 0 ? (e, t, n, r, i, a) => {
+function Os(e) {
+	let t = e == 0 ? ks : As, n = e == 0 ? (e, t, n, r, i, a) => {
 		e.arcTo(t, n, r, i, a);
 	} : (e, t, n, r, i, a) => {
 		e.arcTo(n, t, i, r, a);
@@ -2678,36 +2789,36 @@ function us(e) {
 		e.rect(n, t, i, r);
 	};
 	return (e, i, a, o, s, c = 0, l = 0) => {
-		c == 0 && l == 0 ? r(e, i, a, o, s) : (c = Ti(c, o / 2, s / 2), l = Ti(l, o / 2, s / 2), t(e, i + c, a), n(e, i + o, a, i + o, a + s, c), n(e, i + o, a + s, i, a + s, l), n(e, i, a + s, i, a, l), n(e, i, a, i + o, a, c), e.closePath());
+		c == 0 && l == 0 ? r(e, i, a, o, s) : (c = Ui(c, o / 2, s / 2), l = Ui(l, o / 2, s / 2), t(e, i + c, a), n(e, i + o, a, i + o, a + s, c), n(e, i + o, a + s, i, a + s, l), n(e, i, a + s, i, a, l), n(e, i, a, i + o, a, c), e.closePath());
 	};
 }
-var ds = (e, t, n) => {
+var ks = (e, t, n) => {
 	e.moveTo(t, n);
-}, fs = (e, t, n) => {
+}, As = (e, t, n) => {
 	e.moveTo(n, t);
-}, ps = (e, t, n) => {
+}, js = (e, t, n) => {
 	e.lineTo(t, n);
-}, ms = (e, t, n) => {
+}, Ms = (e, t, n) => {
 	e.lineTo(n, t);
-}, hs = us(0), gs = us(1), _s = (e, t, n, r, i, a) => {
+}, Ns = Os(0), Ps = Os(1), Fs = (e, t, n, r, i, a) => {
 	e.arc(t, n, r, i, a);
-}, vs = (e, t, n, r, i, a) => {
+}, Is = (e, t, n, r, i, a) => {
 	e.arc(n, t, r, i, a);
-}, ys = (e, t, n, r, i, a, o) => {
+}, Ls = (e, t, n, r, i, a, o) => {
 	e.bezierCurveTo(t, n, r, i, a, o);
-}, bs = (e, t, n, r, i, a, o) => {
+}, Rs = (e, t, n, r, i, a, o) => {
 	e.bezierCurveTo(n, t, i, r, o, a);
 };
-function xs(e) {
-	return (e, t, n, r, i) => ns(e, t, (t, a, o, s, c, l, u, d, f, p, m) => {
+function zs(e) {
+	return (e, t, n, r, i) => bs(e, t, (t, a, o, s, c, l, u, d, f, p, m) => {
 		let { pxRound: h, points: g } = t, _, v;
-		s.ori == 0 ? (_ = ds, v = _s) : (_ = fs, v = vs);
+		s.ori == 0 ? (_ = ks, v = Fs) : (_ = As, v = Is);
 		let y = Q(g.width * Y, 3), b = (g.size - g.width) / 2 * Y, x = Q(b * 2, 3), S = new Path2D(), C = new Path2D(), { left: w, top: T, width: E, height: D } = e.bbox;
-		hs(C, w - x, T - x, E + x * 2, D + x * 2);
+		Ns(C, w - x, T - x, E + x * 2, D + x * 2);
 		let O = (e) => {
 			if (o[e] != null) {
 				let t = h(l(a[e], s, p, d)), n = h(u(o[e], c, m, f));
-				_(S, t + b, n), v(S, t, n, b, 0, bi * 2);
+				_(S, t + b, n), v(S, t, n, b, 0, Ri * 2);
 			}
 		};
 		if (i) i.forEach(O);
@@ -2720,25 +2831,25 @@ function xs(e) {
 		};
 	});
 }
-function Ss(e) {
+function Bs(e) {
 	return (t, n, r, i, a, o) => {
 		r != i && (a != r && o != r && e(t, n, r), a != i && o != i && e(t, n, i), e(t, n, o));
 	};
 }
-var Cs = Ss(ps), ws = Ss(ms);
-function Ts(e) {
+var Vs = Bs(js), Hs = Bs(Ms);
+function Us(e) {
 	let t = X(e?.alignGaps, 0);
-	return (e, n, r, i) => ns(e, n, (a, o, s, c, l, u, d, f, p, m, h) => {
-		[r, i] = ai(s, r, i);
+	return (e, n, r, i) => bs(e, n, (a, o, s, c, l, u, d, f, p, m, h) => {
+		[r, i] = Ci(s, r, i);
 		let g = a.pxRound, _ = (e) => g(u(e, c, m, f)), v = (e) => g(d(e, l, h, p)), y, b;
-		c.ori == 0 ? (y = ps, b = Cs) : (y = ms, b = ws);
+		c.ori == 0 ? (y = js, b = Vs) : (y = Ms, b = Hs);
 		let x = c.dir * (c.ori == 0 ? 1 : -1), S = {
 			stroke: new Path2D(),
 			fill: null,
 			clip: null,
 			band: null,
 			gaps: null,
-			flags: es
+			flags: vs
 		}, C = S.stroke, w = !1;
 		if (i - r >= m * 4) {
 			let t = (t) => e.posToVal(t, c.key, !0), n = null, a = null, l, u, d, f = _(o[x == 1 ? r : i]), p = _(o[r]), m = _(o[i]), h = t(x == 1 ? p + 1 : m - 1);
@@ -2751,29 +2862,29 @@ function Ts(e) {
 			let t = s[e];
 			t === null ? w = !0 : t != null && y(C, _(o[e]), v(t));
 		}
-		let [T, E] = rs(e, n);
+		let [T, E] = xs(e, n);
 		if (a.fill != null || T != 0) {
 			let t = S.fill = new Path2D(C), s = v(a.fillTo(e, n, a.min, a.max, T)), c = _(o[r]), l = _(o[i]);
 			x == -1 && ([l, c] = [c, l]), y(t, l, s), y(t, c, s);
 		}
 		if (!a.spanGaps) {
 			let l = [];
-			w && l.push(...cs(o, s, r, i, x, _, t)), S.gaps = l = a.gaps(e, n, r, i, l), S.clip = os(l, c.ori, f, p, m, h);
+			w && l.push(...Es(o, s, r, i, x, _, t)), S.gaps = l = a.gaps(e, n, r, i, l), S.clip = ws(l, c.ori, f, p, m, h);
 		}
-		return E != 0 && (S.band = E == 2 ? [as(e, n, r, i, C, -1), as(e, n, r, i, C, 1)] : as(e, n, r, i, C, E)), S;
+		return E != 0 && (S.band = E == 2 ? [Cs(e, n, r, i, C, -1), Cs(e, n, r, i, C, 1)] : Cs(e, n, r, i, C, E)), S;
 	});
 }
-function Es(e) {
+function Ws(e) {
 	let t = X(e.align, 1), n = X(e.ascDesc, !1), r = X(e.alignGaps, 0), i = X(e.extend, !1);
-	return (e, a, o, s) => ns(e, a, (c, l, u, d, f, p, m, h, g, _, v) => {
-		[o, s] = ai(u, o, s);
-		let y = c.pxRound, { left: b, width: x } = e.bbox, S = (e) => y(p(e, d, _, h)), C = (e) => y(m(e, f, v, g)), w = d.ori == 0 ? ps : ms, T = {
+	return (e, a, o, s) => bs(e, a, (c, l, u, d, f, p, m, h, g, _, v) => {
+		[o, s] = Ci(u, o, s);
+		let y = c.pxRound, { left: b, width: x } = e.bbox, S = (e) => y(p(e, d, _, h)), C = (e) => y(m(e, f, v, g)), w = d.ori == 0 ? js : Ms, T = {
 			stroke: new Path2D(),
 			fill: null,
 			clip: null,
 			band: null,
 			gaps: null,
-			flags: es
+			flags: vs
 		}, E = T.stroke, D = d.dir * (d.ori == 0 ? 1 : -1), O = C(u[D == 1 ? o : s]), k = S(l[D == 1 ? o : s]), A = k, j = k;
 		i && t == -1 && (j = b, w(E, j, O)), w(E, k, O);
 		for (let e = D == 1 ? o : s; e >= o && e <= s; e += D) {
@@ -2784,50 +2895,50 @@ function Es(e) {
 		}
 		let M = A;
 		i && t == 1 && (M = b + x, w(E, M, O));
-		let [ee, te] = rs(e, a);
+		let [ee, te] = xs(e, a);
 		if (c.fill != null || ee != 0) {
 			let t = T.fill = new Path2D(E), n = C(c.fillTo(e, a, c.min, c.max, ee));
 			w(t, M, n), w(t, j, n);
 		}
 		if (!c.spanGaps) {
 			let i = [];
-			i.push(...cs(l, u, o, s, D, S, r));
+			i.push(...Es(l, u, o, s, D, S, r));
 			let f = c.width * Y / 2, p = n || t == 1 ? f : -f, m = n || t == -1 ? -f : f;
 			i.forEach((e) => {
 				e[0] += p, e[1] += m;
-			}), T.gaps = i = c.gaps(e, a, o, s, i), T.clip = os(i, d.ori, h, g, _, v);
+			}), T.gaps = i = c.gaps(e, a, o, s, i), T.clip = ws(i, d.ori, h, g, _, v);
 		}
-		return te != 0 && (T.band = te == 2 ? [as(e, a, o, s, E, -1), as(e, a, o, s, E, 1)] : as(e, a, o, s, E, te)), T;
+		return te != 0 && (T.band = te == 2 ? [Cs(e, a, o, s, E, -1), Cs(e, a, o, s, E, 1)] : Cs(e, a, o, s, E, te)), T;
 	});
 }
-function Ds(e, t, n, r, i, a, o = Ni) {
+function Gs(e, t, n, r, i, a, o = Zi) {
 	if (e.length > 1) {
 		let s = null;
 		for (let c = 0, l = Infinity; c < e.length; c++) if (t[c] !== void 0) {
 			if (s != null) {
-				let t = xi(e[c] - e[s]);
-				t < l && (l = t, o = xi(n(e[c], r, i, a) - n(e[s], r, i, a)));
+				let t = zi(e[c] - e[s]);
+				t < l && (l = t, o = zi(n(e[c], r, i, a) - n(e[s], r, i, a)));
 			}
 			s = c;
 		}
 	}
 	return o;
 }
-function Os(e) {
-	e ||= Zi;
+function Ks(e) {
+	e ||= ha;
 	let t = X(e.size, [
 		.6,
-		Ni,
+		Zi,
 		1
 	]), n = e.align || 0, r = e.gap || 0, i = e.radius;
 	i = i == null ? [0, 0] : typeof i == "number" ? [i, 0] : i;
-	let a = Z(i), o = 1 - t[0], s = X(t[1], Ni), c = X(t[2], 1), l = X(e.disp, Zi), u = X(e.each, (e) => {}), { fill: d, stroke: f } = l;
-	return (e, t, i, p) => ns(e, t, (m, h, g, _, v, y, b, x, S, C, w) => {
+	let a = Z(i), o = 1 - t[0], s = X(t[1], Zi), c = X(t[2], 1), l = X(e.disp, ha), u = X(e.each, (e) => {}), { fill: d, stroke: f } = l;
+	return (e, t, i, p) => bs(e, t, (m, h, g, _, v, y, b, x, S, C, w) => {
 		let T = m.pxRound, E = n, D = r * Y, O = s * Y, k = c * Y, A, j;
 		_.ori == 0 ? [A, j] = a(e, t) : [j, A] = a(e, t);
-		let M = _.dir * (_.ori == 0 ? 1 : -1), ee = _.ori == 0 ? hs : gs, te = _.ori == 0 ? u : (e, t, n, r, i, a, o) => {
+		let M = _.dir * (_.ori == 0 ? 1 : -1), ee = _.ori == 0 ? Ns : Ps, te = _.ori == 0 ? u : (e, t, n, r, i, a, o) => {
 			u(e, t, n, i, r, o, a);
-		}, ne = X(e.bands, Qi).find((e) => e.series[0] == t), re = ne == null ? 0 : ne.dir, ie = m.fillTo(e, t, m.min, m.max, re), N = T(b(ie, v, w, S)), P, ae, oe, F = C, I = T(m.width * Y), se = !1, ce = null, le = null, ue = null, de = null;
+		}, ne = X(e.bands, ga).find((e) => e.series[0] == t), re = ne == null ? 0 : ne.dir, ie = m.fillTo(e, t, m.min, m.max, re), N = T(b(ie, v, w, S)), P, ae, oe, F = C, I = T(m.width * Y), se = !1, ce = null, le = null, ue = null, de = null;
 		d != null && (I == 0 || f != null) && (se = !0, ce = d.values(e, t, i, p), le = /* @__PURE__ */ new Map(), new Set(ce).forEach((e) => {
 			e != null && le.set(e, new Path2D());
 		}), I > 0 && (ue = f.values(e, t, i, p), de = /* @__PURE__ */ new Map(), new Set(ue).forEach((e) => {
@@ -2837,48 +2948,48 @@ function Os(e) {
 		if (fe != null && pe != null) {
 			E = 1, h = fe.values(e, t, i, p), fe.unit == 2 && (h = h.map((t) => e.posToVal(x + t * C, _.key, !0)));
 			let n = pe.values(e, t, i, p);
-			ae = pe.unit == 2 ? n[0] * C : y(n[0], _, C, x) - y(0, _, C, x), F = Ds(h, g, y, _, C, x, F), oe = F - ae + D;
-		} else F = Ds(h, g, y, _, C, x, F), oe = F * o + D, ae = F - oe;
-		oe < 1 && (oe = 0), I >= ae / 2 && (I = 0), oe < 5 && (T = Ri);
-		let me = oe > 0, he = F - oe - (me ? I : 0);
-		ae = T(Fi(he, k, O)), P = (E == 0 ? ae / 2 : E == M ? 0 : ae) - E * M * ((E == 0 ? D / 2 : 0) + (me ? I / 2 : 0));
-		let ge = {
+			ae = pe.unit == 2 ? n[0] * C : y(n[0], _, C, x) - y(0, _, C, x), F = Gs(h, g, y, _, C, x, F), oe = F - ae + D;
+		} else F = Gs(h, g, y, _, C, x, F), oe = F * o + D, ae = F - oe;
+		oe < 1 && (oe = 0), I >= ae / 2 && (I = 0), oe < 5 && (T = na);
+		let me = oe > 0, L = F - oe - (me ? I : 0);
+		ae = T($i(L, k, O)), P = (E == 0 ? ae / 2 : E == M ? 0 : ae) - E * M * ((E == 0 ? D / 2 : 0) + (me ? I / 2 : 0));
+		let he = {
 			stroke: null,
 			fill: null,
 			clip: null,
 			band: null,
 			gaps: null,
 			flags: 0
-		}, _e = se ? null : new Path2D(), ve = null;
-		if (ne != null) ve = e.data[ne.series[1]];
+		}, ge = se ? null : new Path2D(), _e = null;
+		if (ne != null) _e = e.data[ne.series[1]];
 		else {
 			let { y0: n, y1: r } = l;
-			n != null && r != null && (g = r.values(e, t, i, p), ve = n.values(e, t, i, p));
+			n != null && r != null && (g = r.values(e, t, i, p), _e = n.values(e, t, i, p));
 		}
-		let ye = A * ae, be = j * ae;
+		let ve = A * ae, ye = j * ae;
 		for (let n = M == 1 ? i : p; n >= i && n <= p; n += M) {
 			let r = g[n];
 			if (r == null) continue;
-			if (ve != null) {
-				let e = ve[n] ?? 0;
+			if (_e != null) {
+				let e = _e[n] ?? 0;
 				if (r - e == 0) continue;
 				N = b(e, v, w, S);
 			}
-			let i = y(_.distr != 2 || l != null ? h[n] : n, _, C, x), a = b(X(r, ie), v, w, S), o = T(i - P), s = T(Ei(a, N)), c = T(Ti(a, N)), u = s - c;
+			let i = y(_.distr != 2 || l != null ? h[n] : n, _, C, x), a = b(X(r, ie), v, w, S), o = T(i - P), s = T(Wi(a, N)), c = T(Ui(a, N)), u = s - c;
 			if (r != null) {
-				let i = r < 0 ? be : ye, a = r < 0 ? ye : be;
-				se ? (I > 0 && ue[n] != null && ee(de.get(ue[n]), o, c + Si(I / 2), ae, Ei(0, u - I), i, a), ce[n] != null && ee(le.get(ce[n]), o, c + Si(I / 2), ae, Ei(0, u - I), i, a)) : ee(_e, o, c + Si(I / 2), ae, Ei(0, u - I), i, a), te(e, t, n, o - I / 2, c, ae + I, u);
+				let i = r < 0 ? ye : ve, a = r < 0 ? ve : ye;
+				se ? (I > 0 && ue[n] != null && ee(de.get(ue[n]), o, c + Bi(I / 2), ae, Wi(0, u - I), i, a), ce[n] != null && ee(le.get(ce[n]), o, c + Bi(I / 2), ae, Wi(0, u - I), i, a)) : ee(ge, o, c + Bi(I / 2), ae, Wi(0, u - I), i, a), te(e, t, n, o - I / 2, c, ae + I, u);
 			}
 		}
-		return I > 0 ? ge.stroke = se ? de : _e : se || (ge._fill = m.width == 0 ? m._fill : m._stroke ?? m._fill, ge.width = 0), ge.fill = se ? le : _e, ge;
+		return I > 0 ? he.stroke = se ? de : ge : se || (he._fill = m.width == 0 ? m._fill : m._stroke ?? m._fill, he.width = 0), he.fill = se ? le : ge, he;
 	});
 }
-function ks(e, t) {
+function qs(e, t) {
 	let n = X(t?.alignGaps, 0);
-	return (t, r, i, a) => ns(t, r, (o, s, c, l, u, d, f, p, m, h, g) => {
-		[i, a] = ai(c, i, a);
+	return (t, r, i, a) => bs(t, r, (o, s, c, l, u, d, f, p, m, h, g) => {
+		[i, a] = Ci(c, i, a);
 		let _ = o.pxRound, v = (e) => _(d(e, l, h, p)), y = (e) => _(f(e, u, g, m)), b, x, S;
-		l.ori == 0 ? (b = ds, S = ps, x = ys) : (b = fs, S = ms, x = bs);
+		l.ori == 0 ? (b = ks, S = js, x = Ls) : (b = As, S = Ms, x = Rs);
 		let C = l.dir * (l.ori == 0 ? 1 : -1), w = v(s[C == 1 ? i : a]), T = w, E = [], D = [];
 		for (let e = C == 1 ? i : a; e >= i && e <= a; e += C) if (c[e] != null) {
 			let t = s[e], n = v(t);
@@ -2890,23 +3001,23 @@ function ks(e, t) {
 			clip: null,
 			band: null,
 			gaps: null,
-			flags: es
-		}, k = O.stroke, [A, j] = rs(t, r);
+			flags: vs
+		}, k = O.stroke, [A, j] = xs(t, r);
 		if (o.fill != null || A != 0) {
 			let e = O.fill = new Path2D(k), n = y(o.fillTo(t, r, o.min, o.max, A));
 			S(e, T, n), S(e, w, n);
 		}
 		if (!o.spanGaps) {
 			let e = [];
-			e.push(...cs(s, c, i, a, C, v, n)), O.gaps = e = o.gaps(t, r, i, a, e), O.clip = os(e, l.ori, p, m, h, g);
+			e.push(...Es(s, c, i, a, C, v, n)), O.gaps = e = o.gaps(t, r, i, a, e), O.clip = ws(e, l.ori, p, m, h, g);
 		}
-		return j != 0 && (O.band = j == 2 ? [as(t, r, i, a, k, -1), as(t, r, i, a, k, 1)] : as(t, r, i, a, k, j)), O;
+		return j != 0 && (O.band = j == 2 ? [Cs(t, r, i, a, k, -1), Cs(t, r, i, a, k, 1)] : Cs(t, r, i, a, k, j)), O;
 	});
 }
-function As(e) {
-	return ks(js, e);
+function Js(e) {
+	return qs(Ys, e);
 }
-function js(e, t, n, r, i, a) {
+function Ys(e, t, n, r, i, a) {
 	let o = e.length;
 	if (o < 2) return null;
 	let s = new Path2D();
@@ -2921,61 +3032,61 @@ function js(e, t, n, r, i, a) {
 	}
 	return s;
 }
-var Ms = /* @__PURE__ */ new Set();
-function Ns() {
-	for (let e of Ms) e.syncRect(!0);
+var Xs = /* @__PURE__ */ new Set();
+function Zs() {
+	for (let e of Xs) e.syncRect(!0);
 }
-Pr && ($r(kr, Ir, Ns), $r(Ar, Ir, Ns, !0), $r(Mr, Ir, () => {
-	Ys.pxRatio = Y;
+Qr && (_i(qr, ei, Zs), _i(Jr, ei, Zs, !0), _i(Xr, ei, () => {
+	pc.pxRatio = Y;
 }));
-var Ps = Ts(), Fs = xs();
-function Is(e, t, n, r) {
-	return (r ? [e[0], e[1]].concat(e.slice(2)) : [e[0]].concat(e.slice(1))).map((e, r) => Rs(e, r, t, n));
+var Qs = Us(), $s = zs();
+function ec(e, t, n, r) {
+	return (r ? [e[0], e[1]].concat(e.slice(2)) : [e[0]].concat(e.slice(1))).map((e, r) => nc(e, r, t, n));
 }
-function Ls(e, t) {
-	return e.map((e, n) => n == 0 ? {} : la({}, t, e));
+function tc(e, t) {
+	return e.map((e, n) => n == 0 ? {} : Da({}, t, e));
 }
-function Rs(e, t, n, r) {
-	return la({}, t == 0 ? n : r, e);
+function nc(e, t, n, r) {
+	return Da({}, t == 0 ? n : r, e);
 }
-function zs(e, t, n) {
-	return t == null ? $i : [t, n];
+function rc(e, t, n) {
+	return t == null ? _a : [t, n];
 }
-var Bs = zs;
-function Vs(e, t, n) {
-	return t == null ? $i : mi(t, n, ui, !0);
+var ic = rc;
+function ac(e, t, n) {
+	return t == null ? _a : Mi(t, n, Oi, !0);
 }
-function Hs(e, t, n, r) {
-	return t == null ? $i : ci(t, n, e.scales[r].log, !1);
+function oc(e, t, n, r) {
+	return t == null ? _a : Ei(t, n, e.scales[r].log, !1);
 }
-var Us = Hs;
-function Ws(e, t, n, r) {
-	return t == null ? $i : li(t, n, e.scales[r].log, !1);
+var sc = oc;
+function cc(e, t, n, r) {
+	return t == null ? _a : Di(t, n, e.scales[r].log, !1);
 }
-var Gs = Ws;
-function Ks(e, t, n, r, i) {
-	let a = Ei(Pi(e), Pi(t)), o = t - e, s = ti(i / r * o, n);
+var lc = cc;
+function uc(e, t, n, r, i) {
+	let a = Wi(Qi(e), Qi(t)), o = t - e, s = yi(i / r * o, n);
 	do {
 		let e = n[s], t = r * e / o;
-		if (t >= i && a + (e < 5 ? Ji.get(e) : 0) <= 17) return [e, t];
+		if (t >= i && a + (e < 5 ? fa.get(e) : 0) <= 17) return [e, t];
 	} while (++s < n.length);
 	return [0, 0];
 }
-function qs(e) {
+function dc(e) {
 	let t, n;
-	return e = e.replace(/(\d+)px/, (e, r) => (t = Ci((n = +r) * Y)) + "px"), [
+	return e = e.replace(/(\d+)px/, (e, r) => (t = Vi((n = +r) * Y)) + "px"), [
 		e,
 		t,
 		n
 	];
 }
-function Js(e) {
+function fc(e) {
 	e.show && [e.font, e.labelFont].forEach((e) => {
 		let t = Q(e[2] * Y, 1);
 		e[0] = e[0].replace(/[0-9.]+px/, t + "px"), e[1] = t;
 	});
 }
-function Ys(e, t, n) {
+function pc(e, t, n) {
 	let r = { mode: X(e.mode, 1) }, i = r.mode;
 	function a(e, t, n, r) {
 		let i = t.valToPct(e);
@@ -2991,33 +3102,33 @@ function Ys(e, t, n) {
 	r.valToPosH = a, r.valToPosV = o;
 	let c = !1;
 	r.status = 0;
-	let l = r.root = Wr(Yn);
-	if (e.id != null && (l.id = e.id), Br(l, e.class), e.title) {
-		let t = Wr(Qn, l);
+	let l = r.root = ci(pr);
+	if (e.id != null && (l.id = e.id), ii(l, e.class), e.title) {
+		let t = ci(gr, l);
 		t.textContent = e.title;
 	}
-	let u = Ur("canvas"), d = r.ctx = u.getContext("2d"), f = Wr($n, l);
-	$r("click", f, (e) => {
-		e.target === m && (W != en || G != tn) && on.click(r, e);
+	let u = si("canvas"), d = r.ctx = u.getContext("2d"), f = ci(_r, l);
+	_i("click", f, (e) => {
+		e.target === m && (K != Qt || nn != $t) && an.click(r, e);
 	}, !0);
-	let p = r.under = Wr(er, f);
+	let p = r.under = ci(vr, f);
 	f.appendChild(u);
-	let m = r.over = Wr(tr, f);
-	e = ca(e);
-	let h = +X(e.pxAlign, 1), g = ls(h);
+	let m = r.over = ci(yr, f);
+	e = Ea(e);
+	let h = +X(e.pxAlign, 1), g = Ds(h);
 	(e.plugins || []).forEach((t) => {
 		t.opts && (e = t.opts(r, e) || e);
 	});
-	let _ = e.ms || .001, v = r.series = i == 1 ? Is(e.series || [], ko, Jo, !1) : Ls(e.series || [null], qo), y = r.axes = Is(e.axes || [], Eo, Ho, !0), b = r.scales = {}, x = r.bands = e.bands || [];
+	let _ = e.ms || .001, v = r.series = i == 1 ? ec(e.series || [], qo, fs, !1) : tc(e.series || [null], ds), y = r.axes = ec(e.axes || [], Wo, os, !0), b = r.scales = {}, x = r.bands = e.bands || [];
 	x.forEach((e) => {
 		e.fill = Z(e.fill || null), e.dir = X(e.dir, -1);
 	});
 	let S = i == 2 ? v[1].facets[0].scale : v[0].scale, C = {
-		axes: Rt,
-		series: Dt
+		axes: It,
+		series: Tt
 	}, w = (e.drawOrder || ["axes", "series"]).map((e) => C[e]);
 	function T(e) {
-		let t = e.distr == 3 ? (t) => ki(t > 0 ? t : e.clamp(r, t, e.min, e.max, e.key)) : e.distr == 4 ? (t) => Mi(t, e.asinh) : e.distr == 100 ? (t) => e.fwd(t) : (e) => e;
+		let t = e.distr == 3 ? (t) => qi(t > 0 ? t : e.clamp(r, t, e.min, e.max, e.key)) : e.distr == 4 ? (t) => Xi(t, e.asinh) : e.distr == 100 ? (t) => e.fwd(t) : (e) => e;
 		return (n) => {
 			let r = t(n), { _min: i, _max: a } = e, o = a - i;
 			return (r - i) / o;
@@ -3026,30 +3137,30 @@ function Ys(e, t, n) {
 	function E(t) {
 		let n = b[t];
 		if (n == null) {
-			let r = (e.scales || Zi)[t] || Zi;
+			let r = (e.scales || ha)[t] || ha;
 			if (r.from != null) {
 				E(r.from);
-				let e = la({}, b[r.from], r, { key: t });
+				let e = Da({}, b[r.from], r, { key: t });
 				e.valToPct = T(e), b[t] = e;
 			} else {
-				n = b[t] = la({}, t == S ? Xo : Zo, r), n.key = t;
-				let e = n.time, a = n.range, o = ea(a);
+				n = b[t] = Da({}, t == S ? ms : hs, r), n.key = t;
+				let e = n.time, a = n.range, o = va(a);
 				if ((t != S || i == 2 && !e) && (o && (a[0] == null || a[1] == null) && (a = {
-					min: a[0] == null ? di : {
+					min: a[0] == null ? ki : {
 						mode: 1,
 						hard: a[0],
 						soft: a[0]
 					},
-					max: a[1] == null ? di : {
+					max: a[1] == null ? ki : {
 						mode: 1,
 						hard: a[1],
 						soft: a[1]
 					}
-				}, o = !1), !o && ia(a))) {
+				}, o = !1), !o && Sa(a))) {
 					let e = a;
-					a = (t, n, r) => n == null ? $i : mi(n, r, e);
+					a = (t, n, r) => n == null ? _a : Mi(n, r, e);
 				}
-				n.range = Z(a || (e ? Bs : t == S ? n.distr == 3 ? Us : n.distr == 4 ? Gs : zs : n.distr == 3 ? Hs : n.distr == 4 ? Ws : Vs)), n.auto = Z(!o && n.auto), n.clamp = Z(n.clamp || Yo), n._min = n._max = null, n.valToPct = T(n);
+				n.range = Z(a || (e ? ic : t == S ? n.distr == 3 ? sc : n.distr == 4 ? lc : rc : n.distr == 3 ? oc : n.distr == 4 ? cc : ac)), n.auto = Z(!o && n.auto), n.clamp = Z(n.clamp || ps), n._min = n._max = null, n.valToPct = T(n);
 			}
 		}
 	}
@@ -3060,7 +3171,7 @@ function Ys(e, t, n) {
 	});
 	for (let t in e.scales) E(t);
 	let D = b[S], O = D.distr, k, A;
-	D.ori == 0 ? (Br(l, Xn), k = a, A = o) : (Br(l, Zn), k = o, A = a);
+	D.ori == 0 ? (ii(l, mr), k = a, A = o) : (ii(l, hr), k = o, A = a);
 	let j = {};
 	for (let e in b) {
 		let t = b[e];
@@ -3069,97 +3180,97 @@ function Ys(e, t, n) {
 			max: t.max
 		}, t.min = t.max = null);
 	}
-	let M = e.tzDate || ((e) => new Date(Ci(e / _))), ee = e.fmtDate || Da, te = _ == 1 ? Ya(M) : Qa(M), ne = eo(M, $a(_ == 1 ? Ja : Za, ee)), re = ao(M, ro(io, ee)), ie = [], N = r.legend = la({}, co, e.legend), P = r.cursor = la({}, vo, { drag: { y: i == 2 } }, e.cursor), ae = N.show, oe = P.show, F = N.markers;
+	let M = e.tzDate || ((e) => new Date(Vi(e / _))), ee = e.fmtDate || Ga, te = _ == 1 ? mo(M) : _o(M), ne = yo(M, vo(_ == 1 ? po : go, ee)), re = wo(M, So(Co, ee)), ie = [], N = r.legend = Da({}, Do, e.legend), P = r.cursor = Da({}, Io, { drag: { y: i == 2 } }, e.cursor), ae = N.show, oe = P.show, F = N.markers;
 	N.idxs = ie, F.width = Z(F.width), F.dash = Z(F.dash), F.stroke = Z(F.stroke), F.fill = Z(F.fill);
 	let I, se, ce, le = [], ue = [], de, fe = !1, pe = {};
 	if (N.live) {
 		let e = v[1] ? v[1].values : null;
 		fe = e != null, de = fe ? e(r, 1, 0) : { _: 0 };
-		for (let e in de) pe[e] = Nr;
+		for (let e in de) pe[e] = Zr;
 	}
 	if (ae) {
-		if (I = Ur("table", cr, l), ce = Ur("tbody", null, I), N.mount(r, I), fe) {
-			se = Ur("thead", null, I, ce);
-			let e = Ur("tr", null, se);
-			for (var me in Ur("th", null, e), de) Ur("th", pr, e).textContent = me;
-		} else Br(I, ur), N.live && Br(I, lr);
+		if (I = si("table", Er, l), ce = si("tbody", null, I), N.mount(r, I), fe) {
+			se = si("thead", null, I, ce);
+			let e = si("tr", null, se);
+			for (var me in si("th", null, e), de) si("th", jr, e).textContent = me;
+		} else ii(I, Or), N.live && ii(I, Dr);
 	}
-	let he = { show: !0 }, ge = { show: !1 };
-	function _e(e, t) {
-		if (t == 0 && (fe || !N.live || i == 2)) return $i;
-		let n = [], a = Ur("tr", dr, ce, ce.childNodes[t]);
-		Br(a, e.class), e.show || Br(a, rr);
-		let o = Ur("th", null, a);
+	let L = { show: !0 }, he = { show: !1 };
+	function ge(e, t) {
+		if (t == 0 && (fe || !N.live || i == 2)) return _a;
+		let n = [], a = si("tr", kr, ce, ce.childNodes[t]);
+		ii(a, e.class), e.show || ii(a, xr);
+		let o = si("th", null, a);
 		if (F.show) {
-			let e = Wr(fr, o);
+			let e = ci(Ar, o);
 			if (t > 0) {
 				let n = F.width(r, t);
 				n && (e.style.border = n + "px " + F.dash(r, t) + " " + F.stroke(r, t)), e.style.background = F.fill(r, t);
 			}
 		}
-		let s = Wr(pr, o);
-		for (var c in e.label instanceof HTMLElement ? s.appendChild(e.label) : s.textContent = e.label, t > 0 && (F.show || (s.style.color = e.width > 0 ? F.stroke(r, t) : F.fill(r, t)), ye("click", o, (t) => {
+		let s = ci(jr, o);
+		for (var c in e.label instanceof HTMLElement ? s.appendChild(e.label) : s.textContent = e.label, t > 0 && (F.show || (s.style.color = e.width > 0 ? F.stroke(r, t) : F.fill(r, t)), ve("click", o, (t) => {
 			if (P._lock) return;
-			He(t);
+			Ve(t);
 			let n = v.indexOf(e);
 			if ((t.ctrlKey || t.metaKey) != N.isolate) {
 				let e = v.some((e, t) => t > 0 && t != n && e.show);
 				v.forEach((t, r) => {
-					r > 0 && fn(r, e ? r == n ? he : ge : he, !0, kr.setSeries);
+					r > 0 && fn(r, e ? r == n ? L : he : L, !0, Xn.setSeries);
 				});
-			} else fn(n, { show: !e.show }, !0, kr.setSeries);
-		}, !1), Ge && ye(Er, o, (t) => {
-			P._lock || (He(t), fn(v.indexOf(e), yn, !0, kr.setSeries));
+			} else fn(n, { show: !e.show }, !0, Xn.setSeries);
+		}, !1), We && ve(Wr, o, (t) => {
+			P._lock || (Ve(t), fn(v.indexOf(e), bn, !0, Xn.setSeries));
 		}, !1)), de) {
-			let e = Ur("td", mr, a);
+			let e = si("td", Mr, a);
 			e.textContent = "--", n.push(e);
 		}
 		return [a, n];
 	}
-	let ve = /* @__PURE__ */ new Map();
-	function ye(e, t, n, i = !0) {
-		let a = ve.get(t) || {}, o = P.bind[e](r, t, n, i);
-		o && ($r(e, t, a[e] = o), ve.set(t, a));
+	let _e = /* @__PURE__ */ new Map();
+	function ve(e, t, n, i = !0) {
+		let a = _e.get(t) || {}, o = P.bind[e](r, t, n, i);
+		o && (_i(e, t, a[e] = o), _e.set(t, a));
 	}
-	function be(e, t, n) {
-		let r = ve.get(t) || {};
-		for (let n in r) (e == null || n == e) && (ei(n, t, r[n]), delete r[n]);
-		e ?? ve.delete(t);
+	function ye(e, t, n) {
+		let r = _e.get(t) || {};
+		for (let n in r) (e == null || n == e) && (vi(n, t, r[n]), delete r[n]);
+		e ?? _e.delete(t);
 	}
-	let xe = 0, Se = 0, L = 0, R = 0, Ce = 0, we = 0, Te = Ce, Ee = we, De = L, z = R, Oe = 0, B = 0, ke = 0, V = 0;
+	let be = 0, xe = 0, R = 0, z = 0, Se = 0, Ce = 0, we = Se, Te = Ce, Ee = R, B = z, De = 0, V = 0, Oe = 0, H = 0;
 	r.bbox = {};
-	let Ae = !1, je = !1, Me = !1, Ne = !1, Pe = !1, Fe = !1;
-	function Ie(e, t, n) {
-		(n || e != r.width || t != r.height) && Le(e, t), zt(!1), Me = !0, je = !0, Wt();
+	let ke = !1, Ae = !1, je = !1, Me = !1, Ne = !1, Pe = !1;
+	function Fe(e, t, n) {
+		(n || e != r.width || t != r.height) && Ie(e, t), Lt(!1), je = !0, Ae = !0, Ht();
 	}
-	function Le(e, t) {
-		r.width = xe = L = e, r.height = Se = R = t, Ce = we = 0, Be(), Ve();
+	function Ie(e, t) {
+		r.width = be = R = e, r.height = xe = z = t, Se = Ce = 0, ze(), Be();
 		let n = r.bbox;
-		Oe = n.left = Gi(Ce * Y, .5), B = n.top = Gi(we * Y, .5), ke = n.width = Gi(L * Y, .5), V = n.height = Gi(R * Y, .5);
+		De = n.left = la(Se * Y, .5), V = n.top = la(Ce * Y, .5), Oe = n.width = la(R * Y, .5), H = n.height = la(z * Y, .5);
 	}
-	function Re() {
+	function Le() {
 		let e = !1, t = 0;
 		for (; !e;) {
 			t++;
-			let n = It(t), i = Lt(t);
-			e = t == 3 || n && i, e || (Le(r.width, r.height), je = !0);
+			let n = Pt(t), i = Ft(t);
+			e = t == 3 || n && i, e || (Ie(r.width, r.height), Ae = !0);
 		}
 	}
-	function ze({ width: e, height: t }) {
-		Ie(e, t);
+	function Re({ width: e, height: t }) {
+		Fe(e, t);
 	}
-	r.setSize = ze;
-	function Be() {
+	r.setSize = Re;
+	function ze() {
 		let e = !1, t = !1, n = !1, r = !1;
 		y.forEach((i, a) => {
 			if (i.show && i._show) {
 				let { side: a, _size: o } = i, s = a % 2, c = o + (i.label == null ? 0 : i.labelSize);
-				c > 0 && (s ? (L -= c, a == 3 ? (Ce += c, r = !0) : n = !0) : (R -= c, a == 0 ? (we += c, e = !0) : t = !0));
+				c > 0 && (s ? (R -= c, a == 3 ? (Se += c, r = !0) : n = !0) : (z -= c, a == 0 ? (Ce += c, e = !0) : t = !0));
 			}
-		}), et[0] = e, et[1] = n, et[2] = t, et[3] = r, L -= it[1] + it[3], Ce += it[3], R -= it[2] + it[0], we += it[0];
+		}), $e[0] = e, $e[1] = n, $e[2] = t, $e[3] = r, R -= rt[1] + rt[3], Se += rt[3], z -= rt[2] + rt[0], Ce += rt[0];
 	}
-	function Ve() {
-		let e = Ce + L, t = we + R, n = Ce, r = we;
+	function Be() {
+		let e = Se + R, t = Ce + z, n = Se, r = Ce;
 		function i(i, a) {
 			switch (i) {
 				case 1: return e += a, e - a;
@@ -3181,7 +3292,7 @@ function Ys(e, t, n) {
 		let r = e.prox = Z(e.prox), i = e.bias ??= 0;
 		P.dataIdx = (e, a, o, s) => {
 			if (a == 0) return o;
-			let c = o, l = r(e, a, o, s) ?? Ni, u = l >= 0 && l < Ni, d = D.ori == 0 ? L : R, f = P.left, p = t[0], m = t[a];
+			let c = o, l = r(e, a, o, s) ?? Zi, u = l >= 0 && l < Zi, d = D.ori == 0 ? R : z, f = P.left, p = t[0], m = t[a];
 			if (n.has(m[o])) {
 				c = null;
 				let e = null, t = null, r;
@@ -3193,158 +3304,158 @@ function Ys(e, t, n) {
 						i <= a ? i <= l && (c = e) : a <= l && (c = t);
 					} else c = t == null ? e : e == null ? t : o - e <= t - o ? e : t;
 				}
-			} else u && xi(f - k(p[o], D, d, 0)) > l && (c = null);
+			} else u && zi(f - k(p[o], D, d, 0)) > l && (c = null);
 			return c;
 		};
 	}
-	let He = (e) => {
+	let Ve = (e) => {
 		P.event = e;
 	};
 	P.idxs = ie, P._lock = !1;
-	let Ue = P.points;
-	Ue.show = Z(Ue.show), Ue.size = Z(Ue.size), Ue.stroke = Z(Ue.stroke), Ue.width = Z(Ue.width), Ue.fill = Z(Ue.fill);
-	let We = r.focus = la({}, e.focus || { alpha: .3 }, P.focus), Ge = We.prox >= 0, Ke = Ge && Ue.one, qe = [], Je = [], Ye = [];
-	function Xe(e, t) {
-		let n = Ue.show(r, t);
-		if (n instanceof HTMLElement) return Br(n, sr), Br(n, e.class), Kr(n, -10, -10, L, R), m.insertBefore(n, qe[t]), n;
+	let He = P.points;
+	He.show = Z(He.show), He.size = Z(He.size), He.stroke = Z(He.stroke), He.width = Z(He.width), He.fill = Z(He.fill);
+	let Ue = r.focus = Da({}, e.focus || { alpha: .3 }, P.focus), We = Ue.prox >= 0, Ge = We && He.one, Ke = [], qe = [], Je = [];
+	function Ye(e, t) {
+		let n = He.show(r, t);
+		if (n instanceof HTMLElement) return ii(n, Tr), ii(n, e.class), ui(n, -10, -10, R, z), m.insertBefore(n, Ke[t]), n;
 	}
-	function Ze(e, t) {
+	function Xe(e, t) {
 		if (i == 1 || t > 0) {
 			let t = i == 1 && b[e.scale].time, n = e.value;
-			e.value = t ? ra(n) ? ao(M, ro(n, ee)) : n || re : n || Vo, e.label = e.label || (t ? Oo : Do);
+			e.value = t ? xa(n) ? wo(M, So(n, ee)) : n || re : n || as, e.label = e.label || (t ? Ko : Go);
 		}
-		if (Ke || t > 0) {
-			e.width = e.width == null ? 1 : e.width, e.paths = e.paths || Ps || Bi, e.fillTo = Z(e.fillTo || is), e.pxAlign = +X(e.pxAlign, h), e.pxRound = ls(e.pxAlign), e.stroke = Z(e.stroke || null), e.fill = Z(e.fill || null), e._stroke = e._fill = e._paths = e._focus = null;
-			let t = Uo(Ei(1, e.width), 1), n = e.points = la({}, {
+		if (Ge || t > 0) {
+			e.width = e.width == null ? 1 : e.width, e.paths = e.paths || Qs || ia, e.fillTo = Z(e.fillTo || Ss), e.pxAlign = +X(e.pxAlign, h), e.pxRound = Ds(e.pxAlign), e.stroke = Z(e.stroke || null), e.fill = Z(e.fill || null), e._stroke = e._fill = e._paths = e._focus = null;
+			let t = ss(Wi(1, e.width), 1), n = e.points = Da({}, {
 				size: t,
-				width: Ei(1, t * .2),
+				width: Wi(1, t * .2),
 				stroke: e.stroke,
 				space: t * 2,
-				paths: Fs,
+				paths: $s,
 				_stroke: null,
 				_fill: null
 			}, e.points);
 			n.show = Z(n.show), n.filter = Z(n.filter), n.fill = Z(n.fill), n.stroke = Z(n.stroke), n.paths = Z(n.paths), n.pxAlign = e.pxAlign;
 		}
 		if (ae) {
-			let n = _e(e, t);
+			let n = ge(e, t);
 			le.splice(t, 0, n[0]), ue.splice(t, 0, n[1]), N.values.push(null);
 		}
 		if (oe) {
 			ie.splice(t, 0, null);
 			let n = null;
-			Ke ? t == 0 && (n = Xe(e, t)) : t > 0 && (n = Xe(e, t)), qe.splice(t, 0, n), Je.splice(t, 0, 0), Ye.splice(t, 0, 0);
+			Ge ? t == 0 && (n = Ye(e, t)) : t > 0 && (n = Ye(e, t)), Ke.splice(t, 0, n), qe.splice(t, 0, 0), Je.splice(t, 0, 0);
 		}
 		Jn("addSeries", t);
 	}
-	function Qe(e, t) {
-		t ??= v.length, e = i == 1 ? Rs(e, t, ko, Jo) : Rs(e, t, {}, qo), v.splice(t, 0, e), Ze(v[t], t);
+	function Ze(e, t) {
+		t ??= v.length, e = i == 1 ? nc(e, t, qo, fs) : nc(e, t, {}, ds), v.splice(t, 0, e), Xe(v[t], t);
 	}
-	r.addSeries = Qe;
-	function $e(e) {
+	r.addSeries = Ze;
+	function Qe(e) {
 		if (v.splice(e, 1), ae) {
 			N.values.splice(e, 1), ue.splice(e, 1);
 			let t = le.splice(e, 1)[0];
-			be(null, t.firstChild), t.remove();
+			ye(null, t.firstChild), t.remove();
 		}
-		oe && (ie.splice(e, 1), qe.splice(e, 1)[0].remove(), Je.splice(e, 1), Ye.splice(e, 1)), Jn("delSeries", e);
+		oe && (ie.splice(e, 1), Ke.splice(e, 1)[0].remove(), qe.splice(e, 1), Je.splice(e, 1)), Jn("delSeries", e);
 	}
-	r.delSeries = $e;
-	let et = [
+	r.delSeries = Qe;
+	let $e = [
 		!1,
 		!1,
 		!1,
 		!1
 	];
-	function tt(e, t) {
+	function et(e, t) {
 		if (e._show = e.show, e.show) {
 			let n = e.side % 2, i = b[e.scale];
 			i ??= (e.scale = n ? v[1].scale : S, b[e.scale]);
 			let a = i.time;
-			e.size = Z(e.size), e.space = Z(e.space), e.rotate = Z(e.rotate), ea(e.incrs) && e.incrs.forEach((e) => {
-				!Ji.has(e) && Ji.set(e, Yi(e));
-			}), e.incrs = Z(e.incrs || (i.distr == 2 ? Pa : a ? _ == 1 ? qa : Xa : Fa)), e.splits = Z(e.splits || (a && i.distr == 1 ? te : i.distr == 3 ? Mo : i.distr == 4 ? No : jo)), e.stroke = Z(e.stroke), e.grid.stroke = Z(e.grid.stroke), e.ticks.stroke = Z(e.ticks.stroke), e.border.stroke = Z(e.border.stroke);
+			e.size = Z(e.size), e.space = Z(e.space), e.rotate = Z(e.rotate), va(e.incrs) && e.incrs.forEach((e) => {
+				!fa.has(e) && fa.set(e, pa(e));
+			}), e.incrs = Z(e.incrs || (i.distr == 2 ? Qa : a ? _ == 1 ? fo : ho : $a)), e.splits = Z(e.splits || (a && i.distr == 1 ? te : i.distr == 3 ? Xo : i.distr == 4 ? Zo : Yo)), e.stroke = Z(e.stroke), e.grid.stroke = Z(e.grid.stroke), e.ticks.stroke = Z(e.ticks.stroke), e.border.stroke = Z(e.border.stroke);
 			let o = e.values;
-			e.values = ea(o) && !ea(o[0]) ? Z(o) : a ? ea(o) ? eo(M, $a(o, ee)) : ra(o) ? to(M, o) : o || ne : o || Ao, e.filter = Z(e.filter || (i.distr >= 3 && i.log == 10 ? zo : i.distr == 3 && i.log == 2 ? Bo : zi)), e.font = qs(e.font), e.labelFont = qs(e.labelFont), e._size = e.size(r, null, t, 0), e._space = e._rotate = e._incrs = e._found = e._splits = e._values = null, e._size > 0 && (et[t] = !0, e._el = Wr(nr, f));
+			e.values = va(o) && !va(o[0]) ? Z(o) : a ? va(o) ? yo(M, vo(o, ee)) : xa(o) ? bo(M, o) : o || ne : o || Jo, e.filter = Z(e.filter || (i.distr >= 3 && i.log == 10 ? rs : i.distr == 3 && i.log == 2 ? is : ra)), e.font = dc(e.font), e.labelFont = dc(e.labelFont), e._size = e.size(r, null, t, 0), e._space = e._rotate = e._incrs = e._found = e._splits = e._values = null, e._size > 0 && ($e[t] = !0, e._el = ci(br, f));
 		}
 	}
-	function nt(e, t, n, r) {
+	function tt(e, t, n, r) {
 		let [i, a, o, s] = n, c = t % 2, l = 0;
-		return c == 0 && (s || a) && (l = t == 0 && !i || t == 2 && !o ? Ci(Eo.size / 3) : 0), c == 1 && (i || o) && (l = t == 1 && !a || t == 3 && !s ? Ci(Ho.size / 2) : 0), l;
+		return c == 0 && (s || a) && (l = t == 0 && !i || t == 2 && !o ? Vi(Wo.size / 3) : 0), c == 1 && (i || o) && (l = t == 1 && !a || t == 3 && !s ? Vi(os.size / 2) : 0), l;
 	}
-	let rt = r.padding = (e.padding || [
-		nt,
-		nt,
-		nt,
-		nt
-	]).map((e) => Z(X(e, nt))), it = r._padding = rt.map((e, t) => e(r, t, et, 0)), at, ot = null, st = null, H = i == 1 ? v[0].idxs : null, ct = null, U = !1;
-	function lt(e, n) {
+	let nt = r.padding = (e.padding || [
+		tt,
+		tt,
+		tt,
+		tt
+	]).map((e) => Z(X(e, tt))), rt = r._padding = nt.map((e, t) => e(r, t, $e, 0)), U, it = null, at = null, ot = i == 1 ? v[0].idxs : null, st = null, W = !1;
+	function ct(e, n) {
 		if (t = e ?? [], r.data = r._data = t, i == 2) {
-			at = 0;
-			for (let e = 1; e < v.length; e++) at += t[e][0].length;
+			U = 0;
+			for (let e = 1; e < v.length; e++) U += t[e][0].length;
 		} else {
-			t.length == 0 && (r.data = r._data = t = [[]]), ct = t[0], at = ct.length;
+			t.length == 0 && (r.data = r._data = t = [[]]), st = t[0], U = st.length;
 			let e = t;
 			if (O == 2) {
 				e = t.slice();
-				let n = e[0] = Array(at);
-				for (let e = 0; e < at; e++) n[e] = e;
+				let n = e[0] = Array(U);
+				for (let e = 0; e < U; e++) n[e] = e;
 			}
 			r._data = t = e;
 		}
-		if (zt(!0), Jn("setData"), O == 2 && (Me = !0), n !== !1) {
+		if (Lt(!0), Jn("setData"), O == 2 && (je = !0), n !== !1) {
 			let e = D;
-			e.auto(r, U) ? ut() : dn(S, e.min, e.max), Ne ||= P.left >= 0, Fe = !0, Wt();
+			e.auto(r, W) ? G() : dn(S, e.min, e.max), Me ||= P.left >= 0, Pe = !0, Ht();
 		}
 	}
-	r.setData = lt;
-	function ut() {
-		U = !0;
+	r.setData = ct;
+	function G() {
+		W = !0;
 		let e, n;
-		i == 1 && (at > 0 ? (ot = H[0] = 0, st = H[1] = at - 1, e = t[0][ot], n = t[0][st], O == 2 ? (e = ot, n = st) : e == n && (O == 3 ? [e, n] = ci(e, e, D.log, !1) : O == 4 ? [e, n] = li(e, e, D.log, !1) : D.time ? n = e + Ci(86400 / _) : [e, n] = mi(e, n, ui, !0))) : (ot = H[0] = e = null, st = H[1] = n = null)), dn(S, e, n);
+		i == 1 && (U > 0 ? (it = ot[0] = 0, at = ot[1] = U - 1, e = t[0][it], n = t[0][at], O == 2 ? (e = it, n = at) : e == n && (O == 3 ? [e, n] = Ei(e, e, D.log, !1) : O == 4 ? [e, n] = Di(e, e, D.log, !1) : D.time ? n = e + Vi(86400 / _) : [e, n] = Mi(e, n, Oi, !0))) : (it = ot[0] = e = null, at = ot[1] = n = null)), dn(S, e, n);
 	}
-	let dt, ft, pt, mt, ht, gt, _t, vt, yt, bt;
-	function xt(e, t, n, r, i, a) {
-		e ??= Sr, n ??= Qi, r ??= "butt", i ??= Sr, a ??= "round", e != dt && (d.strokeStyle = dt = e), i != ft && (d.fillStyle = ft = i), t != pt && (d.lineWidth = pt = t), a != ht && (d.lineJoin = ht = a), r != gt && (d.lineCap = gt = r), n != mt && d.setLineDash(mt = n);
+	let lt, ut, dt, ft, pt, mt, ht, gt, _t, vt;
+	function yt(e, t, n, r, i, a) {
+		e ??= Br, n ??= ga, r ??= "butt", i ??= Br, a ??= "round", e != lt && (d.strokeStyle = lt = e), i != ut && (d.fillStyle = ut = i), t != dt && (d.lineWidth = dt = t), a != pt && (d.lineJoin = pt = a), r != mt && (d.lineCap = mt = r), n != ft && d.setLineDash(ft = n);
 	}
-	function St(e, t, n, r) {
-		t != ft && (d.fillStyle = ft = t), e != _t && (d.font = _t = e), n != vt && (d.textAlign = vt = n), r != yt && (d.textBaseline = yt = r);
+	function bt(e, t, n, r) {
+		t != ut && (d.fillStyle = ut = t), e != ht && (d.font = ht = e), n != gt && (d.textAlign = gt = n), r != _t && (d.textBaseline = _t = r);
 	}
-	function Ct(e, t, n, i, a = 0) {
-		if (i.length > 0 && e.auto(r, U) && (t == null || t.min == null)) {
-			let t = X(ot, 0), r = X(st, i.length - 1), o = n.min == null ? si(i, t, r, a, e.distr == 3) : [n.min, n.max];
-			e.min = Ti(e.min, n.min = o[0]), e.max = Ei(e.max, n.max = o[1]);
+	function xt(e, t, n, i, a = 0) {
+		if (i.length > 0 && e.auto(r, W) && (t == null || t.min == null)) {
+			let t = X(it, 0), r = X(at, i.length - 1), o = n.min == null ? Ti(i, t, r, a, e.distr == 3) : [n.min, n.max];
+			e.min = Ui(e.min, n.min = o[0]), e.max = Wi(e.max, n.max = o[1]);
 		}
 	}
-	let wt = {
+	let St = {
 		min: null,
 		max: null
 	};
-	function Tt() {
+	function Ct() {
 		for (let e in b) {
 			let t = b[e];
-			j[e] == null && (t.min == null || j[S] != null && t.auto(r, U)) && (j[e] = wt);
+			j[e] == null && (t.min == null || j[S] != null && t.auto(r, W)) && (j[e] = St);
 		}
 		for (let e in b) {
 			let t = b[e];
-			j[e] == null && t.from != null && j[t.from] != null && (j[e] = wt);
+			j[e] == null && t.from != null && j[t.from] != null && (j[e] = St);
 		}
-		j[S] != null && zt(!0);
+		j[S] != null && Lt(!0);
 		let e = {};
 		for (let t in j) {
 			let n = j[t];
 			if (n != null) {
-				let a = e[t] = ca(b[t], aa);
-				if (n.min != null) la(a, n);
+				let a = e[t] = Ea(b[t], Ca);
+				if (n.min != null) Da(a, n);
 				else if (t != S || i == 2) {
-					if (at == 0 && a.from == null) {
+					if (U == 0 && a.from == null) {
 						let e = a.range(r, null, null, t);
 						a.min = e[0], a.max = e[1];
-					} else a.min = Ni, a.max = -Infinity;
+					} else a.min = Zi, a.max = -Infinity;
 				}
 			}
 		}
-		if (at > 0) {
+		if (U > 0) {
 			v.forEach((n, a) => {
 				if (i == 1) {
 					let i = n.scale, o = j[i];
@@ -3352,18 +3463,18 @@ function Ys(e, t, n) {
 					let s = e[i];
 					if (a == 0) {
 						let e = s.range(r, s.min, s.max, i);
-						s.min = e[0], s.max = e[1], ot = ti(s.min, t[0]), st = ti(s.max, t[0]), st - ot > 1 && (t[0][ot] < s.min && ot++, t[0][st] > s.max && st--), n.min = ct[ot], n.max = ct[st];
-					} else n.show && n.auto && Ct(s, o, n, t[a], n.sorted);
-					n.idxs[0] = ot, n.idxs[1] = st;
+						s.min = e[0], s.max = e[1], it = yi(s.min, t[0]), at = yi(s.max, t[0]), at - it > 1 && (t[0][it] < s.min && it++, t[0][at] > s.max && at--), n.min = st[it], n.max = st[at];
+					} else n.show && n.auto && xt(s, o, n, t[a], n.sorted);
+					n.idxs[0] = it, n.idxs[1] = at;
 				} else if (a > 0 && n.show && n.auto) {
 					let [r, i] = n.facets, o = r.scale, s = i.scale, [c, l] = t[a], u = e[o], d = e[s];
-					u != null && Ct(u, j[o], r, c, r.sorted), d != null && Ct(d, j[s], i, l, i.sorted), n.min = i.min, n.max = i.max;
+					u != null && xt(u, j[o], r, c, r.sorted), d != null && xt(d, j[s], i, l, i.sorted), n.min = i.min, n.max = i.max;
 				}
 			});
 			for (let t in e) {
 				let n = e[t], i = j[t];
 				if (n.from == null && (i == null || i.min == null)) {
-					let e = n.range(r, n.min == Ni ? null : n.min, n.max == -Infinity ? null : n.max, t);
+					let e = n.range(r, n.min == Zi ? null : n.min, n.max == -Infinity ? null : n.max, t);
 					n.min = e[0], n.max = e[1];
 				}
 			}
@@ -3385,145 +3496,145 @@ function Ys(e, t, n) {
 			if (i.min != r.min || i.max != r.max) {
 				i.min = r.min, i.max = r.max;
 				let e = i.distr;
-				i._min = e == 3 ? ki(i.min) : e == 4 ? Mi(i.min, i.asinh) : e == 100 ? i.fwd(i.min) : i.min, i._max = e == 3 ? ki(i.max) : e == 4 ? Mi(i.max, i.asinh) : e == 100 ? i.fwd(i.max) : i.max, n[t] = a = !0;
+				i._min = e == 3 ? qi(i.min) : e == 4 ? Xi(i.min, i.asinh) : e == 100 ? i.fwd(i.min) : i.min, i._max = e == 3 ? qi(i.max) : e == 4 ? Xi(i.max, i.asinh) : e == 100 ? i.fwd(i.max) : i.max, n[t] = a = !0;
 			}
 		}
 		if (a) {
 			v.forEach((e, t) => {
 				i == 2 ? t > 0 && n.y && (e._paths = null) : n[e.scale] && (e._paths = null);
 			});
-			for (let e in n) Me = !0, Jn("setScale", e);
-			oe && P.left >= 0 && (Ne = Fe = !0);
+			for (let e in n) je = !0, Jn("setScale", e);
+			oe && P.left >= 0 && (Me = Pe = !0);
 		}
 		for (let e in j) j[e] = null;
 	}
-	function Et(e) {
-		let t = Fi(ot - 1, 0, at - 1), n = Fi(st + 1, 0, at - 1);
+	function wt(e) {
+		let t = $i(it - 1, 0, U - 1), n = $i(at + 1, 0, U - 1);
 		for (; e[t] == null && t > 0;) t--;
-		for (; e[n] == null && n < at - 1;) n++;
+		for (; e[n] == null && n < U - 1;) n++;
 		return [t, n];
 	}
-	function Dt() {
-		if (at > 0) {
-			let e = v.some((e) => e._focus) && bt != We.alpha;
-			e && (d.globalAlpha = bt = We.alpha), v.forEach((e, n) => {
-				if (n > 0 && e.show && (Ot(n, !1), Ot(n, !0), e._paths == null)) {
-					let a = bt;
-					bt != e.alpha && (d.globalAlpha = bt = e.alpha);
-					let o = i == 2 ? [0, t[n][0].length - 1] : Et(t[n]);
-					e._paths = e.paths(r, n, o[0], o[1]), bt != a && (d.globalAlpha = bt = a);
+	function Tt() {
+		if (U > 0) {
+			let e = v.some((e) => e._focus) && vt != Ue.alpha;
+			e && (d.globalAlpha = vt = Ue.alpha), v.forEach((e, n) => {
+				if (n > 0 && e.show && (Et(n, !1), Et(n, !0), e._paths == null)) {
+					let a = vt;
+					vt != e.alpha && (d.globalAlpha = vt = e.alpha);
+					let o = i == 2 ? [0, t[n][0].length - 1] : wt(t[n]);
+					e._paths = e.paths(r, n, o[0], o[1]), vt != a && (d.globalAlpha = vt = a);
 				}
 			}), v.forEach((e, t) => {
 				if (t > 0 && e.show) {
-					let n = bt;
-					bt != e.alpha && (d.globalAlpha = bt = e.alpha), e._paths != null && kt(t, !1);
+					let n = vt;
+					vt != e.alpha && (d.globalAlpha = vt = e.alpha), e._paths != null && Dt(t, !1);
 					{
-						let n = e._paths == null ? null : e._paths.gaps, i = e.points.show(r, t, ot, st, n), a = e.points.filter(r, t, i, n);
-						(i || a) && (e.points._paths = e.points.paths(r, t, ot, st, a), kt(t, !0));
+						let n = e._paths == null ? null : e._paths.gaps, i = e.points.show(r, t, it, at, n), a = e.points.filter(r, t, i, n);
+						(i || a) && (e.points._paths = e.points.paths(r, t, it, at, a), Dt(t, !0));
 					}
-					bt != n && (d.globalAlpha = bt = n), Jn("drawSeries", t);
+					vt != n && (d.globalAlpha = vt = n), Jn("drawSeries", t);
 				}
-			}), e && (d.globalAlpha = bt = 1);
+			}), e && (d.globalAlpha = vt = 1);
 		}
 	}
-	function Ot(e, t) {
+	function Et(e, t) {
 		let n = t ? v[e].points : v[e];
 		n._stroke = n.stroke(r, e), n._fill = n.fill(r, e);
 	}
-	function kt(e, t) {
+	function Dt(e, t) {
 		let n = t ? v[e].points : v[e], { stroke: r, fill: i, clip: a, flags: o, _stroke: s = n._stroke, _fill: c = n._fill, _width: l = n.width } = n._paths;
 		l = Q(l * Y, 3);
 		let u = null, f = l % 2 / 2;
 		t && c == null && (c = l > 0 ? "#fff" : s);
 		let p = n.pxAlign == 1 && f > 0;
 		if (p && d.translate(f, f), !t) {
-			let e = Oe - l / 2, t = B - l / 2, n = ke + l, r = V + l;
+			let e = De - l / 2, t = V - l / 2, n = Oe + l, r = H + l;
 			u = new Path2D(), u.rect(e, t, n, r);
 		}
-		t ? jt(s, l, n.dash, n.cap, c, r, i, o, a) : At(e, s, l, n.dash, n.cap, c, r, i, o, u, a), p && d.translate(-f, -f);
+		t ? kt(s, l, n.dash, n.cap, c, r, i, o, a) : Ot(e, s, l, n.dash, n.cap, c, r, i, o, u, a), p && d.translate(-f, -f);
 	}
-	function At(e, n, i, a, o, s, c, l, u, d, f) {
+	function Ot(e, n, i, a, o, s, c, l, u, d, f) {
 		let p = !1;
 		u != 0 && x.forEach((m, h) => {
 			if (m.series[0] == e) {
-				let e = v[m.series[1]], g = t[m.series[1]], _ = (e._paths || Zi).band;
-				ea(_) && (_ = m.dir == 1 ? _[0] : _[1]);
+				let e = v[m.series[1]], g = t[m.series[1]], _ = (e._paths || ha).band;
+				va(_) && (_ = m.dir == 1 ? _[0] : _[1]);
 				let y, b = null;
-				e.show && _ && hi(g, ot, st) ? (b = m.fill(r, h) || s, y = e._paths.clip) : _ = null, jt(n, i, a, o, b, c, l, u, d, f, y, _), p = !0;
+				e.show && _ && Ni(g, it, at) ? (b = m.fill(r, h) || s, y = e._paths.clip) : _ = null, kt(n, i, a, o, b, c, l, u, d, f, y, _), p = !0;
 			}
-		}), p || jt(n, i, a, o, s, c, l, u, d, f);
+		}), p || kt(n, i, a, o, s, c, l, u, d, f);
 	}
-	function jt(e, t, n, r, i, a, o, s, c, l, u, f) {
-		xt(e, t, n, r, i), (c || l || f) && (d.save(), c && d.clip(c), l && d.clip(l)), f ? (s & 3) == 3 ? (d.clip(f), u && d.clip(u), Nt(i, o), Mt(e, a, t)) : s & ts ? (Nt(i, o), d.clip(f), Mt(e, a, t)) : s & es && (d.save(), d.clip(f), u && d.clip(u), Nt(i, o), d.restore(), Mt(e, a, t)) : (Nt(i, o), Mt(e, a, t)), (c || l || f) && d.restore();
+	function kt(e, t, n, r, i, a, o, s, c, l, u, f) {
+		yt(e, t, n, r, i), (c || l || f) && (d.save(), c && d.clip(c), l && d.clip(l)), f ? (s & 3) == 3 ? (d.clip(f), u && d.clip(u), jt(i, o), At(e, a, t)) : s & ys ? (jt(i, o), d.clip(f), At(e, a, t)) : s & vs && (d.save(), d.clip(f), u && d.clip(u), jt(i, o), d.restore(), At(e, a, t)) : (jt(i, o), At(e, a, t)), (c || l || f) && d.restore();
 	}
-	function Mt(e, t, n) {
+	function At(e, t, n) {
 		n > 0 && (t instanceof Map ? t.forEach((e, t) => {
-			d.strokeStyle = dt = t, d.stroke(e);
+			d.strokeStyle = lt = t, d.stroke(e);
 		}) : t != null && e && d.stroke(t));
 	}
-	function Nt(e, t) {
+	function jt(e, t) {
 		t instanceof Map ? t.forEach((e, t) => {
-			d.fillStyle = ft = t, d.fill(e);
+			d.fillStyle = ut = t, d.fill(e);
 		}) : t != null && e && d.fill(t);
 	}
-	function Pt(e, t, n, i) {
+	function Mt(e, t, n, i) {
 		let a = y[e], o;
 		if (i <= 0) o = [0, 0];
 		else {
 			let s = a._space = a.space(r, e, t, n, i);
-			o = Ks(t, n, a._incrs = a.incrs(r, e, t, n, i, s), i, s);
+			o = uc(t, n, a._incrs = a.incrs(r, e, t, n, i, s), i, s);
 		}
 		return a._found = o;
 	}
-	function Ft(e, t, n, r, i, a, o, s, c, l) {
+	function Nt(e, t, n, r, i, a, o, s, c, l) {
 		let u = o % 2 / 2;
-		h == 1 && d.translate(u, u), xt(s, o, c, l, s), d.beginPath();
+		h == 1 && d.translate(u, u), yt(s, o, c, l, s), d.beginPath();
 		let f, p, m, g, _ = i + (r == 0 || r == 3 ? -a : a);
 		n == 0 ? (p = i, g = _) : (f = i, m = _);
 		for (let r = 0; r < e.length; r++) t[r] != null && (n == 0 ? f = m = e[r] : p = g = e[r], d.moveTo(f, p), d.lineTo(m, g));
 		d.stroke(), h == 1 && d.translate(-u, -u);
 	}
-	function It(e) {
+	function Pt(e) {
 		let t = !0;
 		return y.forEach((n, i) => {
 			if (!n.show) return;
 			let a = b[n.scale];
 			if (a.min == null) {
-				n._show && (t = !1, n._show = !1, zt(!1));
+				n._show && (t = !1, n._show = !1, Lt(!1));
 				return;
 			}
-			n._show || (t = !1, n._show = !0, zt(!1));
-			let o = n.side, s = o % 2, { min: c, max: l } = a, [u, d] = Pt(i, c, l, s == 0 ? L : R);
+			n._show || (t = !1, n._show = !0, Lt(!1));
+			let o = n.side, s = o % 2, { min: c, max: l } = a, [u, d] = Mt(i, c, l, s == 0 ? R : z);
 			if (d == 0) return;
-			let f = a.distr == 2, p = n._splits = n.splits(r, i, c, l, u, d, f), m = a.distr == 2 ? p.map((e) => ct[e]) : p, h = a.distr == 2 ? ct[p[1]] - ct[p[0]] : u, g = n._values = n.values(r, n.filter(r, m, i, d, h), i, d, h);
+			let f = a.distr == 2, p = n._splits = n.splits(r, i, c, l, u, d, f), m = a.distr == 2 ? p.map((e) => st[e]) : p, h = a.distr == 2 ? st[p[1]] - st[p[0]] : u, g = n._values = n.values(r, n.filter(r, m, i, d, h), i, d, h);
 			n._rotate = o == 2 ? n.rotate(r, g, i, d) : 0;
 			let _ = n._size;
-			n._size = wi(n.size(r, g, i, e)), _ != null && n._size != _ && (t = !1);
+			n._size = Hi(n.size(r, g, i, e)), _ != null && n._size != _ && (t = !1);
 		}), t;
 	}
-	function Lt(e) {
+	function Ft(e) {
 		let t = !0;
-		return rt.forEach((n, i) => {
-			let a = n(r, i, et, e);
-			a != it[i] && (t = !1), it[i] = a;
+		return nt.forEach((n, i) => {
+			let a = n(r, i, $e, e);
+			a != rt[i] && (t = !1), rt[i] = a;
 		}), t;
 	}
-	function Rt() {
+	function It() {
 		for (let e = 0; e < y.length; e++) {
 			let t = y[e];
 			if (!t.show || !t._show) continue;
 			let n = t.side, i = n % 2, a, o, c = t.stroke(r, e), l = n == 0 || n == 3 ? -1 : 1, [u, f] = t._found;
 			if (t.label != null) {
-				let s = t.labelGap * l, p = Ci((t._lpos + s) * Y);
-				St(t.labelFont[0], c, "center", n == 2 ? _r : vr), d.save(), i == 1 ? (a = o = 0, d.translate(p, Ci(B + V / 2)), d.rotate((n == 3 ? -bi : bi) / 2)) : (a = Ci(Oe + ke / 2), o = p);
-				let m = Ii(t.label) ? t.label(r, e, u, f) : t.label;
+				let s = t.labelGap * l, p = Vi((t._lpos + s) * Y);
+				bt(t.labelFont[0], c, "center", n == 2 ? Fr : Ir), d.save(), i == 1 ? (a = o = 0, d.translate(p, Vi(V + H / 2)), d.rotate((n == 3 ? -Ri : Ri) / 2)) : (a = Vi(De + Oe / 2), o = p);
+				let m = ea(t.label) ? t.label(r, e, u, f) : t.label;
 				d.fillText(m, a, o), d.restore();
 			}
 			if (f == 0) continue;
-			let p = b[t.scale], m = i == 0 ? ke : V, h = i == 0 ? Oe : B, _ = t._splits, v = p.distr == 2 ? _.map((e) => ct[e]) : _, x = p.distr == 2 ? ct[_[1]] - ct[_[0]] : u, S = t.ticks, C = t.border, w = S.show ? S.size : 0, T = Ci(w * Y), E = Ci((t.alignTo == 2 ? t._size - w - t.gap : t.gap) * Y), D = t._rotate * -bi / 180, O = g(t._pos * Y), k = O + (T + E) * l;
+			let p = b[t.scale], m = i == 0 ? Oe : H, h = i == 0 ? De : V, _ = t._splits, v = p.distr == 2 ? _.map((e) => st[e]) : _, x = p.distr == 2 ? st[_[1]] - st[_[0]] : u, S = t.ticks, C = t.border, w = S.show ? S.size : 0, T = Vi(w * Y), E = Vi((t.alignTo == 2 ? t._size - w - t.gap : t.gap) * Y), D = t._rotate * -Ri / 180, O = g(t._pos * Y), k = O + (T + E) * l;
 			o = i == 0 ? k : 0, a = i == 1 ? k : 0;
 			let A = t.font[0];
-			St(A, c, t.align == 1 ? yr : t.align == 2 ? br : D > 0 ? yr : D < 0 ? br : i == 0 ? "center" : n == 3 ? br : yr, D || i == 1 ? "middle" : n == 2 ? _r : vr);
+			bt(A, c, t.align == 1 ? Lr : t.align == 2 ? Rr : D > 0 ? Lr : D < 0 ? Rr : i == 0 ? "center" : n == 3 ? Rr : Lr, D || i == 1 ? "middle" : n == 2 ? Fr : Ir);
 			let j = t.font[1] * t.lineGap, M = _.map((e) => g(s(e, p, m, h))), ee = t._values;
 			for (let e = 0; e < ee.length; e++) {
 				let t = ee[e];
@@ -3536,68 +3647,68 @@ function Ys(e, t, n) {
 					}
 				}
 			}
-			S.show && Ft(M, S.filter(r, v, e, f, x), i, n, O, T, Q(S.width * Y, 3), S.stroke(r, e), S.dash, S.cap);
+			S.show && Nt(M, S.filter(r, v, e, f, x), i, n, O, T, Q(S.width * Y, 3), S.stroke(r, e), S.dash, S.cap);
 			let te = t.grid;
-			te.show && Ft(M, te.filter(r, v, e, f, x), i, i == 0 ? 2 : 1, i == 0 ? B : Oe, i == 0 ? V : ke, Q(te.width * Y, 3), te.stroke(r, e), te.dash, te.cap), C.show && Ft([O], [1], +(i == 0), i == 0 ? 1 : 2, i == 1 ? B : Oe, i == 1 ? V : ke, Q(C.width * Y, 3), C.stroke(r, e), C.dash, C.cap);
+			te.show && Nt(M, te.filter(r, v, e, f, x), i, i == 0 ? 2 : 1, i == 0 ? V : De, i == 0 ? H : Oe, Q(te.width * Y, 3), te.stroke(r, e), te.dash, te.cap), C.show && Nt([O], [1], +(i == 0), i == 0 ? 1 : 2, i == 1 ? V : De, i == 1 ? H : Oe, Q(C.width * Y, 3), C.stroke(r, e), C.dash, C.cap);
 		}
 		Jn("drawAxes");
 	}
-	function zt(e) {
+	function Lt(e) {
 		v.forEach((t, n) => {
 			n > 0 && (t._paths = null, e && (i == 1 ? (t.min = null, t.max = null) : t.facets.forEach((e) => {
 				e.min = null, e.max = null;
 			})));
 		});
 	}
-	let Bt = !1, Vt = !1, Ht = [];
-	function Ut() {
-		Vt = !1;
-		for (let e = 0; e < Ht.length; e++) Jn(...Ht[e]);
-		Ht.length = 0;
+	let Rt = !1, zt = !1, Bt = [];
+	function Vt() {
+		zt = !1;
+		for (let e = 0; e < Bt.length; e++) Jn(...Bt[e]);
+		Bt.length = 0;
 	}
+	function Ht() {
+		Rt ||= (Na(Wt), !0);
+	}
+	function Ut(e, t = !1) {
+		Rt = !0, zt = t, e(r), Wt(), t && Bt.length > 0 && queueMicrotask(Vt);
+	}
+	r.batch = Ut;
 	function Wt() {
-		Bt ||= (ha(Kt), !0);
-	}
-	function Gt(e, t = !1) {
-		Bt = !0, Vt = t, e(r), Kt(), t && Ht.length > 0 && queueMicrotask(Ut);
-	}
-	r.batch = Gt;
-	function Kt() {
-		if (Ae &&= (Tt(), !1), Me &&= (Re(), !1), je) {
-			if (Hr(p, yr, Ce), Hr(p, _r, we), Hr(p, hr, L), Hr(p, gr, R), Hr(m, yr, Ce), Hr(m, _r, we), Hr(m, hr, L), Hr(m, gr, R), Hr(f, hr, xe), Hr(f, gr, Se), u.width = Ci(xe * Y), u.height = Ci(Se * Y), y.forEach(({ _el: e, _show: t, _size: n, _pos: r, side: i }) => {
+		if (ke &&= (Ct(), !1), je &&= (Le(), !1), Ae) {
+			if (oi(p, Lr, Se), oi(p, Fr, Ce), oi(p, Nr, R), oi(p, Pr, z), oi(m, Lr, Se), oi(m, Fr, Ce), oi(m, Nr, R), oi(m, Pr, z), oi(f, Nr, be), oi(f, Pr, xe), u.width = Vi(be * Y), u.height = Vi(xe * Y), y.forEach(({ _el: e, _show: t, _size: n, _pos: r, side: i }) => {
 				if (e != null) {
 					if (t) {
 						let t = i === 3 || i === 0 ? n : 0, a = i % 2 == 1;
-						Hr(e, a ? "left" : "top", r - t), Hr(e, a ? "width" : "height", n), Hr(e, a ? "top" : "left", a ? we : Ce), Hr(e, a ? "height" : "width", a ? R : L), Vr(e, rr);
-					} else Br(e, rr);
+						oi(e, a ? "left" : "top", r - t), oi(e, a ? "width" : "height", n), oi(e, a ? "top" : "left", a ? Ce : Se), oi(e, a ? "height" : "width", a ? z : R), ai(e, xr);
+					} else ii(e, xr);
 				}
-			}), dt = ft = pt = ht = gt = _t = vt = yt = mt = null, bt = 1, Mn(!0), Ce != Te || we != Ee || L != De || R != z) {
-				zt(!1);
-				let e = L / De, t = R / z;
-				if (oe && !Ne && P.left >= 0) {
-					P.left *= e, P.top *= t, Xt && Kr(Xt, Ci(P.left), 0, L, R), Zt && Kr(Zt, 0, Ci(P.top), L, R);
-					for (let n = 0; n < qe.length; n++) {
-						let r = qe[n];
-						r != null && (Je[n] *= e, Ye[n] *= t, Kr(r, wi(Je[n]), wi(Ye[n]), L, R));
+			}), lt = ut = dt = pt = mt = ht = gt = _t = ft = null, vt = 1, Mn(!0), Se != we || Ce != Te || R != Ee || z != B) {
+				Lt(!1);
+				let e = R / Ee, t = z / B;
+				if (oe && !Me && P.left >= 0) {
+					P.left *= e, P.top *= t, Jt && ui(Jt, Vi(P.left), 0, R, z), Yt && ui(Yt, 0, Vi(P.top), R, z);
+					for (let n = 0; n < Ke.length; n++) {
+						let r = Ke[n];
+						r != null && (qe[n] *= e, Je[n] *= t, ui(r, Hi(qe[n]), Hi(Je[n]), R, z));
 					}
 				}
-				if (q.show && !Pe && q.left >= 0 && q.width > 0) {
+				if (q.show && !Ne && q.left >= 0 && q.width > 0) {
 					q.left *= e, q.width *= e, q.top *= t, q.height *= t;
-					for (let e in Fn) Hr(cn, e, q[e]);
+					for (let e in Fn) oi(cn, e, q[e]);
 				}
-				Te = Ce, Ee = we, De = L, z = R;
+				we = Se, Te = Ce, Ee = R, B = z;
 			}
-			Jn("setSize"), je = !1;
+			Jn("setSize"), Ae = !1;
 		}
-		xe > 0 && Se > 0 && (d.clearRect(0, 0, u.width, u.height), Jn("drawClear"), w.forEach((e) => e()), Jn("draw")), q.show && Pe && (ln(q), Pe = !1), oe && Ne && (An(null, !0, !1), Ne = !1), N.show && N.live && Fe && (On(), Fe = !1), c || (c = !0, r.status = 1, Jn("ready")), U = !1, Bt = !1;
+		be > 0 && xe > 0 && (d.clearRect(0, 0, u.width, u.height), Jn("drawClear"), w.forEach((e) => e()), Jn("draw")), q.show && Ne && (ln(q), Ne = !1), oe && Me && (An(null, !0, !1), Me = !1), N.show && N.live && Pe && (On(), Pe = !1), c || (c = !0, r.status = 1, Jn("ready")), W = !1, Rt = !1;
 	}
 	r.redraw = (e, t) => {
-		Me = t || !1, e === !1 ? Wt() : dn(S, D.min, D.max);
+		je = t || !1, e === !1 ? Ht() : dn(S, D.min, D.max);
 	};
-	function qt(e, n) {
+	function Gt(e, n) {
 		let i = b[e];
 		if (i.from == null) {
-			if (at == 0) {
+			if (U == 0) {
 				let t = i.range(r, n.min, n.max, e);
 				n.min = t[0], n.max = t[1];
 			}
@@ -3605,49 +3716,49 @@ function Ys(e, t, n) {
 				let e = n.min;
 				n.min = n.max, n.max = e;
 			}
-			if (at > 1 && n.min != null && n.max != null && n.max - n.min < 1e-16) return;
-			e == S && i.distr == 2 && at > 0 && (n.min = ti(n.min, t[0]), n.max = ti(n.max, t[0]), n.min == n.max && n.max++), j[e] = n, Ae = !0, Wt();
+			if (U > 1 && n.min != null && n.max != null && n.max - n.min < 1e-16) return;
+			e == S && i.distr == 2 && U > 0 && (n.min = yi(n.min, t[0]), n.max = yi(n.max, t[0]), n.min == n.max && n.max++), j[e] = n, ke = !0, Ht();
 		}
 	}
-	r.setScale = qt;
-	let Jt, Yt, Xt, Zt, Qt, $t, en, tn, nn, rn, W, G, an = !1, on = P.drag, sn = on.x, K = on.y;
-	oe && (P.x && (Jt = Wr(ar, m)), P.y && (Yt = Wr(or, m)), D.ori == 0 ? (Xt = Jt, Zt = Yt) : (Xt = Yt, Zt = Jt), W = P.left, G = P.top);
-	let q = r.select = la({
+	r.setScale = Gt;
+	let Kt, qt, Jt, Yt, Xt, Zt, Qt, $t, en, tn, K, nn, rn = !1, an = P.drag, on = an.x, sn = an.y;
+	oe && (P.x && (Kt = ci(Cr, m)), P.y && (qt = ci(wr, m)), D.ori == 0 ? (Jt = Kt, Yt = qt) : (Jt = qt, Yt = Kt), K = P.left, nn = P.top);
+	let q = r.select = Da({
 		show: !0,
 		over: !0,
 		left: 0,
 		width: 0,
 		top: 0,
 		height: 0
-	}, e.select), cn = q.show ? Wr(ir, q.over ? m : p) : null;
+	}, e.select), cn = q.show ? ci(Sr, q.over ? m : p) : null;
 	function ln(e, t) {
 		if (q.show) {
-			for (let t in e) q[t] = e[t], t in Fn && Hr(cn, t, e[t]);
+			for (let t in e) q[t] = e[t], t in Fn && oi(cn, t, e[t]);
 			t !== !1 && Jn("setSelect");
 		}
 	}
 	r.setSelect = ln;
 	function un(e) {
-		if (v[e].show) ae && Vr(le[e], rr);
-		else if (ae && Br(le[e], rr), oe) {
-			let t = Ke ? qe[0] : qe[e];
-			t != null && Kr(t, -10, -10, L, R);
+		if (v[e].show) ae && ai(le[e], xr);
+		else if (ae && ii(le[e], xr), oe) {
+			let t = Ge ? Ke[0] : Ke[e];
+			t != null && ui(t, -10, -10, R, z);
 		}
 	}
 	function dn(e, t, n) {
-		qt(e, {
+		Gt(e, {
 			min: t,
 			max: n
 		});
 	}
 	function fn(e, t, n, a) {
-		t.focus != null && bn(e), t.show != null && v.forEach((n, r) => {
-			r > 0 && (e == r || e == null) && (n.show = t.show, un(r), i == 2 ? (dn(n.facets[0].scale, null, null), dn(n.facets[1].scale, null, null)) : dn(n.scale, null, null), Wt());
-		}), n !== !1 && Jn("setSeries", e, t), a && Pr("setSeries", r, e, t);
+		t.focus != null && xn(e), t.show != null && v.forEach((n, r) => {
+			r > 0 && (e == r || e == null) && (n.show = t.show, un(r), i == 2 ? (dn(n.facets[0].scale, null, null), dn(n.facets[1].scale, null, null)) : dn(n.scale, null, null), Ht());
+		}), n !== !1 && Jn("setSeries", e, t), a && $n("setSeries", r, e, t);
 	}
 	r.setSeries = fn;
 	function pn(e, t) {
-		la(x[e], t);
+		Da(x[e], t);
 	}
 	function mn(e, t) {
 		e.fill = Z(e.fill || null), e.dir = X(e.dir, -1), t ??= x.length, x.splice(t, 0, e);
@@ -3657,44 +3768,44 @@ function Ys(e, t, n) {
 	}
 	r.addBand = mn, r.setBand = pn, r.delBand = hn;
 	function gn(e, t) {
-		v[e].alpha = t, oe && qe[e] != null && (qe[e].style.opacity = t), ae && le[e] && (le[e].style.opacity = t);
+		v[e].alpha = t, oe && Ke[e] != null && (Ke[e].style.opacity = t), ae && le[e] && (le[e].style.opacity = t);
 	}
-	let _n, J, vn, yn = { focus: !0 };
-	function bn(e) {
-		if (e != vn) {
-			let t = e == null, n = We.alpha != 1;
+	let _n, vn, yn, bn = { focus: !0 };
+	function xn(e) {
+		if (e != yn) {
+			let t = e == null, n = Ue.alpha != 1;
 			v.forEach((r, a) => {
 				if (i == 1 || a > 0) {
 					let i = t || a == 0 || a == e;
-					r._focus = t ? null : i, n && gn(a, i ? 1 : We.alpha);
+					r._focus = t ? null : i, n && gn(a, i ? 1 : Ue.alpha);
 				}
-			}), vn = e, n && Wt();
+			}), yn = e, n && Ht();
 		}
 	}
-	ae && Ge && ye(Dr, I, (e) => {
-		P._lock || (He(e), vn != null && fn(null, yn, !0, kr.setSeries));
+	ae && We && ve(Gr, I, (e) => {
+		P._lock || (Ve(e), yn != null && fn(null, bn, !0, Xn.setSeries));
 	});
-	function xn(e, t, n) {
+	function Sn(e, t, n) {
 		let r = b[t];
-		n && (e = e / Y - (r.ori == 1 ? we : Ce));
-		let i = L;
-		r.ori == 1 && (i = R, e = i - e), r.dir == -1 && (e = i - e);
+		n && (e = e / Y - (r.ori == 1 ? Ce : Se));
+		let i = R;
+		r.ori == 1 && (i = z, e = i - e), r.dir == -1 && (e = i - e);
 		let a = r._min, o = r._max, s = e / i, c = a + (o - a) * s, l = r.distr;
-		return l == 3 ? Di(10, c) : l == 4 ? ji(c, r.asinh) : l == 100 ? r.bwd(c) : c;
+		return l == 3 ? Gi(10, c) : l == 4 ? Yi(c, r.asinh) : l == 100 ? r.bwd(c) : c;
 	}
-	function Sn(e, n) {
-		return ti(xn(e, S, n), t[0], ot, st);
+	function Cn(e, n) {
+		return yi(Sn(e, S, n), t[0], it, at);
 	}
-	r.valToIdx = (e) => ti(e, t[0]), r.posToIdx = Sn, r.posToVal = xn, r.valToPos = (e, t, n) => b[t].ori == 0 ? a(e, b[t], n ? ke : L, n ? Oe : 0) : o(e, b[t], n ? V : R, n ? B : 0), r.setCursor = (e, t, n) => {
-		W = e.left, G = e.top, An(null, t, n);
+	r.valToIdx = (e) => yi(e, t[0]), r.posToIdx = Cn, r.posToVal = Sn, r.valToPos = (e, t, n) => b[t].ori == 0 ? a(e, b[t], n ? Oe : R, n ? De : 0) : o(e, b[t], n ? H : z, n ? V : 0), r.setCursor = (e, t, n) => {
+		K = e.left, nn = e.top, An(null, t, n);
 	};
-	function Cn(e, t) {
-		Hr(cn, yr, q.left = e), Hr(cn, hr, q.width = t);
-	}
 	function wn(e, t) {
-		Hr(cn, _r, q.top = e), Hr(cn, gr, q.height = t);
+		oi(cn, Lr, q.left = e), oi(cn, Nr, q.width = t);
 	}
-	let Tn = D.ori == 0 ? Cn : wn, En = D.ori == 1 ? Cn : wn;
+	function Tn(e, t) {
+		oi(cn, Fr, q.top = e), oi(cn, Pr, q.height = t);
+	}
+	let En = D.ori == 0 ? wn : Tn, J = D.ori == 1 ? wn : Tn;
 	function Dn() {
 		if (ae && N.live) for (let e = +(i == 2); e < v.length; e++) {
 			if (e == 0 && fe) continue;
@@ -3705,106 +3816,106 @@ function Ys(e, t, n) {
 	function On(e, t) {
 		if (e != null && (e.idxs ? e.idxs.forEach((e, t) => {
 			ie[t] = e;
-		}) : na(e.idx) || ie.fill(e.idx), N.idx = ie[0]), ae && N.live) {
+		}) : ba(e.idx) || ie.fill(e.idx), N.idx = ie[0]), ae && N.live) {
 			for (let e = 0; e < v.length; e++) (e > 0 || i == 1 && !fe) && kn(e, ie[e]);
 			Dn();
 		}
-		Fe = !1, t !== !1 && Jn("setLegend");
+		Pe = !1, t !== !1 && Jn("setLegend");
 	}
 	r.setLegend = On;
 	function kn(e, n) {
-		let i = v[e], a = e == 0 && O == 2 ? ct : t[e], o;
+		let i = v[e], a = e == 0 && O == 2 ? st : t[e], o;
 		fe ? o = i.values(r, e, n) ?? pe : (o = i.value(r, n == null ? null : a[n], e, n), o = o == null ? pe : { _: o }), N.values[e] = o;
 	}
 	function An(e, n, a) {
-		nn = W, rn = G, [W, G] = P.move(r, W, G), P.left = W, P.top = G, oe && (Xt && Kr(Xt, Ci(W), 0, L, R), Zt && Kr(Zt, 0, Ci(G), L, R));
-		let o, s = ot > st;
-		_n = Ni, J = null;
-		let c = D.ori == 0 ? L : R, l = D.ori == 1 ? L : R;
-		if (W < 0 || at == 0 || s) {
+		en = K, tn = nn, [K, nn] = P.move(r, K, nn), P.left = K, P.top = nn, oe && (Jt && ui(Jt, Vi(K), 0, R, z), Yt && ui(Yt, 0, Vi(nn), R, z));
+		let o, s = it > at;
+		_n = Zi, vn = null;
+		let c = D.ori == 0 ? R : z, l = D.ori == 1 ? R : z;
+		if (K < 0 || U == 0 || s) {
 			o = P.idx = null;
 			for (let e = 0; e < v.length; e++) {
-				let t = qe[e];
-				t != null && Kr(t, -10, -10, L, R);
+				let t = Ke[e];
+				t != null && ui(t, -10, -10, R, z);
 			}
-			Ge && fn(null, yn, !0, e == null && kr.setSeries), N.live && (ie.fill(o), Fe = !0);
+			We && fn(null, bn, !0, e == null && Xn.setSeries), N.live && (ie.fill(o), Pe = !0);
 		} else {
 			let e, n, a;
-			i == 1 && (e = D.ori == 0 ? W : G, n = xn(e, S), o = P.idx = ti(n, t[0], ot, st), a = k(t[0][o], D, c, 0));
+			i == 1 && (e = D.ori == 0 ? K : nn, n = Sn(e, S), o = P.idx = yi(n, t[0], it, at), a = k(t[0][o], D, c, 0));
 			let s = -10, u = -10, d = 0, f = 0, p = !0, m = "", h = "";
 			for (let e = +(i == 2); e < v.length; e++) {
 				let g = v[e], _ = ie[e], y = _ == null ? null : i == 1 ? t[e][_] : t[e][1][_], x = P.dataIdx(r, e, o, n), S = x == null ? null : i == 1 ? t[e][x] : t[e][1][x];
-				if (Fe = Fe || S != y || x != _, ie[e] = x, e > 0 && g.show) {
+				if (Pe = Pe || S != y || x != _, ie[e] = x, e > 0 && g.show) {
 					let n = x == null ? -10 : x == o ? a : k(i == 1 ? t[0][x] : t[e][0][x], D, c, 0), _ = S == null ? -10 : A(S, i == 1 ? b[g.scale] : b[g.facets[1].scale], l, 0);
-					if (Ge && S != null) {
-						let t = D.ori == 1 ? W : G, n = xi(We.dist(r, e, x, _, t));
+					if (We && S != null) {
+						let t = D.ori == 1 ? K : nn, n = zi(Ue.dist(r, e, x, _, t));
 						if (n < _n) {
-							let r = We.bias;
+							let r = Ue.bias;
 							if (r != 0) {
-								let i = xn(t, g.scale), a = S >= 0 ? 1 : -1, o = i >= 0 ? 1 : -1;
-								o == a && (o == 1 ? r == 1 ? S >= i : S <= i : r == 1 ? S <= i : S >= i) && (_n = n, J = e);
-							} else _n = n, J = e;
+								let i = Sn(t, g.scale), a = S >= 0 ? 1 : -1, o = i >= 0 ? 1 : -1;
+								o == a && (o == 1 ? r == 1 ? S >= i : S <= i : r == 1 ? S <= i : S >= i) && (_n = n, vn = e);
+							} else _n = n, vn = e;
 						}
 					}
-					if (Fe || Ke) {
+					if (Pe || Ge) {
 						let t, i;
 						D.ori == 0 ? (t = n, i = _) : (t = _, i = n);
-						let a, o, c, l, g, v, y = !0, b = Ue.bbox;
+						let a, o, c, l, g, v, y = !0, b = He.bbox;
 						if (b != null) {
 							y = !1;
 							let t = b(r, e);
 							c = t.left, l = t.top, a = t.width, o = t.height;
-						} else c = t, l = i, a = o = Ue.size(r, e);
-						if (v = Ue.fill(r, e), g = Ue.stroke(r, e), Ke) e == J && _n <= We.prox && (s = c, u = l, d = a, f = o, p = y, m = v, h = g);
+						} else c = t, l = i, a = o = He.size(r, e);
+						if (v = He.fill(r, e), g = He.stroke(r, e), Ge) e == vn && _n <= Ue.prox && (s = c, u = l, d = a, f = o, p = y, m = v, h = g);
 						else {
-							let t = qe[e];
-							t != null && (Je[e] = c, Ye[e] = l, Xr(t, a, o, y), Jr(t, v, g), Kr(t, wi(c), wi(l), L, R));
+							let t = Ke[e];
+							t != null && (qe[e] = c, Je[e] = l, mi(t, a, o, y), fi(t, v, g), ui(t, Hi(c), Hi(l), R, z));
 						}
 					}
 				}
 			}
-			if (Ke) {
-				let e = We.prox;
-				if (Fe || (vn == null ? _n <= e : _n > e || J != vn)) {
-					let e = qe[0];
-					e != null && (Je[0] = s, Ye[0] = u, Xr(e, d, f, p), Jr(e, m, h), Kr(e, wi(s), wi(u), L, R));
+			if (Ge) {
+				let e = Ue.prox;
+				if (Pe || (yn == null ? _n <= e : _n > e || vn != yn)) {
+					let e = Ke[0];
+					e != null && (qe[0] = s, Je[0] = u, mi(e, d, f, p), fi(e, m, h), ui(e, Hi(s), Hi(u), R, z));
 				}
 			}
 		}
-		if (q.show && an) {
+		if (q.show && rn) {
 			if (e != null) {
-				let [t, n] = kr.scales, [r, i] = kr.match, [a, o] = e.cursor.sync.scales, s = e.cursor.drag;
-				if (sn = s._x, K = s._y, sn || K) {
+				let [t, n] = Xn.scales, [r, i] = Xn.match, [a, o] = e.cursor.sync.scales, s = e.cursor.drag;
+				if (on = s._x, sn = s._y, on || sn) {
 					let { left: s, top: u, width: d, height: f } = e.select, p = e.scales[a].ori, m = e.posToVal, h, g, _, v, y, x = t != null && r(t, a), S = n != null && i(n, o);
-					x && sn ? (p == 0 ? (h = s, g = d) : (h = u, g = f), _ = b[t], v = k(m(h, a), _, c, 0), y = k(m(h + g, a), _, c, 0), Tn(Ti(v, y), xi(y - v))) : Tn(0, c), S && K ? (p == 1 ? (h = s, g = d) : (h = u, g = f), _ = b[n], v = A(m(h, o), _, l, 0), y = A(m(h + g, o), _, l, 0), En(Ti(v, y), xi(y - v))) : En(0, l);
+					x && on ? (p == 0 ? (h = s, g = d) : (h = u, g = f), _ = b[t], v = k(m(h, a), _, c, 0), y = k(m(h + g, a), _, c, 0), En(Ui(v, y), zi(y - v))) : En(0, c), S && sn ? (p == 1 ? (h = s, g = d) : (h = u, g = f), _ = b[n], v = A(m(h, o), _, l, 0), y = A(m(h + g, o), _, l, 0), J(Ui(v, y), zi(y - v))) : J(0, l);
 				} else In();
 			} else {
-				let e = xi(nn - Qt), t = xi(rn - $t);
+				let e = zi(en - Xt), t = zi(tn - Zt);
 				if (D.ori == 1) {
 					let n = e;
 					e = t, t = n;
 				}
-				sn = on.x && e >= on.dist, K = on.y && t >= on.dist;
-				let n = on.uni;
-				n == null ? on.x && on.y && (sn || K) && (sn = K = !0) : sn && K && (sn = e >= n, K = t >= n, !sn && !K && (t > e ? K = !0 : sn = !0));
+				on = an.x && e >= an.dist, sn = an.y && t >= an.dist;
+				let n = an.uni;
+				n == null ? an.x && an.y && (on || sn) && (on = sn = !0) : on && sn && (on = e >= n, sn = t >= n, !on && !sn && (t > e ? sn = !0 : on = !0));
 				let r, i;
-				sn && (D.ori == 0 ? (r = en, i = W) : (r = tn, i = G), Tn(Ti(r, i), xi(i - r)), K || En(0, l)), K && (D.ori == 1 ? (r = en, i = W) : (r = tn, i = G), En(Ti(r, i), xi(i - r)), sn || Tn(0, c)), !sn && !K && (Tn(0, 0), En(0, 0));
+				on && (D.ori == 0 ? (r = Qt, i = K) : (r = $t, i = nn), En(Ui(r, i), zi(i - r)), sn || J(0, l)), sn && (D.ori == 1 ? (r = Qt, i = K) : (r = $t, i = nn), J(Ui(r, i), zi(i - r)), on || En(0, c)), !on && !sn && (En(0, 0), J(0, 0));
 			}
 		}
-		if (on._x = sn, on._y = K, e == null) {
+		if (an._x = on, an._y = sn, e == null) {
 			if (a) {
-				if (Ar != null) {
-					let [e, t] = kr.scales;
-					kr.values[0] = e == null ? null : xn(D.ori == 0 ? W : G, e), kr.values[1] = t == null ? null : xn(D.ori == 1 ? W : G, t);
+				if (Zn != null) {
+					let [e, t] = Xn.scales;
+					Xn.values[0] = e == null ? null : Sn(D.ori == 0 ? K : nn, e), Xn.values[1] = t == null ? null : Sn(D.ori == 1 ? K : nn, t);
 				}
-				Pr(Cr, r, W, G, L, R, o);
+				$n(Vr, r, K, nn, R, z, o);
 			}
-			if (Ge) {
-				let e = a && kr.setSeries, t = We.prox;
-				vn == null ? _n <= t && fn(J, yn, !0, e) : _n > t ? fn(null, yn, !0, e) : J != vn && fn(J, yn, !0, e);
+			if (We) {
+				let e = a && Xn.setSeries, t = Ue.prox;
+				yn == null ? _n <= t && fn(vn, bn, !0, e) : _n > t ? fn(null, bn, !0, e) : vn != yn && fn(vn, bn, !0, e);
 			}
 		}
-		Fe && (N.idx = o, On()), n !== !1 && Jn("setCursor");
+		Pe && (N.idx = o, On()), n !== !1 && Jn("setCursor");
 	}
 	let jn = null;
 	Object.defineProperty(r, "rect", { get() {
@@ -3814,22 +3925,22 @@ function Ys(e, t, n) {
 		e ? jn = null : (jn = m.getBoundingClientRect(), Jn("syncRect", jn));
 	}
 	function Nn(e, t, n, r, i, a, o) {
-		P._lock || an && e != null && e.movementX == 0 && e.movementY == 0 || (Pn(e, t, n, r, i, a, o, !1, e != null), e == null ? An(t, !0, !1) : An(null, !0, !0));
+		P._lock || rn && e != null && e.movementX == 0 && e.movementY == 0 || (Pn(e, t, n, r, i, a, o, !1, e != null), e == null ? An(t, !0, !1) : An(null, !0, !0));
 	}
 	function Pn(e, t, n, i, a, o, c, l, u) {
-		if (jn ?? Mn(!1), He(e), e != null) n = e.clientX - jn.left, i = e.clientY - jn.top;
+		if (jn ?? Mn(!1), Ve(e), e != null) n = e.clientX - jn.left, i = e.clientY - jn.top;
 		else {
 			if (n < 0 || i < 0) {
-				W = -10, G = -10;
+				K = -10, nn = -10;
 				return;
 			}
-			let [e, r] = kr.scales, c = t.cursor.sync, [l, u] = c.values, [d, f] = c.scales, [p, m] = kr.match, h = t.axes[0].side % 2 == 1, g = D.ori == 0 ? L : R, _ = D.ori == 1 ? L : R, v = h ? o : a, y = h ? a : o, x = h ? i : n, S = h ? n : i;
+			let [e, r] = Xn.scales, c = t.cursor.sync, [l, u] = c.values, [d, f] = c.scales, [p, m] = Xn.match, h = t.axes[0].side % 2 == 1, g = D.ori == 0 ? R : z, _ = D.ori == 1 ? R : z, v = h ? o : a, y = h ? a : o, x = h ? i : n, S = h ? n : i;
 			if (n = d == null ? x / v * g : p(e, d) ? s(l, b[e], g, 0) : -10, i = f == null ? S / y * _ : m(r, f) ? s(u, b[r], _, 0) : -10, D.ori == 1) {
 				let e = n;
 				n = i, i = e;
 			}
 		}
-		u && (t == null || t.cursor.event.type == Cr) && ((n <= 1 || n >= L - 1) && (n = Gi(n, L)), (i <= 1 || i >= R - 1) && (i = Gi(i, R))), l ? (Qt = n, $t = i, [en, tn] = P.move(r, n, i)) : (W = n, G = i);
+		u && (t == null || t.cursor.event.type == Vr) && ((n <= 1 || n >= R - 1) && (n = la(n, R)), (i <= 1 || i >= z - 1) && (i = la(i, z))), l ? (Xt = n, Zt = i, [Qt, $t] = P.move(r, n, i)) : (K = n, nn = i);
 	}
 	let Fn = {
 		width: 0,
@@ -3842,50 +3953,50 @@ function Ys(e, t, n) {
 	}
 	let Ln, Rn, zn, Bn;
 	function Vn(e, t, n, i, a, o, s) {
-		an = !0, sn = K = on._x = on._y = !1, Pn(e, t, n, i, a, o, s, !0, !1), e != null && (ye(Tr, Fr, Hn, !1), Pr(wr, r, en, tn, L, R, null));
+		rn = !0, on = sn = an._x = an._y = !1, Pn(e, t, n, i, a, o, s, !0, !1), e != null && (ve(Ur, $r, Hn, !1), $n(Hr, r, Qt, $t, R, z, null));
 		let { left: c, top: l, width: u, height: d } = q;
 		Ln = c, Rn = l, zn = u, Bn = d;
 	}
 	function Hn(e, t, n, i, a, o, s) {
-		an = on._x = on._y = !1, Pn(e, t, n, i, a, o, s, !1, !0);
+		rn = an._x = an._y = !1, Pn(e, t, n, i, a, o, s, !1, !0);
 		let { left: c, top: l, width: u, height: d } = q, f = u > 0 || d > 0, p = Ln != c || Rn != l || zn != u || Bn != d;
-		if (f && p && ln(q), on.setScale && f && p) {
+		if (f && p && ln(q), an.setScale && f && p) {
 			let e = c, t = u, n = l, r = d;
-			if (D.ori == 1 && (e = l, t = d, n = c, r = u), sn && dn(S, xn(e, S), xn(e + t, S)), K) for (let e in b) {
+			if (D.ori == 1 && (e = l, t = d, n = c, r = u), on && dn(S, Sn(e, S), Sn(e + t, S)), sn) for (let e in b) {
 				let t = b[e];
-				e != S && t.from == null && t.min != Ni && dn(e, xn(n + r, e), xn(n, e));
+				e != S && t.from == null && t.min != Zi && dn(e, Sn(n + r, e), Sn(n, e));
 			}
 			In();
 		} else P.lock && (P._lock = !P._lock, An(t, !0, e != null));
-		e != null && (be(Tr, Fr), Pr(Tr, r, W, G, L, R, null));
+		e != null && (ye(Ur, $r), $n(Ur, r, K, nn, R, z, null));
 	}
 	function Un(e, t, n, r, i, a, o) {
 		if (P._lock) return;
-		He(e);
-		let s = an;
-		if (an) {
+		Ve(e);
+		let s = rn;
+		if (rn) {
 			let e = !0, t = !0, n, r;
-			D.ori == 0 ? (n = sn, r = K) : (n = K, r = sn), n && r && (e = W <= 10 || W >= L - 10, t = G <= 10 || G >= R - 10), n && e && (W = W < en ? 0 : L), r && t && (G = G < tn ? 0 : R), An(null, !0, !0), an = !1;
+			D.ori == 0 ? (n = on, r = sn) : (n = sn, r = on), n && r && (e = K <= 10 || K >= R - 10, t = nn <= 10 || nn >= z - 10), n && e && (K = K < Qt ? 0 : R), r && t && (nn = nn < $t ? 0 : z), An(null, !0, !0), rn = !1;
 		}
-		W = -10, G = -10, ie.fill(null), An(null, !0, !0), s && (an = s);
+		K = -10, nn = -10, ie.fill(null), An(null, !0, !0), s && (rn = s);
 	}
 	function Wn(e, t, n, i, a, o, s) {
-		P._lock || (He(e), ut(), In(), e != null && Pr(Or, r, W, G, L, R, null));
+		P._lock || (Ve(e), G(), In(), e != null && $n(Kr, r, K, nn, R, z, null));
 	}
 	function Gn() {
-		y.forEach(Js), Ie(r.width, r.height, !0);
+		y.forEach(fc), Fe(r.width, r.height, !0);
 	}
-	$r(Mr, Ir, Gn);
+	_i(Xr, ei, Gn);
 	let Kn = {};
 	Kn.mousedown = Vn, Kn.mousemove = Nn, Kn.mouseup = Hn, Kn.dblclick = Wn, Kn.setSeries = (e, t, n, i) => {
-		let a = kr.match[2];
+		let a = Xn.match[2];
 		n = a(r, t, n), n != -1 && fn(n, i, !0, !1);
-	}, oe && (ye(wr, m, Vn), ye(Cr, m, Nn), ye(Er, m, (e) => {
-		He(e), Mn(!1);
-	}), ye(Dr, m, Un), ye(Or, m, Wn), Ms.add(r), r.syncRect = Mn);
+	}, oe && (ve(Hr, m, Vn), ve(Vr, m, Nn), ve(Wr, m, (e) => {
+		Ve(e), Mn(!1);
+	}), ve(Gr, m, Un), ve(Kr, m, Wn), Xs.add(r), r.syncRect = Mn);
 	let qn = r.hooks = e.hooks || {};
 	function Jn(e, t, n) {
-		Vt ? Ht.push([
+		zt ? Bt.push([
 			e,
 			t,
 			n
@@ -3896,76 +4007,76 @@ function Ys(e, t, n) {
 	(e.plugins || []).forEach((e) => {
 		for (let t in e.hooks) qn[t] = (qn[t] || []).concat(e.hooks[t]);
 	});
-	let xr = (e, t, n) => n, kr = la({
+	let Yn = (e, t, n) => n, Xn = Da({
 		key: null,
 		setSeries: !1,
 		filters: {
-			pub: Vi,
-			sub: Vi
+			pub: aa,
+			sub: aa
 		},
 		scales: [S, v[1] ? v[1].scale : null],
 		match: [
-			Hi,
-			Hi,
-			xr
+			oa,
+			oa,
+			Yn
 		],
 		values: [null, null]
 	}, P.sync);
-	kr.match.length == 2 && kr.match.push(xr), P.sync = kr;
-	let Ar = kr.key, jr = $o(Ar);
-	function Pr(e, t, n, r, i, a, o) {
-		kr.filters.pub(e, t, n, r, i, a, o) && jr.pub(e, t, n, r, i, a, o);
+	Xn.match.length == 2 && Xn.match.push(Yn), P.sync = Xn;
+	let Zn = Xn.key, Qn = _s(Zn);
+	function $n(e, t, n, r, i, a, o) {
+		Xn.filters.pub(e, t, n, r, i, a, o) && Qn.pub(e, t, n, r, i, a, o);
 	}
-	jr.sub(r);
-	function Lr(e, t, n, r, i, a, o) {
-		kr.filters.sub(e, t, n, r, i, a, o) && Kn[e](null, t, n, r, i, a, o);
+	Qn.sub(r);
+	function er(e, t, n, r, i, a, o) {
+		Xn.filters.sub(e, t, n, r, i, a, o) && Kn[e](null, t, n, r, i, a, o);
 	}
-	r.pub = Lr;
-	function Rr() {
-		jr.unsub(r), Ms.delete(r), ve.clear(), ei(Mr, Ir, Gn), l.remove(), I?.remove(), Jn("destroy");
+	r.pub = er;
+	function tr() {
+		Qn.unsub(r), Xs.delete(r), _e.clear(), vi(Xr, ei, Gn), l.remove(), I?.remove(), Jn("destroy");
 	}
-	r.destroy = Rr;
-	function zr() {
-		Jn("init", e, t), lt(t || e.data, !1), j[S] ? qt(S, j[S]) : ut(), Pe = q.show && (q.width > 0 || q.height > 0), Ne = Fe = !0, Ie(e.width, e.height);
+	r.destroy = tr;
+	function nr() {
+		Jn("init", e, t), ct(t || e.data, !1), j[S] ? Gt(S, j[S]) : G(), Ne = q.show && (q.width > 0 || q.height > 0), Me = Pe = !0, Fe(e.width, e.height);
 	}
-	return v.forEach(Ze), y.forEach(tt), n ? n instanceof HTMLElement ? (n.appendChild(l), zr()) : n(r, zr) : zr(), r;
+	return v.forEach(Xe), y.forEach(et), n ? n instanceof HTMLElement ? (n.appendChild(l), nr()) : n(r, nr) : nr(), r;
 }
-Ys.assign = la, Ys.fmtNum = vi, Ys.rangeNum = mi, Ys.rangeLog = ci, Ys.rangeAsinh = li, Ys.orient = ns, Ys.pxRatio = Y, Ys.join = ma, Ys.fmtDate = Da, Ys.tzDate = ka, Ys.sync = $o;
+pc.assign = Da, pc.fmtNum = Ii, pc.rangeNum = Mi, pc.rangeLog = Ei, pc.rangeAsinh = Di, pc.orient = bs, pc.pxRatio = Y, pc.join = Ma, pc.fmtDate = Ga, pc.tzDate = qa, pc.sync = _s;
 {
-	Ys.addGap = ss, Ys.clipGaps = os;
-	let e = Ys.paths = { points: xs };
-	e.linear = Ts, e.stepped = Es, e.bars = Os, e.spline = As;
+	pc.addGap = Ts, pc.clipGaps = ws;
+	let e = pc.paths = { points: zs };
+	e.linear = Us, e.stepped = Ws, e.bars = Ks, e.spline = Js;
 }
 // src/components/curves/axes.ts
-var Xs = Array.from({ length: 51 }, (e, t) => 2 ** t);
-function Zs(e) {
-	return e === "bytes" || e === "bytes_per_s" ? Xs : void 0;
+var mc = Array.from({ length: 51 }, (e, t) => 2 ** t);
+function hc(e) {
+	return e === "bytes" || e === "bytes_per_s" ? mc : void 0;
 }
-function Qs(e, t) {
+function gc(e, t) {
 	return J(e, t).replace(/(\.\d*?)0+(?= |$)/, "$1").replace(/\.(?= |$)/, "");
 }
-var $s = [
+var _c = [
 	[1e9, "s"],
 	[1e6, "ms"],
 	[1e3, "us"],
 	[1, "ns"]
 ];
-function ec(e) {
-	let t = Math.abs((e[1] ?? 0) - (e[0] ?? 0)) || 1, [n, r] = $s.find(([e]) => t >= e) ?? [1, "ns"];
+function vc(e) {
+	let t = Math.abs((e[1] ?? 0) - (e[0] ?? 0)) || 1, [n, r] = _c.find(([e]) => t >= e) ?? [1, "ns"];
 	return e.map((e) => `${Number((e / n).toFixed(3))} ${r}`);
 }
 // src/components/curves/plotting.ts
-function tc(e) {
+function yc(e) {
 	return `--part-${e % 8 + 1}`;
 }
-function nc(e, t) {
-	let n = rc(), r = Zs(e.kind);
+function bc(e, t) {
+	let n = xc(), r = hc(e.kind);
 	return {
 		width: t.width,
 		height: t.height,
 		legend: { show: !1 },
 		padding: [
-			12,
+			e.marks.length ? 22 : 12,
 			12,
 			0,
 			0
@@ -3989,27 +4100,27 @@ function nc(e, t) {
 				max: { pad: .08 }
 			} }
 		},
-		series: [{}, ...e.series.map((e, n) => ic(e, n, t.hidden))],
+		series: [{}, ...e.series.map((e, n) => Sc(e, n, t.hidden))],
 		axes: [{
 			...n,
-			space: 90,
+			space: 62,
 			size: 32,
-			values: (e, t) => ec(t)
+			values: (e, t) => vc(t)
 		}, {
 			...n,
 			size: 76,
 			space: 34,
 			...r ? { incrs: r } : {},
-			values: (t, n) => n.map((t) => Qs(e.kind, t))
+			values: (t, n) => n.map((t) => gc(e.kind, t))
 		}],
 		hooks: {
-			draw: [(t) => oc(t, e.marks)],
+			draw: [(t) => wc(t, e.marks)],
 			setCursor: [(e) => t.onCursor(e.cursor.idx ?? null)],
-			setScale: [(e, n) => n === "x" && t.onZoom(ac(e))]
+			setScale: [(e, n) => n === "x" && t.onZoom(Cc(e))]
 		}
 	};
 }
-function rc() {
+function xc() {
 	let e = {
 		stroke: pe("--line"),
 		width: 1
@@ -4024,8 +4135,8 @@ function rc() {
 		}
 	};
 }
-function ic({ name: e, shape: t }, n, r) {
-	let i = pe(tc(n)), { linear: a, stepped: o } = Ys.paths, s = t === "step" ? o?.({ align: 1 }) : a?.();
+function Sc({ name: e, shape: t }, n, r) {
+	let i = pe(yc(n)), { linear: a, stepped: o } = pc.paths, s = t === "step" ? o?.({ align: 1 }) : a?.();
 	return {
 		label: e,
 		show: !r.has(n),
@@ -4037,23 +4148,23 @@ function ic({ name: e, shape: t }, n, r) {
 		points: { show: !1 }
 	};
 }
-function ac(e) {
+function Cc(e) {
 	let t = e.data[0], { min: n, max: r } = e.scales.x ?? {};
 	return n != null && r != null && (n > (t[0] ?? n) || r < (t.at(-1) ?? r));
 }
-function oc(e, t) {
+function wc(e, t) {
 	let { ctx: n, bbox: r } = e, i = devicePixelRatio;
-	n.save(), n.strokeStyle = pe("--text"), n.font = `${12 * i}px ${pe("--sans")}`, n.lineWidth = i, n.setLineDash([4 * i, 3 * i]);
+	n.save(), n.strokeStyle = pe("--text"), n.fillStyle = pe("--text"), n.textAlign = "center", n.textBaseline = "alphabetic", n.font = `${12 * i}px ${pe("--sans")}`, n.lineWidth = i, n.setLineDash([4 * i, 3 * i]);
 	for (let { x: a, label: o } of t) {
 		let t = e.valToPos(a, "x", !0);
 		if (t < r.left || t > r.left + r.width) continue;
 		n.beginPath(), n.moveTo(t, r.top), n.lineTo(t, r.top + r.height), n.stroke();
-		let s = n.measureText(o).width + 8 * i, c = t > r.left + r.width / 2 ? t - s - 2 * i : t + 2 * i;
-		n.fillStyle = pe("--ground"), n.fillRect(c, r.top, s, 17 * i), n.fillStyle = pe("--text"), n.fillText(o, c + 4 * i, r.top + 12 * i);
+		let s = n.measureText(o).width / 2, c = Math.min(Math.max(t, r.left + s), r.left + r.width - s);
+		n.fillText(o, c, r.top - 5 * i);
 	}
 	n.restore();
 }
-function sc(e, t, n = 1) {
+function Tc(e, t, n = 1) {
 	let r = e.data[0], { min: i, max: a } = e.scales.x ?? {}, [o, s] = [r[0], r.at(-1)];
 	if (i == null || a == null || o === void 0 || s === void 0) return;
 	let c = Math.min((a - i) * n, s - o), l = (i + a) / 2 + t * (a - i), u = Math.min(Math.max(l - c / 2, o), s - c);
@@ -4063,7 +4174,7 @@ function sc(e, t, n = 1) {
 	});
 }
 // src/components/curves/telling.ts
-function cc(e) {
+function Ec(e) {
 	let [t, n] = [e.x[0], e.x.at(-1)];
 	if (t === void 0 || n === void 0) return `${e.title}: no points.`;
 	let r = `from ${J("moment_ns", t)} to ${J("moment_ns", n)}`, i = e.series.map(({ name: t, values: n }) => {
@@ -4075,102 +4186,102 @@ function cc(e) {
 	return `${e.title || "Curves"} ${r}: ${i.join("; ")}.`;
 }
 // src/components/curves/usePlot.ts
-var lc = 240;
-function uc(e, t, n) {
-	let r = V(null), i = V(n);
-	return i.current = n, B(() => {
+var Dc = 240;
+function Oc(e, t, n) {
+	let r = H(null), i = H(n);
+	return i.current = n, V(() => {
 		let n = e.current;
 		if (!n) return;
 		let a = () => {
 			r.current?.destroy();
 			let e = {
 				width: n.clientWidth,
-				height: lc
+				height: Dc
 			};
-			r.current = new Ys(nc(t, {
+			r.current = new pc(bc(t, {
 				...i.current,
 				...e
-			}), dc(t), n);
+			}), kc(t), n);
 		};
 		a();
 		let o = new ResizeObserver(() => r.current?.setSize({
 			width: n.clientWidth,
-			height: lc
+			height: Dc
 		}));
 		o.observe(n);
 		let s = fe(a);
 		return () => {
 			s(), o.disconnect(), r.current?.destroy(), r.current = null;
 		};
-	}, [t, e]), B(() => {
+	}, [t, e]), V(() => {
 		for (let e of t.series.keys()) r.current?.setSeries(e + 1, { show: !n.hidden.has(e) });
 	}, [t, n.hidden]), r;
 }
-function dc(e) {
+function kc(e) {
 	return [e.x, ...e.series.map(({ values: e }) => e)];
 }
 // src/components/Curves.tsx
-function fc({ block: e }) {
-	let t = V(null), [n, r] = z(/* @__PURE__ */ new Set()), [i, a] = z(null), [o, s] = z(!1), c = uc(t, e, {
+function Ac({ block: e }) {
+	let t = H(null), [n, r] = B(/* @__PURE__ */ new Set()), [i, a] = B(null), [o, s] = B(!1), c = Oc(t, e, {
 		hidden: n,
 		onCursor: a,
 		onZoom: s
-	}), l = Me(dn), u = (t) => {
+	}), l = je(bn), u = (t) => {
 		let n = t === null ? void 0 : e.x[t];
 		return n === void 0 ? null : l.hrefOfCell("moment", String(Math.round(n)), {});
 	}, d = () => {
 		let e = u(i);
 		e && location.assign(e);
-	}, f = V(0), p = (e) => {
+	}, f = H(0), p = (e) => {
 		Math.abs(e.clientX - f.current) < 4 && d();
 	}, m = (e) => {
 		let t = new Set(n);
 		t.delete(e) || t.add(e), r(t);
 	};
-	return /* @__PURE__ */ H("figure", {
+	return /* @__PURE__ */ W("figure", {
 		class: "curves",
 		children: [
-			/* @__PURE__ */ H(An, { title: e.title }),
-			/* @__PURE__ */ H("div", {
+			/* @__PURE__ */ W(zn, { title: e.title }),
+			/* @__PURE__ */ W("div", {
 				class: "toolbar",
-				children: [/* @__PURE__ */ H("ul", {
+				children: [/* @__PURE__ */ W("ul", {
 					class: "legend",
-					children: [e.series.map(({ name: t, values: r }, a) => /* @__PURE__ */ H("li", { children: /* @__PURE__ */ H("button", {
+					children: [e.series.map(({ name: t, values: r }, a) => /* @__PURE__ */ W("li", { children: /* @__PURE__ */ W("button", {
 						type: "button",
 						class: "series",
 						"aria-pressed": !n.has(a),
 						onClick: () => m(a),
 						children: [
-							/* @__PURE__ */ H("span", {
+							/* @__PURE__ */ W("span", {
 								class: `swatch line ${a % 2 ? "dashed" : ""}`,
-								style: { borderColor: `var(${tc(a)})` }
+								style: { borderColor: `var(${yc(a)})` }
 							}),
 							t,
-							i !== null && /* @__PURE__ */ H("b", { children: J(e.kind, r[i]) })
+							i !== null && /* @__PURE__ */ W("b", { children: J(e.kind, r[i]) })
 						]
-					}) }, t)), i !== null && /* @__PURE__ */ H("li", {
+					}) }, t)), i !== null && /* @__PURE__ */ W("li", {
 						class: "at",
 						children: ["at ", J("moment_ns", e.x[i])]
 					})]
-				}), o && /* @__PURE__ */ H("button", {
+				}), o && /* @__PURE__ */ W("button", {
 					type: "button",
 					class: "button",
-					onClick: () => c.current && pc(c.current),
-					children: [/* @__PURE__ */ H(U, {
+					onClick: () => c.current && jc(c.current),
+					children: [/* @__PURE__ */ W(G, {
 						name: "reset",
 						size: 14
 					}), "Show all"]
 				})]
 			}),
-			/* @__PURE__ */ H("div", {
+			/* @__PURE__ */ W("div", {
 				class: "plot",
 				ref: t,
 				tabIndex: 0,
 				role: "application",
-				"aria-label": `${cc(e)} Arrow keys move, plus and minus zoom, 0 shows all.`,
+				"aria-label": `${Ec(e)} Arrow keys move, plus and minus zoom, 0 shows all.`,
 				title: u(0) ? "Click: show this moment in the trace" : void 0,
 				onKeyDown: (e) => {
-					e.key === "Enter" && d(), c.current && mc(c.current, e) && e.preventDefault();
+					e.key === "Enter" && d(), c.current && Mc(c.current, e) && e.preventDefault();
 				},
 				onMouseDownCapture: (e) => {
 					f.current = e.clientX;
@@ -4180,70 +4291,70 @@ function fc({ block: e }) {
 		]
 	});
 }
-function pc(e) {
+function jc(e) {
 	let t = e.data[0];
 	e.setScale("x", {
 		min: t[0] ?? 0,
 		max: t.at(-1) ?? 1
 	});
 }
-function mc(e, { key: t }) {
-	if (t === "ArrowLeft") sc(e, -.1);
-	else if (t === "ArrowRight") sc(e, .1);
-	else if (t === "+" || t === "=") sc(e, 0, .5);
-	else if (t === "-") sc(e, 0, 2);
-	else if (t === "0" || t === "Escape") pc(e);
+function Mc(e, { key: t }) {
+	if (t === "ArrowLeft") Tc(e, -.1);
+	else if (t === "ArrowRight") Tc(e, .1);
+	else if (t === "+" || t === "=") Tc(e, 0, .5);
+	else if (t === "-") Tc(e, 0, 2);
+	else if (t === "0" || t === "Escape") jc(e);
 	else return !1;
 	return !0;
 }
 // src/components/Facts.tsx
-function hc({ block: e }) {
-	return /* @__PURE__ */ H("dl", {
+function Nc({ block: e }) {
+	return /* @__PURE__ */ W("dl", {
 		class: "facts",
-		children: e.rows.map(([e, t]) => /* @__PURE__ */ H("div", { children: [/* @__PURE__ */ H("dt", { children: e }), /* @__PURE__ */ H("dd", { children: t })] }, e))
+		children: e.rows.map(([e, t]) => /* @__PURE__ */ W("div", { children: [/* @__PURE__ */ W("dt", { children: e }), /* @__PURE__ */ W("dd", { children: t })] }, e))
 	});
 }
 // src/components/Findings.tsx
-var gc = {
+var Pc = {
 	high: "bad",
 	medium: "warning",
 	low: "notice"
 };
-function _c({ block: e }) {
-	return e.items.length ? /* @__PURE__ */ H("ol", {
+function Fc({ block: e }) {
+	return e.items.length ? /* @__PURE__ */ W("ol", {
 		class: "cards",
-		children: e.items.map((e, t) => /* @__PURE__ */ H(vc, { item: e }, `${e.rule} ${t}`))
-	}) : /* @__PURE__ */ H("p", {
+		children: e.items.map((e, t) => /* @__PURE__ */ W(Ic, { item: e }, `${e.rule} ${t}`))
+	}) : /* @__PURE__ */ W("p", {
 		class: "note tone-good",
-		children: [/* @__PURE__ */ H(U, { name: "good" }), /* @__PURE__ */ H("span", { children: e.empty })]
+		children: [/* @__PURE__ */ W(G, { name: "good" }), /* @__PURE__ */ W("span", { children: e.empty })]
 	});
 }
-function vc({ item: e }) {
-	let t = gc[e.severity] ?? "notice";
-	return /* @__PURE__ */ H("li", {
+function Ic({ item: e }) {
+	let t = Pc[e.severity] ?? "notice";
+	return /* @__PURE__ */ W("li", {
 		class: `card tone-${t}`,
 		children: [
-			/* @__PURE__ */ H("p", {
+			/* @__PURE__ */ W("p", {
 				class: "kicker",
 				children: [
-					/* @__PURE__ */ H(U, {
+					/* @__PURE__ */ W(G, {
 						name: ut(t),
 						size: 14
 					}),
-					/* @__PURE__ */ H("span", {
+					/* @__PURE__ */ W("span", {
 						class: "badge",
 						children: e.severity
 					}),
-					e.gain && /* @__PURE__ */ H("span", {
+					e.gain && /* @__PURE__ */ W("span", {
 						class: "gain",
 						children: e.gain
 					})
 				]
 			}),
-			/* @__PURE__ */ H("h3", { children: e.title }),
-			/* @__PURE__ */ H("p", { children: /* @__PURE__ */ H(K, { text: e.sentence }) }),
-			/* @__PURE__ */ H(Hn, { text: e.advice }),
-			/* @__PURE__ */ H(Un, {
+			/* @__PURE__ */ W("h3", { children: e.title }),
+			/* @__PURE__ */ W("p", { children: /* @__PURE__ */ W(hn, { text: e.sentence }) }),
+			/* @__PURE__ */ W(or, { text: e.advice }),
+			/* @__PURE__ */ W(sr, {
 				lines: e.evidence,
 				links: e.links
 			})
@@ -4251,57 +4362,57 @@ function vc({ item: e }) {
 	});
 }
 // src/components/Health.tsx
-var yc = {
+var Lc = {
 	error: "bad",
 	warning: "warning",
 	info: "notice"
 };
-function bc({ block: e }) {
-	return e.items.length ? /* @__PURE__ */ H("ul", {
+function Rc({ block: e }) {
+	return e.items.length ? /* @__PURE__ */ W("ul", {
 		class: "health",
 		children: e.items.map((e) => {
-			let t = yc[e.severity] ?? "notice";
-			return /* @__PURE__ */ H("li", {
+			let t = Lc[e.severity] ?? "notice";
+			return /* @__PURE__ */ W("li", {
 				class: `tone-${t}`,
-				children: [/* @__PURE__ */ H(U, { name: ut(t) }), /* @__PURE__ */ H("div", { children: [
-					/* @__PURE__ */ H("h3", { children: [
-						/* @__PURE__ */ H("span", {
+				children: [/* @__PURE__ */ W(G, { name: ut(t) }), /* @__PURE__ */ W("div", { children: [
+					/* @__PURE__ */ W("h3", { children: [
+						/* @__PURE__ */ W("span", {
 							class: "badge",
 							children: e.severity
 						}),
 						" ",
 						e.title,
-						e.count > 1 && /* @__PURE__ */ H("span", {
+						e.count > 1 && /* @__PURE__ */ W("span", {
 							class: "quiet",
 							children: [" × ", J("count", e.count)]
 						})
 					] }),
-					e.told && /* @__PURE__ */ H("p", {
+					e.told && /* @__PURE__ */ W("p", {
 						class: "told",
 						children: e.told
 					}),
-					/* @__PURE__ */ H("p", { children: /* @__PURE__ */ H(K, { text: xc(e.consequence, e.advice) }) })
+					/* @__PURE__ */ W("p", { children: /* @__PURE__ */ W(hn, { text: zc(e.consequence, e.advice) }) })
 				] })]
 			}, e.code);
 		})
-	}) : /* @__PURE__ */ H("p", {
+	}) : /* @__PURE__ */ W("p", {
 		class: "note tone-good",
-		children: [/* @__PURE__ */ H(U, { name: "good" }), /* @__PURE__ */ H("span", { children: "Nothing is wrong with the recording." })]
+		children: [/* @__PURE__ */ W(G, { name: "good" }), /* @__PURE__ */ W("span", { children: "Nothing is wrong with the recording." })]
 	});
 }
-function xc(...e) {
+function zc(...e) {
 	return e.filter(Boolean).map((e) => e[0]?.toUpperCase() + e.slice(1).replace(/\.?$/, ".")).join(" ");
 }
-function Sc(e, t) {
+function Bc(e, t) {
 	return t < 0 ? [0, 1] : [e.from[t], e.to[t]];
 }
-var Cc = 6;
-function wc(e, t, n, r) {
+var Vc = 6;
+function Hc(e, t, n, r) {
 	let i = e.getContext("2d");
 	if (!i) return;
 	let a = devicePixelRatio || 1, o = e.clientWidth, s = n.depths * 22;
 	e.width = Math.round(o * a), e.height = Math.round(s * a), i.scale(a, a), i.font = `12px ${pe("--sans")}`, i.textBaseline = "middle";
-	let c = Tc(), l = t.texts.map((e) => !r.search || e.toLowerCase().includes(r.search)), [u, d] = Sc(n, r.zoomed), f = o / (d - u || 1);
+	let c = Uc(), l = t.texts.map((e) => !r.search || e.toLowerCase().includes(r.search)), [u, d] = Bc(n, r.zoomed), f = o / (d - u || 1);
 	for (let e = 0; e < n.from.length;) {
 		let a = Math.max((n.from[e] - u) * f, 0), s = Math.min((n.to[e] - u) * f, o);
 		if (s - a < .5) {
@@ -4309,21 +4420,21 @@ function wc(e, t, n, r) {
 			continue;
 		}
 		let d = n.depth[e] * 22, p = t.codes[e];
-		i.globalAlpha = l[p] ? 1 : .3, i.fillStyle = c.fills[Ec(t.texts[p] ?? "") % Cc], i.fillRect(a, d, Math.max(s - a - 1, .5), 21), s - a > 24 && (i.globalAlpha = l[p] ? 1 : .7, i.fillStyle = c.text, i.fillText(Dc(i, t.texts[p] ?? "", s - a - 9), a + 4, d + 11)), e === r.current && (i.globalAlpha = 1, i.strokeStyle = c.text, i.lineWidth = 2, i.strokeRect(a + 1, d + 1, Math.max(s - a - 3, 1), 19)), e++;
+		i.globalAlpha = l[p] ? 1 : .3, i.fillStyle = c.fills[Wc(t.texts[p] ?? "") % Vc], i.fillRect(a, d, Math.max(s - a - 1, .5), 21), s - a > 24 && (i.globalAlpha = l[p] ? 1 : .7, i.fillStyle = c.text, i.fillText(Gc(i, t.texts[p] ?? "", s - a - 9), a + 4, d + 11)), e === r.current && (i.globalAlpha = 1, i.strokeStyle = c.text, i.lineWidth = 2, i.strokeRect(a + 1, d + 1, Math.max(s - a - 3, 1), 19)), e++;
 	}
 }
-function Tc() {
+function Uc() {
 	return {
-		fills: Array.from({ length: Cc }, (e, t) => pe(`--icicle-${t + 1}`)),
+		fills: Array.from({ length: Vc }, (e, t) => pe(`--icicle-${t + 1}`)),
 		text: pe("--text")
 	};
 }
-function Ec(e) {
+function Wc(e) {
 	let t = 7;
 	for (let n = 0; n < e.length; n++) t = t * 31 + e.charCodeAt(n) >>> 0;
 	return t;
 }
-function Dc(e, t, n) {
+function Gc(e, t, n) {
 	if (e.measureText(t).width <= n) return t;
 	let [r, i] = [0, t.length];
 	for (; r < i;) {
@@ -4333,7 +4444,7 @@ function Dc(e, t, n) {
 	return r > 1 ? `${t.slice(0, r)}…` : "";
 }
 // src/components/icicle/layout.ts
-function Oc({ parent: e, value: t }) {
+function Kc({ parent: e, value: t }) {
 	let n = e.length, r = new Uint16Array(n), i = new Int32Array(n), a = new Float64Array(n), o = 0;
 	for (let i = 0; i < n; i++) {
 		let n = e[i];
@@ -4362,18 +4473,18 @@ function Oc({ parent: e, value: t }) {
 		depths: r.reduce((e, t) => Math.max(e, t + 1), 0)
 	};
 }
-function kc(e, t, n) {
+function qc(e, t, n) {
 	for (let r = 0; r < e.from.length;) if (!(t >= e.from[r] && t < e.to[r])) r = e.end[r];
 	else if (e.depth[r] === n) return r;
 	else r++;
 	return -1;
 }
-function Ac(e, t) {
+function Jc(e, t) {
 	let n = [];
 	for (let r = t; r >= 0; r = e[r] ?? -1) n.unshift(r);
 	return n;
 }
-function jc(e, t, n, r) {
+function Yc(e, t, n, r) {
 	let i = e.parent[n] ?? -1, { end: a, depth: o } = t;
 	if (r === "ArrowUp") return i >= 0 ? i : n;
 	if (r === "ArrowDown") return a[n] > n + 1 ? n + 1 : n;
@@ -4385,10 +4496,10 @@ function jc(e, t, n, r) {
 	return n;
 }
 // src/components/icicle/telling.ts
-function Mc(e, t) {
+function Xc(e, t) {
 	return e.texts[e.codes[t] ?? -1] ?? "";
 }
-function Nc(e, t) {
+function Zc(e, t) {
 	let n = e.value.reduce((t, n, r) => t + (e.parent[r] === -1 ? n : 0), 0), r = e.value[t] ?? 0;
 	return [
 		["", J(e.kind, r)],
@@ -4396,9 +4507,9 @@ function Nc(e, t) {
 		...e.details.map(({ title: e, kind: n, values: r }) => [e, J(n, r[t])])
 	];
 }
-var Pc = 2e3;
-function Fc(e) {
-	let t = e.value.map((e, t) => t), n = t.length > Pc ? t.sort((t, n) => (e.value[n] ?? 0) - (e.value[t] ?? 0)).slice(0, Pc) : t, r = {
+var Qc = 2e3;
+function $c(e) {
+	let t = e.value.map((e, t) => t), n = t.length > Qc ? t.sort((t, n) => (e.value[n] ?? 0) - (e.value[t] ?? 0)).slice(0, Qc) : t, r = {
 		help: "",
 		main: !0,
 		bar: !1,
@@ -4420,7 +4531,7 @@ function Fc(e) {
 				kind: "text",
 				data: {
 					codes: n.map((e, t) => t),
-					texts: n.map((t) => Ac(e.parent, t).map((t) => Mc(e, t)).join(" › "))
+					texts: n.map((t) => Jc(e.parent, t).map((t) => Xc(e, t)).join(" › "))
 				}
 			},
 			{
@@ -4442,9 +4553,9 @@ function Fc(e) {
 	};
 }
 // src/components/state.ts
-var Ic = I(null);
-function Lc(e, t) {
-	let n = Me(Ic), [r, i] = z({});
+var el = I(null);
+function tl(e, t) {
+	let n = je(el), [r, i] = B({});
 	if (!n) return [r, i];
 	let a = n.state[e] ?? {};
 	return [a[t] ?? {}, (r) => n.onState({
@@ -4455,22 +4566,38 @@ function Lc(e, t) {
 		}
 	})];
 }
+// src/components/Meanings.tsx
+function nl({ of: e, meanings: t }) {
+	let n = t.filter(({ help: e }) => e);
+	return n.length ? /* @__PURE__ */ W("details", {
+		class: "meanings",
+		children: [/* @__PURE__ */ W("summary", { children: [
+			/* @__PURE__ */ W(G, {
+				name: "down",
+				size: 12
+			}),
+			"What the ",
+			e,
+			" mean"
+		] }), /* @__PURE__ */ W("dl", { children: n.map(({ term: e, help: t }) => /* @__PURE__ */ W("div", { children: [/* @__PURE__ */ W("dt", { children: e }), /* @__PURE__ */ W("dd", { children: t })] }, e)) })]
+	}) : null;
+}
 // node_modules/@tanstack/table-core/dist/utils.js
-function Rc(e, t) {
+function rl(e, t) {
 	return typeof e == "function" ? e(t) : e;
 }
-function zc(e) {
-	if (Array.isArray(e)) return e.map(zc);
+function il(e) {
+	if (Array.isArray(e)) return e.map(il);
 	if (e && typeof e == "object") {
 		let t = Object.getPrototypeOf(e);
 		if (t !== Object.prototype && t !== null) return e;
-		let n = t === null ? Vc() : {}, r = Object.keys(e);
+		let n = t === null ? ol() : {}, r = Object.keys(e);
 		for (let t = 0; t < r.length; t++) {
 			let i = r[t];
 			Object.defineProperty(n, i, {
 				configurable: !0,
 				enumerable: !0,
-				value: zc(e[i]),
+				value: il(e[i]),
 				writable: !0
 			});
 		}
@@ -4478,7 +4605,7 @@ function zc(e) {
 	}
 	return e;
 }
-function Bc(e, t) {
+function al(e, t) {
 	let n = Object.keys(t), r = e;
 	for (let e = 0; e < n.length; e++) {
 		let i = n[e];
@@ -4486,53 +4613,53 @@ function Bc(e, t) {
 	}
 	return e;
 }
-function Vc() {
+function ol() {
 	return Object.create(null);
 }
-function Hc(e, t) {
+function sl(e, t) {
 	return Object.prototype.hasOwnProperty.call(e, t);
 }
-function Uc(e, t) {
+function cl(e, t) {
 	return (n) => {
-		(t.options.atoms?.[e] ?? t.baseAtoms[e]).set((e) => Rc(n, e));
+		(t.options.atoms?.[e] ?? t.baseAtoms[e]).set((e) => rl(n, e));
 	};
 }
-function Wc(e) {
+function ll(e) {
 	if (typeof e != "object" || !e) return !1;
 	if (Array.isArray(e)) return !0;
 	let t = Object.getPrototypeOf(e);
 	return t === Object.prototype || t === null;
 }
-function Gc(e) {
+function ul(e) {
 	return Reflect.ownKeys(e).filter((t) => Object.prototype.propertyIsEnumerable.call(e, t));
 }
-var Kc = 3;
-function qc(e, t) {
-	return Jc(e, t, Kc);
+var dl = 3;
+function fl(e, t) {
+	return pl(e, t, dl);
 }
-function Jc(e, t, n) {
+function pl(e, t, n) {
 	if (Object.is(e, t)) return !0;
-	if (n <= 0 || !Wc(e) || !Wc(t) || (Array.isArray(e) || Array.isArray(t)) && (!Array.isArray(e) || !Array.isArray(t) || e.length !== t.length)) return !1;
-	let r = Gc(e), i = Gc(t);
+	if (n <= 0 || !ll(e) || !ll(t) || (Array.isArray(e) || Array.isArray(t)) && (!Array.isArray(e) || !Array.isArray(t) || e.length !== t.length)) return !1;
+	let r = ul(e), i = ul(t);
 	if (r.length !== i.length) return !1;
 	let a = e, o = t;
 	for (let e = 0; e < r.length; e++) {
 		let i = r[e];
-		if (!Object.prototype.propertyIsEnumerable.call(t, i) || !Jc(a[i], o[i], n - 1)) return !1;
+		if (!Object.prototype.propertyIsEnumerable.call(t, i) || !pl(a[i], o[i], n - 1)) return !1;
 	}
 	return !0;
 }
-function Yc(e, t, n, r = qc) {
+function ml(e, t, n, r = fl) {
 	let i = `on${t.charAt(0).toUpperCase()}${t.slice(1)}Change`, a = e.options[i];
 	a && a((e) => {
-		let t = Rc(n, e);
+		let t = rl(n, e);
 		return r(e, t) ? e : t;
 	});
 }
-function Xc(e) {
+function hl(e) {
 	return e instanceof Function;
 }
-function Zc(e, t) {
+function gl(e, t) {
 	let n = [], r = (e) => {
 		e.forEach((e) => {
 			n.push(e);
@@ -4542,7 +4669,7 @@ function Zc(e, t) {
 	};
 	return r(e), n;
 }
-var Qc = ({ fn: e, memoDeps: t, onAfterCompare: n, onAfterUpdate: r, onBeforeCompare: i, onBeforeUpdate: a }) => {
+var _l = ({ fn: e, memoDeps: t, onAfterCompare: n, onAfterUpdate: r, onBeforeCompare: i, onBeforeUpdate: a }) => {
 	let o = [], s;
 	return (c) => {
 		i?.();
@@ -4556,23 +4683,23 @@ var Qc = ({ fn: e, memoDeps: t, onAfterCompare: n, onAfterUpdate: r, onBeforeCom
 		return n?.(u), u && (o = l, a?.(), s = e(...l ?? []), r?.(s)), s;
 	};
 };
-function $c(e) {
+function vl(e) {
 	let t = !1;
 	return () => {
 		t ? e() : t = !0;
 	};
 }
-function el({ feature: e, fnName: t, objectId: n, onAfterUpdate: r, table: i, ...a }) {
+function yl({ feature: e, fnName: t, objectId: n, onAfterUpdate: r, table: i, ...a }) {
 	let o = { onAfterUpdate: r ? () => {
 		let { schedule: e, untrack: t } = i._reactivity;
 		e(() => t(() => r()));
 	} : void 0 };
-	return Qc({
+	return _l({
 		...a,
 		...o
 	});
 }
-function tl(e, t = "_") {
+function bl(e, t = "_") {
 	let [n, r] = e.replace(t, " ").split(" ");
 	return {
 		fnKey: r,
@@ -4580,10 +4707,10 @@ function tl(e, t = "_") {
 		parentName: n
 	};
 }
-function nl(e, t, n) {
+function xl(e, t, n) {
 	for (let [r, { fn: i, memoDeps: a }] of Object.entries(n)) {
-		let { fnKey: n, fnName: o } = tl(r);
-		t[n] = a ? el({
+		let { fnKey: n, fnName: o } = bl(r);
+		t[n] = a ? yl({
 			memoDeps: a,
 			fn: i,
 			fnName: o,
@@ -4592,15 +4719,15 @@ function nl(e, t, n) {
 		}) : i;
 	}
 }
-function rl(e, t, n, r) {
+function Sl(e, t, n, r) {
 	for (let [i, { fn: a, memoDeps: o }] of Object.entries(r)) {
-		let { fnKey: r, fnName: s } = tl(i);
+		let { fnKey: r, fnName: s } = bl(i);
 		if (o) {
 			let i = `_memo_${r}`;
 			t[r] = function(...t) {
 				if (!this[i]) {
 					let t = this;
-					this[i] = el({
+					this[i] = yl({
 						memoDeps: (e) => o(t, e),
 						fn: (...e) => a(t, ...e),
 						fnName: s,
@@ -4616,17 +4743,17 @@ function rl(e, t, n, r) {
 		};
 	}
 }
-function il(e, t, n, ...r) {
+function Cl(e, t, n, ...r) {
 	return e[t]?.(...r) ?? n(e, ...r);
 }
 // node_modules/@tanstack/table-core/dist/core/cells/coreCellsFeature.utils.js
-function al(e) {
+function wl(e) {
 	return e.row.getValue(e.column.id);
 }
-function ol(e) {
+function Tl(e) {
 	return e.getValue() ?? e.table.options.renderFallbackValue;
 }
-function sl(e) {
+function El(e) {
 	return {
 		table: e.table,
 		column: e.column,
@@ -4637,18 +4764,18 @@ function sl(e) {
 	};
 }
 // node_modules/@tanstack/table-core/dist/core/cells/coreCellsFeature.js
-var cl = { assignCellPrototype: (e, t) => {
-	rl("coreCellsFeature", e, t, {
-		cell_getValue: { fn: (e) => al(e) },
-		cell_renderValue: { fn: (e) => ol(e) },
+var Dl = { assignCellPrototype: (e, t) => {
+	Sl("coreCellsFeature", e, t, {
+		cell_getValue: { fn: (e) => wl(e) },
+		cell_renderValue: { fn: (e) => Tl(e) },
 		cell_getContext: {
-			fn: (e) => sl(e),
+			fn: (e) => El(e),
 			memoDeps: (e) => [e]
 		}
 	});
 } };
 // node_modules/@tanstack/table-core/dist/core/columns/constructColumn.js
-function ll(e) {
+function Ol(e) {
 	if (!e._columnPrototype) {
 		e._columnPrototype = { table: e };
 		let t = Object.values(e._features);
@@ -4656,7 +4783,7 @@ function ll(e) {
 	}
 	return e._columnPrototype;
 }
-function ul(e, t, n, r) {
+function kl(e, t, n, r) {
 	let i = {
 		...e.getDefaultColumnDef(),
 		...t
@@ -4676,59 +4803,59 @@ function ul(e, t, n, r) {
 		} else c = (e) => e[i.accessorKey];
 	}
 	if (!s) throw Error();
-	let l = ll(e), u = Object.create(l);
+	let l = Ol(e), u = Object.create(l);
 	u.accessorFn = c, u.columnDef = i, u.columns = [], u.depth = n, u.id = `${String(s)}`, u.parent = r;
 	let d = e._columnInstanceInitFns;
 	for (let e = 0; e < d.length; e++) d[e](u);
 	return u;
 }
 // node_modules/@tanstack/table-core/dist/core/featureStubs.js
-function dl(e) {
+function Al(e) {
 	return e.getIsVisible?.() ?? !0;
 }
-function fl(e) {
+function jl(e) {
 	return e.getVisibleLeafColumns?.() ?? e.getAllLeafColumns();
 }
-function pl(e, t) {
+function Ml(e, t) {
 	let n = e, r = t;
 	return n.getOrderColumnsFn?.()(r) ?? n._orderGroupedColumns?.(r) ?? t;
 }
-function ml(e, t, n, r) {
+function Nl(e, t, n, r) {
 	return e._orderByColumnPinning?.(t, n, r) ?? t;
 }
-function hl(e) {
+function Pl(e) {
 	return e.getGlobalFilterFn?.();
 }
-function gl(e) {
+function Fl(e) {
 	return e.getCanGlobalFilter?.() ?? !1;
 }
-function _l(e, t) {
+function Il(e, t) {
 	return e._expandRows?.(t) ?? t;
 }
-function vl(e) {
+function Ll(e) {
 	e.autoResetExpanded?.();
 }
-function yl(e) {
+function Rl(e) {
 	e.autoResetPageIndex?.();
 }
-function bl(e) {
+function zl(e) {
 	e.autoResetSorting?.();
 }
-function xl(e) {
+function Bl(e) {
 	e.autoResetCellSelection?.();
 }
 // node_modules/@tanstack/table-core/dist/core/columns/coreColumnsFeature.utils.js
-function Sl(e) {
+function Vl(e) {
 	return [e, ...e.columns.flatMap((e) => e.getFlatColumns())];
 }
-function Cl(e) {
+function Hl(e) {
 	if (e.columns.length) {
 		let t = e.columns.flatMap((e) => e.getLeafColumns());
-		return pl(e.table, t);
+		return Ml(e.table, t);
 	}
 	return [e];
 }
-function wl(e) {
+function Ul(e) {
 	return {
 		header: (e) => {
 			let t = e.header.column.columnDef;
@@ -4739,53 +4866,53 @@ function wl(e) {
 		...e.options.defaultColumn
 	};
 }
-function Tl(e, t, n, r = 0) {
+function Wl(e, t, n, r = 0) {
 	let i = Array(t.length);
 	for (let a = 0; a < t.length; a++) {
 		if (!(a in t)) continue;
-		let o = t[a], s = ul(e, o, r, n), c = o;
-		s.columns = c.columns ? Tl(e, c.columns, s, r + 1) : [], i[a] = s;
+		let o = t[a], s = kl(e, o, r, n), c = o;
+		s.columns = c.columns ? Wl(e, c.columns, s, r + 1) : [], i[a] = s;
 	}
 	return i;
 }
-function El(e) {
-	return Tl(e, e.options.columns);
+function Gl(e) {
+	return Wl(e, e.options.columns);
 }
-function Dl(e) {
+function Kl(e) {
 	return e.getAllColumns().flatMap((e) => e.getFlatColumns());
 }
-function Ol(e) {
-	let t = Vc(), n = e.getAllFlatColumns();
+function ql(e) {
+	let t = ol(), n = e.getAllFlatColumns();
 	for (let e = 0; e < n.length; e++) {
 		let r = n[e];
 		t[r.id] = r;
 	}
 	return t;
 }
-function kl(e) {
-	return pl(e, e.getAllColumns().flatMap((e) => e.getLeafColumns()));
+function Jl(e) {
+	return Ml(e, e.getAllColumns().flatMap((e) => e.getLeafColumns()));
 }
-function Al(e) {
-	let t = Vc(), n = e.getAllLeafColumns();
+function Yl(e) {
+	let t = ol(), n = e.getAllLeafColumns();
 	for (let e = 0; e < n.length; e++) {
 		let r = n[e];
 		t[r.id] = r;
 	}
 	return t;
 }
-function jl(e, t) {
+function Xl(e, t) {
 	return e.getAllFlatColumnsById()[t];
 }
 // node_modules/@tanstack/table-core/dist/core/columns/coreColumnsFeature.js
-var Ml = {
+var Zl = {
 	assignColumnPrototype: (e, t) => {
-		rl("coreColumnsFeature", e, t, {
+		Sl("coreColumnsFeature", e, t, {
 			column_getFlatColumns: {
-				fn: (e) => Sl(e),
+				fn: (e) => Vl(e),
 				memoDeps: (e) => [e.table.options.columns]
 			},
 			column_getLeafColumns: {
-				fn: (e) => Cl(e),
+				fn: (e) => Hl(e),
 				memoDeps: (e) => [
 					e.table.atoms.columnOrder?.get(),
 					e.table.atoms.grouping?.get(),
@@ -4796,25 +4923,25 @@ var Ml = {
 		});
 	},
 	constructTableAPIs: (e) => {
-		nl("coreColumnsFeature", e, {
+		xl("coreColumnsFeature", e, {
 			table_getDefaultColumnDef: {
-				fn: () => wl(e),
+				fn: () => Ul(e),
 				memoDeps: () => [e.options.defaultColumn]
 			},
 			table_getAllColumns: {
-				fn: () => El(e),
+				fn: () => Gl(e),
 				memoDeps: () => [e.options.columns]
 			},
 			table_getAllFlatColumns: {
-				fn: () => Dl(e),
+				fn: () => Kl(e),
 				memoDeps: () => [e.options.columns]
 			},
 			table_getAllFlatColumnsById: {
-				fn: () => Ol(e),
+				fn: () => ql(e),
 				memoDeps: () => [e.options.columns]
 			},
 			table_getAllLeafColumns: {
-				fn: () => kl(e),
+				fn: () => Jl(e),
 				memoDeps: () => [
 					e.atoms.columnOrder?.get(),
 					e.atoms.grouping?.get(),
@@ -4823,15 +4950,15 @@ var Ml = {
 				]
 			},
 			table_getAllLeafColumnsById: {
-				fn: () => Al(e),
+				fn: () => Yl(e),
 				memoDeps: () => [e.getAllLeafColumns()]
 			},
-			table_getColumn: { fn: (t) => jl(e, t) }
+			table_getColumn: { fn: (t) => Xl(e, t) }
 		});
 	}
 };
 // node_modules/@tanstack/table-core/dist/core/headers/constructHeader.js
-function Nl(e) {
+function Ql(e) {
 	if (!e._headerPrototype) {
 		e._headerPrototype = { table: e };
 		let t = Object.values(e._features);
@@ -4839,38 +4966,38 @@ function Nl(e) {
 	}
 	return e._headerPrototype;
 }
-function Pl(e, t, n) {
-	let r = Nl(e), i = Object.create(r);
+function $l(e, t, n) {
+	let r = Ql(e), i = Object.create(r);
 	i.colSpan = 0, i.column = t, i.depth = n.depth, i.headerGroup = null, i.id = n.id ?? t.id, i.index = n.index, i.isPlaceholder = !!n.isPlaceholder, i.placeholderId = n.placeholderId, i.rowSpan = 0, i.subHeaders = [];
 	let a = e._headerInstanceInitFns;
 	for (let e = 0; e < a.length; e++) a[e](i);
 	return i;
 }
 // node_modules/@tanstack/table-core/dist/core/headers/buildHeaderGroups.js
-function Fl(e, t = 1) {
+function eu(e, t = 1) {
 	let n = t;
 	for (let r = 0; r < e.length; r++) {
 		let i = e[r];
-		dl(i) && i.columns.length && (n = Math.max(n, Fl(i.columns, t + 1)));
+		Al(i) && i.columns.length && (n = Math.max(n, eu(i.columns, t + 1)));
 	}
 	return n;
 }
-function Il(e, t) {
+function tu(e, t) {
 	return e ? `${e}_${t}` : String(t);
 }
-function Ll(e, t, n, r) {
+function nu(e, t, n, r) {
 	let i = e ?? "";
 	return t && (i = i ? `${i}_${t}` : String(t)), n && (i = i ? `${i}_${n}` : n), r && (i = i ? `${i}_${r}` : r), i;
 }
-function Rl(e, t) {
+function ru(e, t) {
 	let n = 0;
 	for (let r = 0; r < e.length; r++) e[r].column === t && n++;
 	return n;
 }
-function zl(e, t, n, r, i, a) {
+function iu(e, t, n, r, i, a) {
 	let o = {
 		depth: t,
-		id: Il(r, t),
+		id: tu(r, t),
 		headers: []
 	}, s = [];
 	for (let i = 0; i < e.length; i++) {
@@ -4878,10 +5005,10 @@ function zl(e, t, n, r, i, a) {
 		let a = e[i], c = s[s.length - 1], l = a.column.depth === o.depth, u, d = !1;
 		if (l && a.column.parent ? u = a.column.parent : (u = a.column, d = !0), c && c.column === u) c.subHeaders.push(a);
 		else {
-			let e = Pl(n, u, {
-				id: Ll(r, t, u.id, a.id),
+			let e = $l(n, u, {
+				id: nu(r, t, u.id, a.id),
 				isPlaceholder: d,
-				placeholderId: d ? String(Rl(s, u)) : void 0,
+				placeholderId: d ? String(ru(s, u)) : void 0,
 				depth: t,
 				index: s.length
 			});
@@ -4890,18 +5017,18 @@ function zl(e, t, n, r, i, a) {
 		o.headers.push(a), a.headerGroup = o;
 	}
 	for (let e = 0; e < a.length; e++) a[e](o);
-	i.push(o), t > 0 && zl(s, t - 1, n, r, i, a);
+	i.push(o), t > 0 && iu(s, t - 1, n, r, i, a);
 }
-function Bl(e) {
+function au(e) {
 	for (let t = 0; t < e.length; t++) {
 		let n = e[t];
-		if (!dl(n.column)) continue;
+		if (!Al(n.column)) continue;
 		let r = 0;
 		if (n.subHeaders.length) {
-			Bl(n.subHeaders);
+			au(n.subHeaders);
 			for (let e = 0; e < n.subHeaders.length; e++) {
 				let t = n.subHeaders[e];
-				dl(t.column) && (r += t.colSpan);
+				Al(t.column) && (r += t.colSpan);
 			}
 		} else r = 1;
 		if (n.colSpan = r, n.isPlaceholder && n.subHeaders.length === 1 && n.subHeaders[0].column === n.column) {
@@ -4911,37 +5038,37 @@ function Bl(e) {
 		} else n.rowSpan = 1;
 	}
 }
-function Vl(e, t, n, r) {
-	let i = Fl(e), a = [], o = n._headerGroupInstanceInitFns, s = Array(t.length);
-	for (let e = 0; e < t.length; e++) e in t && (s[e] = Pl(n, t[e], {
+function ou(e, t, n, r) {
+	let i = eu(e), a = [], o = n._headerGroupInstanceInitFns, s = Array(t.length);
+	for (let e = 0; e < t.length; e++) e in t && (s[e] = $l(n, t[e], {
 		depth: i,
 		index: e
 	}));
-	return zl(s, i - 1, n, r, a, o), a.reverse(), Bl(a[0]?.headers ?? []), a;
+	return iu(s, i - 1, n, r, a, o), a.reverse(), au(a[0]?.headers ?? []), a;
 }
 // node_modules/@tanstack/table-core/dist/core/headers/coreHeadersFeature.utils.js
-function Hl(e, t) {
-	for (let n = 0; n < e.subHeaders.length; n++) Hl(e.subHeaders[n], t);
+function su(e, t) {
+	for (let n = 0; n < e.subHeaders.length; n++) su(e.subHeaders[n], t);
 	t.push(e);
 }
-function Ul(e) {
+function cu(e) {
 	let t = [];
-	return Hl(e, t), t;
+	return su(e, t), t;
 }
-function Wl(e) {
+function lu(e) {
 	return {
 		column: e.column,
 		header: e,
 		table: e.column.table
 	};
 }
-function Gl(e) {
-	return Vl(e.getAllColumns(), ml(e, fl(e), (e) => e.id), e);
+function uu(e) {
+	return ou(e.getAllColumns(), Nl(e, jl(e), (e) => e.id), e);
 }
-function Kl(e) {
+function du(e) {
 	return [...e.getHeaderGroups()].reverse();
 }
-function ql(e) {
+function fu(e) {
 	let t = e.getHeaderGroups(), n = [];
 	for (let e = 0; e < t.length; e++) {
 		let r = t[e].headers;
@@ -4949,7 +5076,7 @@ function ql(e) {
 	}
 	return n;
 }
-function Jl(e) {
+function pu(e) {
 	let t = e.getHeaderGroups()[0]?.headers ?? [], n = [];
 	for (let e = 0; e < t.length; e++) {
 		let r = t[e].getLeafHeaders();
@@ -4958,23 +5085,23 @@ function Jl(e) {
 	return n;
 }
 // node_modules/@tanstack/table-core/dist/core/headers/coreHeadersFeature.js
-var Yl = {
+var mu = {
 	assignHeaderPrototype: (e, t) => {
-		rl("coreHeadersFeature", e, t, {
+		Sl("coreHeadersFeature", e, t, {
 			header_getLeafHeaders: {
-				fn: (e) => Ul(e),
+				fn: (e) => cu(e),
 				memoDeps: (e) => [e.column.table.options.columns]
 			},
 			header_getContext: {
-				fn: (e) => Wl(e),
+				fn: (e) => lu(e),
 				memoDeps: (e) => [e.column.table.options.columns]
 			}
 		});
 	},
 	constructTableAPIs: (e) => {
-		nl("coreHeadersFeature", e, {
+		xl("coreHeadersFeature", e, {
 			table_getHeaderGroups: {
-				fn: () => Gl(e),
+				fn: () => uu(e),
 				memoDeps: () => [
 					e.options.columns,
 					e.atoms.columnOrder?.get(),
@@ -4985,22 +5112,22 @@ var Yl = {
 				]
 			},
 			table_getFooterGroups: {
-				fn: () => Kl(e),
+				fn: () => du(e),
 				memoDeps: () => [e.getHeaderGroups()]
 			},
 			table_getFlatHeaders: {
-				fn: () => ql(e),
+				fn: () => fu(e),
 				memoDeps: () => [e.getHeaderGroups()]
 			},
 			table_getLeafHeaders: {
-				fn: () => Jl(e),
+				fn: () => pu(e),
 				memoDeps: () => [e.getHeaderGroups()]
 			}
 		});
 	}
 };
 // node_modules/@tanstack/table-core/dist/core/rows/constructRow.js
-function Xl(e) {
+function hu(e) {
 	if (!e._rowPrototype) {
 		e._rowPrototype = { table: e };
 		let t = Object.values(e._features);
@@ -5008,98 +5135,98 @@ function Xl(e) {
 	}
 	return e._rowPrototype;
 }
-var Zl = (e, t, n, r, i, a, o) => {
-	let s = Xl(e), c = Object.create(s);
-	c._displayIndexCache = -1, c._uniqueValuesCache = Vc(), c._valuesCache = Vc(), c.depth = i, c.id = t, c.index = r, c.original = n, c.parentId = o, c.subRows = a ?? [];
+var gu = (e, t, n, r, i, a, o) => {
+	let s = hu(e), c = Object.create(s);
+	c._displayIndexCache = -1, c._uniqueValuesCache = ol(), c._valuesCache = ol(), c.depth = i, c.id = t, c.index = r, c.original = n, c.parentId = o, c.subRows = a ?? [];
 	let l = e._rowInstanceInitFns;
 	for (let e = 0; e < l.length; e++) l[e](c);
 	return c;
 };
 // node_modules/@tanstack/table-core/dist/core/row-models/createCoreRowModel.js
-function Ql() {
-	return (e) => el({
+function _u() {
+	return (e) => yl({
 		feature: "coreRowModelsFeature",
 		table: e,
 		fnName: "table.getCoreRowModel",
 		memoDeps: () => [e.options.data],
-		fn: () => eu(e, e.options.data),
-		onAfterUpdate: $c(() => {
-			vl(e), yl(e), bl(e), xl(e);
+		fn: () => yu(e, e.options.data),
+		onAfterUpdate: vl(() => {
+			Ll(e), Rl(e), zl(e), Bl(e);
 		})
 	});
 }
-function $l(e, t, n, r = 0, i) {
+function vu(e, t, n, r = 0, i) {
 	let a = [];
 	for (let o = 0; o < n.length; o++) {
-		let s = n[o], c = Zl(e, e.getRowId(s, o, i), s, o, r, void 0, i?.id);
-		t.flatRows.push(c), t.rowsById[c.id] = c, a.push(c), e.options.getSubRows && (c.originalSubRows = e.options.getSubRows(s, o), c.originalSubRows?.length && (c.subRows = $l(e, t, c.originalSubRows, r + 1, c)));
+		let s = n[o], c = gu(e, e.getRowId(s, o, i), s, o, r, void 0, i?.id);
+		t.flatRows.push(c), t.rowsById[c.id] = c, a.push(c), e.options.getSubRows && (c.originalSubRows = e.options.getSubRows(s, o), c.originalSubRows?.length && (c.subRows = vu(e, t, c.originalSubRows, r + 1, c)));
 	}
 	return a;
 }
-function eu(e, t) {
+function yu(e, t) {
 	let n = {
 		rows: [],
 		flatRows: [],
-		rowsById: Vc()
+		rowsById: ol()
 	};
-	return n.rows = $l(e, n, t), n;
+	return n.rows = vu(e, n, t), n;
 }
 // node_modules/@tanstack/table-core/dist/core/row-models/coreRowModelsFeature.utils.js
-function tu(e) {
-	return e._rowModels.coreRowModel || (e._rowModels.coreRowModel = e.options.features.coreRowModel?.(e) ?? Ql()(e)), e._rowModels.coreRowModel();
+function bu(e) {
+	return e._rowModels.coreRowModel || (e._rowModels.coreRowModel = e.options.features.coreRowModel?.(e) ?? _u()(e)), e._rowModels.coreRowModel();
 }
-function nu(e) {
+function xu(e) {
 	return e.getCoreRowModel();
 }
-function ru(e) {
+function Su(e) {
 	return e._rowModels.filteredRowModel || (e._rowModels.filteredRowModel = e.options.features.filteredRowModel?.(e)), e.options.manualFiltering || !e._rowModels.filteredRowModel ? e.getPreFilteredRowModel() : e._rowModels.filteredRowModel();
 }
-function iu(e) {
+function Cu(e) {
 	return e.getFilteredRowModel();
 }
-function au(e) {
+function wu(e) {
 	return e._rowModels.groupedRowModel || (e._rowModels.groupedRowModel = e.options.features.groupedRowModel?.(e)), e.options.manualGrouping || !e._rowModels.groupedRowModel ? e.getPreGroupedRowModel() : e._rowModels.groupedRowModel();
 }
-function ou(e) {
+function Tu(e) {
 	return e.getGroupedRowModel();
 }
-function su(e) {
+function Eu(e) {
 	return e._rowModels.sortedRowModel || (e._rowModels.sortedRowModel = e.options.features.sortedRowModel?.(e)), e.options.manualSorting || !e._rowModels.sortedRowModel ? e.getPreSortedRowModel() : e._rowModels.sortedRowModel();
 }
-function cu(e) {
+function Du(e) {
 	return e.getSortedRowModel();
 }
-function lu(e) {
+function Ou(e) {
 	return e._rowModels.expandedRowModel || (e._rowModels.expandedRowModel = e.options.features.expandedRowModel?.(e)), e.options.manualExpanding || !e._rowModels.expandedRowModel ? e.getPreExpandedRowModel() : e._rowModels.expandedRowModel();
 }
-function uu(e) {
+function ku(e) {
 	return e.getExpandedRowModel();
 }
-function du(e) {
+function Au(e) {
 	return e._rowModels.paginatedRowModel || (e._rowModels.paginatedRowModel = e.options.features.paginatedRowModel?.(e)), e.options.manualPagination || !e._rowModels.paginatedRowModel ? e.getPrePaginatedRowModel() : e._rowModels.paginatedRowModel();
 }
-function fu(e) {
+function ju(e) {
 	return e.getPaginatedRowModel();
 }
 // node_modules/@tanstack/table-core/dist/core/row-models/coreRowModelsFeature.js
-var pu = { constructTableAPIs: (e) => {
-	nl("coreRowModelsFeature", e, {
-		table_getCoreRowModel: { fn: () => tu(e) },
-		table_getPreFilteredRowModel: { fn: () => nu(e) },
-		table_getFilteredRowModel: { fn: () => ru(e) },
-		table_getPreGroupedRowModel: { fn: () => iu(e) },
-		table_getGroupedRowModel: { fn: () => au(e) },
-		table_getPreSortedRowModel: { fn: () => ou(e) },
-		table_getSortedRowModel: { fn: () => su(e) },
-		table_getPreExpandedRowModel: { fn: () => cu(e) },
-		table_getExpandedRowModel: { fn: () => lu(e) },
-		table_getPrePaginatedRowModel: { fn: () => uu(e) },
-		table_getPaginatedRowModel: { fn: () => du(e) },
-		table_getRowModel: { fn: () => fu(e) }
+var Mu = { constructTableAPIs: (e) => {
+	xl("coreRowModelsFeature", e, {
+		table_getCoreRowModel: { fn: () => bu(e) },
+		table_getPreFilteredRowModel: { fn: () => xu(e) },
+		table_getFilteredRowModel: { fn: () => Su(e) },
+		table_getPreGroupedRowModel: { fn: () => Cu(e) },
+		table_getGroupedRowModel: { fn: () => wu(e) },
+		table_getPreSortedRowModel: { fn: () => Tu(e) },
+		table_getSortedRowModel: { fn: () => Eu(e) },
+		table_getPreExpandedRowModel: { fn: () => Du(e) },
+		table_getExpandedRowModel: { fn: () => Ou(e) },
+		table_getPrePaginatedRowModel: { fn: () => ku(e) },
+		table_getPaginatedRowModel: { fn: () => Au(e) },
+		table_getRowModel: { fn: () => ju(e) }
 	});
 } };
 // node_modules/@tanstack/table-core/dist/core/cells/constructCell.js
-function mu(e) {
+function Nu(e) {
 	if (!e._cellPrototype) {
 		e._cellPrototype = { table: e };
 		let t = Object.values(e._features);
@@ -5107,48 +5234,48 @@ function mu(e) {
 	}
 	return e._cellPrototype;
 }
-function hu(e, t, n) {
-	let r = mu(n), i = Object.create(r);
+function Pu(e, t, n) {
+	let r = Nu(n), i = Object.create(r);
 	i.column = e, i.id = `${t.id}_${e.id}`, i.row = t;
 	let a = n._cellInstanceInitFns;
 	for (let e = 0; e < a.length; e++) a[e](i);
 	return i;
 }
 // node_modules/@tanstack/table-core/dist/core/rows/coreRowsFeature.utils.js
-function gu(e) {
+function Fu(e) {
 	let t = e.table.getRowsInDisplayOrder(), n = e._displayIndexCache;
 	return t[n] === e ? n : -1;
 }
-function _u(e) {
-	let t = e.getPrePaginatedRowModel(), n = e.options.paginateExpandedRows === !1 ? _l(e, t).rows : t.rows;
+function Iu(e) {
+	let t = e.getPrePaginatedRowModel(), n = e.options.paginateExpandedRows === !1 ? Il(e, t).rows : t.rows;
 	for (let e = 0; e < n.length; e++) n[e]._displayIndexCache = e;
 	return n;
 }
-function vu(e, t) {
-	if (Hc(e._valuesCache, t)) return e._valuesCache[t];
+function Lu(e, t) {
+	if (sl(e._valuesCache, t)) return e._valuesCache[t];
 	let n = e.table.getColumn(t);
 	if (n?.accessorFn) return e._valuesCache[t] = n.accessorFn(e.original, e.index), e._valuesCache[t];
 }
-function yu(e, t) {
-	if (Hc(e._uniqueValuesCache, t)) return e._uniqueValuesCache[t];
+function Ru(e, t) {
+	if (sl(e._uniqueValuesCache, t)) return e._uniqueValuesCache[t];
 	let n = e.table.getColumn(t);
 	if (n?.accessorFn) return n.columnDef.getUniqueValues ? (e._uniqueValuesCache[t] = n.columnDef.getUniqueValues(e.original, e.index), e._uniqueValuesCache[t]) : (e._uniqueValuesCache[t] = [e.getValue(t)], e._uniqueValuesCache[t]);
 }
-function bu(e, t) {
+function zu(e, t) {
 	return e.getValue(t) ?? e.table.options.renderFallbackValue;
 }
-function xu(e) {
-	return Zc(e.subRows, (e) => e.subRows);
+function Bu(e) {
+	return gl(e.subRows, (e) => e.subRows);
 }
-function Su(e) {
+function Vu(e) {
 	let t = e.getCoreRowModel().flatRows, n = 0;
 	for (let e = 0; e < t.length; e++) n = Math.max(n, t[e].depth);
 	return n;
 }
-function Cu(e) {
+function Hu(e) {
 	if (e.parentId) return e.table.getCoreRowModel().rowsById[e.parentId] ?? e.table.getRow(e.parentId, !0);
 }
-function wu(e) {
+function Uu(e) {
 	let t = [], n = e;
 	for (;;) {
 		let e = n.getParentRow();
@@ -5157,77 +5284,77 @@ function wu(e) {
 	}
 	return t.reverse();
 }
-function Tu(e) {
+function Wu(e) {
 	let t = e.table.getAllLeafColumns(), n = e._cellsCache;
 	n ||= e._cellsCache = /* @__PURE__ */ new WeakMap();
 	let r = Array(t.length);
 	for (let i = 0; i < t.length; i++) {
 		let a = t[i], o = n.get(a);
-		o || (o = hu(a, e, e.table), n.set(a, o)), r[i] = o;
+		o || (o = Pu(a, e, e.table), n.set(a, o)), r[i] = o;
 	}
 	return r;
 }
-function Eu(e) {
-	let t = Vc(), n = e.getAllCells();
+function Gu(e) {
+	let t = ol(), n = e.getAllCells();
 	for (let e = 0; e < n.length; e++) {
 		let r = n[e];
 		t[r.column.id] = r;
 	}
 	return t;
 }
-function Du(e, t, n, r) {
+function Ku(e, t, n, r) {
 	return t.options.getRowId?.(e, n, r) ?? (r ? `${r.id}.${n}` : String(n));
 }
-function Ou(e, t, n) {
+function qu(e, t, n) {
 	let r = (n ? e.getPrePaginatedRowModel() : e.getRowModel()).rowsById[t];
 	if (!r && (r = e.getCoreRowModel().rowsById[t], !r)) throw Error();
 	return r;
 }
 // node_modules/@tanstack/table-core/dist/core/rows/coreRowsFeature.js
-var ku = {
+var Ju = {
 	assignRowPrototype: (e, t) => {
-		rl("coreRowsFeature", e, t, {
-			row_getDisplayIndex: { fn: (e) => gu(e) },
+		Sl("coreRowsFeature", e, t, {
+			row_getDisplayIndex: { fn: (e) => Fu(e) },
 			row_getAllCellsByColumnId: {
-				fn: (e) => Eu(e),
+				fn: (e) => Gu(e),
 				memoDeps: (e) => [e.getAllCells()]
 			},
 			row_getAllCells: {
-				fn: (e) => Tu(e),
+				fn: (e) => Wu(e),
 				memoDeps: (e) => [e.table.getAllLeafColumns()]
 			},
 			row_getLeafRows: {
-				fn: (e) => xu(e),
+				fn: (e) => Bu(e),
 				memoDeps: (e) => [e.subRows]
 			},
-			row_getParentRow: { fn: (e) => Cu(e) },
-			row_getParentRows: { fn: (e) => wu(e) },
-			row_getUniqueValues: { fn: (e, t) => yu(e, t) },
-			row_getValue: { fn: (e, t) => vu(e, t) },
-			row_renderValue: { fn: (e, t) => bu(e, t) }
+			row_getParentRow: { fn: (e) => Hu(e) },
+			row_getParentRows: { fn: (e) => Uu(e) },
+			row_getUniqueValues: { fn: (e, t) => Ru(e, t) },
+			row_getValue: { fn: (e, t) => Lu(e, t) },
+			row_renderValue: { fn: (e, t) => zu(e, t) }
 		});
 	},
 	constructTableAPIs: (e) => {
-		nl("coreRowsFeature", e, {
+		xl("coreRowsFeature", e, {
 			table_getRowsInDisplayOrder: {
-				fn: () => _u(e),
+				fn: () => Iu(e),
 				memoDeps: () => [
 					e.getPrePaginatedRowModel().rows,
 					e.options.paginateExpandedRows,
 					e.options.paginateExpandedRows === !1 ? e.atoms.expanded?.get() : void 0
 				]
 			},
-			table_getRowId: { fn: (t, n, r) => Du(t, e, n, r) },
-			table_getRow: { fn: (t, n) => Ou(e, t, n) },
+			table_getRowId: { fn: (t, n, r) => Ku(t, e, n, r) },
+			table_getRow: { fn: (t, n) => qu(e, t, n) },
 			table_getMaxSubRowDepth: {
-				fn: () => Su(e),
+				fn: () => Vu(e),
 				memoDeps: () => [e.getCoreRowModel()]
 			}
 		});
 	}
 };
 // node_modules/@tanstack/table-core/dist/core/table/coreTablesFeature.utils.js
-function Au(e, t, n = (e, t) => e === t) {
+function Yu(e, t, n = (e, t) => e === t) {
 	let r = t === void 0 ? e.options.state : t;
 	e._reactivity.batch(() => {
 		if (r) for (let t in r) {
@@ -5238,13 +5365,13 @@ function Au(e, t, n = (e, t) => e === t) {
 		}
 	});
 }
-function ju(e, t, n = (e, t) => e === t) {
+function Xu(e, t, n = (e, t) => e === t) {
 	e._reactivity.batch(() => {
-		Au(e, t, n), e._reactivity.commit?.();
+		Yu(e, t, n), e._reactivity.commit?.();
 	});
 }
-function Mu(e) {
-	let t = zc(e.initialState);
+function Zu(e) {
+	let t = il(e.initialState);
 	e._reactivity.batch(() => {
 		let n = Object.keys(t);
 		for (let r = 0; r < n.length; r++) {
@@ -5255,7 +5382,7 @@ function Mu(e) {
 	let n = Object.values(e._features);
 	for (let t = 0; t < n.length; t++) n[t].resetTableInstanceData?.(e);
 }
-function Nu(e, t) {
+function Qu(e, t) {
 	let { features: n, atoms: r, initialState: i } = e.options;
 	if (!e.options.mergeOptions) return {
 		...e.options,
@@ -5287,30 +5414,30 @@ function Nu(e, t) {
 		}
 	});
 }
-function Pu(e, t, n) {
-	let r = Nu(e, Rc(t, e.options));
-	e.optionsStore ? e.optionsStore.set(() => r) : e.options = r, n?.syncExternalState !== !1 && ju(e, r.state ?? null);
+function $u(e, t, n) {
+	let r = Qu(e, rl(t, e.options));
+	e.optionsStore ? e.optionsStore.set(() => r) : e.options = r, n?.syncExternalState !== !1 && Xu(e, r.state ?? null);
 }
 // node_modules/@tanstack/table-core/dist/core/coreFeatures.js
-var Fu = {
-	coreCellsFeature: cl,
-	coreColumnsFeature: Ml,
-	coreHeadersFeature: Yl,
-	coreRowModelsFeature: pu,
-	coreRowsFeature: ku,
+var ed = {
+	coreCellsFeature: Dl,
+	coreColumnsFeature: Zl,
+	coreHeadersFeature: mu,
+	coreRowModelsFeature: Mu,
+	coreRowsFeature: Ju,
 	coreTablesFeature: { constructTableAPIs: (e) => {
-		nl("coreTablesFeature", e, {
-			table_reset: { fn: () => Mu(e) },
-			table_setOptions: { fn: (t) => Pu(e, t) }
+		xl("coreTablesFeature", e, {
+			table_reset: { fn: () => Zu(e) },
+			table_setOptions: { fn: (t) => $u(e, t) }
 		});
 	} }
 };
 // node_modules/@tanstack/table-core/dist/helpers/tableFeatures.js
-function Iu(e) {
+function td(e) {
 	return e;
 }
 // node_modules/@tanstack/table-core/dist/core/reactivity/coreReactivityFeature.utils.js
-function Lu(e) {
+function nd(e) {
 	let t = e;
 	return Object.defineProperty(e, "state", { get() {
 		return e.get();
@@ -5318,7 +5445,7 @@ function Lu(e) {
 }
 // node_modules/@tanstack/store/dist/alien.js
 /* @__NO_SIDE_EFFECTS__ */
-function Ru({ update: e, notify: t, unwatched: n }) {
+function rd({ update: e, notify: t, unwatched: n }) {
 	return {
 		link: r,
 		unlink: i,
@@ -5435,7 +5562,7 @@ function Ru({ update: e, notify: t, unwatched: n }) {
 	}
 }
 // node_modules/@tanstack/store/dist/atom.js
-function zu(e, t, n) {
+function id(e, t, n) {
 	let r = typeof e == "object", i = r ? e : void 0;
 	return {
 		next: (r ? e.next : e)?.bind(i),
@@ -5443,38 +5570,38 @@ function zu(e, t, n) {
 		complete: (r ? e.complete : n)?.bind(i)
 	};
 }
-var Bu = [], Vu = 0, { link: Hu, unlink: Uu, propagate: Wu, checkDirty: Gu, shallowPropagate: Ku } = /* @__PURE__ */ Ru({
+var ad = [], od = 0, { link: sd, unlink: cd, propagate: ld, checkDirty: ud, shallowPropagate: dd } = /* @__PURE__ */ rd({
 	update(e) {
 		return e._update();
 	},
 	notify(e) {
-		Bu[Ju++] = e, e.flags &= -3;
+		ad[pd++] = e, e.flags &= -3;
 	},
 	unwatched(e) {
-		e.depsTail !== void 0 && (e.depsTail = void 0, e.flags = 17, Qu(e));
+		e.depsTail !== void 0 && (e.depsTail = void 0, e.flags = 17, _d(e));
 	}
-}), qu = 0, Ju = 0, Yu, Xu = 0;
-function Zu(e) {
+}), fd = 0, pd = 0, md, hd = 0;
+function gd(e) {
 	try {
-		++Xu, e();
+		++hd, e();
 	} finally {
-		--Xu || $u();
+		--hd || vd();
 	}
 }
-function Qu(e) {
+function _d(e) {
 	let t = e.depsTail, n = t === void 0 ? e.deps : t.nextDep;
-	for (; n !== void 0;) n = Uu(n, e);
+	for (; n !== void 0;) n = cd(n, e);
 }
-function $u() {
-	if (!(Xu > 0)) {
-		for (; qu < Ju;) {
-			let e = Bu[qu];
-			Bu[qu++] = void 0, e.notify();
+function vd() {
+	if (!(hd > 0)) {
+		for (; fd < pd;) {
+			let e = ad[fd];
+			ad[fd++] = void 0, e.notify();
 		}
-		qu = 0, Ju = 0;
+		fd = 0, pd = 0;
 	}
 }
-function ed(e, t) {
+function yd(e, t) {
 	let n = typeof e == "function", r = e, i = {
 		_snapshot: n ? void 0 : e,
 		subs: void 0,
@@ -5483,53 +5610,53 @@ function ed(e, t) {
 		depsTail: void 0,
 		flags: +!n,
 		get() {
-			return Yu !== void 0 && Hu(i, Yu, Vu), i._snapshot;
+			return md !== void 0 && sd(i, md, od), i._snapshot;
 		},
 		subscribe(e) {
-			let t = zu(e), n = { current: !1 }, r = td(() => {
-				i.get(), n.current ? (Yu = void 0, t.next?.(i._snapshot)) : n.current = !0;
+			let t = id(e), n = { current: !1 }, r = bd(() => {
+				i.get(), n.current ? (md = void 0, t.next?.(i._snapshot)) : n.current = !0;
 			});
 			return { unsubscribe: () => {
 				r.stop();
 			} };
 		},
 		_update(e) {
-			let a = Yu, o = t?.compare ?? Object.is;
-			if (n) Yu = i, ++Vu, i.depsTail = void 0;
+			let a = md, o = t?.compare ?? Object.is;
+			if (n) md = i, ++od, i.depsTail = void 0;
 			else if (e === void 0) return !1;
 			n && (i.flags = 5);
 			try {
 				let t = i._snapshot, a = typeof e == "function" ? e(t) : e === void 0 && n ? r(t) : e;
 				return t === void 0 || !o(t, a) ? (i._snapshot = a, !0) : !1;
 			} finally {
-				Yu = a, n && (i.flags &= -5), Qu(i);
+				md = a, n && (i.flags &= -5), _d(i);
 			}
 		}
 	};
 	return n ? (i.flags = 17, i.get = function() {
 		let e = i.flags;
-		if (e & 16 || e & 32 && Gu(i.deps, i)) {
+		if (e & 16 || e & 32 && ud(i.deps, i)) {
 			if (i._update()) {
 				let e = i.subs;
-				e !== void 0 && Ku(e);
+				e !== void 0 && dd(e);
 			}
 		} else e & 32 && (i.flags = e & -33);
-		return Yu !== void 0 && Hu(i, Yu, Vu), i._snapshot;
+		return md !== void 0 && sd(i, md, od), i._snapshot;
 	}) : i.set = function(e) {
 		if (i._update(e)) {
 			let e = i.subs;
-			e !== void 0 && (Wu(e), Ku(e), $u());
+			e !== void 0 && (ld(e), dd(e), vd());
 		}
 	}, i;
 }
-function td(e) {
+function bd(e) {
 	let t = () => {
-		let t = Yu;
-		Yu = n, ++Vu, n.depsTail = void 0, n.flags = 6;
+		let t = md;
+		md = n, ++od, n.depsTail = void 0, n.flags = 6;
 		try {
 			return e();
 		} finally {
-			Yu = t, n.flags &= -5, Qu(n);
+			md = t, n.flags &= -5, _d(n);
 		}
 	}, n = {
 		deps: void 0,
@@ -5539,16 +5666,16 @@ function td(e) {
 		flags: 6,
 		notify() {
 			let e = this.flags;
-			e & 16 || e & 32 && Gu(this.deps, this) ? t() : this.flags = 2;
+			e & 16 || e & 32 && ud(this.deps, this) ? t() : this.flags = 2;
 		},
 		stop() {
-			this.flags = 0, this.depsTail = void 0, Qu(this);
+			this.flags = 0, this.depsTail = void 0, _d(this);
 		}
 	};
 	return t(), n;
 }
 // node_modules/@tanstack/store/dist/shallow.js
-function nd(e, t) {
+function xd(e, t) {
 	if (Object.is(e, t)) return !0;
 	if (typeof e != "object" || !e || typeof t != "object" || !t) return !1;
 	if (e instanceof Map && t instanceof Map) {
@@ -5562,26 +5689,26 @@ function nd(e, t) {
 		return !0;
 	}
 	if (e instanceof Date && t instanceof Date) return e.getTime() === t.getTime();
-	let n = rd(e);
-	if (n.length !== rd(t).length) return !1;
+	let n = Sd(e);
+	if (n.length !== Sd(t).length) return !1;
 	for (let r = 0; r < n.length; r++) if (!Object.prototype.hasOwnProperty.call(t, n[r]) || !Object.is(e[n[r]], t[n[r]])) return !1;
 	return !0;
 }
-function rd(e) {
+function Sd(e) {
 	return Object.keys(e).concat(Object.getOwnPropertySymbols(e));
 }
 // node_modules/@tanstack/table-core/dist/core/table/constructTable.js
-function id(e, t = {}) {
+function Cd(e, t = {}) {
 	return Object.values(e).forEach((e) => {
 		t = e.getInitialState?.(t) ?? t;
-	}), zc(t);
+	}), il(t);
 }
-function ad(e) {
+function wd(e) {
 	let t = e.features.coreReactivityFeature, { aggregationFns: n, columnMeta: r, coreRowModel: i, expandedRowModel: a, facetedMinMaxValues: o, facetedRowModel: s, facetedUniqueValues: c, filterFns: l, filterMeta: u, filteredRowModel: d, groupedRowModel: f, paginatedRowModel: p, sortFns: m, sortedRowModel: h, tableMeta: g, ..._ } = e.features, v = {
 		_cellInstanceInitFns: [],
 		_columnInstanceInitFns: [],
 		_features: {
-			...Fu,
+			...ed,
 			..._
 		},
 		_headerGroupInstanceInitFns: [],
@@ -5619,7 +5746,7 @@ function ad(e) {
 		set(e) {
 			v.optionsStore.set(() => e);
 		}
-	})) : v.options = b, v.initialState = id(v._features, v.options.initialState);
+	})) : v.options = b, v.initialState = Cd(v._features, v.options.initialState);
 	let x = Object.keys(v.initialState);
 	for (let e = 0; e < x.length; e++) {
 		let n = x[e];
@@ -5627,14 +5754,14 @@ function ad(e) {
 			let e = v.options, t = e.atoms?.[n], r = t ? t.get() : v.baseAtoms[n].get();
 			if (t) return r;
 			let i = e.state;
-			if (i && Hc(i, n)) {
+			if (i && sl(i, n)) {
 				let e = i[n];
 				return e === void 0 ? v.initialState[n] : e;
 			}
 			return r;
 		}, { debugName: `table/atoms/${n}` });
 	}
-	Au(v), v.store = Lu(t.createReadonlyAtom(() => {
+	Yu(v), v.store = nd(t.createReadonlyAtom(() => {
 		let e = {};
 		for (let t = 0; t < x.length; t++) {
 			let n = x[t];
@@ -5642,7 +5769,7 @@ function ad(e) {
 		}
 		return e;
 	}, {
-		compare: nd,
+		compare: xd,
 		debugName: "table/store"
 	}));
 	for (let e = 0; e < y.length; e++) {
@@ -5652,10 +5779,10 @@ function ad(e) {
 	return v;
 }
 // node_modules/@tanstack/table-core/dist/features/column-filtering/columnFilteringFeature.utils.js
-function od() {
+function Td() {
 	return [];
 }
-function sd(e) {
+function Ed(e) {
 	let t = e.table._rowModelFns.filterFns, n = e.table.getCoreRowModel().flatRows, r;
 	for (let t = 0; t < n.length; t++) {
 		let i = n[t].getValue(e.id);
@@ -5667,26 +5794,26 @@ function sd(e) {
 	let i;
 	return i = typeof r == "string" ? "includesString" : typeof r == "number" ? "inNumberRange" : typeof r == "boolean" ? "equals" : Array.isArray(r) ? "arrIncludes" : Object.prototype.toString.call(r) === "[object Date]" ? "inDateRange" : typeof r == "object" && r ? "equals" : "weakEquals", t?.[i];
 }
-function cd(e) {
+function Dd(e) {
 	let t = null, n = e.table._rowModelFns.filterFns;
-	return t = Xc(e.columnDef.filterFn) ? e.columnDef.filterFn : e.columnDef.filterFn === "auto" ? sd(e) : n?.[e.columnDef.filterFn], t ?? void 0;
+	return t = hl(e.columnDef.filterFn) ? e.columnDef.filterFn : e.columnDef.filterFn === "auto" ? Ed(e) : n?.[e.columnDef.filterFn], t ?? void 0;
 }
-function ld(e) {
+function Od(e) {
 	return (e.columnDef.enableColumnFilter ?? !0) && (e.table.options.enableColumnFilters ?? !0) && (e.table.options.enableFilters ?? !0) && !!e.accessorFn;
 }
-function ud(e) {
-	return fd(e) > -1;
+function kd(e) {
+	return jd(e) > -1;
 }
-function dd(e) {
+function Ad(e) {
 	return e.table.atoms.columnFilters?.get()?.find((t) => t.id === e.id)?.value;
 }
-function fd(e) {
+function jd(e) {
 	return e.table.atoms.columnFilters?.get()?.findIndex((t) => t.id === e.id) ?? -1;
 }
-function pd(e, t) {
-	md(e.table, (n) => {
-		let r = cd(e), i = n.find((t) => t.id === e.id), a = Rc(t, i ? i.value : void 0);
-		if (gd(r, a, e)) return n.filter((t) => t.id !== e.id);
+function Md(e, t) {
+	Nd(e.table, (n) => {
+		let r = Dd(e), i = n.find((t) => t.id === e.id), a = rl(t, i ? i.value : void 0);
+		if (Fd(r, a, e)) return n.filter((t) => t.id !== e.id);
 		let o = {
 			id: e.id,
 			value: a
@@ -5694,154 +5821,154 @@ function pd(e, t) {
 		return i ? n.map((t) => t.id === e.id ? o : t) : n.length ? [...n, o] : [o];
 	});
 }
-function md(e, t) {
+function Nd(e, t) {
 	let n = e.getAllLeafColumnsById();
-	Yc(e, "columnFilters", (e) => Rc(t, e).filter((e) => {
+	ml(e, "columnFilters", (e) => rl(t, e).filter((e) => {
 		let t = n[e.id];
-		return !(t && gd(cd(t), e.value, t));
+		return !(t && Fd(Dd(t), e.value, t));
 	}));
 }
-function hd(e, t) {
-	md(e, t ? [] : zc(e.initialState.columnFilters ?? []));
+function Pd(e, t) {
+	Nd(e, t ? [] : il(e.initialState.columnFilters ?? []));
 }
-function gd(e, t, n) {
+function Fd(e, t, n) {
 	return t === void 0 ? !0 : e?.autoRemove ? !!e.autoRemove(t, n) : typeof t == "string" && !t;
 }
 // node_modules/@tanstack/table-core/dist/features/column-filtering/columnFilteringFeature.js
-var _d = {
+var Id = {
 	getInitialState: (e) => ({
-		columnFilters: od(),
+		columnFilters: Td(),
 		...e
 	}),
 	getDefaultColumnDef: () => ({ filterFn: "auto" }),
 	getDefaultTableOptions: (e) => ({
-		onColumnFiltersChange: Uc("columnFilters", e),
+		onColumnFiltersChange: cl("columnFilters", e),
 		filterFromLeafRows: !1,
 		maxLeafRowFilterDepth: 100
 	}),
 	assignColumnPrototype: (e, t) => {
-		rl("columnFilteringFeature", e, t, {
-			column_getAutoFilterFn: { fn: (e) => sd(e) },
-			column_getFilterFn: { fn: (e) => cd(e) },
-			column_getCanFilter: { fn: (e) => ld(e) },
-			column_getIsFiltered: { fn: (e) => ud(e) },
-			column_getFilterValue: { fn: (e) => dd(e) },
-			column_getFilterIndex: { fn: (e) => fd(e) },
-			column_setFilterValue: { fn: (e, t) => pd(e, t) }
+		Sl("columnFilteringFeature", e, t, {
+			column_getAutoFilterFn: { fn: (e) => Ed(e) },
+			column_getFilterFn: { fn: (e) => Dd(e) },
+			column_getCanFilter: { fn: (e) => Od(e) },
+			column_getIsFiltered: { fn: (e) => kd(e) },
+			column_getFilterValue: { fn: (e) => Ad(e) },
+			column_getFilterIndex: { fn: (e) => jd(e) },
+			column_setFilterValue: { fn: (e, t) => Md(e, t) }
 		});
 	},
 	initRowInstanceData: (e) => {
-		e.columnFilters = Vc(), e.columnFiltersMeta = Vc();
+		e.columnFilters = ol(), e.columnFiltersMeta = ol();
 	},
 	constructTableAPIs: (e) => {
-		nl("columnFilteringFeature", e, {
-			table_setColumnFilters: { fn: (t) => md(e, t) },
-			table_resetColumnFilters: { fn: (t) => hd(e, t) }
+		xl("columnFilteringFeature", e, {
+			table_setColumnFilters: { fn: (t) => Nd(e, t) },
+			table_resetColumnFilters: { fn: (t) => Pd(e, t) }
 		});
 	}
 };
 // node_modules/@tanstack/table-core/dist/features/column-visibility/columnVisibilityFeature.utils.js
-function vd() {
-	return Vc();
+function Ld() {
+	return ol();
 }
-function yd(e, t) {
-	xd(e) && Dd(e.table, (n) => {
-		let r = Object.assign(Vc(), n), i = t ?? !il(e, "getIsVisible", bd), a = e.getLeafColumns();
+function Rd(e, t) {
+	Bd(e) && Kd(e.table, (n) => {
+		let r = Object.assign(ol(), n), i = t ?? !Cl(e, "getIsVisible", zd), a = e.getLeafColumns();
 		for (let e = 0; e < a.length; e++) {
 			let t = a[e];
-			xd(t) && (r[t.id] = i);
+			Bd(t) && (r[t.id] = i);
 		}
 		return r;
 	});
 }
-function bd(e) {
+function zd(e) {
 	let t = e.table.atoms.columnVisibility?.get();
 	if (!t) return !0;
 	let n = e.columns;
-	return n.length ? n.some((e) => il(e, "getIsVisible", bd)) : (Hc(t, e.id) ? t[e.id] : void 0) ?? !0;
+	return n.length ? n.some((e) => Cl(e, "getIsVisible", zd)) : (sl(t, e.id) ? t[e.id] : void 0) ?? !0;
 }
-function xd(e) {
+function Bd(e) {
 	return (e.columnDef.enableHiding ?? !0) && (e.table.options.enableHiding ?? !0);
 }
-function Sd(e) {
+function Vd(e) {
 	return (t) => {
-		yd(e, t.target.checked);
+		Rd(e, t.target.checked);
 	};
 }
-function Cd(e) {
+function Hd(e) {
 	let t = e.getAllCells(), n = [];
 	for (let e = 0; e < t.length; e++) {
 		let r = t[e];
-		il(r.column, "getIsVisible", bd) && n.push(r);
+		Cl(r.column, "getIsVisible", zd) && n.push(r);
 	}
-	return ml(e.table, n, (e) => e.column.id, () => il(e, "getVisibleCellsByColumnId", wd));
+	return Nl(e.table, n, (e) => e.column.id, () => Cl(e, "getVisibleCellsByColumnId", Ud));
 }
-function wd(e) {
-	let t = Vc(), n = e.getAllCells();
+function Ud(e) {
+	let t = ol(), n = e.getAllCells();
 	for (let e = 0; e < n.length; e++) {
 		let r = n[e];
-		il(r.column, "getIsVisible", bd) && (t[r.column.id] = r);
+		Cl(r.column, "getIsVisible", zd) && (t[r.column.id] = r);
 	}
 	return t;
 }
-function Td(e) {
-	return e.getAllFlatColumns().filter((e) => il(e, "getIsVisible", bd));
+function Wd(e) {
+	return e.getAllFlatColumns().filter((e) => Cl(e, "getIsVisible", zd));
 }
-function Ed(e) {
-	return e.getAllLeafColumns().filter((e) => il(e, "getIsVisible", bd));
+function Gd(e) {
+	return e.getAllLeafColumns().filter((e) => Cl(e, "getIsVisible", zd));
 }
-function Dd(e, t) {
-	Yc(e, "columnVisibility", t);
+function Kd(e, t) {
+	ml(e, "columnVisibility", t);
 }
-function Od(e, t) {
-	Dd(e, t ? Vc() : Object.assign(Vc(), zc(e.initialState.columnVisibility ?? {})));
+function qd(e, t) {
+	Kd(e, t ? ol() : Object.assign(ol(), il(e.initialState.columnVisibility ?? {})));
 }
-function kd(e, t) {
-	t ??= !Ad(e);
-	let n = Vc(), r = e.getAllLeafColumns();
+function Jd(e, t) {
+	t ??= !Yd(e);
+	let n = ol(), r = e.getAllLeafColumns();
 	for (let e = 0; e < r.length; e++) {
 		let i = r[e];
-		n[i.id] = t || !xd(i);
+		n[i.id] = t || !Bd(i);
 	}
-	Dd(e, n);
+	Kd(e, n);
 }
-function Ad(e) {
-	return !e.getAllLeafColumns().some((e) => !il(e, "getIsVisible", bd));
+function Yd(e) {
+	return !e.getAllLeafColumns().some((e) => !Cl(e, "getIsVisible", zd));
 }
-function jd(e) {
-	return e.getAllLeafColumns().some((e) => il(e, "getIsVisible", bd));
+function Xd(e) {
+	return e.getAllLeafColumns().some((e) => Cl(e, "getIsVisible", zd));
 }
-function Md(e) {
+function Zd(e) {
 	return (t) => {
-		kd(e, t.target.checked);
+		Jd(e, t.target.checked);
 	};
 }
 // node_modules/@tanstack/table-core/dist/features/column-visibility/columnVisibilityFeature.js
-var Nd = {
+var Qd = {
 	getInitialState: (e) => ({
-		columnVisibility: vd(),
+		columnVisibility: Ld(),
 		...e
 	}),
-	getDefaultTableOptions: (e) => ({ onColumnVisibilityChange: Uc("columnVisibility", e) }),
+	getDefaultTableOptions: (e) => ({ onColumnVisibilityChange: cl("columnVisibility", e) }),
 	assignColumnPrototype: (e, t) => {
-		rl("columnVisibilityFeature", e, t, {
+		Sl("columnVisibilityFeature", e, t, {
 			column_getIsVisible: {
-				fn: (e) => bd(e),
+				fn: (e) => zd(e),
 				memoDeps: (e) => [
 					t.options.columns,
 					t.atoms.columnVisibility?.get(),
 					e.columns
 				]
 			},
-			column_getCanHide: { fn: (e) => xd(e) },
-			column_getToggleVisibilityHandler: { fn: (e) => Sd(e) },
-			column_toggleVisibility: { fn: (e, t) => yd(e, t) }
+			column_getCanHide: { fn: (e) => Bd(e) },
+			column_getToggleVisibilityHandler: { fn: (e) => Vd(e) },
+			column_toggleVisibility: { fn: (e, t) => Rd(e, t) }
 		});
 	},
 	assignRowPrototype: (e, t) => {
-		rl("columnVisibilityFeature", e, t, {
+		Sl("columnVisibilityFeature", e, t, {
 			row_getVisibleCells: {
-				fn: (e) => Cd(e),
+				fn: (e) => Hd(e),
 				memoDeps: (e) => [
 					e.getAllCells(),
 					t.atoms.columnPinning?.get(),
@@ -5849,15 +5976,15 @@ var Nd = {
 				]
 			},
 			row_getVisibleCellsByColumnId: {
-				fn: (e) => wd(e),
+				fn: (e) => Ud(e),
 				memoDeps: (e) => [e.getAllCells(), t.atoms.columnVisibility?.get()]
 			}
 		});
 	},
 	constructTableAPIs: (e) => {
-		nl("columnVisibilityFeature", e, {
+		xl("columnVisibilityFeature", e, {
 			table_getVisibleFlatColumns: {
-				fn: () => Td(e),
+				fn: () => Wd(e),
 				memoDeps: () => [
 					e.atoms.columnVisibility?.get(),
 					e.atoms.columnOrder?.get(),
@@ -5867,7 +5994,7 @@ var Nd = {
 				]
 			},
 			table_getVisibleLeafColumns: {
-				fn: () => Ed(e),
+				fn: () => Gd(e),
 				memoDeps: () => [
 					e.atoms.columnVisibility?.get(),
 					e.atoms.columnOrder?.get(),
@@ -5876,41 +6003,41 @@ var Nd = {
 					e.options.groupedColumnMode
 				]
 			},
-			table_setColumnVisibility: { fn: (t) => Dd(e, t) },
-			table_resetColumnVisibility: { fn: (t) => Od(e, t) },
-			table_toggleAllColumnsVisible: { fn: (t) => kd(e, t) },
-			table_getIsAllColumnsVisible: { fn: () => Ad(e) },
-			table_getIsSomeColumnsVisible: { fn: () => jd(e) },
-			table_getToggleAllColumnsVisibilityHandler: { fn: () => Md(e) }
+			table_setColumnVisibility: { fn: (t) => Kd(e, t) },
+			table_resetColumnVisibility: { fn: (t) => qd(e, t) },
+			table_toggleAllColumnsVisible: { fn: (t) => Jd(e, t) },
+			table_getIsAllColumnsVisible: { fn: () => Yd(e) },
+			table_getIsSomeColumnsVisible: { fn: () => Xd(e) },
+			table_getToggleAllColumnsVisibilityHandler: { fn: () => Zd(e) }
 		});
 	}
-}, Pd = /([0-9]+)/gm;
+}, $d = /([0-9]+)/gm;
 /* @__NO_SIDE_EFFECTS__ */
-function Fd(e) {
+function ef(e) {
 	let t = Object.assign((e, n, r) => {
 		let i = e.getValue(r), a = n.getValue(r), o = t.resolveDataValue;
 		return o && (i = o(i), a = o(a)), t.sort(i, a, e, n, r);
 	}, e);
 	return t;
 }
-var Id = /* @__PURE__ */ Fd({ sort: (e, t) => Ld(e, t) });
-function Ld(e, t) {
+var tf = /* @__PURE__ */ ef({ sort: (e, t) => nf(e, t) });
+function nf(e, t) {
 	return e === t ? 0 : e > t ? 1 : -1;
 }
 // node_modules/@tanstack/table-core/dist/features/row-sorting/rowSortingFeature.utils.js
-function Rd() {
+function rf() {
 	return [];
 }
-function zd(e, t) {
-	Yc(e, "sorting", t);
+function af(e, t) {
+	ml(e, "sorting", t);
 }
-function Bd(e, t) {
-	zd(e, t ? [] : zc(e.initialState.sorting ?? []));
+function of(e, t) {
+	af(e, t ? [] : il(e.initialState.sorting ?? []));
 }
-function Vd(e) {
-	e.atoms.sorting && (e.options.autoResetAll ?? e.options.autoResetSorting ?? !1) && Bd(e);
+function sf(e) {
+	e.atoms.sorting && (e.options.autoResetAll ?? e.options.autoResetSorting ?? !1) && of(e);
 }
-function Hd(e) {
+function cf(e) {
 	let t = e.table._rowModelFns.sortFns, n = e.table.getFilteredRowModel().flatRows.slice(0, 10), r, i = !1;
 	for (let t = 0; t < n.length; t++) {
 		let a = n[t].getValue(e.id);
@@ -5918,7 +6045,7 @@ function Hd(e) {
 			r = "datetime";
 			break;
 		}
-		if (typeof a == "string" && (i = !0, a.split(Pd).length > 1)) {
+		if (typeof a == "string" && (i = !0, a.split($d).length > 1)) {
 			r = "alphanumeric";
 			break;
 		}
@@ -5927,9 +6054,9 @@ function Hd(e) {
 		let e = t?.[r];
 		if (e || r === "alphanumeric" && (e = t?.text), e) return e;
 	}
-	return Id;
+	return tf;
 }
-function Ud(e) {
+function lf(e) {
 	let t = e.table.getFilteredRowModel().flatRows.slice(0, 10);
 	for (let n = 0; n < t.length; n++) {
 		let r = t[n].getValue(e.id);
@@ -5937,14 +6064,14 @@ function Ud(e) {
 	}
 	return "desc";
 }
-function Wd(e) {
+function uf(e) {
 	let t = e.table._rowModelFns.sortFns;
-	return Xc(e.columnDef.sortFn) ? e.columnDef.sortFn : e.columnDef.sortFn === "auto" ? Hd(e) : t?.[e.columnDef.sortFn] ?? Id;
+	return hl(e.columnDef.sortFn) ? e.columnDef.sortFn : e.columnDef.sortFn === "auto" ? cf(e) : t?.[e.columnDef.sortFn] ?? tf;
 }
-function Gd(e, t, n) {
-	let r = qd(e, n && Yd(e)), i = t !== void 0;
-	zd(e.table, (a) => {
-		let o = a.findIndex((t) => t.id === e.id), s = o === -1 ? void 0 : a[o], c = [], l, u = i ? t : r === "desc", d = !!(a.length && Yd(e) && n);
+function df(e, t, n) {
+	let r = pf(e, n && hf(e)), i = t !== void 0;
+	af(e.table, (a) => {
+		let o = a.findIndex((t) => t.id === e.id), s = o === -1 ? void 0 : a[o], c = [], l, u = i ? t : r === "desc", d = !!(a.length && hf(e) && n);
 		return l = d ? s ? "toggle" : "add" : s ? "toggle" : "replace", l === "toggle" && (i || r || (l = "remove")), l === "add" ? (c = [...a, {
 			id: e.id,
 			desc: u
@@ -5960,40 +6087,40 @@ function Gd(e, t, n) {
 		}], c;
 	});
 }
-function Kd(e) {
-	return e.columnDef.sortDescFirst ?? e.table.options.sortDescFirst ?? Ud(e) === "desc" ? "desc" : "asc";
+function ff(e) {
+	return e.columnDef.sortDescFirst ?? e.table.options.sortDescFirst ?? lf(e) === "desc" ? "desc" : "asc";
 }
-function qd(e, t) {
-	let n = Kd(e), r = Xd(e);
+function pf(e, t) {
+	let n = ff(e), r = gf(e);
 	return r ? r !== n && (e.table.options.enableSortingRemoval ?? !0) && (!t || (e.table.options.enableMultiRemove ?? !0)) ? !1 : r === "desc" ? "asc" : "desc" : n;
 }
-function Jd(e) {
+function mf(e) {
 	return (e.columnDef.enableSorting ?? !0) && (e.table.options.enableSorting ?? !0) && !!e.accessorFn;
 }
-function Yd(e) {
+function hf(e) {
 	return e.columnDef.enableMultiSort ?? e.table.options.enableMultiSort ?? !!e.accessorFn;
 }
-function Xd(e) {
+function gf(e) {
 	let t = e.table.atoms.sorting?.get()?.find((t) => t.id === e.id);
 	return t ? t.desc ? "desc" : "asc" : !1;
 }
-function Zd(e) {
+function _f(e) {
 	return e.table.atoms.sorting?.get()?.findIndex((t) => t.id === e.id) ?? -1;
 }
-function Qd(e) {
-	zd(e.table, (t) => t.length ? t.filter((t) => t.id !== e.id) : []);
+function vf(e) {
+	af(e.table, (t) => t.length ? t.filter((t) => t.id !== e.id) : []);
 }
-function $d(e) {
-	let t = Jd(e);
+function yf(e) {
+	let t = mf(e);
 	return (n) => {
-		t && Gd(e, void 0, Yd(e) ? e.table.options.isMultiSortEvent?.(n) : !1);
+		t && df(e, void 0, hf(e) ? e.table.options.isMultiSortEvent?.(n) : !1);
 	};
 }
 // node_modules/@tanstack/table-core/dist/features/row-sorting/rowSortingFeature.js
-var ef = {
+var bf = {
 	getInitialState(e) {
 		return {
-			sorting: Rd(),
+			sorting: rf(),
 			...e
 		};
 	},
@@ -6006,61 +6133,61 @@ var ef = {
 	getDefaultTableOptions(e) {
 		return {
 			autoResetSorting: !1,
-			onSortingChange: Uc("sorting", e),
+			onSortingChange: cl("sorting", e),
 			isMultiSortEvent: (e) => e.shiftKey
 		};
 	},
 	assignColumnPrototype(e, t) {
-		rl("rowSortingFeature", e, t, {
-			column_getAutoSortFn: { fn: (e) => Hd(e) },
-			column_getAutoSortDir: { fn: (e) => Ud(e) },
-			column_getSortFn: { fn: (e) => Wd(e) },
-			column_toggleSorting: { fn: (e, t, n) => Gd(e, t, n) },
-			column_getFirstSortDir: { fn: (e) => Kd(e) },
-			column_getNextSortingOrder: { fn: (e, t) => qd(e, t) },
-			column_getCanSort: { fn: (e) => Jd(e) },
-			column_getCanMultiSort: { fn: (e) => Yd(e) },
-			column_getIsSorted: { fn: (e) => Xd(e) },
-			column_getSortIndex: { fn: (e) => Zd(e) },
-			column_clearSorting: { fn: (e) => Qd(e) },
-			column_getToggleSortingHandler: { fn: (e) => $d(e) }
+		Sl("rowSortingFeature", e, t, {
+			column_getAutoSortFn: { fn: (e) => cf(e) },
+			column_getAutoSortDir: { fn: (e) => lf(e) },
+			column_getSortFn: { fn: (e) => uf(e) },
+			column_toggleSorting: { fn: (e, t, n) => df(e, t, n) },
+			column_getFirstSortDir: { fn: (e) => ff(e) },
+			column_getNextSortingOrder: { fn: (e, t) => pf(e, t) },
+			column_getCanSort: { fn: (e) => mf(e) },
+			column_getCanMultiSort: { fn: (e) => hf(e) },
+			column_getIsSorted: { fn: (e) => gf(e) },
+			column_getSortIndex: { fn: (e) => _f(e) },
+			column_clearSorting: { fn: (e) => vf(e) },
+			column_getToggleSortingHandler: { fn: (e) => yf(e) }
 		});
 	},
 	constructTableAPIs(e) {
-		nl("rowSortingFeature", e, {
-			table_autoResetSorting: { fn: () => Vd(e) },
-			table_setSorting: { fn: (t) => zd(e, t) },
-			table_resetSorting: { fn: (t) => Bd(e, t) }
+		xl("rowSortingFeature", e, {
+			table_autoResetSorting: { fn: () => sf(e) },
+			table_setSorting: { fn: (t) => af(e, t) },
+			table_resetSorting: { fn: (t) => of(e, t) }
 		});
 	}
 };
 // node_modules/@tanstack/table-core/dist/features/column-filtering/filterRowsUtils.js
-function tf(e, t, n) {
-	return n.options.filterFromLeafRows ? nf(e, t, n) : rf(e, t, n);
+function xf(e, t, n) {
+	return n.options.filterFromLeafRows ? Sf(e, t, n) : Cf(e, t, n);
 }
-function nf(e, t, n) {
-	let r = [], i = Vc(), a = n.options.maxLeafRowFilterDepth ?? 100, o = (e, r = 0) => {
+function Sf(e, t, n) {
+	let r = [], i = ol(), a = n.options.maxLeafRowFilterDepth ?? 100, o = (e, r = 0) => {
 		let i = [];
 		for (let s of e) {
-			let e = Zl(n, s.id, s.original, s.index, s.depth, void 0, s.parentId);
+			let e = gu(n, s.id, s.original, s.index, s.depth, void 0, s.parentId);
 			e.columnFilters = s.columnFilters, e.columnFiltersMeta = s.columnFiltersMeta, s.subRows.length && r < a ? (e.subRows = o(s.subRows, r + 1), (e.subRows.length || t(e)) && i.push(e)) : t(e) && (e.subRows = s.subRows, i.push(e));
 		}
 		return i;
 	}, s = o(e);
-	return af(s, r, i), {
+	return wf(s, r, i), {
 		rows: s,
 		flatRows: r,
 		rowsById: i
 	};
 }
-function rf(e, t, n) {
-	let r = [], i = Vc(), a = n.options.maxLeafRowFilterDepth ?? 100, o = (e, s = 0) => {
+function Cf(e, t, n) {
+	let r = [], i = ol(), a = n.options.maxLeafRowFilterDepth ?? 100, o = (e, s = 0) => {
 		let c = [];
 		for (let l of e) if (t(l)) {
 			if (l.subRows.length && s < a) {
-				let e = Zl(n, l.id, l.original, l.index, l.depth, void 0, l.parentId), t = l;
+				let e = gu(n, l.id, l.original, l.index, l.depth, void 0, l.parentId), t = l;
 				e.columnFilters = t.columnFilters, e.columnFiltersMeta = t.columnFiltersMeta, c.push(e), r.push(e), i[e.id] = e, e.subRows = o(l.subRows, s + 1);
-			} else c.push(l), r.push(l), i[l.id] = l, l.subRows.length && s >= a && af(l.subRows, r, i);
+			} else c.push(l), r.push(l), i[l.id] = l, l.subRows.length && s >= a && wf(l.subRows, r, i);
 		}
 		return c;
 	};
@@ -6070,14 +6197,14 @@ function rf(e, t, n) {
 		rowsById: i
 	};
 }
-function af(e, t, n) {
-	for (let r of e) t.push(r), n[r.id] = r, r.subRows.length && af(r.subRows, t, n);
+function wf(e, t, n) {
+	for (let r of e) t.push(r), n[r.id] = r, r.subRows.length && wf(r.subRows, t, n);
 }
 // node_modules/@tanstack/table-core/dist/features/column-filtering/createFilteredRowModel.js
-function of() {
+function Tf() {
 	return (e) => {
 		let t = e;
-		return el({
+		return yl({
 			feature: "columnFilteringFeature",
 			table: t,
 			fnName: "table.getFilteredRowModel",
@@ -6086,26 +6213,26 @@ function of() {
 				t.atoms.columnFilters?.get(),
 				t.atoms.globalFilter?.get()
 			],
-			fn: () => sf(t),
-			onAfterUpdate: $c(() => yl(t))
+			fn: () => Ef(t),
+			onAfterUpdate: vl(() => Rl(t))
 		});
 	};
 }
-function sf(e) {
+function Ef(e) {
 	let t = e.getPreFilteredRowModel(), n = e.atoms.columnFilters?.get(), r = e.atoms.globalFilter?.get(), i = r != null && r !== "";
 	if (!t.rows.length || !n?.length && !i) {
 		let e = t.flatRows;
 		for (let t = 0; t < e.length; t++) {
 			let n = e[t];
-			n.columnFilters = Vc(), n.columnFiltersMeta = Vc();
+			n.columnFilters = ol(), n.columnFiltersMeta = ol();
 		}
 		return t;
 	}
 	let a = [], o = [];
 	n?.forEach((t) => {
-		let n = jl(e, t.id);
+		let n = Xl(e, t.id);
 		if (!n) return;
-		let r = cd(n);
+		let r = Dd(n);
 		r && a.push({
 			id: t.id,
 			filterFn: r,
@@ -6114,7 +6241,7 @@ function sf(e) {
 	});
 	let s = n?.map((e) => e.id) ?? [];
 	if (i) {
-		let t = hl(e), n = t ? e.getAllLeafColumns().filter(gl) : [];
+		let t = Pl(e), n = t ? e.getAllLeafColumns().filter(Fl) : [];
 		t && n.length && (s.push("__global__"), n.forEach((e) => {
 			o.push({
 				id: e.id,
@@ -6126,17 +6253,17 @@ function sf(e) {
 	let c = t.flatRows;
 	for (let e = 0; e < c.length; e++) {
 		let t = c[e];
-		if (t.columnFilters = Vc(), t.columnFiltersMeta = Vc(), a.length) for (let e = 0; e < a.length; e++) {
+		if (t.columnFilters = ol(), t.columnFiltersMeta = ol(), a.length) for (let e = 0; e < a.length; e++) {
 			let n = a[e], r = n.id;
 			t.columnFilters[r] = n.filterFn(t, r, n.resolvedValue, (e) => {
-				t.columnFiltersMeta ||= Vc(), t.columnFiltersMeta[r] = e;
+				t.columnFiltersMeta ||= ol(), t.columnFiltersMeta[r] = e;
 			});
 		}
 		if (o.length) {
 			for (let e = 0; e < o.length; e++) {
 				let n = o[e], r = n.id;
 				if (n.filterFn(t, r, n.resolvedValue, (e) => {
-					t.columnFiltersMeta ||= Vc(), t.columnFiltersMeta[r] = e;
+					t.columnFiltersMeta ||= ol(), t.columnFiltersMeta[r] = e;
 				})) {
 					t.columnFilters.__global__ = !0;
 					break;
@@ -6145,31 +6272,31 @@ function sf(e) {
 			t.columnFilters.__global__ !== !0 && (t.columnFilters.__global__ = !1);
 		}
 	}
-	return tf(t.rows, (e) => {
+	return xf(t.rows, (e) => {
 		for (let t = 0; t < s.length; t++) if (e.columnFilters[s[t]] === !1) return !1;
 		return !0;
 	}, e);
 }
 // node_modules/@tanstack/table-core/dist/features/row-sorting/createSortedRowModel.js
-function cf() {
+function Df() {
 	return (e) => {
 		let t = e;
-		return el({
+		return yl({
 			feature: "rowSortingFeature",
 			table: t,
 			fnName: "table.getSortedRowModel",
 			memoDeps: () => [t.atoms.sorting?.get(), t.getPreSortedRowModel()],
-			fn: () => lf(t),
-			onAfterUpdate: $c(() => yl(t))
+			fn: () => Of(t),
+			onAfterUpdate: vl(() => Rl(t))
 		});
 	};
 }
-function lf(e) {
+function Of(e) {
 	let t = e.getPreSortedRowModel(), n = e.atoms.sorting?.get();
 	if (!t.rows.length || !n?.length) return t;
 	let r = [], i = n.filter((t) => {
 		let n = e.getColumn(t.id);
-		return n ? Jd(n) : !1;
+		return n ? mf(n) : !1;
 	});
 	if (!i.length) return t;
 	let a = [];
@@ -6180,7 +6307,7 @@ function lf(e) {
 			desc: n.desc,
 			sortUndefined: r.columnDef.sortUndefined,
 			invertSorting: r.columnDef.invertSorting,
-			sortFn: Wd(r)
+			sortFn: uf(r)
 		});
 	}
 	let o = (e, t) => {
@@ -6210,7 +6337,7 @@ function lf(e) {
 				let e = s(a.subRows);
 				if (e.changed) {
 					let s = Object.create(Object.getPrototypeOf(a));
-					Bc(s, a), s.subRows = e.rows, t[i] = s, r[o] = s, n = !0;
+					al(s, a), s.subRows = e.rows, t[i] = s, r[o] = s, n = !0;
 				}
 			}
 		}
@@ -6226,7 +6353,7 @@ function lf(e) {
 	};
 }
 // node_modules/@tanstack/table-core/dist/store-reactivity-bindings.js
-function uf() {
+function kf() {
 	return {
 		createOptionsStore: !0,
 		wrapExternalAtoms: !1,
@@ -6236,78 +6363,78 @@ function uf() {
 		unmount: () => {
 			throw Error("Feature not supported in current reactivity implementation");
 		},
-		batch: Zu,
+		batch: gd,
 		schedule: (e) => queueMicrotask(e),
 		untrack: (e) => e(),
-		createReadonlyAtom: (e, t) => ed(() => e(), { compare: t?.compare }),
-		createWritableAtom: (e, t) => ed(e, { compare: t?.compare })
+		createReadonlyAtom: (e, t) => yd(() => e(), { compare: t?.compare }),
+		createWritableAtom: (e, t) => yd(e, { compare: t?.compare })
 	};
 }
 // src/components/table/values.ts
-function df(e, t) {
+function Af(e, t) {
 	let { data: n } = e;
 	return "values" in n ? n.values[t] ?? null : n.texts[n.codes[t] ?? -1] ?? null;
 }
-function ff(e, t) {
-	return Object.fromEntries(e.columns.map((e) => [e.key, df(e, t)]));
+function jf(e, t) {
+	return Object.fromEntries(e.columns.map((e) => [e.key, Af(e, t)]));
 }
-function pf(e) {
+function Mf(e) {
 	return "values" in e.data;
 }
-function mf(e, t) {
+function Nf(e, t) {
 	let n = e.columns.map(({ key: e }) => e), r = n.filter((e) => t?.includes(e));
 	if (r.length) return r;
 	let i = e.columns.filter((e) => e.main).map(({ key: e }) => e);
 	return i.length ? i : n;
 }
 // src/components/table/search.ts
-var hf = {
+var Pf = {
 	">": (e, t) => e > t,
 	">=": (e, t) => e >= t,
 	"<": (e, t) => e < t,
 	"<=": (e, t) => e <= t,
 	"=": (e, t) => e === t
 };
-function gf(e, t, n) {
+function Ff(e, t, n) {
 	let r = {
 		words: [],
 		conditions: []
 	};
 	for (let i of t.split(/\s+/).filter(Boolean)) {
-		let t = _f(e, i, n);
+		let t = If(e, i, n);
 		t ? r.conditions.push(t) : r.words.push(i.toLowerCase());
 	}
 	return r;
 }
-function _f(e, t, n) {
+function If(e, t, n) {
 	let r = /^([\w-]*)(>=|<=|>|<|=)(.+)$/.exec(t);
 	if (!r) return null;
-	let [, i = "", a, o = ""] = r, s = i ? vf(e, i) : e.columns.find(({ key: e }) => e === n && e);
-	if (!s || !pf(s)) return null;
-	let c = On(s.kind, o);
+	let [, i = "", a, o = ""] = r, s = i ? Lf(e, i) : e.columns.find(({ key: e }) => e === n && e);
+	if (!s || !Mf(s)) return null;
+	let c = Ln(s.kind, o);
 	return c === null ? null : {
 		column: s,
 		operator: a,
 		value: c
 	};
 }
-function vf(e, t) {
-	let n = yf(t), r = e.columns.filter(pf), i = (e) => [yf(e.key), yf(e.title)];
+function Lf(e, t) {
+	let n = Rf(t), r = e.columns.filter(Mf), i = (e) => [Rf(e.key), Rf(e.title)];
 	return r.find((e) => i(e).includes(n)) ?? r.find((e) => i(e).some((e) => e.startsWith(n)));
 }
-function yf(e) {
+function Rf(e) {
 	return e.toLowerCase().replace(/[^a-z0-9]/g, "");
 }
-function bf(e, t, n) {
+function zf(e, t, n) {
 	let r = n.conditions.every(({ column: e, operator: n, value: r }) => {
-		let i = df(e, t);
-		return typeof i == "number" && hf[n](i, r);
+		let i = Af(e, t);
+		return typeof i == "number" && Pf[n](i, r);
 	});
 	if (!r || !n.words.length) return r;
-	let i = e.columns.map((e) => df(e, t)).filter((e) => typeof e == "string").map((e) => e.toLowerCase());
+	let i = e.columns.map((e) => Af(e, t)).filter((e) => typeof e == "string").map((e) => e.toLowerCase());
 	return n.words.every((e) => i.some((t) => t.includes(e)));
 }
-function xf(e, t) {
+function Bf(e, t) {
 	let n = new Uint8Array(e.length), r = e.toLowerCase();
 	for (let e of t) for (let t = r.indexOf(e); t >= 0; t = r.indexOf(e, t + e.length)) n.fill(1, t, t + e.length);
 	let i = [];
@@ -6321,29 +6448,29 @@ function xf(e, t) {
 	return i;
 }
 // src/components/table/arranging.ts
-var Sf = Iu({
-	coreReactivityFeature: uf(),
-	columnFilteringFeature: _d,
-	columnVisibilityFeature: Nd,
-	rowSortingFeature: ef,
-	filteredRowModel: of(),
-	sortedRowModel: cf()
-}), Cf = "*row";
-function wf(e) {
-	let t = ad({
-		features: Sf,
+var Vf = td({
+	coreReactivityFeature: kf(),
+	columnFilteringFeature: Id,
+	columnVisibilityFeature: Qd,
+	rowSortingFeature: bf,
+	filteredRowModel: Tf(),
+	sortedRowModel: Df()
+}), Hf = "*row";
+function Uf(e) {
+	let t = wd({
+		features: Vf,
 		data: Array.from({ length: e.rows }, (e, t) => ({ at: t })),
-		columns: [...e.columns.map(Tf), Of(e)]
+		columns: [...e.columns.map(Wf), qf(e)]
 	});
 	return (n) => {
-		let r = n.sort === void 0 ? e.sort : n.sort, i = gf(e, n.search ?? "", r?.key), a = new Set(mf(e, n.columns));
+		let r = n.sort === void 0 ? e.sort : n.sort, i = Ff(e, n.search ?? "", r?.key), a = new Set(Nf(e, n.columns));
 		t.setSorting(r ? [{
 			id: r.key,
 			desc: r.descending
 		}] : []);
 		let o = i.words.length > 0 || i.conditions.length > 0;
 		t.setColumnFilters(o ? [{
-			id: Cf,
+			id: Hf,
 			value: i
 		}] : []), t.setColumnVisibility(Object.fromEntries(e.columns.map(({ key: e }) => [e, a.has(e)])));
 		let s = new Set(t.getVisibleLeafColumns().map(({ id: e }) => e));
@@ -6355,32 +6482,32 @@ function wf(e) {
 		};
 	};
 }
-function Tf(e) {
-	let t = Ef(e);
+function Wf(e) {
+	let t = Gf(e);
 	return {
 		id: e.key,
-		accessorFn: (t) => df(e, t.at) ?? void 0,
+		accessorFn: (t) => Af(e, t.at) ?? void 0,
 		sortFn: (e, n) => t(e.original.at) - t(n.original.at),
 		sortUndefined: "last"
 	};
 }
-function Ef({ data: e }) {
+function Gf({ data: e }) {
 	if ("values" in e) return (t) => e.values[t] ?? 0;
 	let t;
-	return (n) => (t ??= Df(e.texts), t.get(e.codes[n] ?? -1) ?? 0);
+	return (n) => (t ??= Kf(e.texts), t.get(e.codes[n] ?? -1) ?? 0);
 }
-function Df(e) {
+function Kf(e) {
 	let { compare: t } = new Intl.Collator("en", { numeric: !0 }), n = e.map((e, t) => t);
 	return n.sort((n, r) => t(e[n] ?? "", e[r] ?? "")), new Map(n.map((e, t) => [e, t]));
 }
-function Of(e) {
+function qf(e) {
 	return {
-		id: Cf,
+		id: Hf,
 		accessorFn: (e) => e.at,
-		filterFn: (t, n, r) => bf(e, t.original.at, r)
+		filterFn: (t, n, r) => zf(e, t.original.at, r)
 	};
 }
-function kf(e, t, n) {
+function Jf(e, t, n) {
 	let r = "values" in t.data;
 	return n?.key === t.key ? n.descending === r ? {
 		key: t.key,
@@ -6394,88 +6521,107 @@ function kf(e, t, n) {
 	};
 }
 // src/components/table/measures.ts
-var Af = 400, jf = {
-	least: 8,
-	most: 32
+var Yf = 400, Xf = {
+	least: 6,
+	kept: 20,
+	most: 64
 };
-function Mf(e, t, n) {
-	let r = e.map((e) => Nf(e, t)), i = r[r.reduce((t, { width: n }, i) => !pf(e[i]) && (n ?? 0) > (r[t]?.width ?? 0) ? i : t, -1)];
-	return i && (n || (i.width ?? 0) >= 26) && (i.width = null), r;
+function Zf(e, t, n) {
+	let r = e.map((e) => $f(e, t)), i = r.reduce((e, { grows: t }) => e + t, 0);
+	if (i > 0) return r.map((e) => ({
+		...e,
+		grows: e.grows / i
+	}));
+	let a = n ? Qf(e, r) : -1;
+	return r.map((e, t) => ({
+		...e,
+		grows: +(t === a)
+	}));
 }
-function Nf(e, t) {
-	let n = Array.from({ length: Math.min(t, Af) }, (t, n) => vn(e.kind, df(e, n))), r = (e) => e.reduce((e, t) => Math.max(e, t), 0), i = r(e.title.split(" ").map((e) => e.length)) * .85 + 3;
-	if (!pf(e)) {
-		let e = Math.min(r(n.map(({ digits: e }) => e.length)) + 2, jf.most);
+function Qf(e, t) {
+	let n = t.map(({ width: t }, n) => Mf(e[n]) ? 0 : t), r = Math.max(...n);
+	return r > 0 ? n.indexOf(r) : -1;
+}
+function $f(e, t) {
+	let n = Array.from({ length: Math.min(t, Yf) }, (t, n) => Dn(e.kind, Af(e, n))), r = (e) => e.reduce((e, t) => Math.max(e, t), 0), i = r(e.title.split(" ").map(ar)) + 2.5;
+	if (!Mf(e)) {
+		let e = ep(n.map(({ digits: e }) => ar(e))) + 1, t = Math.max(Math.min(e, Xf.kept), i, Xf.least);
 		return {
-			width: Math.max(e, i, jf.least),
+			width: t,
+			grows: Math.max(Math.min(e, Xf.most) - t, 0),
 			decimals: 0,
 			unit: 0,
 			most: 0
 		};
 	}
-	let a = r(n.map(({ digits: e }) => e.split(".")[1]?.length ?? 0)), o = r(n.map((e) => e.unit.length)), s = r(n.map(({ digits: e }) => (e.split(".")[0] ?? "").length)) + (a ? a + .5 : 0) + (o ? o + 1 : 0) + 1;
+	let a = r(n.map(({ digits: e }) => e.split(".")[1]?.length ?? 0)), o = r(n.map((e) => e.unit.length)), s = r(n.map(({ digits: e }) => (e.split(".")[0] ?? "").length)) + (a ? a + .5 : 0) + (o ? o + 1 : 0) + .5;
 	return {
-		width: Math.max(s, i, 7),
+		width: Math.max(s, i, e.bar ? 8 : 5),
+		grows: 0,
 		decimals: a,
 		unit: o,
-		most: Pf(e)
+		most: tp(e)
 	};
 }
-function Pf(e) {
+function ep(e) {
+	let t = e.toSorted((e, t) => e - t), n = t.at(-1) ?? 0;
+	return n <= Xf.kept ? n : t[Math.ceil(t.length * .95) - 1] ?? 0;
+}
+function tp(e) {
 	return !e.bar || !("values" in e.data) ? 0 : e.data.values.reduce((e, t) => Math.max(e, t ?? 0), 0);
 }
-function Ff(e, t) {
+function np(e, t) {
 	if (!t) return 0;
 	let n = e.split(".")[1]?.length;
 	return n === void 0 ? t + .5 : t - n;
 }
 // src/components/table/Cell.tsx
-function If(e) {
+function rp(e) {
 	let { column: t, value: n } = e;
-	if (pf(t)) return /* @__PURE__ */ H(Lf, { ...e });
-	if (n === null) return /* @__PURE__ */ H("td", {
+	if (Mf(t)) return /* @__PURE__ */ W(ip, { ...e });
+	if (n === null) return /* @__PURE__ */ W("td", {
 		class: "none",
 		children: "-"
 	});
 	let r = String(n);
-	return /* @__PURE__ */ H("td", {
+	return /* @__PURE__ */ W("td", {
 		title: r,
-		children: /* @__PURE__ */ H("span", {
+		children: /* @__PURE__ */ W("span", {
 			class: "named",
-			children: [/* @__PURE__ */ H(Rf, {
+			children: [/* @__PURE__ */ W(ap, {
 				...e,
-				children: /* @__PURE__ */ H(zf, {
+				children: /* @__PURE__ */ W(op, {
 					text: r,
 					words: e.words
 				})
-			}), zn(r) && /* @__PURE__ */ H("button", {
+			}), Zn(r) && /* @__PURE__ */ W("button", {
 				type: "button",
 				class: "opener",
+				tabIndex: e.tabbed ? void 0 : -1,
 				onClick: e.onOpen,
 				"aria-expanded": e.open,
-				"aria-label": `Whole name: ${r}`,
-				children: e.open ? "less" : "more"
+				"aria-label": `Whole name: ${r}`
 			})]
 		})
 	});
 }
-function Lf({ column: e, value: t, measures: n, row: r }) {
-	if (t === null) return /* @__PURE__ */ H("td", {
+function ip({ column: e, value: t, measures: n, row: r }) {
+	if (t === null) return /* @__PURE__ */ W("td", {
 		class: "number none",
 		children: "-"
 	});
-	let { digits: i, unit: a } = vn(e.kind, t), o = Ff(i, n.decimals), s = n.most > 0 ? Math.min(Math.max(Number(t) / n.most, 0), 1) : 0;
-	return /* @__PURE__ */ H("td", {
+	let { digits: i, unit: a } = Dn(e.kind, t), o = np(i, n.decimals), s = n.most > 0 ? Math.min(Math.max(Number(t) / n.most, 0), 1) : 0;
+	return /* @__PURE__ */ W("td", {
 		class: s > 0 ? "number barred" : "number",
 		style: s > 0 ? { "--share": `${(100 * s).toFixed(2)}%` } : void 0,
-		children: /* @__PURE__ */ H(Rf, {
+		children: /* @__PURE__ */ W(ap, {
 			column: e,
 			value: t,
 			row: r,
 			children: [
 				i,
-				o > 0 && /* @__PURE__ */ H("span", { style: { paddingRight: `${o}ch` } }),
-				n.unit > 0 && /* @__PURE__ */ H("span", {
+				o > 0 && /* @__PURE__ */ W("span", { style: { paddingRight: `${o}ch` } }),
+				n.unit > 0 && /* @__PURE__ */ W("span", {
 					class: "unit",
 					style: { minWidth: `${n.unit}ch` },
 					children: a && ` ${a}`
@@ -6484,40 +6630,62 @@ function Lf({ column: e, value: t, measures: n, row: r }) {
 		})
 	});
 }
-function Rf({ column: e, value: t, row: n, children: r }) {
-	let i = Me(dn);
+function ap({ column: e, value: t, row: n, children: r }) {
+	let i = je(bn);
 	if (!e.link || t === null) return r;
 	let a = i.hrefOfCell(e.link, String(t), n());
-	return a ? /* @__PURE__ */ H("a", {
+	return a ? /* @__PURE__ */ W("a", {
 		href: a,
 		children: r
 	}) : r;
 }
-function zf({ text: e, words: t }) {
-	let [n, r] = Bn(e);
-	return /* @__PURE__ */ H("span", {
+function op({ text: e, words: t }) {
+	let [n, r] = $n(e);
+	return /* @__PURE__ */ W("span", {
 		class: "name",
-		style: Vn(r),
-		children: [/* @__PURE__ */ H("span", {
+		style: er(r),
+		children: [/* @__PURE__ */ W("span", {
 			class: "head",
-			children: /* @__PURE__ */ H(Bf, {
+			children: /* @__PURE__ */ W(sp, {
 				text: n,
 				words: t
 			})
-		}), /* @__PURE__ */ H(Bf, {
+		}), /* @__PURE__ */ W(sp, {
 			text: r,
 			words: t
 		})]
 	});
 }
-function Bf({ text: e, words: t }) {
-	return t.length ? /* @__PURE__ */ H(b, { children: xf(e, t).map((e, t) => e.found ? /* @__PURE__ */ H("mark", { children: e.text }, t) : e.text) }) : /* @__PURE__ */ H(b, { children: e });
+function sp({ text: e, words: t }) {
+	return t.length ? /* @__PURE__ */ W(b, { children: Bf(e, t).map((e, t) => e.found ? /* @__PURE__ */ W("mark", { children: e.text }, t) : e.text) }) : /* @__PURE__ */ W(b, { children: e });
+}
+// src/components/table/useCutNames.ts
+var cp = 120;
+function lp(e) {
+	Oe(() => {
+		let t = setTimeout(() => e.current && up(e.current), cp);
+		return () => clearTimeout(t);
+	}), Oe(() => {
+		let t = e.current;
+		if (!t) return;
+		let n = new ResizeObserver(() => up(t));
+		return n.observe(t), () => n.disconnect();
+	}, [e]);
+}
+function up(e) {
+	let t = [...e.querySelectorAll("tr:not(.open) .named")], n = t.map((e) => {
+		let t = e.querySelector(".head");
+		return t !== null && t.scrollWidth > t.clientWidth;
+	});
+	t.forEach((e, t) => {
+		e.toggleAttribute("data-cut", n[t]);
+	});
 }
 // node_modules/@tanstack/virtual-core/dist/esm/lazy-measurements.js
-function Vf(e) {
+function dp(e) {
 	return typeof e == "object" ? e.key : e;
 }
-function Hf(e, t) {
+function fp(e, t) {
 	let n = e.length;
 	return new Proxy(e, { get(e, r, i) {
 		if (typeof r == "string") {
@@ -6546,7 +6714,7 @@ function Hf(e, t) {
 	} });
 }
 // node_modules/@tanstack/virtual-core/dist/esm/utils.js
-function Uf(e, t, n) {
+function pp(e, t, n) {
 	let r = n.initialDeps ?? [], i, a = !0;
 	function o() {
 		let o = e();
@@ -6556,11 +6724,11 @@ function Uf(e, t, n) {
 		r = e;
 	}, o;
 }
-function Wf(e, t) {
+function mp(e, t) {
 	if (e === void 0) throw Error(`Unexpected undefined${t ? `: ${t}` : ""}`);
 	return e;
 }
-var Gf = (e, t) => Math.abs(e - t) < 1.01, Kf = (e, t, n) => {
+var hp = (e, t) => Math.abs(e - t) < 1.01, gp = (e, t, n) => {
 	let r;
 	return Object.assign(function(...i) {
 		e.clearTimeout(r), r = e.setTimeout(() => t.apply(this, i), n);
@@ -6569,46 +6737,46 @@ var Gf = (e, t) => Math.abs(e - t) < 1.01, Kf = (e, t, n) => {
 	} });
 };
 // node_modules/@tanstack/virtual-core/dist/esm/scroll-classifier.js
-function qf({ offset: e, isScrolling: t, elementMax: n, holdOffset: r, scrollOffset: i, pendingWrite: a, clampedMaxAtWrite: o }) {
+function _p({ offset: e, isScrolling: t, elementMax: n, holdOffset: r, scrollOffset: i, pendingWrite: a, clampedMaxAtWrite: o }) {
 	return t && a === null && e === i ? "spurious" : a !== null && Math.abs(e - a.target) < 1.5 ? "readBack" : a !== null && !a.smooth && n !== null && a.target > n + r + .5 && Math.abs(e - (n + r)) < 1.5 || a !== null && !a.smooth && a.lowMaxes?.some((t) => Math.abs(e - t) < 1.5) ? "clampedReadBack" : o !== null && Math.abs(e - o) < 1.5 ? "clampedEcho" : "external";
 }
-var Jf = (e) => e === "smooth" || e === "smoothFinishing";
-function Yf({ kind: e, offset: t, command: n, target: r }) {
-	return e !== "spurious" && e !== "readBack" && e !== "clampedReadBack" && n?.index != null && n.phase !== "queued" && !Jf(n.phase) && !Gf(t, n.lastTargetOffset) && !Gf(t, r()) && e !== "clampedEcho";
+var vp = (e) => e === "smooth" || e === "smoothFinishing";
+function yp({ kind: e, offset: t, command: n, target: r }) {
+	return e !== "spurious" && e !== "readBack" && e !== "clampedReadBack" && n?.index != null && n.phase !== "queued" && !vp(n.phase) && !hp(t, n.lastTargetOffset) && !hp(t, r()) && e !== "clampedEcho";
 }
-var Xf = 40;
-function Zf(e) {
+var bp = 40;
+function xp(e) {
 	let t = e[e.length - 1];
 	if (t === void 0) return !1;
 	let n = e.length - 2;
-	for (; n >= 0 && t.t - e[n].t < Xf;) n--;
+	for (; n >= 0 && t.t - e[n].t < bp;) n--;
 	if (n < 0) return !1;
 	let r = e[n], i = n - 1;
-	for (; i >= 0 && r.t - e[i].t < Xf;) i--;
+	for (; i >= 0 && r.t - e[i].t < bp;) i--;
 	if (i < 0) return !1;
 	let a = e[i], o = (t.offset - r.offset) / (t.t - r.t), s = (r.offset - a.offset) / (r.t - a.t);
 	return o * s >= 0 && Math.abs(o) >= 2 * Math.abs(s) && Math.abs(o) - Math.abs(s) >= .8;
 }
-function Qf(e) {
+function Sp(e) {
 	let t = e[e.length - 1];
 	if (t === void 0) return !1;
 	let n = e.length - 2;
-	for (; n >= 0 && t.t - e[n].t < Xf;) n--;
+	for (; n >= 0 && t.t - e[n].t < bp;) n--;
 	if (n < 0) return !1;
 	let r = e[n];
 	return Math.abs(t.offset - r.offset) / (t.t - r.t) >= .05;
 }
 // node_modules/@tanstack/virtual-core/dist/esm/ios-gesture.js
-var $f, ep = () => {
-	if ($f !== void 0) return $f;
-	if (typeof navigator > "u") return $f = !1;
-	if (/iP(hone|od|ad)/.test(navigator.userAgent)) return $f = !0;
+var Cp, wp = () => {
+	if (Cp !== void 0) return Cp;
+	if (typeof navigator > "u") return Cp = !1;
+	if (/iP(hone|od|ad)/.test(navigator.userAgent)) return Cp = !0;
 	let e = navigator.maxTouchPoints;
-	return $f = navigator.platform === "MacIntel" && e !== void 0 && e > 0;
-}, tp, np = () => tp === void 0 ? tp = ep() && typeof CSS < "u" && typeof CSS.supports == "function" && CSS.supports("overflow-anchor: auto") : tp, rp = () => !ep() || np(), ip = {
+	return Cp = navigator.platform === "MacIntel" && e !== void 0 && e > 0;
+}, Tp, Ep = () => Tp === void 0 ? Tp = wp() && typeof CSS < "u" && typeof CSS.supports == "function" && CSS.supports("overflow-anchor: auto") : Tp, Dp = () => !wp() || Ep(), Op = {
 	capture: !0,
 	passive: !0
-}, ap = class {
+}, kp = class {
 	constructor(e) {
 		this.host = e, this._touch = null, this.inMotion = () => this._touch !== null && this._touch.phase !== "lateFling", this.dragging = () => this._touch?.phase === "down" && this._touch.moved, this.tail = () => this._touch?.phase === "tail" ? this._touch.moved ? "fling" : "tap" : null, this.onScroll = ({ isScrolling: e, ownReadBack: t, moved: n, external: r }) => (e && this._touch?.phase === "tail" ? this._openTail(this._touch.moved || !t, !1) : this._touch?.phase === "lateFling" && (this.host.now() > this._touch.until ? this._touch = null : r && e && n && this._openTail(!0, !1)), !t && e && n && this._touch?.phase === "down" ? (this._touch.moved = !0, !0) : !1), this.touchStart = () => {
 			this.end(), this._touch = {
@@ -6623,8 +6791,8 @@ var $f, ep = () => {
 			this._touch?.phase === "tail" && e != null && e.clearTimeout(this._touch.timerId), this._touch = null;
 		}, this.listen = (e) => {
 			let t = () => this.touchStart(), n = () => this.touchEnd();
-			return e.addEventListener("touchstart", t, ip), e.addEventListener("touchend", n, ip), e.addEventListener("touchcancel", n, ip), () => {
-				e.removeEventListener("touchstart", t, ip), e.removeEventListener("touchend", n, ip), e.removeEventListener("touchcancel", n, ip), this.end();
+			return e.addEventListener("touchstart", t, Op), e.addEventListener("touchend", n, Op), e.addEventListener("touchcancel", n, Op), () => {
+				e.removeEventListener("touchstart", t, Op), e.removeEventListener("touchend", n, Op), e.removeEventListener("touchcancel", n, Op), this.end();
 			};
 		}, this._openTail = (e, t) => {
 			let n = this.host.getWindow();
@@ -6647,13 +6815,13 @@ var $f, ep = () => {
 	get touch() {
 		return this._touch;
 	}
-}, op = (e) => {
+}, Ap = (e) => {
 	let { clientWidth: t, clientHeight: n } = e;
 	return {
 		width: t,
 		height: n
 	};
-}, sp = (e) => {
+}, jp = (e) => {
 	let t = /* @__PURE__ */ new Set();
 	return {
 		schedule: (n) => {
@@ -6666,11 +6834,11 @@ var $f, ep = () => {
 			t.forEach((t) => e.cancelAnimationFrame(t)), t.clear();
 		}
 	};
-}, cp = (e) => e, lp = (e) => {
+}, Mp = (e) => e, Np = (e) => {
 	let t = e.overscan * Math.max(e.lanes ?? 1, 1), n = Math.max(e.startIndex - t, 0), r = Math.min(e.endIndex + t, e.count - 1) - n + 1, i = Array(r);
 	for (let e = 0; e < r; e++) i[e] = n + e;
 	return i;
-}, up = (e, t) => {
+}, Pp = (e, t) => {
 	let n = e.scrollElement;
 	if (!n) return;
 	let r = e.targetWindow;
@@ -6682,31 +6850,31 @@ var $f, ep = () => {
 			height: Math.round(r)
 		});
 	};
-	if (i(op(n)), !r.ResizeObserver) return () => {};
-	let a = sp(r), o = new r.ResizeObserver(() => {
+	if (i(Ap(n)), !r.ResizeObserver) return () => {};
+	let a = jp(r), o = new r.ResizeObserver(() => {
 		let t = () => {
-			i(op(n));
+			i(Ap(n));
 		};
 		e.options.useAnimationFrameWithResizeObserver ? a.schedule(t) : t();
 	});
 	return o.observe(n, { box: "content-box" }), () => {
 		o.unobserve(n), a.cancel();
 	};
-}, dp = { passive: !0 }, fp = typeof window > "u" || "onscrollend" in window, pp = (e, t, n) => {
+}, Fp = { passive: !0 }, Ip = typeof window > "u" || "onscrollend" in window, Lp = (e, t, n) => {
 	let r = e.scrollElement;
 	if (!r) return;
 	let i = e.targetWindow;
 	if (!i) return;
-	let a = e.options.useScrollendEvent && fp, o = 0, s = a ? null : Kf(i, () => t(n(r), !1), e.options.isScrollingResetDelay), c = (e) => () => {
+	let a = e.options.useScrollendEvent && Ip, o = 0, s = a ? null : gp(i, () => t(n(r), !1), e.options.isScrollingResetDelay), c = (e) => () => {
 		o = n(r), s?.(), t(o, e);
 	}, l = c(!0), u = c(!1);
-	return r.addEventListener("scroll", l, dp), a && r.addEventListener("scrollend", u, dp), () => {
+	return r.addEventListener("scroll", l, Fp), a && r.addEventListener("scrollend", u, Fp), () => {
 		r.removeEventListener("scroll", l), a && r.removeEventListener("scrollend", u), s?.cancel();
 	};
-}, mp = (e, t) => pp(e, t, (t) => {
+}, Rp = (e, t) => Lp(e, t, (t) => {
 	let { horizontal: n, isRtl: r } = e.options;
 	return n ? t.scrollLeft * (r && -1 || 1) : t.scrollTop;
-}), hp = (e, t, n) => {
+}), zp = (e, t, n) => {
 	if (n.options.useCachedMeasurements) {
 		let t = n.indexFromElement(e), r = n.options.getItemKey(t);
 		return n.itemSizeCache.get(r) ?? n.options.estimateSize(t);
@@ -6720,15 +6888,15 @@ var $f, ep = () => {
 		if (i !== void 0) return i;
 	}
 	return e[n.options.horizontal ? "offsetWidth" : "offsetHeight"];
-}, gp = (e, { adjustments: t = 0, behavior: n }, r) => {
+}, Bp = (e, { adjustments: t = 0, behavior: n }, r) => {
 	var i;
 	let { scrollElement: a, options: o } = r, s = e + t, c = o.horizontal && o.isRtl && a !== null && "ownerDocument" in a;
 	(i = a?.scrollTo) == null || i.call(a, {
 		[o.horizontal ? "left" : "top"]: c ? -s : s,
 		behavior: n
 	});
-}, _p = (e, t) => e === "smooth" ? t ? "smoothLanded" : "smooth" : "instant", vp = (e) => e?.phase === "smooth" || e?.phase === "smoothLanded";
-function yp(e, t, n, r) {
+}, Vp = (e, t) => e === "smooth" ? t ? "smoothLanded" : "smooth" : "instant", Hp = (e) => e?.phase === "smooth" || e?.phase === "smoothLanded";
+function Up(e, t, n, r) {
 	if (t === 0) return !1;
 	let i = r(0), a = /* @__PURE__ */ new Set(), o = 0;
 	for (; o < e;) {
@@ -6742,9 +6910,9 @@ function yp(e, t, n, r) {
 	for (let e = s; e < t; e++) if (a.has(r(e))) return !1;
 	return !0;
 }
-var bp = class {
+var Wp = class {
 	constructor(e) {
-		this.unsubs = [], this.scrollElement = null, this.targetWindow = null, this.isScrolling = !1, this.scrollState = null, this.measurementsCache = [], this._singleLaneMeasurements = null, this.itemSizeCache = /* @__PURE__ */ new Map(), this.itemSizeCacheVersion = 0, this.laneAssignments = /* @__PURE__ */ new Map(), this.pendingMin = null, this.prevLanes = void 0, this.lanesChangedFlag = !1, this.lanesSettling = !1, this.pendingScrollAnchor = null, this.scrollRect = null, this.scrollOffset = null, this.scrollDirection = null, this._holdOffset = 0, this._reportedOverscroll = !1, this._iosGesture = new ap({
+		this.unsubs = [], this.scrollElement = null, this.targetWindow = null, this.isScrolling = !1, this.scrollState = null, this.measurementsCache = [], this._singleLaneMeasurements = null, this.itemSizeCache = /* @__PURE__ */ new Map(), this.itemSizeCacheVersion = 0, this.laneAssignments = /* @__PURE__ */ new Map(), this.pendingMin = null, this.prevLanes = void 0, this.lanesChangedFlag = !1, this.lanesSettling = !1, this.pendingScrollAnchor = null, this.scrollRect = null, this.scrollOffset = null, this.scrollDirection = null, this._holdOffset = 0, this._reportedOverscroll = !1, this._iosGesture = new kp({
 			getWindow: () => this.targetWindow,
 			now: () => this.now(),
 			tailStillMoving: () => {
@@ -6758,7 +6926,7 @@ var bp = class {
 			},
 			onTailClosed: () => {
 				let e = this.scrollState;
-				e?.phase === "queued" && Qf(e.samples ?? []) && (this.scrollState = null), this._flushHoldIfReady(!0), this._writeAwaitingCommand(), this._retryClampedAdjustment();
+				e?.phase === "queued" && Sp(e.samples ?? []) && (this.scrollState = null), this._flushHoldIfReady(!0), this._writeAwaitingCommand(), this._retryClampedAdjustment();
 			}
 		}), this._lastElementOffset = null, this.pendingWrite = null, this._clampedAdjustment = null, this.elementsCache = /* @__PURE__ */ new Map(), this._resizeBatch = null, this.now = () => {
 			var e;
@@ -6768,7 +6936,7 @@ var bp = class {
 				if (e) return e;
 				let r = this.targetWindow;
 				if (!r || !r.ResizeObserver) return null;
-				let i = t = sp(r);
+				let i = t = jp(r);
 				return e = new r.ResizeObserver((e) => {
 					let t = () => {
 						let t = { sync: !1 };
@@ -6828,10 +6996,10 @@ var bp = class {
 				scrollPaddingStart: 0,
 				scrollPaddingEnd: 0,
 				horizontal: !1,
-				getItemKey: cp,
-				rangeExtractor: lp,
+				getItemKey: Mp,
+				rangeExtractor: Np,
 				onChange: () => {},
-				measureElement: hp,
+				measureElement: zp,
 				initialRect: {
 					width: 0,
 					height: 0
@@ -6858,13 +7026,13 @@ var bp = class {
 			}
 			let n = this.options, r = null, i = null, a = !1;
 			if (n !== void 0 && n.enabled && t.enabled && t.anchorTo === "end" && this.scrollElement !== null) {
-				let e = n.count, o = t.count, s = this.getMeasurements(), c = this._singleLaneMeasurements?.items ?? s, l = (e) => Vf(c[e]), u = e > 0 ? l(0) : null, d = e > 0 ? l(e - 1) : null;
+				let e = n.count, o = t.count, s = this.getMeasurements(), c = this._singleLaneMeasurements?.items ?? s, l = (e) => dp(c[e]), u = e > 0 ? l(0) : null, d = e > 0 ? l(e - 1) : null;
 				if (o !== e || e > 0 && o > 0 && (t.getItemKey(0) !== u || t.getItemKey(o - 1) !== d)) {
 					a = !0;
 					let c = e > 0 ? this.getVirtualItemForOffset(this.getScrollOffset()) ?? s[0] : null;
 					c && (r = [c.key, this.getScrollOffset() - c.start]);
 					let u = t.followOnAppend === !0 ? "auto" : t.followOnAppend || null;
-					u && o > 0 && this.isAtEnd(n.scrollEndThreshold) && (e === 0 || t.getItemKey(o - 1) !== d) && (o > e || yp(e, o, l, t.getItemKey)) && (i = u);
+					u && o > 0 && this.isAtEnd(n.scrollEndThreshold) && (e === 0 || t.getItemKey(o - 1) !== d) && (o > e || Up(e, o, l, t.getItemKey)) && (i = u);
 				}
 			}
 			this.options = t, a && (this.pendingMin = 0, this.itemSizeCacheVersion++);
@@ -6890,7 +7058,7 @@ var bp = class {
 		}, this.notify = (e) => {
 			var t, n;
 			(n = (t = this.options).onChange) == null || n.call(t, this, e);
-		}, this.maybeNotify = Uf(() => (this.calculateRange(), [
+		}, this.maybeNotify = pp(() => (this.calculateRange(), [
 			this.isScrolling,
 			this.range ? this.range.startIndex : null,
 			this.range ? this.range.endIndex : null
@@ -6927,7 +7095,7 @@ var bp = class {
 					this._lastElementOffset = i, e = this._toLayoutOffset(e);
 					let a = this._classifyScrollEvent(e, t, n);
 					if (a === "spurious") return;
-					a === "readBack" ? e = this.pendingWrite.target : a === "clampedReadBack" && this.scrollState?.index != null && e < this.getMaxScrollOffset() - 1.5 ? this.scrollState.lastTargetOffset = e : Yf({
+					a === "readBack" ? e = this.pendingWrite.target : a === "clampedReadBack" && this.scrollState?.index != null && e < this.getMaxScrollOffset() - 1.5 ? this.scrollState.lastTargetOffset = e : yp({
 						kind: a,
 						offset: e,
 						command: this.scrollState,
@@ -6943,7 +7111,7 @@ var bp = class {
 							c.samples = [...(c.samples ?? []).filter((t) => e - t.t <= 200), {
 								t: e,
 								offset: i
-							}], (s !== null && this.scrollDirection !== s || Zf(c.samples)) && (this.scrollState = null);
+							}], (s !== null && this.scrollDirection !== s || xp(c.samples)) && (this.scrollState = null);
 						}
 					}
 					this._iosGesture.onScroll({
@@ -6956,8 +7124,8 @@ var bp = class {
 			}
 			this._noteClampMax();
 			let t = this.pendingScrollAnchor;
-			this.pendingScrollAnchor = null, t && this.scrollElement && this.options.enabled && (t.kind === "anchor" ? this._canWriteScroll() ? vp(this.scrollState) && !Gf(this.getScrollOffset() - t.delta, this.scrollState.lastTargetOffset) || (this._followOffsetTarget(t.delta), this._scrollToOffset(this.getScrollOffset())) : (this._holdOffset += t.delta, this._followOffsetTarget(t.delta), this.notify(!1)) : this.scrollToEnd({ behavior: t.behavior })), this._flushHoldIfReady(!1), this._retryClampedAdjustment();
-		}, this._classifyScrollEvent = (e, t, n) => qf({
+			this.pendingScrollAnchor = null, t && this.scrollElement && this.options.enabled && (t.kind === "anchor" ? this._canWriteScroll() ? Hp(this.scrollState) && !hp(this.getScrollOffset() - t.delta, this.scrollState.lastTargetOffset) || (this._followOffsetTarget(t.delta), this._scrollToOffset(this.getScrollOffset())) : (this._holdOffset += t.delta, this._followOffsetTarget(t.delta), this.notify(!1)) : this.scrollToEnd({ behavior: t.behavior })), this._flushHoldIfReady(!1), this._retryClampedAdjustment();
+		}, this._classifyScrollEvent = (e, t, n) => _p({
 			offset: e,
 			isScrolling: t,
 			elementMax: n,
@@ -6978,18 +7146,18 @@ var bp = class {
 			let { behavior: t } = e;
 			this.getMeasurements();
 			let n = this.getScrollStateTarget(e);
-			e.lastTargetOffset = n, this._clampedAdjustment = null, e.phase = _p(t, e.index != null && Gf(n, this.getScrollOffset())), this._scrollToOffset(n, { behavior: t }), this.scheduleScrollReconcile();
+			e.lastTargetOffset = n, this._clampedAdjustment = null, e.phase = Vp(t, e.index != null && hp(n, this.getScrollOffset())), this._scrollToOffset(n, { behavior: t }), this.scheduleScrollReconcile();
 		}, this._readElementOffset = () => {
 			let e = this.scrollElement;
 			if (e == null) return null;
 			let { horizontal: t, isRtl: n } = this.options;
 			return typeof e.scrollTop == "number" ? t ? e.scrollLeft * (n && -1 || 1) : e.scrollTop : typeof e.scrollY == "number" ? t ? e.scrollX : e.scrollY : null;
-		}, this._canWriteScroll = () => !(ep() && this._iosGesture.inMotion()) && !this._reportedOverscroll, this._flushHoldIfReady = (e) => {
+		}, this._canWriteScroll = () => !(wp() && this._iosGesture.inMotion()) && !this._reportedOverscroll, this._flushHoldIfReady = (e) => {
 			if (this._holdOffset === 0 || !this.scrollElement || !this.options.enabled || !this._canWriteScroll() || this.scrollState?.phase === "smooth") return;
 			this._holdOffset = 0, this.scrollOffset !== null && this.scrollOffset < 0 && (this.scrollOffset = 0), this.notify(e);
 			let t = this.getCommandWrittenOffset() ?? this.getScrollOffset();
 			this._clampedAdjustment = this._clampedBy(t), this._scrollToOffset(t);
-		}, this.rafId = null, this.getSize = () => this.options.enabled ? (this.scrollRect = this.scrollRect ?? this.options.initialRect, this.scrollRect[this.options.horizontal ? "width" : "height"]) : (this.scrollRect = null, 0), this.getScrollOffset = () => this.options.enabled ? (this.scrollOffset = this.scrollOffset ?? (typeof this.options.initialOffset == "function" ? this.options.initialOffset() : this.options.initialOffset), this.scrollOffset) : (this.scrollOffset = null, 0), this.getMeasurementOptions = Uf(() => [
+		}, this.rafId = null, this.getSize = () => this.options.enabled ? (this.scrollRect = this.scrollRect ?? this.options.initialRect, this.scrollRect[this.options.horizontal ? "width" : "height"]) : (this.scrollRect = null, 0), this.getScrollOffset = () => this.options.enabled ? (this.scrollOffset = this.scrollOffset ?? (typeof this.options.initialOffset == "function" ? this.options.initialOffset() : this.options.initialOffset), this.scrollOffset) : (this.scrollOffset = null, 0), this.getMeasurementOptions = pp(() => [
 			this.options.count,
 			this.options.paddingStart,
 			this.options.scrollMargin,
@@ -7007,7 +7175,7 @@ var bp = class {
 			lanes: a,
 			laneAssignmentMode: o,
 			gap: s
-		}), { key: !1 }), this.isIndexInRange = (e) => e >= 0 && e < this.options.count, this.getMeasurements = Uf(() => [this.getMeasurementOptions(), this.itemSizeCacheVersion], ({ count: e, paddingStart: t, scrollMargin: n, getItemKey: r, enabled: i, lanes: a, laneAssignmentMode: o, gap: s }, c) => {
+		}), { key: !1 }), this.isIndexInRange = (e) => e >= 0 && e < this.options.count, this.getMeasurements = pp(() => [this.getMeasurementOptions(), this.itemSizeCacheVersion], ({ count: e, paddingStart: t, scrollMargin: n, getItemKey: r, enabled: i, lanes: a, laneAssignmentMode: o, gap: s }, c) => {
 			let l = this.itemSizeCache;
 			if (!i) return this.measurementsCache = [], this._singleLaneMeasurements = null, this.itemSizeCache.clear(), this.laneAssignments.clear(), [];
 			if (this.laneAssignments.size > e) for (let t of this.laneAssignments.keys()) t >= e && this.laneAssignments.delete(t);
@@ -7037,7 +7205,7 @@ var bp = class {
 					flat: a,
 					items: o
 				};
-				let d = Hf(o, a);
+				let d = fp(o, a);
 				return this.measurementsCache = d, d;
 			}
 			let d = this.measurementsCache.slice(0, u), f = Array(a).fill(void 0), p = new Float64Array(a), m = 0;
@@ -7073,7 +7241,7 @@ var bp = class {
 		}, {
 			key: !1,
 			debug: () => this.options.debug
-		}), this.calculateRange = Uf(() => [
+		}), this.calculateRange = pp(() => [
 			this.getMeasurements(),
 			this.getSize(),
 			this.getScrollOffset(),
@@ -7082,11 +7250,11 @@ var bp = class {
 		], (e, t, n, r, i) => {
 			if (e.length === 0 || t === 0) return this.range = null, null;
 			let a = Math.max(i - t, 0);
-			return this.range = Cp(e, t, Math.min(n, a), r, r === 1 && this._singleLaneMeasurements !== null ? this._singleLaneMeasurements.flat : null), this.range;
+			return this.range = qp(e, t, Math.min(n, a), r, r === 1 && this._singleLaneMeasurements !== null ? this._singleLaneMeasurements.flat : null), this.range;
 		}, {
 			key: !1,
 			debug: () => this.options.debug
-		}), this.getVirtualIndexes = Uf(() => {
+		}), this.getVirtualIndexes = pp(() => {
 			let e = null, t = null, n = this.calculateRange();
 			return n && (e = n.startIndex, t = n.endIndex), this.maybeNotify.updateDeps([
 				this.isScrolling,
@@ -7113,7 +7281,7 @@ var bp = class {
 			let t = this.options.indexAttribute, n = e.getAttribute(t);
 			return n ? parseInt(n, 10) : (console.warn(`Missing attribute name '${t}={index}' on measured element.`), -1);
 		}, this.shouldMeasureDuringScroll = (e) => {
-			if (!vp(this.scrollState)) return !0;
+			if (!Hp(this.scrollState)) return !0;
 			let t = this.scrollState.index ?? this.getVirtualItemForOffset(this.scrollState.lastTargetOffset)?.index;
 			if (t !== void 0 && this.range) {
 				let n = Math.max(this.options.overscan, Math.ceil((this.range.endIndex - this.range.startIndex) / 2)), r = Math.max(0, t - n), i = Math.min(this.options.count - 1, t + n);
@@ -7144,7 +7312,7 @@ var bp = class {
 			}
 			let s = this.itemSizeCache.get(a) ?? r, c = t - s;
 			if (c !== 0) {
-				let o = this.options.anchorTo === "end" && !vp(this.scrollState) && this.getVirtualDistanceFromEnd() <= this.options.scrollEndThreshold, l = o ? this._getLayoutTotalSize() : 0, u = this.getScrollOffset(), d = this.itemSizeCache.has(a) ? i + s <= u && this.scrollDirection !== "backward" : i < u, f = !vp(this.scrollState) && (this.shouldAdjustScrollPositionOnItemSizeChange === void 0 ? d : this.shouldAdjustScrollPositionOnItemSizeChange(this.measurementsCache[e] ?? {
+				let o = this.options.anchorTo === "end" && !Hp(this.scrollState) && this.getVirtualDistanceFromEnd() <= this.options.scrollEndThreshold, l = o ? this._getLayoutTotalSize() : 0, u = this.getScrollOffset(), d = this.itemSizeCache.has(a) ? i + s <= u && this.scrollDirection !== "backward" : i < u, f = !Hp(this.scrollState) && (this.shouldAdjustScrollPositionOnItemSizeChange === void 0 ? d : this.shouldAdjustScrollPositionOnItemSizeChange(this.measurementsCache[e] ?? {
 					index: e,
 					key: a,
 					start: i,
@@ -7160,7 +7328,7 @@ var bp = class {
 				}
 				this.notify(p), this._noteClampMax(), this._flushHoldIfReady(!0), this._retryClampedAdjustment();
 			}
-		}, this.getVirtualItems = Uf(() => [
+		}, this.getVirtualItems = pp(() => [
 			this.getVirtualIndexes(),
 			this.getMeasurements(),
 			this._holdOffset
@@ -7182,7 +7350,7 @@ var bp = class {
 			let t = this.getMeasurements();
 			if (t.length === 0) return;
 			let n = this._singleLaneMeasurements?.flat, r = this.options.lanes === 1 && n != null;
-			return Wf(t[xp(0, t.length - 1, r ? (e) => n[e * 2] : (e) => Wf(t[e]).start, e)]);
+			return mp(t[Gp(0, t.length - 1, r ? (e) => n[e * 2] : (e) => mp(t[e]).start, e)]);
 		}, this._noteClampMax = () => {
 			if (!this._awaitingCommandReadBack()) return;
 			let e = this._elementMaxScrollOffset();
@@ -7320,7 +7488,7 @@ var bp = class {
 			}, this), r;
 		}, this.getCommandWrittenOffset = () => this.scrollState !== null && this.pendingWrite !== null && !this.pendingWrite.smooth ? this.pendingWrite.target : null, this._awaitingCommandReadBack = () => {
 			let e = this.getCommandWrittenOffset();
-			return !(ep() && this._iosGesture.dragging()) && e !== null && !Gf(e, this.getScrollOffset());
+			return !(wp() && this._iosGesture.dragging()) && e !== null && !hp(e, this.getScrollOffset());
 		}, this._followOffsetTarget = (e) => {
 			this.scrollState !== null && this.scrollState.index == null && (this.scrollState.lastTargetOffset += e);
 		}, this.measure = () => {
@@ -7364,13 +7532,13 @@ var bp = class {
 		}
 		this.getMeasurements();
 		let e = this.getScrollStateTarget(this.scrollState), t = this.scrollState.index == null ? 1 : this.options.useAnimationFrameWithResizeObserver ? 3 : 2, n = e !== this.scrollState.lastTargetOffset;
-		if (!n && Gf(e, this.getScrollOffset())) {
+		if (!n && hp(e, this.getScrollOffset())) {
 			if (this.scrollState.phase === "smooth" ? this.scrollState.phase = "smoothLanded" : this.scrollState.phase === "smoothFinishing" && (this.scrollState.phase = "instant"), this.scrollState.stableFrames++, this.scrollState.stableFrames >= t) {
 				this.getScrollOffset() !== e && this._scrollToOffset(e, { behavior: "auto" }), this.scrollState = null;
 				return;
 			}
 		} else if (this.scrollState.stableFrames = 0, n) {
-			let t = this.getSize() || 600, n = Math.abs(e - this.getScrollOffset()), r = vp(this.scrollState) && n > t;
+			let t = this.getSize() || 600, n = Math.abs(e - this.getScrollOffset()), r = Hp(this.scrollState) && n > t;
 			this.scrollState.lastTargetOffset = e, r ? this.scrollState.phase = "smooth" : this.scrollState.phase === "smooth" ? this.scrollState.phase = "smoothFinishing" : this.scrollState.phase === "smoothLanded" && (this.scrollState.phase = "instant"), this._scrollToOffset(e, { behavior: r ? "smooth" : "auto" });
 		}
 		this.scheduleScrollReconcile();
@@ -7379,7 +7547,7 @@ var bp = class {
 		this.pendingScrollAnchor = null, this._clampedAdjustment = null;
 		let i = this._iosGesture.tail();
 		if (r === "absolute" && i !== null) {
-			if (i === "fling" && rp()) {
+			if (i === "fling" && Dp()) {
 				this._stopMomentum(() => {
 					this.scrollState?.phase !== "queued" || this._iosGesture.tail() !== "fling" || this._reportedOverscroll || (this._iosGesture.end(), this._flushHoldIfReady(!0), this._writeAwaitingCommand());
 				}), this.scrollState = {
@@ -7401,10 +7569,10 @@ var bp = class {
 			lastTargetOffset: t,
 			stableFrames: 0,
 			behavior: n,
-			phase: _p(n, e.index != null && Gf(t, this.getScrollOffset()))
+			phase: Vp(n, e.index != null && hp(t, this.getScrollOffset()))
 		}, this._scrollToOffset(t, { behavior: n }), this.scheduleScrollReconcile();
 	}
-}, xp = (e, t, n, r) => {
+}, Gp = (e, t, n, r) => {
 	for (; e <= t;) {
 		let i = (e + t) / 2 | 0, a = n(i);
 		if (a < r) e = i + 1;
@@ -7413,7 +7581,7 @@ var bp = class {
 	}
 	return e > 0 ? e - 1 : 0;
 };
-function Sp(e, t, n) {
+function Kp(e, t, n) {
 	let r = 0;
 	for (; r <= t;) {
 		let i = (r + t) / 2 | 0, a = e[i * 2];
@@ -7423,21 +7591,21 @@ function Sp(e, t, n) {
 	}
 	return r > 0 ? r - 1 : 0;
 }
-function Cp(e, t, n, r, i) {
+function qp(e, t, n, r, i) {
 	let a = e.length - 1;
 	if (e.length <= r) return {
 		startIndex: 0,
 		endIndex: a
 	};
 	if (r === 1 && i !== null) {
-		let e = Sp(i, a, n), r = e, o = n + t;
+		let e = Kp(i, a, n), r = e, o = n + t;
 		for (; r < a && i[r * 2] + i[r * 2 + 1] < o;) r++;
 		return {
 			startIndex: e,
 			endIndex: r
 		};
 	}
-	let o = xp(0, a, (t) => e[t].start, n), s = o;
+	let o = Gp(0, a, (t) => e[t].start, n), s = o;
 	if (r === 1) for (; s < a && e[s].end < n + t;) s++;
 	else if (r > 1) {
 		let i = Array(r).fill(0);
@@ -7458,21 +7626,21 @@ function Cp(e, t, n, r, i) {
 	};
 }
 // src/components/table/useVirtualRows.ts
-var wp = 30;
-function Tp(e, t, { enabled: n, opened: r }) {
-	let [, i] = Oe((e) => e + 1, 0), a = {
+var Jp = 30;
+function Yp(e, t, { enabled: n, opened: r }) {
+	let [, i] = De((e) => e + 1, 0), a = {
 		count: e.length,
 		enabled: n,
 		overscan: 12,
-		estimateSize: () => wp,
+		estimateSize: () => Jp,
 		getItemKey: (t) => e[t] ?? t,
 		getScrollElement: () => t.current,
-		scrollToFn: gp,
-		observeElementRect: up,
-		observeElementOffset: mp,
+		scrollToFn: Bp,
+		observeElementRect: Pp,
+		observeElementOffset: Rp,
 		onChange: () => i(0)
-	}, [o] = z(() => new bp(a));
-	o.setOptions(a), ke(() => o._didMount(), [o]), ke(() => o._willUpdate()), ke(() => {
+	}, [o] = B(() => new Wp(a));
+	o.setOptions(a), Oe(() => o._didMount(), [o]), Oe(() => o._willUpdate()), Oe(() => {
 		r || o.measure();
 	}, [o, r]);
 	let s = n ? o.getVirtualItems() : [];
@@ -7483,93 +7651,103 @@ function Tp(e, t, { enabled: n, opened: r }) {
 		measure: r ? o.measureElement : null
 	};
 }
-function Ep({ block: e, arranged: t, measures: n, scrolled: r, printing: i }) {
-	let a = t.rows.length > 60 && !i, [o, s] = z(/* @__PURE__ */ new Set()), { items: c, above: l, below: u, measure: d } = Tp(t.rows, r, {
-		enabled: a,
-		opened: o.size > 0
-	}), f = (e) => {
-		let t = new Set(o);
-		t.delete(e) || t.add(e), s(t);
-	}, p = (r, i, a = null) => /* @__PURE__ */ H("tr", {
+function Xp(e) {
+	let { block: t, arranged: n, measures: r, scrolled: i, printing: a, wholeNames: o, tabbed: s } = e, c = n.rows.length > 30 && !a, [l, u] = B(/* @__PURE__ */ new Set()), d = (e) => l.has(e) !== o;
+	lp(i);
+	let { items: f, above: p, below: m, measure: h } = Yp(n.rows, i, {
+		enabled: c,
+		opened: o || l.size > 0
+	}), g = (e) => {
+		let t = new Set(l);
+		t.delete(e) || t.add(e), u(t);
+	}, _ = (e, i, a = null) => /* @__PURE__ */ W("tr", {
 		ref: a,
 		"data-index": i,
 		"aria-rowindex": i + 2,
-		class: o.has(r) ? "open" : "",
-		children: t.columns.map((i, a) => /* @__PURE__ */ H(If, {
+		class: d(e) ? "open" : "",
+		children: n.columns.map((i, a) => /* @__PURE__ */ W(rp, {
 			column: i,
-			value: df(i, r),
-			measures: n[a],
-			words: t.query.words,
-			row: () => ff(e, r),
-			onOpen: () => f(r),
-			open: o.has(r)
+			value: Af(i, e),
+			measures: r[a],
+			words: n.query.words,
+			row: () => jf(t, e),
+			onOpen: () => g(e),
+			open: d(e),
+			tabbed: s
 		}, i.key))
-	}, r);
-	if (!a) return /* @__PURE__ */ H("tbody", { children: (t.rows.length > 60 ? t.rows.slice(0, 50) : t.rows).map((e, t) => p(e, t)) });
-	let m = t.columns.length;
-	return /* @__PURE__ */ H("tbody", { children: [
-		/* @__PURE__ */ H(Dp, {
-			height: l,
-			width: m
-		}),
-		c.map(({ index: e }) => p(t.rows[e], e, d)),
-		/* @__PURE__ */ H(Dp, {
-			height: u,
-			width: m
-		})
-	] });
+	}, e), v = o ? "whole-names" : "";
+	if (!c) return /* @__PURE__ */ W("tbody", {
+		class: v,
+		children: n.rows.slice(0, 50).map((e, t) => _(e, t))
+	});
+	let y = n.columns.length;
+	return /* @__PURE__ */ W("tbody", {
+		class: v,
+		children: [
+			/* @__PURE__ */ W(Zp, {
+				height: p,
+				width: y
+			}),
+			f.map(({ index: e }) => _(n.rows[e], e, h)),
+			/* @__PURE__ */ W(Zp, {
+				height: m,
+				width: y
+			})
+		]
+	});
 }
-function Dp({ height: e, width: t }) {
-	return e <= 0 ? null : /* @__PURE__ */ H("tr", {
+function Zp({ height: e, width: t }) {
+	return e <= 0 ? null : /* @__PURE__ */ W("tr", {
 		class: "room",
-		children: /* @__PURE__ */ H("td", {
+		children: /* @__PURE__ */ W("td", {
 			colSpan: t,
 			style: { height: `${e}px` }
 		})
 	});
 }
 // src/components/table/Head.tsx
-function Op({ columns: e, sort: t, onSort: n }) {
-	return /* @__PURE__ */ H("thead", { children: /* @__PURE__ */ H("tr", { children: e.map((e) => {
-		let r = t?.key === e.key ? t : null;
-		return /* @__PURE__ */ H("th", {
+function Qp({ columns: e, sort: t, onSort: n }) {
+	return /* @__PURE__ */ W("thead", { children: /* @__PURE__ */ W("tr", { children: e.map((e) => {
+		let r = t?.key === e.key ? t : null, i = r && /* @__PURE__ */ W(G, {
+			name: r.descending ? "down" : "up",
+			size: 12
+		});
+		return /* @__PURE__ */ W("th", {
 			scope: "col",
-			class: pf(e) ? "number" : "",
+			class: Mf(e) ? "number" : "",
 			"aria-sort": r ? r.descending ? "descending" : "ascending" : "none",
-			children: /* @__PURE__ */ H("button", {
+			children: /* @__PURE__ */ W("button", {
 				type: "button",
 				onClick: () => n(e),
 				title: e.help || void 0,
-				children: [/* @__PURE__ */ H("span", { children: e.title }), /* @__PURE__ */ H("span", {
-					class: "arrow",
-					children: r && /* @__PURE__ */ H(U, {
-						name: r.descending ? "down" : "up",
-						size: 12
-					})
-				})]
+				children: [
+					Mf(e) && i,
+					e.title,
+					!Mf(e) && i
+				]
 			})
 		}, e.key);
 	}) }) });
 }
 // src/components/table/copying.ts
-var kp = {
+var $p = {
 	time_ns: "ns",
 	moment_ns: "ns",
 	bytes: "bytes",
 	bytes_per_s: "bytes/s",
 	percent: "%"
 };
-function Ap(e, t) {
+function em(e, t) {
 	let n = e.map(({ title: e, kind: t }) => {
-		let n = kp[t];
-		return jp(n ? `${e} (${n})` : e);
-	}), r = t.map((t) => e.map((e) => jp(df(e, t))).join("	"));
+		let n = $p[t];
+		return tm(n ? `${e} (${n})` : e);
+	}), r = t.map((t) => e.map((e) => tm(Af(e, t))).join("	"));
 	return `${[n.join("	"), ...r].join("\n")}\n`;
 }
-function jp(e) {
+function tm(e) {
 	return e === null ? "" : String(e).replace(/[\t\r\n]+/g, " ");
 }
-async function Mp(e) {
+async function nm(e) {
 	try {
 		await navigator.clipboard.writeText(e);
 	} catch {
@@ -7577,121 +7755,123 @@ async function Mp(e) {
 		t.value = e, document.body.append(t), t.select(), document.execCommand("copy"), t.remove();
 	}
 }
-function Np(e, t, n) {
+function rm(e, t, n) {
 	let { rows: r, total_rows: i } = e, a = (e) => J("count", e), o = [];
 	return t < r ? (o.push(`${a(t)} of ${a(r)} rows match`), r < i && o.push(`${a(i - r)} more were left out`)) : r < i ? o.push(`${a(r)} of ${a(i)} rows, the rest was left out`) : o.push(`${a(r)} ${r === 1 ? "row" : "rows"}`), n < t && o.push(`the first ${a(n)} are shown`), o.join("; ");
 }
 // src/components/table/Toolbar.tsx
-function Pp({ block: e, arranged: t, state: n, onState: r, shown: i }) {
-	return /* @__PURE__ */ H("div", {
+function im(e) {
+	let { block: t, arranged: n, state: r, onState: i, shown: a } = e;
+	return /* @__PURE__ */ W("div", {
 		class: "toolbar",
 		children: [
-			/* @__PURE__ */ H("label", {
+			/* @__PURE__ */ W("label", {
 				class: "search",
 				children: [
-					/* @__PURE__ */ H(U, {
+					/* @__PURE__ */ W(G, {
 						name: "search",
 						size: 14
 					}),
-					/* @__PURE__ */ H("span", {
+					/* @__PURE__ */ W("span", {
 						class: "visually-hidden",
-						children: ["Search in ", e.title || "the table"]
+						children: ["Search in ", t.title || "the table"]
 					}),
-					/* @__PURE__ */ H("input", {
+					/* @__PURE__ */ W("input", {
 						type: "search",
 						class: "input",
 						placeholder: "Search",
 						title: "Words that must be found, and conditions such as calls>100 or >10us (of the column sorted by)",
-						value: n.search ?? "",
-						onInput: (e) => r({
-							...n,
+						value: r.search ?? "",
+						onInput: (e) => i({
+							...r,
 							search: e.currentTarget.value || void 0
 						})
 					})
 				]
 			}),
-			/* @__PURE__ */ H("span", {
+			/* @__PURE__ */ W("span", {
 				class: "rows",
 				role: "status",
-				children: Np(e, t.rows.length, i)
+				children: rm(t, n.rows.length, a)
 			}),
-			/* @__PURE__ */ H("span", { class: "room" }),
-			e.columns.length > 1 && /* @__PURE__ */ H(Ip, {
-				block: e,
-				arranged: t,
-				state: n,
-				onState: r
-			}),
-			/* @__PURE__ */ H(Fp, { arranged: t })
+			/* @__PURE__ */ W("span", { class: "room" }),
+			t.columns.length > 1 && /* @__PURE__ */ W(om, { ...e }),
+			/* @__PURE__ */ W(am, { arranged: n })
 		]
 	});
 }
-function Fp({ arranged: e }) {
-	let [t, n] = z(!1);
-	return B(() => {
+function am({ arranged: e }) {
+	let [t, n] = B(!1);
+	return V(() => {
 		if (!t) return;
 		let e = setTimeout(() => n(!1), 1500);
 		return () => clearTimeout(e);
-	}, [t]), /* @__PURE__ */ H("button", {
+	}, [t]), /* @__PURE__ */ W("button", {
 		type: "button",
 		class: "button",
 		onClick: async () => {
-			await Mp(Ap(e.columns, e.rows)), n(!0);
+			await nm(em(e.columns, e.rows)), n(!0);
 		},
 		title: "Copy the rows for a spreadsheet",
-		children: [/* @__PURE__ */ H(U, {
+		children: [/* @__PURE__ */ W(G, {
 			name: t ? "good" : "copy",
 			size: 14
-		}), /* @__PURE__ */ H("span", {
+		}), /* @__PURE__ */ W("span", {
 			"aria-live": "polite",
 			children: t ? "Copied" : "Copy"
 		})]
 	});
 }
-function Ip({ block: e, arranged: t, state: n, onState: r }) {
-	let i = V(null);
-	Lp(i);
-	let a = new Set(t.columns.map(({ key: e }) => e)), o = (t) => {
-		let i = e.columns.map((e) => e.key).filter((e) => e === t ? !a.has(e) : a.has(e));
-		i.length && r({
-			...n,
-			columns: i
+function om(e) {
+	let { block: t, arranged: n, state: r, onState: i, wholeNames: a, onWholeNames: o } = e, s = H(null);
+	sm(s);
+	let c = new Set(n.columns.map(({ key: e }) => e)), l = (e) => {
+		let n = t.columns.map((e) => e.key).filter((t) => t === e ? !c.has(t) : c.has(t));
+		n.length && i({
+			...r,
+			columns: n
 		});
-	}, s = e.columns.length - a.size;
-	return /* @__PURE__ */ H("details", {
+	}, u = t.columns.length - c.size;
+	return /* @__PURE__ */ W("details", {
 		class: "menu",
-		ref: i,
-		children: [/* @__PURE__ */ H("summary", {
+		ref: s,
+		children: [/* @__PURE__ */ W("summary", {
 			class: "button",
+			title: "Columns to show, and what they mean",
 			children: [
-				/* @__PURE__ */ H(U, {
+				/* @__PURE__ */ W(G, {
 					name: "columns",
 					size: 14
 				}),
 				"Columns",
-				s > 0 && /* @__PURE__ */ H("span", {
+				u > 0 && /* @__PURE__ */ W("span", {
 					class: "quiet",
-					children: [" +", s]
+					children: [" +", u]
 				})
 			]
-		}), /* @__PURE__ */ H("fieldset", { children: [
-			/* @__PURE__ */ H("legend", {
+		}), /* @__PURE__ */ W("fieldset", { children: [
+			/* @__PURE__ */ W("legend", {
 				class: "visually-hidden",
-				children: "Columns to show"
+				children: "Columns to show, and what they mean"
 			}),
-			e.columns.map(({ key: e, title: t, help: n }) => /* @__PURE__ */ H("label", {
-				title: n || void 0,
-				children: [/* @__PURE__ */ H("input", {
+			t.columns.map(({ key: e, title: t, help: n }) => /* @__PURE__ */ W("label", { children: [/* @__PURE__ */ W("input", {
+				type: "checkbox",
+				checked: c.has(e),
+				onChange: () => l(e)
+			}), /* @__PURE__ */ W("span", { children: [t, n && /* @__PURE__ */ W("small", { children: n })] })] }, e)),
+			/* @__PURE__ */ W("label", {
+				class: "names",
+				children: [/* @__PURE__ */ W("input", {
 					type: "checkbox",
-					checked: a.has(e),
-					onChange: () => o(e)
-				}), t]
-			}, e)),
-			n.columns && /* @__PURE__ */ H("button", {
+					checked: a,
+					onChange: () => o(!a)
+				}), "Show long names whole"]
+			}),
+			r.columns && /* @__PURE__ */ W("button", {
 				type: "button",
 				class: "button",
-				onClick: () => r({
-					...n,
+				onClick: () => i({
+					...r,
 					columns: void 0
 				}),
 				children: "As before"
@@ -7699,8 +7879,8 @@ function Ip({ block: e, arranged: t, state: n, onState: r }) {
 		] })]
 	});
 }
-function Lp(e) {
-	B(() => {
+function sm(e) {
+	V(() => {
 		let t = (t) => {
 			e.current?.open && !e.current.contains(t.target) && (e.current.open = !1);
 		}, n = (t) => {
@@ -7712,130 +7892,149 @@ function Lp(e) {
 	}, [e]);
 }
 // src/components/table/usePrinting.ts
-function Rp() {
-	let [e, t] = z(!1);
-	return B(() => {
-		let e = () => zp(() => t(!0)), n = () => t(!1);
+function cm() {
+	let [e, t] = B(!1);
+	return V(() => {
+		let e = () => lm(() => t(!0)), n = () => t(!1);
 		return addEventListener("beforeprint", e), addEventListener("afterprint", n), () => {
 			removeEventListener("beforeprint", e), removeEventListener("afterprint", n);
 		};
 	}, []), e;
 }
-function zp(t) {
+function lm(t) {
 	let { debounceRendering: n } = e;
 	e.debounceRendering = (e) => e(), t(), n ? e.debounceRendering = n : delete e.debounceRendering;
 }
 // src/components/Table.tsx
-var Bp = .875;
-function Vp({ block: e, state: t, onState: n }) {
-	let [r, i] = Lc("tables", e.id), a = n ? t ?? {} : r, o = n ?? i, s = V(null), c = Rp(), l = Ae(() => wf(e), [e]), u = Ae(() => l(a), [l, a]), d = Ae(() => Mf(u.columns, e.rows, e.rows > 60), [u.columns, e.rows]), f = (t) => {
+var um = .875;
+function dm({ block: e, state: t, onState: n }) {
+	let [r, i] = tl("tables", e.id), a = n ? t ?? {} : r, o = n ?? i, s = H(null), c = cm(), [l, u] = B(!1), d = ke(() => Uf(e), [e]), f = ke(() => d(a), [d, a]), p = ke(() => Zf(f.columns, e.rows, e.rows > 30), [f.columns, e.rows]), m = (t) => {
 		o({
 			...a,
-			sort: kf(e, t, u.sort)
+			sort: Jf(e, t, f.sort)
 		}), s.current?.scrollTo({ top: 0 });
-	}, p = u.rows.length > 60, m = u.query.words.length + u.query.conditions.length > 0;
-	return /* @__PURE__ */ H("figure", {
+	}, h = f.rows.length > 30, g = f.query.words.length + f.query.conditions.length > 0, _ = e.rows > 5 || g || e.rows < e.total_rows;
+	return /* @__PURE__ */ W("figure", {
 		class: "table-block",
+		style: mm(p),
 		children: [
-			/* @__PURE__ */ H(An, { title: e.title }),
-			e.rows > 0 && /* @__PURE__ */ H(b, { children: [(e.rows > 5 || m || e.rows < e.total_rows) && /* @__PURE__ */ H(Pp, {
+			/* @__PURE__ */ W(zn, { title: e.title }),
+			e.rows > 0 && /* @__PURE__ */ W(b, { children: [_ && /* @__PURE__ */ W(im, {
 				block: e,
-				arranged: u,
+				arranged: f,
 				state: a,
 				onState: o,
-				shown: c && p ? 50 : u.rows.length
-			}), /* @__PURE__ */ H("section", {
-				class: p ? "scrolled long" : "scrolled",
+				shown: c ? Math.min(f.rows.length, 50) : f.rows.length,
+				wholeNames: l,
+				onWholeNames: u
+			}), /* @__PURE__ */ W("section", {
+				class: h ? "scrolled long" : "scrolled",
 				ref: s,
-				tabIndex: 0,
+				tabIndex: h ? 0 : void 0,
 				"aria-label": e.title || "Table",
-				children: [/* @__PURE__ */ H("table", {
-					"aria-rowcount": u.rows.length + 1,
-					style: Hp(d),
+				children: [/* @__PURE__ */ W("table", {
+					"aria-rowcount": f.rows.length + 1,
 					children: [
-						/* @__PURE__ */ H("colgroup", { children: d.map(({ width: e }, t) => /* @__PURE__ */ H("col", { style: e === null ? void 0 : { width: `calc(${e}ch + ${Bp}rem)` } }, u.columns[t]?.key)) }),
-						/* @__PURE__ */ H(Op, {
-							columns: u.columns,
-							sort: u.sort,
-							onSort: f
+						/* @__PURE__ */ W("colgroup", { children: p.map((e, t) => /* @__PURE__ */ W("col", { style: pm(e, p) }, f.columns[t]?.key)) }),
+						/* @__PURE__ */ W(Qp, {
+							columns: f.columns,
+							sort: f.sort,
+							onSort: m
 						}),
-						/* @__PURE__ */ H(Ep, {
+						/* @__PURE__ */ W(Xp, {
 							block: e,
-							arranged: u,
-							measures: d,
+							arranged: f,
+							measures: p,
 							scrolled: s,
-							printing: c
-						}, p ? "long" : "short")
+							printing: c,
+							wholeNames: l,
+							tabbed: !_
+						}, h ? "long" : "short")
 					]
-				}), u.rows.length === 0 && /* @__PURE__ */ H("p", {
+				}), f.rows.length === 0 && /* @__PURE__ */ W("p", {
 					class: "empty",
 					children: "No row matches the search."
 				})]
 			})] }),
-			e.note && /* @__PURE__ */ H("p", {
+			!_ && e.rows > 0 && /* @__PURE__ */ W(nl, {
+				of: "columns",
+				meanings: f.columns.map(({ title: e, help: t }) => ({
+					term: e,
+					help: t
+				}))
+			}),
+			e.note && /* @__PURE__ */ W("p", {
 				class: "table-note",
 				children: e.note
 			})
 		]
 	});
 }
-function Hp(e) {
-	let t = e.reduce((e, { width: t }) => e + (t ?? 26), 0), n = `calc(${Math.ceil(t)}ch + ${e.length * Bp}rem)`;
+var fm = 40;
+function pm(e, t) {
+	let { width: n, grows: r } = e, i = `${n.toFixed(1)}ch + ${um}rem`, a = `${r.toFixed(4)} * max(0px, 100cqi - 2px - var(--least))`, o = (e) => e.width + fm * e.grows + 1, s = o(e) / t.reduce((e, t) => e + o(t), 0);
 	return {
-		"--least": n,
-		"--width": e.some(({ width: e }) => e === null) ? "100%" : n
+		"--column": r ? `calc(${i} + ${a})` : `calc(${i})`,
+		"--paper": `${(100 * s).toFixed(1)}%`
+	};
+}
+function mm(e) {
+	let t = `calc(${e.reduce((e, { width: t }) => e + t, 0).toFixed(1)}ch + ${e.length * um}rem)`;
+	return {
+		"--least": t,
+		"--width": e.some((e) => e.grows > 0) ? "100%" : t
 	};
 }
 // src/components/Icicle.tsx
-var Up = "Arrow keys go from node to node, Enter zooms, Escape goes back.";
-function Wp({ block: e }) {
-	let [t, n] = Lc("icicles", e.id), r = Ae(() => Oc(e), [e]), i = V(null), [a, o] = z(-1), s = t.node !== void 0 && t.node < e.parent.length ? t.node : -1, c = t.search ?? "";
-	Jp(i, () => {
+var hm = "Arrow keys go from bar to bar, Enter zooms, Escape goes back.";
+function gm({ block: e }) {
+	let [t, n] = tl("icicles", e.id), r = ke(() => Kc(e), [e]), i = H(null), [a, o] = B(-1), s = t.node !== void 0 && t.node < e.parent.length ? t.node : -1, c = t.search ?? "";
+	bm(i, () => {
 		let t = {
 			zoomed: s,
 			current: a,
 			search: c.toLowerCase()
 		};
-		i.current && wc(i.current, e, r, t);
+		i.current && Hc(i.current, e, r, t);
 	});
 	let l = (e) => n({
 		...t,
 		node: e < 0 ? void 0 : e
 	}), u = (e) => {
-		let [t, n] = Sc(r, s), a = e.offsetX / (i.current?.clientWidth || 1);
-		return kc(r, t + a * (n - t), Math.floor(e.offsetY / 22));
+		let [t, n] = Bc(r, s), a = e.offsetX / (i.current?.clientWidth || 1);
+		return qc(r, t + a * (n - t), Math.floor(e.offsetY / 22));
 	}, d = (t) => {
-		if (t.key.startsWith("Arrow")) o(a < 0 ? Math.max(s, 0) : jc(e, r, a, t.key));
+		if (t.key.startsWith("Arrow")) o(a < 0 ? Math.max(s, 0) : Yc(e, r, a, t.key));
 		else if (t.key === "Enter" && a >= 0) l(a);
 		else if (t.key === "Escape") l(s >= 0 ? e.parent[s] ?? -1 : -1);
 		else return;
 		t.preventDefault();
 	}, f = a >= 0 ? a : s;
-	return /* @__PURE__ */ H("figure", {
+	return /* @__PURE__ */ W("figure", {
 		class: "icicle",
 		children: [
-			/* @__PURE__ */ H(An, { title: e.title }),
-			/* @__PURE__ */ H("div", {
+			/* @__PURE__ */ W(zn, { title: e.title }),
+			/* @__PURE__ */ W("div", {
 				class: "toolbar",
 				children: [
-					/* @__PURE__ */ H(Kp, {
+					/* @__PURE__ */ W(vm, {
 						block: e,
 						zoomed: s,
 						onZoom: l
 					}),
-					/* @__PURE__ */ H("span", { class: "room" }),
-					/* @__PURE__ */ H("label", {
+					/* @__PURE__ */ W("span", { class: "room" }),
+					/* @__PURE__ */ W("label", {
 						class: "search",
 						children: [
-							/* @__PURE__ */ H(U, {
+							/* @__PURE__ */ W(G, {
 								name: "search",
 								size: 14
 							}),
-							/* @__PURE__ */ H("span", {
+							/* @__PURE__ */ W("span", {
 								class: "visually-hidden",
 								children: ["Search in ", e.title || "the tree"]
 							}),
-							/* @__PURE__ */ H("input", {
+							/* @__PURE__ */ W("input", {
 								type: "search",
 								class: "input",
 								placeholder: "Search",
@@ -7849,11 +8048,11 @@ function Wp({ block: e }) {
 					})
 				]
 			}),
-			/* @__PURE__ */ H("canvas", {
+			/* @__PURE__ */ W("canvas", {
 				ref: i,
 				tabIndex: 0,
 				role: "application",
-				"aria-label": `${e.title || "Tree"}. ${Up} The table below has the same figures.`,
+				"aria-label": `${e.title || "Tree"}. ${hm} The table below has the same figures.`,
 				style: { height: `${r.depths * 22}px` },
 				onMouseMove: (e) => o(u(e)),
 				onMouseLeave: () => o(-1),
@@ -7863,57 +8062,57 @@ function Wp({ block: e }) {
 				},
 				onKeyDown: d
 			}),
-			/* @__PURE__ */ H("p", {
+			/* @__PURE__ */ W("p", {
 				class: "told",
 				"aria-live": "polite",
-				children: f >= 0 ? /* @__PURE__ */ H(Gp, {
+				children: f >= 0 ? /* @__PURE__ */ W(_m, {
 					block: e,
 					node: f
-				}) : `Click a bar to zoom into it. ${Up}`
+				}) : `The wider a bar, the longer it takes. Click one to zoom in. ${hm}`
 			}),
-			/* @__PURE__ */ H(qp, { block: e })
+			/* @__PURE__ */ W(ym, { block: e })
 		]
 	});
 }
-function Gp({ block: e, node: t }) {
-	return /* @__PURE__ */ H(b, { children: [/* @__PURE__ */ H("b", { children: Mc(e, t) }), Nc(e, t).map(([e, t]) => /* @__PURE__ */ H("span", { children: [
+function _m({ block: e, node: t }) {
+	return /* @__PURE__ */ W(b, { children: [/* @__PURE__ */ W("b", { children: Xc(e, t) }), Zc(e, t).map(([e, t]) => /* @__PURE__ */ W("span", { children: [
 		e,
 		" ",
 		t
 	] }, e + t))] });
 }
-function Kp(e) {
+function vm(e) {
 	let { block: t, zoomed: n, onZoom: r } = e;
-	return /* @__PURE__ */ H("nav", {
+	return /* @__PURE__ */ W("nav", {
 		class: "breadcrumb",
 		"aria-label": "Place in the tree",
-		children: [/* @__PURE__ */ H("button", {
+		children: [/* @__PURE__ */ W("button", {
 			type: "button",
 			disabled: n < 0,
 			onClick: () => r(-1),
 			children: "all"
-		}), Ac(t.parent, n).map((e) => /* @__PURE__ */ H("button", {
+		}), Jc(t.parent, n).map((e) => /* @__PURE__ */ W("button", {
 			type: "button",
 			disabled: e === n,
 			onClick: () => r(e),
-			children: Mc(t, e)
+			children: Xc(t, e)
 		}, e))]
 	});
 }
-function qp({ block: e }) {
-	let [t, n] = z(!1), r = Ae(() => t ? Fc(e) : null, [t, e]);
-	return /* @__PURE__ */ H("details", {
+function ym({ block: e }) {
+	let [t, n] = B(!1), r = ke(() => t ? $c(e) : null, [t, e]);
+	return /* @__PURE__ */ W("details", {
 		class: "as-table",
 		onToggle: (e) => n(e.currentTarget.open),
-		children: [/* @__PURE__ */ H("summary", { children: [/* @__PURE__ */ H(U, {
+		children: [/* @__PURE__ */ W("summary", { children: [/* @__PURE__ */ W(G, {
 			name: "down",
 			size: 12
-		}), "The tree as a table"] }), r && /* @__PURE__ */ H(Vp, { block: r })]
+		}), "The tree as a table"] }), r && /* @__PURE__ */ W(dm, { block: r })]
 	});
 }
-function Jp(e, t) {
-	let n = V(t);
-	n.current = t, B(t), B(() => {
+function bm(e, t) {
+	let n = H(t);
+	n.current = t, V(t), V(() => {
 		let t = () => n.current(), r = new ResizeObserver(t);
 		e.current && r.observe(e.current);
 		let i = fe(t);
@@ -7923,71 +8122,79 @@ function Jp(e, t) {
 	}, [e]);
 }
 // src/components/colours.ts
-function Yp(e, t) {
+function xm(e, t) {
 	return `var(--part-${e.replace(/[^\w-]/g, "") || "none"}, var(--part-${t % 8 + 1}))`;
 }
 // src/components/Parts.tsx
-function Xp({ block: e }) {
+function Sm({ block: e }) {
 	let t = (t) => e.total > 0 ? t / e.total : 0;
-	return /* @__PURE__ */ H("figure", {
+	return /* @__PURE__ */ W("figure", {
 		class: "parts",
 		children: [
-			/* @__PURE__ */ H(An, { title: e.title }),
-			/* @__PURE__ */ H("div", {
+			/* @__PURE__ */ W(zn, { title: e.title }),
+			/* @__PURE__ */ W("div", {
 				class: "whole",
 				"aria-hidden": "true",
-				children: e.parts.map((n, r) => /* @__PURE__ */ H("div", {
+				children: e.parts.map((n, r) => n.value > 0 && /* @__PURE__ */ W("div", {
 					title: `${n.name}: ${J(e.kind, n.value)}, ${J("share", t(n.value))}`,
 					style: {
 						flexGrow: t(n.value),
-						background: Yp(n.id, r)
+						background: xm(n.id, r)
 					},
-					children: t(n.value) >= .08 && /* @__PURE__ */ H("span", { children: J("share", t(n.value)) })
+					children: t(n.value) >= .08 && /* @__PURE__ */ W("span", { children: J("share", t(n.value)) })
 				}, n.id))
 			}),
-			/* @__PURE__ */ H("table", { children: [/* @__PURE__ */ H("tbody", { children: e.parts.map((n, r) => /* @__PURE__ */ H("tr", { children: [
-				/* @__PURE__ */ H("th", {
+			/* @__PURE__ */ W("table", { children: [/* @__PURE__ */ W("tbody", { children: e.parts.map((n, r) => /* @__PURE__ */ W("tr", { children: [
+				/* @__PURE__ */ W("th", {
 					scope: "row",
-					children: [/* @__PURE__ */ H("span", {
+					children: [/* @__PURE__ */ W("span", {
 						class: "swatch",
-						style: { background: Yp(n.id, r) }
+						style: { background: xm(n.id, r) }
 					}), n.name]
 				}),
-				/* @__PURE__ */ H("td", {
+				/* @__PURE__ */ W("td", {
 					class: "number",
 					children: J(e.kind, n.value)
 				}),
-				/* @__PURE__ */ H("td", {
+				/* @__PURE__ */ W("td", {
 					class: "number",
 					children: J("share", t(n.value))
 				}),
-				/* @__PURE__ */ H("td", {
+				/* @__PURE__ */ W("td", {
 					class: "help",
 					children: n.help
 				})
-			] }, n.id)) }), /* @__PURE__ */ H("tfoot", { children: /* @__PURE__ */ H("tr", { children: [
-				/* @__PURE__ */ H("th", {
+			] }, n.id)) }), /* @__PURE__ */ W("tfoot", { children: /* @__PURE__ */ W("tr", { children: [
+				/* @__PURE__ */ W("th", {
 					scope: "row",
-					children: [/* @__PURE__ */ H("span", { class: "swatch" }), "all"]
+					children: [/* @__PURE__ */ W("span", { class: "swatch" }), "all"]
 				}),
-				/* @__PURE__ */ H("td", {
+				/* @__PURE__ */ W("td", {
 					class: "number",
 					children: J(e.kind, e.total)
 				}),
-				/* @__PURE__ */ H("td", {}),
-				/* @__PURE__ */ H("td", {})
-			] }) })] })
+				/* @__PURE__ */ W("td", {}),
+				/* @__PURE__ */ W("td", {})
+			] }) })] }),
+			/* @__PURE__ */ W(nl, {
+				of: "parts",
+				meanings: e.parts.map(({ name: e, help: t }) => ({
+					term: e,
+					help: t
+				}))
+			})
 		]
 	});
 }
 // src/components/Picture.tsx
-function Zp({ block: e }) {
-	let { width: t, height: n } = Qp(e.svg);
-	return /* @__PURE__ */ H("figure", {
+var Cm = 700;
+function wm({ block: e }) {
+	let { width: t, height: n } = Tm(e.svg);
+	return /* @__PURE__ */ W("figure", {
 		class: "picture",
-		children: [/* @__PURE__ */ H("div", {
-			class: "paper",
-			children: /* @__PURE__ */ H("img", {
+		children: [/* @__PURE__ */ W("div", {
+			class: t > Cm ? "paper wide" : "paper",
+			children: /* @__PURE__ */ W("img", {
 				src: `data:image/svg+xml;charset=utf-8,${encodeURIComponent(e.svg)}`,
 				alt: [e.title, e.caption].filter(Boolean).join(". "),
 				...t && n ? {
@@ -7995,14 +8202,14 @@ function Zp({ block: e }) {
 					height: n
 				} : {}
 			})
-		}), (e.title || e.caption) && /* @__PURE__ */ H("figcaption", { children: [
-			e.title && /* @__PURE__ */ H("strong", { children: e.title }),
+		}), (e.title || e.caption) && /* @__PURE__ */ W("figcaption", { children: [
+			e.title && /* @__PURE__ */ W("strong", { children: e.title }),
 			" ",
-			/* @__PURE__ */ H(K, { text: e.caption })
+			/* @__PURE__ */ W(hn, { text: e.caption })
 		] })]
 	});
 }
-function Qp(e) {
+function Tm(e) {
 	let [, , t = 0, n = 0] = (/<svg[^>]*\sviewBox\s*=\s*["']\s*([^"']+)["']/.exec(e)?.[1] ?? "").trim().split(/[\s,]+/).map(Number);
 	return {
 		width: Math.round(t) || 0,
@@ -8010,38 +8217,38 @@ function Qp(e) {
 	};
 }
 // src/components/Stacks.tsx
-function $p({ block: e }) {
-	let t = e.labels.map((t, n) => em(e.parts.map(({ values: e }) => e[n] ?? 0))), n = Math.max(...t, Number.MIN_VALUE);
-	return /* @__PURE__ */ H("figure", {
+function Em({ block: e }) {
+	let t = e.labels.map((t, n) => Dm(e.parts.map(({ values: e }) => e[n] ?? 0))), n = Math.max(...t, Number.MIN_VALUE);
+	return /* @__PURE__ */ W("figure", {
 		class: "stacks",
 		children: [
-			/* @__PURE__ */ H(An, { title: e.title }),
-			/* @__PURE__ */ H("ul", {
+			/* @__PURE__ */ W(zn, { title: e.title }),
+			/* @__PURE__ */ W("ul", {
 				class: "legend",
-				children: e.parts.map((e, t) => /* @__PURE__ */ H("li", { children: [/* @__PURE__ */ H("span", {
+				children: e.parts.map((e, t) => /* @__PURE__ */ W("li", { children: [/* @__PURE__ */ W("span", {
 					class: "swatch",
-					style: { background: Yp(e.id, t) }
+					style: { background: xm(e.id, t) }
 				}), e.name] }, e.id))
 			}),
-			/* @__PURE__ */ H("div", {
+			/* @__PURE__ */ W("div", {
 				class: "bars",
-				children: /* @__PURE__ */ H("table", { children: /* @__PURE__ */ H("tbody", { children: e.labels.map((r, i) => /* @__PURE__ */ H("tr", { children: [
-					/* @__PURE__ */ H("th", {
+				children: /* @__PURE__ */ W("table", { children: /* @__PURE__ */ W("tbody", { children: e.labels.map((r, i) => /* @__PURE__ */ W("tr", { children: [
+					/* @__PURE__ */ W("th", {
 						scope: "row",
 						children: r
 					}),
-					/* @__PURE__ */ H("td", { children: /* @__PURE__ */ H("div", {
+					/* @__PURE__ */ W("td", { children: /* @__PURE__ */ W("div", {
 						class: "bar",
 						style: { width: `${100 * (t[i] ?? 0) / n}%` },
-						children: e.parts.map((t, n) => /* @__PURE__ */ H("div", {
+						children: e.parts.map((t, n) => /* @__PURE__ */ W("div", {
 							style: {
 								flexGrow: t.values[i] ?? 0,
-								background: Yp(t.id, n)
+								background: xm(t.id, n)
 							},
 							title: `${r}, ${t.name}: ${J(e.kind, t.values[i])}`
 						}, t.id))
 					}) }),
-					/* @__PURE__ */ H("td", {
+					/* @__PURE__ */ W("td", {
 						class: "number",
 						children: J(e.kind, t[i])
 					})
@@ -8050,195 +8257,197 @@ function $p({ block: e }) {
 		]
 	});
 }
-function em(e) {
+function Dm(e) {
 	return e.reduce((e, t) => e + t, 0);
 }
 // src/components/Text.tsx
-function tm({ block: e }) {
-	return e.tone === "plain" ? /* @__PURE__ */ H("p", {
+function Om({ block: e }) {
+	return e.tone === "plain" ? /* @__PURE__ */ W("p", {
 		class: "text",
-		children: /* @__PURE__ */ H(K, { text: e.text })
-	}) : /* @__PURE__ */ H("p", {
+		children: /* @__PURE__ */ W(hn, { text: e.text })
+	}) : /* @__PURE__ */ W("p", {
 		class: `note tone-${e.tone}`,
-		children: [/* @__PURE__ */ H(U, { name: ut(e.tone) }), /* @__PURE__ */ H("span", { children: /* @__PURE__ */ H(K, { text: e.text }) })]
+		children: [/* @__PURE__ */ W(G, { name: ut(e.tone) }), /* @__PURE__ */ W("span", { children: /* @__PURE__ */ W(hn, { text: e.text }) })]
 	});
 }
 // src/components/Tiles.tsx
-function nm({ block: e }) {
-	return /* @__PURE__ */ H("dl", {
+function km({ block: e }) {
+	return /* @__PURE__ */ W("div", { children: [/* @__PURE__ */ W("dl", {
 		class: "tiles",
-		children: e.tiles.map((e) => /* @__PURE__ */ H(rm, { tile: e }, e.label))
-	});
+		children: e.tiles.map((e) => /* @__PURE__ */ W(Am, { tile: e }, e.label))
+	}), /* @__PURE__ */ W(nl, {
+		of: "figures",
+		meanings: e.tiles.map(({ label: e, help: t }) => ({
+			term: e,
+			help: t
+		}))
+	})] });
 }
-function rm({ tile: e }) {
-	let { digits: t, unit: n } = vn(e.kind, e.value);
-	return /* @__PURE__ */ H("div", {
+function Am({ tile: e }) {
+	let { digits: t, unit: n } = Dn(e.kind, e.value);
+	return /* @__PURE__ */ W("div", {
 		class: `tile tone-${e.tone}`,
 		title: e.help || void 0,
 		children: [
-			/* @__PURE__ */ H("dt", { children: [e.tone !== "plain" && /* @__PURE__ */ H(U, {
+			/* @__PURE__ */ W("dt", { children: [e.tone !== "plain" && /* @__PURE__ */ W(G, {
 				name: ut(e.tone),
 				size: 13
 			}), e.label] }),
-			/* @__PURE__ */ H("dd", { children: [
-				/* @__PURE__ */ H("span", {
-					class: "figure",
-					children: t
-				}),
-				n && /* @__PURE__ */ H("span", {
-					class: "unit",
-					children: [" ", n]
-				}),
-				e.help && /* @__PURE__ */ H("span", {
-					class: "visually-hidden",
-					children: [", ", e.help]
-				})
-			] }),
-			e.share !== null && /* @__PURE__ */ H("div", {
+			/* @__PURE__ */ W("dd", { children: [/* @__PURE__ */ W("span", {
+				class: "figure",
+				children: t
+			}), n && /* @__PURE__ */ W("span", {
+				class: "unit",
+				children: [" ", n]
+			})] }),
+			e.share !== null && /* @__PURE__ */ W("div", {
 				class: "meter",
 				"aria-hidden": "true",
-				children: /* @__PURE__ */ H("div", { style: { width: `${100 * Math.min(Math.max(e.share, 0), 1)}%` } })
+				children: /* @__PURE__ */ W("div", { style: { width: `${100 * Math.min(Math.max(e.share, 0), 1)}%` } })
 			})
 		]
 	});
 }
 // src/components/Verdict.tsx
-var im = {
+var jm = {
 	regression: ["slower", "bad"],
 	improvement: ["faster", "good"],
 	no_change: ["same", "notice"],
 	incomparable: ["unknown", "warning"]
 };
-function am({ block: e }) {
-	let [t, n] = im[e.verdict] ?? im.incomparable;
-	return /* @__PURE__ */ H("div", {
+function Mm({ block: e }) {
+	let [t, n] = jm[e.verdict] ?? jm.incomparable;
+	return /* @__PURE__ */ W("div", {
 		class: `verdict tone-${n}`,
 		children: [
-			/* @__PURE__ */ H("div", {
+			/* @__PURE__ */ W("div", {
 				class: "word",
 				children: [
-					/* @__PURE__ */ H(U, {
+					/* @__PURE__ */ W(G, {
 						name: t,
 						size: 30
 					}),
-					/* @__PURE__ */ H("strong", { children: e.word }),
-					e.change !== null && /* @__PURE__ */ H("span", {
+					/* @__PURE__ */ W("strong", { children: e.word }),
+					e.change !== null && /* @__PURE__ */ W("span", {
 						class: "change",
-						children: yn("share", e.change)
+						children: On("share", e.change)
 					})
 				]
 			}),
-			/* @__PURE__ */ H("p", {
+			/* @__PURE__ */ W("p", {
 				class: "sentence",
-				children: /* @__PURE__ */ H(K, { text: e.sentence })
+				children: /* @__PURE__ */ W(hn, { text: e.sentence })
 			}),
-			/* @__PURE__ */ H("div", {
+			/* @__PURE__ */ W("div", {
 				class: "measured",
-				children: [/* @__PURE__ */ H("dl", { children: [
-					/* @__PURE__ */ H("dt", { children: e.base.label }),
-					/* @__PURE__ */ H("dd", { children: J(e.kind, e.base.value) }),
-					/* @__PURE__ */ H("dt", { children: e.new.label }),
-					/* @__PURE__ */ H("dd", { children: J(e.kind, e.new.value) })
-				] }), /* @__PURE__ */ H(om, { block: e })]
+				children: [/* @__PURE__ */ W("dl", { children: [
+					/* @__PURE__ */ W("dt", { children: e.base.label }),
+					/* @__PURE__ */ W("dd", { children: J(e.kind, e.base.value) }),
+					/* @__PURE__ */ W("dt", { children: e.new.label }),
+					/* @__PURE__ */ W("dd", { children: J(e.kind, e.new.value) })
+				] }), /* @__PURE__ */ W(Nm, { block: e })]
 			}),
-			e.notes.length > 0 && /* @__PURE__ */ H("ul", {
+			e.notes.length > 0 && /* @__PURE__ */ W("ul", {
 				class: "notes",
-				children: e.notes.map((e) => /* @__PURE__ */ H("li", { children: /* @__PURE__ */ H(K, { text: e }) }, e))
+				children: e.notes.map((e) => /* @__PURE__ */ W("li", { children: /* @__PURE__ */ W(hn, { text: e }) }, e))
 			})
 		]
 	});
 }
-function om({ block: e }) {
+function Nm({ block: e }) {
 	let { change: t, low: n, high: r } = e;
 	if (t === null || n === null || r === null) return null;
-	let i = jn([
+	let i = Bn([
 		t,
 		n,
 		r
-	]), a = `${yn("share", t)}, between ${yn("share", n)} and ${yn("share", r)}`;
-	return /* @__PURE__ */ H("div", {
+	]), [a, o] = Wn(n, r).map((e) => On("share", e)), s = `${On("share", t)}, between ${a} and ${o}`, c = Kn([
+		{
+			at: i(0),
+			text: "0"
+		},
+		{
+			at: i(n),
+			text: a
+		},
+		{
+			at: i(r),
+			text: o
+		}
+	]);
+	return /* @__PURE__ */ W("div", {
 		class: "interval",
 		role: "img",
-		"aria-label": a,
-		title: a,
-		children: [/* @__PURE__ */ H("div", {
+		"aria-label": s,
+		title: s,
+		children: [/* @__PURE__ */ W("div", {
 			class: "axis",
 			children: [
-				/* @__PURE__ */ H("div", {
+				/* @__PURE__ */ W("div", {
 					class: "zero",
 					style: { left: `${i(0)}%` }
 				}),
-				/* @__PURE__ */ H("div", {
+				/* @__PURE__ */ W("div", {
 					class: "range",
-					style: Pn(i, n, r)
+					style: Un(i, n, r)
 				}),
-				/* @__PURE__ */ H("div", {
+				/* @__PURE__ */ W("div", {
 					class: "dot",
 					style: { left: `${i(t)}%` }
 				})
 			]
-		}), /* @__PURE__ */ H("div", {
+		}), /* @__PURE__ */ W("div", {
 			class: "ends",
 			"aria-hidden": "true",
-			children: [
-				/* @__PURE__ */ H("span", {
-					style: { left: `${i(0)}%` },
-					children: "0"
-				}),
-				/* @__PURE__ */ H("span", {
-					style: { left: `${i(n)}%` },
-					children: yn("share", n)
-				}),
-				/* @__PURE__ */ H("span", {
-					style: { left: `${i(r)}%` },
-					children: yn("share", r)
-				})
-			]
+			children: c.map(({ at: e, text: t }) => /* @__PURE__ */ W("span", {
+				style: { left: `${e}%` },
+				children: t
+			}, t))
 		})]
 	});
 }
 // src/components/BlockView.tsx
-function sm({ block: e }) {
+function Pm({ block: e }) {
 	switch (e.type) {
-		case "text": return /* @__PURE__ */ H(tm, { block: e });
-		case "facts": return /* @__PURE__ */ H(hc, { block: e });
-		case "tiles": return /* @__PURE__ */ H(nm, { block: e });
-		case "parts": return /* @__PURE__ */ H(Xp, { block: e });
-		case "stacks": return /* @__PURE__ */ H($p, { block: e });
-		case "findings": return /* @__PURE__ */ H(_c, { block: e });
-		case "verdict": return /* @__PURE__ */ H(am, { block: e });
-		case "attribution": return /* @__PURE__ */ H(Fn, { block: e });
-		case "causes": return /* @__PURE__ */ H(Kn, { block: e });
-		case "table": return /* @__PURE__ */ H(Vp, { block: e });
-		case "curves": return /* @__PURE__ */ H(fc, { block: e });
-		case "picture": return /* @__PURE__ */ H(Zp, { block: e });
-		case "icicle": return /* @__PURE__ */ H(Wp, { block: e });
-		case "health": return /* @__PURE__ */ H(bc, { block: e });
+		case "text": return /* @__PURE__ */ W(Om, { block: e });
+		case "facts": return /* @__PURE__ */ W(Nc, { block: e });
+		case "tiles": return /* @__PURE__ */ W(km, { block: e });
+		case "parts": return /* @__PURE__ */ W(Sm, { block: e });
+		case "stacks": return /* @__PURE__ */ W(Em, { block: e });
+		case "findings": return /* @__PURE__ */ W(Fc, { block: e });
+		case "verdict": return /* @__PURE__ */ W(Mm, { block: e });
+		case "attribution": return /* @__PURE__ */ W(qn, { block: e });
+		case "causes": return /* @__PURE__ */ W(ur, { block: e });
+		case "table": return /* @__PURE__ */ W(dm, { block: e });
+		case "curves": return /* @__PURE__ */ W(Ac, { block: e });
+		case "picture": return /* @__PURE__ */ W(wm, { block: e });
+		case "icicle": return /* @__PURE__ */ W(gm, { block: e });
+		case "health": return /* @__PURE__ */ W(Rc, { block: e });
 		default: return null;
 	}
 }
 // src/components/SectionView.tsx
-function cm({ section: e }) {
+function Fm({ section: e }) {
 	let { id: t, title: n, lead: r, blocks: i } = e, a = i.findIndex((e) => e.type === "causes"), o = a > 0 && i[0]?.type === "verdict";
-	return /* @__PURE__ */ H("section", {
+	return /* @__PURE__ */ W("section", {
 		class: `section ${o ? "split" : ""}`,
 		id: t,
 		"aria-labelledby": `${t}-title`,
 		children: [
-			/* @__PURE__ */ H("h2", {
+			/* @__PURE__ */ W("h2", {
 				id: `${t}-title`,
 				children: n
 			}),
-			r && /* @__PURE__ */ H("p", {
+			r && /* @__PURE__ */ W("p", {
 				class: "lead",
-				children: /* @__PURE__ */ H(K, { text: r })
+				children: /* @__PURE__ */ W(hn, { text: r })
 			}),
-			/* @__PURE__ */ H("div", {
+			/* @__PURE__ */ W("div", {
 				class: "columns",
-				children: [/* @__PURE__ */ H(lm, {
+				children: [/* @__PURE__ */ W(Im, {
 					title: n,
 					blocks: o ? i.slice(0, a) : i
-				}), o && /* @__PURE__ */ H(lm, {
+				}), o && /* @__PURE__ */ W(Im, {
 					title: n,
 					blocks: i.slice(a)
 				})]
@@ -8246,19 +8455,19 @@ function cm({ section: e }) {
 		]
 	});
 }
-function lm({ title: e, blocks: t }) {
-	return /* @__PURE__ */ H("div", {
+function Im({ title: e, blocks: t }) {
+	return /* @__PURE__ */ W("div", {
 		class: "column",
-		children: um(t).map((t, n, r) => /* @__PURE__ */ H(kn.Provider, {
-			value: [e, dm(r[n - 1]?.at(-1))],
-			children: t.length > 1 ? /* @__PURE__ */ H("div", {
+		children: Lm(t).map((t, n, r) => /* @__PURE__ */ W(Rn.Provider, {
+			value: [e, Rm(r[n - 1]?.at(-1))],
+			children: t.length > 1 ? /* @__PURE__ */ W("div", {
 				class: "pictures",
-				children: t.map((e, t) => /* @__PURE__ */ H(sm, { block: e }, t))
-			}) : t[0] && /* @__PURE__ */ H(sm, { block: t[0] })
+				children: t.map((e, t) => /* @__PURE__ */ W(Pm, { block: e }, t))
+			}) : t[0] && /* @__PURE__ */ W(Pm, { block: t[0] })
 		}, n))
 	});
 }
-function um(e) {
+function Lm(e) {
 	let t = [];
 	for (let n of e) {
 		let e = t.at(-1);
@@ -8266,172 +8475,42 @@ function um(e) {
 	}
 	return t;
 }
-function dm(e) {
+function Rm(e) {
 	return e && "title" in e ? e.title : "";
 }
 // src/components/DocumentView.tsx
-function fm({ document: e, links: t, state: n, onState: r, nav: i = !0 }) {
-	let a = Ae(() => r ? {
+function zm({ document: e, links: t, state: n, onState: r, nav: i = !0 }) {
+	let a = ke(() => r ? {
 		state: n ?? {},
 		onState: r
 	} : null, [n, r]), o = i && e.sections.length > 1;
-	return /* @__PURE__ */ H(dn.Provider, {
-		value: t ?? un,
-		children: /* @__PURE__ */ H(Ic.Provider, {
+	return /* @__PURE__ */ W(bn.Provider, {
+		value: t ?? yn,
+		children: /* @__PURE__ */ W(el.Provider, {
 			value: a,
-			children: /* @__PURE__ */ H("article", {
+			children: /* @__PURE__ */ W("article", {
 				class: `document ${o ? "with-nav" : ""}`,
 				children: [
-					/* @__PURE__ */ H(ln, { document: e }),
-					o && /* @__PURE__ */ H(fn, { sections: e.sections }),
-					/* @__PURE__ */ H("div", {
+					/* @__PURE__ */ W(vn, { document: e }),
+					o && /* @__PURE__ */ W(xn, { sections: e.sections }),
+					/* @__PURE__ */ W("div", {
 						class: "sections",
-						children: e.sections.map((e) => /* @__PURE__ */ H(cm, { section: e }, e.id))
+						children: e.sections.map((e) => /* @__PURE__ */ W(Fm, { section: e }, e.id))
 					})
 				]
 			})
 		})
 	});
 }
-// src/app/api/useLoaded.ts
-function pm(e) {
-	let { client: t, cache: n, contact: r } = rt(), [i, a] = Oe((e, t) => e + 1, 0), [o, s] = z({
-		key: "",
-		address: ""
-	}), c = e ? t.href(e.path, e.params) : "", l = e ? `${c} ${e.version}` : "", u = l ? n.get(l) : void 0, d = o.key === l ? o : null;
-	B(() => {
-		if (!e || n.get(l) !== void 0) return;
-		let r = new AbortController(), i = (e) => s((t) => ({
-			value: t.address === c ? t.value : void 0,
-			key: l,
-			address: c,
-			...e
-		}));
-		return i({}), t.json(e.path, e.params, {
-			signal: r.signal,
-			onProgress: (e) => i({ progress: e })
-		}).then((e) => {
-			r.signal.aborted || (n.set(l, e), i({ value: e }));
-		}).catch((e) => {
-			!Je(e) && !r.signal.aborted && i({ error: Ye(e) });
-		}), () => r.abort();
-	}, [l, i]);
-	let f = d?.error?.status === 0;
-	B(() => {
-		f && a(null);
-	}, [r]);
-	let p = o.address === c ? o.value : void 0, m = u ?? p, h = u === void 0 ? d?.error ?? null : null;
-	return {
-		value: m,
-		error: h,
-		progress: d?.progress ?? null,
-		loading: l !== "" && u === void 0 && !h,
-		retry: () => a(null)
-	};
-}
-// src/app/layout/ChangedBar.tsx
-function mm({ onShow: e }) {
-	return /* @__PURE__ */ H("p", {
-		class: "notice-bar",
-		role: "status",
-		children: ["The recording changed since this was read.", /* @__PURE__ */ H("button", {
-			type: "button",
-			class: "button",
-			onClick: e,
-			children: "Show it"
-		})]
-	});
-}
-// src/app/links.ts
-var hm = {
-	operators: "operators",
-	"launch-sites": "operators",
-	kernels: "kernels",
-	"kernel-launches": "kernels",
-	memory: "memory",
-	"memory-curve": "memory",
-	"memory-live": "memory",
-	"memory-peaks": "memory",
-	modules: "modules",
-	collectives: "distributed",
-	workers: "distributed",
-	"collective-statistics": "distributed",
-	mismatches: "distributed",
-	trace: "trace"
-}, gm = 5e5;
-function _m(e, t, n) {
-	let r = (t, r) => _t(e, t, n, r), i = (i, a, o, s = a) => t === i ? gt({
-		at: "run",
-		run: e,
-		page: t,
-		query: vt(n, {
-			open: a,
-			dims: o
-		})
-	}) : r(i, {
-		[`find.${i}`]: s,
-		open: a,
-		dims: o
-	});
-	return {
-		hrefOfCell(t, a, o) {
-			switch (t) {
-				case "operator": return i("operators", a, Cm(o, "input_dims"));
-				case "kernel": return i("kernels", Sm(a, o), "", a);
-				case "module": return r("modules", { "find.modules": a });
-				case "worker": return _t(e, "overview", {
-					...n,
-					worker: a
-				});
-				case "moment": return r("trace", ym(Number(a), Number(a) + wm(o)));
-				default: return null;
-			}
-		},
-		hrefOfLink: (e) => bm(e, r)
-	};
-}
-function vm(e) {
-	let t = (t, n) => _t(e, t, {}, n);
-	return {
-		hrefOfCell: () => null,
-		hrefOfLink: (e) => bm(e, t)
-	};
-}
-function ym(e, t, n) {
-	let r = t - e, i = r > 0 ? r * .5 : gm, a = (e) => String(Math.max(0, Math.round(e)));
-	return {
-		from: a(e - i),
-		to: a(t + i),
-		...n === void 0 ? {} : { select: String(n) },
-		...n === void 0 && r > 0 ? { range: `${a(e)}-${a(t)}` } : {}
-	};
-}
-function bm(e, t) {
-	return e.from_ns === null ? t(xm(e.section), e.search ? { [`find.${e.section}`]: e.search } : {}) : t("trace", ym(e.from_ns, e.to_ns ?? e.from_ns));
-}
-function xm(e) {
-	return hm[e] ?? "overview";
-}
-function Sm(e, t) {
-	return t.short_name === e && Cm(t, "name") || e;
-}
-function Cm(e, t) {
-	let n = e[t];
-	return typeof n == "string" ? n : "";
-}
-function wm(e) {
-	let t = e.dur_ns ?? e.gap_ns ?? e.length_ns ?? e.total_ns;
-	return typeof t == "number" ? t : 0;
-}
 // src/app/routing/documentState.ts
-var Tm = "*", Em = /^(sort|find|cols|node)\.(.+)$/;
-function Dm(e) {
+var Bm = "*", Vm = /^(sort|find|cols|node)\.(.+)$/;
+function Hm(e) {
 	let t = {}, n = {};
 	for (let [r, i] of Object.entries(e)) {
-		let [, e, a] = Em.exec(r) ?? [];
+		let [, e, a] = Vm.exec(r) ?? [];
 		a && (e === "sort" && (t[a] = {
 			...t[a],
-			sort: jm(i)
+			sort: Km(i)
 		}), e === "cols" && (t[a] = {
 			...t[a],
 			columns: i.split(",")
@@ -8451,49 +8530,145 @@ function Dm(e) {
 		icicles: n
 	};
 }
-function Om(e, t) {
+function Um(e, t) {
 	let n = {};
-	for (let [r, i] of Am(e.tables, t.tables)) n[`sort.${r}`] = Mm(i.sort), n[`cols.${r}`] = i.columns?.join(",") ?? "", n[`find.${r}`] = i.search ?? "";
-	for (let [r, i] of Am(e.icicles, t.icicles)) n[`node.${r}`] = i.node === void 0 ? "" : String(i.node), n[`find.${r}`] = i.search ?? "";
+	for (let [r, i] of Gm(e.tables, t.tables)) n[`sort.${r}`] = qm(i.sort), n[`cols.${r}`] = i.columns?.join(",") ?? "", n[`find.${r}`] = i.search ?? "";
+	for (let [r, i] of Gm(e.icicles, t.icicles)) n[`node.${r}`] = i.node === void 0 ? "" : String(i.node), n[`find.${r}`] = i.search ?? "";
 	return n;
 }
-function km(e, t) {
+function Wm(e, t) {
 	return Object.entries(t).every(([t, n]) => t.startsWith("find.") || n === (e[t] ?? ""));
 }
-function Am(e = {}, t = {}) {
+function Gm(e = {}, t = {}) {
 	return Object.entries(t).filter(([t, n]) => n !== e[t]);
 }
-function jm(e) {
-	return e === Tm ? null : {
+function Km(e) {
+	return e === Bm ? null : {
 		key: e.replace(/^-/, ""),
 		descending: e.startsWith("-")
 	};
 }
-function Mm(e) {
-	return e === void 0 ? "" : e === null ? Tm : `${e.descending ? "-" : ""}${e.key}`;
+function qm(e) {
+	return e === void 0 ? "" : e === null ? Bm : `${e.descending ? "-" : ""}${e.key}`;
 }
 // src/app/routing/useDocumentState.ts
-function Nm() {
-	let { route: e } = rt();
-	return Ae(() => {
-		let t = Dm(e.query);
+function Jm() {
+	let { route: e } = U();
+	return ke(() => {
+		let t = Hm(e.query);
 		return [t, (n) => {
-			let r = Om(t, n), i = km(e.query, r) ? "replace" : "push";
-			Dt({
+			let r = Um(t, n), i = Wm(e.query, r) ? "replace" : "push";
+			jt({
 				...e,
-				query: vt(e.query, r)
+				query: St(e.query, r)
 			}, i);
 		}];
-	}, [gt(e)]);
+	}, [bt(e)]);
+}
+// src/app/layout/LoadedDocument.tsx
+function Ym({ loaded: e, what: t, links: n }) {
+	let [r, i] = Jm();
+	return /* @__PURE__ */ W(cn, {
+		loaded: e,
+		what: t,
+		children: (e) => /* @__PURE__ */ W(zm, {
+			document: e,
+			links: n,
+			state: r,
+			onState: i,
+			nav: !1
+		})
+	});
+}
+// src/app/links.ts
+var Xm = {
+	operators: "operators",
+	"launch-sites": "operators",
+	kernels: "kernels",
+	"kernel-launches": "kernels",
+	memory: "memory",
+	"memory-curve": "memory",
+	"memory-live": "memory",
+	"memory-peaks": "memory",
+	modules: "modules",
+	collectives: "distributed",
+	workers: "distributed",
+	"collective-statistics": "distributed",
+	mismatches: "distributed",
+	trace: "trace"
+}, Zm = 5e5;
+function Qm(e, t, n) {
+	let r = (t, r) => xt(e, t, n, r), i = (i, a, o, s = a) => t === i ? bt({
+		at: "run",
+		run: e,
+		page: t,
+		query: St(n, {
+			open: a,
+			dims: o
+		})
+	}) : r(i, {
+		[`find.${i}`]: s,
+		open: a,
+		dims: o
+	});
+	return {
+		hrefOfCell(t, a, o) {
+			switch (t) {
+				case "operator": return i("operators", a, ih(o, "input_dims"));
+				case "kernel": return i("kernels", rh(a, o), "", a);
+				case "module": return r("modules", { "find.modules": a });
+				case "worker": return xt(e, "overview", {
+					...n,
+					worker: a
+				});
+				case "moment": return r("trace", eh(Number(a), Number(a) + ah(o)));
+				default: return null;
+			}
+		},
+		hrefOfLink: (e) => th(e, r)
+	};
+}
+function $m(e) {
+	let t = (t, n) => xt(e, t, {}, n);
+	return {
+		hrefOfCell: () => null,
+		hrefOfLink: (e) => th(e, t)
+	};
+}
+function eh(e, t, n) {
+	let r = t - e, i = r > 0 ? r * .5 : Zm, a = (e) => String(Math.max(0, Math.round(e)));
+	return {
+		from: a(e - i),
+		to: a(t + i),
+		...n === void 0 ? {} : { select: String(n) },
+		...n === void 0 && r > 0 ? { range: `${a(e)}-${a(t)}` } : {}
+	};
+}
+function th(e, t) {
+	return e.from_ns === null ? t(nh(e.section), e.search ? { [`find.${e.section}`]: e.search } : {}) : t("trace", eh(e.from_ns, e.to_ns ?? e.from_ns));
+}
+function nh(e) {
+	return Xm[e] ?? "overview";
+}
+function rh(e, t) {
+	return t.short_name === e && ih(t, "name") || e;
+}
+function ih(e, t) {
+	let n = e[t];
+	return typeof n == "string" ? n : "";
+}
+function ah(e) {
+	let t = e.dur_ns ?? e.gap_ns ?? e.length_ns ?? e.total_ns;
+	return typeof t == "number" ? t : 0;
 }
 // src/app/pages/NotFound.tsx
-function Pm({ path: e }) {
-	return /* @__PURE__ */ H("div", {
+function oh({ path: e }) {
+	return /* @__PURE__ */ W("div", {
 		class: "message",
 		children: [
-			/* @__PURE__ */ H("h1", { children: ["There is no page ", e] }),
-			/* @__PURE__ */ H("p", { children: "The address may be cut short or of another version of timesink." }),
-			/* @__PURE__ */ H("p", { children: /* @__PURE__ */ H("a", {
+			/* @__PURE__ */ W("h1", { children: ["There is no page ", e] }),
+			/* @__PURE__ */ W("p", { children: "The address may be cut short or of another version of timesink." }),
+			/* @__PURE__ */ W("p", { children: /* @__PURE__ */ W("a", {
 				class: "button primary",
 				href: "#/",
 				children: "All runs"
@@ -8501,26 +8676,26 @@ function Pm({ path: e }) {
 		]
 	});
 }
-function Fm({ name: e }) {
-	let { listing: t } = rt(), n = t && zt(t.runs, e);
-	return /* @__PURE__ */ H("div", {
+function sh({ name: e }) {
+	let { listing: t } = U(), n = t && Ut(t.runs, e);
+	return /* @__PURE__ */ W("div", {
 		class: "message",
 		children: [
-			/* @__PURE__ */ H("h1", { children: ["There is no run ", e] }),
-			/* @__PURE__ */ H("p", { children: [
+			/* @__PURE__ */ W("h1", { children: ["There is no run ", e] }),
+			/* @__PURE__ */ W("p", { children: [
 				"It is not below ",
 				t?.logdir ?? "the served folder",
 				": it may have been moved, or be still to come. It is shown as soon as it is there."
 			] }),
-			/* @__PURE__ */ H("p", {
+			/* @__PURE__ */ W("p", {
 				class: "next",
-				children: [/* @__PURE__ */ H("a", {
+				children: [/* @__PURE__ */ W("a", {
 					class: "button primary",
 					href: "#/",
 					children: "All runs"
-				}), n && /* @__PURE__ */ H("a", {
+				}), n && /* @__PURE__ */ W("a", {
 					class: "button",
-					href: _t(n, "overview"),
+					href: xt(n, "overview"),
 					children: n
 				})]
 			})
@@ -8528,22 +8703,22 @@ function Fm({ name: e }) {
 	});
 }
 // src/app/pages/Compare.tsx
-function Im() {
-	let { route: e, listing: t } = rt(), { base: n = "", new: r = "" } = e.query;
+function ch() {
+	let { route: e, listing: t } = U(), { base: n = "", new: r = "" } = e.query;
 	if (!t) return null;
 	let { runs: i } = t, a = [n, r].find((e) => e && !i.some((t) => t.name === e));
-	return a ? /* @__PURE__ */ H(Fm, { name: a }) : !n || !r ? /* @__PURE__ */ H(Rm, {
+	return a ? /* @__PURE__ */ W(sh, { name: a }) : !n || !r ? /* @__PURE__ */ W(uh, {
 		chosen: n || r,
 		runs: i,
 		isBase: !!n
-	}) : /* @__PURE__ */ H(Lm, {
+	}) : /* @__PURE__ */ W(lh, {
 		base: n,
 		second: r,
 		runs: i
 	}, `${n}\n${r}`);
 }
-function Lm({ base: e, second: t, runs: n }) {
-	let { route: r } = rt(), { marker: i } = r.query, a = [e, t].map((e) => Nt(n.find((t) => t.name === e))).join(" "), [o, s] = z(a), c = pm({
+function lh({ base: e, second: t, runs: n }) {
+	let { route: r } = U(), { marker: i } = r.query, a = [e, t].map((e) => Lt(n.find((t) => t.name === e))).join(" "), [o, s] = B(a), c = fn({
 		path: "compare",
 		params: {
 			base: e,
@@ -8551,35 +8726,29 @@ function Lm({ base: e, second: t, runs: n }) {
 			marker: i
 		},
 		version: o
-	}), [l, u] = Nm(), d = Ae(() => vm(t), [t]);
-	return /* @__PURE__ */ H("div", {
+	}), l = ke(() => $m(t), [t]);
+	return /* @__PURE__ */ W("div", {
 		class: "comparison",
-		children: [o !== a && /* @__PURE__ */ H(mm, { onShow: () => s(a) }), /* @__PURE__ */ H(G, {
+		children: [o !== a && /* @__PURE__ */ W(pn, { onShow: () => s(a) }), /* @__PURE__ */ W(Ym, {
 			loaded: c,
 			what: "the comparison",
-			children: (e) => /* @__PURE__ */ H(fm, {
-				document: e,
-				links: d,
-				state: l,
-				onState: u,
-				nav: !1
-			})
+			links: l
 		})]
 	});
 }
-function Rm({ chosen: e, isBase: t, runs: n }) {
-	let r = e ? Rt(n, e, t ? "new" : "base") : void 0, i = t ? {
+function uh({ chosen: e, isBase: t, runs: n }) {
+	let r = e ? Ht(n, e, t ? "new" : "base") : void 0, i = t ? {
 		base: e,
 		new: r ?? ""
 	} : {
 		base: r ?? "",
 		new: e
 	};
-	return /* @__PURE__ */ H("div", {
+	return /* @__PURE__ */ W("div", {
 		class: "message",
 		children: [
-			/* @__PURE__ */ H("h1", { children: "Compare two runs" }),
-			e ? /* @__PURE__ */ H("p", { children: [
+			/* @__PURE__ */ W("h1", { children: "Compare two runs" }),
+			e ? /* @__PURE__ */ W("p", { children: [
 				e,
 				" is chosen as the ",
 				t ? "base" : "new run",
@@ -8587,10 +8756,10 @@ function Rm({ chosen: e, isBase: t, runs: n }) {
 				" ",
 				t ? "new run" : "base",
 				" above: what changed from base to new is explained here."
-			] }) : /* @__PURE__ */ H("p", { children: "Choose a base and a new run above: what changed between them is explained here." }),
-			r && /* @__PURE__ */ H("p", { children: /* @__PURE__ */ H("a", {
+			] }) : /* @__PURE__ */ W("p", { children: "Choose a base and a new run above: what changed between them is explained here." }),
+			r && /* @__PURE__ */ W("p", { children: /* @__PURE__ */ W("a", {
 				class: "button primary",
-				href: gt({
+				href: bt({
 					at: "compare",
 					query: i
 				}),
@@ -8601,64 +8770,64 @@ function Rm({ chosen: e, isBase: t, runs: n }) {
 					i.new
 				]
 			}) }),
-			n.length === 1 && /* @__PURE__ */ H("p", { children: "There is one run only; record another and it appears here." })
+			n.length === 1 && /* @__PURE__ */ W("p", { children: "There is one run only; record another and it appears here." })
 		]
 	});
 }
 // src/app/runs/ago.ts
-var zm = [
+var dh = [
 	[86400, "d"],
 	[3600, "h"],
 	[60, "min"]
-], Bm = 604800;
-function Vm(e, t) {
+], fh = 604800;
+function ph(e, t) {
 	let n = t - e;
-	if (n >= Bm) return (/* @__PURE__ */ new Date(e * 1e3)).toISOString().slice(0, 10);
-	for (let [e, t] of zm) if (n >= e) return `${Math.floor(n / e)} ${t} ago`;
+	if (n >= fh) return (/* @__PURE__ */ new Date(e * 1e3)).toISOString().slice(0, 10);
+	for (let [e, t] of dh) if (n >= e) return `${Math.floor(n / e)} ${t} ago`;
 	return "just now";
 }
 // src/app/pages/RunTable.tsx
-function Hm({ runs: e, order: t, query: n, onChange: r }) {
-	let i = Gm(1e4), a = (e, n, i = !0) => /* @__PURE__ */ H("th", {
+function mh({ runs: e, order: t, query: n, onChange: r }) {
+	let i = _h(1e4), a = (e, n, i = !0) => /* @__PURE__ */ W("th", {
 		scope: "col",
 		class: i ? "numeric" : "",
-		"aria-sort": Wm(e, t),
-		children: /* @__PURE__ */ H("button", {
+		"aria-sort": gh(e, t),
+		children: /* @__PURE__ */ W("button", {
 			type: "button",
 			onClick: () => r({ sort: e === "changed_s" ? "" : e }),
-			children: [n, e === t && /* @__PURE__ */ H(U, {
+			children: [n, e === t && /* @__PURE__ */ W(G, {
 				name: e === "name" ? "up" : "down",
 				size: 12
 			})]
 		})
 	});
-	return /* @__PURE__ */ H("table", {
+	return /* @__PURE__ */ W("table", {
 		class: "runs",
-		children: [/* @__PURE__ */ H("thead", { children: /* @__PURE__ */ H("tr", { children: [
-			/* @__PURE__ */ H("th", {
+		children: [/* @__PURE__ */ W("thead", { children: /* @__PURE__ */ W("tr", { children: [
+			/* @__PURE__ */ W("th", {
 				scope: "col",
 				class: "mark-column",
 				children: "Compare"
 			}),
 			a("name", "Run", !1),
-			/* @__PURE__ */ H("th", {
+			/* @__PURE__ */ W("th", {
 				scope: "col",
 				class: "holds-column",
 				children: "Holds"
 			}),
-			/* @__PURE__ */ H("th", {
+			/* @__PURE__ */ W("th", {
 				scope: "col",
 				class: "numeric",
 				children: "Workers"
 			}),
-			/* @__PURE__ */ H("th", {
+			/* @__PURE__ */ W("th", {
 				scope: "col",
 				class: "numeric",
 				children: "Spans"
 			}),
 			a("bytes", "Size"),
 			a("changed_s", "Changed")
-		] }) }), /* @__PURE__ */ H("tbody", { children: e.map((e) => /* @__PURE__ */ H(Um, {
+		] }) }), /* @__PURE__ */ W("tbody", { children: e.map((e) => /* @__PURE__ */ W(hh, {
 			run: e,
 			now: i,
 			query: n,
@@ -8666,123 +8835,123 @@ function Hm({ runs: e, order: t, query: n, onChange: r }) {
 		}, e.name)) })]
 	});
 }
-function Um({ run: e, now: t, query: n, onChange: r }) {
+function hh({ run: e, now: t, query: n, onChange: r }) {
 	let i = e.name === n.base ? "base" : e.name === n.new ? "new" : "", a = Math.max(0, ...e.workers.map((e) => e.spans.length));
-	return /* @__PURE__ */ H("tr", {
+	return /* @__PURE__ */ W("tr", {
 		class: i ? "marked" : "",
 		children: [
-			/* @__PURE__ */ H("td", {
+			/* @__PURE__ */ W("td", {
 				class: "mark-column",
-				children: /* @__PURE__ */ H("label", { children: [/* @__PURE__ */ H("input", {
+				children: /* @__PURE__ */ W("label", { children: [/* @__PURE__ */ W("input", {
 					type: "checkbox",
 					checked: i !== "",
 					"aria-label": `Compare ${e.name}`,
-					onChange: () => r(It(n, e.name))
-				}), i && /* @__PURE__ */ H("span", {
+					onChange: () => r(Bt(n, e.name))
+				}), i && /* @__PURE__ */ W("span", {
 					class: "tag",
 					children: i
 				})] })
 			}),
-			/* @__PURE__ */ H("th", {
+			/* @__PURE__ */ W("th", {
 				scope: "row",
-				children: [/* @__PURE__ */ H("a", {
-					href: _t(e.name, e.timeline || !e.counters.length ? "overview" : "kernels"),
+				children: [/* @__PURE__ */ W("a", {
+					href: xt(e.name, e.timeline || !e.counters.length ? "overview" : "kernels"),
 					children: e.name
-				}), e.growing && /* @__PURE__ */ H("span", {
+				}), e.growing && /* @__PURE__ */ W("span", {
 					class: "tag recording",
 					children: "recording"
 				})]
 			}),
-			/* @__PURE__ */ H("td", {
+			/* @__PURE__ */ W("td", {
 				class: "holds-column",
 				children: [
-					e.timeline && /* @__PURE__ */ H("span", {
+					e.timeline && /* @__PURE__ */ W("span", {
 						class: "tag",
 						children: "timeline"
 					}),
-					e.behaviour && /* @__PURE__ */ H("span", {
+					e.behaviour && /* @__PURE__ */ W("span", {
 						class: "tag",
 						children: "cycles"
 					}),
-					e.counters.length > 0 && /* @__PURE__ */ H("span", {
+					e.counters.length > 0 && /* @__PURE__ */ W("span", {
 						class: "tag",
 						title: e.counters.join(", "),
 						children: "kernel counters"
 					})
 				]
 			}),
-			/* @__PURE__ */ H("td", {
+			/* @__PURE__ */ W("td", {
 				class: "numeric",
 				"data-label": e.workers.length === 1 ? "worker" : "workers",
 				children: e.workers.length || "-"
 			}),
-			/* @__PURE__ */ H("td", {
+			/* @__PURE__ */ W("td", {
 				class: "numeric",
 				"data-label": a === 1 ? "span" : "spans",
 				children: a || "-"
 			}),
-			/* @__PURE__ */ H("td", {
+			/* @__PURE__ */ W("td", {
 				class: "numeric",
 				children: J("bytes", e.bytes)
 			}),
-			/* @__PURE__ */ H("td", {
+			/* @__PURE__ */ W("td", {
 				class: "numeric",
-				children: /* @__PURE__ */ H("time", {
+				children: /* @__PURE__ */ W("time", {
 					title: (/* @__PURE__ */ new Date(e.changed_s * 1e3)).toLocaleString("en"),
-					children: Vm(e.changed_s, t)
+					children: ph(e.changed_s, t)
 				})
 			})
 		]
 	});
 }
-function Wm(e, t) {
+function gh(e, t) {
 	return e === t ? e === "name" ? "ascending" : "descending" : "none";
 }
-function Gm(e) {
-	let [t, n] = z(() => Date.now() / 1e3);
-	return B(() => {
+function _h(e) {
+	let [t, n] = B(() => Date.now() / 1e3);
+	return V(() => {
 		let t = setInterval(() => n(Date.now() / 1e3), e);
 		return () => clearInterval(t);
 	}, [e]), t;
 }
 // src/app/pages/Home.tsx
-var Km = [
+var vh = [
 	"name",
 	"bytes",
 	"changed_s"
 ];
-function qm() {
-	let { listing: e, route: t } = rt();
-	return e ? e.runs.length ? /* @__PURE__ */ H(Jm, {
+function yh() {
+	let { listing: e, route: t } = U();
+	return e ? e.runs.length ? /* @__PURE__ */ W(bh, {
 		listing: e,
 		query: t.query
-	}) : /* @__PURE__ */ H(Xm, { listing: e }) : null;
+	}) : /* @__PURE__ */ W(Sh, { listing: e }) : null;
 }
-function Jm({ listing: e, query: t }) {
-	let { q: n = "", base: r = "", new: i = "" } = t, a = Km.find((e) => e === t.sort) ?? "changed_s", o = Ft(Pt(e.runs, n), a), s = (e, n = "push") => Dt({
+function bh({ listing: e, query: t }) {
+	let { q: n = "", base: r = "", new: i = "" } = t, a = vh.find((e) => e === t.sort) ?? "changed_s", o = zt(Rt(e.runs, n), a), s = (e, n = "push") => jt({
 		at: "home",
-		query: vt(t, e)
+		query: St(t, e)
 	}, n);
-	return /* @__PURE__ */ H("div", {
+	return /* @__PURE__ */ W("div", {
 		class: "home",
 		children: [
-			/* @__PURE__ */ H("header", {
+			/* @__PURE__ */ W("header", {
 				class: "home-head",
 				children: [
-					/* @__PURE__ */ H("h1", { children: "Runs" }),
-					/* @__PURE__ */ H("p", {
+					/* @__PURE__ */ W("h1", { children: "Runs" }),
+					/* @__PURE__ */ W("p", {
 						class: "quiet",
 						children: n ? `${o.length} of ${e.runs.length}` : e.runs.length
 					}),
-					/* @__PURE__ */ H("label", {
+					/* @__PURE__ */ W("label", {
 						class: "search",
 						children: [
-							/* @__PURE__ */ H("span", {
+							/* @__PURE__ */ W("span", {
 								class: "visually-hidden",
 								children: "Filter runs"
 							}),
-							/* @__PURE__ */ H(U, { name: "search" }),
-							/* @__PURE__ */ H("input", {
+							/* @__PURE__ */ W(G, { name: "search" }),
+							/* @__PURE__ */ W("input", {
 								class: "input",
 								type: "search",
 								placeholder: "Filter by name",
@@ -8793,7 +8962,7 @@ function Jm({ listing: e, query: t }) {
 					})
 				]
 			}),
-			r && /* @__PURE__ */ H(Ym, {
+			r && /* @__PURE__ */ W(xh, {
 				base: r,
 				second: i,
 				onClear: () => s({
@@ -8801,19 +8970,19 @@ function Jm({ listing: e, query: t }) {
 					new: ""
 				})
 			}),
-			o.length ? /* @__PURE__ */ H(Hm, {
+			o.length ? /* @__PURE__ */ W(mh, {
 				runs: o,
 				order: a,
 				query: t,
 				onChange: s
-			}) : /* @__PURE__ */ H("p", {
+			}) : /* @__PURE__ */ W("p", {
 				class: "message",
 				children: [
 					"No run has “",
 					n,
 					"” in its name.",
 					" ",
-					/* @__PURE__ */ H("button", {
+					/* @__PURE__ */ W("button", {
 						type: "button",
 						class: "button",
 						onClick: () => s({ q: "" }),
@@ -8824,20 +8993,20 @@ function Jm({ listing: e, query: t }) {
 		]
 	});
 }
-function Ym({ base: e, second: t, onClear: n }) {
-	return /* @__PURE__ */ H("div", {
+function xh({ base: e, second: t, onClear: n }) {
+	return /* @__PURE__ */ W("div", {
 		class: "notice-bar pair-bar",
 		role: "status",
-		children: [t ? /* @__PURE__ */ H(b, { children: [
-			/* @__PURE__ */ H("span", { children: [
+		children: [t ? /* @__PURE__ */ W(b, { children: [
+			/* @__PURE__ */ W("span", { children: [
 				"Base ",
-				/* @__PURE__ */ H("b", { children: e }),
+				/* @__PURE__ */ W("b", { children: e }),
 				", new ",
-				/* @__PURE__ */ H("b", { children: t })
+				/* @__PURE__ */ W("b", { children: t })
 			] }),
-			/* @__PURE__ */ H("a", {
+			/* @__PURE__ */ W("a", {
 				class: "button primary",
-				href: gt({
+				href: bt({
 					at: "compare",
 					query: {
 						base: e,
@@ -8846,9 +9015,9 @@ function Ym({ base: e, second: t, onClear: n }) {
 				}),
 				children: "Compare"
 			}),
-			/* @__PURE__ */ H("a", {
+			/* @__PURE__ */ W("a", {
 				class: "button",
-				href: gt({
+				href: bt({
 					at: "home",
 					query: {
 						base: t,
@@ -8858,11 +9027,11 @@ function Ym({ base: e, second: t, onClear: n }) {
 				"aria-label": "Swap base and new",
 				children: "Swap"
 			})
-		] }) : /* @__PURE__ */ H("span", { children: [
+		] }) : /* @__PURE__ */ W("span", { children: [
 			"Base ",
-			/* @__PURE__ */ H("b", { children: e }),
+			/* @__PURE__ */ W("b", { children: e }),
 			": mark the run to compare it with."
-		] }), /* @__PURE__ */ H("button", {
+		] }), /* @__PURE__ */ W("button", {
 			type: "button",
 			class: "button",
 			onClick: n,
@@ -8870,83 +9039,86 @@ function Ym({ base: e, second: t, onClear: n }) {
 		})]
 	});
 }
-function Xm({ listing: e }) {
+function Sh({ listing: e }) {
 	let t = e.logdir.replace(/\/$/, "");
-	return /* @__PURE__ */ H("div", {
+	return /* @__PURE__ */ W("div", {
 		class: "message",
 		children: [
-			/* @__PURE__ */ H("h1", { children: "No runs yet" }),
-			/* @__PURE__ */ H("p", { children: [t, " holds no recording. They appear here by themselves; to make one:"] }),
-			/* @__PURE__ */ H("pre", { children: /* @__PURE__ */ H("code", { children: [
+			/* @__PURE__ */ W("h1", { children: "No runs yet" }),
+			/* @__PURE__ */ W("p", { children: [t, " holds no recording. They appear here by themselves; to make one:"] }),
+			/* @__PURE__ */ W("pre", { children: /* @__PURE__ */ W("code", { children: [
 				"timesink record -o ",
-				t,
-				"/base -- python train.py"
+				Ch(`${t}/base`),
+				" -- python train.py"
 			] }) }),
-			/* @__PURE__ */ H("p", {
+			/* @__PURE__ */ W("p", {
 				class: "quiet",
 				children: "Traces of torch.profiler (*.pt.trace.json), Nsight Systems (*.sqlite) and rocprofv3 work as well: put them into a folder below it."
 			})
 		]
 	});
 }
+function Ch(e) {
+	return /^[\w@%+=:,./~-]+$/.test(e) ? e : `'${e.replaceAll("'", "'\\''")}'`;
+}
 // src/app/layout/Sections.tsx
-function Zm({ title: e, document: t, links: n, children: r }) {
-	let [i, a] = Nm(), o = Ae(() => ({
+function wh({ title: e, document: t, links: n, children: r }) {
+	let [i, a] = Jm(), o = ke(() => ({
 		state: i,
 		onState: a
 	}), [i, a]);
-	return /* @__PURE__ */ H(dn.Provider, {
+	return /* @__PURE__ */ W(bn.Provider, {
 		value: n,
-		children: /* @__PURE__ */ H(Ic.Provider, {
+		children: /* @__PURE__ */ W(el.Provider, {
 			value: o,
-			children: /* @__PURE__ */ H("article", {
+			children: /* @__PURE__ */ W("article", {
 				class: "document",
-				children: [/* @__PURE__ */ H("header", {
+				children: [/* @__PURE__ */ W("header", {
 					class: "page-head",
 					children: [
-						/* @__PURE__ */ H("h1", {
+						/* @__PURE__ */ W("h1", {
 							class: "visually-hidden",
 							children: e
 						}),
-						/* @__PURE__ */ H("p", {
+						/* @__PURE__ */ W("p", {
 							class: "quiet",
 							children: t.subject
 						}),
 						r
 					]
-				}), /* @__PURE__ */ H("div", {
+				}), /* @__PURE__ */ W("div", {
 					class: "sections",
-					children: t.sections.map((e) => /* @__PURE__ */ H(cm, { section: e }, e.id))
+					children: t.sections.map((e) => /* @__PURE__ */ W(Fm, { section: e }, e.id))
 				})]
 			})
 		})
 	});
 }
 // src/app/pages/ofRun.ts
-function Qm(e, t, n) {
+function Th(e, t, n) {
 	let { run: r, worker: i, span: a, version: o } = e, s = {
 		run: r.name,
 		worker: i,
 		span: a,
 		...n
 	};
-	return pm(n === null ? null : {
+	return fn(n === null ? null : {
 		path: t,
 		params: s,
 		version: o
 	});
 }
-function $m({ route: e }) {
-	return Ae(() => _m(e.run, e.page, e.query), [gt(e)]);
+function Eh({ route: e }) {
+	return ke(() => Qm(e.run, e.page, e.query), [bt(e)]);
 }
 // src/app/pages/DocumentPage.tsx
-function eh({ of: e, children: t }) {
-	let { page: n, run: r } = e.route, i = Qm(e, "document", { page: n }), a = $m(e);
-	return /* @__PURE__ */ H(G, {
+function Dh({ of: e, children: t }) {
+	let { page: n, run: r } = e.route, i = Th(e, "document", { page: n }), a = Eh(e);
+	return /* @__PURE__ */ W(cn, {
 		loaded: i,
 		what: "the analysis",
-		children: (e) => /* @__PURE__ */ H(Zm, {
-			title: `${kt(n)} of ${r}`,
+		children: (e) => /* @__PURE__ */ W(wh, {
+			title: `${Nt(n)} of ${r}`,
 			document: e,
 			links: a,
 			children: t
@@ -8954,54 +9126,54 @@ function eh({ of: e, children: t }) {
 	});
 }
 // src/app/layout/Switch.tsx
-function th({ label: e, options: t, chosen: n, onChoose: r }) {
-	let i = Ne();
-	return /* @__PURE__ */ H("fieldset", {
+function Oh({ label: e, options: t, chosen: n, onChoose: r }) {
+	let i = Me();
+	return /* @__PURE__ */ W("fieldset", {
 		class: "switch",
-		children: [/* @__PURE__ */ H("legend", { children: e }), t.map(([e, t]) => /* @__PURE__ */ H("label", { children: [/* @__PURE__ */ H("input", {
+		children: [/* @__PURE__ */ W("legend", { children: e }), t.map(([e, t]) => /* @__PURE__ */ W("label", { children: [/* @__PURE__ */ W("input", {
 			type: "radio",
 			name: i,
 			checked: n === e,
 			onChange: () => r(e)
-		}), /* @__PURE__ */ H("span", { children: t })] }, e))]
+		}), /* @__PURE__ */ W("span", { children: t })] }, e))]
 	});
 }
 // src/app/pages/Details.tsx
-function nh({ of: e, kind: t, name: n, children: r }) {
+function kh({ of: e, kind: t, name: n, children: r }) {
 	let { route: i } = e, a = {
 		...i,
-		query: vt(i.query, {
+		query: St(i.query, {
 			open: "",
 			dims: ""
 		})
-	}, o = V(null);
-	return B(() => {
+	}, o = H(null);
+	return V(() => {
 		let e = document.activeElement;
 		return o.current?.focus({ preventScroll: !0 }), () => {
 			e instanceof HTMLElement && e.isConnected && e.focus({ preventScroll: !0 });
 		};
-	}, [n]), B(() => {
+	}, [n]), V(() => {
 		let e = (e) => {
-			e.key === "Escape" && !e.defaultPrevented && Dt(a);
+			e.key === "Escape" && !e.defaultPrevented && jt(a);
 		};
 		return document.addEventListener("keydown", e), () => document.removeEventListener("keydown", e);
-	}), /* @__PURE__ */ H("aside", {
+	}), /* @__PURE__ */ W("aside", {
 		class: "row-details",
 		"aria-label": `${t} ${n}`,
-		children: [/* @__PURE__ */ H("header", { children: [
-			/* @__PURE__ */ H("p", {
+		children: [/* @__PURE__ */ W("header", { children: [
+			/* @__PURE__ */ W("p", {
 				class: "details-kind",
 				children: t
 			}),
-			/* @__PURE__ */ H("button", {
+			/* @__PURE__ */ W("button", {
 				type: "button",
 				class: "icon-button",
 				"aria-label": "Close details",
 				title: "Close (Esc)",
-				onClick: () => Dt(a),
-				children: /* @__PURE__ */ H(U, { name: "close" })
+				onClick: () => jt(a),
+				children: /* @__PURE__ */ W(G, { name: "close" })
 			}),
-			/* @__PURE__ */ H("h2", {
+			/* @__PURE__ */ W("h2", {
 				ref: o,
 				tabIndex: -1,
 				children: n
@@ -9009,31 +9181,31 @@ function nh({ of: e, kind: t, name: n, children: r }) {
 		] }), r]
 	});
 }
-function rh({ of: e, name: t }) {
-	let { value: n } = Qm(e, "timeline/search", e.run.timeline ? { q: t } : null);
+function Ah({ of: e, name: t }) {
+	let { value: n } = Th(e, "timeline/search", e.run.timeline ? { q: t } : null);
 	if (!e.run.timeline) return null;
-	let r = n && ah(n, t), i = r ? {
+	let r = n && Mh(n, t), i = r ? {
 		q: t,
-		...ym(r.from_ns, r.from_ns + r.dur_ns, r.id)
+		...eh(r.from_ns, r.from_ns + r.dur_ns, r.id)
 	} : { q: t };
-	return /* @__PURE__ */ H("a", {
+	return /* @__PURE__ */ W("a", {
 		class: "button",
-		href: _t(e.run.name, "trace", e.route.query, i),
-		children: [/* @__PURE__ */ H(U, { name: "search" }), r ? ih(n, r) : "Find in the trace"]
+		href: xt(e.run.name, "trace", e.route.query, i),
+		children: [/* @__PURE__ */ W(G, { name: "search" }), r ? jh(n, r) : "Find in the trace"]
 	});
 }
-function ih(e, { dur_ns: t }) {
+function jh(e, { dur_ns: t }) {
 	return `${e.total > e.hits.length ? `Longest of the first ${e.hits.length}` : "Longest"} in the trace, ${J("time_ns", t)}`;
 }
-function ah({ hits: e }, t) {
+function Mh({ hits: e }, t) {
 	let n = e.filter((e) => e.name === t), r = e.filter((e) => t.startsWith(e.name));
 	return (n.length ? n : r).toSorted((e, t) => t.dur_ns - e.dur_ns)[0];
 }
 // src/app/pages/totals.ts
-function oh(e, t) {
+function Nh(e, t) {
 	let n = /* @__PURE__ */ new Map();
 	for (let r = 0; r < e.rows; r += 1) {
-		let i = Object.fromEntries(e.columns.map((e) => [e.key, sh(e, r)])), a = String(i[t] ?? ""), o = n.get(a) ?? {
+		let i = Object.fromEntries(e.columns.map((e) => [e.key, Ph(e, r)])), a = String(i[t] ?? ""), o = n.get(a) ?? {
 			name: a,
 			calls: 0,
 			total_ns: 0,
@@ -9043,15 +9215,15 @@ function oh(e, t) {
 	}
 	return [...n.values()].sort((e, t) => t.total_ns - e.total_ns);
 }
-function sh({ data: e }, t) {
+function Ph({ data: e }, t) {
 	return "values" in e ? e.values[t] ?? null : e.texts[e.codes[t] ?? -1] ?? null;
 }
 // src/app/pages/TotalList.tsx
-function ch({ table: e, by: t, link: n, unnamed: r }) {
-	let i = oh(e, t), a = i.reduce((e, { total_ns: t }) => e + t, 0);
-	return /* @__PURE__ */ H("ol", {
+function Fh({ table: e, by: t, link: n, unnamed: r }) {
+	let i = Nh(e, t), a = i.reduce((e, { total_ns: t }) => e + t, 0);
+	return /* @__PURE__ */ W("ol", {
 		class: "totals",
-		children: i.map((e) => /* @__PURE__ */ H(lh, {
+		children: i.map((e) => /* @__PURE__ */ W(Ih, {
 			total: e,
 			all: a,
 			link: n,
@@ -9059,54 +9231,54 @@ function ch({ table: e, by: t, link: n, unnamed: r }) {
 		}, e.name))
 	});
 }
-function lh({ total: e, all: t, link: n, unnamed: r }) {
-	let { hrefOfCell: i } = Me(dn), { name: a, calls: o, total_ns: s, row: c } = e, l = a ? i(n, a, c) : null, u = t ? s / t : 0;
-	return /* @__PURE__ */ H("li", { children: [/* @__PURE__ */ H("p", {
+function Ih({ total: e, all: t, link: n, unnamed: r }) {
+	let { hrefOfCell: i } = je(bn), { name: a, calls: o, total_ns: s, row: c } = e, l = a ? i(n, a, c) : null, u = t ? s / t : 0;
+	return /* @__PURE__ */ W("li", { children: [/* @__PURE__ */ W("p", {
 		class: "total-name",
-		children: l ? /* @__PURE__ */ H("a", {
+		children: l ? /* @__PURE__ */ W("a", {
 			href: l,
 			children: a
 		}) : a || r
-	}), /* @__PURE__ */ H("p", {
+	}), /* @__PURE__ */ W("p", {
 		class: "total-figures",
 		children: [
-			/* @__PURE__ */ H("span", {
+			/* @__PURE__ */ W("span", {
 				class: "total-bar",
 				"aria-hidden": "true",
-				children: /* @__PURE__ */ H("span", {
+				children: /* @__PURE__ */ W("span", {
 					class: "total-part",
 					style: { width: `${u * 100}%` }
 				})
 			}),
-			/* @__PURE__ */ H("b", { children: J("time_ns", s) }),
-			/* @__PURE__ */ H("span", { children: J("share", u) }),
-			/* @__PURE__ */ H("span", { children: o === 1 ? "1 call" : `${J("count", o)} calls` })
+			/* @__PURE__ */ W("b", { children: J("time_ns", s) }),
+			/* @__PURE__ */ W("span", { children: J("share", u) }),
+			/* @__PURE__ */ W("span", { children: o === 1 ? "1 call" : `${J("count", o)} calls` })
 		]
 	})] });
 }
 // src/app/pages/KernelDetails.tsx
-function uh({ of: e, name: t }) {
-	let n = Qm(e, "table", {
+function Lh({ of: e, name: t }) {
+	let n = Th(e, "table", {
 		view: "kernel-launches",
 		column: "name",
 		equals: t
 	});
-	return /* @__PURE__ */ H(nh, {
+	return /* @__PURE__ */ W(kh, {
 		of: e,
 		kind: "Kernel",
 		name: t,
-		children: [/* @__PURE__ */ H("p", {
+		children: [/* @__PURE__ */ W("p", {
 			class: "details-links",
-			children: /* @__PURE__ */ H(rh, {
+			children: /* @__PURE__ */ W(Ah, {
 				of: e,
 				name: t
 			})
-		}), /* @__PURE__ */ H(dn.Provider, {
-			value: $m(e),
-			children: [/* @__PURE__ */ H("h3", { children: "Launched by" }), /* @__PURE__ */ H(G, {
+		}), /* @__PURE__ */ W(bn.Provider, {
+			value: Eh(e),
+			children: [/* @__PURE__ */ W("h3", { children: "Launched by" }), /* @__PURE__ */ W(cn, {
 				loaded: n,
 				what: "its launches",
-				children: (e) => /* @__PURE__ */ H(ch, {
+				children: (e) => /* @__PURE__ */ W(Fh, {
 					table: e,
 					by: "operator",
 					link: "operator",
@@ -9117,62 +9289,56 @@ function uh({ of: e, name: t }) {
 	});
 }
 // src/app/pages/Kernels.tsx
-var dh = [["timeline", "Timeline"], ["utilisation", "Utilisation"]];
-function fh({ of: e }) {
-	let { run: t, route: n } = e, { open: r = "" } = n.query, i = t.counters.length > 0 && (!t.timeline || n.query.show === "utilisation"), a = t.timeline && t.counters.length > 0 && /* @__PURE__ */ H(th, {
+var Rh = [["timeline", "Timeline"], ["utilisation", "Utilisation"]];
+function zh({ of: e }) {
+	let { run: t, route: n } = e, { open: r = "" } = n.query, i = t.counters.length > 0 && (!t.timeline || n.query.show === "utilisation"), a = t.timeline && t.counters.length > 0 && /* @__PURE__ */ W(Oh, {
 		label: "Show",
-		options: dh,
+		options: Rh,
 		chosen: i ? "utilisation" : "timeline",
 		onChoose: (e) => {
 			let t = {
 				show: e === "utilisation" ? e : "",
 				open: ""
 			};
-			Dt({
+			jt({
 				...n,
-				query: vt(n.query, t)
+				query: St(n.query, t)
 			});
 		}
 	});
-	return i ? /* @__PURE__ */ H(b, { children: [a && /* @__PURE__ */ H("div", {
+	return i ? /* @__PURE__ */ W(b, { children: [a && /* @__PURE__ */ W("div", {
 		class: "page-head",
 		children: a
-	}), /* @__PURE__ */ H(ph, { of: e })] }) : /* @__PURE__ */ H("div", {
+	}), /* @__PURE__ */ W(Bh, { of: e })] }) : /* @__PURE__ */ W("div", {
 		class: r ? "with-details" : "",
-		children: [/* @__PURE__ */ H(eh, {
+		children: [/* @__PURE__ */ W(Dh, {
 			of: e,
 			children: a
-		}), r && /* @__PURE__ */ H(uh, {
+		}), r && /* @__PURE__ */ W(Lh, {
 			of: e,
 			name: r
 		})]
 	});
 }
-function ph({ of: e }) {
-	let { run: t, version: n } = e, r = pm({
-		path: "utilisation",
-		params: { run: t.name },
-		version: n
-	}), i = $m(e), [a, o] = Nm();
-	return /* @__PURE__ */ H(G, {
-		loaded: r,
+function Bh({ of: e }) {
+	let { run: t, version: n } = e;
+	return /* @__PURE__ */ W(Ym, {
+		loaded: fn({
+			path: "utilisation",
+			params: { run: t.name },
+			version: n
+		}),
 		what: "the counters",
-		children: (e) => /* @__PURE__ */ H(fm, {
-			document: e,
-			links: i,
-			state: a,
-			onState: o,
-			nav: !1
-		})
+		links: Eh(e)
 	});
 }
 // src/app/pages/frames.ts
-var mh = /^(.*)\((\d+)\): (.*)$/;
-function hh(e) {
-	return String(e ?? "").split(/[;\n]/).map((e) => e.trim()).filter(Boolean).map(gh);
+var Vh = /^(.*)\((\d+)\): (.*)$/;
+function Hh(e) {
+	return String(e ?? "").split(/[;\n]/).map((e) => e.trim()).filter(Boolean).map(Uh);
 }
-function gh(e) {
-	let [, t, n, r] = mh.exec(e) ?? [];
+function Uh(e) {
+	let [, t, n, r] = Vh.exec(e) ?? [];
 	return !t || !r ? {
 		name: e,
 		place: "",
@@ -9184,52 +9350,52 @@ function gh(e) {
 	};
 }
 // src/app/pages/CallStacks.tsx
-var _h = 6, vh = /* @__PURE__ */ new Set(["count", "time_ns"]);
-function yh({ table: e }) {
-	let t = e.columns.find(({ key: e }) => e === "call_stack"), n = t ? bh(e) : [];
-	if (!t || n.every((e) => !sh(t, e))) return /* @__PURE__ */ H("p", {
+var Wh = 6, Gh = /* @__PURE__ */ new Set(["count", "time_ns"]);
+function Kh({ table: e }) {
+	let t = e.columns.find(({ key: e }) => e === "call_stack"), n = t ? qh(e) : [];
+	if (!t || n.every((e) => !Ph(t, e))) return /* @__PURE__ */ W("p", {
 		class: "quiet",
 		children: e.note || "None were recorded. With torch.profiler, with_stack=True records them."
 	});
-	let r = e.columns.filter(({ main: e, kind: t }) => e && vh.has(t));
-	return /* @__PURE__ */ H(b, { children: [/* @__PURE__ */ H("ol", {
+	let r = e.columns.filter(({ main: e, kind: t }) => e && Gh.has(t));
+	return /* @__PURE__ */ W(b, { children: [/* @__PURE__ */ W("ol", {
 		class: "call-stacks",
-		children: n.map((e) => /* @__PURE__ */ H("li", { children: [/* @__PURE__ */ H("p", {
+		children: n.map((e) => /* @__PURE__ */ W("li", { children: [/* @__PURE__ */ W("p", {
 			class: "call-figures",
-			children: r.map((t) => /* @__PURE__ */ H("span", {
+			children: r.map((t) => /* @__PURE__ */ W("span", {
 				title: t.help,
 				children: [
 					t.title,
 					" ",
-					/* @__PURE__ */ H("b", { children: J(t.kind, sh(t, e)) })
+					/* @__PURE__ */ W("b", { children: J(t.kind, Ph(t, e)) })
 				]
 			}, t.key))
-		}), /* @__PURE__ */ H(xh, { frames: hh(sh(t, e)) })] }, e))
-	}), e.total_rows > e.rows && /* @__PURE__ */ H("p", {
+		}), /* @__PURE__ */ W(Jh, { frames: Hh(Ph(t, e)) })] }, e))
+	}), e.total_rows > e.rows && /* @__PURE__ */ W("p", {
 		class: "quiet",
 		children: [e.total_rows - e.rows, " more stacks take less time."]
 	})] });
 }
-function bh(e) {
-	let [t, n] = ["device_total_ns", "host_total_ns"].map((t) => e.columns.find(({ key: e }) => e === t)), r = (e, t) => Number(e ? sh(e, t) : 0);
+function qh(e) {
+	let [t, n] = ["device_total_ns", "host_total_ns"].map((t) => e.columns.find(({ key: e }) => e === t)), r = (e, t) => Number(e ? Ph(e, t) : 0);
 	return Array.from({ length: e.rows }, (e, t) => t).sort((e, i) => r(t, i) - r(t, e) || r(n, i) - r(n, e));
 }
-function xh({ frames: e }) {
-	let t = e.slice(_h);
-	return e.length ? /* @__PURE__ */ H(b, { children: [/* @__PURE__ */ H(Sh, { frames: e.slice(0, _h) }), t.length > 0 && /* @__PURE__ */ H("details", { children: [/* @__PURE__ */ H("summary", { children: [t.length === 1 ? "one more call" : `${t.length} more calls`, " around it"] }), /* @__PURE__ */ H(Sh, { frames: t })] })] }) : /* @__PURE__ */ H("p", {
+function Jh({ frames: e }) {
+	let t = e.slice(Wh);
+	return e.length ? /* @__PURE__ */ W(b, { children: [/* @__PURE__ */ W(Yh, { frames: e.slice(0, Wh) }), t.length > 0 && /* @__PURE__ */ W("details", { children: [/* @__PURE__ */ W("summary", { children: [t.length === 1 ? "one more call" : `${t.length} more calls`, " around it"] }), /* @__PURE__ */ W(Yh, { frames: t })] })] }) : /* @__PURE__ */ W("p", {
 		class: "quiet",
 		children: "No stack was recorded for these calls."
 	});
 }
-function Sh({ frames: e }) {
-	return /* @__PURE__ */ H("ol", {
+function Yh({ frames: e }) {
+	return /* @__PURE__ */ W("ol", {
 		class: "frames",
-		children: e.map(({ name: e, place: t, whole: n }, r) => /* @__PURE__ */ H("li", {
+		children: e.map(({ name: e, place: t, whole: n }, r) => /* @__PURE__ */ W("li", {
 			title: n,
 			children: [
 				e,
 				" ",
-				/* @__PURE__ */ H("span", {
+				/* @__PURE__ */ W("span", {
 					class: "quiet",
 					children: t
 				})
@@ -9238,57 +9404,57 @@ function Sh({ frames: e }) {
 	});
 }
 // src/app/pages/OperatorDetails.tsx
-function Ch({ of: e, name: t, dims: n }) {
-	let r = Qm(e, "table", {
+function Xh({ of: e, name: t, dims: n }) {
+	let r = Th(e, "table", {
 		view: "kernel-launches",
 		column: "operator",
 		equals: t
-	}), i = Qm(e, "stacks", {
+	}), i = Th(e, "stacks", {
 		operator: t,
 		dims: n
-	}), a = $m(e), o = _t(e.run.name, "kernels", e.route.query, { "find.kernel-launches": t });
-	return /* @__PURE__ */ H(nh, {
+	}), a = Eh(e), o = xt(e.run.name, "kernels", e.route.query, { "find.kernel-launches": t });
+	return /* @__PURE__ */ W(kh, {
 		of: e,
 		kind: "Operator",
 		name: t,
 		children: [
-			n && /* @__PURE__ */ H("p", {
+			n && /* @__PURE__ */ W("p", {
 				class: "quiet mono",
 				children: n
 			}),
-			/* @__PURE__ */ H("p", {
+			/* @__PURE__ */ W("p", {
 				class: "details-links",
-				children: [/* @__PURE__ */ H(rh, {
+				children: [/* @__PURE__ */ W(Ah, {
 					of: e,
 					name: t
-				}), /* @__PURE__ */ H("a", {
+				}), /* @__PURE__ */ W("a", {
 					class: "button",
 					href: o,
-					children: [/* @__PURE__ */ H(U, { name: "link" }), "On the kernels page"]
+					children: [/* @__PURE__ */ W(G, { name: "link" }), "On the kernels page"]
 				})]
 			}),
-			/* @__PURE__ */ H(dn.Provider, {
+			/* @__PURE__ */ W(bn.Provider, {
 				value: a,
 				children: [
-					/* @__PURE__ */ H("h3", { children: "Kernels it launches" }),
-					/* @__PURE__ */ H(G, {
+					/* @__PURE__ */ W("h3", { children: "Kernels it launches" }),
+					/* @__PURE__ */ W(cn, {
 						loaded: r,
 						what: "its kernels",
-						children: (e) => e.rows ? /* @__PURE__ */ H(ch, {
+						children: (e) => e.rows ? /* @__PURE__ */ W(Fh, {
 							table: e,
 							by: "short_name",
 							link: "kernel",
 							unnamed: "unnamed"
-						}) : /* @__PURE__ */ H("p", {
+						}) : /* @__PURE__ */ W("p", {
 							class: "quiet",
 							children: "None itself: what it calls may launch some."
 						})
 					}),
-					/* @__PURE__ */ H("h3", { children: "Call stacks" }),
-					/* @__PURE__ */ H(G, {
+					/* @__PURE__ */ W("h3", { children: "Call stacks" }),
+					/* @__PURE__ */ W(cn, {
 						loaded: i,
 						what: "its call stacks",
-						children: (e) => /* @__PURE__ */ H(yh, { table: e })
+						children: (e) => /* @__PURE__ */ W(Kh, { table: e })
 					})
 				]
 			})
@@ -9296,59 +9462,59 @@ function Ch({ of: e, name: t, dims: n }) {
 	});
 }
 // src/app/pages/Operators.tsx
-var wh = [
+var Zh = [
 	["name", "Name"],
 	["shape", "Shapes"],
 	["stack", "Call stack"]
 ];
-function Th({ of: e }) {
-	let { route: t } = e, { open: n = "", dims: r = "" } = t.query, i = wh.map(([e]) => e).find((e) => e === t.query.group) ?? "name", a = Qm(e, "document", { page: "operators" }), o = i === "name" ? null : {
+function Qh({ of: e }) {
+	let { route: t } = e, { open: n = "", dims: r = "" } = t.query, i = Zh.map(([e]) => e).find((e) => e === t.query.group) ?? "name", a = Th(e, "document", { page: "operators" }), o = i === "name" ? null : {
 		view: "operators",
 		group_by: i
-	}, s = Qm(e, "table", o), c = $m(e), l = (e) => {
+	}, s = Th(e, "table", o), c = Eh(e), l = (e) => {
 		let n = {
 			group: e === "name" ? "" : e,
 			open: "",
 			dims: ""
 		};
-		Dt({
+		jt({
 			...t,
-			query: vt(t.query, n)
+			query: St(t.query, n)
 		});
 	};
-	return /* @__PURE__ */ H("div", {
+	return /* @__PURE__ */ W("div", {
 		class: n ? "with-details" : "",
-		children: [/* @__PURE__ */ H("div", { children: /* @__PURE__ */ H(G, {
+		children: [/* @__PURE__ */ W("div", { children: /* @__PURE__ */ W(cn, {
 			loaded: a,
 			what: "the operators",
-			children: (e) => /* @__PURE__ */ H(Zm, {
+			children: (e) => /* @__PURE__ */ W(wh, {
 				title: `Operators of ${t.run}`,
-				document: o ? Dh(e, s.value) : e,
+				document: o ? eg(e, s.value) : e,
 				links: c,
-				children: [/* @__PURE__ */ H(th, {
+				children: [/* @__PURE__ */ W(Oh, {
 					label: "Group by",
-					options: wh,
+					options: Zh,
 					chosen: i,
 					onChoose: l
-				}), o && /* @__PURE__ */ H(Eh, { loaded: s })]
+				}), o && /* @__PURE__ */ W($h, { loaded: s })]
 			})
-		}) }), n && /* @__PURE__ */ H(Ch, {
+		}) }), n && /* @__PURE__ */ W(Xh, {
 			of: e,
 			name: n,
 			dims: r
 		})]
 	});
 }
-function Eh({ loaded: e }) {
-	return e.error ? /* @__PURE__ */ H(on, {
+function $h({ loaded: e }) {
+	return e.error ? /* @__PURE__ */ W(un, {
 		error: e.error,
 		onRetry: e.retry
-	}) : e.loading ? /* @__PURE__ */ H(an, {
+	}) : e.loading ? /* @__PURE__ */ W(ln, {
 		progress: e.progress,
 		what: "the operators"
 	}) : null;
 }
-function Dh(e, t) {
+function eg(e, t) {
 	let n = (e) => e.type === "table" && e.id === "operators", r = e.sections.map((e) => ({
 		...e,
 		blocks: e.blocks.flatMap((e) => n(e) ? t ? [t] : [] : [e])
@@ -9359,86 +9525,90 @@ function Dh(e, t) {
 	};
 }
 // src/app/pages/Overview.tsx
-function Oh({ of: e }) {
-	let t = Qm(e, "document", { page: "overview" }), n = $m(e), [r, i] = Nm();
-	return /* @__PURE__ */ H(G, {
-		loaded: t,
+function tg({ of: e }) {
+	return /* @__PURE__ */ W(Ym, {
+		loaded: Th(e, "document", { page: "overview" }),
 		what: "the analysis",
-		children: (e) => /* @__PURE__ */ H(fm, {
-			document: e,
-			links: n,
-			state: r,
-			onState: i,
-			nav: !1
-		})
+		links: Eh(e)
 	});
 }
-var kh = 6;
-function Ah(e) {
+var ng = 6, rg = 16, ig = 12;
+function ag(e) {
 	return `#${e}`;
 }
-function jh(e) {
+function og(e) {
 	return e.kind === "counter" || e.kind === "memory";
 }
-function Mh(e, t) {
-	let n = /* @__PURE__ */ new Map();
+function sg(e, { closed: t, unfolded: n }) {
+	let r = /* @__PURE__ */ new Map();
 	for (let t of e) {
-		let e = n.get(t.group);
-		e ? e.push(t) : n.set(t.group, [t]);
+		let e = r.get(t.group);
+		e ? e.push(t) : r.set(t.group, [t]);
 	}
-	let r = [], i = /* @__PURE__ */ new Map(), a = 0;
-	for (let [e, o] of n) {
-		let n = !t.has(e);
-		if (r.push({
+	let i = [], a = /* @__PURE__ */ new Map(), o = 0;
+	for (let [e, s] of r) {
+		let r = !t.has(e);
+		if (i.push({
 			type: "group",
 			name: e,
-			y: a,
+			y: o,
 			height: 26,
-			open: n,
-			tracks: o.length
-		}), a += 26, n) for (let e of o) {
-			let n = Nh(e, a, !t.has(Ah(e.id)));
-			r.push(n), i.set(e.id, n), a += n.height;
+			open: r,
+			tracks: s.length
+		}), o += 26, r) for (let e of s) {
+			let r = !t.has(ag(e.id)), s = cg(e, o, r, n.has(e.id));
+			i.push(s), a.set(e.id, s), o += s.height;
 		}
 	}
 	return {
-		items: r,
-		height: a,
-		byTrack: i
+		items: i,
+		height: o,
+		byTrack: a
 	};
 }
-function Nh(e, t, n) {
-	let r = n ? Math.max(1, e.rows) : 1;
-	return {
-		type: "track",
+function cg(e, t, n, r) {
+	let i = "track";
+	if (og(e) || !n) return {
+		type: i,
 		track: e,
 		y: t,
-		height: jh(e) ? (n ? 44 : 18) + kh : r * 18 + kh,
+		height: (og(e) && n ? 44 : 18) + ng,
 		open: n,
-		rows: r
+		rows: 1,
+		unfolded: null
+	};
+	let a = e.kind === "host" && e.rows > rg, o = a && !r ? ig : Math.max(1, e.rows);
+	return {
+		type: i,
+		track: e,
+		y: t,
+		height: (a ? o + 1 : o) * 18 + ng,
+		open: n,
+		rows: o,
+		unfolded: a ? r : null
 	};
 }
-function Ph(e, t, n) {
+function lg(e, t, n) {
 	let r = [];
-	for (let i = Rh(e.items, t); i < e.items.length; i++) {
+	for (let i = pg(e.items, t); i < e.items.length; i++) {
 		let t = e.items[i];
 		if (t.y >= n) break;
 		r.push(t);
 	}
 	return r;
 }
-function Fh(e, t) {
-	let n = e.items[Rh(e.items, t)];
+function ug(e, t) {
+	let n = e.items[pg(e.items, t)];
 	return n && t >= n.y ? n : null;
 }
-function Ih(e, t) {
+function dg(e, t) {
 	let n = Math.floor((t - e.y) / 18);
 	return n >= 0 && n < e.rows ? n : null;
 }
-function Lh(e, t) {
+function fg(e, t) {
 	return e.y + Math.min(t, e.rows - 1) * 18;
 }
-function Rh(e, t) {
+function pg(e, t) {
 	let n = 0, r = e.length;
 	for (; n < r;) {
 		let i = n + r >> 1, a = e[i];
@@ -9447,78 +9617,84 @@ function Rh(e, t) {
 	return n;
 }
 // src/trace/Names.tsx
-function zh({ layout: e, onToggle: t }) {
-	return /* @__PURE__ */ H("div", {
+var mg = 400;
+function hg({ layout: e, top: t, height: n, onToggle: r, onUnfold: i }) {
+	return /* @__PURE__ */ W("div", {
 		class: "trace-names",
-		children: e.items.map((e) => /* @__PURE__ */ H(Vh, {
+		children: lg(e, t - mg, t + n + mg).map((e) => /* @__PURE__ */ W(b, { children: [/* @__PURE__ */ W(vg, {
 			item: e,
-			onToggle: () => t(Bh(e))
-		}, Bh(e)))
+			onToggle: () => r(_g(e))
+		}), e.type === "track" && e.unfolded !== null && /* @__PURE__ */ W(gg, {
+			item: e,
+			onClick: () => i(e.track.id)
+		})] }, _g(e)))
 	});
 }
-function Bh(e) {
-	return e.type === "group" ? e.name : Ah(e.track.id);
+function gg({ item: e, onClick: t }) {
+	let n = {
+		top: `${e.y + e.rows * 18}px`,
+		height: "18px"
+	}, { rows: r } = e.track;
+	return /* @__PURE__ */ W("button", {
+		type: "button",
+		class: "trace-name handle",
+		style: n,
+		"aria-expanded": e.unfolded === !0,
+		"aria-label": `${e.unfolded ? "Fewer" : "All"} rows of ${e.track.name}`,
+		onClick: t,
+		children: /* @__PURE__ */ W("span", {
+			class: "text",
+			children: e.unfolded ? "fewer rows" : `${r - e.rows} more rows`
+		})
+	});
 }
-function Vh({ item: e, onToggle: t }) {
+function _g(e) {
+	return e.type === "group" ? e.name : ag(e.track.id);
+}
+function vg({ item: e, onToggle: t }) {
 	let n = {
 		top: `${e.y}px`,
 		height: `${e.height}px`
-	};
-	if (e.type === "group") return /* @__PURE__ */ H("button", {
-		type: "button",
-		class: "trace-name group",
-		style: n,
-		"aria-expanded": e.open,
-		title: `${e.name}: ${e.tracks} tracks`,
-		onClick: t,
-		children: [/* @__PURE__ */ H("span", {
-			class: "turn",
-			"aria-hidden": "true"
-		}), /* @__PURE__ */ H("span", {
-			class: "text",
-			children: e.name
-		})]
-	});
-	let { track: r } = e;
-	return e.rows === 1 && e.open && r.rows <= 1 ? /* @__PURE__ */ H("div", {
+	}, r = e.type === "group", [i, a] = r ? [e.name, `${e.name}: ${e.tracks} tracks`] : [e.track.name, yg(e.track)];
+	return !r && e.open && e.track.rows <= 1 ? /* @__PURE__ */ W("div", {
 		class: "trace-name",
 		style: n,
-		title: Hh(r),
-		children: /* @__PURE__ */ H("span", {
+		title: a,
+		children: /* @__PURE__ */ W("span", {
 			class: "text",
-			children: r.name
+			children: i
 		})
-	}) : /* @__PURE__ */ H("button", {
+	}) : /* @__PURE__ */ W("button", {
 		type: "button",
-		class: "trace-name",
+		class: r ? "trace-name group" : "trace-name",
 		style: n,
 		"aria-expanded": e.open,
-		title: Hh(r),
+		title: a,
 		onClick: t,
-		children: [/* @__PURE__ */ H("span", {
+		children: [/* @__PURE__ */ W("span", {
 			class: "turn",
 			"aria-hidden": "true"
-		}), /* @__PURE__ */ H("span", {
+		}), /* @__PURE__ */ W("span", {
 			class: "text",
-			children: r.name
+			children: i
 		})]
 	});
 }
-function Hh({ name: e, group: t, events: n, rows: r, unit: i, kind: a, lowest: o, highest: s }) {
+function yg({ name: e, group: t, events: n, rows: r, unit: i, kind: a, lowest: o, highest: s }) {
 	let c = `${e}, ${t}`;
 	if (a === "counter" || a === "memory") {
-		let [e, t] = [o, s].map((e) => Uh(e, i));
+		let [e, t] = [o, s].map((e) => bg(e, i));
 		return `${c}: ${e} to ${t}`;
 	}
 	return `${c}: ${J("count", n)} slices${r > 1 ? ` in ${r} rows` : ""}`;
 }
-function Uh(e, t) {
+function bg(e, t) {
 	if (t === "B" || t === "bytes") return J("bytes", e);
 	let n = J("number", Number(e.toPrecision(4)));
 	return t ? `${n} ${t}` : n;
 }
 // src/trace/rows.ts
-function Wh(e, t) {
+function xg(e, t) {
 	let n = /* @__PURE__ */ new Map(), { track: r, row: i } = e, a = 0;
 	for (; a < r.length;) {
 		let t = r[a], o = [a];
@@ -9535,10 +9711,10 @@ function Wh(e, t) {
 	for (let e of t) n.has(e) || n.set(e, o);
 	return n;
 }
-function Gh(e) {
+function Sg(e) {
 	return e.begin.length - 1;
 }
-function Kh(e, t, n) {
+function Cg(e, t, n) {
 	let { start: r, dur: i } = e.slices, a = e.begin[t], o = e.begin[t + 1];
 	for (; a < o;) {
 		let e = a + o >> 1;
@@ -9547,25 +9723,38 @@ function Kh(e, t, n) {
 	return a;
 }
 // src/trace/ticks.ts
-var qh = [
-	[1e9, "s"],
+var wg = 1e9, Tg = 60 * wg, Eg = 60 * Tg, Dg = 24 * Eg, Og = [...[
+	1,
+	2,
+	5,
+	10,
+	30
+].map((e) => e * Tg), ...[
+	1,
+	2,
+	6,
+	12
+].map((e) => e * Eg)], kg = [
+	[wg, "s"],
 	[1e6, "ms"],
 	[1e3, "us"],
 	[1, "ns"]
 ];
-function Jh(e, t, n, r = 110) {
-	let i = Yh((t - e) / n * r), a = [];
+function Ag(e, t, n, r = 110) {
+	let i = jg((t - e) / n * r), a = [];
 	for (let n = Math.ceil(e / i); n * i <= t; n++) n >= 0 && a.push({
 		time: n * i,
-		label: Xh(n * i, i)
+		label: Mg(n * i, i)
 	});
 	return {
 		step: i,
 		marks: a
 	};
 }
-function Yh(e) {
+function jg(e) {
 	if (e <= 1) return 1;
+	if (e > 12 * Eg) return Dg * jg(e / Dg);
+	if (e > 20 * wg) return Og.find((t) => t >= e);
 	let t = 10 ** Math.floor(Math.log10(e));
 	for (let n of [
 		1,
@@ -9574,73 +9763,85 @@ function Yh(e) {
 	]) if (n * t >= e * (1 - 1e-9)) return n * t;
 	return 10 * t;
 }
-function Xh(e, t) {
+function Mg(e, t) {
 	if (e === 0) return "0";
-	let [n, r] = qh.find(([t]) => Math.abs(e) >= t) ?? [1, "ns"], i = Math.max(0, Math.ceil(-Math.log10(t / n) - 1e-9));
+	if (t >= Tg) return Pg(e);
+	let [n, r] = kg.find(([t]) => Math.abs(e) >= t) ?? [1, "ns"], i = Math.max(0, Math.ceil(-Math.log10(t / n) - 1e-9));
 	return `${(e / n).toFixed(Math.min(i, 9))} ${r}`;
 }
-var Zh = .02;
-function Qh(e, t) {
+function Ng(e) {
+	return e < Eg ? J("time_ns", e) : Pg(e);
+}
+function Pg(e) {
+	let t = Math.round(e / Tg);
+	return [
+		[Math.floor(t / 1440), "d"],
+		[Math.floor(t / 60) % 24, "h"],
+		[t % 60, "min"]
+	].flatMap(([e, t]) => e ? [`${e} ${t}`] : []).join(" ");
+}
+var Fg = .02;
+function Ig(e, t) {
 	return (t - e.from) / (e.to - e.from) * e.width;
 }
-function $h(e, t) {
+function Lg(e, t) {
 	return e.from + t / e.width * (e.to - e.from);
 }
-function eg(e) {
+function Rg(e) {
 	return (e.to - e.from) / e.width;
 }
-function tg(e, t) {
-	return ng({
+function zg(e, t) {
+	return Bg({
 		from: 0,
 		to: Math.max(e, 100),
 		width: t
 	}, e);
 }
-function ng(e, t) {
-	let n = Math.max(t, 100), r = n * 1.04, i = Math.min(Math.max(e.to - e.from, 100), r), a = (e.from + e.to) / 2, o = Math.min(i, n) * Zh, s = -o, c = Math.max(n + o - i, s), l = Math.min(Math.max(a - i / 2, s), c);
+function Bg(e, t) {
+	let n = Math.max(t, 100), r = n * 1.04, i = Math.min(Math.max(e.to - e.from, 100), r), a = (e.from + e.to) / 2, o = Math.min(i, n) * Fg, s = -o, c = Math.max(n + o - i, s), l = Math.min(Math.max(a - i / 2, s), c);
 	return {
 		from: l,
 		to: l + i,
 		width: e.width
 	};
 }
-function rg(e, t, n, r) {
-	let i = $h(e, t), a = Math.max(r, 100) * 1.04, o = Math.min(Math.max((e.to - e.from) / n, 100), a), s = i - t / e.width * o;
-	return ng({
+function Vg(e, t, n, r) {
+	let i = Lg(e, t), a = Math.max(r, 100) * 1.04, o = Math.min(Math.max((e.to - e.from) / n, 100), a), s = i - t / e.width * o;
+	return Bg({
 		from: s,
 		to: s + o,
 		width: e.width
 	}, r);
 }
-function ig(e, t, n) {
-	let r = t * eg(e);
-	return ng({
+function Hg(e, t, n) {
+	let r = t * Rg(e);
+	return Bg({
 		from: e.from + r,
 		to: e.to + r,
 		width: e.width
 	}, n);
 }
-function ag(e, t, n, r, i = .6) {
+function Ug(e, t, n, r, i = .6) {
 	let a = Math.max((n - t) / i, 100), o = (t + n) / 2;
-	return ng({
+	return Bg({
 		from: o - a / 2,
 		to: o + a / 2,
 		width: e.width
 	}, r);
 }
-function og(e, t, n, r) {
-	let i = (n - t) / eg(e);
-	if (i < 2) return ag(e, t, n, r, .05);
+function Wg(e, t, n, r) {
+	let i = (n - t) / Rg(e);
+	if (i < 2) return Ug(e, t, n, r, .05);
 	if (t >= e.from && n <= e.to) return e;
-	if (i > e.width) return ag(e, t, n, r, .9);
+	if (i > e.width) return Ug(e, t, n, r, .9);
 	let a = (t + n) / 2, o = (e.to - e.from) / 2;
-	return ng({
+	return Bg({
 		from: a - o,
 		to: a + o,
 		width: e.width
 	}, r);
 }
-function sg(e, t, n) {
+function Gg(e, t, n) {
 	let r = e.to - e.from, i = t.to - t.from;
 	if (n >= 1) return t;
 	let a = r * (i / r) ** n, o = Math.abs(i - r) > 1e-9 * r ? (a - r) / (i - r) : n, s = e.from + (t.from - e.from) * o;
@@ -9650,32 +9851,32 @@ function sg(e, t, n) {
 		width: t.width
 	};
 }
-function cg(e, t, n, r, i, a) {
-	e.fillStyle = a.raised, e.fillRect(0, 0, t.width, 40), r && (e.fillStyle = a.accent, e.globalAlpha = .25, e.fillRect(Qh(t, r[0]), 0, Qh(t, r[1]) - Qh(t, r[0]), 40), e.globalAlpha = 1), e.font = `11px ${a.font}`, e.textBaseline = "middle", lg(e, t, n, a);
-	let { step: o, marks: s } = Jh(t.from, t.to, t.width);
+function Kg(e, t, n, r, i, a) {
+	e.fillStyle = a.raised, e.fillRect(0, 0, t.width, 40), r && (e.fillStyle = a.accent, e.globalAlpha = .25, e.fillRect(Ig(t, r[0]), 0, Ig(t, r[1]) - Ig(t, r[0]), 40), e.globalAlpha = 1), e.font = `11px ${a.font}`, e.textBaseline = "middle", qg(e, t, n, a);
+	let { step: o, marks: s } = Ag(t.from, t.to, t.width);
 	e.fillStyle = a.quiet;
 	let c = o / 5;
-	for (let n = Math.ceil(Math.max(0, t.from) / c); n * c <= t.to; n++) e.fillRect(Math.round(Qh(t, n * c)), 36, 1, 4);
+	for (let n = Math.ceil(Math.max(0, t.from) / c); n * c <= t.to; n++) e.fillRect(Math.round(Ig(t, n * c)), 36, 1, 4);
 	for (let { time: n, label: r } of s) {
-		let i = Math.round(Qh(t, n));
+		let i = Math.round(Ig(t, n));
 		e.fillStyle = a.quiet, e.fillRect(i, 30, 1, 10), e.fillStyle = a.text, e.fillText(r, i + 4, 30);
 	}
 	i !== null && (e.fillStyle = a.accent, e.fillRect(Math.round(i), 0, 1, 40)), e.fillStyle = a.line, e.fillRect(0, 39, t.width, 1);
 }
-function lg(e, t, n, r) {
+function qg(e, t, n, r) {
 	for (let [i, { name: a, from_ns: o, to_ns: s }] of n.entries()) {
-		let n = Math.max(0, Qh(t, o)), c = Math.min(t.width, Qh(t, s));
+		let n = Math.max(0, Ig(t, o)), c = Math.min(t.width, Ig(t, s));
 		if (c <= 0 || n >= t.width) continue;
 		e.fillStyle = i % 2 ? r.sunken : r.line, e.fillRect(n, 1, Math.max(1, c - n - 1), 16);
 		let l = /^\d+$/.test(a) ? `step ${a}` : a;
 		e.fillStyle = r.text, e.measureText(l).width + 8 < c - n && e.fillText(l, n + 4, 10);
 	}
 }
-function ug(e, t, n, r, i, a) {
+function Jg(e, t, n, r, i, a) {
 	e.fillStyle = a.ground, e.fillRect(0, 0, t.width, 44);
 	let o = Math.floor(38 / Math.max(1, r.length));
 	for (let [n, i] of r.entries()) {
-		let r = dg(i.pieces, t);
+		let r = Yg(i.pieces, t);
 		e.fillStyle = i.colour;
 		for (let t = 0; t < r.length; t++) {
 			if (!r[t]) continue;
@@ -9685,44 +9886,44 @@ function ug(e, t, n, r, i, a) {
 	}
 	if (i) {
 		e.fillStyle = a.accent, e.globalAlpha = .3;
-		let n = Qh(t, i[0]);
-		e.fillRect(n, 0, Math.max(1, Qh(t, i[1]) - n), 44);
+		let n = Ig(t, i[0]);
+		e.fillRect(n, 0, Math.max(1, Ig(t, i[1]) - n), 44);
 	}
-	let s = Qh(t, n.from), c = Math.max(Qh(t, n.to), s + 3);
+	let s = Ig(t, n.from), c = Math.max(Ig(t, n.to), s + 3);
 	e.fillStyle = a.sunken, e.globalAlpha = .7, e.fillRect(0, 0, s, 44), e.fillRect(c, 0, t.width - c, 44), e.globalAlpha = 1, e.strokeStyle = a.accent, e.lineWidth = 2, e.strokeRect(Math.max(1, s), 1, Math.min(c, t.width - 1) - Math.max(1, s), 42);
 }
-function dg(e, t) {
+function Yg(e, t) {
 	let n = new Float32Array(Math.ceil(t.width));
 	for (let { from: r, to: i, chunk: a } of e) {
-		if (Gh(a.data) < 1) continue;
+		if (Sg(a.data) < 1) continue;
 		let { start: e, dur: o, busy: s } = a.data.slices, c = a.data.begin[1];
-		for (let l = Kh(a.data, 0, r); l < c && e[l] < i; l++) {
-			let r = o[l] > 0 ? s[l] / o[l] : 0, i = Qh(t, e[l]);
-			fg(n, i, Math.max(Qh(t, e[l] + o[l]), i), r);
+		for (let l = Cg(a.data, 0, r); l < c && e[l] < i; l++) {
+			let r = o[l] > 0 ? s[l] / o[l] : 0, i = Ig(t, e[l]);
+			Xg(n, i, Math.max(Ig(t, e[l] + o[l]), i), r);
 		}
 	}
 	return n;
 }
-function fg(e, t, n, r) {
+function Xg(e, t, n, r) {
 	for (let i = Math.max(0, Math.floor(t)); i < Math.min(e.length, n); i++) e[i] += r * (Math.min(n, i + 1) - Math.max(t, i));
 }
 // src/trace/pointer.ts
-var pg = 4;
-function mg(e, t, n) {
+var Zg = 4;
+function Qg(e, t, n) {
 	let r = new AbortController(), i = { signal: r.signal };
-	gg(e.main, t, n, i), vg(e.ruler, t, n, i), yg(e.overview, t, i);
-	for (let r of [e.main, e.ruler]) r.addEventListener("wheel", (e) => hg(e, t, n), {
+	e_(e.main, t, n, i), n_(e.ruler, t, n, i), r_(e.overview, t, i);
+	for (let r of [e.main, e.ruler]) r.addEventListener("wheel", (e) => $g(e, t, n), {
 		...i,
 		passive: !1
 	});
 	return () => r.abort();
 }
-function hg(e, t, n) {
+function $g(e, t, n) {
 	e.preventDefault();
 	let r = t.timeline.length_ns, i = e.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1, [a, o] = [e.deltaX * i, e.deltaY * i];
-	e.ctrlKey || e.metaKey ? t.show(rg(t.view, e.offsetX, Math.exp(-o / 250), r)) : e.shiftKey ? t.show(ig(t.view, a || o, r)) : (a && t.show(ig(t.view, a, r)), o && n.scrollBy(o));
+	e.ctrlKey || e.metaKey ? t.show(Vg(t.view, e.offsetX, Math.exp(-o / 250), r)) : e.shiftKey ? t.show(Hg(t.view, a || o, r)) : (a && t.show(Hg(t.view, a, r)), o && n.scrollBy(o));
 }
-function gg(e, t, n, r) {
+function e_(e, t, n, r) {
 	let i = /* @__PURE__ */ new Map(), a = t.timeline.length_ns, o = null;
 	e.addEventListener("pointerdown", (n) => {
 		if (n.button !== 0) return;
@@ -9730,7 +9931,7 @@ function gg(e, t, n, r) {
 			x: n.offsetX,
 			y: n.offsetY
 		});
-		let r = $h(t.view, n.offsetX), { offsetX: a, offsetY: s, shiftKey: c } = n;
+		let r = Lg(t.view, n.offsetX), { offsetX: a, offsetY: s, shiftKey: c } = n;
 		o = i.size === 1 ? {
 			x: a,
 			y: s,
@@ -9740,7 +9941,7 @@ function gg(e, t, n, r) {
 		} : null;
 	}, r), e.addEventListener("pointermove", (r) => {
 		let s = i.get(r.pointerId), { offsetX: c, offsetY: l } = r;
-		s ? (i.size === 2 ? _g(i, r, t, n) : o && (o.moved ||= Math.hypot(c - o.x, l - o.y) > pg, o.moved && o.range ? n.onRange(xg(o.time, $h(t.view, c), a), !1) : o.moved && (t.show(ig(t.view, s.x - c, a)), n.scrollBy(s.y - l), n.onHover(null, c, l), e.classList.add("dragged"))), (o?.moved || i.size > 1) && i.set(r.pointerId, {
+		s ? (i.size === 2 ? t_(i, r, t, n) : o && (o.moved ||= Math.hypot(c - o.x, l - o.y) > Zg, o.moved && o.range ? n.onRange(a_(o.time, Lg(t.view, c), a), !1) : o.moved && (t.show(Hg(t.view, s.x - c, a)), n.scrollBy(s.y - l), n.onHover(null, c, l), e.classList.add("dragged"))), (o?.moved || i.size > 1) && i.set(r.pointerId, {
 			x: c,
 			y: l
 		})) : n.onHover(t.hit(c, l), c, l);
@@ -9749,7 +9950,7 @@ function gg(e, t, n, r) {
 		if (i.delete(r.pointerId)) {
 			if (e.classList.remove("dragged"), o && r.type === "pointerup") {
 				let { offsetX: e, offsetY: i } = r;
-				o.moved && o.range ? n.onRange(xg(o.time, $h(t.view, e), a), !0) : o.moved || n.onPick(t.hit(e, i)?.slice ?? null);
+				o.moved && o.range ? n.onRange(a_(o.time, Lg(t.view, e), a), !0) : o.moved || n.onPick(t.hit(e, i)?.slice ?? null);
 			}
 			o = null;
 		}
@@ -9759,36 +9960,36 @@ function gg(e, t, n, r) {
 		r && n.onDouble(r);
 	}, r);
 }
-function _g(e, t, n, r) {
+function t_(e, t, n, r) {
 	let [i, a] = [...e.values()], o = {
 		middle: (i.x + a.x) / 2,
 		apart: Math.abs(i.x - a.x),
 		y: (i.y + a.y) / 2
-	}, s = e.get(t.pointerId) === i ? a : i, c = (t.offsetX + s.x) / 2, l = Math.abs(t.offsetX - s.x), u = n.timeline.length_ns, d = ig(n.view, o.middle - c, u), f = Math.max(l, 12) / Math.max(o.apart, 12);
-	n.show(rg(d, c, f, u)), r.scrollBy(o.y - (t.offsetY + s.y) / 2);
+	}, s = e.get(t.pointerId) === i ? a : i, c = (t.offsetX + s.x) / 2, l = Math.abs(t.offsetX - s.x), u = n.timeline.length_ns, d = Hg(n.view, o.middle - c, u), f = Math.max(l, 12) / Math.max(o.apart, 12);
+	n.show(Vg(d, c, f, u)), r.scrollBy(o.y - (t.offsetY + s.y) / 2);
 }
-function vg(e, t, n, r) {
+function n_(e, t, n, r) {
 	let i = t.timeline.length_ns;
-	bg(e, r, (e, r, a) => {
-		let o = $h(t.view, r.offsetX);
-		Math.abs(r.offsetX - e.x) > pg || !a ? n.onRange(xg(e.time, o, i), a) : n.onRange(null, !0);
-	}, (e) => $h(t.view, e));
+	i_(e, r, (e, r, a) => {
+		let o = Lg(t.view, r.offsetX);
+		Math.abs(r.offsetX - e.x) > Zg || !a ? n.onRange(a_(e.time, o, i), a) : n.onRange(null, !0);
+	}, (e) => Lg(t.view, e));
 }
-function yg(e, t, n) {
+function r_(e, t, n) {
 	let r = t.timeline.length_ns, i = 0;
-	bg(e, n, (e, n) => {
-		let { view: a } = t, o = $h(t.whole, n.offsetX) - i;
-		t.show(ng({
+	i_(e, n, (e, n) => {
+		let { view: a } = t, o = Lg(t.whole, n.offsetX) - i;
+		t.show(Bg({
 			...a,
 			from: o,
 			to: o + a.to - a.from
 		}, r));
 	}, (e) => {
-		let { view: n, whole: r } = t, a = $h(r, e), o = 4 * eg(r);
+		let { view: n, whole: r } = t, a = Lg(r, e), o = 4 * Rg(r);
 		return i = a >= n.from - o && a <= n.to + o ? a - n.from : (n.to - n.from) / 2, a;
 	});
 }
-function bg(e, t, n, r) {
+function i_(e, t, n, r) {
 	let i = null;
 	e.addEventListener("pointerdown", (t) => {
 		e.setPointerCapture(t.pointerId), i = {
@@ -9801,24 +10002,24 @@ function bg(e, t, n, r) {
 		i = null;
 	}, t);
 }
-function xg(e, t, n) {
+function a_(e, t, n) {
 	let r = (e) => Math.min(Math.max(e, 0), n);
 	return [r(Math.min(e, t)), r(Math.max(e, t))];
 }
 // src/trace/Tooltip.tsx
-function Sg({ bind: e, width: t, height: n }) {
-	let [r, i] = z(null);
-	return e.current = i, r ? /* @__PURE__ */ H("div", {
+function o_({ bind: e, width: t, height: n }) {
+	let [r, i] = B(null);
+	return e.current = i, r ? /* @__PURE__ */ W("div", {
 		class: "trace-tooltip",
 		style: {
 			...r.x > t / 2 ? { right: `${t - r.x + 14}px` } : { left: `${r.x + 14}px` },
 			...r.y > n / 2 ? { bottom: `${n - r.y + 12}px` } : { top: `${r.y + 16}px` }
 		},
 		"aria-hidden": "true",
-		children: [/* @__PURE__ */ H("strong", { children: r.title }), r.lines.map((e) => /* @__PURE__ */ H("div", { children: e }, e))]
+		children: [/* @__PURE__ */ W("strong", { children: r.title }), r.lines.map((e) => /* @__PURE__ */ W("div", { children: e }, e))]
 	}) : null;
 }
-function Cg(e) {
+function s_(e) {
 	return e.count === 1 ? [J("time_ns", e.dur_ns)] : [
 		`${J("count", e.count)} slices; this one takes most`,
 		`${J("time_ns", e.busy_ns)} within ${J("time_ns", e.dur_ns)}`,
@@ -9826,114 +10027,115 @@ function Cg(e) {
 	];
 }
 // src/trace/Canvas.tsx
-function wg({ engine: e, layout: t, scroller: n, onToggle: r, onPick: i, onRange: a }) {
-	let o = V(null), s = V(null), c = V(null), [l, u] = z({
+function c_(e) {
+	let { engine: t, layout: n, scroller: r, onPick: i, onRange: a } = e, o = H(null), s = H(null), c = H(null), [l, u] = B({
 		width: 0,
 		height: 0
-	}), d = V(() => {}), f = V({
+	}), [d, f] = B(0), p = H(() => {}), m = H({
 		onPick: i,
 		onRange: a
 	});
-	f.current = {
+	m.current = {
 		onPick: i,
 		onRange: a
-	}, B(() => {
-		let t = n.current, r = () => {
-			let n = t.querySelector(".trace-names").offsetWidth, r = {
-				width: Math.max(1, t.clientWidth - n),
-				height: t.clientHeight
+	}, V(() => {
+		let e = r.current, n = () => {
+			let n = e.querySelector(".trace-names").offsetWidth, r = {
+				width: Math.max(1, e.clientWidth - n),
+				height: e.clientHeight
 			};
-			u(r), e.resize(r.width, r.height);
+			u(r), t.resize(r.width, r.height);
 		}, i = {
 			main: o.current,
 			ruler: s.current,
 			overview: c.current
 		};
-		e.attach(i), r();
-		let a = new ResizeObserver(r);
-		a.observe(t);
+		t.attach(i), n();
+		let a = new ResizeObserver(n);
+		a.observe(e);
 		let l = {
 			x: 0,
 			y: 0
 		};
-		e.onMoved = () => {
-			if (e.cursor === null) return;
-			let t = e.hit(l.x, l.y), n = i.main.classList.contains("dragged");
-			d.current(n ? null : Tg(e, t, l.x, l.y));
+		t.onMoved = () => {
+			if (t.cursor === null) return;
+			let e = t.hit(l.x, l.y), n = i.main.classList.contains("dragged");
+			p.current(n ? null : l_(t, e, l.x, l.y));
 		};
-		let p = mg(i, e, {
-			onHover: (t, n, r) => {
+		let d = Qg(i, t, {
+			onHover: (e, n, r) => {
 				Object.assign(l, {
 					x: n,
 					y: r
-				}), d.current(Tg(e, t, n, r));
+				}), p.current(l_(t, e, n, r));
 			},
-			onPick: (e) => f.current.onPick(e),
-			onDouble: (e) => f.current.onRange([e.from_ns, e.from_ns + e.dur_ns]),
-			onRange: (t, n) => {
-				e.range = t, e.redraw(), n && f.current.onRange(t);
+			onPick: (e) => m.current.onPick(e),
+			onDouble: (e) => m.current.onRange([e.from_ns, e.from_ns + e.dur_ns]),
+			onRange: (e, n) => {
+				t.range = e, t.redraw(), n && m.current.onRange(e);
 			},
-			scrollBy: (e) => t.scrollBy({
-				top: e,
+			scrollBy: (t) => e.scrollBy({
+				top: t,
 				behavior: "instant"
 			})
 		});
 		return o.current.focus({ preventScroll: !0 }), () => {
-			p(), a.disconnect(), e.attach(null);
+			d(), a.disconnect(), t.attach(null);
 		};
-	}, [e]);
-	let { timeline: p } = e, m = { width: `${l.width}px` };
-	return /* @__PURE__ */ H("div", {
+	}, [t]);
+	let { timeline: h } = t, g = { width: `${l.width}px` };
+	return /* @__PURE__ */ W("div", {
 		class: "trace-canvas",
 		children: [
-			/* @__PURE__ */ H("div", {
+			/* @__PURE__ */ W("div", {
 				class: "head",
-				children: [/* @__PURE__ */ H("div", {
+				children: [/* @__PURE__ */ W("div", {
 					class: "corner",
-					children: J("time_ns", p.length_ns)
-				}), /* @__PURE__ */ H("canvas", {
+					children: Ng(h.length_ns)
+				}), /* @__PURE__ */ W("canvas", {
 					ref: c,
 					style: {
-						...m,
+						...g,
 						height: "44px"
 					},
 					"aria-label": "Overview"
 				})]
 			}),
-			/* @__PURE__ */ H("div", {
+			/* @__PURE__ */ W("div", {
 				class: "head",
-				children: [/* @__PURE__ */ H("div", {
+				children: [/* @__PURE__ */ W("div", {
 					class: "corner",
-					children: p.steps.length > 0 && "Steps"
-				}), /* @__PURE__ */ H("canvas", {
+					children: h.steps.length > 0 && "Steps"
+				}), /* @__PURE__ */ W("canvas", {
 					ref: s,
 					class: "ruler",
 					style: {
-						...m,
+						...g,
 						height: "40px"
 					},
 					"aria-label": "Time"
 				})]
 			}),
-			/* @__PURE__ */ H("div", {
+			/* @__PURE__ */ W("div", {
 				class: "body",
-				children: [/* @__PURE__ */ H("div", {
+				children: [/* @__PURE__ */ W("div", {
 					class: "scroller",
-					ref: n,
-					onScroll: (t) => {
-						e.top = t.currentTarget.scrollTop, e.redraw();
+					ref: r,
+					onScroll: (e) => {
+						t.top = e.currentTarget.scrollTop, t.redraw(), f(t.top);
 					},
-					children: /* @__PURE__ */ H("div", {
+					children: /* @__PURE__ */ W("div", {
 						class: "content",
-						style: { height: `${t.height}px` },
-						children: [/* @__PURE__ */ H(zh, {
-							layout: t,
-							onToggle: r
-						}), /* @__PURE__ */ H("canvas", {
+						style: { height: `${n.height}px` },
+						children: [/* @__PURE__ */ W(hg, {
+							...e,
+							top: d,
+							height: l.height
+						}), /* @__PURE__ */ W("canvas", {
 							ref: o,
 							class: "slices",
 							style: {
-								...m,
+								...g,
 								height: `${l.height}px`
 							},
 							tabIndex: 0,
@@ -9941,11 +10143,11 @@ function wg({ engine: e, layout: t, scroller: n, onToggle: r, onPick: i, onRange
 							"aria-label": "Timeline. Arrow keys go from slice to slice, W A S D zoom and move, question mark lists all keys."
 						})]
 					})
-				}), /* @__PURE__ */ H("div", {
+				}), /* @__PURE__ */ W("div", {
 					class: "over",
-					style: m,
-					children: /* @__PURE__ */ H(Sg, {
-						bind: d,
+					style: g,
+					children: /* @__PURE__ */ W(o_, {
+						bind: p,
 						...l
 					})
 				})]
@@ -9953,13 +10155,13 @@ function wg({ engine: e, layout: t, scroller: n, onToggle: r, onPick: i, onRange
 		]
 	});
 }
-function Tg(e, t, n, r) {
+function l_(e, t, n, r) {
 	if (e.cursor = r > 0 ? n : null, e.hovered = t?.slice ?? null, e.redraw(), !t) return null;
 	let { track: i } = t.item;
-	if (jh(i)) {
+	if (og(i)) {
 		let t = e.valueAt(i.id, n);
 		if (!t) return null;
-		let a = (e) => Uh(e, i.unit), o = t.low < t.high ? [`${a(t.low)} to ${a(t.high)}`] : [];
+		let a = (e) => bg(e, i.unit), o = t.low < t.high ? [`${a(t.low)} to ${a(t.high)}`] : [];
 		return {
 			x: n,
 			y: r,
@@ -9971,121 +10173,22 @@ function Tg(e, t, n, r) {
 		x: n,
 		y: r,
 		title: e.names.text(t.slice.code),
-		lines: Cg(t.slice)
+		lines: s_(t.slice)
 	} : null;
 }
-// src/trace/decode.ts
-var Eg = {
-	f64: Float64Array,
-	u32: Uint32Array,
-	i32: Int32Array,
-	u16: Uint16Array,
-	u8: Uint8Array
-}, Dg = [
-	"track",
-	"row",
-	"start",
-	"dur",
-	"name",
-	"count",
-	"busy",
-	"id"
-];
-function Og(e) {
-	let t = new DataView(e).getUint32(0, !0), n = new TextDecoder().decode(new Uint8Array(e, 4, t)), r = JSON.parse(n), i = {}, a = kg(4 + t);
-	for (let [t, n, o] of r.arrays) {
-		let r = Eg[n];
-		if (!r) throw Error(`The timeline came with an array of unknown type ${n}.`);
-		i[t] = new r(e, a, o), a = kg(a + o * r.BYTES_PER_ELEMENT);
-	}
-	for (let e of Dg) if (!i[e]) throw Error(`The timeline came without its array "${e}".`);
-	return {
-		head: r,
-		slices: i
-	};
-}
-function kg(e) {
-	return e + 7 & -8;
-}
-// src/trace/api.ts
-var Ag = class extends Error {
-	hint;
-	constructor(e, t) {
-		super(e), this.hint = t;
-	}
-}, jg = 300, Mg = 10;
-function Ng(e, t) {
-	let n = (n, r = {}) => {
-		let i = new URL(`api/timeline/${n}`, e);
-		for (let [e, n] of Object.entries({
-			...t,
-			...r
-		})) n && i.searchParams.set(e, n);
-		return i.href;
-	}, r = async (e, t, r) => await (await Fg(n(e, t), r)).json(), i = (e) => ({
-		...Pg([e.from, e.to]),
-		pixels: String(e.pixels),
-		tracks: e.tracks.join(",")
-	});
-	return {
-		tracks: (e) => r("tracks", {}, e),
-		slices: async (e, t) => Og(await (await Fg(n("slices", i(e)), t)).arrayBuffer()),
-		counters: (e, t) => r("counters", i(e), t),
-		slice: (e, t) => r("slice", { id: String(e) }, t),
-		flows: (e, t, n) => r("flows", {
-			...Pg(e),
-			tracks: t.join(",")
-		}, n),
-		aggregate: (e, t, n) => r("aggregate", {
-			...Pg(e),
-			tracks: t.join(",")
-		}, n),
-		search: (e, t) => r("search", { q: e }, t),
-		exportUrl: (e) => n("export", e ? Pg(e) : {})
-	};
-}
-function Pg([e, t]) {
-	return {
-		from: String(Math.floor(e)),
-		to: String(Math.ceil(t))
-	};
-}
-async function Fg(e, t = {}) {
-	for (let n = 0;;) {
-		let r = await fetch(e, t.signal ? { signal: t.signal } : {}).catch((e) => {
-			throw t.signal?.aborted ? e : new Ag("The server does not answer.", "Is `timesink serve` still running?");
-		});
-		if (r.status === 202) t.onProgress?.(await r.json()), await Lg(jg, t.signal);
-		else if (r.status === 503 && n++ < Mg) await Lg(jg, t.signal);
-		else if (r.ok) return r;
-		else throw await Ig(r);
-	}
-}
-async function Ig(e) {
-	let t = await e.json().catch(() => ({}));
-	return new Ag(t.error ?? `The server answers ${e.status} ${e.statusText}.`, t.hint ?? "");
-}
-function Lg(e, t) {
-	return new Promise((n, r) => {
-		let i = setTimeout(n, e);
-		t?.addEventListener("abort", () => {
-			clearTimeout(i), r(t.reason);
-		});
-	});
-}
 // src/trace/Trouble.tsx
-function Rg({ error: e, onAgain: t }) {
-	let n = e instanceof Ag ? e.hint : "";
-	return /* @__PURE__ */ H("div", {
+function u_({ error: e, onAgain: t }) {
+	let n = e instanceof Ke ? e.hint : "";
+	return /* @__PURE__ */ W("div", {
 		class: "trace-trouble",
 		role: "alert",
 		children: [
-			/* @__PURE__ */ H("p", { children: e.message }),
-			n && /* @__PURE__ */ H("p", {
+			/* @__PURE__ */ W("p", { children: e.message }),
+			n && /* @__PURE__ */ W("p", {
 				class: "hint",
 				children: n
 			}),
-			t && /* @__PURE__ */ H("button", {
+			t && /* @__PURE__ */ W("button", {
 				type: "button",
 				class: "button",
 				onClick: t,
@@ -10094,12 +10197,12 @@ function Rg({ error: e, onAgain: t }) {
 		]
 	});
 }
-function zg({ progress: e }) {
+function d_({ progress: e }) {
 	let t = e?.share ?? null;
-	return /* @__PURE__ */ H("div", {
+	return /* @__PURE__ */ W("div", {
 		class: "trace-waiting",
 		role: "status",
-		children: [/* @__PURE__ */ H("p", { children: [e ? `The server is ${e.doing}` : "Opening the timeline", " …"] }), /* @__PURE__ */ H("progress", {
+		children: [/* @__PURE__ */ W("p", { children: [e ? `The server is ${e.doing}` : "Opening the timeline", " …"] }), /* @__PURE__ */ W("progress", {
 			"aria-label": "Progress",
 			...t === null ? {} : {
 				value: t,
@@ -10109,68 +10212,68 @@ function zg({ progress: e }) {
 	});
 }
 // src/trace/Details.tsx
-var Bg = {
+var f_ = {
 	operators: "Operator",
 	kernels: "Kernel",
 	modules: "Module"
 };
-function Vg({ details: e, hrefOf: t, onJump: n }) {
-	if (e.error) return /* @__PURE__ */ H(Rg, { error: e.error });
+function p_({ details: e, hrefOf: t, onJump: n }) {
+	if (e.error) return /* @__PURE__ */ W(u_, { error: e.error });
 	let r = e.value;
-	return r ? /* @__PURE__ */ H("div", {
+	return r ? /* @__PURE__ */ W("div", {
 		class: "trace-details",
-		children: [/* @__PURE__ */ H("div", {
+		children: [/* @__PURE__ */ W("div", {
 			class: "main",
 			children: [
-				/* @__PURE__ */ H("h3", { children: r.name }),
-				/* @__PURE__ */ H("p", {
+				/* @__PURE__ */ W("h3", { children: r.name }),
+				/* @__PURE__ */ W("p", {
 					class: "links",
-					children: r.links.map(({ label: e, page: n, search: r }) => /* @__PURE__ */ H("a", {
+					children: r.links.map(({ label: e, page: n, search: r }) => /* @__PURE__ */ W("a", {
 						href: t(n, r),
 						title: e,
 						children: [
-							Bg[n],
+							f_[n],
 							" ",
 							e
 						]
 					}, n + r))
 				}),
-				/* @__PURE__ */ H("dl", {
+				/* @__PURE__ */ W("dl", {
 					class: "facts",
 					children: [
-						/* @__PURE__ */ H(Hg, {
+						/* @__PURE__ */ W(m_, {
 							label: "Duration",
 							value: J("time_ns", r.dur_ns)
 						}),
-						/* @__PURE__ */ H(Hg, {
+						/* @__PURE__ */ W(m_, {
 							label: "Self time",
 							value: J("time_ns", r.self_ns)
 						}),
-						/* @__PURE__ */ H(Hg, {
+						/* @__PURE__ */ W(m_, {
 							label: "Start",
 							value: J("moment_ns", r.from_ns)
 						}),
-						/* @__PURE__ */ H(Hg, {
+						/* @__PURE__ */ W(m_, {
 							label: "Kind",
 							value: r.kind
 						}),
-						r.facts.map(([e, t]) => /* @__PURE__ */ H(Hg, {
+						r.facts.map(([e, t]) => /* @__PURE__ */ W(m_, {
 							label: e,
 							value: t
 						}, e))
 					]
 				})
 			]
-		}), /* @__PURE__ */ H("div", {
+		}), /* @__PURE__ */ W("div", {
 			class: "beside",
-			children: [/* @__PURE__ */ H(Ug, {
+			children: [/* @__PURE__ */ W(h_, {
 				title: "Flows",
 				rows: r.flows.map(({ kind: e, direction: t, place: n }) => ({
 					label: `${t === "to" ? "→" : "←"} ${e}`,
 					place: n
 				})),
 				onJump: n
-			}), /* @__PURE__ */ H(Ug, {
+			}), /* @__PURE__ */ W(h_, {
 				title: "Around, outermost first",
 				rows: r.around.map((e) => ({
 					label: "",
@@ -10179,52 +10282,52 @@ function Vg({ details: e, hrefOf: t, onJump: n }) {
 				onJump: n
 			})]
 		})]
-	}) : /* @__PURE__ */ H("p", {
+	}) : /* @__PURE__ */ W("p", {
 		class: "told",
 		children: "Looking it up …"
 	});
 }
-function Hg({ label: e, value: t }) {
-	return t ? /* @__PURE__ */ H("div", { children: [/* @__PURE__ */ H("dt", { children: e.charAt(0).toUpperCase() + e.slice(1) }), /* @__PURE__ */ H("dd", { children: t })] }) : null;
+function m_({ label: e, value: t }) {
+	return t ? /* @__PURE__ */ W("div", { children: [/* @__PURE__ */ W("dt", { children: e.charAt(0).toUpperCase() + e.slice(1) }), /* @__PURE__ */ W("dd", { children: t })] }) : null;
 }
-function Ug({ title: e, rows: t, onJump: n }) {
-	return t.length ? /* @__PURE__ */ H(b, { children: [/* @__PURE__ */ H("h4", { children: e }), /* @__PURE__ */ H("ol", {
+function h_({ title: e, rows: t, onJump: n }) {
+	return t.length ? /* @__PURE__ */ W(b, { children: [/* @__PURE__ */ W("h4", { children: e }), /* @__PURE__ */ W("ol", {
 		class: "places",
-		children: t.map(({ label: e, place: t }) => /* @__PURE__ */ H("li", { children: [
-			e && /* @__PURE__ */ H("span", {
+		children: t.map(({ label: e, place: t }) => /* @__PURE__ */ W("li", { children: [
+			e && /* @__PURE__ */ W("span", {
 				class: "told",
 				children: [e, " "]
 			}),
-			/* @__PURE__ */ H("button", {
+			/* @__PURE__ */ W("button", {
 				type: "button",
 				class: "jump",
 				onClick: () => n(t),
 				children: t.name
 			}),
-			/* @__PURE__ */ H("span", {
+			/* @__PURE__ */ W("span", {
 				class: "told",
 				children: [" ", J("time_ns", t.dur_ns)]
 			})
 		] }, `${e}${t.id}`))
 	})] }) : null;
 }
-function Wg({ slice: e, name: t, onZoom: n }) {
-	return /* @__PURE__ */ H("div", {
+function g_({ slice: e, name: t, onZoom: n }) {
+	return /* @__PURE__ */ W("div", {
 		class: "trace-details",
-		children: /* @__PURE__ */ H("div", {
+		children: /* @__PURE__ */ W("div", {
 			class: "main",
 			children: [
-				/* @__PURE__ */ H("h3", { children: [J("count", e.count), " slices, too short to tell apart here"] }),
-				/* @__PURE__ */ H("p", { children: [
+				/* @__PURE__ */ W("h3", { children: [J("count", e.count), " slices, too short to tell apart here"] }),
+				/* @__PURE__ */ W("p", { children: [
 					"They take ",
 					J("time_ns", e.busy_ns),
 					" of ",
 					J("time_ns", e.dur_ns),
 					"; most of it is ",
-					/* @__PURE__ */ H("strong", { children: t }),
+					/* @__PURE__ */ W("strong", { children: t }),
 					"."
 				] }),
-				/* @__PURE__ */ H("button", {
+				/* @__PURE__ */ W("button", {
 					type: "button",
 					class: "button",
 					onClick: n,
@@ -10235,13 +10338,13 @@ function Wg({ slice: e, name: t, onZoom: n }) {
 	});
 }
 // src/trace/FoundNames.tsx
-function Gg({ found: e, q: t, onSearch: n }) {
-	if (e.error) return /* @__PURE__ */ H(Rg, { error: e.error });
-	if (!e.value) return /* @__PURE__ */ H("p", {
+function __({ found: e, q: t, onSearch: n }) {
+	if (e.error) return /* @__PURE__ */ W(u_, { error: e.error });
+	if (!e.value) return /* @__PURE__ */ W("p", {
 		class: "told",
 		children: "Searching …"
 	});
-	if (!e.value.total) return /* @__PURE__ */ H("p", {
+	if (!e.value.total) return /* @__PURE__ */ W("p", {
 		class: "told",
 		children: [
 			"No slice has “",
@@ -10250,9 +10353,9 @@ function Gg({ found: e, q: t, onSearch: n }) {
 		]
 	});
 	let { hits: r, total: i, names: a } = e.value;
-	return /* @__PURE__ */ H("div", {
+	return /* @__PURE__ */ W("div", {
 		class: "trace-found",
-		children: [r.length < i && /* @__PURE__ */ H("p", {
+		children: [r.length < i && /* @__PURE__ */ W("p", {
 			class: "told",
 			children: [
 				"Enter goes through the first ",
@@ -10261,28 +10364,28 @@ function Gg({ found: e, q: t, onSearch: n }) {
 				J("count", i),
 				"."
 			]
-		}), /* @__PURE__ */ H("table", { children: [/* @__PURE__ */ H("thead", { children: /* @__PURE__ */ H("tr", { children: [
-			/* @__PURE__ */ H("th", { children: "Name" }),
-			/* @__PURE__ */ H("th", {
+		}), /* @__PURE__ */ W("table", { children: [/* @__PURE__ */ W("thead", { children: /* @__PURE__ */ W("tr", { children: [
+			/* @__PURE__ */ W("th", { children: "Name" }),
+			/* @__PURE__ */ W("th", {
 				class: "number",
 				children: "Slices"
 			}),
-			/* @__PURE__ */ H("th", {
+			/* @__PURE__ */ W("th", {
 				class: "number",
 				children: "Total"
 			})
-		] }) }), /* @__PURE__ */ H("tbody", { children: a.map(({ name: e, count: t, total_ns: r }) => /* @__PURE__ */ H("tr", { children: [
-			/* @__PURE__ */ H("td", { children: /* @__PURE__ */ H("button", {
+		] }) }), /* @__PURE__ */ W("tbody", { children: a.map(({ name: e, count: t, total_ns: r }) => /* @__PURE__ */ W("tr", { children: [
+			/* @__PURE__ */ W("td", { children: /* @__PURE__ */ W("button", {
 				type: "button",
 				class: "jump",
 				onClick: () => n(e),
 				children: e
 			}) }),
-			/* @__PURE__ */ H("td", {
+			/* @__PURE__ */ W("td", {
 				class: "number",
 				children: J("count", t)
 			}),
-			/* @__PURE__ */ H("td", {
+			/* @__PURE__ */ W("td", {
 				class: "number",
 				children: J("time_ns", r)
 			})
@@ -10290,7 +10393,7 @@ function Gg({ found: e, q: t, onSearch: n }) {
 	});
 }
 // src/trace/keys.ts
-var Kg = {
+var v_ = {
 	w: "zoom in",
 	"+": "zoom in",
 	"=": "zoom in",
@@ -10314,7 +10417,7 @@ var Kg = {
 	"?": "help",
 	pageup: "up",
 	pagedown: "down"
-}, qg = [
+}, y_ = [
 	[["W", "S"], "zoom in and out at the pointer; also Ctrl + wheel or a pinch"],
 	[["A", "D"], "move left and right; also Shift + wheel, or drag"],
 	[["0"], "show everything"],
@@ -10329,13 +10432,13 @@ var Kg = {
 	[["Esc"], "clear choice, range and search, one by one"],
 	[["?"], "show or hide this sheet"]
 ];
-function Jg({ key: e, ctrlKey: t, metaKey: n, altKey: r }) {
-	return t || n || r ? null : Kg[e.toLowerCase()] ?? null;
+function b_({ key: e, ctrlKey: t, metaKey: n, altKey: r }) {
+	return t || n || r ? null : v_[e.toLowerCase()] ?? null;
 }
 // src/trace/KeySheet.tsx
-function Yg({ onClose: e }) {
-	let t = V(null);
-	return B(() => t.current?.showModal(), []), /* @__PURE__ */ H("dialog", {
+function x_({ onClose: e }) {
+	let t = H(null);
+	return V(() => t.current?.showModal(), []), /* @__PURE__ */ W("dialog", {
 		ref: t,
 		class: "trace-keys",
 		"aria-label": "Keys of the trace view",
@@ -10344,14 +10447,14 @@ function Yg({ onClose: e }) {
 			t.key === "?" && e();
 		},
 		children: [
-			/* @__PURE__ */ H("h2", { children: "Keys" }),
-			/* @__PURE__ */ H("dl", { children: qg.map(([e, t]) => /* @__PURE__ */ H("div", {
+			/* @__PURE__ */ W("h2", { children: "Keys" }),
+			/* @__PURE__ */ W("dl", { children: y_.map(([e, t]) => /* @__PURE__ */ W("div", {
 				class: "key",
-				children: [/* @__PURE__ */ H("dt", { children: e.map((e) => /* @__PURE__ */ H("kbd", { children: e }, e)) }), /* @__PURE__ */ H("dd", { children: t })]
+				children: [/* @__PURE__ */ W("dt", { children: e.map((e) => /* @__PURE__ */ W("kbd", { children: e }, e)) }), /* @__PURE__ */ W("dd", { children: t })]
 			}, t)) }),
-			/* @__PURE__ */ H("form", {
+			/* @__PURE__ */ W("form", {
 				method: "dialog",
-				children: /* @__PURE__ */ H("button", {
+				children: /* @__PURE__ */ W("button", {
 					type: "submit",
 					class: "button",
 					children: "Close"
@@ -10361,30 +10464,30 @@ function Yg({ onClose: e }) {
 	});
 }
 // src/trace/Panel.tsx
-function Xg({ tabs: e, open: t, onOpen: n }) {
+function S_({ tabs: e, open: t, onOpen: n }) {
 	let r = e.find((e) => e.id === t) ?? e[0];
-	return r ? /* @__PURE__ */ H("section", {
+	return r ? /* @__PURE__ */ W("section", {
 		class: "trace-panel",
 		"aria-label": "What was chosen",
-		children: [/* @__PURE__ */ H("div", {
+		children: [/* @__PURE__ */ W("div", {
 			class: "tabs",
-			children: [/* @__PURE__ */ H("div", {
+			children: [/* @__PURE__ */ W("div", {
 				role: "tablist",
-				children: e.map((e) => /* @__PURE__ */ H("button", {
+				children: e.map((e) => /* @__PURE__ */ W("button", {
 					type: "button",
 					role: "tab",
 					"aria-selected": e === r,
 					onClick: () => n(e.id),
 					children: e.title
 				}, e.id))
-			}), /* @__PURE__ */ H("button", {
+			}), /* @__PURE__ */ W("button", {
 				type: "button",
 				class: "icon-button close",
 				"aria-label": "Close",
 				onClick: r.onClose,
-				children: /* @__PURE__ */ H(U, { name: "close" })
+				children: /* @__PURE__ */ W(G, { name: "close" })
 			})]
-		}), /* @__PURE__ */ H("div", {
+		}), /* @__PURE__ */ W("div", {
 			class: "content",
 			role: "tabpanel",
 			children: r.content
@@ -10392,17 +10495,17 @@ function Xg({ tabs: e, open: t, onOpen: n }) {
 	}) : null;
 }
 // src/trace/useAnswer.ts
-var Zg = {
+var C_ = {
 	value: null,
 	error: null,
 	progress: null,
 	loading: !1
 };
-function Qg(e, t, n = 0) {
-	let [r, i] = z(Zg);
-	return B(() => {
+function w_(e, t, n = 0) {
+	let [r, i] = B(C_);
+	return V(() => {
 		if (!e) {
-			i(Zg);
+			i(C_);
 			return;
 		}
 		let t = new AbortController();
@@ -10436,12 +10539,12 @@ function Qg(e, t, n = 0) {
 	}, t), r;
 }
 // src/trace/RangeTable.tsx
-function $g({ api: e, range: t, tracks: n, hrefOf: r }) {
-	let { value: i, error: a, progress: o } = Qg((r) => e.aggregate(t, n, r), [
+function T_({ api: e, range: t, tracks: n, hrefOf: r }) {
+	let { value: i, error: a, progress: o } = w_((r) => e.aggregate(t, n, r), [
 		e,
 		t.join(),
 		n.join()
-	], 30), s = Ae(() => {
+	], 30), s = ke(() => {
 		let e = {
 			operator: "operators",
 			kernel: "kernels",
@@ -10452,37 +10555,37 @@ function $g({ api: e, range: t, tracks: n, hrefOf: r }) {
 			hrefOfLink: () => null
 		};
 	}, [r]);
-	return a ? /* @__PURE__ */ H(Rg, { error: a }) : i ? /* @__PURE__ */ H(dn.Provider, {
+	return a ? /* @__PURE__ */ W(u_, { error: a }) : i ? /* @__PURE__ */ W(bn.Provider, {
 		value: s,
-		children: /* @__PURE__ */ H(Vp, { block: i })
-	}) : /* @__PURE__ */ H(zg, { progress: o });
+		children: /* @__PURE__ */ W(dm, { block: i })
+	}) : /* @__PURE__ */ W(d_, { progress: o });
 }
 // src/trace/Export.tsx
-function e_({ api: e, range: t }) {
-	return /* @__PURE__ */ H("details", {
+function E_({ api: e, range: t }) {
+	return /* @__PURE__ */ W("details", {
 		class: "trace-export",
 		onKeyDown: (e) => {
 			e.key === "Escape" && e.currentTarget.open && (e.preventDefault(), e.currentTarget.open = !1);
 		},
-		children: [/* @__PURE__ */ H("summary", {
+		children: [/* @__PURE__ */ W("summary", {
 			class: "button",
 			children: "Export for Perfetto"
-		}), /* @__PURE__ */ H("div", {
+		}), /* @__PURE__ */ W("div", {
 			class: "menu",
 			children: [
-				/* @__PURE__ */ H("p", { children: "Downloads a trace file. Open it at ui.perfetto.dev." }),
-				/* @__PURE__ */ H("a", {
+				/* @__PURE__ */ W("p", { children: "Downloads a trace file. Open it at ui.perfetto.dev." }),
+				/* @__PURE__ */ W("a", {
 					class: "button",
 					href: e.exportUrl(),
 					download: !0,
 					children: "The whole recording"
 				}),
-				t ? /* @__PURE__ */ H("a", {
+				t ? /* @__PURE__ */ W("a", {
 					class: "button",
 					href: e.exportUrl(t),
 					download: !0,
 					children: ["The chosen range of ", J("time_ns", t[1] - t[0])]
-				}) : /* @__PURE__ */ H("p", {
+				}) : /* @__PURE__ */ W("p", {
 					class: "told",
 					children: "Drag on the ruler to choose a range to export."
 				})
@@ -10491,23 +10594,23 @@ function e_({ api: e, range: t }) {
 	});
 }
 // src/trace/SearchBox.tsx
-var t_ = 180;
-function n_({ q: e, onSearch: t, search: n, box: r }) {
-	let [i, a] = z(e), o = V(e), s = (e) => {
+var D_ = 180;
+function O_({ q: e, onSearch: t, search: n, box: r }) {
+	let [i, a] = B(e), o = H(e), s = (e) => {
 		e !== o.current && (o.current = e, t(e));
 	};
-	B(() => {
+	V(() => {
 		e !== o.current && a(e), o.current = e;
-	}, [e]), B(() => {
-		let e = setTimeout(() => s(i), t_);
+	}, [e]), V(() => {
+		let e = setTimeout(() => s(i), D_);
 		return () => clearTimeout(e);
 	}, [i]);
 	let c = n.found.value?.total ?? 0;
-	return /* @__PURE__ */ H("div", {
+	return /* @__PURE__ */ W("div", {
 		class: "trace-search",
 		children: [
-			/* @__PURE__ */ H(U, { name: "search" }),
-			/* @__PURE__ */ H("input", {
+			/* @__PURE__ */ W(G, { name: "search" }),
+			/* @__PURE__ */ W("input", {
 				ref: r,
 				type: "search",
 				class: "input",
@@ -10519,77 +10622,77 @@ function n_({ q: e, onSearch: t, search: n, box: r }) {
 					t.key === "Escape" && t.currentTarget.blur(), t.key === "Enter" && (s(i), n.step(t.shiftKey ? -1 : 1, i !== e || n.found.loading));
 				}
 			}),
-			e && /* @__PURE__ */ H(b, { children: [
-				/* @__PURE__ */ H("span", {
+			e && /* @__PURE__ */ W(b, { children: [
+				/* @__PURE__ */ W("span", {
 					class: "told",
 					role: "status",
-					children: r_(n.found, n.hit)
+					children: k_(n.found, n.hit)
 				}),
-				/* @__PURE__ */ H("button", {
+				/* @__PURE__ */ W("button", {
 					type: "button",
 					class: "icon-button",
 					"aria-label": "Previous hit",
 					disabled: !c,
 					onClick: () => n.step(-1),
-					children: /* @__PURE__ */ H(U, { name: "up" })
+					children: /* @__PURE__ */ W(G, { name: "up" })
 				}),
-				/* @__PURE__ */ H("button", {
+				/* @__PURE__ */ W("button", {
 					type: "button",
 					class: "icon-button",
 					"aria-label": "Next hit",
 					disabled: !c,
 					onClick: () => n.step(1),
-					children: /* @__PURE__ */ H(U, { name: "down" })
+					children: /* @__PURE__ */ W(G, { name: "down" })
 				})
 			] })
 		]
 	});
 }
-function r_({ value: e, loading: t }, n) {
+function k_({ value: e, loading: t }, n) {
 	if (!e) return t ? "searching" : "";
 	if (!e.total) return "nothing found";
 	let r = J("count", e.total);
 	return n < 0 ? `${r} found` : `${J("count", n + 1)} of ${r}`;
 }
 // src/trace/Toolbar.tsx
-function i_(e) {
+function A_(e) {
 	let { run: t, flows: n, range: r, api: i, q: a, onSearch: o, search: s, searchBox: c } = e;
-	return /* @__PURE__ */ H("div", {
+	return /* @__PURE__ */ W("div", {
 		class: "trace-bar",
 		role: "toolbar",
 		"aria-label": "Timeline",
 		children: [
-			/* @__PURE__ */ H(n_, {
+			/* @__PURE__ */ W(O_, {
 				q: a,
 				onSearch: o,
 				search: s,
 				box: c
 			}),
-			/* @__PURE__ */ H("div", {
+			/* @__PURE__ */ W("div", {
 				class: "buttons",
 				children: [
-					/* @__PURE__ */ H("button", {
+					/* @__PURE__ */ W("button", {
 						type: "button",
 						class: "button",
 						title: "Show everything (0)",
 						onClick: () => t("fit"),
 						children: "Fit all"
 					}),
-					/* @__PURE__ */ H("button", {
+					/* @__PURE__ */ W("button", {
 						type: "button",
 						class: "button",
 						title: "Zoom in (W)",
 						onClick: () => t("zoom in"),
 						children: "Zoom in"
 					}),
-					/* @__PURE__ */ H("button", {
+					/* @__PURE__ */ W("button", {
 						type: "button",
 						class: "button",
 						title: "Zoom out (S)",
 						onClick: () => t("zoom out"),
 						children: "Zoom out"
 					}),
-					/* @__PURE__ */ H("button", {
+					/* @__PURE__ */ W("button", {
 						type: "button",
 						class: "button",
 						title: "Arrows from launches to device work (L)",
@@ -10597,15 +10700,15 @@ function i_(e) {
 						onClick: () => t("flows"),
 						children: "Flows"
 					}),
-					n && /* @__PURE__ */ H("span", {
+					n && /* @__PURE__ */ W("span", {
 						class: "told",
-						children: a_(n)
+						children: j_(n)
 					}),
-					/* @__PURE__ */ H(e_, {
+					/* @__PURE__ */ W(E_, {
 						api: i,
 						range: r
 					}),
-					/* @__PURE__ */ H("button", {
+					/* @__PURE__ */ W("button", {
 						type: "button",
 						class: "button",
 						title: "Keys (?)",
@@ -10614,7 +10717,7 @@ function i_(e) {
 					})
 				]
 			}),
-			/* @__PURE__ */ H("span", {
+			/* @__PURE__ */ W("span", {
 				class: "trace-busy",
 				role: "status",
 				children: e.loading ? "loading" : ""
@@ -10622,18 +10725,18 @@ function i_(e) {
 		]
 	});
 }
-function a_({ value: e, error: t }) {
+function j_({ value: e, error: t }) {
 	if (t) return t.message;
 	if (!e) return "";
 	let n = e.from.length, r = J("count", e.total);
 	return n < e.total ? `${J("count", n)} of ${r}` : r;
 }
 // src/trace/useBatched.ts
-function o_(e) {
-	let t = V(e);
+function M_(e) {
+	let t = H(e);
 	t.current = e;
-	let n = V(null);
-	return V((e, r) => {
+	let n = H(null);
+	return H((e, r) => {
 		let i = n.current, a = r === "push" || i?.how === "push";
 		n.current = {
 			next: {
@@ -10648,13 +10751,13 @@ function o_(e) {
 	}).current;
 }
 // src/trace/useChoice.ts
-function s_({ api: e, engine: t, placed: n, onState: r, scrollTo: i }, a, o) {
-	let [s, c] = z(null), [l, u] = z(null), d = V(void 0), f = V(n), p = Qg(a === void 0 ? null : (t) => e.slice(a, t), [e, a]), m = p.value?.id === a ? p : {
+function N_({ api: e, engine: t, placed: n, onState: r, scrollTo: i }, a, o) {
+	let [s, c] = B(null), [l, u] = B(null), d = H(void 0), f = H(n), p = w_(a === void 0 ? null : (t) => e.slice(a, t), [e, a]), m = p.value?.id === a ? p : {
 		...p,
 		value: null
 	}, h = (e) => {
 		i(e);
-		let { aim: n, timeline: r } = t, a = e.from_ns + e.dur_ns, o = og(n, e.from_ns, a, r.length_ns);
+		let { aim: n, timeline: r } = t, a = e.from_ns + e.dur_ns, o = Wg(n, e.from_ns, a, r.length_ns);
 		o !== n && t.glide(o);
 	}, g = (e, t = "push") => {
 		f.current = !1, u(e), c(e && e.id < 0 ? e : null);
@@ -10665,14 +10768,14 @@ function s_({ api: e, engine: t, placed: n, onState: r, scrollTo: i }, a, o) {
 	}, v = (e) => {
 		g(e, "replace"), h(e);
 	};
-	B(() => {
+	V(() => {
 		a === void 0 && !s && u(null);
-	}, [a, s]), B(() => {
+	}, [a, s]), V(() => {
 		let e = m.value;
 		e && (c(null), u(e), f.current ? i(e) : d.current !== e.id && h(e), f.current = !1, d.current = e.id);
 	}, [m.value]);
-	let y = Ae(() => c_(m.value, o), [m.value, o]);
-	return B(() => {
+	let y = ke(() => P_(m.value, o), [m.value, o]);
+	return V(() => {
 		t.selected = l, t.arrows = y, t.redraw();
 	}, [
 		t,
@@ -10689,11 +10792,11 @@ function s_({ api: e, engine: t, placed: n, onState: r, scrollTo: i }, a, o) {
 			if (!l) return;
 			i(l);
 			let e = l.from_ns + l.dur_ns;
-			t.glide(ag(t.aim, l.from_ns, e, t.timeline.length_ns));
+			t.glide(Ug(t.aim, l.from_ns, e, t.timeline.length_ns));
 		}
 	};
 }
-function c_(e, t) {
+function P_(e, t) {
 	let n = (t?.from ?? []).map((e, n) => ({
 		from: e,
 		to: t.to[n],
@@ -10706,7 +10809,7 @@ function c_(e, t) {
 	return [...n, ...r];
 }
 // src/trace/colours.ts
-var l_ = {
+var F_ = {
 	host: {
 		hues: [
 			212,
@@ -10787,11 +10890,11 @@ var l_ = {
 		],
 		strength: .24
 	}
-}, u_ = [
+}, I_ = [
 	.64,
 	.73,
 	.82
-], d_ = [
+], L_ = [
 	[/nccl|rccl|hccl|cncl|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|broadcast_/i, "communication"],
 	[/memcpy|memset|\bcopy|dma/i, "copy"],
 	[/flash|fmha|attention|attn|softmax|sdpa/i, "attention"],
@@ -10799,26 +10902,26 @@ var l_ = {
 	[/gemm|gemv|matmul|cutlass|xmma|wgmma|nvjet|cublas|splitk|\bmm\b/i, "matmul"],
 	[/reduce|norm|welford|cunn|cumsum|sort|topk|scan/i, "reduction"],
 	[/elementwise|vectorized|multi_tensor|foreach|pointwise|adam|sgd|fill|dropout|index|gather|scatter|cat/i, "elementwise"]
-], f_ = Object.keys(l_), p_ = 9, m_ = 4.5, h_ = f_.length * p_;
-h_ + 1;
-function g_(e, t) {
-	let n = v_(e, t);
-	return f_.indexOf(n) * p_ + w_(t.replace(/\d+/g, "")) % p_;
+], R_ = Object.keys(F_), z_ = 9, B_ = 4.5, V_ = R_.length * z_;
+V_ + 1;
+function H_(e, t) {
+	let n = W_(e, t);
+	return R_.indexOf(n) * z_ + X_(t.replace(/\d+/g, "")) % z_;
 }
-function __(e) {
-	let t = e === "device" ? "matmul" : v_(e, "");
-	return f_.indexOf(t) * p_;
+function U_(e) {
+	let t = e === "device" ? "matmul" : W_(e, "");
+	return R_.indexOf(t) * z_;
 }
-function v_(e, t) {
-	return e === "annotation" || e === "communication" ? e : e === "device" ? d_.find(([e]) => e.test(t))?.[1] ?? "device" : "host";
+function W_(e, t) {
+	return e === "annotation" || e === "communication" ? e : e === "device" ? L_.find(([e]) => e.test(t))?.[1] ?? "device" : "host";
 }
-function y_(e) {
+function G_(e) {
 	let t = e ? "#f4f6fa" : "#15181d", n = [];
-	for (let r of f_) {
-		let { hues: i, strength: a } = l_[r];
-		for (let r = 0; r < p_; r++) {
-			let o = i[Math.floor(r / u_.length) % i.length], s = u_[r % u_.length];
-			n.push(b_(o, e ? a * .8 : a, e ? 1.1 - s : s, t));
+	for (let r of R_) {
+		let { hues: i, strength: a } = F_[r];
+		for (let r = 0; r < z_; r++) {
+			let o = i[Math.floor(r / I_.length) % i.length], s = I_[r % I_.length];
+			n.push(K_(o, e ? a * .8 : a, e ? 1.1 - s : s, t));
 		}
 	}
 	return n.push(e ? "#2b313b" : "#e4e7ec"), {
@@ -10826,16 +10929,16 @@ function y_(e) {
 		text: t
 	};
 }
-function b_(e, t, n, r) {
-	let i = S_(r) > .5 ? -.01 : .01, a = C_(e, t, n);
-	for (let o = n; x_(a, r) < m_; o += i) a = C_(e, t, o);
+function K_(e, t, n, r) {
+	let i = J_(r) > .5 ? -.01 : .01, a = Y_(e, t, n);
+	for (let o = n; q_(a, r) < B_; o += i) a = Y_(e, t, o);
 	return a;
 }
-function x_(e, t) {
-	let [n, r] = [S_(e), S_(t)];
+function q_(e, t) {
+	let [n, r] = [J_(e), J_(t)];
 	return (Math.max(n, r) + .05) / (Math.min(n, r) + .05);
 }
-function S_(e) {
+function J_(e) {
 	let [t, n, r] = [
 		1,
 		3,
@@ -10846,27 +10949,27 @@ function S_(e) {
 	});
 	return .2126 * t + .7152 * n + .0722 * r;
 }
-function C_(e, t, n) {
+function Y_(e, t, n) {
 	let r = t * Math.min(n, 1 - n), i = (t) => {
 		let i = (t + e / 30) % 12, a = n - r * Math.max(-1, Math.min(i - 3, 9 - i, 1));
 		return Math.round(a * 255).toString(16).padStart(2, "0");
 	};
 	return `#${i(0)}${i(8)}${i(4)}`;
 }
-function w_(e) {
+function X_(e) {
 	let t = 2166136261;
 	for (let n = 0; n < e.length; n++) t = Math.imul(t ^ e.charCodeAt(n), 16777619);
 	return (t ^ t >>> 15) >>> 0;
 }
 // src/trace/context.ts
-function T_(e, t, n) {
+function Z_(e, t, n) {
 	let r = devicePixelRatio || 1, [i, a] = [Math.round(t * r), Math.round(n * r)];
 	e.width !== i && (e.width = i), e.height !== a && (e.height = a);
 	let o = e.getContext("2d", { alpha: !1 });
 	return o.setTransform(r, 0, 0, r, 0, 0), o;
 }
 // src/trace/hit.ts
-function E_(e, t) {
+function Q_(e, t) {
 	let { slices: n } = e;
 	return {
 		track: n.track[t],
@@ -10879,13 +10982,13 @@ function E_(e, t) {
 		id: n.id[t]
 	};
 }
-function D_(e, t, n, r) {
+function $_(e, t, n, r) {
 	let i = null, a = r;
 	for (let { from: o, to: s, chunk: c } of e) {
-		if (n < o - r || n > s + r || t >= Gh(c.data)) continue;
+		if (n < o - r || n > s + r || t >= Sg(c.data)) continue;
 		let e = c.data.begin[t + 1];
-		for (let o = Kh(c.data, t, n - r); o < e; o++) {
-			let e = E_(c.data, o);
+		for (let o = Cg(c.data, t, n - r); o < e; o++) {
+			let e = Q_(c.data, o);
 			if (e.from_ns > n + r) break;
 			let t = Math.max(e.from_ns - n, n - e.from_ns - e.dur_ns, 0);
 			t > a || i && t === a || (i = e, a = t);
@@ -10893,46 +10996,46 @@ function D_(e, t, n, r) {
 	}
 	return i;
 }
-function O_(e, t, n, r, i) {
-	let a = Fh(e, t);
+function ev(e, t, n, r, i) {
+	let a = ug(e, t);
 	if (a?.type !== "track") return null;
-	let o = Ih(a, t);
+	let o = dg(a, t);
 	return o === null ? null : {
 		item: a,
 		row: o,
-		slice: D_(i(a.track.id), o, n, r)
+		slice: $_(i(a.track.id), o, n, r)
 	};
 }
-function k_(e, t, n) {
+function tv(e, t, n) {
 	let r = n === 1 ? e : [...e].reverse();
 	for (let { chunk: e } of r) {
-		if (t.row >= Gh(e.data)) continue;
+		if (t.row >= Sg(e.data)) continue;
 		let { start: r } = e.data.slices, i = e.data.begin[t.row], a = e.data.begin[t.row + 1];
 		if (n === 1) {
-			let n = Kh(e.data, t.row, t.from_ns + t.dur_ns);
+			let n = Cg(e.data, t.row, t.from_ns + t.dur_ns);
 			for (; n < a && r[n] < t.from_ns + t.dur_ns;) n++;
-			if (n < a) return E_(e.data, n);
+			if (n < a) return Q_(e.data, n);
 		} else {
-			let n = Math.min(Kh(e.data, t.row, t.from_ns), a - 1);
+			let n = Math.min(Cg(e.data, t.row, t.from_ns), a - 1);
 			for (; n >= i && r[n] >= t.from_ns;) n--;
-			if (n >= i) return E_(e.data, n);
+			if (n >= i) return Q_(e.data, n);
 		}
 	}
 	return null;
 }
 // src/trace/windows.ts
-var A_ = 512;
-function j_(e) {
+var nv = 512;
+function rv(e) {
 	return Math.max(-6, Math.floor(Math.log2(e)));
 }
-function M_(e, t, n) {
-	let r = A_ * 2 ** t, i = Math.max(0, Math.floor(e.from / r) * r), a = Math.min(n, Math.ceil(e.to / r) * r);
+function iv(e, t, n) {
+	let r = nv * 2 ** t, i = Math.max(0, Math.floor(e.from / r) * r), a = Math.min(n, Math.ceil(e.to / r) * r);
 	return {
 		from: i,
 		to: Math.max(a, i)
 	};
 }
-var N_ = class {
+var av = class {
 	tracks = /* @__PURE__ */ new Map();
 	answers = /* @__PURE__ */ new Map();
 	clock = 0;
@@ -10968,7 +11071,7 @@ var N_ = class {
 	pieces(e, t, n) {
 		let r = this.tracks.get(e);
 		if (!r) return [];
-		let i = [...r].sort((e, n) => P_(e, t) - P_(n, t)), a = [], o = [n];
+		let i = [...r].sort((e, n) => ov(e, t) - ov(n, t)), a = [], o = [n];
 		for (let e of i) {
 			if (!o.length) break;
 			let t = [];
@@ -10991,7 +11094,7 @@ var N_ = class {
 		return a.sort((e, t) => e.from - t.from);
 	}
 	missing(e, t, n, r) {
-		let i = M_(n, t, r), a = /* @__PURE__ */ new Map();
+		let i = iv(n, t, r), a = /* @__PURE__ */ new Map();
 		for (let n of e) for (let { from: e, to: r } of this.gaps(n, t, i)) {
 			let i = `${e}/${r}`, o = Math.max(1, Math.ceil((r - e) / 2 ** t)), s = a.get(i) ?? {
 				from: e,
@@ -11028,17 +11131,17 @@ var N_ = class {
 		}
 	}
 };
-function P_(e, t) {
+function ov(e, t) {
 	return e.level <= t ? t - e.level : (e.level - t) * 1.5;
 }
 // src/trace/loader.ts
-var F_ = 30, I_ = 3e6, L_ = 5e5, R_ = class {
+var sv = 30, cv = 3e6, lv = 5e5, uv = class {
 	api;
 	length;
 	names;
 	events;
-	slices = new N_(I_);
-	curves = new N_(L_);
+	slices = new av(cv);
+	curves = new av(lv);
 	running = [];
 	timer = null;
 	wanted = null;
@@ -11052,7 +11155,7 @@ var F_ = 30, I_ = 3e6, L_ = 5e5, R_ = class {
 			tracks: t
 		}, this.timer ??= setTimeout(() => {
 			this.timer = null, this.ask();
-		}, F_);
+		}, sv);
 	}
 	stop() {
 		this.timer && clearTimeout(this.timer), this.wanted = null;
@@ -11060,7 +11163,7 @@ var F_ = 30, I_ = 3e6, L_ = 5e5, R_ = class {
 	}
 	ask() {
 		if (!this.wanted) return;
-		let { view: e, tracks: t } = this.wanted, n = j_(eg(e));
+		let { view: e, tracks: t } = this.wanted, n = rv(Rg(e));
 		this.dropStale(n, e);
 		let r = this.requests(t, n, e);
 		for (let e of r) this.start({
@@ -11082,12 +11185,12 @@ var F_ = 30, I_ = 3e6, L_ = 5e5, R_ = class {
 	overviewRequests() {
 		if (!this.overview) return [];
 		let { view: e, tracks: t } = this.overview;
-		return this.requests(t, j_(eg(e)), e);
+		return this.requests(t, rv(Rg(e)), e);
 	}
 	requests(e, t, n) {
 		return [!0, !1].flatMap((r) => {
-			let i = e.filter((e) => jh(e) === r).map((e) => e.id);
-			return (r ? this.curves : this.slices).missing(i, t, n, this.length).filter((e) => !this.running.some((t) => z_(t, e, r))).map((e) => ({
+			let i = e.filter((e) => og(e) === r).map((e) => e.id);
+			return (r ? this.curves : this.slices).missing(i, t, n, this.length).filter((e) => !this.running.some((t) => dv(t, e, r))).map((e) => ({
 				...e,
 				curves: r
 			}));
@@ -11100,7 +11203,7 @@ var F_ = 30, I_ = 3e6, L_ = 5e5, R_ = class {
 		}
 	}
 	get overviewLevel() {
-		return this.overview && j_(eg(this.overview.view));
+		return this.overview && rv(Rg(this.overview.view));
 	}
 	async start(e) {
 		let t = {
@@ -11120,7 +11223,7 @@ var F_ = 30, I_ = 3e6, L_ = 5e5, R_ = class {
 	}
 	async fetchSlices(e, t) {
 		let { head: n, slices: r } = await this.api.slices(e, t);
-		this.names.add(n.names), this.slices.add(e, Wh(r, e.tracks), n.slices + 1);
+		this.names.add(n.names), this.slices.add(e, xg(r, e.tracks), n.slices + 1);
 	}
 	async fetchCurves(e, t) {
 		let { tracks: n } = await this.api.counters(e, t), r = new Map(n.map((e) => [e.track, e])), i = n.reduce((e, { x: t }) => e + t.length, 1);
@@ -11130,13 +11233,13 @@ var F_ = 30, I_ = 3e6, L_ = 5e5, R_ = class {
 		this.events.onLoading(this.running.some((e) => !e.ahead));
 	}
 };
-function z_(e, t, n) {
+function dv(e, t, n) {
 	if (e.curves !== n || e.level !== t.level || e.abort.signal.aborted) return !1;
 	let r = new Set(e.tracks);
 	return e.from <= t.from && e.to >= t.to && t.tracks.every((e) => r.has(e));
 }
 // src/trace/names.ts
-var B_ = 2, V_ = 5e4, H_ = class {
+var fv = 2, pv = 5e4, mv = class {
 	texts = /* @__PURE__ */ new Map();
 	tables = /* @__PURE__ */ new Map();
 	widths = /* @__PURE__ */ new Map();
@@ -11160,7 +11263,7 @@ var B_ = 2, V_ = 5e4, H_ = class {
 	colour(e, t) {
 		let n = this.colours(e), r = n[t];
 		if (r !== 255) return r;
-		let i = this.matches(t) ? g_(e, this.text(t)) : h_;
+		let i = this.matches(t) ? H_(e, this.text(t)) : V_;
 		return n[t] = i, i;
 	}
 	search(e) {
@@ -11171,13 +11274,13 @@ var B_ = 2, V_ = 5e4, H_ = class {
 	}
 	width(e, t) {
 		let n = this.widths.get(e);
-		return n === void 0 && (this.widths.size > V_ && this.widths.clear(), n = t(e), this.widths.set(e, n)), n;
+		return n === void 0 && (this.widths.size > pv && this.widths.clear(), n = t(e), this.widths.set(e, n)), n;
 	}
 	cut(e, t, n) {
 		let r = this.text(e), i = this.width(r, n);
 		if (i <= t) return r;
 		let a = Math.floor(r.length * t / i);
-		for (; a >= B_;) {
+		for (; a >= fv;) {
 			let e = `${r.slice(0, a)}…`;
 			if (this.width(e, n) <= t) return e;
 			a--;
@@ -11186,27 +11289,27 @@ var B_ = 2, V_ = 5e4, H_ = class {
 	}
 };
 // src/trace/overview.ts
-function U_(e) {
+function hv(e) {
 	let t = (t, n) => e.filter((e) => t.includes(e.kind)).sort((e, t) => t.events - e.events).slice(0, n);
 	return [...t(["host"], 2), ...t(["device", "communication"], 4)];
 }
 // src/trace/paintCurves.ts
-var W_ = 4;
-function G_(e, t, n, r, i, a) {
-	let { lowest: o, highest: s } = t.track, c = Math.min(0, o), l = t.height - 8, u = t.y - i + W_ + l, d = l / (s - c || 1), f = (e) => u - (e - c) * d;
+var gv = 4;
+function _v(e, t, n, r, i, a) {
+	let { lowest: o, highest: s } = t.track, c = Math.min(0, o), l = t.height - 8, u = t.y - i + gv + l, d = l / (s - c || 1), f = (e) => u - (e - c) * d;
 	e.fillStyle = a.line, e.fillRect(0, Math.round(u), r.width, 1);
 	for (let t of n) {
-		let n = K_(t, r);
+		let n = vv(t, r);
 		if (n.length) {
-			e.fillStyle = a.curve, e.globalAlpha = .28, q_(e, n, () => u, (e) => f(e.mean)), q_(e, n, (e) => f(e.low), (e) => f(e.high)), e.globalAlpha = 1, e.strokeStyle = a.curve, e.lineWidth = 1.25, e.beginPath();
+			e.fillStyle = a.curve, e.globalAlpha = .28, yv(e, n, () => u, (e) => f(e.mean)), yv(e, n, (e) => f(e.low), (e) => f(e.high)), e.globalAlpha = 1, e.strokeStyle = a.curve, e.lineWidth = 1.25, e.beginPath();
 			for (let t of n) e.lineTo(t.x, f(t.mean)), e.lineTo(t.until, f(t.mean));
 			e.stroke();
 		}
 	}
 }
-function K_({ from: e, to: t, chunk: n }, r) {
-	let { x: i, low: a, mean: o, high: s } = n.data, c = 1 / eg(r), l = (e - r.from) * c, u = (t - r.from) * c, d = [];
-	for (let t = Math.max(0, Y_(i, e)); t < i.length; t++) {
+function vv({ from: e, to: t, chunk: n }, r) {
+	let { x: i, low: a, mean: o, high: s } = n.data, c = 1 / Rg(r), l = (e - r.from) * c, u = (t - r.from) * c, d = [];
+	for (let t = Math.max(0, xv(i, e)); t < i.length; t++) {
 		let e = (i[t] - r.from) * c;
 		if (e >= u) break;
 		let n = t + 1 < i.length ? (i[t + 1] - r.from) * c : u;
@@ -11220,16 +11323,16 @@ function K_({ from: e, to: t, chunk: n }, r) {
 	}
 	return d;
 }
-function q_(e, t, n, r) {
+function yv(e, t, n, r) {
 	e.beginPath();
 	for (let n of t) e.lineTo(n.x, r(n)), e.lineTo(n.until, r(n));
 	for (let r = t.length - 1; r >= 0; r--) e.lineTo(t[r].until, n(t[r])), e.lineTo(t[r].x, n(t[r]));
 	e.fill();
 }
-function J_(e, t) {
+function bv(e, t) {
 	for (let { from: n, to: r, chunk: i } of e) {
 		if (t < n || t > r) continue;
-		let { x: e, low: a, mean: o, high: s } = i.data, c = Y_(e, t);
+		let { x: e, low: a, mean: o, high: s } = i.data, c = xv(e, t);
 		if (c >= 0) return {
 			x: 0,
 			until: 0,
@@ -11240,7 +11343,7 @@ function J_(e, t) {
 	}
 	return null;
 }
-function Y_(e, t) {
+function xv(e, t) {
 	let n = 0, r = e.length;
 	for (; n < r;) {
 		let i = n + r >> 1;
@@ -11249,63 +11352,63 @@ function Y_(e, t) {
 	return n - 1;
 }
 // src/trace/paint.ts
-var X_ = 12;
-function Z_(e, t, n) {
+var Sv = 12;
+function Cv(e, t, n) {
 	let { view: r, height: i, top: a, layout: o, theme: s, names: c } = n;
-	e.fillStyle = s.ground, e.fillRect(0, 0, r.width, i), Q_(e, n), t.begin(r.width, i, n.ratio, s.palette.fills);
-	for (let l of Ph(o, a, a + i)) l.type !== "group" && (jh(l.track) ? G_(e, l, n.curvesOf(l.track.id), r, a, s) : t.track(l, n.slicesOf(l.track.id), c, r, a, a + i));
-	t.draw(e, s, c), $_(e, n), ev(e, n), tv(e, n), n.hovered && rv(e, n, n.hovered, 1), n.selected && rv(e, n, n.selected, 2);
+	e.fillStyle = s.ground, e.fillRect(0, 0, r.width, i), wv(e, n), t.begin(r.width, i, n.ratio, s.palette.fills);
+	for (let l of lg(o, a, a + i)) l.type !== "group" && (og(l.track) ? _v(e, l, n.curvesOf(l.track.id), r, a, s) : t.track(l, n.slicesOf(l.track.id), c, r, a, a + i));
+	t.draw(e, s, c), Tv(e, n), Ev(e, n), Dv(e, n), n.hovered && kv(e, n, n.hovered, 1), n.selected && kv(e, n, n.selected, 2);
 }
-function Q_(e, t) {
-	let { view: n, height: r, theme: i, length: a } = t, o = Qh(n, 0), s = Qh(n, a);
+function wv(e, t) {
+	let { view: n, height: r, theme: i, length: a } = t, o = Ig(n, 0), s = Ig(n, a);
 	e.fillStyle = i.sunken, o > 0 && e.fillRect(0, 0, o, r), s < n.width && e.fillRect(s, 0, n.width - s, r), e.fillStyle = i.line;
 	let c = -12;
 	for (let i of t.steps) {
-		let t = Math.round(Qh(n, i.from_ns));
-		t < 0 || t > n.width || t - c < X_ || (e.fillRect(t, 0, 1, r), c = t);
+		let t = Math.round(Ig(n, i.from_ns));
+		t < 0 || t > n.width || t - c < Sv || (e.fillRect(t, 0, 1, r), c = t);
 	}
 }
-function $_(e, { view: t, height: n, top: r, layout: i, theme: a }) {
-	for (let o of Ph(i, r, r + n)) o.type !== "track" && (e.fillStyle = a.raised, e.fillRect(0, o.y - r, t.width, o.height), e.fillStyle = a.line, e.fillRect(0, o.y - r, t.width, 1));
+function Tv(e, { view: t, height: n, top: r, layout: i, theme: a }) {
+	for (let o of lg(i, r, r + n)) o.type !== "track" && (e.fillStyle = a.raised, e.fillRect(0, o.y - r, t.width, o.height), e.fillStyle = a.line, e.fillRect(0, o.y - r, t.width, 1));
 }
-function ev(e, { view: t, height: n, range: r, theme: i }) {
+function Ev(e, { view: t, height: n, range: r, theme: i }) {
 	if (!r) return;
-	let a = Qh(t, r[0]), o = Qh(t, r[1]);
+	let a = Ig(t, r[0]), o = Ig(t, r[1]);
 	e.fillStyle = i.accent, e.globalAlpha = .12, e.fillRect(a, 0, o - a, n), e.globalAlpha = 1, e.fillRect(Math.round(a), 0, 1, n), e.fillRect(Math.round(o) - 1, 0, 1, n);
 }
-function tv(e, t) {
+function Dv(e, t) {
 	let { view: n, theme: r, layout: i, top: a, height: o } = t;
 	e.strokeStyle = r.text, e.fillStyle = r.text;
 	let s = Math.min(.35, Math.max(.08, 20 / t.arrows.length));
 	for (let { from: r, to: c, strong: l } of t.arrows) {
 		let t = i.byTrack.get(r.track), u = i.byTrack.get(c.track);
 		if (!t || !u) continue;
-		let d = Qh(n, Math.min(r.from_ns + r.dur_ns, Math.max(r.from_ns, c.from_ns))), f = Qh(n, c.from_ns), p = Lh(t, r.row) - a + 9, m = Lh(u, c.row) - a + 9;
-		Math.max(d, f) < 0 || Math.min(d, f) > n.width || Math.max(p, m) < 0 || Math.min(p, m) > o || (e.globalAlpha = l ? .9 : s, e.lineWidth = l ? 1.5 : 1, nv(e, d, p, f, m));
+		let d = Ig(n, Math.min(r.from_ns + r.dur_ns, Math.max(r.from_ns, c.from_ns))), f = Ig(n, c.from_ns), p = fg(t, r.row) - a + 9, m = fg(u, c.row) - a + 9;
+		Math.max(d, f) < 0 || Math.min(d, f) > n.width || Math.max(p, m) < 0 || Math.min(p, m) > o || (e.globalAlpha = l ? .9 : s, e.lineWidth = l ? 1.5 : 1, Ov(e, d, p, f, m));
 	}
 	e.globalAlpha = 1;
 }
-function nv(e, t, n, r, i) {
+function Ov(e, t, n, r, i) {
 	let a = Math.min(Math.max(Math.abs(r - t) / 2, 16), 120);
 	e.beginPath(), e.moveTo(t, n), e.bezierCurveTo(t + a, n, r - a, i, r - 2, i), e.stroke(), e.beginPath(), e.moveTo(r, i), e.lineTo(r - 6, i - 3.5), e.lineTo(r - 6, i + 3.5), e.fill();
 }
-function rv(e, t, n, r) {
+function kv(e, t, n, r) {
 	let i = t.layout.byTrack.get(n.track);
 	if (!i || n.row >= i.rows) return;
-	let { x: a, y: o, width: s, height: c } = iv(t, i, n);
+	let { x: a, y: o, width: s, height: c } = Av(t, i, n);
 	e.strokeStyle = t.theme.text, e.lineWidth = r, e.strokeRect(a, o, s, c);
 }
-function iv({ view: e, top: t }, n, r) {
-	let i = Math.max(Math.round(Qh(e, r.from_ns)), -8), a = Math.min(Math.round(Qh(e, r.from_ns + r.dur_ns)), e.width + 8);
+function Av({ view: e, top: t }, n, r) {
+	let i = Math.max(Math.round(Ig(e, r.from_ns)), -8), a = Math.min(Math.round(Ig(e, r.from_ns + r.dur_ns)), e.width + 8);
 	return {
 		x: i,
-		y: Lh(n, r.row) - t + 1,
+		y: fg(n, r.row) - t + 1,
 		width: Math.max(a - i, 2),
 		height: 16
 	};
 }
 // src/trace/strips.ts
-var av = 22, ov = .25, sv = class {
+var jv = 22, Mv = .25, Nv = class {
 	width = 0;
 	pixels = /* @__PURE__ */ new Uint32Array();
 	tops = [];
@@ -11316,20 +11419,20 @@ var av = 22, ov = .25, sv = class {
 	most = 0;
 	begin(e, t, n, r) {
 		let i = Math.max(1, Math.round(e * n));
-		this.most = Math.ceil(t / 18) + 2, this.width !== i || this.pixels.length < i * this.most ? this.pixels = new Uint32Array(i * this.most) : this.pixels.fill(0, 0, this.tops.length * i), this.width = i, this.ratio = n, this.colours = cv(r), this.tops = [], this.labels = [], this.slices = 0;
+		this.most = Math.ceil(t / 18) + 2, this.width !== i || this.pixels.length < i * this.most ? this.pixels = new Uint32Array(i * this.most) : this.pixels.fill(0, 0, this.tops.length * i), this.width = i, this.ratio = n, this.colours = Pv(r), this.tops = [], this.labels = [], this.slices = 0;
 	}
 	track(e, t, n, r, i, a) {
 		let o = Math.max(0, Math.floor((i - e.y) / 18)), s = Math.min(e.rows - 1, Math.floor((a - e.y) / 18));
 		for (let a = o; a <= s && this.tops.length < this.most; a++) {
-			let o = Lh(e, a) - i + 1, s = this.tops.length * this.width;
+			let o = fg(e, a) - i + 1, s = this.tops.length * this.width;
 			this.tops.push(o);
 			let c = 0;
-			for (let i of t) a >= Gh(i.chunk.data) || (c = this.row(e.track.kind, a, o, s, c, i, n, r));
+			for (let i of t) a >= Sg(i.chunk.data) || (c = this.row(e.track.kind, a, o, s, c, i, n, r));
 		}
 	}
 	row(e, t, n, r, i, a, o, s) {
-		let { pixels: c, colours: l, ratio: u } = this, { data: d } = a.chunk, { start: f, dur: p, name: m, count: h, busy: g } = d.slices, _ = o.colours(e), v = u / eg(s), y = Math.max(0, Math.round((a.from - s.from) * v)), b = Math.min(this.width, Math.round((a.to - s.from) * v)), x = d.begin[t + 1], S = Math.max(i, y);
-		for (let i = Kh(d, t, a.from); i < x; i++) {
+		let { pixels: c, colours: l, ratio: u } = this, { data: d } = a.chunk, { start: f, dur: p, name: m, count: h, busy: g } = d.slices, _ = o.colours(e), v = u / Rg(s), y = Math.max(0, Math.round((a.from - s.from) * v)), b = Math.min(this.width, Math.round((a.to - s.from) * v)), x = d.begin[t + 1], S = Math.max(i, y);
+		for (let i = Cg(d, t, a.from); i < x; i++) {
 			let t = (f[i] - s.from) * v;
 			if (t >= b) break;
 			this.slices++;
@@ -11337,7 +11440,7 @@ var av = 22, ov = .25, sv = class {
 			if (x < 1) continue;
 			S = d;
 			let C = m[i], w = _[C], T = w === 255 ? o.colour(e, C) : w, E = l[T];
-			h[i] > 1 && (E = lv(E, g[i] / (p[i] || 1))), x === 1 ? c[r + y] = E : (c.fill(E, r + y, r + (x > 3 && d < b ? d - 1 : d)), x >= av * u && T !== h_ && this.label(y / u, n, x / u, C, h[i], f[i]));
+			h[i] > 1 && (E = Fv(E, g[i] / (p[i] || 1))), x === 1 ? c[r + y] = E : (c.fill(E, r + y, r + (x > 3 && d < b ? d - 1 : d)), x >= jv * u && T !== V_ && this.label(y / u, n, x / u, C, h[i], f[i]));
 		}
 		return S;
 	}
@@ -11353,7 +11456,7 @@ var av = 22, ov = .25, sv = class {
 		});
 	}
 };
-function cv(e) {
+function Pv(e) {
 	let t = e.flatMap((e) => {
 		let t = Number.parseInt(e.slice(1), 16);
 		return [
@@ -11365,12 +11468,12 @@ function cv(e) {
 	});
 	return new Uint32Array(Uint8Array.from(t).buffer);
 }
-function lv(e, t) {
-	let n = Math.round(255 * Math.min(1, ov + .75 * t));
+function Fv(e, t) {
+	let n = Math.round(255 * Math.min(1, Mv + .75 * t));
 	return (e & 16777215 | n << 24) >>> 0;
 }
 // src/trace/paintSlices.ts
-var uv = 16, dv = class extends sv {
+var Iv = 16, Lv = class extends Nv {
 	strip = document.createElement("canvas");
 	draw(e, t, n) {
 		if (!this.tops.length) return;
@@ -11378,21 +11481,21 @@ var uv = 16, dv = class extends sv {
 		a.width !== r && (a.width = r), a.height !== o && (a.height = o);
 		let s = new ImageData(new Uint8ClampedArray(this.pixels.buffer), r);
 		a.getContext("2d", { willReadFrequently: !0 }).putImageData(s, 0, 0, 0, 0, r, i.length), e.imageSmoothingEnabled = !1;
-		for (let [t, n] of i.entries()) e.drawImage(a, 0, t, r, 1, 0, n, r / this.ratio, uv);
+		for (let [t, n] of i.entries()) e.drawImage(a, 0, t, r, 1, 0, n, r / this.ratio, Iv);
 		e.font = `11px ${t.font}`, e.textBaseline = "middle", e.textAlign = "left", e.fillStyle = t.palette.text;
 		let c = (t) => e.measureText(t).width;
 		for (let t of this.labels) {
-			let r = fv(t, n, c);
-			r && e.fillText(r, t.x + 4, t.y + uv / 2 + .5);
+			let r = Rv(t, n, c);
+			r && e.fillText(r, t.x + 4, t.y + Iv / 2 + .5);
 		}
 	}
 };
-function fv(e, t, n) {
+function Rv(e, t, n) {
 	let r = e.count > 1 ? `${e.count} × ` : "", i = e.room - (r ? t.width(r, n) : 0), a = t.cut(e.code, i, n);
 	return a && r + a;
 }
 // src/trace/theme.ts
-function pv() {
+function zv() {
 	let e = getComputedStyle(document.documentElement), t = (t) => e.getPropertyValue(t).trim(), n = t("--ground"), r = Number.parseInt(n.slice(1, 3), 16) < 128;
 	return {
 		dark: r,
@@ -11405,15 +11508,15 @@ function pv() {
 		accent: t("--accent"),
 		curve: t("--part-3"),
 		font: t("--sans"),
-		palette: y_(r)
+		palette: G_(r)
 	};
 }
 // src/trace/engine.ts
-var mv = 55, hv = 250, gv = 300, _v = class {
+var Bv = 55, Vv = 250, Hv = 300, Uv = class {
 	timeline;
 	layout;
 	events;
-	names = new H_();
+	names = new mv();
 	loader;
 	view = {
 		from: 0,
@@ -11429,8 +11532,8 @@ var mv = 55, hv = 250, gv = 300, _v = class {
 	cursor = null;
 	onMoved = () => {};
 	goal = null;
-	theme = pv();
-	painter = new dv();
+	theme = zv();
+	painter = new Lv();
 	bands;
 	canvases = null;
 	shown = {
@@ -11441,7 +11544,7 @@ var mv = 55, hv = 250, gv = 300, _v = class {
 	last = 0;
 	rest = null;
 	constructor(e, t, n, r) {
-		this.timeline = t, this.layout = n, this.events = r, this.view = tg(t.length_ns, 1e3), this.bands = U_(t.tracks), this.loader = new R_(e, t.length_ns, this.names, {
+		this.timeline = t, this.layout = n, this.events = r, this.view = zg(t.length_ns, 1e3), this.bands = hv(t.tracks), this.loader = new uv(e, t.length_ns, this.names, {
 			onData: () => this.redraw(),
 			onLoading: r.onLoading,
 			onError: r.onError
@@ -11469,13 +11572,13 @@ var mv = 55, hv = 250, gv = 300, _v = class {
 		this.layout = e, this.redraw();
 	}
 	restyle() {
-		this.theme = pv(), this.redraw();
+		this.theme = zv(), this.redraw();
 	}
 	show(e) {
-		this.goal = null, this.view = ng(e, this.timeline.length_ns), this.redraw();
+		this.goal = null, this.view = Bg(e, this.timeline.length_ns), this.redraw();
 	}
 	glide(e) {
-		this.goal = ng(e, this.timeline.length_ns), matchMedia("(prefers-reduced-motion: reduce)").matches && this.show(this.goal), this.redraw();
+		this.goal = Bg(e, this.timeline.length_ns), matchMedia("(prefers-reduced-motion: reduce)").matches && this.show(this.goal), this.redraw();
 	}
 	get aim() {
 		return this.goal ?? this.view;
@@ -11487,8 +11590,8 @@ var mv = 55, hv = 250, gv = 300, _v = class {
 	}
 	step(e) {
 		if (this.goal) {
-			let t = 1 - Math.exp(-Math.min(e - this.last, 50) / mv), n = Math.abs(this.goal.from - this.view.from) < eg(this.goal) / 2, r = Math.abs(this.goal.to - this.goal.from - (this.view.to - this.view.from)) < eg(this.goal);
-			this.view = n && r ? this.goal : sg(this.view, this.goal, t), n && r ? this.goal = null : this.redraw();
+			let t = 1 - Math.exp(-Math.min(e - this.last, 50) / Bv), n = Math.abs(this.goal.from - this.view.from) < Rg(this.goal) / 2, r = Math.abs(this.goal.to - this.goal.from - (this.view.to - this.view.from)) < Rg(this.goal);
+			this.view = n && r ? this.goal : Gg(this.view, this.goal, t), n && r ? this.goal = null : this.redraw();
 		}
 		this.last = e, (this.view !== this.shown.view || this.top !== this.shown.top) && this.moved(), this.loader.want(this.view, this.askedTracks()), this.draw();
 	}
@@ -11496,17 +11599,17 @@ var mv = 55, hv = 250, gv = 300, _v = class {
 		this.shown = {
 			view: this.view,
 			top: this.top
-		}, this.onMoved(), this.rest && clearTimeout(this.rest), this.rest = setTimeout(() => this.events.onRest(this.view), hv);
+		}, this.onMoved(), this.rest && clearTimeout(this.rest), this.rest = setTimeout(() => this.events.onRest(this.view), Vv);
 	}
 	askedTracks() {
-		let e = this.top - gv;
-		return Ph(this.layout, e, this.top + this.height + gv).flatMap((e) => e.type === "track" ? [e.track] : []);
+		let e = this.top - Hv;
+		return lg(this.layout, e, this.top + this.height + Hv).flatMap((e) => e.type === "track" ? [e.track] : []);
 	}
 	draw() {
 		let { canvases: e, view: t, theme: n, timeline: r, range: i } = this;
 		if (!e) return;
 		let a = performance.now(), { steps: o, length_ns: s } = r;
-		Z_(T_(e.main, t.width, this.height), this.painter, {
+		Cv(Z_(e.main, t.width, this.height), this.painter, {
 			view: t,
 			theme: n,
 			steps: o,
@@ -11522,15 +11625,15 @@ var mv = 55, hv = 250, gv = 300, _v = class {
 			arrows: this.arrows,
 			slicesOf: (e) => this.slicesOf(e),
 			curvesOf: (e) => this.curvesOf(e)
-		}), e.main.dataset.slices = String(this.painter.slices), e.main.dataset.ms = (performance.now() - a).toFixed(2), cg(T_(e.ruler, t.width, e.ruler.clientHeight), t, o, i, this.cursor, n);
-		let c = this.whole, l = j_(eg(c)), u = this.bands.map((e) => ({
-			colour: n.palette.fills[__(e.kind)],
+		}), e.main.dataset.slices = String(this.painter.slices), e.main.dataset.ms = (performance.now() - a).toFixed(2), Kg(Z_(e.ruler, t.width, e.ruler.clientHeight), t, o, i, this.cursor, n);
+		let c = this.whole, l = rv(Rg(c)), u = this.bands.map((e) => ({
+			colour: n.palette.fills[U_(e.kind)],
 			pieces: this.loader.slices.pieces(e.id, l, {
 				from: 0,
 				to: s
 			})
 		}));
-		ug(T_(e.overview, t.width, e.overview.clientHeight), c, t, u, i, n);
+		Jg(Z_(e.overview, t.width, e.overview.clientHeight), c, t, u, i, n);
 	}
 	get whole() {
 		return {
@@ -11540,26 +11643,26 @@ var mv = 55, hv = 250, gv = 300, _v = class {
 		};
 	}
 	slicesOf(e) {
-		return this.loader.slices.pieces(e, j_(eg(this.view)), this.view);
+		return this.loader.slices.pieces(e, rv(Rg(this.view)), this.view);
 	}
 	curvesOf(e) {
-		return this.loader.curves.pieces(e, j_(eg(this.view)), this.view);
+		return this.loader.curves.pieces(e, rv(Rg(this.view)), this.view);
 	}
 	hit(e, t) {
-		let n = this.view.from + e * eg(this.view), r = 3 * eg(this.view);
-		return O_(this.layout, t + this.top, n, r, (e) => this.slicesOf(e));
+		let n = this.view.from + e * Rg(this.view), r = 3 * Rg(this.view);
+		return ev(this.layout, t + this.top, n, r, (e) => this.slicesOf(e));
 	}
 	valueAt(e, t) {
-		return J_(this.curvesOf(e), this.view.from + t * eg(this.view));
+		return bv(this.curvesOf(e), this.view.from + t * Rg(this.view));
 	}
 	firstSpot() {
-		for (let e of Ph(this.layout, this.top, this.top + this.height)) {
-			if (e.type !== "track" || jh(e.track)) continue;
+		for (let e of lg(this.layout, this.top, this.top + this.height)) {
+			if (e.type !== "track" || og(e.track)) continue;
 			let t = {
 				row: 0,
 				from_ns: this.view.from - 1,
 				dur_ns: 0
-			}, n = k_(this.slicesOf(e.track.id), t, 1);
+			}, n = tv(this.slicesOf(e.track.id), t, 1);
 			if (n) return n;
 		}
 		return null;
@@ -11568,11 +11671,11 @@ var mv = 55, hv = 250, gv = 300, _v = class {
 		let { loader: n, view: r } = this, i = {
 			from: r.from - (r.to - r.from),
 			to: r.to + (r.to - r.from)
-		}, a = n.slices.pieces(e.track, j_(eg(r)), i);
-		if (t === "next") return k_(a, e, 1);
-		if (t === "previous") return k_(a, e, -1);
-		if (t === "outer") return D_(a, e.row - 1, e.from_ns, eg(r));
-		let o = k_(a, {
+		}, a = n.slices.pieces(e.track, rv(Rg(r)), i);
+		if (t === "next") return tv(a, e, 1);
+		if (t === "previous") return tv(a, e, -1);
+		if (t === "outer") return $_(a, e.row - 1, e.from_ns, Rg(r));
+		let o = tv(a, {
 			row: e.row + 1,
 			from_ns: e.from_ns - 1,
 			dur_ns: 1
@@ -11581,25 +11684,25 @@ var mv = 55, hv = 250, gv = 300, _v = class {
 	}
 	scrollFor(e) {
 		let t = this.layout.byTrack.get(e.track);
-		if (!t || jh(t.track)) return null;
-		let n = Lh(t, e.row);
+		if (!t || og(t.track)) return null;
+		let n = fg(t, e.row);
 		return n >= this.top && n + 24 <= this.top + this.height ? null : Math.max(0, n - this.height / 2);
 	}
 };
 // src/trace/useEngine.ts
-function vv(e, t, n, r, i) {
-	let [a, o] = z(!1), [s, c] = z(null), [l, u] = z(null), d = V({}), f = V(i);
+function Wv(e, t, n, r, i) {
+	let [a, o] = B(!1), [s, c] = B(null), [l, u] = B(null), d = H({}), f = H(i);
 	f.current = i;
-	let p = Ae(() => new _v(e, t, n, {
+	let p = ke(() => new Uv(e, t, n, {
 		onLoading: o,
 		onError: c,
 		onRest: (e) => {
 			u([e.from, e.to]);
-			let n = yv(e, t.length_ns);
+			let n = Gv(e, t.length_ns);
 			(n.from !== d.current.from || n.to !== d.current.to) && (d.current = n, f.current(n, "replace"));
 		}
 	}), [e, t]);
-	return B(() => fe(() => p.restyle()), [p]), B(() => p.arrange(n), [p, n]), B(() => {
+	return V(() => fe(() => p.restyle()), [p]), V(() => p.arrange(n), [p, n]), V(() => {
 		let { from: e, to: n } = r;
 		if (e === d.current.from && n === d.current.to) return;
 		let i = p.height === 0;
@@ -11611,7 +11714,7 @@ function vv(e, t, n, r, i) {
 			from: e,
 			to: n,
 			width: a
-		} : tg(t.length_ns, a);
+		} : zg(t.length_ns, a);
 		i ? p.show(o) : p.glide(o);
 	}, [
 		p,
@@ -11624,8 +11727,8 @@ function vv(e, t, n, r, i) {
 		rested: l
 	};
 }
-function yv(e, t) {
-	let n = tg(t, e.width), r = (n.to - n.from) / n.width;
+function Gv(e, t) {
+	let n = zg(t, e.width), r = (n.to - n.from) / n.width;
 	return Math.abs(e.from - n.from) < r && Math.abs(e.to - n.to) < r ? {
 		from: void 0,
 		to: void 0
@@ -11634,19 +11737,61 @@ function yv(e, t) {
 		to: Math.round(e.to)
 	};
 }
+// src/trace/useFolding.ts
+function Kv(e, t, n) {
+	let { collapsed: r = [], deep: i = [] } = t, a = ke(() => sg(e.tracks, {
+		closed: new Set(r),
+		unfolded: new Set(i)
+	}), [
+		e,
+		r.join("|"),
+		i.join()
+	]), o = (e) => n({ collapsed: qv(r, e) }, "replace"), s = (e) => n({ deep: qv(i, e) }, "replace");
+	return {
+		layout: a,
+		toggle: o,
+		unfold: s,
+		reveal: ({ track: t, row: n }) => {
+			let i = e.tracks.find(({ id: e }) => e === t)?.group, c = a.byTrack.get(t);
+			if (i && r.includes(i)) o(i);
+			else if (!c || n < c.rows) return !1;
+			else if (!c.open) o(ag(t));
+			else if (c.unfolded === !1) s(t);
+			else return !1;
+			return !0;
+		}
+	};
+}
+function qv(e, t) {
+	let n = e.filter((e) => e !== t);
+	return n.length === e.length && n.push(t), n.length ? n : void 0;
+}
+// src/trace/useKeys.ts
+function Jv(e, t) {
+	let n = H(e);
+	n.current = e, V(() => {
+		let e = (e) => {
+			let r = e.target;
+			if (t || e.defaultPrevented || r.matches("input, textarea, select")) return;
+			let i = b_(e), a = e.key.startsWith("Arrow") || e.key.startsWith("Page");
+			!i || a && r.closest(".trace-panel") || (e.preventDefault(), n.current(i));
+		};
+		return document.addEventListener("keydown", e), () => document.removeEventListener("keydown", e);
+	}, [t]);
+}
 // src/trace/useSearch.ts
-function bv(e, t, n, r) {
-	let [i, a] = z(-1), o = Qg(n ? (t) => e.search(n, t) : null, [e, n]), s = V(null);
-	B(() => a(-1), [n]), B(() => {
+function Yv(e, t, n, r) {
+	let [i, a] = B(-1), o = w_(n ? (t) => e.search(n, t) : null, [e, n]), s = H(null);
+	V(() => a(-1), [n]), V(() => {
 		t.names.search(n), t.redraw();
 	}, [t, n]);
 	let c = (e, n = o.loading) => {
 		let c = o.value?.hits ?? [];
 		if (s.current = n ? e : null, !c.length || n) return;
-		let l = ((i < 0 ? xv(c, t.view.from, e) : i + e) + c.length) % c.length;
+		let l = ((i < 0 ? Xv(c, t.view.from, e) : i + e) + c.length) % c.length;
 		a(l), r(c[l]);
 	};
-	return B(() => {
+	return V(() => {
 		s.current && !o.loading && c(s.current);
 	}, [o.loading]), {
 		found: o,
@@ -11654,98 +11799,94 @@ function bv(e, t, n, r) {
 		step: c
 	};
 }
-function xv(e, t, n) {
+function Xv(e, t, n) {
 	let r = e.findIndex((e) => e.from_ns >= t), i = Math.max(0, r);
 	return n === 1 ? i : i - 1;
 }
 // src/trace/Stage.tsx
-var Sv = 1.5;
-function Cv(e) {
-	let { api: t, timeline: n, state: r, hrefOf: i } = e, a = o_(e.onState), o = r.collapsed ?? [], s = Ae(() => new Set(o), [o.join("|")]), c = Ae(() => Mh(n.tracks, s), [n, s]), { engine: l, loading: u, error: d, rested: f } = vv(t, n, c, r, a), [p, m] = z("slice"), [h, g] = z(!1), [_, v] = z(!1), y = V(null), b = V(null), x = Ae(() => new Map(n.tracks.map((e) => [e.id, e])), [n]), S = _ && f ? f : null, C = Qg(S && ((e) => t.flows(S, [], e)), [t, S]), w = V(null), T = (e) => {
-		let t = x.get(e.track)?.group;
-		w.current = t && s.has(t) ? e : null, t && w.current && k(t);
-		let n = l.scrollFor(e);
-		n !== null && y.current?.scrollTo({ top: n });
+var Zv = 1.5;
+function Qv(e) {
+	let { api: t, timeline: n, state: r, hrefOf: i } = e, a = M_(e.onState), { layout: o, toggle: s, unfold: c, reveal: l } = Kv(n, r, a), { engine: u, loading: d, error: f, rested: p } = Wv(t, n, o, r, a), [m, h] = B("slice"), [g, _] = B(!1), [v, y] = B(!1), b = H(null), x = H(null), S = ke(() => new Map(n.tracks.map((e) => [e.id, e])), [n]), C = v && p ? p : null, w = w_(C && ((e) => t.flows(C, [], e)), [t, C]), T = H(null), E = (e) => {
+		T.current = l(e) ? e : null;
+		let t = u.scrollFor(e);
+		t !== null && b.current?.scrollTo({ top: t });
 	};
-	B(() => {
-		w.current && T(w.current);
-	}, [c]);
-	let [E] = z(r.from !== void 0), D = s_({
+	V(() => {
+		T.current && E(T.current);
+	}, [o]);
+	let [D] = B(r.from !== void 0), O = N_({
 		api: t,
-		engine: l,
-		placed: E,
+		engine: u,
+		placed: D,
 		onState: a,
-		scrollTo: T
-	}, r.select, C.value), O = bv(t, l, r.q ?? "", (e) => {
-		D.jump(e, "replace"), m("slice");
-	}), k = (e) => {
-		let t = s.has(e) ? o.filter((t) => t !== e) : [...o, e];
-		a({ collapsed: t.length ? t : void 0 }, "replace");
-	}, A = (e) => {
-		a({ q: e || void 0 }, "replace"), m("search");
+		scrollTo: E
+	}, r.select, w.value), k = Yv(t, u, r.q ?? "", (e) => {
+		O.jump(e, "replace"), h("slice");
+	}), A = (e) => {
+		a({ q: e || void 0 }, "replace"), h("search");
 	}, j = (e) => {
-		a({ range: e ? [e[0], e[1]] : void 0 }, "push"), m("range");
+		a({ range: e ? [e[0], e[1]] : void 0 }, "push"), h("range");
 	};
-	B(() => {
-		l.range = r.range ?? null, l.redraw();
-	}, [l, r.range?.join()]);
+	V(() => {
+		u.range = r.range ?? null, u.redraw();
+	}, [u, r.range?.join()]);
 	let M = () => {
-		r.range ? a({ range: void 0 }, "push") : D.spot ? D.pick(null) : r.q && A("");
+		r.range ? a({ range: void 0 }, "push") : O.spot ? O.pick(null) : r.q && A("");
 	}, ee = (e) => {
-		let { spot: t } = D, { aim: r, view: i } = l, a = t ? Qh(i, t.from_ns + t.dur_ns / 2) : -1, o = a >= 0 && a <= i.width ? a : i.width / 2;
-		l.glide(rg(r, l.cursor ?? o, e, n.length_ns));
+		let { spot: t } = O, { aim: r, view: i } = u, a = t ? Ig(i, t.from_ns + t.dur_ns / 2) : -1, o = a >= 0 && a <= i.width ? a : i.width / 2;
+		u.glide(Vg(r, u.cursor ?? o, e, n.length_ns));
 	}, te = (e) => {
-		let t = D.spot ? l.towards(D.spot, e) : l.firstSpot();
-		t && (D.walk(t), m("slice"));
+		let t = O.spot ? u.towards(O.spot, e) : u.firstSpot();
+		t && (O.walk(t), h("slice"));
 	}, ne = {
-		"zoom in": () => ee(Sv),
-		"zoom out": () => ee(1 / Sv),
-		left: () => l.glide(ig(l.aim, -l.view.width / 6, n.length_ns)),
-		right: () => l.glide(ig(l.aim, l.view.width / 6, n.length_ns)),
-		up: () => y.current?.scrollBy({ top: -l.height * .8 }),
-		down: () => y.current?.scrollBy({ top: l.height * .8 }),
-		fit: () => l.glide(tg(n.length_ns, l.view.width)),
-		focus: D.focus,
+		"zoom in": () => ee(Zv),
+		"zoom out": () => ee(1 / Zv),
+		left: () => u.glide(Hg(u.aim, -u.view.width / 6, n.length_ns)),
+		right: () => u.glide(Hg(u.aim, u.view.width / 6, n.length_ns)),
+		up: () => b.current?.scrollBy({ top: -u.height * .8 }),
+		down: () => b.current?.scrollBy({ top: u.height * .8 }),
+		fit: () => u.glide(zg(n.length_ns, u.view.width)),
+		focus: O.focus,
 		range: () => {
-			let { spot: e } = D;
+			let { spot: e } = O;
 			e && j([e.from_ns, e.from_ns + e.dur_ns]);
 		},
-		search: () => b.current?.select(),
-		"next hit": () => O.step(1),
-		"previous hit": () => O.step(-1),
+		search: () => x.current?.select(),
+		"next hit": () => k.step(1),
+		"previous hit": () => k.step(-1),
 		next: () => te("next"),
 		previous: () => te("previous"),
 		outer: () => te("outer"),
 		inner: () => te("inner"),
-		flows: () => v(!_),
+		flows: () => y(!v),
 		clear: M,
-		help: () => g(!h)
+		help: () => _(!g)
 	};
-	Tv((e) => ne[e](), h);
-	let { spot: re, merged: ie, details: N } = D, P = [];
+	Jv((e) => ne[e](), g);
+	let { spot: re, merged: ie, details: N } = O, P = [];
 	if (ie || r.select !== void 0) {
-		let e = ie ? /* @__PURE__ */ H(Wg, {
+		let e = ie ? /* @__PURE__ */ W(g_, {
 			slice: ie,
-			name: l.names.text(ie.code),
-			onZoom: D.focus
-		}) : /* @__PURE__ */ H(Vg, {
+			name: u.names.text(ie.code),
+			onZoom: O.focus
+		}) : /* @__PURE__ */ W(p_, {
 			details: N,
 			hrefOf: i,
-			onJump: D.jump
+			onJump: O.jump
 		});
 		P.push({
 			id: "slice",
 			title: "Slice",
 			content: e,
-			onClose: () => D.pick(null)
+			onClose: () => O.pick(null)
 		});
 	}
 	if (r.range) {
-		let e = `Range of ${J("time_ns", r.range[1] - r.range[0])}`, n = /* @__PURE__ */ H($g, {
+		let e = `Range of ${J("time_ns", r.range[1] - r.range[0])}`, n = /* @__PURE__ */ W(T_, {
 			api: t,
 			hrefOf: i,
 			range: r.range,
-			tracks: wv(l)
+			tracks: $v(u)
 		});
 		P.push({
 			id: "range",
@@ -11755,8 +11896,8 @@ function Cv(e) {
 		});
 	}
 	if (r.q) {
-		let e = /* @__PURE__ */ H(Gg, {
-			found: O.found,
+		let e = /* @__PURE__ */ W(__, {
+			found: k.found,
 			q: r.q,
 			onSearch: A
 		});
@@ -11767,134 +11908,211 @@ function Cv(e) {
 			onClose: () => A("")
 		});
 	}
-	return /* @__PURE__ */ H("div", {
+	return /* @__PURE__ */ W("div", {
 		class: "trace",
 		children: [
-			/* @__PURE__ */ H(i_, {
+			/* @__PURE__ */ W(A_, {
 				api: t,
-				loading: u,
-				search: O,
-				searchBox: b,
+				loading: d,
+				search: k,
+				searchBox: x,
 				onSearch: A,
 				q: r.q ?? "",
-				flows: _ ? C : null,
+				flows: v ? w : null,
 				range: r.range ?? null,
 				run: (e) => ne[e]()
 			}),
-			d && /* @__PURE__ */ H(Rg, {
-				error: d,
-				onAgain: () => l.redraw()
+			f && /* @__PURE__ */ W(u_, {
+				error: f,
+				onAgain: () => u.redraw()
 			}),
-			/* @__PURE__ */ H(wg, {
-				engine: l,
-				layout: c,
-				scroller: y,
-				onToggle: k,
+			/* @__PURE__ */ W(c_, {
+				engine: u,
+				layout: o,
+				scroller: b,
+				onToggle: s,
+				onUnfold: c,
 				onPick: (e) => {
-					D.pick(e), m("slice");
+					O.pick(e), h("slice");
 				},
 				onRange: j
 			}),
-			/* @__PURE__ */ H("div", {
+			/* @__PURE__ */ W("div", {
 				class: "visually-hidden",
 				"aria-live": "polite",
-				children: re && N.value ? `${N.value.name}, ${J("time_ns", re.dur_ns)}, ${x.get(re.track)?.name}` : ""
+				children: re && N.value ? `${N.value.name}, ${J("time_ns", re.dur_ns)}, ${S.get(re.track)?.name}` : ""
 			}),
-			/* @__PURE__ */ H(Xg, {
+			/* @__PURE__ */ W(S_, {
 				tabs: P,
-				open: p,
-				onOpen: m
+				open: m,
+				onOpen: h
 			}),
-			h && /* @__PURE__ */ H(Yg, { onClose: () => g(!1) })
+			g && /* @__PURE__ */ W(x_, { onClose: () => _(!1) })
 		]
 	});
 }
-function wv({ layout: e, timeline: t }) {
+function $v({ layout: e, timeline: t }) {
 	let n = [...e.byTrack.keys()];
 	return n.length === t.tracks.length ? [] : n;
 }
-function Tv(e, t) {
-	let n = V(e);
-	n.current = e, B(() => {
-		let e = (e) => {
-			let r = e.target;
-			if (t || e.defaultPrevented || r.matches("input, textarea, select")) return;
-			let i = Jg(e), a = e.key.startsWith("Arrow") || e.key.startsWith("Page");
-			!i || a && r.closest(".trace-panel") || (e.preventDefault(), n.current(i));
-		};
-		return document.addEventListener("keydown", e), () => document.removeEventListener("keydown", e);
-	}, [t]);
+// src/trace/decode.ts
+var ey = {
+	f64: Float64Array,
+	u32: Uint32Array,
+	i32: Int32Array,
+	u16: Uint16Array,
+	u8: Uint8Array
+}, ty = [
+	"track",
+	"row",
+	"start",
+	"dur",
+	"name",
+	"count",
+	"busy",
+	"id"
+];
+function ny(e) {
+	let t = new DataView(e).getUint32(0, !0), n = new TextDecoder().decode(new Uint8Array(e, 4, t)), r = JSON.parse(n), i = {}, a = ry(4 + t);
+	for (let [t, n, o] of r.arrays) {
+		let r = ey[n];
+		if (!r) throw Error(`The timeline came with an array of unknown type ${n}.`);
+		i[t] = new r(e, a, o), a = ry(a + o * r.BYTES_PER_ELEMENT);
+	}
+	for (let e of ty) if (!i[e]) throw Error(`The timeline came without its array "${e}".`);
+	return {
+		head: r,
+		slices: i
+	};
+}
+function ry(e) {
+	return e + 7 & -8;
+}
+// src/trace/api.ts
+function iy(e, t) {
+	let n = (n, r, i) => e.json(`timeline/${n}`, {
+		...t,
+		...r
+	}, i);
+	return {
+		tracks: (e) => n("tracks", {}, e),
+		slices: async (n, r) => {
+			let i = {
+				...t,
+				...ay(n)
+			};
+			return ny(await e.binary("timeline/slices", i, r));
+		},
+		counters: (e, t) => n("counters", ay(e), t),
+		slice: (e, t) => n("slice", { id: e }, t),
+		flows: (e, t, r) => n("flows", {
+			...oy(e),
+			...sy(t)
+		}, r),
+		aggregate: (e, t, r) => n("aggregate", {
+			...oy(e),
+			...sy(t)
+		}, r),
+		search: (e, t) => n("search", { q: e }, t),
+		exportUrl: (n) => e.href("timeline/export", {
+			...t,
+			...n && oy(n)
+		})
+	};
+}
+function ay({ from: e, to: t, pixels: n, tracks: r }) {
+	return {
+		...oy([e, t]),
+		pixels: n,
+		...sy(r)
+	};
+}
+function oy([e, t]) {
+	return {
+		from: Math.floor(e),
+		to: Math.ceil(t)
+	};
+}
+function sy(e) {
+	return { tracks: e.join(",") };
 }
 // src/trace/state.ts
-function Ev(e) {
-	let t = {}, n = jv(e.from), r = jv(e.to);
+function cy(e) {
+	let t = {}, n = py(e.from), r = py(e.to);
 	n !== null && r !== null && r > n && Object.assign(t, {
 		from: n,
 		to: r
 	});
-	let i = jv(e.select);
+	let i = py(e.select);
 	i !== null && i >= 0 && (t.select = i), e.q && (t.q = e.q);
-	let [a, o] = (e.range ?? "").split("-").map(jv);
+	let [a, o] = (e.range ?? "").split("-").map(py);
 	a != null && o != null && o > a && (t.range = [a, o]);
 	let s = (e.collapsed ?? "").split("|").filter(Boolean);
-	return s.length && (t.collapsed = s.map(decodeURIComponent)), t;
+	s.length && (t.collapsed = s.map(decodeURIComponent));
+	let c = (e.deep ?? "").split("-").map(py);
+	return c.every((e) => e !== null) && (t.deep = c), t;
 }
-function Dv(e) {
+function ly(e) {
 	let t = {};
-	for (let [n, r] of Object.entries(e)) t[n] = Ov(r);
+	for (let [n, r] of Object.entries(e)) t[n] = uy(r);
 	return t;
 }
-function Ov(e) {
-	return e === void 0 ? "" : Array.isArray(e) ? e.map((e) => typeof e == "number" ? kv(e) : Av(e)).join(typeof e[0] == "number" ? "-" : "|") : typeof e == "number" ? kv(e) : e;
+function uy(e) {
+	return e === void 0 ? "" : Array.isArray(e) ? e.map((e) => typeof e == "number" ? dy(e) : fy(e)).join(typeof e[0] == "number" ? "-" : "|") : typeof e == "number" ? dy(e) : e;
 }
-function kv(e) {
+function dy(e) {
 	return String(Math.max(0, Math.round(e)));
 }
-function Av(e) {
+function fy(e) {
 	return e.replace(/[%|]/g, encodeURIComponent);
 }
-function jv(e) {
+function py(e) {
 	return e && Number.isFinite(Number(e)) ? Number(e) : null;
 }
 // src/trace/TraceView.tsx
-function Mv(e) {
-	let [t, n] = z(0), { api: r } = e, i = Qg((e) => r.tracks(e), [r, t]);
-	return i.error ? /* @__PURE__ */ H(Rg, {
-		error: i.error,
-		onAgain: () => n(t + 1)
-	}) : i.value ? i.value.tracks.length ? /* @__PURE__ */ H(Cv, {
-		...e,
-		timeline: i.value
-	}) : /* @__PURE__ */ H("p", {
+function my({ waiting: e, failed: t, ...n }) {
+	let [r, i] = B(0), { api: a } = n, o = w_((e) => a.tracks(e), [a, r]);
+	return o.error ? /* @__PURE__ */ W(b, { children: t(o.error, () => i(r + 1)) }) : o.value ? o.value.tracks.length ? /* @__PURE__ */ W(Qv, {
+		...n,
+		timeline: o.value
+	}) : /* @__PURE__ */ W("p", {
 		class: "trace-waiting",
 		children: "This recording has no events, so there is no timeline."
-	}) : /* @__PURE__ */ H(zg, { progress: i.progress });
+	}) : /* @__PURE__ */ W(b, { children: e(o.progress) });
 }
 // src/app/pages/TracePage.tsx
-function Nv({ of: e }) {
-	let { base: t } = rt(), { run: n, worker: r, span: i, version: a, route: o } = e, s = [
+function hy({ of: e }) {
+	let { client: t } = U(), { run: n, worker: r, span: i, version: a, route: o } = e, s = [
 		n.name,
 		r,
 		i,
 		a
-	].join("\n"), c = Ae(() => Ng(t, {
+	].join("\n"), c = ke(() => iy(t, {
 		run: n.name,
 		worker: r,
 		span: i
 	}), [t, s]);
-	return /* @__PURE__ */ H("div", {
+	return /* @__PURE__ */ W("div", {
 		class: "trace-page",
-		children: [/* @__PURE__ */ H("h1", {
+		children: [/* @__PURE__ */ W("h1", {
 			class: "visually-hidden",
 			children: ["Trace of ", n.name]
-		}), /* @__PURE__ */ H(Mv, {
+		}), /* @__PURE__ */ W(my, {
 			api: c,
-			state: Ev(o.query),
-			onState: (e, t) => Dt({
+			waiting: (e) => /* @__PURE__ */ W(ln, {
+				progress: e,
+				what: "the timeline"
+			}),
+			failed: (e, t) => /* @__PURE__ */ W(un, {
+				error: Ye(e),
+				onRetry: t
+			}),
+			state: cy(o.query),
+			onState: (e, t) => jt({
 				...o,
-				query: vt(o.query, Dv(e))
+				query: St(o.query, ly(e))
 			}, t),
-			hrefOf: (e, t) => _t(n.name, e, o.query, {
+			hrefOf: (e, t) => xt(n.name, e, o.query, {
 				[`find.${e}`]: t,
 				...e !== "modules" && { open: t }
 			})
@@ -11902,23 +12120,23 @@ function Nv({ of: e }) {
 	});
 }
 // src/app/pages/RunPage.tsx
-var Pv = {
-	overview: Oh,
-	operators: Th,
-	kernels: fh,
-	memory: eh,
-	modules: eh,
-	distributed: eh,
-	trace: Nv
+var gy = {
+	overview: tg,
+	operators: Qh,
+	kernels: zh,
+	memory: Dh,
+	modules: Dh,
+	distributed: Dh,
+	trace: hy
 };
-function Fv({ route: e }) {
-	let { listing: t } = rt();
+function _y({ route: e }) {
+	let { listing: t } = U();
 	if (!t) return null;
 	let n = t.runs.find(({ name: t }) => t === e.run);
-	if (!n) return /* @__PURE__ */ H(Fm, { name: e.run });
-	if (!n.timeline && !(e.page === "kernels" && n.counters.length > 0)) return /* @__PURE__ */ H(Lv, { run: n });
-	let { worker: r, span: i } = At(n, e.query);
-	return /* @__PURE__ */ H(Iv, {
+	if (!n) return /* @__PURE__ */ W(sh, { name: e.run });
+	if (!n.timeline && !(e.page === "kernels" && n.counters.length > 0)) return /* @__PURE__ */ W(yy, { run: n });
+	let { worker: r, span: i } = Pt(n, e.query);
+	return /* @__PURE__ */ W(vy, {
 		run: n,
 		route: e,
 		worker: r,
@@ -11930,33 +12148,33 @@ function Fv({ route: e }) {
 		i
 	].join("\n"));
 }
-function Iv(e) {
-	let t = Nt(e.run), [n, r] = z(t), i = Pv[e.route.page];
-	return /* @__PURE__ */ H(b, { children: [n !== t && /* @__PURE__ */ H(mm, { onShow: () => r(t) }), /* @__PURE__ */ H(i, { of: {
+function vy(e) {
+	let t = Lt(e.run), [n, r] = B(t), i = gy[e.route.page];
+	return /* @__PURE__ */ W(b, { children: [n === t ? e.run.growing && /* @__PURE__ */ W(mn, {}) : /* @__PURE__ */ W(pn, { onShow: () => r(t) }), /* @__PURE__ */ W(i, { of: {
 		...e,
 		version: n
 	} })] });
 }
-function Lv({ run: e }) {
-	return /* @__PURE__ */ H("div", {
+function yy({ run: e }) {
+	return /* @__PURE__ */ W("div", {
 		class: "message",
 		children: [
-			/* @__PURE__ */ H("h1", { children: [e.name, " has no timeline"] }),
-			/* @__PURE__ */ H("p", { children: e.growing ? "It is being recorded; what it holds is shown as soon as it is written." : "It holds no trace that this page could show." }),
-			/* @__PURE__ */ H("p", {
+			/* @__PURE__ */ W("h1", { children: [e.name, " has no timeline"] }),
+			/* @__PURE__ */ W("p", { children: e.growing ? "It is being recorded; what it holds is shown as soon as it is written." : "It holds no trace that this page could show." }),
+			/* @__PURE__ */ W("p", {
 				class: "next",
 				children: [
-					e.behaviour && /* @__PURE__ */ H("a", {
+					e.behaviour && /* @__PURE__ */ W("a", {
 						class: "button primary",
-						href: gt({
+						href: bt({
 							at: "compare",
 							query: { new: e.name }
 						}),
 						children: "Compare it with another run"
 					}),
-					e.counters.length > 0 && /* @__PURE__ */ H("a", {
+					e.counters.length > 0 && /* @__PURE__ */ W("a", {
 						class: "button",
-						href: gt({
+						href: bt({
 							at: "run",
 							run: e.name,
 							page: "kernels",
@@ -11964,7 +12182,7 @@ function Lv({ run: e }) {
 						}),
 						children: "Its counters"
 					}),
-					/* @__PURE__ */ H("a", {
+					/* @__PURE__ */ W("a", {
 						href: "#/",
 						children: "All runs"
 					})
@@ -11974,10 +12192,10 @@ function Lv({ run: e }) {
 	});
 }
 // src/app/routing/title.ts
-function Rv(e) {
+function by(e) {
 	switch (e.at) {
 		case "home": return "Runs · timesink";
-		case "run": return `${kt(e.page)} · ${e.run} · timesink`;
+		case "run": return `${Nt(e.page)} · ${e.run} · timesink`;
 		case "compare": {
 			let { base: t, new: n } = e.query;
 			return t && n ? `${t} → ${n} · timesink` : "Compare · timesink";
@@ -11986,14 +12204,14 @@ function Rv(e) {
 	}
 }
 // src/app/runs/useRuns.ts
-var zv = 2e3;
-function Bv(e) {
-	let [t, n] = z({
+var xy = 2e3;
+function Sy(e) {
+	let [t, n] = B({
 		listing: void 0,
 		error: null,
 		contact: 0
-	}), [r, i] = Oe((e, t) => e + 1, 0);
-	return B(() => {
+	}), [r, i] = De((e, t) => e + 1, 0);
+	return V(() => {
 		let t, r = null;
 		async function i() {
 			clearTimeout(t), r?.abort();
@@ -12001,7 +12219,7 @@ function Bv(e) {
 			r = a;
 			try {
 				let t = await e.json("runs", {}, { signal: a.signal });
-				a.signal.aborted || n((e) => Vv(e, t));
+				a.signal.aborted || n((e) => Cy(e, t));
 			} catch (e) {
 				if (a.signal.aborted) return;
 				n((t) => ({
@@ -12009,7 +12227,7 @@ function Bv(e) {
 					error: Ye(e)
 				}));
 			}
-			!document.hidden && !a.signal.aborted && (t = setTimeout(i, zv));
+			!document.hidden && !a.signal.aborted && (t = setTimeout(i, xy));
 		}
 		let a = () => document.hidden ? clearTimeout(t) : void i();
 		return i(), document.addEventListener("visibilitychange", a), () => {
@@ -12020,7 +12238,7 @@ function Bv(e) {
 		retry: () => i(null)
 	};
 }
-function Vv(e, t) {
+function Cy(e, t) {
 	let n = e.listing?.generation === t.generation;
 	return n && !e.error ? e : {
 		listing: n ? e.listing : t,
@@ -12029,11 +12247,11 @@ function Vv(e, t) {
 	};
 }
 // src/app/App.tsx
-function Hv({ base: e }) {
-	let t = Ae(() => qe(e), [e]), n = Ae(() => new He(), []), r = Ot(), { listing: i, error: a, contact: o, retry: s } = Bv(t), [c, l] = z(!1), u = V(null), d = r.at === "run" && r.page === "trace";
-	return it(u, yt(r)), nn(je(() => l(!0), []), d), B(() => {
-		document.title = Rv(r);
-	}), /* @__PURE__ */ H(nt, {
+function wy({ base: e }) {
+	let t = ke(() => qe(e), [e]), n = ke(() => new tt(), []), r = Mt(), { listing: i, error: a, contact: o, retry: s } = Sy(t), [c, l] = B(!1), u = H(null), d = r.at === "run" && r.page === "trace";
+	return it(u, Ct(r)), on(Ae(() => l(!0), []), d), V(() => {
+		document.title = by(r), gt(location.hash);
+	}), /* @__PURE__ */ W(rt, {
 		value: {
 			base: e,
 			client: t,
@@ -12042,17 +12260,17 @@ function Hv({ base: e }) {
 			listing: i,
 			contact: o
 		},
-		children: /* @__PURE__ */ H("div", {
+		children: /* @__PURE__ */ W("div", {
 			class: `app ${d ? "fills" : ""}`,
 			children: [
-				/* @__PURE__ */ H("button", {
+				/* @__PURE__ */ W("button", {
 					type: "button",
 					class: "skip button",
 					onClick: () => u.current?.focus(),
 					children: "Skip to the content"
 				}),
-				/* @__PURE__ */ H(qt, { onHelp: () => l(!0) }),
-				a && i && /* @__PURE__ */ H("p", {
+				/* @__PURE__ */ W(Zt, { onHelp: () => l(!0) }),
+				a && i && /* @__PURE__ */ W("p", {
 					class: "notice-bar lost",
 					role: "alert",
 					children: [
@@ -12061,22 +12279,22 @@ function Hv({ base: e }) {
 						a.hint
 					]
 				}),
-				/* @__PURE__ */ H("main", {
+				/* @__PURE__ */ W("main", {
 					ref: u,
 					tabIndex: -1,
 					children: [
-						i && /* @__PURE__ */ H(Uv, { route: r }),
-						!i && !a && /* @__PURE__ */ H(an, {
+						i && /* @__PURE__ */ W(Ty, { route: r }),
+						!i && !a && /* @__PURE__ */ W(ln, {
 							progress: null,
 							what: "the list of runs"
 						}),
-						!i && a && /* @__PURE__ */ H(on, {
+						!i && a && /* @__PURE__ */ W(un, {
 							error: a,
 							onRetry: s
 						})
 					]
 				}),
-				/* @__PURE__ */ H(en, {
+				/* @__PURE__ */ W(rn, {
 					open: c,
 					onClose: () => l(!1)
 				})
@@ -12084,27 +12302,27 @@ function Hv({ base: e }) {
 		})
 	});
 }
-function Uv({ route: e }) {
+function Ty({ route: e }) {
 	switch (e.at) {
-		case "home": return /* @__PURE__ */ H(qm, {});
-		case "compare": return /* @__PURE__ */ H(Im, {});
-		case "run": return /* @__PURE__ */ H(Fv, { route: e });
-		case "unknown": return /* @__PURE__ */ H(Pm, { path: e.path });
+		case "home": return /* @__PURE__ */ W(yh, {});
+		case "compare": return /* @__PURE__ */ W(ch, {});
+		case "run": return /* @__PURE__ */ W(_y, { route: e });
+		case "unknown": return /* @__PURE__ */ W(oh, { path: e.path });
 	}
 }
 // src/app/main.tsx
-var Wv = "timesink-app", Gv = import.meta.url, Kv = new URL("..", Gv);
-async function qv() {
-	document.querySelector("base")?.remove(), ue(ce()), de(), Yv(), F(/* @__PURE__ */ H(Hv, { base: Kv }), Jv());
+var Ey = "timesink-app", Dy = import.meta.url, Oy = new URL("..", Dy);
+async function ky() {
+	document.querySelector("base")?.remove(), _t(), ue(ce()), de(), jy(), F(/* @__PURE__ */ W(wy, { base: Oy }), Ay());
 }
-function Jv() {
-	let e = document.getElementById(Wv);
+function Ay() {
+	let e = document.getElementById(Ey);
 	if (e?.replaceChildren(), e) return e;
 	let t = document.createElement("div");
-	return t.id = Wv, document.body.append(t), t;
+	return t.id = Ey, document.body.append(t), t;
 }
-function Yv() {
-	let e = new URL("static/app.css", Kv).href;
+function jy() {
+	let e = new URL("static/app.css", Oy).href;
 	if ([...document.querySelectorAll("link[rel=stylesheet]")].some((t) => t.href === e)) return;
 	let t = document.createElement("link");
 	Object.assign(t, {
@@ -12112,5 +12330,5 @@ function Yv() {
 		href: e
 	}), document.head.append(t);
 }
-document.getElementById(Wv) && qv();
-export { qv as render };
+document.getElementById(Ey) && ky();
+export { ky as render };

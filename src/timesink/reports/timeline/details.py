@@ -40,7 +40,7 @@ def details(timeline: Timeline, query: Query) -> dict[str, Any]:
     around = _around(timeline, own)
     flows: list[dict[str, Any]] = [
         {"kind": what, "direction": direction, "place": place_of(timeline, other)}
-        for what, direction, other in timeline.layout.arrows.at(number)
+        for what, direction, other in timeline.whole.arrows.at(number)
     ]
     callers = around if is_host else _callers_of_launch(timeline, flows)
     return {

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from timesink.analyses.timeline.arrows import Arrows
 from timesink.analyses.timeline.curves import CurveLevel, Points, as_points
 from timesink.analyses.timeline.lanes import Lanes
-from timesink.analyses.timeline.layout import Layout, Step
+from timesink.analyses.timeline.layout import Step, WholeLayout
 from timesink.analyses.timeline.levels import Level, Pieces, single
 from timesink.analyses.timeline.tracks import Track
 from timesink.store.arrays import Arrays
@@ -21,12 +21,13 @@ _SINGLE = ("first", "start", "dur", "label", "id")
 """What is kept of slices as they were recorded; the rest follows from it."""
 
 
-def to_arrays(layout: Layout) -> Arrays:
+def to_arrays(layout: WholeLayout) -> Arrays:
     """A layout as arrays and plain data.
 
     >>> import timesink
-    >>> from timesink.analyses.timeline.layout import layout_of
-    >>> layout = layout_of(timesink.open(timesink.sample()))
+    >>> from timesink.analyses.timeline.layout import layout_of, whole_layout
+    >>> trace = timesink.open(timesink.sample())
+    >>> layout = whole_layout(trace, layout_of(trace))
     >>> from_arrays(to_arrays(layout)).lanes.tracks == layout.lanes.tracks
     True
     """
@@ -60,12 +61,12 @@ def to_arrays(layout: Layout) -> Arrays:
     return Arrays(about, arrays)
 
 
-def from_arrays(kept: Arrays) -> Layout:
+def from_arrays(kept: Arrays) -> WholeLayout:
     """The layout that was kept; its arrays are those given."""
     about, arrays = kept.about, kept.arrays
     slices = single(*(arrays[f"level0.{name}"] for name in _SINGLE))
     tracks = tuple(Track(**track) for track in about["tracks"])
-    return Layout(
+    return WholeLayout(
         start_ns=about["start_ns"],
         length_ns=about["length_ns"],
         host_rows=about["host_rows"],

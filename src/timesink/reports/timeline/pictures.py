@@ -26,7 +26,7 @@ def tracks(timeline: Timeline, _query: Query) -> dict[str, Any]:
     >>> from timesink.reports.timeline.opening import open_timeline
     >>> told = tracks(open_timeline(timesink.open(timesink.sample())), Query())
     >>> told["tracks"][0]["kind"], told["steps"][0]["name"]
-    ('host', '3')
+    ('device', '3')
     """
     layout = timeline.layout
     return {
@@ -87,7 +87,10 @@ def slices(timeline: Timeline, query: Query) -> bytes:
         "busy": pieces.busy.astype(np.float64),
         "id": pieces.id,
     }
-    return packed(head, arrays)
+    answer = packed(head, arrays)
+    # The first picture is there: time to make the next ones quick.
+    timeline.finish()
+    return answer
 
 
 def counters(timeline: Timeline, query: Query) -> dict[str, Any]:
@@ -114,8 +117,7 @@ def counters(timeline: Timeline, query: Query) -> dict[str, Any]:
 
 def flows(timeline: Timeline, query: Query) -> dict[str, Any]:
     """Arrows that start or end in a range, evenly chosen where they are too many."""
-    layout, lanes = timeline.layout, timeline.layout.lanes
-    arrows = layout.arrows
+    lanes, arrows = timeline.layout.lanes, timeline.whole.arrows
     found = arrows.between(*asked_range(query, timeline))
     shown = np.zeros(len(lanes.tracks), dtype=np.bool_)
     shown[asked_tracks(query, timeline, curves=False)] = True

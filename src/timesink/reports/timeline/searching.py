@@ -26,14 +26,14 @@ def search(timeline: Timeline, query: Query) -> dict[str, Any]:
     >>> found["names"][0]["name"], found["total"] == len(found["hits"])
     ('aten::conv2d', True)
     """
-    layout, lanes = timeline.layout, timeline.layout.lanes
+    lanes = timeline.layout.lanes
     wanted = query.text("q").strip().lower()
     matches = np.array([wanted in name.lower() for name in lanes.names] or [False])
     if not wanted or not matches.any():
         return {"total": 0, "names": [], "hits": []}
     labels = np.flatnonzero(matches)
     return {
-        "total": int(layout.calls[labels].sum()),
+        "total": int(timeline.whole.calls[labels].sum()),
         "names": _names(timeline, labels.tolist()),
         "hits": places_of(timeline, _first_hits(timeline, query, matches)),
     }
@@ -41,7 +41,7 @@ def search(timeline: Timeline, query: Query) -> dict[str, Any]:
 
 def _names(timeline: Timeline, labels: list[int]) -> list[dict[str, Any]]:
     """The names that match, those that take most time first; kinds of one name are one."""
-    layout = timeline.layout
+    layout = timeline.whole
     found: dict[str, dict[str, Any]] = {}
     for label in labels:
         name = layout.lanes.names[label]

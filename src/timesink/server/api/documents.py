@@ -84,11 +84,16 @@ def table(desk: Desk, query: Query) -> Encoded:
     column, value, rows = query.text("column"), query.text("equals"), row_limit(query)
 
     def make(report: Report) -> Encoded:
+        from timesink.render.document.analysis_operators import (  # noqa: PLC0415 - as above
+            device_work_ns,
+        )
+
         found = _found(desk, chosen, report, together=VIEWS[view].per_span)
         frame = found.analysis.table(view, group or None)
         if column:
-            frame = _with_value(frame, column, value)
-        return _block(frame, view, found.start_ns, rows)
+            return _block(_with_value(frame, column, value), view, found.start_ns, rows)
+        whole = device_work_ns(found.analysis) if view == "operators" else None
+        return _block(frame, view, found.start_ns, rows, whole)
 
     return desk.document(("table", chosen.state, view, group, column, value, rows), make)
 
@@ -138,8 +143,11 @@ def _with_value(frame: pl.DataFrame, column: str, value: str) -> pl.DataFrame:
     return frame.filter(pl.col(column).cast(pl.String, strict=False) == value)
 
 
-def _block(frame: pl.DataFrame, view: str, start_ns: int, rows: int | None) -> Encoded:
+def _block(
+    frame: pl.DataFrame, view: str, start_ns: int, rows: int | None, whole: int | None = None
+) -> Encoded:
     from timesink.render.document.encoding import to_json  # noqa: PLC0415 - as above
     from timesink.render.document.tables import table_block  # noqa: PLC0415
 
-    return Encoded(to_json(table_block(frame, view, start_ns=start_ns, rows=rows)))
+    block = table_block(frame, view, start_ns=start_ns, rows=rows, whole=whole)
+    return Encoded(to_json(block))

@@ -22,12 +22,3 @@ export interface Run {
   /** Files of Nsight Compute in its folder. */
   counters: string[];
 }
-
-/** How far an answer is that takes longer (status 202). */
-export interface Progress {
-  doing: string;
-  share: number | null;
-  waited_s: number;
-}
-
-export type Params = Readonly<Record<string, string | number | undefined>>;

@@ -2,9 +2,9 @@
 import { render } from "preact";
 import { act } from "preact/test-utils";
 import { beforeEach, expect, test } from "vitest";
+import { ApiError, type Asking } from "../../api/client";
 import { type App, AppProvider } from "../context";
 import { Cache } from "./cache";
-import { ApiError, type Asking } from "./client";
 import { type Loaded, useLoaded, type Wanted } from "./useLoaded";
 
 interface Asked {

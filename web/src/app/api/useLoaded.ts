@@ -1,7 +1,7 @@
 import { useEffect, useReducer, useState } from "preact/hooks";
+import { type ApiError, asApiError, isAborted } from "../../api/client";
+import type { Params, Progress } from "../../api/types";
 import { useApp } from "../context";
-import { type ApiError, asApiError, isAborted } from "./client";
-import type { Params, Progress } from "./types";
 
 export interface Wanted {
   path: string;

@@ -9,3 +9,12 @@ export function ChangedBar({ onShow }: { onShow: () => void }) {
     </p>
   );
 }
+
+/** Says that more is to come, so that nobody takes half of a recording for the whole. */
+export function GrowingBar() {
+  return (
+    <p class="notice-bar" role="status">
+      This is still being written: what is shown is what was there when it was read.
+    </p>
+  );
+}

@@ -2,6 +2,7 @@ import { Icon } from "../../components/Icon";
 import { ThemeToggle } from "../../components/ThemeToggle";
 import type { Run } from "../api/types";
 import { useApp } from "../context";
+import { isFramed } from "../routing/frame";
 import { navigate } from "../routing/navigation";
 import { pageTitle } from "../routing/pageTitle";
 import { formatRoute, type Route, runHref } from "../routing/route";
@@ -26,6 +27,18 @@ export function Header({ onHelp }: { onHelp: () => void }) {
           {route.at === "home" && listing && <span class="logdir">{listing.logdir}</span>}
         </div>
         <div class="app-tools">
+          {isFramed() && (
+            <a
+              class="icon-button"
+              href={formatRoute(route)}
+              target="_blank"
+              rel="noopener"
+              aria-label="Open in a window of its own"
+              title="Open in a window of its own: its address holds what you see"
+            >
+              <Icon name="link" />
+            </a>
+          )}
           <ThemeToggle />
           <button
             type="button"

@@ -1,6 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../../components/Icon";
 import { useApp } from "../context";
+import { isFramed } from "../routing/frame";
 
 const KEYS: [keys: string[], does: string][] = [
   [["?"], "show this"],
@@ -36,8 +37,9 @@ export function Help({ open, onClose }: { open: boolean; onClose: () => void }) 
       <h3>In the trace</h3>
       <Keys rows={TRACE_KEYS} />
       <p class="quiet">
-        The address of the page holds everything you see: copy it to show it to someone else. Names
-        of operators, kernels, modules and moments lead to each other.
+        The address of the page holds everything you see: copy it to show it to someone else
+        {isFramed() && ", out of a window of its own (the arrow above)"}. Names of operators,
+        kernels, modules and moments lead to each other.
       </p>
       {listing && <p class="quiet">timesink {listing.version}</p>}
     </dialog>

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
-import type { ApiError } from "../api/client";
-import type { Progress } from "../api/types";
+import type { ApiError } from "../../api/client";
+import type { Progress } from "../../api/types";
 import type { Loaded } from "../api/useLoaded";
 
 interface ShownProps<T> {

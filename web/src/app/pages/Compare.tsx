@@ -1,14 +1,12 @@
 import { useMemo, useState } from "preact/hooks";
-import { DocumentView } from "../../components/DocumentView";
 import type { Document } from "../../document/types";
 import type { Run } from "../api/types";
 import { useLoaded } from "../api/useLoaded";
 import { useApp } from "../context";
 import { ChangedBar } from "../layout/ChangedBar";
-import { Shown } from "../layout/Shown";
+import { LoadedDocument } from "../layout/LoadedDocument";
 import { linksOfComparison } from "../links";
 import { formatRoute } from "../routing/route";
-import { useDocumentState } from "../routing/useDocumentState";
 import { suggestedPartner, versionOf } from "../runs/choice";
 import { UnknownRun } from "./NotFound";
 
@@ -45,22 +43,11 @@ function Comparison({
     params: { base, new: second, marker },
     version,
   });
-  const [state, onState] = useDocumentState();
   const links = useMemo(() => linksOfComparison(second), [second]);
   return (
     <div class="comparison">
       {version !== now && <ChangedBar onShow={() => setVersion(now)} />}
-      <Shown loaded={loaded} what="the comparison">
-        {(document) => (
-          <DocumentView
-            document={document}
-            links={links}
-            state={state}
-            onState={onState}
-            nav={false}
-          />
-        )}
-      </Shown>
+      <LoadedDocument loaded={loaded} what="the comparison" links={links} />
     </div>
   );
 }

@@ -101,7 +101,7 @@ function NoRuns({ listing }: { listing: RunsAnswer }) {
       <h1>No runs yet</h1>
       <p>{folder} holds no recording. They appear here by themselves; to make one:</p>
       <pre>
-        <code>timesink record -o {folder}/base -- python train.py</code>
+        <code>timesink record -o {quoted(`${folder}/base`)} -- python train.py</code>
       </pre>
       <p class="quiet">
         Traces of torch.profiler (*.pt.trace.json), Nsight Systems (*.sqlite) and rocprofv3 work as
@@ -109,4 +109,9 @@ function NoRuns({ listing }: { listing: RunsAnswer }) {
       </p>
     </div>
   );
+}
+
+/** A path as a shell takes it. */
+function quoted(path: string): string {
+  return /^[\w@%+=:,./~-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -1,11 +1,9 @@
-import { DocumentView } from "../../components/DocumentView";
 import type { Document } from "../../document/types";
 import { useLoaded } from "../api/useLoaded";
-import { Shown } from "../layout/Shown";
+import { LoadedDocument } from "../layout/LoadedDocument";
 import { Switch } from "../layout/Switch";
 import { navigate } from "../routing/navigation";
 import { changedQuery } from "../routing/route";
-import { useDocumentState } from "../routing/useDocumentState";
 import { DocumentPage } from "./DocumentPage";
 import { KernelDetails } from "./KernelDetails";
 import { type OfRun, useLinks } from "./ofRun";
@@ -52,19 +50,5 @@ export function Kernels({ of }: { of: OfRun }) {
 function Utilisation({ of }: { of: OfRun }) {
   const { run, version } = of;
   const loaded = useLoaded<Document>({ path: "utilisation", params: { run: run.name }, version });
-  const links = useLinks(of);
-  const [state, onState] = useDocumentState();
-  return (
-    <Shown loaded={loaded} what="the counters">
-      {(document) => (
-        <DocumentView
-          document={document}
-          links={links}
-          state={state}
-          onState={onState}
-          nav={false}
-        />
-      )}
-    </Shown>
-  );
+  return <LoadedDocument loaded={loaded} what="the counters" links={useLinks(of)} />;
 }

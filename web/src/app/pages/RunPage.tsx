@@ -2,7 +2,7 @@ import type { FunctionComponent } from "preact";
 import { useState } from "preact/hooks";
 import type { Run } from "../api/types";
 import { useApp } from "../context";
-import { ChangedBar } from "../layout/ChangedBar";
+import { ChangedBar, GrowingBar } from "../layout/ChangedBar";
 import { formatRoute, type RunPage as Page } from "../routing/route";
 import { chosenPart, versionOf } from "../runs/choice";
 import { DocumentPage } from "./DocumentPage";
@@ -48,7 +48,11 @@ function Pinned(of: Omit<OfRun, "version">) {
   const Content = PAGES[of.route.page];
   return (
     <>
-      {version !== newest && <ChangedBar onShow={() => setVersion(newest)} />}
+      {version !== newest ? (
+        <ChangedBar onShow={() => setVersion(newest)} />
+      ) : (
+        of.run.growing && <GrowingBar />
+      )}
       <Content of={{ ...of, version }} />
     </>
   );

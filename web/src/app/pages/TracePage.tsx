@@ -1,22 +1,26 @@
 import { useMemo } from "preact/hooks";
+import { asApiError } from "../../api/client";
 import { fetchTraceApi, readState, TraceView, writeState } from "../../trace/TraceView";
 import { useApp } from "../context";
+import { Failure, Working } from "../layout/Shown";
 import { navigate } from "../routing/navigation";
 import { changedQuery, runHref } from "../routing/route";
 import type { OfRun } from "./ofRun";
 
 /** The timeline of a worker and span. */
 export function TracePage({ of }: { of: OfRun }) {
-  const { base } = useApp();
+  const { client } = useApp();
   const { run, worker, span, version, route } = of;
   const key = [run.name, worker, span, version].join("\n");
-  const api = useMemo(() => fetchTraceApi(base, { run: run.name, worker, span }), [base, key]);
+  const api = useMemo(() => fetchTraceApi(client, { run: run.name, worker, span }), [client, key]);
   return (
     <div class="trace-page">
       <h1 class="visually-hidden">Trace of {run.name}</h1>
       <TraceView
         key={key}
         api={api}
+        waiting={(progress) => <Working progress={progress} what="the timeline" />}
+        failed={(error, again) => <Failure error={asApiError(error)} onRetry={again} />}
         state={readState(route.query)}
         onState={(next, how) =>
           navigate({ ...route, query: changedQuery(route.query, writeState(next)) }, how)

@@ -1,6 +1,7 @@
 import { useMemo } from "preact/hooks";
+import type { Params } from "../../api/types";
 import type { Links } from "../../components/links";
-import type { Params, Run } from "../api/types";
+import type { Run } from "../api/types";
 import { type Loaded, useLoaded } from "../api/useLoaded";
 import { linksOfRun } from "../links";
 import { formatRoute, type Route } from "../routing/route";

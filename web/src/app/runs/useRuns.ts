@@ -1,5 +1,5 @@
 import { useEffect, useReducer, useState } from "preact/hooks";
-import { type ApiError, asApiError, type Client } from "../api/client";
+import { type ApiError, asApiError, type Client } from "../../api/client";
 import type { RunsAnswer } from "../api/types";
 
 const EVERY_MS = 2000;

@@ -5,6 +5,9 @@ import type { Curves } from "../../document/types";
 import { colourOf } from "../theme";
 import { gridSteps, gridWord, momentWords } from "./axes";
 
+/** Height of the words above a mark, in pixels: above the plot, where they hide no curve. */
+const LABEL = 18;
+
 export interface PlotWishes {
   width: number;
   height: number;
@@ -28,12 +31,12 @@ export function plotOptions(block: Curves, wishes: PlotWishes): uPlot.Options {
     width: wishes.width,
     height: wishes.height,
     legend: { show: false },
-    padding: [12, 12, 0, 0],
+    padding: [block.marks.length ? LABEL + 4 : 12, 12, 0, 0],
     cursor: { y: false, points: { size: 7 }, drag: { x: true, y: false, setScale: true } },
     scales: { x: { time: false }, y: { range: { min: { soft: 0, mode: 1 }, max: { pad: 0.08 } } } },
     series: [{}, ...block.series.map((series, index) => seriesLooks(series, index, wishes.hidden))],
     axes: [
-      { ...axis, space: 90, size: 32, values: (_, moments) => momentWords(moments) },
+      { ...axis, space: 62, size: 32, values: (_, moments) => momentWords(moments) },
       {
         ...axis,
         size: 76,
@@ -92,6 +95,9 @@ function drawMarks(plot: uPlot, marks: Curves["marks"]): void {
   const ratio = devicePixelRatio;
   ctx.save();
   ctx.strokeStyle = colourOf("--text");
+  ctx.fillStyle = colourOf("--text");
+  ctx.textAlign = "center";
+  ctx.textBaseline = "alphabetic";
   ctx.font = `${12 * ratio}px ${colourOf("--sans")}`;
   ctx.lineWidth = ratio;
   ctx.setLineDash([4 * ratio, 3 * ratio]);
@@ -102,12 +108,9 @@ function drawMarks(plot: uPlot, marks: Curves["marks"]): void {
     ctx.moveTo(at, bbox.top);
     ctx.lineTo(at, bbox.top + bbox.height);
     ctx.stroke();
-    const width = ctx.measureText(label).width + 8 * ratio;
-    const left = at > bbox.left + bbox.width / 2 ? at - width - 2 * ratio : at + 2 * ratio;
-    ctx.fillStyle = colourOf("--ground");
-    ctx.fillRect(left, bbox.top, width, 17 * ratio);
-    ctx.fillStyle = colourOf("--text");
-    ctx.fillText(label, left + 4 * ratio, bbox.top + 12 * ratio);
+    const room = ctx.measureText(label).width / 2;
+    const middle = Math.min(Math.max(at, bbox.left + room), bbox.left + bbox.width - room);
+    ctx.fillText(label, middle, bbox.top - 5 * ratio);
   }
   ctx.restore();
 }

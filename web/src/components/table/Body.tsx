@@ -4,11 +4,12 @@ import type { Table } from "../../document/types";
 import type { Arranged } from "./arranging";
 import { Cell } from "./Cell";
 import type { Measures } from "./measures";
+import { useCutNames } from "./useCutNames";
 import { useVirtualRows } from "./useVirtualRows";
 import { rowValues, valueAt } from "./values";
 
 /** Up to here a table is shown as a whole, without scrolling on its own. */
-export const PLAIN_ROWS = 60;
+export const PLAIN_ROWS = 30;
 /** Rows of a longer table on paper. */
 export const PRINTED_ROWS = 50;
 
@@ -18,20 +19,27 @@ export interface BodyProps {
   measures: Measures[];
   scrolled: RefObject<HTMLElement | null>;
   printing: boolean;
+  /** Names are shown whole, however long. */
+  wholeNames: boolean;
+  /** Whether each name that is cut is a stop of the Tab key. */
+  tabbed: boolean;
 }
 
 /** The rows; of many only those in view are there. */
-export function Body({ block, arranged, measures, scrolled, printing }: BodyProps) {
+export function Body(props: BodyProps) {
+  const { block, arranged, measures, scrolled, printing, wholeNames, tabbed } = props;
   const virtual = arranged.rows.length > PLAIN_ROWS && !printing;
-  const [open, setOpen] = useState<ReadonlySet<number>>(new Set());
+  const [toggled, setToggled] = useState<ReadonlySet<number>>(new Set());
+  const isOpen = (row: number) => toggled.has(row) !== wholeNames;
+  useCutNames(scrolled);
   const { items, above, below, measure } = useVirtualRows(arranged.rows, scrolled, {
     enabled: virtual,
-    opened: open.size > 0,
+    opened: wholeNames || toggled.size > 0,
   });
   const toggle = (row: number) => {
-    const next = new Set(open);
+    const next = new Set(toggled);
     if (!next.delete(row)) next.add(row);
-    setOpen(next);
+    setToggled(next);
   };
   const line = (row: number, at: number, ref: Ref<HTMLTableRowElement> = null) => (
     <tr
@@ -39,7 +47,7 @@ export function Body({ block, arranged, measures, scrolled, printing }: BodyProp
       ref={ref}
       data-index={at}
       aria-rowindex={at + 2}
-      class={open.has(row) ? "open" : ""}
+      class={isOpen(row) ? "open" : ""}
     >
       {arranged.columns.map((column, index) => (
         <Cell
@@ -50,19 +58,20 @@ export function Body({ block, arranged, measures, scrolled, printing }: BodyProp
           words={arranged.query.words}
           row={() => rowValues(block, row)}
           onOpen={() => toggle(row)}
-          open={open.has(row)}
+          open={isOpen(row)}
+          tabbed={tabbed}
         />
       ))}
     </tr>
   );
+  const names = wholeNames ? "whole-names" : "";
   if (!virtual) {
-    const long = arranged.rows.length > PLAIN_ROWS;
-    const rows = long ? arranged.rows.slice(0, PRINTED_ROWS) : arranged.rows;
-    return <tbody>{rows.map((row, at) => line(row, at))}</tbody>;
+    const rows = arranged.rows.slice(0, PRINTED_ROWS);
+    return <tbody class={names}>{rows.map((row, at) => line(row, at))}</tbody>;
   }
   const width = arranged.columns.length;
   return (
-    <tbody>
+    <tbody class={names}>
       <Room height={above} width={width} />
       {items.map(({ index }) => line(arranged.rows[index] as number, index, measure))}
       <Room height={below} width={width} />

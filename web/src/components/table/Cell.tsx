@@ -4,7 +4,7 @@ import type { Column } from "../../document/types";
 import { NONE, worded } from "../../format/format";
 import { LinksContext, type RowValues } from "../links";
 import { type Measures, missingDecimals } from "./measures";
-import { isLong, roomForTail, splitName } from "./names";
+import { mayBeCut, roomForTail, splitName } from "./names";
 import { foundPieces } from "./search";
 import { isNumeric } from "./values";
 
@@ -16,6 +16,8 @@ export interface CellProps {
   row: () => RowValues;
   /** Whether long names of this row are shown whole. */
   open: boolean;
+  /** Whether names are stops of the Tab key: not where a menu opens them all. */
+  tabbed: boolean;
   onOpen: () => void;
 }
 
@@ -31,16 +33,16 @@ export function Cell(props: CellProps) {
         <Linked {...props}>
           <Name text={text} words={props.words} />
         </Linked>
-        {isLong(text) && (
+        {mayBeCut(text) && (
+          // Its word comes from the style sheet, so that it is not copied with the name.
           <button
             type="button"
             class="opener"
+            tabIndex={props.tabbed ? undefined : -1}
             onClick={props.onOpen}
             aria-expanded={props.open}
             aria-label={`Whole name: ${text}`}
-          >
-            {props.open ? "less" : "more"}
-          </button>
+          />
         )}
       </span>
     </td>

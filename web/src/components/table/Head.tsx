@@ -16,6 +16,7 @@ export function Head({ columns, sort, onSort }: HeadProps) {
       <tr>
         {columns.map((column) => {
           const sorted = sort?.key === column.key ? sort : null;
+          const arrow = sorted && <Icon name={sorted.descending ? "down" : "up"} size={12} />;
           return (
             <th
               key={column.key}
@@ -24,10 +25,10 @@ export function Head({ columns, sort, onSort }: HeadProps) {
               aria-sort={sorted ? (sorted.descending ? "descending" : "ascending") : "none"}
             >
               <button type="button" onClick={() => onSort(column)} title={column.help || undefined}>
-                <span>{column.title}</span>
-                <span class="arrow">
-                  {sorted && <Icon name={sorted.descending ? "down" : "up"} size={12} />}
-                </span>
+                {/* Beside the first word of a number's title: its end is where the digits end. */}
+                {isNumeric(column) && arrow}
+                {column.title}
+                {!isNumeric(column) && arrow}
               </button>
             </th>
           );

@@ -13,10 +13,13 @@ export interface ToolbarProps {
   onState: (state: TableState) => void;
   /** Rows that are there: fewer on paper. */
   shown: number;
+  wholeNames: boolean;
+  onWholeNames: (whole: boolean) => void;
 }
 
 /** Search, choice of columns, copying, and how many rows there are. */
-export function Toolbar({ block, arranged, state, onState, shown }: ToolbarProps) {
+export function Toolbar(props: ToolbarProps) {
+  const { block, arranged, state, onState, shown } = props;
   return (
     <div class="toolbar">
       <label class="search">
@@ -35,9 +38,7 @@ export function Toolbar({ block, arranged, state, onState, shown }: ToolbarProps
         {rowsTold(block, arranged.rows.length, shown)}
       </span>
       <span class="room" />
-      {block.columns.length > 1 && (
-        <ColumnMenu block={block} arranged={arranged} state={state} onState={onState} />
-      )}
+      {block.columns.length > 1 && <ColumnMenu {...props} />}
       <CopyButton arranged={arranged} />
     </div>
   );
@@ -62,7 +63,8 @@ function CopyButton({ arranged }: { arranged: Arranged }) {
   );
 }
 
-function ColumnMenu({ block, arranged, state, onState }: Omit<ToolbarProps, "shown">) {
+function ColumnMenu(props: ToolbarProps) {
+  const { block, arranged, state, onState, wholeNames, onWholeNames } = props;
   const menu = useRef<HTMLDetailsElement>(null);
   useClosing(menu);
   const shown = new Set(arranged.columns.map(({ key }) => key));
@@ -74,18 +76,25 @@ function ColumnMenu({ block, arranged, state, onState }: Omit<ToolbarProps, "sho
   const more = block.columns.length - shown.size;
   return (
     <details class="menu" ref={menu}>
-      <summary class="button">
+      <summary class="button" title="Columns to show, and what they mean">
         <Icon name="columns" size={14} />
         Columns{more > 0 && <span class="quiet"> +{more}</span>}
       </summary>
       <fieldset>
-        <legend class="visually-hidden">Columns to show</legend>
+        <legend class="visually-hidden">Columns to show, and what they mean</legend>
         {block.columns.map(({ key, title, help }) => (
-          <label key={key} title={help || undefined}>
+          <label key={key}>
             <input type="checkbox" checked={shown.has(key)} onChange={() => toggle(key)} />
-            {title}
+            <span>
+              {title}
+              {help && <small>{help}</small>}
+            </span>
           </label>
         ))}
+        <label class="names">
+          <input type="checkbox" checked={wholeNames} onChange={() => onWholeNames(!wholeNames)} />
+          Show long names whole
+        </label>
         {state.columns && (
           <button
             type="button"

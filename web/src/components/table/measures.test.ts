@@ -3,23 +3,28 @@ import { column } from "../testing";
 import { measured, missingDecimals } from "./measures";
 
 describe("measures", () => {
-  it("give the room that is left to the longest texts", () => {
+  it("give the room that is left to long texts, as each can use it", () => {
     const columns = [
       column("device", "text", ["GPU0"]),
-      column("kernel", "text", ["a_kernel_with_a_rather_long_name"]),
+      column("kernel", "text", ["a_kernel_with_a_rather_long_name_and_even_more_of_it"]),
+      column("operator", "text", ["aten::max_pool2d_with_indices"]),
       column("total", "time_ns", [1_500]),
     ];
-    expect(measured(columns, 1, false).map(({ width }) => width === null)).toEqual([
-      false,
-      true,
-      false,
-    ]);
+    const [device, kernel, operator, total] = measured(columns, 1, false).map(({ grows }) => grows);
+    expect([device, total]).toEqual([0, 0]);
+    expect(kernel).toBeGreaterThan(2 * (operator ?? 0));
+    expect((kernel ?? 0) + (operator ?? 0)).toBeCloseTo(1);
   });
 
   it("leave a table of short words narrow, unless it fills the page", () => {
     const columns = [column("device", "text", ["GPU0"])];
-    expect(measured(columns, 1, false)[0]?.width).not.toBeNull();
-    expect(measured(columns, 1, true)[0]?.width).toBeNull();
+    expect(measured(columns, 1, false)[0]?.grows).toBe(0);
+    expect(measured(columns, 1, true)[0]?.grows).toBe(1);
+  });
+
+  it("let a single long text give way to its neighbours", () => {
+    const names = [...Array(99).fill("aten::add"), "x".repeat(300)];
+    expect(measured([column("operator", "text", names)], 100, false)[0]?.grows).toBe(0);
   });
 
   it("put the points of a column below each other", () => {

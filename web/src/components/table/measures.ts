@@ -2,11 +2,14 @@
 
 import type { Column } from "../../document/types";
 import { worded } from "../../format/format";
+import { widthOf } from "./names";
 import { isNumeric, valueAt } from "./values";
 
 export interface Measures {
-  /** In digits; null for the column that takes what room is left. */
-  width: number | null;
+  /** In digits; what a column has at least where it `grows`. */
+  width: number;
+  /** What part of the room that is left a column takes; 0 for none. */
+  grows: number;
   /** Decimals of the number that has most. */
   decimals: number;
   /** Letters of the longest unit. */
@@ -16,25 +19,26 @@ export interface Measures {
 }
 
 const SAMPLE = 400;
-const TEXT = { least: 8, most: 32 };
-/** Least width of the column that takes what room is left. */
-export const WIDE = 26;
+/** Widths of texts: what all have, what is kept of long ones, and what most of them can use. */
+const TEXT = { least: 6, kept: 20, most: 64 };
 
 /**
- * Measures of the columns shown; the one with the longest texts takes what room is left, in a table
- * as wide as the page (`whole`) in any case.
+ * Measures of the columns shown; columns of long texts share what room is left as they need it.  In a
+ * table as wide as the page (`whole`) the longest text takes it in any case.
  */
 export function measured(columns: Column[], rows: number, whole: boolean): Measures[] {
   const measures = columns.map((column) => measure(column, rows));
-  const widest = measures.reduce(
-    (best, { width }, at) =>
-      !isNumeric(columns[at] as Column) && (width ?? 0) > (measures[best]?.width ?? 0) ? at : best,
-    -1,
-  );
-  const wide = measures[widest];
+  const wanted = measures.reduce((sum, { grows }) => sum + grows, 0);
+  if (wanted > 0) return measures.map((each) => ({ ...each, grows: each.grows / wanted }));
   // A table of short words is easier to read along its rows when it is narrow.
-  if (wide && (whole || (wide.width ?? 0) >= WIDE)) wide.width = null;
-  return measures;
+  const longest = whole ? longestText(columns, measures) : -1;
+  return measures.map((each, at) => ({ ...each, grows: at === longest ? 1 : 0 }));
+}
+
+function longestText(columns: Column[], measures: Measures[]): number {
+  const widths = measures.map(({ width }, at) => (isNumeric(columns[at] as Column) ? 0 : width));
+  const most = Math.max(...widths);
+  return most > 0 ? widths.indexOf(most) : -1;
 }
 
 function measure(column: Column, rows: number): Measures {
@@ -42,17 +46,27 @@ function measure(column: Column, rows: number): Measures {
     worded(column.kind, valueAt(column, row)),
   );
   const longest = (lengths: number[]) => lengths.reduce((most, each) => Math.max(most, each), 0);
-  // Letters of a title are narrower than digits; it may take two lines, and has an arrow beside it.
-  const title = longest(column.title.split(" ").map((word) => word.length)) * 0.85 + 3;
+  // A title may take two lines; bold letters are wider, and an arrow stands beside them.
+  const title = longest(column.title.split(" ").map(widthOf)) + 2.5;
   if (!isNumeric(column)) {
-    const text = Math.min(longest(words.map(({ digits }) => digits.length)) + 2, TEXT.most);
-    return { width: Math.max(text, title, TEXT.least), decimals: 0, unit: 0, most: 0 };
+    const text = usual(words.map(({ digits }) => widthOf(digits))) + 1;
+    const width = Math.max(Math.min(text, TEXT.kept), title, TEXT.least);
+    const grows = Math.max(Math.min(text, TEXT.most) - width, 0);
+    return { width, grows, decimals: 0, unit: 0, most: 0 };
   }
   const decimals = longest(words.map(({ digits }) => digits.split(".")[1]?.length ?? 0));
   const unit = longest(words.map((word) => word.unit.length));
   const whole = longest(words.map(({ digits }) => (digits.split(".")[0] ?? "").length));
-  const number = whole + (decimals ? decimals + 0.5 : 0) + (unit ? unit + 1 : 0) + 1;
-  return { width: Math.max(number, title, 7), decimals, unit, most: mostOf(column) };
+  const number = whole + (decimals ? decimals + 0.5 : 0) + (unit ? unit + 1 : 0) + 0.5;
+  const width = Math.max(number, title, column.bar ? 8 : 5);
+  return { width, grows: 0, decimals, unit, most: mostOf(column) };
+}
+
+/** What nearly all texts have room in: single long ones give way. */
+function usual(widths: number[]): number {
+  const sorted = widths.toSorted((left, right) => left - right);
+  const most = sorted.at(-1) ?? 0;
+  return most <= TEXT.kept ? most : (sorted[Math.ceil(sorted.length * 0.95) - 1] ?? 0);
 }
 
 function mostOf(column: Column): number {

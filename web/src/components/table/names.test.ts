@@ -16,3 +16,10 @@ it("cuts a name without words in it", () => {
   const [, tail] = splitName("x".repeat(60));
   expect(tail).toHaveLength(6);
 });
+
+it("does not cut a letter in two", () => {
+  const [head, tail] = splitName("😀".repeat(30).concat("1"));
+  expect([...head, ...tail].join("")).toBe("😀".repeat(30).concat("1"));
+  expect(head + tail).not.toMatch(/[\ud800-\udbff](?![\udc00-\udfff])/);
+  expect(tail).toMatch(/^😀/u);
+});

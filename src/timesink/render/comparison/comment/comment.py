@@ -166,7 +166,7 @@ def _causes(why: Diagnosis) -> Iterator[Block]:
 
 def _anomalies(why: Diagnosis) -> Iterator[Block]:
     lines = _numbered([words.anomaly_line(one) for one in why.anomalies], "anomalies")
-    symptoms = words.symptoms(why)
+    symptoms = words.below_anomalies(why)
     if lines:
         yield _titled(words.AROUND, lines, rank=2)
         yield Block((said(symptoms),) if symptoms else (), rank=5)

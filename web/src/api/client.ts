@@ -3,6 +3,9 @@
 import type { Params, Progress } from "./types";
 
 const ASK_AGAIN_MS = 300;
+/** What is there soon is asked for sooner: the server itself waits a while before it says so. */
+const FIRST_ASK_AGAIN_MS = 50;
+const FIRST_TRIES = 4;
 const BUSY_MS = 1000;
 const BUSY_TRIES = 20;
 
@@ -49,11 +52,12 @@ export function createClient(
   };
 
   async function answer(path: string, params?: Params, { signal, onProgress }: Asking = {}) {
-    for (let busy = 0; ; ) {
+    for (let busy = 0, waited = 0; ; ) {
       const response = await reached(ask, href(path, params), signal);
       if (response.status === 202) {
         onProgress?.(await said<Progress>(response));
-        await wait(ASK_AGAIN_MS, signal);
+        waited += 1;
+        await wait(waited <= FIRST_TRIES ? FIRST_ASK_AGAIN_MS : ASK_AGAIN_MS, signal);
       } else if (response.status === 503 && busy < BUSY_TRIES) {
         busy += 1;
         const { message } = await failure(response);

@@ -51,6 +51,13 @@ describe("an answer that takes longer", () => {
     expect(asked).toHaveLength(3);
   });
 
+  test("is asked for soon at first, and then less often", async () => {
+    const answers = Array.from({ length: 6 }, () => working("reading"));
+    const { client, waits } = clientOf(...answers, ready({}));
+    await client.json("document");
+    expect(waits).toEqual([50, 50, 50, 50, 300, 300]);
+  });
+
   test("tells how far it is", async () => {
     const told: Progress[] = [];
     const { client } = clientOf(working("reading", 0.4), working("thinking"), ready({}));

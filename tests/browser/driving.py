@@ -1,0 +1,87 @@
+"""What drives pages: what is known of them, what they may not do, and the server behind them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from builders import annotation, kineto, launch, operator
+
+if TYPE_CHECKING:
+    from playwright.sync_api import ConsoleMessage, Page, Request, Response
+
+OPTIONS = (
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--no-first-run",
+)  # fmt: skip
+OURS = ("127.0.0.1:", "localhost:")
+DESKTOP = {"width": 1280, "height": 800}
+LONG = 60_000
+"""Milliseconds that reading may take on a busy machine."""
+MARKUP = "<script>document.title='owned'</script>"
+"""A kernel of this name must be seen, and must not run."""
+NewPage = Callable[..., "Page"]
+
+
+@dataclass
+class Watch:
+    """What a page did that it should not."""
+
+    page: Page
+    complaints: list[str] = field(default_factory=list)
+    declined: list[int] = field(default_factory=list)
+    """States of answers that are errors."""
+    hosts: set[str] = field(default_factory=set)
+    """Who was asked for something, over the network."""
+
+    def __post_init__(self) -> None:
+        self.page.on("pageerror", lambda error: self.complaints.append(f"uncaught: {error}"))
+        self.page.on("console", self._heard)
+        self.page.on("request", self._asked)
+        self.page.on("response", self._answered)
+
+    def _heard(self, message: ConsoleMessage) -> None:
+        text = f"{message.type}: {message.text}"
+        # Answers that are errors are watched by themselves.
+        if text.startswith("error") and "Failed to load resource" not in text:
+            self.complaints.append(text)
+
+    def _asked(self, request: Request) -> None:
+        address = urlsplit(request.url)
+        if address.scheme not in ("file", "data", "blob"):
+            self.hosts.add(address.netloc)
+
+    def _answered(self, response: Response) -> None:
+        if response.status >= 400:
+            self.declined.append(response.status)
+
+
+@contextmanager
+def serve(folder: Path, cache: Path) -> Iterator[str]:
+    """The address of `timesink serve`, as a user starts it."""
+    command = [sys.executable, "-m", "timesink", "serve", str(folder), "--port", "0"]
+    environment = {**os.environ, "TIMESINK_CACHE_DIR": str(cache)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
+        assert server.stdout is not None
+        try:
+            yield server.stdout.readline().split()[-1]
+        finally:
+            server.terminate()
+
+
+def named_like_markup() -> dict[str, object]:
+    """A recording whose kernel, operator and annotation are named like markup."""
+    return kineto(
+        [
+            annotation(MARKUP, 0, 100),
+            operator(MARKUP, 10, 50, **{"External id": 1}),
+            *launch("cudaLaunchKernel", MARKUP, 20, 7),
+        ]
+    )

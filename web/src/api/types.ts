@@ -1,0 +1,8 @@
+/** How far an answer is that takes longer (status 202). */
+export interface Progress {
+  doing: string;
+  share: number | null;
+  waited_s: number;
+}
+
+export type Params = Readonly<Record<string, string | number | undefined>>;

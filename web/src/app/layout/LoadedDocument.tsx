@@ -1,0 +1,23 @@
+import { DocumentView } from "../../components/DocumentView";
+import type { Links } from "../../components/links";
+import type { Document } from "../../document/types";
+import type { Loaded } from "../api/useLoaded";
+import { useDocumentState } from "../routing/useDocumentState";
+import { Shown } from "./Shown";
+
+interface LoadedDocumentProps {
+  loaded: Loaded<Document>;
+  /** What is waited for, e.g. "the analysis". */
+  what: string;
+  links: Links;
+}
+
+/** A whole document with its headline; its state is in the address. */
+export function LoadedDocument({ loaded, what, links }: LoadedDocumentProps) {
+  const [state, onState] = useDocumentState();
+  return (
+    <Shown loaded={loaded} what={what}>
+      {(document) => <DocumentView {...{ document, links, state, onState }} nav={false} />}
+    </Shown>
+  );
+}
