@@ -41,20 +41,21 @@ def heading(words: str) -> Waiting:
 
 
 def drawn(page: Page | Frame) -> None:
-    """Until the trace view shows the kernel that the address chooses."""
+    """Until a kernel is chosen in the trace view, in its colours: a search dims the others."""
     box = page.get_by_role("searchbox", name="Search slices by name")
     box.fill(KERNEL, timeout=PATIENCE_MS)
     page.get_by_role("status").filter(has_text="found").first.wait_for(timeout=PATIENCE_MS)
     box.press("Enter")
     page.get_by_role("region", name="What was chosen").get_by_role("heading", level=3).wait_for()
+    box.fill("")
 
 
 OF_APP: dict[str, tuple[str, Waiting]] = {
-    "runs": ("", heading("Runs")),
-    "overview": ("#/run/unet_train/overview", heading("step is GPU work")),
-    "operators": ("#/run/unet_train/operators", heading("Operators of unet_train")),
-    "kernels": ("#/run/unet_train/kernels", heading("Kernels of unet_train")),
-    "memory": ("#/run/unet_train/memory", heading("Memory of unet_train")),
+    "app-runs": ("", heading("Runs")),
+    "app-overview": ("#/run/unet_train/overview", heading("step is GPU work")),
+    "app-operators": ("#/run/unet_train/operators", heading("Operators of unet_train")),
+    "app-kernels": ("#/run/unet_train/kernels", heading("Kernels of unet_train")),
+    "app-memory": ("#/run/unet_train/memory", heading("Memory of unet_train")),
     "trace": ("#/run/unet_train/trace", drawn),
     "compare": ("#/compare?base=decode&new=decode_slow_clock", heading("Regression")),
 }
