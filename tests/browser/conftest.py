@@ -32,9 +32,12 @@ if TYPE_CHECKING:
 _OF_SHARED = {"resnet50": "traces/resnet50_train", "ddp8": "traces/ddp8_stall_rank3"}
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One Chromium for all tests of a process."""
+    """One Chromium for all tests of a file.
+
+    Playwright keeps an event loop running as long as it is there, and other tests need their own.
+    """
     pytest.importorskip("playwright")
     from playwright.sync_api import sync_playwright
 
