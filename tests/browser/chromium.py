@@ -50,11 +50,12 @@ def _from_packages() -> bool:
     allowed = [] if os.geteuid() == 0 else ["sudo", "-n"]
     if allowed and shutil.which("sudo") is None:
         return False
-    steps = (["update", "-qq"], ["install", "-qq", "-y", "--no-install-recommends", *_PACKAGES])
-    return all(
-        subprocess.run([*allowed, "apt-get", *words], check=False).returncode == 0
-        for words in steps
-    )
+    apt = [*allowed, "apt-get", "-qq", "-y", "-o", "DPkg::Lock::Timeout=120"]
+    # A list of packages that cannot be brought up to date may do all the same.
+    subprocess.run([*apt, "update"], check=False)
+    install = [*apt, "install", "--no-install-recommends", *_PACKAGES]
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    return subprocess.run(install, check=False, env=quiet).returncode == 0
 
 
 if __name__ == "__main__":
