@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,14 @@ FAKE = TESTS / "fake_ncu.py"
 LOOP = "fake_gpu.launch(*['elementwise_kernel', 'gemm'] * 15)\n"
 
 Program = Callable[..., Path]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _hangups_are_heard() -> Iterator[None]:
+    """Programs do not hear them where the tests themselves run under `nohup`."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture(autouse=True)
