@@ -19,6 +19,8 @@ export default defineConfig(({ mode }) => {
       emptyOutDir: false,
       assetsInlineLimit: 1_000_000,
       cssCodeSplit: false,
+      // Vite keeps the white space of modules for other bundlers; ours goes to browsers.
+      rolldownOptions: { output: { minify: true } },
       lib: {
         entry: chosen.entry,
         formats: [chosen.format],

@@ -245,3 +245,15 @@ def test_hostile_names_stay_what_they_are():
     document = of(STEP(1, 0, 100), O(name, 0, 50), R(10, 5, c=1), K(name, 20, 10, c=1))
     shown = [one for one in json.loads(to_json(document))["sections"] if one["id"] == "operators"]
     assert shown[0]["blocks"][0]["columns"][0]["data"]["texts"] == ["</script><img src=x>\\u202e"]
+
+
+def test_damage_is_told_before_what_was_found(tmp_path: Path):
+    cut = tmp_path / "cut.json.gz"
+    cut.write_bytes(timesink.sample().read_bytes()[:100_000])
+    document = analysis_document(timesink.analyze(cut, cache=False))
+    told, *others = blocks(document, "findings")
+    assert isinstance(told, Text)
+    assert told.text.startswith("The recording is not whole: ")
+    assert "ends early" in told.text
+    # What is left of it gives no finding, and that is no good news.
+    assert (told.tone, document.tone, others) == ("warning", "warning", [])

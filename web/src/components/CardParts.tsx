@@ -1,11 +1,30 @@
 // What cards of findings and of causes have in common.
 
+import type { ComponentChild } from "preact";
 import { useContext } from "preact/hooks";
 import type { Link } from "../document/types";
 import { Icon } from "./Icon";
 import { LinksContext } from "./links";
 import { Prose } from "./Prose";
 import { roomForTail, splitName } from "./table/names";
+
+interface CardsProps {
+  children: ComponentChild[];
+  /** What to say where there is no card, and how. */
+  empty: string;
+  tone: "good" | "notice";
+}
+
+/** Cards in their order, or why there is none. */
+export function Cards({ children, empty, tone }: CardsProps) {
+  if (children.length) return <ol class="cards">{children}</ol>;
+  return (
+    <p class={`note tone-${tone}`}>
+      <Icon name={tone} />
+      <span>{empty}</span>
+    </p>
+  );
+}
 
 /** What to try. */
 export function Advice({ text }: { text: string }) {

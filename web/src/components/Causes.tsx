@@ -1,25 +1,17 @@
 import type { Cause, Causes as CausesBlock, Tone } from "../document/types";
 import { format, signed } from "../format/format";
-import { Advice, Evidence, ShareBar } from "./CardParts";
+import { Advice, Cards, Evidence, ShareBar } from "./CardParts";
 import { Icon, iconOfTone } from "./Icon";
 import { Prose } from "./Prose";
 
 /** Why it changed, or what is odd: the weightiest first. */
 export function Causes({ block }: { block: CausesBlock }) {
-  if (!block.items.length) {
-    return (
-      <p class="note tone-notice">
-        <Icon name="notice" />
-        <span>{block.empty}</span>
-      </p>
-    );
-  }
   return (
-    <ol class="cards">
+    <Cards empty={block.empty} tone="notice">
       {block.items.map((item, index) => (
         <CauseCard key={`${item.cause} ${index}`} item={item} />
       ))}
-    </ol>
+    </Cards>
   );
 }
 

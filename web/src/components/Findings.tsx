@@ -1,5 +1,5 @@
 import type { Finding, Findings as FindingsBlock, Tone } from "../document/types";
-import { Advice, Evidence } from "./CardParts";
+import { Advice, Cards, Evidence } from "./CardParts";
 import { Icon, iconOfTone } from "./Icon";
 import { Prose } from "./Prose";
 
@@ -7,20 +7,12 @@ const TONE: Record<Finding["severity"], Tone> = { high: "bad", medium: "warning"
 
 /** What was found and what to try, the gravest first. */
 export function Findings({ block }: { block: FindingsBlock }) {
-  if (!block.items.length) {
-    return (
-      <p class="note tone-good">
-        <Icon name="good" />
-        <span>{block.empty}</span>
-      </p>
-    );
-  }
   return (
-    <ol class="cards">
+    <Cards empty={block.empty} tone="good">
       {block.items.map((item, index) => (
         <FindingCard key={`${item.rule} ${index}`} item={item} />
       ))}
-    </ol>
+    </Cards>
   );
 }
 

@@ -19,7 +19,7 @@ from timesink.render.document.analysis_modules import modules_section
 from timesink.render.document.analysis_operators import operators_section
 from timesink.render.document.analysis_steps import breakdown_section, steps_section
 from timesink.render.document.blocks import Document, Facts, Section, Tone
-from timesink.render.document.health import health_section
+from timesink.render.document.health import grave_entries, health_section
 from timesink.render.document.info import recording_section
 from timesink.render.document.tables import sentence
 from timesink.render.facts import facts
@@ -115,7 +115,8 @@ def _tone(analysis: Analysis) -> Tone:
     """As grave as the gravest finding; that a trace without steps has none is not good news."""
     if not average_step(analysis.trace).get("total_ns"):
         return "notice"
-    return next((_TONES[finding.severity] for finding in analysis.findings), "good")
+    without: Tone = "warning" if grave_entries(analysis.trace.health) else "good"
+    return next((_TONES[finding.severity] for finding in analysis.findings), without)
 
 
 def _not_recorded(empty: list[Empty]) -> list[Section]:

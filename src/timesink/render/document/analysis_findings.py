@@ -11,7 +11,8 @@ from timesink.analyses.findings.finding import Evidence
 from timesink.analyses.kernel_names.display import short_kernel_name
 from timesink.analyses.steps import find_steps
 from timesink.render.document.analysed import Analysed
-from timesink.render.document.blocks import FindingCard, Findings, Link, Section, Text
+from timesink.render.document.blocks import Block, FindingCard, Findings, Link, Section, Text
+from timesink.render.document.health import grave_entries
 from timesink.render.document.tables import sentence
 from timesink.render.finding_words import evidence_lines, gain_text
 from timesink.reports.absent import NO_STEPS
@@ -29,9 +30,15 @@ def findings_section(run: Analysed) -> Section:
     True
     """
     cards = tuple(_card(finding, run) for finding in run.analysis.findings)
+    found: Block = Findings(cards, _EMPTY)
     if not cards and not average_step(run.trace).get("total_ns"):
-        return Section("findings", "Findings", (Text(sentence(NO_STEPS), "notice"),))
-    return Section("findings", "Findings", (Findings(cards, _EMPTY),))
+        found = Text(sentence(NO_STEPS), "notice")
+    damage = grave_entries(run.trace.health)
+    if not damage:
+        return Section("findings", "Findings", (found,))
+    told = Text(f"The recording is not whole: {'; '.join(damage)}.", "warning")
+    # That nothing was found in what is left is no good news.
+    return Section("findings", "Findings", (told, found) if cards else (told,))
 
 
 def _card(finding: Finding, run: Analysed) -> FindingCard:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from timesink.model.health import HealthEntry
+from timesink.model.health import HealthEntry, Severity
 from timesink.render.document.blocks import Health, HealthItem, Section, Text
 
 
@@ -17,6 +17,15 @@ def health_section(entries: Iterable[HealthEntry]) -> Section:
     items = tuple(map(_item, entries))
     shown = Health(items) if items else Text("Nothing odd was found in the recording.", "good")
     return Section("health", "Health of the recording", (shown,))
+
+
+def grave_entries(entries: Iterable[HealthEntry]) -> list[str]:
+    """What makes the figures those of a part of the recording: errors, by their titles.
+
+    >>> grave_entries([])
+    []
+    """
+    return [entry.rule.title for entry in entries if entry.rule.severity is Severity.ERROR]
 
 
 def _item(entry: HealthEntry) -> HealthItem:
