@@ -38,7 +38,8 @@ def findings_section(run: Analysed) -> Section:
         return Section("findings", "Findings", (found,))
     told = Text(f"The recording is not whole: {'; '.join(damage)}.", "warning")
     # That nothing was found in what is left is no good news.
-    return Section("findings", "Findings", (told, found) if cards else (told,))
+    says = bool(cards) or isinstance(found, Text)
+    return Section("findings", "Findings", (told, found) if says else (told,))
 
 
 def _card(finding: Finding, run: Analysed) -> FindingCard:
