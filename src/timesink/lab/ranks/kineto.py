@@ -1,59 +1,43 @@
-"""A rank's trace as the text that PyTorch's profiler writes.
-
-The text of a stage is one format string, made once; a rank fills in its times and names.
-"""
+"""Traces of a run: what each rank fills into the text of its stage."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
-from operator import itemgetter
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from timesink.lab.ranks.events import (
-    MARK,
-    DeviceEvent,
-    Events,
-    HostEvent,
-    differs,
-    stage_events,
-)
 from timesink.lab.ranks.layout import DESCRIPTIONS, Ints
+from timesink.lab.ranks.plan import Plan
+from timesink.lab.ranks.program import stage_program
 from timesink.lab.ranks.runs import Run
 from timesink.lab.ranks.simulate import StageTimes
+from timesink.lab.ranks.text import Template, template_of
+from timesink.lab.ranks.written import stage_events
 
-BASE_NS = 1_790_857_026_000_000_000
-"""What timestamps count from, as every trace says."""
 START_NS = 3_846_727_700_000_000
 """When recording starts, counted from there."""
 _DEVICE_MEMORY = 150_109_880_320
-_MOMENTS = 3
-"""What has a time besides lasting events: the recording, its start, its end."""
 
 
-@dataclass(frozen=True, eq=False)
-class Template:
-    """The text of a stage's traces."""
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """All that the events of a rank depend on, but for their times and names."""
 
-    events: Events
-    text: bytes
-    fill: Callable[[list[Any]], tuple[Any, ...]]
-    names: tuple[str, ...]
-    """What is filled in behind the times, by name."""
-    event_at: Ints
-    """For every event of the file: the event its time is of, as :meth:`Traces.times_ns` counts."""
+    shape: Plan
+    """The plan without what only changes times."""
+    stage: int
+    extra_layers: int
+    synced: tuple[int, ...]
+    tokens: tuple[float, ...]
 
-    def trace(self, start_ns: Ints, end_ns: Ints, told: dict[str, bytes | int]) -> bytes:
-        """The text of one rank."""
-        length = end_ns - start_ns
-        pool: list[Any] = []
-        for part in (start_ns // 1000, start_ns % 1000, length // 1000, length % 1000):
-            pool += part.tolist()
-        pool += [told[name] for name in self.names]
-        return self.text % self.fill(pool)
+
+@lru_cache(maxsize=64)  # runs of other seeds have the same
+def _template_of(sort: Sort) -> Template:
+    program = stage_program(sort.shape, sort.stage, extra_layers=sort.extra_layers)
+    return template_of(stage_events(sort.shape, program, sort.synced, sort.tokens))
 
 
 class Traces:
@@ -61,25 +45,19 @@ class Traces:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self._templates: dict[tuple[object, ...], Template] = {}
+        self._shape = replace(
+            run.plan, seed=0, stragglers=(), skew_us=0.0, drift_ppm=0.0, jitter=0.0
+        )
 
     def template(self, rank: int) -> Template:
         """The template of a rank; ranks of a stage that did the same share it."""
-        key = self.sort_of(rank)
-        if key not in self._templates:
-            stage = self.stage(rank)
-            events = stage_events(
-                self.run.plan, stage.program, self.run.synced_steps(rank),
-                self.run.tokens_of(rank).tolist(),
-            )  # fmt: skip
-            self._templates[key] = _template(events)
-        return self._templates[key]
+        return _template_of(self.sort_of(rank))
 
-    def sort_of(self, rank: int) -> tuple[object, ...]:
-        """What a rank's template depends on."""
-        run = self.run
+    def sort_of(self, rank: int) -> Sort:
+        run, stage = self.run, self.run.layout.stage_of(rank)
         tokens = tuple(run.tokens_of(rank).tolist())
-        return run.layout.stage_of(rank), run.synced_steps(rank), tokens
+        extra = run.slow.extra_layers[stage]
+        return Sort(self._shape, stage, extra, run.synced_steps(rank), tokens)
 
     def stage(self, rank: int) -> StageTimes:
         return self.run.stages[self.run.layout.stage_of(rank)]
@@ -170,152 +148,3 @@ def _device_properties(count: int) -> bytes:
     , "regsPerMultiprocessor": 65536, "sharedMemPerBlockOptin": 232448, """
     one += '"sharedMemPerMultiprocessor": 233472\n    }'
     return ",\n".join(one % (number, _DEVICE_MEMORY) for number in range(count)).encode()
-
-
-# -- the text --------------------------------------------------------------------------------------
-
-_HEAD = f"""
-  {{
-    "schemaVersion": 1,
-    "deviceProperties": [
-{differs("devices")}
-    ],
-      "trace_id": "{differs("trace id")}",
-      "record_shapes": 1,
-      "distributedInfo": {differs("distributed")},
-      "cuda_driver_version": 13000,
-      "cuda_runtime_version": 13000,
-      "cupti_version": 130001,
-  "displayTimeUnit": "ms",
-  "baseTimeNanoseconds": {BASE_NS},
-  "traceEvents": [
-"""
-
-
-def _template(events: Events) -> Template:
-    texts, event_at = [], []
-    for number, host in enumerate(events.on_host):
-        texts.append(_host_text(number, host))
-        event_at.append(number)
-        if host.flow is not None:
-            texts.append(_flow("s", host.flow, "pid", f"tid {host.thread}", number))
-            event_at.append(number)
-    for number, device in enumerate(events.device, len(events.on_host)):
-        texts.append(_device_text(number, device))
-        event_at.append(number)
-        if device.flow is not None:
-            texts.append(_flow("f", device.flow, "device", str(device.stream), number))
-            event_at.append(number)
-    tail = _tail(events)
-    whole, begins, closed = range(len(events), len(events) + _MOMENTS)
-    event_at += [whole] * (len(tail) - 2) + [begins, closed]
-    text = _HEAD + ",\n".join([*texts, *tail]) + "\n  ]\n}"
-    return _compiled(events, text, np.array(event_at))
-
-
-def _compiled(events: Events, whole: str, event_at: Ints) -> Template:
-    literals, fields = whole.split(MARK)[::2], whole.split(MARK)[1::2]
-    count = len(events) + _MOMENTS
-    names: dict[str, int] = {}
-    pieces, index = [literals[0].replace("%", "%%")], []
-    for field, literal in zip(fields, literals[1:], strict=True):
-        kind, _, number = field.partition(" ")
-        if kind in {"start", "length"} and number:
-            row = int(number) + (0 if kind == "start" else 2 * count)
-            index += [row, row + count]
-            pieces.append("%d.%03d")
-        else:
-            index.append(4 * count + names.setdefault(field, len(names)))
-            pieces.append("%b")
-        pieces.append(literal.replace("%", "%%"))
-    text = "".join(pieces).encode()
-    return Template(events, text, itemgetter(*index), tuple(names), event_at)
-
-
-def _host_text(number: int, event: HostEvent) -> str:
-    return f"""  {{
-    "ph": "X", "cat": "{event.category}", "name": "{event.name}", "pid": {differs("pid")}, \
-"tid": {differs(f"tid {event.thread}")},
-    "ts": {differs(f"start {number}")}, "dur": {differs(f"length {number}")},
-    "args": {{
-      {event.arguments}
-    }}
-  }}"""
-
-
-def _device_text(number: int, event: DeviceEvent) -> str:
-    return f"""  {{
-    "ph": "X", "cat": "{event.category}", "name": "{event.name}", "pid": {differs("device")}, \
-"tid": {event.stream},
-    "ts": {differs(f"start {number}")}, "dur": {differs(f"length {number}")},
-    "args": {{
-      {event.arguments}
-    }}
-  }}"""
-
-
-def _flow(phase: str, flow: int, pid: str, lane: str, number: int) -> str:
-    tid = lane if lane.isdigit() else differs(lane)
-    ends = ', "bp": "e"' if phase == "f" else ""
-    return f"""  {{
-    "ph": "{phase}", "id": {flow}, "pid": {differs(pid)}, "tid": {tid}, \
-"ts": {differs(f"start {number}")},
-    "cat": "ac2g", "name": "ac2g"{ends}
-  }}"""
-
-
-def _tail(events: Events) -> list[str]:
-    """Names of processes and lanes, and the marks at the end of a trace."""
-    main, autograd = differs("tid main"), differs("tid autograd")
-    pid, device = differs("pid"), differs("device")
-    said = [
-        ("process_name", pid, "0", '"name": "python3"'),
-        ("process_labels", pid, "0", '"labels": "CPU"'),
-        ("process_sort_index", pid, "0", f'"sort_index": {pid}'),
-        ("process_name", device, "0", '"name": "python3"'),
-        ("process_labels", device, "0", f'"labels": "GPU {device}"'),
-        ("process_sort_index", device, "0", '"sort_index": 5000000'),
-    ]
-    for stream in sorted({event.stream for event in events.device}):
-        said.append(("thread_name", device, str(stream), f'"name": "stream {stream} "'))
-        said.append(("thread_sort_index", device, str(stream), f'"sort_index": {stream}'))
-    for tid, name in ((main, "python3"), (autograd, "pt_autograd_0")):
-        said.append(("thread_name", pid, tid, f'"name": "thread {tid} ({name})"'))
-        said.append(("thread_sort_index", pid, tid, f'"sort_index": {tid}'))
-    whole, window = len(events), differs(f"start {len(events) + 2}")
-    first, length = differs(f"start {whole}"), differs(f"length {whole}")
-    named = [
-        f"""  {{
-    "name": "{name}", "ph": "M", "ts": {first}, "pid": {process}, "tid": {lane},
-    "args": {{
-      {arguments}
-    }}
-  }}"""
-        for name, process, lane, arguments in said
-    ]
-    return [
-        *named,
-        f"""  {{
-    "ph": "X", "cat": "Trace", "ts": {first}, "dur": {length},
-    "pid": "Spans", "tid": "PyTorch Profiler",
-    "name": "PyTorch Profiler (0)",
-    "args": {{
-      "Op count": 0
-    }}
-  }}""",
-        f"""  {{
-    "name": "process_sort_index", "ph": "M", "ts": {first},
-    "pid": "Spans", "tid": 0,
-    "args": {{
-      "sort_index": 536870912
-    }}
-  }}""",
-        f"""  {{
-    "name": "Iteration Start: PyTorch Profiler", "ph": "i", "s": "g",
-    "pid": "Traces", "tid": "Trace PyTorch Profiler", "ts": {first}
-  }}""",
-        f"""  {{
-    "name": "Record Window End", "ph": "i", "s": "g",
-    "pid": "", "tid": "", "ts": {window}
-  }}""",
-    ]

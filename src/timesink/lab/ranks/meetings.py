@@ -1,4 +1,4 @@
-"""Where ranks meet: a collective ends for all of a group when the last one came and all is moved."""
+"""Where ranks meet: a collective ends for all when the last one has come and all is moved."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 from timesink.errors import UsageError
 
@@ -107,6 +106,11 @@ class Plan:
             raise UsageError(
                 f"There is no rank {straggler.rank}.", f"give a rank from 0 to {self.ranks - 1}"
             )
+        if straggler.intensity <= 0 or not 0 < straggler.share_of_steps <= 1:
+            raise UsageError(
+                "A straggler needs an intensity above 0 and a share of the steps.",
+                "give a share above 0 and up to 1",
+            )
 
     @property
     def data(self) -> int:
@@ -121,21 +125,6 @@ class Plan:
     def parts(self) -> int:
         """Parts of a batch that go through the stages one after the other."""
         return self.microbatches or self.pipeline
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON."""
-        return asdict(self)
-
-    @classmethod
-    def from_dict(cls, given: Mapping[str, Any]) -> Plan:
-        """The plan that :meth:`as_dict` told.
-
-        >>> plan = Plan(ranks=8, stragglers=(Straggler("sync", 3),))
-        >>> Plan.from_dict(plan.as_dict()) == plan
-        True
-        """
-        put_in = tuple(Straggler(**one) for one in given.get("stragglers", ()))
-        return cls(**{**given, "stragglers": put_in})
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -45,82 +46,69 @@ def carry_out(plan: Plan) -> Run:
     >>> run.truth.answers[0].ranks, 0.15 < run.truth.answers[0].cost_us / run.truth.run_us < 0.25
     ((5,), True)
     """
-    layout = Layout(plan)
-    stages = simulate(plan, layout, Slowness.none(plan))
-    healthy_us = run_us = _length(stages)
-    slow, costs = Slowness.none(plan), []
-    if plan.stragglers:
-        healthy = _measured(plan, stages)
-        stragglers = tuple(_tuned(plan, layout, place, healthy, healthy_us)
-                           for place in range(len(plan.stragglers)))  # fmt: skip
-        slow = _slowness(plan, layout, stragglers, healthy)
-        stages = simulate(plan, layout, slow)
-        run_us = _length(stages)
-        costs = [_cost(plan, layout, stragglers, left_out, run_us, healthy_us, healthy)
-                 for left_out in range(len(stragglers))]  # fmt: skip
+    trials = _Trials(plan)
+    stragglers = {place: trials.tuned(place) for place in range(len(plan.stragglers))}
+    slow = trials.slowness(stragglers)
+    stages = simulate(plan, trials.layout, slow) if stragglers else trials.healthy_stages
+    run_us = _length(stages)
     offset, drift = _clocks(plan)
     truth = Truth(
         answers=tuple(
-            _answer(plan, layout, straggler, place, cost)
-            for place, (straggler, cost) in enumerate(zip(plan.stragglers, costs, strict=True))
+            _answer(plan, trials.layout, place, run_us - trials.length_without(place, stragglers))
+            for place in stragglers
         ),
         run_us=run_us,
-        healthy_run_us=healthy_us,
-        clock_offset_ns=tuple(int(one) for one in offset[layout.node]),
-        clock_drift_ppm=tuple(float(one) for one in drift[layout.node]),
+        healthy_run_us=trials.healthy_us,
+        clock_offset_ns=tuple(int(one) for one in offset[trials.layout.node]),
+        clock_drift_ppm=tuple(float(one) for one in drift[trials.layout.node]),
     )
-    return Run(plan, layout, slow, stages, truth)
+    return Run(plan, trials.layout, slow, stages, truth)
 
 
-def _slowness(
-    plan: Plan, layout: Layout, stragglers: tuple[Straggler | None, ...], healthy: Healthy
-) -> Slowness:
-    slow = Slowness.none(plan)
-    for place, straggler in enumerate(stragglers):
-        if straggler is not None:
-            slow = put_in(slow, plan, layout, straggler, place, healthy)
-    return slow
+class _Trials:
+    """The run without stragglers, and how long it takes with some."""
 
+    def __init__(self, plan: Plan) -> None:
+        self.plan, self.layout = plan, Layout(plan)
+        self.healthy_stages = simulate(plan, self.layout, Slowness.none(plan))
+        self.healthy_us = _length(self.healthy_stages)
+        self.healthy = _measured(plan, self.healthy_stages)
 
-def _tuned(
-    plan: Plan, layout: Layout, place: int, healthy: Healthy, healthy_us: float
-) -> Straggler:
-    """A straggler with the intensity that costs what was asked for, where it may be chosen."""
-    straggler = plan.stragglers[place]
-    if straggler.kind in _WHOLE_LAYERS:
+    def slowness(self, stragglers: Mapping[int, Straggler]) -> Slowness:
+        slow = Slowness.none(self.plan)
+        for place, straggler in stragglers.items():
+            slow = put_in(
+                slow, self.plan, self.layout, straggler, place=place, healthy=self.healthy
+            )
+        return slow
+
+    def length_with(self, stragglers: Mapping[int, Straggler]) -> float:
+        if not stragglers:
+            return self.healthy_us
+        return _length(simulate(self.plan, self.layout, self.slowness(stragglers)))
+
+    def length_without(self, left_out: int, stragglers: Mapping[int, Straggler]) -> float:
+        others = {place: one for place, one in stragglers.items() if place != left_out}
+        return self.length_with(others)
+
+    def tuned(self, place: int) -> Straggler:
+        """A straggler with the intensity that costs what was asked for, where it can be chosen."""
+        straggler = self.plan.stragglers[place]
+        if straggler.kind in _WHOLE_LAYERS:
+            return straggler
+        steps = len(_steps(self.plan, straggler, place))
+        asked = straggler.intensity * self.healthy.step_us * steps
+        for _ in range(_TRIES):
+            cost = self.length_with({place: straggler}) - self.healthy_us
+            if abs(cost / asked - 1.0) < _CLOSE:
+                break
+            factor = min(max(asked / max(cost, 0.01 * asked), 0.25), 6.0)
+            straggler = replace(straggler, intensity=straggler.intensity * factor)
         return straggler
-    steps = _steps(plan, straggler, place)
-    asked = straggler.intensity * healthy.step_us * len(steps)
-    for _ in range(_TRIES):
-        alone = tuple(straggler if one == place else None for one in range(len(plan.stragglers)))
-        cost = _length(simulate(plan, layout, _slowness(plan, layout, alone, healthy))) - healthy_us
-        if abs(cost / asked - 1.0) < _CLOSE:
-            break
-        factor = min(max(asked / max(cost, 0.01 * asked), 0.25), 6.0)
-        straggler = replace(straggler, intensity=straggler.intensity * factor)
-    return straggler
 
 
-def _cost(
-    plan: Plan,
-    layout: Layout,
-    stragglers: tuple[Straggler, ...],
-    left_out: int,
-    run_us: float,
-    healthy_us: float,
-    healthy: Healthy,
-) -> float:
-    if len(stragglers) == 1:
-        return run_us - healthy_us
-    others = tuple(
-        None if place == left_out else straggler for place, straggler in enumerate(stragglers)
-    )
-    return run_us - _length(simulate(plan, layout, _slowness(plan, layout, others, healthy)))
-
-
-def _answer(
-    plan: Plan, layout: Layout, straggler: Straggler, place: int, cost_us: float
-) -> Answer:
+def _answer(plan: Plan, layout: Layout, place: int, cost_us: float) -> Answer:
+    straggler = plan.stragglers[place]
     return Answer(
         kind=straggler.kind,
         cause=straggler.cause,

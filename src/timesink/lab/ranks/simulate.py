@@ -18,7 +18,7 @@ from timesink.lab.ranks.plan import Plan
 from timesink.lab.ranks.program import Call, Program, stage_program
 from timesink.lab.ranks.slowness import Slowness
 
-_LAUNCH_TO_START_US = 3.2
+_LAUNCH_TO_START_US = 5.5
 _BETWEEN_KERNELS_US = 0.9
 _BETWEEN_CALLS_US = 5.0
 LAUNCH_AT, LAUNCH_TAKES = 0.55, 0.3
@@ -74,8 +74,10 @@ class _Stage:
         self.groups = self._positions()
         rng = np.random.default_rng([plan.seed, number, 1])
         self.rng, self.count = rng, len(self.ranks)
-        self.pace = 1.0 + 0.002 * rng.standard_normal(self.count)
-        """No two devices are quite alike."""
+        # No two devices are quite alike, and none is quite the same all the time.
+        alike = 0.002 * rng.standard_normal(self.count)
+        self.pace = 1.0 + alike + 0.003 * rng.standard_normal((plan.steps, self.count))
+        self.loading_us = 60.0 * rng.standard_exponential((plan.steps, self.count))
         self.host = 40.0 + 300.0 * rng.random(self.count)
         self.compute = np.zeros(self.count)
         self.streams: dict[str, Floats] = {}
@@ -122,9 +124,9 @@ class _Stage:
         gap = _BETWEEN_CALLS_US * (1.0 + 0.2 * np.abs(noise)) + slow.host_gap_us[step]
         if number == self.program.stall_at:
             gap = gap + slow.stall_us[step]
-        takes = call.host_us * np.exp(0.08 * noise) + np.where(rare < 0.002, 60.0, 0.0)
+        takes = call.host_us * np.exp(0.2 * noise) + np.where(rare < 0.002, 60.0, 0.0)
         if call.kind == "load":
-            takes = takes + slow.loading_us[step]
+            takes = takes + self.loading_us[step] + slow.loading_us[step]
         if call.kind == "extra_sync":
             is_there = slow.sync_us[step] > 0
             gap, takes = np.where(is_there, gap, 0.0), np.where(is_there, takes, 0.0)
@@ -153,15 +155,13 @@ class _Stage:
         for place, kernel in enumerate(kernels):
             done = LAUNCH_AT + LAUNCH_TAKES * (place + 1) / len(kernels)
             launched = start + done * (end - start)
-            began = np.maximum(
-                launched + _LAUNCH_TO_START_US, self.compute + _BETWEEN_KERNELS_US
-            )
+            began = np.maximum(launched + _LAUNCH_TO_START_US, self.compute + _BETWEEN_KERNELS_US)
             wobble = 1.0 + self.plan.jitter * np.clip(noise if place == 0 else -noise, -3, 3)
             takes = kernel.us * wobble
             if call.kind == "copy":
                 takes = takes * self.slow.link
             else:
-                takes = takes * self.pace * self.slow.clock[step]
+                takes = takes * self.pace[step] * self.slow.clock[step]
             if kernel.per_token:
                 takes = takes * self.slow.tokens[step]
             self.compute = began + takes

@@ -36,7 +36,9 @@ class Slowness:
     def none(cls, plan: Plan) -> Slowness:
         shape = (plan.steps, plan.ranks)
         ones, zeros = np.ones(shape), np.zeros(shape)
-        return cls(ones, ones, zeros, zeros, zeros, zeros, np.ones(plan.ranks), (0,) * plan.pipeline)
+        return cls(
+            ones, ones, zeros, zeros, zeros, zeros, np.ones(plan.ranks), (0,) * plan.pipeline
+        )
 
     def of(self, ranks: Ints) -> Slowness:
         """Those of some ranks."""
@@ -89,7 +91,13 @@ def culprits(layout: Layout, straggler: Straggler) -> Ints:
 
 
 def put_in(
-    slow: Slowness, plan: Plan, layout: Layout, straggler: Straggler, place: int, healthy: Healthy
+    slow: Slowness,
+    plan: Plan,
+    layout: Layout,
+    straggler: Straggler,
+    *,
+    place: int,
+    healthy: Healthy,
 ) -> Slowness:
     """The slowness with one straggler more, the `place`-th of its plan."""
     ranks = culprits(layout, straggler)

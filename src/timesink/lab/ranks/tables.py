@@ -14,15 +14,19 @@ from pathlib import Path
 import polars as pl
 
 from timesink.lab.ranks.generate import file_name
-from timesink.lab.ranks.kineto import BASE_NS, Traces
+from timesink.lab.ranks.kineto import Sort, Traces
 from timesink.lab.ranks.layout import DESCRIPTIONS
 from timesink.lab.ranks.plan import Plan, Truth
 from timesink.lab.ranks.runs import Run, carry_out
+from timesink.lab.ranks.text import BASE_NS
 from timesink.model.trace import Distributed, Metadata, Trace
 from timesink.store.opening import open_trace
 
 _ROLE_OF = {description: role for role, description in DESCRIPTIONS.items()}
 _TIMED = ("host", "device", "flows", "steps")
+_KEPT = 32
+_models: dict[Sort, _Model] = {}
+"""Ranks that were read, the one used last at the end: runs of other seeds use them too."""
 
 
 def rank_tables(plan: Plan) -> dict[int, Trace]:
@@ -49,19 +53,20 @@ def ranks_and_truth(plan: Plan) -> tuple[dict[int, Trace], Truth]:
 def tables_of(run: Run) -> Iterator[tuple[int, Trace]]:
     """The traces of all ranks, one after the other."""
     traces = Traces(run)
-    models: dict[tuple[object, ...], _Model] = {}
     for rank in range(run.plan.ranks):
         sort = traces.sort_of(rank)
-        if sort not in models:
-            models[sort] = _Model(traces, rank)
-        yield rank, models[sort].trace_of(rank)
+        model = _models.pop(sort, None) or _Model(traces, rank)
+        _models[sort] = model
+        while len(_models) > _KEPT:
+            _models.pop(next(iter(_models)))
+        yield rank, model.trace_of(traces, rank)
 
 
 class _Model:
     """A rank that was read, and what has to change to make it another rank."""
 
     def __init__(self, traces: Traces, rank: int) -> None:
-        self.traces, self.rank = traces, rank
+        self.rank = rank
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / file_name(rank).removesuffix(".gz")
             path.write_bytes(traces.trace(rank))
@@ -71,25 +76,24 @@ class _Model:
         self.places: dict[str, dict[str, pl.DataFrame]] = {}
         template = traces.template(rank)
         self.events = {
-            name: pl.Series(template.event_at).gather(self.frames[name]["index"])
-            for name in _TIMED
+            name: pl.Series(template.event_at).gather(self.frames[name]["index"]) for name in _TIMED
         }
         self.roles = [
             _ROLE_OF[text] for text in self.read.collectives["group_description"].cast(pl.String)
         ]
 
-    def trace_of(self, rank: int) -> Trace:
-        names = self.traces.names_of(rank)
-        start, end = (pl.Series(times) for times in self.traces.times_ns(rank))
+    def trace_of(self, traces: Traces, rank: int) -> Trace:
+        names = traces.names_of(rank)
+        start, end = (pl.Series(times) for times in traces.times_ns(rank))
         frames = dict(self._at_place(names))
         for name, events in self.events.items():
             frames[name] = _timed(frames[name], start.gather(events), end.gather(events))
-        if self.traces.run.plan.pipeline > 1:
+        if traces.run.plan.pipeline > 1:
             partners = _replaced("name", self._partners(names))
             frames |= {name: frames[name].with_columns(partners) for name in ("host", "device")}
         frames["collectives"] = self._talking(frames["collectives"], names)
         return Trace(
-            metadata=self._metadata(rank),
+            metadata=self._metadata(traces, rank),
             health=self.read.health,
             frames={name: frame.lazy() for name, frame in frames.items()},
         )
@@ -111,7 +115,9 @@ class _Model:
             if column in frame.columns
         ]
         if "device" in frame.columns and frame.schema["device"] == pl.Int32():
-            columns.append(pl.col("device").replace(int(self.names["device"]), int(names["device"])))
+            columns.append(
+                pl.col("device").replace(int(self.names["device"]), int(names["device"]))
+            )
         if "labels" in frame.columns:
             columns += self._lanes(names)
         return frame.with_columns(columns) if columns else frame
@@ -153,15 +159,15 @@ class _Model:
             *(column.cast(pl.Categorical).alias(name) for name, column in said.items()),
         )
 
-    def _metadata(self, rank: int) -> Metadata:
-        told = self.traces.head_of(rank)
+    def _metadata(self, traces: Traces, rank: int) -> Metadata:
+        told = traces.head_of(rank)
         known = self.read.metadata
         groups = tuple(told["distributedInfo"]["pg_config"])
         return replace(
             known,
             source=file_name(rank),
             worker=f"rank{rank}",
-            distributed=Distributed(rank, self.traces.run.plan.ranks, "nccl", groups),
+            distributed=Distributed(rank, traces.run.plan.ranks, "nccl", groups),
             extra={**known.extra, "trace_id": told["trace_id"]},
         )
 

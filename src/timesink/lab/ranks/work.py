@@ -151,7 +151,7 @@ _ADD = Operator(
     "aten::add", 16.0, (_elementwise("CUDAFunctor_add<c10::BFloat16>", 34.0),), (), _ROWS, _BF16
 )
 _LAYER_NORM = Operator(
-    "aten::layer_norm", 28.0, (_NORM,), ("aten::native_layer_norm", "aten::empty"), _ROWS, _BF16
+    "aten::layer_norm", 28.0, (_NORM,), ("aten::empty", "aten::native_layer_norm"), _ROWS, _BF16
 )
 _SDPA = "aten::scaled_dot_product_attention"
 _FLASH_CHILDREN = ("aten::_scaled_dot_product_flash_attention", "aten::_flash_attention_forward")
@@ -165,9 +165,7 @@ ATTENTION = (
 FEED_FORWARD_IN = (_ADD, _LAYER_NORM)
 FEED_FORWARD = (
     _linear(440.0, 128),
-    Operator(
-        "aten::gelu", 18.0, (_elementwise("GeluCUDAKernelImpl", 88.0),), (), _ROWS, _BF16
-    ),
+    Operator("aten::gelu", 18.0, (_elementwise("GeluCUDAKernelImpl", 88.0),), (), _ROWS, _BF16),
     _linear(440.0, 128),
 )
 FEED_FORWARD_OUT = (_ADD,)
@@ -247,7 +245,7 @@ LOSS = (
                 4224,
             ),
         ),
-        ("aten::log_softmax", "aten::_log_softmax", "aten::nll_loss_nd"),
+        ("aten::nll_loss_nd", "aten::log_softmax", "aten::_log_softmax"),
         "[[@T, 32000], [@T]]",
         '["c10::BFloat16", "long int"]',
     ),
