@@ -98,11 +98,37 @@ def test_a_straggler_costs_about_what_was_asked_and_is_told(kind):
     assert answer.cause == CAUSE_OF_KIND[kind]
     assert answer.cost_us == pytest.approx(run.truth.run_us - healthy.run_us)
     in_steps = answer.cost_us / len(answer.steps) / (healthy.run_us / plan.steps)
-    assert 0.05 < in_steps < 0.4
+    # Stages get whole layers more: what these cost is as it is.
+    assert in_steps > 0.05 if kind.endswith("stage") else in_steps == pytest.approx(0.25, rel=0.2)
     expected = {"slow_node": range(8), "first_stage": range(8), "last_stage": range(8, 16)}
     assert set(answer.ranks) == set(expected.get(kind, [5]))
     assert len(answer.steps) == (2 if kind == "thermal" else 4)
     assert set(answer.steps) <= {FIRST_STEP + step for step in range(plan.steps)}
+
+
+@pytest.mark.parametrize("kind", ["python_stall", "slow_host", "sync", "slow_clock"])
+def test_a_little_is_little_although_the_host_is_ahead_of_the_device(kind):
+    run = carry_out(Plan(ranks=8, stragglers=(Straggler(kind, rank=2, intensity=0.05),)))
+    (answer,) = run.truth.answers
+    assert 0.03 < answer.cost_us / run.truth.healthy_run_us < 0.07
+
+
+@pytest.mark.parametrize(
+    ("plan", "kind", "separable", "copies_slower"),
+    [
+        (Plan(ranks=8, steps=2), "slow_link", False, False),
+        (Plan(ranks=8, tensor=2, steps=2), "slow_link", True, False),
+        (Plan(ranks=8, steps=2), "slow_bus", True, True),
+    ],
+)
+def test_a_link_shows_where_groups_cross_and_a_bus_in_copies(plan, kind, separable, copies_slower):
+    run = carry_out(replace(plan, stragglers=(Straggler(kind, rank=3),)))
+    assert run.truth.answers[0].separable is separable
+    copies = {
+        rank: trace.device.filter(pl.col("kind") == "memcpy")["dur_ns"].mean()
+        for rank, trace in tables_of(run)
+    }
+    assert (copies[3] > 1.2 * copies[2]) is copies_slower
 
 
 def test_who_causes_waits_waits_least():

@@ -15,8 +15,6 @@ Floats = NDArray[np.float64]
 
 _GB_PER_S = {"inside": 340.0, "between": 46.0}
 _SETUP_US = {"inside": 9.0, "between": 24.0}
-LATE_SHARE = 0.02
-"""What a rank behind a slow link ends later than its peers, as a share of what it costs them."""
 
 
 def transfer_us(layout: Layout, call: Call, size: int) -> float:
@@ -68,10 +66,8 @@ def group_ends(
     members = ready[groups]
     usual = moving_us[groups].max(axis=1)
     network = 1.0 + 0.02 * np.abs(noise[groups[:, 0]])
-    slow = link[groups]
-    moving = usual * network * slow.max(axis=1)
-    late = LATE_SHARE * usual[:, None] * (slow - 1.0)
-    ends = members.max(axis=1)[:, None] + moving[:, None] + late + 0.6 * np.abs(noise[groups])
+    moving = usual * network * link[groups].max(axis=1)
+    ends = members.max(axis=1)[:, None] + moving[:, None] + 0.6 * np.abs(noise[groups])
     spread = np.empty_like(ready)
     spread[groups] = ends
     return spread

@@ -19,6 +19,7 @@ CAUSE_OF_KIND: Mapping[str, str] = {
     "first_stage": "uneven_work",
     "last_stage": "uneven_work",
     "slow_link": "slow_link",
+    "slow_bus": "slow_link",
 }
 """Every kind of slowness that can be put in, and the cause to be found."""
 
@@ -139,6 +140,12 @@ class Answer:
     """Numbers of the affected steps, as the marks of the profiler count them."""
     cost_us: float
     """How much longer the run takes than the same run without this straggler."""
+    separable: bool = True
+    """Whether anything recorded tells the culprits from their peers.
+
+    A slow link slows all of its group alike: only where a rank is in several groups do these
+    cross at it.
+    """
 
 
 @dataclass(frozen=True, slots=True)

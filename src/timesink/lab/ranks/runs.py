@@ -16,7 +16,7 @@ from timesink.lab.ranks.slowness import Healthy, Slowness, affected_steps, culpr
 FIRST_STEP = 3
 """What the first recorded step is called: profilers warm up before."""
 _WHOLE_LAYERS = ("first_stage", "last_stage")
-_TRIES, _CLOSE = 4, 0.1
+_TRIES, _CLOSE, _FLATTEST = 8, 0.1, 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,14 +97,19 @@ class _Trials:
         if straggler.kind in _WHOLE_LAYERS:
             return straggler
         steps = len(_steps(self.plan, straggler, place))
-        asked = straggler.intensity * self.healthy.step_us * steps
+        asked, given, slope = straggler.intensity, straggler.intensity, 1.0
+        before: tuple[float, float] | None = None
         for _ in range(_TRIES):
-            cost = self.length_with({place: straggler}) - self.healthy_us
-            if abs(cost / asked - 1.0) < _CLOSE:
+            tried = replace(straggler, intensity=given)
+            cost = self.length_with({place: tried}) - self.healthy_us
+            got = cost / (self.healthy.step_us * steps)
+            if abs(got / asked - 1.0) < _CLOSE:
                 break
-            factor = min(max(asked / max(cost, 0.01 * asked), 0.25), 6.0)
-            straggler = replace(straggler, intensity=straggler.intensity * factor)
-        return straggler
+            if before is not None and given != before[0]:
+                slope = max((got - before[1]) / (given - before[0]), _FLATTEST)
+            before = (given, got)
+            given += (asked - got) / slope
+        return tried
 
 
 def _answer(plan: Plan, layout: Layout, place: int, cost_us: float) -> Answer:
@@ -115,11 +120,12 @@ def _answer(plan: Plan, layout: Layout, place: int, cost_us: float) -> Answer:
         ranks=tuple(int(rank) for rank in culprits(layout, straggler)),
         steps=tuple(int(step) + FIRST_STEP for step in _steps(plan, straggler, place)),
         cost_us=cost_us,
+        separable=straggler.kind != "slow_link" or len(layout.members.keys() - {"world"}) > 1,
     )
 
 
 def _steps(plan: Plan, straggler: Straggler, place: int) -> Ints:
-    lasting = straggler.kind == "slow_link" or straggler.kind in _WHOLE_LAYERS
+    lasting = straggler.kind in {"slow_link", "slow_bus", *_WHOLE_LAYERS}
     return np.arange(plan.steps) if lasting else affected_steps(plan, straggler, place)
 
 

@@ -159,7 +159,7 @@ class _Stage:
             wobble = 1.0 + self.plan.jitter * np.clip(noise if place == 0 else -noise, -3, 3)
             takes = kernel.us * wobble
             if call.kind == "copy":
-                takes = takes * self.slow.link
+                takes = takes * self.slow.bus
             else:
                 takes = takes * self.pace[step] * self.slow.clock[step]
             if kernel.per_token:

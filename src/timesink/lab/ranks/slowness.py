@@ -14,7 +14,7 @@ from timesink.lab.ranks.plan import Plan, Straggler
 
 @dataclass(frozen=True, eq=False)
 class Slowness:
-    """Arrays are steps x ranks, but for `link` (ranks); a healthy run has ones and zeros."""
+    """Arrays are steps x ranks, `link` and `bus` ranks alone; healthy are ones and zeros."""
 
     clock: Floats
     """Factor on what kernels take."""
@@ -29,6 +29,8 @@ class Slowness:
     """Where above 0, the rank synchronises after every layer and then does this much more."""
     link: Floats
     """Factor on what transfers of a rank take."""
+    bus: Floats
+    """Factor on what copies between host and device take."""
     extra_layers: tuple[int, ...]
     """Further layers of each pipeline stage."""
 
@@ -36,9 +38,9 @@ class Slowness:
     def none(cls, plan: Plan) -> Slowness:
         shape = (plan.steps, plan.ranks)
         ones, zeros = np.ones(shape), np.zeros(shape)
-        return cls(
-            ones, ones, zeros, zeros, zeros, zeros, np.ones(plan.ranks), (0,) * plan.pipeline
-        )
+        each = np.ones(plan.ranks)
+        stages = (0,) * plan.pipeline
+        return cls(ones, ones, zeros, zeros, zeros, zeros, each, each, stages)
 
     def of(self, ranks: Ints) -> Slowness:
         """Those of some ranks."""
@@ -105,10 +107,11 @@ def put_in(
         return _with_layers(slow, plan, straggler)
     where = np.ix_(affected_steps(plan, straggler, place), ranks)
     lost_us = straggler.intensity * healthy.step_us
-    if straggler.kind == "slow_link":
-        link = slow.link.copy()
-        link[ranks] *= 1.0 + lost_us / healthy.talking_us
-        return replace(slow, link=link)
+    if straggler.kind in {"slow_link", "slow_bus"}:
+        factor = np.ones(plan.ranks)
+        factor[ranks] = 1.0 + lost_us / healthy.talking_us
+        bus = slow.bus * factor if straggler.kind == "slow_bus" else slow.bus
+        return replace(slow, link=slow.link * factor, bus=bus)
     name, amount, multiplies = _amount(straggler.kind, lost_us, healthy)
     changed = getattr(slow, name).copy()
     changed[where] = changed[where] * amount if multiplies else changed[where] + amount
@@ -123,11 +126,11 @@ def _amount(kind: str, lost_us: float, healthy: Healthy) -> tuple[str, float, bo
     if kind == "data_loading":
         return "loading_us", lost_us, False
     if kind == "python_stall":
-        return "stall_us", lost_us + healthy.lead_us, False
+        return "stall_us", max(lost_us + healthy.lead_us, 0.0), False
     if kind == "sync":
         return "sync_us", max(lost_us / healthy.syncs - 60.0, 5.0), False
     busy = healthy.step_us - healthy.host_us
-    return "host_gap_us", (lost_us + busy) / healthy.calls, False
+    return "host_gap_us", max(lost_us + busy, 0.0) / healthy.calls, False
 
 
 def _with_layers(slow: Slowness, plan: Plan, straggler: Straggler) -> Slowness:
