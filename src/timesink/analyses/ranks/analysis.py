@@ -9,7 +9,7 @@ import polars as pl
 
 from timesink.analyses.communication.comparison import Comparison, compare_workers
 from timesink.analyses.ranks.clocks import align_clocks
-from timesink.analyses.ranks.matching import matched_collectives, mismatched_collectives
+from timesink.analyses.ranks.matching import matched_collectives
 from timesink.analyses.ranks.panel import Panel, panel_of
 from timesink.analyses.ranks.stragglers import Straggler, find_stragglers
 from timesink.analyses.ranks.summary import RankSummary
@@ -43,16 +43,16 @@ def analyse_ranks(ranks: Mapping[int, RankSummary]) -> RanksAnalysis:
     >>> analyse_ranks({0: summary}).stragglers
     ()
     """
-    calls = matched_collectives(ranks)
+    calls, mismatches = matched_collectives(ranks)
     clocks = align_clocks(calls, {rank: each.about.host for rank, each in ranks.items()})
     blamed = with_blame(with_excess(with_waits(calls, clocks)))
     panel = panel_of(ranks, blamed)
     return RanksAnalysis(
         ranks=rank_table(ranks, blamed),
         collectives=blamed,
-        mismatches=mismatched_collectives(ranks),
+        mismatches=mismatches,
         clocks=clocks,
-        stragglers=find_stragglers(ranks, panel, blamed, clocks),
+        stragglers=find_stragglers(ranks, panel, blamed),
         panel=panel,
         missing=_missing(ranks),
     )

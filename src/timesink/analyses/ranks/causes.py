@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -48,7 +48,6 @@ class Work:
     """What functions of all ranks did."""
 
     ranks: Mapping[int, RankSummary]
-    _tables: dict[int, pl.DataFrame] = field(default_factory=dict)
 
     @cached_property
     def steps(self) -> dict[int, int]:
@@ -57,8 +56,8 @@ class Work:
 
     def beside(self, rank: int, peers: list[int], place: str) -> pl.DataFrame:
         """Functions of a rank and, with the prefix `peer_`, medians of its peers; per step."""
-        own = self._per_step(rank, place)
-        others = pl.concat([self._per_step(peer, place) for peer in peers])
+        own = self.per_step(rank, place)
+        others = pl.concat([self.per_step(peer, place) for peer in peers])
         many = len(peers)
         # Who lacks a function has none of it.
         half = pl.col("calls").len() * 2 > many
@@ -68,7 +67,8 @@ class Work:
         )
         return own.join(medians, on="function", how="full", coalesce=True).fill_null(0.0)
 
-    def _per_step(self, rank: int, place: str) -> pl.DataFrame:
+    def per_step(self, rank: int, place: str) -> pl.DataFrame:
+        """Functions of a rank, what they did in a step."""
         steps = max(self.steps[rank], 1)
         per_step = (pl.col(name) / steps for name in ("calls", "dur_ns", "work"))
         table = self.ranks[rank].functions.filter(pl.col("place") == place)
@@ -80,12 +80,13 @@ def why(panel: Panel, place: int, late: NDArray[np.bool_], work: Work) -> Reason
     peers = panel.peers(place, late)
     more = extra_time(panel, place, peers)
     rank = int(panel.ranks[place])
-    others = [int(each) for each in panel.ranks[_some(peers)]]
+    others = panel.ranks[some(peers)].tolist()
     source = max(more, key=lambda each: more[each])
     if source == "kernels":
-        return _kernels(rank, more[source], others, work)
+        return kernel_reason(rank, more[source], others, work)
     if source == "host":
-        return _host(panel, place, peers, more[source], work, others)
+        at_once = float(np.nanmean(panel.gap[place] - np.nanmedian(panel.gap[peers], axis=0)))
+        return _host(rank, more[source], at_once, others, work)
     cause = {"loading": "data_loading", "copies": "slow_link"}[source]
     what = {"loading": "loads data", "copies": "copies"}[source]
     text = f"Rank {rank} {what} {brief_ns(more[source])} per step longer than its peers."
@@ -105,7 +106,7 @@ def extra_time(panel: Panel, place: int, peers: Ints) -> dict[str, float]:
     return {source: more(values) for source, values in panel.own.items()}
 
 
-def _some(peers: Ints, most: int = 64) -> Ints:
+def some(peers: Ints, most: int = 64) -> Ints:
     """Enough peers for a median."""
     return peers if len(peers) <= most else peers[:: -(-len(peers) // most)]
 
@@ -113,8 +114,8 @@ def _some(peers: Ints, most: int = 64) -> Ints:
 # -- on the device ---------------------------------------------------------------------------------
 
 
-def _kernels(rank: int, more_ns: float, peers: list[int], work: Work) -> Reason:
-    """More work, or the same work at a slower pace."""
+def kernel_reason(rank: int, more_ns: float, peers: list[int], work: Work) -> Reason:
+    """Why kernels take longer: they have more to do, or do the same at a slower pace."""
     table = work.beside(rank, peers, "kernel")
     given = pl.when(pl.col("peer_work") > 0).then("work").otherwise("calls")
     usual = pl.when(pl.col("peer_work") > 0).then("peer_work").otherwise("peer_calls")
@@ -142,10 +143,7 @@ def _kernels(rank: int, more_ns: float, peers: list[int], work: Work) -> Reason:
 # -- on the host -----------------------------------------------------------------------------------
 
 
-def _host(
-    panel: Panel, place: int, peers: Ints, more_ns: float, work: Work, others: list[int]
-) -> Reason:
-    rank = int(panel.ranks[place])
+def _host(rank: int, more_ns: float, at_once_ns: float, others: list[int], work: Work) -> Reason:
     much = f"The device of rank {rank} waits {brief_ns(more_ns)} per step longer for its host"
     waits = work.beside(rank, others, "waiting")
     calls, usual = float(waits["calls"].sum()), float(waits["peer_calls"].sum())
@@ -153,11 +151,9 @@ def _host(
         most = waits.sort(pl.col("calls") - pl.col("peer_calls"))["function"][-1]
         text = f"{much}, which waits {calls:.0f} times for it ({most}); on peers {usual:.0f} times."
         return Reason(rank, "synchronisation", (text,))
-    gap = panel.gap[place] - np.nanmedian(panel.gap[peers], axis=0)
-    longest = float(np.nanmean(gap))
-    if longest > 0.5 * more_ns:
+    if at_once_ns > _ALL_SLOWER * more_ns:
         where = _gap_place(work.ranks[rank])
-        return Reason(rank, "host_code", (f"{much}, {brief_ns(longest)} of it at once{where}.",))
+        return Reason(rank, "host_code", (f"{much}, {brief_ns(at_once_ns)} of it at once{where}.",))
     return Reason(rank, "host_code", (f"{much}, all over the step.",))
 
 

@@ -9,12 +9,19 @@ count less (iterated weights: least absolute deviations), so that a late end foo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from timesink.analyses.ranks.clock_solving import (
+    Ends,
+    Floats,
+    Ints,
+    Solved,
+    islands,
+    jackknife,
+    solve,
+)
 from timesink.analyses.ranks.matching import SYNCHRONISING
 
 CLOCK_SCHEMA = {
@@ -30,26 +37,8 @@ CLOCK_SCHEMA = {
 """`offset_ns` is how far the clock is ahead in the middle of the run, `ends` from how many
 collectives that was found.  Offsets are against the others with the same number in `tied_to`."""
 
-_ROUNDS = 12
-_BLOCKS = 8
 _FEWEST_FOR_DRIFT = 8
-_LEAST_SCALE_NS = 200.0
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Ends:
-    """One row per rank and collective."""
-
-    clock: Ints
-    match: Ints
-    end: Floats
-    at: Floats
-    """When, in units of half the run, from -1 to 1; the same for all rows of a match."""
-
-    def only(self, rows: NDArray[np.bool_]) -> _Ends:
-        return _Ends(self.clock[rows], self.match[rows], self.end[rows], self.at[rows])
+_MOST_ENDS = 100_000
 
 
 def align_clocks(calls: pl.DataFrame, hosts: Mapping[int, str | None]) -> pl.DataFrame:
@@ -62,6 +51,7 @@ def align_clocks(calls: pl.DataFrame, hosts: Mapping[int, str | None]) -> pl.Dat
         pl.col("collective").is_in(SYNCHRONISING), pl.len().over("match") > 1
     ).select("rank", "match", "end_ns")
     clocks = max(clock_of.values(), default=-1) + 1
+    chosen = _enough(chosen)
     if chosen.is_empty():
         return _table(clock_of, np.zeros((clocks, 2)), np.full((clocks, 2), np.nan), None, 1.0)
     epoch = int(chosen["end_ns"].min())  # type: ignore[arg-type]
@@ -70,20 +60,31 @@ def align_clocks(calls: pl.DataFrame, hosts: Mapping[int, str | None]) -> pl.Dat
     clock = _looked_up(chosen["rank"].to_numpy(), clock_of)
     mean = np.bincount(match, end) / np.bincount(match)
     middle, half = (mean.max() + mean.min()) / 2, max((mean.max() - mean.min()) / 2, 1.0)
-    ends = _Ends(clock, match, end - mean[match], (mean[match] - middle) / half)
+    ends = Ends(clock, match, end - mean[match], (mean[match] - middle) / half)
     drifts = len(mean) >= _FEWEST_FOR_DRIFT
-    nothing = _Solved(np.zeros((clocks, 2)), np.ones(len(end)))
-    found = _solve(ends, nothing, drifts=drifts)
-    spread = _jackknife(ends, found, drifts=drifts)
+    nothing = Solved(np.zeros((clocks, 2)), np.ones(len(end)))
+    found = solve(ends, nothing, drifts=drifts)
+    spread = jackknife(ends, found, drifts=drifts)
     return _table(clock_of, found.clocks, spread, ends, half)
 
 
 def corrected(times: pl.Expr, clocks: pl.DataFrame) -> pl.Expr:
-    """Times of rows with a `rank`, on the common clock; drift is left out as too small to matter."""
+    """Times of rows with a `rank`, on the common clock; drift is too small to matter here."""
     offset = pl.col("rank").replace_strict(
         clocks["rank"], clocks["offset_ns"], default=0.0, return_dtype=pl.Float64
     )
     return times - offset.round().cast(pl.Int64)
+
+
+def _enough(ends: pl.DataFrame) -> pl.DataFrame:
+    """Every so many-th collective of each group of ranks, where there are more than help."""
+    often = -(-ends.height // _MOST_ENDS)
+    if often < 2:
+        return ends
+    who = pl.col("rank").sort().hash().sum()
+    matches = ends.group_by("match").agg(who=who, end=pl.col("end_ns").min()).sort("end")
+    turn = pl.int_range(pl.len()).over("who")
+    return ends.join(matches.filter(turn % often == 0), on="match", how="semi")
 
 
 # -- clocks ----------------------------------------------------------------------------------------
@@ -92,7 +93,9 @@ def corrected(times: pl.Expr, clocks: pl.DataFrame) -> pl.Expr:
 def _clock_numbers(hosts: Mapping[int, str | None]) -> dict[int, int]:
     """A clock for each host; ranks of which nobody knows the host have their own."""
     numbers: dict[str, int] = {}
-    keys = {rank: f"rank {rank}" if host is None else f"host {host}" for rank, host in hosts.items()}
+    keys = {
+        rank: f"rank {rank}" if host is None else f"host {host}" for rank, host in hosts.items()
+    }
     return {rank: numbers.setdefault(key, len(numbers)) for rank, key in keys.items()}
 
 
@@ -102,149 +105,17 @@ def _looked_up(rank: Ints, clock_of: Mapping[int, int]) -> Ints:
     return clock[np.searchsorted(known, rank)]
 
 
-def _islands(ends: _Ends, clocks: int) -> Ints:
-    """The lowest number among the clocks that each is tied to, through whatever collectives."""
-    lowest = np.arange(clocks)
-    matches = int(ends.match.max()) + 1
-    while True:
-        of_match = np.full(matches, clocks)
-        np.minimum.at(of_match, ends.match, lowest[ends.clock])
-        after = lowest.copy()
-        np.minimum.at(after, ends.clock, of_match[ends.match])
-        after = after[after]
-        if np.array_equal(after, lowest):
-            return lowest
-        lowest = after
-
-
-# -- solving ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Solved:
-    clocks: Floats
-    """Offset and drift (per half run) of each clock."""
-    weight: Floats
-    """How much each end counted."""
-
-
-def _solve(ends: _Ends, start: _Solved, *, drifts: bool, rounds: int = _ROUNDS) -> _Solved:
-    """The clocks that leave the least absolute residuals."""
-    found, weight = start.clocks, start.weight
-    for _ in range(rounds):
-        found = _least_squares(ends, weight, found, drifts=drifts)
-        left = _residuals(ends, found, weight)
-        scale = _scale(left)
-        weight = scale / np.maximum(np.abs(left), 0.5 * scale)
-    return _Solved(found, weight)
-
-
-def _scale(left: Floats) -> float:
-    return max(1.4826 * float(np.median(np.abs(left))), _LEAST_SCALE_NS)
-
-
-def _predicted(ends: _Ends, found: Floats) -> Floats:
-    return found[ends.clock, 0] + found[ends.clock, 1] * ends.at
-
-
-def _less_moment(ends: _Ends, values: Floats, weight: Floats) -> Floats:
-    """Without the weighted mean over the rows of the same collective."""
-    total = np.bincount(ends.match, weight)
-    mean = np.bincount(ends.match, weight * values) / np.maximum(total, 1e-300)
-    less: Floats = values - mean[ends.match]
-    return less
-
-
-def _residuals(ends: _Ends, found: Floats, weight: Floats) -> Floats:
-    return _less_moment(ends, ends.end - _predicted(ends, found), weight)
-
-
-def _least_squares(ends: _Ends, weight: Floats, guess: Floats, *, drifts: bool) -> Floats:
-    """Conjugate gradients on the normal equations; moments of collectives are eliminated."""
-    clocks = len(guess)
-
-    def gathered(left: Floats) -> Floats:
-        pulled = weight * left
-        by_offset = np.bincount(ends.clock, pulled, clocks)
-        by_drift = np.bincount(ends.clock, pulled * ends.at, clocks) if drifts else 0 * by_offset
-        return np.stack([by_offset, by_drift], axis=1)
-
-    size = np.stack(
-        [
-            np.bincount(ends.clock, weight, clocks),
-            np.bincount(ends.clock, weight * ends.at**2, clocks),
-        ],
-        axis=1,
-    )
-    scaled = np.where(size > 0, 1 / np.maximum(size, 1e-300), 0.0)
-    found = guess.copy()
-    rest = gathered(_residuals(ends, found, weight))
-    ahead = scaled * rest
-    step = ahead.copy()
-    strength = float((rest * ahead).sum())
-    for _ in range(4 * clocks + 20):
-        if strength <= 0 or np.abs(ahead).max() < 0.01:
-            break
-        bent = gathered(_less_moment(ends, _predicted(ends, step), weight))
-        along = float((step * bent).sum())
-        if along <= 0:
-            break
-        found += strength / along * step
-        rest -= strength / along * bent
-        ahead = scaled * rest
-        before, strength = strength, float((rest * ahead).sum())
-        step = ahead + strength / before * step
-    return _centred(found, _islands(ends, clocks))
-
-
-def _centred(found: Floats, island: Ints) -> Floats:
-    """Only differences are known: those of an island are told against its median."""
-    centred = found.copy()
-    for number in np.unique(island):
-        rows = island == number
-        centred[rows] -= np.median(found[rows], axis=0)
-    return centred
-
-
-def _jackknife(ends: _Ends, found: _Solved, *, drifts: bool) -> Floats:
-    """Standard errors, from leaving out one block of collectives after the other."""
-    matches = int(ends.match.max()) + 1
-    blocks = min(_BLOCKS, matches)
-    many = np.bincount(ends.clock, minlength=len(found.clocks))
-    scale = _scale(_residuals(ends, found.clocks, found.weight))
-    # No estimate is better than what so many ends can tell.
-    least = np.stack([scale / np.sqrt(np.maximum(many, 1))] * 2, axis=1)
-    if blocks < 3:
-        return least * 2
-    # Neighbours in time go to different blocks, so that every one spans the run.
-    turn = np.argsort(np.argsort(_times(ends, matches))) % blocks
-    tries = []
-    for block in range(blocks):
-        rows = turn[ends.match] != block
-        start = _Solved(found.clocks, found.weight[rows])
-        tries.append(_solve(ends.only(rows), start, drifts=drifts, rounds=3).clocks)
-    away = np.stack(tries) - found.clocks
-    spread: Floats = np.sqrt((blocks - 1) / blocks * (away**2).sum(axis=0))
-    return np.maximum(spread, least)
-
-
-def _times(ends: _Ends, matches: int) -> Floats:
-    at = np.zeros(matches)
-    at[ends.match] = ends.at
-    return at
-
-
 # -- result ----------------------------------------------------------------------------------------
 
 
 def _table(
-    clock_of: Mapping[int, int], found: Floats, spread: Floats, ends: _Ends | None, half: float
+    clock_of: Mapping[int, int], found: Floats, spread: Floats, ends: Ends | None, half: float
 ) -> pl.DataFrame:
     clock = np.array(list(clock_of.values()), dtype=np.int64)
     if ends is None:
         tied, many = np.arange(len(found)), np.zeros(len(found), dtype=np.int64)
     else:
-        tied, many = _islands(ends, len(found)), np.bincount(ends.clock, minlength=len(found))
+        tied, many = islands(ends, len(found)), np.bincount(ends.clock, minlength=len(found))
     return pl.DataFrame(
         {
             "rank": list(clock_of),

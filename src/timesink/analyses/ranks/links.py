@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from timesink.analyses.ranks.causes import Reason, Work
-from timesink.analyses.ranks.clocks import corrected
-from timesink.analyses.ranks.matching import SYNCHRONISING
 from timesink.analyses.ranks.panel import Floats, Panel
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.model.units import brief_ns
@@ -19,54 +18,53 @@ _LEAST_SLOWER = 0.1
 """What transfers must take longer, as a part of what they usually take."""
 _FEWEST_GROUPS = 3
 _OUTLYING = 8.0
+_LEAST_SLOWER_COPIES = 0.2
+_NEARLY, _FAINT = 0.95, 1e-3
 
 
 def slow_links(
-    ranks: Mapping[int, RankSummary], panel: Panel, calls: pl.DataFrame, clocks: pl.DataFrame
+    ranks: Mapping[int, RankSummary], panel: Panel, calls: pl.DataFrame
 ) -> Iterator[Reason]:
     """The rank that all slow transfers have in common, and what these cost.
 
-    Groups are compared with groups that move the same; of a single group nobody knows how fast it
-    could be.  There a rank must end later than the others the longer the transfer is, and its
-    copies must be slow too.
+    Groups are compared with groups that move the same.  Of a single group nobody knows how fast it
+    could be, nor which of its ranks slows it down, unless copies of one of them are slow too.
     """
     transfers = _transfers(calls)
     if transfers.is_empty():
         return
-    lost = _lost(transfers, panel)
-    ending = _ends_late(transfers, clocks, panel)
-    copies = _copies_slower(ranks, panel)
-    if lost.any():
-        yield from _of_groups(panel, lost, ending, copies, ranks)
-        return
-    suspect = int(np.argmax(ending))
-    if ending[suspect] > _OUTLYING and copies[suspect] > 1 + _LEAST_SLOWER:
-        rank = int(panel.ranks[suspect])
-        moved = float(transfers.filter(pl.col("rank") == rank)["transfer_ns"].sum())
-        cost = moved * (1 - 1 / copies[suspect]) * _exposed_share(ranks[rank])
+    lost, copies = _lost(transfers, panel), _copies_slower(ranks, panel)
+    reason = _of_groups(panel, lost, copies) if lost.any() else _of_copies(panel, transfers, copies)
+    if reason is not None:
+        cost = reason.cost_ns * _exposed_share(ranks[reason.rank])
         if cost >= _LEAST_SHARE * panel.run_ns:
-            text = (
-                f"Rank {rank} ends later than the others the longer a collective is, and its "
-                f"copies take {copies[suspect]:.1f} times as long."
-            )
-            yield Reason(rank, "slow_link", (text,), cost)
+            yield replace(reason, cost_ns=cost)
 
 
-def _of_groups(
-    panel: Panel, lost: Floats, ending: Floats, copies: Floats, ranks: Mapping[int, RankSummary]
-) -> Iterator[Reason]:
-    # Peers share some groups with the culprit, only the culprit is in all that are slow.
-    most = lost >= 0.95 * lost.max()
-    sign = np.where(most, np.maximum(ending, 0) + 10 * np.maximum(copies - 1, 0), -1.0)
-    suspect = int(np.argmax(sign + lost / lost.max() * 1e-3))
+def _of_groups(panel: Panel, lost: Floats, copies: Floats) -> Reason:
+    # Peers share some groups with the culprit; only the culprit is in all that are slow.
+    most = lost >= _NEARLY * lost.max()
+    suspect = int(np.argmax(np.where(most, copies, 0.0) + _FAINT * lost / lost.max()))
+    rank, cost = int(panel.ranks[suspect]), float(lost[suspect])
+    text = (
+        f"Collectives with rank {rank} take {brief_ns(cost / len(panel.steps))} per step "
+        "longer to move their data than those of other groups of the same size."
+    )
+    return Reason(rank, "slow_link", (text,), cost)
+
+
+def _of_copies(panel: Panel, transfers: pl.DataFrame, copies: Floats) -> Reason | None:
+    suspect = int(np.argmax(copies))
+    spread = 1.4826 * float(np.median(np.abs(copies - np.median(copies))))
+    if copies[suspect] < 1 + max(_LEAST_SLOWER_COPIES, _OUTLYING * spread):
+        return None
     rank = int(panel.ranks[suspect])
-    cost = float(lost[suspect]) * _exposed_share(ranks[rank])
-    if cost >= _LEAST_SHARE * panel.run_ns:
-        text = (
-            f"Collectives with rank {rank} take {brief_ns(cost / len(panel.steps))} per step "
-            "longer to move their data than those of other groups of the same size."
-        )
-        yield Reason(rank, "slow_link", (text,), cost)
+    moved = float(transfers.filter(pl.col("rank") == rank)["transfer_ns"].sum())
+    text = (
+        f"Copies of rank {rank} take {copies[suspect]:.1f} times as long as those of its peers; "
+        "what its collectives could do without that, no other group tells."
+    )
+    return Reason(rank, "slow_link", (text,), moved * float(1 - 1 / copies[suspect]))
 
 
 def _transfers(calls: pl.DataFrame) -> pl.DataFrame:
@@ -86,9 +84,7 @@ def _lost(transfers: pl.DataFrame, panel: Panel) -> Floats:
         .group_by("kind", "among")
         .agg(usual.alias("typical_ns"), calls=pl.len())
         .filter(pl.len().over("kind") >= _FEWEST_GROUPS)
-        .with_columns(
-            usual=pl.col("typical_ns").median().over("kind"),
-        )
+        .with_columns(usual=pl.col("typical_ns").median().over("kind"))
         .with_columns(more=pl.col("typical_ns") / pl.col("usual") - 1)
         .with_columns(
             spread=(pl.col("more") - pl.col("more").median()).abs().median().over("kind") * 1.4826
@@ -102,32 +98,12 @@ def _lost(transfers: pl.DataFrame, panel: Panel) -> Floats:
     return _by_rank(found, "lost", panel)
 
 
-def _ends_late(transfers: pl.DataFrame, clocks: pl.DataFrame, panel: Panel) -> Floats:
-    """How far a rank's ends are later in long transfers than in short ones, in deviations."""
-    together = transfers.filter(pl.col("collective").is_in(SYNCHRONISING))
-    if together.is_empty():
-        return np.zeros(len(panel.ranks))
-    end = corrected(pl.col("end_ns"), clocks)
-    late = together.with_columns(end=end).with_columns(
-        late=pl.col("end") - pl.col("end").median().over("match"),
-        long=pl.col("transfer_ns") >= 0.5 * pl.col("transfer_ns").max().over("rank"),
-    )
-    by_length = late.group_by("rank").agg(
-        slope=pl.col("late").filter("long").median()
-        - pl.col("late").filter(~pl.col("long")).median().fill_null(0.0)
-    )
-    slope = _by_rank(by_length, "slope", panel)
-    away = slope - np.median(slope)
-    spread: float = max(1.4826 * float(np.median(np.abs(away))), 200.0)
-    return away / spread
-
-
 def _copies_slower(ranks: Mapping[int, RankSummary], panel: Panel) -> Floats:
     """How many times as long copies of each rank take, of as many bytes as those of others."""
     work = Work(ranks)
     tables = pl.concat(
         [
-            work._per_step(int(rank), "copy").with_columns(rank=pl.lit(int(rank), pl.Int64))
+            work.per_step(int(rank), "copy").with_columns(rank=pl.lit(int(rank), pl.Int64))
             for rank in panel.ranks
         ]
     )

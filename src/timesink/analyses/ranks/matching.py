@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from timesink.analyses.communication.kinds import UNEVEN
 from timesink.analyses.communication.matching import find_mismatches, match_calls
@@ -14,29 +15,30 @@ from timesink.analyses.ranks.summary import RankSummary
 SYNCHRONISING = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "barrier")
 """Nobody can be done before everybody has come, so all ranks are done at the same time."""
 
+PAIRS = ("send", "recv", "send_recv")
+"""Between two ranks, as from one stage of a pipeline to the next."""
+
 _DROPPED = ("library", "src_rank", "dst_rank", "what", "record", "worker")
 
 
-def matched_collectives(ranks: Mapping[int, RankSummary]) -> pl.DataFrame:
+def matched_collectives(
+    ranks: Mapping[int, RankSummary],
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The collectives of all ranks, with `rank`, and a number in `match` that equal calls share.
 
     `alike` numbers ranks that make the same calls in the same order: stages of a pipeline differ.
+    Also the calls that not all ranks of their group have.
     """
     calls = match_calls({str(rank): each.collectives for rank, each in ranks.items()})
     numbers = pl.Series("rank", list(ranks), dtype=pl.Int64)
     placed = calls.with_columns(numbers.gather(calls["worker"].to_physical()))
     placed = placed.with_columns(toward=_toward())
-    return (
+    matched = (
         placed.drop(_DROPPED)
         .join(_alike(placed), on="rank", how="left", maintain_order="left")
         .with_columns(dur_ns=pl.col("end_ns") - pl.col("start_ns"))
     )
-
-
-def mismatched_collectives(ranks: Mapping[int, RankSummary]) -> pl.DataFrame:
-    """Calls that not all ranks of their group have."""
-    named = {str(rank): each.collectives for rank, each in ranks.items()}
-    return find_mismatches(match_calls(named), {str(rank): rank for rank in ranks})
+    return matched, find_mismatches(calls, {str(rank): rank for rank in ranks})
 
 
 def _toward() -> pl.Expr:
@@ -52,7 +54,9 @@ def _alike(calls: pl.DataFrame) -> pl.DataFrame:
     call = pl.struct("collective", "toward", "group_size", size).hash()
     place = pl.int_range(pl.len()).over("rank", "step").cast(pl.UInt64)
     patterns = (
-        calls.select("rank", "step", pattern=pl.struct(call.alias("call"), place.alias("at")).hash())
+        calls.select(
+            "rank", "step", pattern=pl.struct(call.alias("call"), place.alias("at")).hash()
+        )
         .group_by("rank", "step")
         .agg(pl.col("pattern").cast(pl.Float64).sum(), calls=pl.len())
         .group_by("rank", "pattern")
@@ -63,7 +67,9 @@ def _alike(calls: pl.DataFrame) -> pl.DataFrame:
     return patterns.select("rank", alike=pl.col("pattern").rank("dense").cast(pl.Int64))
 
 
-def peer_median(values: np.ndarray, peers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def peer_median(
+    values: NDArray[np.float64], peers: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """The median of the values with the same number in `peers`, for each; and how many they are.
 
     Of two the lower one: nobody can tell which of them is odd.

@@ -31,28 +31,26 @@ class OwnTime:
     parts: dict[str, NDArray[np.int64]]
     """Per step the time of each of `OWN_PARTS`, which add up to it with `exposed`."""
     exposed: IntervalSet
-    """When the rank communicated and its device did nothing else."""
+    """When the device did nothing until a collective was over: the rank waited for others."""
     busy: IntervalSet
     """When the device worked, or the rank communicated or loaded data."""
 
 
-def own_time(
-    roles: Mapping[str, IntervalSet], talking: IntervalSet, bounds: IntervalSet
-) -> OwnTime:
-    """Divide steps into parts; `talking` is when collectives moved data or waited to.
+def own_time(roles: Mapping[str, IntervalSet], moving: IntervalSet, bounds: IntervalSet) -> OwnTime:
+    """Divide steps into parts; `moving` is when each collective moved data or waited to.
 
     Work of the device counts first, beside communication too: who has to wait anyway may as well
     work, and is none the later for it.
     """
+    working = [moving[:0], *(roles[part] for part in ON_DEVICE)]
+    talking = blocked(intervals.merge(np.concatenate(working)), moving)
     layers = {part: roles[part] for part in ON_DEVICE}
     layers["exposed"] = talking
     layers |= {part: roles[part] for part in ON_HOST}
     taken, covered = talking[:0], np.zeros(len(bounds), dtype=np.int64)
     parts: dict[str, NDArray[np.int64]] = {}
-    exposed = busy = talking
+    busy = talking
     for part, ranges in layers.items():
-        if part == "exposed":
-            exposed = intervals.subtract(talking, taken)
         if len(ranges):
             taken = intervals.merge(np.concatenate([taken, ranges]))
         reached = intervals.coverage_within(taken, bounds)
@@ -62,7 +60,28 @@ def own_time(
             busy = taken
     del parts["exposed"]
     parts["idle"] = bounds[:, 1] - bounds[:, 0] - covered
-    return OwnTime(parts, exposed, busy)
+    return OwnTime(parts, talking, intervals.merge(np.concatenate([busy, moving])))
+
+
+def blocked(working: IntervalSet, moving: IntervalSet) -> IntervalSet:
+    """When a collective went on and the device had nothing to do until it was over.
+
+    A device that goes on while a collective does was not waiting for it.  `working` is merged.
+
+    >>> working = np.array([[0, 10], [12, 20], [30, 40]])
+    >>> blocked(working, np.array([[5, 27]])).tolist()
+    [[20, 27]]
+    """
+    ends = np.sort(moving[:, 1])
+    if not len(ends):
+        return moving[:0]
+    ever = min(int(moving.min()), int(working.min(initial=ends[0]))) - 1
+    idle_from = np.concatenate([[ever], working[:, 1]])
+    idle_to = np.concatenate([working[:, 0], [max(int(ends[-1]), int(idle_from[-1]))]])
+    last = ends[np.maximum(np.searchsorted(ends, idle_to, side="right") - 1, 0)]
+    waits = (last > idle_from) & (last <= idle_to)
+    windows = np.stack([idle_from[waits], last[waits]], axis=1)
+    return intervals.intersect(intervals.merge(moving), windows)
 
 
 def own_time_before(moments: NDArray[np.int64], exposed: IntervalSet) -> NDArray[np.int64]:
@@ -78,7 +97,7 @@ def own_time_before(moments: NDArray[np.int64], exposed: IntervalSet) -> NDArray
 
 def longest_gaps(trace: Trace, busy: IntervalSet, bounds: IntervalSet) -> pl.DataFrame:
     """Per step the longest stretch in which only the host may have worked, and where it is."""
-    rows = []
+    rows: list[tuple[int, int, str | None]] = []
     for start, end in bounds.tolist():
         free = intervals.subtract(np.array([[start, end]]), intervals.clip(busy, start, end))
         if not len(free):
@@ -98,10 +117,11 @@ def _call_around(trace: Trace, start: int, end: int) -> str | None:
     common = np.minimum(last, end) - np.maximum(first, start)
     around = np.flatnonzero(2 * common > end - start)
     for row in around[np.argsort(length[around])]:
-        name = named.texts[named.codes[row]]
+        name: str = named.texts[named.codes[row]]
         if not is_profiler_step(name) and length[row] < 2 * (end - start):
             return name
     before = np.flatnonzero((last <= start) & (length > 0))
     if not len(before):
         return None
-    return "after " + named.texts[named.codes[before[np.argmax(last[before])]]]
+    nearest: str = named.texts[named.codes[before[np.argmax(last[before])]]]
+    return f"after {nearest}"

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from timesink.analyses.ranks.matching import PAIRS
 from timesink.analyses.ranks.own_time import HOST_PARTS, ON_DEVICE
 from timesink.analyses.ranks.summary import RankSummary
 
@@ -85,7 +86,7 @@ def panel_of(ranks: Mapping[int, RankSummary], calls: pl.DataFrame) -> Panel:
         grid[placed["row"].to_numpy(), placed["column"].to_numpy()] = placed["value"].to_numpy()
         return grid
 
-    summed = calls.group_by("rank", "step").agg(pl.col("held_up_ns", "excess_ns").sum())
+    summed = _summed(calls)
     known = calls.group_by("rank").agg(pl.col("alike").first())
     alike = row.to_frame().join(known, on="rank", how="left", maintain_order="left")["alike"]
     return Panel(
@@ -101,6 +102,30 @@ def panel_of(ranks: Mapping[int, RankSummary], calls: pl.DataFrame) -> Panel:
         gap=spread(steps, pl.col("longest_gap_ns")),
         alike=alike.fill_null(-1).to_numpy(),
     )
+
+
+def _summed(calls: pl.DataFrame) -> pl.DataFrame:
+    """What each rank held up and took more in each step.
+
+    Who waits for a pair has time left in a pipeline, as a rule: of that counts what arrives where
+    copies of a stage meet, who would all come at once if nobody was late.
+    """
+    pair = pl.col("collective").is_in(PAIRS).fill_null(value=False)
+    meets = (
+        calls.filter(~pair, pl.col("members") > 2, pl.col("alike").n_unique().over("match") == 1)
+        .group_by("step", "match")
+        .agg(pl.col("wait_ns").median())
+        .group_by("step")
+        .agg(most=pl.col("wait_ns").max())
+    )
+    held = pl.col("held_up_ns")
+    sums = calls.group_by("rank", "step").agg(
+        pl.col("excess_ns").sum(),
+        in_pairs=held.filter(pair).sum(),
+        held_up_ns=held.filter(~pair).sum(),
+    )
+    arrived = pl.min_horizontal("in_pairs", pl.col("most").fill_null(pl.col("in_pairs")))
+    return sums.join(meets, on="step", how="left").with_columns(held_up_ns=held + arrived)
 
 
 def _common_steps(steps: pl.DataFrame, ranks: int) -> list[str]:

@@ -6,12 +6,16 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from timesink.analyses.ranks.causes import Reason, Work
+from timesink.analyses.ranks.causes import Reason, Work, kernel_reason, some
+from timesink.analyses.ranks.matching import PAIRS
 from timesink.analyses.ranks.panel import Panel
 from timesink.model.units import brief_ns
 
 _LEAST_MORE = 0.1
 """A stage may do so much more than the others before it is worth a word."""
+
+_NEARLY_ALL = 0.2
+"""The rank of a stage, by what its kernels take, that stands for it."""
 
 
 def slow_stages(panel: Panel, work: Work) -> Iterator[Reason]:
@@ -19,7 +23,9 @@ def slow_stages(panel: Panel, work: Work) -> Iterator[Reason]:
     stages = [panel.alike == number for number in np.unique(panel.alike)]
     if len(stages) < 2 or not _is_pipeline(panel, work):
         return
-    busy = np.array([float(np.nanmedian(panel.own["kernels"][stage])) for stage in stages])
+    usual_of_rank = np.nanmedian(panel.own["kernels"], axis=1)
+    # Some slow ranks do not make a slow stage: it is one if nearly all of it are.
+    busy = np.array([float(np.nanquantile(usual_of_rank[each], _NEARLY_ALL)) for each in stages])
     worst = int(np.argmax(busy))
     usual = float(np.median(np.delete(busy, worst)))
     more = busy[worst] - usual
@@ -32,13 +38,15 @@ def slow_stages(panel: Panel, work: Work) -> Iterator[Reason]:
         f"{brief_ns(busy[worst])} per step, those of other stages {brief_ns(usual)}."
     )
     cost = min(more, panel.step_ns) * len(panel.steps)
-    yield Reason(int(panel.ranks[first]), "uneven_work", (text,), cost)
+    # A whole stage may also be on slow devices.
+    others = panel.ranks[some(np.flatnonzero(~stages[worst]))].tolist()
+    cause = kernel_reason(int(panel.ranks[first]), more, others, work).cause
+    yield Reason(int(panel.ranks[first]), cause, (text,), cost)
 
 
 def _is_pipeline(panel: Panel, work: Work) -> bool:
-    kinds = {"send", "recv", "send_recv"}
     some = work.ranks[int(panel.ranks[0])].collectives["collective"]
-    return not kinds.isdisjoint(some.drop_nulls().unique().to_list())
+    return not set(PAIRS).isdisjoint(some.drop_nulls().unique().to_list())
 
 
 def _listed(ranks: list[int]) -> str:

@@ -45,7 +45,7 @@ class Straggler:
 
 
 def find_stragglers(
-    ranks: Mapping[int, RankSummary], panel: Panel, calls: pl.DataFrame, clocks: pl.DataFrame
+    ranks: Mapping[int, RankSummary], panel: Panel, calls: pl.DataFrame
 ) -> tuple[Straggler, ...]:
     """Ranks that cost the run more than noise does, the most costly first; none in most runs.
 
@@ -55,11 +55,12 @@ def find_stragglers(
         return ()
     late = late_ranks(panel)
     work = Work(ranks)
-    own = [_straggler(panel, place, why(panel, place, late, work)) for place in np.flatnonzero(late)]
+    places: list[int] = np.flatnonzero(late).tolist()
+    own = [_straggler(panel, place, why(panel, place, late, work)) for place in places]
     found = [
         *own,
         *(_of_reason(panel, reason) for reason in slow_stages(panel, work)),
-        *(_of_reason(panel, reason) for reason in slow_links(ranks, panel, calls, clocks)),
+        *(_of_reason(panel, reason) for reason in slow_links(ranks, panel, calls)),
     ]
     return tuple(sorted(_once_each(found), key=lambda each: (-each.cost_ns, each.rank)))
 

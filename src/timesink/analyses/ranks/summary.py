@@ -44,8 +44,8 @@ COLLECTIVE_SCHEMA = {
     "name": pl.String(),
     "collective": pl.String(),
     "library": pl.String(),
-    "group": pl.String(),
-    "group_ranks": pl.String(),
+    "group": pl.Categorical(),
+    "group_ranks": pl.Categorical(),
     "group_size": pl.Int64(),
     "sequence": pl.Int64(),
     "src_rank": pl.Int64(),
@@ -101,7 +101,7 @@ def summarise_rank(trace: Trace) -> RankSummary:
     worker = summarise_worker(trace)
     moving = _moving(worker)
     bounds = worker.steps.select("start_ns", "end_ns").to_numpy().reshape(-1, 2)
-    talking = intervals.merge(moving.select("start_ns", "end_ns").to_numpy().reshape(-1, 2))
+    talking = moving.select("start_ns", "end_ns").to_numpy().reshape(-1, 2)
     complete = worker.steps["complete"].to_numpy().astype(bool)
     own = own_time(role_ranges(trace), talking, bounds)
     gaps = longest_gaps(trace, own.busy, bounds)

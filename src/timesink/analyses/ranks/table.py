@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from timesink.analyses.ranks.matching import PAIRS
 from timesink.analyses.ranks.summary import RankSummary
 
 RANK_SCHEMA = {
@@ -26,8 +27,6 @@ RANK_SCHEMA = {
 """Times are means per complete step.  `wait_caused_ns` is how long others waited for the rank's own
 doing, `pipeline_bubble_ns` its waits for the stages before and after it."""
 
-_PAIRS = ["send", "recv", "send_recv"]
-
 
 def rank_table(ranks: Mapping[int, RankSummary], calls: pl.DataFrame) -> pl.DataFrame:
     """Rows of `RANK_SCHEMA`, one per rank; `calls` are blamed collectives."""
@@ -36,7 +35,7 @@ def rank_table(ranks: Mapping[int, RankSummary], calls: pl.DataFrame) -> pl.Data
     waits = calls.group_by("rank").agg(
         wait_suffered_ns=pl.col("wait_ns").sum(),
         wait_caused_ns=pl.col("held_up_ns").sum(),
-        pipeline_bubble_ns=pl.col("wait_ns").filter(pl.col("collective").is_in(_PAIRS)).sum(),
+        pipeline_bubble_ns=pl.col("wait_ns").filter(pl.col("collective").is_in(PAIRS)).sum(),
     )
     per_step = pl.max_horizontal("steps", 1)
     return (

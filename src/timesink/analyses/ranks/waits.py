@@ -15,6 +15,9 @@ from timesink.analyses.ranks.matching import SYNCHRONISING, peer_median
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+_AT_ONCE_NS = 20_000
+_MANY = 0.25
+
 
 def with_waits(calls: pl.DataFrame, clocks: pl.DataFrame) -> pl.DataFrame:
     """Matched collectives with `wait_ns` and `transfer_ns`, which add up to their length.
@@ -36,13 +39,53 @@ def with_waits(calls: pl.DataFrame, clocks: pl.DataFrame) -> pl.DataFrame:
 def with_excess(calls: pl.DataFrame) -> pl.DataFrame:
     """Collectives with `excess_ns`: what the rank itself took more to come there than its peers.
 
-    What others make a rank wait for is in none of it.
+    What others make a rank wait for is in none of it.  Sums from the start of the run are compared
+    and their growth is told: two calls at nearly the same time may come in either order.
     """
-    own = calls["own_ns"].to_numpy().astype(np.float64)
-    typical, many = peer_median(own, _peers(calls))
-    return calls.with_columns(
-        excess_ns=pl.Series(np.where(many > 1, own - typical, 0.0)), peers=pl.Series(many)
-    )
+    rank, own = calls["rank"].to_numpy(), calls["own_ns"].to_numpy().astype(np.float64)
+    order = np.lexsort((calls["start_ns"].to_numpy(), rank))
+    so_far = np.empty(len(own))
+    so_far[order] = _summed(own[order], rank[order])
+    typical, many = peer_median(so_far, peers := _peers(calls))
+    ahead = np.zeros(len(own))
+    # Who cannot be compared here is as far as it was.
+    known = order[((many > 1) & ~_queued(calls, peers))[order]]
+    ahead[known] = _growth((so_far - typical)[known], rank[known])
+    return calls.with_columns(excess_ns=pl.Series(ahead), peers=pl.Series(many))
+
+
+def _queued(calls: pl.DataFrame, peers: Ints) -> NDArray[np.bool_]:
+    """Calls that start when the one before them in their group is over, here or for many peers.
+
+    The rank was ready for it before, and nobody knows when.
+    """
+    before = pl.col("end_ns").shift().over("rank", "group", "group_ranks", order_by="start_ns")
+    at_once = (pl.col("start_ns") - before).abs() < _AT_ONCE_NS
+    waits = calls.select(at_once.fill_null(value=False))
+    queued = waits.to_series().to_numpy()
+    share = np.bincount(peers, queued) / np.maximum(np.bincount(peers), 1)
+    found: NDArray[np.bool_] = queued | (share[peers] > _MANY)
+    return found
+
+
+def _summed(values: Floats, part: Ints) -> Floats:
+    """Running sums that start anew with every part; parts lie together.
+
+    >>> _summed(np.array([1.0, 2.0, 5.0]), np.array([0, 0, 1])).tolist()
+    [1.0, 3.0, 5.0]
+    """
+    sums = np.cumsum(values)
+    first = np.flatnonzero(np.diff(part, prepend=part[:1] - 1))
+    before = np.repeat(sums[first] - values[first], np.diff(first, append=len(values)))
+    summed: Floats = sums - before
+    return summed
+
+
+def _growth(sums: Floats, part: Ints) -> Floats:
+    grown = np.diff(sums, prepend=0.0)
+    first = np.flatnonzero(np.diff(part, prepend=part[:1] - 1))
+    grown[first] = sums[first]
+    return grown
 
 
 def _peers(calls: pl.DataFrame) -> Ints:
@@ -80,7 +123,7 @@ def with_blame(calls: pl.DataFrame) -> pl.DataFrame:
     last = _is_last(wait, match, calls["members"].to_numpy())
     excess = calls["excess_ns"].to_numpy()
     held = np.zeros(calls.height)
-    late = np.zeros(int(calls["rank"].max() or 0) + 1)  # type: ignore[call-overload]
+    late = np.zeros(int(calls["rank"].to_numpy().max(initial=0)) + 1)
     for rows, rank in _turns(calls):
         late[rank] = np.maximum(late[rank] + excess[rows], 0.0)
         held[rows] = np.where(last[rows], np.minimum(late[rank], typical[rows]), 0.0)
