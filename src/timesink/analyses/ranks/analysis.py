@@ -1,0 +1,69 @@
+"""All ranks of a run, from their summaries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import polars as pl
+
+from timesink.analyses.communication.comparison import Comparison, compare_workers
+from timesink.analyses.ranks.clocks import align_clocks
+from timesink.analyses.ranks.matching import matched_collectives
+from timesink.analyses.ranks.panel import Panel, panel_of
+from timesink.analyses.ranks.stragglers import Straggler, find_stragglers
+from timesink.analyses.ranks.summary import RankSummary
+from timesink.analyses.ranks.table import rank_table
+from timesink.analyses.ranks.waits import with_blame, with_excess, with_waits
+
+
+@dataclass(frozen=True, eq=False)
+class RanksAnalysis:
+    """What ranks of one run tell together."""
+
+    ranks: pl.DataFrame
+    """One row per rank."""
+    collectives: pl.DataFrame
+    """One row per rank and collective, matched, with waits and blame."""
+    mismatches: pl.DataFrame
+    clocks: pl.DataFrame
+    stragglers: tuple[Straggler, ...]
+    panel: Panel
+    """Rank x step: what each held the others up."""
+    missing: tuple[int, ...]
+    """Ranks of the run of which there is no summary."""
+
+
+def analyse_ranks(ranks: Mapping[int, RankSummary]) -> RanksAnalysis:
+    """Match, align, blame and explain.
+
+    >>> import timesink
+    >>> from timesink.analyses.ranks.summary import summarise_rank
+    >>> summary = summarise_rank(timesink.open(timesink.sample()))
+    >>> analyse_ranks({0: summary}).stragglers
+    ()
+    """
+    calls, mismatches = matched_collectives(ranks)
+    clocks = align_clocks(calls, {rank: each.about.host for rank, each in ranks.items()})
+    blamed = with_blame(with_excess(with_waits(calls, clocks)))
+    panel = panel_of(ranks, blamed)
+    return RanksAnalysis(
+        ranks=rank_table(ranks, blamed),
+        collectives=blamed,
+        mismatches=mismatches,
+        clocks=clocks,
+        stragglers=find_stragglers(ranks, panel, blamed),
+        panel=panel,
+        missing=_missing(ranks),
+    )
+
+
+def communication_of_ranks(ranks: Mapping[int, RankSummary]) -> Comparison:
+    """Waiting and transfer per rank and step, sizes and bandwidths per rank and name."""
+    return compare_workers({str(rank): each.worker for rank, each in ranks.items()})
+
+
+def _missing(ranks: Mapping[int, RankSummary]) -> tuple[int, ...]:
+    sizes = [each.about.world_size for each in ranks.values() if each.about.world_size]
+    world = max(sizes, default=0)
+    return tuple(rank for rank in range(world) if rank not in ranks)

@@ -1,0 +1,127 @@
+"""What a rank does while it does not wait for others: the time that can make others wait."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses.columns import host_columns, host_names
+from timesink.analyses.names import is_profiler_step
+from timesink.model import intervals
+from timesink.model.intervals import IntervalSet
+from timesink.model.trace import Trace
+
+ON_DEVICE = ("kernel", "memcpy", "memset")
+ON_HOST = ("data_loader", "runtime", "cpu_exec")
+OWN_PARTS = (*ON_DEVICE, *ON_HOST, "idle")
+"""What own time is spent on, in order of priority; `idle` is what no recorded call covers."""
+HOST_PARTS = ("runtime", "cpu_exec", "idle")
+"""The host keeps the device waiting, and not for data."""
+GAP_COLUMNS = {"longest_gap_ns": pl.Int64(), "gap_start_ns": pl.Int64(), "gap_in": pl.String()}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OwnTime:
+    """What a rank does by itself, and when it can do nothing but wait for others."""
+
+    parts: dict[str, NDArray[np.int64]]
+    """Per step the time of each of `OWN_PARTS`, which add up to it with `exposed`."""
+    exposed: IntervalSet
+    """When the device did nothing until a collective was over: the rank waited for others."""
+    busy: IntervalSet
+    """When the device worked, or the rank communicated or loaded data."""
+
+
+def own_time(roles: Mapping[str, IntervalSet], moving: IntervalSet, bounds: IntervalSet) -> OwnTime:
+    """Divide steps into parts; `moving` is when each collective moved data or waited to.
+
+    Work of the device counts first, beside communication too: who has to wait anyway may as well
+    work, and is none the later for it.
+    """
+    working = [moving[:0], *(roles[part] for part in ON_DEVICE)]
+    talking = blocked(intervals.merge(np.concatenate(working)), moving)
+    layers = {part: roles[part] for part in ON_DEVICE}
+    layers["exposed"] = talking
+    layers |= {part: roles[part] for part in ON_HOST}
+    taken, covered = talking[:0], np.zeros(len(bounds), dtype=np.int64)
+    parts: dict[str, NDArray[np.int64]] = {}
+    busy = talking
+    for part, ranges in layers.items():
+        if len(ranges):
+            taken = intervals.merge(np.concatenate([taken, ranges]))
+        reached = intervals.coverage_within(taken, bounds)
+        # What this part adds to those before it: a moment counts once.
+        parts[part], covered = reached - covered, reached
+        if part == "data_loader":
+            busy = taken
+    del parts["exposed"]
+    parts["idle"] = bounds[:, 1] - bounds[:, 0] - covered
+    return OwnTime(parts, talking, intervals.merge(np.concatenate([busy, moving])))
+
+
+def blocked(working: IntervalSet, moving: IntervalSet) -> IntervalSet:
+    """When a collective went on and the device had nothing to do until it was over.
+
+    A device that goes on while a collective does was not waiting for it.  `working` is merged.
+
+    >>> working = np.array([[0, 10], [12, 20], [30, 40]])
+    >>> blocked(working, np.array([[5, 27]])).tolist()
+    [[20, 27]]
+    """
+    ends = np.sort(moving[:, 1])
+    if not len(ends):
+        return moving[:0]
+    ever = min(int(moving.min()), int(working.min(initial=ends[0]))) - 1
+    idle_from = np.concatenate([[ever], working[:, 1]])
+    idle_to = np.concatenate([working[:, 0], [max(int(ends[-1]), int(idle_from[-1]))]])
+    last = ends[np.maximum(np.searchsorted(ends, idle_to, side="right") - 1, 0)]
+    waits = (last > idle_from) & (last <= idle_to)
+    windows = np.stack([idle_from[waits], last[waits]], axis=1)
+    return intervals.intersect(intervals.merge(moving), windows)
+
+
+def own_time_before(moments: NDArray[np.int64], exposed: IntervalSet) -> NDArray[np.int64]:
+    """What a rank took by itself from each of the moments to the next; `moments` are in order.
+
+    >>> own_time_before(np.array([0, 10, 30]), np.array([[12, 25]])).tolist()
+    [10, 7]
+    """
+    windows = np.stack([moments[:-1], moments[1:]], axis=1)
+    took: NDArray[np.int64] = moments[1:] - moments[:-1]
+    return took - intervals.coverage_within(exposed, windows)
+
+
+def longest_gaps(trace: Trace, busy: IntervalSet, bounds: IntervalSet) -> pl.DataFrame:
+    """Per step the longest stretch in which only the host may have worked, and where it is."""
+    rows: list[tuple[int, int, str | None]] = []
+    for start, end in bounds.tolist():
+        free = intervals.subtract(np.array([[start, end]]), intervals.clip(busy, start, end))
+        if not len(free):
+            rows.append((0, start, None))
+            continue
+        first, last = free[np.argmax(free[:, 1] - free[:, 0])].tolist()
+        rows.append((last - first, first, _call_around(trace, first, last)))
+    return pl.DataFrame(rows, schema=GAP_COLUMNS, orient="row")
+
+
+def _call_around(trace: Trace, start: int, end: int) -> str | None:
+    """The shortest call that covers most of a stretch, else the last one that ended before it."""
+    host, named = host_columns(trace), host_names(trace)
+    first = host["ts_ns"].to_numpy()
+    length = host["dur_ns"].to_numpy()
+    last = first + length
+    common = np.minimum(last, end) - np.maximum(first, start)
+    around = np.flatnonzero(2 * common > end - start)
+    for row in around[np.argsort(length[around])]:
+        name: str = named.texts[named.codes[row]]
+        if not is_profiler_step(name) and length[row] < 2 * (end - start):
+            return name
+    before = np.flatnonzero((last <= start) & (length > 0))
+    if not len(before):
+        return None
+    nearest: str = named.texts[named.codes[before[np.argmax(last[before])]]]
+    return f"after {nearest}"

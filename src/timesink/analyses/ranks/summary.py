@@ -1,0 +1,180 @@
+"""One rank reduced to what all ranks together need; its size does not grow with the events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses.communication.comparison import WorkerSummary
+from timesink.analyses.communication.workers import summarise_worker
+from timesink.analyses.once import once_per_trace
+from timesink.analyses.ranks.functions import function_times
+from timesink.analyses.ranks.own_time import (
+    GAP_COLUMNS,
+    OWN_PARTS,
+    OwnTime,
+    longest_gaps,
+    own_time,
+    own_time_before,
+)
+from timesink.analyses.roles import role_ranges
+from timesink.model import intervals
+from timesink.model.intervals import IntervalSet
+from timesink.model.trace import Trace
+
+STEP_SCHEMA = {
+    "step": pl.String(),
+    "start_ns": pl.Int64(),
+    "end_ns": pl.Int64(),
+    "complete": pl.Boolean(),
+    "compute_ns": pl.Int64(),
+    "communication_ns": pl.Int64(),
+    "exposed_communication_ns": pl.Int64(),
+    "overlap_ns": pl.Int64(),
+    **{f"own_{part}_ns": pl.Int64() for part in OWN_PARTS},
+    **GAP_COLUMNS,
+}
+"""Communication is here what moves data: kernels, or host calls where these do the transfer."""
+
+COLLECTIVE_SCHEMA = {
+    "record": pl.Int64(),
+    "name": pl.String(),
+    "collective": pl.String(),
+    "library": pl.String(),
+    "group": pl.Categorical(),
+    "group_ranks": pl.Categorical(),
+    "group_size": pl.Int64(),
+    "sequence": pl.Int64(),
+    "src_rank": pl.Int64(),
+    "dst_rank": pl.Int64(),
+    "dtype": pl.String(),
+    "size_bytes": pl.Int64(),
+    "out_bytes": pl.Int64(),
+    "step": pl.String(),
+    "start_ns": pl.Int64(),
+    "end_ns": pl.Int64(),
+    "launch_ns": pl.Int64(),
+    "own_ns": pl.Int64(),
+}
+"""`own_ns` is what the rank took by itself since it started the collective before: the time in
+between, less what it could do nothing but wait in."""
+
+
+@dataclass(frozen=True, slots=True)
+class AboutRank:
+    """Which rank it is, and where it ran; None where the trace does not say."""
+
+    rank: int | None
+    world_size: int | None
+    host: str | None
+    device: str | None
+    backend: str | None
+    source: str
+
+
+@dataclass(frozen=True, eq=False)
+class RankSummary:
+    """What of one rank is needed to judge all of them."""
+
+    about: AboutRank
+    steps: pl.DataFrame
+    """Rows of `STEP_SCHEMA`."""
+    collectives: pl.DataFrame
+    """Rows of `COLLECTIVE_SCHEMA`, in the order in which they were launched."""
+    functions: pl.DataFrame
+    """Rows of `FUNCTION_SCHEMA`, over the complete steps."""
+    worker: WorkerSummary
+    """For dividing communication into waiting and transfer."""
+
+
+@once_per_trace
+def summarise_rank(trace: Trace) -> RankSummary:
+    """Reduce the trace of a rank to a few small tables.
+
+    >>> import timesink
+    >>> summarise_rank(timesink.open(timesink.sample())).steps.columns[:3]
+    ['step', 'start_ns', 'end_ns']
+    """
+    worker = summarise_worker(trace)
+    moving = _moving(worker)
+    bounds = worker.steps.select("start_ns", "end_ns").to_numpy().reshape(-1, 2)
+    talking = moving.select("start_ns", "end_ns").to_numpy().reshape(-1, 2)
+    complete = worker.steps["complete"].to_numpy().astype(bool)
+    own = own_time(role_ranges(trace), talking, bounds)
+    gaps = longest_gaps(trace, own.busy, bounds)
+    return RankSummary(
+        about=_about(trace),
+        steps=step_rows(worker.steps, own, gaps, talking),
+        collectives=_collectives(worker, moving, own),
+        functions=function_times(trace, bounds[complete]),
+        worker=worker,
+    )
+
+
+def _about(trace: Trace) -> AboutRank:
+    told, extra = trace.metadata.distributed, trace.metadata.extra
+    host = next((extra[key] for key in ("hostname", "host_name", "host") if key in extra), None)
+    devices = trace.metadata.devices
+    return AboutRank(
+        rank=told.rank,
+        world_size=told.world_size,
+        host=host if isinstance(host, str) else None,
+        device=devices[0].name if devices else None,
+        backend=told.backend,
+        source=trace.metadata.source,
+    )
+
+
+def _moving(worker: WorkerSummary) -> pl.DataFrame:
+    """When the data of each record was moved or waited for: its kernels where it has some."""
+    has_kernels = pl.col("on_device").any().over("record")
+    return worker.ranges.filter(pl.col("on_device") | ~has_kernels)
+
+
+def _collectives(worker: WorkerSummary, moving: pl.DataFrame, own: OwnTime) -> pl.DataFrame:
+    times = moving.group_by("record").agg(pl.col("start_ns").min(), pl.col("end_ns").max())
+    found = (
+        worker.records.drop("start_ns", "end_ns")
+        .join(times, on="record", maintain_order="left")
+        .with_columns(launch_ns=pl.coalesce("host_start_ns", "start_ns"))
+    )
+    return found.with_columns(
+        own_ns=own_before(found["start_ns"].to_numpy(), worker.steps["start_ns"], own)
+    ).select(pl.col(name).cast(dtype) for name, dtype in COLLECTIVE_SCHEMA.items())
+
+
+def own_before(start: NDArray[np.int64], steps: pl.Series, own: OwnTime) -> pl.Series:
+    """From the collective before, in the order of their starts, or from the first step."""
+    if not len(start):
+        return pl.Series([], dtype=pl.Int64)
+    order = np.argsort(start, kind="stable")
+    first = int(start[order[0]])
+    begin = first if steps.is_empty() else min(first, int(steps.to_numpy().min()))
+    took = np.empty(len(start), dtype=np.int64)
+    took[order] = own_time_before(np.concatenate([[begin], start[order]]), own.exposed)
+    return pl.Series(took)
+
+
+def step_rows(
+    steps: pl.DataFrame, own: OwnTime, gaps: pl.DataFrame, talking: IntervalSet
+) -> pl.DataFrame:
+    """Rows of `STEP_SCHEMA`, from those of `step_communication`."""
+    parts = {f"own_{part}_ns": own.parts[part] for part in OWN_PARTS}
+    bounds = steps.select("start_ns", "end_ns").to_numpy().reshape(-1, 2)
+    exposed = intervals.coverage_within(own.exposed, bounds)
+    communication = intervals.coverage_within(talking, bounds)
+    return steps.select(
+        pl.col("name").alias("step"),
+        "start_ns",
+        "end_ns",
+        "complete",
+        pl.col("computation_ns").alias("compute_ns"),
+        pl.Series("communication_ns", communication),
+        pl.Series("exposed_communication_ns", exposed),
+        pl.Series("overlap_ns", communication - exposed),
+        *(pl.Series(name, values) for name, values in parts.items()),
+        *gaps,
+    ).select(pl.col(name).cast(dtype) for name, dtype in STEP_SCHEMA.items())

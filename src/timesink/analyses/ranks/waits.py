@@ -1,0 +1,163 @@
+"""Who waits in which collective, for whom, and how much of that is the other's own doing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses.communication.kinds import UNEVEN
+from timesink.analyses.ranks.clocks import corrected
+from timesink.analyses.ranks.matching import SYNCHRONISING, peer_median
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_AT_ONCE_NS = 20_000
+_MANY = 0.25
+
+
+def with_waits(calls: pl.DataFrame, clocks: pl.DataFrame) -> pl.DataFrame:
+    """Matched collectives with `wait_ns` and `transfer_ns`, which add up to their length.
+
+    Where all are done at once, the shortest call is all transfer and needs no common clock.  Of
+    others - a broadcast, a pair that sends and receives - clocks tell who came last.
+    """
+    together = pl.col("collective").is_in(SYNCHRONISING).fill_null(value=False)
+    shortest = pl.col("dur_ns").min().over("match")
+    start = corrected(pl.col("start_ns"), clocks)
+    until_last = (start.max().over("match") - start).clip(0, pl.col("dur_ns"))
+    alone = pl.len().over("match") < 2
+    wait = pl.when(alone).then(0).when(together).then(pl.col("dur_ns") - shortest)
+    return calls.with_columns(wait_ns=wait.otherwise(until_last)).with_columns(
+        transfer_ns=pl.col("dur_ns") - pl.col("wait_ns"), members=pl.len().over("match")
+    )
+
+
+def with_excess(calls: pl.DataFrame) -> pl.DataFrame:
+    """Collectives with `excess_ns`: what the rank itself took more to come there than its peers.
+
+    What others make a rank wait for is in none of it.  Sums from the start of the run are compared
+    and their growth is told: two calls at nearly the same time may come in either order.
+    """
+    rank, own = calls["rank"].to_numpy(), calls["own_ns"].to_numpy().astype(np.float64)
+    order = np.lexsort((calls["start_ns"].to_numpy(), rank))
+    so_far = np.empty(len(own))
+    so_far[order] = _summed(own[order], rank[order])
+    typical, many = peer_median(so_far, peers := _peers(calls))
+    ahead = np.zeros(len(own))
+    # Who cannot be compared here is as far as it was.
+    known = order[((many > 1) & ~_queued(calls, peers))[order]]
+    ahead[known] = _growth((so_far - typical)[known], rank[known])
+    return calls.with_columns(excess_ns=pl.Series(ahead), peers=pl.Series(many))
+
+
+def _queued(calls: pl.DataFrame, peers: Ints) -> NDArray[np.bool_]:
+    """Calls that start when the one before them in their group is over, here or for many peers.
+
+    The rank was ready for it before, and nobody knows when.
+    """
+    before = pl.col("end_ns").shift().over("rank", "group", "group_ranks", order_by="start_ns")
+    at_once = (pl.col("start_ns") - before).abs() < _AT_ONCE_NS
+    waits = calls.select(at_once.fill_null(value=False))
+    queued = waits.to_series().to_numpy()
+    share = np.bincount(peers, queued) / np.maximum(np.bincount(peers), 1)
+    found: NDArray[np.bool_] = queued | (share[peers] > _MANY)
+    return found
+
+
+def _summed(values: Floats, part: Ints) -> Floats:
+    """Running sums that start anew with every part; parts lie together.
+
+    >>> _summed(np.array([1.0, 2.0, 5.0]), np.array([0, 0, 1])).tolist()
+    [1.0, 3.0, 5.0]
+    """
+    sums = np.cumsum(values)
+    first = np.flatnonzero(np.diff(part, prepend=part[:1] - 1))
+    before = np.repeat(sums[first] - values[first], np.diff(first, append=len(values)))
+    summed: Floats = sums - before
+    return summed
+
+
+def _growth(sums: Floats, part: Ints) -> Floats:
+    grown = np.diff(sums, prepend=0.0)
+    first = np.flatnonzero(np.diff(part, prepend=part[:1] - 1))
+    grown[first] = sums[first]
+    return grown
+
+
+def _peers(calls: pl.DataFrame) -> Ints:
+    """A number for calls that are the same thing to different ranks that do the same work."""
+    uneven = pl.col("collective").is_in(UNEVEN).fill_null(value=False)
+    kind = ["alike", "collective", "toward", "group_size", "size", "step"]
+    few = pl.col("rank").n_unique().over("alike") < 3
+    return (
+        calls.select(
+            "rank",
+            "collective",
+            "toward",
+            "group_size",
+            "step",
+            size=pl.when(~uneven).then("size_bytes"),
+            # Too few of a sort: then everybody is a peer.
+            alike=pl.when(few).then(-1).otherwise("alike"),
+        )
+        .with_columns(place=pl.int_range(pl.len()).over("rank", *kind))
+        .select(pl.struct(*kind, "place").rank("dense").cast(pl.Int64))
+        .to_series()
+        .to_numpy()
+    )
+
+
+def with_blame(calls: pl.DataFrame) -> pl.DataFrame:
+    """Collectives with `held_up_ns`: how long the rank, by its own doing, let the others wait.
+
+    Only who comes last holds the others up, and only as far as it took longer than its peers did:
+    a rank that comes late because it had to wait elsewhere is to blame for nothing.  What a rank is
+    late by stays with it until somebody waits for it, or it waits itself.
+    """
+    match, wait = calls["match"].to_numpy(), calls["wait_ns"].to_numpy().astype(np.float64)
+    typical = _median_of_others(wait, match)
+    last = _is_last(wait, match, calls["members"].to_numpy())
+    excess = calls["excess_ns"].to_numpy()
+    held = np.zeros(calls.height)
+    late = np.zeros(int(calls["rank"].to_numpy().max(initial=0)) + 1)
+    for rows, rank in _turns(calls):
+        late[rank] = np.maximum(late[rank] + excess[rows], 0.0)
+        held[rows] = np.where(last[rows], np.minimum(late[rank], typical[rows]), 0.0)
+        eased = np.where(last[rows], held[rows], wait[rows])
+        late[rank] = np.maximum(late[rank] - eased, 0.0)
+    return calls.with_columns(held_up_ns=pl.Series(held))
+
+
+def _turns(calls: pl.DataFrame) -> Iterator[tuple[Ints, Ints]]:
+    """Rows of the first collective of each rank, of the second, and so on; and their ranks."""
+    rank, start = calls["rank"].to_numpy(), calls["start_ns"].to_numpy()
+    order = np.lexsort((start, rank))
+    _, first, many = np.unique(rank[order], return_index=True, return_counts=True)
+    for turn in range(int(many.max(initial=0))):
+        rows = order[first[many > turn] + turn]
+        yield rows, rank[rows]
+
+
+def _is_last(wait: Floats, match: Ints, members: Ints) -> NDArray[np.bool_]:
+    order = np.lexsort((wait, match))
+    first = np.ones(len(order), dtype=np.bool_)
+    first[1:] = match[order][1:] != match[order][:-1]
+    last = np.zeros(len(order), dtype=np.bool_)
+    last[order[first]] = True
+    return last & (members > 1)
+
+
+def _median_of_others(wait: Floats, match: Ints) -> Floats:
+    """For the one that waits least in a collective: the median wait of the others."""
+    order = np.lexsort((wait, match))
+    numbers, first, many = np.unique(match[order], return_index=True, return_counts=True)
+    ordered = wait[order]
+    low = first + np.minimum(1 + np.maximum(many - 2, 0) // 2, many - 1)
+    high = first + np.minimum(1 + np.maximum(many - 1, 0) // 2, many - 1)
+    middle = (ordered[low] + ordered[high]) / 2
+    found: Floats = middle[np.searchsorted(numbers, match)]
+    return found

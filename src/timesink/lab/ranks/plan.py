@@ -1,0 +1,165 @@
+"""What a generated run is to be like, and the answers that are known about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from timesink.errors import UsageError
+
+CAUSE_OF_KIND: Mapping[str, str] = {
+    "slow_clock": "gpu_clock",
+    "thermal": "gpu_clock",
+    "slow_node": "gpu_clock",
+    "slow_host": "host_code",
+    "python_stall": "host_code",
+    "sync": "synchronisation",
+    "data_loading": "data_loading",
+    "uneven_work": "uneven_work",
+    "first_stage": "uneven_work",
+    "last_stage": "uneven_work",
+    "slow_link": "slow_link",
+    "slow_bus": "slow_link",
+}
+"""Every kind of slowness that can be put in, and the cause to be found."""
+
+KINDS = tuple(CAUSE_OF_KIND)
+_SOME_STEPS = {"thermal": 0.5}
+"""Kinds that come and go, with the share of steps they last unless told otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Straggler:
+    """Slowness put into a run.
+
+    `rank` is the culprit; of `slow_node` all ranks on its node are, of `first_stage` and
+    `last_stage` all ranks of that pipeline stage are, whatever `rank` says.
+    """
+
+    kind: str
+    rank: int = 0
+    intensity: float = 0.25
+    """What an affected step loses, as a share of its healthy length (about)."""
+    share: float | None = None
+    """Share of the steps that are affected; all of them unless the kind comes and goes."""
+
+    @property
+    def cause(self) -> str:
+        return CAUSE_OF_KIND[self.kind]
+
+    @property
+    def share_of_steps(self) -> float:
+        return _SOME_STEPS.get(self.kind, 1.0) if self.share is None else self.share
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A training run of a transformer on many devices.
+
+    >>> plan = Plan(ranks=64, tensor=4, pipeline=2)
+    >>> plan.data, plan.nodes
+    (8, 8)
+    """
+
+    ranks: int = 64
+    seed: int = 0
+    tensor: int = 1
+    pipeline: int = 1
+    expert: int = 1
+    """Ranks that share the experts of a layer; they are ranks of one data-parallel group."""
+    ranks_per_node: int = 8
+    steps: int = 5
+    layers: int = 2
+    """Layers of each pipeline stage."""
+    microbatches: int = 0
+    """Parts of a batch; as many as there are stages, unless told."""
+    stragglers: tuple[Straggler, ...] = ()
+    sharded: bool = False
+    """Whether optimizer states are sharded: gradients are then scattered and weights gathered."""
+    sequence_numbers: bool = True
+    """Whether calls carry the place in their group, as newer releases of PyTorch write it."""
+    skew_us: float = 5_000.0
+    """How far the clocks of two nodes are apart at most."""
+    drift_ppm: float = 10.0
+    jitter: float = 0.01
+    """Spread of the time one and the same kernel takes."""
+
+    def __post_init__(self) -> None:
+        sizes = (self.ranks, self.tensor, self.pipeline, self.expert, self.ranks_per_node)
+        if min(*sizes, self.steps, self.layers) < 1 or self.microbatches < 0:
+            raise UsageError("A run needs ranks, steps and layers.", "give numbers of at least 1")
+        if self.ranks % (self.tensor * self.pipeline) or self.data % self.expert:
+            raise UsageError(
+                f"{self.ranks} ranks cannot be divided into groups of {self.tensor} (tensor), "
+                f"{self.pipeline} (pipeline) and {self.expert} (expert).",
+                "give sizes whose product divides the number of ranks",
+            )
+        for straggler in self.stragglers:
+            self._check(straggler)
+
+    def _check(self, straggler: Straggler) -> None:
+        if straggler.kind not in KINDS:
+            raise UsageError(
+                f"There is no slowness of the kind {straggler.kind!r}.",
+                f"choose one of {', '.join(KINDS)}",
+            )
+        if not 0 <= straggler.rank < self.ranks:
+            raise UsageError(
+                f"There is no rank {straggler.rank}.", f"give a rank from 0 to {self.ranks - 1}"
+            )
+        if straggler.intensity <= 0 or not 0 < straggler.share_of_steps <= 1:
+            raise UsageError(
+                "A straggler needs an intensity above 0 and a share of the steps.",
+                "give a share above 0 and up to 1",
+            )
+
+    @property
+    def data(self) -> int:
+        """Copies of the model."""
+        return self.ranks // (self.tensor * self.pipeline)
+
+    @property
+    def nodes(self) -> int:
+        return -(-self.ranks // self.ranks_per_node)
+
+    @property
+    def parts(self) -> int:
+        """Parts of a batch that go through the stages one after the other."""
+        return self.microbatches or self.pipeline
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is to be found about one straggler."""
+
+    kind: str
+    cause: str
+    ranks: tuple[int, ...]
+    """The culprits; naming one of them is right."""
+    steps: tuple[int, ...]
+    """Numbers of the affected steps, as the marks of the profiler count them."""
+    cost_us: float
+    """How much longer the run takes than the same run without this straggler."""
+    separable: bool = True
+    """Whether anything recorded tells the culprits from their peers.
+
+    A slow link slows all of its group alike: only where a rank is in several groups do these
+    cross at it.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """Everything that is known about a generated run and stands in none of its files."""
+
+    answers: tuple[Answer, ...]
+    run_us: float
+    """From the start of the first step to the end of the last one, on any rank."""
+    healthy_run_us: float
+    """The same with all stragglers left out."""
+    clock_offset_ns: tuple[int, ...]
+    """By rank: what its clock shows more than the true time when recording starts."""
+    clock_drift_ppm: tuple[float, ...]
+    events: int = 0
+    """Events of all files together."""
+    files: tuple[str, ...] = field(default=(), repr=False)

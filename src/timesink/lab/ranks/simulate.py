@@ -1,0 +1,250 @@
+"""A run, evaluated call by call for all ranks of a stage at once.
+
+The host makes calls one after the other; kernels of a stream run in order, not before they are
+launched; a collective starts on each rank when that rank is ready and ends together.  Waits are
+nowhere put in: they follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from timesink.lab.ranks.layout import Ints, Layout
+from timesink.lab.ranks.meetings import Floats, Meeting, group_ends, transfer_us
+from timesink.lab.ranks.plan import Plan
+from timesink.lab.ranks.program import Call, Program, stage_program
+from timesink.lab.ranks.slowness import Slowness
+
+_LAUNCH_TO_START_US = 5.5
+_BETWEEN_KERNELS_US = 0.9
+_BETWEEN_CALLS_US = 5.0
+LAUNCH_AT, LAUNCH_TAKES = 0.55, 0.3
+"""Where in its call a launch starts, and how much of it it takes; shared by several launches."""
+
+
+@dataclass(frozen=True, eq=False)
+class StageTimes:
+    """True times in microseconds; a row per call or kernel of the run, a column per rank."""
+
+    ranks: Ints
+    program: Program
+    call_start: Floats
+    call_end: Floats
+    kernel_start: Floats
+    kernel_end: Floats
+    lead: Floats
+    """How far the host was ahead of the device when it made each call."""
+
+
+def simulate(plan: Plan, layout: Layout, slow: Slowness) -> list[StageTimes]:
+    """The times of all stages.
+
+    >>> plan = Plan(ranks=4, steps=2)
+    >>> (stage,) = simulate(plan, Layout(plan), Slowness.none(plan))
+    >>> stage.call_start.shape[1], bool((stage.kernel_end > stage.kernel_start).all())
+    (4, True)
+    """
+    board: dict[tuple[object, ...], Meeting] = {}
+    stages = [_Stage(plan, layout, slow, number, board) for number in range(plan.pipeline)]
+    running = {number: stage.run() for number, stage in enumerate(stages)}
+    while running:
+        for number in list(running):
+            if next(running[number], "done") == "done":
+                del running[number]
+    return [stage.times() for stage in stages]
+
+
+class _Stage:
+    def __init__(
+        self,
+        plan: Plan,
+        layout: Layout,
+        slow: Slowness,
+        number: int,
+        board: dict[tuple[object, ...], Meeting],
+    ) -> None:
+        self.plan, self.layout, self.number, self.board = plan, layout, number, board
+        self.ranks = layout.stage_ranks[number]
+        self.slow = slow.of(self.ranks)
+        self.link = slow.link
+        self.program = stage_program(plan, number, extra_layers=slow.extra_layers[number])
+        self.groups = self._positions()
+        rng = np.random.default_rng([plan.seed, number, 1])
+        self.rng, self.count = rng, len(self.ranks)
+        # No two devices are quite alike, and none is quite the same all the time.
+        alike = 0.002 * rng.standard_normal(self.count)
+        self.pace = 1.0 + alike + 0.003 * rng.standard_normal((plan.steps, self.count))
+        self.loading_us = 60.0 * rng.standard_exponential((plan.steps, self.count))
+        self.host = 40.0 + 300.0 * rng.random(self.count)
+        self.compute = np.zeros(self.count)
+        self.streams: dict[str, Floats] = {}
+        self.pending: dict[str, tuple[int, Meeting]] = {}
+        self.call_start: list[Floats] = []
+        self.call_end: list[Floats] = []
+        self.kernel_start: list[Floats] = []
+        self.kernel_end: list[Floats] = []
+        self.lead: list[Floats] = []
+
+    def _positions(self) -> dict[str, Ints]:
+        """Groups that lie inside the stage, as positions among its ranks."""
+        here = set(self.ranks.tolist())
+        inside = {
+            role: [ranks for ranks in groups if int(ranks[0]) in here]
+            for role, groups in self.layout.members.items()
+            if role in {"data", "tensor", "expert"}
+        }
+        return {role: np.array(found) - self.ranks[0] for role, found in inside.items() if found}
+
+    def run(self) -> Iterator[None]:
+        for step in range(self.plan.steps):
+            # Drawn for all ranks alike, so that a straggler changes nothing but what it does.
+            noise = self.rng.standard_normal((len(self.program.calls), 3, self.count))
+            rare = self.rng.random((len(self.program.calls), self.count))
+            for number, call in enumerate(self.program.calls):
+                self._start_call(call, number, step, noise[number, 0], rare[number])
+                if call.talks:
+                    yield from self._talk(call, step, noise[number, 1], noise[number, 2])
+                elif call.kind == "join":
+                    self._join()
+                elif call.kind in {"sync", "extra_sync"}:
+                    self._synchronise(call, step)
+                else:
+                    self._launch(call, step, noise[number, 1])
+                self.host = self.call_end[-1] + self._afterwards(call, step)
+        for stream in list(self.pending):
+            yield from self._settled(stream)
+
+    # -- on the host -----------------------------------------------------------------------------
+
+    def _start_call(self, call: Call, number: int, step: int, noise: Floats, rare: Floats) -> None:
+        slow = self.slow
+        gap = _BETWEEN_CALLS_US * (1.0 + 0.2 * np.abs(noise)) + slow.host_gap_us[step]
+        if number == self.program.stall_at:
+            gap = gap + slow.stall_us[step]
+        takes = call.host_us * np.exp(0.2 * noise) + np.where(rare < 0.002, 60.0, 0.0)
+        if call.kind == "load":
+            takes = takes + self.loading_us[step] + slow.loading_us[step]
+        if call.kind == "extra_sync":
+            is_there = slow.sync_us[step] > 0
+            gap, takes = np.where(is_there, gap, 0.0), np.where(is_there, takes, 0.0)
+        start = self.host + gap
+        self.call_start.append(start)
+        self.call_end.append(start + takes)
+        self.lead.append(np.maximum(self.compute - start, 0.0))
+
+    def _synchronise(self, call: Call, step: int) -> None:
+        done = self.compute + 4.0
+        if call.kind == "sync":
+            self.call_end[-1] = np.maximum(self.call_end[-1], done)
+            return
+        waited = np.maximum(self.call_end[-1], done)
+        self.call_end[-1] = np.where(self.slow.sync_us[step] > 0, waited, self.call_end[-1])
+
+    def _afterwards(self, call: Call, step: int) -> Floats | float:
+        """What Python does with a value it waited for, before it goes on."""
+        return self.slow.sync_us[step] if call.kind == "extra_sync" else 0.0
+
+    # -- on the device ---------------------------------------------------------------------------
+
+    def _launch(self, call: Call, step: int, noise: Floats) -> None:
+        kernels = call.kernels
+        start, end = self.call_start[-1], self.call_end[-1]
+        for place, kernel in enumerate(kernels):
+            done = LAUNCH_AT + LAUNCH_TAKES * (place + 1) / len(kernels)
+            launched = start + done * (end - start)
+            began = np.maximum(launched + _LAUNCH_TO_START_US, self.compute + _BETWEEN_KERNELS_US)
+            wobble = 1.0 + self.plan.jitter * np.clip(noise if place == 0 else -noise, -3, 3)
+            takes = kernel.us * wobble
+            if call.kind == "copy":
+                takes = takes * self.slow.bus
+            else:
+                takes = takes * self.pace[step] * self.slow.clock[step]
+            if kernel.per_token:
+                takes = takes * self.slow.tokens[step]
+            self.compute = began + takes
+            self.kernel_start.append(began)
+            self.kernel_end.append(self.compute)
+
+    def _join(self) -> None:
+        """Kernels that follow wait for the gradients."""
+        if "data" in self.streams:
+            self.compute = np.maximum(self.compute, self.streams["data"])
+
+    def _talk(self, call: Call, step: int, noise: Floats, network: Floats) -> Iterator[None]:
+        yield from self._settled(call.stream)
+        start, end = self.call_start[-1], self.call_end[-1]
+        launched = start + (LAUNCH_AT + LAUNCH_TAKES) * (end - start)
+        ready = np.maximum(launched + _LAUNCH_TO_START_US, self.compute + _BETWEEN_KERNELS_US)
+        if call.stream in self.streams:
+            ready = np.maximum(ready, self.streams[call.stream] + _BETWEEN_KERNELS_US)
+        ready = ready + 0.3 * np.abs(noise)
+        self.kernel_start.append(ready)
+        self.kernel_end.append(ready)
+        if call.role in self.groups:
+            groups = self.groups[call.role]
+            usual = np.full(self.count, transfer_us(self.layout, call, groups.shape[1]))
+            if call.per_token:
+                usual = usual * self.slow.tokens[step]
+            self._ended(
+                call.stream,
+                len(self.kernel_end) - 1,
+                group_ends(ready, groups, usual, self.slow.link, network),
+            )
+        else:
+            self._meet(call, step, ready)
+        if call.blocking:
+            yield from self._settled(call.stream)
+            self.compute = np.maximum(self.compute, self.streams[call.stream])
+
+    def _ended(self, stream: str, kernel: int, ends: Floats) -> None:
+        self.kernel_end[kernel] = ends
+        self.streams[stream] = ends
+
+    def _meet(self, call: Call, step: int, ready: Floats) -> None:
+        key = (step, *call.meeting)
+        if key not in self.board:
+            self.board[key] = self._meeting(call, step)
+        self.board[key].come(self.number, ready)
+        self.pending[call.stream] = (len(self.kernel_end) - 1, self.board[key])
+
+    def _settled(self, stream: str) -> Iterator[None]:
+        """Wait for the other stages to come to the last call of a stream."""
+        if stream not in self.pending:
+            return
+        kernel, meeting = self.pending.pop(stream)
+        while not meeting.ends:
+            yield
+        self._ended(stream, kernel, meeting.ends[self.number])
+
+    def _meeting(self, call: Call, step: int) -> Meeting:
+        layout = self.layout
+        if call.forward:
+            stages = [self.number, self.number + call.forward]
+            ranks = np.sort(np.concatenate([layout.stage_ranks[stage] for stage in stages]))
+            half = len(ranks) // 2
+            groups = np.arange(len(ranks)).reshape(2, half).T
+        else:
+            stages = list(range(self.plan.pipeline))
+            ranks = np.arange(self.plan.ranks)
+            groups = np.array(layout.members[call.role])
+        usual = np.full(len(ranks), transfer_us(layout, call, groups.shape[1]))
+        seed = [self.plan.seed, 2, step, *(ord(c) for c in call.meeting[0]), call.meeting[1]]
+        network = np.random.default_rng(seed).standard_normal(len(ranks))
+        link = self.link[ranks]
+
+        def settle(ready: dict[int, Floats]) -> dict[int, Floats]:
+            order = sorted(ready)
+            everyone = np.concatenate([ready[stage] for stage in order])
+            ends = group_ends(everyone, groups, usual, link, network)
+            pieces = np.split(ends, np.cumsum([len(ready[stage]) for stage in order])[:-1])
+            return dict(zip(order, pieces, strict=True))
+
+        return Meeting(frozenset(stages), settle)
+
+    def times(self) -> StageTimes:
+        arrays = (self.call_start, self.call_end, self.kernel_start, self.kernel_end, self.lead)
+        stacked = [np.stack(rows) for rows in arrays]
+        return StageTimes(self.ranks, self.program, *stacked)
