@@ -26,11 +26,12 @@ _FOR_PYTORCH = [
     ),
 ]
 _FOR_TENSORBOARD = ["src/timesink/server/tensorboard.py"]
-_ABSENT = {"torch": _FOR_PYTORCH, "tensorboard": _FOR_TENSORBOARD}
+_FOR_RAY = [f"src/timesink/engines/ray_{name}.py" for name in ("cluster", "driver")]
+_ABSENT = {"torch": _FOR_PYTORCH, "tensorboard": _FOR_TENSORBOARD, "ray": _FOR_RAY}
 collect_ignore_glob = [
     file for name, files in _ABSENT.items() if not importlib.util.find_spec(name) for file in files
 ]
-"""What needs PyTorch or TensorBoard is read for its examples only where that is installed."""
+"""What needs PyTorch, TensorBoard or Ray is read for its examples only where that is installed."""
 
 
 @pytest.fixture(scope="session")
@@ -62,7 +63,7 @@ def _surroundings(common_cache: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TIMESINK_CACHE_DIR", str(common_cache))
         if IS_ONE_OF_MANY:
-            for module in ("readers.chrome.crew", "reports.ahead", "store.many"):
+            for module in ("engines.local", "readers.chrome.crew", "reports.ahead", "store.many"):
                 patch.setattr(f"timesink.{module}.usable_cores", lambda: 1)
         yield
 

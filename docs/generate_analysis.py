@@ -35,6 +35,12 @@ PLACES = {
     "workers": "distributed.steps",
     "collective-statistics": "distributed.collectives",
     "mismatches": "distributed.mismatched_calls",
+    "ranks": "distributed.ranks",
+    "stragglers": "distributed.stragglers",
+    "collectives-matched": "distributed.matched_collectives",
+    "clocks": "distributed.clocks",
+    "process-groups": "distributed.groups",
+    "rank-groups": "distributed.rank_groups",
 }
 """Where the JSON has these tables; the others are views alone."""
 

@@ -22,6 +22,7 @@ import pytest
 import timesink
 import timesink.analyses
 from conftest import find_shared
+from rank_sets import as_set
 from timesink.analyses.breakdown import PARTS, average_step, step_breakdown
 from timesink.analyses.device.utilisation import device_utilisation
 from timesink.analyses.kernels.table import kernel_groups, kernel_table
@@ -283,7 +284,7 @@ def test_rank_that_stalls_waits_least(shared: Path):
     """The others wait for it in every collective."""
     folder = shared / "data/h200/traces/ddp8_stall_rank3"
     files = {rank: next(folder.glob(f"{rank}.*")) for rank in ("rank0", "rank3")}
-    traces = {rank: timesink.open(file) for rank, file in files.items()}
+    traces = as_set({rank: timesink.open(file) for rank, file in files.items()})
     query = Query(workers=2)
     waited = {rank: times[1] for rank, times in wait_time(traces, query)["data"]["all"].items()}
     assert 0 <= waited["rank3"] < waited["rank0"] / 2

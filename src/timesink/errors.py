@@ -41,6 +41,21 @@ class UnreadableError(TimesinkError):
         return cls(f"{path}: no such file or directory", "check the path; quote names with spaces")
 
     @classmethod
+    def no_match(cls, pattern: str) -> UnreadableError:
+        return cls(
+            f"{pattern}: no file fits this pattern",
+            "check the folder; * stands for a part of a name, ** for any folders",
+        )
+
+    @classmethod
+    def no_trace(cls, folder: Path | str) -> UnreadableError:
+        return cls(
+            f"{folder}: no trace in this folder",
+            "traces end in .json, .json.gz, .zip or .sqlite, behaviour tables in _perf_data.csv; "
+            "name the file itself otherwise",
+        )
+
+    @classmethod
     def denied(cls, path: Path | str, reason: str) -> UnreadableError:
         return cls(f"{path}: cannot be opened ({reason})", "check the permissions of the file")
 

@@ -25,10 +25,13 @@ from builders import write
 from conftest import find_shared
 from recorded_runs import recorded_ranks
 from timesink.cli import main
+from timesink.lab.ranks import Plan, Straggler, generate_ranks
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+FLEET = Plan(ranks=20, steps=4, layers=1, seed=4, stragglers=(Straggler("data_loading", rank=13),))
+"""More workers than a plain list holds, one of which is late."""
 _OF_SHARED = {"resnet50": "traces/resnet50_train", "ddp8": "traces/ddp8_stall_rank3"}
 
 
@@ -101,6 +104,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "broken" / "trace.json").write_text('{"traceEvents": [{"ph": "X", "na')
     write(folder / "markup" / "trace.json", named_like_markup())
     recorded_ranks(folder / "ranks", 2)
+    generate_ranks(FLEET, folder / "fleet")
     if shared := find_shared():
         for name, source in _OF_SHARED.items():
             shutil.copytree(shared / "data" / "h200" / source, folder / name)
@@ -123,6 +127,7 @@ def reports(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, s
         "compare": ["compare", *timesink.sample_runs()],
         "kernels": ["kernels", timesink.sample(counters=True)],
         "markup": ["analyze", runs / "markup"],
+        "fleet": ["analyze", runs / "fleet"],
     }
     for name, words in commands.items():
         assert main([*map(str, words), "-o", str(folder / f"{name}.html")]) == 0

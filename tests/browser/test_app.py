@@ -124,6 +124,8 @@ def test_ranks_beside_each_other_while_progress_is_shown(page: Page, site: str, 
     headed(page, "Distributed")
     late = page.get_by_role("row", name=re.compile("^rank3 .*waiting for others: 0 ns"))
     expect(late).to_be_visible(timeout=LONG)
+    card = page.get_by_role("listitem").filter(has_text="straggler").first
+    expect(card).to_contain_text("Host code in rank 3")
 
 
 def test_names_are_text(page: Page, site: str):

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import timesink
+from timesink.store.cache import Cache
+from timesink.store.summaries import KeptSummaries
 
 
 @pytest.fixture(autouse=True)
@@ -37,3 +39,10 @@ def test_bad_limit_is_wrong_usage(decline, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("TIMESINK_CACHE_MAX_GB", "much")
     message, _ = decline("cache", "info", code=2)
     assert "TIMESINK_CACHE_MAX_GB is 'much'" in message
+
+
+def test_summaries_of_ranks_are_counted_and_cleared(run):
+    KeptSummaries(Cache.default()).save("key", b"summary")
+    assert ": 0 traces and 1 summary of ranks, 7 B of " in run("cache", "info").out
+    assert run("cache", "clear", "--format", "json").json["summaries"] == 1
+    assert run("cache", "info", "--format", "json").json["summaries"] == 0

@@ -76,7 +76,7 @@ def test_folders_of_runs_are_entered_and_labels_tell_them_apart(tmp_path: Path):
         (tmp_path / run).mkdir()
         write(tmp_path / run / "w.1.pt.trace.json", training_trace(1))
     found = find_recordings(tmp_path)
-    assert distinct_labels(found, tmp_path) == ["a/w.1.pt.trace.json", "b/w.1.pt.trace.json"]
+    assert distinct_labels(found) == ["a/w.1.pt.trace.json", "b/w.1.pt.trace.json"]
 
 
 def test_the_rank_in_the_trace_counts_more_than_the_one_in_its_name(tmp_path: Path):

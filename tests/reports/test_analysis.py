@@ -12,6 +12,7 @@ import pytest
 import timesink
 from builders import DIALECTS, kineto
 from cases import ALLOC, DATA_LOADER, MODULE, STEP, C, K, O, R, read, read_document
+from rank_sets import as_set
 from timesink.analyses.breakdown import PARTS
 from timesink.errors import TimesinkError, UsageError
 from timesink.model.trace import Trace
@@ -254,19 +255,22 @@ class TestPandas:
 def test_a_straggler_is_a_finding_of_the_whole_span():
     """In each step rank1 comes 400 us late to the collective."""
 
-    def worker(rank: int) -> Trace:
+    def worker(rank: int, late: int) -> Trace:
         events = []
         for number in (1, 2):
-            start, late = 1000 * number, 400 * rank
+            start = 1000 * number
             events += [STEP(number, start, 900), O("nccl:all_reduce", start + 100 + late, 20, x=1)]
             events.append(R(start + 110 + late, 5, c=number, x=1))
             kernel = K("ncclDevKernel_AllReduce", start + 200 + late, 500 - late, c=number, x=1)
             events.append(kernel)
-        about = {"backend": "nccl", "rank": rank, "world_size": 3}
+        about = {"backend": "nccl", "rank": rank, "world_size": 4}
         return read(*events, distributedInfo=about)
 
-    workers = {f"rank{rank}": worker(min(rank, 1)) for rank in (0, 1)} | {"rank2": worker(0)}
-    analysis = Analysis(workers["rank0"], workers=workers)
+    def late(rank: int) -> int:
+        return 400 if rank == 1 else 0
+
+    workers = {f"rank{rank}": worker(rank, late(rank)) for rank in range(4)}
+    analysis = Analysis(workers["rank0"], ranks=as_set(workers))
     (finding,) = (found for found in analysis.findings if found.rule == "stragglers")
     assert "rank1" in finding.title
     assert "stragglers" not in {found.rule for found in Analysis(workers["rank0"]).findings}

@@ -80,9 +80,10 @@ class TestSource:
 class TestFolder:
     def test_one_worker_in_detail_and_all_for_comparison(self, job: Path):
         analysis = timesink.analyze(job)
-        assert list(analysis.workers) == ["rank0", "rank1"]
-        assert analysis.workers["rank0"] is analysis.trace
-        assert analysis.notes == ("2 workers: rank0 in detail, choose with --worker",)
+        assert analysis.is_set
+        assert analysis.ranks.names == ["rank0", "rank1"]
+        assert analysis.trace.metadata.worker == "rank0"
+        assert analysis.notes == ("2 ranks: rank0 in detail, choose with --worker",)
         assert analysis.to_dict()["source"]["workers"] == ["rank0", "rank1"]
 
     @pytest.mark.parametrize("choice", [{"worker": "rank1"}, {"rank": 1}])
@@ -102,8 +103,8 @@ class TestFolder:
     def test_a_file_that_cannot_be_read_costs_only_itself(self, job: Path):
         (job / "rank2.1.pt.trace.json").write_bytes(b"nothing")
         analysis = timesink.analyze(job)
-        assert list(analysis.workers) == ["rank0", "rank1"]
-        (entry,) = (e for e in analysis.trace.health if e.code == "unreadable_file")
+        assert analysis.ranks.names == ["rank0", "rank1"]
+        (entry,) = (e for e in analysis.health if e.code == "unreadable_file")
         assert "rank2" in (entry.example or "")
 
     def test_no_file_can_be_read(self, tmp_path: Path):
@@ -119,11 +120,11 @@ class TestFolder:
         with pytest.raises(AmbiguousError, match="holds 2 runs"):
             timesink.analyze(tmp_path)
 
-    def test_two_files_of_one_worker_are_both_seen(self, tmp_path: Path):
+    def test_the_same_file_packed_and_plain_is_one(self, tmp_path: Path):
         for name in ("w.pt.trace.json", "w.pt.trace.json.gz"):
             write(tmp_path / name, training_trace(1))
         analysis = timesink.analyze(tmp_path)
-        assert list(analysis.workers) == ["w", "w.pt.trace.json.gz"]
+        assert not analysis.is_set
         assert any("w.pt.trace.json.gz" in note for note in analysis.notes)
 
     def test_a_worker_that_is_not_there(self, job: Path):
@@ -140,9 +141,10 @@ class TestSteps:
 
     def test_of_every_worker(self, job: Path):
         analysis = timesink.analyze(job, steps="1")
-        assert analysis.workers["rank0"] is analysis.trace
-        heights = [worker.steps.height for worker in analysis.workers.values()]
-        assert heights == [1, 1]
+        assert steps_of(analysis) == ["1"]
+        assert [each.steps["step"].to_list() for each in analysis.ranks.ranks.values()] == [
+            ["1"]
+        ] * 2
 
     @pytest.mark.parametrize("steps", ["first", "3-1", "", [], [True], 1.5, -1, ["1"]])
     def test_what_is_no_choice(self, steps: object):
@@ -164,9 +166,13 @@ class TestSteps:
 
     def test_a_worker_without_the_steps_is_left_out(self, job: Path):
         analysis = timesink.analyze(job, steps=2)
-        assert list(analysis.workers) == ["rank1"]
-        assert analysis.trace is analysis.workers["rank1"]
-        assert analysis.notes == ("steps 2 only", "without these steps and left out: rank0")
+        assert analysis.ranks.names == ["rank1"]
+        assert analysis.trace.metadata.worker == "rank1"
+        assert analysis.notes == (
+            "steps 2 only",
+            "1 rank: rank1 in detail, choose with --worker",
+            "without these steps and left out: rank0",
+        )
 
     def test_no_worker_has_the_steps(self, job: Path):
         with pytest.raises(NotFoundError, match="none of the steps 7"):

@@ -63,7 +63,8 @@ def test_advice_on_what_was_found_elsewhere():
     talking, launch = O("gloo:all_reduce", 0, 800), R(850, 5, c=1)
     trace = read(STEP(1, 0, 1000), talking, launch, K("gemm", 900, 100, c=1))
     late = Finding("stragglers", "rank3 is late", "", "Look at rank3.", 0.5, gain_ns=1.0)
-    assert headline(trace, [*find_all(trace), late]).endswith("800.0 us: look at rank3.")
+    told = headline(trace, [*find_all(trace), late])
+    assert told.endswith("800.0 us; rank3 is late. Look at rank3.")
 
 
 def test_the_host_alone():

@@ -42,8 +42,8 @@ def steps(trace: Any, query: Any) -> dict[str, Any]:
     return {"steps": trace.steps.height, "workers": query.workers, "asked": query.text("group_by")}
 
 
-def steps_of_all(traces: Any, _query: Any) -> dict[str, Any]:
-    return {worker: trace.steps.height for worker, trace in traces.items()}
+def steps_of_all(ranks: Any, _query: Any) -> dict[str, Any]:
+    return {ranks.workers[rank]: one.steps.height for rank, one in ranks.ranks.items()}
 
 
 def steps_of_both(left: Any, right: Any, _query: Any) -> list[int]:
@@ -152,7 +152,7 @@ def test_view_of_two_traces(client: TestClient):
 
 
 def test_every_view_of_the_registry_exists():
-    for target in {**VIEWS.of_trace, **VIEWS.of_span, **VIEWS.of_pair}.values():
+    for target in {**VIEWS.of_trace, **VIEWS.of_ranks, **VIEWS.of_pair}.values():
         assert callable(load_view(target))
 
 

@@ -313,10 +313,11 @@ def test_broken_file_leaves_the_others_alone(tmp_path: Path):
     library = RunLibrary(tmp_path)
     run = library.run("run")
     assert run.workers == ["rank0", "rank1"]
-    traces, unreadable = library.span(run, "1")
-    assert list(traces) == ["rank0"]
-    assert "not a trace" in unreadable["rank1"]
-    assert library.samples(run) == [traces["rank0"]]
+    ranks = library.ranks(run, "1")
+    assert ranks.names == ["rank0"]
+    (damaged,) = ranks.damaged
+    assert (damaged.worker, "not a trace" in damaged.reason) == ("rank1", True)
+    assert library.samples(run) == [library.trace(run, "rank0", "1")]
     with pytest.raises(UnreadableError, match="not a trace"):
         library.trace(run, "rank1", "1")
 
@@ -326,7 +327,7 @@ def test_span_without_a_readable_file_says_why(tmp_path: Path):
         write(tmp_path / f"rank{rank}.1.pt.trace.json", b"nothing")
     library = RunLibrary(tmp_path)
     run = library.run(tmp_path.name)
-    for ask in (lambda: library.span(run, "1"), lambda: library.samples(run)):
+    for ask in (lambda: library.ranks(run, "1"), lambda: library.samples(run)):
         with pytest.raises(UnreadableError, match="not a trace"):
             ask()
 
@@ -335,8 +336,9 @@ def test_without_cache_nothing_is_kept_on_disk(tmp_path: Path):
     for rank in (0, 1):
         record(tmp_path / f"rank{rank}.1.pt.trace.json")
     library = RunLibrary(tmp_path, cache=False)
-    traces, _ = library.span(library.run(tmp_path.name), "1")
-    assert [trace.steps.height for trace in traces.values()] == [1, 1]
+    run = library.run(tmp_path.name)
+    assert library.ranks(run, "1", "rank1").names == ["rank0", "rank1"]
+    assert library.trace(run, "rank0", "1").steps.height == 1
     assert not any(Path(os.environ["TIMESINK_CACHE_DIR"]).rglob("*.parquet"))
 
 
@@ -347,3 +349,22 @@ def test_stray_files_of_a_folder_of_runs_are_no_run(tmp_path: Path):
     assert list(RunLibrary(tmp_path).runs()) == ["run"]
     write(tmp_path / "worker0.1.pt.trace.json", training_trace())
     assert sorted(RunLibrary(tmp_path).runs()) == sorted(["run", tmp_path.name])
+
+
+def test_folders_of_ranks_are_one_run(tmp_path: Path):
+    for rank in (0, 1, 10):
+        record(tmp_path / "train" / f"rank_{rank}" / "trace.json")
+    record(tmp_path / "other" / "trace.json")
+    library = RunLibrary(tmp_path)
+    assert library.runs() == ["other", "train"]
+    run = library.run("train")
+    assert run.workers == ["rank_0", "rank_1", "rank_10"]
+    span = run.spans("rank_10")[0]
+    assert library.ranks(run, span, "rank_10").names == run.workers
+    assert RunLibrary(tmp_path / "train").runs() == ["train"]
+
+
+def test_folders_of_runs_stay_apart(tmp_path: Path):
+    for name in ("run_1", "run_2", "rank_study"):
+        record(tmp_path / name / "rank0.json")
+    assert RunLibrary(tmp_path).runs() == ["rank_study", "run_1", "run_2"]

@@ -31,7 +31,7 @@ def test_answer_comes_back_to_the_same_question_only(tmp_path: Path):
 def test_answer_does_not_outlive_the_code(tmp_path: Path, monkeypatch):
     store, key = kept_trace(tmp_path)
     KeptAnswer.about(store, key, []).save(b"{}")
-    monkeypatch.setattr(answers, "_state_of_code", lambda: b"changed")
+    monkeypatch.setattr(answers, "state_of_code", lambda: b"changed")
     assert KeptAnswer.about(store, key, []).load() is None
 
 

@@ -92,8 +92,16 @@ def _parsed(words: Sequence[str], meant: str) -> argparse.Namespace:
     parser, commands = _parsers_of(meant)
     options, unknown = parser.parse_known_args(words)
     if unknown:
-        commands[options.command].error(f"unrecognized arguments: {' '.join(unknown)}")
+        commands[options.command].error(_why_unknown(unknown))
     return options
+
+
+def _why_unknown(words: Sequence[str]) -> str:
+    """What to say of words no option takes: most paths too many are a pattern without quotes."""
+    if os.path.exists(words[0]):  # noqa: PTH110 - pathlib would be loaded for it
+        more = f" (and {len(words) - 1} more)" if len(words) > 1 else ""
+        return f"one path is enough: {words[0]}{more}; put a pattern in quotes, as 'run/rank*.json'"
+    return f"unrecognized arguments: {' '.join(words)}"
 
 
 def _module_of(command: str) -> ModuleType:

@@ -22,6 +22,7 @@ from timesink.cli.common import (
     reading_of,
     row_count,
 )
+from timesink.cli.engine_options import add_engine_options, engine_from
 from timesink.errors import UsageError
 from timesink.reports.tables import GROUPS, VIEWS, check_group
 
@@ -41,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--group-by", choices=GROUPS, default="", help="what operator rows are")
     parser.add_argument("--view", metavar="NAME", choices=tuple(VIEWS), help=_views_help())
     parser.add_argument("--format", choices=_FORMATS, help="how to say it")
+    add_engine_options(parser)
     add_output(parser, "write to a file; .json, .md, .csv, .html and .txt choose the format")
 
 
@@ -78,6 +80,7 @@ def _analyze(options: argparse.Namespace) -> Analysis:
             steps=options.steps,
             group_by=options.group_by,
             **reading_of(options),
+            engine=engine_from(options),
             progress=progress,
         )
 

@@ -1,7 +1,7 @@
-"""Show or clear the cache of traces already read.
+"""Show or clear the cache of traces already read, and of summaries of ranks.
 
 The cache is in TIMESINK_CACHE_DIR (default: ~/.cache/timesink) and keeps at most
-TIMESINK_CACHE_MAX_GB gigabytes (default: 20); the least recently used traces go first.
+TIMESINK_CACHE_MAX_GB gigabytes (default: 20); the least recently used go first.
 """
 
 from __future__ import annotations
@@ -20,21 +20,25 @@ def run(options: argparse.Namespace) -> int:
     from timesink.store.cache import Cache  # noqa: PLC0415
 
     cache = Cache.default()
-    entries = cache.clear() if options.action == "clear" else cache.entries()
-    stored = sum(entry.bytes for entry in entries)
+    traces, ranks = cache.entries(), cache.summary_entries()
+    stored = sum(entry.bytes for entry in (*traces, *ranks))
+    if options.action == "clear":
+        cache.clear()
     answer = {
         "folder": str(cache.root),
-        "traces": len(entries),
+        "traces": len(traces),
+        "summaries": len(ranks),
         "bytes": stored,
         "limit_bytes": cache.limit_bytes,
         "cleared": options.action == "clear",
     }
+    held = counted(len(traces), "traces")
+    if ranks:
+        held += f" and {counted(len(ranks), 'summaries')} of ranks"
     if options.format == "json":
         print(json.dumps(answer, indent=2))
     elif answer["cleared"]:
-        traces = counted(len(entries), "traces")
-        print(f"Removed {traces}, {size_bytes(stored)}, from {cache.root}")
+        print(f"Removed {held}, {size_bytes(stored)}, from {cache.root}")
     else:
-        traces, limit = counted(len(entries), "traces"), size_bytes(cache.limit_bytes or 0)
-        print(f"{cache.root}: {traces}, {size_bytes(stored)} of {limit}")
+        print(f"{cache.root}: {held}, {size_bytes(stored)} of {size_bytes(cache.limit_bytes or 0)}")
     return 0

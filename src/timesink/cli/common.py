@@ -6,11 +6,12 @@ import argparse
 import math
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from timesink.cli.reading_bar import ReadingBar
 from timesink.errors import OutputError, TimesinkError, UsageError
 from timesink.readers.options import Progress
 from timesink.reports.baselines.stores.store import ENDING as BASELINE_ENDING
@@ -29,7 +30,10 @@ _MOST_ROWS = 2**31
 def add_input(parser: argparse.ArgumentParser) -> None:
     """The trace to read and how to read it."""
     path = parser.add_argument(
-        "path", metavar="PATH", type=not_empty, help="a trace, or a folder that holds one"
+        "path",
+        metavar="PATH",
+        type=not_empty,
+        help="a trace, a folder that holds one or one of each rank, a quoted pattern, or a URL",
     )
     path.complete = {"bash": "_shtab_compgen_files", "zsh": "_files"}  # type: ignore[attr-defined]
     add_choice(parser)
@@ -230,7 +234,7 @@ def check_output_folder(path: Path, source: str | Path, *, force: bool) -> None:
 
 def _check_place(path: Path, source: str | Path, *, force: bool) -> None:
     if path.exists():
-        if any(_replaces(path, file) for file in _read_from(Path(source))):
+        if any(_replaces(path, file) for file in _read_from(source)):
             raise OutputError(
                 f"{path}: is what is read, and is not overwritten", "choose another -o"
             )
@@ -245,18 +249,22 @@ def _replaces(output: Path, file: Path) -> bool:
     return output.samefile(file) or (output.is_dir() and output.resolve() in file.resolve().parents)
 
 
-def _read_from(source: Path) -> Iterator[Path]:
+def _read_from(source: str | Path) -> Iterator[Path]:
     """The files a command reads for this input; none where nothing can be read."""
     from timesink.readers.discover import find_recordings  # noqa: PLC0415
+    from timesink.readers.places import is_url, place_of  # noqa: PLC0415
     from timesink.store.opening import files_beside  # noqa: PLC0415 - only where a file is at risk
 
-    if is_folder(source):
-        yield from source.iterdir()
+    place = place_of(source)
+    if is_url(place):
         return
-    if source.is_file():
-        yield source
+    if isinstance(place, Path) and is_folder(place):
+        yield from place.iterdir()
+        return
+    if isinstance(place, Path) and place.is_file():
+        yield place
     with suppress(TimesinkError, OSError):
-        for recording in find_recordings(source):
+        for recording in find_recordings(place):
             yield recording.path
             yield from files_beside(recording.path)
 
@@ -326,40 +334,12 @@ def save(content: bytes, path: Path) -> None:
 
 @contextmanager
 def progress_bar() -> Iterator[Progress | None]:
-    """A bar on stderr while a file is read, when stderr is a terminal."""
+    """A bar on stderr while files are read, when stderr is a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
-    with ExitStack() as stack:
-        shown: list[Progress] = []
-
-        def advance(done: int, total: int) -> None:
-            # Drawn at the first news: a trace from the cache brings none.
-            if not shown:
-                shown.append(_draw_bar(stack))
-            shown[0](done, total)
-
-        yield advance
-
-
-def _draw_bar(stack: ExitStack) -> Progress:
-    from rich.console import Console  # noqa: PLC0415 - only a terminal needs it
-    from rich.progress import (  # noqa: PLC0415
-        BarColumn,
-        DownloadColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    bar = Progress(
-        TextColumn("reading"),
-        BarColumn(),
-        DownloadColumn(binary_units=True),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    stack.enter_context(bar)
-    task = bar.add_task("reading", total=None)
-    return lambda done, total: bar.update(task, completed=done, total=total)
+    bar = ReadingBar()
+    try:
+        yield bar
+    finally:
+        bar.close()

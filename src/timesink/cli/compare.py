@@ -1,7 +1,8 @@
 """Say what changed between two runs, cycle by cycle, and why.
 
 BASE and NEW are recordings, folders of them (one per rank), behaviour tables, or baselines kept
-by `timesink baseline` (@NAME).  One path is a folder that holds both sides, normal and abnormal,
+by `timesink baseline` (@NAME).  Runs of many ranks are compared as a whole, too: steps, stragglers
+that came or went, collectives.  One path is a folder that holds both sides, normal and abnormal,
 or several such cases.  More paths, or `--explore`, are roles to be told apart: which behave alike,
 and how the groups differ.  With `--fail-on` or `--budget` the exit code is 3 where NEW does not
 pass, and 1 where that cannot be judged.
@@ -33,6 +34,7 @@ from timesink.cli.common import (
 )
 from timesink.cli.compare_folder import check_folder, output_folder, write_error, write_folder
 from timesink.cli.compare_outputs import Said, give_answer, give_error
+from timesink.cli.engine_options import add_engine_options, engine_from
 from timesink.cli.gated import (
     add_gate,
     budgets_of,
@@ -75,6 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--table", choices=TABLES, help="one table: text or csv")
     parser.add_argument("--top", metavar="N", type=row_count, help="rows to show of a table")
     add_reading(parser)
+    add_engine_options(parser)
     parser.add_argument("--format", choices=_FORMATS, help="how to say it")
     add_output(parser, "write to a file (.txt, .csv, .md, .json, .xml, .html), or to a folder")
 
@@ -160,4 +163,5 @@ def _compare(options: argparse.Namespace) -> Comparison:
             cache=not options.no_cache,
             jobs=options.jobs,
             progress=progress,
+            engine=engine_from(options),
         )

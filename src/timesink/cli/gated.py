@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from timesink.cli.common import not_empty
 from timesink.errors import TimesinkError, UsageError
-from timesink.reports.baselines.stores.remote import without_password
+from timesink.readers.places import without_password
 from timesink.reports.gate.limit import Limit
 
 if TYPE_CHECKING:

@@ -48,15 +48,16 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _describe(options: argparse.Namespace) -> Info:
+    from timesink.readers.places import place_of, shown  # noqa: PLC0415
     from timesink.reports.info import Info, describe_folder, describe_trace  # noqa: PLC0415
     from timesink.store.many import open_each  # noqa: PLC0415
     from timesink.store.opening import find_chosen, open_trace  # noqa: PLC0415
     from timesink.writers.marks import is_folder  # noqa: PLC0415
 
-    path = Path(options.path)
-    if is_folder(path):
-        return Info(options.path, (describe_trace(open_trace(path)),))
-    chosen = find_chosen(path, worker=options.worker, span=options.span, rank=options.rank)
+    place = place_of(options.path)
+    if isinstance(place, Path) and is_folder(place):
+        return Info(options.path, (describe_trace(open_trace(place)),))
+    chosen = find_chosen(place, worker=options.worker, span=options.span, rank=options.rank)
     with progress_bar() as progress:
         opened = open_each(chosen, cache=not options.no_cache, jobs=options.jobs, progress=progress)
-        return describe_folder(options.path, opened)
+        return describe_folder(shown(place), opened)

@@ -9,6 +9,7 @@ from typing import Protocol, TypeVar
 from timesink.errors import UsageError
 from timesink.lab.faults.catalogue import FAULTS
 from timesink.lab.faults.fault import Fault
+from timesink.lab.ranks.kinds import SLOWNESS
 from timesink.lab.workloads.registry import WORKLOADS, Workload
 
 
@@ -53,12 +54,12 @@ def _chosen(
 
 
 def as_text() -> str:
-    """Workloads, then faults, a line each and what should be said about them."""
+    """Workloads, faults, kinds of slow ranks, and what should be said about them."""
     return "\n".join(_lines())
 
 
 def _lines() -> Iterator[str]:
-    width = max(len(one.name) for one in (*WORKLOADS, *FAULTS)) + 2
+    width = max(len(one.name) for one in (*WORKLOADS, *FAULTS, *SLOWNESS)) + 2
     yield "workloads"
     for workload in WORKLOADS:
         cycle = f"one call of {workload.marker}" if workload.marker else "a step of the optimizer"
@@ -67,6 +68,9 @@ def _lines() -> Iterator[str]:
     for fault in FAULTS:
         yield f"  {fault.name:{width}}{fault.summary}: {fault.strength}"
         yield f"  {'':{width}}{_expected(fault)}{_needs(fault)}"
+    yield "slowness of ranks, for `timesink lab ranks --straggler KIND:RANK`"
+    for kind in SLOWNESS:
+        yield f"  {kind.name:{width}}{kind.summary}; should be called {kind.cause}"
 
 
 def _expected(fault: Fault) -> str:
@@ -95,6 +99,9 @@ def as_json() -> str:
                 **one.expected,
             }
             for one in FAULTS
+        ],
+        "slowness": [
+            {"name": one.name, "summary": one.summary, "cause": one.cause} for one in SLOWNESS
         ],
     }
     return json.dumps(told, indent=1)

@@ -11,6 +11,7 @@ import msgspec
 
 from timesink.errors import UnreadableError
 from timesink.readers.chrome.container import looks_like_events
+from timesink.readers.names import rank_in_name
 from timesink.readers.run_file import RUN_FILE, RunFile, counters_name, is_run_file, run_file_in
 from timesink.readers.source import open_source
 
@@ -112,8 +113,12 @@ def looks_like_trace(path: Path) -> bool:
         return True
     if is_run_file(path):
         return False
+    return _is_named_like_trace(path) and _holds_trace(path)
+
+
+def _holds_trace(path: Path) -> bool:
     with suppress(UnreadableError, OSError):
-        return _is_named_like_trace(path) and _is_trace(open_source(path).head(_HEAD_BYTES))
+        return _is_trace(open_source(path).head(_HEAD_BYTES))
     return False
 
 
@@ -121,6 +126,8 @@ def may_be_trace(path: Path) -> bool:
     """Whether a file named like a trace is one, or was meant to be: other JSON is none."""
     if is_event_table(path):
         return True
+    if is_named_by_rank_alone(path.name):
+        return path.is_file() and _holds_trace(path)
     if not _is_named_like_trace(path):
         return False
     if path.name == RUN_FILE:
@@ -128,15 +135,62 @@ def may_be_trace(path: Path) -> bool:
         return looks_like_trace(path)
     with suppress(UnreadableError, OSError):
         head = open_source(path).head(_HEAD_BYTES)
-        if any(mark in head for mark in _COUNTER_MARKS):
-            return False
-        return _is_trace(head) or (len(head) < _HEAD_BYTES and not _is_json(head))
+        return head_may_be_trace(head, is_whole=len(head) < _HEAD_BYTES)
     return True  # it cannot be read, and whoever opens it will say why
+
+
+def head_may_be_trace(head: bytes, *, is_whole: bool) -> bool:
+    """Whether a file that begins like this is a trace, or was meant to be one.
+
+    >>> head_may_be_trace(b'{"traceEvents": [', is_whole=False)
+    True
+    >>> head_may_be_trace(b'{"batch": 8}', is_whole=True)
+    False
+    """
+    if any(mark in head for mark in _COUNTER_MARKS):
+        return False
+    return _is_trace(head) or (is_whole and not _is_json(head))
 
 
 def is_event_table(path: Path) -> bool:
     """Whether a file is named as a CSV of events is: other CSV files are no traces."""
-    return _EVENT_TABLE.search(path.name) is not None and path.is_file()
+    return is_named_as_event_table(path.name) and path.is_file()
+
+
+def is_named_by_rank_alone(name: str) -> bool:
+    """Whether a name has no ending but states a rank, as some recorders write them.
+
+    >>> is_named_by_rank_alone("kineto-trace-0-of-64"), is_named_by_rank_alone("rank0.log")
+    (True, False)
+    """
+    return "." not in name and rank_in_name(name) is not None
+
+
+def is_named_as_event_table(name: str) -> bool:
+    """Whether a name is that of a CSV of events.
+
+    >>> is_named_as_event_table("run_micro_event.csv.gz"), is_named_as_event_table("a.csv")
+    (True, False)
+    """
+    return _EVENT_TABLE.search(name) is not None
+
+
+def belongs_beside(name: str, trace: str, *, shared: bool) -> bool:
+    """Whether a file is one that is read with a trace beside it, as far as names tell.
+
+    `shared` says that what has the name of no trace is of this one.
+
+    >>> belongs_beside("a.counters.csv", "a.json", shared=False)
+    True
+    >>> belongs_beside("counters.csv", "a.json", shared=False)
+    False
+    """
+    plain = re.sub(r"\.gz$", "", name, flags=re.IGNORECASE)
+    partner, paired = _PAIRED.subn(lambda found: _PARTNERS[found[0].lower()], trace)
+    own = [f"{stem}.counters.csv" for stem in _stems(Path(trace))]
+    own += [re.sub(r"\.gz$", "", partner, flags=re.IGNORECASE)] if paired else []
+    common = ("counters.csv", RUN_FILE) if shared else ()
+    return plain in (*own, *common, _TOPOLOGY)
 
 
 def _is_named_like_trace(path: Path) -> bool:

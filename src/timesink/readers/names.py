@@ -1,25 +1,106 @@
-"""What file names, and the first bytes of a file, say: worker, span and rank."""
+"""What file names, and the first bytes of a file, say: worker, span, rank and host."""
 
 from __future__ import annotations
 
 import re
 
 _WORKER_NAME = re.compile(r"^(?P<worker>.*?)(?:\.(?P<span>\d+))?\.pt\.trace\.json(?:\.gz|\.zip)?$")
+_PROFILER_NAME = re.compile(r"\.pt\.trace\.json(?:\.gz|\.zip)?$", re.IGNORECASE)
 _RANK_IN_HEAD = re.compile(rb'"distributedInfo"\s*:\s*\{[^{}]*?"rank"\s*:\s*"?(\d{1,9})')
 _TABLE_NAME = re.compile(
     r"(?:_perf_data\.csv(?:\.gz)?|behaviour.*\.(?:csv|csv\.gz|parquet))$", re.IGNORECASE
 )
-_RANK_IN_NAME = re.compile(r"(?:^|[^a-z])rank[-_. ]?(\d+)", re.IGNORECASE)
+_RANK = re.compile(
+    r"(?:^|(?<=[^a-z]))(?:(?P<part>[dtpce]p|local|node|group)[-_. ]?)?rank"
+    r"[-_. =]?(?P<rank>[0-9]{1,9})(?![0-9])",
+    re.IGNORECASE,
+)
+_RANK_OF_ALL = re.compile(r"(?<![0-9.])([0-9]{1,9})[-_]of[-_]([0-9]{1,9})(?![0-9])", re.IGNORECASE)
+_TENSOR_RANK = re.compile(r"(?<![A-Za-z])TP-([0-9]{1,9})(?![0-9])")
+_OTHER_PARTS = re.compile(r"(?<![A-Za-z])[DPEC]P-[0-9]")
+_HOST_AND_PROCESS = re.compile(r"^(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)_[0-9]{1,10}")
+_NO_HOSTS = re.compile(
+    r"^(?:worker|rank|gpu|device|cuda|node|host|process|proc|pid|task|train(?:er)?|trace|profile[rd]?"
+    r"|run|job|exp(?:eriment)?|step|iter(?:ation)?|epoch|test|eval|val|model|local|global|localhost(?:\..*)?)s?[0-9]*$",
+    re.IGNORECASE,
+)
+_ENDING = re.compile(r"\.(?:gz|zip|json|sqlite|csv|parquet|trace|pt)$", re.IGNORECASE)
 
 
 def rank_in_name(name: str) -> int | None:
-    """Rank that a file name states.
+    """Rank that a name states.
+
+    A rank among all goes before one of a part, such as `tp_rank1`; several of those state none.
 
     >>> rank_in_name("rank-34.Jul_15.pt.trace.json.gz"), rank_in_name("worker0.pt.trace.json")
     (34, None)
+    >>> rank_in_name("dp0_pp0_tp1_rank5.17.pt.trace.json"), rank_in_name("kineto-trace-3-of-64")
+    (5, 3)
+    >>> rank_in_name("17-TP-3.trace.json.gz"), rank_in_name("17-TP-3-PP-1.trace.json.gz")
+    (3, None)
     """
-    match = _RANK_IN_NAME.search(name)
-    return int(match.group(1)) if match else None
+    found = list(_RANK.finditer(name))
+    whole = [match["rank"] for match in found if match["part"] is None]
+    parts = [match["rank"] for match in found if match["part"] is not None]
+    if whole:
+        return int(whole[0])
+    if parts:
+        return int(parts[0]) if len(parts) == 1 else None
+    of_all = _RANK_OF_ALL.search(name)
+    if of_all is not None and int(of_all[1]) < int(of_all[2]):
+        return int(of_all[1])
+    tensor = _TENSOR_RANK.search(name)
+    return int(tensor[1]) if tensor is not None and not _OTHER_PARTS.search(name) else None
+
+
+def without_rank(name: str) -> str:
+    """A name without the rank it states and without its endings.
+
+    >>> without_rank("trace_rank0_step10.json.gz"), without_rank("trace_rank17_step10.json")
+    ('trace_rank_step10', 'trace_rank_step10')
+    """
+    stem = stem_of(name)
+    for pattern in (_RANK, _TENSOR_RANK, _RANK_OF_ALL):
+        stem = pattern.sub(lambda found: re.sub("[0-9]", "", found[0]), stem)
+    return stem
+
+
+def stem_of(name: str) -> str:
+    """A name without what says only how the file is packed and written.
+
+    >>> stem_of("rank0.17.pt.trace.json.gz"), stem_of("a.json")
+    ('rank0.17', 'a')
+    """
+    while (shorter := _ENDING.sub("", name)) not in ("", name):
+        name = shorter
+    return name
+
+
+def host_in_name(name: str) -> str | None:
+    """Host in a file name of PyTorch's profiler, which calls a worker by host and process.
+
+    >>> host_in_name("dgx-07.cluster_8123.1623143089861.pt.trace.json.gz")
+    'dgx-07.cluster'
+    >>> host_in_name("worker_0.1623143089861.pt.trace.json"), host_in_name("a_1.json")
+    (None, None)
+    """
+    worker, _ = worker_and_span(name)
+    if worker is None or rank_in_name(worker) is not None:
+        return None
+    found = _HOST_AND_PROCESS.match(worker)
+    # After the process others add what part of the program it is.
+    if found is None or worker[found.end() :][:1] not in ("", "."):
+        return None
+    return None if _NO_HOSTS.match(found["host"]) else found["host"]
+
+
+def is_profiler_name(name: str) -> bool:
+    """Whether a file has the name PyTorch's profiler gives its traces.
+
+    >>> is_profiler_name("worker0.1.pt.trace.json.gz"), is_profiler_name("trace.json")
+    (True, False)
+    """
+    return _PROFILER_NAME.search(name) is not None
 
 
 def worker_and_span(name: str) -> tuple[str | None, int | None]:

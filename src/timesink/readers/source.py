@@ -121,6 +121,22 @@ def open_source(path: Path) -> Source:
     return Source(path, "plain", packed_size=size)
 
 
+def head_of_packed(packed: bytes) -> bytes:
+    """What the first bytes of a file hold, unpacked as far as they go; of a zip, nothing.
+
+    >>> import gzip
+    >>> head_of_packed(gzip.compress(b"events")), head_of_packed(b"events")
+    (b'events', b'events')
+    """
+    if packed.startswith(_ZIP_MAGIC):
+        return b""
+    if not packed.startswith(_GZIP_MAGIC):
+        return packed
+    with suppress(zlib.error):
+        return zlib.decompressobj(31).decompress(packed)
+    return b""
+
+
 def _open_zip(path: Path) -> Source:
     try:
         return _zip_member(path)

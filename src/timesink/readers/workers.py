@@ -10,8 +10,9 @@ import os
 import pickle
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
+from typing import IO, Any
 
 # Isolated: nothing in the current folder or the environment is imported before our path is set.
 _COMMAND = (sys.executable, "-I", "-c")
@@ -29,8 +30,7 @@ class Worker:
     """One process at work on one call, named so that the caller need not load it."""
 
     def __init__(self, module: str, function: str, *arguments: Any) -> None:
-        task = (module, function, arguments)
-        self._process = _start(pickle.dumps(sys.path) + pickle.dumps(task))
+        self._process = _start((module, function, *arguments))
 
     def result(self) -> Any:
         """What the function returned; None when the process failed, for whatever reason."""
@@ -49,21 +49,49 @@ class Worker:
         self._process.wait()
 
 
-def _start(task: bytes) -> subprocess.Popen[bytes] | None:
+def _start(task: tuple[Any, ...]) -> subprocess.Popen[bytes] | None:
+    """A process for one call, which reads nothing more; None when none can be started."""
     try:
-        process = subprocess.Popen(  # noqa: S603 - our own interpreter, no shell
-            [*_COMMAND, _PROGRAM],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
+        process = start_interpreter(*task)
     except OSError:
         return None
-    if process.stdin is not None:
-        # A process that died already shows when its result is asked for.
-        with suppress(OSError), process.stdin as stdin:
-            stdin.write(task)
+    with suppress(OSError):
+        _pipe(process.stdin).close()
     return process
+
+
+def start_interpreter(
+    module: str,
+    function: str,
+    *arguments: Any,
+    environment: Mapping[str, str] | None = None,
+    errors: int | IO[bytes] = subprocess.DEVNULL,
+) -> subprocess.Popen[bytes]:
+    """Start a process that calls a function and writes what it returns, pickled, to its output.
+
+    Its input stays open: the function may read more from it.  `environment` is added to ours;
+    what it says to the screen goes to `errors`.
+    """
+    process = subprocess.Popen(  # noqa: S603 - our own interpreter, no shell
+        [*_COMMAND, _PROGRAM],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        env=None if environment is None else {**os.environ, **environment},
+    )
+    # A process that died already shows when it is asked for a result.
+    with suppress(OSError):
+        stdin = _pipe(process.stdin)
+        stdin.write(pickle.dumps(sys.path) + pickle.dumps((module, function, arguments)))
+        stdin.flush()
+    return process
+
+
+def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
+    if stream is None:
+        msg = "a process was started without a pipe"
+        raise RuntimeError(msg)
+    return stream
 
 
 def usable_cores() -> int:

@@ -11,6 +11,7 @@ from rich.text import Text
 from timesink.render import analysis_words as words
 from timesink.render.analysis_cells import cells_of
 from timesink.render.finding_words import evidence_lines, gain_text
+from timesink.render.ranks.screen import answer_lines, markdown_blocks, set_blocks
 from timesink.render.shown import FILE_WIDTH, WIDEST, bullets
 from timesink.render.table import markdown_table, text_table
 from timesink.render.terminal import show, terminal_width, text, to_plain
@@ -33,10 +34,15 @@ def print_text(analysis: Analysis, top: int) -> None:
 
 def _content(analysis: Analysis, top: int, width: int) -> RenderableType:
     trace = analysis.trace
-    blocks: list[RenderableType] = [
-        text(words.subject(analysis), "dim"),
+    notes = [text(f"note: {note}", "dim") for note in analysis.notes]
+    blocks: list[RenderableType] = [text(words.subject(analysis), "dim")]
+    if analysis.ranks is not None and analysis.is_set:
+        blocks += [*answer_lines(analysis.ranks), *notes]
+        blocks += [*set_blocks(analysis.ranks, top, width), "", text(words.detail_title(analysis))]
+        notes = []
+    blocks += [
         text(analysis.headline, "bold"),
-        *(text(f"note: {note}", "dim") for note in analysis.notes),
+        *notes,
         "",
         *_breakdown(analysis),
         "",
@@ -73,7 +79,7 @@ def _findings(analysis: Analysis) -> Iterable[RenderableType]:
 
 
 def _health(analysis: Analysis) -> Iterable[RenderableType]:
-    lines = words.health_sentences(analysis.trace.health)
+    lines = words.health_sentences(analysis.health)
     if not lines:
         yield text("Trace health: nothing odd found", "green")
         return
@@ -87,10 +93,11 @@ def _health(analysis: Analysis) -> Iterable[RenderableType]:
 
 def to_markdown(analysis: Analysis, top: int) -> str:
     trace = analysis.trace
-    blocks = [
-        f"# {words.subject(analysis)}",
+    blocks = [f"# {words.subject(analysis)}", *(f"> {note}" for note in analysis.notes)]
+    if analysis.ranks is not None and analysis.is_set:
+        blocks += [*markdown_blocks(analysis.ranks, top), f"## {words.detail_title(analysis)}"]
+    blocks += [
         f"**{analysis.headline}**",
-        *(f"> {note}" for note in analysis.notes),
         f"## {words.breakdown_title(trace)}\n\n{words.steps_sentence(trace)}",
         _parts_table(analysis),
         "\n".join(f"- {line}" for line in words.device_lines(trace)),
@@ -99,7 +106,7 @@ def to_markdown(analysis: Analysis, top: int) -> str:
         blocks.append(f"## {cells.title}")
         blocks.append(markdown_table(cells.columns, cells.rows, cells.numeric))
     blocks += ["## Findings", _findings_list(analysis), "## Trace health"]
-    blocks.append(bullets(words.health_sentences(trace.health)) or "Nothing odd found.")
+    blocks.append(bullets(words.health_sentences(analysis.health)) or "Nothing odd found.")
     return "\n\n".join(block for block in blocks if block)
 
 

@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
-from timesink.analyses.communication.comparison import mean_over_steps
 from timesink.analyses.operators import launch_sites
 from timesink.model import units
+from timesink.render.cells import Cells, top_title
 from timesink.render.told_apart import told_apart
 from timesink.reports.analysis import Analysis
 
 NOT_BY_OPERATORS = "(not launched by an operator)"
-
-
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """A table for people: titles, cells as text, and which columns are numbers."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-    @property
-    def numeric(self) -> list[bool]:
-        return [column not in _TEXT_COLUMNS for column in self.columns]
-
-
-_TEXT_COLUMNS = ("operator", "kernel", "module", "device", "step", "part", "collective", "worker")
 
 
 def cells_of(analysis: Analysis, top: int) -> list[Cells]:
@@ -39,7 +22,6 @@ def cells_of(analysis: Analysis, top: int) -> list[Cells]:
         kernel_cells(analysis.table("kernels"), top),
         module_cells(analysis.table("modules"), top),
         memory_cells(analysis.table("memory-peaks")),
-        worker_cells(analysis, top),
     ]
     return [cells for cells in made if cells.rows]
 
@@ -71,7 +53,7 @@ def operator_cells(table: pl.DataFrame, sites: pl.DataFrame, top: int) -> Cells:
         )
     titles = ["operator", "calls", "share" if by_device else "host share"]
     titles += [name.removesuffix("_ns").replace("_", " ") for name in measures]
-    return Cells(_top_title("operators", table.height, top), tuple(titles), tuple(rows))
+    return Cells(top_title("operators", table.height, top), tuple(titles), tuple(rows))
 
 
 def _operator_name(row: dict[str, Any]) -> str:
@@ -98,7 +80,7 @@ def kernel_cells(table: pl.DataFrame, top: int) -> Cells:
         for name, row in zip(names, table.head(top).to_dicts(), strict=True)
     ]
     columns = ("kernel", "calls", "share", "total", "mean", "tensor", "occup.")
-    return Cells(_top_title("kernels", table.height, top), columns, tuple(rows))
+    return Cells(top_title("kernels", table.height, top), columns, tuple(rows))
 
 
 def module_cells(table: pl.DataFrame, top: int) -> Cells:
@@ -115,7 +97,7 @@ def module_cells(table: pl.DataFrame, top: int) -> Cells:
         for row in ordered.head(top).to_dicts()
     ]
     columns = ("module", "calls", "host total", "device total", "backward device")
-    return Cells(_top_title("modules", table.height, top), columns, tuple(rows))
+    return Cells(top_title("modules", table.height, top), columns, tuple(rows))
 
 
 def memory_cells(peaks: pl.DataFrame) -> Cells:
@@ -133,29 +115,9 @@ def memory_cells(peaks: pl.DataFrame) -> Cells:
     return Cells("Memory", columns, tuple(rows))
 
 
-def worker_cells(analysis: Analysis, top: int) -> Cells:
-    """Workers by how long others waited for them: who waits least keeps the rest waiting."""
-    if len(analysis.workers) < 2:
-        return Cells("", (), ())
-    steps = analysis.table("workers")
-    means = mean_over_steps(steps, "communication_ns", "transfer_ns", "waiting_ns")
-    rows = [
-        (str(worker), *(units.duration_ns(value or 0) for value in values))
-        for worker, *values in means.sort("waiting_ns", "worker").rows()
-    ]
-    columns = ("worker", "communication a step", "transfer", "waiting")
-    title = _top_title("workers", len(rows), top)
-    return Cells(f"{title}; who waits least is waited for", columns, tuple(rows[:top]))
-
-
 def _size(value: int | None) -> str:
     return "-" if value is None else units.size_bytes(value)
 
 
 def _sum(table: pl.DataFrame, column: str) -> int:
     return int(table[column].sum() or 0)
-
-
-def _top_title(what: str, height: int, top: int) -> str:
-    shown = f"the first {top} of {units.count(height)}" if height > top else units.count(height)
-    return f"{what.capitalize()} ({shown})"

@@ -14,6 +14,7 @@ from timesink.analyses.steps import find_steps
 from timesink.model import units
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Trace
+from timesink.render.ranks.words import straggler_headline
 from timesink.reports.analysis import Analysis
 
 PART_NAMES = {
@@ -44,12 +45,26 @@ def subject(analysis: Analysis) -> str:
     metadata = analysis.trace.metadata
     name = Path(analysis.path or metadata.source).resolve().name
     pieces = [name]
-    if metadata.worker and metadata.worker not in name:
+    if analysis.ranks is not None and analysis.is_set:
+        pieces.append(units.counted(len(analysis.ranks.ranks), "ranks"))
+        pieces.append(f"{metadata.worker} in detail" if metadata.worker else "one in detail")
+    elif metadata.worker and metadata.worker not in name:
         pieces.append(metadata.worker)
     if metadata.span is not None:
         pieces.append(f"span {metadata.span}")
     pieces += sorted({device.name for device in metadata.devices if device.name})[:2]
     return ", ".join(pieces)
+
+
+def answer(analysis: Analysis) -> str:
+    """The answer in a sentence: of a set of ranks, who holds the others up comes before all."""
+    told = "" if analysis.ranks is None else straggler_headline(analysis.ranks)
+    return told or analysis.headline
+
+
+def detail_title(analysis: Analysis) -> str:
+    """Which of several ranks is looked into."""
+    return f"In detail: {analysis.trace.metadata.worker or 'the first rank'}"
 
 
 def parts(trace: Trace) -> list[Part]:

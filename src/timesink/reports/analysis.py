@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,8 +13,11 @@ import polars as pl
 
 from timesink.analyses.findings import Finding, find_all, gravest_first
 from timesink.analyses.findings.stragglers import stragglers
+from timesink.analyses.ranks.rank_set import RankSet
+from timesink.analyses.ranks.telling import set_health, set_notes
 from timesink.analyses.steps import find_steps
 from timesink.errors import TimesinkError
+from timesink.model.health import HealthEntry
 from timesink.model.trace import Trace
 from timesink.model.units import counted
 from timesink.reports import sections
@@ -31,7 +33,7 @@ _FOR_PANDAS = ("pandas", "pyarrow")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Analysis:
-    """Everything known about one trace, computed when it is asked for.
+    """Everything known about one trace, or a set of ranks, computed when it is asked for.
 
     >>> import timesink
     >>> analysis = timesink.analyze(timesink.sample())
@@ -43,14 +45,31 @@ class Analysis:
 
     trace: Trace
     path: str = ""
-    workers: Mapping[str, Trace] = field(default_factory=dict)
-    """Every worker of the span, this one included."""
+    ranks: RankSet | None = None
+    """Every rank of the run, this one included; None where there is one trace alone."""
     group_by: str = ""
     """What the rows of the operator table stand for."""
-    notes: tuple[str, ...] = ()
-    """What was chosen on the user's behalf."""
+    chosen: tuple[str, ...] = ()
+    """What was chosen on the user's behalf, in sentences."""
     kept: KeptAnswer | None = None
     """Where the whole answer is kept, so that it need not be found again."""
+
+    @property
+    def is_set(self) -> bool:
+        """Whether several ranks are compared."""
+        return self.ranks is not None and len(self.ranks.ranks) > 1
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was chosen on the user's behalf, and what is to be known about the set of ranks."""
+        return self.chosen if self.ranks is None else (*self.chosen, *set_notes(self.ranks))
+
+    @property
+    def health(self) -> tuple[HealthEntry, ...]:
+        """What was repaired, lost or looks wrong, in the recordings of all ranks."""
+        if self.ranks is None:
+            return tuple(self.trace.health)
+        return tuple(entry for entry, _ in set_health(self.ranks))
 
     @property
     def headline(self) -> str:
@@ -60,7 +79,8 @@ class Analysis:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What costs time and what to try, the gravest first."""
-        return gravest_first([*find_all(self.trace), *stragglers(self.workers)])
+        held_up = [] if self.ranks is None else stragglers(self.ranks)
+        return gravest_first([*find_all(self.trace), *held_up])
 
     def table(self, view: str, group_by: str | None = None) -> pl.DataFrame:
         """One of the tables of `timesink.reports.tables.VIEWS`, times in nanoseconds.
@@ -71,7 +91,7 @@ class Analysis:
         """
         check_group(group_by or "", view)
         chosen = self.group_by if group_by is None else group_by
-        return table_of(self.trace, view, Choice(chosen, self.workers))
+        return table_of(self.trace, view, Choice(chosen, self.ranks))
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/analysis.md` describes every key."""
@@ -94,8 +114,8 @@ class Analysis:
         return {
             "schema": SCHEMA,
             "headline": self.headline,
-            "source": sections.source(trace, self.path, self.workers, self.notes),
-            "health": [entry.to_dict() for entry in trace.health],
+            "source": sections.source(trace, self.path, self.ranks, self.notes),
+            "health": sections.health(trace, self.ranks),
             "device": sections.device(trace),
             "steps": sections.steps(trace),
             "breakdown": sections.breakdown(trace),
@@ -103,7 +123,7 @@ class Analysis:
             "kernels": sections.kernels(trace),
             "memory": sections.memory(trace),
             "modules": sections.modules(trace),
-            "distributed": sections.distributed(trace, self.workers),
+            "distributed": sections.distributed(trace, self.ranks),
             "findings": [finding.to_dict() for finding in self.findings],
         }
 

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from timesink.analyses.ranks.rank_set import DamagedRank, RankSet, ranks_of_traces
 from timesink.analyses.restrict import within_steps
 from timesink.analyses.steps import find_steps
-from timesink.errors import (
-    AmbiguousError,
-    NotFoundError,
-    TimesinkError,
-    UnreadableError,
-    UsageError,
-)
-from timesink.model.health import HealthEntry, merge_entries
+from timesink.engines.choosing import engine_of
+from timesink.engines.engine import Engine
+from timesink.errors import NotFoundError, UnreadableError, UsageError
 from timesink.model.trace import Trace, why_no_calls
-from timesink.readers.discover import Recording, told_apart
+from timesink.model.units import counted
 from timesink.readers.options import Progress
+from timesink.readers.places import place_of, shown
+from timesink.readers.recording import Recording
+from timesink.readers.runs import one_run
 from timesink.reports.analysis import SCHEMA, Analysis
 from timesink.reports.faults import recording_notes
+from timesink.reports.ranks.opening import OpenedSet, open_set
 from timesink.reports.step_choice import Steps, missing_steps, step_choice
 from timesink.reports.tables import check_group
 from timesink.store.answers import KeptAnswer
 from timesink.store.cache import Cache
-from timesink.store.many import open_each
 from timesink.store.opening import find_chosen, key_of, open_recording, open_trace
 from timesink.writers.marks import is_folder
 
@@ -41,12 +41,15 @@ def analyze(
     cache: bool = True,
     jobs: int | None = None,
     progress: Progress | None = None,
+    engine: str | Engine = "local",
+    ray_address: str | None = None,
 ) -> Analysis:
     """Where the time of a run goes.
 
-    The source is a trace, or a path to one.  A folder with the traces of several workers is
-    analysed as one run: one worker in detail, all of them where they are compared.  `steps`
-    keeps only some steps, e.g. `"5-8"`, `5` or `[5, 7]`.
+    The source is a trace, or a path to one: a file, a folder, a pattern such as `run/rank*.json`
+    or a URL.  Several traces, one of each rank, are analysed as one run: one rank in detail, all of
+    them where they are compared, by an `engine`: `"local"`, processes of this machine, or `"ray"`,
+    a cluster.  `steps` keeps only some steps, e.g. `"5-8"`, `5` or `[5, 7]`.
 
     >>> import timesink
     >>> analysis = timesink.analyze(timesink.sample())
@@ -54,6 +57,14 @@ def analyze(
     True
     >>> timesink.analyze(timesink.sample(), steps=3).table("steps")["name"].to_list()
     ['3']
+
+    A run of several ranks, here a generated one in which all is well:
+
+    >>> import tempfile
+    >>> from timesink.lab.ranks import Plan, generate_ranks
+    >>> _ = generate_ranks(Plan(ranks=4, steps=2), folder := tempfile.mkdtemp())
+    >>> timesink.analyze(folder, engine="local").table("stragglers").height
+    0
     """
     check_group(group_by)
     wanted = None if steps is None else step_choice(steps)
@@ -62,25 +73,33 @@ def analyze(
         _check_timeline(opened, source)
         _check_choice(opened, source, worker=worker, span=span, rank=rank)
         said = tuple(recording_notes(opened))
-        given = Analysis(opened, _path_of(source), group_by=group_by, notes=said)
+        given = Analysis(opened, _path_of(source), group_by=group_by, chosen=said)
         return _restricted(given, wanted)
-    path = Path(str(source))
-    chosen, notes = _one_span(find_chosen(path, worker=worker, span=span, rank=rank), path)
-    traces, unreadable = _open_all(chosen, cache=cache, jobs=jobs, progress=progress)
-    name, first = next(iter(traces.items()))
-    _check_timeline(first, source)
-    if unreadable:
-        first = replace(first, health=merge_entries([*first.health, *unreadable]))
-    analysis = Analysis(
-        first,
-        str(source),
-        # The same object: what is known of it is not found out twice.
-        workers={**traces, name: first},
-        group_by=group_by,
-        notes=(*notes, *recording_notes(first)),
-    )
-    whole = _with_worker_note(_restricted(analysis, wanted))
-    return _keeping(whole, chosen, wanted) if cache else whole
+    place = place_of(_path_of(source))
+    recordings, notes = one_run(find_chosen(place, worker=worker, span=span, rank=rank), place)
+    if len(recordings) > 1:
+        how = engine_of(engine, jobs=jobs, address=ray_address)
+        found = open_set(recordings, engine=how, steps=wanted, cache=cache, progress=progress)
+        return _of_set(found, shown(place), wanted, notes, group_by)
+    store = Cache.default() if cache else None
+    trace = open_recording(recordings[0], store, jobs=jobs, progress=progress, in_background=True)
+    _check_timeline(trace, source)
+    said = (*notes, *recording_notes(trace))
+    whole = _restricted(Analysis(trace, shown(place), group_by=group_by, chosen=said), wanted)
+    return _keeping(whole, recordings[0], wanted) if cache else whole
+
+
+def _of_set(
+    found: OpenedSet, path: str, wanted: str | None, notes: Sequence[str], group_by: str
+) -> Analysis:
+    """The analysis of a set: one rank in detail, all of them where they are compared."""
+    _check_timeline(found.trace, path)
+    said = (*notes, *recording_notes(found.trace))
+    whole = Analysis(found.trace, path, ranks=found.ranks, group_by=group_by, chosen=said)
+    analysis = _restricted(whole, wanted)
+    many = counted(len(found.ranks.ranks), "ranks")
+    note = f"{many}: {found.worker} in detail, choose with --worker"
+    return replace(analysis, chosen=(*analysis.chosen, note))
 
 
 def analyze_opened(
@@ -90,25 +109,39 @@ def analyze_opened(
     path: str,
     steps: Steps | None = None,
     unreadable: Mapping[str, str] | None = None,
+    ranks: RankSet | None = None,
 ) -> Analysis:
     """The analysis of one worker, with those it is compared to, where all are open already.
 
-    `unreadable` says of further workers why they could not be read.
+    `unreadable` says of further workers why they could not be read.  With `ranks`, summaries of
+    the run, only the trace of the worker itself is needed.
 
     >>> import timesink
     >>> trace = timesink.open(timesink.sample())
     >>> analyze_opened({"worker0": trace}, "worker0", path="run").path
     'run'
     """
-    first = traces[worker]
-    _check_timeline(first, path)
-    if unreadable:
-        missing = [HealthEntry("unreadable_file", 1, reason) for reason in unreadable.values()]
-        first = replace(first, health=merge_entries([*first.health, *missing]))
-    workers = {worker: first, **{name: one for name, one in traces.items() if name != worker}}
-    notes = tuple(recording_notes(first))
-    whole = Analysis(first, path, workers=workers if len(workers) > 1 else {}, notes=notes)
-    return _restricted(whole, None if steps is None else step_choice(steps))
+    trace = traces[worker]
+    _check_timeline(trace, path)
+    wanted = None if steps is None else step_choice(steps)
+    if ranks is None and (len(traces) > 1 or unreadable):
+        damaged = tuple(
+            DamagedRank(name, name, reason) for name, reason in (unreadable or {}).items()
+        )
+        ranks = ranks_of_traces(_with_steps(traces, wanted), damaged)
+    notes = tuple(recording_notes(trace))
+    return _restricted(Analysis(trace, path, ranks=ranks, chosen=notes), wanted)
+
+
+def _with_steps(traces: Mapping[str, Trace], wanted: str | None) -> dict[str, Trace]:
+    """Traces cut down to the steps that are asked for; those that have none are left out."""
+    if wanted is None:
+        return dict(traces)
+    found = {}
+    for worker, trace in traces.items():
+        with suppress(NotFoundError):
+            found[worker] = within_steps(trace, wanted)
+    return found
 
 
 # -- what is open already --------------------------------------------------------------------------
@@ -157,58 +190,14 @@ def _check_choice(
         raise UnreadableError.none_fits(_path_of(source), [label])
 
 
-# -- what has to be looked for ---------------------------------------------------------------------
+# -- what is kept ----------------------------------------------------------------------------------
 
 
-def _one_span(found: list[Recording], path: Path) -> tuple[list[Recording], list[str]]:
-    """The recordings of the first span, each with a name of its own; several runs are not one."""
-    folders = sorted({recording.path.parent for recording in found})
-    if len(folders) > 1:
-        shown = ", ".join(str(folder.relative_to(path)) for folder in folders[:4])
-        raise AmbiguousError(
-            f"{path}: holds {len(folders)} runs ({shown}{', ...' if len(folders) > 4 else ''})",
-            f"name one run folder, e.g. {folders[0]}",
-        )
-    spans = sorted({recording.span or 0 for recording in found})
-    notes = []
-    if len(spans) > 1:
-        notes.append(f"{len(spans)} spans: this is span {spans[0]}, choose with --span")
-    first = [recording for recording in found if (recording.span or 0) == spans[0]]
-    named = told_apart(first)
-    notes += [
-        f"{recording.path.name} has the worker and span of another file: "
-        f"it counts as a worker of its own, {recording.worker}"
-        for recording in named
-        if recording not in first
-    ]
-    return named, notes
-
-
-def _open_all(
-    chosen: list[Recording], *, cache: bool, jobs: int | None, progress: Progress | None
-) -> tuple[Mapping[str, Trace], list[HealthEntry]]:
-    """The traces by worker; those that cannot be read are counted, unless none can."""
-    if len(chosen) == 1:
-        store = Cache.default() if cache else None
-        alone = open_recording(chosen[0], store, jobs=jobs, progress=progress, in_background=True)
-        return {chosen[0].worker: alone}, []
-    traces: dict[str, Trace] = {}
-    failures: list[TimesinkError] = []
-    for one in open_each(chosen, cache=cache, jobs=jobs, progress=progress):
-        if one.trace is not None:
-            traces[one.recording.worker] = one.trace
-        elif one.error is not None:
-            failures.append(one.error)
-    if not traces:
-        raise failures[0]
-    return traces, [HealthEntry("unreadable_file", 1, str(error)) for error in failures]
-
-
-def _keeping(analysis: Analysis, chosen: list[Recording], wanted: str | None) -> Analysis:
-    """The analysis with a place for its answer; answers about several traces are not kept."""
+def _keeping(analysis: Analysis, recording: Recording, wanted: str | None) -> Analysis:
+    """The analysis with a place for its answer."""
     store = Cache.default()
-    key = key_of(chosen[0], store)
-    if len(chosen) > 1 or not key:
+    key = key_of(recording, store)
+    if not key:
         return analysis
     about = analysis.trace.metadata
     # In another folder, `.` is called otherwise.
@@ -218,45 +207,16 @@ def _keeping(analysis: Analysis, chosen: list[Recording], wanted: str | None) ->
     return replace(analysis, kept=KeptAnswer.about(store, key, [*question, *asked]))
 
 
-def _with_worker_note(analysis: Analysis) -> Analysis:
-    if len(analysis.workers) < 2:
-        return analysis
-    name = next(name for name, one in analysis.workers.items() if one is analysis.trace)
-    note = f"{len(analysis.workers)} workers: {name} in detail, choose with --worker"
-    return replace(analysis, notes=(*analysis.notes, note))
-
-
 # -- some steps only -------------------------------------------------------------------------------
 
 
 def _restricted(analysis: Analysis, wanted: str | None) -> Analysis:
-    """The analysis of some steps; a worker that has none of them is left out, unless all are."""
+    """The analysis of some steps; summaries of a set are about them already."""
     if wanted is None:
         return analysis
-    # A trace that was given has no name among workers.
-    workers = analysis.workers or {"": analysis.trace}
-    found = {name: _within(trace, wanted) for name, trace in workers.items()}
-    kept = {name: trace for name, trace in found.items() if isinstance(trace, Trace)}
-    if not kept:
-        raise next(error for error in found.values() if isinstance(error, NotFoundError))
-    detailed = next(iter(kept))
-    notes = [_steps_note(workers[detailed], wanted)]
-    if len(kept) < len(found):
-        without = [name for name in found if name not in kept]
-        notes.append(f"without these steps and left out: {_listed(without)}")
-    return replace(
-        analysis,
-        trace=kept[detailed],
-        workers=kept if analysis.workers else {},
-        notes=(*analysis.notes, *notes),
-    )
-
-
-def _within(trace: Trace, wanted: str) -> Trace | NotFoundError:
-    try:
-        return within_steps(trace, wanted)
-    except NotFoundError as error:
-        return error
+    part = within_steps(analysis.trace, wanted)
+    note = _steps_note(analysis.trace, wanted)
+    return replace(analysis, trace=part, chosen=(*analysis.chosen, note))
 
 
 def _steps_note(trace: Trace, wanted: str) -> str:
@@ -265,7 +225,3 @@ def _steps_note(trace: Trace, wanted: str) -> str:
         return f"steps {wanted} only"
     word = "step" if len(missing) == 1 and missing[0].isdigit() else "steps"
     return f"steps {wanted} only; no {word} {', '.join(missing)}"
-
-
-def _listed(names: list[str], most: int = 6) -> str:
-    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")

@@ -18,6 +18,7 @@ from timesink.errors import TimesinkError
 from timesink.model.trace import Trace
 from timesink.readers.discover import distinct_labels
 from timesink.readers.options import Progress
+from timesink.readers.places import place_of, shown
 from timesink.store.many import Opened, open_each
 from timesink.store.opening import find_chosen, open_trace
 from timesink.writers.marks import is_folder
@@ -118,15 +119,15 @@ def cycles(
     >>> found.runs[0].cycles.anchor, found.table.height
     ('ProfilerStep', 2)
     """
-    place = Path(path)
-    if is_folder(place):
+    place = place_of(path)
+    if isinstance(place, Path) and is_folder(place):
         found = find_cycles(open_trace(place), marker=marker, by=by, pid=pid)
         return CycleReport(str(path), (_run(str(path), place.name, found),))
     chosen = find_chosen(place, worker=worker, span=span, rank=rank)
-    labels = distinct_labels(chosen, place) if len(chosen) > 1 else [chosen[0].path.name]
+    labels = distinct_labels(chosen) if len(chosen) > 1 else [chosen[0].path.name]
     opened = open_each(chosen, cache=cache, jobs=jobs, progress=progress)
     find = partial(find_cycles, marker=marker, by=by, pid=pid)
-    return _report(str(path), zip(labels, opened, strict=True), find)
+    return _report(shown(place), zip(labels, opened, strict=True), find)
 
 
 def _report(
@@ -144,7 +145,7 @@ def _report(
         except TimesinkError as why:
             refused.append(why)
         else:
-            runs.append(_run(str(one.recording.path), label, found))
+            runs.append(_run(one.recording.source, label, found))
     if not runs:
         raise refused[0]
     return CycleReport(path, tuple(runs), tuple(refused))

@@ -116,11 +116,16 @@ def _on_host(trace: Trace, costs: dict[str, float]) -> str:
 def _advice(found: Sequence[Finding], costly: str) -> str:
     """What to try about the costliest part, or else about the gravest finding."""
     rules = _RULES.get(costly, ())
+    if found and found[0].rule == "stragglers":
+        rules = (found[0].rule,)
     about_it = [finding for finding in found if finding.rule in rules]
     if about_it:
         best = min(
             about_it, key=lambda one: (SEVERITIES.index(one.severity), rules.index(one.rule))
         )
+        if best.rule == "stragglers":
+            # Which rank it is comes first: what to try is of no use without it.
+            return f"; {best.title}. {best.advice}"
         return f": {best.advice[0].lower()}{best.advice[1:]}"
     measured = [finding for finding in found if finding.share] or found
     return f". Gravest finding: {measured[0].title}. {measured[0].advice}" if measured else "."

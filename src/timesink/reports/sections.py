@@ -6,7 +6,7 @@ A section without data says why, and what to record to fill it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
@@ -14,8 +14,6 @@ import polars as pl
 
 from timesink.analyses.breakdown import PARTS, average_step, step_breakdown
 from timesink.analyses.columns import device_columns, host_columns
-from timesink.analyses.communication.records import communication_records
-from timesink.analyses.communication.workers import compared, step_communication
 from timesink.analyses.device.idle import idle_breakdown, largest_gaps
 from timesink.analyses.device.idle_causes import idle_causes
 from timesink.analyses.device.launches import launch_statistics, queue_summary
@@ -29,10 +27,26 @@ from timesink.analyses.memory.live import live_at_peak
 from timesink.analyses.memory.operators import memory_by_operator
 from timesink.analyses.modules.table import module_table
 from timesink.analyses.operators import eligible_share, launch_sites
+from timesink.analyses.ranks.rank_set import RankSet
+from timesink.analyses.ranks.telling import set_health
 from timesink.analyses.steps import find_steps
 from timesink.model.trace import Device, Trace
-from timesink.reports.absent import NO_COMMUNICATION, NO_MEMORY, NO_MODULES
+from timesink.reports.absent import NO_MEMORY, NO_MODULES
+from timesink.reports.ranks.section import distributed
 from timesink.reports.rows import microseconds, percent, to_rows
+
+__all__ = [
+    "breakdown",
+    "device",
+    "distributed",
+    "health",
+    "kernels",
+    "memory",
+    "modules",
+    "operators",
+    "source",
+    "steps",
+]
 
 Row: TypeAlias = dict[str, Any]
 
@@ -41,9 +55,7 @@ GAPS = 20
 LAUNCH_ROWS = 200
 
 
-def source(
-    trace: Trace, path: str, workers: Mapping[str, Trace], notes: Sequence[str]
-) -> dict[str, Any]:
+def source(trace: Trace, path: str, ranks: RankSet | None, notes: Sequence[str]) -> dict[str, Any]:
     """What was read."""
     metadata, device, host = trace.metadata, device_columns(trace), host_columns(trace)
     start, end = timeline(trace)
@@ -54,7 +66,7 @@ def source(
         "vendor": metadata.vendor,
         "worker": metadata.worker,
         "span": metadata.span,
-        "workers": sorted(workers) or [metadata.worker],
+        "workers": [metadata.worker] if ranks is None else sorted(ranks.names),
         "rank": metadata.distributed.rank,
         "world_size": metadata.distributed.world_size,
         "backend": metadata.distributed.backend,
@@ -69,6 +81,13 @@ def source(
         "recording": None if metadata.run is None else asdict(metadata.run),
         "notes": list(notes),
     }
+
+
+def health(trace: Trace, ranks: RankSet | None) -> list[dict[str, Any]]:
+    """What is odd about the recording; of a set each sort once, and on how many of its ranks."""
+    if ranks is None:
+        return [entry.to_dict() for entry in trace.health]
+    return [{**entry.to_dict(), "ranks": many} for entry, many in set_health(ranks)]
 
 
 def device(trace: Trace) -> list[dict[str, Any]]:
@@ -203,18 +222,3 @@ def modules(trace: Trace) -> dict[str, Any]:
     if table.is_empty():
         return NO_MODULES.to_dict()
     return {"rows": to_rows(table)}
-
-
-def distributed(trace: Trace, workers: Mapping[str, Trace]) -> dict[str, Any]:
-    """How much of the steps is communication; with all workers, who waits and who transfers."""
-    traces = workers or {trace.metadata.worker or "worker0": trace}
-    if not any(communication_records(one).height for one in traces.values()):
-        return NO_COMMUNICATION.to_dict()
-    found = compared(traces)
-    return {
-        "workers": sorted(traces),
-        "overlap": {name: to_rows(step_communication(one)) for name, one in traces.items()},
-        "steps": to_rows(found.by_step),
-        "collectives": to_rows(found.by_name),
-        "mismatched_calls": to_rows(found.mismatches),
-    }

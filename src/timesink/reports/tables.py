@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from timesink.errors import UsageError
 from timesink.reports import absent
-from timesink.reports.columns import Columns, calls, communication, device, memory
+from timesink.reports.columns import Columns, calls, communication, device, memory, ranks
 from timesink.reports.loading import load
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from timesink.analyses.ranks.rank_set import RankSet
     from timesink.model.trace import Trace
     from timesink.reports.absent import Absent
 
@@ -24,8 +25,8 @@ class Choice:
 
     group_by: str = ""
     """For tables that can be grouped; others do not mind."""
-    workers: Mapping[str, Trace] | None = None
-    """Every worker of the span, for tables that compare them."""
+    ranks: RankSet | None = None
+    """Every rank of the run, for tables that compare them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +46,13 @@ class View:
     groups: Mapping[str, Mapping[str, bool]] = field(default_factory=dict)
     """Arguments of the analysis for each `--group-by`."""
     per_span: bool = False
-    """Whether the analysis takes all workers of a span instead of one trace."""
+    """Whether the analysis takes all ranks of a run instead of one trace."""
 
     def table(self, trace: Trace, choice: Choice) -> pl.DataFrame:
         """The table of a trace."""
         analysis: Callable[..., pl.DataFrame] = load(self.place, "timesink.analyses")
         if self.per_span:
-            return analysis(choice.workers or {trace.metadata.worker or "worker0": trace})
+            return analysis(choice.ranks or _alone(trace))
         return analysis(trace, **self.groups.get(choice.group_by, {})).drop(self.hidden)
 
 
@@ -204,27 +205,83 @@ VIEWS: Mapping[str, View] = {
         absent.NO_COMMUNICATION,
     ),
     "workers": View(
-        "communication.workers:worker_steps",
+        "ranks.views:worker_steps",
         "Workers and how they wait",
         communication.WORKERS,
         absent.NO_COMMUNICATION,
         per_span=True,
     ),
     "collective-statistics": View(
-        "communication.workers:collective_statistics",
+        "ranks.views:collective_statistics",
         "Collectives by name and worker",
         communication.STATISTICS,
         absent.NO_COMMUNICATION,
         per_span=True,
     ),
     "mismatches": View(
-        "communication.workers:mismatched_calls",
+        "ranks.views:mismatched_calls",
         "Collective calls without a partner",
         communication.MISMATCHES,
         absent.ALL_MATCHED,
         per_span=True,
     ),
+    "ranks": View(
+        "ranks.views:rank_rows",
+        "Ranks: what they spend a step on, and who waits for whom",
+        ranks.RANKS,
+        absent.NO_STEPS,
+        per_span=True,
+    ),
+    "stragglers": View(
+        "ranks.views:straggler_rows",
+        "Ranks that hold the others up",
+        ranks.STRAGGLERS,
+        absent.NO_STRAGGLERS,
+        per_span=True,
+    ),
+    "collectives-matched": View(
+        "ranks.views:matched_collectives",
+        "Collectives of all ranks by group, kind and size",
+        ranks.MATCHED,
+        absent.NO_COMMUNICATION,
+        per_span=True,
+    ),
+    "clocks": View(
+        "ranks.views:clock_rows",
+        "Clocks of the ranks",
+        ranks.CLOCKS,
+        absent.NO_COMMUNICATION,
+        per_span=True,
+    ),
+    "rank-steps": View(
+        "ranks.views:rank_steps",
+        "Every step of every rank",
+        ranks.RANK_STEPS,
+        absent.NO_STEPS,
+        per_span=True,
+    ),
+    "process-groups": View(
+        "ranks.views:process_groups",
+        "Process groups and what they are for",
+        ranks.PROCESS_GROUPS,
+        absent.NO_COMMUNICATION,
+        per_span=True,
+    ),
+    "rank-groups": View(
+        "ranks.views:rank_groups",
+        "Ranks that behave alike, and odd ones",
+        ranks.RANK_GROUPS,
+        absent.NO_STEPS,
+        per_span=True,
+    ),
 }
+
+
+def _alone(trace: Trace) -> RankSet:
+    """The set of a single rank."""
+    from timesink.analyses.ranks.rank_set import ranks_of_traces  # noqa: PLC0415 - few need it
+
+    return ranks_of_traces({trace.metadata.worker or "worker0": trace})
 
 
 def table_of(trace: Trace, view: str, choice: Choice | None = None) -> pl.DataFrame:

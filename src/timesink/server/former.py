@@ -30,7 +30,7 @@ def former_routes(views: Views) -> Mapping[str, Answer]:
     heavy = {
         "views": _views,
         **{route: partial(_of_trace, target) for route, target in views.of_trace.items()},
-        **{route: partial(_of_span, target) for route, target in views.of_span.items()},
+        **{route: partial(_of_ranks, target) for route, target in views.of_ranks.items()},
         **{route: partial(_of_pair, target) for route, target in views.of_pair.items()},
     }
     return {
@@ -76,13 +76,19 @@ def _of_trace(target: str | View, desk: Desk, query: Query, report: Report) -> A
     return load_view(target)(trace, _about(run, query))
 
 
-def _of_span(target: str | View, desk: Desk, query: Query, report: Report) -> Any:
-    run = desk.library.run(query.required("run"))
+def _of_ranks(target: str | View, desk: Desk, query: Query, report: Report) -> Any:
+    """Of all workers of a span their summaries are enough; of one alone its trace is there."""
+    run, span = desk.library.run(query.required("run")), query.required("span")
     worker = query.text("worker", ALL_WORKERS)
-    traces, unreadable = desk.library.span(run, query.required("span"), worker, report)
-    answer = load_view(target)(traces, _about(run, query))
-    if unreadable and isinstance(answer, dict):
-        return {**answer, "unreadable": unreadable}
+    if worker == ALL_WORKERS:
+        ranks = desk.library.ranks(run, span, report=report)
+    else:
+        from timesink.analyses.ranks.rank_set import ranks_of_traces  # noqa: PLC0415 - loads much
+
+        ranks = ranks_of_traces({worker: desk.library.trace(run, worker, span, report)})
+    answer = load_view(target)(ranks, _about(run, query))
+    if ranks.damaged and isinstance(answer, dict):
+        return {**answer, "unreadable": {one.worker: one.reason for one in ranks.damaged}}
     return answer
 
 

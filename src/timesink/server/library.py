@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
@@ -16,11 +17,13 @@ from timesink.readers.options import Progress
 from timesink.server.inside import Inside
 from timesink.server.opened import OpenTraces, Place
 from timesink.server.progress import Report
+from timesink.server.rank_sets import RankSets
 from timesink.server.runs import ALL_WORKERS, Run
 from timesink.server.scanning import Scan
 from timesink.store.opening import files_beside
 
 if TYPE_CHECKING:
+    from timesink.analyses.ranks.rank_set import RankSet
     from timesink.model.trace import Trace
     from timesink.store.many import Opened
 
@@ -63,6 +66,7 @@ class RunLibrary:
         self._next_look = 0.0
         self._looking = Lock()
         self._opened = OpenTraces(self._open_each)
+        self._sets = RankSets(cache=cache, jobs=jobs)
 
     def runs(self) -> list[str]:
         """Names of the runs with a timeline there are now, sorted."""
@@ -116,27 +120,29 @@ class RunLibrary:
         place = self._opened.known(recording)
         return None if place is None else place.made.get(name)
 
-    def span(
-        self, run: Run, span: str, worker: str = ALL_WORKERS, report: Report | None = None
-    ) -> tuple[dict[str, Trace], dict[str, str]]:
-        """The traces of one span by worker, and why those that are missing could not be read."""
-        recordings = run.span(span, worker)
-        found = [place.trace for place in self._get(run, recordings, report)]
-        places = dict(zip(recordings, found, strict=True))
-        reasons = {recording: place.exception() for recording, place in places.items()}
-        unreadable = {
-            recording.worker: reason.message
-            for recording, reason in reasons.items()
-            if isinstance(reason, TimesinkError)
-        }
-        if len(unreadable) == len(recordings):
-            places[recordings[0]].result()
-        traces = {
-            recording.worker: place.result()
-            for recording, place in places.items()
-            if recording.worker not in unreadable
-        }
-        return traces, unreadable
+    def ranks(
+        self,
+        run: Run,
+        span: str,
+        worker: str = ALL_WORKERS,
+        *,
+        steps: str = "",
+        report: Report | None = None,
+    ) -> RankSet:
+        """Summaries of all workers of a span; the trace of a `worker` is opened beside, if named.
+
+        Traces of the others stay closed, so that memory grows with workers, not with events.
+        """
+        recordings = run.span(span)
+        for recording in recordings:
+            run.inside.check([recording.path])
+        first = None
+        if worker != ALL_WORKERS:
+            own = run.recording(worker, span)
+            recordings = [own, *(one for one in recordings if one is not own)]
+            first = partial(self.trace, run, worker, span)
+        key = (run.name, run.state, span, steps)
+        return self._sets.get(key, recordings, steps=steps or None, first=first, report=report)
 
     def samples(self, run: Run, worker: str = ALL_WORKERS) -> list[Trace]:
         """A trace of the worker, or of each of the first few workers; if none can be read, why."""

@@ -45,6 +45,10 @@ class Report:
 
         return advance
 
+    def tell(self, doing: str, share: float) -> None:
+        """What is being done, and which share of it is done."""
+        self._doing, self._share, self._followed = doing, round(share, 3), None
+
     def follow(self, other: Report) -> None:
         """Tell what another one tells: somebody else is doing what this work needs."""
         self._followed = other

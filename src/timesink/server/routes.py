@@ -24,8 +24,8 @@ class Views:
 
     of_trace: Targets
     """Of one trace: `function(trace, query)`."""
-    of_span: Targets
-    """Of one span of all workers: `function({worker: trace}, query)`."""
+    of_ranks: Targets
+    """Of all workers of one span: `function(ranks, query)`."""
     of_pair: Targets
     """Of two traces: `function(left, right, query)`."""
 
@@ -47,7 +47,7 @@ VIEWS = Views(
         "tree": "modules:tree_view",
         "trace": "timeline:trace_view",
     },
-    of_span={
+    of_ranks={
         "distributed/overlap": "distributed:overlap",
         "distributed/waittime": "distributed:wait_time",
         "distributed/commops": "distributed:communication_operations",

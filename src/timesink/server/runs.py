@@ -48,8 +48,15 @@ class Run:
     """Whether a recorder is at work in the folder."""
 
     @cached_property
+    def _by_worker(self) -> dict[str, list[Recording]]:
+        found: dict[str, list[Recording]] = {}
+        for recording in self.recordings:
+            found.setdefault(recording.worker, []).append(recording)
+        return found
+
+    @property
     def workers(self) -> list[str]:
-        return list(dict.fromkeys(recording.worker for recording in self.recordings))
+        return list(self._by_worker)
 
     @property
     def state(self) -> tuple[object, ...]:
@@ -87,7 +94,7 @@ class Run:
         """The traces of one worker, or of all."""
         if worker == ALL_WORKERS:
             return list(self.recordings)
-        found = [recording for recording in self.recordings if recording.worker == worker]
+        found = self._by_worker.get(worker)
         if not found:
             raise NotFoundError(
                 f"{self.name}: no worker is named {worker!r}", f"it has {_shown(self.workers)}"

@@ -21,6 +21,7 @@ from timesink.readers.discover import (
 from timesink.readers.names import is_named_as_table
 from timesink.readers.source import open_source
 from timesink.server.inside import Inside
+from timesink.server.rank_folders import with_ranks_joined
 from timesink.server.runs import Files, Run
 
 _TABLE_ENDINGS = (".csv", ".csv.gz", ".parquet")
@@ -51,6 +52,7 @@ class Scan:
             folder: self._run(folder, files) for folder, files in folders(root, self.inside)
         }
         runs = _without_strays([run for run in self._known.values() if _holds_something(run)])
+        runs = with_ranks_joined(runs, root)
         named = [replace(run, name=self._named(run.name)) for run in _with_root_named(runs, root)]
         return {run.name: run for run in named}
 

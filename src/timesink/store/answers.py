@@ -44,7 +44,7 @@ class KeptAnswer:
         >>> first.file.parent == second.file.parent, first == second
         (True, False)
         """
-        digest = hashlib.blake2b(_state_of_code(), digest_size=16)
+        digest = hashlib.blake2b(state_of_code(), digest_size=16)
         for part in question:
             digest.update(f"\0{part!r}".encode("utf-8", "backslashreplace"))
         return cls(store, key, f"{sort}-{digest.hexdigest()}")
@@ -101,7 +101,7 @@ class KeptAnswer:
 
 
 @cache
-def _state_of_code() -> bytes:
+def state_of_code() -> bytes:
     """Changes whenever code or data of this package does: no answer outlives what gave it."""
     digest = hashlib.blake2b(digest_size=16)
     for path, stat in sorted(_own_files(str(Path(__file__).parents[1]))):

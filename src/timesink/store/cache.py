@@ -34,14 +34,16 @@ _SETTLED_NS = 2_000_000_000
 _DEFAULT_LIMIT_GB = "20"
 _ABANDONED_SECONDS = 3600.0
 _KEY = re.compile(r"[0-9a-f]{32}")
+_SUMMARY = re.compile(r"[0-9a-f]{32}\.parquet")
 _TEMPORARY = re.compile(r"\.(?:writing|gone)-.*")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One cached trace."""
+    """One cached trace, or one summary of a rank."""
 
     folder: Path
+    """Where it is: the folder of a trace, the file of a summary."""
     bytes: int
     last_used: float
 
@@ -94,7 +96,7 @@ class Cache:
                 self._put(aside, key)
             finally:
                 shutil.rmtree(aside, ignore_errors=True)
-        self._evict()
+        self.settle()
 
     def folder(self, key: str) -> Path:
         """Where a trace is kept, whether it is there or not."""
@@ -131,11 +133,24 @@ class Cache:
                 found.append(Entry(folder, size, folder.stat().st_mtime))
         return sorted(found, key=lambda entry: entry.last_used)
 
+    def summary_entries(self) -> list[Entry]:
+        """Summaries of ranks, the least recently used first."""
+        found = []
+        for file in _children(self.summaries):
+            if _SUMMARY.fullmatch(file.name):
+                with contextlib.suppress(OSError):
+                    stat = file.stat()
+                    found.append(Entry(file, stat.st_size, stat.st_mtime))
+        return sorted(found, key=lambda entry: entry.last_used)
+
     def clear(self) -> list[Entry]:
-        """Remove every entry and tell which there were."""
-        removed = self.entries()
+        """Remove every entry and tell which there were, summaries of ranks after traces."""
+        removed = [*self.entries(), *self.summary_entries()]
         for folder in [*self._own_folders(_KEY), *self._own_folders(_TEMPORARY)]:
             _discard(folder)
+        for file in _children(self.summaries):
+            if _SUMMARY.fullmatch(file.name) or _TEMPORARY.fullmatch(file.name):
+                _discard(file)
         for note in _children(self._index):
             if _KEY.fullmatch(note.name):
                 with contextlib.suppress(OSError):
@@ -143,6 +158,11 @@ class Cache:
         if any(entry.folder.exists() for entry in removed):
             raise OutputError.not_cleared(self.root)
         return removed
+
+    @property
+    def summaries(self) -> Path:
+        """The folder of the summaries of ranks."""
+        return self.root / "summaries"
 
     @property
     def _traces(self) -> Path:
@@ -186,30 +206,41 @@ class Cache:
             note.write_bytes(content)
         return content
 
-    def _evict(self) -> None:
+    def settle(self) -> None:
         """Drop leftovers of crashed processes, and the least recently used beyond the limit."""
         abandoned_before = time.time() - _ABANDONED_SECONDS
-        for folder in self._own_folders(_TEMPORARY):
+        for left in [*self._own_folders(_TEMPORARY), *_temporary_files(self.summaries)]:
             with contextlib.suppress(OSError):
-                if folder.stat().st_mtime < abandoned_before:
-                    shutil.rmtree(folder, ignore_errors=True)
+                if left.stat().st_mtime < abandoned_before:
+                    _remove(left)
         if self.limit_bytes is None:
             return
-        entries = self.entries()
+        entries = [*self.entries(), *self.summary_entries()]
         surplus = sum(entry.bytes for entry in entries) - self.limit_bytes
-        for entry in entries:
+        for entry in sorted(entries, key=lambda entry: entry.last_used):
             if surplus <= 0:
                 return
             _discard(entry.folder)
             surplus -= entry.bytes
 
 
-def _discard(folder: Path) -> None:
+def _discard(entry: Path) -> None:
     """Remove an entry: gone by its name first, so that nobody reads what is half removed."""
-    gone = folder.with_name(f".gone-{os.getpid()}-{folder.name}")
+    gone = entry.with_name(f".gone-{os.getpid()}-{entry.name}")
     with contextlib.suppress(OSError):
-        folder.rename(gone)
-        shutil.rmtree(gone, ignore_errors=True)
+        entry.rename(gone)
+        _remove(gone)
+
+
+def _remove(entry: Path) -> None:
+    if entry.is_dir():
+        shutil.rmtree(entry, ignore_errors=True)
+    else:
+        entry.unlink()
+
+
+def _temporary_files(folder: Path) -> Iterator[Path]:
+    return (child for child in _children(folder) if _TEMPORARY.fullmatch(child.name))
 
 
 def _children(folder: Path) -> list[Path]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -88,17 +87,11 @@ def _read_into(
 
 
 def _read_own(store: Cache, recordings: Sequence[Recording], progress: Progress | None) -> None:
-    sizes = [_packed_bytes(recording) for recording in recordings]
+    sizes = [recording.size_bytes() for recording in recordings]
     for place, recording in enumerate(recordings):
         _open(recording, store, 1, None)
         if progress is not None:
             progress(sum(sizes[: place + 1]), sum(sizes))
-
-
-def _packed_bytes(recording: Recording) -> int:
-    with suppress(OSError):
-        return recording.path.stat().st_size
-    return 0
 
 
 def read_quietly(store: Cache, recordings: Sequence[Recording]) -> None:

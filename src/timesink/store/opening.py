@@ -1,4 +1,4 @@
-"""`timesink.open`: one trace from a path, from the cache when it is there.
+"""`timesink.open`: one trace from a place, from the cache when it is there.
 
 This module loads neither Polars nor a reader until it must: the processes that decode a large
 trace are started first and work while the rest loads, and a trace in the cache needs no reader.
@@ -20,17 +20,23 @@ from timesink.readers.discover import (
     distinct_labels,
     find_recordings,
 )
+from timesink.readers.names import rank_in_name
 from timesink.readers.options import Progress, ReadOptions
+from timesink.readers.places import Place, place_of, shown
 from timesink.readers.source import open_source
 from timesink.store.background import save_in_background, wait_until_saved
 from timesink.store.cache import Cache
 from timesink.store.free_memory import return_free_memory
+from timesink.store.remote import on_this_machine, remote_key
 from timesink.writers.marks import is_folder
 
 if TYPE_CHECKING:
-    from timesink.model.trace import Trace
+    from timesink.model.trace import Metadata, Trace
     from timesink.readers.chrome.crew import Crew
 
+
+_HOST_KEYS = ("hostname", "host_name", "host")
+"""Under which a trace may say where it was recorded."""
 
 _kept: WeakKeyDictionary[Trace, tuple[Cache, str]] = WeakKeyDictionary()
 
@@ -47,6 +53,7 @@ def open_trace(
 ) -> Trace:
     """Open the trace at a path: a file, or a folder that holds one (or one that fits).
 
+    A pattern of paths, and any URL that fsspec reaches (`timesink[remote]`), is as good as a path.
     The second opening of an unchanged file comes from the cache.
 
     >>> import timesink
@@ -54,26 +61,26 @@ def open_trace(
     >>> trace.metadata.vendor
     'nvidia'
     """
-    place = Path(path)
-    if is_folder(place):
+    place = place_of(path)
+    if isinstance(place, Path) and is_folder(place):
         from timesink.writers.folder import read_folder  # noqa: PLC0415
 
         return read_folder(place)
     fitting = find_chosen(place, worker=worker, span=span, rank=rank)
     if len(fitting) > 1:
-        raise AmbiguousError.many_traces(path, distinct_labels(fitting, place))
+        raise AmbiguousError.many_traces(shown(place), distinct_labels(fitting))
     store = Cache.default() if cache else None
     return open_recording(fitting[0], store, jobs=jobs, progress=progress)
 
 
 def find_chosen(
-    path: Path, *, worker: str | None = None, span: int | None = None, rank: int | None = None
+    place: Place, *, worker: str | None = None, span: int | None = None, rank: int | None = None
 ) -> list[Recording]:
-    """Recordings at a path that fit the choice; at least one."""
-    found = find_recordings(path)
+    """Recordings at a place that fit the choice; at least one."""
+    found = find_recordings(place)
     fitting = choose_recording(found, worker=worker, span=span, rank=rank)
     if not fitting:
-        raise UnreadableError.none_fits(path, distinct_labels(found, path))
+        raise UnreadableError.none_fits(shown(place), distinct_labels(found))
     return fitting
 
 
@@ -90,19 +97,38 @@ def open_recording(
     A trace that had to be read is kept in the store: before this returns, or `in_background`.
     """
     if store is None:
-        return _as_recorded(_read(recording.path, jobs, progress), recording)
+        with on_this_machine(recording, progress) as path:
+            read = _without_folder(_read(path, jobs, progress), path, recording)
+        return _as_recorded(read, recording)
     key = key_of(recording, store)
     wait_until_saved(store, key)
     trace = store.load(key)
     if trace is None:
-        trace = _read(recording.path, jobs, progress)
-        # A file that changed while it was read is not what the key says.
-        if not key or key != key_of(recording, store):
-            return _as_recorded(trace, recording)
-        (save_in_background if in_background else Cache.save)(store, key, trace)
+        key, trace = _read_and_keep(
+            recording, store, key, ReadOptions(jobs, progress), in_background=in_background
+        )
     opened = _as_recorded(trace, recording)
-    _kept[opened] = (store, key)
+    if key:
+        _kept[opened] = (store, key)
     return opened
+
+
+def _read_and_keep(
+    recording: Recording, store: Cache, key: str, how: ReadOptions, *, in_background: bool
+) -> tuple[str, Trace]:
+    """Read a recording and keep it in the store; the key is empty where it is not kept."""
+    with on_this_machine(recording, how.progress) as path:
+        # What has no version is known by its content.
+        key = key or _key_of_files(path, store)
+        known = None if recording.remote is None else store.load(key)
+        if known is not None:
+            return key, known
+        trace = _without_folder(_read(path, how.jobs, how.progress), path, recording)
+    # A file that changed while it was read is not what the key says.
+    if not key or (recording.remote is None and key != key_of(recording, store)):
+        return "", trace
+    (save_in_background if in_background else Cache.save)(store, key, trace)
+    return key, trace
 
 
 def kept_as(trace: Trace) -> tuple[Cache, str] | None:
@@ -117,9 +143,18 @@ def kept_as(trace: Trace) -> tuple[Cache, str] | None:
 
 
 def key_of(recording: Recording, store: Cache) -> str:
-    """Key of a recording and of what is read with it; empty when they cannot be read."""
+    """Key of a recording and of what is read with it; empty when they cannot be read.
+
+    That of a remote one needs no network, and is empty where its file system tells no versions.
+    """
+    if recording.remote is not None:
+        return remote_key(recording)
+    return _key_of_files(recording.path, store)
+
+
+def _key_of_files(path: Path, store: Cache) -> str:
     with contextlib.suppress(OSError):
-        return store.key([recording.path, *files_beside(recording.path)])
+        return store.key([path, *files_beside(path)])
     return ""
 
 
@@ -159,12 +194,36 @@ def _start_early(path: Path, jobs: int | None) -> Crew | None:
     return None
 
 
+def _without_folder(trace: Trace, path: Path, recording: Recording) -> Trace:
+    """The trace of a copy, whose health does not name the folder of the copy: it goes away."""
+    if recording.remote is None:
+        return trace
+    folder = f"{path.parent}/"
+    health = [replace(entry, example=entry.example.replace(folder, "")) for entry in trace.health]
+    return replace(trace, health=tuple(health))
+
+
 def _as_recorded(trace: Trace, recording: Recording) -> Trace:
-    """The trace under the path it was asked by; equal files share one cache entry."""
+    """The trace under the place it was asked by; equal files share one cache entry."""
     metadata = replace(
-        trace.metadata, source=str(recording.path), worker=recording.worker, span=recording.span
+        trace.metadata,
+        source=recording.source,
+        worker=recording.worker,
+        span=recording.span,
+        distributed=replace(trace.metadata.distributed, rank=_rank(trace.metadata, recording)),
     )
+    if recording.host is not None and not any(metadata.extra.get(key) for key in _HOST_KEYS):
+        metadata = replace(metadata, extra={**metadata.extra, "host": recording.host})
     return replace(trace, metadata=metadata)
+
+
+def _rank(about: Metadata, recording: Recording) -> int | None:
+    """The rank a trace states, else that of its file among the others of the run."""
+    told = about.distributed
+    is_of_name = told.rank == rank_in_name(recording.path.name)
+    if told.rank is None or (is_of_name and told.world_size is None and told.backend is None):
+        return recording.rank
+    return told.rank
 
 
 def _with_topology(trace: Trace, topology: Path) -> Trace:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from weakref import ref
 
 import pytest
 
 import timesink
 from builders import Event, annotation, kernel, operator, runtime, step
 from cases import K, O, read
+from rank_sets import as_set
 from timesink.analyses.communication import workers
 from timesink.analyses.communication.comparison import Comparison, mean_over_steps
 from timesink.model.trace import Trace
@@ -55,7 +54,7 @@ def worker(rank: int, events: Sequence[Event], world_size: int = 2) -> Trace:
 
 
 def compare(*traces: Trace) -> Comparison:
-    return workers.compared({f"rank{number}": trace for number, trace in enumerate(traces)})
+    return as_set({f"rank{number}": trace for number, trace in enumerate(traces)}).communication
 
 
 def split(compared: Comparison) -> dict[tuple[str, str], tuple[float, float]]:
@@ -258,31 +257,11 @@ def test_operators_compute_only_where_no_kernel_was_recorded():
     assert overlap(read(*on_host, K("ncclKernel_AllReduce", 10, 20, x=1))) == [(0, 30, 0, 70)]
 
 
-# -- found once ------------------------------------------------------------------------------------
-
-
-def test_the_same_traces_are_compared_once():
-    traces = {"rank0": worker(0, nccl("allreduce", 0, 50)), "rank1": worker(1, [])}
-    assert workers.compared(traces) is workers.compared(dict(traces))
-    alone = {"rank0": traces["rank0"]}
-    assert workers.compared(alone) is not workers.compared(traces)
-
-
-def test_a_comparison_keeps_no_other_trace_alive():
-    first, second = worker(0, nccl("allreduce", 0, 50)), worker(1, nccl("allreduce", 0, 70))
-    workers.compared({"rank0": first, "rank1": second})
-    other = ref(second)
-    del second
-    gc.collect()
-    assert other() is None
-
-
 # -- real recordings -------------------------------------------------------------------------------
 
 
 def of_folder(folder: Path) -> Comparison:
-    paths = sorted(folder.iterdir())
-    return workers.compared({path.name.split(".")[0]: timesink.open(path) for path in paths})
+    return compare(*(timesink.open(path) for path in sorted(folder.iterdir())))
 
 
 @pytest.mark.parametrize("run", ["ddp8_normal", "ddp8_stall_rank3"])

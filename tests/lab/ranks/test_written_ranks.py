@@ -66,7 +66,7 @@ def test_a_collective_is_written_as_pytorch_does(folder):
     calls = {
         event["args"]["External id"]: event["args"]
         for event in trace["traceEvents"]
-        if event["name"] == "record_param_comms"
+        if event["name"] == "record_param_comms" and event["args"]["Collective name"] != "wait"
     }
     assert len(kernels) == len(calls) > 10
     for kernel in kernels:

@@ -75,7 +75,7 @@ def test_own_map_without_cache_and_changed_code_are_found_anew(pair, found, tmp_
     assert len(found) == 4
     compare(*pair, cache=False)
     assert len(found) == 6
-    monkeypatch.setattr(answers, "_state_of_code", lambda: b"changed")
+    monkeypatch.setattr(answers, "state_of_code", lambda: b"changed")
     compare(*pair)
     assert len(found) == 8
 

@@ -12,6 +12,8 @@ import timesink
 from builders import Event, annotation, kernel, step
 from cases import O, read, read_document
 from mlu import training_loop
+from rank_sets import as_set
+from timesink.analyses.ranks.rank_set import RankSet
 from timesink.errors import NotFoundError
 from timesink.model.trace import Trace
 from timesink.reports.plugin.distributed import (
@@ -36,8 +38,8 @@ def gloo(name: str, start: int, length: int, elements: int | None = 256) -> Even
     return annotation(f"gloo:{name}", start, length, **shape) | {"tid": 2}
 
 
-def span(**traces: Trace) -> tuple[dict[str, Trace], Query]:
-    return traces, Query(workers=len(traces))
+def span(**traces: Trace) -> tuple[RankSet, Query]:
+    return as_set(traces), Query(workers=len(traces))
 
 
 def steps(*ends: int) -> list[Event]:
@@ -49,14 +51,14 @@ def steps(*ends: int) -> list[Event]:
 
 
 @pytest.fixture
-def two_workers() -> tuple[dict[str, Trace], Query]:
+def two_workers() -> tuple[RankSet, Query]:
     return span(
         worker0=read(*steps(100, 201), gloo("all_reduce", 10, 50), gloo("all_reduce", 110, 31)),
         worker1=read(*steps(100, 201), gloo("all_reduce", 30, 30), gloo("all_reduce", 110, 60)),
     )
 
 
-def test_overlap(two_workers: tuple[dict[str, Trace], Query]):
+def test_overlap(two_workers: tuple[RankSet, Query]):
     assert overlap(*two_workers) == {
         "metadata": {
             "title": "Computation/Communication Overview",
@@ -71,7 +73,7 @@ def test_overlap(two_workers: tuple[dict[str, Trace], Query]):
     }
 
 
-def test_wait_time(two_workers: tuple[dict[str, Trace], Query]):
+def test_wait_time(two_workers: tuple[RankSet, Query]):
     assert wait_time(*two_workers) == {
         "metadata": {
             "title": "Synchronizing/Communication Overview",
@@ -86,7 +88,7 @@ def test_wait_time(two_workers: tuple[dict[str, Trace], Query]):
     }
 
 
-def test_communication_operations(two_workers: tuple[dict[str, Trace], Query]):
+def test_communication_operations(two_workers: tuple[RankSet, Query]):
     told = communication_operations(*two_workers)
     assert told["metadata"] == {"title": "Communication Operations Stats"}
     assert [column["name"] for column in told["data"]["worker0"]["columns"]] == [
@@ -129,10 +131,10 @@ def test_missing_call_keeps_the_view_and_is_counted():
 
 
 def test_workers_come_in_the_order_of_their_numbers():
-    traces = {f"rank{number}": read(gloo("barrier", 0, 50)) for number in (10, 2, 1)}
-    query = Query(workers=3)
-    assert list(overlap(traces, query)["data"]["all"]) == ["rank1", "rank2", "rank10"]
-    assert list(communication_operations(traces, query)["data"]) == ["rank1", "rank2", "rank10"]
+    traces = {f"rank{number}": read(gloo("barrier", 0, 50)) for number in (1, 2, 10)}
+    ranks, query = span(**traces)
+    assert list(overlap(ranks, query)["data"]["all"]) == ["rank1", "rank2", "rank10"]
+    assert list(communication_operations(ranks, query)["data"]) == ["rank1", "rank2", "rank10"]
 
 
 @pytest.mark.parametrize("view", [overlap, wait_time, communication_operations])
@@ -192,10 +194,10 @@ def test_eight_ranks(shared: Path, run: str):
         path.name.split(".")[0]: timesink.open(path)
         for path in sorted((shared / "data/h200/traces" / run).iterdir())
     }
-    query = Query(workers=8)
+    ranks, query = span(**traces)
     for view in VIEWS:
-        told = json.loads(json.dumps(view(traces, query)))
+        told = json.loads(json.dumps(view(ranks, query)))
         assert "mismatched_calls" not in told["metadata"]
         assert len(told["data"]) == (7 if view in {overlap, wait_time} else 8)
-    for values in overlap(traces, query)["data"].values():
+    for values in overlap(ranks, query)["data"].values():
         assert all(part >= 0 for parts in values.values() for part in parts)

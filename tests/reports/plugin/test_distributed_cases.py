@@ -8,6 +8,7 @@ import pytest
 
 from builders import Event
 from cases import K, O, costs, read
+from rank_sets import as_set
 from timesink.model.trace import Trace
 from timesink.reports.plugin.distributed import communication_operations, overlap, wait_time
 from timesink.reports.plugin.query import Query
@@ -24,7 +25,7 @@ def collective(
 
 
 def answer(view: Any, traces: dict[str, Trace]) -> dict[str, Any]:
-    data: dict[str, Any] = view(traces, Query(workers=len(traces)))["data"]
+    data: dict[str, Any] = view(as_set(traces), Query(workers=len(traces)))["data"]
     return data
 
 

@@ -18,6 +18,9 @@ const PAGE_OF_SECTION: Readonly<Record<string, RunPage>> = {
   workers: "distributed",
   "collective-statistics": "distributed",
   mismatches: "distributed",
+  stragglers: "distributed",
+  ranks: "distributed",
+  "rank-groups": "distributed",
   trace: "trace",
 };
 /** Around a moment without a length: what a screen shows of it. */

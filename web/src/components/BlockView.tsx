@@ -5,6 +5,7 @@ import { Curves } from "./Curves";
 import { Facts } from "./Facts";
 import { Findings } from "./Findings";
 import { Health } from "./Health";
+import { Heatmap } from "./Heatmap";
 import { Icicle } from "./Icicle";
 import { Parts } from "./Parts";
 import { Picture } from "./Picture";
@@ -43,6 +44,8 @@ export function BlockView({ block }: { block: Block }) {
       return <Picture block={block} />;
     case "icicle":
       return <Icicle block={block} />;
+    case "heatmap":
+      return <Heatmap block={block} />;
     case "health":
       return <Health block={block} />;
     default:

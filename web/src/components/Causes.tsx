@@ -16,13 +16,17 @@ export function Causes({ block }: { block: CausesBlock }) {
 }
 
 function CauseCard({ item }: { item: Cause }) {
-  const tone: Tone = item.role === "cause" ? "bad" : "warning";
+  // What a straggler costs is no change: it has no sign.
+  const isCost = item.role === "straggler";
+  const tone: Tone = item.role === "cause" || isCost ? "bad" : "warning";
   return (
     <li class={`card tone-${tone}`}>
       <p class="kicker">
         <Icon name={iconOfTone(tone)} size={14} />
         <span class="badge">{item.role}</span>
-        {item.explained !== null && <span class="gain">{signed(item.kind, item.explained)}</span>}
+        {item.explained !== null && (
+          <span class="gain">{(isCost ? format : signed)(item.kind, item.explained)}</span>
+        )}
         {item.share !== null && (
           <ShareBar
             share={item.share}

@@ -1,13 +1,13 @@
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import type { Icicle as IcicleBlock } from "../document/types";
+import { AsTable } from "./AsTable";
 import { Caption } from "./Caption";
 import { Icon } from "./Icon";
 import { drawIcicle, ROW, viewRange } from "./icicle/drawing";
 import { layoutTree, neighbour, nodeAt, pathTo } from "./icicle/layout";
 import { figuresOf, icicleTable, nameOf } from "./icicle/telling";
 import { useBlockState } from "./state";
-import { Table } from "./Table";
-import { onThemeChange } from "./theme";
+import { useDrawing } from "./useDrawing";
 
 const KEYS = "Arrow keys go from bar to bar, Enter zooms, Escape goes back.";
 
@@ -81,7 +81,7 @@ export function Icicle({ block }: { block: IcicleBlock }) {
           `The wider a bar, the longer it takes. Click one to zoom in. ${KEYS}`
         )}
       </p>
-      <AsTable block={block} />
+      <AsTable summary="The tree as a table" make={() => icicleTable(block)} of={block} />
     </figure>
   );
 }
@@ -113,35 +113,4 @@ function Breadcrumb(props: { block: IcicleBlock; zoomed: number; onZoom: (node: 
       ))}
     </nav>
   );
-}
-
-function AsTable({ block }: { block: IcicleBlock }) {
-  const [open, setOpen] = useState(false);
-  const table = useMemo(() => (open ? icicleTable(block) : null), [open, block]);
-  return (
-    <details class="as-table" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>
-        <Icon name="down" size={12} />
-        The tree as a table
-      </summary>
-      {table && <Table block={table} />}
-    </details>
-  );
-}
-
-/** Draws after every change, of the theme and of the width too. */
-function useDrawing(canvas: { current: HTMLCanvasElement | null }, draw: () => void): void {
-  const latest = useRef(draw);
-  latest.current = draw;
-  useEffect(draw);
-  useEffect(() => {
-    const again = () => latest.current();
-    const observer = new ResizeObserver(again);
-    if (canvas.current) observer.observe(canvas.current);
-    const stop = onThemeChange(again);
-    return () => {
-      observer.disconnect();
-      stop();
-    };
-  }, [canvas]);
 }

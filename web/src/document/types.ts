@@ -54,6 +54,7 @@ export type Block =
   | Curves
   | Picture
   | Icicle
+  | Heatmap
   | Health;
 
 export interface Text {
@@ -268,6 +269,35 @@ export interface Icicle {
   value: number[];
   /** Further figures of each node for hover and the table beside, e.g. calls. */
   details: { title: string; kind: Kind; values: (number | null)[] }[];
+}
+
+/** Rows x columns of one number each, told by colour; nothing is below zero. */
+export interface Heatmap {
+  type: "heatmap";
+  id: string;
+  title: string;
+  kind: Kind;
+  /** What the numbers, rows and columns are, e.g. "wait caused", "rank", "step". */
+  value_title: string;
+  row_title: string;
+  column_title: string;
+  columns: string[];
+  rows: HeatRow[];
+  /** What marked rows have in common. */
+  mark_title: string;
+  /** What rows and columns stand for where they are not one thing each. */
+  note: string;
+}
+
+export interface HeatRow {
+  name: string;
+  /** One per column; null where there is none. */
+  values: (number | null)[];
+  /** What to know of the row, e.g. why it is marked. */
+  about: string;
+  /** The recording it is of; empty where it stands for several. */
+  worker: string;
+  marked: boolean;
 }
 
 export interface Health {

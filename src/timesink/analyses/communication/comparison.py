@@ -7,14 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from timesink.analyses.communication.matching import find_mismatches, match_calls
+from timesink.analyses.communication.bandwidth import (
+    bus_share,
+    per_second,
+    sum_if_known,
+    volume,
+)
+from timesink.analyses.communication.matching import find_mismatches, match_calls, together
 from timesink.analyses.communication.records import covered_ns
+from timesink.analyses.row_groups import Groups
 from timesink.model import intervals
 
+IntArray: TypeAlias = NDArray[np.int64]
+
+_PARTS = ("transfer_ns", "waiting_ns")
 _STEP_SCHEMA = {
     "worker": pl.String(),
     "step": pl.String(),
@@ -64,7 +76,8 @@ def compare_workers(workers: Mapping[str, WorkerSummary]) -> Comparison:
     """
     calls = match_calls({worker: summary.records for worker, summary in workers.items()})
     calls = calls.with_row_index("call")
-    ranges = _with_transfer(_all_ranges(workers), calls, split=len(workers) > 1)
+    times = together({worker: summary.ranges for worker, summary in workers.items()})
+    ranges = _with_transfer(times, calls, split=len(workers) > 1)
     ranks = {worker: summary.rank for worker, summary in workers.items()}
     return Comparison(
         by_step=_by_step(workers, ranges),
@@ -89,77 +102,81 @@ def mean_over_steps(steps: pl.DataFrame, *columns: str) -> pl.DataFrame:
 # -- waiting and transfer --------------------------------------------------------------------------
 
 
-def _all_ranges(workers: Mapping[str, WorkerSummary]) -> pl.DataFrame:
-    worker_type = pl.Enum(list(workers))
-    return pl.concat(
-        [
-            summary.ranges.with_columns(worker=pl.lit(worker, worker_type))
-            for worker, summary in workers.items()
-        ]
-    )
-
-
 def _with_transfer(ranges: pl.DataFrame, calls: pl.DataFrame, *, split: bool) -> pl.DataFrame:
     """The ranges of all workers, and how much of the end of each is transfer."""
-    length = pl.col("end_ns") - pl.col("start_ns")
     of_call = ["worker", "record", "call", "match", "name", "collective", "size_bytes", "out_bytes"]
-    transfer = _transfer() if split else pl.lit(None, pl.Int64)
-    return (
-        ranges.join(calls.select(of_call), on=["worker", "record"], maintain_order="left")
-        .with_columns(
-            length_ns=length,
-            nth=pl.int_range(pl.len()).over("call", "on_device"),
-            has_kernels=pl.col("on_device").any().over("call"),
-        )
-        .with_columns(moves=pl.col("on_device") | ~pl.col("has_kernels"))
-        .with_columns(transfer_ns=transfer)
+    found = ranges.join(calls.select(of_call), on=["worker", "record"], maintain_order="left")
+    call, on_device = found["call"].to_numpy().astype(np.int64), found["on_device"].to_numpy()
+    has_kernels = np.bincount(call[on_device], minlength=calls.height) > 0
+    found = found.with_columns(
+        length_ns=pl.col("end_ns") - pl.col("start_ns"),
+        moves=pl.Series(on_device | ~has_kernels[call]),
     )
+    if not split:
+        return found.with_columns(transfer_ns=pl.lit(None, pl.Int64))
+    # The first kernel of a call is the first one on every worker, and so on.
+    nth = Groups.of(2 * call + on_device).places
+    match = found["match"].to_numpy().astype(np.int64)
+    same = Groups.of((2 * match + on_device) * (int(nth.max(initial=0)) + 1) + nth)
+    return found.with_columns(transfer_ns=_transfer(found, same))
 
 
-def _transfer() -> pl.Expr:
-    same = ["match", "on_device", "nth"]
-    length = pl.col("length_ns")
-    shortest = length.min().over(same)
+def _transfer(ranges: pl.DataFrame, same: Groups) -> pl.Series:
+    length = ranges["length_ns"].to_numpy()
+    shortest = same.least(length)
+    uneven = ranges.select((pl.col("collective") == "all_to_all") & pl.col("moves")).to_series()
+    if not uneven.any():
+        return pl.Series(shortest)
     # Where ranks move different amounts, the fastest one tells what a byte takes.
-    moved = pl.max_horizontal("size_bytes", "out_bytes")
-    comparable = (moved > 0).fill_null(value=False).all().over(same)
-    share = ((length / moved).min().over(same) * moved).round().cast(pl.Int64, strict=False)
-    uneven = (pl.col("collective") == "all_to_all") & pl.col("moves") & comparable
-    return pl.when(uneven).then(pl.min_horizontal(share, length)).otherwise(shortest)
+    amounts = ranges.select(pl.max_horizontal("size_bytes", "out_bytes").fill_null(0)).to_series()
+    moved = amounts.to_numpy().astype(np.float64)
+    pace = np.divide(length, moved, out=np.full(len(moved), np.inf), where=moved > 0)
+    comparable = same.least((moved > 0).astype(np.float64)) > 0
+    known = uneven.fill_null(value=False).to_numpy() & comparable
+    share = np.round(np.where(known, same.least(np.where(known, pace, np.inf)), 0) * moved)
+    return pl.Series(np.where(known, np.minimum(share.astype(np.int64), length), shortest))
 
 
 def _by_step(workers: Mapping[str, WorkerSummary], ranges: pl.DataFrame) -> pl.DataFrame:
-    by_worker = ranges.partition_by("worker", as_dict=True)
-    found = [
-        _steps_of(worker, workers[worker].steps, own)
-        for (worker,), own in by_worker.items()
-        if not workers[worker].steps.is_empty()
-    ]
-    if not found:
-        return pl.DataFrame(schema=_STEP_SCHEMA)
-    return pl.concat(found).filter(pl.col("communication_ns") > 0)
-
-
-def _steps_of(worker: str, steps: pl.DataFrame, ranges: pl.DataFrame) -> pl.DataFrame:
+    """Communication of every step in which there is some; the rows of a worker lie together."""
     times = ranges.select("start_ns", "end_ns").to_numpy()
-    windows = steps.select("start_ns", "end_ns").to_numpy()
-    if not steps["marked"].any():
-        # Without marks the recording is one step, and all communication belongs to it.
-        windows = np.array([[times[:, 0].min(), times[:, 1].max()]])
-    frame = steps.select(
-        pl.lit(worker).alias("worker"),
+    unknown = bool(ranges["transfer_ns"].null_count())
+    transfer = ranges["transfer_ns"].fill_null(0).to_numpy()
+    tails = np.stack([times[:, 1] - transfer, times[:, 1]], axis=1)
+    number = ranges["worker"].to_physical().to_numpy()
+    ends = np.searchsorted(number, np.arange(len(workers)), side="right").tolist()
+    rows: list[pl.DataFrame] = []
+    covered: list[IntArray] = []
+    for summary, start, end in zip(workers.values(), [0, *ends], ends, strict=False):
+        if start < end and not summary.steps.is_empty():
+            windows = _windows(summary.steps, times[start:end])
+            parts = (intervals.coverage_within(of[start:end], windows) for of in (times, tails))
+            covered.append(np.stack([*parts], axis=1))
+            rows.append(summary.steps)
+        else:
+            rows.append(summary.steps.clear())
+    if not covered:
+        return pl.DataFrame(schema=_STEP_SCHEMA)
+    steps = together(dict(zip(workers, rows, strict=True)))
+    all_ns, transfer_ns = np.concatenate(covered).T
+    found = steps.select(
+        pl.col("worker").cast(pl.String),
         pl.col("name").alias("step"),
         "complete",
-        pl.Series("communication_ns", intervals.coverage_within(times, windows)),
-    )
-    if ranges["transfer_ns"].null_count():
-        unknown = pl.lit(None, pl.Int64)
-        return frame.with_columns(transfer_ns=unknown, waiting_ns=unknown)
-    tails = np.stack([times[:, 1] - ranges["transfer_ns"].to_numpy(), times[:, 1]], axis=1)
-    transfer = pl.Series("transfer_ns", intervals.coverage_within(tails, windows))
-    return frame.with_columns(transfer).with_columns(
-        waiting_ns=pl.col("communication_ns") - pl.col("transfer_ns")
-    )
+        pl.Series("communication_ns", all_ns),
+        pl.Series("transfer_ns", transfer_ns),
+        pl.Series("waiting_ns", all_ns - transfer_ns),
+    ).filter(pl.col("communication_ns") > 0)
+    if unknown:
+        found = found.with_columns(pl.lit(None, pl.Int64).alias(name) for name in _PARTS)
+    return found
+
+
+def _windows(steps: pl.DataFrame, times: IntArray) -> IntArray:
+    if steps["marked"].any():
+        return np.stack([steps["start_ns"].to_numpy(), steps["end_ns"].to_numpy()], axis=1)
+    # Without marks the recording is one step, and all communication belongs to it.
+    return np.array([[times[:, 0].min(), times[:, 1].max()]])
 
 
 # -- totals per name -------------------------------------------------------------------------------
@@ -172,29 +189,20 @@ def _by_name(calls: pl.DataFrame, ranges: pl.DataFrame) -> pl.DataFrame:
     moved = ranges.group_by("call").agg(moving_ns=moving)
     totals = (
         calls.join(moved, on="call", maintain_order="left")
-        .with_columns(volume=_volume())
-        .with_columns(bus_volume=pl.col("volume") * _bus_share())
+        .with_columns(volume=volume())
+        .with_columns(bus_volume=pl.col("volume") * bus_share())
         .group_by("worker", "name", maintain_order=True)
         .agg(
             pl.col("collective").first(),
             calls=pl.len().cast(pl.Int64),
-            size_bytes=_sum_if_known("size_bytes"),
-            algorithm_bytes_per_s=_per_second("volume"),
-            bus_bytes_per_s=_per_second("bus_volume"),
+            size_bytes=sum_if_known("size_bytes"),
+            algorithm_bytes_per_s=per_second("volume", "moving_ns"),
+            bus_bytes_per_s=per_second("bus_volume", "moving_ns"),
         )
     )
     for times in (_covered(ranges, "latency_ns"), _covered(tails, "transfer_ns")):
         totals = totals.join(times, on=["worker", "name"], how="left", maintain_order="left")
     return totals.with_columns(pl.col("worker").cast(pl.String))
-
-
-def _sum_if_known(column: str) -> pl.Expr:
-    return pl.when(pl.col(column).is_not_null().all()).then(pl.col(column).sum())
-
-
-def _per_second(volume: str) -> pl.Expr:
-    seconds = pl.col("moving_ns").sum() / 1e9
-    return pl.when(seconds > 0).then(_sum_if_known(volume) / seconds)
 
 
 def _covered(ranges: pl.DataFrame, column: str) -> pl.DataFrame:
@@ -205,25 +213,4 @@ def _covered(ranges: pl.DataFrame, column: str) -> pl.DataFrame:
         .with_columns(covered_ns("worker", "name").alias("covered_ns"))
         .group_by("worker", "name")
         .agg(pl.when(known).then(pl.col("covered_ns").sum()).alias(column))
-    )
-
-
-def _volume() -> pl.Expr:
-    """The bytes a collective is about: of those that gather, what all ranks give together."""
-    gathered = pl.coalesce("out_bytes", pl.col("size_bytes") * pl.col("group_size"))
-    gathers = pl.col("collective").is_in(["all_gather", "gather"])
-    return pl.when(gathers).then(gathered).otherwise("size_bytes")
-
-
-def _bus_share() -> pl.Expr:
-    """What the busiest link carries for each byte, at best; null where the group is not known."""
-    kind, ranks = pl.col("collective"), pl.col("group_size")
-    to_others = (ranks - 1) / ranks
-    return (
-        pl.when(kind == "all_reduce")
-        .then(2 * to_others)
-        .when(kind.is_in(["all_gather", "reduce_scatter", "all_to_all", "gather", "scatter"]))
-        .then(to_others)
-        .when(kind.is_in(["broadcast", "reduce", "send", "recv", "send_recv"]))
-        .then(1.0)
     )

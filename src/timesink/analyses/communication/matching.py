@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from timesink.analyses.communication.kinds import ONE_SIDED, UNEVEN
@@ -41,15 +42,9 @@ def match_calls(workers: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     >>> match_calls({"rank0": call, "rank1": call})["match"].to_list()
     [0, 0]
     """
-    worker_type = pl.Enum(list(workers))
-    calls = pl.concat(
-        [
-            records.with_columns(worker=pl.lit(worker, worker_type))
-            for worker, records in workers.items()
-        ]
-    )
     keyed = (
-        calls.with_columns(what=_what())
+        together(workers)
+        .with_columns(what=_what())
         .with_columns(**_arguments_all_know())
         .with_columns(calls=pl.len().over("worker", *_KEY))
         .with_columns(step_key=_step_unless_even())
@@ -59,6 +54,19 @@ def match_calls(workers: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     return keyed.join(matches, on=_CALL, how="left", nulls_equal=True, maintain_order="left").drop(
         "sequence_key", "size_key", "step_key", "calls", "place"
     )
+
+
+def together(workers: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """The rows of all workers, with the name of each in `worker`.
+
+    >>> few, more = (pl.DataFrame({"calls": range(many)}) for many in (1, 2))
+    >>> together({"a": few, "b": more})["worker"].to_list()
+    ['a', 'b', 'b']
+    """
+    names = pl.Series("worker", list(workers), dtype=pl.Enum(list(workers)))
+    heights = [frame.height for frame in workers.values()]
+    worker = names.gather(np.repeat(np.arange(len(workers)), heights))
+    return pl.concat(workers.values()).with_columns(worker)
 
 
 def find_mismatches(matched: pl.DataFrame, ranks: Mapping[str, int | None]) -> pl.DataFrame:

@@ -9,7 +9,6 @@ import polars as pl
 from timesink.analyses.communication import kinds as collectives
 from timesink.analyses.communication.calls import collective_calls, collective_work
 from timesink.analyses.forest import call_forest
-from timesink.analyses.texts import encode
 from timesink.model.trace import Trace
 
 _ARGUMENTS = (
@@ -42,22 +41,23 @@ def with_meaning(found: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     """
     carries = pl.col("carries_arguments").fill_null(value=False)
     given = pl.col("collective_given")
-    name = pl.when(carries).then(pl.coalesce(given, "name")).otherwise("name")
-    kinds = [_told(text, collectives.collective_kind, pl.String()) for text in (name, given)]
+    recorded = (
+        found.join(_arguments(trace), on="call", how="left", maintain_order="left")
+        .join(_libraries(collective_work(trace)), on="call", how="left", maintain_order="left")
+        .with_columns(name=pl.when(carries).then(pl.coalesce(given, "name")).otherwise("name"))
+    )
     backend = trace.metadata.distributed.backend or ""
     only_one = pl.lit(backend if backend.isalpha() else None, pl.String)
-    library = _told(name, collectives.library_of, pl.String())
+    kinds = [_told(recorded[text], collectives.collective_kind, pl.String())
+             for text in ("name", "collective_given")]  # fmt: skip
+    library = _told(recorded["name"], collectives.library_of, pl.String())
     size = pl.when(pl.col("collective") == "barrier").then(0).otherwise("size_bytes")
-    recorded = found.join(_arguments(trace), on="call", how="left", maintain_order="left").join(
-        _libraries(collective_work(trace)), on="call", how="left", maintain_order="left"
-    )
     return recorded.with_columns(
-        name=name,
-        collective=pl.coalesce(kinds),
-        library=pl.coalesce(library, "kernel_library", pl.when(carries).then(only_one)),
+        collective=pl.coalesce(*map(pl.lit, kinds)),
+        library=pl.coalesce(pl.lit(library), "kernel_library", pl.when(carries).then(only_one)),
         group_size=pl.coalesce("group_size", pl.lit(_only_group_size(trace), pl.Int64)),
-        **_sizes(),
-    ).with_columns(size_bytes=size, **_peers(trace))
+        **_sizes(recorded),
+    ).with_columns(size_bytes=size, **_peers(recorded, trace))
 
 
 def _arguments(trace: Trace) -> pl.DataFrame:
@@ -89,9 +89,9 @@ def _arguments(trace: Trace) -> pl.DataFrame:
 
 def _libraries(work: pl.DataFrame) -> pl.DataFrame:
     """The library the kernels of a call belong to."""
-    library = _told(pl.col("name"), collectives.library_of, pl.String())
+    library = _told(work["name"], collectives.library_of, pl.String())
     return (
-        work.with_columns(kernel_library=library)
+        work.select("call", kernel_library=library)
         .group_by("call")
         .agg(pl.col("kernel_library").drop_nulls().first())
     )
@@ -103,36 +103,38 @@ def _only_group_size(trace: Trace) -> int | None:
     return size if isinstance(size, int) else None
 
 
-def _sizes() -> dict[str, pl.Expr]:
-    element = _told(pl.col("dtype"), collectives.element_bytes, pl.Int64())
+def _sizes(recorded: pl.DataFrame) -> dict[str, pl.Expr]:
+    element = pl.lit(_told(recorded["dtype"], collectives.element_bytes, pl.Int64()))
     inputs = pl.concat_str("input_dims", "input_types", separator=_BETWEEN)
     input_bytes = _told(
-        inputs, lambda text: collectives.input_bytes(*text.split(_BETWEEN)), pl.Int64()
+        recorded.select(inputs).to_series(),
+        lambda text: collectives.input_bytes(*text.split(_BETWEEN)),
+        pl.Int64(),
     )
     return {
-        "size_bytes": pl.coalesce(pl.col("in_elements") * element, input_bytes),
+        "size_bytes": pl.coalesce(pl.col("in_elements") * element, pl.lit(input_bytes)),
         "out_bytes": pl.col("out_elements") * element,
     }
 
 
-def _peers(trace: Trace) -> dict[str, pl.Expr]:
+def _peers(recorded: pl.DataFrame, trace: Trace) -> dict[str, pl.Expr]:
     """Sender and receiver: as recorded, as named, or the rank itself at its own end."""
-    named = _told(pl.col("name"), collectives.peers_of, pl.List(pl.Int64()))
     own = pl.lit(trace.metadata.distributed.rank, pl.Int64)
+    ends = (("src_rank", "send"), ("dst_rank", "recv"))
+    # Column by column: a series of lists takes longer to build than all the rest.
+    named = [_told(recorded["name"], _peer(end), pl.Int64()) for end in range(len(ends))]
     return {
-        rank: pl.coalesce(
-            rank, named.list.get(end), pl.when(pl.col("collective") == kind).then(own)
-        )
-        for end, (rank, kind) in enumerate((("src_rank", "send"), ("dst_rank", "recv")))
+        rank: pl.coalesce(rank, pl.lit(said), pl.when(pl.col("collective") == kind).then(own))
+        for (rank, kind), said in zip(ends, named, strict=True)
     }
 
 
-def _told(column: pl.Expr, meaning: Callable[[str], object], dtype: pl.DataType) -> pl.Expr:
+def _peer(end: int) -> Callable[[str], int | None]:
+    return lambda name: collectives.peers_of(name)[end]
+
+
+def _told(texts: pl.Series, meaning: Callable[[str], object], dtype: pl.DataType) -> pl.Series:
     """What texts mean, asked once per distinct text."""
-
-    def translated(texts: pl.Series) -> pl.Series:
-        codes, distinct = encode(texts)
-        meant = [None if text is None else meaning(text) for text in distinct]
-        return pl.Series(meant, dtype=dtype).gather(codes)
-
-    return column.map_batches(translated, return_dtype=dtype)
+    given = texts.to_list()
+    meant = {text: None if text is None else meaning(text) for text in set(given)}
+    return pl.Series(texts.name, [meant[text] for text in given], dtype=dtype)

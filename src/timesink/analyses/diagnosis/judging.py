@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from timesink.analyses.comparison.pair import CycleTimes, Pair
 from timesink.analyses.comparison.verdict import cycle_change
@@ -59,19 +59,26 @@ def judge(pair: Pair) -> Judgement:
 
 def _judged(pair: Pair) -> Judgement:
     """The verdict on cycles that hold the same work."""
-    lengths = pair.cycle_times
-    cycle_time = _cycle_time(lengths)
+    found = judge_lengths(pair.cycle_times)
+    if found.verdict == "incomparable":
+        return found
+    return replace(found, notes=tuple(_notes(pair)))
+
+
+def judge_lengths(lengths: CycleTimes, unit: str = "cycle") -> Judgement:
+    """The verdict on lengths of cycles, or what else the `unit` is called, without any notes."""
+    cycle_time, name = _cycle_time(lengths), unit.capitalize()
     if not (lengths.base_ns and lengths.new_ns):
-        return _incomparable("How long cycles take is not recorded on both sides.", cycle_time)
+        return _incomparable(f"How long {unit}s take is not recorded on both sides.", cycle_time)
     if cycle_time.p_value is None:
-        reason = f"One cycle on a side cannot be told from noise: {_amounts(lengths)}."
+        reason = f"One {unit} on a side cannot be told from noise: {_amounts(lengths)}."
         return _incomparable(reason, cycle_time)
     is_longer = lengths.new_mean_ns > lengths.base_mean_ns
-    verdict, reason = "no_change", _no_change(lengths)
+    verdict, reason = "no_change", _no_change(lengths, name)
     if cycle_time.p_value < ALPHA:
         verdict = "regression" if is_longer else "improvement"
-        reason = f"Cycles take {'longer' if is_longer else 'less'}: {_amounts(lengths)}."
-    return Judgement(verdict, reason, cycle_time, tuple(_notes(pair)))
+        reason = f"{name}s take {'longer' if is_longer else 'less'}: {_amounts(lengths)}."
+    return Judgement(verdict, reason, cycle_time)
 
 
 def _incomparable(reason: str, cycle_time: CycleTime) -> Judgement:
@@ -111,12 +118,12 @@ def _few(pair: Pair) -> str:
     return f"{counts} ({times(*_means(lengths))})"
 
 
-def _no_change(lengths: CycleTimes) -> str:
+def _no_change(lengths: CycleTimes, name: str) -> str:
     if lengths.base_ns == lengths.new_ns:
-        return f"Cycle time is the same: {units.brief_ns(lengths.new_mean_ns)}."
+        return f"{name} time is the same: {units.brief_ns(lengths.new_mean_ns)}."
     if cycle_change(lengths) == "none":
-        return f"Cycle time is the same within noise: {_amounts(lengths)}."
-    return f"Cycles are too uneven to tell a change: {_amounts(lengths)}."
+        return f"{name} time is the same within noise: {_amounts(lengths)}."
+    return f"{name}s are too uneven to tell a change: {_amounts(lengths)}."
 
 
 def _amounts(lengths: CycleTimes) -> str:

@@ -9,11 +9,13 @@ import polars as pl
 
 from timesink.analyses.communication.comparison import Comparison, compare_workers
 from timesink.analyses.ranks.clocks import align_clocks
+from timesink.analyses.ranks.collective_table import collective_table
+from timesink.analyses.ranks.groups import group_rows, keyed_groups
 from timesink.analyses.ranks.matching import matched_collectives
 from timesink.analyses.ranks.panel import Panel, panel_of
 from timesink.analyses.ranks.stragglers import Straggler, find_stragglers
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.ranks.table import rank_table
+from timesink.analyses.ranks.table import rank_table, step_waits
 from timesink.analyses.ranks.waits import with_blame, with_excess, with_waits
 
 
@@ -32,6 +34,12 @@ class RanksAnalysis:
     """Rank x step: what each held the others up."""
     missing: tuple[int, ...]
     """Ranks of the run of which there is no summary."""
+    waits: pl.DataFrame
+    """Rank and step: what it waited and let others wait, rows of `WAIT_SCHEMA`."""
+    groups: pl.DataFrame
+    """Process groups, rows of `PROCESS_GROUP_SCHEMA`."""
+    matched: pl.DataFrame
+    """Collectives by group, kind and size, rows of `MATCHED_SCHEMA`."""
 
 
 def analyse_ranks(ranks: Mapping[int, RankSummary]) -> RanksAnalysis:
@@ -47,14 +55,18 @@ def analyse_ranks(ranks: Mapping[int, RankSummary]) -> RanksAnalysis:
     clocks = align_clocks(calls, {rank: each.about.host for rank, each in ranks.items()})
     blamed = with_blame(with_excess(with_waits(calls, clocks)))
     panel = panel_of(ranks, blamed)
+    groups = keyed_groups(ranks, calls)
     return RanksAnalysis(
         ranks=rank_table(ranks, blamed),
         collectives=blamed,
         mismatches=mismatches,
         clocks=clocks,
-        stragglers=find_stragglers(ranks, panel, blamed),
+        stragglers=find_stragglers(ranks, panel, blamed, clocks),
         panel=panel,
         missing=_missing(ranks),
+        waits=step_waits(blamed),
+        groups=group_rows(groups),
+        matched=collective_table(blamed, groups),
     )
 
 

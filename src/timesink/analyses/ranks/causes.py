@@ -25,9 +25,12 @@ CAUSES = (
 )
 """Everything that is ever named as the cause of a straggler."""
 
-_MORE_WAITS = 1.2
-_LEAST_MORE_WAITS = 0.9
+_LEAST_MORE_WAITS, _MANY_MORE_WAITS = 0.9, 4.0
 """Further calls per step that wait for the device."""
+_MORE_WAITS, _MANY = 1.5, 1.2
+"""How many times as many they are at least, few or many of them."""
+_MORE_WORK = 0.1
+"""Beyond this kernels are given more work, not by chance."""
 _ALL_SLOWER = 0.5
 """Most kernels are slower by about as much as all of them: then it is the device."""
 
@@ -84,6 +87,11 @@ def why(panel: Panel, place: int, late: NDArray[np.bool_], work: Work) -> Reason
     source = max(more, key=lambda each: more[each])
     if source == "kernels":
         return kernel_reason(rank, more[source], others, work)
+    share = _more_work(rank, others, work)
+    if share > _MORE_WORK:
+        # A larger batch takes longer to load and to copy, too.
+        text = f"Kernels of rank {rank} are given {share:.0%} more work than those of its peers."
+        return Reason(rank, "uneven_work", (text,))
     if source == "host":
         at_once = float(np.nanmean(panel.gap[place] - np.nanmedian(panel.gap[peers], axis=0)))
         return _host(rank, more[source], at_once, others, work)
@@ -114,14 +122,25 @@ def some(peers: Ints, most: int = 64) -> Ints:
 # -- on the device ---------------------------------------------------------------------------------
 
 
-def kernel_reason(rank: int, more_ns: float, peers: list[int], work: Work) -> Reason:
-    """Why kernels take longer: they have more to do, or do the same at a slower pace."""
-    table = work.beside(rank, peers, "kernel")
+def _more_work(rank: int, peers: list[int], work: Work) -> float:
+    """How much more work the kernels of a rank are given, as a part of what they take."""
+    split = _split(work.beside(rank, peers, "kernel"))
+    usual = float(split["peer_dur_ns"].sum())
+    return float((split["expected"] - split["peer_dur_ns"]).sum()) / usual if usual else 0.0
+
+
+def _split(table: pl.DataFrame) -> pl.DataFrame:
+    """Kernels with what they would take, given their work, at the pace of the peers."""
     given = pl.when(pl.col("peer_work") > 0).then("work").otherwise("calls")
     usual = pl.when(pl.col("peer_work") > 0).then("peer_work").otherwise("peer_calls")
-    split = table.with_columns(amount=given / pl.when(usual > 0).then(usual)).with_columns(
+    return table.with_columns(amount=given / pl.when(usual > 0).then(usual)).with_columns(
         expected=pl.coalesce(pl.col("peer_dur_ns") * pl.col("amount"), "dur_ns")
     )
+
+
+def kernel_reason(rank: int, more_ns: float, peers: list[int], work: Work) -> Reason:
+    """Why kernels take longer: they have more to do, or do the same at a slower pace."""
+    split = _split(work.beside(rank, peers, "kernel"))
     by_work = float((split["expected"] - split["peer_dur_ns"]).sum())
     by_pace = float((split["dur_ns"] - split["expected"]).sum())
     much = f"Kernels of rank {rank} take {brief_ns(more_ns)} per step longer than on its peers"
@@ -147,7 +166,8 @@ def _host(rank: int, more_ns: float, at_once_ns: float, others: list[int], work:
     much = f"The device of rank {rank} waits {brief_ns(more_ns)} per step longer for its host"
     waits = work.beside(rank, others, "waiting")
     calls, usual = float(waits["calls"].sum()), float(waits["peer_calls"].sum())
-    if calls > max(_MORE_WAITS * usual, usual + _LEAST_MORE_WAITS):
+    few = max(_MORE_WAITS * usual, usual + _LEAST_MORE_WAITS)
+    if calls > min(few, max(_MANY * usual, usual + _MANY_MORE_WAITS)):
         most = waits.sort(pl.col("calls") - pl.col("peer_calls"))["function"][-1]
         text = f"{much}, which waits {calls:.0f} times for it ({most}); on peers {usual:.0f} times."
         return Reason(rank, "synchronisation", (text,))

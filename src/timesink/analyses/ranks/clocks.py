@@ -38,7 +38,7 @@ CLOCK_SCHEMA = {
 collectives that was found.  Offsets are against the others with the same number in `tied_to`."""
 
 _FEWEST_FOR_DRIFT = 8
-_MOST_ENDS = 100_000
+_MOST_ENDS = 40_000
 
 
 def align_clocks(calls: pl.DataFrame, hosts: Mapping[int, str | None]) -> pl.DataFrame:

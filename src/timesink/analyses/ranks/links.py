@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from timesink.analyses.ranks.causes import Reason, Work
+from timesink.analyses.ranks.matching import PAIRS
 from timesink.analyses.ranks.panel import Floats, Panel
+from timesink.analyses.ranks.replay import WhatIf
+from timesink.analyses.ranks.stacking import stacked
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.model.units import brief_ns
 
@@ -20,69 +22,94 @@ _FEWEST_GROUPS = 3
 _OUTLYING = 8.0
 _LEAST_SLOWER_COPIES = 0.2
 _NEARLY, _FAINT = 0.95, 1e-3
+_LOST = (pl.col("transfer_ns") - pl.col("usual")).clip(lower_bound=0)
 
 
 def slow_links(
-    ranks: Mapping[int, RankSummary], panel: Panel, calls: pl.DataFrame
+    ranks: Mapping[int, RankSummary], panel: Panel, calls: pl.DataFrame, what_if: WhatIf
 ) -> Iterator[Reason]:
     """The rank that all slow transfers have in common, and what these cost.
 
     Groups are compared with groups that move the same.  Of a single group nobody knows how fast it
     could be, nor which of its ranks slows it down, unless copies of one of them are slow too.
     """
-    transfers = _transfers(calls)
+    transfers = _with_usual(_transfers(calls))
     if transfers.is_empty():
         return
-    lost, copies = _lost(transfers, panel), _copies_slower(ranks, panel)
-    reason = _of_groups(panel, lost, copies) if lost.any() else _of_copies(panel, transfers, copies)
-    if reason is not None:
-        cost = reason.cost_ns * _exposed_share(ranks[reason.rank])
-        if cost >= _LEAST_SHARE * panel.run_ns:
-            yield replace(reason, cost_ns=cost)
-
-
-def _of_groups(panel: Panel, lost: Floats, copies: Floats) -> Reason:
-    # Peers share some groups with the culprit; only the culprit is in all that are slow.
-    most = lost >= _NEARLY * lost.max()
-    suspect = int(np.argmax(np.where(most, copies, 0.0) + _FAINT * lost / lost.max()))
-    rank, cost = int(panel.ranks[suspect]), float(lost[suspect])
-    text = (
-        f"Collectives with rank {rank} take {brief_ns(cost / len(panel.steps))} per step "
-        "longer to move their data than those of other groups of the same size."
+    copies = _copies_slower(ranks, panel)
+    lost = _by_rank(transfers.group_by("rank").agg(_LOST.sum().alias("lost")), "lost", panel)
+    suspect = _in_all_slow(lost, copies) if lost.any() else _with_slow_copies(copies)
+    if suspect is None:
+        return
+    rank, slower = int(panel.ranks[suspect]), float(copies[suspect])
+    pace = slower if _with_slow_copies(copies) == suspect else 1.0
+    mine = transfers.filter(pl.col("rank") == rank).with_columns(
+        usual=pl.coalesce("usual", pl.col("transfer_ns") / pace)
     )
-    return Reason(rank, "slow_link", (text,), cost)
+    cost = _cost(ranks[rank], mine, what_if)
+    if cost < _LEAST_SHARE * panel.run_ns:
+        return
+    text = _of_copies(rank, slower)
+    if lost.any():
+        text = _of_groups(rank, float(lost[suspect]) / len(panel.steps))
+    yield Reason(rank, "slow_link", (text,), cost)
 
 
-def _of_copies(panel: Panel, transfers: pl.DataFrame, copies: Floats) -> Reason | None:
+def _in_all_slow(lost: Floats, copies: Floats) -> int:
+    """Peers share some groups with the culprit; only the culprit is in all that are slow."""
+    most = lost >= _NEARLY * lost.max()
+    return int(np.argmax(np.where(most, copies, 0.0) + _FAINT * lost / lost.max()))
+
+
+def _with_slow_copies(copies: Floats) -> int | None:
     suspect = int(np.argmax(copies))
     spread = 1.4826 * float(np.median(np.abs(copies - np.median(copies))))
-    if copies[suspect] < 1 + max(_LEAST_SLOWER_COPIES, _OUTLYING * spread):
-        return None
-    rank = int(panel.ranks[suspect])
-    moved = float(transfers.filter(pl.col("rank") == rank)["transfer_ns"].sum())
-    text = (
-        f"Copies of rank {rank} take {copies[suspect]:.1f} times as long as those of its peers; "
-        "what its collectives could do without that, no other group tells."
+    enough = 1 + max(_LEAST_SLOWER_COPIES, _OUTLYING * spread)
+    return suspect if copies[suspect] >= enough else None
+
+
+def _of_groups(rank: int, lost_ns: float) -> str:
+    return (
+        f"Collectives with rank {rank} take {brief_ns(lost_ns)} per step longer to move their data "
+        "than those of other groups of the same size."
     )
-    return Reason(rank, "slow_link", (text,), moved * float(1 - 1 / copies[suspect]))
+
+
+def _of_copies(rank: int, slower: float) -> str:
+    return (
+        f"Copies of rank {rank} take {slower:.1f} times as long as those of its peers; what its "
+        "collectives could do without that, no other group tells."
+    )
+
+
+def _cost(summary: RankSummary, slow: pl.DataFrame, what_if: WhatIf) -> float:
+    """What the run lost with collectives that take longer than usual."""
+    if what_if.score is not None:
+        return what_if.score.cost_of_transfers(slow["match"], slow["usual"])
+    lost = slow.select((pl.col("transfer_ns") - pl.col("usual")).clip(0).sum()).item()
+    return float(lost) * _exposed_share(summary)
 
 
 def _transfers(calls: pl.DataFrame) -> pl.DataFrame:
-    """Collectives of several ranks, with what moving took once all were there."""
-    return calls.filter(pl.col("members") > 1).with_columns(
+    """Collectives of several ranks, with what moving took once all were there.
+
+    Where somebody is missing nobody knows when that was.
+    """
+    everybody = pl.col("members") >= pl.col("group_size").fill_null(0)
+    pair = pl.col("collective").is_in(PAIRS).fill_null(value=False)
+    return calls.filter(pl.col("members") > 1, everybody | pair).with_columns(
         transfer_ns=pl.col("transfer_ns").min().over("match"),
         kind=pl.struct("collective", "size_bytes", "group_size"),
         among=pl.struct("group", "group_ranks").hash(),
     )
 
 
-def _lost(transfers: pl.DataFrame, panel: Panel) -> Floats:
-    """Time of each rank in transfers that take longer than those of other groups."""
-    usual = pl.col("transfer_ns").median()
+def _with_usual(transfers: pl.DataFrame) -> pl.DataFrame:
+    """Transfers with the `usual` time of other groups, for those that take longer; else null."""
     groups = (
         transfers.unique("match")
         .group_by("kind", "among")
-        .agg(usual.alias("typical_ns"), calls=pl.len())
+        .agg(pl.col("transfer_ns").median().alias("typical_ns"))
         .filter(pl.len().over("kind") >= _FEWEST_GROUPS)
         .with_columns(usual=pl.col("typical_ns").median().over("kind"))
         .with_columns(more=pl.col("typical_ns") / pl.col("usual") - 1)
@@ -90,22 +117,19 @@ def _lost(transfers: pl.DataFrame, panel: Panel) -> Floats:
             spread=(pl.col("more") - pl.col("more").median()).abs().median().over("kind") * 1.4826
         )
         .filter(pl.col("more") > pl.max_horizontal(_LEAST_SLOWER, 6 * pl.col("spread")))
+        .select("kind", "among", "usual")
     )
-    slow = transfers.join(groups, on=["kind", "among"]).with_columns(
-        lost=(pl.col("transfer_ns") - pl.col("usual")).clip(0)
-    )
-    found = slow.group_by("rank").agg(pl.col("lost").sum())
-    return _by_rank(found, "lost", panel)
+    return transfers.join(groups, on=["kind", "among"], how="left")
 
 
 def _copies_slower(ranks: Mapping[int, RankSummary], panel: Panel) -> Floats:
     """How many times as long copies of each rank take, of as many bytes as those of others."""
-    work = Work(ranks)
-    tables = pl.concat(
-        [
-            work.per_step(int(rank), "copy").with_columns(rank=pl.lit(int(rank), pl.Int64))
-            for rank in panel.ranks
-        ]
+    steps = pl.col("rank").replace_strict(Work(ranks).steps, return_dtype=pl.Int64)
+    functions = {int(rank): ranks[int(rank)].functions for rank in panel.ranks}
+    tables = (
+        stacked(functions)
+        .filter(pl.col("place") == "copy")
+        .with_columns(pl.col("dur_ns") / pl.max_horizontal(steps, 1))
     )
     pace = tables.filter(pl.col("work") >= 0).with_columns(
         ratio=pl.col("typical_ns") / pl.col("typical_ns").median().over("function"),

@@ -68,19 +68,24 @@ def _alike(calls: pl.DataFrame) -> pl.DataFrame:
 
 
 def peer_median(
-    values: NDArray[np.float64], peers: NDArray[np.int64]
+    values: NDArray[np.float64], peers: NDArray[np.int64], *, of: NDArray[np.bool_] | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """The median of the values with the same number in `peers`, for each; and how many they are.
 
-    Of two the lower one: nobody can tell which of them is odd.
+    Of two the lower one: nobody can tell which of them is odd.  Only values `of` some count, if
+    these are given.
 
     >>> peer_median(np.array([1.0, 2.0, 9.0, 4.0]), np.array([0, 0, 0, 1]))[0].tolist()
     [2.0, 2.0, 2.0, 4.0]
     """
-    order = np.lexsort((values, peers))
+    rows = np.arange(len(values)) if of is None else np.flatnonzero(of)
+    order = rows[np.lexsort((values[rows], peers[rows]))]
     numbers, first, many = np.unique(peers[order], return_index=True, return_counts=True)
+    if not len(numbers):
+        return np.zeros(len(values)), np.zeros(len(values), dtype=np.int64)
     ordered = values[order]
     low, high = first + (many - 1) // 2, first + many // 2
     middle = np.where(many == 2, ordered[low], (ordered[low] + ordered[high]) / 2)
-    place = np.searchsorted(numbers, peers)
-    return middle[place], many[place]
+    place = np.minimum(np.searchsorted(numbers, peers), len(numbers) - 1)
+    known = numbers[place] == peers
+    return np.where(known, middle[place], 0.0), np.where(known, many[place], 0)

@@ -36,13 +36,23 @@ class OwnTime:
     """When the device worked, or the rank communicated or loaded data."""
 
 
-def own_time(roles: Mapping[str, IntervalSet], moving: IntervalSet, bounds: IntervalSet) -> OwnTime:
+def own_time(
+    roles: Mapping[str, IntervalSet],
+    moving: IntervalSet,
+    bounds: IntervalSet,
+    *,
+    on_host: IntervalSet | None = None,
+) -> OwnTime:
     """Divide steps into parts; `moving` is when each collective moved data or waited to.
 
     Work of the device counts first, beside communication too: who has to wait anyway may as well
-    work, and is none the later for it.
+    work, and is none the later for it.  Collectives `on_host` copy from and to the device
+    themselves: such a copy is no sign that a rank goes on.
     """
-    working = [moving[:0], *(roles[part] for part in ON_DEVICE)]
+    copies = intervals.merge(roles["memcpy"])
+    if on_host is not None and len(on_host):
+        copies = intervals.subtract(copies, intervals.merge(on_host))
+    working = [moving[:0], roles["kernel"], copies, roles["memset"]]
     talking = blocked(intervals.merge(np.concatenate(working)), moving)
     layers = {part: roles[part] for part in ON_DEVICE}
     layers["exposed"] = talking
@@ -93,6 +103,20 @@ def own_time_before(moments: NDArray[np.int64], exposed: IntervalSet) -> NDArray
     windows = np.stack([moments[:-1], moments[1:]], axis=1)
     took: NDArray[np.int64] = moments[1:] - moments[:-1]
     return took - intervals.coverage_within(exposed, windows)
+
+
+def waited_for(ends: NDArray[np.int64], exposed: IntervalSet) -> NDArray[np.int64]:
+    """How much of the exposed time goes on until each of the collectives ends, by their ends.
+
+    >>> waited_for(np.array([30, 20]), np.array([[12, 25]])).tolist()
+    [5, 8]
+    """
+    order = np.argsort(ends, kind="stable")
+    last = ends[order]
+    before = np.concatenate([[min(exposed.min(initial=0), last.min(initial=0))], last])[:-1]
+    waited = np.zeros(len(ends), dtype=np.int64)
+    waited[order] = intervals.coverage_within(exposed, np.stack([before, last], axis=1))
+    return waited
 
 
 def longest_gaps(trace: Trace, busy: IntervalSet, bounds: IntervalSet) -> pl.DataFrame:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from timesink.analyses.ranks.matching import PAIRS
 from timesink.analyses.ranks.own_time import HOST_PARTS, ON_DEVICE
+from timesink.analyses.ranks.stacking import stacked
 from timesink.analyses.ranks.summary import RankSummary
 
 Floats = NDArray[np.float64]
@@ -53,6 +54,12 @@ class Panel:
         """How long all of the steps are together."""
         return self.step_ns * len(self.steps)
 
+    def share_more(self, rank: int) -> float:
+        """What a rank takes more by itself than most others do, as a part of what it takes."""
+        own = np.nansum(np.stack([np.nan_to_num(each) for each in self.own.values()]), axis=(0, 2))
+        more = float(own[rank] - np.median(np.delete(own, rank)))
+        return max(more, 0.0) / max(float(own[rank]), 1.0)
+
     def peers(self, rank: int, without: NDArray[np.bool_]) -> Ints:
         """Places of the ranks that do the same as one of them; of all where these are too few."""
         same = (self.alike == self.alike[rank]) & ~without
@@ -67,12 +74,7 @@ class Panel:
 def panel_of(ranks: Mapping[int, RankSummary], calls: pl.DataFrame) -> Panel:
     """Lay summaries and blamed collectives out; steps count that most ranks have in full."""
     numbers = np.array(sorted(ranks), dtype=np.int64)
-    steps = pl.concat(
-        [
-            each.steps.filter("complete").with_columns(rank=pl.lit(rank, pl.Int64))
-            for rank, each in ranks.items()
-        ]
-    )
+    steps = stacked({rank: each.steps for rank, each in ranks.items()}).filter("complete")
     names = _common_steps(steps, len(numbers))
     row, column = pl.Series("rank", numbers), pl.Series("step", names, dtype=pl.String)
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from timesink.analyses.ranks.causes import Reason, Work, kernel_reason, some
 from timesink.analyses.ranks.matching import PAIRS
-from timesink.analyses.ranks.panel import Panel
+from timesink.analyses.ranks.panel import Ints, Panel
+from timesink.analyses.ranks.replay import WhatIf
 from timesink.model.units import brief_ns
 
 _LEAST_MORE = 0.1
@@ -18,7 +19,7 @@ _NEARLY_ALL = 0.2
 """The rank of a stage, by what its kernels take, that stands for it."""
 
 
-def slow_stages(panel: Panel, work: Work) -> Iterator[Reason]:
+def slow_stages(panel: Panel, work: Work, what_if: WhatIf) -> Iterator[Reason]:
     """The stage whose kernels take longest, where that is far longer than in the others."""
     stages = [panel.alike == number for number in np.unique(panel.alike)]
     if len(stages) < 2 or not _is_pipeline(panel, work):
@@ -38,10 +39,18 @@ def slow_stages(panel: Panel, work: Work) -> Iterator[Reason]:
         f"{brief_ns(busy[worst])} per step, those of other stages {brief_ns(usual)}."
     )
     cost = min(more, panel.step_ns) * len(panel.steps)
+    if what_if.score is not None:
+        cost = what_if.score.cost_of_share(panel.ranks[members], _share(panel, members, more))
     # A whole stage may also be on slow devices.
     others = panel.ranks[some(np.flatnonzero(~stages[worst]))].tolist()
     cause = kernel_reason(int(panel.ranks[first]), more, others, work).cause
     yield Reason(int(panel.ranks[first]), cause, (text,), cost)
+
+
+def _share(panel: Panel, members: Ints, more_ns: float) -> float:
+    """What ranks do more, as a part of all that they do by themselves."""
+    own = sum(np.nan_to_num(values[members]) for values in panel.own.values())
+    return min(more_ns / max(float(np.median(own)), more_ns, 1.0), 1.0)
 
 
 def _is_pipeline(panel: Panel, work: Work) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,12 +11,16 @@ from numpy.typing import NDArray
 
 from timesink.analyses.ranks.causes import Reason, Work, why
 from timesink.analyses.ranks.links import slow_links
-from timesink.analyses.ranks.panel import Floats, Panel
+from timesink.analyses.ranks.panel import Floats, Ints, Panel
+from timesink.analyses.ranks.replay import WhatIf
 from timesink.analyses.ranks.stages import slow_stages
 from timesink.analyses.ranks.summary import RankSummary
 
-LEAST_SHARE = 0.015
-"""What a rank must cost of the run to be worth a word."""
+LEAST_SHARE = 0.025
+"""What one of many ranks must cost of the run to be worth a word."""
+_ENOUGH_RANKS = 8
+_LEAST_SHARE_AT_ONCE = 0.1
+"""The same for what happened in a single step."""
 TIMES_NOISE = 2.5
 """How often what others cost a rank must cost."""
 LEAST_STEPS = 2
@@ -26,6 +30,9 @@ _OUTLYING = 6.0
 """How many robust standard deviations a rank that is always slow is away from the others."""
 _MOST = 0.5
 """More than this share of the ranks cannot be odd."""
+_FEWEST_TO_PART = 4
+"""Fewer ranks do not tell two sorts of them apart."""
+_MOST_PLAYED = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +42,7 @@ class Straggler:
     rank: int
     cause: str
     cost_ns: float
-    """How much of the run others waited for it."""
+    """How much longer the run takes than it would with nobody late, were this rank the only one."""
     share: float
     """The same as a part of the run."""
     steps: tuple[str, ...]
@@ -45,7 +52,7 @@ class Straggler:
 
 
 def find_stragglers(
-    ranks: Mapping[int, RankSummary], panel: Panel, calls: pl.DataFrame
+    ranks: Mapping[int, RankSummary], panel: Panel, calls: pl.DataFrame, clocks: pl.DataFrame
 ) -> tuple[Straggler, ...]:
     """Ranks that cost the run more than noise does, the most costly first; none in most runs.
 
@@ -53,30 +60,66 @@ def find_stragglers(
     """
     if len(panel.ranks) < 2 or not panel.steps:
         return ()
-    late = late_ranks(panel)
+    what_if = WhatIf(calls, clocks)
+    late = late_ranks(panel, what_if)
     work = Work(ranks)
-    places: list[int] = np.flatnonzero(late).tolist()
-    own = [_straggler(panel, place, why(panel, place, late, work)) for place in places]
+    places: Ints = np.flatnonzero(late)
+    costs = _costs(panel, places, what_if)
+    own = [
+        _straggler(panel, place, why(panel, place, late, work), cost)
+        for place, cost in zip(places.tolist(), costs.tolist(), strict=True)
+    ]
     found = [
         *own,
-        *(_of_reason(panel, reason) for reason in slow_stages(panel, work)),
-        *(_of_reason(panel, reason) for reason in slow_links(ranks, panel, calls)),
+        *(_of_reason(panel, reason) for reason in slow_stages(panel, work, what_if)),
+        *(_of_reason(panel, reason) for reason in slow_links(ranks, panel, calls, what_if)),
     ]
-    return tuple(sorted(_once_each(found), key=lambda each: (-each.cost_ns, each.rank)))
+    least = least_share(len(panel.ranks))
+    worth = [each for each in _once_each(found) if each.share >= least]
+    return tuple(sorted(worth, key=lambda each: (-each.cost_ns, each.rank)))
 
 
-def late_ranks(panel: Panel) -> NDArray[np.bool_]:
+def _costs(panel: Panel, places: Ints, what_if: WhatIf) -> Floats:
+    """What each rank costs by itself: the run is played with nobody late but this one."""
+    held: Floats = panel.held[places].sum(axis=1)
+    if not len(places) or what_if.score is None:
+        return held
+    # Many who are late are late for one reason: some tell what the others cost as well.
+    played = places[np.argsort(-held, kind="stable")[:_MOST_PLAYED]]
+    costs = what_if.score.costs_of(panel.ranks[played], late=panel.ranks[places])
+    for row, place in enumerate(played.tolist()):
+        if (panel.alike == panel.alike[place]).sum() == 1:
+            # Stages make different calls: alone in its stage, a rank is compared as a whole.
+            alone = what_if.score.cost_of_share(panel.ranks[[place]], panel.share_more(place))
+            costs[row] = min(costs[row], alone)
+    known = dict(zip(played.tolist(), costs.tolist(), strict=True))
+    usual = float(np.median(costs))
+    return np.array([known.get(place, usual) for place in places.tolist()])
+
+
+def late_ranks(panel: Panel, what_if: WhatIf) -> NDArray[np.bool_]:
     """Which ranks hold others up, as a mask over the panel's rows."""
     late = _holding(panel)
     slow = always_slow(panel)
-    if slow.any():
+    if slow.any() and not late[slow].all():
         # Ranks that are slow together share the blame: who of them comes last is chance.
-        together = panel.held[slow].sum()
+        together = float(panel.held[slow].sum())
+        if what_if.score is not None:
+            together = what_if.score.cost_together(panel.ranks[slow | late])
         others = panel.held[~slow].max(axis=0, initial=0.0).mean()
         noise = max(others, _NOISE_FLOOR * panel.step_ns) * len(panel.steps)
-        if together >= max(LEAST_SHARE * panel.run_ns, TIMES_NOISE * noise):
+        if together >= max(least_share(len(slow)) * panel.run_ns, TIMES_NOISE * noise):
             late |= slow
     return late
+
+
+def least_share(ranks: int) -> float:
+    """What a rank must cost of the run to be worth a word: fewer ranks tell less what is usual.
+
+    >>> least_share(64), least_share(2)
+    (0.025, 0.05)
+    """
+    return LEAST_SHARE * min(max(_ENOUGH_RANKS / ranks, 1.0), 2.0)
 
 
 def _holding(panel: Panel) -> NDArray[np.bool_]:
@@ -88,31 +131,54 @@ def _holding(panel: Panel) -> NDArray[np.bool_]:
     passed = 0
     for place, rank in enumerate(order[:most]):
         below = panel.held[order[place + 1 :]].max(axis=0, initial=0.0)
-        noise = max(float(below.mean()), floor)
-        steps = int((panel.held[rank] > TIMES_NOISE * max(float(np.median(below)), floor)).sum())
-        needed = max(LEAST_SHARE * panel.run_ns, TIMES_NOISE * noise * len(panel.steps))
-        if cost[rank] >= needed and steps >= min(LEAST_STEPS, len(panel.steps)):
+        late = panel.held[rank] > TIMES_NOISE * max(float(np.median(below)), floor)
+        noise = TIMES_NOISE * max(float(below.mean()), floor) * int(late.sum())
+        share = float(panel.held[rank][late].sum()) / panel.run_ns
+        needed = least_share(len(panel.ranks))
+        if late.sum() < min(LEAST_STEPS, len(panel.steps)):
+            needed = max(needed, _LEAST_SHARE_AT_ONCE)
+        if share >= needed and share * panel.run_ns >= noise:
             passed = place + 1
-    late = np.zeros(len(order), dtype=np.bool_)
-    late[order[:passed]] = True
-    return late
+    found = np.zeros(len(order), dtype=np.bool_)
+    found[order[:passed]] = True
+    return found
 
 
 def always_slow(panel: Panel) -> NDArray[np.bool_]:
     """Ranks whose own work takes longer than that of their peers in most of the steps."""
     usual = np.median(panel.excess, axis=1)
-    spread = 1.4826 * np.median(np.abs(usual - np.median(usual)))
     wobble = 1.4826 * np.median(np.abs(panel.excess - usual[:, None]), axis=1)
-    noise = np.maximum(spread, np.median(wobble) / np.sqrt(max(len(panel.steps), 1)))
-    slow: NDArray[np.bool_] = usual > np.maximum(_OUTLYING * noise, LEAST_SHARE * panel.step_ns)
-    too_many = slow.sum() > _MOST * len(slow)
-    return np.zeros_like(slow) if too_many else slow
+    chance = float(np.median(wobble)) / np.sqrt(max(len(panel.steps), 1))
+    for middle, spread in _sides(usual):
+        noise = max(spread, chance)
+        apart = usual - middle > max(_OUTLYING * noise, LEAST_SHARE * panel.step_ns)
+        if apart.any() and apart.sum() <= _MOST * len(apart):
+            found: NDArray[np.bool_] = apart
+            return found
+    return np.zeros(len(usual), dtype=np.bool_)
 
 
-def _straggler(panel: Panel, place: int, reason: Reason) -> Straggler:
+def _sides(usual: Floats) -> Iterator[tuple[float, float]]:
+    """Middle and spread of all ranks, and of those below the widest gap between any two.
+
+    With half of the ranks slow, the middle of all is where nobody is.
+    """
+    yield _middle_and_spread(usual)
+    ordered = np.sort(usual)
+    least = int(np.ceil(len(ordered) * (1 - _MOST)))
+    if len(ordered) >= _FEWEST_TO_PART:
+        widest = least - 1 + int(np.argmax(np.diff(ordered[least - 1 :])))
+        yield _middle_and_spread(ordered[: widest + 1])
+
+
+def _middle_and_spread(values: Floats) -> tuple[float, float]:
+    middle = float(np.median(values))
+    return middle, 1.4826 * float(np.median(np.abs(values - middle)))
+
+
+def _straggler(panel: Panel, place: int, reason: Reason, cost: float) -> Straggler:
     held = panel.held[place]
     steps = affected(held, panel.step_ns)
-    cost = float(held.sum())
     if not steps.any():
         steps = affected(panel.excess[place], panel.step_ns)
     return Straggler(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from timesink.analyses.columns import device_columns
 from timesink.analyses.communication.comparison import WorkerSummary
 from timesink.analyses.communication.workers import summarise_worker
+from timesink.analyses.names import device_word
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.ranks.functions import function_times
 from timesink.analyses.ranks.own_time import (
@@ -19,11 +21,14 @@ from timesink.analyses.ranks.own_time import (
     longest_gaps,
     own_time,
     own_time_before,
+    waited_for,
 )
 from timesink.analyses.roles import role_ranges
 from timesink.model import intervals
+from timesink.model.health import HealthEntry
 from timesink.model.intervals import IntervalSet
-from timesink.model.trace import Trace
+from timesink.model.schema import BUSY_KINDS
+from timesink.model.trace import Device, Trace
 
 STEP_SCHEMA = {
     "step": pl.String(),
@@ -58,9 +63,20 @@ COLLECTIVE_SCHEMA = {
     "end_ns": pl.Int64(),
     "launch_ns": pl.Int64(),
     "own_ns": pl.Int64(),
+    "exposed_ns": pl.Int64(),
 }
 """`own_ns` is what the rank took by itself since it started the collective before: the time in
-between, less what it could do nothing but wait in."""
+between, less what it could do nothing but wait in.  `exposed_ns` is how long it waited for just
+this collective to end."""
+
+
+GROUP_SCHEMA = {
+    "group": pl.String(),
+    "group_ranks": pl.String(),
+    "group_size": pl.Int64(),
+    "description": pl.String(),
+}
+"""Process groups of a rank; `group_ranks` is the text of its calls, in which long lists are cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +89,25 @@ class AboutRank:
     device: str | None
     backend: str | None
     source: str
+    events: int = 0
+    health: tuple[HealthEntry, ...] = ()
+    """What was repaired, lost or looks wrong in its trace."""
+    devices: tuple[Device, ...] = ()
+    """Those that did something, as the trace describes them."""
+    device_word: str = "GPU"
+    """What users call such a device."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What of a long recording the summary is about."""
+
+    every: int = 1
+    """Steps whose number this divides; 1 for all of them."""
+    of_steps: int = 0
+    """How many steps the recording has, where not all are kept."""
+    cut: int = 0
+    """Collectives left out at the end of those steps, and functions summed as one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +123,9 @@ class RankSummary:
     """Rows of `FUNCTION_SCHEMA`, over the complete steps."""
     worker: WorkerSummary
     """For dividing communication into waiting and transfer."""
+    kept: Kept = Kept()
+    groups: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=GROUP_SCHEMA))
+    """Rows of `GROUP_SCHEMA`, in the order of their first calls."""
 
 
 @once_per_trace
@@ -103,7 +141,8 @@ def summarise_rank(trace: Trace) -> RankSummary:
     bounds = worker.steps.select("start_ns", "end_ns").to_numpy().reshape(-1, 2)
     talking = moving.select("start_ns", "end_ns").to_numpy().reshape(-1, 2)
     complete = worker.steps["complete"].to_numpy().astype(bool)
-    own = own_time(role_ranges(trace), talking, bounds)
+    on_host = moving.filter(~pl.col("on_device")).select("start_ns", "end_ns")
+    own = own_time(role_ranges(trace), talking, bounds, on_host=on_host.to_numpy().reshape(-1, 2))
     gaps = longest_gaps(trace, own.busy, bounds)
     return RankSummary(
         about=_about(trace),
@@ -111,7 +150,33 @@ def summarise_rank(trace: Trace) -> RankSummary:
         collectives=_collectives(worker, moving, own),
         functions=function_times(trace, bounds[complete]),
         worker=worker,
+        groups=_groups(trace),
     )
+
+
+def _groups(trace: Trace) -> pl.DataFrame:
+    """What calls say of the groups they are made in; some only have a number."""
+    said = {
+        str(group.get("pg_name")): str(group["pg_desc"])
+        for group in trace.metadata.distributed.groups
+        if group.get("pg_desc")
+    }
+    text = pl.col("group_name", "group_ranks", "group_description").cast(pl.String)
+    known = (
+        trace.lazy("collectives")
+        .select(text, "group_size")
+        .unique(maintain_order=True)
+        .filter(pl.col("group_name").is_not_null(), pl.col("group_name") != "")
+        .collect()
+    )
+    described = pl.col("group_description").replace("", None)
+    told = pl.col("group_name").replace_strict(said, default=None, return_dtype=pl.String)
+    return known.select(
+        group="group_name",
+        group_ranks="group_ranks",
+        group_size=pl.col("group_size").cast(pl.Int64),
+        description=pl.coalesce(described, told),
+    ).unique(["group", "group_ranks"], keep="first", maintain_order=True)
 
 
 def _about(trace: Trace) -> AboutRank:
@@ -125,6 +190,18 @@ def _about(trace: Trace) -> AboutRank:
         device=devices[0].name if devices else None,
         backend=told.backend,
         source=trace.metadata.source,
+        events=trace.metadata.events,
+        health=tuple(trace.health),
+        devices=_used(trace),
+        device_word=device_word(trace),
+    )
+
+
+def _used(trace: Trace) -> tuple[Device, ...]:
+    busy = device_columns(trace).filter(pl.col("kind").is_in(BUSY_KINDS))["device"]
+    used = set(busy.unique().to_list())
+    return tuple(
+        replace(device, properties={}) for device in trace.metadata.devices if device.id in used
     )
 
 
@@ -142,7 +219,8 @@ def _collectives(worker: WorkerSummary, moving: pl.DataFrame, own: OwnTime) -> p
         .with_columns(launch_ns=pl.coalesce("host_start_ns", "start_ns"))
     )
     return found.with_columns(
-        own_ns=own_before(found["start_ns"].to_numpy(), worker.steps["start_ns"], own)
+        own_ns=own_before(found["start_ns"].to_numpy(), worker.steps["start_ns"], own),
+        exposed_ns=pl.Series(waited_for(found["end_ns"].to_numpy(), own.exposed)),
     ).select(pl.col(name).cast(dtype) for name, dtype in COLLECTIVE_SCHEMA.items())
 
 

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from timesink.analyses.communication.records import covered_ns
 from timesink.analyses.ranks.matching import PAIRS
+from timesink.analyses.ranks.stacking import stacked
 from timesink.analyses.ranks.summary import RankSummary
 
 RANK_SCHEMA = {
@@ -27,16 +29,21 @@ RANK_SCHEMA = {
 """Times are means per complete step.  `wait_caused_ns` is how long others waited for the rank's own
 doing, `pipeline_bubble_ns` its waits for the stages before and after it."""
 
+WAIT_SCHEMA = {
+    "rank": pl.Int64(),
+    "step": pl.String(),
+    "wait_suffered_ns": pl.Int64(),
+    "wait_caused_ns": pl.Float64(),
+    "pipeline_bubble_ns": pl.Int64(),
+}
+"""Moments in which several collectives wait count once."""
+
 
 def rank_table(ranks: Mapping[int, RankSummary], calls: pl.DataFrame) -> pl.DataFrame:
     """Rows of `RANK_SCHEMA`, one per rank; `calls` are blamed collectives."""
-    rows = [_row(rank, each) for rank, each in sorted(ranks.items())]
-    table = pl.concat(rows)
-    waits = calls.group_by("rank").agg(
-        wait_suffered_ns=pl.col("wait_ns").sum(),
-        wait_caused_ns=pl.col("held_up_ns").sum(),
-        pipeline_bubble_ns=pl.col("wait_ns").filter(pl.col("collective").is_in(PAIRS)).sum(),
-    )
+    table = _about(ranks).join(_mean_step(ranks), on="rank", how="left", maintain_order="left")
+    waits = step_waits(calls).drop("step").group_by("rank").sum()
+    table = table.with_columns(pl.col("steps").fill_null(0))
     per_step = pl.max_horizontal("steps", 1)
     return (
         table.join(waits, on="rank", how="left", maintain_order="left")
@@ -45,18 +52,48 @@ def rank_table(ranks: Mapping[int, RankSummary], calls: pl.DataFrame) -> pl.Data
     )
 
 
-def _row(rank: int, summary: RankSummary) -> pl.DataFrame:
-    steps = summary.steps.filter("complete")
+def step_waits(calls: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `WAIT_SCHEMA`: what each rank waited in each step, and let others wait.
+
+    >>> row = {"rank": 0, "step": "1", "collective": "all_reduce", "held_up_ns": 0, "exposed_ns": 9}
+    >>> times = [{"start_ns": 0, "wait_ns": 10}, {"start_ns": 5, "wait_ns": 10}]
+    >>> step_waits(pl.DataFrame([row | each for each in times]))["wait_suffered_ns"].to_list()
+    [15]
+    """
+    is_pair = pl.col("collective").is_in(PAIRS).fill_null(value=False)
+    # A pair that nobody waits for until other work is done is no bubble.
+    stopped = pl.min_horizontal("wait_ns", "exposed_ns").filter(is_pair)
+    return (
+        calls.with_columns(end_ns=pl.col("start_ns") + pl.col("wait_ns"))
+        .sort("start_ns")
+        .with_columns(covered=covered_ns("rank", "step"))
+        .group_by("rank", "step")
+        .agg(
+            wait_suffered_ns=pl.col("covered").sum(),
+            wait_caused_ns=pl.col("held_up_ns").sum(),
+            pipeline_bubble_ns=stopped.sum(),
+        )
+        .sort("rank", "step")
+        .select(pl.col(name).cast(dtype) for name, dtype in WAIT_SCHEMA.items())
+    )
+
+
+def _about(ranks: Mapping[int, RankSummary]) -> pl.DataFrame:
+    told = [(rank, each.about.host, each.about.device) for rank, each in sorted(ranks.items())]
+    schema = {name: RANK_SCHEMA[name] for name in ("rank", "host", "device")}
+    return pl.DataFrame(told, schema=schema, orient="row")
+
+
+def _mean_step(ranks: Mapping[int, RankSummary]) -> pl.DataFrame:
+    steps = stacked({rank: each.steps for rank, each in ranks.items()})
     host_only = ["own_data_loader_ns", "own_runtime_ns", "own_cpu_exec_ns", "own_idle_ns"]
-    return steps.select(
-        rank=pl.lit(rank, pl.Int64),
-        host=pl.lit(summary.about.host, pl.String),
-        device=pl.lit(summary.about.device, pl.String),
-        steps=pl.len(),
-        step_ns=(pl.col("end_ns") - pl.col("start_ns")).mean(),
-        compute_ns=pl.col("compute_ns").mean(),
-        communication_ns=pl.col("communication_ns").mean(),
-        exposed_communication_ns=pl.col("exposed_communication_ns").mean(),
-        overlap_ns=pl.col("overlap_ns").mean(),
-        idle_ns=pl.sum_horizontal(host_only).mean(),
-    ).head(1)
+    whole = pl.col("complete")
+    return steps.group_by("rank").agg(
+        steps=whole.sum(),
+        step_ns=(pl.col("end_ns") - pl.col("start_ns")).filter(whole).mean(),
+        compute_ns=pl.col("compute_ns").filter(whole).mean(),
+        communication_ns=pl.col("communication_ns").filter(whole).mean(),
+        exposed_communication_ns=pl.col("exposed_communication_ns").filter(whole).mean(),
+        overlap_ns=pl.col("overlap_ns").filter(whole).mean(),
+        idle_ns=pl.sum_horizontal(host_only).filter(whole).mean(),
+    )

@@ -42,16 +42,51 @@ def with_excess(calls: pl.DataFrame) -> pl.DataFrame:
     What others make a rank wait for is in none of it.  Sums from the start of the run are compared
     and their growth is told: two calls at nearly the same time may come in either order.
     """
-    rank, own = calls["rank"].to_numpy(), calls["own_ns"].to_numpy().astype(np.float64)
-    order = np.lexsort((calls["start_ns"].to_numpy(), rank))
-    so_far = np.empty(len(own))
-    so_far[order] = _summed(own[order], rank[order])
-    typical, many = peer_median(so_far, peers := _peers(calls))
-    ahead = np.zeros(len(own))
+    taken, peers = so_far(calls), _peers(calls)
+    typical, many = peer_median(taken, peers)
+    ahead = np.zeros(len(taken))
+    rank, order = calls["rank"].to_numpy(), _in_order(calls)
     # Who cannot be compared here is as far as it was.
     known = order[((many > 1) & ~_queued(calls, peers))[order]]
-    ahead[known] = _growth((so_far - typical)[known], rank[known])
+    ahead[known] = _growth((taken - typical)[known], rank[known])
     return calls.with_columns(excess_ns=pl.Series(ahead), peers=pl.Series(many))
+
+
+def so_far(calls: pl.DataFrame) -> Floats:
+    """What each rank had taken by itself when it came to each of the calls."""
+    rank, order = calls["rank"].to_numpy(), _in_order(calls)
+    taken = np.empty(calls.height)
+    taken[order] = _summed(calls["own_ns"].to_numpy().astype(np.float64)[order], rank[order])
+    return taken
+
+
+def mended(calls: pl.DataFrame, late: Ints) -> Floats:
+    """What ranks would have taken so far, had those who are late taken what the others took.
+
+    `calls` are in order of rank and start.
+    """
+    taken, peers, rank = so_far(calls), _peers(calls), calls["rank"].to_numpy()
+    typical, many = peer_median(taken, peers, of=~np.isin(rank, late))
+    known = (many > 0) & ~_queued(calls, peers)
+    better = taken.copy()
+    for one in late:
+        rows = np.flatnonzero(rank == one)
+        seen = rows[known[rows]]
+        # Where nobody can be compared a rank falls behind as fast as in between.
+        at, usual = np.concatenate([[0.0], taken[seen]]), np.concatenate([[0.0], typical[seen]])
+        behind = np.interp(taken[rows], at, at - usual)
+        better[rows] = np.minimum.accumulate((taken[rows] - behind)[::-1])[::-1]
+    return better
+
+
+def _in_order(calls: pl.DataFrame) -> NDArray[np.intp]:
+    return np.lexsort((calls["start_ns"].to_numpy(), calls["rank"].to_numpy()))
+
+
+def at_once() -> pl.Expr:
+    """Whether a call starts when the one before it in its group is over."""
+    before = pl.col("end_ns").shift().over("rank", "group", "group_ranks", order_by="start_ns")
+    return ((pl.col("start_ns") - before).abs() < _AT_ONCE_NS).fill_null(value=False)
 
 
 def _queued(calls: pl.DataFrame, peers: Ints) -> NDArray[np.bool_]:
@@ -59,10 +94,7 @@ def _queued(calls: pl.DataFrame, peers: Ints) -> NDArray[np.bool_]:
 
     The rank was ready for it before, and nobody knows when.
     """
-    before = pl.col("end_ns").shift().over("rank", "group", "group_ranks", order_by="start_ns")
-    at_once = (pl.col("start_ns") - before).abs() < _AT_ONCE_NS
-    waits = calls.select(at_once.fill_null(value=False))
-    queued = waits.to_series().to_numpy()
+    queued = calls.select(at_once()).to_series().to_numpy()
     share = np.bincount(peers, queued) / np.maximum(np.bincount(peers), 1)
     found: NDArray[np.bool_] = queued | (share[peers] > _MANY)
     return found
@@ -92,7 +124,7 @@ def _peers(calls: pl.DataFrame) -> Ints:
     """A number for calls that are the same thing to different ranks that do the same work."""
     uneven = pl.col("collective").is_in(UNEVEN).fill_null(value=False)
     kind = ["alike", "collective", "toward", "group_size", "size", "step"]
-    few = pl.col("rank").n_unique().over("alike") < 3
+    few = pl.col("rank").n_unique().over("alike") < 2
     return (
         calls.select(
             "rank",

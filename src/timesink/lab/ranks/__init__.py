@@ -5,9 +5,16 @@ trace of every rank as PyTorch's profiler would, `rank_tables` gives the same as
 files, and both know the `Truth`.
 """
 
-from timesink.lab.ranks.generate import generate_ranks
-from timesink.lab.ranks.plan import CAUSE_OF_KIND, KINDS, Answer, Plan, Straggler, Truth
-from timesink.lab.ranks.tables import rank_tables, ranks_and_truth
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from timesink.lab.ranks.generate import generate_ranks
+    from timesink.lab.ranks.kinds import CAUSE_OF_KIND, KINDS
+    from timesink.lab.ranks.plan import Answer, Plan, Straggler, Truth
+    from timesink.lab.ranks.tables import rank_tables, ranks_and_truth
 
 __all__ = [
     "CAUSE_OF_KIND",
@@ -20,3 +27,19 @@ __all__ = [
     "rank_tables",
     "ranks_and_truth",
 ]
+
+_MODULES = {
+    "kinds": ("CAUSE_OF_KIND", "KINDS"),
+    "plan": ("Answer", "Plan", "Straggler", "Truth"),
+    "generate": ("generate_ranks",),
+    "tables": ("rank_tables", "ranks_and_truth"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Load what is asked for: to list the kinds needs none of the libraries that writing does."""
+    module = next((each for each, names in _MODULES.items() if name in names), None)
+    if module is None:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(importlib.import_module(f"{__name__}.{module}"), name)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from isal import igzip
 
 from timesink.lab.ranks.kineto import Traces
+from timesink.lab.ranks.naming import file_names
 from timesink.lab.ranks.plan import Plan, Truth
 from timesink.lab.ranks.runs import carry_out
 from timesink.readers.workers import Worker, usable_cores
@@ -17,8 +19,18 @@ _ALONE = 400_000
 """Events below which another process is not worth its start."""
 
 
-def generate_ranks(plan: Plan, folder: str | Path, *, jobs: int | None = None) -> Truth:
+def generate_ranks(
+    plan: Plan,
+    folder: str | Path,
+    *,
+    naming: str = "rank",
+    jobs: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Truth:
     """Write the trace of every rank of a run, and return what is true about it.
+
+    `naming` is one of :data:`~timesink.lab.ranks.naming.NAMINGS`; `progress` is told how many files
+    of how many are written.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
@@ -26,44 +38,37 @@ def generate_ranks(plan: Plan, folder: str | Path, *, jobs: int | None = None) -
     >>> truth.answers, sorted(path.name for path in Path(folder).iterdir())
     ((), ['rank0.pt.trace.json.gz', 'rank1.pt.trace.json.gz'])
     """
-    target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
     run = carry_out(plan)
-    traces = Traces(run)
+    traces, target = Traces(run), Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    files = [str(target / name) for name in file_names(traces, naming)]
     events = sum(len(traces.template(rank).event_at) for rank in range(plan.ranks))
-    wanted = jobs or (usable_cores() if events > _ALONE else 1)
-    shares = [range(first, plan.ranks, wanted) for first in range(min(wanted, plan.ranks))]
+    wanted = min(jobs or (usable_cores() if events > _ALONE else 1), plan.ranks)
+    shares = [range(first, plan.ranks, wanted) for first in range(wanted)]
     # Processes share nothing: each simulates the run anew, which takes little.
-    helpers = [(Worker(__name__, "write_share", plan, target, share), share)
+    helpers = [(Worker(__name__, "write_share", plan, files, share), share)
                for share in shares[1:]]  # fmt: skip
     try:
-        _write(traces, target, shares[0])
+        for written, _ in enumerate(_write(traces, files, shares[0]), 1):
+            if progress:
+                progress(min(written * wanted, plan.ranks), plan.ranks)
         for helper, share in helpers:
             if helper.result() is None:
-                _write(traces, target, share)
+                deque(_write(traces, files, share), maxlen=0)
     finally:
         for helper, _ in helpers:
             helper.stop()
-    files = tuple(str(target / file_name(rank)) for rank in range(plan.ranks))
-    return replace(run.truth, events=events, files=files)
+    return replace(run.truth, events=events, files=tuple(files))
 
 
-def file_name(rank: int) -> str:
-    """How the file of a rank is called.
-
-    >>> file_name(3)
-    'rank3.pt.trace.json.gz'
-    """
-    return f"rank{rank}.pt.trace.json.gz"
-
-
-def write_share(plan: Plan, folder: Path, ranks: Iterable[int]) -> bool:
+def write_share(plan: Plan, files: Sequence[str], ranks: Iterable[int]) -> bool:
     """Write the files of some ranks, in a process of its own."""
-    _write(Traces(carry_out(plan)), folder, ranks)
+    deque(_write(Traces(carry_out(plan)), files, ranks), maxlen=0)
     return True
 
 
-def _write(traces: Traces, folder: Path, ranks: Iterable[int]) -> None:
+def _write(traces: Traces, files: Sequence[str], ranks: Iterable[int]) -> Iterator[str]:
     for rank in ranks:
         packed = igzip.compress(traces.trace(rank), compresslevel=1, mtime=0)
-        (folder / file_name(rank)).write_bytes(packed)
+        Path(files[rank]).write_bytes(packed)
+        yield files[rank]

@@ -106,6 +106,26 @@ class Layout:
         """The groups a rank is in, in the order they were made."""
         return list(self._of_rank[rank].values())
 
+    def alike(self, rank: int) -> set[int]:
+        """The ranks that are in every group a rank talks in: a slow link may be any of theirs.
+
+        >>> layout = Layout(Plan(ranks=16, expert=8))
+        >>> sorted(layout.alike(3)), Layout(Plan(ranks=16, tensor=2)).alike(3)
+        ([0, 1, 2, 3, 4, 5, 6, 7], {3})
+        """
+        talking = [
+            set(group.ranks)
+            for group in self.groups_of(rank)
+            if group.role in {"data", "tensor", "expert"}
+        ]
+        stages = range(self.plan.pipeline)
+        talking += [
+            {rank, self.neighbour(rank, forward)}
+            for forward in (-1, 1)
+            if self.stage_of(rank) + forward in stages
+        ]
+        return set(range(self.plan.ranks)).intersection(*talking)
+
     def stage_of(self, rank: int) -> int:
         return rank // (self.plan.data * self.plan.tensor)
 

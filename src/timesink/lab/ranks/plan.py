@@ -2,30 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
 from dataclasses import dataclass, field
 
 from timesink.errors import UsageError
-
-CAUSE_OF_KIND: Mapping[str, str] = {
-    "slow_clock": "gpu_clock",
-    "thermal": "gpu_clock",
-    "slow_node": "gpu_clock",
-    "slow_host": "host_code",
-    "python_stall": "host_code",
-    "sync": "synchronisation",
-    "data_loading": "data_loading",
-    "uneven_work": "uneven_work",
-    "first_stage": "uneven_work",
-    "last_stage": "uneven_work",
-    "slow_link": "slow_link",
-    "slow_bus": "slow_link",
-}
-"""Every kind of slowness that can be put in, and the cause to be found."""
-
-KINDS = tuple(CAUSE_OF_KIND)
-_SOME_STEPS = {"thermal": 0.5}
-"""Kinds that come and go, with the share of steps they last unless told otherwise."""
+from timesink.lab.ranks.kinds import CAUSE_OF_KIND, KIND_OF_NAME, KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +30,7 @@ class Straggler:
 
     @property
     def share_of_steps(self) -> float:
-        return _SOME_STEPS.get(self.kind, 1.0) if self.share is None else self.share
+        return KIND_OF_NAME[self.kind].share_of_steps if self.share is None else self.share
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +75,9 @@ class Plan:
                 f"{self.pipeline} (pipeline) and {self.expert} (expert).",
                 "give sizes whose product divides the number of ranks",
             )
+        if not (0 <= self.skew_us < math.inf and self.seed >= 0):
+            raise UsageError("Clocks are apart by a time, and a seed is a whole number.",
+                             "give 0 or more")  # fmt: skip
         for straggler in self.stragglers:
             self._check(straggler)
 
@@ -107,7 +91,7 @@ class Plan:
             raise UsageError(
                 f"There is no rank {straggler.rank}.", f"give a rank from 0 to {self.ranks - 1}"
             )
-        if straggler.intensity <= 0 or not 0 < straggler.share_of_steps <= 1:
+        if not 0 < straggler.intensity < math.inf or not 0 < straggler.share_of_steps <= 1:
             raise UsageError(
                 "A straggler needs an intensity above 0 and a share of the steps.",
                 "give a share above 0 and up to 1",

@@ -120,7 +120,7 @@ def _answer(plan: Plan, layout: Layout, place: int, cost_us: float) -> Answer:
         ranks=tuple(int(rank) for rank in culprits(layout, straggler)),
         steps=tuple(int(step) + FIRST_STEP for step in _steps(plan, straggler, place)),
         cost_us=cost_us,
-        separable=straggler.kind != "slow_link" or len(layout.members.keys() - {"world"}) > 1,
+        separable=straggler.kind != "slow_link" or len(layout.alike(straggler.rank)) == 1,
     )
 
 

@@ -79,6 +79,7 @@ class _Stage:
         self.pace = 1.0 + alike + 0.003 * rng.standard_normal((plan.steps, self.count))
         self.loading_us = 60.0 * rng.standard_exponential((plan.steps, self.count))
         self.host = 40.0 + 300.0 * rng.random(self.count)
+        self.pauses_at = self._drawn_places()
         self.compute = np.zeros(self.count)
         self.streams: dict[str, Floats] = {}
         self.pending: dict[str, tuple[int, Meeting]] = {}
@@ -97,6 +98,12 @@ class _Stage:
             if role in {"data", "tensor", "expert"}
         }
         return {role: np.array(found) - self.ranks[0] for role, found in inside.items() if found}
+
+    def _drawn_places(self) -> list[int]:
+        """For each step a call of the forward pass, before which a rank may pause."""
+        forward = [place for place, call in enumerate(self.program.calls) if call.operator]
+        drawn = np.random.default_rng([self.plan.seed, 5]).random(self.plan.steps)
+        return [forward[int(share * len(forward) / 3)] for share in drawn]
 
     def run(self) -> Iterator[None]:
         for step in range(self.plan.steps):
@@ -124,6 +131,8 @@ class _Stage:
         gap = _BETWEEN_CALLS_US * (1.0 + 0.2 * np.abs(noise)) + slow.host_gap_us[step]
         if number == self.program.stall_at:
             gap = gap + slow.stall_us[step]
+        if number == self.pauses_at[step]:
+            gap = gap + slow.pause_us[step]
         takes = call.host_us * np.exp(0.2 * noise) + np.where(rare < 0.002, 60.0, 0.0)
         if call.kind == "load":
             takes = takes + self.loading_us[step] + slow.loading_us[step]

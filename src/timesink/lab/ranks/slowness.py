@@ -24,6 +24,8 @@ class Slowness:
     """Further time before every call on the host."""
     stall_us: Floats
     """Further time before the optimizer, in which nothing is recorded."""
+    pause_us: Floats
+    """The same at a place of the forward pass that is another one in every step."""
     loading_us: Floats
     sync_us: Floats
     """Where above 0, the rank synchronises after every layer and then does this much more."""
@@ -40,7 +42,7 @@ class Slowness:
         ones, zeros = np.ones(shape), np.zeros(shape)
         each = np.ones(plan.ranks)
         stages = (0,) * plan.pipeline
-        return cls(ones, ones, zeros, zeros, zeros, zeros, each, each, stages)
+        return cls(ones, ones, zeros, zeros, zeros, zeros, zeros, each, each, stages)
 
     def of(self, ranks: Ints) -> Slowness:
         """Those of some ranks."""
@@ -119,18 +121,20 @@ def put_in(
 
 
 def _amount(kind: str, lost_us: float, healthy: Healthy) -> tuple[str, float, bool]:
+    """Which field changes, by how much, and whether that is a factor."""
     if kind in {"slow_clock", "thermal", "slow_node"}:
         return "clock", 1.0 + lost_us / healthy.kernels_us, True
     if kind == "uneven_work":
         return "tokens", 1.0 + lost_us / healthy.tokens_us, True
-    if kind == "data_loading":
-        return "loading_us", lost_us, False
-    if kind == "python_stall":
-        return "stall_us", max(lost_us + healthy.lead_us, 0.0), False
-    if kind == "sync":
-        return "sync_us", max(lost_us / healthy.syncs - 60.0, 5.0), False
-    busy = healthy.step_us - healthy.host_us
-    return "host_gap_us", max(lost_us + busy, 0.0) / healthy.calls, False
+    idle = healthy.step_us - healthy.host_us
+    added = {
+        "data_loading": ("loading_us", lost_us),
+        "python_stall": ("stall_us", max(lost_us + healthy.lead_us, 0.0)),
+        "gc_pause": ("pause_us", lost_us),
+        "sync": ("sync_us", max(lost_us / healthy.syncs - 60.0, 5.0)),
+        "slow_host": ("host_gap_us", max(lost_us + idle, 0.0) / healthy.calls),
+    }
+    return *added[kind], False
 
 
 def _with_layers(slow: Slowness, plan: Plan, straggler: Straggler) -> Slowness:

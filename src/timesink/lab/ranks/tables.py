@@ -7,15 +7,15 @@ put into its tables.  What comes out is what reading their files gives.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
-from timesink.lab.ranks.generate import file_name
 from timesink.lab.ranks.kineto import Sort, Traces
 from timesink.lab.ranks.layout import DESCRIPTIONS
+from timesink.lab.ranks.naming import file_name
 from timesink.lab.ranks.plan import Plan, Truth
 from timesink.lab.ranks.runs import Run, carry_out
 from timesink.lab.ranks.text import BASE_NS
@@ -50,10 +50,10 @@ def ranks_and_truth(plan: Plan) -> tuple[dict[int, Trace], Truth]:
     return dict(tables_of(run)), run.truth
 
 
-def tables_of(run: Run) -> Iterator[tuple[int, Trace]]:
-    """The traces of all ranks, one after the other."""
+def tables_of(run: Run, ranks: Iterable[int] | None = None) -> Iterator[tuple[int, Trace]]:
+    """The traces of all or some ranks, one after the other."""
     traces = Traces(run)
-    for rank in range(run.plan.ranks):
+    for rank in range(run.plan.ranks) if ranks is None else ranks:
         sort = traces.sort_of(rank)
         model = _models.pop(sort, None) or _Model(traces, rank)
         _models[sort] = model
@@ -79,7 +79,8 @@ class _Model:
             name: pl.Series(template.event_at).gather(self.frames[name]["index"]) for name in _TIMED
         }
         self.roles = [
-            _ROLE_OF[text] for text in self.read.collectives["group_description"].cast(pl.String)
+            None if text is None else _ROLE_OF[text]
+            for text in self.read.collectives["group_description"].cast(pl.String)
         ]
 
     def trace_of(self, traces: Traces, rank: int) -> Trace:
@@ -151,12 +152,12 @@ class _Model:
         }
         ranks = neighbours | {self.rank: int(names["rank"])}
         said = {
-            f"group_{what}": pl.Series([names[f"{role} {what}"] for role in self.roles])
-            for what in ("name", "ranks")
+            f"group_{what}": [names[f"{role} {what}"] if role else none for role in self.roles]
+            for what, none in (("name", None), ("ranks", "[]"))
         }
         return frame.with_columns(
             pl.col("rank", "src_rank", "dst_rank").replace(ranks),
-            *(column.cast(pl.Categorical).alias(name) for name, column in said.items()),
+            *(pl.Series(name, texts, dtype=pl.Categorical) for name, texts in said.items()),
         )
 
     def _metadata(self, traces: Traces, rank: int) -> Metadata:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from timesink.lab.ranks import work
+from timesink.lab.ranks.arguments import WAITED, described, geometry, kernel_geometry, placed
 from timesink.lab.ranks.events import DeviceEvent, Events, HostEvent, differs
-from timesink.lab.ranks.layout import DESCRIPTIONS
 from timesink.lab.ranks.plan import Plan
 from timesink.lab.ranks.program import LOADING, Call, Program
 from timesink.lab.ranks.runs import FIRST_STEP
@@ -92,7 +90,7 @@ class _Writer:
         elif call.kind == "load":
             self._host("user_annotation", LOADING)
         elif call.kind == "join":
-            self._runtime("cudaStreamWaitEvent", 0.1, 0.9)
+            self._wait(0.1, 0.9)
         elif call.kind in {"sync", "extra_sync"}:
             self._host("cpu_op", "aten::item")
             self._host("cpu_op", "aten::_local_scalar_dense", 0.001, 0.999)
@@ -117,7 +115,9 @@ class _Writer:
             is_matrix = kernel.name.startswith("nvjet")
             name = "cudaLaunchKernelExC" if is_matrix else "cudaLaunchKernel"
             self._launch(name, place, len(operator.kernels))
-            self._device("kernel", kernel.name, COMPUTE_STREAM, self._geometry(kernel))
+            self._device(
+                "kernel", kernel.name, COMPUTE_STREAM, kernel_geometry(kernel, self.tokens)
+            )
 
     def _copy(self, call: Call) -> None:
         self._host("cpu_op", "aten::to")
@@ -131,48 +131,32 @@ class _Writer:
         talk, stream = work.TALKS[call.talk], _STREAMS[call.stream]
         annotation = talk.annotation.replace("@P", differs(f"peers {call.talk} {call.forward}"))
         self.sequences[call.stream] = self.sequences.get(call.stream, 100 * FIRST_STEP) + 1
-        shared = self._described(call)
+        sequence = self.sequences[call.stream] if self.plan.sequence_numbers else None
+        shared = described(call, self.tokens)
         self._host("cpu_op", talk.operator)
-        self._host("cpu_op", "record_param_comms", 0.1, 0.95, f", {shared}, {self._placed(call)}")
+        self._host(
+            "cpu_op", "record_param_comms", 0.1, 0.93, f", {shared}, {placed(call, sequence)}"
+        )
         external = self.external
-        self._host("user_annotation", annotation, 0.4, 0.92)
+        self._host("user_annotation", annotation, 0.4, 0.91)
         self._runtime("cudaEventRecord", 0.15, 0.17, external)
         self._runtime("cudaStreamWaitEvent", 0.2, 0.22, external)
         self._launch("cudaLaunchKernelExC", external=external)
-        geometry = _geometry((24, 1, 1), (544, 1, 1), 96, 82240)
+        shape = geometry((24, 1, 1), (544, 1, 1), 96, 82240)
         kernel = self.kernel
-        self._device("kernel", talk.kernel, stream, f"{geometry}, {shared}", external)
+        self._device("kernel", talk.kernel, stream, f"{shape}, {shared}", external)
         self._runtime("cudaEventRecord", 0.87, 0.88, external)
         arguments = f'"External id": {self.external}'
         self.events.device.append(
             DeviceEvent("gpu_user_annotation", annotation, stream, arguments, kernel, kernel)
         )
+        if call.blocking:
+            self._wait(0.945, 0.995)
 
-    def _described(self, call: Call) -> str:
-        """Arguments that both the call and its kernel carry."""
-        elements = round(call.elements * (self.tokens if call.per_token else 1.0))
-        dtype = "Float" if call.talk == "all_reduce_small" else "BFloat16"
-        role = call.role
-        return (
-            f'"Collective name": "{work.TALKS[call.talk].collective}", '
-            f'"In msg nelems": {elements}, "Out msg nelems": {elements * call.grows}, '
-            f'"Group size": {differs(f"{role} size")}, "dtype": "{dtype}", '
-            '"In split size": "[]", "Out split size": "[]", '
-            f'"Process Group Name": "{differs(f"{role} name")}", '
-            f'"Process Group Description": "{DESCRIPTIONS[role]}", '
-            f'"Process Group Ranks": "{differs(f"{role} ranks")}"'
-        )
-
-    def _placed(self, call: Call) -> str:
-        """Arguments that only the call carries: who makes it, with whom, and which it is."""
-        parts = [f'"Rank": {differs("rank")}']
-        if call.forward:
-            own, other = ("Src", "Dst") if call.talk == "send" else ("Dst", "Src")
-            neighbour = differs(f"neighbour {call.forward}")
-            parts += [f'"{own} Rank": {differs("rank")}', f'"{other} Rank": {neighbour}']
-        if self.plan.sequence_numbers:
-            parts.append(f'"Seq": {self.sequences[call.stream]}')
-        return ", ".join(parts)
+    def _wait(self, start: float, end: float) -> None:
+        """Make the stream of the kernels that follow wait for a collective."""
+        self._host("cpu_op", "record_param_comms", start, end, f", {WAITED}")
+        self._runtime("cudaStreamWaitEvent", start + 0.2 * (end - start), end - 0.2 * (end - start))
 
     # -- events ----------------------------------------------------------------------------------
 
@@ -224,22 +208,3 @@ class _Writer:
             DeviceEvent(category, name, stream, said, self.kernel, self.kernel, self.correlation)
         )
         self.kernel += 1
-
-    def _geometry(self, kernel: work.Kernel) -> str:
-        x, y, z = kernel.grid
-        if kernel.per_token and self.tokens != 1.0:
-            x, y = (x, round(y * self.tokens)) if y > 1 else (round(x * self.tokens), y)
-        return _geometry((x, y, z), kernel.block, kernel.registers, kernel.shared)
-
-
-def _geometry(
-    grid: tuple[int, int, int], block: tuple[int, int, int], registers: int, shared: int
-) -> str:
-    blocks = float(np.prod(grid)) / work.MULTIPROCESSORS
-    warps = blocks * -(-int(np.prod(block)) // 32)
-    return (
-        f',      "registers per thread": {registers},      "shared memory": {shared},      '
-        f'"blocks per SM": {blocks:.6f},      "warps per SM": {warps:.6f},      '
-        f'"grid": {list(grid)},      "block": {list(block)},      '
-        f'"est. achieved occupancy %": {min(round(100 * warps / 64), 100)}'
-    )

@@ -7,10 +7,12 @@ from functools import partial
 
 import msgspec
 
+from timesink.analyses.ranks.changes import RankChanges
 from timesink.errors import TimesinkError
 from timesink.readers.discover import sayable
 from timesink.render.comparison.csv import table_csv
 from timesink.render.comparison.markdown import comparison_md, pair_md
+from timesink.render.comparison.ranks import rank_md
 from timesink.reports.comparison import Compared, Comparison
 from timesink.reports.comparison.naming import EXPLORATORY_REPORT
 from timesink.reports.comparison.report import SCHEMA
@@ -39,6 +41,8 @@ def files_of(
             yield f"{one.file_stem}.csv", partial(table_csv, one.pair, table, top)
         if "report" in formats and comparison.exploration is None:
             yield f"{one.file_stem}.md", partial(_pair_md, one)
+    if "report" in formats and comparison.ranks is not None:
+        yield "ranks.md", partial(_ranks_md, comparison.ranks)
     if "report" in formats and comparison.exploration is not None:
         yield f"{EXPLORATORY_REPORT}.md", partial(comparison_md, comparison)
     if "json" in formats:
@@ -47,6 +51,10 @@ def files_of(
 
 def _pair_md(one: Compared) -> str:
     return pair_md(one.pair, one.title, one.diagnosis)
+
+
+def _ranks_md(found: RankChanges) -> str:
+    return "\n\n".join(rank_md(found))
 
 
 def error_json(gate: Gate, error: TimesinkError) -> str:

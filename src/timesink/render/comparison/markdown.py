@@ -14,6 +14,7 @@ from timesink.render.comparison.exploring import (
     threshold,
 )
 from timesink.render.comparison.pair_markdown import pair_md
+from timesink.render.comparison.ranks import rank_md
 from timesink.render.comparison.words import both_labels
 from timesink.render.escaping import in_line
 from timesink.render.shown import bullets, note_blocks
@@ -33,8 +34,11 @@ def comparison_md(comparison: Comparison) -> str:
     """
     if comparison.exploration is not None:
         return exploration_md(comparison, comparison.exploration)
+    whole = [] if comparison.ranks is None else rank_md(comparison.ranks)
     reports = [pair_md(one.pair, one.title, one.diagnosis) for one in comparison.pairs]
-    return "\n\n".join([*reports, *note_blocks([in_line(note) for note in comparison.notes])])
+    return "\n\n".join(
+        [*whole, *reports, *note_blocks([in_line(note) for note in comparison.notes])]
+    )
 
 
 def exploration_md(comparison: Comparison, exploration: Exploration) -> str:

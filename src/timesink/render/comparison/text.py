@@ -81,6 +81,7 @@ def _only(
     yield from wrapped(words.subject(told, one.title), width, "dim")
     if found is not None:
         yield from why_lines(found, width)
+    yield from _rank_lines(comparison, table, width, top)
     yield from _pair_lines(told, top, table, width, found)
     own = [] if found is None else [*pair_notes(told), *found.notes]
     yield from _note_lines([*own, *comparison.notes])
@@ -96,6 +97,7 @@ def _several(
     yield from wrapped(f"{verdicts}{comparison.headline}", width, "bold")
     if together is not None:
         yield from why_lines(together, width)
+    yield from _rank_lines(comparison, table, width, top)
     yield from titled_lines(pairs_table(pairs), width)
     shown, names = in_full([told for _, told in pairs]), comparison.pair_names
     noted = []
@@ -112,6 +114,17 @@ def _several(
     left = _not_shown(len(pairs) - len(shown), comparison)
     common = () if together is None else together.notes
     yield from _note_lines([*left, *common, *words.notes_of_many(noted), *comparison.notes])
+
+
+def _rank_lines(
+    comparison: Comparison, table: str | None, width: int, top: int | None
+) -> Iterable[RenderableType]:
+    """What changed over all ranks, where there are many."""
+    if comparison.ranks is not None and table is None:
+        # Most comparisons are of one process with another.
+        from timesink.render.comparison.ranks import rank_lines  # noqa: PLC0415
+
+        yield from rank_lines(comparison.ranks, width, top)
 
 
 def lead(comparison: Comparison, together: Diagnosis) -> str:

@@ -53,6 +53,8 @@ _CAUSES = {
     "data_loading": "Data loading",
     "straggler": "A late rank",
     "workload_change": "Other work",
+    "uneven_work": "Uneven work",
+    "slow_link": "Slow link",
 }
 """What a cause is called in a title."""
 _ADVICE = {
@@ -222,7 +224,16 @@ def cause_title(one: Cause | Anomaly) -> str:
     >>> cause_title(Cause("gpu_clock", 1e6, None, "", "", (), (), "rank 3"))
     'GPU clock in rank 3'
     """
-    return f"{_CAUSES.get(one.cause, one.cause)}{_of(one.process)}"
+    return f"{cause_name(one.cause)}{_of(one.process)}"
+
+
+def cause_name(cause: str) -> str:
+    """What a cause is called.
+
+    >>> cause_name("gpu_clock"), cause_name("slow_link")
+    ('GPU clock', 'Slow link')
+    """
+    return _CAUSES.get(cause, cause)
 
 
 def cause_line(one: Cause) -> str:

@@ -60,7 +60,8 @@ class Empty:
         return Section(self.id, self.title, (Text(sentence(self.absent)),))
 
 
-Made: TypeAlias = Section | Empty
+Made: TypeAlias = Section | Empty | None
+"""None where there is nothing to be said, not even why."""
 
 
 def tables_section(

@@ -17,6 +17,16 @@ from timesink.render.document.analysis_findings import findings_section
 from timesink.render.document.analysis_memory import memory_curve_section
 from timesink.render.document.analysis_modules import modules_section
 from timesink.render.document.analysis_operators import operators_section
+from timesink.render.document.analysis_ranks import (
+    clocks_section,
+    collectives_matched_section,
+    damaged_section,
+    mismatches_section,
+    process_groups_section,
+    rank_groups_section,
+    ranks_section,
+    who_holds_up_section,
+)
 from timesink.render.document.analysis_steps import breakdown_section, steps_section
 from timesink.render.document.blocks import Document, Facts, Section, Tone
 from timesink.render.document.health import grave_entries, health_section
@@ -30,6 +40,10 @@ _TONES: Mapping[str, Tone] = {"high": "warning", "medium": "notice", "low": "pla
 
 SECTIONS: Mapping[str, Callable[[Analysed], Made]] = {
     "findings": findings_section,
+    "stragglers": who_holds_up_section,
+    "ranks": ranks_section,
+    "collectives-matched": collectives_matched_section,
+    "rank-groups": rank_groups_section,
     "figures": figures_section,
     "breakdown": breakdown_section,
     "steps": steps_section,
@@ -44,13 +58,16 @@ SECTIONS: Mapping[str, Callable[[Analysed], Made]] = {
     "memory": tables_section("memory", "Memory by operator", "memory"),
     "memory-live": tables_section("memory-live", "What is live at the memory peak", "memory-live"),
     "modules": modules_section,
+    "process-groups": process_groups_section,
+    "clocks": clocks_section,
     "workers": workers_section,
     "overlap": overlap_section,
     "collectives": tables_section("collectives", "Collective calls", "collectives"),
-    "mismatches": tables_section("mismatches", "Calls without a partner", "mismatches"),
+    "mismatches": mismatches_section,
+    "damaged": damaged_section,
     "gaps": tables_section("gaps", "The largest gaps in device work", "gaps"),
     "recording": lambda run: recording_section(facts(describe_trace(run.trace))),
-    "health": lambda run: health_section(run.trace.health),
+    "health": lambda run: health_section(run.analysis.health),
 }
 """What makes each section, in the order of the report."""
 
@@ -69,7 +86,19 @@ PAGES: Mapping[str, tuple[str, ...]] = {
     "kernels": ("kernels", "kernel-launches", "launches"),
     "memory": ("memory-curve", "memory", "memory-live"),
     "modules": ("modules",),
-    "distributed": ("workers", "overlap", "collectives", "mismatches"),
+    "distributed": (
+        "stragglers",
+        "ranks",
+        "collectives-matched",
+        "rank-groups",
+        "process-groups",
+        "clocks",
+        "workers",
+        "overlap",
+        "collectives",
+        "mismatches",
+        "damaged",
+    ),
 }
 """Sections of each page of the app."""
 
@@ -94,7 +123,8 @@ def analysis_document(
     if page is not None and page not in PAGES:
         raise UsageError(f"there is no page {page!r}", f"choose one of {', '.join(PAGES)}")
     run = Analysed(analysis, rows, start_ns)
-    made = [SECTIONS[name](run) for name in (PAGES[page] if page else SECTIONS)]
+    wanted = PAGES[page] if page else SECTIONS
+    made = [one for one in (SECTIONS[name](run) for name in wanted) if one is not None]
     shown = [one if isinstance(one, Section) else one.section for one in made]
     if page is None:
         shown = [one for one in made if isinstance(one, Section)]
@@ -104,7 +134,7 @@ def analysis_document(
         kind="analysis",
         title=name,
         subject=analysis_words.subject(analysis),
-        headline=analysis.headline,
+        headline=analysis_words.answer(analysis),
         version=__version__,
         sections=tuple(shown),
         tone=_tone(analysis),
@@ -115,7 +145,7 @@ def _tone(analysis: Analysis) -> Tone:
     """As grave as the gravest finding; that a trace without steps has none is not good news."""
     if not average_step(analysis.trace).get("total_ns"):
         return "notice"
-    without: Tone = "warning" if grave_entries(analysis.trace.health) else "good"
+    without: Tone = "warning" if grave_entries(analysis.health) else "good"
     return next((_TONES[finding.severity] for finding in analysis.findings), without)
 
 

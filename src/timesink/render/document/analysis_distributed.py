@@ -6,23 +6,28 @@ import polars as pl
 
 from timesink.analyses.communication.comparison import mean_over_steps
 from timesink.analyses.communication.workers import step_communication
-from timesink.analyses.findings.stragglers import stragglers
 from timesink.render.document.analysed import Analysed, Empty, Made
 from timesink.render.document.analysis_steps import grouped_lead, stacks
 from timesink.render.document.blocks import Section, StackPart, Stacks
 from timesink.reports.absent import NO_COMMUNICATION
 
+_MOST_BARS = 64
+"""Workers beyond this are told by tables."""
+
 
 def workers_section(run: Analysed) -> Made:
-    """How much of a step each worker transfers and waits; who waits least is waited for."""
+    """How much of a step each worker transfers and waits."""
     steps = run.frame("workers")
     if steps.is_empty():
         return Empty("workers", "Workers", NO_COMMUNICATION)
     tables = (run.table("collective-statistics"), run.table("workers"))
-    if len(run.analysis.workers) < 2:
+    if not run.analysis.is_set:
         lead = "Of a single worker nobody can tell how long it waited."
         return Section("workers", "Workers", tables, lead)
-    means = mean_over_steps(steps, "transfer_ns", "waiting_ns").sort("worker")
+    # Steps come by worker, in the order of ranks.
+    means = mean_over_steps(steps, "transfer_ns", "waiting_ns")
+    if means.height > _MOST_BARS:
+        return Section("workers", "Workers", tables)
     bars = Stacks(
         "Communication of an average step",
         "time_ns",
@@ -32,13 +37,7 @@ def workers_section(run: Analysed) -> Made:
             StackPart("idle", "waiting for others", _values(means["waiting_ns"])),
         ),
     )
-    return Section("workers", "Workers", (bars, *tables), _waited_for(run))
-
-
-def _waited_for(run: Analysed) -> str:
-    """Who holds up the others, where it is clear; else how to read the picture."""
-    late = stragglers(run.analysis.workers)
-    return late[0].sentence if late else "Who waits least is waited for."
+    return Section("workers", "Workers", (bars, *tables), "Who waits least is waited for.")
 
 
 def overlap_section(run: Analysed) -> Made:

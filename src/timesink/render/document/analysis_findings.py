@@ -19,6 +19,7 @@ from timesink.reports.absent import NO_STEPS
 
 _EMPTY = "No rule found anything to gain."
 _MOST_LINKS = 4
+_FIRST = "stragglers"
 
 
 def findings_section(run: Analysed) -> Section:
@@ -29,11 +30,13 @@ def findings_section(run: Analysed) -> Section:
     >>> section.blocks[0].items[0].links[0].section != ""
     True
     """
-    cards = tuple(_card(finding, run) for finding in run.analysis.findings)
+    # One rank that holds up all the others comes before what each of them could do better.
+    ordered = sorted(run.analysis.findings, key=lambda finding: finding.rule != _FIRST)
+    cards = tuple(_card(finding, run) for finding in ordered)
     found: Block = Findings(cards, _EMPTY)
     if not cards and not average_step(run.trace).get("total_ns"):
         found = Text(sentence(NO_STEPS), "notice")
-    damage = grave_entries(run.trace.health)
+    damage = grave_entries(run.analysis.health)
     if not damage:
         return Section("findings", "Findings", (found,))
     told = Text(f"The recording is not whole: {'; '.join(damage)}.", "warning")
@@ -80,8 +83,12 @@ def _call(item: Evidence, run: Analysed) -> Iterator[Link]:
         yield Link(item.name, "collectives", item.name)
 
 
-def _worker(item: Evidence, _: Analysed) -> Iterator[Link]:
-    yield Link(item.name, "workers", item.name)
+def _worker(item: Evidence, run: Analysed) -> Iterator[Link]:
+    rank = item.numbers.get("rank")
+    if rank is not None and run.analysis.is_set:
+        yield Link(item.name, "ranks", f"rank={rank:.0f}")
+    else:
+        yield Link(item.name, "workers", item.name)
 
 
 def _device(item: Evidence, _: Analysed) -> Iterator[Link]:

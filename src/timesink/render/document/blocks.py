@@ -251,6 +251,34 @@ class Icicle(msgspec.Struct, frozen=True, tag_field="type", tag="icicle"):
     details: tuple[Detail, ...] = ()
 
 
+class HeatRow(msgspec.Struct, frozen=True):
+    name: str
+    values: tuple[float | None, ...]
+    """One per column; None where there is none."""
+    about: str = ""
+    """What to know of the row, e.g. why it is marked."""
+    worker: str = ""
+    """The recording it is of; empty where it stands for several."""
+    marked: bool = False
+
+
+class Heatmap(msgspec.Struct, frozen=True, tag_field="type", tag="heatmap"):
+    """Rows x columns of one number each, told by colour; nothing is below zero."""
+
+    id: str
+    title: str
+    kind: Kind
+    value_title: str
+    row_title: str
+    column_title: str
+    columns: tuple[str, ...]
+    rows: tuple[HeatRow, ...]
+    mark_title: str = ""
+    """What marked rows have in common."""
+    note: str = ""
+    """What rows and columns stand for where they are not one thing each."""
+
+
 class HealthItem(msgspec.Struct, frozen=True):
     code: str
     severity: str
@@ -279,6 +307,7 @@ Block: TypeAlias = (
     | Curves
     | Picture
     | Icicle
+    | Heatmap
     | Health
 )
 

@@ -12,6 +12,7 @@ from timesink.render.comparison.words import short_names
 from timesink.render.diagnosis.words import told_counters
 from timesink.render.document.blocks import Block, Picture, Section, Text
 from timesink.render.document.comparison_gate import gate_section
+from timesink.render.document.comparison_ranks import rank_sections
 from timesink.render.document.comparison_sides import sides_block
 from timesink.render.document.comparison_tables import (
     MOST_ROWS,
@@ -58,6 +59,7 @@ def sections_of_one(comparison: Comparison, one: Compared, gate: Gate | None) ->
         ),
     )
     yield from _gate_sections(gate)
+    yield from rank_sections(comparison.ranks)
     yield from next_sections(found)
     pictures = tuple(_cycles(one, told))
     if pictures:
@@ -157,6 +159,7 @@ def sections_of_several(comparison: Comparison, gate: Gate | None) -> Iterator[S
             _VERDICT,
             tuple(why_blocks(together, _names(*pairs[0]), together.notes)),
         )
+        yield from rank_sections(comparison.ranks)
         yield Section("pairs", "All pairs", (summary,))
     yield from _gate_sections(gate)
     shown = in_full([told for _, told in pairs], _IN_FULL)

@@ -26,7 +26,14 @@ _SHORT: Mapping[str, Callable[[str], str]] = {
 """Columns whose names are shown as other tables call them."""
 _IN_WORDS = ("cause", "category")
 """Columns whose values programs compare and people read."""
-_HEADINGS = {"occup.": "occupancy", "comm.": "communication", "exposed comm.": "exposed"}
+_HEADINGS = {
+    "occup.": "occupancy",
+    "comm.": "communication",
+    "exposed comm.": "exposed",
+    "waits": "wait suffered",
+    "waited for": "wait caused",
+    "as": "representative",
+}
 """What is short in text for want of room."""
 _ASIDE = frozenset({("kernel-launches", "block"), ("kernel-launches", "tensor")})
 """Main columns of text that leave names too little room on a page."""
@@ -35,6 +42,7 @@ _LARGEST_FIRST = {
     "memory-live": "bytes",
     "gaps": "gap_ns",
     "launches": "call_ns",
+    "ranks": "wait_caused_ns",
 }
 """Tables that an analysis has in another order, and the column people look at first."""
 _LINKS: Mapping[str, CellLink] = {

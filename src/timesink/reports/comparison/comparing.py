@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING
 
 from timesink.analyses.comparison.comparing import compare_roles
 from timesink.analyses.comparison.role import Role
+from timesink.analyses.ranks.changes import RankChanges
+from timesink.engines.choosing import engine_of
+from timesink.engines.engine import Engine
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.model.trace import Trace
 from timesink.model.units import listed
@@ -29,6 +32,7 @@ from timesink.reports.comparison.given import (
     one_pid,
     path_of,
     side_of,
+    source_of,
 )
 from timesink.reports.comparison.members import Choice, check_pids, chosen, members_of
 from timesink.reports.comparison.naming import (
@@ -41,6 +45,15 @@ from timesink.reports.comparison.naming import (
     told_apart,
 )
 from timesink.reports.comparison.pairing import Match, Member, Pairing, pair_members
+from timesink.reports.comparison.rank_sets import (
+    Sets,
+    are_large,
+    chosen_note,
+    compared_sets,
+    may_be_sets,
+    only_ranks,
+    representatives,
+)
 from timesink.reports.comparison.reading import read_sides
 from timesink.reports.comparison.recorded_otherwise import recorded_otherwise
 from timesink.reports.comparison.report import Compared, Comparison
@@ -77,6 +90,8 @@ def compare(
     cache: bool = True,
     jobs: int | None = None,
     progress: Progress | None = None,
+    engine: str | Engine = "local",
+    ray_address: str | None = None,
 ) -> Comparison:
     """What changed between two runs, or how many roles differ.
 
@@ -86,7 +101,8 @@ def compare(
     `"1,2"` for base and new; `device` keeps the tables of one device, `cycle_type` the pairs of one
     sort of cycle: `prefill`, `decode`, `layer`, or `generic` for those without such a name.
     `marker`, `by` and `metric_map` are those of `timesink.behaviour`, for recordings.  `"@NAME"` is
-    a baseline of `store`, as `timesink baseline save` keeps them.
+    a baseline of `store`, as `timesink baseline save` keeps them.  Folders with the ranks of a run
+    are compared as a whole too (`ranks`); `engine` and `ray_address` say where these are read.
 
     >>> import timesink
     >>> same = timesink.compare(timesink.sample(), timesink.sample())
@@ -103,6 +119,7 @@ def compare(
         Choice(one_pid(pid, 1), rank, ignore_hosts),
         finding,
         cycle_type,
+        Sets(lambda: engine_of(engine, jobs=jobs, address=ray_address), cache, progress),
     )
     cases = [find_cases(one) if isinstance(one, Path) else [] for one in given]
     if explore or is_for_exploring(given, cases):
@@ -113,7 +130,7 @@ def compare(
         base, new = (side_of(one, rank) for one in given)
         found = work.compared_sides(base, new)
     whole = Comparison(
-        sources=tuple(str(path_of(one)) for one in given),
+        sources=tuple(source_of(one) for one in given),
         pairs=found.pairs,
         roles=found.roles,
         exploration=found.exploration,
@@ -121,6 +138,7 @@ def compare(
         cases_left_out=found.cases_left_out,
         files_left_out=tuple(dict.fromkeys(found.files_left_out)),
         roles_left_out=tuple(dict.fromkeys(found.roles_left_out)),
+        ranks=found.ranks,
     )
     if device is None:
         return whole
@@ -143,6 +161,7 @@ class _Found:
     cases_left_out: tuple[str, ...] = ()
     files_left_out: tuple[str, ...] = ()
     roles_left_out: tuple[str, ...] = ()
+    ranks: RankChanges | None = None
 
     @property
     def roles(self) -> tuple[Role, ...]:
@@ -160,7 +179,8 @@ class _Work:
     of_base: Choice
     of_new: Choice
     finding: Finding
-    cycle_type: str | None = None
+    cycle_type: str | None
+    sets: Sets
 
     def compared_sides(self, base: Side, new: Side) -> _Found:
         identifier = pair_identifier(base.path, new.path)
@@ -204,6 +224,11 @@ class _Work:
         return [one for one in members if not wanted or one.role.pid in wanted]
 
     def _compared(self, base: Side, new: Side, names: tuple[str, str], identifier: str) -> _Found:
+        whole, noted = self._whole_first(base, new)
+        if whole is not None:
+            few = representatives(whole)
+            base, new = only_ranks(base, whole.base, few), only_ranks(new, whole.new, few)
+            noted.append(chosen_note(whole, few))
         read = read_sides(self.runs, self.finding, [base.sources, new.sources])
         ours, theirs = read.sides
         sides = members_of(ours, self.of_base), members_of(theirs, self.of_new)
@@ -217,6 +242,9 @@ class _Work:
                 "compare two files, or try --explore",
             )
         alone_there = _without_partner(pairing)
+        if whole is None and self._are_sets(base, new) and not are_large(base, new):
+            sides_read = ((base, ours), (new, theirs))
+            whole, noted = compared_sets(lambda: (self.sets.of_runs(*one) for one in sides_read))
         return _Found(
             tuple(_pairs(pairing.matches, names, identifier, plain=names == SIDES and alone)),
             (*sides[0], *sides[1]),
@@ -226,11 +254,29 @@ class _Work:
                 *read.notes,
                 *recorded_otherwise(ours, theirs),
                 *pairing.notes,
+                *noted,
+                *(() if whole is None else whole.notes),
                 *([f"{ALONE}: {listed(alone_there)}"] if alone_there else []),
             ),
             files_left_out=(*base.left_out, *new.left_out, *read.left_out),
             roles_left_out=tuple(alone_there),
+            ranks=whole,
         )
+
+    def _whole_first(self, base: Side, new: Side) -> tuple[RankChanges | None, list[str]]:
+        """Two runs of so many ranks that only some of them are compared in full."""
+        if not (self._are_sets(base, new) and are_large(base, new)):
+            return None, []
+        return compared_sets(lambda: (self.sets.read(side) for side in (base, new)))
+
+    def _are_sets(self, base: Side, new: Side) -> bool:
+        one_is_meant = any(
+            choice.rank is not None or choice.pid is not None
+            for choice in (self.of_base, self.of_new)
+        )
+        sources = (*base.sources, *new.sources)
+        kept = any(map(self.runs.was_kept, sources))
+        return not one_is_meant and not kept and may_be_sets(base, new)
 
 
 # -- pairs -----------------------------------------------------------------------------------------
@@ -281,6 +327,7 @@ def _joined(done: Sequence[_Found], failures: Sequence[str]) -> _Found:
     ]
     pairs = [pair for one in done for pair in one.pairs]
     stems = told_apart([pair.file_stem for pair in pairs])
+    sets = [one.ranks for one in done if one.ranks is not None]
     return _Found(
         tuple(replace(pair, file_stem=stem) for pair, stem in zip(pairs, stems, strict=True)),
         tuple(member for one in done for member in one.members),
@@ -292,4 +339,6 @@ def _joined(done: Sequence[_Found], failures: Sequence[str]) -> _Found:
             for one in done
             for role in one.roles_left_out
         ),
+        # Of several cases each is a run of its own.
+        ranks=sets[0] if len(sets) == len(done) == 1 else None,
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from timesink.errors import UnreadableError, UsageError
 from timesink.model.trace import Trace
+from timesink.readers.places import place_of, shown
 from timesink.reports.baselines.names import is_reference
 from timesink.reports.comparison.runs import Finding, Run
 from timesink.reports.comparison.sides import Case, Side, find_side, of_rank, side_of_trace
@@ -65,7 +66,8 @@ def check_given(given: Sequence[Given]) -> None:
     if not given:
         raise UsageError("nothing to compare", WHAT_COMPARES)
     for one in given:
-        if isinstance(one, Path) and not one.exists():
+        # A pattern and a URL are looked for when they are read.
+        if isinstance(one, Path) and place_of(one) == one and not one.exists():
             raise UnreadableError.missing(one)
 
 
@@ -74,6 +76,11 @@ def path_of(given: Given) -> Path:
     if isinstance(given, Path):
         return given
     return Path(given.metadata.source) if isinstance(given, Trace) else given.side.path
+
+
+def source_of(given: Given) -> str:
+    """Where it lies, as it may be shown: a URL without its password."""
+    return shown(place_of(path_of(given)))
 
 
 def side_of(given: Given, rank: int | None) -> Side:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from timesink.analyses.comparison.pair import Pair
     from timesink.analyses.comparison.role import Role
     from timesink.analyses.diagnosis.diagnosis import Diagnosis
+    from timesink.analyses.ranks.changes import RankChanges
 
 SCHEMA = "timesink/comparison/1"
 
@@ -78,6 +79,8 @@ class Comparison:
     """Why files of a side could not be read, in the same way."""
     roles_left_out: tuple[str, ...] = ()
     """Processes that have no partner on the other side, each by its name."""
+    ranks: RankChanges | None = None
+    """What changed over all ranks, where both sides are runs of many; None otherwise."""
 
     @property
     def pair(self) -> Pair:
@@ -136,12 +139,28 @@ class Comparison:
         """Why runs differ, all pairs read together; None where roles were only told apart."""
         if not self.pairs:
             return None
+        found = self._of_pairs
+        if self.ranks is None:
+            return found
+        from timesink.reports.comparison.rank_causes import with_stragglers  # noqa: PLC0415
+
+        return with_stragglers(found, self.ranks, of_all=self.has_all_ranks)
+
+    @property
+    def _of_pairs(self) -> Diagnosis:
         if len(self.pairs) == 1:
             return self.pairs[0].diagnosis
         from timesink.analyses.diagnosis.together import diagnose_together  # noqa: PLC0415
 
         pairs = [one.whole or one.pair for one in self.pairs]
         return diagnose_together(pairs, [one.diagnosis for one in self.pairs])
+
+    @property
+    def has_all_ranks(self) -> bool:
+        """Whether no rank of a run is only compared as a part of the whole."""
+        if self.ranks is None:
+            return True
+        return {one.pair.new.rank for one in self.pairs}.issuperset(self.ranks.common)
 
     @cached_property
     def cases(self) -> tuple[Comparison, ...]:
@@ -160,7 +179,11 @@ class Comparison:
         # A table of numbers alone does not wait for these words, nor for those of JSON below.
         from timesink.reports.comparison.headline import headline  # noqa: PLC0415
 
-        return headline(self.pairs, self.exploration)
+        if self.ranks is None:
+            return headline(self.pairs, self.exploration)
+        from timesink.reports.comparison.rank_headline import rank_headline  # noqa: PLC0415
+
+        return rank_headline(self)
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/comparison_json.md` describes every key."""
@@ -187,7 +210,16 @@ class Comparison:
             "exploration": None
             if self.exploration is None
             else plain.exploration(self.exploration),
+            **self._ranks_dict(),
         }
+
+    def _ranks_dict(self) -> dict[str, Any]:
+        """Only of runs of many ranks: everything else has no such key."""
+        if self.ranks is None:
+            return {}
+        from timesink.reports.comparison.rank_plain import ranks_dict  # noqa: PLC0415
+
+        return {"ranks": ranks_dict(self.ranks)}
 
     def to_json(self) -> bytes:
         """The whole answer as JSON, on one line."""

@@ -101,7 +101,12 @@ class Runs:
 
     def __init__(self, reading: Reading, known: Mapping[object, Run] | None = None) -> None:
         self._reading = reading
+        self._kept = frozenset(known or ())
         self._read: dict[object, Run | Failure] = dict(known or {})
+
+    def was_kept(self, source: Source) -> bool:
+        """Whether a file is one of a baseline, and is not read again."""
+        return source.key in self._kept
 
     def of(self, sources: Sequence[Source]) -> tuple[list[Run], list[Failure]]:
         """The runs of files, and what came to nothing."""

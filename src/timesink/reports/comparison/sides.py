@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -24,6 +25,7 @@ from timesink.readers.discover import (
     recordings_in,
 )
 from timesink.readers.names import is_named_as_table, rank_in_name
+from timesink.readers.places import place_of, shown
 from timesink.writers.marks import is_folder
 
 CASE_SIDES = (("normal_perf_data", "abnormal_perf_data"), ("normal", "abnormal"))
@@ -130,6 +132,9 @@ def _may_be_rank(source: Source, rank: int | None) -> bool:
 
 
 def _side(path: Path) -> Side:
+    place = place_of(path)
+    if not isinstance(place, Path):
+        return _side_elsewhere(place)
     if is_folder(path):
         return Side(path, (_export(path),))
     if path.is_dir():
@@ -137,6 +142,13 @@ def _side(path: Path) -> Side:
     if is_behaviour_table(path):
         return Side(path, (_table(path, path.parent),))
     return Side(path, tuple(_trace(one, path.parent) for one in find_recordings(path)))
+
+
+def _side_elsewhere(place: str) -> Side:
+    """Recordings that a pattern fits, or that are behind a URL."""
+    found = find_recordings(place)
+    root = Path(os.path.commonpath([one.path.parent for one in found]))
+    return _first_spans(Path(shown(place)), found, root)
 
 
 def _side_in_folder(folder: Path) -> Side:
@@ -236,11 +248,14 @@ def _tables(paths: Sequence[Path], root: Path) -> tuple[Source, ...]:
 
 
 def _traces(folder: Path) -> Side:
-    found = find_recordings(folder)
+    return _first_spans(folder, find_recordings(folder), folder)
+
+
+def _first_spans(path: Path, found: Sequence[Recording], root: Path) -> Side:
     first = [one for one in found if one.span in (None, 1)]
     more = len(found) - len(first)
-    note = f"{folder}: the first span of each worker is compared; name a file for another ({more})"
-    return Side(folder, tuple(_trace(one, folder) for one in first), (note,) if more else ())
+    note = f"{path}: the first span of each worker is compared; name a file for another ({more})"
+    return Side(path, tuple(_trace(one, root) for one in first), (note,) if more else ())
 
 
 def _export(path: Path) -> Source:

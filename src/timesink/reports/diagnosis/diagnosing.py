@@ -10,7 +10,7 @@ from timesink.model.trace import Trace
 from timesink.model.units import listed
 from timesink.readers.options import Progress
 from timesink.reports.comparison.choosing import check_cycle_type, members_of_type
-from timesink.reports.comparison.given import check_given, check_recordings, path_of, side_of
+from timesink.reports.comparison.given import check_given, check_recordings, side_of, source_of
 from timesink.reports.comparison.members import Choice, chosen, members_of
 from timesink.reports.comparison.naming import SORTS_OF_CYCLES, told_apart
 from timesink.reports.comparison.pairing import Member, by_number
@@ -58,7 +58,7 @@ def diagnose(
     members = members_of_type(members, cycle_type)
     names = _names(members)
     return Diagnosed(
-        source=str(path_of(given)),
+        source=source_of(given),
         processes=tuple(within(one.role, name) for one, name in zip(members, names, strict=True)),
         notes=(*side.notes, *notes, *_own_notes(members)),
     )

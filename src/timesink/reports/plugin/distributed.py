@@ -6,18 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import device_columns
 from timesink.analyses.communication.comparison import Comparison, mean_over_steps
-from timesink.analyses.communication.records import communication_records
-from timesink.analyses.communication.workers import compared, step_communication
-from timesink.analyses.device.numbers import device_numbers
-from timesink.analyses.names import device_word
+from timesink.analyses.ranks.rank_set import RankSet
+from timesink.analyses.ranks.summary import AboutRank
 from timesink.errors import NotFoundError
-from timesink.model.schema import BUSY_KINDS
-from timesink.model.trace import Device, Trace
+from timesink.model.trace import Device
 from timesink.reports.plugin.query import Query, microseconds
 
 _NODE_AND_PROCESS = re.compile(r"^(.*)_(\d+)")
@@ -43,18 +38,20 @@ _COLUMNS = (
 _COLUMNS_OF_ONE_WORKER = _COLUMNS[:-2]
 
 
-def overlap(traces: Mapping[str, Trace], _query: Query) -> dict[str, Any]:
+def overlap(ranks: RankSet, _query: Query) -> dict[str, Any]:
     """The response to `/distributed/overlap`: computation and communication of every step.
 
     >>> import timesink
-    >>> overlap({"worker0": timesink.open(timesink.sample())}, Query())
+    >>> from timesink.analyses.ranks.rank_set import ranks_of_traces
+    >>> overlap(ranks_of_traces({"worker0": timesink.open(timesink.sample())}), Query())
     Traceback (most recent call last):
     timesink.errors.NotFoundError: no worker communicates with others in this span
     """
+    _check_communication(ranks)
     steps = pl.concat(
         [
-            step_communication(trace).with_columns(worker=pl.lit(worker)).rename({"name": "step"})
-            for worker, trace in _communicating(traces).items()
+            summary.steps.with_columns(worker=pl.lit(worker)).rename({"name": "step"})
+            for worker, summary in ranks.summaries.items()
         ]
     ).with_columns(
         computation_only_ns=pl.col("computation_ns") - pl.col("overlap_ns"),
@@ -70,13 +67,14 @@ def overlap(traces: Mapping[str, Trace], _query: Query) -> dict[str, Any]:
     }
 
 
-def wait_time(traces: Mapping[str, Trace], _query: Query) -> dict[str, Any]:
+def wait_time(ranks: RankSet, _query: Query) -> dict[str, Any]:
     """The response to `/distributed/waittime`: transfer and waiting of every step.
 
     Of a single worker nobody can tell how long it waited, so all of it is communication.
     """
-    found = compared(_communicating(traces))
-    parts = _WAITING_PARTS if len(traces) > 1 else _PARTS_OF_ONE_WORKER
+    _check_communication(ranks)
+    found = ranks.communication
+    parts = _WAITING_PARTS if len(ranks.ranks) > 1 else _PARTS_OF_ONE_WORKER
     metadata = {
         "title": "Synchronizing/Communication Overview",
         "legends": list(parts),
@@ -88,12 +86,13 @@ def wait_time(traces: Mapping[str, Trace], _query: Query) -> dict[str, Any]:
     }
 
 
-def communication_operations(traces: Mapping[str, Trace], _query: Query) -> dict[str, Any]:
+def communication_operations(ranks: RankSet, _query: Query) -> dict[str, Any]:
     """The response to `/distributed/commops`: what every worker spent on each collective."""
-    found = compared(_communicating(traces))
-    names = _COLUMNS if len(traces) > 1 else _COLUMNS_OF_ONE_WORKER
+    _check_communication(ranks)
+    found = ranks.communication
+    names = _COLUMNS if len(ranks.ranks) > 1 else _COLUMNS_OF_ONE_WORKER
     columns = [{"type": "string" if name == "Name" else "number", "name": name} for name in names]
-    rows: dict[str, list[list[Any]]] = {worker: [] for worker in _ordered(traces)}
+    rows: dict[str, list[list[Any]]] = {worker: [] for worker in ranks.names}
     for operation in found.by_name.iter_rows(named=True):
         rows[operation["worker"]].append(_operation(operation)[: len(names)])
     return {
@@ -102,42 +101,33 @@ def communication_operations(traces: Mapping[str, Trace], _query: Query) -> dict
     }
 
 
-def device_info(traces: Mapping[str, Trace], _query: Query) -> dict[str, Any] | None:
+def device_info(ranks: RankSet, _query: Query) -> dict[str, Any] | None:
     """The response to `/distributed/gpuinfo`: accelerators by node and process, if described.
 
     >>> import timesink
-    >>> told = device_info({"node_0": timesink.open(timesink.sample())}, Query())
+    >>> from timesink.analyses.ranks.rank_set import ranks_of_traces
+    >>> told = device_info(ranks_of_traces({"node_0": timesink.open(timesink.sample())}), Query())
     >>> list(told["data"]["node"]["Process 0"])
     ['GPU0']
     """
     nodes: dict[str, dict[str, dict[str, Any]]] = {}
-    for worker in _ordered(traces):
-        if any(device.name for device in traces[worker].metadata.devices):
-            node, process = _place(worker, traces[worker].metadata.distributed.rank)
-            nodes.setdefault(node, {})[f"Process {process}"] = _devices(traces[worker])
+    for rank, worker in ranks.workers.items():
+        about = ranks.ranks[rank].about
+        if about.device:
+            node, process = _place(worker, about.rank)
+            nodes.setdefault(node, {})[f"Process {process}"] = _devices(about)
     return {"metadata": {"title": "Device Information"}, "data": nodes} if nodes else None
 
 
 # -- workers ---------------------------------------------------------------------------------------
 
 
-def _communicating(traces: Mapping[str, Trace]) -> dict[str, Trace]:
-    """The traces in order; there is nothing to show where none of them communicates."""
-    if all(communication_records(trace).is_empty() for trace in traces.values()):
+def _check_communication(ranks: RankSet) -> None:
+    if not ranks.communicates:
         raise NotFoundError(
             "no worker communicates with others in this span",
             "record a run with several ranks, with communication inside the profiled steps",
         )
-    return {worker: traces[worker] for worker in _ordered(traces)}
-
-
-def _ordered(traces: Mapping[str, Trace]) -> list[str]:
-    """Workers by name, and by number where names differ in one only: rank2 before rank10."""
-    return sorted(traces, key=lambda worker: [*map(_as_number, re.split(r"(\d+)", worker))])
-
-
-def _as_number(part: str) -> int | str:
-    return int(part) if part.isdecimal() else part
 
 
 def _mismatches(found: Comparison) -> dict[str, Any]:
@@ -181,15 +171,12 @@ def _place(worker: str, rank: int | None) -> tuple[str, str]:
     return (named[1], named[2]) if named else (worker, str(rank or 0))
 
 
-def _devices(trace: Trace) -> dict[str, dict[str, Any]]:
+def _devices(about: AboutRank) -> dict[str, dict[str, Any]]:
     """What is known of the devices that did something."""
-    busy = device_columns(trace)["kind"].is_in(BUSY_KINDS).to_numpy()
-    used = set(np.unique(device_numbers(trace)[busy]).tolist())
-    word = device_word(trace)
     return {
-        f"{word}{device.id}": _description(device)
-        for device in trace.metadata.devices
-        if device.id in used and device.name
+        f"{about.device_word}{device.id}": _description(device)
+        for device in about.devices
+        if device.name
     }
 
 

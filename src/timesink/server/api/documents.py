@@ -118,19 +118,17 @@ def stacks(desk: Desk, query: Query) -> Encoded:
 def _found(desk: Desk, chosen: _Chosen, report: Report, *, together: bool) -> _Found:
     from timesink.analyses.memory.curve import recording_start  # noqa: PLC0415 - as above
     from timesink.reports.analyzing import analyze_opened  # noqa: PLC0415
+    from timesink.reports.step_choice import step_choice  # noqa: PLC0415
 
     run, worker = chosen.run, chosen.worker
-    if together and len(run.workers) > 1:
-        traces, unreadable = desk.library.span(run, chosen.span, report=report)
-        if worker not in traces:
-            desk.library.trace(run, worker, chosen.span)
-    else:
-        traces = {worker: desk.library.trace(run, worker, chosen.span, report)}
-        unreadable = {}
-    analysis = analyze_opened(
-        traces, worker, path=run.name, steps=chosen.steps or None, unreadable=unreadable
-    )
-    return _Found(analysis, recording_start(traces[worker]))
+    steps = chosen.steps or None
+    ranks = None
+    if together and len(run.span(chosen.span)) > 1:
+        wanted = "" if steps is None else step_choice(steps)
+        ranks = desk.library.ranks(run, chosen.span, worker, steps=wanted, report=report)
+    trace = desk.library.trace(run, worker, chosen.span, report)
+    analysis = analyze_opened({worker: trace}, worker, path=run.name, steps=steps, ranks=ranks)
+    return _Found(analysis, recording_start(trace))
 
 
 def _with_value(frame: pl.DataFrame, column: str, value: str) -> pl.DataFrame:

@@ -2,6 +2,10 @@ import type { Run } from "../api/types";
 import { navigate } from "../routing/navigation";
 import { changedQuery, type Query, type Route } from "../routing/route";
 import { chosenPart, spansOf } from "../runs/choice";
+import { Picker } from "./Picker";
+
+/** More are not chosen from a plain list. */
+const MOST_LISTED = 16;
 
 /** Worker and span, each where there is more than one. */
 export function PartPickers({ run, route }: { run: Run; route: Extract<Route, { at: "run" }> }) {
@@ -17,7 +21,16 @@ export function PartPickers({ run, route }: { run: Run; route: Extract<Route, { 
   };
   return (
     <>
-      {(workers.length > 1 || (worker && !workers.includes(worker))) && (
+      {workers.length > MOST_LISTED && (
+        <Picker
+          label="Worker"
+          items={run.workers}
+          chosen={worker}
+          placeholder="choose a worker"
+          onPick={(name) => choose({ worker: name })}
+        />
+      )}
+      {workers.length <= MOST_LISTED && isChoice(workers, worker) && (
         <Choice
           label="Worker"
           names={workers}
@@ -25,7 +38,7 @@ export function PartPickers({ run, route }: { run: Run; route: Extract<Route, { 
           onChoose={(name) => choose({ worker: name })}
         />
       )}
-      {(spans.length > 1 || (spans.length > 0 && !spans.includes(span))) && (
+      {spans.length > 0 && isChoice(spans, span) && (
         <Choice
           label="Span"
           names={spans}
@@ -35,6 +48,11 @@ export function PartPickers({ run, route }: { run: Run; route: Extract<Route, { 
       )}
     </>
   );
+}
+
+/** Whether there is something to choose: several, or another than was asked for. */
+function isChoice(names: readonly string[], chosen: string): boolean {
+  return names.length > 1 || (chosen !== "" && !names.includes(chosen));
 }
 
 interface ChoiceProps {

@@ -1,0 +1,272 @@
+"""How often the straggler of a generated run is found, and one reported where there is none.
+
+Every kind of slowness is put into one run per seed: another rank, another intensity, another layout
+of the ranks each time, with clocks of nodes up to 5 ms apart.  The same seeds without any slowness
+are the healthy runs.
+
+  python benchmarks/ranks_accuracy.py --seeds 5 --kinds thermal slow_link
+  nice python benchmarks/ranks_accuracy.py --write
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from run import markdown_table
+from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
+from timesink.analyses.ranks.summary import RankSummary, summarise_rank
+from timesink.lab.ranks import CAUSE_OF_KIND, KINDS, Answer, Plan, Straggler, Truth, ranks_and_truth
+from timesink.lab.scoring.rates import Rate, rate_of
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "ranks_accuracy.md"
+LAYOUTS: Mapping[str, Mapping[str, Any]] = {
+    "data": {},
+    "tensor 4": {"tensor": 4},
+    "tensor 4, pipeline 2": {"tensor": 4, "pipeline": 2},
+    "expert 8": {"expert": 8},
+    "data, sharded": {"sharded": True},
+    "tensor 8": {"tensor": 8},
+    "pipeline 4": {"pipeline": 4},
+    "data, no sequence numbers": {"sequence_numbers": False},
+    "tensor 2, expert 4, sharded": {"tensor": 2, "expert": 4, "sharded": True},
+    "tensor 4, pipeline 2, no sequence numbers": {
+        "tensor": 4,
+        "pipeline": 2,
+        "sequence_numbers": False,
+    },
+}
+STAGES = ("first_stage", "last_stage")
+WEAKEST, STRONGEST = 0.08, 0.4
+HEALTHY = "healthy"
+_RANKS, _STEPS, _SKEW_US = 64, 5, 5_000.0
+
+
+# -- runs ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run to be made: what is slow in it, how it is laid out."""
+
+    kind: str
+    layout: str
+    hosts: bool
+    """Whether traces tell which node they are from."""
+    plan: Plan
+
+
+def cases(kinds: Sequence[str], layouts: Sequence[str], seeds: Iterable[int]) -> Iterator[Case]:
+    """One run per kind and seed; layouts take turns, those in which the kind can be."""
+    for seed in seeds:
+        for kind in kinds:
+            place = KINDS.index(kind) if kind in KINDS else 0
+            random = np.random.default_rng([seed, place, 11])
+            possible = [name for name in layouts if kind not in STAGES or _stages(name) > 1]
+            if not possible:
+                continue
+            layout = possible[(seed + place) % len(possible)]
+            straggler = Straggler(
+                kind,
+                rank=int(random.integers(_RANKS)),
+                intensity=float(random.uniform(WEAKEST, STRONGEST)),
+            )
+            plan = Plan(
+                ranks=_RANKS,
+                steps=_STEPS,
+                seed=1000 * place + seed,
+                skew_us=_SKEW_US,
+                stragglers=() if kind == HEALTHY else (straggler,),
+                **LAYOUTS[layout],
+            )
+            yield Case(kind, layout, bool(random.integers(2)), plan)
+
+
+def _stages(layout: str) -> int:
+    return int(LAYOUTS[layout].get("pipeline", 1))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was said about a run, beside what is true."""
+
+    case: Case
+    answer: Answer | None
+    named: tuple[tuple[int, str, float], ...]
+    """Rank, cause and cost of every straggler that was reported, the most costly first."""
+
+    @property
+    def culprit_first(self) -> bool:
+        return bool(self.named and self.answer and self.named[0][0] in self.answer.ranks)
+
+    @property
+    def cause_right(self) -> bool:
+        """Of the culprit, who stands first."""
+        return self.culprit_first and self.named[0][1] == CAUSE_OF_KIND[self.case.kind]
+
+    @property
+    def locatable(self) -> bool:
+        """Whether anything recorded tells the culprit from its peers."""
+        return self.answer is not None and self.answer.separable
+
+    @property
+    def cost_ratio(self) -> float | None:
+        """What the culprit is said to cost, as a part of what it does cost."""
+        if not self.culprit_first or self.answer is None:
+            return None
+        return self.named[0][2] / 1e3 / self.answer.cost_us
+
+
+def outcome_of(case: Case) -> Outcome:
+    """Make a run, reduce its ranks, judge them."""
+    traces, truth = ranks_and_truth(case.plan)
+    ranks = {rank: summarise_rank(trace) for rank, trace in traces.items()}
+    if case.hosts:
+        ranks = {rank: _on_node(each, rank, case.plan) for rank, each in ranks.items()}
+    return _judged(case, truth, analyse_ranks(ranks))
+
+
+def _on_node(summary: RankSummary, rank: int, plan: Plan) -> RankSummary:
+    node = f"node{rank // plan.ranks_per_node}"
+    return replace(summary, about=replace(summary.about, host=node))
+
+
+def _judged(case: Case, truth: Truth, found: RanksAnalysis) -> Outcome:
+    answer = truth.answers[0] if truth.answers else None
+    named = tuple((each.rank, each.cause, each.cost_ns) for each in found.stragglers)
+    return Outcome(case, answer, named)
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+
+def kind_rows(outcomes: Sequence[Outcome]) -> Iterator[list[str]]:
+    """One row per kind; of slow links those that nothing recorded can locate are apart."""
+    put_in = [each for each in outcomes if each.answer is not None]
+    located = [each for each in put_in if each.locatable]
+    for kind in dict.fromkeys(each.case.kind for each in located):
+        yield _row(kind, [each for each in located if each.case.kind == kind])
+    yield _row("**all**", located)
+    hidden = [each for each in put_in if not each.locatable]
+    if hidden:
+        yield _row("slow_link, single group", hidden)
+        yield _row("all, with these", put_in)
+
+
+def layout_rows(outcomes: Sequence[Outcome]) -> Iterator[list[str]]:
+    located = [each for each in outcomes if each.locatable]
+    for layout in dict.fromkeys(each.case.layout for each in located):
+        yield _row(layout, [each for each in located if each.case.layout == layout])
+
+
+def _row(title: str, outcomes: Sequence[Outcome]) -> list[str]:
+    culprit = rate_of(each.culprit_first for each in outcomes)
+    cause = rate_of(each.cause_right for each in outcomes)
+    costs = [each.cost_ratio for each in outcomes if each.cost_ratio is not None]
+    cost = "{:.2f} ({:.2f} to {:.2f})".format(*np.quantile(costs, [0.5, 0.1, 0.9])) if costs else ""
+    others = float(np.mean([_innocent(each) for each in outcomes]))
+    return [title, f"{culprit.trials}", *_cells(culprit), *_cells(cause), f"{others:.2f}", cost]
+
+
+def _innocent(outcome: Outcome) -> int:
+    """How many others were named beside the culprits."""
+    guilty = outcome.answer.ranks if outcome.answer else ()
+    return sum(rank not in guilty for rank, _, _ in outcome.named)
+
+
+def _cells(rate: Rate) -> list[str]:
+    _, share, interval = rate.cells
+    return [share, interval]
+
+
+def healthy_rows(outcomes: Sequence[Outcome]) -> Iterator[list[str]]:
+    quiet = [each for each in outcomes if each.answer is None]
+    for layout in dict.fromkeys(each.case.layout for each in quiet):
+        clean = rate_of(not each.named for each in quiet if each.case.layout == layout)
+        yield [layout, f"{clean.trials}", *_cells(clean)]
+    clean = rate_of(not each.named for each in quiet)
+    yield ["**all**", f"{clean.trials}", *_cells(clean)]
+
+
+_HEADER = [
+    "runs", "culprit first", "95 % interval", "and its cause right", "95 % interval",
+    "others named", "cost found / true (10 to 90 %)",
+]  # fmt: skip
+
+
+def page(outcomes: Sequence[Outcome]) -> str:
+    seeds = len({each.case.plan.seed % 1000 for each in outcomes})
+    located = [each for each in outcomes if each.locatable]
+    culprit = rate_of(each.culprit_first for each in located)
+    cause = rate_of(each.cause_right for each in located)
+    clean = rate_of(not each.named for each in outcomes if each.answer is None)
+    by_kind = markdown_table("", ["slowness", *_HEADER], kind_rows(outcomes))
+    by_layout = markdown_table("", ["layout", *_HEADER], layout_rows(outcomes))
+    healthy = markdown_table("", ["layout", "runs", "no straggler", "95 % interval"],
+                             healthy_rows(outcomes))  # fmt: skip
+    return f"""# How often stragglers are found
+
+Written by `benchmarks/ranks_accuracy.py --write`: generated runs of {_RANKS} ranks and {_STEPS}
+steps, {seeds} seeds. Each has one straggler - a random rank, an intensity that costs
+{WEAKEST:.0%} to {STRONGEST:.0%} of every step it affects - and clocks of nodes that are up to
+{_SKEW_US / 1e3:.0f} ms apart; layouts take turns, and in half of the runs traces tell their host.
+
+- The culprit stands first: {culprit.words}.
+- The culprit stands first and its cause is right: {cause.words}.
+- No straggler is reported in a healthy run: {clean.words}.
+
+## By kind of slowness
+
+A collective moves at the pace of its slowest link, and all of its ranks see the same. A slow link
+is located where groups of ranks cross; where all ranks are in one group, or always together,
+nothing that is recorded tells them apart. Such runs are counted below the line, not above.
+{by_kind}
+## By layout
+{by_layout}
+## Healthy runs
+{healthy}"""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--seeds", type=int, default=50)
+    parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--kinds", nargs="*", choices=[*KINDS, HEALTHY], default=[*KINDS, HEALTHY])
+    parser.add_argument("--layouts", nargs="*", choices=LAYOUTS, default=list(LAYOUTS))
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
+    options = parser.parse_args()
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
+    outcomes, start = [], time.perf_counter()
+    for case in cases(options.kinds, options.layouts, seeds):
+        outcomes.append(outcome_of(case))
+        _show(outcomes[-1])
+    text = page(outcomes)
+    print(text)
+    print(f"{len(outcomes)} runs, {time.perf_counter() - start:.0f} s")
+    if options.write:
+        PAGE.write_text(text, encoding="utf-8")
+    return 0
+
+
+def _show(outcome: Outcome) -> None:
+    """Say which runs were judged wrongly."""
+    case, answer = outcome.case, outcome.answer
+    wrong = bool(outcome.named) if answer is None else not outcome.cause_right
+    if not wrong:
+        return
+    true = "none" if answer is None else f"{list(answer.ranks)} {answer.cost_us:.0f} us"
+    named = [f"{rank} {cause} {cost / 1e3:.0f} us" for rank, cause, cost in outcome.named[:4]]
+    apart = "" if answer is None or answer.separable else " (cannot be located)"
+    print(f"{case.kind}{apart}, {case.layout}, seed {case.plan.seed}: {true}; said {named}",
+          flush=True)  # fmt: skip
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,181 @@
+"""What the process that asks about many ranks has to do, by their number: time, memory, summaries.
+
+Summaries are made from generated tables without files, as those of files would be.  A process of
+its own then loads them, analyses the set and writes what `timesink analyze` says about it; every
+figure is processor time, which other work on the machine changes least.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import pickle
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from run import hand_over, machine, markdown_table
+from timesink.analyses.ranks.rank_set import RankSet
+from timesink.analyses.ranks.summary_tables import to_parquet
+from timesink.engines.engine import Call, Done
+from timesink.engines.local import LocalEngine
+from timesink.lab.ranks import Plan, Straggler
+from timesink.lab.ranks.runs import Run, carry_out
+from timesink.lab.ranks.tables import tables_of
+from timesink.readers.recording import Recording
+from timesink.readers.workers import usable_cores
+from timesink.reports.ranks.job import summary_of
+from timesink.reports.ranks.reading import read_ranks
+from timesink.reports.ranks.section import distributed
+
+HEADER = [
+    "ranks",
+    "a summary",
+    "load",
+    "per rank",
+    "analyse",
+    "per rank",
+    "the rest of the JSON",
+    "per rank",
+    "memory: empty",
+    "loaded",
+    "analysed",
+    "told",
+    "JSON",
+]
+REDUCE = """
+import json, pathlib, sys, ranks_scale
+print(json.dumps(ranks_scale.reduce(pathlib.Path(sys.argv[1]), int(sys.argv[2]))))
+"""
+_SHARES = 8
+"""Pieces of a run for each core, so that none holds the others up."""
+
+
+def plan_of(ranks: int) -> Plan:
+    """The run of `benchmarks/ranks.py`."""
+    put_in = (Straggler("slow_clock", rank=ranks // 2 + 5),)
+    return Plan(ranks=ranks, tensor=8, layers=11, steps=8, stragglers=put_in)
+
+
+def summaries(share: tuple[int, ...], *, ranks: int) -> bytes:
+    """The summaries of some ranks, in a process of an engine."""
+    run = _run_of(ranks)
+    return pickle.dumps(
+        [(rank, to_parquet(summary_of(one))) for rank, one in tables_of(run, share)]
+    )
+
+
+@lru_cache(1)  # a process gets one share after the other
+def _run_of(ranks: int) -> Run:
+    return carry_out(plan_of(ranks))
+
+
+def write_summaries(ranks: int, file: Path) -> int:
+    """Summaries of a whole run into one file; gives their bytes."""
+    pieces = min(_SHARES * usable_cores(), ranks // 8)
+    shares = [tuple(range(first, ranks, pieces)) for first in range(pieces)]
+    call = Call("ranks_scale", "summaries", {"ranks": ranks})
+    made: dict[int, bytes] = {}
+    for done in LocalEngine().run(call, shares):
+        if done.value is None:
+            sys.exit(f"no summaries: {done.error}")
+        made.update(pickle.loads(done.value))  # noqa: S301 - our own
+    with file.open("wb") as stream:
+        for rank in range(ranks):
+            pickle.dump(made[rank], stream)
+    return sum(map(len, made.values()))
+
+
+class Summarised:
+    """An engine that has nothing left to do: the summaries lie in a file."""
+
+    name = "summarised"
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    def run(self, call: Call, items: Sequence[object]) -> Iterator[Done]:
+        """Hand out one summary after the other."""
+        del call
+        with self._file.open("rb") as stream:
+            for place in range(len(items)):
+                yield Done(place, pickle.load(stream))  # noqa: S301 - our own
+
+
+def reduce(file: Path, ranks: int) -> dict[str, float]:
+    """Load, analyse and tell; run in a process of its own."""
+    seconds, megabytes = [time.process_time()], [peak_mb()]
+
+    def done() -> None:
+        seconds.append(time.process_time())
+        megabytes.append(peak_mb())
+
+    recordings = [Recording(Path(f"rank{rank}.json"), f"rank{rank}") for rank in range(ranks)]
+    found = read_ranks(recordings, engine=Summarised(file), cache=False)
+    done()
+    check(found, ranks)
+    done()
+    told = len(json.dumps(distributed(None, found), default=str))  # type: ignore[arg-type]
+    done()
+    parts = [after - before for before, after in itertools.pairwise(seconds)]
+    return {
+        **dict(zip(("load", "analyse", "tell"), parts, strict=True)),
+        **dict(zip(("empty_mb", "load_mb", "analyse_mb", "tell_mb"), megabytes, strict=True)),
+        "json": told,
+    }
+
+
+def peak_mb() -> float:
+    """The most memory this process ever had, without that of its parent before it began."""
+    status = Path("/proc/self/status").read_text()
+    peak = next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))
+    return int(peak) / 1024
+
+
+def check(found: RankSet, ranks: int) -> None:
+    """A wrong answer is of no use, however soon it comes."""
+    named = [(one.rank, one.cause) for one in found.analysis.stragglers]
+    if named != [(ranks // 2 + 5, "gpu_clock")]:
+        sys.exit(f"stragglers are said to be {named}")
+
+
+def benchmark(ranks: int, folder: Path) -> list[str]:
+    """One line of the table."""
+    file = folder / f"{ranks}.pickle"
+    size = write_summaries(ranks, file)
+    told = subprocess.run(
+        [sys.executable, "-c", REDUCE, str(file), str(ranks)],
+        cwd=Path(__file__).parent,
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    found = json.loads(told.stdout)
+    cells = [f"{ranks}", f"{size / ranks / 1e3:.0f} KB"]
+    for part in ("load", "analyse", "tell"):
+        cells += [f"{found[part]:.2f} s", f"{1e3 * found[part] / ranks:.2f} ms"]
+    cells += [f"{found[f'{part}_mb']:.0f} MB" for part in ("empty", "load", "analyse", "tell")]
+    return [*cells, f"{found['json'] / 1e6:.1f} MB"]
+
+
+def main() -> None:
+    """Measure and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--ranks", type=int, nargs="+", default=[248, 1000, 4000])
+    parser.add_argument("-o", "--output", type=Path, help="append the table to this file")
+    options = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        for ranks in options.ranks:
+            rows.append(benchmark(ranks, Path(folder)))
+            print(" | ".join(rows[-1]), flush=True)
+    above = machine(Path("generated")).replace("recording repeated", "recordings")
+    hand_over(markdown_table(above, HEADER, rows), options.output)
+
+
+if __name__ == "__main__":
+    main()

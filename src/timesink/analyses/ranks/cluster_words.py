@@ -1,0 +1,131 @@
+"""What sets a group of ranks apart, in sentences with numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses.ranks.analysis import RanksAnalysis
+from timesink.analyses.ranks.features import LEAST_SHARE, OF_A_STEP, Features
+from timesink.analyses.ranks.numbers import ranges_of
+from timesink.analyses.ranks.panel import Ints, Panel
+from timesink.analyses.ranks.summary import RankSummary
+from timesink.model import units
+from timesink.model.units import brief_ns
+
+_OWN = {
+    "loading": "Data loading holds the device up for {own} per step, {more} more than on {peers}.",
+    "host": "The device waits {own} per step for its host, {more} more than on {peers}.",
+    "copies": "Copies take {own} per step, {more} more than on {peers}.",
+}
+_PEERS = "ranks that do the same"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Telling:
+    """Everything there is to tell about groups of ranks."""
+
+    ranks: Mapping[int, RankSummary]
+    found: RanksAnalysis
+    features: Features
+    rare: NDArray[np.bool_]
+
+    @property
+    def panel(self) -> Panel:
+        return self.found.panel
+
+    def apart(self, group: Sequence[int]) -> tuple[str, ...]:
+        """What sets odd ranks apart, the most first."""
+        places = self._places(group)
+        return (
+            *([self._other_calls(places)] if self.rare[places[0]] else []),
+            *self._differences(places),
+            *self._caused(places),
+            *self._where(group),
+        )
+
+    def role(self, group: Sequence[int]) -> tuple[str, ...]:
+        """What the ranks of a role do."""
+        kernels = self.features.own["kernels"][self._places(group)]
+        said = (
+            f"{self._collectives(group):.0f} collectives per step, and other ones than other roles "
+            f"have; kernels take {brief_ns(float(np.median(kernels)))} per step."
+        )
+        return (said,)
+
+    def _places(self, group: Sequence[int]) -> Ints:
+        return np.searchsorted(self.panel.ranks, np.array(group, dtype=np.int64))
+
+    def _collectives(self, group: Sequence[int]) -> float:
+        """How many calls one of the ranks makes in a step."""
+        one = self.found.collectives.filter(pl.col("rank") == group[0])
+        steps = max(one["step"].drop_nulls().n_unique(), 1)
+        return one.filter(pl.col("step").is_not_null()).height / steps
+
+    def _other_calls(self, places: Ints) -> str:
+        numbers, many = np.unique(self.panel.alike, return_counts=True)
+        common = self.panel.ranks[self.panel.alike == numbers[np.argmax(many)]].tolist()
+        mine = self._collectives(self.panel.ranks[places].tolist())
+        return (
+            f"Other collectives than most ranks have: {mine:.1f} per step, "
+            f"on rank {common[0]} {self._collectives(common):.1f}."
+        )
+
+    def _differences(self, places: Ints) -> Iterator[str]:
+        more = {
+            name: float(np.median(self.features.more[name][places]))
+            for name, _ in self.features.leading(int(places[0]))
+        }
+        for name in sorted(more, key=lambda each: -abs(more[each])):
+            yield self._difference(name, more[name], places)
+
+    def _difference(self, name: str, more: float, places: Ints) -> str:
+        size, word = brief_ns(abs(more)), "more" if more > 0 else "less"
+        if name in OF_A_STEP:
+            own = brief_ns(float(np.median(self.features.own[name][places])))
+            return _OWN[name].format(own=own, more=size, peers=_PEERS)
+        if name == "transfer":
+            ranks = self.panel.ranks[places].tolist()
+            known = [each for each in self.found.stragglers if each.rank in ranks]
+            if len(places) == 1 and known and known[0].cause == "slow_link":
+                return " ".join(known[0].evidence)
+            return (
+                f"Collectives take {size} per step longer to move their data than those of other "
+                "groups of the same size."
+            )
+        kernels = float(np.median(self.features.own["kernels"][places]))
+        share = units.share(abs(more), max(kernels - more, 1.0))
+        if name == "amount":
+            return f"Kernels are given {share} {word} work than on {_PEERS}: {size} per step."
+        longer = "longer" if more > 0 else "less"
+        return f"Kernels take {share} {longer} for the same work than on {_PEERS}: {size} per step."
+
+    def _caused(self, places: Ints) -> Iterator[str]:
+        held = float(self.panel.held[places].max(axis=0, initial=0.0).mean())
+        if held >= LEAST_SHARE * self.panel.step_ns:
+            together = "it" if len(places) == 1 else "one of them"
+            yield f"Others wait {brief_ns(held)} per step for {together}."
+
+    def _where(self, group: Sequence[int]) -> Iterator[str]:
+        """Hosts and devices that the group has for itself."""
+        members = set(group)
+        for what in ("host", "device"):
+            told = {rank: getattr(each.about, what) for rank, each in self.ranks.items()}
+            mine = {told[rank] for rank in members}
+            if None in mine or len(set(told.values())) < 2:
+                continue
+            there = {rank for rank, name in told.items() if name in mine}
+            names = ", ".join(sorted(mine)[:3]) + (", ..." if len(mine) > 3 else "")
+            if there == members:
+                yield (
+                    f"They are all ranks of {what} {names}."
+                    if len(group) > 1
+                    else (f"It is the only rank of {what} {names}.")
+                )
+            elif len(mine) == 1 and len(group) > 1:
+                rest = ranges_of(there - members, most=4)
+                yield f"They are on {what} {names}, as are ranks {rest}."

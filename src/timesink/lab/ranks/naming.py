@@ -1,0 +1,50 @@
+"""How the files of a run are called."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from timesink.lab.ranks.kineto import START_NS, Traces
+from timesink.lab.ranks.text import BASE_NS
+
+NAMINGS = ("rank", "handler")
+"""By rank, as programs of many ranks do; or as PyTorch's own handler does, which tells no rank."""
+
+
+def file_name(rank: int) -> str:
+    """The name that tells the rank.
+
+    >>> file_name(3)
+    'rank3.pt.trace.json.gz'
+    """
+    return f"rank{rank}.pt.trace.json.gz"
+
+
+def file_names(traces: Traces, naming: str) -> list[str]:
+    """The names of the files of all ranks.
+
+    >>> from timesink.lab.ranks.plan import Plan
+    >>> from timesink.lab.ranks.runs import carry_out
+    >>> file_names(Traces(carry_out(Plan(ranks=2, steps=1))), "handler")[1].partition(".")[0]
+    'node000_4007'
+    """
+    ranks = range(traces.run.plan.ranks)
+    if naming == "rank":
+        return [file_name(rank) for rank in ranks]
+    return [
+        f"{_worker(traces, rank)}.{_written_ns(traces, rank)}.pt.trace.json.gz" for rank in ranks
+    ]
+
+
+def _worker(traces: Traces, rank: int) -> str:
+    """Host and process, which is what `tensorboard_trace_handler` calls a worker."""
+    node = int(traces.run.layout.node[rank])
+    return f"node{node:03d}_{traces.names_of(rank)['pid']}"
+
+
+def _written_ns(traces: Traces, rank: int) -> int:
+    """When the file is written, on the clock of the rank: some time after the last step."""
+    plan, truth = traces.run.plan, traces.run.truth
+    took = 250_000_000 + np.random.default_rng([plan.seed, 6, rank]).integers(150_000_000)
+    lasted = round(truth.run_us * 1e3) + int(took)
+    return BASE_NS + START_NS + truth.clock_offset_ns[rank] + lasted

@@ -1,0 +1,116 @@
+"""Where recordings are asked for: a path, a pattern of paths, or a URL."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+Place = Path | str
+"""A path of this machine, or the text of a pattern or of a URL."""
+
+_URL = re.compile(r"^[a-z][a-z0-9+.-]+(?:://|::.*://)", re.IGNORECASE)
+_OF_THIS_MACHINE = re.compile(r"^(?:file|local)://(?!.*::)", re.IGNORECASE)
+_FLAT_URL = re.compile(r"^[a-z][a-z0-9+.-]+:/[^/]", re.IGNORECASE)
+_FLAT_SCHEME = re.compile(r"(?:^|(?<=::))([a-z][a-z0-9+.-]+):/(?=[^/])", re.IGNORECASE)
+_HERE = ("file", "local")
+"""Schemes without a host: the path starts at once."""
+_WILD = re.compile(r"[*?\[]")
+_PASSWORD = re.compile(r"(://[^/@:\s]*):(?!:|\d+(?:/|$))(\S*)@")
+_SIGNATURE = re.compile(
+    r"([?&](?:x-(?:amz|goog)-(?:signature|credential|security-token)|sig|signature|token|access_token"
+    r"|awsaccesskeyid|key)=)[^&\s:)]+",
+    re.IGNORECASE,
+)
+"""What lets whoever has a URL read what is behind it."""
+
+
+def place_of(source: str | Path) -> Place:
+    """What a user named: a path where it is one, else the text as it is.
+
+    >>> place_of("s3://bucket/run"), place_of("file:///runs/a"), place_of("run")
+    ('s3://bucket/run', PosixPath('/runs/a'), PosixPath('run'))
+    >>> place_of(Path("s3://bucket/run"))
+    's3://bucket/run'
+    """
+    if isinstance(source, Path):
+        return _restored(source)
+    if _OF_THIS_MACHINE.match(source):
+        source = _local_part(source)
+    return source if is_url(source) or is_pattern(source) else Path(source)
+
+
+def _restored(path: Path) -> Place:
+    """What was meant by a path that is none: paths keep one slash of two."""
+    text = str(path)
+    if (_FLAT_URL.match(text) or is_wild(text)) and not path.exists():
+        return _FLAT_SCHEME.sub(lambda link: link[0] + ("//" if link[1] in _HERE else "/"), text)
+    return path
+
+
+def _local_part(url: str) -> str:
+    """The path in a URL of this machine; what stands where a host would is part of the path."""
+    parts = urlsplit(url.replace("?", "%3F").replace("#", "%23"))
+    host = "" if parts.netloc.lower() == "localhost" else parts.netloc
+    return unquote(host + parts.path)
+
+
+def is_url(place: Place) -> bool:
+    """Whether a place is behind a URL, which a drive letter is not.
+
+    >>> is_url("gs://bucket/run"), is_url("zip://*.json::s3://bucket/a.zip"), is_url("C:/runs")
+    (True, True, False)
+    """
+    return isinstance(place, str) and _URL.match(place) is not None
+
+
+def is_pattern(place: Place) -> bool:
+    """Whether a place is a pattern of paths; a file of just this name is none.
+
+    >>> is_pattern("run/rank*.json"), is_pattern("run"), is_pattern(Path("run/*"))
+    (True, False, False)
+    """
+    return isinstance(place, str) and is_wild(place) and not Path(place).exists()
+
+
+def is_wild(text: str) -> bool:
+    """Whether a text has signs that stand for others.
+
+    >>> is_wild("rank[0-3].json"), is_wild("rank0.json")
+    (True, False)
+    """
+    return _WILD.search(text) is not None
+
+
+def shown(place: Place) -> str:
+    """A place as it may be shown: a URL without its password.
+
+    >>> shown("sftp://me:secret@host/runs"), shown(Path("runs"))
+    ('sftp://me@host/runs', 'runs')
+    """
+    return without_password(str(place))
+
+
+def without_password(text: str) -> str:
+    """A URL, or text with URLs in it, without the passwords; a port stays.
+
+    >>> without_password("sftp://me:secret@host:22/runs")
+    'sftp://me@host:22/runs'
+    >>> without_password("sftp://host:22/runs@home")
+    'sftp://host:22/runs@home'
+    >>> without_password("no answer from ftp://me:a/b@c@host, ftp://host")
+    'no answer from ftp://me@host, ftp://host'
+    >>> without_password("https://host/a.json?X-Amz-Signature=0123&part=1")
+    'https://host/a.json?X-Amz-Signature=***&part=1'
+    """
+    return _SIGNATURE.sub(r"\1***", _PASSWORD.sub(r"\1@", text))
+
+
+def password_in(url: str) -> str | None:
+    """The password a URL holds.
+
+    >>> password_in("ftp://me:secret@host/runs"), password_in("ftp://host:22/runs")
+    ('secret', None)
+    """
+    found = _PASSWORD.search(url)
+    return None if found is None else found[2]

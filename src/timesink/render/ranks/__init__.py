@@ -1,0 +1,1 @@
+"""Ranks of a run, for people."""

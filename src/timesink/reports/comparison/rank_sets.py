@@ -1,0 +1,112 @@
+"""Two sides that are runs of many ranks: read as sets, and compared as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from timesink.analyses.ranks.changes import RankChanges, compare_ranks
+from timesink.analyses.ranks.numbers import ranges_of
+from timesink.analyses.ranks.rank_set import RankSet, ranks_of_traces
+from timesink.engines.engine import Engine
+from timesink.errors import TimesinkError
+from timesink.model.units import counted
+from timesink.readers.options import Progress
+from timesink.reports.comparison.late_ranks import late_together
+from timesink.reports.comparison.runs import Run
+from timesink.reports.comparison.sides import Side, Source
+from timesink.reports.ranks.reading import read_ranks
+
+ALL_PAIRS = 16
+"""Ranks of a side up to which every rank is compared with itself in full ..."""
+MOST_PAIRS = 8
+"""... and of how many that stand for the others of a larger run."""
+
+
+def may_be_sets(base: Side, new: Side) -> bool:
+    """Whether both sides are several recordings, none of which is open or a table."""
+    return all(
+        len(side.sources) > 1
+        and not any(one.is_table or one.is_export or one.trace for one in side.sources)
+        for side in (base, new)
+    )
+
+
+def are_large(base: Side, new: Side) -> bool:
+    """Whether there are too many ranks to compare every one in full."""
+    return max(len(base.sources), len(new.sources)) > ALL_PAIRS
+
+
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """How sets are read."""
+
+    engine: Callable[[], Engine]
+    cache: bool = True
+    progress: Progress | None = None
+
+    def read(self, side: Side) -> RankSet:
+        """The ranks of a side, each summarised where the engine says."""
+        recordings = [source.recording for source in side.sources]
+        return read_ranks(
+            recordings, engine=self.engine(), cache=self.cache, progress=self.progress
+        )
+
+    def of_runs(self, side: Side, runs: Sequence[Run]) -> RankSet:
+        """The same, of recordings that were opened: nobody reads them twice."""
+        traces = {run.source.recording.worker: run.trace for run in runs if run.trace is not None}
+        if self.cache or len(traces) < len(side.sources):
+            return self.read(side)
+        return ranks_of_traces(traces)
+
+
+def compared_sets(read: Callable[[], Iterable[RankSet]]) -> tuple[RankChanges | None, list[str]]:
+    """What changed between two runs; None, and why, where they are not two runs of ranks."""
+    try:
+        base, new = read()
+        if not all(len(each.ranks) > 1 and each.communicates for each in (base, new)):
+            return None, []
+        return compare_ranks(base, new), []
+    except TimesinkError as error:
+        return None, [f"ranks are not compared as a whole: {error.message}"]
+
+
+# -- those that stand for the others ---------------------------------------------------------------
+
+
+def representatives(found: RankChanges, most: int = MOST_PAIRS) -> list[int]:
+    """Ranks to be compared in full: stragglers and odd ones of both sides, then usual ones."""
+    common = set(found.common)
+    chosen = [rank for rank in dict.fromkeys(_by_interest(found)) if rank in common]
+    return sorted(chosen[:most])
+
+
+def _by_interest(found: RankChanges) -> Iterator[int]:
+    sides = (found.new, found.base)
+    usual = [group.representative for side in sides for group in side.groups if not group.odd]
+    # A usual one of the new run is always there: what is odd shows beside it.
+    yield from usual[:1]
+    # Of those who are late for one reason together, one is enough.
+    yield from (together[0].rank for together in late_together(found))
+    yield from (group.representative for side in sides for group in side.groups if group.odd)
+    yield from usual
+
+
+def only_ranks(side: Side, ranks: RankSet, chosen: Sequence[int]) -> Side:
+    """The recordings of some ranks."""
+    places = {ranks.ranks[rank].about.source for rank in chosen}
+    kept: tuple[Source, ...] = tuple(
+        source
+        for source in side.sources
+        if places & {str(source.recording.path), source.recording.source}
+    )
+    return replace(side, sources=kept)
+
+
+def chosen_note(found: RankChanges, chosen: Sequence[int]) -> str:
+    """That a few ranks stand for all of them."""
+    many = counted(len(found.common), "ranks")
+    return (
+        f"of {many}, ranks {ranges_of(chosen)} are compared in full, which stand for the others: "
+        "late and odd ones first; --rank N compares another one"
+    )

@@ -1,0 +1,1 @@
+"""From recordings of many ranks to what they say together."""

@@ -1,0 +1,177 @@
+"""From recordings to a set of ranks: what is known comes from the cache, an engine makes the rest.
+
+This process holds summaries only, so its memory grows with ranks and functions, not with events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+
+from timesink.analyses.ranks.numbering import Named
+from timesink.analyses.ranks.rank_set import DamagedRank, RankSet, ranks_of
+from timesink.analyses.ranks.summary import RankSummary
+from timesink.analyses.ranks.summary_tables import from_parquet, from_parquets, to_parquet
+from timesink.analyses.ranks.thinning import thinned_to
+from timesink.engines.engine import Call, Done, Engine
+from timesink.errors import NotFoundError, TimesinkError
+from timesink.model.trace import Trace
+from timesink.readers.options import Progress, tell_of_set
+from timesink.readers.recording import Recording
+from timesink.reports.ranks.job import summary_of
+from timesink.store.cache import Cache
+from timesink.store.opening import key_of
+from timesink.store.summaries import KeptSummaries
+
+_AT_ONCE = 64
+_MOST_CALLS = 1_000_000
+"""Collectives of all ranks together that this process holds; of more, some steps are left out."""
+_LEAST_CALLS = 256
+_JOB = ("timesink.reports.ranks.job", "summarise_recording")
+
+
+def read_ranks(
+    recordings: Sequence[Recording],
+    *,
+    engine: Engine,
+    steps: str | None = None,
+    cache: bool = True,
+    progress: Progress | None = None,
+    first: Callable[[], Trace] | None = None,
+) -> RankSet:
+    """The ranks of one run.  A rank that cannot be read is told, and the others stand.
+
+    Ranks without any of the `steps` are left out.  `first` opens the first recording, where this
+    process does that anyway: then nobody else reads it.
+
+    >>> import timesink
+    >>> from timesink.engines.local import LocalEngine
+    >>> found = timesink.find_recordings(timesink.sample())
+    >>> read_ranks(found, engine=LocalEngine()).names
+    ['unet_train']
+    """
+    kept = KeptSummaries(Cache.default(), steps or "") if cache else None
+    reading = _Reading(recordings, kept, progress)
+    reading.take_kept()
+    missing = reading.missing()
+    with ThreadPoolExecutor(1) as beside:
+        own = None
+        if first is not None and 0 in missing:
+            own = beside.submit(lambda: to_parquet(summary_of(first(), steps=steps)))
+            missing.remove(0)
+        call = Call(*_JOB, {"steps": steps, "cache": cache})
+        for done in engine.run(call, [recordings[place] for place in missing]) if missing else ():
+            reading.take(missing[done.place], done)
+        if own is not None:
+            reading.take(0, _done(own))
+    return reading.finished()
+
+
+def _done(own: Future[bytes]) -> Done:
+    try:
+        return Done(0, own.result())
+    except TimesinkError as error:
+        return Done(0, None, error)
+
+
+@dataclass(eq=False)
+class _Reading:
+    """What is known so far of each recording, by its place."""
+
+    recordings: Sequence[Recording]
+    kept: KeptSummaries | None
+    progress: Progress | None = None
+    summaries: dict[int, RankSummary] = field(default_factory=dict)
+    unread: dict[int, bytes] = field(default_factory=dict)
+    errors: dict[int, TimesinkError] = field(default_factory=dict)
+    keys: dict[int, str] = field(default_factory=dict)
+    saved: int = 0
+
+    def missing(self) -> list[int]:
+        return [place for place in range(len(self.recordings)) if place not in self.summaries]
+
+    def take_kept(self) -> None:
+        """What the cache has; what is broken there is made again."""
+        if self.kept is None:
+            return
+        for place in self.missing():
+            written = self.kept.load(self._key(place))
+            if written is not None:
+                self._take(place, written)
+        for place in self._read() if self.unread else ():
+            self.kept.forget(self._key(place))
+
+    def take(self, place: int, done: Done) -> None:
+        """What was made just now; it is kept for the next question."""
+        if done.value is not None:
+            self._take(place, done.value)
+            if self.kept is not None:
+                self.kept.save(self._key(place), done.value)
+                self.saved += 1
+        elif done.error is not None:
+            self.errors[place] = done.error
+        ready = len(self.summaries) + len(self.unread) + len(self.errors)
+        tell_of_set(self.progress, ready, len(self.recordings), len(self.errors))
+
+    def _take(self, place: int, written: bytes) -> None:
+        self.unread[place] = written
+        if len(self.unread) >= _AT_ONCE:
+            self._read()
+
+    def _read(self) -> list[int]:
+        """Summaries from their bytes, many at once; places of those that are broken."""
+        batch, self.unread = self.unread, {}
+        try:
+            found = dict(zip(batch, from_parquets([*batch.values()]), strict=True))
+        except ValueError:
+            alone = {place: _unless_broken(written) for place, written in batch.items()}
+            found = {place: one for place, one in alone.items() if one is not None}
+        for place, summary in found.items():
+            # Equal files share a summary, so where it came from is said here.
+            about = replace(summary.about, source=self.recordings[place].source)
+            most = max(_MOST_CALLS // len(self.recordings), _LEAST_CALLS)
+            self.summaries[place] = thinned_to(replace(summary, about=about), most)
+        return [place for place in batch if place not in found]
+
+    def finished(self) -> RankSet:
+        if self.unread:
+            self._read()
+        if self.kept is not None and self.saved:
+            self.kept.store.settle()
+        if not self.summaries:
+            raise next(iter(self.errors.values()))
+        lacking = [p for p, error in self.errors.items() if isinstance(error, NotFoundError)]
+        named = [(self._named(place), self.summaries[place]) for place in sorted(self.summaries)]
+        left_out = [
+            Named(self.recordings[place].worker, None, self.recordings[place].rank)
+            for place in sorted(lacking)
+        ]
+        return ranks_of(named, tuple(self._damaged(lacking)), left_out)
+
+    def _key(self, place: int) -> str:
+        """Of a recording as it lies there: its folder may say which rank and host it is."""
+        if self.kept is None:
+            return ""
+        if place not in self.keys:
+            recording = self.recordings[place]
+            content = key_of(recording, self.kept.store)
+            self.keys[place] = content and f"{content} {recording.rank} {recording.host}"
+        return self.keys[place]
+
+    def _named(self, place: int) -> Named:
+        recording = self.recordings[place]
+        return Named(recording.worker, self.summaries[place].about.rank, recording.rank)
+
+    def _damaged(self, lacking: Sequence[int]) -> Iterator[DamagedRank]:
+        for place in sorted(set(self.errors) - set(lacking)):
+            recording = self.recordings[place]
+            said = str(self.errors[place])
+            yield DamagedRank(recording.worker, recording.source, said, recording.rank)
+
+
+def _unless_broken(written: bytes) -> RankSummary | None:
+    try:
+        return from_parquet(written)
+    except ValueError:
+        return None

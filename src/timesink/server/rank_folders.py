@@ -1,0 +1,59 @@
+"""Folders that hold one rank each are one run, not many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from timesink.model.ordering import natural
+from timesink.readers.discover import told_apart
+from timesink.readers.folder_names import folder_of
+from timesink.readers.run_folders import told_runs
+from timesink.readers.runs import runs_among
+from timesink.server.runs import Run
+
+
+def with_ranks_joined(runs: list[Run], root: Path) -> list[Run]:
+    """Runs, in which folders such as `rank_0` and `rank_1` of one folder are that folder.
+
+    Only names that say so are believed: a folder of runs is listed again and again, and looking
+    into every file of it would take too long.
+    """
+    above: dict[Path, list[Run]] = {}
+    for run in runs:
+        if run.folder != root:
+            above.setdefault(run.folder.parent, []).append(run)
+    return [one for folder, own in above.items() for one in _joined(folder, own, root)] + [
+        run for run in runs if run.folder == root
+    ]
+
+
+def _joined(folder: Path, runs: list[Run], root: Path) -> Iterator[Run]:
+    if len(runs) < 2 or not all(_holds_a_rank(run) for run in runs):
+        yield from runs
+        return
+    told = told_runs([one for run in runs for one in run.recordings], lambda one: one.rank)
+    if len(runs_among(told)) > 1:
+        yield from runs
+        return
+    recordings = sorted(told_apart(told), key=lambda one: (natural(one.worker), one.span or 0))
+    name = folder.relative_to(root).as_posix()
+    yield replace(
+        runs[0],
+        name=name,
+        folder=folder,
+        recordings=tuple(recordings),
+        files=tuple(
+            (f"{run.folder.name}/{file}", size, time)
+            for run in runs
+            for file, size, time in run.files
+        ),
+        recorded_now=any(run.recorded_now for run in runs),
+    )
+
+
+def _holds_a_rank(run: Run) -> bool:
+    """Whether it is nothing but the timeline of a rank or host, by the name of its folder."""
+    alone = bool(run.recordings) and not run.tables and not run.counters
+    return alone and folder_of(run.folder.name).says_so

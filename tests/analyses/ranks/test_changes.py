@@ -1,0 +1,139 @@
+"""What changed between two runs of many ranks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from timesink.analyses.ranks.changes import RankChanges, compare_ranks
+from timesink.analyses.ranks.rank_set import RankSet, ranks_of_traces
+from timesink.lab.ranks.plan import Plan, Straggler
+from timesink.lab.ranks.tables import ranks_and_truth
+
+GRID = {"tensor": 2, "pipeline": 2}
+
+
+def run(*stragglers: Straggler, **options: Any) -> RankSet:
+    plan = Plan(**{"ranks": 16, "ranks_per_node": 4, "steps": 6, **options}, stragglers=stragglers)
+    traces, _ = ranks_and_truth(plan)
+    return ranks_of_traces({f"rank{rank}": trace for rank, trace in traces.items()})
+
+
+@pytest.fixture(scope="module")
+def healthy() -> RankSet:
+    return run(seed=1, tensor=4)
+
+
+def states(found: RankChanges) -> list[tuple[str, int, str]]:
+    return [(each.state, each.rank, each.cause) for each in found.stragglers]
+
+
+# -- steps -----------------------------------------------------------------------------------------
+
+
+def test_a_run_does_not_differ_from_itself(healthy: RankSet):
+    found = compare_ranks(healthy, healthy)
+    assert (found.verdict, found.stragglers, found.notes) == ("no_change", (), ())
+    assert {part.delta_ns for part in found.attribution} == {0.0}
+    assert not found.changed_ranks.height
+    assert not found.changed_collectives.height
+
+
+@pytest.mark.parametrize("layout", [{"tensor": 4}, GRID])
+def test_healthy_runs_do_not_differ(layout: dict[str, int]):
+    found = compare_ranks(run(seed=11, **layout), run(seed=12, **layout))
+    assert (found.verdict, found.stragglers) == ("no_change", ())
+    assert not found.changed_ranks.height
+
+
+@pytest.mark.parametrize(
+    ("kind", "cause"),
+    [
+        ("slow_clock", "gpu_clock"),
+        ("slow_host", "host_code"),
+        ("data_loading", "data_loading"),
+        ("uneven_work", "uneven_work"),
+        ("slow_link", "slow_link"),
+    ],
+)
+def test_a_new_straggler_is_named_with_its_cause(healthy: RankSet, kind: str, cause: str):
+    slow = run(Straggler(kind, 5, intensity=0.2), seed=2, tensor=4)
+    found = compare_ranks(healthy, slow)
+    assert found.verdict == "regression"
+    assert states(found) == [("new", 5, cause)]
+    assert found.stragglers[0].new_ns == pytest.approx(
+        found.step_time.new_ns - found.step_time.base_ns, rel=0.25
+    )
+    back = compare_ranks(slow, healthy)
+    assert back.verdict == "improvement"
+    assert states(back) == [("gone", 5, cause)]
+
+
+def test_parts_add_up_and_say_that_others_wait(healthy: RankSet):
+    found = compare_ranks(healthy, run(Straggler("slow_clock", 5), seed=2, tensor=4))
+    change = found.step_time.new_ns - found.step_time.base_ns
+    assert sum(part.delta_ns for part in found.attribution) == pytest.approx(change, abs=1_000)
+    first = found.attribution[0]
+    assert first.part == "waiting"
+    assert first.p_value is not None
+    assert first.p_value < 0.05
+    assert first.delta_ns > 0.7 * change
+
+
+def test_a_straggler_of_both_runs_is_not_new():
+    base = run(Straggler("slow_clock", 5, intensity=0.15), seed=1)
+    worse = run(Straggler("slow_clock", 5, intensity=0.4), seed=2)
+    assert states(compare_ranks(base, base)) == [("same", 5, "gpu_clock")]
+    assert states(compare_ranks(base, worse)) == [("worse", 5, "gpu_clock")]
+    assert states(compare_ranks(worse, base)) == [("better", 5, "gpu_clock")]
+
+
+# -- ranks and collectives -------------------------------------------------------------------------
+
+
+def test_the_rank_that_changed_is_first(healthy: RankSet):
+    found = compare_ranks(healthy, run(Straggler("slow_host", 9, intensity=0.2), seed=2, tensor=4))
+    row = found.ranks.row(0, named=True)
+    assert (row["rank"], row["source"], row["changed"]) == (9, "host", True)
+    assert found.changed_ranks.height == 1
+
+
+def test_slower_transfers_are_told_by_kind_of_collective(healthy: RankSet):
+    slow = run(Straggler("slow_link", 5, intensity=0.3), seed=2, tensor=4)
+    found = compare_ranks(healthy, slow)
+    changed = found.changed_collectives
+    assert changed.height
+    assert (changed["transfer_new_ns"] > changed["transfer_base_ns"]).all()
+    assert (changed["bus_new_bytes_per_s"] < changed["bus_base_bytes_per_s"]).all()
+
+
+# -- what cannot be compared -----------------------------------------------------------------------
+
+
+def test_runs_of_other_sizes_are_not_judged():
+    found = compare_ranks(run(seed=1), run(seed=1, ranks=8))
+    assert found.verdict == "incomparable"
+    assert "16 ranks before and 8 now" in found.reason
+    assert "layout is another one" in found.notes[0]
+    assert found.ranks.is_empty()
+
+
+def test_another_layout_is_said_first(healthy: RankSet):
+    found = compare_ranks(healthy, run(seed=1, tensor=2))
+    assert "tp 4, dp 4" in found.notes[0]
+    assert "tp 2, dp 8" in found.notes[0]
+    assert found.verdict in {"regression", "improvement", "no_change"}
+
+
+def test_missing_ranks_are_named_and_the_others_compared(healthy: RankSet):
+    some = RankSet(
+        {rank: each for rank, each in healthy.ranks.items() if rank not in {3, 4, 5}},
+        healthy.workers,
+    )
+    found = compare_ranks(healthy, some)
+    assert found.verdict == "no_change"
+    assert "without a recording in the new run: ranks 3-5" in found.notes
+    assert "only in the base, and not compared: ranks 3-5" in found.notes
+    assert found.ranks.filter(pl.col("rank").is_in([3, 4, 5])).is_empty()

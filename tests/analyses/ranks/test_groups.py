@@ -1,0 +1,56 @@
+"""Process groups and the table of matched collectives."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
+from timesink.analyses.ranks.groups import kind_told
+from timesink.analyses.ranks.summary import summarise_rank
+from timesink.lab.ranks import Plan, Straggler, ranks_and_truth
+
+
+@pytest.fixture(scope="module")
+def found() -> RanksAnalysis:
+    straggler = Straggler("slow_clock", 5, 0.3)
+    plan = Plan(ranks=8, tensor=2, pipeline=2, expert=2, steps=2, stragglers=(straggler,))
+    traces, _ = ranks_and_truth(plan)
+    return analyse_ranks({rank: summarise_rank(each) for rank, each in traces.items()})
+
+
+def test_groups_are_told_by_their_kind(found: RanksAnalysis):
+    kinds = dict(found.groups.group_by("kind").agg(pl.len()).iter_rows())
+    assert kinds == {"world": 1, "dp": 4, "mp": 2, "tp": 4, "pp": 4, "ep": 4}
+    world, *_ = found.groups.filter(pl.col("kind") == "world").iter_rows(named=True)
+    assert world["ranks"] == list(range(8))
+    assert world["description"] == "default_pg"
+
+
+@pytest.mark.parametrize(
+    ("description", "kind"),
+    [("mesh_tp", "tp"), ("mesh_dp_shard", "dp"), ("CONTEXT_PARALLEL_GROUP", "cp"), (None, None)],
+)
+def test_words_of_a_description(description: str | None, kind: str | None):
+    assert kind_told(description) == kind
+
+
+def test_collectives_of_a_kind_are_one_row(found: RanksAnalysis):
+    tensor = found.matched.filter(pl.col("group_kind") == "tp", pl.col("size_bytes") > 4)
+    (row,) = tensor.iter_rows(named=True)
+    assert (row["collective"], row["group_size"], row["groups"], row["ranks"]) == (
+        "all_reduce", 2, 4, 8,
+    )  # fmt: skip
+    assert row["group"] is None
+    # Of two ranks the bus carries what the algorithm does.
+    assert row["bus_bytes_per_s"] == pytest.approx(row["algorithm_bytes_per_s"])
+    seconds = row["transfer_mean_ns"] / 1e9
+    assert row["algorithm_bytes_per_s"] == pytest.approx(row["size_bytes"] / seconds, rel=0.01)
+    assert row["latest_rank"] == 5
+
+
+def test_who_sends_and_who_receives_are_one_call(found: RanksAnalysis):
+    pairs = found.matched.filter(pl.col("group_kind") == "pp")
+    assert pairs["collective"].to_list() == ["send_recv"]
+    sends = found.collectives.filter(pl.col("collective") == "send").height
+    assert pairs["calls"].to_list() == [sends]

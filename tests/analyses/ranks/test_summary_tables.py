@@ -1,0 +1,108 @@
+"""A summary comes back from Parquet as it was."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import timesink
+from builders import annotation, step
+from cases import K, O, read
+from timesink.analyses.ranks.summary import Kept, RankSummary, summarise_rank
+from timesink.analyses.ranks.summary_tables import from_parquet, from_parquets, to_parquet
+from timesink.lab.ranks import Plan, ranks_and_truth
+from timesink.model.health import HealthEntry
+
+
+def assert_same(found: RankSummary, expected: RankSummary) -> None:
+    assert found.about == expected.about
+    assert found.kept == expected.kept
+    assert found.worker.rank == expected.worker.rank
+    for table in ("steps", "collectives", "functions", "groups"):
+        assert_frame_equal(getattr(found, table), getattr(expected, table))
+    for table in ("steps", "records", "ranges"):
+        assert_frame_equal(getattr(found.worker, table), getattr(expected.worker, table))
+
+
+LAYOUTS = ({}, {"tensor": 2}, {"pipeline": 2}, {"expert": 4}, {"sharded": True})
+
+
+@given(
+    layout=st.sampled_from(LAYOUTS),
+    seed=st.integers(0, 99),
+    steps=st.integers(1, 3),
+    numbers=st.booleans(),
+)
+@settings(max_examples=8)
+def test_generated_ranks(layout: dict, seed: int, steps: int, numbers: bool):  # noqa: FBT001
+    plan = Plan(ranks=4, seed=seed, steps=steps, sequence_numbers=numbers, **layout)
+    summaries = [summarise_rank(trace) for trace in ranks_and_truth(plan)[0].values()]
+    for found, expected in zip(
+        from_parquets([to_parquet(each) for each in summaries]), summaries, strict=True
+    ):
+        assert_same(found, expected)
+
+
+def test_recorded_ranks(shared: Path):
+    for run in ("ddp8_normal", "ddp8_stall_rank3"):
+        path = next((shared / "data/h200/traces" / run).glob("rank3.*"))
+        summary = summarise_rank(timesink.open(path))
+        assert_same(from_parquet(to_parquet(summary)), summary)
+
+
+SMALL = {
+    "nothing": [],
+    "no step": [O("aten::mm", 0, 5)],
+    "no collective": [step(1, 0, 10), K("gemm", 1, 5)],
+    # Work of a library that does the transfer on the host has no range of its own.
+    "a record without a range": [
+        step(1, 0, 100),
+        annotation("gloo:all_reduce", 5, 20, **{"Input Dims": [[8]], "Input type": ["float"]}),
+        K("ncclDevKernel_AllReduce", 40, 20),
+    ],
+}
+
+
+@pytest.mark.parametrize("events", SMALL.values(), ids=SMALL)
+def test_what_may_be_empty(events: list):
+    summary = summarise_rank(read(*events))
+    full = summarise_rank(read(*SMALL["a record without a range"]))
+    both = from_parquets([to_parquet(each) for each in (summary, full, summary)])
+    for found, expected in zip(both, (summary, full, summary), strict=True):
+        assert_same(found, expected)
+
+
+def test_what_is_said_about_the_rank():
+    summary = summarise_rank(timesink.open(timesink.sample()))
+    about = replace(summary.about, health=(HealthEntry("nan_value", 2, "dur"),), host="höst")
+    told = replace(summary, about=about, kept=Kept(4, 100, 7))
+    assert_same(from_parquet(to_parquet(told)), told)
+
+
+def test_files_of_several_ranks_are_one_dataset(tmp_path: Path):
+    for rank, trace in ranks_and_truth(Plan(ranks=2, steps=1))[0].items():
+        (tmp_path / f"{rank}.parquet").write_bytes(to_parquet(summarise_rank(trace)))
+    read_by_anyone = pl.read_parquet(tmp_path / "*.parquet")
+    assert read_by_anyone.height == 2
+    assert read_by_anyone["functions"].list.len().min() > 0
+
+
+@pytest.mark.parametrize("broken", [b"", b"PAR1", b"PAR1" * 9])
+def test_broken_bytes_are_no_summary(broken: bytes):
+    with pytest.raises(ValueError, match="not the summary of a rank"):
+        from_parquet(broken)
+
+
+def test_a_cut_file_and_another_table_are_no_summary(tmp_path: Path):
+    whole = to_parquet(summarise_rank(timesink.open(timesink.sample())))
+    other = tmp_path / "other.parquet"
+    pl.DataFrame({"format": ["something else"]}).write_parquet(other)
+    for broken in (whole[:-100], whole[:1000] + whole[1100:], other.read_bytes()):
+        with pytest.raises(ValueError):  # noqa: PT011 - whatever is wrong with it
+            from_parquet(broken)

@@ -1,0 +1,116 @@
+"""Long recordings are cut down to the same steps on every rank."""
+
+from __future__ import annotations
+
+import pytest
+
+from cases import STEP, K, O, R, read
+from timesink.analyses.ranks import thinning
+from timesink.analyses.ranks.analysis import analyse_ranks
+from timesink.analyses.ranks.summary import RankSummary, summarise_rank
+from timesink.analyses.ranks.thinning import OTHERS, thinned_alike, thinned_to, within_limits
+from timesink.lab.ranks import Plan, Straggler, ranks_and_truth
+from timesink.model.trace import Trace
+
+
+@pytest.fixture(scope="module")
+def run() -> dict[int, Trace]:
+    """Twelve steps, 3 to 14; rank 2 is slow in all of them."""
+    plan = Plan(ranks=6, steps=12, stragglers=(Straggler("data_loading", 2),))
+    return ranks_and_truth(plan)[0]
+
+
+def thinned(trace: Trace) -> RankSummary:
+    return within_limits(summarise_rank(trace), trace)
+
+
+@pytest.fixture
+def few_collectives(run: dict[int, Trace], monkeypatch: pytest.MonkeyPatch) -> int:
+    """Half of what a rank has may be kept."""
+    many = summarise_rank(run[0]).worker.records.height // 2
+    monkeypatch.setattr(thinning, "MOST_COLLECTIVES", many)
+    return many
+
+
+def test_whole_steps_are_kept_by_their_number(run: dict[int, Trace], few_collectives: int):
+    found = thinned(run[0])
+    assert found.steps["step"].to_list() == ["4", "6", "8", "10", "12", "14"]
+    assert set(found.collectives["step"]) <= set(found.steps["step"])
+    assert found.worker.records.height <= few_collectives
+    assert found.worker.steps["name"].to_list() == found.steps["step"].to_list()
+    assert set(found.worker.ranges["record"]) == set(found.worker.records["record"])
+    assert (found.kept.every, found.kept.of_steps) == (2, 12)
+
+
+@pytest.mark.usefixtures("few_collectives")
+def test_functions_are_of_the_same_steps(run: dict[int, Trace]):
+    """Per step they do what they did in all steps."""
+    whole, part = summarise_rank(run[0]), thinned(run[0])
+    calls = [each.functions.filter(place="kernel")["calls"].sum() for each in (whole, part)]
+    assert calls[0] / whole.steps.height == calls[1] / part.steps.height
+
+
+@pytest.mark.usefixtures("few_collectives")
+def test_the_straggler_is_found_all_the_same(run: dict[int, Trace]):
+    ranks = {rank: thinned(trace) for rank, trace in run.items()}
+    found = analyse_ranks(ranks)
+    assert [(each.rank, each.cause) for each in found.stragglers] == [(2, "data_loading")]
+    assert found.mismatches.is_empty()
+
+
+@pytest.mark.usefixtures("few_collectives")
+def test_ranks_that_kept_more_are_cut_to_what_all_have(run: dict[int, Trace]):
+    """A rank that records less than the others keeps all of its steps."""
+    ranks = {0: summarise_rank(run[0]), 1: thinned(run[1])}
+    alike = thinned_alike(ranks)
+    assert alike[0].steps["step"].to_list() == alike[1].steps["step"].to_list()
+    assert analyse_ranks(alike).mismatches.is_empty()
+    assert thinned_alike({0: ranks[0]})[0] is ranks[0]
+
+
+def test_a_set_may_ask_for_less(run: dict[int, Trace]):
+    """Of every fourth step; what functions did in a step stays what it was."""
+    whole = summarise_rank(run[0])
+    found = thinned_to(whole, whole.worker.records.height // 4)
+    assert found.steps["step"].to_list() == ["4", "8", "12"]
+    for column in ("calls", "dur_ns", "work"):
+        assert found.functions[column].sum() * 4 == pytest.approx(
+            whole.functions[column].sum(), rel=0.01
+        )
+    assert thinned_to(found, 10**6) is found
+
+
+def test_many_steps_without_collectives(run: dict[int, Trace], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(thinning, "MOST_STEPS", 3)
+    assert thinned(run[0]).steps["step"].to_list() == ["4", "8", "12"]
+
+
+def test_without_marks_the_first_collectives_stay(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(thinning, "MOST_COLLECTIVES", 3)
+    events = []
+    for number in range(5):
+        at = 100 * number
+        events += [O("nccl:all_reduce", at, 20, x=number + 1), R(at + 1, 5, c=number + 1)]
+        events.append(K("ncclDevKernel_AllReduce", at + 5, 30, c=number + 1))
+    found = thinned(read(*events))
+    assert found.worker.records.height == found.collectives.height == 3
+    assert found.kept.cut == 2
+    assert set(found.worker.ranges["record"]) == {0, 1, 2}
+
+
+def test_the_functions_that_take_least_are_summed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(thinning, "MOST_FUNCTIONS", 12)
+    kernels = [
+        K(f"kernel_{name}", 20 * place, place + 1) for place, name in enumerate("abcdefghijklmn")
+    ]
+    trace = read(STEP(1, 0, 400), *kernels)
+    whole, found = summarise_rank(trace).functions, thinned(trace).functions
+    assert whole.height == 14
+    assert found.height <= 12
+    assert OTHERS in found["function"].to_list()
+    for column in ("calls", "dur_ns", "work"):
+        assert found[column].sum() == whole[column].sum()
+
+
+def test_short_recordings_stay_as_they_are(run: dict[int, Trace]):
+    assert thinned(run[0]) is summarise_rank(run[0])

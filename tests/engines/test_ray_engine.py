@@ -1,0 +1,36 @@
+"""What can be said of Ray without a cluster."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine_calls import call
+from timesink.engines.choosing import engine_of
+from timesink.engines.ray_worker import answer
+from timesink.errors import TimesinkError
+from timesink.readers.discover import Recording
+
+
+def test_without_ray_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+
+    with pytest.raises(TimesinkError, match="Ray is not installed") as caught:
+        engine_of("ray")
+    assert caught.value.hint == "pip install 'timesink[ray]'"
+
+
+def test_relative_paths_start_in_the_folder_of_the_caller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir("/")
+    (tmp_path / "rank0.json").touch()
+    recording = Recording(Path("rank0.json"), "rank0")
+
+    value, error = answer(str(tmp_path), pickle.dumps(call("echo")), pickle.dumps(recording))
+
+    assert error is None
+    assert value == str(recording).encode()

@@ -1,0 +1,178 @@
+"""From recordings to a set of ranks: the cache first, an engine for the rest."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import timesink
+from builders import training_trace, write
+from rank_sets import HereEngine
+from timesink.analyses.ranks.rank_set import RankSet
+from timesink.analyses.ranks.telling import set_health, set_notes
+from timesink.errors import NotFoundError, TimesinkError
+from timesink.lab.ranks import Plan, Straggler, generate_ranks
+from timesink.reports.ranks.reading import read_ranks
+from timesink.store.cache import Cache
+
+
+@pytest.fixture(scope="module")
+def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Five ranks, steps 3 to 5, of which rank 3 is slow."""
+    folder = tmp_path_factory.mktemp("run")
+    generate_ranks(Plan(ranks=5, steps=3, stragglers=(Straggler("data_loading", 3),)), folder)
+    return folder
+
+
+@pytest.fixture
+def run(generated: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(generated, tmp_path / "run"))
+
+
+def ranks_in(folder: Path, engine: HereEngine | None = None, **options: Any) -> RankSet:
+    return read_ranks(timesink.find_recordings(folder), engine=engine or HereEngine(), **options)
+
+
+def rank_file(folder: Path, rank: int) -> Path:
+    return folder / f"rank{rank}.pt.trace.json.gz"
+
+
+# -- the cache -------------------------------------------------------------------------------------
+
+
+def test_a_second_question_reads_no_trace(run: Path):
+    first, second = HereEngine(), HereEngine()
+    before, after = ranks_in(run, first), ranks_in(run, second)
+    assert (len(first.items), len(second.items)) == (5, 0)
+    assert before.names == after.names
+    assert before.analysis.stragglers == after.analysis.stragglers
+
+
+def test_only_what_changed_is_read_again(run: Path):
+    ranks_in(run)
+    shutil.copy(rank_file(run, 1), rank_file(run, 4))
+    engine = HereEngine()
+    found = ranks_in(run, engine)
+    assert [item.worker for item in engine.items] == ["rank4"]
+    assert "says that it is rank 1" in " ".join(found.notes)
+
+
+def test_traces_of_a_set_are_not_kept_but_used(run: Path):
+    ranks_in(run)
+    assert Cache.default().entries() == []
+    assert len(Cache.default().summary_entries()) == 5
+    Cache.default().clear()
+    timesink.open(rank_file(run, 2))
+    rank_file(run, 2).touch()
+    assert ranks_in(run).names == [f"rank{rank}" for rank in range(5)]
+    assert len(Cache.default().entries()) == 1
+
+
+def test_other_steps_are_another_question(run: Path):
+    ranks_in(run)
+    engine = HereEngine()
+    found = ranks_in(run, engine, steps="4-5")
+    assert len(engine.items) == 5
+    assert all(each.steps["step"].to_list() == ["4", "5"] for each in found.ranks.values())
+
+
+def test_without_the_cache_nothing_is_kept(run: Path):
+    ranks_in(run, cache=False)
+    assert Cache.default().summary_entries() == []
+
+
+def test_a_broken_summary_is_made_again(run: Path):
+    ranks_in(run)
+    kept = sorted(entry.folder for entry in Cache.default().summary_entries())
+    kept[0].write_bytes(b"PAR1 and nothing")
+    kept[1].write_bytes(kept[1].read_bytes()[:-40])
+    engine = HereEngine()
+    assert len(ranks_in(run, engine).ranks) == 5
+    assert len(engine.items) == 2
+
+
+def test_equal_files_are_told_apart_by_their_place(run: Path, tmp_path: Path):
+    ranks_in(run)
+    copied = Path(shutil.copytree(run, tmp_path / "copy"))
+    engine = HereEngine()
+    found = ranks_in(copied, engine)
+    assert engine.items == []
+    assert all(str(copied) in each.about.source for each in found.ranks.values())
+
+
+def test_the_first_is_left_to_whoever_opens_it_anyway(run: Path):
+    engine = HereEngine()
+    first = timesink.open(rank_file(run, 0), cache=False)
+    found = ranks_in(run, engine, first=lambda: first)
+    assert "rank0" not in {item.worker for item in engine.items}
+    assert found.analysis.stragglers == ranks_in(run).analysis.stragglers
+
+
+# -- what is wrong with ranks ----------------------------------------------------------------------
+
+
+def test_damaged_ranks_are_told_and_the_others_stand(run: Path):
+    packed = rank_file(run, 1).read_bytes()
+    rank_file(run, 1).write_bytes(b"\x1f\x8b" + bytes(20))
+    rank_file(run, 2).write_bytes(gzip.compress(b"nothing that is JSON"))
+    found = ranks_in(run)
+    assert found.names == ["rank0", "rank3", "rank4"]
+    assert [(one.worker, one.rank) for one in found.damaged] == [("rank1", 1), ("rank2", 2)]
+    assert found.missing == ()
+    assert [each.rank for each in found.analysis.stragglers] == [3]
+    entry, many = next(each for each in set_health(found) if each[0].code == "unreadable_file")
+    assert (entry.count, many) == (2, 2)
+    rank_file(run, 1).write_bytes(packed[: len(packed) // 2])
+    cut = ranks_in(run)
+    assert "rank1" in cut.names or "rank1" in {one.worker for one in cut.damaged}
+
+
+def test_missing_ranks_are_named(run: Path):
+    for rank in (1, 2, 4):
+        rank_file(run, rank).unlink()
+    found = ranks_in(run)
+    assert found.missing == (1, 2, 4)
+    assert "ranks 1-2, 4 of 5 are missing" in [*set_notes(found)]
+
+
+def test_nothing_that_can_be_read_is_an_error(tmp_path: Path):
+    for name in ("rank0.json", "rank1.json"):
+        (tmp_path / name).write_text("nothing")
+    with pytest.raises(TimesinkError):
+        ranks_in(tmp_path)
+
+
+def test_ranks_without_the_steps_are_left_out(tmp_path: Path):
+    for number in (0, 1):
+        document = training_trace(number + 2)
+        document["distributedInfo"] = {"backend": "nccl", "rank": number, "world_size": 2}
+        write(tmp_path / f"rank{number}.1.pt.trace.json", document)
+    found = ranks_in(tmp_path, steps="2")
+    assert (found.names, found.left_out, found.missing) == (["rank1"], (0,), ())
+    assert found.notes == ("without these steps and left out: rank0",)
+    with pytest.raises(NotFoundError):
+        ranks_in(tmp_path, steps="9")
+
+
+def test_progress_counts_ranks_and_damaged_ones(run: Path):
+    rank_file(run, 4).write_bytes(b"nothing")
+    told: list[tuple[int, int]] = []
+    ranks_in(run, progress=lambda *news: told.append(news))
+    assert told == [(done, 5) for done in range(1, 6)]
+
+
+def test_health_of_all_ranks_is_told_once(tmp_path: Path):
+    for number in (0, 1, 2):
+        document = training_trace(1)
+        document["distributedInfo"] = {"backend": "nccl", "rank": number, "world_size": 3}
+        if number:
+            document["traceEvents"].append({"ph": "X", "name": "odd", "ts": 1, "dur": "NaN"})
+        write(tmp_path / f"rank{number}.1.pt.trace.json", document)
+    analysis = timesink.analyze(tmp_path, engine=HereEngine())
+    odd = [row for row in analysis.to_dict()["health"] if row["ranks"] == 2]
+    assert len(odd) >= 1
+    assert all(row["count"] >= 2 for row in odd)

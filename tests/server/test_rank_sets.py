@@ -1,0 +1,91 @@
+"""Sets of ranks kept between requests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+from timesink.analyses.ranks.rank_set import RankSet
+from timesink.errors import UnreadableError
+from timesink.readers.discover import Recording
+from timesink.server import rank_sets
+from timesink.server.progress import Report
+from timesink.server.rank_sets import RankSets
+
+RECORDINGS = [Recording(Path(f"rank{rank}.json"), f"rank{rank}") for rank in range(4)]
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many recordings were read, each time."""
+    calls: list[int] = []
+
+    def read_ranks(recordings: list[Recording], **_: object) -> RankSet:
+        calls.append(len(recordings))
+        return RankSet({}, {})
+
+    monkeypatch.setattr("timesink.reports.ranks.reading.read_ranks", read_ranks)
+    return calls
+
+
+def test_what_was_read_is_not_read_again(read: list[int]):
+    sets = RankSets()
+    assert sets.get("run", RECORDINGS) is sets.get("run", RECORDINGS)
+    assert sets.get("other", RECORDINGS[:2]) is not sets.get("run", RECORDINGS)
+    assert read == [4, 2]
+
+
+def test_sets_used_longest_ago_are_let_go(read: list[int], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(rank_sets, "MOST_RANKS", 4)
+    sets = RankSets()
+    for name in ("first", "second", "second", "first"):
+        sets.get(name, RECORDINGS)
+    assert len(read) == 3
+
+
+def test_who_asks_meanwhile_waits_for_the_same_and_sees_how_far_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    half, go_on = Event(), Event()
+
+    def read_ranks(recordings: list[Recording], **options: object) -> RankSet:
+        options["progress"].of_set(2, len(recordings), 1)  # type: ignore[attr-defined]
+        half.set()
+        go_on.wait(10)
+        return RankSet({}, {})
+
+    monkeypatch.setattr("timesink.reports.ranks.reading.read_ranks", read_ranks)
+    sets, found, reports = RankSets(), [], [Report(), Report()]
+    threads = [
+        Thread(target=lambda one=one: found.append(sets.get("run", RECORDINGS, report=one)))
+        for one in reports
+    ]
+    threads[0].start()
+    half.wait(10)
+    threads[1].start()
+    while not reports[1].doing:
+        pass
+    told = [(one.doing, one.share) for one in reports]
+    go_on.set()
+    for one in threads:
+        one.join(10)
+    assert told == [("reading ranks: 2 of 4, 1 damaged", 0.5)] * 2
+    assert found[0] is found[1]
+
+
+def test_what_failed_is_tried_again(monkeypatch: pytest.MonkeyPatch):
+    fails = [UnreadableError("no", "hint"), None]
+
+    def read_ranks(_: list[Recording], **__: object) -> RankSet:
+        error = fails.pop(0)
+        if error is not None:
+            raise error
+        return RankSet({}, {})
+
+    monkeypatch.setattr("timesink.reports.ranks.reading.read_ranks", read_ranks)
+    sets = RankSets()
+    with pytest.raises(UnreadableError):
+        sets.get("run", RECORDINGS)
+    assert sets.get("run", RECORDINGS) is not None

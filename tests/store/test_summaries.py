@@ -1,0 +1,90 @@
+"""Summaries of ranks in the cache: their own folder, counted, cleared and dropped like the rest."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from timesink.store import summaries as summaries_module
+from timesink.store.cache import Cache
+from timesink.store.summaries import KeptSummaries
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    return Cache(tmp_path / "cache", limit_bytes=1000)
+
+
+def kept(cache: Cache, steps: str = "") -> KeptSummaries:
+    return KeptSummaries(cache, steps)
+
+
+def test_what_was_kept_comes_back(cache: Cache):
+    kept(cache).save("key", b"summary")
+    assert kept(cache).load("key") == b"summary"
+    assert kept(cache).load("other") is None
+    assert kept(cache).load("") is None
+
+
+def test_another_question_and_another_state_of_the_code_have_their_own(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+):
+    kept(cache).save("key", b"all steps")
+    assert kept(cache, "5-8").load("key") is None
+    monkeypatch.setattr(summaries_module, "state_of_code", lambda: b"changed")
+    assert kept(cache).load("key") is None
+
+
+def test_they_are_listed_and_cleared(cache: Cache):
+    kept(cache).save("a", b"12345")
+    kept(cache).save("b", b"123")
+    strange = cache.summaries / "notes.txt"
+    strange.write_text("mine")
+    assert sorted(entry.bytes for entry in cache.summary_entries()) == [3, 5]
+    assert cache.entries() == []
+    assert len(cache.clear()) == 2
+    assert cache.summary_entries() == []
+    assert strange.exists()
+
+
+def test_the_least_recently_used_go_first(cache: Cache):
+    for place, key in enumerate("abc"):
+        kept(cache).save(key, b"x" * 400)
+        os.utime(kept(cache).file(key), (place, place))
+    kept(cache).load("a")
+    cache.settle()
+    assert kept(cache).load("b") is None
+    assert kept(cache).load("a")
+    assert kept(cache).load("c")
+
+
+def test_a_broken_one_can_be_forgotten(cache: Cache):
+    kept(cache).save("key", b"broken")
+    kept(cache).forget("key")
+    kept(cache).forget("key")
+    assert kept(cache).load("key") is None
+
+
+def test_what_crashed_processes_left_goes_away(cache: Cache):
+    kept(cache).save("key", b"summary")
+    left = cache.summaries / ".writing-abc"
+    left.write_bytes(b"half")
+    cache.settle()
+    assert left.exists()
+    os.utime(left, (0, 0))
+    cache.settle()
+    assert not left.exists()
+
+
+def test_a_cache_that_cannot_be_written_is_no_error(tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    nowhere = KeptSummaries(Cache(tmp_path / "file"))
+    nowhere.save("key", b"summary")
+    assert nowhere.load("key") is None
+    nothing = KeptSummaries(Cache(tmp_path / "cache", limit_bytes=0))
+    nothing.save("key", b"summary")
+    assert nothing.load("key") is None
+    shutil.rmtree(tmp_path / "cache", ignore_errors=True)

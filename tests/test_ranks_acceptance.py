@@ -1,0 +1,140 @@
+"""Sets of ranks from a folder to the answer: recorded runs, generated ones, damaged ones."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import timesink
+from rank_sets import HereEngine
+from timesink.analyses.ranks.causes import CAUSES
+from timesink.cli import main
+from timesink.lab.ranks import Plan, Straggler, generate_ranks
+
+_OF_A_SET = (
+    "stragglers",
+    "ranks",
+    "matched_collectives",
+    "clocks",
+    "groups",
+    "rank_groups",
+    "missing_ranks",
+    "damaged",
+)
+
+
+def distributed(folder: Path, **options: Any) -> dict[str, Any]:
+    answer: dict[str, Any] = timesink.analyze(folder, **options).to_dict()["distributed"]
+    return answer
+
+
+# -- recorded runs ---------------------------------------------------------------------------------
+
+
+def test_the_rank_that_stalls_is_named_although_it_waits_least(shared: Path):
+    analysis = timesink.analyze(shared / "data/h200/traces/ddp8_stall_rank3")
+    told = analysis.to_dict()
+    (only,) = told["distributed"]["stragglers"]
+    assert (only["rank"], only["worker"], only["cause"]) == (3, "rank3", "host_code")
+    assert only["cost_us"] > 0
+    assert 0 < only["share_pct"] < 100
+    assert only["steps"] == len(only["step_names"]) >= 4
+    assert only["evidence"]
+    rows = {row["rank"]: row for row in told["distributed"]["ranks"]}
+    assert min(rows, key=lambda rank: rows[rank]["wait_suffered_us"]) == 3
+    assert max(rows, key=lambda rank: rows[rank]["wait_caused_us"]) == 3
+    assert "rank3 makes the others wait" in told["headline"]
+
+
+def test_where_all_is_well_nobody_is_blamed(shared: Path):
+    told = distributed(shared / "data/h200/traces/ddp8_normal")
+    assert told["stragglers"] == []
+    assert (told["missing_ranks"], told["damaged"], told["mismatched_calls"]) == ([], [], [])
+    assert len(told["ranks"]) == len(told["clocks"]) == 8
+
+
+def test_the_command_says_the_same(shared: Path, capsys: pytest.CaptureFixture[str]):
+    folder = shared / "data/h200/traces/ddp8_stall_rank3"
+    assert main(["analyze", str(folder), "--format", "json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told == timesink.analyze(folder).to_dict()
+    assert list(told["distributed"])[-len(_OF_A_SET) :] == [*_OF_A_SET]
+    assert main(["analyze", str(folder), "--view", "stragglers", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == told["distributed"]["stragglers"]
+
+
+# -- generated runs --------------------------------------------------------------------------------
+
+_GRID = {"tensor": 2, "pipeline": 2}
+_KINDS = {
+    "slow_clock": {},
+    "python_stall": {"tensor": 2},
+    "sync": {},
+    "data_loading": _GRID,
+    "uneven_work": {"expert": 4},
+    "slow_bus": {},
+}
+
+
+@pytest.mark.parametrize(("kind", "layout"), _KINDS.items(), ids=_KINDS)
+def test_a_straggler_of_each_kind(kind: str, layout: dict[str, int], tmp_path: Path):
+    late = Straggler(kind, 5, intensity=0.25)
+    plan = Plan(ranks=12, ranks_per_node=4, seed=1, steps=4, stragglers=(late,), **layout)
+    truth = generate_ranks(plan, tmp_path / "run")
+    told = distributed(tmp_path / "run", engine=HereEngine(), cache=False)
+    first = told["stragglers"][0]
+    assert first["rank"] in truth.answers[0].ranks
+    assert first["cause"] == truth.answers[0].cause
+    assert first["cause"] in CAUSES
+
+
+@pytest.fixture(scope="module")
+def healthy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eight ranks on two nodes whose clocks differ."""
+    folder = tmp_path_factory.mktemp("healthy")
+    generate_ranks(Plan(ranks=8, tensor=2, ranks_per_node=4, seed=3, steps=4), folder)
+    return folder
+
+
+def test_a_healthy_run(healthy: Path):
+    told = distributed(healthy)
+    assert told["stragglers"] == []
+    assert told["mismatched_calls"] == []
+    assert {group["kind"] for group in told["groups"]} >= {"tp", "dp"}
+    assert all(row["uncertainty_us"] < 50 for row in told["clocks"])
+    assert sum(group["size"] for group in told["rank_groups"]) == 8
+
+
+def test_damaged_and_missing_ranks(healthy: Path, tmp_path: Path):
+    run = Path(shutil.copytree(healthy, tmp_path / "run"))
+    (run / "rank2.pt.trace.json.gz").write_bytes(b"no trace")
+    packed = (run / "rank5.pt.trace.json.gz").read_bytes()
+    (run / "rank5.pt.trace.json.gz").write_bytes(packed[:200])
+    (run / "rank7.pt.trace.json.gz").unlink()
+    analysis = timesink.analyze(run)
+    told = analysis.to_dict()["distributed"]
+    assert [row["rank"] for row in told["ranks"]] == [0, 1, 3, 4, 6]
+    assert [row["worker"] for row in told["damaged"]] == ["rank2", "rank5"]
+    assert told["missing_ranks"] == [7]
+    assert told["stragglers"] == []
+    assert "rank 7 of 8 is missing" in analysis.notes
+    assert "cannot be read: rank2, rank5; the others stand" in analysis.notes
+    assert {"unreadable_file"} <= {entry.code for entry in analysis.health}
+
+
+def test_the_first_rank_may_be_the_damaged_one(healthy: Path, tmp_path: Path):
+    run = Path(shutil.copytree(healthy, tmp_path / "run"))
+    (run / "rank0.pt.trace.json.gz").write_bytes(b"no trace")
+    analysis = timesink.analyze(run)
+    assert analysis.trace.metadata.worker == "rank1"
+    assert len(analysis.ranks.ranks) == 7
+
+
+def test_some_steps_of_a_set(healthy: Path):
+    analysis = timesink.analyze(healthy, steps="4-5")
+    assert {row["step"] for row in analysis.table("rank-steps").to_dicts()} == {"4", "5"}
+    assert "steps 4-5 only" in analysis.notes

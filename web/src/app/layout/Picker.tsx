@@ -1,0 +1,139 @@
+import type { ComponentChildren } from "preact";
+import { useId, useRef, useState } from "preact/hooks";
+import { Icon } from "../../components/Icon";
+import { filterRuns } from "../runs/choice";
+
+/** Rows of a list at once; typing finds the others. */
+const MOST_SHOWN = 200;
+
+interface PickerProps<Item extends { name: string }> {
+  /** What is picked, e.g. "Run", "Worker". */
+  label: string;
+  items: readonly Item[];
+  chosen: string;
+  /** What to say where nothing is chosen. */
+  placeholder: string;
+  onPick(name: string): void;
+  /** What stands behind a name. */
+  mark?(item: Item): ComponentChildren;
+}
+
+/** One of many by name: type to narrow the list, arrows to move, Enter to take. */
+export function Picker<Item extends { name: string }>(props: PickerProps<Item>) {
+  const { label, items, chosen, placeholder, onPick, mark } = props;
+  const id = useId();
+  const [open, setOpen] = useState(false);
+  const [text, setText] = useState("");
+  const [at, setAt] = useState(0);
+  const button = useRef<HTMLButtonElement>(null);
+  const found = filterRuns(items, text);
+  const active = found[Math.min(at, found.length - 1)];
+  // The list moves with the arrows: what is active is among the shown.
+  const from = Math.max(0, Math.min(at - MOST_SHOWN / 2, found.length - MOST_SHOWN));
+  const shown = found.slice(from, from + MOST_SHOWN);
+
+  const show = () => {
+    setText("");
+    setAt(
+      Math.max(
+        0,
+        items.findIndex(({ name }) => name === chosen),
+      ),
+    );
+    setOpen(true);
+  };
+  const close = () => {
+    setOpen(false);
+    button.current?.focus();
+  };
+  const pick = (name: string) => {
+    close();
+    onPick(name);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const moves: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10 };
+    const move = moves[event.key];
+    if (move) setAt(Math.max(0, Math.min(found.length - 1, at + move)));
+    else if (event.key === "Enter" && active) pick(active.name);
+    else if (event.key === "Escape") close();
+    else return;
+    event.preventDefault();
+  };
+
+  return (
+    <div
+      class="picker"
+      onFocusOut={({ currentTarget, relatedTarget }) => {
+        if (!currentTarget.contains(relatedTarget as Node | null)) setOpen(false);
+      }}
+    >
+      <button
+        ref={button}
+        type="button"
+        class="picker-button"
+        aria-haspopup="listbox"
+        aria-expanded={open}
+        aria-label={`${label}: ${chosen || "choose"}`}
+        title={chosen}
+        onClick={() => (open ? setOpen(false) : show())}
+      >
+        <span class="picker-label">{label}</span>
+        <span class={`picker-value ${chosen ? "" : "empty"}`}>
+          <bdi>{chosen || placeholder}</bdi>
+        </span>
+        <Icon name="down" size={12} />
+      </button>
+      {open && (
+        <div class="picker-panel">
+          <input
+            class="input"
+            type="text"
+            role="combobox"
+            aria-label={`${label}: type to filter`}
+            aria-expanded="true"
+            aria-controls={`${id}-list`}
+            aria-activedescendant={active && `${id}-${found.indexOf(active)}`}
+            autocomplete="off"
+            placeholder="Type to filter"
+            value={text}
+            ref={(input) => input?.focus()}
+            onInput={({ currentTarget }) => {
+              setText(currentTarget.value);
+              setAt(0);
+            }}
+            onKeyDown={onKeyDown}
+          />
+          <div class="options" id={`${id}-list`} role="listbox" aria-label={label}>
+            {shown.map((item, index) => (
+              // biome-ignore lint/a11y/useKeyWithClickEvents: the input has the keys
+              // biome-ignore lint/a11y/useFocusableInteractive: the input keeps the focus
+              <div
+                key={item.name}
+                id={`${id}-${from + index}`}
+                role="option"
+                aria-selected={item === active}
+                class={item.name === chosen ? "chosen" : ""}
+                ref={(element) => {
+                  if (item === active) element?.scrollIntoView({ block: "nearest" });
+                }}
+                onMouseDown={(event) => event.preventDefault()}
+                onClick={() => pick(item.name)}
+              >
+                {item.name}
+                {mark?.(item)}
+              </div>
+            ))}
+            {found.length === 0 && (
+              <p class="none">No {label.toLowerCase()} has this in its name.</p>
+            )}
+            {found.length > shown.length && (
+              <p class="none">
+                {shown.length} of {found.length}; type to find the others.
+              </p>
+            )}
+          </div>
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,105 @@
+import { useContext, useMemo, useRef, useState } from "preact/hooks";
+import type { Heatmap as HeatmapBlock } from "../document/types";
+import { format } from "../format/format";
+import { AsTable } from "./AsTable";
+import { Caption } from "./Caption";
+import { drawHeat } from "./heatmap/drawing";
+import { type Cell, cellAfter, cellAt, type HeatLayout, largest, NO_CELL } from "./heatmap/layout";
+import { heatTable, summary, toldCell } from "./heatmap/telling";
+import { LinksContext } from "./links";
+import { useDrawing } from "./useDrawing";
+
+const KEYS = "Arrow keys go from cell to cell.";
+/** Places of the scale that are named: roots make a quarter of the value half of the way. */
+const TICKS = [0, 0.25, 1];
+
+/** Rows x columns of numbers, told by colour; whoever points at a cell, or goes to it, reads it. */
+export function Heatmap({ block }: { block: HeatmapBlock }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const layout = useRef<HeatLayout | null>(null);
+  const [current, setCurrent] = useState<Cell>(NO_CELL);
+  const described = useMemo(() => summary(block), [block]);
+  useDrawing(canvas, () => {
+    if (canvas.current) layout.current = drawHeat(canvas.current, block, current);
+  });
+  const point = (event: MouseEvent) => {
+    if (layout.current) setCurrent(cellAt(block, layout.current, event.offsetX, event.offsetY));
+  };
+  const key = (event: KeyboardEvent) => {
+    const next = event.key === "Escape" ? NO_CELL : cellAfter(block, current, event.key);
+    if (!next) return;
+    setCurrent(next);
+    event.preventDefault();
+  };
+  return (
+    <figure class="heatmap">
+      <Caption title={block.title} />
+      <Scale block={block} />
+      {block.note && <p class="quiet">{block.note}</p>}
+      {/* biome-ignore lint/a11y/noInteractiveElementToNoninteractiveRole: the keys go through the cells */}
+      <canvas
+        ref={canvas}
+        tabIndex={0}
+        role="application"
+        aria-label={`${block.title}. ${described} ${KEYS} The table below has the largest cells.`}
+        onMouseMove={point}
+        onClick={point}
+        onMouseLeave={() => setCurrent(NO_CELL)}
+        onKeyDown={key}
+      />
+      <p class="told" aria-live="polite">
+        {current.row >= 0 ? (
+          <Told block={block} cell={current} />
+        ) : (
+          `Point at a cell to read it. ${KEYS}`
+        )}
+      </p>
+      <AsTable summary="The largest cells as a table" make={() => heatTable(block)} of={block} />
+    </figure>
+  );
+}
+
+function Told({ block, cell }: { block: HeatmapBlock; cell: Cell }) {
+  const { hrefOfCell } = useContext(LinksContext);
+  const { place, value } = toldCell(block, cell);
+  const row = block.rows[cell.row];
+  const href = row?.worker ? hrefOfCell("worker", row.worker, {}) : null;
+  return (
+    <>
+      <b>{place}</b>
+      <span>{value}</span>
+      {row?.about && <span>{row.about}</span>}
+      {href && <a href={href}>look at {row?.worker}</a>}
+    </>
+  );
+}
+
+/** What the colours and marks mean. */
+function Scale({ block }: { block: HeatmapBlock }) {
+  const most = largest(block);
+  const incomplete = block.rows.some(({ values }) => values.includes(null));
+  return (
+    <ul class="legend">
+      <li class="heat-scale">
+        <span>{block.value_title}</span>
+        <span class="ramp">
+          <span class="colours" />
+          {TICKS.map((part) => (
+            <span key={part} class="tick" style={{ left: `${100 * Math.sqrt(part)}%` }}>
+              {format(block.kind, part * most)}
+            </span>
+          ))}
+        </span>
+      </li>
+      {block.mark_title && (
+        <li>
+          <b class="marked">▸</b> {block.mark_title}
+        </li>
+      )}
+      {incomplete && <li>– not recorded</li>}
+      <li class="quiet">
+        rows: {block.row_title}, columns: {block.column_title}
+      </li>
+    </ul>
+  );
+}
