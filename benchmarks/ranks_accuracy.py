@@ -5,22 +5,25 @@ of the ranks each time, with clocks of nodes up to 5 ms apart.  The same seeds w
 are the healthy runs.
 
   python benchmarks/ranks_accuracy.py --seeds 5 --kinds thermal slow_link
-  nice python benchmarks/ranks_accuracy.py --write
+  nice python benchmarks/ranks_accuracy.py --jobs 8 --write
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from run import markdown_table
+from tables import markdown_table
 from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank
 from timesink.lab.ranks import CAUSE_OF_KIND, KINDS, Answer, Plan, Straggler, Truth, ranks_and_truth
@@ -240,19 +243,31 @@ def main() -> int:
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--kinds", nargs="*", choices=[*KINDS, HEALTHY], default=[*KINDS, HEALTHY])
     parser.add_argument("--layouts", nargs="*", choices=LAYOUTS, default=list(LAYOUTS))
+    parser.add_argument("--jobs", type=int, default=1, help="processes that make and judge runs")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
     options = parser.parse_args()
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     outcomes, start = [], time.perf_counter()
-    for case in cases(options.kinds, options.layouts, seeds):
-        outcomes.append(outcome_of(case))
-        _show(outcomes[-1])
+    for outcome in _outcomes(cases(options.kinds, options.layouts, seeds), jobs=options.jobs):
+        outcomes.append(outcome)
+        _show(outcome)
     text = page(outcomes)
     print(text)
     print(f"{len(outcomes)} runs, {time.perf_counter() - start:.0f} s")
     if options.write:
         PAGE.write_text(text, encoding="utf-8")
     return 0
+
+
+def _outcomes(runs: Iterable[Case], *, jobs: int) -> Iterator[Outcome]:
+    """In the order of the runs, whoever is done first."""
+    if jobs < 2:
+        yield from map(outcome_of, runs)
+        return
+    # Processes share the cores already.
+    os.environ["POLARS_MAX_THREADS"] = "1"
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        yield from pool.map(outcome_of, runs)
 
 
 def _show(outcome: Outcome) -> None:

@@ -22,6 +22,7 @@ import psutil
 
 import timesink
 from generate import repeat
+from tables import markdown_table
 
 FLOOR = """
 import sys, simdjson
@@ -163,18 +164,6 @@ def benchmark(source: Path, events: int, rounds: int, folder: Path) -> Row:
 
 def to_markdown(rows: Sequence[Row], source: Path) -> str:
     return markdown_table(machine(source), HEADER, [row.cells() for row in rows])
-
-
-def markdown_table(above: str, header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [
-        above,
-        "",
-        "| " + " | ".join(header) + " |",
-        "|" + "---:|" * len(header),
-        *("| " + " | ".join(row) + " |" for row in rows),
-        "",
-    ]
-    return "\n".join(lines)
 
 
 def machine(source: Path) -> str:

@@ -11,6 +11,7 @@ from timesink.analyses.columns import device_columns, device_names, host_columns
 from timesink.analyses.kernel_names.normalised import normalised_name
 from timesink.analyses.roles import is_communication
 from timesink.analyses.texts import Texts
+from timesink.model import intervals
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 
@@ -77,12 +78,28 @@ def _host_calls(trace: Trace, bounds: IntervalSet, known: dict[str, int]) -> pl.
     calls = host.select(of_program).to_series().to_numpy()
     loads = named.matching(names.is_data_loader)
     waits = named.matching(names.waits_for_device) & calls
+    waits[_made_by_collectives(trace, np.flatnonzero(waits))] = False
     chosen = (calls & ~named.matching(_tells_nothing)) | loads
     rows = np.flatnonzero(chosen & _inside(host, bounds))
     on_host, loading, waiting = (PLACES.index(name) for name in ("host", "loading", "waiting"))
     place = np.where(loads[rows], loading, np.where(waits[rows], waiting, on_host))
     work = np.zeros(len(rows))
     return _calls(host, named, rows, place=place, work=work, known=known)
+
+
+def _made_by_collectives(trace: Trace, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Those of some host rows that lie in a collective of their thread: the program waits not."""
+    host = host_columns(trace)
+    talking = host_names(trace).rows(names.is_collective_call)
+    start, end = host["ts_ns"].to_numpy(), (host["ts_ns"] + host["dur_ns"]).to_numpy()
+    thread = host["tid"].to_numpy()
+    inside = np.zeros(len(rows), dtype=np.bool_)
+    for one in np.intersect1d(thread[rows], thread[talking]):
+        calls = talking[thread[talking] == one]
+        ranges = intervals.merge(np.stack([start[calls], end[calls]], axis=1))
+        place = np.searchsorted(ranges[:, 0], start[rows], side="right") - 1
+        inside |= (thread[rows] == one) & (place >= 0) & (end[rows] <= ranges[place, 1])
+    return rows[inside]
 
 
 def _calls(
