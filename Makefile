@@ -99,9 +99,12 @@ bench: $(VENV)/.installed-bench  ## reading beside its floor, comparing beside t
 	$(BIN)/python benchmarks/timeline.py
 	$(BIN)/python benchmarks/serving.py
 	$(BIN)/python benchmarks/report.py
+	$(BIN)/python benchmarks/ranks.py
+	$(BIN)/python benchmarks/ranks_scale.py
 
-accuracy: $(VENV)/.installed-bench  ## diagnoses of recordings with known faults; writes a page
+accuracy: $(VENV)/.installed-bench  ## diagnoses of recordings and runs of ranks with known faults; writes pages
 	$(BIN)/python benchmarks/diagnose.py --write
+	$(BIN)/python benchmarks/ranks_accuracy.py --write
 
 clean:  ## remove the environment and what the demo wrote
 	rm -rf $(VENV) demo-output web/node_modules

@@ -11,7 +11,6 @@ import pytest
 
 import timesink
 from rank_sets import HereEngine
-from timesink.analyses.ranks.causes import CAUSES
 from timesink.cli import main
 from timesink.lab.ranks import Plan, Straggler, generate_ranks
 
@@ -41,7 +40,7 @@ def test_the_rank_that_stalls_is_named_although_it_waits_least(shared: Path):
     (only,) = told["distributed"]["stragglers"]
     assert (only["rank"], only["worker"], only["cause"]) == (3, "rank3", "host_code")
     assert only["cost_us"] > 0
-    assert 0 < only["share_pct"] < 100
+    assert 10 < only["share_pct"] < 30
     assert only["steps"] == len(only["step_names"]) >= 4
     assert only["evidence"]
     rows = {row["rank"]: row for row in told["distributed"]["ranks"]}
@@ -69,19 +68,16 @@ def test_the_command_says_the_same(shared: Path, capsys: pytest.CaptureFixture[s
 
 # -- generated runs --------------------------------------------------------------------------------
 
-_GRID = {"tensor": 2, "pipeline": 2}
 _KINDS = {
-    "slow_clock": {},
     "python_stall": {"tensor": 2},
-    "sync": {},
-    "data_loading": _GRID,
+    "data_loading": {"tensor": 2, "pipeline": 2},
     "uneven_work": {"expert": 4},
-    "slow_bus": {},
 }
+"""Others are tried without files, which takes far less (tests/analyses/ranks)."""
 
 
 @pytest.mark.parametrize(("kind", "layout"), _KINDS.items(), ids=_KINDS)
-def test_a_straggler_of_each_kind(kind: str, layout: dict[str, int], tmp_path: Path):
+def test_stragglers_in_files(kind: str, layout: dict[str, int], tmp_path: Path):
     late = Straggler(kind, 5, intensity=0.25)
     plan = Plan(ranks=12, ranks_per_node=4, seed=1, steps=4, stragglers=(late,), **layout)
     truth = generate_ranks(plan, tmp_path / "run")
@@ -89,7 +85,6 @@ def test_a_straggler_of_each_kind(kind: str, layout: dict[str, int], tmp_path: P
     first = told["stragglers"][0]
     assert first["rank"] in truth.answers[0].ranks
     assert first["cause"] == truth.answers[0].cause
-    assert first["cause"] in CAUSES
 
 
 @pytest.fixture(scope="module")

@@ -232,7 +232,7 @@ class TestFolder:
         told = run("analyze", job)
         assert told.code == 0
         assert "note: 2 spans: this is span 1, choose with --span" in told.out
-        assert "note: 2 workers: rank0 in detail, choose with --worker" in told.out
+        assert "note: 2 ranks: rank0 in detail" in told.out
 
     @pytest.mark.parametrize(
         ("options", "worker", "steps"),

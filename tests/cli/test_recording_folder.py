@@ -127,7 +127,7 @@ def test_ranks_of_one_recording(run, tmp_path: Path):
     assert "python train.py --lr 0.1" in run("info", tmp_path, "--format", "html").out
     assert "nothing odd found" in told.out
     assert run("cycles", tmp_path, "--format", "json").json["runs"][1]["count"] == 6
-    assert "2 workers" in run("analyze", tmp_path).out
+    assert "2 ranks" in run("analyze", tmp_path).out
     assert run("behaviour", tmp_path, "--rank", "1").code == 0
     compared = run("compare", tmp_path, tmp_path, "--format", "json").json
     assert len(compared["pairs"]) == 2

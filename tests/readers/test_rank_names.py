@@ -18,9 +18,8 @@ _ENDS = st.sampled_from(
     ["", "_trace", "_step10", "-of-64", ".Jul_15_10_52_41.1074.pt.trace", ".1794703754.pt.trace"]
 )
 _PACKINGS = st.sampled_from([".json", ".json.gz", ".zip"])
-_NUMBERS = st.integers(0, 10**9 - 1)
-
-
+_NUMBERS = st.integers(0, 10**6 - 1)
+"""Longer ones are dates, times or process ids."""
 _RANKS = st.builds(
     str.__add__, st.sampled_from(["rank", "Rank", "RANK", "global_rank"]), _SEPARATORS
 )
@@ -60,7 +59,7 @@ def test_any_name_can_be_asked(name: str):
         ("kineto-trace-64-of-64.json", None),
         ("frank3.json", None),
         ("rank_non_gpu.json.gz", None),
-        ("rank1234567890123.json", None),
+        ("rank1234567.json", None),
     ],
 )
 def test_names_that_state_more_or_less_than_a_rank(name: str, rank: int | None):

@@ -83,7 +83,9 @@ class TestFolder:
         assert analysis.is_set
         assert analysis.ranks.names == ["rank0", "rank1"]
         assert analysis.trace.metadata.worker == "rank0"
-        assert analysis.notes == ("2 ranks: rank0 in detail, choose with --worker",)
+        assert analysis.notes == (
+            "2 ranks: rank0 in detail; --worker NAME shows another one alone",
+        )
         assert analysis.to_dict()["source"]["workers"] == ["rank0", "rank1"]
 
     @pytest.mark.parametrize("choice", [{"worker": "rank1"}, {"rank": 1}])
@@ -170,7 +172,7 @@ class TestSteps:
         assert analysis.trace.metadata.worker == "rank1"
         assert analysis.notes == (
             "steps 2 only",
-            "1 rank: rank1 in detail, choose with --worker",
+            "1 rank: rank1 in detail; --worker NAME shows another one alone",
             "without these steps and left out: rank0",
         )
 

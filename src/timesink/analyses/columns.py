@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.texts import Codes, Texts, encode
+from timesink.model.schema import DEVICE_KINDS, HOST_KINDS
 from timesink.model.trace import Trace
 
 _HOST = (
@@ -43,6 +45,29 @@ def host_columns(trace: Trace) -> pl.DataFrame:
 def device_columns(trace: Trace) -> pl.DataFrame:
     """What, where and when of every device event, and the ids that link it."""
     return trace.lazy("device").select(_DEVICE).collect()
+
+
+@once_per_trace
+def host_kinds(trace: Trace) -> Texts:
+    """Kinds of the host events, in the numbers of `HOST_KINDS`."""
+    return Texts(host_columns(trace)["kind"].to_physical().to_numpy().astype(np.int64), HOST_KINDS)
+
+
+@once_per_trace
+def device_kinds(trace: Trace) -> Texts:
+    """Kinds of the device events, in the numbers of `DEVICE_KINDS`."""
+    return Texts(
+        device_columns(trace)["kind"].to_physical().to_numpy().astype(np.int64), DEVICE_KINDS
+    )
+
+
+def numbers(column: pl.Series) -> NDArray[np.int64]:
+    """Ids and amounts, 0 where there is none.
+
+    >>> numbers(pl.Series([3, None])).tolist()
+    [3, 0]
+    """
+    return (column.fill_null(0) if column.null_count() else column).to_numpy()
 
 
 @once_per_trace

@@ -11,14 +11,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses import names
-from timesink.analyses.columns import host_columns, host_lanes, host_names
+from timesink.analyses.columns import host_columns, host_kinds, host_lanes, host_names
 from timesink.analyses.nesting import Nodes, nest_calls, pre_order, subtree_sizes
 from timesink.analyses.once import once_per_trace
-from timesink.analyses.texts import Codes, Texts
+from timesink.analyses.texts import Codes
 from timesink.model.schema import HOST_KINDS
 from timesink.model.trace import Trace
 
@@ -39,6 +38,7 @@ ROLE_NAMES = (
 
 _FRAMES = (STEP, MODULE)
 """Roles that frame whole stretches of work: a call that outlasts one does not replace it."""
+_IS_FRAME = np.isin(np.arange(len(ROLE_NAMES)), _FRAMES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,13 +118,13 @@ def call_forest(trace: Trace) -> CallForest:
     """
     host = host_columns(trace)
     named = host_names(trace)
-    role = _roles(host, named)
+    role = _roles(trace)
     rows = np.flatnonzero(role != NOT_A_NODE)
     start = host["ts_ns"].to_numpy()[rows]
     end = start + host["dur_ns"].to_numpy()[rows]
     lane, lanes = host_lanes(trace)
     thread, threads = _threads(lane[rows], lanes, start)
-    frames = np.isin(role[rows], _FRAMES)
+    frames = _IS_FRAME[role[rows]]
     order = pre_order(thread, start, end, frames)
     rows, thread, start, end = rows[order], thread[order], start[order], end[order]
     nest = nest_calls(thread, start, end, frames[order])
@@ -138,7 +138,7 @@ def call_forest(trace: Trace) -> CallForest:
         depth=nest.depth,
         name=name,
         role=role[rows],
-        stands_for=_stands_for(nest.parent, name, _is_recorded_operator(host, role)[rows]),
+        stands_for=_stands_for(nest.parent, name, _is_recorded_operator(trace, role)[rows]),
         crossing=nest.crossing,
         self_start=nest.self_start,
         names=named.texts,
@@ -149,19 +149,20 @@ def call_forest(trace: Trace) -> CallForest:
 # -- which calls -----------------------------------------------------------------------------------
 
 
-def _roles(host: pl.DataFrame, named: Texts) -> NDArray[np.int8]:
+def _roles(trace: Trace) -> NDArray[np.int8]:
     """What part each host event plays, `NOT_A_NODE` for those that play none."""
+    named, kinds = host_names(trace), host_kinds(trace)
     by_name = np.array([_role_of_name(text) for text in named.texts], dtype=np.int8)
     of_kind = {
         "operator": np.where(by_name == COLLECTIVE, OPERATOR, by_name),
-        "annotation": np.where(np.isin(by_name, (OPERATOR, WRAPPER)), NOT_A_NODE, by_name),
+        "annotation": np.where(_IS_BARE[by_name], NOT_A_NODE, by_name),
         "module": np.full(len(by_name), MODULE),
     }
     role_of = np.full((len(HOST_KINDS), len(by_name)), NOT_A_NODE, dtype=np.int8)
     for kind, roles in of_kind.items():
         role_of[HOST_KINDS.index(kind)] = roles
-    role: NDArray[np.int8] = role_of[host["kind"].to_physical().to_numpy(), named.codes]
-    role[_is_python_region(host)] = PYTHON
+    role: NDArray[np.int8] = role_of[kinds.codes, named.codes]
+    role[is_python_region(trace)] = PYTHON
     return role
 
 
@@ -175,21 +176,26 @@ _ROLE_TESTS = (
 )
 
 
+_IS_BARE = np.isin(np.arange(len(ROLE_NAMES)), (OPERATOR, WRAPPER))
+"""Roles that an annotation does not play."""
+
+
 def _role_of_name(name: str) -> int:
     return next((role for role, test in _ROLE_TESTS if test(name)), OPERATOR)
 
 
-def _is_python_region(host: pl.DataFrame) -> NDArray[np.bool_]:
-    """Events of the old category `Python`, which marks regions and not single functions."""
-    functions = host["kind"] == "python_function"
+def is_python_region(trace: Trace) -> NDArray[np.bool_]:
+    """Which host events have the old category `Python`: regions and not single functions."""
+    functions = host_kinds(trace).among("python_function")
     if not functions.any():
-        return np.zeros(host.height, dtype=np.bool_)
-    regions = functions & host["category"].is_in(["Python", "python"])
-    return regions.fill_null(value=False).to_numpy()
+        return functions
+    regions = host_columns(trace)["category"].is_in(["Python", "python"])
+    functions &= regions.fill_null(value=False).to_numpy()
+    return functions
 
 
-def _is_recorded_operator(host: pl.DataFrame, role: NDArray[np.int8]) -> NDArray[np.bool_]:
-    recorded: NDArray[np.bool_] = (host["kind"] == "operator").to_numpy()
+def _is_recorded_operator(trace: Trace, role: NDArray[np.int8]) -> NDArray[np.bool_]:
+    recorded = host_kinds(trace).among("operator")
     recorded &= role != STEP
     return recorded
 

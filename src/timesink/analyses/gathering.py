@@ -16,6 +16,8 @@ def values_at(column: pl.Series, places: NDArray[np.int64]) -> pl.Series:
     >>> values_at(pl.Series(["a", "b"]), np.array([1, -1, 0])).to_list()
     ['b', None, 'a']
     """
+    if not (places < 0).any():
+        return column.gather(places)
     known = pl.Series(places, dtype=pl.Int64).replace(-1, None)
     return column.gather(known.cast(pl.UInt32))
 

@@ -8,14 +8,20 @@ there is none, because they repeat and are zero in many recordings.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.columns import device_columns, host_columns, host_lanes
+from timesink.analyses.columns import (
+    device_columns,
+    host_columns,
+    host_kinds,
+    host_lanes,
+    numbers,
+)
 from timesink.analyses.forest import CallForest, call_forest
 from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
@@ -58,9 +64,14 @@ def launching_calls(trace: Trace) -> NDArray[np.int64]:
 def _launches(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Rows of all runtime and driver calls, and for each device event the place of its call."""
     host = host_columns(trace)
-    calls = np.flatnonzero(host["kind"].is_in(LAUNCH_KINDS).to_numpy())
-    made = host.select("ts_ns", "dur_ns", "correlation")[calls]
-    return calls, _launching_call(device_columns(trace), made, host["pid"][calls])
+    calls = np.flatnonzero(host_kinds(trace).among(*LAUNCH_KINDS))
+    made = _Calls.of(host, calls, id_column="correlation")
+    lane, lanes = host_lanes(trace)
+    seen = np.bincount(lane[calls], minlength=len(lanes))
+    processes = {lanes[place][0] for place in np.flatnonzero(seen)} - {""}
+    if len(processes) < 2:
+        return calls, _launching_call(device_columns(trace), made)
+    return calls, _own_launching_call(device_columns(trace), made, host["pid"][calls], processes)
 
 
 @once_per_trace
@@ -74,9 +85,9 @@ def link_launches(trace: Trace) -> Links:
     """
     host = host_columns(trace)
     calls, launch = _launches(trace)
-    made = host.select("ts_ns", "dur_ns", "external_id")[calls]
+    made = _Calls.of(host, calls, id_column="external_id")
     forest = call_forest(trace)
-    external = host["external_id"].fill_null(0).to_numpy()[forest.row]
+    external = numbers(host["external_id"])[forest.row]
     call_node, alone = _owners(made, _threads_of(trace, calls, forest), forest, external)
     known = launch >= 0
     return Links(
@@ -91,20 +102,35 @@ def link_launches(trace: Trace) -> Links:
 # -- device work to its call -----------------------------------------------------------------------
 
 
-def _launching_call(
-    device: pl.DataFrame, made: pl.DataFrame, process: pl.Series
+@dataclass(frozen=True, slots=True)
+class _Calls:
+    """Runtime and driver calls, with an id that ties them to others; 0 for none."""
+
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    id: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, host: pl.DataFrame, rows: NDArray[np.int64], *, id_column: str) -> _Calls:
+        start = host["ts_ns"].to_numpy()[rows]
+        return cls(start, start + host["dur_ns"].to_numpy()[rows], numbers(host[id_column])[rows])
+
+
+def _launching_call(device: pl.DataFrame, made: _Calls) -> NDArray[np.int64]:
+    """Place in the list of calls for each device event; of those with its id the latest before."""
+    calls = _by_id(made, np.arange(len(made.id)))
+    return _latest(calls, numbers(device["correlation"]), device["ts_ns"].to_numpy())
+
+
+def _own_launching_call(
+    device: pl.DataFrame, made: _Calls, process: pl.Series, processes: Iterable[str]
 ) -> NDArray[np.int64]:
-    """Place in the list of calls for each device event.
+    """The same where several processes make calls.
 
     Ids repeat from process to process: where a device event carries a process that makes calls,
-    only calls of that process count.  Where they repeat inside one, the latest call before the
-    event counts.
+    only calls of that process count.
     """
-    wanted = device["correlation"].fill_null(0).to_numpy()
-    moment = device["ts_ns"].to_numpy()
-    processes = process.drop_nulls().unique().to_list()
-    if len(processes) < 2:
-        return _latest(_by_id(made, np.arange(made.height)), wanted, moment)
+    wanted, moment = numbers(device["correlation"]), device["ts_ns"].to_numpy()
     calls = {name: _by_id(made, _rows_of(process, name)) for name in processes}
     found = _latest(_joined(list(calls.values())), wanted, moment)
     for name, mine in calls.items():
@@ -136,11 +162,9 @@ def _joined(parts: Sequence[_Launches]) -> _Launches:
     return _Launches(place[order], ids[order], start[order])
 
 
-def _by_id(made: pl.DataFrame, rows: NDArray[np.intp]) -> _Launches:
+def _by_id(made: _Calls, rows: NDArray[np.intp]) -> _Launches:
     """The calls among the rows of one process."""
-    ids = made["correlation"].fill_null(0).to_numpy()
-    start = made["ts_ns"].to_numpy()
-    end = start + made["dur_ns"].to_numpy()
+    ids, start, end = made.id, made.start, made.end
     place = rows[ids[rows] > 0]
     place = place[np.lexsort((-end[place], start[place], ids[place]))]
     ids, start, end = ids[place], start[place], end[place]
@@ -171,15 +195,6 @@ def _latest(
 # -- a call to the host call around it -------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Calls:
-    """Runtime and driver calls."""
-
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    external: NDArray[np.int64]
-
-
 def _threads_of(trace: Trace, calls: NDArray[np.int64], forest: CallForest) -> NDArray[np.int64]:
     """The forest's number of each call's thread, -1 where no node is on it."""
     lane, lanes = host_lanes(trace)
@@ -196,18 +211,16 @@ def _lone_threads(forest: CallForest) -> dict[str, int]:
 
 
 def _owners(
-    made: pl.DataFrame,
+    made: _Calls,
     thread: NDArray[np.int64],
     forest: CallForest,
     external: NDArray[np.int64],
 ) -> tuple[Nodes, NDArray[np.bool_]]:
-    if not len(forest) or made.is_empty():
-        return np.full(made.height, -1, dtype=np.int64), np.zeros(made.height, dtype=np.bool_)
-    start = made["ts_ns"].to_numpy()
-    end = start + made["dur_ns"].to_numpy()
-    wanted = made["external_id"].fill_null(0).to_numpy()
+    start, end, wanted = made.start, made.end, made.id
+    if not len(forest) or not len(start):
+        return np.full(len(start), -1, dtype=np.int64), np.zeros(len(start), dtype=np.bool_)
     latest = _latest_started(thread, start, forest)
-    innermost, confirmed, touched = _around(latest, _Calls(start, end, wanted), external, forest)
+    innermost, confirmed, touched = _around(latest, made, external, forest)
     owner = np.where(confirmed >= 0, confirmed, innermost)
     doubtful = np.flatnonzero((confirmed < 0) & (wanted != 0))
     if len(doubtful):
@@ -243,7 +256,7 @@ def _around(
 
     The third tells whether a node that is not around the call overlaps it.
     """
-    start, end, wanted = calls.start, calls.end, calls.external
+    start, end, wanted = calls.start, calls.end, calls.id
     innermost = np.full(len(latest), -1, dtype=np.int64)
     confirmed = innermost.copy()
     touched = np.zeros(len(latest), dtype=np.bool_)

@@ -10,8 +10,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses import names
-from timesink.analyses.columns import device_columns, device_names, host_columns, host_names
-from timesink.analyses.forest import call_forest
+from timesink.analyses.columns import (
+    device_columns,
+    device_kinds,
+    device_names,
+    host_columns,
+    host_kinds,
+    host_names,
+    numbers,
+)
+from timesink.analyses.forest import call_forest, is_python_region
 from timesink.analyses.links import LAUNCH_KINDS, link_launches
 from timesink.analyses.once import once_per_trace
 from timesink.model import intervals
@@ -41,13 +49,13 @@ def role_ranges(trace: Trace) -> dict[str, IntervalSet]:
     """
     device, host = device_columns(trace), host_columns(trace)
     talks = is_communication(trace)
-    kind = device["kind"]
+    kinds = device_kinds(trace)
     calls = _outermost(trace)
-    launching = host["kind"].is_in(LAUNCH_KINDS).to_numpy()
+    launching = host_kinds(trace).among(*LAUNCH_KINDS)
     parts = {
-        "kernel": [_ranges(device, (kind == "kernel").to_numpy() & ~talks)],
-        "memcpy": [_ranges(device, (kind == "memcpy").to_numpy() & ~talks)],
-        "memset": [_ranges(device, (kind == "memset").to_numpy())],
+        "kernel": [_ranges(device, kinds.among("kernel") & ~talks)],
+        "memcpy": [_ranges(device, kinds.among("memcpy") & ~talks)],
+        "memset": [_ranges(device, kinds.among("memset"))],
         "communication": [_ranges(device, talks), _ranges(host, calls == _COMMUNICATION)],
         "runtime": [_ranges(host, launching)],
         "data_loader": [_ranges(host, calls == _DATA_LOADER)],
@@ -59,12 +67,10 @@ def role_ranges(trace: Trace) -> dict[str, IntervalSet]:
 @once_per_trace
 def is_communication(trace: Trace) -> NDArray[np.bool_]:
     """Which rows of `trace.device` are communication: by name, or by the call they serve."""
-    kind = device_columns(trace)["kind"]
-    work = kind.is_in(["kernel", "memcpy"]).to_numpy()
-    by_name = device_names(trace).matching(names.is_collective_kernel)
-    by_name &= (kind == "kernel").to_numpy()
-    serves = work & (_launched_by_collective(trace) | _named_by_collective(trace))
-    return (kind == "collective").to_numpy() | by_name | serves
+    kinds = device_kinds(trace)
+    by_name = device_names(trace).matching(names.is_collective_kernel) & kinds.among("kernel")
+    serves = _launched_by_collective(trace) | _named_by_collective(trace)
+    return kinds.among("collective") | by_name | (serves & kinds.among("kernel", "memcpy"))
 
 
 def _launched_by_collective(trace: Trace) -> NDArray[np.bool_]:
@@ -76,13 +82,13 @@ def _launched_by_collective(trace: Trace) -> NDArray[np.bool_]:
 
 def _named_by_collective(trace: Trace) -> NDArray[np.bool_]:
     """Device events without a known place of launch that carry the id of a collective call."""
-    device, rows = device_columns(trace), np.flatnonzero(_host_calls(trace) == _COMMUNICATION)
-    calls = host_columns(trace)["external_id"][rows]
-    ids = calls.filter(calls != 0).unique()
-    if not len(ids):
-        return np.zeros(device.height, dtype=np.bool_)
-    named = device["external_id"].is_in(ids.implode()).fill_null(value=False).to_numpy()
-    return named & (link_launches(trace).node < 0)
+    named = link_launches(trace).node < 0
+    if named.any():
+        talks = _host_calls(trace) == _COMMUNICATION
+        ids = numbers(host_columns(trace)["external_id"])[talks]
+        wanted = numbers(device_columns(trace)["external_id"])[named]
+        named[named] = (wanted != 0) & np.isin(wanted, ids)
+    return named
 
 
 _NO_WORK, _OTHER, _COMMUNICATION, _DATA_LOADER = range(4)
@@ -91,13 +97,9 @@ _NO_WORK, _OTHER, _COMMUNICATION, _DATA_LOADER = range(4)
 @once_per_trace
 def _host_calls(trace: Trace) -> NDArray[np.int8]:
     """What the host events that do the program's work are for."""
-    host, named = host_columns(trace), host_names(trace)
+    named, kinds = host_names(trace), host_kinds(trace)
     purpose = np.array([_purpose(text) for text in named.texts] or [_NO_WORK], dtype=np.int8)
-    works = host["kind"].is_in(["operator", "annotation"]).to_numpy()
-    regions = (host["kind"] == "python_function") & (
-        host["category"].is_in(["Python", "python"]).fill_null(value=False)
-    )
-    calls = works | regions.to_numpy()
+    calls = kinds.among("operator", "annotation") | is_python_region(trace)
     return np.where(calls, purpose[named.codes], np.int8(_NO_WORK))
 
 

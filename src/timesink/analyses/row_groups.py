@@ -6,9 +6,97 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 IntArray: TypeAlias = NDArray[np.int64]
+
+_TABLE = 2**22
+"""Numbers below this are looked up."""
+_MOST = 2.0**62
+
+
+def numbered(column: pl.Series) -> IntArray:
+    """A number for each row that equal values share; absent ones are equal, too.
+
+    >>> numbered(pl.Series(["b", None, "b"])).tolist()
+    [0, 1, 0]
+    """
+    if column.dtype == pl.String:
+        column = column.cast(pl.Categorical)
+    if isinstance(column.dtype, pl.Categorical | pl.Enum):
+        column = column.to_physical()
+    if column.null_count() == len(column):
+        return np.zeros(len(column), dtype=np.int64)
+    values = column.cast(pl.Int64)
+    least = int(values.min())  # type: ignore[arg-type]
+    return compact((values - least + 1).fill_null(0).to_numpy())
+
+
+def compact(numbers: IntArray) -> IntArray:
+    """The same numbers without holes, in the order in which they first come.
+
+    >>> compact(np.array([900, 7, 900])).tolist()
+    [0, 1, 0]
+    """
+    if not len(numbers):
+        return numbers
+    if numbers.max() < _TABLE:  # a table is far faster than sorting
+        first = np.full(int(numbers.max()) + 1, len(numbers))
+        first[numbers[::-1]] = np.arange(len(numbers))[::-1]
+        known = np.flatnonzero(first < len(numbers))
+        place = np.empty(len(first), dtype=np.int64)
+        place[known[np.argsort(first[known])]] = np.arange(len(known))
+        return place[numbers]
+    _, at, inverse = np.unique(numbers, return_index=True, return_inverse=True)
+    place = np.empty(len(at), dtype=np.int64)
+    place[np.argsort(at)] = np.arange(len(at))
+    return place[inverse]
+
+
+def joint(*numbers: IntArray) -> IntArray:
+    """One number for each row of several columns of numbers without holes.
+
+    >>> joint(np.array([0, 0, 1]), np.array([1, 0, 1])).tolist()
+    [0, 1, 2]
+    """
+    found = numbers[0]
+    for other in numbers[1:]:
+        found = compact(found * (int(other.max(initial=0)) + 1) + other)
+    return found
+
+
+def covered(start: IntArray, end: IntArray, first: IntArray) -> IntArray:
+    """What each range adds to the union of those before it in its stretch.
+
+    Ranges of a stretch lie together, in the order of their starts; `first` is where each begins.
+
+    >>> covered(np.array([0, 5, 7]), np.array([10, 12, 9]), np.array([0, 2])).tolist()
+    [10, 2, 2]
+    """
+    if not len(start):
+        return start
+    before = np.append(start[:1], running_most(end, first)[:-1])
+    before[first] = start[first]
+    added: IntArray = np.maximum(end - np.maximum(start, before), 0)
+    return added
+
+
+def running_most(values: IntArray, first: IntArray) -> IntArray:
+    """The largest value so far, anew in each stretch.
+
+    >>> running_most(np.array([3, 1, 5, 2]), np.array([0, 3])).tolist()
+    [3, 3, 5, 2]
+    """
+    least = np.minimum.reduceat(values, first)
+    extent = np.maximum.reduceat(values, first) - least + 1
+    if float(extent.astype(np.float64).sum()) > _MOST:
+        parts = np.split(values, first[1:])
+        return np.concatenate([np.maximum.accumulate(part) for part in parts])
+    # Stretches are lifted above one another, so that one pass over all of them is enough.
+    lift = np.repeat(np.cumsum(extent) - extent - least, np.diff(first, append=len(values)))
+    most: IntArray = np.maximum.accumulate(values + lift) - lift
+    return most
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.columns import device_columns, host_columns
+from timesink.analyses.columns import (
+    device_columns,
+    device_kinds,
+    host_columns,
+    host_kinds,
+)
+from timesink.analyses.forest import is_python_region
 from timesink.analyses.links import launching_calls
 from timesink.analyses.once import once_per_trace
 from timesink.model.schema import BUSY_KINDS
@@ -44,19 +51,30 @@ def find_steps(trace: Trace) -> pl.DataFrame:
     True
     """
     marks = _marked_steps(trace)
-    steps = _whole_trace(trace) if marks.is_empty() else marks
-    if steps.is_empty():
+    steps = marks or _whole_trace(trace)
+    if not steps:
         return pl.DataFrame(schema=SCHEMA)
-    bounds = steps.select("host_start_ns", "host_end_ns").to_numpy()
+    bounds = np.array([(start, end) for _, start, end in steps], dtype=np.int64)
     reach = _device_reach(trace, bounds)
-    start, end = _extended(bounds, reach) if reach.count.any() else (bounds[:, 0], bounds[:, 1])
-    return steps.with_columns(
-        start_ns=pl.Series(start, dtype=pl.Int64),
-        end_ns=pl.Series(end, dtype=pl.Int64),
-        device_events=pl.Series(reach.count, dtype=pl.Int64),
-        complete=pl.Series(_complete(reach.count)),
-        marked=pl.lit(not marks.is_empty()),
-    ).select(list(SCHEMA))
+    start, end = _extended(bounds, reach) if reach.count.any() else bounds.T.copy()
+    return pl.DataFrame(
+        {
+            "name": [name for name, _, _ in steps],
+            "start_ns": start,
+            "end_ns": end,
+            "host_start_ns": bounds[:, 0].copy(),
+            "host_end_ns": bounds[:, 1].copy(),
+            "device_events": reach.count,
+            "complete": _complete(reach.count),
+            "marked": np.full(len(steps), bool(marks)),
+        },
+        schema=SCHEMA,
+    )
+
+
+def bounds_of(rows: pl.DataFrame) -> NDArray[np.int64]:
+    """Start and end of each row, of steps or of whatever takes time."""
+    return np.stack([rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()], axis=1)
 
 
 def window(steps: pl.DataFrame) -> tuple[int, int]:
@@ -97,50 +115,44 @@ def step_names() -> pl.Expr:
     return pl.coalesce(pl.col("step").cast(pl.String), written)
 
 
-def _marked_steps(trace: Trace) -> pl.DataFrame:
+_HostStep: TypeAlias = tuple[str, int, int]
+"""Name, start and end."""
+
+
+def _marked_steps(trace: Trace) -> list[_HostStep]:
     """Marks in the order of their starts; those of one number that overlap are one step.
 
     Several processes in one recording mark the same steps, each for itself.
     """
-    marks = (
-        trace.lazy("steps")
-        .sort("ts_ns", maintain_order=True)
-        .select(
-            step_names().alias("name"),
-            pl.col("ts_ns").alias("host_start_ns"),
-            (pl.col("ts_ns") + pl.col("dur_ns")).alias("host_end_ns"),
-        )
-        .with_columns(pl.col("host_end_ns").cum_max().shift().over("name").alias("busy_until"))
-        .with_columns(turn=(pl.col("host_start_ns") >= pl.col("busy_until")).fill_null(value=False))
-        .with_columns(pl.col("turn").cum_sum().over("name"))
-        .collect()
-    )
-    return (
-        marks.group_by("name", "turn", maintain_order=True)
-        .agg(pl.col("host_start_ns").min(), pl.col("host_end_ns").max())
-        .drop("turn")
-    )
+    marks = trace.lazy("steps").select(step_names().alias("name"), "ts_ns", "dur_ns").collect()
+    steps: list[_HostStep] = []
+    latest: dict[str, int] = {}
+    for name, start, length in sorted(marks.iter_rows(), key=lambda mark: mark[1]):
+        place = latest.get(name)
+        if place is not None and start < steps[place][2]:
+            _, begun, end = steps[place]
+            steps[place] = (name, begun, max(end, start + length))
+        else:
+            latest[name] = len(steps)
+            steps.append((name, start, start + length))
+    return steps
 
 
-def _whole_trace(trace: Trace) -> pl.DataFrame:
+def _whole_trace(trace: Trace) -> list[_HostStep]:
     """One step over the operators; over what else there is where no operator was recorded."""
-    host, device = host_columns(trace), device_columns(trace)
-    kind = host["kind"]
-    regions = (kind == "python_function") & host["category"].is_in(["Python", "python"])
+    host, device, kinds = host_columns(trace), device_columns(trace), host_kinds(trace)
     for events, chosen in (
-        (host, (kind == "operator") | regions),
-        (host, kind == "annotation"),
-        (device, device["kind"].is_in(BUSY_KINDS)),
-        (host, ~kind.is_in(["trace", "instant"])),
+        (host, kinds.among("operator") | is_python_region(trace)),
+        (host, kinds.among("annotation")),
+        (device, device_kinds(trace).among(*BUSY_KINDS)),
+        (host, ~kinds.among("trace", "instant")),
     ):
-        rows = np.flatnonzero(chosen.fill_null(value=False).to_numpy())
+        rows = np.flatnonzero(chosen)
         if len(rows):
             start = events["ts_ns"].to_numpy()[rows]
             end = start + events["dur_ns"].to_numpy()[rows]
-            return pl.DataFrame(
-                {"name": ["0"], "host_start_ns": [start.min()], "host_end_ns": [end.max()]}
-            )
-    return pl.DataFrame()
+            return [("0", int(start.min()), int(end.max()))]
+    return []
 
 
 # -- what the device adds --------------------------------------------------------------------------
@@ -159,7 +171,7 @@ class _Reach:
 
 def _device_reach(trace: Trace, bounds: NDArray[np.int64]) -> _Reach:
     device = device_columns(trace)
-    busy = np.flatnonzero(device["kind"].is_in(BUSY_KINDS).to_numpy())
+    busy = np.flatnonzero(device_kinds(trace).among(*BUSY_KINDS))
     start = device["ts_ns"].to_numpy()[busy]
     end = start + device["dur_ns"].to_numpy()[busy]
     step = _step_of_launch(trace, launching_calls(trace), bounds)[busy]

@@ -57,6 +57,10 @@ class Texts:
             return np.zeros(len(self.codes), dtype=np.bool_)
         return passed[self.codes]
 
+    def among(self, *texts: str) -> NDArray[np.bool_]:
+        """Which rows hold one of these texts."""
+        return self.matching(set(texts).__contains__)
+
     def rows(self, test: Callable[[str], bool]) -> NDArray[np.intp]:
         """Numbers of the rows that hold a text that passes the test."""
         return np.flatnonzero(self.matching(test))

@@ -11,18 +11,10 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from timesink.cli.common import (
-    add_input,
-    add_output,
-    check_output,
-    check_page,
-    format_of,
-    give,
-    progress_bar,
-    reading_of,
-    row_count,
-)
+from timesink.cli.common import add_input, add_output, progress_bar, reading_of
 from timesink.cli.engine_options import add_engine_options, engine_from
+from timesink.cli.outputs import check_output, check_page, format_of, give
+from timesink.cli.values import row_count
 from timesink.errors import UsageError
 from timesink.reports.tables import GROUPS, VIEWS, check_group
 

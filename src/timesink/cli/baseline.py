@@ -17,17 +17,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from timesink.cli.common import (
-    add_cycle_options,
-    add_force,
-    add_output,
-    add_reading,
-    check_output,
-    give,
-    not_empty,
-    percentage,
-    progress_bar,
-)
+from timesink.cli.common import add_cycle_options, add_force, add_output, add_reading, progress_bar
+from timesink.cli.outputs import check_output, give
+from timesink.cli.values import not_empty, percentage
 
 if TYPE_CHECKING:
     from timesink.reports.comparison.runs import Reading

@@ -16,17 +16,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.cli.common import (
-    add_cycle_options,
-    add_input,
-    add_output,
-    check_output,
-    format_of,
-    give,
-    progress_bar,
-    reading_of,
-    row_count,
-)
+from timesink.cli.common import add_cycle_options, add_input, add_output, progress_bar, reading_of
+from timesink.cli.outputs import check_output, format_of, give
+from timesink.cli.values import row_count
 from timesink.errors import UsageError
 
 if TYPE_CHECKING:

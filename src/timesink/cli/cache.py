@@ -1,7 +1,8 @@
-"""Show or clear the cache of traces already read, and of summaries of ranks.
+"""Show or clear the cache of traces already read.
 
 The cache is in TIMESINK_CACHE_DIR (default: ~/.cache/timesink) and keeps at most
-TIMESINK_CACHE_MAX_GB gigabytes (default: 20); the least recently used go first.
+TIMESINK_CACHE_MAX_GB gigabytes (default: 20), summaries of ranks included; the least recently
+used go first.
 """
 
 from __future__ import annotations

@@ -21,17 +21,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.cli.common import (
-    add_cycle_options,
-    add_output,
-    add_reading,
-    check_output,
-    check_page,
-    format_of,
-    not_empty,
-    progress_bar,
-    row_count,
-)
+from timesink.cli.common import add_cycle_options, add_output, add_reading, progress_bar
 from timesink.cli.compare_folder import check_folder, output_folder, write_error, write_folder
 from timesink.cli.compare_outputs import Said, give_answer, give_error
 from timesink.cli.engine_options import add_engine_options, engine_from
@@ -45,6 +35,8 @@ from timesink.cli.gated import (
     is_asked,
     needs_gate,
 )
+from timesink.cli.outputs import check_output, check_page, format_of
+from timesink.cli.values import not_empty, row_count
 from timesink.errors import TimesinkError, UsageError
 
 if TYPE_CHECKING:

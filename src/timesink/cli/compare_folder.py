@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.cli.common import as_bytes, save
 from timesink.cli.compare_outputs import (
     Said,
     comment,
@@ -23,6 +22,7 @@ from timesink.cli.compare_outputs import (
     warnings,
 )
 from timesink.cli.gated import junit, needs_gate
+from timesink.cli.outputs import as_bytes, save
 from timesink.errors import OutputError, TimesinkError, UsageError
 from timesink.model import units
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.cli.common import as_bytes, save
 from timesink.cli.gated import command_of, handed_over, junit
+from timesink.cli.outputs import as_bytes, save
 from timesink.errors import AmbiguousError, NotFoundError, OutputError, TimesinkError
 from timesink.model import units
 

@@ -14,16 +14,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from timesink.cli.common import (
-    add_cycle_options,
-    add_input,
-    add_output,
-    check_output,
-    format_of,
-    give,
-    progress_bar,
-    reading_of,
-)
+from timesink.cli.common import add_cycle_options, add_input, add_output, progress_bar, reading_of
+from timesink.cli.outputs import check_output, format_of, give
 
 _FORMATS = ("text", "csv", "md", "json")
 

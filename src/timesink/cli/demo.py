@@ -11,14 +11,9 @@ import argparse
 from pathlib import Path
 
 from timesink import sample, sample_runs
-from timesink.cli.common import (
-    add_force,
-    check_output,
-    check_page,
-    file_only,
-    progress_bar,
-    write_text,
-)
+from timesink.cli.common import add_force, progress_bar
+from timesink.cli.outputs import check_output, check_page, write_text
+from timesink.cli.values import file_only
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from timesink.cli.common import not_empty
+from timesink.cli.values import not_empty
 from timesink.engines.choosing import ENGINES, engine_of
 from timesink.engines.engine import Engine
 

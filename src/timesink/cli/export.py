@@ -14,14 +14,9 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.cli.common import (
-    add_force,
-    add_input,
-    check_output,
-    check_output_folder,
-    file_only,
-    open_chosen,
-)
+from timesink.cli.common import add_force, add_input, open_chosen
+from timesink.cli.outputs import check_output, check_output_folder
+from timesink.cli.values import file_only
 from timesink.errors import UsageError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from timesink.cli.common import not_empty
+from timesink.cli.values import not_empty
 from timesink.errors import TimesinkError, UsageError
 from timesink.readers.places import without_password
 from timesink.reports.gate.limit import Limit

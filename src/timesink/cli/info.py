@@ -10,15 +10,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.cli.common import (
-    add_input,
-    add_output,
-    check_output,
-    check_page,
-    format_of,
-    progress_bar,
-    write_text,
-)
+from timesink.cli.common import add_input, add_output, progress_bar
+from timesink.cli.outputs import check_output, check_page, format_of, write_text
 
 if TYPE_CHECKING:
     from timesink.reports.info import Info

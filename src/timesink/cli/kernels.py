@@ -18,23 +18,15 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from timesink.cli.common import (
-    add_choice,
-    add_output,
-    add_reading,
-    check_output,
-    check_page,
-    format_of,
+from timesink.cli.common import add_choice, add_output, add_reading, progress_bar, reading_of
+from timesink.cli.outputs import check_output, check_page, format_of, give, write_bytes
+from timesink.cli.values import (
     fraction,
     fraction_or_all,
-    give,
     not_empty,
     percentage,
-    progress_bar,
-    reading_of,
     row_count,
     whole_number,
-    write_bytes,
 )
 from timesink.errors import TimesinkError, UsageError
 

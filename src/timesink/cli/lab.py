@@ -20,7 +20,9 @@ import sys
 from pathlib import Path
 
 from timesink.cli import lab_ranks, lab_run
-from timesink.cli.common import add_output, check_output, format_of, give, not_empty
+from timesink.cli.common import add_output
+from timesink.cli.outputs import check_output, format_of, give
+from timesink.cli.values import not_empty
 
 _ACTIONS = {
     "list": "say which workloads, faults and kinds of slow ranks there are",

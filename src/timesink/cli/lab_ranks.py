@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.cli.common import file_only, whole_number
+from timesink.cli.values import file_only, whole_number
 from timesink.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
@@ -118,10 +118,12 @@ def _count(done: int, total: int) -> None:
 
 
 def _lines(folder: Path, plan: Plan, truth: Truth) -> Iterator[str]:
+    from timesink.model.units import counted  # noqa: PLC0415
+
     size = sum(Path(file).stat().st_size for file in truth.files)
     yield (
-        f"Wrote {_many(plan.ranks, 'rank')} on {_many(plan.nodes, 'node')} to {folder}: "
-        f"{_many(plan.steps, 'step')}, {truth.events / plan.ranks:.0f} events each, "
+        f"Wrote {counted(plan.ranks, 'ranks')} on {counted(plan.nodes, 'nodes')} to {folder}: "
+        f"{counted(plan.steps, 'steps')}, {truth.events / plan.ranks:.0f} events each, "
         f"{size / 1e6:.1f} MB"
     )
     roles = ("data", "tensor", "pipeline", "expert")
@@ -135,12 +137,12 @@ def _lines(folder: Path, plan: Plan, truth: Truth) -> Iterator[str]:
 
 
 def _put_in(answer: Answer, plan: Plan, truth: Truth) -> str:
-    from timesink.model.units import brief_ns  # noqa: PLC0415
+    from timesink.model.units import brief_ns, counted  # noqa: PLC0415
 
     share = 100 * answer.cost_us / truth.healthy_run_us
     said = (
         f"Put in: {answer.kind} ({answer.cause}), {_ranks(answer.ranks)}, "
-        f"in {len(answer.steps)} of {_many(plan.steps, 'step')}; "
+        f"in {len(answer.steps)} of {counted(plan.steps, 'steps')}; "
         f"the run takes {brief_ns(1000 * answer.cost_us)} ({share:.1f} %) longer"
     )
     # Its whole group is slow alike, and no other group crosses it there.
@@ -151,7 +153,3 @@ def _ranks(ranks: tuple[int, ...]) -> str:
     if len(ranks) == 1:
         return f"rank {ranks[0]}"
     return f"ranks {ranks[0]} to {ranks[-1]}"
-
-
-def _many(count: int, thing: str) -> str:
-    return f"1 {thing}" if count == 1 else f"{count} {thing}s"

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.cli.common import file_only, whole_number
+from timesink.cli.values import file_only, whole_number
 from timesink.errors import UsageError
 
 if TYPE_CHECKING:

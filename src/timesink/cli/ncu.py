@@ -33,8 +33,9 @@ import warnings
 from pathlib import Path
 
 from timesink import __version__
-from timesink.cli.common import add_force, file_only, not_empty
+from timesink.cli.common import add_force
 from timesink.cli.programs import add_program, program_in
+from timesink.cli.values import file_only, not_empty
 from timesink.collect.ncu.collecting import Collected, collect
 from timesink.collect.ncu.command import (
     METRIC_SETS,

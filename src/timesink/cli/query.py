@@ -12,14 +12,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from timesink.cli.common import (
-    add_input,
-    add_output,
-    check_output,
-    format_of,
-    open_chosen,
-    write_text,
-)
+from timesink.cli.common import add_input, add_output, open_chosen
+from timesink.cli.outputs import check_output, format_of, write_text
 
 _TEXT_ROWS = 60
 

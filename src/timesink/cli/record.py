@@ -29,8 +29,9 @@ from pathlib import Path
 from typing import Any
 
 from timesink import __version__
-from timesink.cli.common import add_force, file_only, whole_number
+from timesink.cli.common import add_force
 from timesink.cli.programs import add_program, program_in
+from timesink.cli.values import file_only, whole_number
 from timesink.collect.counters import Missing, missing_in_words, wanted
 from timesink.collect.program import check_program
 from timesink.collect.record.places import Place

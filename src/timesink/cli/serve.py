@@ -16,7 +16,8 @@ import socket
 import webbrowser
 from pathlib import Path
 
-from timesink.cli.common import add_reading, not_empty
+from timesink.cli.common import add_reading
+from timesink.cli.values import not_empty
 from timesink.errors import TimesinkError
 from timesink.model.units import counted
 

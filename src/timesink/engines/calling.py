@@ -21,12 +21,12 @@ def settle_down() -> None:
 
 
 def make(call: Call, item: bytes) -> Outcome:
-    r"""Call for a pickled item; whatever goes wrong is an error in words.
+    """Call for a pickled item; whatever goes wrong is an error in words.
 
     Too little memory is none: what to do about it depends on where the call is made.
 
-    >>> make(Call("timesink.cli.common", "as_bytes"), pickle.dumps("gemm"))
-    (b'gemm\n', None)
+    >>> make(Call("os", "fsencode"), pickle.dumps("gemm"))
+    (b'gemm', None)
     """
     named = "an item"
     try:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from timesink.engines.engine import Engine
 from timesink.engines.local import LocalEngine
 from timesink.errors import UsageError
 
 ENGINES = ("local", "ray")
-EngineName = Literal["local", "ray"]
 
 
 def engine_of(

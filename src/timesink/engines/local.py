@@ -17,12 +17,12 @@ _REMEDY = "try --jobs 1, or a machine that has more"
 
 
 class LocalEngine:
-    r"""Makes calls in processes of this machine, as many as it has cores or as `jobs` says.
+    """Makes calls in processes of this machine, as many as it has cores or as `jobs` says.
 
     >>> engine = LocalEngine(jobs=2)
-    >>> done = engine.run(Call("timesink.cli.common", "as_bytes"), ["b", "a", "c"])
+    >>> done = engine.run(Call("os", "fsencode"), ["b", "a", "c"])
     >>> sorted((one.place, one.value) for one in done)
-    [(0, b'b\n'), (1, b'a\n'), (2, b'c\n')]
+    [(0, b'b'), (1, b'a'), (2, b'c')]
     """
 
     name = "local"

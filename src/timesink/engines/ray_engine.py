@@ -10,6 +10,7 @@ import importlib.util
 import os
 import pickle
 import re
+import secrets
 import subprocess
 import sys
 import tempfile
@@ -74,7 +75,7 @@ class _Driver:
         self._cluster = f"the Ray cluster at {address}" if address else "Ray"
         self._process = start_interpreter(
             "timesink.engines.ray_driver", "drive", call, address, jobs,
-            environment=_ENVIRONMENT, errors=said,
+            environment=_environment(address), errors=said,
         )  # fmt: skip
 
     def work(self, items: Sequence[Any]) -> Iterator[Done]:
@@ -125,6 +126,19 @@ class _Driver:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+
+def _environment(address: str | None) -> dict[str, str]:
+    """What Ray is told.  One that is started here gets a secret of its own.
+
+    It listens to the whole network, and without a secret does what anybody there asks for.
+
+    >>> ["RAY_AUTH_TOKEN" in _environment(address) for address in (None, "head:6379")]
+    [True, False]
+    """
+    if address is not None:
+        return _ENVIRONMENT
+    return {**_ENVIRONMENT, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
 
 
 def last_words(log: str) -> str:

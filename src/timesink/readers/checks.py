@@ -270,10 +270,13 @@ def _clock_fault(host: pl.DataFrame, device: pl.DataFrame) -> HealthEntry:
 
 def _window_end_fault(host: pl.DataFrame, device: pl.DataFrame) -> HealthEntry:
     """The mark that ends the recording, further behind the last event than the trace is long."""
-    instants = host.filter(pl.col("kind") == "instant")
-    marks = instants.filter(pl.col("name").cast(pl.String) == "Record Window End")["ts_ns"]
-    work = pl.concat([host.filter(pl.col("kind") != "instant")["ts_ns"], device["ts_ns"]])
-    if marks.is_empty() or work.is_empty():
+    is_mark = host["kind"] == "instant"
+    instants = host.select("name", "ts_ns").filter(is_mark)
+    marks = instants["ts_ns"].filter(instants["name"].cast(pl.String) == "Record Window End")
+    if marks.is_empty():
+        return HealthEntry("window_end_fault", 0)
+    work = pl.concat([host["ts_ns"].filter(~is_mark), device["ts_ns"]])
+    if work.is_empty():
         return HealthEntry("window_end_fault", 0)
     first, last = work.to_numpy().min(), work.to_numpy().max()
     late = marks.filter(marks - int(last) > max(int(last) - int(first), WINDOW_SLACK_NS))

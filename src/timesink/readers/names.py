@@ -6,17 +6,18 @@ import re
 
 _WORKER_NAME = re.compile(r"^(?P<worker>.*?)(?:\.(?P<span>\d+))?\.pt\.trace\.json(?:\.gz|\.zip)?$")
 _PROFILER_NAME = re.compile(r"\.pt\.trace\.json(?:\.gz|\.zip)?$", re.IGNORECASE)
-_RANK_IN_HEAD = re.compile(rb'"distributedInfo"\s*:\s*\{[^{}]*?"rank"\s*:\s*"?(\d{1,9})')
+_RANK_IN_HEAD = re.compile(rb'"distributedInfo"\s*:\s*\{[^{}]*?"rank"\s*:\s*"?(\d{1,6})(?!\d)')
 _TABLE_NAME = re.compile(
     r"(?:_perf_data\.csv(?:\.gz)?|behaviour.*\.(?:csv|csv\.gz|parquet))$", re.IGNORECASE
 )
+# A number of more than six digits is no rank: it is a date, a time or a process.
 _RANK = re.compile(
     r"(?:^|(?<=[^a-z]))(?:(?P<part>[dtpce]p|local|node|group)[-_. ]?)?rank"
-    r"[-_. =]?(?P<rank>[0-9]{1,9})(?![0-9])",
+    r"[-_. =]?(?P<rank>[0-9]{1,6})(?![0-9])",
     re.IGNORECASE,
 )
-_RANK_OF_ALL = re.compile(r"(?<![0-9.])([0-9]{1,9})[-_]of[-_]([0-9]{1,9})(?![0-9])", re.IGNORECASE)
-_TENSOR_RANK = re.compile(r"(?<![A-Za-z])TP-([0-9]{1,9})(?![0-9])")
+_RANK_OF_ALL = re.compile(r"(?<![0-9.])([0-9]{1,6})[-_]of[-_]([0-9]{1,6})(?![0-9])", re.IGNORECASE)
+_TENSOR_RANK = re.compile(r"(?<![A-Za-z])TP-([0-9]{1,6})(?![0-9])")
 _OTHER_PARTS = re.compile(r"(?<![A-Za-z])[DPEC]P-[0-9]")
 _HOST_AND_PROCESS = re.compile(r"^(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)_[0-9]{1,10}")
 _NO_HOSTS = re.compile(

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 Progress = Callable[[int, int], None]
 """Called with (bytes read, bytes in all) of the packed file."""
 
+IsChosen = Callable[[str], bool]
+"""Whether a call is chosen, by its name."""
+
 
 def tell_of_set(progress: Progress | None, done: int, total: int, damaged: int) -> None:
     """Say how reading a set goes, in files.
@@ -34,8 +37,15 @@ class ReadOptions:
 
     ``jobs`` is the number of processes for one file; None takes what the machine has.
     ``crew`` are processes already at work on the file.
+
+    ``brief`` asks for what happened when, and no more: a reader may then leave out the tables
+    `memory`, `flows` and `event_args`, and of `host` and `device` what describes an event but
+    neither names, places, links nor measures it: stacks, modules, Python ids, blocks, registers,
+    occupancy, graphs.  Inputs stay for the host calls it chooses by their names.  The rest, and
+    what is said of the health of the recording, is the same.
     """
 
     jobs: int | None = None
     progress: Progress | None = None
     crew: Crew | None = None
+    brief: IsChosen | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from timesink.model import units
+from timesink.render.table import GAP, NARROWEST, natural_width
 
 _TEXT_COLUMNS = (
     "operator",
@@ -29,6 +30,24 @@ class Cells:
     @property
     def numeric(self) -> list[bool]:
         return [column not in _TEXT_COLUMNS for column in self.columns]
+
+
+def fitting(cells: Cells, width: int) -> Cells:
+    """The table without columns on its right for which there is no room, names being cut first.
+
+    >>> made = fitting(Cells("", ("kernel", "calls", "total"), (("gemm", "3", "1.50 ms"),)), 24)
+    >>> made.columns
+    ('kernel', 'calls', 'total')
+    >>> fitting(made, 15).columns
+    ('kernel', 'calls')
+    """
+    columns = zip(cells.columns, zip(*cells.rows, strict=True), cells.numeric, strict=True)
+    wide = [(natural_width(title, values), right) for title, values, right in columns]
+    needed = [size if right else min(size, NARROWEST) for size, right in wide]
+    many = len(needed)
+    while many > 2 and sum(needed[:many]) + GAP * (many - 1) > width:
+        many -= 1
+    return Cells(cells.title, cells.columns[:many], tuple(row[:many] for row in cells.rows))
 
 
 def top_title(what: str, height: int, top: int) -> str:

@@ -18,7 +18,8 @@ from timesink.render.terminal import printable, show, terminal_width, text, to_p
 NO_NAME = "(no name)"
 """In the place of a name that is empty."""
 _FILE_WIDTH = 160
-_NARROWEST = 12
+NARROWEST = 12
+"""Names are not cut shorter than this."""
 GAP = 2
 """Blanks between columns."""
 
@@ -120,7 +121,7 @@ def _fit(sizes: Sequence[int], numeric: Sequence[bool], width: int) -> list[int]
     longest = max(sizes, default=0)
     for place, size in enumerate(texts):
         if size * (len(texts) - place) > room:
-            longest = max(_NARROWEST, room // (len(texts) - place))
+            longest = max(NARROWEST, room // (len(texts) - place))
             break
         room -= size
     return [

@@ -10,6 +10,7 @@ import polars as pl
 from rich.console import Group, RenderableType
 
 from timesink.analyses.kernel_names.display import short_kernel_name
+from timesink.analyses.ranks.numbers import ranges_of
 from timesink.model import units
 from timesink.render.table import (
     GAP,
@@ -119,7 +120,7 @@ def _shown(name: str, value: Any, start_ns: int) -> str:
         named = short_kernel_name(value) if name in _KERNELS else value
         return named if named.strip() else NO_NAME
     if isinstance(value, pl.Series):
-        return ", ".join(map(str, value))
+        return ranges_of(value) if value.dtype.is_integer() else ", ".join(map(str, value))
     if name == "device" and value < 0:
         return "unknown"
     if is_moment(name):
@@ -140,6 +141,7 @@ _FORMS: tuple[tuple[Callable[[str], bool], Callable[[Any], str]], ...] = (
     (is_ratio, lambda value: units.share(value, 1)),
     (_ends("_x", "_y", "_z"), str),
     (_ends("mean_depth"), lambda value: f"{value:.1f}"),
+    (lambda name: name == "calls", lambda value: units.count(round(value))),
 )
 
 

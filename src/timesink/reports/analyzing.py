@@ -62,8 +62,9 @@ def analyze(
 
     >>> import tempfile
     >>> from timesink.lab.ranks import Plan, generate_ranks
-    >>> _ = generate_ranks(Plan(ranks=4, steps=2), folder := tempfile.mkdtemp())
-    >>> timesink.analyze(folder, engine="local").table("stragglers").height
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = generate_ranks(Plan(ranks=4, steps=2), folder)
+    ...     timesink.analyze(folder, engine="local").table("stragglers").height
     0
     """
     check_group(group_by)
@@ -98,7 +99,7 @@ def _of_set(
     whole = Analysis(found.trace, path, ranks=found.ranks, group_by=group_by, chosen=said)
     analysis = _restricted(whole, wanted)
     many = counted(len(found.ranks.ranks), "ranks")
-    note = f"{many}: {found.worker} in detail, choose with --worker"
+    note = f"{many}: {found.worker} in detail; --worker NAME shows another one alone"
     return replace(analysis, chosen=(*analysis.chosen, note))
 
 

@@ -36,12 +36,13 @@ def in_microseconds(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def lists_as_text(frame: pl.DataFrame) -> pl.DataFrame:
-    """The table with lists of names written out, for formats without lists.
+    """The table with lists of names and numbers written out, for formats without lists.
 
-    >>> lists_as_text(pl.DataFrame({"missing": [["rank1", "rank2"]]})).item()
-    'rank1 rank2'
+    >>> lists_as_text(pl.DataFrame({"missing": [["rank1", "rank2"]], "ranks": [[0, 4]]})).row(0)
+    ('rank1 rank2', '0 4')
     """
-    return frame.with_columns(pl.col(pl.List(pl.String)).list.join(" "))
+    lists = pl.col(pl.List(pl.String), pl.List(pl.Int64))
+    return frame.with_columns(lists.cast(pl.List(pl.String)).list.join(" "))
 
 
 def user_name(name: str) -> str:

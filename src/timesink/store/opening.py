@@ -21,7 +21,7 @@ from timesink.readers.discover import (
     find_recordings,
 )
 from timesink.readers.names import rank_in_name
-from timesink.readers.options import Progress, ReadOptions
+from timesink.readers.options import IsChosen, Progress, ReadOptions
 from timesink.readers.places import Place, place_of, shown
 from timesink.readers.source import open_source
 from timesink.store.background import save_in_background, wait_until_saved
@@ -91,14 +91,17 @@ def open_recording(
     jobs: int | None = None,
     progress: Progress | None = None,
     in_background: bool = False,
+    brief: IsChosen | None = None,
 ) -> Trace:
     """Open one recording, with the counters beside it; from the store when it has it.
 
     A trace that had to be read is kept in the store: before this returns, or `in_background`.
+    One that is not to be kept may be read in `brief`, see `ReadOptions`.
     """
     if store is None:
         with on_this_machine(recording, progress) as path:
-            read = _without_folder(_read(path, jobs, progress), path, recording)
+            read = _read(path, ReadOptions(jobs, progress, brief=brief))
+            read = _without_folder(read, path, recording)
         return _as_recorded(read, recording)
     key = key_of(recording, store)
     wait_until_saved(store, key)
@@ -123,7 +126,7 @@ def _read_and_keep(
         known = None if recording.remote is None else store.load(key)
         if known is not None:
             return key, known
-        trace = _without_folder(_read(path, how.jobs, how.progress), path, recording)
+        trace = _without_folder(_read(path, how), path, recording)
     # A file that changed while it was read is not what the key says.
     if not key or (recording.remote is None and key != key_of(recording, store)):
         return "", trace
@@ -165,13 +168,15 @@ def files_beside(path: Path) -> list[Path]:
     return [file for file in beside if file is not None]
 
 
-def _read(path: Path, jobs: int | None, progress: Progress | None) -> Trace:
-    crew = _start_early(path, jobs)
+def _read(path: Path, how: ReadOptions) -> Trace:
+    crew = _start_early(path, how)
     with crew or contextlib.nullcontext():
         from timesink.readers.registry import read_trace  # noqa: PLC0415 - the crew works meanwhile
 
-        trace = read_trace(path, ReadOptions(jobs=jobs, progress=progress, crew=crew))
-    return_free_memory()
+        trace = read_trace(path, replace(how, crew=crew))
+    if how.brief is None:
+        # Who reads in brief reads one trace after the other: the next one needs it again.
+        return_free_memory()
     counters, topology, run = find_beside(path), find_topology(path), find_run(path)
     if topology is not None:
         trace = _with_topology(trace, topology)
@@ -182,7 +187,7 @@ def _read(path: Path, jobs: int | None, progress: Progress | None) -> Trace:
     return trace if counters is None else _with_counters(trace, counters)
 
 
-def _start_early(path: Path, jobs: int | None) -> Crew | None:
+def _start_early(path: Path, how: ReadOptions) -> Crew | None:
     """Processes that decode a Chrome-format trace, already running; None for other files."""
     from timesink.readers.chrome.container import looks_like_events  # noqa: PLC0415
     from timesink.readers.chrome.crew import Crew  # noqa: PLC0415
@@ -190,7 +195,7 @@ def _start_early(path: Path, jobs: int | None) -> Crew | None:
     source = open_source(path)
     with contextlib.suppress(OSError):
         if looks_like_events(source.head()):
-            return Crew(source, jobs)
+            return Crew(source, how.jobs, how.brief)
     return None
 
 

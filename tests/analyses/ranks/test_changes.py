@@ -16,7 +16,7 @@ GRID = {"tensor": 2, "pipeline": 2}
 
 
 def run(*stragglers: Straggler, **options: Any) -> RankSet:
-    plan = Plan(**{"ranks": 16, "ranks_per_node": 4, "steps": 6, **options}, stragglers=stragglers)
+    plan = Plan(**{"ranks": 16, "ranks_per_node": 4, "steps": 4, **options}, stragglers=stragglers)
     traces, _ = ranks_and_truth(plan)
     return ranks_of_traces({f"rank{rank}": trace for rank, trace in traces.items()})
 
@@ -124,7 +124,7 @@ def test_another_layout_is_said_first(healthy: RankSet):
     found = compare_ranks(healthy, run(seed=1, tensor=2))
     assert "tp 4, dp 4" in found.notes[0]
     assert "tp 2, dp 8" in found.notes[0]
-    assert found.verdict in {"regression", "improvement", "no_change"}
+    assert found.verdict != "incomparable"
 
 
 def test_missing_ranks_are_named_and_the_others_compared(healthy: RankSet):

@@ -98,3 +98,9 @@ def test_the_table_names_ranks_in_ranges():
     table = rank_groups(ranks, analyse_ranks(ranks))
     assert table["ranks"].to_list() == ["0-3, 8-15", "4-7"]
     assert table["size"].to_list() == [12, 4]
+
+
+def test_waits_for_a_rank_without_a_recording_are_no_slow_transfers():
+    ranks = summaries(tensor=4, stragglers=(Straggler("slow_clock", 5),))
+    del ranks[5]
+    assert odd_ones(clustered(ranks)) == []

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import polars as pl
 import pytest
 
 from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
-from timesink.analyses.ranks.summary import summarise_rank
+from timesink.analyses.ranks.summary import RankSummary, summarise_rank
 from timesink.lab.ranks.plan import Plan, Straggler, Truth
 from timesink.lab.ranks.tables import ranks_and_truth
 
@@ -15,7 +17,9 @@ GRID = {"tensor": 2, "pipeline": 2}
 
 
 def analysed(**options: Any) -> tuple[RanksAnalysis, Truth]:
-    traces, truth = ranks_and_truth(Plan(ranks=12, ranks_per_node=4, **options))
+    traces, truth = ranks_and_truth(
+        Plan(**{"ranks": 12, "ranks_per_node": 4, "steps": 4, **options})
+    )
     return analyse_ranks({rank: summarise_rank(each) for rank, each in traces.items()}), truth
 
 
@@ -64,6 +68,25 @@ def test_those_who_wait_with_a_straggler_are_not_blamed():
     assert [each.rank for each in found.stragglers] == [5]
     caused = found.ranks["wait_caused_ns"].to_list()
     assert max(caused[:5] + caused[6:]) < 0.05 * caused[5]
+
+
+def test_ranks_may_count_their_steps_from_elsewhere():
+    straggler = Straggler("slow_clock", 5, intensity=0.2)
+    traces, _ = ranks_and_truth(Plan(ranks=12, ranks_per_node=4, seed=3, stragglers=(straggler,)))
+    counted = {rank: _counting_from(summarise_rank(each), rank) for rank, each in traces.items()}
+    found = analyse_ranks(counted)
+    assert [(each.rank, len(each.steps)) for each in found.stragglers] == [(5, 5)]
+    # Tables still tell steps as their ranks do.
+    assert found.waits.filter(rank=7)["step"].to_list() == counted[7].steps["step"].to_list()
+
+
+def _counting_from(summary: RankSummary, number: int) -> RankSummary:
+    later = (pl.col("step").cast(pl.Int64) + number).cast(pl.String).alias("step")
+    return replace(
+        summary,
+        steps=summary.steps.with_columns(later),
+        collectives=summary.collectives.with_columns(later),
+    )
 
 
 def test_clocks_of_nodes_are_found():

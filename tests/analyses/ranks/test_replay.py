@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
 from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
@@ -54,7 +53,11 @@ def test_the_run_as_it_was_takes_as_long_as_it_took():
     assert score.is_like_the_run
 
 
-def test_runs_with_missing_ranks_are_not_played():
-    found, _ = analysed(seed=5)
-    there = found.collectives.filter(pl.col("rank") != 7)
-    assert score_of(there, found.clocks) is None
+@pytest.mark.parametrize("layout", [{}, {"tensor": 2, "pipeline": 2}])
+def test_what_a_rank_costs_is_told_without_all_of_the_others(layout: dict[str, int]):
+    plan = Plan(ranks=8, steps=3, seed=5, stragglers=(Straggler("slow_clock", 1, 0.3),), **layout)
+    traces, truth = ranks_and_truth(plan)
+    some = {rank: summarise_rank(each) for rank, each in traces.items() if rank != 6}
+    first = analyse_ranks(some).stragglers[0]
+    assert first.rank == 1
+    assert first.cost_ns / 1e3 == pytest.approx(truth.answers[0].cost_us, rel=0.15)

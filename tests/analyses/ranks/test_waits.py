@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from timesink.analyses.ranks.clocks import align_clocks
-from timesink.analyses.ranks.waits import with_blame, with_excess, with_waits
+from timesink.analyses.ranks.waits import queued_behind, with_blame, with_excess, with_waits
 
 Row = tuple[int, int, str, int, int, int]
 
@@ -17,6 +18,7 @@ def called(*rows: Row) -> pl.DataFrame:
     schema = ["rank", "match", "collective", "start_ns", "end_ns", "own_ns"]
     table = pl.DataFrame(rows, schema=schema, orient="row")
     return table.with_columns(
+        name=pl.col("collective"),
         dur_ns=pl.col("end_ns") - pl.col("start_ns"),
         alike=1,
         toward=pl.lit(None, pl.Int64),
@@ -68,6 +70,17 @@ def test_of_a_broadcast_clocks_tell_who_was_late():
         (2, 0, "broadcast", 110, 560, 110),
     )
     assert blamed(calls)["wait_ns"].to_list() == [0, 400, 390]
+
+
+@pytest.mark.parametrize(("name", "row"), [("gloo:all_reduce", 0), ("nccl:all_reduce", None)])
+def test_threads_of_the_host_take_the_next_call_when_any_is_over(name: str, row: int | None):
+    """The first of two calls is over while the second goes on; the third starts soon after."""
+    calls = called(
+        (0, 0, "all_reduce", 0, 500_000, 0),
+        (0, 1, "all_reduce", 10_000, 900_000, 0),
+        (0, 2, "all_reduce", 550_000, 990_000, 0),
+    )
+    assert queued_behind(calls.with_columns(name=pl.lit(name))).to_list() == [None, None, row]
 
 
 ARRIVALS = st.lists(st.integers(0, 10**6), min_size=3, max_size=6)

@@ -243,7 +243,7 @@ class TestRanks:
 
     def test_what_was_chosen_is_told(self, ranks: Document):
         lead = next(one.lead for one in ranks.sections if one.id == "figures")
-        assert lead.startswith("8 ranks: rank0 in detail, choose with --worker.")
+        assert lead.startswith("8 ranks: rank0 in detail; --worker NAME shows another one alone.")
 
 
 def test_an_empty_trace_has_a_document():

@@ -9,9 +9,11 @@ import pytest
 from timesink.analyses.ranks.causes import CAUSES
 from timesink.analyses.ranks.stragglers import Straggler
 from timesink.render.analysis import to_markdown, to_text
+from timesink.render.cells import fitting
 from timesink.render.document.analysis import PAGES, analysis_document
 from timesink.render.document.blocks import Causes, Document, Heatmap, Section, Table, Text, Words
 from timesink.render.ranks import words
+from timesink.render.ranks.cells import collective_cells
 from timesink.render.report_page import report_html
 from timesink.reports.analysis import Analysis
 
@@ -60,6 +62,28 @@ class TestText:
         assert "- **Rank 5 holds the others up in every step: " in told
         assert "| collective | group | size |" in told
         assert "No rank holds the others up." in to_markdown(healthy, 5)
+
+
+class TestManyRanksOfOneCause:
+    def test_the_worst_speaks_for_the_others(self, late: Analysis):
+        assert late.ranks is not None
+        panel = late.ranks.analysis.panel
+        many = [Straggler(rank, "gpu_clock", 1e6, 0.1, ("3",), (f"{rank}.",)) for rank in range(4)]
+        (held,) = words.held_up(many, panel)
+        assert held.evidence == ("0.", "Likewise ranks 1-3.")
+        assert words.advice(held).endswith("and replace them if these stay low.")
+
+    def test_who_is_not_known_may_be_it(self, late: Analysis):
+        assert late.ranks is not None
+        assert words.nobody_sentence(late.ranks).endswith(" Of ranks 6-7 nothing is known.")
+
+
+class TestCollectives:
+    def test_columns_without_room_are_left_out_and_rows_stay_rows(self, late: Analysis):
+        assert late.ranks is not None
+        cells = collective_cells(late.ranks, 5)
+        assert fitting(cells, 100).columns[-1] == "algorithm"
+        assert fitting(cells, 90).columns[-1] == "bus"
 
 
 class TestDocument:
@@ -137,8 +161,9 @@ def test_many_ranks_with_one_cause_are_told_together(late: Analysis):
     many = [replace(one, rank=rank, evidence=(f"Rank {rank}.",)) for rank in range(8, 16)]
     other = replace(one, rank=3, cause="slow_link", cost_ns=5e6)
     first, second = words.held_up([other, *many], panel)
-    assert (first.title, first.cost_ns) == ("GPU clock in ranks 8-15", 16e6)
-    assert second.title == "Slow link in rank 3"
-    assert words.held_sentence(first, panel).startswith(
+    # They are late in the same steps: what each costs is not added up.
+    assert (second.title, second.cost_ns) == ("GPU clock in ranks 8-15", 2e6)
+    assert first.title == "Slow link in rank 3"
+    assert words.held_sentence(second, panel).startswith(
         "Ranks 8-15 hold the others up in 2 of 4 st"
     )

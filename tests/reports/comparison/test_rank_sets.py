@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import timesink
+from timesink.analyses.ranks.changes import compare_ranks
+from timesink.engines.engine import Done
+from timesink.errors import TimesinkError
 from timesink.lab.ranks.generate import generate_ranks
 from timesink.lab.ranks.plan import Plan, Straggler
+from timesink.readers.recording import Recording
 from timesink.render.comparison.comment.comment import comment_md
 from timesink.render.comparison.markdown import comparison_md
 from timesink.render.comparison.text import to_text
 from timesink.render.document.comparison import comparison_document
 from timesink.reports.comparison import Comparison
+from timesink.reports.comparison.rank_sets import may_be_sets
+from timesink.reports.comparison.sides import Side, Source
 from timesink.reports.gate.judging import gate_of
 from timesink.reports.gate.limit import Limit
 
@@ -58,7 +65,7 @@ def test_the_answer_names_the_new_straggler(slower: Comparison):
 
 def test_every_output_shows_it(slower: Comparison):
     assert "Rank 7 is a new straggler" in to_text(slower)
-    assert comparison_md(slower).startswith("# Ranks\n\n- 18 ranks: Steps take longer")
+    assert comparison_md(slower).startswith("# Ranks\n\n- 18 ranks: steps take longer")
     gate = gate_of(slower, Limit(5.0))
     assert gate.outcome == "failed"
     assert "gpu_clock in rank 7" in comment_md(slower, gate)
@@ -89,22 +96,60 @@ def test_one_rank_can_still_be_chosen(runs: Path):
     assert one.ranks is None
 
 
-def test_a_run_is_as_it_is(runs: Path):
-    same = timesink.compare(runs / "base", runs / "base")
+def test_of_few_ranks_each_is_compared_in_full(tmp_path: Path):
+    generate_ranks(Plan(ranks=4, layers=1, steps=4), tmp_path)
+    same = timesink.compare(tmp_path, tmp_path)
     assert same.ranks is not None
     assert (same.ranks.verdict, same.ranks.stragglers) == ("no_change", ())
+    assert same.has_all_ranks
+    assert len(same.pairs) == 4
     assert same.diagnosis is not None
     assert same.diagnosis.verdict == "no_change"
 
 
+def test_another_number_of_ranks_is_said_first(tmp_path: Path):
+    for ranks in (2, 4):
+        generate_ranks(Plan(ranks=ranks, steps=3, layers=1), tmp_path / str(ranks))
+    found = timesink.compare(tmp_path / "2", tmp_path / "4")
+    assert found.diagnosis is not None
+    assert found.diagnosis.verdict == "incomparable"
+    assert found.headline.startswith("2 ranks before and 4 now do not share the work")
+
+
+def test_a_folder_of_several_runs_is_no_set():
+    def side(*runs: str) -> Side:
+        found = [
+            Recording(Path(f"{run}/rank{rank}.json"), f"rank{rank}", run=run)
+            for rank, run in enumerate(runs)
+        ]
+        return Side(Path(), tuple(Source(one, is_table=False, job="") for one in found))
+
+    assert may_be_sets(side("a", "a"), side("b", "b"))
+    assert not may_be_sets(side("a", "a"), side("a", "b"))
+    assert not may_be_sets(side("a"), side("b", "b"))
+
+
+def test_an_engine_that_cannot_work_is_an_error(runs: Path):
+    class NoEngine:
+        name = "none"
+
+        def run(self, *_: object) -> Iterator[Done]:
+            raise TimesinkError("no cluster answers", "start it")
+
+    with pytest.raises(TimesinkError, match="no cluster answers"):
+        timesink.compare(runs / "base", runs / "slow", engine=NoEngine())
+
+
 def test_recorded_ranks(shared: Path):
-    """All eight in full; rank 3 sleeps in the second run, and that is new."""
+    """Rank 3 sleeps in the second run, and that is new."""
     folder = shared / "data/h200/traces"
-    found = timesink.compare(folder / "ddp8_normal", folder / "ddp8_stall_rank3")
-    assert len(found.pairs) == 8
-    assert found.ranks is not None
-    (only,) = found.ranks.stragglers
+    base, new = (
+        timesink.analyze(folder / run).ranks for run in ("ddp8_normal", "ddp8_stall_rank3")
+    )
+    assert base is not None
+    assert new is not None
+    (only,) = compare_ranks(base, new).stragglers
     assert (only.state, only.rank, only.cause) == ("new", 3, "host_code")
-    (odd,) = (group for group in found.ranks.new.groups if group.odd)
+    (odd,) = (group for group in new.groups if group.odd)
     assert odd.ranks == (3,)
-    assert not any(group.odd for group in found.ranks.base.groups)
+    assert not any(group.odd for group in base.groups)

@@ -13,14 +13,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses import names
-from timesink.analyses.columns import device_columns, host_columns
+from timesink.analyses.columns import (
+    device_columns,
+    device_kinds,
+    device_names,
+    host_columns,
+    numbers,
+)
 from timesink.analyses.communication import kinds as collectives
 from timesink.analyses.forest import call_forest
 from timesink.analyses.links import link_launches
 from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.roles import is_communication
-from timesink.analyses.texts import matching
 from timesink.model.trace import Trace
 
 _NONE = -1
@@ -102,37 +107,43 @@ def collective_work(trace: Trace) -> pl.DataFrame:
     """
     calls, device = collective_calls(trace), device_columns(trace)
     rows = np.flatnonzero(is_communication(trace))
-    events = device.select("name", "kind", "ts_ns", "dur_ns", "external_id")[rows]
-    named = matching(events["name"], names.is_collective_kernel)
-    named |= (events["kind"] == "collective").to_numpy()
+    named = device_names(trace).matching(names.is_collective_kernel)[rows]
+    named |= device_kinds(trace).among("collective")[rows]
     launched_in = link_launches(trace).node[rows]
     place = _nearest(launched_in, calls.place, call_forest(trace).parent)
     # External ids may be anything: they count where nothing speaks against them.
-    doubtful = (place == _NONE) & (named | (launched_in == _NONE))
-    place = np.where(doubtful, _named_by_id(events["external_id"], trace, calls), place)
+    doubtful = np.flatnonzero((place == _NONE) & (named | (launched_in == _NONE)))
+    if len(doubtful) and len(calls.node):
+        ids = numbers(device["external_id"])[rows[doubtful]]
+        place[doubtful] = _named_by_id(ids, trace, calls)
     call = np.arange(len(rows)) + len(calls.node)
     known = place != _NONE
     call[known] = calls.call[place[known]]
-    work = events.select(
-        pl.col("name").cast(pl.String),
-        pl.Series("row", rows, dtype=pl.Int64),
-        pl.Series("call", call, dtype=pl.Int64),
-        start_ns="ts_ns",
-        end_ns=pl.col("ts_ns") + pl.col("dur_ns"),
+    rows, call = rows[named | known], call[named | known]
+    start = device["ts_ns"].to_numpy()[rows]
+    return pl.DataFrame(
+        {
+            "name": device["name"].gather(rows).cast(pl.String),
+            "row": rows,
+            "call": call,
+            "start_ns": start,
+            "end_ns": start + device["dur_ns"].to_numpy()[rows],
+        },
     )
-    return work.filter(pl.Series(named | known, dtype=pl.Boolean))
 
 
-def _named_by_id(external_id: pl.Series, trace: Trace, calls: CollectiveCalls) -> Nodes:
+def _named_by_id(external_id: NDArray[np.int64], trace: Trace, calls: CollectiveCalls) -> Nodes:
     """The first call that has the external id of each event; -1 for none."""
-    ids = host_columns(trace)["external_id"].gather(call_forest(trace).row[calls.node])
-    places = (
-        pl.DataFrame({"external_id": ids, "place": np.arange(len(ids))})
-        .filter(pl.col("external_id") != 0)
-        .unique("external_id", keep="first", maintain_order=True)
-    )
-    found = external_id.to_frame("external_id").join(
-        places, on="external_id", how="left", maintain_order="left"
-    )
-    place: Nodes = found["place"].fill_null(_NONE).to_numpy()
-    return place
+    ids = numbers(host_columns(trace)["external_id"])[call_forest(trace).row[calls.node]]
+    order = np.argsort(ids, kind="stable")
+    at = np.minimum(np.searchsorted(ids[order], external_id), len(order) - 1)
+    found = order[at]
+    return np.where((external_id != 0) & (ids[found] == external_id), found, _NONE)
+
+
+@once_per_trace
+def recorded_arguments(trace: Trace) -> pl.DataFrame:
+    """What the host events of :func:`collective_calls` carry: `index`, and their inputs."""
+    rows = call_forest(trace).row[collective_calls(trace).node]
+    carried = trace.lazy("host").select("index", "input_dims", "input_types")
+    return carried.collect()[rows]

@@ -6,7 +6,7 @@ Only lengths are compared between workers, so their clocks need not agree.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -20,8 +20,8 @@ from timesink.analyses.communication.bandwidth import (
     volume,
 )
 from timesink.analyses.communication.matching import find_mismatches, match_calls, together
-from timesink.analyses.communication.records import covered_ns
-from timesink.analyses.row_groups import Groups
+from timesink.analyses.gathering import values_at
+from timesink.analyses.row_groups import Groups, covered, joint, numbered
 from timesink.model import intervals
 
 IntArray: TypeAlias = NDArray[np.int64]
@@ -75,12 +75,11 @@ def compare_workers(workers: Mapping[str, WorkerSummary]) -> Comparison:
 
     """
     calls = match_calls({worker: summary.records for worker, summary in workers.items()})
-    calls = calls.with_row_index("call")
     times = together({worker: summary.ranges for worker, summary in workers.items()})
     ranges = _with_transfer(times, calls, split=len(workers) > 1)
     ranks = {worker: summary.rank for worker, summary in workers.items()}
     return Comparison(
-        by_step=_by_step(workers, ranges),
+        by_step=_by_step(workers, calls, ranges),
         by_name=_by_name(calls, ranges),
         mismatches=find_mismatches(calls, ranks),
     )
@@ -102,63 +101,92 @@ def mean_over_steps(steps: pl.DataFrame, *columns: str) -> pl.DataFrame:
 # -- waiting and transfer --------------------------------------------------------------------------
 
 
-def _with_transfer(ranges: pl.DataFrame, calls: pl.DataFrame, *, split: bool) -> pl.DataFrame:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ranges:
+    """The ranges of all workers, those of a call together, in the order of the calls."""
+
+    call: IntArray
+    """Row of the call of each."""
+    moves: NDArray[np.bool_]
+    """Whether data is moved, or waited for: by the kernels of a call where it has some."""
+    start: IntArray
+    end: IntArray
+    transfer: IntArray | None = None
+    """How much of the end of each is transfer, where that can be told."""
+
+    @property
+    def length(self) -> IntArray:
+        return self.end - self.start
+
+    @property
+    def tail(self) -> IntArray:
+        """Where the transfer begins."""
+        return self.end if self.transfer is None else self.end - self.transfer
+
+
+def _with_transfer(ranges: pl.DataFrame, calls: pl.DataFrame, *, split: bool) -> _Ranges:
     """The ranges of all workers, and how much of the end of each is transfer."""
-    of_call = ["worker", "record", "call", "match", "name", "collective", "size_bytes", "out_bytes"]
-    found = ranges.join(calls.select(of_call), on=["worker", "record"], maintain_order="left")
-    call, on_device = found["call"].to_numpy().astype(np.int64), found["on_device"].to_numpy()
-    has_kernels = np.bincount(call[on_device], minlength=calls.height) > 0
-    found = found.with_columns(
-        length_ns=pl.col("end_ns") - pl.col("start_ns"),
-        moves=pl.Series(on_device | ~has_kernels[call]),
+    many = 1 + max(int(table["record"].max() or 0) for table in (ranges, calls))  # type: ignore[arg-type]
+    wanted, known = (
+        table["worker"].to_physical().to_numpy().astype(np.int64) * many
+        + table["record"].to_numpy()
+        for table in (ranges, calls)
     )
+    if not len(known):
+        return _Ranges(wanted[:0], wanted[:0] > 0, wanted[:0], wanted[:0])
+    call = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    rows = np.flatnonzero(known[call] == wanted)
+    call, on_device = call[rows], ranges["on_device"].to_numpy()[rows]
+    start, end = (ranges[time].to_numpy()[rows] for time in ("start_ns", "end_ns"))
+    has_kernels = np.bincount(call[on_device], minlength=calls.height) > 0
+    found = _Ranges(call, on_device | ~has_kernels[call], start, end)
     if not split:
-        return found.with_columns(transfer_ns=pl.lit(None, pl.Int64))
+        return found
     # The first kernel of a call is the first one on every worker, and so on.
     nth = Groups.of(2 * call + on_device).places
-    match = found["match"].to_numpy().astype(np.int64)
+    match = calls["match"].to_numpy().astype(np.int64)[call]
     same = Groups.of((2 * match + on_device) * (int(nth.max(initial=0)) + 1) + nth)
-    return found.with_columns(transfer_ns=_transfer(found, same))
+    return replace(found, transfer=_transfer(found, same, calls))
 
 
-def _transfer(ranges: pl.DataFrame, same: Groups) -> pl.Series:
-    length = ranges["length_ns"].to_numpy()
+def _transfer(ranges: _Ranges, same: Groups, calls: pl.DataFrame) -> IntArray:
+    length = ranges.length
     shortest = same.least(length)
-    uneven = ranges.select((pl.col("collective") == "all_to_all") & pl.col("moves")).to_series()
+    uneven = (calls["collective"] == "all_to_all").fill_null(value=False).to_numpy()
     if not uneven.any():
-        return pl.Series(shortest)
+        return shortest
     # Where ranks move different amounts, the fastest one tells what a byte takes.
-    amounts = ranges.select(pl.max_horizontal("size_bytes", "out_bytes").fill_null(0)).to_series()
-    moved = amounts.to_numpy().astype(np.float64)
+    amounts = calls.select(pl.max_horizontal("size_bytes", "out_bytes").fill_null(0)).to_series()
+    moved = amounts.to_numpy().astype(np.float64)[ranges.call]
     pace = np.divide(length, moved, out=np.full(len(moved), np.inf), where=moved > 0)
     comparable = same.least((moved > 0).astype(np.float64)) > 0
-    known = uneven.fill_null(value=False).to_numpy() & comparable
+    known = uneven[ranges.call] & ranges.moves & comparable
     share = np.round(np.where(known, same.least(np.where(known, pace, np.inf)), 0) * moved)
-    return pl.Series(np.where(known, np.minimum(share.astype(np.int64), length), shortest))
+    return np.where(known, np.minimum(share.astype(np.int64), length), shortest)
 
 
-def _by_step(workers: Mapping[str, WorkerSummary], ranges: pl.DataFrame) -> pl.DataFrame:
+def _by_step(
+    workers: Mapping[str, WorkerSummary], calls: pl.DataFrame, ranges: _Ranges
+) -> pl.DataFrame:
     """Communication of every step in which there is some; the rows of a worker lie together."""
-    times = ranges.select("start_ns", "end_ns").to_numpy()
-    unknown = bool(ranges["transfer_ns"].null_count())
-    transfer = ranges["transfer_ns"].fill_null(0).to_numpy()
-    tails = np.stack([times[:, 1] - transfer, times[:, 1]], axis=1)
-    number = ranges["worker"].to_physical().to_numpy()
+    times = np.stack([ranges.start, ranges.end], axis=1)
+    tails = np.stack([ranges.tail, ranges.end], axis=1)
+    number = calls["worker"].to_physical().to_numpy()[ranges.call]
     ends = np.searchsorted(number, np.arange(len(workers)), side="right").tolist()
     rows: list[pl.DataFrame] = []
-    covered: list[IntArray] = []
+    shares: list[IntArray] = []
     for summary, start, end in zip(workers.values(), [0, *ends], ends, strict=False):
         if start < end and not summary.steps.is_empty():
             windows = _windows(summary.steps, times[start:end])
             parts = (intervals.coverage_within(of[start:end], windows) for of in (times, tails))
-            covered.append(np.stack([*parts], axis=1))
+            shares.append(np.stack([*parts], axis=1))
             rows.append(summary.steps)
         else:
             rows.append(summary.steps.clear())
-    if not covered:
+    if not shares:
         return pl.DataFrame(schema=_STEP_SCHEMA)
     steps = together(dict(zip(workers, rows, strict=True)))
-    all_ns, transfer_ns = np.concatenate(covered).T
+    all_ns, transfer_ns = np.concatenate(shares).T
     found = steps.select(
         pl.col("worker").cast(pl.String),
         pl.col("name").alias("step"),
@@ -167,7 +195,7 @@ def _by_step(workers: Mapping[str, WorkerSummary], ranges: pl.DataFrame) -> pl.D
         pl.Series("transfer_ns", transfer_ns),
         pl.Series("waiting_ns", all_ns - transfer_ns),
     ).filter(pl.col("communication_ns") > 0)
-    if unknown:
+    if ranges.transfer is None:
         found = found.with_columns(pl.lit(None, pl.Int64).alias(name) for name in _PARTS)
     return found
 
@@ -182,35 +210,46 @@ def _windows(steps: pl.DataFrame, times: IntArray) -> IntArray:
 # -- totals per name -------------------------------------------------------------------------------
 
 
-def _by_name(calls: pl.DataFrame, ranges: pl.DataFrame) -> pl.DataFrame:
+def _by_name(calls: pl.DataFrame, ranges: _Ranges) -> pl.DataFrame:
     """In order of the first call of each name; moments of overlapping calls count once."""
-    tails = ranges.with_columns(start_ns=pl.col("end_ns") - pl.col("transfer_ns"))
-    moving = pl.coalesce("transfer_ns", "length_ns").filter("moves").sum()
-    moved = ranges.group_by("call").agg(moving_ns=moving)
+    # Numbers instead of texts: there may be a million calls.
+    key = joint(numbered(calls["worker"]), numbered(calls["name"]))
+    moving = np.where(
+        ranges.moves, ranges.length if ranges.transfer is None else ranges.transfer, 0
+    )
+    moving_ns = np.bincount(ranges.call, moving, minlength=calls.height).astype(np.int64)
     totals = (
-        calls.join(moved, on="call", maintain_order="left")
-        .with_columns(volume=volume())
+        calls.lazy()
+        .with_columns(pl.Series("key", key), pl.Series("moving_ns", moving_ns), volume=volume())
         .with_columns(bus_volume=pl.col("volume") * bus_share())
-        .group_by("worker", "name", maintain_order=True)
+        .group_by("key")
         .agg(
-            pl.col("collective").first(),
+            pl.col("worker", "name", "collective").first(),
             calls=pl.len().cast(pl.Int64),
             size_bytes=sum_if_known("size_bytes"),
             algorithm_bytes_per_s=per_second("volume", "moving_ns"),
             bus_bytes_per_s=per_second("bus_volume", "moving_ns"),
         )
+        .sort("key")
+        .with_columns(pl.col("worker").cast(pl.String))
+        .collect()
     )
-    for times in (_covered(ranges, "latency_ns"), _covered(tails, "transfer_ns")):
-        totals = totals.join(times, on=["worker", "name"], how="left", maintain_order="left")
-    return totals.with_columns(pl.col("worker").cast(pl.String))
+    of_range, many = key[ranges.call], totals.height
+    latency = _covered(of_range, ranges.start, ranges.end, many)
+    if ranges.transfer is None:
+        transfer = pl.lit(None, pl.Int64)
+    else:
+        transfer = pl.lit(_covered(of_range, ranges.tail, ranges.end, many))
+    return totals.drop("key").with_columns(latency_ns=latency, transfer_ns=transfer)
 
 
-def _covered(ranges: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Time covered by the ranges of each worker and name; null where they are not known."""
-    known = pl.col("start_ns").is_not_null().all()
-    return (
-        ranges.sort("start_ns")
-        .with_columns(covered_ns("worker", "name").alias("covered_ns"))
-        .group_by("worker", "name")
-        .agg(pl.when(known).then(pl.col("covered_ns").sum()).alias(column))
-    )
+def _covered(key: IntArray, start: IntArray, end: IntArray, many: int) -> pl.Series:
+    """Time covered by the ranges with each key; null where there are none."""
+    order = np.lexsort((start, key))
+    key = key[order]
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    added = covered(start[order], end[order], first)
+    place = np.full(many, -1)
+    place[key[first]] = np.arange(len(first))
+    sums = np.add.reduceat(added, first) if len(first) else added
+    return values_at(pl.Series(sums), place)

@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from timesink.analyses.communication.kinds import ONE_SIDED, UNEVEN
+from timesink.analyses.row_groups import Groups, IntArray, joint, numbered
 
 MISMATCH_SCHEMA = {
     "name": pl.String(),
@@ -28,8 +30,6 @@ MISMATCH_SCHEMA = {
     "missing": pl.List(pl.String()),
 }
 _GROUP = ["what", "group", "group_ranks"]
-_KEY = [*_GROUP, "sequence_key", "size_key"]
-_CALL = [*_KEY, "step_key", "place"]
 
 
 def match_calls(workers: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
@@ -42,17 +42,21 @@ def match_calls(workers: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     >>> match_calls({"rank0": call, "rank1": call})["match"].to_list()
     [0, 0]
     """
-    keyed = (
-        together(workers)
-        .with_columns(what=_what())
-        .with_columns(**_arguments_all_know())
-        .with_columns(calls=pl.len().over("worker", *_KEY))
-        .with_columns(step_key=_step_unless_even())
-        .with_columns(place=pl.int_range(pl.len()).over("worker", *_KEY, "step_key"))
-    )
-    matches = keyed.select(_CALL).unique(maintain_order=True).with_row_index("match")
-    return keyed.join(matches, on=_CALL, how="left", nulls_equal=True, maintain_order="left").drop(
-        "sequence_key", "size_key", "step_key", "calls", "place"
+    calls = together(workers)
+    calls = calls.with_columns(what=_what(calls))
+    party = joint(*(numbered(calls[name]) for name in _GROUP))
+    worker = calls["worker"].to_physical().to_numpy().astype(np.int64)
+    sequence = _if_all_know(calls["sequence"], party)
+    uneven = calls["collective"].is_in(UNEVEN).fill_null(value=False).to_numpy()
+    size = _if_all_know(calls["size_bytes"], party, unless=uneven)
+    key = joint(party, size, sequence)
+    mine = Groups.of(joint(key, worker))
+    told = sequence > 0
+    step = np.where(told | _is_even(key, mine), 0, 1 + numbered(calls["step"]))
+    place = mine.places if not step.any() else Groups.of(joint(key, step, worker)).places
+    return calls.with_columns(
+        pl.Series("match", joint(key, step, place), dtype=pl.UInt32),
+        pl.Series("party", party, dtype=pl.UInt32),
     )
 
 
@@ -81,65 +85,85 @@ def find_mismatches(matched: pl.DataFrame, ranks: Mapping[str, int | None]) -> p
     [('nccl:all_reduce', ['rank1'])]
     """
     columns = [name for name in MISMATCH_SCHEMA if name not in {"present", "missing"}]
-    matched = matched.with_columns(pl.col("worker").cast(pl.String))
+    participants = _participants(matched, ranks)
+    # Who has a call is among those it is expected on: only where some lack it lists are made.
+    match, party = matched["match"].to_numpy(), matched["party"].to_numpy()
+    wanted = np.array([len(expected) for expected in participants], dtype=np.int64)
+    lacking = np.flatnonzero(np.bincount(match)[match] < wanted[party]) if len(match) else match
     found = (
-        matched.group_by("match", *_GROUP, maintain_order=True)
-        .agg(*(pl.col(name).first() for name in columns if name not in _GROUP), present="worker")
-        .join(_participants(matched, ranks), on=_GROUP, how="left", nulls_equal=True)
-        .with_columns(missing=pl.col("expected").list.set_difference("present"))
-        .filter(pl.col("missing").list.len() > 0)
+        matched[lacking]
+        .with_columns(pl.col("worker").cast(pl.String))
+        .group_by("match", "party", maintain_order=True)
+        .agg(*(pl.col(name).first() for name in columns), present="worker")
         .sort("match")
     )
-    order = pl.col("present", "missing").list.sort()
-    return found.with_columns(order).select(
-        pl.col(name).cast(dtype) for name, dtype in MISMATCH_SCHEMA.items()
+    expected = [participants[party] for party in found["party"].to_list()]
+    return (
+        found.with_columns(expected=pl.Series(expected, dtype=pl.List(pl.String())))
+        .with_columns(missing=pl.col("expected").list.set_difference("present"))
+        .with_columns(pl.col("present", "missing").list.sort())
+        .select(pl.col(name).cast(dtype) for name, dtype in MISMATCH_SCHEMA.items())
     )
 
 
 # -- keys ------------------------------------------------------------------------------------------
 
 
-def _what() -> pl.Expr:
-    one_sided = pl.col("collective").is_in(ONE_SIDED)
+def _what(calls: pl.DataFrame) -> pl.Series:
+    one_sided = pl.col("collective").is_in(ONE_SIDED).fill_null(value=False)
+    by_itself = (pl.col("group_size") == 1).fill_null(value=False)
+    special = calls.select(one_sided | by_itself).to_series()
+    if not special.any():
+        return calls["name"]
     pair = pl.format("{} {}->{}", pl.col("library").fill_null(""), "src_rank", "dst_rank")
     # Nobody else takes part, or nobody can tell who does.
     alone = pl.format("{} of {}", "name", "worker")
-    return (
-        pl.when(one_sided)
-        .then(pl.coalesce(pair, alone))
-        .when(pl.col("group_size") == 1)
-        .then(alone)
-        .otherwise("name")
-    )
+    what = pl.when(one_sided).then(pl.coalesce(pair, alone)).otherwise(alone)
+    # Texts are put together for these alone: there may be a million others.
+    found = calls.filter(special).select(what).to_series()
+    return calls["name"].scatter(special.arg_true(), found)
 
 
-def _arguments_all_know() -> dict[str, pl.Expr]:
-    """Sequence and size, as far as every worker states them for these calls."""
-    sequence = pl.col("sequence")
-    size = pl.when(~pl.col("collective").is_in(UNEVEN).fill_null(value=False)).then("size_bytes")
-    return {
-        "sequence_key": pl.when(sequence.is_not_null().all().over(_GROUP)).then(sequence),
-        "size_key": pl.when(size.is_not_null().all().over(_GROUP)).then(size),
-    }
+def _if_all_know(
+    values: pl.Series, party: IntArray, *, unless: NDArray[np.bool_] | None = None
+) -> IntArray:
+    """A number for each value, from 1 on, as far as every worker states one; else 0."""
+    unknown = values.is_null().to_numpy()
+    unknown = unknown if unless is None else unknown | unless
+    some_lack = np.bincount(party[unknown], minlength=int(party.max(initial=0)) + 1) > 0
+    return np.where(some_lack[party], 0, 1 + numbered(values))
 
 
-def _step_unless_even() -> pl.Expr:
-    even = pl.col("calls").n_unique().over(_KEY) == 1
-    return pl.when(pl.col("sequence_key").is_null() & ~even).then("step")
+def _is_even(key: IntArray, mine: Groups) -> NDArray[np.bool_]:
+    """Whether all workers that have calls with the same key have equally many of them."""
+    if not len(key):
+        return np.zeros(0, dtype=np.bool_)
+    many = np.diff(mine.first, append=len(key))
+    of = key[mine.order[mine.first]]
+    most, fewest = np.zeros(key.max() + 1, np.int64), np.full(key.max() + 1, len(key))
+    np.maximum.at(most, of, many)
+    np.minimum.at(fewest, of, many)
+    even: NDArray[np.bool_] = (most == fewest)[key]
+    return even
 
 
 # -- who takes part --------------------------------------------------------------------------------
 
 
-def _participants(matched: pl.DataFrame, ranks: Mapping[str, int | None]) -> pl.DataFrame:
-    """The workers each group of calls is expected on."""
-    groups = matched.group_by(_GROUP, maintain_order=True).agg(
-        pl.col("group_size", "collective", "src_rank", "dst_rank").first(), seen="worker"
+def _participants(matched: pl.DataFrame, ranks: Mapping[str, int | None]) -> list[list[str]]:
+    """The workers each group of calls is expected on, by its number."""
+    asked = ["group_ranks", "group_size", "collective", "src_rank", "dst_rank"]
+    parties = (
+        matched.lazy()
+        .select("party", "worker", *asked)
+        .unique(["party", "worker"], keep="first", maintain_order=True)
+        .with_columns(pl.col("worker").cast(pl.String))
+        .group_by("party", maintain_order=True)
+        .agg(pl.col(asked).first(), seen="worker")
+        .sort("party")
+        .collect()
     )
-    expected = [_expected(group, ranks) for group in groups.iter_rows(named=True)]
-    return groups.select(_GROUP).with_columns(
-        expected=pl.Series(expected, dtype=pl.List(pl.String()))
-    )
+    return [_expected(party, ranks) for party in parties.iter_rows(named=True)]
 
 
 def _expected(group: Mapping[str, Any], ranks: Mapping[str, int | None]) -> list[str]:

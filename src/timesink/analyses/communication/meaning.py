@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
 
 import polars as pl
 
 from timesink.analyses.communication import kinds as collectives
-from timesink.analyses.communication.calls import collective_calls, collective_work
-from timesink.analyses.forest import call_forest
+from timesink.analyses.communication.arguments import arguments_of
+from timesink.analyses.communication.calls import collective_work
 from timesink.model.trace import Trace
 
-_ARGUMENTS = (
-    "collective",
-    "dtype",
-    "in_elements",
-    "out_elements",
-    "group_name",
-    "group_ranks",
-    "group_size",
-    "sequence",
-    "src_rank",
-    "dst_rank",
-)
-_BETWEEN = "\0"
-"""Stands in no JSON text."""
+Told = TypeVar("Told", bound=Hashable)
+Meaning = TypeVar("Meaning")
 
 
 def with_meaning(found: pl.DataFrame, trace: Trace) -> pl.DataFrame:
@@ -39,62 +28,46 @@ def with_meaning(found: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     >>> meant.select("collective", "library", "size_bytes").row(0)
     ('all_reduce', 'nccl', 512)
     """
-    carries = pl.col("carries_arguments").fill_null(value=False)
-    given = pl.col("collective_given")
-    recorded = (
-        found.join(_arguments(trace), on="call", how="left", maintain_order="left")
-        .join(_libraries(collective_work(trace)), on="call", how="left", maintain_order="left")
-        .with_columns(name=pl.when(carries).then(pl.coalesce(given, "name")).otherwise("name"))
+    given = arguments_of(found["call"].to_numpy(), trace)
+    told = given["collective"].to_list()
+    carries = [bool(each) for each in found["carries_arguments"].to_list()]
+    names = [
+        other if only and other is not None else name
+        for name, other, only in zip(found["name"].to_list(), told, carries, strict=True)
+    ]
+    kinds = _either(
+        _told(names, collectives.collective_kind), _told(told, collectives.collective_kind)
     )
     backend = trace.metadata.distributed.backend or ""
-    only_one = pl.lit(backend if backend.isalpha() else None, pl.String)
-    kinds = [_told(recorded[text], collectives.collective_kind, pl.String())
-             for text in ("name", "collective_given")]  # fmt: skip
-    library = _told(recorded["name"], collectives.library_of, pl.String())
-    size = pl.when(pl.col("collective") == "barrier").then(0).otherwise("size_bytes")
-    return recorded.with_columns(
-        collective=pl.coalesce(*map(pl.lit, kinds)),
-        library=pl.coalesce(pl.lit(library), "kernel_library", pl.when(carries).then(only_one)),
-        group_size=pl.coalesce("group_size", pl.lit(_only_group_size(trace), pl.Int64)),
-        **_sizes(recorded),
-    ).with_columns(size_bytes=size, **_peers(recorded, trace))
-
-
-def _arguments(trace: Trace) -> pl.DataFrame:
-    """Arguments of each call: those recorded on the host, and for the rest those of kernels."""
-    calls, work = collective_calls(trace), collective_work(trace)
-    host = trace.lazy("host").select("index").collect()["index"]
-    device = trace.lazy("device").select("index").collect()["index"]
-    carriers = pl.concat(
-        [
-            pl.DataFrame(
-                {
-                    "call": calls.call,
-                    "index": host.gather(call_forest(trace).row[calls.node]),
-                }
-            ),
-            pl.DataFrame({"call": work["call"], "index": device.gather(work["row"])}),
-        ]
+    only_one = backend if backend.isalpha() else None
+    of_kernels = _libraries(found["call"].to_list(), collective_work(trace))
+    libraries = _either(
+        _either(_told(names, collectives.library_of), of_kernels),
+        [only_one if only else None for only in carries],
     )
-    given = trace.lazy("collectives").select("index", *_ARGUMENTS).collect()
-    text = pl.selectors.categorical()
-    return (
-        carriers.join(given, on="index", maintain_order="left")
-        .with_columns(text.cast(pl.String))
-        .group_by("call", maintain_order=True)
-        .agg(pl.col(name).drop_nulls().first() for name in _ARGUMENTS)
-        .rename({"collective": "collective_given", "group_name": "group"})
+    texts = {"name": names, "collective": kinds, "library": libraries}
+    return found.drop("name", "input_dims", "input_types").hstack(
+        given.select(
+            *(pl.Series(name, values, dtype=pl.String) for name, values in texts.items()),
+            "dtype",
+            "group_ranks",
+            "sequence",
+            group="group_name",
+            group_size=pl.coalesce("group_size", pl.lit(_only_group_size(trace), pl.Int64)),
+            **_sizes(found, given["dtype"], kinds),
+            **_peers(names, kinds, trace),
+        )
     )
 
 
-def _libraries(work: pl.DataFrame) -> pl.DataFrame:
-    """The library the kernels of a call belong to."""
-    library = _told(work["name"], collectives.library_of, pl.String())
-    return (
-        work.select("call", kernel_library=library)
-        .group_by("call")
-        .agg(pl.col("kernel_library").drop_nulls().first())
-    )
+def _libraries(calls: Sequence[int], work: pl.DataFrame) -> list[str | None]:
+    """The library the kernels of each call belong to."""
+    of_kernel = _told(work["name"].to_list(), collectives.library_of)
+    of_call: dict[int, str] = {}
+    for call, library in zip(work["call"].to_list(), of_kernel, strict=True):
+        if library is not None:
+            of_call.setdefault(call, library)
+    return [of_call.get(call) for call in calls]
 
 
 def _only_group_size(trace: Trace) -> int | None:
@@ -103,38 +76,56 @@ def _only_group_size(trace: Trace) -> int | None:
     return size if isinstance(size, int) else None
 
 
-def _sizes(recorded: pl.DataFrame) -> dict[str, pl.Expr]:
-    element = pl.lit(_told(recorded["dtype"], collectives.element_bytes, pl.Int64()))
-    inputs = pl.concat_str("input_dims", "input_types", separator=_BETWEEN)
-    input_bytes = _told(
-        recorded.select(inputs).to_series(),
-        lambda text: collectives.input_bytes(*text.split(_BETWEEN)),
-        pl.Int64(),
-    )
+def _sizes(
+    found: pl.DataFrame, dtypes: pl.Series, kinds: Sequence[str | None]
+) -> dict[str, pl.Expr]:
+    element = _integers(_told(dtypes.to_list(), collectives.element_bytes))
+    inputs = zip(*(found[name].to_list() for name in ("input_dims", "input_types")), strict=True)
+    input_bytes = _told([*inputs], lambda given: collectives.input_bytes(*given))
+    nothing = [0 if kind == "barrier" else None for kind in kinds]
     return {
-        "size_bytes": pl.coalesce(pl.col("in_elements") * element, pl.lit(input_bytes)),
+        "size_bytes": pl.coalesce(
+            _integers(nothing), pl.col("in_elements") * element, _integers(input_bytes)
+        ),
         "out_bytes": pl.col("out_elements") * element,
     }
 
 
-def _peers(recorded: pl.DataFrame, trace: Trace) -> dict[str, pl.Expr]:
+def _peers(
+    names: Sequence[str | None], kinds: Sequence[str | None], trace: Trace
+) -> dict[str, pl.Expr]:
     """Sender and receiver: as recorded, as named, or the rank itself at its own end."""
-    own = pl.lit(trace.metadata.distributed.rank, pl.Int64)
+    own = trace.metadata.distributed.rank
     ends = (("src_rank", "send"), ("dst_rank", "recv"))
-    # Column by column: a series of lists takes longer to build than all the rest.
-    named = [_told(recorded["name"], _peer(end), pl.Int64()) for end in range(len(ends))]
-    return {
-        rank: pl.coalesce(rank, pl.lit(said), pl.when(pl.col("collective") == kind).then(own))
-        for (rank, kind), said in zip(ends, named, strict=True)
-    }
+    if not any(kind in collectives.ONE_SIDED for kind in set(kinds)):
+        # What the names of others say about peers is nothing.
+        return {rank: pl.col(rank) for rank, _ in ends}
+    found: dict[str, pl.Expr] = {}
+    for end, (rank, own_end) in enumerate(ends):
+        said = _told(names, _peer(end))
+        itself = [own if kind == own_end else None for kind in kinds]
+        found[rank] = pl.coalesce(rank, _integers(_either(said, itself)))
+    return found
 
 
 def _peer(end: int) -> Callable[[str], int | None]:
     return lambda name: collectives.peers_of(name)[end]
 
 
-def _told(texts: pl.Series, meaning: Callable[[str], object], dtype: pl.DataType) -> pl.Series:
+def _told(
+    given: Sequence[Told | None], meaning: Callable[[Told], Meaning | None]
+) -> list[Meaning | None]:
     """What texts mean, asked once per distinct text."""
-    given = texts.to_list()
     meant = {text: None if text is None else meaning(text) for text in set(given)}
-    return pl.Series(texts.name, [meant[text] for text in given], dtype=dtype)
+    return [meant[text] for text in given]
+
+
+def _either(
+    first: Sequence[Meaning | None], second: Sequence[Meaning | None]
+) -> list[Meaning | None]:
+    """The first where it is known, else the second, row for row."""
+    return [b if a is None else a for a, b in zip(first, second, strict=True)]
+
+
+def _integers(values: Sequence[int | None]) -> pl.Expr:
+    return pl.lit(pl.Series(values, dtype=pl.Int64))

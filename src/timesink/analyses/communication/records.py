@@ -8,12 +8,18 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.communication.calls import CollectiveCalls, collective_calls, collective_work
+from timesink.analyses.communication.calls import (
+    CollectiveCalls,
+    collective_calls,
+    collective_work,
+    recorded_arguments,
+)
 from timesink.analyses.communication.kinds import HOST_LIBRARIES
 from timesink.analyses.communication.meaning import with_meaning
 from timesink.analyses.forest import call_forest
 from timesink.analyses.gathering import values_at
 from timesink.analyses.once import once_per_trace
+from timesink.analyses.row_groups import covered
 from timesink.analyses.steps import find_steps
 from timesink.model.trace import Trace
 
@@ -92,24 +98,14 @@ def _communication(trace: Trace) -> _Communication:
     if not len(calls.node) and work.is_empty():
         return _Communication(pl.DataFrame(schema=RECORD_SCHEMA), pl.DataFrame(schema=RANGE_SCHEMA))
     described = _described(trace, calls, work)
-    ranges = _ranges(described, work)
-    spans = (
-        ranges.with_columns(latency_ns=covered_ns("call"))
-        .group_by("call")
-        .agg(pl.col("start_ns").min(), pl.col("end_ns").max(), pl.col("latency_ns").sum())
-    )
+    on_host = described["call"].to_numpy() < len(calls.node)
+    ranges = _ranges(described, on_host, work)
     records = (
-        described.with_columns(step=_step_names(trace, described))
-        .drop("start_ns", "end_ns")
-        .join(spans, on="call", how="left", maintain_order="left")
+        described.lazy()
+        .with_columns(step=_step_names(trace, described, on_host), **_spans(described, ranges))
+        .select(pl.col(name).cast(dtype) for name, dtype in RECORD_SCHEMA.items())
     )
-    numbers = records.select("call", "record")
-    return _Communication(
-        records.select(pl.col(name).cast(dtype) for name, dtype in RECORD_SCHEMA.items()),
-        ranges.join(numbers, on="call")
-        .sort("record", "start_ns", "end_ns", descending=[False, False, True])
-        .select(pl.col(name).cast(dtype) for name, dtype in RANGE_SCHEMA.items()),
-    )
+    return _Communication(records.collect(), ranges)
 
 
 # -- what a call is about --------------------------------------------------------------------------
@@ -118,68 +114,92 @@ def _communication(trace: Trace) -> _Communication:
 def _described(trace: Trace, calls: CollectiveCalls, work: pl.DataFrame) -> pl.DataFrame:
     """One row per call, numbered in order of start: names, arguments and host times."""
     host = _host_calls(trace, calls)
-    own_work = work.filter(pl.col("call") >= len(calls.node))
-    found = pl.concat(
-        [host, own_work.select("call", "name", "start_ns", "end_ns")], how="diagonal_relaxed"
-    )
+    own_work = work["call"].to_numpy() >= len(calls.node)
+    found = host
+    if own_work.any():
+        own = work.select("call", "name", "start_ns", "end_ns").filter(own_work)
+        found = pl.concat([host, own], how="diagonal_relaxed")
     described = with_meaning(found, trace)
-    on_device = described["call"].is_in(work["call"].unique().implode())
     # A call that only carries arguments may also wait or set up: nothing is moved then.
-    moves = pl.col("collective").is_not_null() | ~pl.col("carries_arguments").fill_null(value=False)
-    return (
-        described.filter(moves | on_device)
-        .sort("start_ns", "end_ns", descending=[False, True], maintain_order=True)
-        .with_row_index("record")
-    )
+    moves = ~found["carries_arguments"].fill_null(value=False).to_numpy()
+    moves |= described["collective"].is_not_null().to_numpy()
+    moves |= np.isin(described["call"].to_numpy(), work["call"].to_numpy())
+    order = np.lexsort((-described["end_ns"].to_numpy(), described["start_ns"].to_numpy()))
+    chosen: pl.DataFrame = described[order[moves[order]]]
+    return chosen.with_row_index("record")
 
 
 def _host_calls(trace: Trace, calls: CollectiveCalls) -> pl.DataFrame:
     forest, alone = call_forest(trace), np.flatnonzero(calls.is_alone)
     node = calls.node[alone]
-    inputs = trace.lazy("host").select("input_dims", "input_types").collect()
+    carried = recorded_arguments(trace)
+    times = {"start_ns": forest.start[node], "end_ns": forest.end[node]}
     return pl.DataFrame(
         {
             "call": alone,
-            "name": [forest.names[code] for code in forest.name[node]],
+            "name": [forest.names[code] for code in forest.name[node].tolist()],
             "carries_arguments": calls.carries_arguments[alone],
-            "start_ns": forest.start[node],
-            "end_ns": forest.end[node],
+            **times,
+            **{name: carried[name].gather(alone) for name in ("input_dims", "input_types")},
+            **{f"host_{name}": values for name, values in times.items()},
         },
-        schema_overrides={"name": pl.String},
-    ).with_columns(
-        inputs[forest.row[node]].cast(pl.String),
-        host_start_ns="start_ns",
-        host_end_ns="end_ns",
+        schema_overrides={"name": pl.String, "input_dims": pl.String, "input_types": pl.String},
     )
 
 
 # -- when ------------------------------------------------------------------------------------------
 
 
-def _ranges(described: pl.DataFrame, work: pl.DataFrame) -> pl.DataFrame:
+def _ranges(
+    described: pl.DataFrame, on_host: NDArray[np.bool_], work: pl.DataFrame
+) -> pl.DataFrame:
     """The host call of each record and, where the library works on the device, its kernels."""
-    on_host = described.filter(pl.col("host_start_ns").is_not_null())
-    works_on_host = described.filter(pl.col("library").is_in(HOST_LIBRARIES))
-    on_device = work.join(described, on="call", how="semi").join(
-        works_on_host, on="call", how="anti"
+    call, work_call = described["call"].to_numpy(), work["call"].to_numpy()
+    record_of = np.full(1 + max(call.max(initial=0), work_call.max(initial=0)), -1)
+    record_of[call] = np.arange(len(call))
+    works_on_host = [library in HOST_LIBRARIES for library in described["library"].to_list()]
+    record_of[call[works_on_host]] = -1
+    of_work = record_of[work_call]
+    known = of_work >= 0
+    record = np.concatenate([np.flatnonzero(on_host), of_work[known]])
+    start, end = (
+        np.concatenate([described[time].to_numpy()[on_host], work[time].to_numpy()[known]])
+        for time in ("start_ns", "end_ns")
     )
-    columns = ["call", "start_ns", "end_ns"]
-    return pl.concat(
-        [
-            on_host.select(*columns, on_device=pl.lit(value=False)),
-            on_device.select(*columns, on_device=pl.lit(value=True)),
-        ]
-    ).sort("start_ns", "end_ns", descending=[False, True])
+    order = np.lexsort((-end, start, record))
+    return pl.DataFrame(
+        {
+            "record": record[order],
+            "on_device": order >= np.count_nonzero(on_host),
+            "start_ns": start[order],
+            "end_ns": end[order],
+        },
+        schema=RANGE_SCHEMA,
+    )
 
 
-def _step_names(trace: Trace, described: pl.DataFrame) -> pl.Series:
+def _spans(described: pl.DataFrame, ranges: pl.DataFrame) -> dict[str, pl.Series]:
+    """From the first start to the last end of each record, and what of it its ranges cover."""
+    record = ranges["record"].to_numpy()
+    start, end = ranges["start_ns"].to_numpy(), ranges["end_ns"].to_numpy()
+    first = np.flatnonzero(np.diff(record, prepend=-1))
+    place = np.full(described.height, -1)
+    place[record[first]] = np.arange(len(first))
+    found = {
+        "start_ns": start[first],
+        "end_ns": np.maximum.reduceat(end, first) if len(first) else end,
+        "latency_ns": np.add.reduceat(covered(start, end, first), first) if len(first) else end,
+    }
+    return {name: values_at(pl.Series(values), place) for name, values in found.items()}
+
+
+def _step_names(trace: Trace, described: pl.DataFrame, on_host: NDArray[np.bool_]) -> pl.Series:
     """The step each call was made in; for work of the device alone, the step it lies in."""
     steps = find_steps(trace)
     start, end = described["start_ns"].to_numpy(), described["end_ns"].to_numpy()
     made_in = _inside(start, start, steps["host_start_ns"], steps["host_end_ns"])
     # A step starts when the device is done with the one before; the host may be ahead of that.
     lies_in = _inside(start, end, steps["start_ns"], steps["end_ns"])
-    on_host = described["host_start_ns"].is_not_null().to_numpy()
     return values_at(steps["name"], np.where(on_host & (made_in >= 0), made_in, lies_in))
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 
-from timesink.analyses.columns import device_columns
+from timesink.analyses.columns import device_kinds
 from timesink.analyses.communication.comparison import WorkerSummary
 from timesink.analyses.communication.records import communication_ranges, communication_records
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.roles import role_ranges
-from timesink.analyses.steps import find_steps
+from timesink.analyses.steps import bounds_of, find_steps
 from timesink.model import intervals
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
@@ -27,27 +27,20 @@ def step_communication(trace: Trace) -> pl.DataFrame:
     True
     """
     steps, roles = find_steps(trace), role_ranges(trace)
-    has_kernels = bool(device_columns(trace)["kind"].is_in(KERNEL_KINDS).any())
+    has_kernels = bool(device_kinds(trace).among(*KERNEL_KINDS).any())
     computing = roles["kernel" if has_kernels else "cpu_exec"]
     talking = roles["communication"]
-    bounds = steps.select("start_ns", "end_ns").to_numpy().reshape(-1, 2)
+    bounds = bounds_of(steps)
     parts = {
         "computation_ns": computing,
         "communication_ns": talking,
         "overlap_ns": intervals.intersect(computing, talking),
     }
-    total = pl.col("end_ns") - pl.col("start_ns")
-    either = pl.col("computation_ns") + pl.col("communication_ns") - pl.col("overlap_ns")
-    return (
-        steps.select("name", "start_ns", "end_ns", "complete", "marked")
-        .with_columns(
-            *(
-                pl.Series(name, intervals.coverage_within(ranges, bounds))
-                for name, ranges in parts.items()
-            )
-        )
-        .with_columns(other_ns=total - either)
-    )
+    covered = {name: intervals.coverage_within(ranges, bounds) for name, ranges in parts.items()}
+    either = covered["computation_ns"] + covered["communication_ns"] - covered["overlap_ns"]
+    covered["other_ns"] = bounds[:, 1] - bounds[:, 0] - either
+    told = [steps[name] for name in ("name", "start_ns", "end_ns", "complete", "marked")]
+    return pl.DataFrame([*told, *(pl.Series(name, values) for name, values in covered.items())])
 
 
 @once_per_trace

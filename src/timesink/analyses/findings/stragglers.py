@@ -5,37 +5,66 @@ from __future__ import annotations
 from timesink.analyses.findings.finding import HIGH, MEDIUM, Evidence, Finding
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.ranks.stragglers import Straggler
+from timesink.analyses.ranks.together import cost_together, share_together
 from timesink.model import units
 
 _MOST_NAMED = 3
 _MOST_EVIDENCE = 16
 _HIGH_SHARE = 0.1
 
-IN_WORDS = {
-    "gpu_clock": "its device runs slower",
-    "kernel_change": "some of its kernels take longer",
-    "uneven_work": "it is given more work",
-    "host_code": "its host keeps the device waiting",
-    "synchronisation": "it waits for its device more often",
-    "data_loading": "it waits for data",
-    "slow_link": "its link is slow",
+_WHY = {
+    "gpu_clock": ("its device runs slower", "their devices run slower"),
+    "kernel_change": ("some of its kernels take longer", "some of their kernels take longer"),
+    "uneven_work": ("it is given more work", "they are given more work"),
+    "host_code": ("its host keeps the device waiting", "their hosts keep the devices waiting"),
+    "synchronisation": ("it waits for its device more often", "they wait more for their devices"),
+    "data_loading": ("it waits for data", "they wait for data"),
+    "slow_link": ("its link is slow", "their links are slow"),
 }
-"""Why a rank is late, as the end of a sentence about it."""
+"""Why a rank is late, and why several are, as the end of a sentence about them."""
 
 _ADVICE = {
-    "gpu_clock": "look at clocks, power limit and temperature of the device of {worker} "
-    "(nvidia-smi -q -d CLOCK,PERFORMANCE), and replace it if they stay low",
-    "kernel_change": "compare the versions of libraries and the shapes on {worker} with those of "
-    "another rank: the same kernels take longer there",
-    "uneven_work": "give {worker} as much work as the others: balance tokens, experts, stages or "
-    "the batch",
-    "host_code": "find what else runs on the host of {worker}, and what its program does alone: "
-    "logging, checkpoints, garbage collection",
-    "synchronisation": "take out what only {worker} waits for: .item(), .cpu(), synchronize() on "
-    "one rank",
-    "data_loading": "look at the input of {worker}: its files, its workers for loading, its disk",
-    "slow_link": "check the links of {worker}: NIC, cable, PCIe width, NVLink state",
+    "gpu_clock": (
+        (
+            "look at clocks, power limit and temperature of the device of {worker} "
+            "(nvidia-smi -q -d CLOCK,PERFORMANCE), and replace it if they stay low"
+        ),
+        (
+            "look at clocks, power limits and temperatures of the devices of {worker} "
+            "(nvidia-smi -q -d CLOCK,PERFORMANCE), and replace them if these stay low"
+        ),
+    ),
+    "kernel_change": (
+        (
+            "compare the versions of libraries and the shapes on {worker} with those of another "
+            "rank: the same kernels take longer there"
+        ),
+    ),
+    "uneven_work": (
+        "give {worker} as much work as the others: balance tokens, experts, stages or the batch",
+    ),
+    "host_code": (
+        (
+            "find what else runs on the host of {worker}, and what its program does alone: "
+            "logging, checkpoints, garbage collection"
+        ),
+        (
+            "find what else runs on the hosts of {worker}, and what their programs alone do: "
+            "logging, checkpoints, garbage collection"
+        ),
+    ),
+    "synchronisation": (
+        "take out what only {worker} waits for: .item(), .cpu(), synchronize() on one rank",
+        "take out what only {worker} wait for: .item(), .cpu(), synchronize() on some ranks",
+    ),
+    "data_loading": (
+        "look at the input of {worker}: its files, its workers for loading, its disk",
+        "look at the input of {worker}: their files, their workers for loading, their disks",
+    ),
+    "slow_link": ("check the links of {worker}: NIC, cable, PCIe width, NVLink state",),
 }
+"""What to try with one rank, and with several where that is worded otherwise."""
+_COMPARE = ("compare the steps of {worker} with those of another rank",)
 
 
 def stragglers(ranks: RankSet) -> list[Finding]:
@@ -50,28 +79,38 @@ def stragglers(ranks: RankSet) -> list[Finding]:
     return [_finding(ranks, late)] if late else []
 
 
+def why_late(cause: str, *, several: bool = False) -> str:
+    """Why a rank is late, or several are, as the end of a sentence about them.
+
+    >>> why_late("gpu_clock"), why_late("gpu_clock", several=True)
+    ('its device runs slower', 'their devices run slower')
+    """
+    return _WHY.get(cause, (cause, cause))[several]
+
+
 def _finding(ranks: RankSet, late: tuple[Straggler, ...]) -> Finding:
-    worst = late[0]
-    steps = max(len(ranks.analysis.panel.steps), 1)
+    worst, panel, several = late[0], ranks.analysis.panel, len(late) > 1
+    steps = max(len(panel.steps), 1)
     marked = bool(ranks.ranks[worst.rank].worker.steps["marked"].any())
-    cost, share = worst.cost_ns / steps, min(sum(each.share for each in late), 1.0)
-    together = min(sum(each.cost_ns for each in late) / steps, cost / max(worst.share, 1e-9))
+    share, cost = share_together(late, panel), cost_together(late, panel) / steps
     names = _names(ranks, late)
-    verb = "makes" if len(late) == 1 else "make"
+    verb = "make" if several else "makes"
     worker = ranks.workers[worst.rank]
     per_step = " a step" if marked else ""
-    how_often = _how_often(worst, steps) if marked else ""
+    how_often = _how_often(late, steps) if marked else ""
+    alike = several and len({each.cause for each in late}) == 1
+    most, why = f"{worker} most, " * (several and not alike), why_late(worst.cause, several=alike)
     return Finding(
         rule="stragglers",
-        title=f"{names} {verb} the others wait: {IN_WORDS.get(worst.cause, worst.cause)}",
-        sentence=f"{names} {verb} the others wait: {units.duration_ns(together)}{per_step} "
+        title=f"{names} {verb} the others wait: {most}{why}",
+        sentence=f"{names} {verb} the others wait: {units.duration_ns(cost)}{per_step} "
         f"({units.share(share, 1)}){how_often}. {' '.join(worst.evidence)}{_others(ranks, late)}",
         advice=advice_on(worst.cause, worker),
         share=share,
-        gain_ns=together,
-        gain_basis=f"{worker} is as fast as its peers"
-        if len(late) == 1
-        else "these ranks are as fast as their peers",
+        gain_ns=cost,
+        gain_basis="these ranks are as fast as their peers"
+        if several
+        else f"{worker} is as fast as its peers",
         evidence=tuple(_evidence(ranks, each, steps) for each in late[:_MOST_EVIDENCE]),
         # All ranks lose what one of them costs.
         least_severity=HIGH if share >= _HIGH_SHARE else MEDIUM,
@@ -85,8 +124,9 @@ def _names(ranks: RankSet, late: tuple[Straggler, ...]) -> str:
     return units.listed([ranks.workers[each.rank] for each in late], between=" and ")
 
 
-def _how_often(worst: Straggler, steps: int) -> str:
-    return "" if len(worst.steps) >= steps else f", in {len(worst.steps)} of {steps} steps"
+def _how_often(late: tuple[Straggler, ...], steps: int) -> str:
+    many = len({step for each in late for step in each.steps})
+    return "" if many >= steps else f", in {many} of {steps} steps"
 
 
 def _others(ranks: RankSet, late: tuple[Straggler, ...]) -> str:
@@ -94,20 +134,21 @@ def _others(ranks: RankSet, late: tuple[Straggler, ...]) -> str:
     if len(late) < 2:
         return ""
     said = [
-        f"{ranks.workers[each.rank]} {units.share(each.share, 1)} "
-        f"({IN_WORDS.get(each.cause, each.cause)})"
+        f"{ranks.workers[each.rank]} {units.share(each.share, 1)} ({why_late(each.cause)})"
         for each in late[1:]
     ]
     return f" Also {units.listed(said, most=4)}."
 
 
-def advice_on(cause: str, worker: str) -> str:
-    """What to try with a rank, or ranks, held up by a cause.
+def advice_on(cause: str, worker: str, *, several: bool = False) -> str:
+    """What to try with a rank, or with several, held up by a cause.
 
     >>> advice_on("slow_link", "rank 3")
     'Check the links of rank 3: NIC, cable, PCIe width, NVLink state.'
+    >>> advice_on("data_loading", "ranks 8-15", several=True)
+    'Look at the input of ranks 8-15: their files, their workers for loading, their disks.'
     """
-    text = _ADVICE.get(cause, "compare the steps of {worker} with those of another rank")
+    text = _ADVICE.get(cause, _COMPARE)[-1 if several else 0]
     return f"{text[0].upper()}{text[1:]}.".format(worker=worker)
 
 

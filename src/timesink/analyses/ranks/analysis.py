@@ -11,8 +11,10 @@ from timesink.analyses.communication.comparison import Comparison, compare_worke
 from timesink.analyses.ranks.clocks import align_clocks
 from timesink.analyses.ranks.collective_table import collective_table
 from timesink.analyses.ranks.groups import group_rows, keyed_groups
+from timesink.analyses.ranks.judged import judged_ranks
 from timesink.analyses.ranks.matching import matched_collectives
 from timesink.analyses.ranks.panel import Panel, panel_of
+from timesink.analyses.ranks.step_names import with_common_steps
 from timesink.analyses.ranks.stragglers import Straggler, find_stragglers
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.ranks.table import rank_table, step_waits
@@ -34,6 +36,8 @@ class RanksAnalysis:
     """Rank x step: what each held the others up."""
     missing: tuple[int, ...]
     """Ranks of the run of which there is no summary."""
+    not_judged: tuple[int, ...]
+    """Ranks whose recordings hold too little to be compared."""
     waits: pl.DataFrame
     """Rank and step: what it waited and let others wait, rows of `WAIT_SCHEMA`."""
     groups: pl.DataFrame
@@ -51,19 +55,24 @@ def analyse_ranks(ranks: Mapping[int, RankSummary]) -> RanksAnalysis:
     >>> analyse_ranks({0: summary}).stragglers
     ()
     """
-    calls, mismatches = matched_collectives(ranks)
-    clocks = align_clocks(calls, {rank: each.about.host for rank, each in ranks.items()})
-    blamed = with_blame(with_excess(with_waits(calls, clocks)))
-    panel = panel_of(ranks, blamed)
-    groups = keyed_groups(ranks, calls)
+    judged = judged_ranks(ranks)
+    calls, mismatches = matched_collectives(judged)
+    clocks = align_clocks(calls, {rank: each.about.host for rank, each in judged.items()})
+    alike, named = with_common_steps(judged, calls, clocks)
+    compared = with_blame(with_excess(with_waits(named, clocks)))
+    panel = panel_of(alike, compared)
+    # Tables tell steps as their ranks do.
+    blamed = compared.with_columns(calls["step"])
+    groups = keyed_groups(judged, calls)
     return RanksAnalysis(
         ranks=rank_table(ranks, blamed),
         collectives=blamed,
         mismatches=mismatches,
         clocks=clocks,
-        stragglers=find_stragglers(ranks, panel, blamed, clocks),
+        stragglers=find_stragglers(alike, panel, compared, clocks),
         panel=panel,
         missing=_missing(ranks),
+        not_judged=tuple(rank for rank in ranks if rank not in judged),
         waits=step_waits(blamed),
         groups=group_rows(groups),
         matched=collective_table(blamed, groups),

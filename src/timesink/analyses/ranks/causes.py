@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from timesink.analyses.ranks.panel import Floats, Ints, Panel
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.model.units import brief_ns
+from timesink.model.units import brief_ns, share
 
 CAUSES = (
     "gpu_clock",
@@ -78,23 +78,28 @@ class Work:
         return table.select("function", *per_step, "typical_ns")
 
 
-def why(panel: Panel, place: int, late: NDArray[np.bool_], work: Work) -> Reason:
-    """The cause that fits what a rank takes more than its peers."""
+def why(panel: Panel, place: int, late: NDArray[np.bool_], work: Work) -> Reason | None:
+    """The cause that fits what a rank takes more than its peers; None where it takes no more."""
     peers = panel.peers(place, late)
     more = extra_time(panel, place, peers)
     rank = int(panel.ranks[place])
     others = panel.ranks[some(peers)].tolist()
     source = max(more, key=lambda each: more[each])
+    if more[source] <= 0:
+        return None
     if source == "kernels":
         return kernel_reason(rank, more[source], others, work)
-    share = _more_work(rank, others, work)
-    if share > _MORE_WORK:
+    has_device = bool(np.nansum(panel.own["kernels"][place]) > 0)
+    more_work = _more_work(rank, others, work, "kernel" if has_device else "host")
+    if more_work > _MORE_WORK:
         # A larger batch takes longer to load and to copy, too.
-        text = f"Kernels of rank {rank} are given {share:.0%} more work than those of its peers."
+        what = "Kernels" if has_device else "Operators"
+        given = share(more_work, 1.0)
+        text = f"{what} of rank {rank} are given {given} more work than those of its peers."
         return Reason(rank, "uneven_work", (text,))
     if source == "host":
         at_once = float(np.nanmean(panel.gap[place] - np.nanmedian(panel.gap[peers], axis=0)))
-        return _host(rank, more[source], at_once, others, work)
+        return _host(rank, more[source], at_once, others, work, has_device=has_device)
     cause = {"loading": "data_loading", "copies": "slow_link"}[source]
     what = {"loading": "loads data", "copies": "copies"}[source]
     text = f"Rank {rank} {what} {brief_ns(more[source])} per step longer than its peers."
@@ -122,15 +127,15 @@ def some(peers: Ints, most: int = 64) -> Ints:
 # -- on the device ---------------------------------------------------------------------------------
 
 
-def _more_work(rank: int, peers: list[int], work: Work) -> float:
-    """How much more work the kernels of a rank are given, as a part of what they take."""
-    split = _split(work.beside(rank, peers, "kernel"))
+def _more_work(rank: int, peers: list[int], work: Work, place: str) -> float:
+    """How much more work the functions of a rank are given, as a part of what they take."""
+    split = _split(work.beside(rank, peers, place))
     usual = float(split["peer_dur_ns"].sum())
     return float((split["expected"] - split["peer_dur_ns"]).sum()) / usual if usual else 0.0
 
 
 def _split(table: pl.DataFrame) -> pl.DataFrame:
-    """Kernels with what they would take, given their work, at the pace of the peers."""
+    """Functions with what they would take, given their work, at the pace of the peers."""
     given = pl.when(pl.col("peer_work") > 0).then("work").otherwise("calls")
     usual = pl.when(pl.col("peer_work") > 0).then("peer_work").otherwise("peer_calls")
     return table.with_columns(amount=given / pl.when(usual > 0).then(usual)).with_columns(
@@ -145,16 +150,17 @@ def kernel_reason(rank: int, more_ns: float, peers: list[int], work: Work) -> Re
     by_pace = float((split["dur_ns"] - split["expected"]).sum())
     much = f"Kernels of rank {rank} take {brief_ns(more_ns)} per step longer than on its peers"
     if by_work >= by_pace:
-        share = by_work / max(float(split["peer_dur_ns"].sum()), 1.0)
-        return Reason(rank, "uneven_work", (f"{much}: they are given {share:.0%} more work.",))
+        given = share(by_work, max(float(split["peer_dur_ns"].sum()), 1.0))
+        return Reason(rank, "uneven_work", (f"{much}: they are given {given} more work.",))
     slower = split.filter(pl.col("expected") > 0)
     pace = (slower["dur_ns"] / slower["expected"]).to_numpy() - 1
     overall = by_pace / max(float(split["expected"].sum()), 1.0)
     weight = slower["expected"].to_numpy()
     alike = float(weight[pace > _ALL_SLOWER * overall].sum()) / max(float(weight.sum()), 1.0)
-    text = f"{much}: the same work takes {overall:.0%} longer"
+    text = f"{much}: over all steps, the same work takes {share(overall, 1.0)} longer"
     if alike > _ALL_SLOWER:
-        return Reason(rank, "gpu_clock", (f"{text}, in {alike:.0%} of the kernel time.",))
+        part = share(alike, 1.0)
+        return Reason(rank, "gpu_clock", (f"{text}, in {part} of the kernel time.",))
     worst = slower.sort(pl.col("dur_ns") - pl.col("expected"))["function"][-1]
     return Reason(rank, "kernel_change", (f"{text}, most of it in {worst}.",))
 
@@ -162,19 +168,34 @@ def kernel_reason(rank: int, more_ns: float, peers: list[int], work: Work) -> Re
 # -- on the host -----------------------------------------------------------------------------------
 
 
-def _host(rank: int, more_ns: float, at_once_ns: float, others: list[int], work: Work) -> Reason:
-    much = f"The device of rank {rank} waits {brief_ns(more_ns)} per step longer for its host"
+def _host(
+    rank: int,
+    more_ns: float,
+    at_once_ns: float,
+    others: list[int],
+    work: Work,
+    *,
+    has_device: bool,
+) -> Reason:
+    more = f"{brief_ns(more_ns)} per step longer"
+    much = f"The host of rank {rank} takes {more} than those of its peers"
+    if has_device:
+        much = f"The device of rank {rank} waits {more} for its host"
     waits = work.beside(rank, others, "waiting")
     calls, usual = float(waits["calls"].sum()), float(waits["peer_calls"].sum())
     few = max(_MORE_WAITS * usual, usual + _LEAST_MORE_WAITS)
     if calls > min(few, max(_MANY * usual, usual + _MANY_MORE_WAITS)):
         most = waits.sort(pl.col("calls") - pl.col("peer_calls"))["function"][-1]
-        text = f"{much}, which waits {calls:.0f} times for it ({most}); on peers {usual:.0f} times."
+        text = f"{much}, which waits {_times(calls)} for it ({most}); on peers {_times(usual)}."
         return Reason(rank, "synchronisation", (text,))
     if at_once_ns > _ALL_SLOWER * more_ns:
         where = _gap_place(work.ranks[rank])
         return Reason(rank, "host_code", (f"{much}, {brief_ns(at_once_ns)} of it at once{where}.",))
     return Reason(rank, "host_code", (f"{much}, all over the step.",))
+
+
+def _times(number: float) -> str:
+    return "once" if round(number) == 1 else f"{number:.0f} times"
 
 
 def _gap_place(summary: RankSummary) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import polars as pl
@@ -174,9 +174,8 @@ def _notes(base: RankSet, new: RankSet, layouts: tuple[Layout, Layout]) -> Itera
             "compared as a whole, not rank by rank"
         )
     for name, ours, others in (("base", base, new), ("new run", new, base)):
-        missing: Sequence[int] = ours.analysis.missing
-        if missing:
-            yield f"without a recording in the {name}: ranks {ranges_of(missing, most=8)}"
+        if ours.missing:
+            yield f"without a recording in the {name}: ranks {ranges_of(ours.missing, most=8)}"
         alone = sorted(ours.ranks.keys() - others.ranks.keys()) if before == now else []
         if alone:
             yield f"only in the {name}, and not compared: ranks {ranges_of(alone, most=8)}"

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses import names
-from timesink.analyses.columns import device_columns, device_names, host_columns, host_names
+from timesink.analyses.columns import (
+    device_columns,
+    device_kinds,
+    device_names,
+    host_columns,
+    host_kinds,
+    host_lanes,
+    host_names,
+)
 from timesink.analyses.kernel_names.normalised import normalised_name
+from timesink.analyses.ranks.operator_work import operator_work
 from timesink.analyses.roles import is_communication
 from timesink.analyses.texts import Texts
 from timesink.model import intervals
@@ -24,7 +35,8 @@ FUNCTION_SCHEMA = {
     "typical_ns": pl.Float64(),
     "work": pl.Float64(),
 }
-"""`typical_ns` is the median of the calls, `work` the blocks or bytes they were given."""
+"""`typical_ns` is the median of the calls, `work` the blocks or bytes they were given; of
+operators, where there is no device, what the shapes of their inputs tell."""
 
 _GRID = ("grid_x", "grid_y", "grid_z")
 
@@ -38,30 +50,41 @@ def function_times(trace: Trace, bounds: IntervalSet) -> pl.DataFrame:
     ['copy', 'host', 'kernel', 'waiting']
     """
     known: dict[str, int] = {}
-    calls = pl.concat([_device_calls(trace, bounds, known), _host_calls(trace, bounds, known)])
-    found = calls.group_by("what").agg(
-        calls=pl.len(),
-        dur_ns=pl.col("dur_ns").sum(),
-        typical_ns=pl.col("dur_ns").median(),
-        work=pl.col("work").sum(),
-    )
-    function, place = np.divmod(found["what"].to_numpy(), len(PLACES))
-    return (
-        found.with_columns(
-            place=pl.Series(PLACES, dtype=FUNCTION_SCHEMA["place"]).gather(place),
-            function=pl.Series([*known], dtype=pl.String).gather(function),
-        )
-        .sort("place", "function")
-        .select(pl.col(name).cast(dtype) for name, dtype in FUNCTION_SCHEMA.items())
+    parts = (_device_calls(trace, bounds, known), _host_calls(trace, bounds, known))
+    what, length, work = (np.concatenate(pair) for pair in zip(*parts, strict=True))
+    if not len(what):
+        return pl.DataFrame(schema=FUNCTION_SCHEMA)
+    order = np.lexsort((length, what))
+    what, length, work = what[order], length[order], work[order]
+    first = np.flatnonzero(np.diff(what, prepend=-1))
+    many = np.diff(first, append=len(what))
+    function, place = np.divmod(what[first], len(PLACES))
+    texts = [*known]
+    named = [texts[number] for number in function.tolist()]
+    sorting = sorted(range(len(named)), key=lambda row: (place[row], named[row]))
+    return pl.DataFrame(
+        {
+            "place": [PLACES[place[row]] for row in sorting],
+            "function": [named[row] for row in sorting],
+            "calls": many[sorting],
+            "dur_ns": np.add.reduceat(length, first)[sorting],
+            "typical_ns": ((length[first + (many - 1) // 2] + length[first + many // 2]) / 2)[
+                sorting
+            ],
+            "work": np.add.reduceat(work, first)[sorting],
+        },
+        schema=FUNCTION_SCHEMA,
     )
 
 
-def _device_calls(trace: Trace, bounds: IntervalSet, known: dict[str, int]) -> pl.DataFrame:
-    device = device_columns(trace)
-    kind = pl.col("kind")
-    sorts = device.select(kernel=kind == "kernel", copy=kind.is_in(["memcpy", "memset"]))
-    kernel = sorts["kernel"].to_numpy() & ~is_communication(trace)
-    rows = np.flatnonzero((kernel | sorts["copy"].to_numpy()) & _inside(device, bounds))
+_Calls: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+"""Of each call a number for place and function, its length and its work."""
+
+
+def _device_calls(trace: Trace, bounds: IntervalSet, known: dict[str, int]) -> _Calls:
+    device, kinds = device_columns(trace), device_kinds(trace)
+    kernel = kinds.among("kernel") & ~is_communication(trace)
+    rows = np.flatnonzero((kernel | kinds.among("memcpy", "memset")) & _inside(device, bounds))
     blocks = pl.col(_GRID[0]).cast(pl.Float64)
     for axis in _GRID[1:]:
         blocks = blocks * pl.col(axis).fill_null(1)
@@ -71,11 +94,10 @@ def _device_calls(trace: Trace, bounds: IntervalSet, known: dict[str, int]) -> p
     return _calls(device, device_names(trace), rows, place=place, work=work, known=known)
 
 
-def _host_calls(trace: Trace, bounds: IntervalSet, known: dict[str, int]) -> pl.DataFrame:
+def _host_calls(trace: Trace, bounds: IntervalSet, known: dict[str, int]) -> _Calls:
     """Operators, runtime calls, those that wait for the device, and data loading."""
     host, named = host_columns(trace), host_names(trace)
-    of_program = pl.col("kind").is_in(["operator", "runtime", "driver"])
-    calls = host.select(of_program).to_series().to_numpy()
+    calls = host_kinds(trace).among("operator", "runtime", "driver")
     loads = named.matching(names.is_data_loader)
     waits = named.matching(names.waits_for_device) & calls
     waits[_made_by_collectives(trace, np.flatnonzero(waits))] = False
@@ -83,7 +105,9 @@ def _host_calls(trace: Trace, bounds: IntervalSet, known: dict[str, int]) -> pl.
     rows = np.flatnonzero(chosen & _inside(host, bounds))
     on_host, loading, waiting = (PLACES.index(name) for name in ("host", "loading", "waiting"))
     place = np.where(loads[rows], loading, np.where(waits[rows], waiting, on_host))
-    work = np.zeros(len(rows))
+    # Beside a device it is its kernels that tell how much there is to do.
+    alone = not device_columns(trace).height
+    work = operator_work(trace)[rows] if alone else np.zeros(len(rows))
     return _calls(host, named, rows, place=place, work=work, known=known)
 
 
@@ -91,8 +115,9 @@ def _made_by_collectives(trace: Trace, rows: NDArray[np.intp]) -> NDArray[np.int
     """Those of some host rows that lie in a collective of their thread: the program waits not."""
     host = host_columns(trace)
     talking = host_names(trace).rows(names.is_collective_call)
-    start, end = host["ts_ns"].to_numpy(), (host["ts_ns"] + host["dur_ns"]).to_numpy()
-    thread = host["tid"].to_numpy()
+    start = host["ts_ns"].to_numpy()
+    end = start + host["dur_ns"].to_numpy()
+    thread, _ = host_lanes(trace)
     inside = np.zeros(len(rows), dtype=np.bool_)
     for one in np.intersect1d(thread[rows], thread[talking]):
         calls = talking[thread[talking] == one]
@@ -110,18 +135,11 @@ def _calls(
     place: NDArray[np.intp],
     work: NDArray[np.float64],
     known: dict[str, int],
-) -> pl.DataFrame:
+) -> _Calls:
     """Some events, with a number for place and function: numbers are grouped faster than texts."""
     plain = [known.setdefault(normalised_name(text), len(known)) for text in named.texts]
     function = np.array(plain, dtype=np.int64)[named.codes[rows]] if len(rows) else rows
-    return pl.DataFrame(
-        {
-            "what": function * len(PLACES) + place,
-            "dur_ns": events["dur_ns"].to_numpy()[rows],
-            "work": work,
-        },
-        schema={"what": pl.Int64, "dur_ns": pl.Int64, "work": pl.Float64},
-    )
+    return function * len(PLACES) + place, events["dur_ns"].to_numpy()[rows], work
 
 
 def _tells_nothing(name: str) -> bool:

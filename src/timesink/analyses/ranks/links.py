@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from timesink.analyses.ranks.causes import Reason, Work
 from timesink.analyses.ranks.matching import PAIRS
+from timesink.analyses.ranks.numbers import ranges_of
 from timesink.analyses.ranks.panel import Floats, Panel
 from timesink.analyses.ranks.replay import WhatIf
 from timesink.analyses.ranks.stacking import stacked
@@ -49,16 +51,30 @@ def slow_links(
     cost = _cost(ranks[rank], mine, what_if)
     if cost < _LEAST_SHARE * panel.run_ns:
         return
-    text = _of_copies(rank, slower)
+    evidence = [_of_copies(rank, slower)]
     if lost.any():
-        text = _of_groups(rank, float(lost[suspect]) / len(panel.steps))
-    yield Reason(rank, "slow_link", (text,), cost)
+        evidence = [_of_groups(rank, float(lost[suspect]) / len(panel.steps))]
+        alike = panel.ranks[_in_slow_groups(lost)].tolist()
+        if len(alike) > 1 and _with_slow_copies(copies) != suspect:
+            evidence.append(_of_any(alike))
+    yield Reason(rank, "slow_link", tuple(evidence), cost)
 
 
 def _in_all_slow(lost: Floats, copies: Floats) -> int:
     """Peers share some groups with the culprit; only the culprit is in all that are slow."""
-    most = lost >= _NEARLY * lost.max()
+    most = _in_slow_groups(lost)
     return int(np.argmax(np.where(most, copies, 0.0) + _FAINT * lost / lost.max()))
+
+
+def _in_slow_groups(lost: Floats) -> NDArray[np.bool_]:
+    most: NDArray[np.bool_] = lost >= _NEARLY * lost.max()
+    return most
+
+
+def _of_any(ranks: list[int]) -> str:
+    return (
+        f"Ranks {ranges_of(ranks)} are in the same slow groups: it may be the link of any of them."
+    )
 
 
 def _with_slow_copies(copies: Floats) -> int | None:

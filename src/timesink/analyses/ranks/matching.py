@@ -18,7 +18,7 @@ SYNCHRONISING = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "ba
 PAIRS = ("send", "recv", "send_recv")
 """Between two ranks, as from one stage of a pipeline to the next."""
 
-_DROPPED = ("library", "src_rank", "dst_rank", "what", "record", "worker")
+_DROPPED = ("library", "src_rank", "dst_rank", "what", "record", "worker", "party")
 
 
 def matched_collectives(

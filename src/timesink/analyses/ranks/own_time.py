@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from timesink.analyses.columns import host_columns, host_names
 from timesink.analyses.names import is_profiler_step
+from timesink.analyses.texts import Texts
 from timesink.model import intervals
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
@@ -122,30 +123,47 @@ def waited_for(ends: NDArray[np.int64], exposed: IntervalSet) -> NDArray[np.int6
 def longest_gaps(trace: Trace, busy: IntervalSet, bounds: IntervalSet) -> pl.DataFrame:
     """Per step the longest stretch in which only the host may have worked, and where it is."""
     rows: list[tuple[int, int, str | None]] = []
+    calls = _Calls.of(trace)
     for start, end in bounds.tolist():
         free = intervals.subtract(np.array([[start, end]]), intervals.clip(busy, start, end))
         if not len(free):
             rows.append((0, start, None))
             continue
         first, last = free[np.argmax(free[:, 1] - free[:, 0])].tolist()
-        rows.append((last - first, first, _call_around(trace, first, last)))
+        rows.append((last - first, first, calls.around(first, last)))
     return pl.DataFrame(rows, schema=GAP_COLUMNS, orient="row")
 
 
-def _call_around(trace: Trace, start: int, end: int) -> str | None:
-    """The shortest call that covers most of a stretch, else the last one that ended before it."""
-    host, named = host_columns(trace), host_names(trace)
-    first = host["ts_ns"].to_numpy()
-    length = host["dur_ns"].to_numpy()
-    last = first + length
-    common = np.minimum(last, end) - np.maximum(first, start)
-    around = np.flatnonzero(2 * common > end - start)
-    for row in around[np.argsort(length[around])]:
-        name: str = named.texts[named.codes[row]]
-        if not is_profiler_step(name) and length[row] < 2 * (end - start):
-            return name
-    before = np.flatnonzero((last <= start) & (length > 0))
-    if not len(before):
-        return None
-    nearest: str = named.texts[named.codes[before[np.argmax(last[before])]]]
-    return f"after {nearest}"
+@dataclass(frozen=True, slots=True, eq=False)
+class _Calls:
+    """Calls of the host."""
+
+    named: Texts
+    first: NDArray[np.int64]
+    last: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, trace: Trace) -> _Calls:
+        host = host_columns(trace)
+        first = host["ts_ns"].to_numpy()
+        return cls(host_names(trace), first, first + host["dur_ns"].to_numpy())
+
+    def around(self, start: int, end: int) -> str | None:
+        """The shortest that covers most of a stretch, else the last one that ended before it."""
+        # Whoever covers most of it covers its middle.
+        middle = (start + end) // 2
+        near = np.flatnonzero((self.first <= middle) & (self.last >= middle))
+        first, last = self.first[near], self.last[near]
+        length = last - first
+        common = np.minimum(last, end) - np.maximum(first, start)
+        around = np.flatnonzero(2 * common > end - start)
+        for place in around[np.argsort(length[around])]:
+            name = self._name(near[place])
+            if not is_profiler_step(name) and length[place] < 2 * (end - start):
+                return name
+        before = np.flatnonzero((self.last <= start) & (self.last > self.first))
+        return f"after {self._name(before[np.argmax(self.last[before])])}" if len(before) else None
+
+    def _name(self, row: int) -> str:
+        name: str = self.named.texts[self.named.codes[row]]
+        return name

@@ -6,12 +6,10 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.ranks.panel import Floats, Panel
+from timesink.analyses.ranks.transfers import complete_transfers, slow_groups
 
-_FEWEST_GROUPS = 3
-_LEAST_SLOWER = 0.1
-"""What transfers must take longer, as a part of what they usually take."""
-_OUTLYING = 6.0
 _NEARLY = 0.9
+"""Of what the rank loses that loses most: who loses as much is told with it."""
 _MOST_TURNS = 32
 
 
@@ -22,7 +20,7 @@ def transfer_excess(panel: Panel, calls: pl.DataFrame) -> Floats:
     explained by it, and the others in these lose nothing by themselves.
     """
     found = np.zeros(len(panel.ranks))
-    left = _slow_groups(calls)
+    left = _lost(calls)
     for _ in range(_MOST_TURNS):
         if left.is_empty():
             break
@@ -35,26 +33,12 @@ def transfer_excess(panel: Panel, calls: pl.DataFrame) -> Floats:
     return found
 
 
-def _slow_groups(calls: pl.DataFrame) -> pl.DataFrame:
+def _lost(calls: pl.DataFrame) -> pl.DataFrame:
     """By group and rank, what its slow transfers lose (`among`, `rank`, `lost`)."""
-    met = calls.filter(pl.col("members") > 1).with_columns(
-        transfer_ns=pl.col("transfer_ns").min().over("match"),
-        kind=pl.struct("collective", "size_bytes", "group_size").hash(),
-        among=pl.struct("group", "group_ranks").hash(),
-    )
-    more = pl.col("typical") / pl.col("usual") - 1
-    groups = (
-        met.unique("match")
-        .group_by("kind", "among")
-        .agg(typical=pl.col("transfer_ns").median(), times=pl.len())
-        .filter(pl.len().over("kind") >= _FEWEST_GROUPS)
-        .with_columns(usual=pl.col("typical").median().over("kind"))
-        .filter(pl.col("usual") > 0)
-        .with_columns(more=more)
-        .with_columns(spread=1.4826 * pl.col("more").abs().median().over("kind"))
-        .filter(pl.col("more") > pl.max_horizontal(_LEAST_SLOWER, _OUTLYING * pl.col("spread")))
-        .with_columns(lost=(pl.col("typical") - pl.col("usual")) * pl.col("times"))
-    )
+    met = complete_transfers(calls)
+    more = (pl.col("typical_ns") - pl.col("usual_ns")) * pl.col("calls")
+    slow = slow_groups(met).select("kind", "among", lost=more)
     members = met.select("among", "rank", "kind").unique()
-    slow = members.join(groups, on=["kind", "among"])
-    return slow.group_by("among", "rank").agg(pl.col("lost").sum())
+    return (
+        members.join(slow, on=["kind", "among"]).group_by("among", "rank").agg(pl.col("lost").sum())
+    )

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from timesink.analyses.ranks.analysis import RanksAnalysis
+from timesink.analyses.ranks.lateness import LEAST_SHARE
 from timesink.analyses.ranks.rank_set import RankSet
-from timesink.analyses.ranks.stragglers import LEAST_SHARE, Straggler
+from timesink.analyses.ranks.stragglers import Straggler
 
 STATES = ("new", "worse", "same", "better", "gone")
 

@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.columns import device_columns
+from timesink.analyses.columns import device_columns, device_kinds
+from timesink.analyses.communication.arguments import collective_arguments
 from timesink.analyses.communication.comparison import WorkerSummary
 from timesink.analyses.communication.workers import summarise_worker
 from timesink.analyses.names import device_word
@@ -24,6 +25,7 @@ from timesink.analyses.ranks.own_time import (
     waited_for,
 )
 from timesink.analyses.roles import role_ranges
+from timesink.analyses.steps import bounds_of
 from timesink.model import intervals
 from timesink.model.health import HealthEntry
 from timesink.model.intervals import IntervalSet
@@ -138,11 +140,10 @@ def summarise_rank(trace: Trace) -> RankSummary:
     """
     worker = summarise_worker(trace)
     moving = _moving(worker)
-    bounds = worker.steps.select("start_ns", "end_ns").to_numpy().reshape(-1, 2)
-    talking = moving.select("start_ns", "end_ns").to_numpy().reshape(-1, 2)
+    bounds, talking = bounds_of(worker.steps), bounds_of(moving)
     complete = worker.steps["complete"].to_numpy().astype(bool)
-    on_host = moving.filter(~pl.col("on_device")).select("start_ns", "end_ns")
-    own = own_time(role_ranges(trace), talking, bounds, on_host=on_host.to_numpy().reshape(-1, 2))
+    on_host = talking[~moving["on_device"].to_numpy()]
+    own = own_time(role_ranges(trace), talking, bounds, on_host=on_host)
     gaps = longest_gaps(trace, own.busy, bounds)
     return RankSummary(
         about=_about(trace),
@@ -161,22 +162,14 @@ def _groups(trace: Trace) -> pl.DataFrame:
         for group in trace.metadata.distributed.groups
         if group.get("pg_desc")
     }
-    text = pl.col("group_name", "group_ranks", "group_description").cast(pl.String)
-    known = (
-        trace.lazy("collectives")
-        .select(text, "group_size")
-        .unique(maintain_order=True)
-        .filter(pl.col("group_name").is_not_null(), pl.col("group_name") != "")
-        .collect()
-    )
-    described = pl.col("group_description").replace("", None)
-    told = pl.col("group_name").replace_strict(said, default=None, return_dtype=pl.String)
-    return known.select(
-        group="group_name",
-        group_ranks="group_ranks",
-        group_size=pl.col("group_size").cast(pl.Int64),
-        description=pl.coalesce(described, told),
-    ).unique(["group", "group_ranks"], keep="first", maintain_order=True)
+    names = ["group_name", "group_ranks", "group_size", "group_description"]
+    given = collective_arguments(trace).select(names).unique(maintain_order=True)
+    groups: dict[tuple[str, str | None], tuple[int | None, str | None]] = {}
+    for name, ranks, size, description in given.iter_rows():
+        if name:
+            groups.setdefault((name, ranks), (size, description or said.get(name)))
+    rows = [(*group, *told) for group, told in groups.items()]
+    return pl.DataFrame(rows, schema=GROUP_SCHEMA, orient="row")
 
 
 def _about(trace: Trace) -> AboutRank:
@@ -198,8 +191,8 @@ def _about(trace: Trace) -> AboutRank:
 
 
 def _used(trace: Trace) -> tuple[Device, ...]:
-    busy = device_columns(trace).filter(pl.col("kind").is_in(BUSY_KINDS))["device"]
-    used = set(busy.unique().to_list())
+    busy = device_kinds(trace).among(*BUSY_KINDS)
+    used = set(np.unique(device_columns(trace)["device"].to_numpy()[busy]).tolist())
     return tuple(
         replace(device, properties={}) for device in trace.metadata.devices if device.id in used
     )
@@ -207,21 +200,33 @@ def _used(trace: Trace) -> tuple[Device, ...]:
 
 def _moving(worker: WorkerSummary) -> pl.DataFrame:
     """When the data of each record was moved or waited for: its kernels where it has some."""
-    has_kernels = pl.col("on_device").any().over("record")
-    return worker.ranges.filter(pl.col("on_device") | ~has_kernels)
+    record, on_device = (worker.ranges[name].to_numpy() for name in ("record", "on_device"))
+    has_kernels = np.bincount(record[on_device], minlength=record.max(initial=0) + 1) > 0
+    return worker.ranges.filter(on_device | ~has_kernels[record])
 
 
 def _collectives(worker: WorkerSummary, moving: pl.DataFrame, own: OwnTime) -> pl.DataFrame:
-    times = moving.group_by("record").agg(pl.col("start_ns").min(), pl.col("end_ns").max())
-    found = (
-        worker.records.drop("start_ns", "end_ns")
-        .join(times, on="record", maintain_order="left")
-        .with_columns(launch_ns=pl.coalesce("host_start_ns", "start_ns"))
+    record = moving["record"].to_numpy()
+    first = np.flatnonzero(np.diff(record, prepend=-1))
+    start, end = bounds_of(moving).T
+    start = np.minimum.reduceat(start, first) if len(first) else start
+    end = np.maximum.reduceat(end, first) if len(first) else end
+    # Records are numbered from 0 on; those without a time of their own move nothing.
+    records = (
+        worker.records if len(first) == worker.records.height else worker.records[record[first]]
     )
-    return found.with_columns(
-        own_ns=own_before(found["start_ns"].to_numpy(), worker.steps["start_ns"], own),
-        exposed_ns=pl.Series(waited_for(found["end_ns"].to_numpy(), own.exposed)),
-    ).select(pl.col(name).cast(dtype) for name, dtype in COLLECTIVE_SCHEMA.items())
+    return (
+        records.lazy()
+        .with_columns(
+            start_ns=pl.Series(start),
+            end_ns=pl.Series(end),
+            launch_ns=pl.coalesce("host_start_ns", pl.Series(start)),
+            own_ns=own_before(start, worker.steps["start_ns"], own),
+            exposed_ns=pl.Series(waited_for(end, own.exposed)),
+        )
+        .select(pl.col(name).cast(dtype) for name, dtype in COLLECTIVE_SCHEMA.items())
+        .collect()
+    )
 
 
 def own_before(start: NDArray[np.int64], steps: pl.Series, own: OwnTime) -> pl.Series:
@@ -241,18 +246,23 @@ def step_rows(
 ) -> pl.DataFrame:
     """Rows of `STEP_SCHEMA`, from those of `step_communication`."""
     parts = {f"own_{part}_ns": own.parts[part] for part in OWN_PARTS}
-    bounds = steps.select("start_ns", "end_ns").to_numpy().reshape(-1, 2)
+    bounds = bounds_of(steps)
     exposed = intervals.coverage_within(own.exposed, bounds)
     communication = intervals.coverage_within(talking, bounds)
-    return steps.select(
-        pl.col("name").alias("step"),
-        "start_ns",
-        "end_ns",
-        "complete",
-        pl.col("computation_ns").alias("compute_ns"),
-        pl.Series("communication_ns", communication),
-        pl.Series("exposed_communication_ns", exposed),
-        pl.Series("overlap_ns", communication - exposed),
-        *(pl.Series(name, values) for name, values in parts.items()),
-        *gaps,
-    ).select(pl.col(name).cast(dtype) for name, dtype in STEP_SCHEMA.items())
+    return (
+        steps.lazy()
+        .select(
+            pl.col("name").alias("step"),
+            "start_ns",
+            "end_ns",
+            "complete",
+            pl.col("computation_ns").alias("compute_ns"),
+            pl.Series("communication_ns", communication),
+            pl.Series("exposed_communication_ns", exposed),
+            pl.Series("overlap_ns", communication - exposed),
+            *(pl.Series(name, values) for name, values in parts.items()),
+            *gaps,
+        )
+        .select(pl.col(name).cast(dtype) for name, dtype in STEP_SCHEMA.items())
+        .collect()
+    )

@@ -97,7 +97,9 @@ def from_parquet(written: bytes) -> RankSummary:
 def from_parquets(written: Sequence[bytes]) -> list[RankSummary]:
     """Several summaries at once, which takes far less than one by one: they share their tables."""
     try:
-        rows = pl.concat([_row(each) for each in written])
+        rows = pl.read_parquet([*written], use_statistics=False)
+        if (rows["format"] != FORMAT).any():
+            raise ValueError(rows["format"].unique().to_list())
         return _summaries(rows)
     except (pl.exceptions.PolarsError, msgspec.MsgspecError, OSError, KeyError, TypeError) as error:
         msg = f"not the summary of a rank: {type(error).__name__}"
@@ -108,8 +110,10 @@ def from_parquets(written: Sequence[bytes]) -> list[RankSummary]:
 
 
 def _nested(name: str, table: pl.DataFrame) -> pl.Series:
-    texts = [column.cast(pl.String) for column in table if isinstance(column.dtype, _TEXT)]
-    return table.with_columns(texts).to_struct(name).implode()
+    columns = [
+        column.cast(pl.String) if isinstance(column.dtype, _TEXT) else column for column in table
+    ]
+    return pl.DataFrame(columns).to_struct(name).implode()
 
 
 def _steps(summary: RankSummary) -> pl.DataFrame:
@@ -132,13 +136,6 @@ def _records(summary: RankSummary) -> pl.DataFrame:
 
 
 # -- reading ---------------------------------------------------------------------------------------
-
-
-def _row(written: bytes) -> pl.DataFrame:
-    row = pl.read_parquet(io.BytesIO(written), use_statistics=False)
-    if row["format"].item() != FORMAT:
-        raise ValueError(row["format"].item())
-    return row
 
 
 def _summaries(rows: pl.DataFrame) -> list[RankSummary]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import polars as pl
 
-from timesink.analyses.communication.records import covered_ns
 from timesink.analyses.ranks.matching import PAIRS
 from timesink.analyses.ranks.stacking import stacked
 from timesink.analyses.ranks.summary import RankSummary
+from timesink.analyses.row_groups import covered, joint, numbered
 
 RANK_SCHEMA = {
     "rank": pl.Int64(),
@@ -62,20 +63,31 @@ def step_waits(calls: pl.DataFrame) -> pl.DataFrame:
     """
     is_pair = pl.col("collective").is_in(PAIRS).fill_null(value=False)
     # A pair that nobody waits for until other work is done is no bubble.
-    stopped = pl.min_horizontal("wait_ns", "exposed_ns").filter(is_pair)
+    stopped = pl.when(is_pair).then(pl.min_horizontal("wait_ns", "exposed_ns"))
     return (
-        calls.with_columns(end_ns=pl.col("start_ns") + pl.col("wait_ns"))
-        .sort("start_ns")
-        .with_columns(covered=covered_ns("rank", "step"))
+        calls.lazy()
+        .select("rank", "step", "held_up_ns", stopped=stopped, covered=_waited(calls))
         .group_by("rank", "step")
         .agg(
             wait_suffered_ns=pl.col("covered").sum(),
             wait_caused_ns=pl.col("held_up_ns").sum(),
-            pipeline_bubble_ns=stopped.sum(),
+            pipeline_bubble_ns=pl.col("stopped").sum(),
         )
         .sort("rank", "step")
         .select(pl.col(name).cast(dtype) for name, dtype in WAIT_SCHEMA.items())
+        .collect()
     )
+
+
+def _waited(calls: pl.DataFrame) -> pl.Series:
+    """What the wait for each call adds to those of its rank and step that began before."""
+    start, wait = calls["start_ns"].to_numpy(), calls["wait_ns"].to_numpy()
+    key = joint(numbered(calls["rank"]), numbered(calls["step"]))
+    order = np.lexsort((start, key))
+    first = np.flatnonzero(np.diff(key[order], prepend=-1))
+    added = np.empty(len(order), dtype=np.int64)
+    added[order] = covered(start[order], (start + wait)[order], first)
+    return pl.Series(added)
 
 
 def _about(ranks: Mapping[int, RankSummary]) -> pl.DataFrame:

@@ -20,6 +20,7 @@ def set_notes(ranks: RankSet) -> Iterator[str]:
     yield from _missing(ranks)
     if ranks.damaged:
         yield f"cannot be read: {listed([each.worker for each in ranks.damaged])}; the others stand"
+    yield from _not_judged(ranks)
     yield from ranks.notes
     yield from _thinned(ranks)
     yield from _clocks(ranks)
@@ -43,6 +44,16 @@ def _missing(ranks: RankSet) -> Iterator[str]:
     if missing:
         word, verb = ("rank", "is") if len(missing) == 1 else ("ranks", "are")
         yield f"{word} {ranges_of(missing, most=12)} of {world} {verb} missing"
+
+
+def _not_judged(ranks: RankSet) -> Iterator[str]:
+    found = ranks.analysis.not_judged
+    if found:
+        word, verb = ("rank", "has") if len(found) == 1 else ("ranks", "have")
+        yield (
+            f"{word} {ranges_of(found, most=12)} {verb} no device work, unlike most others, "
+            "and cannot be judged"
+        )
 
 
 def _thinned(ranks: RankSet) -> Iterator[str]:

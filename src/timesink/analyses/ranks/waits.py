@@ -8,14 +8,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.communication.kinds import UNEVEN
+from timesink.analyses.communication.kinds import HOST_LIBRARIES, UNEVEN
 from timesink.analyses.ranks.clocks import corrected
 from timesink.analyses.ranks.matching import SYNCHRONISING, peer_median
+from timesink.analyses.row_groups import Groups, joint, numbered
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_AT_ONCE_NS = 20_000
+_SOON_NS, _SOON_ON_HOST_NS = 20_000, 100_000
+"""How soon a call follows the one it had to wait for: on a stream, and in a thread."""
+_ON_HOST = rf"^({'|'.join(HOST_LIBRARIES)}):"
 _MANY = 0.25
 
 
@@ -83,18 +86,38 @@ def _in_order(calls: pl.DataFrame) -> NDArray[np.intp]:
     return np.lexsort((calls["start_ns"].to_numpy(), calls["rank"].to_numpy()))
 
 
-def at_once() -> pl.Expr:
-    """Whether a call starts when the one before it in its group is over."""
-    before = pl.col("end_ns").shift().over("rank", "group", "group_ranks", order_by="start_ns")
-    return ((pl.col("start_ns") - before).abs() < _AT_ONCE_NS).fill_null(value=False)
+def queued_behind(calls: pl.DataFrame, *, on_host: bool = True) -> pl.Series:
+    """By row, the row of the call of its rank and group that was over when it started, else null.
+
+    Libraries `on_host` work off a few calls of a group at a time, in threads: one starts when any
+    of those before it is over, not always the last, and not as soon as on a stream.
+    """
+    in_threads = pl.col("name").str.contains(_ON_HOST).fill_null(value=False) & on_host
+    rows = calls.with_row_index("row").select(
+        "row",
+        "start_ns",
+        "end_ns",
+        of=pl.struct("rank", "group", "group_ranks").hash(),
+        within=pl.when(in_threads).then(_SOON_ON_HOST_NS).otherwise(_SOON_NS),
+    )
+    over = rows.select("of", before="row", at="end_ns", over="end_ns").sort("at")
+    return (
+        rows.with_columns(at="start_ns")
+        .sort("at")
+        .join_asof(over, on="at", by="of", strategy="backward", check_sortedness=False)
+        .sort("row")
+        .select(pl.when(pl.col("start_ns") - pl.col("over") < pl.col("within")).then("before"))
+        .to_series()
+    )
 
 
 def _queued(calls: pl.DataFrame, peers: Ints) -> NDArray[np.bool_]:
-    """Calls that start when the one before them in their group is over, here or for many peers.
+    """Calls on a stream that start when the one before them is over, here or for many peers.
 
-    The rank was ready for it before, and nobody knows when.
+    The rank was ready for it before, and nobody knows when.  Threads of the host come late as well,
+    but what a rank has taken by then is known from what its device did meanwhile.
     """
-    queued = calls.select(at_once()).to_series().to_numpy()
+    queued = queued_behind(calls, on_host=False).is_not_null().to_numpy()
     share = np.bincount(peers, queued) / np.maximum(np.bincount(peers), 1)
     found: NDArray[np.bool_] = queued | (share[peers] > _MANY)
     return found
@@ -123,24 +146,19 @@ def _growth(sums: Floats, part: Ints) -> Floats:
 def _peers(calls: pl.DataFrame) -> Ints:
     """A number for calls that are the same thing to different ranks that do the same work."""
     uneven = pl.col("collective").is_in(UNEVEN).fill_null(value=False)
-    kind = ["alike", "collective", "toward", "group_size", "size", "step"]
-    few = pl.col("rank").n_unique().over("alike") < 2
-    return (
-        calls.select(
-            "rank",
-            "collective",
-            "toward",
-            "group_size",
-            "step",
-            size=pl.when(~uneven).then("size_bytes"),
-            # Too few of a sort: then everybody is a peer.
-            alike=pl.when(few).then(-1).otherwise("alike"),
-        )
-        .with_columns(place=pl.int_range(pl.len()).over("rank", *kind))
-        .select(pl.struct(*kind, "place").rank("dense").cast(pl.Int64))
-        .to_series()
-        .to_numpy()
+    few = calls.group_by("alike").agg(few=pl.col("rank").n_unique() < 2).filter("few")["alike"]
+    told = calls.select(
+        "collective",
+        "toward",
+        "group_size",
+        "step",
+        size=pl.when(~uneven).then("size_bytes"),
+        # Too few of a sort: then everybody is a peer.
+        alike=pl.when(~pl.col("alike").is_in(few.implode())).then("alike"),
     )
+    kind = joint(*(numbered(column) for column in told))
+    turns = Groups.of(joint(numbered(calls["rank"]), kind))
+    return joint(kind, turns.places)
 
 
 def with_blame(calls: pl.DataFrame) -> pl.DataFrame:

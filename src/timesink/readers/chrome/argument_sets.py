@@ -27,6 +27,8 @@ class ArgumentSet:
     The first key of a family is on every event that has any of them, and is no column."""
     ignored: tuple[str, ...] = ()
     """Keys that repeat other fields or mean nothing outside the profiler."""
+    in_brief: tuple[str, ...] = ()
+    """Columns that a brief reading keeps."""
 
     @property
     def known(self) -> frozenset[str]:
@@ -72,6 +74,8 @@ _TRITON_KEYS = (
     "num_stages",
 )
 
+_INPUT_COLUMNS = ("input_dims", "input_types")
+
 OPERATOR = ArgumentSet(
     kept=(
         _EXTERNAL_ID,
@@ -97,7 +101,12 @@ OPERATOR = ArgumentSet(
         "scope",
         "critical",
     ),
+    in_brief=("external_id",),
 )
+INPUTS = ArgumentSet(
+    kept=tuple(argument for argument in OPERATOR.kept if argument.column in _INPUT_COLUMNS)
+)
+"""What a brief reading keeps of chosen operators only."""
 PYTHON = ArgumentSet(
     kept=(
         Argument("python_id", ("Python id",), "int"),
@@ -105,6 +114,7 @@ PYTHON = ArgumentSet(
         Argument("python_module_id", ("Python module id",), "int"),
     ),
     ignored=("Ev Idx", "finished", "External id"),
+    in_brief=("python_module_id",),
 )
 RUNTIME = ArgumentSet(
     kept=(
@@ -128,6 +138,8 @@ RUNTIME = ArgumentSet(
         "stream",
         "critical",
     ),
+    # The geometry is that of the kernel, where the kernel itself has none.
+    in_brief=("correlation", "external_id", "grid", "block"),
 )
 DEVICE = ArgumentSet(
     kept=(
@@ -173,6 +185,16 @@ DEVICE = ArgumentSet(
         "Batch Id",
         "Subtask Id",
     ),
+    in_brief=(
+        "device",
+        "stream",
+        "correlation",
+        "external_id",
+        "grid",
+        "bytes",
+        "direction",
+        "task_type",
+    ),
 )
 MEMORY = ArgumentSet(
     kept=(
@@ -191,4 +213,5 @@ LANE_METADATA = ArgumentSet(
         Argument("labels", ("labels",), "lane"),
         Argument("sort_index", ("sort_index",), "int"),
     ),
+    in_brief=("lane_name", "labels", "sort_index"),
 )

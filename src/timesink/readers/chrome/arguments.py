@@ -7,21 +7,21 @@ tables drive a slower, forgiving path over dicts, for that group of events only.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Sequence
+from operator import attrgetter
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
 from msgspec import Raw
 
-from timesink.readers.chrome.argument_sets import ArgumentSet, ValueType
+from timesink.readers.chrome.argument_sets import Argument, ArgumentSet, ValueType
 from timesink.readers.chrome.columns import Column, Group, Tally, Vocabularies
+from timesink.readers.chrome.forgiving import CONVERSIONS, PACKED_ARGUMENTS, load_each
 from timesink.readers.chrome.timestamps import NULL_INT
 
 NO_ARGUMENTS = Raw(b"{}")
 NO_RAW = Raw()
-PACKED_ARGUMENTS = "args"
-"""A JSON text under this key holds further arguments."""
 _NAN = float("nan")
 
 # Numbers may be null (profilers write it for "no parent"); anything stranger takes the slow path.
@@ -31,24 +31,43 @@ _FIELD_TYPES: dict[ValueType, Any] = {
     "lane": int | str | None,
     "text": Raw,
 }
+_CHECKED_ONLY: Any = Annotated[int, msgspec.Meta(ge=NULL_INT, le=2**63 - 1)] | None
+"""A whole number of which no column is made: whether it would fit one."""
 _ABSENT: dict[ValueType, Any] = {"int": NULL_INT, "float": _NAN, "lane": None, "text": NO_RAW}
+_OBJECTS = msgspec.json.Decoder(list[dict[str, Raw]])
 
 
-def _struct_for(arguments: ArgumentSet, name: str) -> type[msgspec.Struct]:
+def _struct_for(
+    arguments: ArgumentSet, name: str, kept: Collection[Argument]
+) -> type[msgspec.Struct]:
     fields = [
         (
-            f"{argument.column}_{place}",
-            _FIELD_TYPES[argument.type],
+            _field(argument, place),
+            _type(argument, is_kept=argument in kept),
             msgspec.field(name=key, default=_ABSENT[argument.type]),
         )
         for argument in arguments.kept
+        # Any JSON is a text; a number that is not kept is still checked, for it may be none.
+        if argument in kept or argument.type != "text"
         for place, key in enumerate(argument.keys)
     ]
     markers = [
-        (f"marker_{place}", Raw, msgspec.field(name=key, default=NO_RAW))
+        (_marker(place), Raw, msgspec.field(name=key, default=NO_RAW))
         for place, key in enumerate(_marker_keys(arguments))
     ]
     return msgspec.defstruct(name, fields + markers, gc=False)
+
+
+def _type(argument: Argument, *, is_kept: bool) -> Any:
+    return _FIELD_TYPES[argument.type] if is_kept or argument.type != "int" else _CHECKED_ONLY
+
+
+def _field(argument: Argument, place: int) -> str:
+    return f"{argument.column}_{place}"
+
+
+def _marker(place: int) -> str:
+    return f"marker_{place}"
 
 
 def _marker_keys(arguments: ArgumentSet) -> tuple[str, ...]:
@@ -56,60 +75,67 @@ def _marker_keys(arguments: ArgumentSet) -> tuple[str, ...]:
     return (PACKED_ARGUMENTS, *(family[0] for family in arguments.rare))
 
 
-Rare = list[tuple[int, dict[str, Any]]]
+Rare = list[tuple[int, Raw]]
 """(row, arguments) of the events that carry rare arguments."""
 
 
 class ArgumentDecoder:
-    """Decodes the raw arguments of many events of one kind into columns."""
+    """Decodes the raw arguments of many events of one kind into columns.
 
-    def __init__(self, arguments: ArgumentSet, name: str) -> None:
+    A brief one makes columns of fewer arguments, and refuses the same values all the same.
+    """
+
+    def __init__(self, arguments: ArgumentSet, name: str, *, brief: bool = False) -> None:
         self._arguments = arguments
         self._known = arguments.known
         self._rare_keys = arguments.rare_keys
-        struct: Any = _struct_for(arguments, name)
+        kept = [a for a in arguments.kept if not brief or a.column in arguments.in_brief]
+        self._kept = [
+            (argument, [attrgetter(_field(argument, place)) for place in range(len(argument.keys))])
+            for argument in kept
+        ]
+        self._packed, *self._markers = (
+            attrgetter(_marker(place)) for place in range(len(_marker_keys(arguments)))
+        )
+        struct: Any = _struct_for(arguments, name, kept)
         self._decoder = msgspec.json.Decoder(list[struct])
 
     def decode(
         self, raws: Sequence[Raw], vocabularies: Vocabularies, tally: Tally
-    ) -> tuple[Group, Rare]:
-        """Columns of the kept arguments, and the rare arguments by row."""
-        joined = b"".join((b"[", b",".join(raws), b"]"))
+    ) -> tuple[Group, Rare] | None:
+        """Columns of the kept arguments, and the rare ones by row; None where a value is odd."""
         try:
-            structs = self._decoder.decode(joined)
-            fields = zip(*map(msgspec.structs.astuple, structs), strict=True)
-            group = self._columns_of(fields, vocabularies)
-            packed, *markers = fields
+            structs = self._decoder.decode(as_list(raws))
+            group = self._columns_of(structs, vocabularies)
         except (msgspec.ValidationError, OverflowError):
-            return self._decode_forgiving(load_each(raws, tally), vocabularies, tally)
-        if packed.count(NO_RAW) < len(packed):
-            return self._decode_forgiving(load_each(raws, tally), vocabularies, tally)
+            return None
+        if _rows_with(self._packed, structs):
+            return None
         self._note_unknown(raws, tally)
-        marked = {
-            row
-            for marker in markers
-            if marker.count(NO_RAW) < len(marker)
-            for row, value in enumerate(marker)
-            if value is not NO_RAW
-        }
-        rows = sorted(marked)
-        return group, self._rare_of(rows, load_each([raws[row] for row in rows], tally))
+        marked = {row for marker in self._markers for row in _rows_with(marker, structs)}
+        return group, [(row, raws[row]) for row in sorted(marked)]
 
-    def _columns_of(self, fields: Iterator[Sequence[Any]], vocabularies: Vocabularies) -> Group:
+    def columns(self, raws: Sequence[Raw], vocabularies: Vocabularies) -> Group:
+        """Columns of the kept arguments alone, for events known to have no odd ones."""
+        return self._columns_of(self._decoder.decode(as_list(raws)), vocabularies)
+
+    def _columns_of(self, structs: Sequence[Any], vocabularies: Vocabularies) -> Group:
         group: Group = {}
-        for argument in self._arguments.kept:
-            given = [next(fields) for _ in argument.keys]
+        for argument, fields in self._kept:
+            given = [list(map(field, structs)) for field in fields]
             values = _first_given(given, _ABSENT[argument.type])
             if values is not None:
                 group[argument.column] = _to_column(values, argument.type, vocabularies)
         return group
 
-    def _decode_forgiving(
-        self, dicts: Sequence[dict[str, Any]], vocabularies: Vocabularies, tally: Tally
+    def decode_forgiving(
+        self, raws: Sequence[Raw], vocabularies: Vocabularies, tally: Tally
     ) -> tuple[Group, Rare]:
+        """The same for values of any type: what fits no column is counted, and all of them kept."""
+        dicts = load_each(raws, tally)
         group: Group = {}
         for argument in self._arguments.kept:
-            convert, absent = _FORGIVING[argument.type], _ABSENT[argument.type]
+            convert, absent = CONVERSIONS[argument.type], _ABSENT[argument.type]
             values: list[Any] = []
             for arguments in dicts:
                 value = next((arguments[k] for k in argument.keys if k in arguments), None)
@@ -119,26 +145,34 @@ class ArgumentDecoder:
                 values.append(absent if kept is None else kept)
             if values.count(absent) < len(values):
                 group[argument.column] = _to_column(values, argument.type, vocabularies)
-        return group, self._rare_of(range(len(dicts)), dicts)
-
-    def _rare_of(self, rows: Iterable[int], dicts: Sequence[dict[str, Any]]) -> Rare:
-        found = (
-            (row, {key: value for key, value in arguments.items() if key in self._rare_keys})
-            for row, arguments in zip(rows, dicts, strict=True)
-        )
-        return [(row, arguments) for row, arguments in found if arguments]
+        rare = ({k: given[k] for k in given if k in self._rare_keys} for given in dicts)
+        return group, [
+            (row, Raw(msgspec.json.encode(found))) for row, found in enumerate(rare) if found
+        ]
 
     def _note_unknown(self, raws: Sequence[Raw], tally: Tally) -> None:
         # A sample is enough to tell that an argument exists; the exact count needs every dict.
-        for raw in raws[:: max(1, len(raws) // 50)]:
-            unknown = msgspec.json.decode(raw, type=dict[str, Raw]).keys() - self._known
-            for key in sorted(unknown):
-                tally.add_name("unmodelled_args", key)
+        sample = _OBJECTS.decode(as_list(raws[:: max(1, len(raws) // 50)]))
+        for key in sorted(set().union(*sample) - self._known):
+            tally.add_name("unmodelled_args", key)
 
 
-def _first_given(given: list[Sequence[Any]], absent: Any) -> Sequence[Any] | None:
-    """Where an argument has several names, the first that is given; None when none ever is."""
+def as_list(raws: Iterable[Raw]) -> bytes:
+    """Raw values as the JSON of one list."""
+    return b"".join((b"[", b",".join(raws), b"]"))
+
+
+def _rows_with(marker: Callable[[Any], Raw], structs: Sequence[Any]) -> list[int]:
+    """Where a key is given."""
+    values = list(map(marker, structs))
     # `count` compares by identity first, so a column of nothing but the default costs little.
+    if values.count(NO_RAW) == len(values):
+        return []
+    return [row for row, value in enumerate(values) if value is not NO_RAW]
+
+
+def _first_given(given: list[list[Any]], absent: Any) -> list[Any] | None:
+    """Where an argument has several names, the first that is given; None when none ever is."""
     present = [values for values in given if values.count(absent) < len(values)]
     if len(present) <= 1:
         return present[0] if present else None
@@ -158,58 +192,3 @@ def _to_column(values: Sequence[Any], kind: ValueType, vocabularies: Vocabularie
     if kind == "lane":
         return Column(vocabularies.lanes.encode(values), "lanes")
     return Column(vocabularies.texts.encode(map(bytes, values)), "texts")
-
-
-def load_each(raws: Sequence[Raw], tally: Tally) -> list[dict[str, Any]]:
-    """Arguments as dicts, those packed as JSON text unpacked."""
-    loaded: list[dict[str, Any]] = []
-    for raw in raws:
-        value = msgspec.json.decode(raw)
-        if not isinstance(value, dict):
-            tally.add("bad_value", 1, f"args: {value!r}")
-            value = {}
-        loaded.append(_unpacked(value))
-    return loaded
-
-
-def _unpacked(arguments: dict[str, Any]) -> dict[str, Any]:
-    packed = arguments.get(PACKED_ARGUMENTS)
-    if not isinstance(packed, str):
-        return arguments
-    try:
-        inner = msgspec.json.decode(packed)
-    except msgspec.DecodeError:
-        return arguments
-    rest = {key: value for key, value in arguments.items() if key != PACKED_ARGUMENTS}
-    return {**inner, **rest} if isinstance(inner, dict) else arguments
-
-
-def _forgiving_int(value: Any) -> int | None:
-    if isinstance(value, bool):
-        return None
-    try:
-        number = int(value, 0) if isinstance(value, str) else int(value)
-    except (ValueError, TypeError, OverflowError):
-        return None
-    return number if NULL_INT < number < 2**63 else None
-
-
-def _forgiving_float(value: Any) -> float | None:
-    if isinstance(value, bool):
-        return None
-    try:
-        return float(value)
-    except (ValueError, TypeError):
-        return None
-
-
-def _forgiving_lane(value: Any) -> int | str | None:
-    return value if isinstance(value, (int, str)) and not isinstance(value, bool) else None
-
-
-_FORGIVING: dict[ValueType, Callable[[Any], Any]] = {
-    "int": _forgiving_int,
-    "float": _forgiving_float,
-    "lane": _forgiving_lane,
-    "text": msgspec.json.encode,
-}

@@ -51,8 +51,8 @@ class Words:
         return codes
 
     def categorical(self, vocabulary: str, codes: Array) -> pl.Series:
-        words = self._categories[vocabulary]
-        return words.gather(np.where(codes == NULL_CODE, len(words) - 1, codes))
+        # The code of a missing word is -1, which is the last of them.
+        return self._categories[vocabulary][codes]
 
 
 def _text_of_raw(raw: bytes) -> str:
@@ -91,20 +91,26 @@ class Joined:
         """A function of the text of a column, called once per distinct text."""
         if key not in self.arrays:
             return np.full(len(self), missing)
-        codes = self.arrays[key]
         texts = self.words.texts[self.vocabularies[key]]
         table = np.full(len(texts) + 1, missing)
-        for code in np.unique(codes):
-            if code != NULL_CODE:
-                table[code] = function(texts[code])
-        return table[codes]
+        for code in self._occurring(key):
+            table[code] = function(texts[code])
+        return table[self.arrays[key]]
 
     def distinct(self, key: str) -> list[str]:
         """The texts that occur in a column."""
         if key not in self.arrays:
             return []
         texts = self.words.texts[self.vocabularies[key]]
-        return [texts[code] for code in np.unique(self.arrays[key]) if code != NULL_CODE]
+        return [texts[code] for code in self._occurring(key)]
+
+    def _occurring(self, key: str) -> list[int]:
+        """The codes in a column, in order, without that of a missing text."""
+        # A table instead of a sort; the code of a missing text is -1, the last entry.
+        seen = np.zeros(len(self.words.texts[self.vocabularies[key]]) + 1, np.bool_)
+        seen[self.arrays[key]] = True
+        codes: list[int] = np.flatnonzero(seen[:-1]).tolist()
+        return codes
 
     def series(self, key: str) -> pl.Series:
         values = self.arrays[key]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from timesink.readers.options import Progress
+from timesink.readers.options import IsChosen, Progress
 from timesink.readers.source import Source
 from timesink.readers.workers import Worker, usable_cores
 
@@ -24,11 +24,13 @@ class Crew:
     Workers start at once, so that the caller can load what it needs meanwhile.
     """
 
-    def __init__(self, source: Source, jobs: int | None = None) -> None:
-        self._source = source
+    def __init__(
+        self, source: Source, jobs: int | None = None, brief: IsChosen | None = None
+    ) -> None:
+        self._source, self._brief = source, brief
         self._size = choose_jobs(source, jobs)
         self._workers = [
-            Worker(_SHARES, "decode_share", source, number, self._size)
+            Worker(_SHARES, "decode_share", source, number, self._size, brief)
             for number in range(1, self._size)
         ]
 
@@ -37,10 +39,10 @@ class Crew:
         from timesink.readers.chrome.shares import decode_share  # noqa: PLC0415 - workers first
 
         with self:
-            shares = [decode_share(self._source, 0, self._size, progress)]
+            shares = [decode_share(self._source, 0, self._size, self._brief, progress)]
             for number, worker in enumerate(self._workers, 1):
                 share = worker.result()
-                shares.append(share or decode_share(self._source, number, self._size))
+                shares.append(share or decode_share(self._source, number, self._size, self._brief))
         return shares
 
     def __enter__(self) -> Self:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import compress
 
 import msgspec
@@ -12,6 +13,7 @@ from msgspec import Raw
 
 from timesink.readers.chrome import argument_sets
 from timesink.readers.chrome.arguments import ArgumentDecoder
+from timesink.readers.chrome.chosen_inputs import ChosenInputs
 from timesink.readers.chrome.columns import (
     NULL_CODE,
     Column,
@@ -27,29 +29,28 @@ from timesink.readers.chrome.envelopes import (
     exact_times,
     transpose,
 )
-from timesink.readers.chrome.side_columns import append, flow_ids, rare_rows, samples
+from timesink.readers.chrome.rare_arguments import collective_rows, other_rows
+from timesink.readers.chrome.side_columns import append, flow_ids, samples
 from timesink.readers.chrome.timestamps import NULL_INT, Int64Array
+from timesink.readers.options import IsChosen
 from timesink.readers.vendors import DEVICE_CATEGORIES, HOST_CATEGORIES
 
 MEMORY_NAME = "[memory]"
 
-_ARGUMENT_DECODERS = {
-    name: ArgumentDecoder(kept, name)
-    for name, kept in {
-        "operator": argument_sets.OPERATOR,
-        "python": argument_sets.PYTHON,
-        "runtime": argument_sets.RUNTIME,
-        "device": argument_sets.DEVICE,
-        "ranges": argument_sets.DEVICE,
-        "untyped": argument_sets.DEVICE,
-        "nested": argument_sets.OPERATOR,
-        "instant": argument_sets.OPERATOR,
-        "memory": argument_sets.MEMORY,
-        "metadata": argument_sets.LANE_METADATA,
-    }.items()
+_ARGUMENTS = {
+    "operator": argument_sets.OPERATOR,
+    "python": argument_sets.PYTHON,
+    "runtime": argument_sets.RUNTIME,
+    "device": argument_sets.DEVICE,
+    "ranges": argument_sets.DEVICE,
+    "untyped": argument_sets.DEVICE,
+    "nested": argument_sets.OPERATOR,
+    "instant": argument_sets.OPERATOR,
+    "memory": argument_sets.MEMORY,
+    "metadata": argument_sets.LANE_METADATA,
 }
 
-GROUPS = ("dropped", "flow", "counter", *_ARGUMENT_DECODERS)
+GROUPS = ("dropped", "flow", "counter", *_ARGUMENTS)
 """Where an event can go; each group has its own columns."""
 _DROPPED, _FLOW = GROUPS.index("dropped"), GROUPS.index("flow")
 _GROUP_OF_PHASE = {
@@ -76,6 +77,13 @@ _UNUSED_COLUMNS = {
     "memory": frozenset({"phase", "category", "name", "dur_ns"}),
     "metadata": frozenset({"phase", "category", "ts_ns", "dur_ns"}),
 }
+_ONLY_TIMES = frozenset({"phase", "category", "name", "pid", "tid", "dur_ns"})
+_UNUSED_IN_BRIEF = {**_UNUSED_COLUMNS, "flow": _ONLY_TIMES, "memory": _ONLY_TIMES}
+
+
+@cache
+def _argument_decoder(group: str, *, brief: bool) -> ArgumentDecoder:
+    return ArgumentDecoder(_ARGUMENTS[group], group, brief=brief)
 
 
 def group_of_category(category: str | None) -> str:
@@ -99,9 +107,12 @@ def group_of_category(category: str | None) -> str:
 class PieceDecoder:
     """Decodes pieces one after another; texts are numbered in vocabularies they share."""
 
-    def __init__(self) -> None:
+    def __init__(self, brief: IsChosen | None = None) -> None:
         self.vocabularies = Vocabularies()
         self._envelope = 0
+        self._brief = brief is not None
+        self._unused = _UNUSED_IN_BRIEF if self._brief else _UNUSED_COLUMNS
+        self._inputs = None if brief is None else ChosenInputs(brief)
 
     def decode(self, number: int, text: bytes) -> Piece:
         """Columns of a piece of valid JSON: a list of events in brackets.
@@ -149,7 +160,7 @@ class PieceDecoder:
         }
         groups: dict[str, Group] = {}
         for group_name, rows in self._place(base, tally):
-            unused = _UNUSED_COLUMNS.get(group_name, _UNUSED_BY_SLICES)
+            unused = self._unused.get(group_name, _UNUSED_BY_SLICES)
             group = {
                 key: Column(column.values[rows], column.vocabulary)
                 for key, column in base.items()
@@ -158,7 +169,9 @@ class PieceDecoder:
             mask = np.zeros(count, bool)
             mask[rows] = True
             if group_name == "flow":
-                groups["flow"] = {**group, "flow_id": flow_ids(list(compress(flow_id, mask)))}
+                groups["flow"] = group
+                if not self._brief:
+                    group["flow_id"] = flow_ids(list(compress(flow_id, mask)))
             elif group_name == "counter":
                 append(groups, "samples", samples(group, list(compress(args, mask)), words, tally))
             else:
@@ -251,8 +264,17 @@ class PieceDecoder:
         tally: Tally,
     ) -> None:
         words = self.vocabularies
-        columns, rare = _ARGUMENT_DECODERS[name].decode(raws, words, tally)
+        decoder = _argument_decoder(name, brief=self._brief)
+        decoded = decoder.decode(raws, words, tally)
+        columns, rare = decoded or decoder.decode_forgiving(raws, words, tally)
+        if decoded and self._inputs is not None and _ARGUMENTS[name] is argument_sets.OPERATOR:
+            columns |= self._inputs.of(group["name"].values, raws, words)
         groups[name] = {**group, **columns}
-        append(groups, "event_args", rare_rows(group["index"].values, rare, words))
+        index = group["index"].values
+        if rare:
+            append(groups, "collectives", collective_rows(index, rare, words.texts))
+        if rare and not self._brief:
+            others = other_rows(index, rare, _ARGUMENTS[name].rare_keys, words.names, words.texts)
+            append(groups, "event_args", others)
         if name == "ranges":
             append(groups, "samples", samples(group, raws, words, tally, of_ranges=True))

@@ -16,13 +16,13 @@ HOST_COLUMNS = tuple(HOST.schema)
 
 def host_frame(joined: Joined) -> pl.DataFrame:
     kinds = kind_numbers(joined, vendors.HOST_CATEGORIES, HOST_KINDS, "other")
-    return joined.frame(HOST_COLUMNS).with_columns(enum_series(kinds, HOST_KINDS))
+    return joined.frame(HOST_COLUMNS).hstack([enum_series(kinds, HOST_KINDS)])
 
 
 def python_frame(joined: Joined) -> pl.DataFrame:
     modules = joined.arrays.get("python_module_id", np.full(len(joined), NULL_INT)) != NULL_INT
     kinds = np.where(modules, HOST_KINDS.index("module"), HOST_KINDS.index("python_function"))
-    return joined.frame(HOST_COLUMNS).with_columns(enum_series(kinds, HOST_KINDS))
+    return joined.frame(HOST_COLUMNS).hstack([enum_series(kinds, HOST_KINDS)])
 
 
 def instant_frame(joined: Joined) -> pl.DataFrame:

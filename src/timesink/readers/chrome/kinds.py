@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
+from functools import cache
+
 import polars as pl
 
 from timesink.readers.chrome.assemble import Array, Joined
@@ -10,8 +11,12 @@ from timesink.readers.chrome.assemble import Array, Joined
 
 def enum_series(values: Array, members: tuple[str, ...], name: str = "kind") -> pl.Series:
     """Numbers of members as an Enum; -1 is null."""
-    words = pl.Series(name, [*members, None], dtype=pl.Enum(members))
-    return words.gather(np.where(values < 0, len(members), values))
+    return _members(members)[values].alias(name)
+
+
+@cache
+def _members(names: tuple[str, ...]) -> pl.Series:
+    return pl.Series([*names, None], dtype=pl.Enum(names))
 
 
 def kind_numbers(

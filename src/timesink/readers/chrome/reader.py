@@ -19,7 +19,7 @@ from timesink.readers.chrome.columns import Piece, Tally
 from timesink.readers.chrome.container import looks_like_events
 from timesink.readers.chrome.crew import Crew
 from timesink.readers.chrome.shares import Share, text_of_pieces_after
-from timesink.readers.chrome.tables import build_tables
+from timesink.readers.chrome.tables import LEFT_OUT_IN_BRIEF, build_tables
 from timesink.readers.finish import finish_trace
 from timesink.readers.names import worker_and_span
 from timesink.readers.options import ReadOptions
@@ -39,7 +39,7 @@ def sniff(head: bytes, name: str) -> bool:
 
 def read(source: Source, options: ReadOptions) -> Trace:
     """Read a trace of any size; what is damaged is mended or counted."""
-    crew = options.crew or Crew(source, options.jobs)
+    crew = options.crew or Crew(source, options.jobs, options.brief)
     shares = crew.decode(options.progress)
     if not shares[0].found:
         raise _no_events(source, shares[0])
@@ -54,10 +54,13 @@ def read(source: Source, options: ReadOptions) -> Trace:
     if source.other_members:
         tally.add("archive_members", len(source.other_members), source.other_members[0])
     fields = top.read_fields(shares[0].head, rest, bare=shares[0].bare, tally=tally)
-    tables = build_tables(assembly, tally)
+    brief = options.brief is not None
+    tables = build_tables(assembly, tally, brief=brief)
     offset_ns = top.base_time_ns(fields)
     tables = {name: _shifted(frame, offset_ns, tally) for name, frame in tables.items()}
     metadata = _metadata(source, fields, assembly, tables, offset_ns)
+    if brief:
+        tables = {name: each for name, each in tables.items() if name not in LEFT_OUT_IN_BRIEF}
     health = [
         HealthEntry(code, count, tally.examples.get(code, ""))
         for code, count in tally.counts.items()
@@ -99,9 +102,10 @@ def _shifted(frame: pl.DataFrame, offset_ns: int, tally: Tally) -> pl.DataFrame:
     if not offset_ns or "ts_ns" not in frame.columns:
         return frame
     latest = _LATEST_NS - offset_ns
-    too_late = frame.filter(pl.col("ts_ns") > latest).height
+    too_late = int((frame["ts_ns"] > latest).sum())
     tally.add("bad_value", too_late, "a timestamp beyond 64 bits")
-    return frame.with_columns(pl.col("ts_ns").clip(upper_bound=latest) + offset_ns)
+    times = frame["ts_ns"].clip(upper_bound=latest) if too_late else frame["ts_ns"]
+    return frame.with_columns(times + offset_ns)
 
 
 def _metadata(

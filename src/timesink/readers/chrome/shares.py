@@ -20,7 +20,7 @@ from timesink.readers.chrome.container import Cut, cut_pieces, split_end, split_
 from timesink.readers.chrome.decode import PieceDecoder
 from timesink.readers.chrome.repair import mend_piece
 from timesink.readers.chrome.whole_piece import mend_text
-from timesink.readers.options import Progress
+from timesink.readers.options import IsChosen, Progress
 from timesink.readers.source import Damage, Source
 
 
@@ -38,7 +38,11 @@ class Share:
 
 
 def decode_share(
-    source: Source, share: int, shares: int, progress: Progress | None = None
+    source: Source,
+    share: int,
+    shares: int,
+    brief: IsChosen | None = None,
+    progress: Progress | None = None,
 ) -> Share:
     """Decode every `shares`-th piece, from number `share` on."""
     damage = Damage()
@@ -46,7 +50,7 @@ def decode_share(
     if opened is None:
         return Share([], {}, source.head(), bare=False, found=False, damage=damage.reasons)
     head, bare, stream = opened
-    decoder = PieceDecoder()
+    decoder = PieceDecoder(brief)
     _keep_freed_memory()
     with _collector_paused():
         pieces = [

@@ -1,4 +1,4 @@
-"""Columns beside those of the events: flow ids, rare arguments, counter samples."""
+"""Columns beside those of the events: flow ids, counter samples."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
 from msgspec import Raw
 
-from timesink.readers.chrome import argument_sets
-from timesink.readers.chrome.arguments import Rare, load_each
+from timesink.readers.chrome.argument_sets import DEVICE
 from timesink.readers.chrome.columns import Column, Group, Tally, Vocabularies
 from timesink.readers.chrome.envelopes import Lane
-from timesink.readers.chrome.timestamps import NULL_INT, Int64Array
+from timesink.readers.chrome.forgiving import load_each
+from timesink.readers.chrome.timestamps import NULL_INT
 
 _NOT_SAMPLED = frozenset({"hostname"})
 """Arguments of counter events that say where, not how much."""
@@ -40,18 +39,6 @@ def _flow_number(flow_id: Lane) -> int:
     return number if abs(number) < 2**63 else number % 2**62
 
 
-def rare_rows(index: Int64Array, rare: Rare, words: Vocabularies) -> Group:
-    """One row per rare argument: its event, name and value as JSON."""
-    rows = [(row, key, value) for row, arguments in rare for key, value in arguments.items()]
-    return {
-        "index": Column(index[np.array([row for row, _, _ in rows], np.intp)]),
-        "key": Column(words.names.encode(key for _, key, _ in rows), "names"),
-        "value": Column(
-            words.texts.encode(msgspec.json.encode(value) for _, _, value in rows), "texts"
-        ),
-    }
-
-
 def samples(
     group: Group, raws: Sequence[Raw], words: Vocabularies, tally: Tally, *, of_ranges: bool = False
 ) -> Group:
@@ -64,7 +51,7 @@ def samples(
     rows: list[tuple[int, str, float]] = []
     for row, series in enumerate(load_each(raws, tally)):
         name = str(names[codes[row]]) if codes[row] >= 0 else ""
-        known = argument_sets.DEVICE.known if of_ranges else _NOT_SAMPLED
+        known = DEVICE.known if of_ranges else _NOT_SAMPLED
         for key, value in _numbers(series, known, name, tally):
             alone = len(series.keys() - known) == 1 or key == "value"
             counter = key if of_ranges else name if alone else f"{name} {key}"

@@ -9,7 +9,7 @@ import polars as pl
 
 from timesink.model.schema import FLOW_KINDS, FLOW_PHASES, TABLES
 from timesink.readers import vendors
-from timesink.readers.chrome.argument_sets import COLLECTIVE_KEYS, FLOW_PHASE_NAMES
+from timesink.readers.chrome.argument_sets import FLOW_PHASE_NAMES
 from timesink.readers.chrome.assemble import Joined
 from timesink.readers.chrome.columns import NULL_CODE
 from timesink.readers.chrome.kinds import enum_series, kind_numbers
@@ -88,29 +88,16 @@ def _device_of_samples(frame: pl.DataFrame, named_lane: pl.Expr) -> pl.Expr:
 
 
 def rare_frame(joined: Joined) -> pl.DataFrame:
-    if not len(joined):
-        return pl.DataFrame()
-    collective = joined.map_words("key", lambda key: key in COLLECTIVE_KEYS, missing=False)
-    return joined.take(~collective).frame(("index", "key", "value"))
+    return joined.frame(("index", "key", "value")) if len(joined) else pl.DataFrame()
 
 
 def collective_frame(joined: Joined) -> pl.DataFrame:
     if not len(joined):
         return pl.DataFrame()
-    collective = joined.map_words("key", lambda key: key in COLLECTIVE_KEYS, missing=False)
-    rows = joined.take(collective)
-    if not len(rows):
-        return pl.DataFrame()
-    long = rows.frame(("index", "key", "value")).cast({"key": pl.String, "value": pl.String})
-    wide = long.pivot("key", index="index", values="value", aggregate_function="first")
-    wide = wide.rename(
-        {key: COLLECTIVE_KEYS[key] for key in wide.columns if key in COLLECTIVE_KEYS}
-    )
     schema = TABLES["collectives"].schema
-    return wide.with_columns(
-        pl.col(column).cast(pl.Float64, strict=False).cast(pl.Int64, strict=False)
-        for column in wide.columns
-        if schema[column] == pl.Int64()
+    numbers = pl.col([column for column, dtype in schema.items() if dtype == pl.Int64()])
+    return joined.frame(schema).with_columns(
+        numbers.cast(pl.String).cast(pl.Float64, strict=False).cast(pl.Int64, strict=False)
     )
 
 

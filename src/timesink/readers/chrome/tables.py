@@ -27,9 +27,14 @@ from timesink.readers.chrome.side_tables import (
     track_frame,
 )
 
+LEFT_OUT_IN_BRIEF = ("memory", "flows", "event_args")
+"""Tables of which a brief reading has nothing but times, which tell of the clock."""
 
-def build_tables(assembly: Assembly, tally: Tally) -> dict[str, pl.DataFrame]:
-    """All tables that come from the events themselves."""
+
+def build_tables(
+    assembly: Assembly, tally: Tally, *, brief: bool = False
+) -> dict[str, pl.DataFrame]:
+    """All tables that come from the events themselves; brief ones may hold times alone."""
     tracks = track_frame(assembly.join("metadata"))
     runtime = assembly.join("runtime")
     untyped, host_untyped = _split_untyped(assembly.join("untyped"), tracks, tally)
@@ -44,15 +49,15 @@ def build_tables(assembly: Assembly, tally: Tally) -> dict[str, pl.DataFrame]:
         nested,
         host_untyped,
     ]
-    rare = assembly.join("event_args")
+    memory, flows = assembly.join("memory"), assembly.join("flow")
     return {
         "host": _stack(host),
         "device": with_launch_geometry(_stack([*device, device_nested, untyped]), runtime),
-        "memory": memory_frame(assembly.join("memory")),
+        "memory": memory.frame(("ts_ns",)) if brief else memory_frame(memory),
         "counters": counter_frame(assembly.join("samples")),
-        "flows": flow_frame(assembly.join("flow")),
-        "collectives": collective_frame(rare),
-        "event_args": rare_frame(rare),
+        "flows": flows.frame(("ts_ns",)) if brief else flow_frame(flows),
+        "collectives": collective_frame(assembly.join("collectives")),
+        "event_args": rare_frame(assembly.join("event_args")),
         "tracks": tracks,
     }
 

@@ -42,15 +42,17 @@ _ROWS = {
     "unit": pl.Categorical(),
     "text": pl.String(),
 }
-_TABLE_MARK = re.compile(
-    rb"(?m)^\s*\[\d+\] .*@\S+\s*$|^\s*Metric Name +Metric Unit +Metric Value"
-    rb"|, Context \w+, Stream \w+(?:, Device \d+)?(?:, CC [\d.]+)?\s*$"
+# One pattern per mark: each is found many times faster than by an alternation.
+_TABLE_MARKS = (
+    re.compile(rb"(?m)^\s*\[\d+\] .*@\S+\s*$"),
+    re.compile(rb"(?m)^\s*Metric Name +Metric Unit +Metric Value"),
+    re.compile(rb"(?m), Context \w+, Stream \w+(?:, Device \d+)?(?:, CC [\d.]+)?\s*$"),
 )
 
 
 def looks_like_text_page(head: bytes) -> bool:
     """Whether a file holds the text page, judged by its first lines."""
-    return _TABLE_MARK.search(head) is not None
+    return any(mark.search(head) for mark in _TABLE_MARKS)
 
 
 @dataclass(slots=True)

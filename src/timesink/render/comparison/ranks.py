@@ -12,12 +12,14 @@ from timesink.analyses.statistics.discovery import ALPHA
 from timesink.model import units
 from timesink.model.amounts import change, from_to, signed_ns, times
 from timesink.model.units import brief_ns
+from timesink.render.cells import top_title
 from timesink.render.comparison.blocks import wrapped
 from timesink.render.diagnosis.words import interval
 from timesink.render.escaping import in_line
 from timesink.render.shown import Shown, bullets, table_blocks, titled_lines
 from timesink.render.terminal import text
 from timesink.reports.comparison.late_ranks import late_together, straggler_sentences
+from timesink.reports.comparison.rank_headline import steps_sentence
 
 TITLE = "Ranks"
 PART_NAMES = {
@@ -44,7 +46,7 @@ _MOST = 8
 
 def sentences(found: RankChanges) -> Iterator[str]:
     """Steps of the whole run, and stragglers that came, went or became worse."""
-    yield f"{units.counted(len(found.new.ranks), 'ranks')}: {found.reason}"
+    yield steps_sentence(found)
     late = list(straggler_sentences(found))
     yield from late or [NOT_NEW if found.stragglers else NO_STRAGGLER]
 
@@ -134,7 +136,7 @@ def changed_ranks_table(found: RankChanges, top: int | None) -> Shown:
         )
         for row in changed.head(most).iter_rows(named=True)
     ]
-    title = f"Ranks that changed ({most} of {units.counted(changed.height, 'ranks')})"
+    title = top_title("ranks that changed", changed.height, most)
     columns = ("rank", "where", "time per step", "change", "beyond peers")
     return Shown(title, columns, tuple(rows), (True, False, True, True, True))
 
@@ -155,7 +157,7 @@ def collectives_table(found: RankChanges, top: int | None) -> Shown:
         )
         for row in table.head(most).iter_rows(named=True)
     ]
-    title = f"Collectives ({most} of {units.counted(table.height, 'kinds')})"
+    title = top_title("kinds of collectives", table.height, most)
     columns = ("collective", "size", "transfer", "change", "wait", "bus", "changed")
     numeric = (False, True, True, True, True, True, False)
     return Shown(title, columns, tuple(rows), numeric, spare=(0, 0, 0, 1, 2, 3, 0))

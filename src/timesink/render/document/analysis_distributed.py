@@ -37,7 +37,7 @@ def workers_section(run: Analysed) -> Made:
             StackPart("idle", "waiting for others", _values(means["waiting_ns"])),
         ),
     )
-    return Section("workers", "Workers", (bars, *tables), "Who waits least is waited for.")
+    return Section("workers", "Workers", (bars, *tables), "Who waits least is mostly waited for.")
 
 
 def overlap_section(run: Analysed) -> Made:

@@ -78,9 +78,9 @@ def collective_cells(ranks: RankSet, top: int) -> Cells:
         "calls",
         "wait",
         "transfer",
-        "algorithm",
-        "bus",
         "latest rank",
+        "bus",
+        "algorithm",
     )
     return Cells(top_title("matched collectives", table.height, top), columns, rows)
 
@@ -93,9 +93,9 @@ def _collective(row: Mapping[str, Any]) -> tuple[str, ...]:
         units.count(row["calls"]),
         _time(row["wait_mean_ns"]),
         _time(row["transfer_mean_ns"]),
-        _speed(row["algorithm_bytes_per_s"]),
-        _speed(row["bus_bytes_per_s"]),
         str(row["latest_rank"]) if (row["latest_share"] or 0) >= _MUCH else "-",
+        _speed(row["bus_bytes_per_s"]),
+        _speed(row["algorithm_bytes_per_s"]),
     )
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.model import units
-from timesink.render.cells import Cells
+from timesink.render.cells import Cells, fitting
 from timesink.render.diagnosis.words import cause_name
 from timesink.render.ranks import words
 from timesink.render.ranks.cells import collective_cells, rank_cells, rank_group_lines
@@ -32,14 +32,13 @@ def answer_lines(ranks: RankSet) -> Iterator[RenderableType]:
         return
     for one in held[:_MOST_HELD]:
         yield text(words.held_sentence(one, ranks.analysis.panel), "bold red")
-        for said in (f"{cause_name(one.cause)}: {' '.join(one.evidence)}", f"try: {_advice(one)}"):
+        for said in (
+            f"{cause_name(one.cause)}: {' '.join(one.evidence)}",
+            f"try: {words.advice(one)}",
+        ):
             yield Padding(text(said), (0, 0, 0, _INDENT))
     if len(held) > _MOST_HELD:
         yield text(f"and {units.counted(len(held) - _MOST_HELD, 'more')} that cost less", "dim")
-
-
-def _advice(one: words.Held) -> str:
-    return words.advice(one)
 
 
 def set_blocks(ranks: RankSet, top: int, width: int) -> Iterator[RenderableType]:
@@ -48,7 +47,8 @@ def set_blocks(ranks: RankSet, top: int, width: int) -> Iterator[RenderableType]
     for cells in _tables(ranks, top):
         yield ""
         yield text(cells.title, "bold")
-        yield text_table(cells.columns, cells.rows, cells.numeric, width)
+        shown = fitting(cells, width)
+        yield text_table(shown.columns, shown.rows, shown.numeric, width)
     groups = rank_group_lines(ranks)
     if groups:
         yield ""
@@ -89,7 +89,7 @@ def markdown_blocks(ranks: RankSet, top: int) -> Iterator[str]:
     yield "## Who holds the others up"
     yield bullets(
         f"**{words.held_sentence(one, ranks.analysis.panel)}** {cause_name(one.cause)}: "
-        f"{' '.join(one.evidence)} {_advice(one)}"
+        f"{' '.join(one.evidence)} {words.advice(one)}"
         for one in held
     ) or words.nobody_sentence(ranks)
     for cells in _tables(ranks, top):

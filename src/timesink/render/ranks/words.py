@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from timesink.analyses.findings.stragglers import IN_WORDS, advice_on
+from timesink.analyses.findings.stragglers import advice_on, why_late
+from timesink.analyses.ranks.lateness import TIMES_NOISE, least_share
 from timesink.analyses.ranks.numbers import ranges_of
 from timesink.analyses.ranks.panel import Panel
 from timesink.analyses.ranks.rank_set import RankSet
-from timesink.analyses.ranks.stragglers import LEAST_SHARE, TIMES_NOISE, Straggler
+from timesink.analyses.ranks.stragglers import Straggler
 from timesink.analyses.ranks.telling import set_notes
+from timesink.analyses.ranks.together import cost_together, share_together
 from timesink.model import units
 from timesink.render.diagnosis.words import cause_name
 
@@ -60,15 +62,20 @@ def held_up(stragglers: Sequence[Straggler], panel: Panel) -> list[Held]:
 
 def _held(members: Sequence[Straggler], panel: Panel) -> Held:
     steps = {step for one in members for step in one.steps}
-    evidence = dict.fromkeys(line for one in members for line in one.evidence)
     return Held(
         members[0].cause,
         tuple(sorted(one.rank for one in members)),
-        sum(one.cost_ns for one in members),
-        min(sum(one.share for one in members), 1.0),
+        cost_together(members, panel),
+        share_together(members, panel),
         tuple(step for step in panel.steps if step in steps),
-        tuple(evidence)[:_MOST_EVIDENCE],
+        (*members[0].evidence[:_MOST_EVIDENCE], *_likewise(members)),
     )
+
+
+def _likewise(members: Sequence[Straggler]) -> Iterator[str]:
+    """Nobody reads the same sentence about each of many ranks."""
+    if len(members) > 1:
+        yield f"Likewise {the_ranks([one.rank for one in members[1:]])}."
 
 
 def held_sentence(one: Held, panel: Panel) -> str:
@@ -97,22 +104,13 @@ def straggler_headline(ranks: RankSet) -> str:
         return ""
     first = held[0]
     one = len(first.ranks) == 1
-    why = IN_WORDS.get(first.cause, cause_name(first.cause))
+    why = why_late(first.cause, several=not one)
     also = f"; {the_ranks([r for one in held[1:] for r in one.ranks])} too" if held[1:] else ""
     return (
         f"{first.who} {'makes' if one else 'make'} the others wait, "
         f"{units.brief_ns(first.cost_ns / max(len(ranks.analysis.panel.steps), 1))} a step "
-        f"({units.share(first.share, 1)}): {why if one else plural(why)}{also}."
+        f"({units.share(first.share, 1)}): {why}{also}."
     )
-
-
-def plural(why: str) -> str:
-    """Why several ranks are late, worded as of one.
-
-    >>> plural("its device runs slower"), plural("it waits for data")
-    ('its device runs slower on each', 'each waits for data')
-    """
-    return f"each{why[2:]}" if why.startswith("it ") else f"{why} on each"
 
 
 def advice(one: Held) -> str:
@@ -121,7 +119,7 @@ def advice(one: Held) -> str:
     >>> advice(Held("slow_link", (3,), 0.0, 0.0, (), ()))
     'Check the links of rank 3: NIC, cable, PCIe width, NVLink state.'
     """
-    return advice_on(one.cause, the_ranks(one.ranks))
+    return advice_on(one.cause, the_ranks(one.ranks), several=len(one.ranks) > 1)
 
 
 def is_judged(ranks: RankSet) -> bool:
@@ -141,9 +139,15 @@ def nobody_sentence(ranks: RankSet) -> str:
         return "No step is on most of the ranks: whether one holds the others up cannot be told."
     return (
         f"No rank holds the others up. {judged}; what a rank lets others wait counts from "
-        f"{100 * LEAST_SHARE:.1f} % of the run on, if it is {TIMES_NOISE} times what "
-        f"chance gives the other ranks.{_most(panel)}"
+        f"{100 * least_share(len(panel.ranks)):.1f} % of the run on, if it is {TIMES_NOISE} times "
+        f"what chance gives the other ranks.{_most(panel)}{_unknown(ranks)}"
     )
+
+
+def _unknown(ranks: RankSet) -> str:
+    """Those of whom nothing can be said: everybody may be waiting for them."""
+    known = (*ranks.missing, *(each.rank for each in ranks.damaged if each.rank is not None))
+    return f" Of {the_ranks(known)} nothing is known." if known else ""
 
 
 def _most(panel: Panel) -> str:

@@ -19,7 +19,9 @@ RANKS: Columns = {
     "exposed_communication_ns": Column("part in which the device did nothing else", "exposed"),
     "overlap_ns": Column("part in which it computed as well", "overlap"),
     "wait_suffered_ns": Column("time in collectives before the last rank had come", "waits"),
-    "wait_caused_ns": Column("how long others waited because of this rank alone", "waited for"),
+    "wait_caused_ns": Column(
+        "how long most others waited for what the rank itself did", "waited for"
+    ),
     "pipeline_bubble_ns": Column("waits for the stages before and after it", "bubble"),
     "idle_ns": Column("time with neither device work nor communication", "idle"),
 }
@@ -32,7 +34,11 @@ STRAGGLERS: Columns = {
         "`data_loading` or `slow_link`",
         "cause",
     ),
-    "cost_ns": Column("how much of the run others waited for it", "cost"),
+    "cost_ns": Column(
+        "how much longer the run takes for this rank alone; of ranks that are late in the same "
+        "steps it does not add up",
+        "cost",
+    ),
     "share_pct": Column("the same in percent of the run", "share"),
     "steps": Column("number of steps in which it held the others up", "steps"),
     "step_names": Column("which steps these are"),
@@ -66,7 +72,7 @@ CLOCKS: Columns = {
     "clock": Column("number of the clock; ranks of one host share it", "clock"),
     "offset_ns": Column("how far it is ahead of the others in the middle of the run", "ahead"),
     "uncertainty_ns": Column("how well that is known", "known to"),
-    "drift_ppm": Column("how much faster it goes, in millionths", "drift"),
+    "drift_ppm": Column("how much faster it goes, in millionths", "drift ppm"),
     "drift_uncertainty_ppm": Column("how well that is known"),
     "ends": Column("ends of collectives that it was found from", "ends"),
     "tied_to": Column("clocks with the same number are tied by collectives"),
@@ -85,7 +91,9 @@ RANK_STEPS: Columns = {
     "overlap_ns": Column("part in which it computed as well", "overlap"),
     "own_ns": Column("time in which the rank did not wait for others", "own"),
     "wait_suffered_ns": Column("time in collectives before the last rank had come", "waits"),
-    "wait_caused_ns": Column("how long others waited because of this rank alone", "waited for"),
+    "wait_caused_ns": Column(
+        "how long most others waited for what the rank itself did", "waited for"
+    ),
     "pipeline_bubble_ns": Column("waits for the stages before and after it", "bubble"),
     "excess_ns": Column("what the rank itself took more than its peers"),
 }

@@ -1,28 +1,16 @@
-"""`timesink.compare`: which runs are meant, which processes meet, and what changed between them."""
+"""`timesink.compare`: which runs are meant, and what changed between them."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.analyses.comparison.comparing import compare_roles
-from timesink.analyses.comparison.role import Role
-from timesink.analyses.ranks.changes import RankChanges
 from timesink.engines.choosing import engine_of
 from timesink.engines.engine import Engine
-from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.model.trace import Trace
-from timesink.model.units import listed
 from timesink.readers.options import Progress
-from timesink.reports.comparison.choosing import (
-    check_cycle_type,
-    members_of_type,
-    pairs_of_type,
-)
+from timesink.reports.comparison.choosing import check_cycle_type
 from timesink.reports.comparison.given import (
-    WHAT_COMPARES,
     all_cases,
     check_given,
     finding_for,
@@ -34,45 +22,15 @@ from timesink.reports.comparison.given import (
     side_of,
     source_of,
 )
-from timesink.reports.comparison.members import Choice, check_pids, chosen, members_of
-from timesink.reports.comparison.naming import (
-    case_identifier,
-    file_stem,
-    match_identifiers,
-    pair_identifier,
-    role_labels,
-    side_labels,
-    told_apart,
-)
-from timesink.reports.comparison.pairing import Match, Member, Pairing, pair_members
-from timesink.reports.comparison.rank_sets import (
-    Sets,
-    are_large,
-    chosen_note,
-    compared_sets,
-    may_be_sets,
-    only_ranks,
-    representatives,
-)
-from timesink.reports.comparison.reading import read_sides
-from timesink.reports.comparison.recorded_otherwise import recorded_otherwise
-from timesink.reports.comparison.report import Compared, Comparison
+from timesink.reports.comparison.members import Choice
+from timesink.reports.comparison.rank_sets import Sets
+from timesink.reports.comparison.report import Comparison
 from timesink.reports.comparison.runs import Finding, Reading, Runs
-from timesink.reports.comparison.sides import (
-    ALONE,
-    LEFT_OUT,
-    Case,
-    Side,
-    find_cases,
-    find_side,
-)
+from timesink.reports.comparison.sides import find_cases
+from timesink.reports.comparison.working import Work
 
 if TYPE_CHECKING:
-    from timesink.analyses.clustering.exploration import Exploration
     from timesink.reports.baselines.baseline import Baseline
-
-SIDES = ("base", "new")
-"""What two runs are called that are no case."""
 
 
 def compare(
@@ -113,7 +71,7 @@ def compare(
     check_given(given)
     check_cycle_type(cycle_type)
     finding = finding_for(given, Finding(marker, by, metric_map))
-    work = _Work(
+    work = Work(
         Runs(Reading(cache, jobs, progress, finding), known_runs(given)),
         Choice(one_pid(pid, 0), rank, ignore_hosts),
         Choice(one_pid(pid, 1), rank, ignore_hosts),
@@ -145,200 +103,3 @@ def compare(
     from timesink.reports.comparison.one_device import only_device  # noqa: PLC0415
 
     return only_device(whole, str(device))
-
-
-# -- the work --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Found:
-    """What came of some of the sources."""
-
-    pairs: tuple[Compared, ...]
-    members: tuple[Member, ...]
-    notes: tuple[str, ...]
-    exploration: Exploration | None = None
-    cases_left_out: tuple[str, ...] = ()
-    files_left_out: tuple[str, ...] = ()
-    roles_left_out: tuple[str, ...] = ()
-    ranks: RankChanges | None = None
-
-    @property
-    def roles(self) -> tuple[Role, ...]:
-        """Every role under a name of its own."""
-        if self.exploration is not None:
-            return self.exploration.roles
-        return tuple(_labelled(self.members))
-
-
-@dataclass(frozen=True, slots=True)
-class _Work:
-    """Reading, pairing and comparing, as the options say."""
-
-    runs: Runs
-    of_base: Choice
-    of_new: Choice
-    finding: Finding
-    cycle_type: str | None
-    sets: Sets
-
-    def compared_sides(self, base: Side, new: Side) -> _Found:
-        identifier = pair_identifier(base.path, new.path)
-        return self._compared(base, new, SIDES, identifier)
-
-    def compared_cases(self, cases: Sequence[Case], first: Path) -> _Found:
-        """Every case; one that cannot be compared is named, and the others stand."""
-        done: list[_Found] = []
-        failures: list[TimesinkError] = []
-        for case in cases:
-            identifier = case_identifier(case.folder, first)
-            try:
-                base, new = (find_side(side, self.of_base.rank) for side in (case.base, case.new))
-                done.append(self._compared(base, new, ("normal", "abnormal"), identifier))
-            except TimesinkError as error:
-                failures.append(error)
-        if not done:
-            raise failures[0]
-        return _joined(done, [error.message for error in failures])
-
-    def explored(self, sides: Sequence[Side]) -> _Found:
-        """Every role of every path, told apart by how it behaves."""
-        # Only many roles need this.
-        from timesink.analyses.clustering.exploring import explore  # noqa: PLC0415
-
-        sources = {source.key: source for side in sides for source in side.sources}
-        read = read_sides(self.runs, self.finding, [list(sources.values())])
-        members = chosen(members_of(read.sides[0], self.of_base), self.of_base)
-        members = members_of_type(self._of_pid(members), self.cycle_type)
-        if len(members) < 2:
-            raise UsageError(
-                f"{sides[0].path}: holds one role, and there is nothing to compare it with",
-                WHAT_COMPARES,
-            )
-        noted = [note for side in sides for note in side.notes]
-        exploration = explore(_labelled(members))
-        return _Found((), tuple(members), (*noted, *read.notes), exploration)
-
-    def _of_pid(self, members: list[Member]) -> list[Member]:
-        wanted = {self.of_base.pid, self.of_new.pid} - {None}
-        return [one for one in members if not wanted or one.role.pid in wanted]
-
-    def _compared(self, base: Side, new: Side, names: tuple[str, str], identifier: str) -> _Found:
-        whole, noted = self._whole_first(base, new)
-        if whole is not None:
-            few = representatives(whole)
-            base, new = only_ranks(base, whole.base, few), only_ranks(new, whole.new, few)
-            noted.append(chosen_note(whole, few))
-        read = read_sides(self.runs, self.finding, [base.sources, new.sources])
-        ours, theirs = read.sides
-        sides = members_of(ours, self.of_base), members_of(theirs, self.of_new)
-        check_pids(*sides, (self.of_base, self.of_new))
-        base_members, new_members = chosen(sides[0], self.of_base), chosen(sides[1], self.of_new)
-        alone = _is_one_process(base_members) and _is_one_process(new_members)
-        pairing = pairs_of_type(pair_members(base_members, new_members), self.cycle_type)
-        if not pairing.matches:
-            raise NotFoundError(
-                f"{identifier}: no process of one side has a partner on the other",
-                "compare two files, or try --explore",
-            )
-        alone_there = _without_partner(pairing)
-        if whole is None and self._are_sets(base, new) and not are_large(base, new):
-            sides_read = ((base, ours), (new, theirs))
-            whole, noted = compared_sets(lambda: (self.sets.of_runs(*one) for one in sides_read))
-        return _Found(
-            tuple(_pairs(pairing.matches, names, identifier, plain=names == SIDES and alone)),
-            (*sides[0], *sides[1]),
-            (
-                *base.notes,
-                *new.notes,
-                *read.notes,
-                *recorded_otherwise(ours, theirs),
-                *pairing.notes,
-                *noted,
-                *(() if whole is None else whole.notes),
-                *([f"{ALONE}: {listed(alone_there)}"] if alone_there else []),
-            ),
-            files_left_out=(*base.left_out, *new.left_out, *read.left_out),
-            roles_left_out=tuple(alone_there),
-            ranks=whole,
-        )
-
-    def _whole_first(self, base: Side, new: Side) -> tuple[RankChanges | None, list[str]]:
-        """Two runs of so many ranks that only some of them are compared in full."""
-        if not (self._are_sets(base, new) and are_large(base, new)):
-            return None, []
-        return compared_sets(lambda: (self.sets.read(side) for side in (base, new)))
-
-    def _are_sets(self, base: Side, new: Side) -> bool:
-        one_is_meant = any(
-            choice.rank is not None or choice.pid is not None
-            for choice in (self.of_base, self.of_new)
-        )
-        sources = (*base.sources, *new.sources)
-        kept = any(map(self.runs.was_kept, sources))
-        return not one_is_meant and not kept and may_be_sets(base, new)
-
-
-# -- pairs -----------------------------------------------------------------------------------------
-
-
-def _pairs(
-    matches: Sequence[Match], names: tuple[str, str], identifier: str, *, plain: bool
-) -> Iterable[Compared]:
-    """Every pair compared; `plain` names of sides do not say the process."""
-    names_of = match_identifiers(identifier, matches)
-    stems = told_apart([file_stem(*one) for one in zip(names_of, matches, strict=True)])
-    for match, own, stem in zip(matches, names_of, stems, strict=True):
-        base, new = names if plain else side_labels(match, names)
-        pair = compare_roles(
-            replace(match.base.role, label=base), replace(match.new.role, label=new), match.kind
-        )
-        yield Compared(own, match.base.suffix, pair, stem)
-
-
-def _is_one_process(members: Sequence[Member]) -> bool:
-    return len({(one.role.host, one.role.pid) for one in members}) == 1
-
-
-def _labelled(members: Sequence[Member]) -> list[Role]:
-    """The roles under names of their own, in the order of these; a role of both sides once."""
-    distinct = list({_same_role(one): one for one in members}.values())
-    roles = [
-        replace(one.role, label=label)
-        for one, label in zip(distinct, role_labels(distinct), strict=True)
-    ]
-    return sorted(roles, key=lambda role: role.label)
-
-
-def _same_role(member: Member) -> tuple[Hashable, ...]:
-    return member.origin, member.role.host, member.role.pid, member.suffix
-
-
-def _without_partner(pairing: Pairing) -> list[str]:
-    return sorted({f"{one.job}{one.suffix} pid {one.role.pid}" for one in pairing.left_out})
-
-
-def _joined(done: Sequence[_Found], failures: Sequence[str]) -> _Found:
-    several = len(done) > 1
-    notes = [
-        f"{one.pairs[0].identifier}: {note}" if several else note
-        for one in done
-        for note in one.notes
-    ]
-    pairs = [pair for one in done for pair in one.pairs]
-    stems = told_apart([pair.file_stem for pair in pairs])
-    sets = [one.ranks for one in done if one.ranks is not None]
-    return _Found(
-        tuple(replace(pair, file_stem=stem) for pair, stem in zip(pairs, stems, strict=True)),
-        tuple(member for one in done for member in one.members),
-        (*notes, *(f"{LEFT_OUT}{failure}" for failure in failures)),
-        cases_left_out=tuple(failures),
-        files_left_out=tuple(file for one in done for file in one.files_left_out),
-        roles_left_out=tuple(
-            f"{one.pairs[0].identifier}: {role}" if several else role
-            for one in done
-            for role in one.roles_left_out
-        ),
-        # Of several cases each is a run of its own.
-        ranks=sets[0] if len(sets) == len(done) == 1 else None,
-    )

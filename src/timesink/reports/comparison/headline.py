@@ -163,7 +163,10 @@ def _range(told: Sequence[Told], state: str) -> str:
 def _ranges(*lengths_ns: tuple[float, float]) -> str:
     """Times of several pairs: from which to which on either side."""
     sides = zip(*lengths_ns, strict=True)
-    return from_to(*(_between(*map(units.brief_ns, (min(side), max(side)))) for side in sides))
+    base, new = (_between(*map(units.brief_ns, (min(side), max(side)))) for side in sides)
+    # A range with two units of its own shares neither with the other.
+    mixed = any(" " in side.partition(" to ")[0] for side in (base, new) if " to " in side)
+    return f"{base} → {new}" if mixed else from_to(base, new)
 
 
 def _between(low: str, high: str) -> str:

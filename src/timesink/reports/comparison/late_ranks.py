@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from timesink.analyses.findings.stragglers import IN_WORDS
+from timesink.analyses.findings.stragglers import why_late
 from timesink.analyses.ranks.changes import RankChanges
 from timesink.analyses.ranks.numbers import ranges_of
 from timesink.analyses.ranks.straggler_changes import StragglerChange
@@ -48,8 +48,7 @@ def straggler_sentence(together: Sequence[StragglerChange]) -> str:
     who = whose(together).capitalize()
     are = "are" if several else "is"
     costs = max(together, key=lambda one: max(one.new_ns, one.base_ns))
-    why = IN_WORDS.get(first.cause, first.cause)
-    why = f"{first.cause}, {_plural(why) if several else why}"
+    why = f"{first.cause}, {why_late(first.cause, several=several)}"
     if first.state == "gone":
         cost = brief_ns(costs.base_ns)
         return f"{who} {are} no straggler{'s' * several} any more ({first.cause}, {cost} per step)."
@@ -67,30 +66,9 @@ def cost_sentence(together: Sequence[StragglerChange]) -> str:
     """What stragglers cost now, and why, where it is said already that they are late."""
     several = len(together) > 1
     costs = max(together, key=lambda one: one.new_ns)
-    why = IN_WORDS.get(costs.cause, costs.cause)
     before = f" ({brief_ns(costs.base_ns)} before)" if costs.state == "worse" else ""
     make = ("now " if costs.state == "new" else "") + ("make" if several else "makes")
     return (
         f"{whose(together).capitalize()} {make} the others wait {'up to ' * several}"
-        f"{brief_ns(costs.new_ns)} per step{before}: {_plural(why) if several else why}."
+        f"{brief_ns(costs.new_ns)} per step{before}: {why_late(costs.cause, several=several)}."
     )
-
-
-def _plural(words: str) -> str:
-    """The end of a sentence about several ranks.
-
-    >>> _plural("its device runs slower"), _plural("it waits for data")
-    ('their devices run slower', 'they wait for data')
-    """
-    return _OF_SEVERAL.get(words, words)
-
-
-_OF_SEVERAL = {
-    "its device runs slower": "their devices run slower",
-    "some of its kernels take longer": "some of their kernels take longer",
-    "it is given more work": "they are given more work",
-    "its host keeps the device waiting": "their hosts keep the devices waiting",
-    "it waits for its device more often": "they wait for their devices more often",
-    "it waits for data": "they wait for data",
-    "its link is slow": "their links are slow",
-}

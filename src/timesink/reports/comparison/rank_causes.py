@@ -63,12 +63,8 @@ def _causes(
             explained,
             None,
             cost_sentence(together),
-            f"{_capital(advice_on(first.cause, who)).rstrip('.')}.",
+            advice_on(first.cause, who, several=len(together) > 1),
             tuple(Evidence("cycle", text, side="new") for text in first.evidence),
             (("exposed_communication", explained),) if explained else (),
             process=who,
         )
-
-
-def _capital(words: str) -> str:
-    return f"{words[:1].upper()}{words[1:]}"

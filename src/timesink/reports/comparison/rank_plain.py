@@ -33,7 +33,7 @@ def ranks_dict(found: RankChanges) -> dict[str, Any]:
                 "world_size": layout.world,
                 "layout": [{"kind": kind, "size": size} for kind, size in layout.groups],
                 "steps": len(ranks.analysis.panel.steps),
-                "missing_ranks": list(ranks.analysis.missing),
+                "missing_ranks": list(ranks.missing),
                 "damaged": _damaged(ranks),
                 "groups": [_group(each) for each in ranks.groups],
             }

@@ -9,7 +9,7 @@ from timesink.analyses.ranks.changes import RankChanges, compare_ranks
 from timesink.analyses.ranks.numbers import ranges_of
 from timesink.analyses.ranks.rank_set import RankSet, ranks_of_traces
 from timesink.engines.engine import Engine
-from timesink.errors import TimesinkError
+from timesink.errors import UnreadableError
 from timesink.model.units import counted
 from timesink.readers.options import Progress
 from timesink.reports.comparison.late_ranks import late_together
@@ -24,9 +24,10 @@ MOST_PAIRS = 8
 
 
 def may_be_sets(base: Side, new: Side) -> bool:
-    """Whether both sides are several recordings, none of which is open or a table."""
+    """Whether both sides are several recordings of one run, none of which is open or a table."""
     return all(
         len(side.sources) > 1
+        and len({one.recording.run for one in side.sources}) == 1
         and not any(one.is_table or one.is_export or one.trace for one in side.sources)
         for side in (base, new)
     )
@@ -61,14 +62,17 @@ class Sets:
 
 
 def compared_sets(read: Callable[[], Iterable[RankSet]]) -> tuple[RankChanges | None, list[str]]:
-    """What changed between two runs; None, and why, where they are not two runs of ranks."""
+    """What changed between two runs; None, and why, where they are not two runs of ranks.
+
+    That the engine cannot work is an error: what it was asked for is not to be done without it.
+    """
     try:
         base, new = read()
-        if not all(len(each.ranks) > 1 and each.communicates for each in (base, new)):
-            return None, []
-        return compare_ranks(base, new), []
-    except TimesinkError as error:
+    except UnreadableError as error:
         return None, [f"ranks are not compared as a whole: {error.message}"]
+    if not all(len(each.ranks) > 1 and each.communicates for each in (base, new)):
+        return None, []
+    return compare_ranks(base, new), []
 
 
 # -- those that stand for the others ---------------------------------------------------------------

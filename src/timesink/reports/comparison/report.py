@@ -160,7 +160,9 @@ class Comparison:
         """Whether no rank of a run is only compared as a part of the whole."""
         if self.ranks is None:
             return True
-        return {one.pair.new.rank for one in self.pairs}.issuperset(self.ranks.common)
+        before, now = (each.world for each in self.ranks.layouts)
+        compared = {one.pair.new.rank for one in self.pairs}
+        return before == now and compared.issuperset(self.ranks.common)
 
     @cached_property
     def cases(self) -> tuple[Comparison, ...]:

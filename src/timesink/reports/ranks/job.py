@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from timesink.analyses.columns import device_columns
+from timesink.analyses.names import is_collective_call
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank
 from timesink.analyses.ranks.summary_tables import to_parquet
 from timesink.analyses.ranks.thinning import within_limits
@@ -26,12 +28,24 @@ def summarise_recording(
     store = Cache.default() if cache else None
     if store is not None and not store.holds(key_of(recording, store)):
         store = None
-    return to_parquet(summary_of(open_recording(recording, store, jobs=1), steps=steps))
+    # Of what describes an event, a summary needs the inputs of collectives and no more.
+    part = _part(open_recording(recording, store, jobs=1, brief=is_collective_call), steps)
+    if store is None and not device_columns(part).height:
+        # Without a device, the inputs of all operators tell how much there is to do.
+        part = _part(open_recording(recording, store, jobs=1), steps)
+    return to_parquet(_summary(part))
 
 
 def summary_of(trace: Trace, *, steps: str | None = None) -> RankSummary:
     """The summary of a trace, or of some of its steps."""
+    return _summary(_part(trace, steps))
+
+
+def _part(trace: Trace, steps: str | None) -> Trace:
     if not trace.has_timeline:
         raise UnreadableError.no_timeline(trace.metadata.source)
-    part = trace if steps is None else within_steps(trace, steps)
+    return trace if steps is None else within_steps(trace, steps)
+
+
+def _summary(part: Trace) -> RankSummary:
     return within_limits(summarise_rank(part), part)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
+
+import polars as pl
 
 from timesink.analyses.communication.comparison import WorkerSummary, compare_workers
 from timesink.analyses.communication.workers import summarise_worker
@@ -23,7 +26,7 @@ def distributed(trace: Trace, ranks: RankSet | None) -> dict[str, Any]:
         return {**NO_COMMUNICATION.to_dict(), **told}
     found = ranks.communication
     return {
-        "workers": sorted(ranks.names),
+        "workers": ranks.names,
         "overlap": _overlap(ranks.summaries),
         "steps": to_rows(found.by_step),
         "collectives": to_rows(found.by_name),
@@ -47,7 +50,9 @@ def _alone(trace: Trace) -> dict[str, Any]:
 
 
 def _overlap(workers: Mapping[str, WorkerSummary]) -> dict[str, Any]:
-    return {name: to_rows(summary.steps) for name, summary in workers.items()}
+    # One table for all: with a thousand ranks, a query for each would take most of the time.
+    rows = iter(to_rows(pl.concat([summary.steps for summary in workers.values()])))
+    return {name: [*islice(rows, each.steps.height)] for name, each in workers.items()}
 
 
 def _of_set(ranks: RankSet) -> dict[str, Any]:

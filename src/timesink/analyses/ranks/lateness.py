@@ -1,0 +1,167 @@
+"""Which ranks are late by their own doing, and whether that is more than chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import erfc, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timesink.analyses.ranks.panel import Floats, Panel
+from timesink.analyses.ranks.replay import WhatIf
+
+LEAST_SHARE = 0.025
+"""What one of many ranks must cost of the run to be worth a word."""
+_ENOUGH_RANKS = 8
+_LEAST_SHARE_AT_ONCE = 0.1
+"""The same for what happened in a single step."""
+TIMES_NOISE = 2.5
+"""How often what others cost a rank must cost."""
+LEAST_STEPS = 2
+_NOISE_FLOOR = 0.002
+"""Of a step: what nobody needs to explain."""
+_OUTLYING = 6.0
+"""How many robust standard deviations a rank that is always slow is away from the others."""
+_BEYOND, _FAR_BEYOND = 3.0, 10.0
+"""The same for a rank that holds others up: in many steps, and in few."""
+_ANY_OTHER = 0.05
+"""How likely it may be that the same of all ranks comes last so often."""
+_CHANCE = 0.01
+"""How likely it may be that any rank is as steadily slow, with all of them alike."""
+_MOST = 0.5
+"""More than this share of the ranks cannot be odd."""
+_FEWEST_TO_PART = 4
+"""Fewer ranks do not tell two sorts of them apart."""
+
+
+def late_ranks(panel: Panel, what_if: WhatIf) -> NDArray[np.bool_]:
+    """Which ranks hold others up, as a mask over the panel's rows."""
+    late = _holding(panel)
+    least = least_share(len(panel.ranks)) * panel.run_ns
+    slow = always_slow(panel)
+    others = panel.held[~slow].max(axis=0, initial=0.0).mean()
+    noise = max(others, _NOISE_FLOOR * panel.step_ns) * len(panel.steps)
+    # How steady a rank is needs no measure of noise: it only has to cost something.
+    for found, needed in (
+        (slow, max(least, TIMES_NOISE * noise)),
+        (steadily_slow(panel), least),
+    ):
+        if not late[found].all() and _together(panel, found, late, what_if) >= needed:
+            late = late | found
+    return late
+
+
+def _together(
+    panel: Panel, slow: NDArray[np.bool_], late: NDArray[np.bool_], what_if: WhatIf
+) -> float:
+    """Ranks that are slow together share the blame: who of them comes last is chance."""
+    if what_if.score is None:
+        return float(panel.held[slow].sum())
+    return what_if.score.cost_together(panel.ranks[slow | late])
+
+
+def least_share(ranks: int) -> float:
+    """What a rank must cost of the run to be worth a word: fewer ranks tell less what is usual.
+
+    >>> least_share(64), least_share(2)
+    (0.025, 0.05)
+    """
+    return LEAST_SHARE * min(max(_ENOUGH_RANKS / ranks, 1.0), 2.0)
+
+
+def _holding(panel: Panel) -> NDArray[np.bool_]:
+    """Those who held up more, in several steps, than anybody who held up less than they did."""
+    cost = panel.held.sum(axis=1)
+    order = np.argsort(-cost, kind="stable")
+    floor = _NOISE_FLOOR * panel.step_ns
+    most = max(1, int(_MOST * len(order)))
+    passed = 0
+    for place, rank in enumerate(order[:most]):
+        below = panel.held[order[place + 1 :]].max(axis=0, initial=0.0)
+        late = panel.held[rank] > TIMES_NOISE * max(float(np.median(below)), floor)
+        noise = TIMES_NOISE * max(float(below.mean()), floor) * int(late.sum())
+        share = float(panel.held[rank][late].sum()) / panel.run_ns
+        needed = least_share(len(panel.ranks))
+        if late.sum() < min(LEAST_STEPS, len(panel.steps)):
+            needed = max(needed, _LEAST_SHARE_AT_ONCE)
+        if share >= needed and share * panel.run_ns >= noise:
+            passed = place + 1
+    found = np.zeros(len(order), dtype=np.bool_)
+    found[order[:passed]] = True
+    return _beyond_chance(panel, found)
+
+
+def _beyond_chance(panel: Panel, late: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Of ranks that hold others up, those that took more by themselves than others vary by.
+
+    Who is late so seldom that it may have been any other rank must have taken very much more.
+    """
+    usual = panel.excess[~late]
+    spread = 1.4826 * float(np.median(np.abs(usual - np.median(usual)))) if late.any() else 0.0
+    noise = max(spread, _NOISE_FLOOR * panel.step_ns)
+    beyond = late.copy()
+    for rank in np.flatnonzero(late).tolist():
+        steps = affected(panel.held[rank], panel.step_ns)
+        often = int(steps.sum())
+        seldom = len(late) ** (1.0 - often) > _ANY_OTHER
+        took = float(panel.excess[rank][steps].sum()) / max(often, 1) ** 0.5
+        beyond[rank] = took >= (_FAR_BEYOND if seldom else _BEYOND) * noise
+    return beyond
+
+
+def always_slow(panel: Panel) -> NDArray[np.bool_]:
+    """Ranks whose own work takes longer than that of their peers in most of the steps."""
+    usual = np.median(panel.excess, axis=1)
+    wobble = 1.4826 * np.median(np.abs(panel.excess - usual[:, None]), axis=1)
+    chance = float(np.median(wobble)) / np.sqrt(max(len(panel.steps), 1))
+    for middle, spread in _sides(usual):
+        noise = max(spread, chance)
+        apart = usual - middle > max(_OUTLYING * noise, LEAST_SHARE * panel.step_ns)
+        if apart.any() and apart.sum() <= _MOST * len(apart):
+            found: NDArray[np.bool_] = apart
+            return found
+    return np.zeros(len(usual), dtype=np.bool_)
+
+
+def steadily_slow(panel: Panel) -> NDArray[np.bool_]:
+    """Ranks that stand so high among all, by what they take, in so many steps that it is no chance.
+
+    By chance every place is as likely in every step, however much and in whatever way times vary.
+    """
+    ranks, steps = panel.excess.shape
+    place = (panel.excess.argsort(axis=0).argsort(axis=0) + 0.5) / ranks
+    spread = np.sqrt((1 - 1 / ranks**2) / 12 / steps)
+    above = (place.mean(axis=1) - 0.5) / spread
+    chance = np.array([0.5 * ranks * erfc(each / sqrt(2)) for each in above.tolist()])
+    much = np.median(panel.excess, axis=1) > LEAST_SHARE * panel.step_ns
+    found: NDArray[np.bool_] = (chance < _CHANCE) & much
+    return found
+
+
+def _sides(usual: Floats) -> Iterator[tuple[float, float]]:
+    """Middle and spread of all ranks, and of those below the widest gap between any two.
+
+    With half of the ranks slow, the middle of all is where nobody is.
+    """
+    yield _middle_and_spread(usual)
+    ordered = np.sort(usual)
+    least = int(np.ceil(len(ordered) * (1 - _MOST)))
+    if len(ordered) >= _FEWEST_TO_PART:
+        widest = least - 1 + int(np.argmax(np.diff(ordered[least - 1 :])))
+        yield _middle_and_spread(ordered[: widest + 1])
+
+
+def _middle_and_spread(values: Floats) -> tuple[float, float]:
+    middle = float(np.median(values))
+    return middle, 1.4826 * float(np.median(np.abs(values - middle)))
+
+
+def affected(held: Floats, step_ns: float) -> NDArray[np.bool_]:
+    """In which steps a rank was late: beyond what needs no word, and much of its worst.
+
+    >>> affected(np.array([0.0, 8.0, 10.0, 1.0]), step_ns=100.0).tolist()
+    [False, True, True, False]
+    """
+    late: NDArray[np.bool_] = held > max(0.005 * step_ns, 0.25 * float(held.max(initial=0.0)))
+    return late

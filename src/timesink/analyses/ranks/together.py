@@ -1,0 +1,41 @@
+"""What several stragglers cost as one: they are late side by side, not one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from timesink.analyses.ranks.panel import Floats, Panel
+from timesink.analyses.ranks.stragglers import Straggler
+
+
+def cost_together(late: Sequence[Straggler], panel: Panel) -> float:
+    """How much longer the run takes because of all of them, in nanoseconds.
+
+    Each costs what it would alone, so only what they cost in different steps adds up: of those who
+    are late in the same step the latest counts.
+
+    >>> held = np.array([[5.0, 5.0], [5.0, 0.0]])
+    >>> panel = Panel(np.arange(2), ("1", "2"), held, held, held, {}, held, np.zeros(2))
+    >>> always = Straggler(0, "gpu_clock", 10.0, 0.2, ("1", "2"), ())
+    >>> once = Straggler(1, "host_code", 7.0, 0.1, ("1",), ())
+    >>> cost_together([always, once], panel)
+    12.0
+    """
+    return float(np.max([_by_step(each, panel) for each in late], axis=0).sum())
+
+
+def share_together(late: Sequence[Straggler], panel: Panel) -> float:
+    """The same as a part of the run."""
+    return min(cost_together(late, panel) / max(panel.run_ns, 1.0), 1.0)
+
+
+def _by_step(late: Straggler, panel: Panel) -> Floats:
+    """The cost of a rank over the steps, by what it takes more than its peers in each."""
+    more = np.maximum(panel.excess[panel.ranks == late.rank].sum(axis=0), 0.0)
+    if not more.any():
+        # Its link is slow, or its peers are as slow: nothing tells one step from another.
+        more = np.ones(len(panel.steps))
+    spread: Floats = late.cost_ns * more / more.sum()
+    return spread

@@ -1,0 +1,132 @@
+"""Where results go: refused before the long work where that cannot work, and written in the end."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from timesink.errors import OutputError, TimesinkError, UsageError
+from timesink.reports.baselines.stores.store import ENDING as BASELINE_ENDING
+from timesink.writers.marks import is_folder
+
+
+def check_output(path: Path, source: str | Path, *, force: bool) -> None:
+    """Refuse an output file that cannot work before the long work starts.
+
+    What is read (`source`) is never overwritten, whatever `force` says.
+    """
+    if path.is_dir():
+        raise OutputError.unwritable(path, "it is a folder")
+    if path.suffix == BASELINE_ENDING:
+        raise OutputError.unwritable(path, "names of baselines end like this")
+    _check_place(path, source, force=force)
+
+
+def check_output_folder(path: Path, source: str | Path, *, force: bool) -> None:
+    """Refuse an output folder that cannot work; what others wrote is never replaced."""
+    _check_place(path, source, force=force)
+    if path.is_file() or (path.is_dir() and any(path.iterdir()) and not is_folder(path)):
+        raise OutputError.not_replaceable(path)
+
+
+def _check_place(path: Path, source: str | Path, *, force: bool) -> None:
+    if path.exists():
+        if any(_replaces(path, file) for file in _read_from(source)):
+            raise OutputError(
+                f"{path}: is what is read, and is not overwritten", "choose another -o"
+            )
+        if not force:
+            raise OutputError.exists(path)
+    if not path.parent.is_dir():
+        raise OutputError.no_folder(path)
+
+
+def _replaces(output: Path, file: Path) -> bool:
+    """Whether writing the output destroys the file: it is that file, or a folder around it."""
+    return output.samefile(file) or (output.is_dir() and output.resolve() in file.resolve().parents)
+
+
+def _read_from(source: str | Path) -> Iterator[Path]:
+    """The files a command reads for this input; none where nothing can be read."""
+    from timesink.readers.discover import find_recordings  # noqa: PLC0415
+    from timesink.readers.places import is_url, place_of  # noqa: PLC0415
+    from timesink.store.opening import files_beside  # noqa: PLC0415 - only where a file is at risk
+
+    place = place_of(source)
+    if is_url(place):
+        return
+    if isinstance(place, Path) and is_folder(place):
+        yield from place.iterdir()
+        return
+    if isinstance(place, Path) and place.is_file():
+        yield place
+    with suppress(TimesinkError, OSError):
+        for recording in find_recordings(place):
+            yield recording.path
+            yield from files_beside(recording.path)
+
+
+def format_of(options: argparse.Namespace, known: tuple[str, ...]) -> str:
+    """The format asked for, else the one the output's name ends in, else text."""
+    if options.format:
+        return str(options.format)
+    suffix = options.output.suffix.lower().lstrip(".") if options.output is not None else ""
+    if suffix in ("", "txt"):
+        return "text"
+    if suffix not in known:
+        endings = ", ".join(".txt" if name == "text" else f".{name}" for name in known)
+        raise UsageError(
+            f"{options.output}: .{suffix} is not a format of this command",
+            f"end the name in {endings}, or add --format",
+        )
+    return suffix
+
+
+def check_page(form: str) -> None:
+    """Refuse a page that nothing would show before the long work starts.
+
+    >>> check_page("html")
+    """
+    if form == "html":
+        from timesink.render.bundle import bundle  # noqa: PLC0415 - other forms need none
+
+        bundle()
+
+
+def give(text: str, path: Path | None) -> None:
+    """Hand over a result: on the screen, or in a file."""
+    if path is None:
+        print(text)
+    else:
+        write_text(text, path)
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write a result to a file and say so."""
+    write_bytes(as_bytes(text), path)
+
+
+def as_bytes(text: str) -> bytes:
+    r"""Text as a file holds it, whatever is in its names.
+
+    >>> as_bytes("gemm")
+    b'gemm\n'
+    """
+    return f"{text}\n".encode(errors="backslashreplace")
+
+
+def write_bytes(content: bytes, path: Path) -> None:
+    """Write a result that is no text to a file and say so."""
+    save(content, path)
+    print(f"Wrote {path}", file=sys.stderr)
+
+
+def save(content: bytes, path: Path) -> None:
+    """Write a file; one that cannot be written is refused in words."""
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise OutputError.unwritable(path, error.strerror or str(error)) from None

@@ -1,0 +1,117 @@
+"""A rank is summarised from a brief reading: to the byte what the whole trace gives."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import timesink
+from builders import DIALECTS, to_bytes, training_trace, write
+from mutations import corpus
+from timesink.analyses.names import is_collective_call
+from timesink.analyses.ranks.summary_tables import to_parquet
+from timesink.errors import TimesinkError
+from timesink.lab.ranks import Plan, Straggler, generate_ranks
+from timesink.model.trace import Trace
+from timesink.readers.options import IsChosen
+from timesink.reports.ranks.job import summarise_recording, summary_of
+from timesink.store.opening import open_recording
+
+EVERY_MUTANT = 8
+"""Reading all of them twice takes too long; each eighth still is of every kind."""
+
+
+def opened(path: Path, brief: IsChosen | None = None) -> Trace:
+    (recording,) = timesink.find_recordings(path)
+    return open_recording(recording, None, jobs=1, brief=brief)
+
+
+def of_whole(path: Path, steps: str | None) -> Any:
+    """What the trace says of itself and the bytes of its summary, or why there is none."""
+    try:
+        trace = opened(path)
+        return trace.metadata, trace.health, to_parquet(summary_of(trace, steps=steps))
+    except TimesinkError as error:
+        return error.message
+
+
+def of_brief(path: Path, steps: str | None) -> Any:
+    """The same as it is made for a set of ranks."""
+    try:
+        (recording,) = timesink.find_recordings(path)
+        trace = opened(path, is_collective_call)
+        job = summarise_recording(recording, steps=steps, cache=False)
+    except TimesinkError as error:
+        return error.message
+    return trace.metadata, trace.health, job
+
+
+def both_ways(path: Path, steps: str | None = None) -> tuple[Any, Any]:
+    return of_whole(path, steps), of_brief(path, steps)
+
+
+def test_generated_ranks(tmp_path):
+    plan = Plan(ranks=4, steps=3, tensor=2, stragglers=(Straggler("data_loading", 3),))
+    generate_ranks(plan, tmp_path)
+    for recording in timesink.find_recordings(tmp_path):
+        whole, brief = both_ways(recording.path)
+        assert whole == brief
+        whole, brief = both_ways(recording.path, steps="4")
+        assert whole == brief
+
+
+@pytest.mark.parametrize("name", DIALECTS)
+def test_recordings_of_every_maker(name, tmp_path):
+    whole, brief = both_ways(write(tmp_path / "trace.json", to_bytes(DIALECTS[name]())))
+    assert whole == brief
+
+
+def test_damaged_recordings(tmp_path):
+    for mutant in islice(corpus(), 0, None, EVERY_MUTANT):
+        path = tmp_path / f"trace{mutant.ending}"
+        path.write_bytes(mutant.content)
+        whole, brief = both_ways(path)
+        assert whole == brief, mutant.label
+
+
+@pytest.mark.parametrize(
+    "recording",
+    [
+        "h200/traces/ddp8_stall_rank3/rank3.*.json.gz",
+        "hta/rank_non_gpu/rank_non_gpu.json.gz",
+    ],
+)
+def test_real_recordings(recording, shared):
+    (path,) = (shared / "data").glob(recording)
+    whole, brief = both_ways(path)
+    assert whole == brief
+
+
+ODD_ARGUMENTS = {
+    "no number": {"Sequence number": "many", "External id": 7},
+    "no such number": {"Sequence number": 2**64, "External id": 7},
+    "packed": {"args": '{"Collective name": "allreduce", "In msg nelems": 3, "dtype": "Half"}'},
+}
+
+
+@pytest.mark.parametrize("odd", ODD_ARGUMENTS)
+def test_arguments_that_are_left_out_are_checked_all_the_same(odd, tmp_path):
+    document = training_trace(steps=3)
+    operators = [e for e in document["traceEvents"] if e.get("cat") == "cpu_op"]
+    operators[1]["args"] = ODD_ARGUMENTS[odd]
+    whole, brief = both_ways(write(tmp_path / "trace.json", to_bytes(document)))
+    assert whole == brief
+    counted = {entry.code for entry in whole[1]}
+    assert ("bad_value" in counted) == (odd != "packed")
+
+
+def test_what_is_left_out():
+    brief = opened(timesink.sample(), is_collective_call)
+    whole = opened(timesink.sample())
+    assert not any(len(table) for table in (brief.memory, brief.flows, brief.event_args))
+    assert len(whole.flows) > 0
+    shapes = brief.host["input_dims"], whole.host["input_dims"]
+    assert shapes[0].count() < shapes[1].count()
