@@ -11,6 +11,7 @@ from builders import training_trace, write
 from timesink.errors import UnreadableError
 from timesink.readers.discover import find_recordings
 from timesink.readers.places import is_url, place_of, shown
+from timesink.readers.runs import one_run
 
 
 @pytest.fixture
@@ -134,3 +135,15 @@ def test_one_rank_of_a_pattern(run: Path):
     trace = timesink.open(f"{run}/*rank*", rank=7)
     assert trace.steps.height == 2
     assert trace.metadata.source == str(run / "other_rank7.json")
+
+
+def test_traces_that_are_left_out_are_told(run: Path):
+    (run / "rank0.json.gz").rename(run / "rank0.pt.trace.json.gz")
+    found, notes = one_run(find_recordings(run), run)
+    assert [one.path.name for one in found] == ["rank0.pt.trace.json.gz"]
+    assert notes == [
+        (
+            "left out, because others are named as a profiler names them: "
+            "rank1.json.gz, rank2.json.gz"
+        )
+    ]

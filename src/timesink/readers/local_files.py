@@ -86,6 +86,20 @@ def traces_in(folder: Path) -> list[Path]:
     return list({file.resolve(): file for file in reversed(found)}.values())[::-1]
 
 
+def traces_left_out(folder: Path) -> list[Path]:
+    """Traces of a folder that `traces_in` does not take, because others have a profiler's names.
+
+    >>> import timesink
+    >>> traces_left_out(timesink.sample().parent)
+    []
+    """
+    taken = set(traces_in(folder))
+    if not any(is_profiler_name(file.name) for file in taken):
+        return []
+    others = (file for file in sorted(folder.iterdir()) if not is_profiler_name(file.name))
+    return [file for file in others if may_be_trace(file)]
+
+
 def _recorded_in(folder: Path) -> list[Path]:
     """Traces of one folder; of a recording without any, its counters."""
     traces = traces_in(folder)

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from timesink.errors import AmbiguousError
 from timesink.model.ordering import natural
-from timesink.readers.discover import stated_rank
+from timesink.model.units import listed
+from timesink.readers.discover import sayable, stated_rank
+from timesink.readers.local_files import traces_left_out
 from timesink.readers.names import stem_of
 from timesink.readers.places import Place, shown
 from timesink.readers.recording import Recording
@@ -45,7 +47,7 @@ def one_run(found: Sequence[Recording], place: Place) -> tuple[list[Recording], 
     kept, copies = _without_copies(first)
     ranks, others = _without_strays(kept)
     _check_ranks(ranks, place)
-    return ranks, [*notes, *copies, *others]
+    return ranks, [*notes, *copies, *others, *_beside(place)]
 
 
 def _first_spans(found: Sequence[Recording]) -> tuple[list[Recording], list[str]]:
@@ -71,6 +73,15 @@ def _several_runs(runs: dict[str, list[Recording]], place: Place) -> AmbiguousEr
         f"{shown(place)}: holds {len(names)} runs ({', '.join(names[:_MOST_SHOWN])}{more})",
         f"name one run folder, e.g. {first[0]}, or a pattern of its files in quotes",
     )
+
+
+def _beside(place: Place) -> list[str]:
+    """What is told of traces in a folder that were not taken for those of the run."""
+    left_out = traces_left_out(place) if isinstance(place, Path) and place.is_dir() else []
+    if not left_out:
+        return []
+    names = listed([sayable(file.name) for file in left_out], most=_MOST_SHOWN)
+    return [f"left out, because others are named as a profiler names them: {names}"]
 
 
 def _without_copies(recordings: Sequence[Recording]) -> tuple[list[Recording], list[str]]:

@@ -66,7 +66,7 @@ def source(trace: Trace, path: str, ranks: RankSet | None, notes: Sequence[str])
         "vendor": metadata.vendor,
         "worker": metadata.worker,
         "span": metadata.span,
-        "workers": [metadata.worker] if ranks is None else sorted(ranks.names),
+        "workers": [metadata.worker] if ranks is None else ranks.names,
         "rank": metadata.distributed.rank,
         "world_size": metadata.distributed.world_size,
         "backend": metadata.distributed.backend,

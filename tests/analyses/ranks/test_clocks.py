@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.ranks.clocks import align_clocks
+from timesink.analyses.ranks.clocks import align_clocks, corrected
 
 MILLISECOND = 1_000_000
 START = 1_790_000_000_000_000_000
@@ -106,3 +106,13 @@ def test_calls_that_need_not_end_together_tell_nothing():
 def test_ranks_that_nothing_ties_are_told_apart():
     found = align_clocks(ends([[0, 1], [2, 3]], np.zeros(4), np.zeros(4)), dict.fromkeys(range(4)))
     assert found["tied_to"].to_list() == [0, 0, 2, 2]
+
+
+def test_times_agree_from_the_first_moment_to_the_last():
+    """Clocks that drift are as far apart in the middle as their offsets say, and only there."""
+    offset, drift = np.array([0.0, 2e6, -1e6]), np.array([0.0, 50.0, -50.0])
+    seen = ends([[0, 1, 2]], offset, drift, jitter_ns=0.0)
+    found = align_clocks(seen, dict.fromkeys(range(3)))
+    told = seen.with_columns(at=corrected(pl.col("end_ns"), found))
+    apart = told.group_by("match").agg(pl.col("at").max() - pl.col("at").min())
+    assert apart["at"].max() < 1_000

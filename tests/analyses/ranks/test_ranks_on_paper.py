@@ -6,7 +6,8 @@ import pytest
 
 from builders import Event
 from cases import K, O, read
-from timesink.analyses.ranks.analysis import analyse_ranks, communication_of_ranks
+from timesink.analyses.communication.comparison import compare_workers
+from timesink.analyses.ranks.analysis import analyse_ranks
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank
 
 SMALL, LARGE = [[53120]], [[2049000]]
@@ -48,7 +49,8 @@ def gloo_ranks(first: Event, second: Event) -> dict[int, RankSummary]:
 
 
 def waits(ranks: dict[int, RankSummary]) -> list[tuple[float, float]]:
-    steps = communication_of_ranks(ranks).by_step.sort("worker")
+    workers = {str(rank): each.worker for rank, each in ranks.items()}
+    steps = compare_workers(workers).by_step.sort("worker")
     return (steps.select("transfer_ns", "waiting_ns") / 1000).rows()
 
 

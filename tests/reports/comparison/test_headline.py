@@ -9,6 +9,7 @@ import pytest
 from compared import comparison, frame, pair_of
 from timesink.analyses.comparison.pair import TIMES, CycleTimes, Pair, Workload
 from timesink.errors import AmbiguousError
+from timesink.reports.comparison.headline import _ranges
 
 UNEQUAL = Workload(comparable=False, reasons=("Batches and layers.",), work_ratio=None)
 
@@ -118,3 +119,10 @@ def test_names_of_files_keep_their_case_at_the_start_of_a_sentence():
     whole = comparison(of_rank(0, 100, 105), of_rank(1, 100, 106), of_rank(2, 100, 250))
     named = [replace(one, identifier=f"b vs x{n}") for n, one in enumerate(whole.pairs)]
     assert " b vs x2 stands out" in replace(whole, pairs=tuple(named)).headline
+
+
+def test_a_range_over_two_units_keeps_both():
+    assert (
+        _ranges((717.2e3, 544.4e3), (1.05e6, 6.8e6)) == "717.2 us to 1.05 ms → 544.4 us to 6.80 ms"
+    )
+    assert _ranges((14e6, 18e6), (15e6, 19e6)) == "14.0 to 15.0 → 18.0 to 19.0 ms"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import timesink
-from timesink.analyses.ranks.changes import compare_ranks
+from timesink.analyses.ranks.changes.comparing import compare_ranks
 from timesink.engines.engine import Done
 from timesink.errors import TimesinkError
 from timesink.lab.ranks.generate import generate_ranks

@@ -16,6 +16,8 @@ from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.ranks.telling import set_health, set_notes
 from timesink.errors import NotFoundError, TimesinkError
 from timesink.lab.ranks import Plan, Straggler, generate_ranks
+from timesink.readers.recording import Recording
+from timesink.reports.ranks import job
 from timesink.reports.ranks.reading import read_ranks
 from timesink.store.cache import Cache
 
@@ -129,6 +131,20 @@ def test_damaged_ranks_are_told_and_the_others_stand(run: Path):
     rank_file(run, 1).write_bytes(packed[: len(packed) // 2])
     cut = ranks_in(run)
     assert "rank1" in cut.names or "rank1" in {one.worker for one in cut.damaged}
+
+
+def test_a_summary_that_is_made_broken_is_told(run: Path, monkeypatch: pytest.MonkeyPatch):
+    make = job.summarise_recording
+
+    def broken(recording: Recording, **options: Any) -> bytes:
+        return make(recording, **options)[: -40 if recording.rank == 2 else None]
+
+    monkeypatch.setattr(job, "summarise_recording", broken)
+    found = ranks_in(run)
+    assert found.names == ["rank0", "rank1", "rank3", "rank4"]
+    assert [(one.rank, one.reason.partition(": ")[2]) for one in found.damaged] == [
+        (2, "its summary is broken")
+    ]
 
 
 def test_missing_ranks_are_named(run: Path):

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from timesink.analyses.communication.comparison import Comparison, compare_workers
 from timesink.analyses.ranks.clocks import align_clocks
 from timesink.analyses.ranks.collective_table import collective_table
 from timesink.analyses.ranks.groups import group_rows, keyed_groups
@@ -64,8 +63,9 @@ def analyse_ranks(ranks: Mapping[int, RankSummary]) -> RanksAnalysis:
     # Tables tell steps as their ranks do.
     blamed = compared.with_columns(calls["step"])
     groups = keyed_groups(judged, calls)
+    waits = step_waits(blamed)
     return RanksAnalysis(
-        ranks=rank_table(ranks, blamed),
+        ranks=rank_table(ranks, waits),
         collectives=blamed,
         mismatches=mismatches,
         clocks=clocks,
@@ -73,15 +73,10 @@ def analyse_ranks(ranks: Mapping[int, RankSummary]) -> RanksAnalysis:
         panel=panel,
         missing=_missing(ranks),
         not_judged=tuple(rank for rank in ranks if rank not in judged),
-        waits=step_waits(blamed),
+        waits=waits,
         groups=group_rows(groups),
         matched=collective_table(blamed, groups),
     )
-
-
-def communication_of_ranks(ranks: Mapping[int, RankSummary]) -> Comparison:
-    """Waiting and transfer per rank and step, sizes and bandwidths per rank and name."""
-    return compare_workers({str(rank): each.worker for rank, each in ranks.items()})
 
 
 def _missing(ranks: Mapping[int, RankSummary]) -> tuple[int, ...]:

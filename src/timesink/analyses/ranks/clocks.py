@@ -33,9 +33,11 @@ CLOCK_SCHEMA = {
     "drift_uncertainty_ppm": pl.Float64(),
     "ends": pl.Int64(),
     "tied_to": pl.Int64(),
+    "middle_ns": pl.Int64(),
 }
-"""`offset_ns` is how far the clock is ahead in the middle of the run, `ends` from how many
-collectives that was found.  Offsets are against the others with the same number in `tied_to`."""
+"""`offset_ns` is how far the clock is ahead in the middle of the run, which is at `middle_ns`;
+`ends` is from how many collectives that was found.  Offsets are against the others with the same
+number in `tied_to`."""
 
 _FEWEST_FOR_DRIFT = 8
 _MOST_ENDS = 40_000
@@ -53,7 +55,7 @@ def align_clocks(calls: pl.DataFrame, hosts: Mapping[int, str | None]) -> pl.Dat
     clocks = max(clock_of.values(), default=-1) + 1
     chosen = _enough(chosen)
     if chosen.is_empty():
-        return _table(clock_of, np.zeros((clocks, 2)), np.full((clocks, 2), np.nan), None, 1.0)
+        return _table(clock_of, np.zeros((clocks, 2)), np.full((clocks, 2), np.nan))
     epoch = int(chosen["end_ns"].min())  # type: ignore[arg-type]
     end = (chosen["end_ns"] - epoch).to_numpy().astype(np.float64)
     match = np.unique(chosen["match"].to_numpy(), return_inverse=True)[1].astype(np.int64)
@@ -65,15 +67,21 @@ def align_clocks(calls: pl.DataFrame, hosts: Mapping[int, str | None]) -> pl.Dat
     nothing = Solved(np.zeros((clocks, 2)), np.ones(len(end)))
     found = solve(ends, nothing, drifts=drifts)
     spread = jackknife(ends, found, drifts=drifts)
-    return _table(clock_of, found.clocks, spread, ends, half)
+    return _table(clock_of, found.clocks, spread, ends, half=half, middle_ns=epoch + int(middle))
 
 
 def corrected(times: pl.Expr, clocks: pl.DataFrame) -> pl.Expr:
-    """Times of rows with a `rank`, on the common clock; drift is too small to matter here."""
-    offset = pl.col("rank").replace_strict(
-        clocks["rank"], clocks["offset_ns"], default=0.0, return_dtype=pl.Float64
-    )
-    return times - offset.round().cast(pl.Int64)
+    """Times of rows with a `rank`, on the common clock."""
+
+    def of_clock(column: str) -> pl.Expr:
+        return pl.col("rank").replace_strict(
+            clocks["rank"], clocks[column], default=0.0, return_dtype=pl.Float64
+        )
+
+    ahead = of_clock("offset_ns")
+    if (clocks["drift_ppm"] != 0).any():
+        ahead += of_clock("drift_ppm") / 1e6 * (times - clocks["middle_ns"][0])
+    return times - ahead.round().cast(pl.Int64)
 
 
 def _enough(ends: pl.DataFrame) -> pl.DataFrame:
@@ -109,7 +117,13 @@ def _looked_up(rank: Ints, clock_of: Mapping[int, int]) -> Ints:
 
 
 def _table(
-    clock_of: Mapping[int, int], found: Floats, spread: Floats, ends: Ends | None, half: float
+    clock_of: Mapping[int, int],
+    found: Floats,
+    spread: Floats,
+    ends: Ends | None = None,
+    *,
+    half: float = 1.0,
+    middle_ns: int = 0,
 ) -> pl.DataFrame:
     clock = np.array(list(clock_of.values()), dtype=np.int64)
     if ends is None:
@@ -126,6 +140,7 @@ def _table(
             "drift_uncertainty_ppm": spread[clock, 1] / half * 1e6,
             "ends": many[clock],
             "tied_to": tied[clock],
+            "middle_ns": np.full(len(clock), middle_ns),
         },
         schema=CLOCK_SCHEMA,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from timesink.analyses.communication.bandwidth import bus_share, volume
+from timesink.analyses.communication.bandwidth import bus_share, per_second, volume
 from timesink.analyses.communication.kinds import ONE_SIDED
 from timesink.analyses.ranks.groups import GROUP_KEY
 
@@ -45,9 +45,6 @@ def collective_table(calls: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
     calls = calls.with_columns(text).with_columns(collective=paired)
     known = calls.join(kinds, on=GROUP_KEY, how="left", nulls_equal=True)
     matches = _matches(known)
-    seconds = pl.col("moving_ns").sum() / 1e9
-    moved = pl.when(pl.col("volume").is_not_null().all(), seconds > 0).then(pl.col("volume").sum())
-    carried = pl.when(pl.col("bus").is_not_null().all(), seconds > 0).then(pl.col("bus").sum())
     only = pl.when(pl.struct(GROUP_KEY).n_unique() == 1).then(pl.col("group").first())
     found = matches.group_by(_KIND, maintain_order=True).agg(
         group=only,
@@ -56,8 +53,8 @@ def collective_table(calls: pl.DataFrame, groups: pl.DataFrame) -> pl.DataFrame:
         wait_mean_ns=pl.col("wait_ns").sum() / pl.col("members").sum(),
         wait_max_ns=pl.col("longest_ns").max(),
         transfer_mean_ns=pl.col("moving_ns").mean(),
-        algorithm_bytes_per_s=moved / seconds,
-        bus_bytes_per_s=carried / seconds,
+        algorithm_bytes_per_s=per_second("volume", "moving_ns"),
+        bus_bytes_per_s=per_second("bus", "moving_ns"),
         total_ns=(pl.col("wait_ns") + pl.col("moving_ns") * pl.col("members")).sum(),
     )
     ranks = known.group_by(_KIND).agg(ranks=pl.col("rank").n_unique())

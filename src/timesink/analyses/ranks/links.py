@@ -9,18 +9,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.ranks.causes import Reason, Work
-from timesink.analyses.ranks.matching import PAIRS
 from timesink.analyses.ranks.numbers import ranges_of
 from timesink.analyses.ranks.panel import Floats, Panel
 from timesink.analyses.ranks.replay import WhatIf
 from timesink.analyses.ranks.stacking import stacked
 from timesink.analyses.ranks.summary import RankSummary
+from timesink.analyses.ranks.transfers import complete_transfers, slow_groups
 from timesink.model.units import brief_ns
 
 _LEAST_SHARE = 0.015
-_LEAST_SLOWER = 0.1
-"""What transfers must take longer, as a part of what they usually take."""
-_FEWEST_GROUPS = 3
 _OUTLYING = 8.0
 _LEAST_SLOWER_COPIES = 0.2
 _NEARLY, _FAINT = 0.95, 1e-3
@@ -35,7 +32,7 @@ def slow_links(
     Groups are compared with groups that move the same.  Of a single group nobody knows how fast it
     could be, nor which of its ranks slows it down, unless copies of one of them are slow too.
     """
-    transfers = _with_usual(_transfers(calls))
+    transfers = _with_usual(complete_transfers(calls))
     if transfers.is_empty():
         return
     copies = _copies_slower(ranks, panel)
@@ -106,36 +103,10 @@ def _cost(summary: RankSummary, slow: pl.DataFrame, what_if: WhatIf) -> float:
     return float(lost) * _exposed_share(summary)
 
 
-def _transfers(calls: pl.DataFrame) -> pl.DataFrame:
-    """Collectives of several ranks, with what moving took once all were there.
-
-    Where somebody is missing nobody knows when that was.
-    """
-    everybody = pl.col("members") >= pl.col("group_size").fill_null(0)
-    pair = pl.col("collective").is_in(PAIRS).fill_null(value=False)
-    return calls.filter(pl.col("members") > 1, everybody | pair).with_columns(
-        transfer_ns=pl.col("transfer_ns").min().over("match"),
-        kind=pl.struct("collective", "size_bytes", "group_size"),
-        among=pl.struct("group", "group_ranks").hash(),
-    )
-
-
 def _with_usual(transfers: pl.DataFrame) -> pl.DataFrame:
     """Transfers with the `usual` time of other groups, for those that take longer; else null."""
-    groups = (
-        transfers.unique("match")
-        .group_by("kind", "among")
-        .agg(pl.col("transfer_ns").median().alias("typical_ns"))
-        .filter(pl.len().over("kind") >= _FEWEST_GROUPS)
-        .with_columns(usual=pl.col("typical_ns").median().over("kind"))
-        .with_columns(more=pl.col("typical_ns") / pl.col("usual") - 1)
-        .with_columns(
-            spread=(pl.col("more") - pl.col("more").median()).abs().median().over("kind") * 1.4826
-        )
-        .filter(pl.col("more") > pl.max_horizontal(_LEAST_SLOWER, 6 * pl.col("spread")))
-        .select("kind", "among", "usual")
-    )
-    return transfers.join(groups, on=["kind", "among"], how="left")
+    slow = slow_groups(transfers).select("kind", "among", usual="usual_ns")
+    return transfers.join(slow, on=["kind", "among"], how="left")
 
 
 def _copies_slower(ranks: Mapping[int, RankSummary], panel: Panel) -> Floats:

@@ -58,7 +58,8 @@ def _alike(calls: pl.DataFrame) -> pl.DataFrame:
             "rank", "step", pattern=pl.struct(call.alias("call"), place.alias("at")).hash()
         )
         .group_by("rank", "step")
-        .agg(pl.col("pattern").cast(pl.Float64).sum(), calls=pl.len())
+        # Sums of whole numbers do not depend on the order in which groups are added up.
+        .agg(pl.col("pattern").sum(), calls=pl.len())
         .group_by("rank", "pattern")
         .agg(steps=pl.len(), calls=pl.col("calls").first())
         .sort("rank", "steps", "calls", "pattern", descending=[False, True, True, False])

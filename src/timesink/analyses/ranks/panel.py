@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -26,7 +27,7 @@ SOURCES = {
 """Where own time may come from."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Panel:
     """Arrays are ranks x steps; NaN where a rank lacks a step."""
 
@@ -44,7 +45,7 @@ class Panel:
     alike: Ints
     """Ranks with the same number make the same calls."""
 
-    @property
+    @cached_property
     def step_ns(self) -> float:
         """How long a step is, usually."""
         return float(np.nanmedian(self.length)) if self.length.size else 0.0

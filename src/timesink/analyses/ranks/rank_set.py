@@ -8,7 +8,7 @@ from functools import cached_property
 
 from timesink.analyses.communication.comparison import Comparison, WorkerSummary, compare_workers
 from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
-from timesink.analyses.ranks.clusters import RankGroup, cluster_ranks
+from timesink.analyses.ranks.likeness.clusters import RankGroup, cluster_ranks
 from timesink.analyses.ranks.numbering import Named, numbered
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank
 from timesink.analyses.ranks.thinning import thinned_alike

@@ -85,9 +85,7 @@ def _costs(panel: Panel, places: Ints, what_if: WhatIf) -> Floats:
     return np.array([known.get(place, usual) for place in places.tolist()])
 
 
-def _straggler(
-    panel: Panel, place: int, reason: Reason, cost: float, *, alone: bool
-) -> Straggler:
+def _straggler(panel: Panel, place: int, reason: Reason, cost: float, *, alone: bool) -> Straggler:
     held, excess = panel.held[place], panel.excess[place]
     # Of ranks that are late together one comes last, and who that is in a step is chance.
     steps = affected(held if alone and held.any() else np.maximum(held, excess), panel.step_ns)

@@ -81,6 +81,10 @@ GROUP_SCHEMA = {
 """Process groups of a rank; `group_ranks` is the text of its calls, in which long lists are cut."""
 
 
+MOST_RANKS = 1_000_000
+"""No run has as many; who states more is damaged, and nobody counts so many missing ranks."""
+
+
 @dataclass(frozen=True, slots=True)
 class AboutRank:
     """Which rank it is, and where it ran; None where the trace does not say."""
@@ -177,8 +181,8 @@ def _about(trace: Trace) -> AboutRank:
     host = next((extra[key] for key in ("hostname", "host_name", "host") if key in extra), None)
     devices = trace.metadata.devices
     return AboutRank(
-        rank=told.rank,
-        world_size=told.world_size,
+        rank=_believable(told.rank),
+        world_size=_believable(told.world_size),
         host=host if isinstance(host, str) else None,
         device=devices[0].name if devices else None,
         backend=told.backend,
@@ -188,6 +192,15 @@ def _about(trace: Trace) -> AboutRank:
         devices=_used(trace),
         device_word=device_word(trace),
     )
+
+
+def _believable(number: int | None) -> int | None:
+    """A rank or a number of ranks as the trace states it; None where no run has as many.
+
+    >>> _believable(63), _believable(10**12)
+    (63, None)
+    """
+    return number if number is not None and 0 <= number < MOST_RANKS else None
 
 
 def _used(trace: Trace) -> tuple[Device, ...]:

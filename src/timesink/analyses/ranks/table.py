@@ -40,10 +40,10 @@ WAIT_SCHEMA = {
 """Moments in which several collectives wait count once."""
 
 
-def rank_table(ranks: Mapping[int, RankSummary], calls: pl.DataFrame) -> pl.DataFrame:
-    """Rows of `RANK_SCHEMA`, one per rank; `calls` are blamed collectives."""
+def rank_table(ranks: Mapping[int, RankSummary], by_step: pl.DataFrame) -> pl.DataFrame:
+    """Rows of `RANK_SCHEMA`, one per rank; `by_step` has rows of `WAIT_SCHEMA`."""
     table = _about(ranks).join(_mean_step(ranks), on="rank", how="left", maintain_order="left")
-    waits = step_waits(calls).drop("step").group_by("rank").sum()
+    waits = by_step.drop("step").group_by("rank").sum()
     table = table.with_columns(pl.col("steps").fill_null(0))
     per_step = pl.max_horizontal("steps", 1)
     return (

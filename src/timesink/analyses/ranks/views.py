@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from timesink.analyses.ranks import clusters
+from timesink.analyses.ranks.likeness import clusters
 from timesink.analyses.ranks.own_time import OWN_PARTS
 from timesink.analyses.ranks.rank_set import RankSet
 
@@ -79,7 +79,7 @@ def clock_rows(ranks: RankSet) -> pl.DataFrame:
     """How far the clock of each rank is ahead of the others, and how sure that is."""
     hosts = {rank: each.about.host for rank, each in ranks.ranks.items()}
     host = pl.col("rank").replace_strict(hosts, return_dtype=pl.String).alias("host")
-    found = _named(ranks.analysis.clocks.with_columns(host), ranks)
+    found = _named(ranks.analysis.clocks.drop("middle_ns").with_columns(host), ranks)
     return found if ranks.communicates else found.clear()
 
 

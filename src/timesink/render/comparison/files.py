@@ -7,7 +7,7 @@ from functools import partial
 
 import msgspec
 
-from timesink.analyses.ranks.changes import RankChanges
+from timesink.analyses.ranks.changes.comparing import RankChanges
 from timesink.errors import TimesinkError
 from timesink.readers.discover import sayable
 from timesink.render.comparison.csv import table_csv

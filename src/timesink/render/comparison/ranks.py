@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from rich.console import RenderableType
 
-from timesink.analyses.ranks.changes import RankChanges
+from timesink.analyses.ranks.changes.comparing import RankChanges
 from timesink.analyses.ranks.numbers import ranges_of
 from timesink.analyses.statistics.discovery import ALPHA
 from timesink.model import units

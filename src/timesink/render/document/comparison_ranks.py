@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from timesink.analyses.ranks.changes import PartChange, RankChanges
+from timesink.analyses.ranks.changes.comparing import PartChange, RankChanges
 from timesink.analyses.ranks.numbers import ranges_of
 from timesink.analyses.statistics.discovery import ALPHA
 from timesink.model.amounts import signed_ns

@@ -88,7 +88,7 @@ def collective_cells(ranks: RankSet, top: int) -> Cells:
 def _collective(row: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         str(row["collective"] or "-"),
-        f"{row['groups']} x {row['group_size']} {(row['group_kind'] or '').upper()}".rstrip(),
+        _groups(row),
         "-" if row["size_bytes"] is None else units.size_bytes(row["size_bytes"]),
         units.count(row["calls"]),
         _time(row["wait_mean_ns"]),
@@ -97,6 +97,18 @@ def _collective(row: Mapping[str, Any]) -> tuple[str, ...]:
         _speed(row["bus_bytes_per_s"]),
         _speed(row["algorithm_bytes_per_s"]),
     )
+
+
+def _groups(row: Mapping[str, Any]) -> str:
+    """How many groups of which size; `-` where recordings do not tell.
+
+    >>> _groups({"groups": 8, "group_size": 4, "group_kind": "tp"})
+    '8 x 4 TP'
+    """
+    kind = (row["group_kind"] or "").upper()
+    if row["group_size"] is None:
+        return kind or "-"
+    return f"{row['groups']} x {row['group_size']} {kind}".rstrip()
 
 
 def rank_group_lines(ranks: RankSet, most: int = 8) -> list[str]:

@@ -14,7 +14,7 @@ from timesink.reports.comparison.sides import LEFT_OUT
 
 if TYPE_CHECKING:
     from timesink.analyses.clustering.exploration import Exploration
-    from timesink.analyses.ranks.changes import RankChanges
+    from timesink.analyses.ranks.changes.comparing import RankChanges
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from timesink.analyses.findings.stragglers import why_late
-from timesink.analyses.ranks.changes import RankChanges
+from timesink.analyses.ranks.changes.comparing import RankChanges
+from timesink.analyses.ranks.changes.stragglers import StragglerChange
 from timesink.analyses.ranks.numbers import ranges_of
-from timesink.analyses.ranks.straggler_changes import StragglerChange
 from timesink.model.units import brief_ns
 
 _TOLD = ("new", "worse", "gone")

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from timesink.analyses.diagnosis.diagnosis import CAUSES, Cause, Diagnosis, Evidence
 from timesink.analyses.findings.stragglers import advice_on
-from timesink.analyses.ranks.changes import RankChanges
-from timesink.analyses.ranks.straggler_changes import StragglerChange
+from timesink.analyses.ranks.changes.comparing import RankChanges
+from timesink.analyses.ranks.changes.stragglers import StragglerChange
 from timesink.reports.comparison.late_ranks import cost_sentence, late_together, whose
 
 _EXPLAINED = 0.5

@@ -9,7 +9,7 @@ from timesink.reports.comparison.headline import headline
 from timesink.reports.comparison.late_ranks import straggler_sentences
 
 if TYPE_CHECKING:
-    from timesink.analyses.ranks.changes import RankChanges
+    from timesink.analyses.ranks.changes.comparing import RankChanges
     from timesink.reports.comparison.report import Comparison
 
 _MOST = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from timesink.analyses.ranks.changes import RankChanges, compare_ranks
+from timesink.analyses.ranks.changes.comparing import RankChanges, compare_ranks
 from timesink.analyses.ranks.numbers import ranges_of
 from timesink.analyses.ranks.rank_set import RankSet, ranks_of_traces
 from timesink.engines.engine import Engine

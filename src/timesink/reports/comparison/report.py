@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from timesink.analyses.comparison.pair import Pair
     from timesink.analyses.comparison.role import Role
     from timesink.analyses.diagnosis.diagnosis import Diagnosis
-    from timesink.analyses.ranks.changes import RankChanges
+    from timesink.analyses.ranks.changes.comparing import RankChanges
 
 SCHEMA = "timesink/comparison/1"
 

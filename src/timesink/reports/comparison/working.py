@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from timesink.analyses.comparison.comparing import compare_roles
-from timesink.analyses.ranks.changes import RankChanges
+from timesink.analyses.ranks.changes.comparing import RankChanges
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.model.units import listed
 from timesink.reports.comparison.choosing import members_of_type, pairs_of_type

@@ -28,6 +28,7 @@ _AT_ONCE = 64
 _MOST_CALLS = 1_000_000
 """Collectives of all ranks together that this process holds; of more, some steps are left out."""
 _LEAST_CALLS = 256
+_IS_A_BUG = "this is a bug: report it with the output of --debug"
 _JOB = ("timesink.reports.ranks.job", "summarise_recording")
 
 
@@ -86,6 +87,8 @@ class _Reading:
     unread: dict[int, bytes] = field(default_factory=dict)
     errors: dict[int, TimesinkError] = field(default_factory=dict)
     keys: dict[int, str] = field(default_factory=dict)
+    made: set[int] = field(default_factory=set)
+    """Places of those that were made just now."""
     saved: int = 0
 
     def missing(self) -> list[int]:
@@ -105,6 +108,7 @@ class _Reading:
     def take(self, place: int, done: Done) -> None:
         """What was made just now; it is kept for the next question."""
         if done.value is not None:
+            self.made.add(place)
             self._take(place, done.value)
             if self.kept is not None:
                 self.kept.save(self._key(place), done.value)
@@ -132,7 +136,12 @@ class _Reading:
             about = replace(summary.about, source=self.recordings[place].source)
             most = max(_MOST_CALLS // len(self.recordings), _LEAST_CALLS)
             self.summaries[place] = thinned_to(replace(summary, about=about), most)
-        return [place for place in batch if place not in found]
+        broken = [place for place in batch if place not in found]
+        for place in self.made.intersection(broken):
+            # Whoever made it would make it again: the rank is told, not lost.
+            source = self.recordings[place].source
+            self.errors[place] = TimesinkError(f"{source}: its summary is broken", _IS_A_BUG)
+        return broken
 
     def finished(self) -> RankSet:
         if self.unread:
@@ -140,7 +149,7 @@ class _Reading:
         if self.kept is not None and self.saved:
             self.kept.store.settle()
         if not self.summaries:
-            raise next(iter(self.errors.values()))
+            raise self.errors[min(self.errors)]
         lacking = [p for p, error in self.errors.items() if isinstance(error, NotFoundError)]
         named = [(self._named(place), self.summaries[place]) for place in sorted(self.summaries)]
         left_out = [

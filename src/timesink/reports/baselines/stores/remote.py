@@ -92,4 +92,3 @@ class RemoteStore:
 def _protocols(system: Any) -> set[str]:
     names = system.protocol
     return {names} if isinstance(names, str) else set(names)
-

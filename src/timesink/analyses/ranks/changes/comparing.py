@@ -11,13 +11,13 @@ from timesink.analyses.comparison.cycle_times import cycle_times
 from timesink.analyses.comparison.pair import CycleTimes
 from timesink.analyses.diagnosis.diagnosis import CycleTime
 from timesink.analyses.diagnosis.judging import Judgement, judge_lengths
-from timesink.analyses.ranks.collective_changes import collective_changes
-from timesink.analyses.ranks.layouts import Layout, layout_of
+from timesink.analyses.ranks.changes.collectives import collective_changes
+from timesink.analyses.ranks.changes.layouts import Layout, layout_of
+from timesink.analyses.ranks.changes.ranks import rank_changes
+from timesink.analyses.ranks.changes.step_parts import PARTS, StepParts, step_parts
+from timesink.analyses.ranks.changes.stragglers import StragglerChange, straggler_changes
 from timesink.analyses.ranks.numbers import ranges_of
-from timesink.analyses.ranks.rank_changes import rank_changes
 from timesink.analyses.ranks.rank_set import RankSet
-from timesink.analyses.ranks.step_parts import PARTS, StepParts, step_parts
-from timesink.analyses.ranks.straggler_changes import StragglerChange, straggler_changes
 from timesink.analyses.statistics.drifting import mean_changes
 from timesink.model.amounts import times
 

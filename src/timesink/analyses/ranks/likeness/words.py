@@ -10,7 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.ranks.analysis import RanksAnalysis
-from timesink.analyses.ranks.features import LEAST_SHARE, OF_A_STEP, Features
+from timesink.analyses.ranks.likeness.features import LEAST_SHARE, OF_A_STEP, Features
 from timesink.analyses.ranks.numbers import ranges_of
 from timesink.analyses.ranks.panel import Ints, Panel
 from timesink.analyses.ranks.summary import RankSummary
@@ -22,6 +22,8 @@ _OWN = {
     "host": "The device waits {own} per step for its host, {more} more than on {peers}.",
     "copies": "Copies take {own} per step, {more} more than on {peers}.",
 }
+_HOST_ALONE = "The host takes {own} per step, {more} more than on {peers}."
+"""Of ranks that have no device."""
 _PEERS = "ranks that do the same"
 
 
@@ -87,7 +89,9 @@ class Telling:
         size, word = brief_ns(abs(more)), "more" if more > 0 else "less"
         if name in OF_A_STEP:
             own = brief_ns(float(np.median(self.features.own[name][places])))
-            return _OWN[name].format(own=own, more=size, peers=_PEERS)
+            has_device = self.features.own["kernels"][places].any()
+            said = _OWN[name] if has_device or name != "host" else _HOST_ALONE
+            return said.format(own=own, more=size, peers=_PEERS)
         if name == "transfer":
             ranks = self.panel.ranks[places].tolist()
             known = [each for each in self.found.stragglers if each.rank in ranks]

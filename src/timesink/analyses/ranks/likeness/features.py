@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.ranks.kernel_pace import pace_and_amount
+from timesink.analyses.ranks.likeness.kernel_pace import pace_and_amount
+from timesink.analyses.ranks.likeness.slow_transfers import transfer_excess
 from timesink.analyses.ranks.panel import Floats, Ints, Panel
-from timesink.analyses.ranks.slow_transfers import transfer_excess
 from timesink.analyses.ranks.stragglers import Straggler
 from timesink.analyses.ranks.summary import RankSummary
 

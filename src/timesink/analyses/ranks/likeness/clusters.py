@@ -11,14 +11,14 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.ranks.analysis import RanksAnalysis
-from timesink.analyses.ranks.cluster_words import Telling
-from timesink.analyses.ranks.features import (
+from timesink.analyses.ranks.likeness.features import (
     FEATURES,
     Features,
     features_of,
     rare_roles,
     with_stragglers,
 )
+from timesink.analyses.ranks.likeness.words import Telling
 from timesink.analyses.ranks.numbers import ranges_of
 from timesink.analyses.ranks.panel import Ints, Panel
 from timesink.analyses.ranks.summary import RankSummary

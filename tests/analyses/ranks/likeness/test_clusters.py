@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from timesink.analyses.ranks.analysis import analyse_ranks
-from timesink.analyses.ranks.clusters import RankGroup, cluster_ranks, rank_groups
+from timesink.analyses.ranks.likeness.clusters import RankGroup, cluster_ranks, rank_groups
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank
 from timesink.lab.ranks.plan import Plan, Straggler
 from timesink.lab.ranks.tables import ranks_and_truth

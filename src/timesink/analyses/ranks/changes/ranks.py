@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 import polars as pl
 
-from timesink.analyses.ranks.features import LEAST_SHARE, far_from_usual
+from timesink.analyses.ranks.likeness.features import LEAST_SHARE, far_from_usual
 from timesink.analyses.ranks.panel import SOURCES, Floats, Panel
 from timesink.analyses.ranks.rank_set import RankSet
 

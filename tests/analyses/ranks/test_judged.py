@@ -1,0 +1,34 @@
+"""Recordings that were cut off before their device work are told, not accused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+
+from timesink.analyses.ranks.rank_set import ranks_of_traces
+from timesink.analyses.ranks.telling import set_notes
+from timesink.lab.ranks.plan import Plan
+from timesink.lab.ranks.tables import rank_tables
+from timesink.model.trace import Trace
+
+
+def without_device(trace: Trace) -> Trace:
+    nothing = trace.lazy("device").filter(pl.lit(value=False))
+    return replace(trace, frames={**trace.frames, "device": nothing})
+
+
+def test_a_rank_without_device_work_among_others_is_not_judged():
+    traces = {f"rank{rank}": trace for rank, trace in rank_tables(Plan(ranks=4, steps=3)).items()}
+    found = ranks_of_traces({**traces, "rank2": without_device(traces["rank2"])})
+    assert found.analysis.stragglers == ()
+    assert found.analysis.not_judged == (2,)
+    assert found.analysis.ranks["rank"].to_list() == [0, 1, 2, 3]
+    said = "rank 2 has no device work, unlike most others, and cannot be judged"
+    assert said in list(set_notes(found))
+
+
+def test_where_nobody_has_device_work_all_are_judged():
+    traces = rank_tables(Plan(ranks=2, steps=2)).items()
+    found = ranks_of_traces({f"rank{rank}": without_device(trace) for rank, trace in traces})
+    assert found.analysis.not_judged == ()
