@@ -129,11 +129,13 @@ def test_who_stops_early_leaves_no_process_behind(tmp_path: Path) -> None:
 
 
 INTERRUPTED = """
+import signal
 import sys
-import time
 from pathlib import Path
 from engine_calls import call
 from timesink.engines.local import LocalEngine
+# What a shell starts in the background ignores it, and hands that on.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 try:
     for done in LocalEngine(2).run(call("wait_for", notes=Path(sys.argv[1])), ["slow", "a"]):
         print(done.value, flush=True)
@@ -156,7 +158,7 @@ def test_ctrl_c_ends_all_processes_without_a_word(tmp_path: Path) -> None:
         assert program.stdout.readline() == "b'a'\n"
         # As the terminal does: to all processes of the program.
         os.killpg(program.pid, signal.SIGINT)
-        said, errors = program.communicate()
+        said, errors = program.communicate(timeout=60)
 
     assert (said, errors, program.returncode) == ("interrupted\n", "", 0)
     with pytest.raises(ProcessLookupError):

@@ -85,6 +85,7 @@ class TestFolder:
         assert analysis.trace.metadata.worker == "rank0"
         assert analysis.notes == (
             "2 ranks: rank0 in detail; --worker NAME shows another one alone",
+            "rank 0 has 2 of 3 steps",
         )
         assert analysis.to_dict()["source"]["workers"] == ["rank0", "rank1"]
 
