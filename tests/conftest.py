@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -37,3 +39,11 @@ def shared() -> Path:
     if os.environ.get("TIMESINK_REQUIRE_SHARED") == "1":
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+@pytest.fixture
+def memory() -> Iterator[Any]:
+    """Files behind `memory://` URLs, in this test alone."""
+    system = pytest.importorskip("fsspec").filesystem("memory")
+    yield system
+    system.store.clear()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pickle
 import sys
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +25,6 @@ def trace(rank: int | None = None) -> bytes:
     if rank is not None:
         document["distributedInfo"] = {"backend": "nccl", "rank": rank, "world_size": 8}
     return to_bytes(document)
-
-
-@pytest.fixture
-def memory() -> Iterator[Any]:
-    system = fsspec.filesystem("memory")
-    yield system
-    system.store.clear()
 
 
 @pytest.fixture

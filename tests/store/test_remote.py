@@ -6,7 +6,6 @@ import http.server
 import tempfile
 import threading
 import zipfile
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,13 +22,6 @@ from timesink.store.many import open_each
 from timesink.store.opening import key_of, open_recording
 
 fsspec = pytest.importorskip("fsspec")
-
-
-@pytest.fixture
-def memory() -> Iterator[Any]:
-    system = fsspec.filesystem("memory")
-    yield system
-    system.store.clear()
 
 
 @pytest.fixture

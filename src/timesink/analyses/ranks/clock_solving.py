@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from timesink.analyses.statistics.moments import NORMAL
+
 _ROUNDS = 12
 _BLOCKS = 8
 _LEAST_SCALE_NS = 200.0
@@ -67,7 +69,7 @@ def solve(ends: Ends, start: Solved, *, drifts: bool, rounds: int = _ROUNDS) -> 
 
 
 def _scale(left: Floats) -> float:
-    return max(1.4826 * float(np.median(np.abs(left))), _LEAST_SCALE_NS)
+    return max(NORMAL * float(np.median(np.abs(left))), _LEAST_SCALE_NS)
 
 
 def _predicted(ends: Ends, found: Floats) -> Floats:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from timesink.analyses.ranks.panel import Floats, Panel
 from timesink.analyses.ranks.replay import WhatIf
+from timesink.analyses.statistics.moments import NORMAL
 
 LEAST_SHARE = 0.025
 """What one of many ranks must cost of the run to be worth a word."""
@@ -98,7 +99,7 @@ def _beyond_chance(panel: Panel, late: NDArray[np.bool_]) -> NDArray[np.bool_]:
     Who is late so seldom that it may have been any other rank must have taken very much more.
     """
     usual = panel.excess[~late]
-    spread = 1.4826 * float(np.median(np.abs(usual - np.median(usual)))) if late.any() else 0.0
+    spread = NORMAL * float(np.median(np.abs(usual - np.median(usual)))) if late.any() else 0.0
     noise = max(spread, _NOISE_FLOOR * panel.step_ns)
     beyond = late.copy()
     for rank in np.flatnonzero(late).tolist():
@@ -113,7 +114,7 @@ def _beyond_chance(panel: Panel, late: NDArray[np.bool_]) -> NDArray[np.bool_]:
 def always_slow(panel: Panel) -> NDArray[np.bool_]:
     """Ranks whose own work takes longer than that of their peers in most of the steps."""
     usual = np.median(panel.excess, axis=1)
-    wobble = 1.4826 * np.median(np.abs(panel.excess - usual[:, None]), axis=1)
+    wobble = NORMAL * np.median(np.abs(panel.excess - usual[:, None]), axis=1)
     chance = float(np.median(wobble)) / np.sqrt(max(len(panel.steps), 1))
     for middle, spread in _sides(usual):
         noise = max(spread, chance)
@@ -154,7 +155,7 @@ def _sides(usual: Floats) -> Iterator[tuple[float, float]]:
 
 def _middle_and_spread(values: Floats) -> tuple[float, float]:
     middle = float(np.median(values))
-    return middle, 1.4826 * float(np.median(np.abs(values - middle)))
+    return middle, NORMAL * float(np.median(np.abs(values - middle)))
 
 
 def affected(held: Floats, step_ns: float) -> NDArray[np.bool_]:

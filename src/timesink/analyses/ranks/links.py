@@ -15,6 +15,7 @@ from timesink.analyses.ranks.replay import WhatIf
 from timesink.analyses.ranks.stacking import stacked
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.ranks.transfers import complete_transfers, slow_groups
+from timesink.analyses.statistics.moments import NORMAL
 from timesink.model.units import brief_ns
 
 _LEAST_SHARE = 0.015
@@ -76,7 +77,7 @@ def _of_any(ranks: list[int]) -> str:
 
 def _with_slow_copies(copies: Floats) -> int | None:
     suspect = int(np.argmax(copies))
-    spread = 1.4826 * float(np.median(np.abs(copies - np.median(copies))))
+    spread = NORMAL * float(np.median(np.abs(copies - np.median(copies))))
     enough = 1 + max(_LEAST_SLOWER_COPIES, _OUTLYING * spread)
     return suspect if copies[suspect] >= enough else None
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from timesink.analyses.ranks.causes import Reason, Work, kernel_reason, some
 from timesink.analyses.ranks.matching import PAIRS
+from timesink.analyses.ranks.numbers import ranges_of
 from timesink.analyses.ranks.panel import Ints, Panel
 from timesink.analyses.ranks.replay import WhatIf
 from timesink.model.units import brief_ns
@@ -35,7 +36,7 @@ def slow_stages(panel: Panel, work: Work, what_if: WhatIf) -> Iterator[Reason]:
     members = np.flatnonzero(stages[worst])
     first = members[int(np.argmax(panel.held[members].sum(axis=1)))]
     text = (
-        f"Kernels of the pipeline stage with ranks {_listed(panel.ranks[members].tolist())} take "
+        f"Kernels of the pipeline stage with ranks {ranges_of(panel.ranks[members])} take "
         f"{brief_ns(busy[worst])} per step, those of other stages {brief_ns(usual)}."
     )
     cost = min(more, panel.step_ns) * len(panel.steps)
@@ -56,9 +57,3 @@ def _share(panel: Panel, members: Ints, more_ns: float) -> float:
 def _is_pipeline(panel: Panel, work: Work) -> bool:
     some = work.ranks[int(panel.ranks[0])].collectives["collective"]
     return not set(PAIRS).isdisjoint(some.drop_nulls().unique().to_list())
-
-
-def _listed(ranks: list[int]) -> str:
-    if len(ranks) <= 4:
-        return ", ".join(str(rank) for rank in ranks)
-    return f"{ranks[0]}, {ranks[1]}, ..., {ranks[-1]}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from timesink.analyses.ranks.matching import PAIRS
+from timesink.analyses.statistics.moments import NORMAL
 
 _FEWEST_GROUPS = 3
 """Of fewer nobody knows what is usual."""
@@ -34,7 +35,7 @@ def slow_groups(transfers: pl.DataFrame) -> pl.DataFrame:
 
     By `kind` and `among`: `typical_ns`, `usual_ns` of the others, and how many `calls` they made.
     """
-    spread = 1.4826 * pl.col("more").abs().median().over("kind")
+    spread = NORMAL * pl.col("more").abs().median().over("kind")
     return (
         transfers.unique("match")
         .group_by("kind", "among")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import polars as pl
+
 from timesink.analyses.ranks.changes.comparing import PartChange, RankChanges
 from timesink.analyses.ranks.numbers import ranges_of
 from timesink.analyses.statistics.discovery import ALPHA
@@ -13,6 +15,7 @@ from timesink.render.document.blocks import (
     AttributedPart,
     Attribution,
     Block,
+    Column,
     Section,
     Table,
     Tone,
@@ -91,7 +94,6 @@ def _stragglers(found: RankChanges) -> Table:
 
 def _ranks(found: RankChanges) -> Table:
     rows = found.ranks.head(_MOST_ROWS)
-    changed = ["yes" if one else "" for one in rows["changed"]]
     return table(
         "rank-changes",
         "Ranks against themselves before",
@@ -102,7 +104,7 @@ def _ranks(found: RankChanges) -> Table:
             column("new_ns", "new, per step", "time_ns", rows["new_ns"]),
             column("change_ns", "change", "time_ns", rows["change_ns"]),
             column("beyond_ns", "beyond its peers", "time_ns", rows["beyond_ns"]),
-            column("changed", "changed", "text", changed),
+            _changed(rows),
         ],
         total_rows=found.ranks.height,
     )
@@ -110,7 +112,6 @@ def _ranks(found: RankChanges) -> Table:
 
 def _collectives(found: RankChanges) -> Table:
     rows = found.collectives.head(_MOST_ROWS)
-    changed = ["yes" if one else "" for one in rows["changed"]]
     return table(
         "rank-collectives",
         "Collectives",
@@ -126,7 +127,11 @@ def _collectives(found: RankChanges) -> Table:
             column("bus_base", "bus, base", "bytes_per_s", rows["bus_base_bytes_per_s"]),
             column("bus_new", "bus, new", "bytes_per_s", rows["bus_new_bytes_per_s"]),
             column("p_value", "p", "p_value", rows["p_value"]),
-            column("changed", "changed", "text", changed),
+            _changed(rows),
         ],
         total_rows=found.collectives.height,
     )
+
+
+def _changed(rows: pl.DataFrame) -> Column:
+    return column("changed", "changed", "text", ["yes" if one else "" for one in rows["changed"]])

@@ -38,7 +38,7 @@ def test_a_run_does_not_differ_from_itself(healthy: RankSet):
     assert (found.verdict, found.stragglers, found.notes) == ("no_change", (), ())
     assert {part.delta_ns for part in found.attribution} == {0.0}
     assert not found.changed_ranks.height
-    assert not found.changed_collectives.height
+    assert not found.collectives.filter("changed").height
 
 
 @pytest.mark.parametrize("layout", [{"tensor": 4}, GRID])
@@ -103,7 +103,7 @@ def test_the_rank_that_changed_is_first(healthy: RankSet):
 def test_slower_transfers_are_told_by_kind_of_collective(healthy: RankSet):
     slow = run(Straggler("slow_link", 5, intensity=0.3), seed=2, tensor=4)
     found = compare_ranks(healthy, slow)
-    changed = found.changed_collectives
+    changed = found.collectives.filter("changed")
     assert changed.height
     assert (changed["transfer_new_ns"] > changed["transfer_base_ns"]).all()
     assert (changed["bus_new_bytes_per_s"] < changed["bus_base_bytes_per_s"]).all()

@@ -75,11 +75,6 @@ class RankChanges:
         """Ranks that changed beyond what their peers did."""
         return self.ranks.filter("changed")
 
-    @property
-    def changed_collectives(self) -> pl.DataFrame:
-        """Collectives whose transfer changed beyond noise."""
-        return self.collectives.filter("changed")
-
 
 def compare_ranks(base: RankSet, new: RankSet) -> RankChanges:
     """Compare two runs as a whole, and each rank with the same rank before.

@@ -14,6 +14,7 @@ from timesink.analyses.ranks.likeness.slow_transfers import transfer_excess
 from timesink.analyses.ranks.panel import Floats, Ints, Panel
 from timesink.analyses.ranks.stragglers import Straggler
 from timesink.analyses.ranks.summary import RankSummary
+from timesink.analyses.statistics.moments import NORMAL
 
 OF_A_STEP = ("loading", "host", "copies")
 """Features that are own time by source."""
@@ -189,7 +190,7 @@ def _wobble(panel: Panel, name: str, peers: Ints) -> float:
         return 0.0
     apart = np.abs(values - _middle(values) - _mean(values - _middle(values))[:, None])
     known = apart[np.isfinite(apart)]
-    return 1.4826 * float(np.median(known)) / np.sqrt(values.shape[1]) if known.size else 0.0
+    return NORMAL * float(np.median(known)) / np.sqrt(values.shape[1]) if known.size else 0.0
 
 
 def _scaled(values: Floats, wobble: float, step_ns: float) -> tuple[Floats, float]:
@@ -203,4 +204,4 @@ def _scaled(values: Floats, wobble: float, step_ns: float) -> tuple[Floats, floa
     widths = ordered[half - 1 :] - ordered[: len(ordered) - half + 1]
     first = int(np.argmax(widths <= max(2 * float(widths.min()), _AS_CLOSE * step_ns)))
     usual = float(np.median(ordered[first : first + half]))
-    return values - usual, max(1.4826 * float(widths[first]) / 2, wobble)
+    return values - usual, max(NORMAL * float(widths[first]) / 2, wobble)
