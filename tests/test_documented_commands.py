@@ -1,0 +1,65 @@
+"""Every command line in README and docs is one that timesink takes; examples in Python run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+import timesink
+from timesink.cli import COMMANDS, build_parser
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+CALL = re.compile(rf"(?:\$ )?(timesink (?:{'|'.join(COMMANDS)})\b.*)")
+"""A line of a code block that calls timesink."""
+ELSEWHERE = ("|", ">", ";", "&&", "2>&1")
+"""What follows these is for the shell."""
+
+
+def command_lines(page: Path) -> list[str]:
+    blocks = re.findall(
+        r"^```(?:sh|bash|console)?\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL
+    )
+    lines = (line.strip() for block in blocks for line in block.replace("\\\n", " ").split("\n"))
+    return [found[1] for line in lines if (found := CALL.fullmatch(line))]
+
+
+def words_of(line: str) -> list[str]:
+    words = shlex.split(re.sub(r"\s+(#|measured peaks|a file with).*$", "", line))
+    ends = [place for place, word in enumerate(words) if word.startswith(ELSEWHERE)]
+    return words[1 : min(ends, default=len(words))]
+
+
+CASES = [
+    pytest.param(line, id=f"{page.name}: {line[:60]}")
+    for page in PAGES
+    for line in command_lines(page)
+]
+
+
+@pytest.mark.parametrize("line", CASES)
+def test_documented_command_is_understood(line, capsys):
+    try:
+        build_parser().parse_args(words_of(line))
+    except SystemExit as stop:
+        pytest.fail(f"{line}: {stop} {capsys.readouterr().err}")
+
+
+def test_pages_have_commands():
+    assert len(CASES) > 60
+
+
+def test_readme_python_example_runs(tmp_path, monkeypatch):
+    """The block of Python in README, on the bundled recordings under the names it uses."""
+    [code] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    before, after = timesink.sample_runs()
+    for name, there in (("trace.json.gz", timesink.sample()), ("before", before), ("after", after)):
+        (tmp_path / name).symlink_to(there)
+    monkeypatch.chdir(tmp_path)
+    run = code.replace("before/", "before").replace("after/", "after")
+    values = {}
+    exec(compile(run, "README.md", "exec"), values)  # noqa: S102 - our own page
+    assert values["analysis"].headline
