@@ -115,7 +115,8 @@ def _give_table(analysis: Analysis, options: argparse.Namespace, form: str) -> N
 
 def _give_data(analysis: Analysis, options: argparse.Namespace, form: str) -> None:
     """One table for programs: every column; why it is empty is said beside it."""
-    from timesink.render.table import to_csv, to_json  # noqa: PLC0415
+    from timesink.output.csv import frame_csv  # noqa: PLC0415
+    from timesink.output.json import frame_json  # noqa: PLC0415
     from timesink.reports.rows import in_microseconds, lists_as_text  # noqa: PLC0415
 
     table = in_microseconds(analysis.table(options.view))
@@ -123,4 +124,4 @@ def _give_data(analysis: Analysis, options: argparse.Namespace, form: str) -> No
         said = VIEWS[options.view].absent
         print("; ".join(filter(None, (said.reason, said.hint))), file=sys.stderr)
     shown = table if options.top is None else table.head(options.top)
-    give(to_json(shown) if form == "json" else to_csv(lists_as_text(shown)), options.output)
+    give(frame_json(shown) if form == "json" else frame_csv(lists_as_text(shown)), options.output)

@@ -28,11 +28,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Analyse the bundled recordings, print the answers and write the reports."""
+    from timesink.output.html import report_html  # noqa: PLC0415
     from timesink.render import analysis  # noqa: PLC0415 - --help should not wait for it
     from timesink.render.analysis_report import analysis_report  # noqa: PLC0415
     from timesink.render.document.comparison import comparison_document  # noqa: PLC0415
     from timesink.render.document.kernels import kernels_document  # noqa: PLC0415
-    from timesink.render.report_page import report_html  # noqa: PLC0415
     from timesink.reports.analyzing import analyze  # noqa: PLC0415
     from timesink.reports.comparison import compare  # noqa: PLC0415
     from timesink.reports.kernels import kernels  # noqa: PLC0415

@@ -8,13 +8,13 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from timesink.output.markdown import bullets
+from timesink.output.tables import markdown_table, text_table
+from timesink.output.terminal import FILE_WIDTH, WIDEST, show, terminal_width, text, to_plain
 from timesink.render import analysis_words as words
 from timesink.render.analysis_cells import cells_of
 from timesink.render.finding_words import evidence_lines, gain_text
 from timesink.render.ranks.screen import answer_lines, markdown_blocks, set_blocks
-from timesink.render.shown import FILE_WIDTH, WIDEST, bullets
-from timesink.render.table import markdown_table, text_table
-from timesink.render.terminal import show, terminal_width, text, to_plain
 from timesink.reports.analysis import Analysis
 
 _BAR = 40

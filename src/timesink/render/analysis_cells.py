@@ -8,8 +8,8 @@ import polars as pl
 
 from timesink.analyses.operators import launch_sites
 from timesink.model import units
+from timesink.output.names import told_apart
 from timesink.render.cells import Cells, top_title
-from timesink.render.told_apart import told_apart
 from timesink.reports.analysis import Analysis
 
 NOT_BY_OPERATORS = "(not launched by an operator)"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from timesink.output.html import report_html
 from timesink.render.document.analysis import analysis_document
-from timesink.render.report_page import report_html
 from timesink.reports.analysis import Analysis
 from timesink.reports.side_by_side import start_side_by_side
 

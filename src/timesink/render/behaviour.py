@@ -11,10 +11,10 @@ from rich.console import Group, RenderableType
 from timesink.model import units
 from timesink.model.amounts import amount, per_cycle
 from timesink.model.schema import HOST_DEVICE
-from timesink.render.shown import FILE_WIDTH, WIDEST, note_lines
-from timesink.render.table import GAP, natural_width, text_table
-from timesink.render.terminal import show, terminal_width, text, to_plain
-from timesink.render.told_apart import cut_apart
+from timesink.output.names import cut_apart
+from timesink.output.tables import GAP, natural_width, text_table
+from timesink.output.terminal import FILE_WIDTH, WIDEST, show, terminal_width, text, to_plain
+from timesink.render.shown import note_lines
 from timesink.reports.behaviour import BehaviourReport
 from timesink.reports.function_names import short_labels
 from timesink.writers.behaviour import behaviour_csv

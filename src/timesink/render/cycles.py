@@ -14,10 +14,10 @@ from rich.padding import Padding
 from timesink.analyses.cycles.cycles import Candidate
 from timesink.analyses.kernel_names.display import short_kernel_name
 from timesink.model import units
-from timesink.render import table
-from timesink.render.table import GAP, markdown_table, natural_width, text_table
-from timesink.render.terminal import show, terminal_width, text, to_plain
-from timesink.render.told_apart import cut_end
+from timesink.output.csv import frame_csv
+from timesink.output.names import cut_end
+from timesink.output.tables import GAP, markdown_table, natural_width, text_table
+from timesink.output.terminal import show, terminal_width, text, to_plain
 from timesink.reports.cycles import CycleReport, Run
 
 FILE_WIDTH = 100
@@ -260,7 +260,7 @@ def to_markdown(report: CycleReport) -> str:
 
 def to_csv(report: CycleReport) -> str:
     """Every cycle, one row each."""
-    return table.to_csv(report.table)
+    return frame_csv(report.table)
 
 
 def to_json(report: CycleReport) -> str:

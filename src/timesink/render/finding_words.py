@@ -8,7 +8,7 @@ from timesink.analyses.findings import Finding
 from timesink.analyses.findings.finding import Evidence
 from timesink.analyses.kernel_names.display import short_kernel_name
 from timesink.model import units
-from timesink.render.told_apart import told_apart
+from timesink.output.names import told_apart
 
 
 def gain_text(finding: Finding) -> str:

@@ -13,9 +13,9 @@ from rich.table import Table
 from rich.text import Text
 
 from timesink.model.health import HealthEntry
+from timesink.output.terminal import show, terminal_width, text, to_plain
 from timesink.render.facts import facts, folder_table, headline, health_title
 from timesink.render.recording_facts import shared_facts
-from timesink.render.terminal import show, terminal_width, text, to_plain
 from timesink.reports.info import Info, TraceInfo
 
 _FILE_WIDTH = 100
@@ -99,8 +99,8 @@ def _health_details(entry: HealthEntry) -> Iterable[str]:
 
 def to_html(info: Info) -> str:
     """One self-contained page."""
+    from timesink.output.html import report_html  # noqa: PLC0415
     from timesink.render.document.info import info_document  # noqa: PLC0415 - pages alone need it
-    from timesink.render.report_page import report_html  # noqa: PLC0415
 
     return report_html(info_document(info))
 

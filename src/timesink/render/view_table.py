@@ -11,17 +11,13 @@ from rich.console import Group, RenderableType
 
 from timesink.analyses.kernel_names.display import short_kernel_name
 from timesink.analyses.ranks.numbers import ranges_of
+from timesink.answers.tables import tells_something
 from timesink.model import units
-from timesink.render.table import (
-    GAP,
-    NO_NAME,
-    cell,
-    markdown_table,
-    natural_width,
-    text_table,
-)
-from timesink.render.terminal import show, terminal_width, text, to_plain
-from timesink.reports.rows import is_length, is_moment, is_ratio
+from timesink.output.names import NO_NAME
+from timesink.output.numbers import is_length, is_moment, is_ratio
+from timesink.output.tables import GAP, markdown_table, natural_width, text_table
+from timesink.output.terminal import show, terminal_width, text, to_plain
+from timesink.render.table import cell
 from timesink.reports.tables import View
 
 _FILE_WIDTH = 160
@@ -83,19 +79,6 @@ def seen_columns(excerpt: Excerpt) -> list[Seen]:
             seen.append(Seen("share", _shares(columns[0], excerpt.top), numeric=True))
         seen.append(Seen(title, _cells(columns, excerpt), columns[0].dtype.is_numeric()))
     return seen
-
-
-def tells_something(column: pl.Series) -> bool:
-    """Whether a column is worth a look: not all zero, not unknown in every row.
-
-    >>> tells_something(pl.Series("calls", [0, 2])), tells_something(pl.Series("total_ns", [0, 0]))
-    (True, False)
-    """
-    if column.name == "complete":
-        return not column.all()
-    if column.name == "device" or not column.dtype.is_numeric():
-        return column.null_count() < len(column)
-    return bool((column != 0).any())
 
 
 def _shares(column: pl.Series, top: int | None) -> list[str]:

@@ -6,10 +6,8 @@ from typing import Any
 
 import polars as pl
 
-MOMENTS = ("ts_ns", "start_ns", "end_ns")
-"""Endings of columns that are points in time: these stay whole nanoseconds of the clock."""
+from timesink.output.numbers import is_length, is_ratio
 
-_RATIOS = ("_ratio", "utilisation", "any_activity", "within_steps", "sm_efficiency")
 _DIGITS = 6
 """Decimals of numbers that were divided: beyond them is only noise."""
 
@@ -52,33 +50,6 @@ def user_name(name: str) -> str:
     ('total_us', 'start_ns', 'calls')
     """
     return f"{name.removesuffix('_ns')}_us" if is_length(name) else name
-
-
-def is_moment(name: str) -> bool:
-    """Whether a column holds points in time.
-
-    >>> is_moment("host_start_ns"), is_moment("total_ns")
-    (True, False)
-    """
-    return name.endswith(MOMENTS)
-
-
-def is_length(name: str) -> bool:
-    """Whether a column holds lengths of time.
-
-    >>> is_length("total_ns"), is_length("host_start_ns")
-    (True, False)
-    """
-    return name.endswith("_ns") and not is_moment(name)
-
-
-def is_ratio(name: str) -> bool:
-    """Whether a column holds parts of a whole, 0 to 1.
-
-    >>> is_ratio("tensor_core_ratio"), is_ratio("occupancy_pct")
-    (True, False)
-    """
-    return name.endswith(_RATIOS)
 
 
 def microseconds(ns: float | None) -> float | None:

@@ -11,9 +11,7 @@ import timesink
 from cases import STEP, K, O, R, read
 from timesink.analyses.memory.curve import recording_start
 from timesink.errors import UsageError
-from timesink.render.document.analysis import PAGES, SECTIONS, analysis_document
-from timesink.render.document.analysis_steps import MOST_BARS
-from timesink.render.document.blocks import (
+from timesink.output.blocks import (
     Block,
     Curves,
     Document,
@@ -27,7 +25,9 @@ from timesink.render.document.blocks import (
     Text,
     Tiles,
 )
-from timesink.render.document.encoding import to_json
+from timesink.output.json import to_json
+from timesink.render.document.analysis import PAGES, SECTIONS, analysis_document
+from timesink.render.document.analysis_steps import MOST_BARS
 from timesink.reports.analysis import Analysis
 
 OF_RANKS = frozenset(

@@ -8,13 +8,13 @@ import pytest
 
 from timesink.analyses.ranks.causes import CAUSES
 from timesink.analyses.ranks.stragglers import Straggler
+from timesink.output.blocks import Causes, Document, Heatmap, Section, Table, Text, Words
+from timesink.output.html import report_html
 from timesink.render.analysis import to_markdown, to_text
 from timesink.render.cells import fitting
 from timesink.render.document.analysis import PAGES, analysis_document
-from timesink.render.document.blocks import Causes, Document, Heatmap, Section, Table, Text, Words
 from timesink.render.ranks import words
 from timesink.render.ranks.cells import collective_cells
-from timesink.render.report_page import report_html
 from timesink.reports.analysis import Analysis
 
 

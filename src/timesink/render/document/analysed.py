@@ -9,9 +9,9 @@ from typing import TypeAlias
 import polars as pl
 
 from timesink.analyses.memory.curve import recording_start
+from timesink.answers.tables import sentence, table_block
 from timesink.model.trace import Trace
-from timesink.render.document.blocks import Section, Table, Text
-from timesink.render.document.tables import sentence, table_block
+from timesink.output.blocks import Section, Table, Text
 from timesink.reports.absent import Absent
 from timesink.reports.analysis import Analysis
 from timesink.reports.tables import find_view

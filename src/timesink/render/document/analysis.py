@@ -7,7 +7,9 @@ from pathlib import Path
 
 from timesink import __version__
 from timesink.analyses.breakdown import average_step
+from timesink.answers.tables import sentence
 from timesink.errors import UsageError
+from timesink.output.blocks import Document, Facts, Section, Tone
 from timesink.render import analysis_words
 from timesink.render.document.analysed import Analysed, Empty, Made, tables_section
 from timesink.render.document.analysis_devices import devices_section
@@ -28,10 +30,8 @@ from timesink.render.document.analysis_ranks import (
     who_holds_up_section,
 )
 from timesink.render.document.analysis_steps import breakdown_section, steps_section
-from timesink.render.document.blocks import Document, Facts, Section, Tone
 from timesink.render.document.health import grave_entries, health_section
 from timesink.render.document.info import recording_section
-from timesink.render.document.tables import sentence
 from timesink.render.facts import facts
 from timesink.reports.analysis import Analysis
 from timesink.reports.info import describe_trace

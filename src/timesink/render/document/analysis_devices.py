@@ -8,9 +8,9 @@ from typing import TypeAlias
 import polars as pl
 
 from timesink.analyses.names import device_word
+from timesink.output.blocks import Block, Part, Parts, Section, StackPart, Stacks
 from timesink.render import analysis_words
 from timesink.render.document.analysed import Analysed, Empty, Made
-from timesink.render.document.blocks import Block, Part, Parts, Section, StackPart, Stacks
 from timesink.reports.absent import NO_DEVICE_WORK
 from timesink.reports.columns import Columns
 from timesink.reports.columns.device import DEVICE_TIME, IDLE_CAUSES

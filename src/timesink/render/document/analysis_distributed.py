@@ -6,9 +6,9 @@ import polars as pl
 
 from timesink.analyses.communication.comparison import mean_over_steps
 from timesink.analyses.communication.workers import step_communication
+from timesink.output.blocks import Section, StackPart, Stacks
 from timesink.render.document.analysed import Analysed, Empty, Made
 from timesink.render.document.analysis_steps import grouped_lead, stacks
-from timesink.render.document.blocks import Section, StackPart, Stacks
 from timesink.reports.absent import NO_COMMUNICATION
 
 _MOST_BARS = 64

@@ -12,8 +12,8 @@ from timesink.analyses.memory.devices import CPU
 from timesink.analyses.names import device_word
 from timesink.analyses.steps import find_steps
 from timesink.model.trace import Trace
+from timesink.output.blocks import Section, Tile, Tiles
 from timesink.render.document.analysed import Analysed
-from timesink.render.document.blocks import Section, Tile, Tiles
 
 _RATIOS = {
     "any_activity": ("{word} busy", "time with any work on the device, from first to last step"),

@@ -10,10 +10,10 @@ from timesink.analyses.findings import Finding
 from timesink.analyses.findings.finding import Evidence
 from timesink.analyses.kernel_names.display import short_kernel_name
 from timesink.analyses.steps import find_steps
+from timesink.answers.tables import sentence
+from timesink.output.blocks import Block, FindingCard, Findings, Link, Section, Text
 from timesink.render.document.analysed import Analysed
-from timesink.render.document.blocks import Block, FindingCard, Findings, Link, Section, Text
 from timesink.render.document.health import grave_entries
-from timesink.render.document.tables import sentence
 from timesink.render.finding_words import evidence_lines, gain_text
 from timesink.reports.absent import NO_STEPS
 

@@ -10,8 +10,8 @@ import polars as pl
 from timesink.analyses.memory.curve import memory_curve, memory_peaks, thin_curve
 from timesink.analyses.memory.devices import CPU
 from timesink.model import units
+from timesink.output.blocks import Block, Curve, Curves, Mark, Section
 from timesink.render.document.analysed import Analysed, Empty, Made
-from timesink.render.document.blocks import Block, Curve, Curves, Mark, Section
 from timesink.reports.absent import NO_MEMORY
 from timesink.reports.sections import CURVE_POINTS
 

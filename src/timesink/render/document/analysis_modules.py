@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from timesink.output.blocks import Detail, Icicle, Kind, Section
+from timesink.output.columns import numbers, words
 from timesink.render.document.analysed import Analysed, Empty, Made
-from timesink.render.document.blocks import Detail, Icicle, Kind, Section
-from timesink.render.document.columns import numbers, words
 from timesink.reports.absent import NO_MODULES
 
 MOST_NODES = 1000

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from timesink.output.blocks import Section
 from timesink.render.document.analysed import Analysed, Empty, Made
-from timesink.render.document.blocks import Section
 from timesink.reports.absent import NO_OPERATORS
 from timesink.reports.analysis import Analysis
 

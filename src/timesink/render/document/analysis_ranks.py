@@ -10,12 +10,12 @@ from msgspec.structs import replace
 
 from timesink.analyses.ranks.numbers import ranges_of
 from timesink.analyses.ranks.rank_set import RankSet
+from timesink.answers.tables import table_block
 from timesink.model.units import listed
+from timesink.output.blocks import Section, Text
+from timesink.output.columns import column, table
 from timesink.render.document.analysed import Analysed, Empty, Made
-from timesink.render.document.blocks import Section, Text
-from timesink.render.document.packing import column, table
 from timesink.render.document.ranks import stragglers_section
-from timesink.render.document.tables import table_block
 from timesink.render.ranks.cells import kind_name, worst_first
 from timesink.render.ranks.words import other_notes
 from timesink.reports.tables import find_view

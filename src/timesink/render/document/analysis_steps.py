@@ -8,9 +8,9 @@ import polars as pl
 from timesink.analyses.breakdown import PARTS, average_step
 from timesink.analyses.steps import find_steps
 from timesink.model import units
+from timesink.output.blocks import Block, Part, Parts, Section, StackPart, Stacks
 from timesink.render import analysis_words
 from timesink.render.document.analysed import Analysed, Empty, Made
-from timesink.render.document.blocks import Block, Part, Parts, Section, StackPart, Stacks
 from timesink.reports.absent import NO_STEPS, Absent
 from timesink.reports.columns.calls import STEPS
 

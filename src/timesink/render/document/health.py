@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from timesink.model.health import HealthEntry, Severity
-from timesink.render.document.blocks import Health, HealthItem, Section, Text
+from timesink.output.blocks import Health, HealthItem, Section, Text
 
 
 def health_section(entries: Iterable[HealthEntry]) -> Section:

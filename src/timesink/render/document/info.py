@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from timesink import __version__
 from timesink.analyses.behaviour.counts import BehaviourCounts
 from timesink.model import units
-from timesink.render.document.blocks import Document, Facts, Section, Table
+from timesink.output.blocks import Document, Facts, Section, Table
+from timesink.output.columns import column, table
 from timesink.render.document.health import health_section
 from timesink.render.document.meanings import TRACES
-from timesink.render.document.packing import column, table
 from timesink.render.facts import facts, headline, title, trace_labels
 from timesink.render.recording_facts import shared_facts
 from timesink.reports.info import Info, TraceInfo

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.model import units
-from timesink.render.diagnosis.words import cause_name
-from timesink.render.document.blocks import (
+from timesink.output.blocks import (
     Block,
     CauseCard,
     Causes,
@@ -16,6 +15,7 @@ from timesink.render.document.blocks import (
     Text,
     Tone,
 )
+from timesink.render.diagnosis.words import cause_name
 from timesink.render.ranks import words
 from timesink.render.ranks.heat import heat_of
 from timesink.render.ranks.words import MOST_CARDS, Held, held_up

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from timesink.model.units import brief_ns
-from timesink.render.document.blocks import Kind, Sort, Table
-from timesink.render.document.packing import column, table
+from timesink.output.blocks import Kind, Sort, Table
+from timesink.output.columns import column, table
 from timesink.reports.timeline.aggregating import Aggregate
 
 _COLUMNS: tuple[tuple[str, str, Kind, str], ...] = (

@@ -9,10 +9,10 @@ from math import hypot
 from typing import TYPE_CHECKING
 
 from timesink.errors import OutputError
+from timesink.output.names import printable
 from timesink.render.drawing.colours import PAPER, Colour, rgb
 from timesink.render.drawing.hatching import hatch_lines
 from timesink.render.drawing.shapes import Circle, Drawing, Line, Point, Polygon, Rect, Text
-from timesink.render.terminal import printable
 
 if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw

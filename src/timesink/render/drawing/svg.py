@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import singledispatchmethod
 from html import escape
 
+from timesink.output.names import printable
 from timesink.render.drawing.colours import PAPER, Colour
 from timesink.render.drawing.hatching import hatch_lines
 from timesink.render.drawing.shapes import Circle, Drawing, Line, Polygon, Rect, Text
-from timesink.render.terminal import printable
 
 _SPACE = "http://www.w3.org/2000/svg"
 _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"

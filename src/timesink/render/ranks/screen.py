@@ -10,14 +10,14 @@ from rich.text import Text
 
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.model import units
+from timesink.output.markdown import bullets
+from timesink.output.tables import markdown_table, text_table
+from timesink.output.terminal import text
 from timesink.render.cells import Cells, fitting
 from timesink.render.diagnosis.words import cause_name
 from timesink.render.ranks import words
 from timesink.render.ranks.cells import collective_cells, rank_cells, rank_group_lines
 from timesink.render.ranks.shades import shaded
-from timesink.render.shown import bullets
-from timesink.render.table import markdown_table, text_table
-from timesink.render.terminal import text
 
 _HEAT_TITLE = "Wait caused, by rank and step"
 _MOST_HELD = 4

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import polars as pl
+from msgspec.structs import replace
 
+from timesink import __version__
 from timesink.analyses.kernel_names.display import short_kernel_name
 from timesink.analyses.modules.table import PREFIX
-from timesink.render.document.blocks import CellLink, Column, Numbers, Sort, Table, Words
-from timesink.render.document.columns import joined, kind_of, numbers, texts_of, words
-from timesink.render.view_table import tells_something
+from timesink.output.blocks import (
+    CellLink,
+    Column,
+    Document,
+    Kind,
+    Numbers,
+    Section,
+    Sort,
+    Table,
+    Words,
+)
+from timesink.output.columns import column, joined, numbers, texts_of, words
+from timesink.output.numbers import kind_of
 from timesink.reports.absent import Absent
 from timesink.reports.columns import Column as Meaning
 from timesink.reports.tables import View, find_view
@@ -84,11 +97,13 @@ def table_block(
     measure = _measure(frame, about)
     shown = frame if rows is None else frame.head(rows)
     by_title = _by_title(frame, about)
-    columns = []
+    columns: list[Column] = []
     for group in by_title:
         if group[0] == measure:
             columns.append(_share(shown[measure], frame[measure], whole))
-        columns.append(_column(view, shown, group, about.columns[group[0]], start_ns))
+        made = _column(view, shown, group, about.columns[group[0]], start_ns)
+        # Text that is too wide loses what stands last.
+        columns.append(replace(made, spare=max(len(columns) - 1, 0)))
     return Table(
         id=view,
         title=about.title,
@@ -98,6 +113,28 @@ def table_block(
         note="" if frame.height else sentence(about.absent),
         sort=None if order is None else Sort(order),
     )
+
+
+def frame_document(frame: pl.DataFrame) -> Document:
+    """Any table of values with every column, as it is: an answer to a query."""
+    columns = []
+    for name, dtype in frame.schema.items():
+        values: Iterable[Any] = frame[name]
+        kind: Kind = "text"
+        if dtype.is_numeric():
+            kind = "count" if dtype.is_integer() else "number"
+        elif dtype.is_nested():
+            values = [None if one is None else str(list(one)) for one in frame[name]]
+        else:
+            values = texts_of(frame[name])
+        columns.append(column(name, name, kind, values))
+    return table_document(Table("query", "", tuple(columns), frame.height, frame.height))
+
+
+def table_document(table: Table) -> Document:
+    """One table alone, without a word around it."""
+    section = Section("table", "", (replace(table, title=""),))
+    return Document("table", table.title, "", "", __version__, (section,))
 
 
 def sentence(absent: Absent) -> str:
@@ -140,6 +177,19 @@ def _by_title(frame: pl.DataFrame, view: View) -> Iterator[list[str]]:
     yield from ([name] for name in plain)
 
 
+def tells_something(column: pl.Series) -> bool:
+    """Whether a column is worth a look: not all zero, not unknown in every row.
+
+    >>> tells_something(pl.Series("calls", [0, 2])), tells_something(pl.Series("total_ns", [0, 0]))
+    (True, False)
+    """
+    if column.name == "complete":
+        return not column.all()
+    if column.name == "device" or not column.dtype.is_numeric():
+        return column.null_count() < len(column)
+    return bool((column != 0).any())
+
+
 def _column(
     view: str, frame: pl.DataFrame, group: Sequence[str], meaning: Meaning, start_ns: int
 ) -> Column:
@@ -149,7 +199,7 @@ def _column(
     main = bool(heading) and (view, heading) not in _ASIDE
     if len(group) > 1:
         cells = words(joined([frame[one] for one in group]))
-        return Column(title, title, "text", cells, about, main=main)
+        return Column(title, title, "text", cells, about, main=main, cut="nothing")
     kind = kind_of(name, frame[name].dtype)
     link = _OF_VIEW.get((view, name), _LINKS.get(name, ""))
     if name in _IN_WORDS:

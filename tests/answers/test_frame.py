@@ -8,14 +8,19 @@ from textwrap import dedent
 import polars as pl
 import pytest
 
-from timesink.render.table import cell, print_text, to_text
+from timesink.answers.tables import frame_document
+from timesink.output import terminal
+
+
+def to_text(frame: pl.DataFrame) -> str:
+    return terminal.to_text(frame_document(frame))
 
 
 @pytest.fixture
 def printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
     def show(frame: pl.DataFrame, width: int) -> str:
         monkeypatch.setenv("COLUMNS", str(width))
-        print_text(frame)
+        terminal.print_text(frame_document(frame))
         return capsys.readouterr().out
 
     return show
@@ -31,13 +36,13 @@ def printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
         (1234.5, "1 234.500"),
         (Decimal("27.4419557"), "27.442"),
         (0.00001234, "1.23e-05"),
-        (float("nan"), "nan"),
+        (float("nan"), "-"),
         ("text", "text"),
         ([1, 2], "[1, 2]"),
     ],
 )
 def test_values(value: object, shown: str):
-    assert cell(value) == shown
+    assert to_text(pl.DataFrame({"value": [value]})).split("\n")[1].strip() == shown
 
 
 def test_numbers_stand_right_and_text_left():

@@ -1,23 +1,28 @@
-"""Documents as JSON: text from recordings in it is visible and breaks nothing."""
+"""Documents and tables as JSON: text from recordings in it is visible and breaks nothing."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import msgspec
+import polars as pl
 
-from timesink.render.terminal import printable
+from timesink.output.blocks import Document
+from timesink.output.names import printable
 
 
 def to_json(block: msgspec.Struct) -> bytes:
-    r"""A document, or a part of it, as JSON in one line.
+    r"""A document as pages get it, or a part of one, as JSON in one line.
 
     Characters that cannot be seen or encoded are written out, as on a terminal.
 
-    >>> from timesink.render.document.blocks import Text
+    >>> from timesink.output.blocks import Text
     >>> print(to_json(Text("a\x1b\ud800")).decode())
     {"type":"text","text":"a\\x1b\\ud800","tone":"plain"}
     """
+    if isinstance(block, Document):
+        sections = tuple(one for one in block.sections if one.medium != "text")
+        block = msgspec.structs.replace(block, sections=sections)
     return msgspec.json.encode(_visible(msgspec.to_builtins(block)))
 
 
@@ -31,6 +36,26 @@ def in_script(json: bytes) -> str:
         json.replace(b"&", b"\\u0026").replace(b"<", b"\\u003c").replace(b">", b"\\u003e").decode()
     )
     return escaped.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def frame_json(frame: pl.DataFrame) -> str:
+    """Rows of a table as objects.
+
+    >>> print(frame_json(pl.DataFrame({"name": ["gemm"], "calls": [1200]})))
+    [{"name":"gemm","calls":1200}]
+    """
+    return frame.write_json()
+
+
+def indented(content: bytes) -> str:
+    """JSON for people to read.
+
+    >>> print(indented(b'{"calls":3}'))
+    {
+      "calls": 3
+    }
+    """
+    return msgspec.json.format(content, indent=2).decode()
 
 
 def _visible(value: Any) -> Any:

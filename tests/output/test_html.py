@@ -11,9 +11,7 @@ import pytest
 import timesink
 from cases import STEP, K, O, R, read
 from timesink.errors import TimesinkError
-from timesink.render import bundle
-from timesink.render.analysis_report import analysis_report
-from timesink.render.document.blocks import (
+from timesink.output.blocks import (
     Causes,
     Document,
     FindingCard,
@@ -22,7 +20,9 @@ from timesink.render.document.blocks import (
     Section,
     Verdict,
 )
-from timesink.render.report_page import MOST_BYTES, report_html
+from timesink.output.html import MOST_BYTES, report_html
+from timesink.output import html
+from timesink.render.analysis_report import analysis_report
 
 HOSTILE = "</script><script>alert(1)</script><!--\u202e\x00"
 CARD = FindingCard("rule", "high", "Title", "Sentence.", "Advice.")
@@ -44,7 +44,7 @@ def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A small program and style in place of those built from `web/`."""
     (tmp_path / "report.js").write_text('show("<\\/p>", "</SCRIPT>", "<!--");')
     (tmp_path / "report.css").write_text("body { margin: 0 }")
-    monkeypatch.setattr(bundle, "STATIC", tmp_path)
+    monkeypatch.setattr(html, "STATIC", tmp_path)
     return tmp_path
 
 

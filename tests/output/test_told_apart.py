@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.render.told_apart import cut_apart, cut_end, cut_middle
+from timesink.output.names import cut_apart, cut_end, cut_middle
 
 SLICED = "ampere_bf16_s16816gemm_bf16_64x64_sliced1x2_ldg8_f2f_stages_64x5_tn"
 PLAIN = "ampere_bf16_s16816gemm_bf16_64x64_ldg8_f2f_stages_64x5_tn"

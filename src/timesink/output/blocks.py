@@ -1,4 +1,4 @@
-"""The blocks of a document; `web/src/document/types.ts` spells the same types for the browser.
+"""The blocks of a document, which every writer serves; `web/src/document/types.ts` has them too.
 
 A block says what is to be seen, never how.  Numbers stay numbers, with a kind that says how to read
 them, so that tables can be sorted and the wording of numbers is one.
@@ -25,6 +25,9 @@ Kind: TypeAlias = Literal[
     "p_value",
 ]
 Tone: TypeAlias = Literal["plain", "good", "notice", "warning", "bad"]
+Cut: TypeAlias = Literal["end", "start", "nothing"]
+"""Of dotted paths the start goes, which many have in common; some words are told whole."""
+Medium: TypeAlias = Literal["", "page", "text"]
 CellLink: TypeAlias = Literal["", "operator", "kernel", "module", "moment", "worker"]
 
 
@@ -183,8 +186,15 @@ class Column(msgspec.Struct, frozen=True):
     data: Numbers | Words
     help: str = ""
     main: bool = True
+    """Whether it is seen at once on a page, and at all in text and Markdown."""
     bar: bool = False
     link: CellLink = ""
+    spare: int = 0
+    """Text that is too wide loses the columns with the highest number first; those with 0 stay."""
+    cut: Cut = "end"
+    """What goes of words that are too long for a line of text."""
+    right: bool = False
+    """Words that stand to the right, as numbers do: numbers with units of their own."""
 
 
 class Sort(msgspec.Struct, frozen=True):
@@ -199,7 +209,10 @@ class Table(msgspec.Struct, frozen=True, tag_field="type", tag="table"):
     rows: int
     total_rows: int
     note: str = ""
+    """What is to be known of it, such as why it is empty."""
     sort: Sort | None = None
+    rest: str = ""
+    """What the rows that are not shown come to; said in text and Markdown."""
 
 
 class Curve(msgspec.Struct, frozen=True):
@@ -313,14 +326,20 @@ Block: TypeAlias = (
 
 
 class Section(msgspec.Struct, frozen=True):
+    """Blocks under a heading; several texts in a row are a list."""
+
     id: str
     title: str
     blocks: tuple[Block, ...]
     lead: str = ""
+    medium: Medium = ""
+    """Where it belongs: on pages alone, in text and Markdown alone, or everywhere."""
 
 
 class Document(msgspec.Struct, frozen=True):
-    kind: Literal["analysis", "kernels", "comparison", "diagnosis", "info"]
+    kind: Literal[
+        "analysis", "kernels", "comparison", "diagnosis", "info", "cycles", "behaviour", "table"
+    ]
     title: str
     subject: str
     headline: str
@@ -328,3 +347,5 @@ class Document(msgspec.Struct, frozen=True):
     sections: tuple[Section, ...]
     tone: Tone = "plain"
     schema: str = SCHEMA
+    notes: tuple[str, ...] = ()
+    """What to know before reading on; pages say it where it matters."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.render.escaping import as_code, in_cell, in_line, in_published_cell
+from timesink.output.names import as_code, in_cell, in_line, in_published_cell
 
 
 @pytest.mark.parametrize(

@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from timesink.render.document.blocks import (
-    Column,
-    Document,
-    Numbers,
-    Picture,
-    Section,
-    Table,
-    Text,
-    Words,
-)
-from timesink.render.document.fitting import fitted
+from timesink.output.blocks import Column, Document, Numbers, Picture, Section, Table, Text, Words
+from timesink.output.html import fitted
 
 
 def document(rows: int) -> Document:

@@ -9,9 +9,9 @@ from typing import get_args
 
 import pytest
 
-from timesink.render.document.blocks import Kind
+from timesink.output.blocks import Kind
 
-DOCS = Path(__file__).parents[3] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def test_the_list_is_up_to_date(monkeypatch: pytest.MonkeyPatch):

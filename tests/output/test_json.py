@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from timesink.render.document.blocks import Facts, Picture, Text
-from timesink.render.document.encoding import in_script, to_json
+from timesink.output.blocks import Facts, Picture, Text
+from timesink.output.json import in_script, to_json
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from timesink.render.document.blocks import Numbers
-from timesink.render.document.columns import kind_of, numbers, texts_of, words
+from timesink.output.blocks import Numbers
+from timesink.output.columns import numbers, texts_of, words
+from timesink.output.numbers import kind_of
 
 
 @pytest.mark.parametrize(

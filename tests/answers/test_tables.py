@@ -5,8 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from timesink.render.document.blocks import Column, Numbers, Table, Words
-from timesink.render.document.tables import table_block
+from timesink.answers.tables import table_block
+from timesink.output.blocks import Column, Numbers, Table, Words
 from timesink.reports.analysis import Analysis
 from timesink.reports.tables import VIEWS
 
