@@ -29,7 +29,7 @@ def test_info(run, table: Path) -> None:
     for told in ("944615, node1 944615", "GPU 7, Host", "marked by Scheduler.run_batch"):
         assert told in said
     assert "rank" not in said
-    assert "nothing odd found" in said
+    assert "Nothing odd was found" in said
 
 
 def test_info_as_json(run, table: Path) -> None:

@@ -7,10 +7,12 @@ import re
 from pathlib import Path
 
 import pytest
+from timesink.render.analysis_report import analysis_report
 
 import timesink
 from cases import STEP, K, O, R, read
 from timesink.errors import TimesinkError
+from timesink.output import html
 from timesink.output.blocks import (
     Causes,
     Document,
@@ -21,8 +23,6 @@ from timesink.output.blocks import (
     Verdict,
 )
 from timesink.output.html import MOST_BYTES, report_html
-from timesink.output import html
-from timesink.render.analysis_report import analysis_report
 
 HOSTILE = "</script><script>alert(1)</script><!--\u202e\x00"
 CARD = FindingCard("rule", "high", "Title", "Sentence.", "Advice.")

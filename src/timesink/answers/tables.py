@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from timesink import __version__
 from timesink.analyses.kernel_names.display import short_kernel_name
 from timesink.analyses.modules.table import PREFIX
+from timesink.analyses.ranks.numbers import ranges_of
 from timesink.output.blocks import (
     CellLink,
     Column,
@@ -39,17 +40,6 @@ _SHORT: Mapping[str, Callable[[str], str]] = {
 """Columns whose names are shown as other tables call them."""
 _IN_WORDS = ("cause", "category")
 """Columns whose values programs compare and people read."""
-_HEADINGS = {
-    "occup.": "occupancy",
-    "comm.": "communication",
-    "exposed comm.": "exposed",
-    "waits": "wait suffered",
-    "waited for": "wait caused",
-    "as": "representative",
-}
-"""What is short in text for want of room."""
-_ASIDE = frozenset({("kernel-launches", "block"), ("kernel-launches", "tensor")})
-"""Main columns of text that leave names too little room on a page."""
 _LARGEST_FIRST = {
     "memory": "self_allocation_bytes",
     "memory-live": "bytes",
@@ -80,11 +70,13 @@ def table_block(
     start_ns: int = 0,
     rows: int | None = None,
     whole: float | None = None,
+    ordered: bool = True,
 ) -> Table:
     """A table of `timesink.reports.tables.VIEWS` with its columns explained.
 
     Points in time are counted from `start_ns`; of a long table the first `rows` are shown, and
-    shares are of all, or of a `whole` that holds more than the table.
+    shares are of all, or of a `whole` that holds more than the table.  What people look at first
+    comes first, unless not `ordered`.
 
     >>> import timesink
     >>> kernels = timesink.analyze(timesink.sample()).table("kernels")
@@ -93,7 +85,7 @@ def table_block(
     (['kernel', 'calls', 'share', 'total'], 3)
     """
     about = find_view(view)
-    frame, order = _ordered(frame, view)
+    frame, order = _ordered(frame, view) if ordered else (frame, None)
     measure = _measure(frame, about)
     shown = frame if rows is None else frame.head(rows)
     by_title = _by_title(frame, about)
@@ -194,13 +186,12 @@ def _column(
     view: str, frame: pl.DataFrame, group: Sequence[str], meaning: Meaning, start_ns: int
 ) -> Column:
     name = group[0]
-    heading = _HEADINGS.get(meaning.title, meaning.title)
-    title, about = heading or _spelled(name), _about(meaning)
-    main = bool(heading) and (view, heading) not in _ASIDE
+    title, about = meaning.title or _spelled(name), _about(meaning)
+    main = bool(meaning.title) and meaning.main
     if len(group) > 1:
         cells = words(joined([frame[one] for one in group]))
         return Column(title, title, "text", cells, about, main=main, cut="nothing")
-    kind = kind_of(name, frame[name].dtype)
+    kind = "count" if name == "calls" else kind_of(name, frame[name].dtype)
     link = _OF_VIEW.get((view, name), _LINKS.get(name, ""))
     if name in _IN_WORDS:
         about = about.replace("_", " ")
@@ -213,6 +204,8 @@ def _column(
 
 
 def _texts(column: pl.Series) -> list[str | None]:
+    if column.dtype == pl.List(pl.Int64):
+        return [None if ranks is None else ranges_of(ranks) for ranks in column.to_list()]
     texts = texts_of(column)
     if column.name in _IN_WORDS:
         return [text and text.replace("_", " ") for text in texts]

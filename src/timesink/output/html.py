@@ -160,7 +160,7 @@ def fitted(document: Document, most_bytes: int) -> Fitted:
     Very long names lose their middle, which is seen in them.
 
     >>> import timesink
-    >>> from timesink.render.document.analysis import analysis_document
+    >>> from timesink.answers.analysis import analysis_document
     >>> document = analysis_document(timesink.analyze(timesink.sample()), page="operators")
     >>> small = fitted(document, 10_000).document.sections[0].blocks[0]
     >>> small.rows < small.total_rows

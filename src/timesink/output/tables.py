@@ -21,7 +21,7 @@ GAP = 2
 """Blanks between columns."""
 NARROWEST = 12
 """Names are not cut shorter than this."""
-_READABLE, _COMFORTABLE = 22, 32
+_READABLE, _COMFORTABLE = 22, 40
 """Columns are left out rather than cutting names shorter than this: any column, a minor one."""
 _MINOR = 4
 """From here on a column is a minor one."""

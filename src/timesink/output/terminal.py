@@ -140,7 +140,7 @@ def wrapped(line: str, width: int, style: str = "", indent: int = 0) -> Iterable
 def content(document: Document, width: int) -> Group:
     """What was read, the answer, notes, then section by section."""
     lines: list[RenderableType] = []
-    if document.subject:
+    if not document.headline.startswith(document.subject):
         lines.append(text(document.subject, "dim"))
     if document.headline:
         lines += wrapped(document.headline, width, f"bold {_TONES[document.tone]}".rstrip())

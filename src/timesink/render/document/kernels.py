@@ -10,6 +10,7 @@ from timesink import __version__
 from timesink.analyses.findings import Finding
 from timesink.analyses.kernel_advice import Advice
 from timesink.analyses.kernel_calls.usage import DeviceUse, of_device
+from timesink.answers.findings import health_section
 from timesink.model import units
 from timesink.model.health import merge_entries
 from timesink.output.blocks import (
@@ -26,7 +27,6 @@ from timesink.output.blocks import (
     Tiles,
 )
 from timesink.output.columns import known
-from timesink.render.document.health import health_section
 from timesink.render.document.kernels_launches import launches_block, runs_block
 from timesink.render.document.kernels_tables import HELP, groups_table, roofline_table
 from timesink.render.document.pictures import class_picture, device_pictures

@@ -10,10 +10,10 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from timesink.answers.findings import health_sentences
 from timesink.output.markdown import bullets
 from timesink.output.tables import GAP, markdown_table
 from timesink.output.terminal import FILE_WIDTH, WIDEST, show, terminal_width, text, to_plain
-from timesink.render.analysis_words import health_sentences
 from timesink.render.kernels import words
 from timesink.render.kernels.groups import Choice
 from timesink.render.kernels.sections import Section, one_table, sections

@@ -11,7 +11,7 @@ STEPS: Columns = {
     "kernel_ns": Column("time with a kernel running", "kernels"),
     "memcpy_ns": Column("time with a copy running and no kernel", "copies"),
     "memset_ns": Column("time with a memset running and none of the above", "memsets"),
-    "communication_ns": Column("communication, and none of the above", "comm."),
+    "communication_ns": Column("communication, and none of the above", "communication"),
     "runtime_ns": Column("calls of the device's runtime, and none of the above", "runtime"),
     "data_loader_ns": Column("fetching data, and none of the above", "loading"),
     "cpu_exec_ns": Column("operators on the host, and none of the above", "host"),

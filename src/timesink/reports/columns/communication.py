@@ -34,7 +34,9 @@ WORKERS: Columns = {
     "worker": Column("name of the worker", "worker"),
     "step": Column("number of the step", "step"),
     "complete": Column("false where the recording ends before the step does", "whole"),
-    "communication_ns": Column("time with communication; the two below add up to it", "comm."),
+    "communication_ns": Column(
+        "time with communication; the two below add up to it", "communication"
+    ),
     "transfer_ns": Column("part in which all took part; null for a single worker", "transfer"),
     "waiting_ns": Column("part spent waiting for others; null for a single worker", "waiting"),
 }

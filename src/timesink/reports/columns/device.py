@@ -12,7 +12,7 @@ _TENSOR = Column("whether it uses tensor cores; null where its name does not tel
 _TOTAL = Column("length of all launches, added up", "total")
 _MEAN = Column("mean length of a launch", "mean")
 _BLOCKS = Column("blocks per multiprocessor, weighted by time")
-_OCCUPANCY = Column("the profiler's estimate of occupancy, weighted by time", "occup.")
+_OCCUPANCY = Column("the profiler's estimate of occupancy, weighted by time", "occupancy")
 
 KERNELS: Columns = {
     "name": _NAME,
@@ -42,16 +42,16 @@ KERNEL_LAUNCHES: Columns = {
     "grid_x": Column("blocks of the launch along x", "grid"),
     "grid_y": Column("blocks of the launch along y", "grid"),
     "grid_z": Column("blocks of the launch along z", "grid"),
-    "block_x": Column("threads of a block along x", "block"),
-    "block_y": Column("threads of a block along y", "block"),
-    "block_z": Column("threads of a block along z", "block"),
+    "block_x": Column("threads of a block along x", "block", main=False),
+    "block_y": Column("threads of a block along y", "block", main=False),
+    "block_z": Column("threads of a block along z", "block", main=False),
     "registers_per_thread": Column("registers of a thread"),
     "shared_memory_bytes": Column("shared memory of a block"),
     "kernel_type": Column("type of the kernel; Cambricon only"),
     "dim": Column("its dimensions; Cambricon only", "dim"),
     "tasktopo": Column("its task topology; Cambricon only"),
     "tasktopo_node": Column("its node in the task topology; Cambricon only"),
-    "tensor_cores": _TENSOR,
+    "tensor_cores": Column(_TENSOR.meaning, _TENSOR.title, main=False),
     "eligible": Column("whether the operator can use tensor cores on this device"),
     "blocks_per_sm": _BLOCKS,
     "occupancy_pct": _OCCUPANCY,
@@ -85,10 +85,10 @@ _SHARED_OUT: Columns = {
     "busy_ns": Column("time with anything running", "busy"),
     "idle_ns": Column("time with nothing running", "idle"),
     "compute_ns": Column("time with computation running", "compute"),
-    "communication_ns": Column("time with communication running", "comm."),
+    "communication_ns": Column("time with communication running", "communication"),
     "memory_ns": Column("time with a copy or memset running", "memory"),
     "compute_only_ns": Column("computation with nothing beside it"),
-    "exposed_communication_ns": Column("communication without computation", "exposed comm."),
+    "exposed_communication_ns": Column("communication without computation", "exposed"),
     "exposed_memory_ns": Column("copies and memsets with nothing beside them"),
     "communication_overlap_pct": Column(
         "part of communication under computation; null without any", "overlap"
@@ -129,7 +129,7 @@ IDLE_CAUSES: Columns = {
     "steps_ns": Column("length of the complete steps", "steps"),
     "idle_ns": Column("time of these steps with nothing running; the causes add up to it", "idle"),
     "data_loading_ns": Column("the program was fetching data", "loading"),
-    "communication_ns": Column("it was communicating on the host", "comm."),
+    "communication_ns": Column("it was communicating on the host", "communication"),
     "sync_ns": Column("the host waited for the device and could not queue more", "sync"),
     "runtime_call_ns": Column("the launching thread sat in another runtime call", "runtime"),
     "stalled_ns": Column("no operator and no runtime call for 1 ms or more", "stalled"),

@@ -9,21 +9,23 @@ _WORKER = Column("name of its recording")
 
 RANKS: Columns = {
     "rank": _RANK,
-    "worker": Column("name of its recording", "worker"),
-    "host": Column("machine it ran on, where the recording tells", "host"),
-    "device": Column("name of its device"),
-    "steps": Column("number of complete steps; times are means of these", "steps"),
     "step_ns": Column("length of a step", "step"),
     "compute_ns": Column("time with kernels running", "compute"),
-    "communication_ns": Column("time in which data was moved or waited for", "comm."),
     "exposed_communication_ns": Column("part in which the device did nothing else", "exposed"),
     "overlap_ns": Column("part in which it computed as well", "overlap"),
-    "wait_suffered_ns": Column("time in collectives before the last rank had come", "waits"),
     "wait_caused_ns": Column(
-        "how long most others waited for what the rank itself did", "waited for"
+        "how long most others waited for what the rank itself did", "wait caused"
     ),
-    "pipeline_bubble_ns": Column("waits for the stages before and after it", "bubble"),
+    "wait_suffered_ns": Column(
+        "time in collectives before the last rank had come", "wait suffered"
+    ),
     "idle_ns": Column("time with neither device work nor communication", "idle"),
+    "pipeline_bubble_ns": Column("waits for the stages before and after it", "bubble"),
+    "communication_ns": Column("time in which data was moved or waited for", "communication"),
+    "worker": Column("name of its recording", "worker"),
+    "host": Column("machine it ran on, where the recording tells", "host"),
+    "steps": Column("number of complete steps; times are means of these", "steps"),
+    "device": Column("name of its device"),
 }
 
 STRAGGLERS: Columns = {
@@ -46,23 +48,23 @@ STRAGGLERS: Columns = {
 }
 
 MATCHED: Columns = {
+    "collective": Column("what it does: `all_reduce`, `all_gather`, `send`, ...", "collective"),
     "group_kind": Column(
         "what the process group is for: `dp`, `tp`, `pp`, `ep`, `cp`, `mp`, `world`", "group"
     ),
-    "group": Column("name of the process group; null where several of a kind are summed"),
-    "collective": Column("what it does: `all_reduce`, `all_gather`, `send`, ...", "collective"),
-    "dtype": Column("type of the elements", "type"),
     "size_bytes": Column("what a rank puts in", "size"),
-    "group_size": Column("number of ranks in the group", "of ranks"),
-    "groups": Column("number of groups that are summed", "groups"),
-    "ranks": Column("number of ranks that make the call"),
     "calls": Column("number of calls; one counts once, however many ranks take part", "calls"),
     "wait_mean_ns": Column("how long a rank waits until the last has come, on average", "wait"),
-    "wait_max_ns": Column("the longest wait", "longest"),
     "transfer_mean_ns": Column("what the collective takes once all are there", "transfer"),
-    "algorithm_bytes_per_s": Column("what it is about, over its transfer", "algorithm"),
-    "bus_bytes_per_s": Column("what the busiest link moves, over its transfer", "bus"),
     "latest_rank": Column("rank the others waited for longest", "latest"),
+    "bus_bytes_per_s": Column("what the busiest link moves, over its transfer", "bus"),
+    "groups": Column("number of groups that are summed", "groups"),
+    "group_size": Column("number of ranks in the group", "of ranks"),
+    "wait_max_ns": Column("the longest wait", "longest"),
+    "algorithm_bytes_per_s": Column("what it is about, over its transfer", "algorithm"),
+    "dtype": Column("type of the elements", "type"),
+    "group": Column("name of the process group; null where several of a kind are summed"),
+    "ranks": Column("number of ranks that make the call"),
     "latest_share": Column("its part of all the waiting, 0 to 1"),
 }
 
@@ -86,13 +88,15 @@ RANK_STEPS: Columns = {
     "complete": Column("false where the recording ends before the step does"),
     "step_ns": Column("length of the step", "length"),
     "compute_ns": Column("time with kernels running", "compute"),
-    "communication_ns": Column("time in which data was moved or waited for", "comm."),
+    "communication_ns": Column("time in which data was moved or waited for", "communication"),
     "exposed_communication_ns": Column("part in which the device did nothing else", "exposed"),
     "overlap_ns": Column("part in which it computed as well", "overlap"),
     "own_ns": Column("time in which the rank did not wait for others", "own"),
-    "wait_suffered_ns": Column("time in collectives before the last rank had come", "waits"),
+    "wait_suffered_ns": Column(
+        "time in collectives before the last rank had come", "wait suffered"
+    ),
     "wait_caused_ns": Column(
-        "how long most others waited for what the rank itself did", "waited for"
+        "how long most others waited for what the rank itself did", "wait caused"
     ),
     "pipeline_bubble_ns": Column("waits for the stages before and after it", "bubble"),
     "excess_ns": Column("what the rank itself took more than its peers"),
@@ -116,7 +120,7 @@ RANK_GROUPS: Columns = {
     "group": Column("`usual`, `odd 1`, ...", "group"),
     "ranks": Column("who is in it", "ranks"),
     "size": Column("how many these are", "size"),
-    "representative": Column("the rank in the middle of the group", "as"),
+    "representative": Column("the rank in the middle of the group", "representative"),
     "odd": Column("whether something sets it apart from its peers"),
     "apart": Column("sentences with numbers: what sets it apart", "apart by"),
 }

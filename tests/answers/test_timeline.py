@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import timesink
-from timesink.render.document.timeline import aggregate_block
+from timesink.answers.timeline import aggregate_block
 from timesink.reports.plugin.query import Query
 from timesink.reports.timeline import ROUTES, open_timeline
 

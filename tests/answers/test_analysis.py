@@ -10,6 +10,8 @@ import pytest
 import timesink
 from cases import STEP, K, O, R, read
 from timesink.analyses.memory.curve import recording_start
+from timesink.answers.analysis import PAGES, SECTIONS, analysis_document
+from timesink.answers.analysis_time import MOST_BARS
 from timesink.errors import UsageError
 from timesink.output.blocks import (
     Block,
@@ -26,8 +28,6 @@ from timesink.output.blocks import (
     Tiles,
 )
 from timesink.output.json import to_json
-from timesink.render.document.analysis import PAGES, SECTIONS, analysis_document
-from timesink.render.document.analysis_steps import MOST_BARS
 from timesink.reports.analysis import Analysis
 
 OF_RANKS = frozenset(

@@ -8,14 +8,16 @@ import pytest
 
 from timesink.analyses.ranks.causes import CAUSES
 from timesink.analyses.ranks.stragglers import Straggler
+from timesink.answers import stragglers as words
+from timesink.answers.analysis import PAGES, analysis_document
+from timesink.output import markdown, terminal
 from timesink.output.blocks import Causes, Document, Heatmap, Section, Table, Text, Words
 from timesink.output.html import report_html
-from timesink.render.analysis import to_markdown, to_text
-from timesink.render.cells import fitting
-from timesink.render.document.analysis import PAGES, analysis_document
-from timesink.render.ranks import words
-from timesink.render.ranks.cells import collective_cells
 from timesink.reports.analysis import Analysis
+
+
+def to_text(analysis: Analysis, top: int) -> str:
+    return terminal.to_text(analysis_document(analysis, rows=top, brief=True))
 
 
 def section(document: Document, name: str) -> Section:
@@ -29,15 +31,17 @@ def page(late: Analysis) -> Document:
 
 class TestText:
     def test_who_why_and_cost_come_first(self, late: Analysis):
-        _, answer, why, *_ = to_text(late, 5).splitlines()
-        assert answer.startswith("Rank 5 holds the others up in every step: ")
-        assert "of the run" in answer
-        assert why.startswith("  Data loading: Rank 5 loads data ")
+        answer = to_text(late, 5).splitlines()[1]
+        assert answer.startswith("Rank 5 makes the others wait, ")
+        told = " ".join(to_text(late, 5).split())
+        assert "Rank 5 holds the others up in every step: " in told
+        assert "Rank 5 loads data " in told
+        assert "try: Look at the input of rank 5" in told
 
     def test_the_map_marks_the_rank(self, late: Analysis):
         lines = to_text(late, 5).splitlines()
         (start,) = (at for at, line in enumerate(lines) if line.startswith("Wait caused"))
-        rows = [line.split() for line in lines[start + 1 : start + 7]]
+        rows = [line.split() for line in lines[start + 2 : start + 8]]
         assert [row[:-1] for row in rows] == [["0"], ["1"], ["2"], ["3"], ["4"], [">", "5"]]
         assert set(rows[-1][-1]) <= set("▓█")
         assert set(rows[0][-1]) <= set("·░")
@@ -45,8 +49,8 @@ class TestText:
     def test_the_worst_rank_is_the_first_of_the_table(self, late: Analysis):
         lines = to_text(late, 2).splitlines()
         (start,) = (at for at, line in enumerate(lines) if line.startswith("Ranks (the first 2"))
-        assert lines[start + 2].split()[0] == "5"
-        assert lines[start + 4] == ""
+        assert lines[start + 3].split()[0] == "5"
+        assert lines[start + 5] == ""
 
     def test_who_is_not_there_is_told(self, late: Analysis):
         text = to_text(late, 5)
@@ -54,14 +58,16 @@ class TestText:
         assert "note: cannot be read: rank7 (" in text
 
     def test_nobody_is_late(self, healthy: Analysis):
-        answer = to_text(healthy, 5).splitlines()[1]
-        assert answer.startswith("No rank holds the others up. 4 ranks over 4 steps were judged")
+        told = " ".join(to_text(healthy, 5).split())
+        assert "No rank holds the others up. 4 ranks over 4 steps were judged" in told
 
-    def test_markdown_says_the_same(self, late: Analysis, healthy: Analysis):
-        told = to_markdown(late, 5)
-        assert "- **Rank 5 holds the others up in every step: " in told
+    def test_which_rank_is_looked_into_is_told(self, late: Analysis):
+        assert "\nIn detail: rank0\n" in to_text(late, 5)
+
+    def test_markdown_says_the_same(self, late: Analysis):
+        told = markdown.to_markdown(analysis_document(late, rows=5, brief=True))
+        assert "- **Data loading in rank 5**: Rank 5 holds the others up in every step: " in told
         assert "| collective | group | size |" in told
-        assert "No rank holds the others up." in to_markdown(healthy, 5)
 
 
 class TestManyRanksOfOneCause:
@@ -76,22 +82,6 @@ class TestManyRanksOfOneCause:
     def test_who_is_not_known_may_be_it(self, late: Analysis):
         assert late.ranks is not None
         assert words.nobody_sentence(late.ranks).endswith(" Of ranks 6-7 nothing is known.")
-
-
-class TestCollectives:
-    def test_a_group_of_unknown_size_is_no_number(self, late: Analysis):
-        assert late.ranks is not None
-        found = late.ranks.analysis
-        unknown = found.matched.with_columns(group_size=None, group_kind=None)
-        ranks = replace(late.ranks)
-        ranks.__dict__["analysis"] = replace(found, matched=unknown)
-        assert {row[1] for row in collective_cells(ranks, 5).rows} == {"-"}
-
-    def test_columns_without_room_are_left_out_and_rows_stay_rows(self, late: Analysis):
-        assert late.ranks is not None
-        cells = collective_cells(late.ranks, 5)
-        assert fitting(cells, 100).columns[-1] == "algorithm"
-        assert fitting(cells, 90).columns[-1] == "bus"
 
 
 class TestDocument:

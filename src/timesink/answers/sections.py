@@ -19,12 +19,14 @@ from timesink.reports.tables import find_view
 
 @dataclass(frozen=True, eq=False)
 class Analysed:
-    """An analysis, and how much of its tables is to be shown."""
+    """An analysis, and how much of it is to be shown."""
 
     analysis: Analysis
     rows: int | None = None
     from_ns: int | None = None
     """Where the recording begins, if not where its trace does: that may be cut to some steps."""
+    brief: bool = False
+    """Whether it is the short answer, which is read as text."""
 
     @property
     def trace(self) -> Trace:
@@ -36,13 +38,12 @@ class Analysed:
         """What points in time are counted from."""
         return recording_start(self.trace) if self.from_ns is None else self.from_ns
 
-    def frame(self, view: str) -> pl.DataFrame:
-        """A table as it was found."""
-        return self.analysis.table(view)
-
-    def table(self, view: str, *, whole: float | None = None) -> Table:
+    def table(
+        self, view: str, frame: pl.DataFrame | None = None, *, whole: float | None = None
+    ) -> Table:
         """A table as a block; its shares are of all rows, or of a `whole` that holds more."""
-        frame = self.frame(view)
+        if frame is None:
+            frame = self.analysis.table(view)
         return table_block(frame, view, start_ns=self.start_ns, rows=self.rows, whole=whole)
 
 

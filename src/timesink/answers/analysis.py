@@ -1,4 +1,4 @@
-"""An analysis as a document: what the report shows as a whole, and the app page by page."""
+"""An analysis as a document: the short answer, the report as a whole, and the app page by page."""
 
 from __future__ import annotations
 
@@ -7,35 +7,46 @@ from pathlib import Path
 
 from timesink import __version__
 from timesink.analyses.breakdown import average_step
-from timesink.answers.tables import sentence
-from timesink.errors import UsageError
-from timesink.output.blocks import Document, Facts, Section, Tone
-from timesink.render import analysis_words
-from timesink.render.document.analysed import Analysed, Empty, Made, tables_section
-from timesink.render.document.analysis_devices import devices_section
-from timesink.render.document.analysis_distributed import overlap_section, workers_section
-from timesink.render.document.analysis_figures import figures_section
-from timesink.render.document.analysis_findings import findings_section
-from timesink.render.document.analysis_memory import memory_curve_section
-from timesink.render.document.analysis_modules import modules_section
-from timesink.render.document.analysis_operators import operators_section
-from timesink.render.document.analysis_ranks import (
+from timesink.answers.analysis_tables import (
+    kernels_section,
+    memory_curve_section,
+    modules_section,
+    operators_section,
+)
+from timesink.answers.analysis_time import (
+    breakdown_section,
+    devices_section,
+    figures_section,
+    overlap_section,
+    steps_section,
+    workers_section,
+)
+from timesink.answers.findings import findings_section, grave_entries, health_section
+from timesink.answers.info import facts, recording_section
+from timesink.answers.ranks import (
     clocks_section,
     collectives_matched_section,
     damaged_section,
+    detail_section,
+    in_words,
     mismatches_section,
     process_groups_section,
     rank_groups_section,
     ranks_section,
     who_holds_up_section,
 )
-from timesink.render.document.analysis_steps import breakdown_section, steps_section
-from timesink.render.document.health import grave_entries, health_section
-from timesink.render.document.info import recording_section
-from timesink.render.facts import facts
+from timesink.answers.sections import Analysed, Empty, Made, tables_section
+from timesink.answers.stragglers import straggler_headline
+from timesink.answers.tables import sentence, table_block, table_document
+from timesink.errors import UsageError
+from timesink.model import units
+from timesink.output.blocks import Document, Facts, Section, Tone
+from timesink.output.html import report_html
 from timesink.reports.analysis import Analysis
 from timesink.reports.info import describe_trace
+from timesink.reports.side_by_side import start_side_by_side
 
+_MOST_ROWS = 1000
 _TONES: Mapping[str, Tone] = {"high": "warning", "medium": "notice", "low": "plain"}
 
 SECTIONS: Mapping[str, Callable[[Analysed], Made]] = {
@@ -49,7 +60,7 @@ SECTIONS: Mapping[str, Callable[[Analysed], Made]] = {
     "steps": steps_section,
     "devices": devices_section,
     "operators": operators_section,
-    "kernels": tables_section("kernels", "Kernels", "kernels"),
+    "kernels": kernels_section,
     "kernel-launches": tables_section(
         "kernel-launches", "Kernels by operator and launch", "kernel-launches"
     ),
@@ -67,9 +78,26 @@ SECTIONS: Mapping[str, Callable[[Analysed], Made]] = {
     "damaged": damaged_section,
     "gaps": tables_section("gaps", "The largest gaps in device work", "gaps"),
     "recording": lambda run: recording_section(facts(describe_trace(run.trace))),
-    "health": lambda run: health_section(run.analysis.health),
+    "health": lambda run: health_section(run.analysis.health, brief=run.brief),
 }
 """What makes each section, in the order of the report."""
+
+_BRIEF: Mapping[str, Callable[[Analysed], Made]] = {
+    "stragglers": who_holds_up_section,
+    "ranks": ranks_section,
+    "collectives-matched": collectives_matched_section,
+    "rank-groups": rank_groups_section,
+    "detail": detail_section,
+    "breakdown": breakdown_section,
+    "devices": devices_section,
+    "operators": operators_section,
+    "kernels": kernels_section,
+    "modules": modules_section,
+    "memory-peaks": tables_section("memory-peaks", "Memory", "memory-peaks"),
+    "findings": findings_section,
+    "health": SECTIONS["health"],
+}
+"""The same of the short answer, which is read as text."""
 
 PAGES: Mapping[str, tuple[str, ...]] = {
     "overview": (
@@ -109,8 +137,9 @@ def analysis_document(
     page: str | None = None,
     rows: int | None = None,
     start_ns: int | None = None,
+    brief: bool = False,
 ) -> Document:
-    """The document of one page, or of all of them; of long tables the first `rows`.
+    """The document of one page, of all of them, or of the short answer; of tables the first `rows`.
 
     Points in time are counted from `start_ns`, by default from the start of the trace.  What was
     not recorded has a sentence in place of its section; in the whole document, a line.
@@ -122,23 +151,69 @@ def analysis_document(
     """
     if page is not None and page not in PAGES:
         raise UsageError(f"there is no page {page!r}", f"choose one of {', '.join(PAGES)}")
-    run = Analysed(analysis, rows, start_ns)
+    run = Analysed(analysis, rows, start_ns, brief)
     wanted = PAGES[page] if page else SECTIONS
-    made = [one for one in (SECTIONS[name](run) for name in wanted) if one is not None]
+    makers = _BRIEF.values() if brief else [SECTIONS[name] for name in wanted]
+    made = [one for one in (make(run) for make in makers) if one is not None]
     shown = [one if isinstance(one, Section) else one.section for one in made]
     if page is None:
         shown = [one for one in made if isinstance(one, Section)]
+    if page is None and not brief:
         shown += _not_recorded([one for one in made if isinstance(one, Empty)])
+    told = "" if analysis.ranks is None else straggler_headline(analysis.ranks)
     name = Path(analysis.path or analysis.trace.metadata.source).resolve().name
     return Document(
         kind="analysis",
         title=name,
-        subject=analysis_words.subject(analysis),
-        headline=analysis_words.answer(analysis),
+        subject=_subject(analysis),
+        # Of a set of ranks, who holds the others up comes before all.
+        headline=told or analysis.headline,
         version=__version__,
         sections=tuple(shown),
         tone=_tone(analysis),
+        notes=tuple(analysis.notes) if brief else (),
     )
+
+
+def view_document(
+    analysis: Analysis, view: str, *, start_ns: int = 0, rows: int | None = None
+) -> Document:
+    """One table alone, in the order in which programs get it."""
+    frame = in_words(analysis.table(view), view)
+    return table_document(table_block(frame, view, start_ns=start_ns, rows=rows, ordered=False))
+
+
+def analysis_report(analysis: Analysis, *, rows: int | None = None) -> str:
+    """The report as a page, of every table the first `rows`; by default as many as there is room.
+
+    A report about a trace in the cache is kept beside it.
+    """
+    most = rows or _MOST_ROWS
+    kept = None if analysis.kept is None else analysis.kept.as_form(f"report-{most}")
+    known = None if kept is None else kept.load()
+    if known is not None:
+        return known.decode()
+    start_side_by_side(analysis.trace)
+    report = report_html(analysis_document(analysis, rows=most))
+    if kept is not None:
+        kept.save(report.encode())
+    return report
+
+
+def _subject(analysis: Analysis) -> str:
+    """What was analysed: file or folder, worker, span, device."""
+    metadata = analysis.trace.metadata
+    name = Path(analysis.path or metadata.source).resolve().name
+    pieces = [name]
+    if analysis.ranks is not None and analysis.is_set:
+        pieces.append(units.counted(len(analysis.ranks.ranks), "ranks"))
+        pieces.append(f"{metadata.worker} in detail" if metadata.worker else "one in detail")
+    elif metadata.worker and metadata.worker not in name:
+        pieces.append(metadata.worker)
+    if metadata.span is not None:
+        pieces.append(f"span {metadata.span}")
+    pieces += sorted({device.name for device in metadata.devices if device.name})[:2]
+    return ", ".join(pieces)
 
 
 def _tone(analysis: Analysis) -> Tone:

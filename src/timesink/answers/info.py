@@ -1,20 +1,28 @@
-"""What `timesink info` has to say, in words; where they appear is up to others."""
+"""What is in a recording, or in a folder of them, as a document."""
 
 from __future__ import annotations
 
 import os
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from timesink import __version__
 from timesink.analyses.behaviour.counts import BehaviourCounts
 from timesink.analyses.kernel_calls.sampling import stated_sampling
 from timesink.analyses.summary import Summary
+from timesink.answers.findings import health_section
+from timesink.answers.recording import (
+    counter_facts,
+    counters_headline,
+    recording_facts,
+    shared_facts,
+)
 from timesink.model import units
-from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Metadata
-from timesink.render.recording_facts import counter_facts, counters_headline, recording_facts
+from timesink.output.blocks import Document, Facts, Section, Table
+from timesink.output.columns import column, table
 from timesink.reports.info import Info, TraceInfo
 
 _VENDORS = {
@@ -26,33 +34,122 @@ _VENDORS = {
     "mtia": "Meta MTIA",
     "cpu": "CPU only",
 }
-_FOLDER_COLUMNS = ("trace", "rank", "events", "kernels", "steps", "device span", "busy")
-_BEHAVIOUR_COLUMNS = ("table", "processes", "cycles", "cycle", "functions", "metrics", "rows")
+_MEANINGS: Mapping[str, str] = {
+    "events": "Everything that was recorded, of host and device.",
+    "kernels": "Kernel launches.",
+    "steps": "Steps that are marked in the recording.",
+    "device_span": "From the first activity of the device to the end of the last.",
+    "busy": "Part of that with anything running on the device.",
+    "cycles": "Number of cycles: the repeating unit of a run, such as a step.",
+    "cycle": "Mean length of a cycle.",
+    "functions": "Functions whose time is told cycle by cycle.",
+    "metrics": "Counters that were sampled meanwhile.",
+}
 
 
-def title(info: Info) -> str:
+def info_document(info: Info) -> Document:
+    """Facts of one trace, or a table of several and what they share; then health.
+
+    >>> import timesink
+    >>> from timesink.reports.info import describe_trace
+    >>> trace = timesink.open(timesink.sample())
+    >>> document = info_document(Info(str(timesink.sample()), (describe_trace(trace),)))
+    >>> [section.id for section in document.sections]
+    ['recording', 'health']
+    """
+    return Document(
+        kind="info",
+        title=_title(info),
+        subject=_title(info),
+        headline=_headline(info),
+        version=__version__,
+        sections=(*_sections(info.traces), health_section(info.all_health)),
+    )
+
+
+def _sections(traces: Sequence[TraceInfo]) -> Iterator[Section]:
+    if len(traces) == 1:
+        yield recording_section(facts(traces[0]))
+        return
+    yield Section("traces", "Traces", (_folder(traces),))
+    shared = shared_facts(traces)
+    if shared:
+        yield recording_section(shared)
+
+
+def recording_section(rows: Sequence[tuple[str, str]]) -> Section:
+    """What a recording says about itself, fact by fact.
+
+    >>> recording_section([("steps", "2")]).id
+    'recording'
+    """
+    return Section("recording", "The recording", (Facts(tuple(rows)),))
+
+
+def _folder(traces: Sequence[TraceInfo]) -> Table:
+    tables = [trace.summary.behaviour for trace in traces]
+    known = [one for one in tables if one is not None]
+    return _behaviour(traces, known) if len(known) == len(tables) else _timelines(traces)
+
+
+def _timelines(traces: Sequence[TraceInfo]) -> Table:
+    counts = [trace.summary for trace in traces]
+    ranks = [None if _has_no_rank(trace.metadata) else trace.rank for trace in traces]
+    spans = [one.device_span.length_ns for one in counts]
+    busy = [
+        one.device_busy_ns / span if span else None for one, span in zip(counts, spans, strict=True)
+    ]
+    columns = [
+        column("trace", "trace", "text", _trace_labels(traces)),
+        column("rank", "rank", "count", ranks),
+        column("events", "events", "count", [one.events for one in counts]),
+        column("kernels", "kernels", "count", [one.kernels for one in counts]),
+        column("steps", "steps", "count", [one.steps for one in counts]),
+        column("device_span", "device span", "time_ns", spans),
+        column("busy", "busy", "share", busy, bar=True),
+    ]
+    return table("traces", "Traces", columns, meanings=_MEANINGS)
+
+
+def _behaviour(traces: Sequence[TraceInfo], tables: Sequence[BehaviourCounts]) -> Table:
+    columns = [
+        column("table", "table", "text", _trace_labels(traces)),
+        column("processes", "processes", "text", [units.listed(one.processes) for one in tables]),
+        column("cycles", "cycles", "count", [one.cycles for one in tables]),
+        column("cycle", "cycle", "time_ns", [one.cycle_ns for one in tables]),
+        column("functions", "functions", "count", [one.functions for one in tables]),
+        column("metrics", "metrics", "count", [one.metrics for one in tables]),
+        column("rows", "rows", "count", [one.rows for one in tables]),
+    ]
+    return table("traces", "Behaviour tables", columns, meanings=_MEANINGS)
+
+
+# -- in words --------------------------------------------------------------------------------------
+
+
+def _title(info: Info) -> str:
     """Name of the file or folder."""
     name = Path(info.path).resolve().name or info.path
     return os.fsencode(name).decode("utf-8", "replace")
 
 
-def headline(info: Info) -> str:
+def _headline(info: Info) -> str:
     """The answer in a sentence."""
     summaries = [trace.summary for trace in info.traces]
     busy = sum(summary.device_busy_ns for summary in summaries)
     span = sum(summary.device_span.length_ns for summary in summaries)
-    what = f"{title(info)}: {units.counted(sum(s.events for s in summaries), 'events')}"
+    what = f"{_title(info)}: {units.counted(sum(s.events for s in summaries), 'events')}"
     subject, whole = "the device was", units.duration_ns(span)
     if len(summaries) > 1:
         what += f" in {units.counted(len(summaries), 'traces')}"
         subject, whole = "devices were", f"{whole} in all"
     tables = [summary.behaviour for summary in summaries if summary.behaviour is not None]
     if tables:
-        return f"{title(info)}: {_behaviour_text(tables)}; no timeline"
+        return f"{_title(info)}: {_behaviour_text(tables)}; no timeline"
     if all(trace.has_only_counters for trace in info.traces):
-        return f"{title(info)}: {counters_headline(info.traces)}; no timeline"
+        return f"{_title(info)}: {counters_headline(info.traces)}; no timeline"
     if any(summary.kernel_calls for summary in summaries):
-        return f"{title(info)}: {_measured(info.traces)}; no timeline"
+        return f"{_title(info)}: {_measured(info.traces)}; no timeline"
     if not span:
         return f"{what}, no device activity"
     return f"{what}; {subject} busy {units.share(busy, span)} of {whole}"
@@ -230,46 +327,7 @@ def _listed(summary: Summary, *names: str) -> str:
     return ", ".join(units.counted(number, name) for name, number in numbers if number)
 
 
-def folder_table(
-    traces: Sequence[TraceInfo],
-) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    """Columns, and one row per trace of a folder; behaviour tables have columns of their own."""
-    tables = [trace.summary.behaviour for trace in traces]
-    if any(table is None for table in tables):
-        return _FOLDER_COLUMNS, _trace_rows(traces)
-    known = [table for table in tables if table is not None]
-    labels = trace_labels(traces)
-    return _BEHAVIOUR_COLUMNS, [_table_row(*pair) for pair in zip(labels, known, strict=True)]
-
-
-def _table_row(label: str, table: BehaviourCounts) -> tuple[str, ...]:
-    length = units.duration_ns(table.cycle_ns)
-    counts = (table.functions, table.metrics, table.rows)
-    return (
-        label,
-        units.listed(table.processes),
-        units.count(table.cycles),
-        length,
-        *map(units.count, counts),
-    )
-
-
-def _trace_rows(traces: Sequence[TraceInfo]) -> list[tuple[str, ...]]:
-    return [
-        (
-            label,
-            "-" if _has_no_rank(trace.metadata) else str(trace.rank),
-            units.count(trace.summary.events),
-            units.count(trace.summary.kernels),
-            units.count(trace.summary.steps),
-            units.duration_ns(trace.summary.device_span.length_ns),
-            units.share(trace.summary.device_busy_ns, trace.summary.device_span.length_ns),
-        )
-        for label, trace in zip(trace_labels(traces), traces, strict=True)
-    ]
-
-
-def trace_labels(traces: Sequence[TraceInfo]) -> list[str]:
+def _trace_labels(traces: Sequence[TraceInfo]) -> list[str]:
     """Worker and span of each trace, with its folder where that alone is not telling."""
     labels = [_label(trace.metadata) for trace in traces]
     folders = [Path(trace.metadata.source).parent for trace in traces]
@@ -289,8 +347,3 @@ def trace_labels(traces: Sequence[TraceInfo]) -> list[str]:
 def _label(metadata: Metadata) -> str:
     worker = metadata.worker or Path(metadata.source).name
     return worker if metadata.span is None else f"{worker} span {metadata.span}"
-
-
-def health_title(entry: HealthEntry) -> str:
-    times = f"{units.count(entry.count)} x " if entry.count > 1 else ""
-    return times + entry.rule.title

@@ -9,10 +9,15 @@ import pytest
 
 import timesink
 from builders import cuda_trace, kernel, kineto, training_trace, write
+from timesink.answers.info import info_document
+from timesink.output import terminal
 from timesink.readers.discover import find_recordings
-from timesink.render.info import print_text, to_text
 from timesink.reports.info import Info, describe_folder, describe_trace
 from timesink.store.many import open_each
+
+
+def to_text(info: Info) -> str:
+    return terminal.to_text(info_document(info))
 
 
 def describe(file: Path) -> Info:
@@ -26,6 +31,7 @@ def test_one_trace(tmp_path: Path):
         == dedent("""\
         trace.json: 16 events; the device was busy 42.9 % of 56.00 us
 
+        The recording
         device       NVIDIA H200 (1 used of 1 listed)
         vendor       NVIDIA (CUDA)
         framework    PyTorch
@@ -40,7 +46,7 @@ def test_one_trace(tmp_path: Path):
         other        1 memory event, 2 flows
         format       kineto, unix clock
 
-        trace health
+        Health of the recording
         info     the trace does not name its rank
                  rank 0 is assumed
                  advice: initialise torch.distributed before the profiler, or put rank<N> in the file name""")  # noqa: E501
@@ -56,11 +62,13 @@ def test_folder(tmp_path: Path):
     assert to_text(info) == dedent("""\
         job: 76 events in 2 traces; devices were busy 17.1 % of 1.40 ms in all
 
+        Traces (2)
         trace         rank  events  kernels  steps  device span    busy
         rank0 span 1     0      26        4      1     200.0 us  40.0 %
         rank1 span 1     1      50        8      2      1.20 ms  13.3 %
 
-        trace health: nothing odd found""")
+        Health of the recording
+          Nothing odd was found in the recording.""")
 
 
 def test_traces_of_one_name_are_told_apart_by_their_folder(tmp_path: Path):
@@ -76,9 +84,9 @@ def test_narrow_terminal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setenv("COLUMNS", "60")
-    print_text(describe(write(tmp_path / f"{'x' * 30}.json", cuda_trace())))
+    terminal.print_text(info_document(describe(write(tmp_path / f"{'x' * 30}.json", cuda_trace()))))
     lines = capsys.readouterr().out.splitlines()
-    assert lines[:2] == [f"{'x' * 30}.json: 16 events;", "the device was busy 42.9 % of 56.00 us"]
+    assert " ".join(lines[:2]).endswith(".json: 16 events; the device was busy 42.9 % of 56.00 us")
     assert max(map(len, lines)) <= 60
 
 

@@ -5,17 +5,33 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from timesink.render.view_table import Excerpt, print_text, seen_columns, to_markdown, to_text
-from timesink.reports.tables import VIEWS
+from timesink.answers.tables import table_block, table_document
+from timesink.output import columns as made
+from timesink.output import terminal
+from timesink.output.blocks import Column
+from timesink.output.markdown import to_markdown as document_markdown
+
+
+def seen(view: str, frame: pl.DataFrame, **options: int) -> list[Column]:
+    block = table_block(frame, view, ordered=False, **options)
+    return [column for column in block.columns if column.main]
 
 
 def titles(view: str, **columns: list) -> list[str]:
-    return [column.title for column in seen_columns(Excerpt(pl.DataFrame(columns), VIEWS[view]))]
+    return [column.title for column in seen(view, pl.DataFrame(columns))]
 
 
 def cells(view: str, name: str, value: object, start_ns: int = 0) -> str:
-    (column,) = seen_columns(Excerpt(pl.DataFrame({name: [value]}), VIEWS[view], start_ns))
-    return column.cells[0]
+    (column,) = seen(view, pl.DataFrame({name: [value]}), start_ns=start_ns)
+    return made.cells(column)[0]
+
+
+def to_text(view: str, frame: pl.DataFrame) -> str:
+    return terminal.to_text(table_document(table_block(frame, view)))
+
+
+def to_markdown(view: str, frame: pl.DataFrame) -> str:
+    return document_markdown(table_document(table_block(frame, view)))
 
 
 @pytest.mark.parametrize(
@@ -52,8 +68,8 @@ def test_columns_that_tell_nothing_are_left_out():
 def test_shares_are_of_the_first_measure_that_is_not_zero():
     host_only = {"name": ["a", "b"], "device_self_ns": [0, 0], "host_self_ns": [30, 10]}
     frame = pl.DataFrame(host_only)
-    seen = seen_columns(Excerpt(frame, VIEWS["operators"], top=1))
-    assert [(column.title, *column.cells) for column in seen] == [
+    shown = seen("operators", frame, rows=1)
+    assert [(column.title, *made.cells(column)) for column in shown] == [
         ("operator", "a"),
         ("share", "75.0 %"),
         ("host self", "30 ns"),
@@ -62,8 +78,8 @@ def test_shares_are_of_the_first_measure_that_is_not_zero():
 
 def test_columns_with_one_heading_share_a_cell():
     grid = {"short_name": ["k"], "grid_x": [8192], "grid_y": [2], "grid_z": [1]}
-    assert to_text(Excerpt(pl.DataFrame(grid), VIEWS["kernel-launches"])).splitlines() == [
-        "kernel          grid",
+    assert to_text("kernel-launches", pl.DataFrame(grid)).splitlines() == [
+        "kernel  grid",
         "k       8192 x 2 x 1",
     ]
 
@@ -73,7 +89,7 @@ def test_columns_on_the_right_are_left_out_where_there_is_no_room(
 ):
     monkeypatch.setenv("COLUMNS", "60")
     row = {"name": [80 * "n"], "calls": [3], **{f"{part}_ns": [10**6] for part in PARTS}}
-    print_text(Excerpt(pl.DataFrame(row), VIEWS["operators"]))
+    terminal.print_text(table_document(table_block(pl.DataFrame(row), "operators")))
     header, line = capsys.readouterr().out.splitlines()
     assert header.split() == ["operator", "calls", "share", "device", "self"]
     assert line.startswith(24 * "n")
@@ -85,7 +101,7 @@ PARTS = ("device_self", "device_total", "host_self", "host_total")
 
 def test_markdown_has_the_same_columns():
     frame = pl.DataFrame({"site": ["a|b"], "events": [3], "device_ns": [1500]})
-    assert to_markdown(Excerpt(frame, VIEWS["launch-sites"])).splitlines() == [
+    assert to_markdown("launch-sites", frame).splitlines() == [
         "| launched from | events | share | device time |",
         "| --- | ---: | ---: | ---: |",
         "| a\\|b | 3 | 100.0 % | 1.50 us |",
@@ -94,5 +110,7 @@ def test_markdown_has_the_same_columns():
 
 @pytest.mark.parametrize("form", [to_text, to_markdown])
 def test_an_empty_table_says_why(form):
-    empty = Excerpt(pl.DataFrame({"name": []}), VIEWS["mismatches"])
-    assert form(empty) == "no collective call lacks a partner among the workers given"
+    empty = pl.DataFrame({"name": []})
+    assert (
+        form("mismatches", empty) == "No collective call lacks a partner among the workers given."
+    )

@@ -6,8 +6,9 @@ import pytest
 
 from behaviours import activity, behaviour, both, call, cycles_at, recorded, samples
 from timesink.analyses.cycles.cycles import Cycles
+from timesink.answers.behaviour import behaviour_document
 from timesink.model.trace import Trace
-from timesink.render import behaviour as render
+from timesink.output import terminal
 from timesink.reports.behaviour import BehaviourReport
 
 NAMES = [f"ampere_bf16_s16816gemm_bf16_64x64_sliced1x2_ldg8_stages_64x{n}_tn" for n in (5, 6)]
@@ -16,6 +17,10 @@ NAMES = [f"ampere_bf16_s16816gemm_bf16_64x64_sliced1x2_ldg8_stages_64x{n}_tn" fo
 def report_of(trace: Trace, *cycles: Cycles) -> BehaviourReport:
     found = behaviour(trace, both(*(cycles or [cycles_at((0, 1000), (1000, 2000))])))
     return BehaviourReport("run", found.table, found.notes)
+
+
+def to_text(report: BehaviourReport, top: int = 15) -> str:
+    return terminal.to_text(behaviour_document(report, top))
 
 
 @pytest.fixture
@@ -30,7 +35,7 @@ def gemms() -> BehaviourReport:
 
 def shown(report: BehaviourReport, monkeypatch, capsys, width: int) -> list[str]:
     monkeypatch.setenv("COLUMNS", str(width))
-    render.print_text(report)
+    terminal.print_text(behaviour_document(report, 15))
     return capsys.readouterr().out.splitlines()
 
 
@@ -51,15 +56,15 @@ def test_wide_terminals_show_counters_of_functions(gemms, monkeypatch, capsys):
 
 def test_processes_are_named_where_there_are_several():
     trace = recorded([call("aten::mm", 10, 50), call("aten::mm", 10, 20, pid="2")])
-    told = render.to_text(report_of(trace, cycles_at((0, 100)), cycles_at((0, 100), pid="2")))
+    told = to_text(report_of(trace, cycles_at((0, 100)), cycles_at((0, 100), pid="2")))
     assert told.startswith("2 cycles of step in 2 processes, 100 ns each; aten::mm on Host")
-    assert "function  process  on      share" in told
+    assert "function  process  on     share" in told
 
 
 def test_further_functions_are_counted():
     trace = recorded([call(f"op{number}", 10 * number, 5) for number in range(20)])
-    assert "and 18 more: --top N" in render.to_text(report_of(trace), top=2)
+    assert "and 18 more: --top N" in to_text(report_of(trace), top=2)
 
 
 def test_notes_are_shown():
-    assert "functions have times only" in render.to_text(report_of(recorded([call("mm", 0, 9)])))
+    assert "functions have times only" in to_text(report_of(recorded([call("mm", 0, 9)])))
