@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -27,6 +27,32 @@ _KINDS: Mapping[str | None, str] = {
     "world": "all ranks",
     None: "-",
 }
+_BRIEF: Mapping[str, Sequence[str]] = {
+    "ranks": (
+        "rank",
+        "step_ns",
+        "compute_ns",
+        "exposed_communication_ns",
+        "overlap_ns",
+        "wait_caused_ns",
+        "wait_suffered_ns",
+        "idle_ns",
+        "pipeline_bubble_ns",
+    ),
+    "collectives-matched": (
+        "collective",
+        "group_kind",
+        "groups",
+        "group_size",
+        "size_bytes",
+        "calls",
+        "wait_mean_ns",
+        "transfer_mean_ns",
+        "latest_rank",
+        "bus_bytes_per_s",
+    ),
+}
+"""Columns of the short answer."""
 _MOST_RANGES = 6
 _MOST_NAMED = 8
 
@@ -60,6 +86,11 @@ class _About:
         if frame.is_empty():
             return None
         block = run.table(self.view, in_words(frame, self.view))
+        if run.brief and self.view in _BRIEF:
+            known = {one.key: one for one in block.columns}
+            shown = [known[key] for key in _BRIEF[self.view] if key in known]
+            ordered = (replace(one, spare=max(at - 1, 0)) for at, one in enumerate(shown))
+            block = replace(block, columns=tuple(ordered))
         return Section(self.view, self.title, (block,), self.lead)
 
 

@@ -10,6 +10,9 @@ import polars as pl
 from timesink.output.blocks import Document
 from timesink.output.names import printable
 
+_OF_TEXT = frozenset({"spare", "cut", "right", "rest", "medium"})
+"""Fields of blocks that say how text is laid out; pages do that themselves."""
+
 
 def to_json(block: msgspec.Struct) -> bytes:
     r"""A document as pages get it, or a part of one, as JSON in one line.
@@ -20,10 +23,11 @@ def to_json(block: msgspec.Struct) -> bytes:
     >>> print(to_json(Text("a\x1b\ud800")).decode())
     {"type":"text","text":"a\\x1b\\ud800","tone":"plain"}
     """
+    told = msgspec.to_builtins(block)
     if isinstance(block, Document):
-        sections = tuple(one for one in block.sections if one.medium != "text")
-        block = msgspec.structs.replace(block, sections=sections)
-    return msgspec.json.encode(_visible(msgspec.to_builtins(block)))
+        told.pop("notes")
+        told["sections"] = [one for one in told["sections"] if one["medium"] != "text"]
+    return msgspec.json.encode(_visible(told))
 
 
 def in_script(json: bytes) -> str:
@@ -63,7 +67,11 @@ def _visible(value: Any) -> Any:
         return printable(value)
     if isinstance(value, dict):
         # Drawings are our own and have lines.
-        return {key: one if key == "svg" else _visible(one) for key, one in value.items()}
+        return {
+            key: one if key == "svg" else _visible(one)
+            for key, one in value.items()
+            if key not in _OF_TEXT
+        }
     if isinstance(value, list | tuple):
         return [
             _visible(one) if isinstance(one, str | dict | list | tuple) else one for one in value

@@ -9,23 +9,23 @@ _WORKER = Column("name of its recording")
 
 RANKS: Columns = {
     "rank": _RANK,
+    "worker": Column("name of its recording", "worker"),
+    "host": Column("machine it ran on, where the recording tells", "host"),
+    "device": Column("name of its device"),
+    "steps": Column("number of complete steps; times are means of these", "steps"),
     "step_ns": Column("length of a step", "step"),
     "compute_ns": Column("time with kernels running", "compute"),
+    "communication_ns": Column("time in which data was moved or waited for", "communication"),
     "exposed_communication_ns": Column("part in which the device did nothing else", "exposed"),
     "overlap_ns": Column("part in which it computed as well", "overlap"),
-    "wait_caused_ns": Column(
-        "how long most others waited for what the rank itself did", "wait caused"
-    ),
     "wait_suffered_ns": Column(
         "time in collectives before the last rank had come", "wait suffered"
     ),
-    "idle_ns": Column("time with neither device work nor communication", "idle"),
+    "wait_caused_ns": Column(
+        "how long most others waited for what the rank itself did", "wait caused"
+    ),
     "pipeline_bubble_ns": Column("waits for the stages before and after it", "bubble"),
-    "communication_ns": Column("time in which data was moved or waited for", "communication"),
-    "worker": Column("name of its recording", "worker"),
-    "host": Column("machine it ran on, where the recording tells", "host"),
-    "steps": Column("number of complete steps; times are means of these", "steps"),
-    "device": Column("name of its device"),
+    "idle_ns": Column("time with neither device work nor communication", "idle"),
 }
 
 STRAGGLERS: Columns = {
@@ -48,23 +48,23 @@ STRAGGLERS: Columns = {
 }
 
 MATCHED: Columns = {
-    "collective": Column("what it does: `all_reduce`, `all_gather`, `send`, ...", "collective"),
     "group_kind": Column(
         "what the process group is for: `dp`, `tp`, `pp`, `ep`, `cp`, `mp`, `world`", "group"
     ),
+    "group": Column("name of the process group; null where several of a kind are summed"),
+    "collective": Column("what it does: `all_reduce`, `all_gather`, `send`, ...", "collective"),
+    "dtype": Column("type of the elements", "type"),
     "size_bytes": Column("what a rank puts in", "size"),
+    "group_size": Column("number of ranks in the group", "of ranks"),
+    "groups": Column("number of groups that are summed", "groups"),
+    "ranks": Column("number of ranks that make the call"),
     "calls": Column("number of calls; one counts once, however many ranks take part", "calls"),
     "wait_mean_ns": Column("how long a rank waits until the last has come, on average", "wait"),
-    "transfer_mean_ns": Column("what the collective takes once all are there", "transfer"),
-    "latest_rank": Column("rank the others waited for longest", "latest"),
-    "bus_bytes_per_s": Column("what the busiest link moves, over its transfer", "bus"),
-    "groups": Column("number of groups that are summed", "groups"),
-    "group_size": Column("number of ranks in the group", "of ranks"),
     "wait_max_ns": Column("the longest wait", "longest"),
+    "transfer_mean_ns": Column("what the collective takes once all are there", "transfer"),
     "algorithm_bytes_per_s": Column("what it is about, over its transfer", "algorithm"),
-    "dtype": Column("type of the elements", "type"),
-    "group": Column("name of the process group; null where several of a kind are summed"),
-    "ranks": Column("number of ranks that make the call"),
+    "bus_bytes_per_s": Column("what the busiest link moves, over its transfer", "bus"),
+    "latest_rank": Column("rank the others waited for longest", "latest"),
     "latest_share": Column("its part of all the waiting, 0 to 1"),
 }
 
