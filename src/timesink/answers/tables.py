@@ -77,12 +77,6 @@ def table_block(
     Points in time are counted from `start_ns`; of a long table the first `rows` are shown, and
     shares are of all, or of a `whole` that holds more than the table.  What people look at first
     comes first, unless not `ordered`.
-
-    >>> import timesink
-    >>> kernels = timesink.analyze(timesink.sample()).table("kernels")
-    >>> block = table_block(kernels, "kernels", rows=3)
-    >>> [column.title for column in block.columns if column.main][:4], block.rows
-    (['kernel', 'calls', 'share', 'total'], 3)
     """
     about = find_view(view)
     frame, order = _ordered(frame, view) if ordered else (frame, None)
@@ -130,12 +124,7 @@ def table_document(table: Table) -> Document:
 
 
 def sentence(absent: Absent) -> str:
-    """Why something is not there, and what to record to have it.
-
-    >>> from timesink.reports.absent import NO_MODULES
-    >>> sentence(NO_MODULES)
-    'No modules were recorded: profile with with_stack=True.'
-    """
+    """Why something is not there, and what to record to have it."""
     said = f"{absent.reason[0].upper()}{absent.reason[1:]}"
     return f"{said}: {absent.hint}." if absent.hint else f"{said}."
 
@@ -170,11 +159,7 @@ def _by_title(frame: pl.DataFrame, view: View) -> Iterator[list[str]]:
 
 
 def tells_something(column: pl.Series) -> bool:
-    """Whether a column is worth a look: not all zero, not unknown in every row.
-
-    >>> tells_something(pl.Series("calls", [0, 2])), tells_something(pl.Series("total_ns", [0, 0]))
-    (True, False)
-    """
+    """Whether a column is worth a look: not all zero, not unknown in every row."""
     if column.name == "complete":
         return not column.all()
     if column.name == "device" or not column.dtype.is_numeric():
@@ -227,11 +212,7 @@ def _about(meaning: Meaning) -> str:
 
 
 def _spelled(name: str) -> str:
-    """The name of a column in words; its unit is told by its values.
-
-    >>> _spelled("tensor_core_self_ns"), _spelled("group_ranks")
-    ('tensor core self', 'group ranks')
-    """
+    """The name of a column in words; its unit is told by its values."""
     for ending in ("_ns", "_bytes", "_pct"):
         name = name.removesuffix(ending)
     return name.replace("_", " ")

@@ -22,18 +22,7 @@ from timesink.output.tables import (
 
 
 def to_markdown(document: Document) -> str:
-    """What was read, the answer, notes, then section by section.
-
-    >>> told = blocks.Section("notes", "Notes", (blocks.Text("a<b"),))
-    >>> print(to_markdown(Document("info", "t", "run.json", "All is well.", "1", (told,))))
-    # run.json
-    <BLANKLINE>
-    **All is well.**
-    <BLANKLINE>
-    ## Notes
-    <BLANKLINE>
-    a&lt;b
-    """
+    """What was read, the answer, notes, then section by section."""
     made = [f"# {in_line(document.subject)}"] if document.subject else []
     made += [f"**{in_line(document.headline)}**"] if document.headline else []
     made += [f"> {in_line(note)}" for note in document.notes]
@@ -44,12 +33,7 @@ def to_markdown(document: Document) -> str:
 
 
 def bullets(lines: Iterable[str]) -> str:
-    """Lines as a list.
-
-    >>> print(bullets(["one", "two"]))
-    - one
-    - two
-    """
+    """Lines as a list."""
     return "\n".join(f"- {line}" for line in lines)
 
 
