@@ -27,7 +27,7 @@ from timesink.output.blocks import (
 from timesink.output.columns import column, joined, numbers, texts_of, words
 from timesink.output.numbers import kind_of
 from timesink.reports.absent import Absent
-from timesink.reports.columns import Column as Meaning
+from timesink.reports.columns import ColumnSpec
 from timesink.reports.tables import View, find_view
 
 _COLUMN = re.compile(r"`([a-z_]+)_us`")
@@ -168,11 +168,11 @@ def tells_something(column: pl.Series) -> bool:
 
 
 def _column(
-    view: str, frame: pl.DataFrame, group: Sequence[str], meaning: Meaning, start_ns: int
+    view: str, frame: pl.DataFrame, group: Sequence[str], spec: ColumnSpec, start_ns: int
 ) -> Column:
     name = group[0]
-    title, about = meaning.title or _spelled(name), _about(meaning)
-    main = bool(meaning.title) and meaning.main
+    title, about = spec.title or _spelled(name), _about(spec)
+    main = bool(spec.title) and spec.main
     if len(group) > 1:
         cells = words(joined([frame[one] for one in group]))
         return Column(title, title, "text", cells, about, main=main, cut="nothing")
@@ -206,9 +206,9 @@ def _share(shown: pl.Series, every: pl.Series, whole: float | None) -> Column:
     return Column("share", "share", "share", Numbers(parts), help_text, bar=True)
 
 
-def _about(meaning: Meaning) -> str:
+def _about(spec: ColumnSpec) -> str:
     """What a column means; columns it speaks of are called as they are headed."""
-    return _COLUMN.sub(lambda found: _spelled(found[1]), meaning.meaning).replace("`", "")
+    return _COLUMN.sub(lambda found: _spelled(found[1]), spec.meaning).replace("`", "")
 
 
 def _spelled(name: str) -> str:
