@@ -43,8 +43,10 @@ def operators_section(run: Analysed) -> Made:
 def _not_by_operators(analysis: Analysis) -> str:
     """What shares lack to a whole: device work that no operator launched."""
     every = device_work_ns(analysis)
-    rest = 0 if every is None else every - analysis.table("operators")["device_self_ns"].sum()
-    if not every or rest <= 0:
+    if every is None:
+        return ""
+    rest = every - int(analysis.table("operators")["device_self_ns"].sum())
+    if rest <= 0:
         return ""
     length = units.duration_ns(rest)
     return f"{units.share(rest, every)} of device work ({length}) was not launched by an operator"
