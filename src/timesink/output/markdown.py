@@ -82,10 +82,14 @@ def _stacks(block: blocks.Stacks) -> str:
 def _findings(block: blocks.Findings) -> str:
     items = [
         f"**{in_line(card.title)}** (`{card.rule}`, {card.severity}): "
-        f"{in_line(' '.join(filter(None, (card.sentence, card.advice, card.gain))))}"
+        f"{in_line(' '.join(filter(None, (card.sentence, card.advice, _gain(card)))))}"
         for card in block.items
     ]
     return bullets(items) or in_line(block.empty)
+
+
+def _gain(card: blocks.FindingCard) -> str:
+    return f"It {card.gain}." if card.gain else ""
 
 
 def _causes(block: blocks.Causes) -> str:
