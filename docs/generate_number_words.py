@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from generated import write_or_check
 
-from timesink.model import amounts, units
+from timesink.output.numbers import WORDS
 
 FILE = Path(__file__).parents[1] / "web/src/format/vectors.json"
 
@@ -50,26 +50,26 @@ _SIZES = (
 )
 _NUMBERS = (0, 0.0000123, 0.0004, 0.0005, 0.0625, 0.586996, 1, 12.5, 260.14362, 2_749_534.5, -3.25)
 
-WORDS: Mapping[str, tuple[Callable[..., str], Sequence[float]]] = {
-    "time_ns": (units.duration_ns, (*_LENGTHS, *_LONG)),
-    "moment_ns": (units.moment_ns, (0, 500, 1500, 12_345_678, 863_468, 1_234_567_891_234)),
-    "bytes": (units.size_bytes, (*_SIZES, -512, -3 * 1024**2)),
-    "bytes_per_s": (lambda value: f"{units.size_bytes(value)}/s", (0, 576_030_646.0, 4.8e12)),
-    "count": (units.count, (0, 7, 999, 1000, 1_137_573, -12_000)),
-    "number": (units.number, _NUMBERS),
-    "share": (lambda value: units.share(value, 1), (0, 0.0004, 0.0005, 0.12345, 0.5, 0.9996, 1)),
-    "percent": (lambda value: units.share(value, 100), (0, 0.25, 12.85, 44.2981, 99.95, 100)),
-    "p_value": (amounts.chance, (0, 1e-9, 0.00099, 0.001, 0.0421, 0.25, 1)),
+VALUES: Mapping[str, Sequence[float]] = {
+    "time_ns": (*_LENGTHS, *_LONG),
+    "moment_ns": (0, 500, 1500, 12_345_678, 863_468, 1_234_567_891_234),
+    "bytes": (*_SIZES, -512, -3 * 1024**2),
+    "bytes_per_s": (0, 576_030_646.0, 4.8e12),
+    "count": (0, 7, 999, 1000, 1_137_573, -12_000),
+    "number": _NUMBERS,
+    "share": (0, 0.0004, 0.0005, 0.12345, 0.5, 0.9996, 1),
+    "percent": (0, 0.25, 12.85, 44.2981, 99.95, 100),
+    "p_value": (0, 1e-9, 0.00099, 0.001, 0.0421, 0.25, 1),
 }
-"""The function that words each kind, and values at which it might go wrong."""
+"""Values of each kind at which wording might go wrong."""
 
 
 def content() -> str:
     """A line per number: its kind, its value, its words; blanks as the formatter of `web/` sets."""
     lines = [
         f'{{ "kind": "{kind}", "value": {_number(value)}, "text": "{words(value)}" }}'
-        for kind, (words, values) in WORDS.items()
-        for value in values
+        for kind, words in WORDS.items()
+        for value in VALUES[kind]
     ]
     return "[\n  " + ",\n  ".join(lines) + "\n]\n"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from timesink.render.document.blocks import Column, Document, Numbers, Section, Table
+from timesink.output.blocks import Column, Document, Numbers, Section, Table
 
 T = TypeVar("T")
 

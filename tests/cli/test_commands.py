@@ -59,7 +59,7 @@ def test_works_without_the_analysis_stack(bare, arguments: list[str], start: str
 def test_what_shows_pages_is_missed_before_anything_is_read(
     decline, arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("timesink.render.bundle.STATIC", tmp_path)
+    monkeypatch.setattr("timesink.output.html.STATIC", tmp_path)
     message, hint = decline(*arguments, "-o", tmp_path / "page.html")
     assert message == "report.js, which shows reports, is not built"
     assert hint == "run make web in the source tree"

@@ -35,7 +35,7 @@ def test_info_says_how_it_was_recorded(run, tmp_path: Path):
         "cycles +2.0 % with it (980.0 us → 1.00 ms)",
         "every 500.0 us, 1.2 % of a core, its clock 3.20 us from the trace's",
         "python 3.12.3, timesink 0.1.0, torch 2.11.0",
-        "nothing odd found",
+        "Nothing odd was found",
     ):
         assert said in told
 
@@ -53,7 +53,7 @@ def test_info_of_what_the_recorder_did_not_know(run, tmp_path: Path):
     recorded(tmp_path, **dict.fromkeys(sections))
     told = run("info", tmp_path)
     assert told.code == 0
-    assert "nothing odd found" in told.out
+    assert "Nothing odd was found" in told.out
     for label in ("command", "recorded", "machine", "profiler", "sampler"):
         assert f"\n{label} " not in told.out
 
@@ -125,7 +125,7 @@ def test_ranks_of_one_recording(run, tmp_path: Path):
     told = run("info", tmp_path)
     assert "python train.py --lr 0.1" in told.out
     assert "python train.py --lr 0.1" in run("info", tmp_path, "--format", "html").out
-    assert "nothing odd found" in told.out
+    assert "Nothing odd was found" in told.out
     assert run("cycles", tmp_path, "--format", "json").json["runs"][1]["count"] == 6
     assert "2 ranks" in run("analyze", tmp_path).out
     assert run("behaviour", tmp_path, "--rank", "1").code == 0
@@ -148,11 +148,10 @@ def test_two_programs_of_one_run_have_no_ranks(run, tmp_path: Path):
     processes = [{"pid": 7 + n, "trace": name} for n, name in enumerate(traces)]
     recorded(tmp_path, processes=processes)
     (tmp_path / traces[1]).write_bytes((tmp_path / traces[0]).read_bytes())
-    rows = [line.split()[:2] for line in run("info", tmp_path).out.splitlines()]
-    assert [row for row in rows if row and row[0].startswith("trace")][1:3] == [
-        ["trace", "-"],
-        ["trace.pid8", "-"],
-    ]
+    lines = run("info", tmp_path).out.splitlines()
+    header, *rows = (line.split() for line in lines if line.startswith("trace"))
+    assert header[:2] == ["trace", "events"]
+    assert [row[0] for row in rows] == ["trace", "trace.pid8"]
 
 
 def test_a_launcher_is_not_taken_for_a_rank(run, tmp_path: Path):
@@ -187,10 +186,7 @@ def test_missing_counters_take_a_line_for_each_reason(run, tmp_path: Path):
     missing = [{"counter": f"gpu_{n}", "why": "no driver; no device"} for n in range(19)]
     missing.append({"counter": "ib_rx", "why": "no card"})
     told = run("info", recorded(tmp_path, counters={"missing": missing})).out
-    assert [line.strip() for line in told.splitlines() if "gpu_" in line or "ib_" in line] == [
-        "gpu_0, gpu_1, gpu_2 and 16 more: no driver; no device",
-        "ib_rx: no card",
-    ]
+    assert "gpu_0, gpu_1, gpu_2 and 16 more: no driver; no device; ib_rx: no card" in told
 
 
 @pytest.mark.parametrize("command", ["analyze", "cycles", "behaviour", "diagnose"])

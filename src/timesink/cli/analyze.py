@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from timesink.cli.common import add_input, add_output, progress_bar, reading_of
 from timesink.cli.engine_options import add_engine_options, engine_from
-from timesink.cli.outputs import check_output, check_page, format_of, give
+from timesink.cli.outputs import check_output, check_page, format_of, give, give_document
 from timesink.cli.values import row_count
 from timesink.errors import UsageError
 from timesink.reports.tables import GROUPS, VIEWS, check_group
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from timesink.reports.analysis import Analysis
 
 _FORMATS = ("text", "json", "md", "csv", "html")
+_WIDEST = 160
+"""Characters of a line of a single table."""
 _TOP = 10
 """Rows of a table of the whole answer, unless asked for; a page has as many as it has room for."""
 
@@ -79,43 +81,33 @@ def _analyze(options: argparse.Namespace) -> Analysis:
 
 def _give_whole(analysis: Analysis, options: argparse.Namespace, form: str) -> None:
     if form == "json":
-        from timesink.render.analysis_json import to_json  # noqa: PLC0415
+        from timesink.output.json import indented  # noqa: PLC0415 - text needs far more loaded
 
-        give(to_json(analysis), options.output)
+        give(indented(analysis.to_json()), options.output)
         return
-    if form == "html":
-        from timesink.render.analysis_report import analysis_report  # noqa: PLC0415
+    from timesink.answers.analysis import analysis_document, analysis_report  # noqa: PLC0415
 
+    if form == "html":
         give(analysis_report(analysis, rows=options.top), options.output)
         return
-    from timesink.render import analysis as render  # noqa: PLC0415
-
-    top = options.top or _TOP
-    if form == "text" and options.output is None:
-        render.print_text(analysis, top)
-        return
-    render_file = render.to_markdown if form == "md" else render.to_text
-    give(render_file(analysis, top), options.output)
+    document = analysis_document(analysis, rows=options.top or _TOP, brief=True)
+    give_document(document, form, options)
 
 
 def _give_table(analysis: Analysis, options: argparse.Namespace, form: str) -> None:
     """One table for people."""
     from timesink.analyses.device.utilisation_counters import timeline  # noqa: PLC0415
-    from timesink.render import view_table  # noqa: PLC0415
+    from timesink.answers.analysis import view_document  # noqa: PLC0415
 
     start, _ = timeline(analysis.trace)
-    table = analysis.table(options.view)
-    excerpt = view_table.Excerpt(table, VIEWS[options.view], start, options.top)
-    if form == "text" and options.output is None:
-        view_table.print_text(excerpt)
-        return
-    render_file = view_table.to_markdown if form == "md" else view_table.to_text
-    give(render_file(excerpt), options.output)
+    document = view_document(analysis, options.view, start_ns=start, rows=options.top)
+    give_document(document, form, options, _WIDEST)
 
 
 def _give_data(analysis: Analysis, options: argparse.Namespace, form: str) -> None:
     """One table for programs: every column; why it is empty is said beside it."""
-    from timesink.render.table import to_csv, to_json  # noqa: PLC0415
+    from timesink.output.csv import frame_csv  # noqa: PLC0415
+    from timesink.output.json import frame_json  # noqa: PLC0415
     from timesink.reports.rows import in_microseconds, lists_as_text  # noqa: PLC0415
 
     table = in_microseconds(analysis.table(options.view))
@@ -123,4 +115,4 @@ def _give_data(analysis: Analysis, options: argparse.Namespace, form: str) -> No
         said = VIEWS[options.view].absent
         print("; ".join(filter(None, (said.reason, said.hint))), file=sys.stderr)
     shown = table if options.top is None else table.head(options.top)
-    give(to_json(shown) if form == "json" else to_csv(lists_as_text(shown)), options.output)
+    give(frame_json(shown) if form == "json" else frame_csv(lists_as_text(shown)), options.output)

@@ -11,13 +11,14 @@ function, device and counter; `-o` keeps it for a comparison.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from timesink.cli.common import add_cycle_options, add_input, add_output, progress_bar, reading_of
-from timesink.cli.outputs import check_output, format_of, give
+from timesink.cli.outputs import check_output, format_of, give, give_document
 from timesink.cli.values import row_count
 from timesink.errors import UsageError
 
@@ -98,9 +99,13 @@ def _say_notes(notes: Sequence[str]) -> None:
 
 
 def _show(report: BehaviourReport, form: str, options: argparse.Namespace) -> None:
-    from timesink.render import behaviour as render  # noqa: PLC0415
+    if form == "json":
+        give(json.dumps(report.to_dict(), indent=2), options.output)
+    elif form == "csv":
+        from timesink.writers.behaviour import behaviour_csv  # noqa: PLC0415
 
-    if form == "text" and options.output is None:
-        render.print_text(report, options.top)
+        give(behaviour_csv(report.table).rstrip("\n"), options.output)
     else:
-        give(render.RENDERERS[form](report, options.top), options.output)
+        from timesink.answers.behaviour import behaviour_document  # noqa: PLC0415
+
+        give_document(behaviour_document(report, options.top), form, options)

@@ -127,16 +127,16 @@ def json_of_error(gate: Gate, error: TimesinkError) -> str:
 
 def page_of_error(gate: Gate, error: TimesinkError) -> str:
     """The page of runs that cannot be compared."""
+    from timesink.output.html import report_html  # noqa: PLC0415
     from timesink.render.document.comparison_gate import error_document  # noqa: PLC0415
-    from timesink.render.report_page import report_html  # noqa: PLC0415
 
     return report_html(error_document(gate, error))
 
 
 def page(said: Said) -> str:
     """Everything as one page that needs nothing else."""
+    from timesink.output.html import report_html  # noqa: PLC0415
     from timesink.render.document.comparison import comparison_document  # noqa: PLC0415
-    from timesink.render.report_page import report_html  # noqa: PLC0415
 
     return report_html(comparison_document(said.comparison, said.gate))
 

@@ -15,7 +15,7 @@ import argparse
 import sys
 
 from timesink.cli.common import add_cycle_options, add_input, add_output, progress_bar, reading_of
-from timesink.cli.outputs import check_output, format_of, give
+from timesink.cli.outputs import check_output, format_of, give, give_document
 
 _FORMATS = ("text", "csv", "md", "json")
 
@@ -34,8 +34,7 @@ def run(options: argparse.Namespace) -> int:
     form = format_of(options, _FORMATS)
     if options.output is not None:
         check_output(options.output, options.path, force=options.force)
-    from timesink.render import cycles as render  # noqa: PLC0415 - --help should not wait for it
-    from timesink.reports.cycles import cycles  # noqa: PLC0415
+    from timesink.reports.cycles import cycles  # noqa: PLC0415 - --help should not wait for it
 
     with progress_bar() as progress:
         report = cycles(
@@ -46,11 +45,18 @@ def run(options: argparse.Namespace) -> int:
             **reading_of(options),
             progress=progress,
         )
-    if form == "text" and options.output is None:
-        render.print_text(report)
-        return 0
-    if form == "csv":
+    if form == "json":
+        from timesink.output.json import indented  # noqa: PLC0415
+
+        give(indented(report.to_json()), options.output)
+    elif form == "csv":
+        from timesink.output.csv import frame_csv  # noqa: PLC0415
+
         for why in report.refused:
             print(why.message, file=sys.stderr)
-    give(render.RENDERERS[form](report), options.output)
+        give(frame_csv(report.table), options.output)
+    else:
+        from timesink.answers.cycles import cycles_document  # noqa: PLC0415
+
+        give_document(cycles_document(report, detail=form == "md"), form, options)
     return 0

@@ -28,11 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Analyse the bundled recordings, print the answers and write the reports."""
-    from timesink.render import analysis  # noqa: PLC0415 - --help should not wait for it
-    from timesink.render.analysis_report import analysis_report  # noqa: PLC0415
+    from timesink.answers.analysis import (  # noqa: PLC0415 - --help should not wait for it
+        analysis_document,
+        analysis_report,
+    )
+    from timesink.output.html import report_html  # noqa: PLC0415
+    from timesink.output.terminal import print_text  # noqa: PLC0415
     from timesink.render.document.comparison import comparison_document  # noqa: PLC0415
     from timesink.render.document.kernels import kernels_document  # noqa: PLC0415
-    from timesink.render.report_page import report_html  # noqa: PLC0415
     from timesink.reports.analyzing import analyze  # noqa: PLC0415
     from timesink.reports.comparison import compare  # noqa: PLC0415
     from timesink.reports.kernels import kernels  # noqa: PLC0415
@@ -49,7 +52,7 @@ def run(options: argparse.Namespace) -> int:
         found = analyze(sample(), cache=keep, progress=progress)
     counted = kernels(sample(counters=True), trace=sample(), cache=keep)
     compared = compare(*sample_runs())
-    analysis.print_text(found, top=8)
+    print_text(analysis_document(found, rows=8, brief=True))
     print(f"\nOne step, kernel by kernel: {counted.headline}")
     print(f"\nA decode loop, and again with the clock lowered: {compared.headline}\n")
     write_text(analysis_report(found), page)

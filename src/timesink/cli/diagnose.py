@@ -84,8 +84,8 @@ def _rendered(report: Diagnosed, form: str) -> str:
 
     if form != "html":
         return render.RENDERERS[form](report)
+    from timesink.output.html import report_html  # noqa: PLC0415
     from timesink.render.document.diagnosis import diagnosis_document  # noqa: PLC0415
-    from timesink.render.report_page import report_html  # noqa: PLC0415
 
     return report_html(diagnosis_document(report))
 

@@ -7,36 +7,38 @@ one page that needs no network.
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from timesink.cli.common import add_input, add_output, progress_bar
-from timesink.cli.outputs import check_output, check_page, format_of, write_text
+from timesink.cli.outputs import check_output, check_page, format_of, give, give_document
 
 if TYPE_CHECKING:
     from timesink.reports.info import Info
 
 
+_FORMATS = ("text", "json", "html")
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_input(parser)
-    parser.add_argument("--format", choices=("text", "json", "html"), help="how to say it")
+    parser.add_argument("--format", choices=_FORMATS, help="how to say it")
     add_output(parser, "write to a file; .json and .html choose the format")
 
 
 def run(options: argparse.Namespace) -> int:
-    from timesink.render import info as render  # noqa: PLC0415 - --help should not wait for it
-
-    form = format_of(options, tuple(render.RENDERERS))
+    form = format_of(options, _FORMATS)
     check_page(form)
     if options.output is not None:
         check_output(options.output, options.path, force=options.force)
     described = _describe(options)
-    if options.output is not None:
-        write_text(render.RENDERERS[form](described), options.output)
-    elif form == "text":
-        render.print_text(described)
-    else:
-        print(render.RENDERERS[form](described))
+    if form == "json":
+        give(json.dumps(described.to_dict(), indent=2), options.output)
+        return 0
+    from timesink.answers.info import info_document  # noqa: PLC0415 - --help should not wait for it
+
+    give_document(info_document(described), form, options)
     return 0
 
 

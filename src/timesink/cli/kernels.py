@@ -218,7 +218,8 @@ def _choice(options: argparse.Namespace) -> Choice:
 
 
 def _give_calls(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
-    from timesink.render import table  # noqa: PLC0415
+    from timesink.output.csv import frame_csv  # noqa: PLC0415
+    from timesink.output.json import frame_json  # noqa: PLC0415
     from timesink.render.kernels import calls_table as lines  # noqa: PLC0415
 
     if form in {"text", "table"}:
@@ -226,20 +227,21 @@ def _give_calls(reports: Sequence[KernelReport], options: argparse.Namespace, fo
         give(lines.to_lines(calls).removesuffix("\n"), options.output)
         return
     frame = lines.all_columns(reports, options.sort, _choice(options))
-    give(table.RENDERERS[form](frame), options.output)
+    give(frame_json(frame) if form == "json" else frame_csv(frame), options.output)
 
 
 # -- tables for programs ---------------------------------------------------------------------------
 
 
 def _give_data(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
-    from timesink.render import table  # noqa: PLC0415
+    from timesink.output.csv import frame_csv  # noqa: PLC0415
+    from timesink.output.json import frame_json  # noqa: PLC0415
 
     if form == "json" and options.by is None:
         give(_whole_json(reports), options.output)
         return
     frame = _data_table(reports, options)
-    give(table.RENDERERS[form](frame), options.output)
+    give(frame_json(frame) if form == "json" else frame_csv(frame), options.output)
 
 
 def _whole_json(reports: Sequence[KernelReport]) -> str:
@@ -309,8 +311,8 @@ def _give_runs(reports: Sequence[KernelReport], options: argparse.Namespace, for
 
 def _give_picture(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
     if form == "html":
+        from timesink.output.html import report_html  # noqa: PLC0415
         from timesink.render.document.kernels import kernels_document  # noqa: PLC0415
-        from timesink.render.report_page import report_html  # noqa: PLC0415
 
         give(report_html(kernels_document(reports, _choice(options))), options.output)
         return

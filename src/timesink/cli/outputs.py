@@ -7,10 +7,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from timesink.errors import OutputError, TimesinkError, UsageError
 from timesink.reports.baselines.stores.store import ENDING as BASELINE_ENDING
 from timesink.writers.marks import is_folder
+
+if TYPE_CHECKING:
+    from timesink.output.blocks import Document
 
 
 def check_output(path: Path, source: str | Path, *, force: bool) -> None:
@@ -91,7 +95,7 @@ def check_page(form: str) -> None:
     >>> check_page("html")
     """
     if form == "html":
-        from timesink.render.bundle import bundle  # noqa: PLC0415 - other forms need none
+        from timesink.output.html import bundle  # noqa: PLC0415 - other forms need none
 
         bundle()
 
@@ -102,6 +106,30 @@ def give(text: str, path: Path | None) -> None:
         print(text)
     else:
         write_text(text, path)
+
+
+def give_document(
+    document: Document, form: str, options: argparse.Namespace, width: int | None = None
+) -> None:
+    """Hand over an answer for people: as text, Markdown or a page, on the screen or in a file.
+
+    Text in a file has lines of `width`, by default of as many characters as people read well.
+    """
+    if form == "text":
+        from timesink.output import terminal  # noqa: PLC0415 - programs need no layout
+
+        if options.output is None:
+            terminal.print_text(document, width or terminal.WIDEST)
+        else:
+            write_text(terminal.to_text(document, width or terminal.FILE_WIDTH), options.output)
+    elif form == "md":
+        from timesink.output.markdown import to_markdown  # noqa: PLC0415
+
+        give(to_markdown(document), options.output)
+    else:
+        from timesink.output.html import report_html  # noqa: PLC0415
+
+        give(report_html(document), options.output)
 
 
 def write_text(text: str, path: Path) -> None:

@@ -13,9 +13,10 @@ import argparse
 import sys
 
 from timesink.cli.common import add_input, add_output, open_chosen
-from timesink.cli.outputs import check_output, format_of, write_text
+from timesink.cli.outputs import check_output, format_of, give, give_document
 
-_TEXT_ROWS = 60
+_FORMATS = ("text", "json", "csv", "md")
+_TEXT_ROWS, _WIDEST = 60, 160
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,20 +27,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from timesink.render import table  # noqa: PLC0415 - --help should not wait for it
-    from timesink.reports.query import run_query  # noqa: PLC0415
-
-    form = format_of(options, tuple(table.RENDERERS))
+    form = format_of(options, _FORMATS)
     if options.output is not None:
         check_output(options.output, options.path, force=options.force)
+    from timesink.reports.query import run_query  # noqa: PLC0415 - --help should not wait for it
+
     result = run_query(open_chosen(options), options.sql)
-    if options.output is not None:
-        write_text(table.RENDERERS[form](result), options.output)
-    elif form == "text":
-        table.print_text(result.head(_TEXT_ROWS))
-        if result.height > _TEXT_ROWS:
-            left = result.height - _TEXT_ROWS
-            print(f"... {left} more rows; add a limit, --format csv or -o FILE", file=sys.stderr)
-    else:
-        print(table.RENDERERS[form](result))
+    if form in {"json", "csv"}:
+        from timesink.output.csv import frame_csv  # noqa: PLC0415
+        from timesink.output.json import frame_json  # noqa: PLC0415
+
+        give(frame_json(result) if form == "json" else frame_csv(result), options.output)
+        return 0
+    from timesink.answers.tables import frame_document  # noqa: PLC0415
+
+    on_screen = options.output is None and form == "text"
+    give_document(
+        frame_document(result.head(_TEXT_ROWS) if on_screen else result), form, options, 160
+    )
+    if on_screen and result.height > _TEXT_ROWS:
+        left = result.height - _TEXT_ROWS
+        print(f"... {left} more rows; add a limit, --format csv or -o FILE", file=sys.stderr)
     return 0

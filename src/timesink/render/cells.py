@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from timesink.model import units
-from timesink.render.table import GAP, NARROWEST, natural_width
+from timesink.output.tables import GAP, NARROWEST, natural_width
 
 _TEXT_COLUMNS = (
     "operator",

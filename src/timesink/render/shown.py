@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.padding import Padding
 
-from timesink.render.table import GAP, markdown_table, natural_width, text_table
-from timesink.render.terminal import text, to_plain
-from timesink.render.told_apart import cut_apart
+from timesink.output.markdown import bullets
+from timesink.output.names import cut_apart, end_of_path
+from timesink.output.tables import GAP, markdown_table, natural_width, text_table
+from timesink.output.terminal import text, to_plain
 
-FILE_WIDTH = 100
-"""Characters of a line of text in a file."""
-WIDEST = 140
-"""Characters of a line on a screen, however wide that is."""
 PATHS = ("module", "module class")
 """Columns of dotted paths, which are told by their ends."""
 _NAMED = ("kernel", "function", "role")
@@ -107,18 +103,6 @@ def _with_told_apart(table: Shown, width: int) -> Shown:
     return replace(table, rows=tuple(rows))
 
 
-def end_of_path(path: str, room: int) -> str:
-    """A dotted path without as many of its first parts as it takes to fit.
-
-    >>> end_of_path("Model_0.Layer_3.Attention_3", 20)
-    '….Attention_3'
-    """
-    end, cut = path, False
-    while cell_len(end) + 2 * cut > room and "." in end:
-        end, cut = end.partition(".")[2], True
-    return f"….{end}" if cut else end
-
-
 def _needed(table: Shown, kept: Sequence[int], least: int = _READABLE) -> int:
     """Blanks and all: numbers and some words whole, names as short as they may be cut."""
     needed = GAP * (len(kept) - 1)
@@ -199,13 +183,3 @@ def note_blocks(notes: Sequence[str]) -> list[str]:
     (['## Notes', '- short'], [])
     """
     return ["## Notes", bullets(notes)] if notes else []
-
-
-def bullets(lines: Iterable[str]) -> str:
-    """Lines as a list of a document.
-
-    >>> print(bullets(["one", "two"]))
-    - one
-    - two
-    """
-    return "\n".join(f"- {line}" for line in lines)

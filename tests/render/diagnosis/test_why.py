@@ -10,10 +10,10 @@ from rich.console import Group
 from diagnosed import MS, clock_anomaly, clock_cause, component, slow_clock, unchanged
 from timesink.analyses.anatomy.anatomy import PARTS
 from timesink.analyses.diagnosis.diagnosis import CycleTime, Diagnosis, Symptom
+from timesink.output.terminal import to_plain
 from timesink.render.diagnosis import words
 from timesink.render.diagnosis.blocks import why_lines
 from timesink.render.diagnosis.sections import verdict_block, why_blocks
-from timesink.render.terminal import to_plain
 
 WHY = "Causes: what explains the change"
 DID_CHANGE = "Causes: what did change"

@@ -14,11 +14,11 @@ from gated import comparison_of, failed_gate
 from timesink.analyses.comparison.pair import TIMES, Workload
 from timesink.analyses.diagnosis.diagnosis import CAUSES, Cause, Evidence, Symptom
 from timesink.errors import NotFoundError
+from timesink.output.blocks import Attribution, Causes, Document, Text, Verdict
+from timesink.output.json import to_json
 from timesink.render.diagnosis.words import cause_title
-from timesink.render.document.blocks import Attribution, Causes, Document, Text, Verdict
 from timesink.render.document.comparison import comparison_document
 from timesink.render.document.comparison_gate import error_document
-from timesink.render.document.encoding import to_json
 from timesink.reports.gate.judging import gate_of_error
 from told_documents import blocks, cells, rows, section, table
 

@@ -11,8 +11,8 @@ import pytest
 import timesink
 from measured_kernels import launch, measured
 from timesink.model.health import HealthEntry
-from timesink.render.document.blocks import Findings, Health, Parts, Picture, Text, Tiles
-from timesink.render.document.encoding import to_json
+from timesink.output.blocks import Findings, Health, Parts, Picture, Text, Tiles
+from timesink.output.json import to_json
 from timesink.render.document.kernels import kernels_document
 from timesink.render.kernels.groups import Choice
 from timesink.reports.kernels import KernelReport

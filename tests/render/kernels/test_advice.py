@@ -9,7 +9,7 @@ import pytest
 import timesink
 from measured_kernels import H200, measured, use
 from timesink.model.trace import Device
-from timesink.render.document.blocks import Findings
+from timesink.output.blocks import Findings
 from timesink.render.document.kernels import kernels_document
 from timesink.render.kernels.groups import Choice
 from timesink.render.kernels.text import to_markdown, to_text

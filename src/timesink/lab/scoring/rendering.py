@@ -10,8 +10,8 @@ from timesink.lab.scoring.facts import repeats
 from timesink.lab.scoring.score import Score
 from timesink.lab.scoring.tables import in_short, parts_of
 from timesink.lab.workloads.registry import WORKLOADS
-from timesink.render.table import markdown_table, text_table
-from timesink.render.terminal import to_plain
+from timesink.output.tables import markdown_table, text_table
+from timesink.output.terminal import to_plain
 
 _WIDTH = 160
 

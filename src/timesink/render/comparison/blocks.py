@@ -10,9 +10,10 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from timesink.analyses.diagnosis.diagnosis import Diagnosis
+from timesink.output.names import printable
+from timesink.output.terminal import text
 from timesink.render.comparison import words
 from timesink.render.diagnosis.words import told_counters, verdict
-from timesink.render.terminal import printable, text
 from timesink.reports.comparison.answer import answer
 from timesink.reports.comparison.told import Told
 

@@ -12,10 +12,10 @@ from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.comparison.role import Role
 from timesink.model import units
 from timesink.model.amounts import digits
+from timesink.output.terminal import text
 from timesink.render.comparison.blocks import answer_lines, finding_lines, wrapped
 from timesink.render.comparison.words import short_names
 from timesink.render.shown import Shown, note_lines, titled_lines, with_columns
-from timesink.render.terminal import text
 from timesink.reports.comparison.report import Comparison
 from timesink.reports.comparison.told import Told
 

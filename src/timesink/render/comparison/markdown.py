@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from timesink.analyses.clustering.exploration import Exploration
+from timesink.output.markdown import bullets
+from timesink.output.names import in_line
+from timesink.output.tables import markdown_table
 from timesink.render.comparison.exploring import (
     APART,
     apart,
@@ -16,9 +19,7 @@ from timesink.render.comparison.exploring import (
 from timesink.render.comparison.pair_markdown import pair_md
 from timesink.render.comparison.ranks import rank_md
 from timesink.render.comparison.words import both_labels
-from timesink.render.escaping import in_line
-from timesink.render.shown import bullets, note_blocks
-from timesink.render.table import markdown_table
+from timesink.render.shown import note_blocks
 from timesink.reports.comparison.report import Comparison
 
 __all__ = ["comparison_md", "exploration_md", "pair_md"]

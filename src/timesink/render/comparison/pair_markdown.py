@@ -11,12 +11,13 @@ import polars as pl
 from timesink.analyses.comparison.pair import KeyFinding, Pair
 from timesink.analyses.diagnosis.diagnosis import Diagnosis
 from timesink.model.amounts import amounts
+from timesink.output.markdown import bullets
+from timesink.output.names import as_code, in_line
 from timesink.render.comparison import published, words
 from timesink.render.comparison.csv import published_rows, published_titles
 from timesink.render.comparison.tables import families_table, known_amounts, times_table
 from timesink.render.diagnosis.sections import verdict_block, why_blocks
-from timesink.render.escaping import as_code, in_line
-from timesink.render.shown import bullets, table_blocks
+from timesink.render.shown import table_blocks
 from timesink.reports.comparison.answer import answer
 from timesink.reports.comparison.told import Told, known_load
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import polars as pl
 
 from timesink.analyses.comparison.pair import CycleTimes
-from timesink.render.escaping import in_published_cell
+from timesink.output.names import in_published_cell
 
 _FORMS = {
     "score": ".4f",

@@ -12,12 +12,13 @@ from timesink.analyses.statistics.discovery import ALPHA
 from timesink.model import units
 from timesink.model.amounts import change, from_to, signed_ns, times
 from timesink.model.units import brief_ns
+from timesink.output.markdown import bullets
+from timesink.output.names import in_line
+from timesink.output.terminal import text
 from timesink.render.cells import top_title
 from timesink.render.comparison.blocks import wrapped
 from timesink.render.diagnosis.words import interval
-from timesink.render.escaping import in_line
-from timesink.render.shown import Shown, bullets, table_blocks, titled_lines
-from timesink.render.terminal import text
+from timesink.render.shown import Shown, table_blocks, titled_lines
 from timesink.reports.comparison.late_ranks import late_together, straggler_sentences
 from timesink.reports.comparison.rank_headline import steps_sentence
 

@@ -10,6 +10,7 @@ from rich.console import Group, RenderableType
 
 from timesink.analyses.diagnosis.diagnosis import Diagnosis
 from timesink.model import units
+from timesink.output.terminal import FILE_WIDTH, WIDEST, show, terminal_width, to_plain
 from timesink.render.comparison import words
 from timesink.render.comparison.blocks import answer_lines, finding_lines, wrapped
 from timesink.render.comparison.exploring import exploration_lines
@@ -22,8 +23,7 @@ from timesink.render.comparison.tables import (
 )
 from timesink.render.diagnosis.blocks import why_lines
 from timesink.render.diagnosis.words import told_counters, verdict
-from timesink.render.shown import FILE_WIDTH, WIDEST, Shown, note_lines, titled_lines
-from timesink.render.terminal import show, terminal_width, to_plain
+from timesink.render.shown import Shown, note_lines, titled_lines
 from timesink.reports.comparison.choosing import as_options
 from timesink.reports.comparison.headline import changed_most, standing_out
 from timesink.reports.comparison.report import Compared, Comparison

@@ -9,10 +9,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from timesink.analyses.diagnosis.diagnosis import Anomaly, Cause, Diagnosis
+from timesink.output.names import printable
+from timesink.output.terminal import text
 from timesink.render.comparison.blocks import wrapped
 from timesink.render.diagnosis import words
 from timesink.render.diagnosis.words import PartChange
-from timesink.render.terminal import printable, text
 
 _MORE, _LESS = "█", "░"
 _COLOURS = {"regression": "red", "improvement": "green", "no_change": "green"}

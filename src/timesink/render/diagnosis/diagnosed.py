@@ -10,22 +10,14 @@ from rich.console import Group, RenderableType
 from timesink.analyses.comparison.role import Role
 from timesink.model import units
 from timesink.model.amounts import times
+from timesink.output.markdown import bullets
+from timesink.output.names import in_line
+from timesink.output.terminal import FILE_WIDTH, WIDEST, show, terminal_width, text, to_plain
 from timesink.render.comparison.blocks import wrapped
 from timesink.render.comparison.words import short_names
 from timesink.render.diagnosis.blocks import colour, why_lines
 from timesink.render.diagnosis.sections import why_blocks
-from timesink.render.escaping import in_line
-from timesink.render.shown import (
-    FILE_WIDTH,
-    WIDEST,
-    Shown,
-    bullets,
-    note_blocks,
-    note_lines,
-    table_blocks,
-    titled_lines,
-)
-from timesink.render.terminal import show, terminal_width, text, to_plain
+from timesink.render.shown import Shown, note_blocks, note_lines, table_blocks, titled_lines
 from timesink.reports.comparison.answer import brief
 from timesink.reports.diagnosis.report import Diagnosed, Within
 from timesink.reports.diagnosis.telling import change, excess_ns, of_single_cycles, spans, things

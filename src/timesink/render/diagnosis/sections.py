@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator
 from rich.console import Group
 
 from timesink.analyses.diagnosis.diagnosis import Anomaly, Cause, Diagnosis
+from timesink.output.markdown import bullets
+from timesink.output.names import in_line
+from timesink.output.terminal import FILE_WIDTH, to_plain
 from timesink.render.diagnosis import words
 from timesink.render.diagnosis.blocks import bar_rows
-from timesink.render.escaping import in_line
-from timesink.render.shown import FILE_WIDTH, bullets
-from timesink.render.terminal import to_plain
 
 
 def verdict_block(one: Diagnosis) -> str:

@@ -8,11 +8,11 @@ from pathlib import Path
 from timesink import __version__
 from timesink.analyses.diagnosis.diagnosis import Diagnosis
 from timesink.model import units
+from timesink.output.blocks import Document, Section, Tone
 from timesink.render.comparison import words
 from timesink.render.comparison.text import is_one_case, lead
 from timesink.render.comparison.words import short_names
 from timesink.render.diagnosis.words import verdict
-from timesink.render.document.blocks import Document, Section, Tone
 from timesink.render.document.comparison_explored import explored_sections
 from timesink.render.document.comparison_gate import outcome, outcome_tone
 from timesink.render.document.comparison_pairs import sections_of_one, sections_of_several

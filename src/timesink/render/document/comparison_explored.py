@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from timesink.analyses.clustering.exploration import Exploration
 from timesink.analyses.comparison.pair import Pair
+from timesink.output.blocks import Block, Section, Table
+from timesink.output.columns import column, table
 from timesink.render.comparison import exploring
 from timesink.render.comparison.words import short_names
-from timesink.render.document.blocks import Block, Section, Table
 from timesink.render.document.comparison_tables import counters_block, families_block, times_block
 from timesink.render.document.diagnosis_blocks import paragraphs
 from timesink.render.document.meanings import ROLES
-from timesink.render.document.packing import column, table
 from timesink.reports.comparison.answer import answer
 from timesink.reports.comparison.report import Comparison
 from timesink.reports.comparison.told import Told

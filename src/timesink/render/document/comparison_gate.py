@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from timesink import __version__
 from timesink.errors import TimesinkError
+from timesink.output.blocks import Block, Document, Facts, Section, Table, Text, Tone
+from timesink.output.columns import column, table
 from timesink.render.comparison.words import short_names
-from timesink.render.document.blocks import Block, Document, Facts, Section, Table, Text, Tone
 from timesink.render.document.diagnosis_blocks import paragraphs
-from timesink.render.document.packing import column, table
 from timesink.reports.gate.gate import FAILED, PASSED, UNJUDGED, Check, Gate
 
 OUTCOMES = {PASSED: "Passed", FAILED: "Failed", UNJUDGED: "Cannot be judged"}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from timesink.analyses.diagnosis.diagnosis import Diagnosis
+from timesink.output.blocks import Block, Picture, Section, Text
 from timesink.render.comparison import words
 from timesink.render.comparison.cycle_picture import OTHER, USUAL, cycle_picture, side
 from timesink.render.comparison.text import in_full, is_one_case, pair_notes
 from timesink.render.comparison.words import short_names
 from timesink.render.diagnosis.words import told_counters
-from timesink.render.document.blocks import Block, Picture, Section, Text
 from timesink.render.document.comparison_gate import gate_section
 from timesink.render.document.comparison_ranks import rank_sections
 from timesink.render.document.comparison_sides import sides_block

@@ -10,18 +10,10 @@ from timesink.analyses.ranks.changes.comparing import PartChange, RankChanges
 from timesink.analyses.ranks.numbers import ranges_of
 from timesink.analyses.statistics.discovery import ALPHA
 from timesink.model.amounts import signed_ns
+from timesink.output.blocks import AttributedPart, Attribution, Block, Column, Section, Table, Tone
+from timesink.output.columns import column, known, table
 from timesink.render.comparison.ranks import PART_NAMES, SOURCE_NAMES, TITLE, sentences
-from timesink.render.document.blocks import (
-    AttributedPart,
-    Attribution,
-    Block,
-    Column,
-    Section,
-    Table,
-    Tone,
-)
 from timesink.render.document.diagnosis_blocks import paragraphs
-from timesink.render.document.packing import column, known, table
 from timesink.reports.comparison.late_ranks import late_together
 
 _MOST_ROWS = 200

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from timesink.analyses.comparison.role import Role
 from timesink.model import units
-from timesink.render.document.blocks import Table
+from timesink.output.blocks import Table
+from timesink.output.columns import column, table
 from timesink.render.document.meanings import ROLES
-from timesink.render.document.packing import column, table
 from timesink.reports.comparison.report import Compared
 from timesink.reports.comparison.told import Told
 

@@ -10,6 +10,8 @@ import polars as pl
 from timesink.analyses.comparison.verdict import LEAST_SHARE, either_p
 from timesink.analyses.statistics.discovery import ALPHA
 from timesink.model.amounts import change as worded_change
+from timesink.output.blocks import Column, Table
+from timesink.output.columns import column, table
 from timesink.render.comparison.tables import (
     NO_FAMILIES,
     counter_values,
@@ -17,9 +19,7 @@ from timesink.render.comparison.tables import (
     most_changed,
     verdict_word,
 )
-from timesink.render.document.blocks import Column, Table
 from timesink.render.document.meanings import COMPARED
-from timesink.render.document.packing import column, table
 from timesink.reports.comparison.report import Compared
 from timesink.reports.comparison.told import Told
 

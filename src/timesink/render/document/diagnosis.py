@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from timesink import __version__
+from timesink.output.blocks import Block, Document, Picture, Section, Table
+from timesink.output.columns import column, table
 from timesink.render.comparison.cycle_picture import OTHER, USUAL, Side, cycle_picture
 from timesink.render.comparison.words import short_names
 from timesink.render.diagnosis.diagnosed import (
@@ -15,7 +17,6 @@ from timesink.render.diagnosis.diagnosed import (
     report_notes,
     report_subject,
 )
-from timesink.render.document.blocks import Block, Document, Picture, Section, Table
 from timesink.render.document.comparison_sides import roles_block
 from timesink.render.document.comparison_tables import MOST_ROWS, times_block
 from timesink.render.document.diagnosis_blocks import (
@@ -26,7 +27,6 @@ from timesink.render.document.diagnosis_blocks import (
 )
 from timesink.render.document.diagnosis_causes import Functions
 from timesink.render.document.meanings import CYCLES
-from timesink.render.document.packing import column, table
 from timesink.render.document.pictures import picture
 from timesink.reports.comparison.told import Told
 from timesink.reports.diagnosis.report import Diagnosed, Within

@@ -7,9 +7,7 @@ from math import fsum
 
 from timesink.analyses.diagnosis.diagnosis import Component, Diagnosis
 from timesink.analyses.statistics.discovery import ALPHA
-from timesink.render.comparison.words import short_names
-from timesink.render.diagnosis import words
-from timesink.render.document.blocks import (
+from timesink.output.blocks import (
     AttributedPart,
     Attribution,
     Block,
@@ -19,8 +17,10 @@ from timesink.render.document.blocks import (
     Tone,
     Verdict,
 )
+from timesink.output.columns import known
+from timesink.render.comparison.words import short_names
+from timesink.render.diagnosis import words
 from timesink.render.document.diagnosis_causes import Functions, causes_block
-from timesink.render.document.packing import known
 
 _TONES: dict[str, Tone] = {"regression": "bad", "improvement": "good", "incomparable": "warning"}
 _NOT_ATTRIBUTED = "not attributed"

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from timesink.analyses.diagnosis.diagnosis import Anomaly, Cause, Diagnosis
+from timesink.output.blocks import CauseCard, Causes, Link
 from timesink.render.comparison.words import short_names
 from timesink.render.diagnosis import words
-from timesink.render.document.blocks import CauseCard, Causes, Link
 
 _MOST_EVIDENCE = 5
 _MOST_LINKS = 3

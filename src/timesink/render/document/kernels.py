@@ -10,9 +10,10 @@ from timesink import __version__
 from timesink.analyses.findings import Finding
 from timesink.analyses.kernel_advice import Advice
 from timesink.analyses.kernel_calls.usage import DeviceUse, of_device
+from timesink.answers.findings import health_section
 from timesink.model import units
 from timesink.model.health import merge_entries
-from timesink.render.document.blocks import (
+from timesink.output.blocks import (
     Block,
     Document,
     FindingCard,
@@ -25,10 +26,9 @@ from timesink.render.document.blocks import (
     Tile,
     Tiles,
 )
-from timesink.render.document.health import health_section
+from timesink.output.columns import known
 from timesink.render.document.kernels_launches import launches_block, runs_block
 from timesink.render.document.kernels_tables import HELP, groups_table, roofline_table
-from timesink.render.document.packing import known
 from timesink.render.document.pictures import class_picture, device_pictures
 from timesink.render.kernels import runs, words
 from timesink.render.kernels.groups import Choice

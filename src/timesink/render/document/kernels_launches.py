@@ -8,10 +8,9 @@ from dataclasses import replace
 import polars as pl
 
 from timesink.analyses.kernel_calls.classes import CLASSES
-from timesink.render.document.blocks import Table
-from timesink.render.document.columns import joined
+from timesink.output.blocks import Table
+from timesink.output.columns import column, joined, table
 from timesink.render.document.kernels_tables import HELP, LINKS, MOST_ROWS, classes_in_words
-from timesink.render.document.packing import column, table
 from timesink.render.kernels.calls_table import chosen_calls
 from timesink.render.kernels.classes import class_title
 from timesink.render.kernels.groups import Choice

@@ -8,9 +8,9 @@ from dataclasses import replace
 import polars as pl
 
 from timesink.analyses.kernel_calls.classes import CLASSES, Axis
-from timesink.render.document.blocks import CellLink, Column, Kind, Sort, Table
-from timesink.render.document.columns import kind_of
-from timesink.render.document.packing import column, table
+from timesink.output.blocks import CellLink, Column, Kind, Sort, Table
+from timesink.output.columns import column, table
+from timesink.output.numbers import kind_of
 from timesink.render.kernels import columns as shown
 from timesink.render.kernels.classes import class_title
 from timesink.render.kernels.groups import (

@@ -51,14 +51,3 @@ CYCLES: Mapping[str, str] = {
     "which": "Numbers of the slow cycles.",
     "cause": "What explains most of the time more.",
 }
-TRACES: Mapping[str, str] = {
-    "events": "Everything that was recorded, of host and device.",
-    "kernels": "Kernel launches.",
-    "steps": "Steps that are marked in the recording.",
-    "device_span": "From the first activity of the device to the end of the last.",
-    "busy": "Part of that with anything running on the device.",
-    "cycles": "Number of cycles: the repeating unit of a run, such as a step.",
-    "cycle": "Mean length of a cycle.",
-    "functions": "Functions whose time is told cycle by cycle.",
-    "metrics": "Counters that were sampled meanwhile.",
-}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from timesink.render.document.blocks import Picture
+from timesink.output.blocks import Picture
 from timesink.render.drawing.shapes import Drawing
 from timesink.render.drawing.svg import to_svg
 from timesink.render.kernels import words

@@ -7,7 +7,7 @@ from itertools import takewhile
 from string import ascii_letters, digits
 from unicodedata import combining, east_asian_width
 
-from timesink.render.terminal import printable
+from timesink.output.names import printable
 
 _NARROW = frozenset("iljtfrI.,:;|!'`()[]{}/\\ -")
 _WIDE = frozenset("mwMW%@")

@@ -9,10 +9,9 @@ import polars as pl
 from timesink.analyses.kernel_calls.usage import headroom
 from timesink.analyses.kernel_names.short import cut_name
 from timesink.analyses.texts import encode
+from timesink.output.names import NO_NAME, printable
 from timesink.render.kernels.groups import Choice
 from timesink.render.kernels.words import run_names
-from timesink.render.table import NO_NAME
-from timesink.render.terminal import printable
 from timesink.reports.kernels import KernelReport, without_noise
 
 _NAME, _LATENCY, _SHARE = 50, 10, 6

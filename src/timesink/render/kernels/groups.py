@@ -10,6 +10,7 @@ import polars as pl
 
 from timesink.analyses.kernel_calls.classes import CLASSES, Axis
 from timesink.model import units
+from timesink.output.names import NO_NAME
 from timesink.render.kernels.classes import class_title
 from timesink.render.kernels.columns import (
     CALLS,
@@ -22,7 +23,7 @@ from timesink.render.kernels.columns import (
     Column,
 )
 from timesink.render.shown import PATHS, Shown
-from timesink.render.table import NO_NAME, cell
+from timesink.render.table import cell
 
 SORTS = {
     "time": "total_ns",

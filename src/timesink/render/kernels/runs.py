@@ -11,13 +11,14 @@ from rich.console import Group, RenderableType
 from timesink.analyses.kernel_calls.classes import CLASSES
 from timesink.analyses.kernel_calls.usage import DeviceUse
 from timesink.model import units
+from timesink.output.tables import GAP, natural_width
+from timesink.output.terminal import FILE_WIDTH, show, terminal_width, text, to_plain
 from timesink.render.kernels import words
 from timesink.render.kernels.classes import class_title
 from timesink.render.kernels.columns import WHOLE
 from timesink.render.kernels.groups import Choice, Excerpt, choose_of_runs, shown_table
 from timesink.render.kernels.sections import axis_of_all
 from timesink.render.shown import (
-    FILE_WIDTH,
     Shown,
     note_blocks,
     note_lines,
@@ -25,8 +26,6 @@ from timesink.render.shown import (
     table_blocks,
     with_columns,
 )
-from timesink.render.table import GAP, natural_width
-from timesink.render.terminal import show, terminal_width, text, to_plain
 from timesink.reports.kernels import KernelReport
 
 _LONGEST, _SHORTEST = 40, 12

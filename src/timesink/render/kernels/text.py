@@ -10,21 +10,14 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from timesink.render.analysis_words import health_sentences
+from timesink.answers.findings import health_sentences
+from timesink.output.markdown import bullets
+from timesink.output.tables import GAP, markdown_table
+from timesink.output.terminal import FILE_WIDTH, WIDEST, show, terminal_width, text, to_plain
 from timesink.render.kernels import words
 from timesink.render.kernels.groups import Choice
 from timesink.render.kernels.sections import Section, one_table, sections
-from timesink.render.shown import (
-    FILE_WIDTH,
-    WIDEST,
-    bullets,
-    note_blocks,
-    note_lines,
-    shown_lines,
-    table_blocks,
-)
-from timesink.render.table import GAP, markdown_table
-from timesink.render.terminal import show, terminal_width, text, to_plain
+from timesink.render.shown import note_blocks, note_lines, shown_lines, table_blocks
 from timesink.reports.kernels import KernelReport
 
 _BAR, _SHORTEST_BAR = 24, 8

@@ -18,8 +18,8 @@ from timesink.analyses.names import device_word
 from timesink.analyses.roofline.peaks import DevicePeaks
 from timesink.analyses.roofline.roofline import DeviceRoof, Roofline
 from timesink.model import units
+from timesink.output.names import told_apart
 from timesink.render.kernels.classes import class_title
-from timesink.render.told_apart import told_apart
 from timesink.reports.kernels import KernelReport
 
 MEANINGS = {

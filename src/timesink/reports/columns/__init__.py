@@ -11,14 +11,16 @@ from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ColumnSpec:
     """One column of a table."""
 
     meaning: str
     title: str = ""
-    """Its heading in text and Markdown; a column without one is in CSV and JSON only.  Columns with
-    the same heading share a cell: `64 x 1 x 1`."""
+    """Its heading for people; one without is in CSV and JSON, and further to the right on pages.
+    Columns with the same heading share a cell: `64 x 1 x 1`."""
+    main: bool = True
+    """False for one that has a heading and leaves names too little room."""
 
 
-Columns: TypeAlias = Mapping[str, Column]
+Columns: TypeAlias = Mapping[str, ColumnSpec]
 """The columns of a table by name, in the order in which people see them."""

@@ -21,7 +21,7 @@ def utilisation(desk: Desk, query: Query) -> Encoded:
         )
 
     def make(report: Report) -> Encoded:
-        from timesink.render.document.encoding import to_json  # noqa: PLC0415 - loads much
+        from timesink.output.json import to_json  # noqa: PLC0415 - loads much
         from timesink.render.document.kernels import kernels_document  # noqa: PLC0415
         from timesink.reports.kernels import kernels  # noqa: PLC0415
 

@@ -56,15 +56,15 @@ class _Found:
 
 def document(desk: Desk, query: Query) -> Encoded:
     """One page of a run."""
-    from timesink.render.document.analysis import PAGES  # noqa: PLC0415 - loads every analysis
+    from timesink.answers.analysis import PAGES  # noqa: PLC0415 - loads every analysis
 
     chosen = _Chosen.of(desk, query)
     page = query.choice("page", *PAGES) or next(iter(PAGES))
     rows = row_limit(query) or _PAGE_ROWS
 
     def make(report: Report) -> Encoded:
-        from timesink.render.document.analysis import analysis_document  # noqa: PLC0415
-        from timesink.render.document.encoding import to_json  # noqa: PLC0415
+        from timesink.answers.analysis import analysis_document  # noqa: PLC0415
+        from timesink.output.json import to_json  # noqa: PLC0415
 
         found = _found(desk, chosen, report, together=page in _OF_ALL_WORKERS)
         report.start(f"finding what {chosen.worker} spent its time on")
@@ -84,7 +84,7 @@ def table(desk: Desk, query: Query) -> Encoded:
     column, value, rows = query.text("column"), query.text("equals"), row_limit(query)
 
     def make(report: Report) -> Encoded:
-        from timesink.render.document.analysis_operators import (  # noqa: PLC0415 - as above
+        from timesink.answers.analysis_tables import (  # noqa: PLC0415 - as above
             device_work_ns,
         )
 
@@ -144,8 +144,8 @@ def _with_value(frame: pl.DataFrame, column: str, value: str) -> pl.DataFrame:
 def _block(
     frame: pl.DataFrame, view: str, start_ns: int, rows: int | None, whole: int | None = None
 ) -> Encoded:
-    from timesink.render.document.encoding import to_json  # noqa: PLC0415 - as above
-    from timesink.render.document.tables import table_block  # noqa: PLC0415
+    from timesink.answers.tables import table_block  # noqa: PLC0415
+    from timesink.output.json import to_json  # noqa: PLC0415 - as above
 
     block = table_block(frame, view, start_ns=start_ns, rows=rows, whole=whole)
     return Encoded(to_json(block))

@@ -36,8 +36,8 @@ def _plain(name: str, desk: Desk, query: Query) -> Any:
 def _aggregate(desk: Desk, query: Query) -> Encoded:
     """What happened in a range, as a table."""
     timeline = _timeline(desk, query)
-    from timesink.render.document.encoding import to_json  # noqa: PLC0415 - as above
-    from timesink.render.document.timeline import aggregate_block  # noqa: PLC0415
+    from timesink.answers.timeline import aggregate_block  # noqa: PLC0415
+    from timesink.output.json import to_json  # noqa: PLC0415 - as above
     from timesink.reports.timeline import ROUTES  # noqa: PLC0415
 
     return Encoded(to_json(aggregate_block(ROUTES["aggregate"](timeline, query))))

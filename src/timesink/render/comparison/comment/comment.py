@@ -9,16 +9,16 @@ from rich.console import Group
 
 from timesink.analyses.diagnosis.diagnosis import Diagnosis
 from timesink.model import units
+from timesink.output.markdown import bullets
+from timesink.output.names import as_code
+from timesink.output.terminal import FILE_WIDTH, to_plain
 from timesink.render.comparison.comment.explored import explored_blocks
 from timesink.render.comparison.comment.marking import folded, named, said, table_lines
 from timesink.render.comparison.tables import pairs_table, times_table
 from timesink.render.comparison.words import notes, subject
 from timesink.render.diagnosis import words
 from timesink.render.diagnosis.blocks import bar_rows
-from timesink.render.escaping import as_code
 from timesink.render.fitting import Block, fitted
-from timesink.render.shown import FILE_WIDTH, bullets
-from timesink.render.terminal import to_plain
 from timesink.reports.comparison.report import Comparison
 from timesink.reports.comparison.sides import ALONE, LEFT_OUT
 from timesink.reports.comparison.told import Told

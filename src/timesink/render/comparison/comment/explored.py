@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from timesink.analyses.clustering.exploration import Exploration
 from timesink.model import units
+from timesink.output.markdown import bullets
 from timesink.render.comparison.comment.marking import said, table_lines
 from timesink.render.comparison.exploring import APART, apart, groups_table, threshold
 from timesink.render.fitting import Block
-from timesink.render.shown import bullets
 from timesink.reports.comparison.report import Comparison
 
 _MOST_GROUPS = 12

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from timesink.output.names import in_line
+from timesink.output.tables import markdown_table
 from timesink.render.comparison.words import short_names
-from timesink.render.escaping import in_line
 from timesink.render.fitting import shortened
 from timesink.render.shown import Shown
-from timesink.render.table import markdown_table
 from timesink.reports.comparison.answer import brief
 
 _LONGEST_SENTENCE = 600

@@ -1,0 +1,1 @@
+"""Answers: one builder of a document per question."""

@@ -1,0 +1,189 @@
+"""The repeating unit of each recording at a path, as a document."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from timesink import __version__
+from timesink.analyses.cycles.cycles import Candidate
+from timesink.analyses.kernel_names.display import short_kernel_name
+from timesink.model import units
+from timesink.output.blocks import Curve, Curves, Document, Kind, Section, Table, Text
+from timesink.output.columns import column, table
+from timesink.output.names import cut_end
+from timesink.reports.cycles import CycleReport, CycleRun
+
+_NAME = 72
+"""Characters of a name in a sentence; kernels have names of hundreds."""
+_COLUMNS: tuple[tuple[str, str, Kind, int], ...] = (
+    ("pid", "process", "text", 0),
+    ("type", "type", "text", 0),
+    ("cycles", "cycles", "count", 0),
+    ("period_ns", "period", "time_ns", 0),
+    ("length_median_ns", "median", "time_ns", 0),
+    ("length_mean_ns", "mean", "time_ns", 2),
+    ("length_iqr_ns", "IQR", "time_ns", 1),
+    ("length_cv", "CV", "share", 0),
+    ("shortest_ns", "shortest", "time_ns", 0),
+    ("longest_ns", "longest", "time_ns", 0),
+)
+"""Columns of the summary: name, heading, kind, and how soon text can do without."""
+_METHODS = {
+    "marker": "the mark",
+    "python": "the Python call",
+    "layer": "the layer",
+    "kernels": "the kernel sequence from",
+    "table": "the behaviour table, which names",
+}
+
+
+def cycles_document(report: CycleReport, *, detail: bool = False) -> Document:
+    """What repeats, how long it takes, and why that is it; of several recordings a row each.
+
+    With `detail`, several recordings are told one by one as well.
+    """
+    first, several = report.runs[0], len(report.runs) > 1
+    sections: list[Section] = []
+    if several:
+        sections.append(Section("recordings", "", (_overview(report),)))
+    if several and not detail:
+        notes = [
+            f"{run.label}: {_short_sentence(note)}"
+            for run in report.runs
+            for note in run.cycles.notes
+        ]
+        sections += _listed("notes", "Notes", notes)
+    else:
+        for run in report.runs:
+            title = f"{run.label}: {_headline(run)}" if several else ""
+            sections.append(Section("cycles", title, (_summary(run),)))
+            sections += _run_sections(run)
+    refused = tuple(Text(f"{why.message}; hint: {why.hint}", "warning") for why in report.refused)
+    if refused:
+        sections.append(Section("refused", "No cycles", refused))
+    return Document(
+        kind="cycles",
+        title=first.label,
+        subject="" if several else first.label,
+        headline=_overview_headline(report) if several else _headline(first),
+        version=__version__,
+        sections=tuple(sections),
+    )
+
+
+def _run_sections(run: CycleRun) -> Iterator[Section]:
+    yield Section("lengths", "Length, cycle by cycle", (_lengths(run),))
+    yield from _listed("why", "Why", _why(run))
+    yield from _listed("others", "Also considered", [_other(one) for one in run.cycles.others])
+    yield from _listed("notes", "Notes", [_short_sentence(note) for note in run.cycles.notes])
+
+
+def _listed(section: str, title: str, lines: Sequence[str]) -> Iterator[Section]:
+    if lines:
+        yield Section(section, title, tuple(Text(line) for line in lines))
+
+
+def _summary(run: CycleRun) -> Table:
+    """A row per process and type of cycle."""
+    found = run.summary
+    return table(
+        "cycles",
+        "",
+        (
+            column(key, title, kind, found[key].to_list(), spare=spare)
+            for key, title, kind, spare in _COLUMNS
+        ),
+    )
+
+
+def _overview(report: CycleReport) -> Table:
+    """A row per recording and type; processes of one recording together."""
+    rows = [(run, row) for run in report.runs for row in run.summary.to_dicts()]
+    sure = [f"{run.cycles.confidence:.2f}" for run, _ in rows]
+    return table(
+        "recordings",
+        "",
+        (
+            column("recording", "recording", "text", [run.label for run, _ in rows]),
+            column("unit", "unit", "text", [_unit(run) for run, _ in rows]),
+            column("type", "type", "text", [row["type"] for _, row in rows]),
+            column("cycles", "cycles", "count", [row["cycles"] for _, row in rows]),
+            column("period_ns", "period", "time_ns", [row["period_ns"] for _, row in rows]),
+            column("length_ns", "length", "time_ns", [row["length_median_ns"] for _, row in rows]),
+            column("cv", "CV", "share", [row["length_cv"] for _, row in rows]),
+            column("confidence", "confidence", "text", sure, right=True),
+        ),
+    )
+
+
+def _lengths(run: CycleRun) -> Curves:
+    """How long the cycles of each process were, one after the other."""
+    parts = run.cycles.table.partition_by("pid", as_dict=True, maintain_order=True)
+    lines = {pid or "-": part["end_ns"] - part["start_ns"] for (pid,), part in parts.items()}
+    longest = max((len(line) for line in lines.values()), default=0)
+    series = tuple(Curve(str(pid), tuple(line.to_list()), "step") for pid, line in lines.items())
+    return Curves("lengths", "", "time_ns", tuple(range(longest)), series)
+
+
+# -- words -----------------------------------------------------------------------------------------
+
+
+def _unit(run: CycleRun) -> str:
+    """What marks a cycle, as people say it."""
+    cycles = run.cycles
+    return cut_end(short_kernel_name(cycles.anchor) if cycles.on_device else cycles.anchor, _NAME)
+
+
+def _headline(run: CycleRun) -> str:
+    """The answer in a sentence."""
+    cycles, summary = run.cycles, run.summary
+    count = units.counted(cycles.table.height, "cycles")
+    processes = summary["pid"].n_unique()
+    where = f" in {units.counted(processes, 'processes')}" if processes > 1 else ""
+    lengths = (cycles.table["end_ns"] - cycles.table["start_ns"]).to_numpy()
+    said = f"{count}{where} of about {units.brief_ns(float(np.median(lengths)))}"
+    return f"{said}, by {_means(run)} (confidence {cycles.confidence:.2f})"
+
+
+def _means(run: CycleRun) -> str:
+    if run.cycles.method == "step":
+        return "profiler steps"
+    return f"{_METHODS[run.cycles.method]} {_unit(run)}"
+
+
+def _overview_headline(report: CycleReport) -> str:
+    """What several recordings have in common."""
+    found = {(run.cycles.method, run.cycles.anchor) for run in report.runs}
+    count = units.counted(len(report.runs), "recordings")
+    cycles = units.counted(sum(run.cycles.table.height for run in report.runs), "cycles")
+    if len(found) == 1:
+        return f"{cycles} in {count}, all by {_means(report.runs[0])}"
+    return f"{cycles} in {count}, found in {len(found)} ways: compare them only with --marker"
+
+
+def _why(run: CycleRun) -> list[str]:
+    cycles = run.cycles
+    lines = [_short_sentence(cycles.reason)]
+    if cycles.method != "table":
+        lines.append(
+            f"{100 * cycles.coverage:.1f} % of the recorded work began in a cycle; amounts of work "
+            f"are {100 * cycles.likeness:.1f} % alike"
+        )
+    return lines
+
+
+def _short_sentence(sentence: str) -> str:
+    """A sentence in which the quoted name is not longer than fits."""
+    first, quote, rest = sentence.partition("'")
+    name, end, last = rest.rpartition("'")
+    return f"{first}{quote}{cut_end(name, _NAME)}{end}{last}" if end else sentence
+
+
+def _other(other: Candidate) -> str:
+    count = units.counted(other.count, "cycles")
+    choice = f"; choose it with --marker {shlex.quote(other.marker)}" if other.marker else ""
+    period = units.duration_ns(other.period_ns)
+    return f"{count} of {period}: {_short_sentence(other.reason)}{choice}"

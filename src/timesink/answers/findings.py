@@ -1,0 +1,231 @@
+"""What costs time and what to try, as cards that lead to where it shows; and trace health."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from timesink.analyses.breakdown import average_step
+from timesink.analyses.communication.records import communication_records
+from timesink.analyses.findings import Finding
+from timesink.analyses.findings.finding import Evidence
+from timesink.analyses.kernel_names.display import short_kernel_name
+from timesink.analyses.steps import find_steps
+from timesink.answers.sections import Analysed
+from timesink.answers.tables import sentence
+from timesink.model import units
+from timesink.model.health import HealthEntry, Severity
+from timesink.output.blocks import (
+    Block,
+    FindingCard,
+    Findings,
+    Health,
+    HealthItem,
+    Link,
+    Section,
+    Text,
+)
+from timesink.output.names import told_apart
+from timesink.reports.absent import NO_STEPS
+
+_EMPTY = "No rule found anything to gain."
+_MOST_LINKS = 4
+_FIRST = "stragglers"
+_LONGEST_CASE = 160
+
+
+def findings_section(run: Analysed) -> Section:
+    """Every finding, the gravest first; that a trace without steps has none is not good news."""
+    # One rank that holds up all the others comes before what each of them could do better.
+    ordered = sorted(run.analysis.findings, key=lambda finding: finding.rule != _FIRST)
+    cards = tuple(_card(finding, run) for finding in ordered)
+    found: Block = Findings(cards, _EMPTY)
+    if not cards and not average_step(run.trace).get("total_ns"):
+        found = Text(sentence(NO_STEPS), "notice")
+    damage = grave_entries(run.analysis.health)
+    if not damage:
+        return Section("findings", "Findings", (found,))
+    told = Text(f"The recording is not whole: {'; '.join(damage)}.", "warning")
+    # That nothing was found in what is left is no good news.
+    says = bool(cards) or isinstance(found, Text)
+    return Section("findings", "Findings", (told, found) if says else (told,))
+
+
+def _card(finding: Finding, run: Analysed) -> FindingCard:
+    links = dict.fromkeys(
+        link
+        for item in finding.evidence
+        if item.kind in _PLACES
+        for link in _PLACES[item.kind](item, run)
+    )
+    return FindingCard(
+        rule=finding.rule,
+        severity=finding.severity,
+        title=finding.title,
+        sentence=finding.sentence,
+        advice=finding.advice,
+        gain=_gain_text(finding),
+        evidence=tuple(_evidence_lines(finding)),
+        links=tuple(links)[:_MOST_LINKS],
+    )
+
+
+# -- where evidence shows --------------------------------------------------------------------------
+
+
+def _operator(item: Evidence, _: Analysed) -> Iterator[Link]:
+    yield Link(item.name, "operators", item.name)
+
+
+def _kernel(item: Evidence, _: Analysed) -> Iterator[Link]:
+    short = short_kernel_name(item.name)
+    yield Link(short, "kernels", short)
+
+
+def _call(item: Evidence, run: Analysed) -> Iterator[Link]:
+    """Of all calls, those that communicate have a table."""
+    if item.name in communication_records(run.trace)["name"]:
+        yield Link(item.name, "collectives", item.name)
+
+
+def _worker(item: Evidence, run: Analysed) -> Iterator[Link]:
+    rank = item.numbers.get("rank")
+    if rank is not None and run.analysis.is_set:
+        yield Link(item.name, "ranks", f"rank={rank:.0f}")
+    else:
+        yield Link(item.name, "workers", item.name)
+
+
+def _device(item: Evidence, _: Analysed) -> Iterator[Link]:
+    of_memory = any(key.endswith("_bytes") for key in item.numbers)
+    yield Link("memory over time", "memory-curve") if of_memory else Link("devices", "devices")
+
+
+def _gap(item: Evidence, run: Analysed) -> Iterator[Link]:
+    start = item.numbers.get("start_ns")
+    if start is None:
+        return
+    from_ns = int(start) - run.start_ns
+    to_ns = from_ns + round(1000 * item.numbers.get("gap_us", 0))
+    yield Link("this gap", "gaps", from_ns=from_ns, to_ns=to_ns)
+
+
+def _step(item: Evidence, run: Analysed) -> Iterator[Link]:
+    """A recording without marks is one step, which no table has."""
+    steps = find_steps(run.trace).filter("marked")
+    found = steps.filter(steps["name"] == item.name).select("start_ns", "end_ns").rows()
+    for start, end in found[:1]:
+        yield Link(
+            f"step {item.name}",
+            "steps",
+            from_ns=start - run.start_ns,
+            to_ns=end - run.start_ns,
+        )
+
+
+_PLACES: Mapping[str, Callable[[Evidence, Analysed], Iterator[Link]]] = {
+    "operator": _operator,
+    "kernel": _kernel,
+    "call": _call,
+    "worker": _worker,
+    "device": _device,
+    "gap": _gap,
+    "step": _step,
+}
+"""Kinds of evidence that can be looked at somewhere."""
+
+
+# -- in words --------------------------------------------------------------------------------------
+
+
+def _gain_text(finding: Finding) -> str:
+    """What mending it may save; empty where nothing can be said."""
+    gains = []
+    if finding.gain_ns:
+        gains.append(units.duration_ns(finding.gain_ns) + (" a step" if finding.marked else ""))
+    if finding.between_ns:
+        gains.append(f"{units.duration_ns(finding.between_ns)} between two steps")
+    return f"may save {' and '.join(gains)} if {finding.gain_basis}" if gains else ""
+
+
+def _evidence_lines(finding: Finding, most: int = 3) -> list[str]:
+    """The first pieces of evidence, a line each."""
+    shown = finding.evidence[:most]
+    names = told_apart(
+        [
+            f"{item.kind} {short_kernel_name(item.name) if item.kind == 'kernel' else item.name}"
+            for item in shown
+        ]
+    )
+    return [
+        f"{name}{_numbers(item, marked=finding.marked)}"
+        for name, item in zip(names, shown, strict=True)
+    ]
+
+
+def _numbers(item: Evidence, *, marked: bool) -> str:
+    numbers = ", ".join(
+        _numbered(key, value, marked=marked)
+        for key, value in item.numbers.items()
+        if key != "start_ns"
+    )
+    return f": {numbers}" if numbers else ""
+
+
+_UNITS: Mapping[str, Callable[[float], str]] = {
+    "_us": lambda value: units.duration_ns(1000 * value),
+    "_ns": lambda value: f"{units.count(int(value))} ns",
+    "_bytes": units.size_bytes,
+    "_pct": lambda value: f"{value:.1f} %",
+}
+
+
+def _numbered(key: str, value: float, *, marked: bool) -> str:
+    """A number with its unit in words; those of a step are all there is where none is marked."""
+    name = key.removesuffix("_per_step")
+    each = " a step" if marked and name != key else ""
+    unit = next((ending for ending in _UNITS if f"_{name}".endswith(ending)), "")
+    shown = _UNITS[unit](value) if unit else units.count(round(value))
+    spoken = name.removesuffix(unit).replace("_", " ")
+    return f"{spoken} {shown}{each}"
+
+
+# -- trace health ----------------------------------------------------------------------------------
+
+
+def health_section(entries: Iterable[HealthEntry], *, brief: bool = False) -> Section:
+    """What was repaired, lost or looks wrong; a sentence where nothing is.
+
+    In brief, without advice, and only the cases that say more than their title.
+    """
+    items = tuple(_item(entry, brief=brief) for entry in entries)
+    shown = Health(items) if items else Text("Nothing odd was found in the recording.", "good")
+    return Section("health", "Health of the recording", (shown,))
+
+
+def grave_entries(entries: Iterable[HealthEntry]) -> list[str]:
+    """What makes the figures those of a part of the recording: errors, by their titles."""
+    return [entry.rule.title for entry in entries if entry.rule.severity is Severity.ERROR]
+
+
+def _item(entry: HealthEntry, *, brief: bool) -> HealthItem:
+    rule, told = entry.rule, "; ".join(entry.example.splitlines())
+    if brief and len(told) > _LONGEST_CASE:
+        told = f"{told[:_LONGEST_CASE].rpartition(' ')[0]} ..."
+    return HealthItem(
+        code=entry.code,
+        severity=rule.severity.value,
+        count=entry.count,
+        title=rule.title,
+        told=told if entry.is_told or not brief else "",
+        consequence=rule.consequence,
+        advice="" if brief else rule.advice,
+    )
+
+
+def health_sentences(entries: Iterable[HealthEntry]) -> list[str]:
+    """Trace health in a line each."""
+    return [
+        f"{item.severity}: {units.count(item.count)} x {item.title}"
+        f"{f': {item.told}' if item.told else ''}; {item.consequence}"
+        for item in (_item(entry, brief=True) for entry in entries)
+    ]

@@ -1,0 +1,337 @@
+"""What is in a recording, or in a folder of them, as a document."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from timesink import __version__
+from timesink.analyses.behaviour.counts import BehaviourCounts
+from timesink.analyses.kernel_calls.sampling import stated_sampling
+from timesink.analyses.summary import Summary
+from timesink.answers.findings import health_section
+from timesink.answers.recording import (
+    counter_facts,
+    counters_headline,
+    recording_facts,
+    shared_facts,
+)
+from timesink.model import units
+from timesink.model.trace import Device, Metadata
+from timesink.output.blocks import Document, Facts, Section, Table
+from timesink.output.columns import column, table
+from timesink.reports.info import Info, TraceInfo
+
+_VENDORS = {
+    "nvidia": "NVIDIA (CUDA)",
+    "amd": "AMD (ROCm)",
+    "cambricon": "Cambricon (MLU)",
+    "ascend": "Huawei Ascend (NPU)",
+    "intel": "Intel (XPU)",
+    "mtia": "Meta MTIA",
+    "cpu": "CPU only",
+}
+_MEANINGS: Mapping[str, str] = {
+    "events": "Everything that was recorded, of host and device.",
+    "kernels": "Kernel launches.",
+    "steps": "Steps that are marked in the recording.",
+    "device_span": "From the first activity of the device to the end of the last.",
+    "busy": "Part of that with anything running on the device.",
+    "cycles": "Number of cycles: the repeating unit of a run, such as a step.",
+    "cycle": "Mean length of a cycle.",
+    "functions": "Functions whose time is told cycle by cycle.",
+    "metrics": "Counters that were sampled meanwhile.",
+}
+
+
+def info_document(info: Info) -> Document:
+    """Facts of one trace, or a table of several and what they share; then health."""
+    return Document(
+        kind="info",
+        title=_title(info),
+        subject=_title(info),
+        headline=_headline(info),
+        version=__version__,
+        sections=(*_sections(info.traces), health_section(info.all_health)),
+    )
+
+
+def _sections(traces: Sequence[TraceInfo]) -> Iterator[Section]:
+    if len(traces) == 1:
+        yield recording_section(facts(traces[0]))
+        return
+    yield Section("traces", "Traces", (_folder(traces),))
+    shared = shared_facts(traces)
+    if shared:
+        yield recording_section(shared)
+
+
+def recording_section(rows: Sequence[tuple[str, str]]) -> Section:
+    """What a recording says about itself, fact by fact."""
+    return Section("recording", "The recording", (Facts(tuple(rows)),))
+
+
+def _folder(traces: Sequence[TraceInfo]) -> Table:
+    tables = [trace.summary.behaviour for trace in traces]
+    known = [one for one in tables if one is not None]
+    return _behaviour(traces, known) if len(known) == len(tables) else _timelines(traces)
+
+
+def _timelines(traces: Sequence[TraceInfo]) -> Table:
+    counts = [trace.summary for trace in traces]
+    ranks = [None if _has_no_rank(trace.metadata) else trace.rank for trace in traces]
+    spans = [one.device_span.length_ns for one in counts]
+    busy = [
+        one.device_busy_ns / span if span else None for one, span in zip(counts, spans, strict=True)
+    ]
+    columns = [
+        column("trace", "trace", "text", _trace_labels(traces)),
+        column("rank", "rank", "count", ranks),
+        column("events", "events", "count", [one.events for one in counts]),
+        column("kernels", "kernels", "count", [one.kernels for one in counts]),
+        column("steps", "steps", "count", [one.steps for one in counts]),
+        column("device_span", "device span", "time_ns", spans),
+        column("busy", "busy", "share", busy, bar=True),
+    ]
+    return table("traces", "Traces", columns, meanings=_MEANINGS)
+
+
+def _behaviour(traces: Sequence[TraceInfo], tables: Sequence[BehaviourCounts]) -> Table:
+    columns = [
+        column("table", "table", "text", _trace_labels(traces)),
+        column("processes", "processes", "text", [units.listed(one.processes) for one in tables]),
+        column("cycles", "cycles", "count", [one.cycles for one in tables]),
+        column("cycle", "cycle", "time_ns", [one.cycle_ns for one in tables]),
+        column("functions", "functions", "count", [one.functions for one in tables]),
+        column("metrics", "metrics", "count", [one.metrics for one in tables]),
+        column("rows", "rows", "count", [one.rows for one in tables]),
+    ]
+    return table("traces", "Behaviour tables", columns, meanings=_MEANINGS)
+
+
+# -- in words --------------------------------------------------------------------------------------
+
+
+def _title(info: Info) -> str:
+    """Name of the file or folder."""
+    name = Path(info.path).resolve().name or info.path
+    return os.fsencode(name).decode("utf-8", "replace")
+
+
+def _headline(info: Info) -> str:
+    """The answer in a sentence."""
+    summaries = [trace.summary for trace in info.traces]
+    busy = sum(summary.device_busy_ns for summary in summaries)
+    span = sum(summary.device_span.length_ns for summary in summaries)
+    what = f"{_title(info)}: {units.counted(sum(s.events for s in summaries), 'events')}"
+    subject, whole = "the device was", units.duration_ns(span)
+    if len(summaries) > 1:
+        what += f" in {units.counted(len(summaries), 'traces')}"
+        subject, whole = "devices were", f"{whole} in all"
+    tables = [summary.behaviour for summary in summaries if summary.behaviour is not None]
+    if tables:
+        return f"{_title(info)}: {_behaviour_text(tables)}; no timeline"
+    if all(trace.has_only_counters for trace in info.traces):
+        return f"{_title(info)}: {counters_headline(info.traces)}; no timeline"
+    if any(summary.kernel_calls for summary in summaries):
+        return f"{_title(info)}: {_measured(info.traces)}; no timeline"
+    if not span:
+        return f"{what}, no device activity"
+    return f"{what}; {subject} busy {units.share(busy, span)} of {whole}"
+
+
+def _behaviour_text(tables: Sequence[BehaviourCounts]) -> str:
+    """How many cycles there are, of how many functions, in a sentence."""
+    cycles = units.counted(sum(table.cycles for table in tables), "cycles")
+    if len(tables) > 1:
+        return f"{cycles} in {units.counted(len(tables), 'behaviour tables')}"
+    (table,) = tables
+    functions = units.counted(table.functions, "functions")
+    return f"behaviour of {functions} in {cycles} of about {units.duration_ns(table.cycle_ns)}"
+
+
+def _measured(traces: Sequence[TraceInfo]) -> str:
+    """How many launches were measured, and how long they took where that is of one device."""
+    launches = sum(trace.summary.kernel_calls for trace in traces)
+    times = [time for trace in traces for time in trace.summary.kernel_times]
+    said = f"{units.counted(launches, 'kernel launches')} measured"
+    if len(times) > 1:
+        return f"{said} on {units.counted(len(times), 'devices')}"
+    total = units.duration_ns(times[0].total_ns)
+    sampled = any(stated_sampling(trace.metadata) for trace in traces)
+    return f"{said}, which stand for about {total}" if sampled else f"{said}, {total} in all"
+
+
+def facts(trace: TraceInfo) -> list[tuple[str, str]]:
+    """Label and value of everything worth saying about one trace."""
+    metadata, summary = trace.metadata, trace.summary
+    if summary.behaviour is not None:
+        return _behaviour_facts(trace, summary.behaviour)
+    if summary.kernel_calls:
+        return _counter_facts(trace)
+    if trace.has_only_counters:
+        return counter_facts(trace)
+    listed = [
+        ("device", _device_text(trace)),
+        ("vendor", _VENDORS.get(metadata.vendor, metadata.vendor)),
+        ("framework", _framework_text(metadata)),
+        ("rank", _rank_text(metadata)),
+        ("steps", units.count(summary.steps) if summary.steps else "none marked"),
+        ("span", units.duration_ns(summary.span.length_ns)),
+        ("device span", units.duration_ns(summary.device_span.length_ns)),
+        ("device busy", _busy_text(summary)),
+        ("host", _listed(summary, "operators", "annotations", "python_calls")),
+        ("calls", _listed(summary, "runtime_calls", "driver_calls")),
+        ("device work", _listed(summary, "kernels", "memcpys", "memsets", "collectives")),
+        ("other", _listed(summary, "memory_events", "counters", "flows")),
+        *recording_facts(metadata.run),
+        ("format", f"{metadata.format}, {metadata.clock} clock"),
+    ]
+    return [(label, value) for label, value in listed if value]
+
+
+def _behaviour_facts(trace: TraceInfo, table: BehaviourCounts) -> list[tuple[str, str]]:
+    """What there is to say about a behaviour table: it has cycles and no timeline."""
+    metadata = trace.metadata
+    listed = [
+        ("vendor", _VENDORS.get(metadata.vendor, metadata.vendor)),
+        (
+            "cycles",
+            f"{units.count(table.cycles)}, marked by {units.listed(table.anchors) or 'nothing'}",
+        ),
+        ("cycle", f"{units.duration_ns(table.cycle_ns)} (median)"),
+        ("processes", units.listed(table.processes)),
+        ("devices", units.listed(table.devices)),
+        ("functions", units.count(table.functions)),
+        ("metrics", units.count(table.metrics)),
+        ("rows", units.count(table.rows)),
+        ("other", _listed(trace.summary, "counters")),
+        ("timeline", "none: see  timesink compare"),
+        ("format", f"{metadata.format}, {metadata.clock} clock"),
+    ]
+    return [(label, value) for label, value in listed if value]
+
+
+def _counter_facts(trace: TraceInfo) -> list[tuple[str, str]]:
+    """What there is to say about counters of kernels: they have no timeline and no rank."""
+    metadata, summary = trace.metadata, trace.summary
+    collected = metadata.extra.get("collected", {})
+    listed = [
+        ("device", "; ".join(map(_measured_device, metadata.devices)) or "not named"),
+        ("vendor", _VENDORS.get(metadata.vendor, metadata.vendor)),
+        ("kernels", f"{units.counted(summary.kernel_calls, 'launches')} measured one by one"),
+        ("kernel time", _kernel_time_text(trace)),
+        ("sampled", str(stated_sampling(metadata) or "")),
+        ("command", _command_text(collected.get("command"))),
+        ("timeline", "none: see  timesink kernels"),
+        ("versions", _versions_text(metadata.versions)),
+        ("format", ", ".join(filter(None, (metadata.format, metadata.extra.get("layout"))))),
+    ]
+    return [(label, value) for label, value in listed if value]
+
+
+def _command_text(command: object) -> str:
+    return shlex.join(map(str, command)) if isinstance(command, list) else ""
+
+
+def _kernel_time_text(trace: TraceInfo) -> str:
+    """Time of the launches of each device, scaled where they are a sample."""
+    times = trace.summary.kernel_times
+    sampled = stated_sampling(trace.metadata) is not None
+    about, how = (
+        ("about ", "estimated from a sample") if sampled else ("", "sum of single launches")
+    )
+    told = [f"{about}{units.duration_ns(time.total_ns)}" for time in times]
+    if len(times) > 1:
+        several = len({time.host for time in times}) > 1
+        places = [_place(time.host if several else None, time.device) for time in times]
+        told = [f"{place}: {time}" for place, time in zip(places, told, strict=True)]
+    return f"{', '.join(told)} ({how})"
+
+
+def _place(host: str | None, device: int | None) -> str:
+    name = "device without number" if device is None else f"device {device}"
+    return f"{host} {name}" if host else name
+
+
+def _measured_device(device: Device) -> str:
+    known = [device.name or f"device {device.id}"]
+    if device.memory_bytes:
+        known.append(units.size_bytes(device.memory_bytes))
+    if device.compute_capability:
+        known.append(f"compute capability {device.compute_capability}")
+    if device.multiprocessors:
+        known.append(f"{device.multiprocessors} multiprocessors")
+    return ", ".join(known)
+
+
+def _device_text(trace: TraceInfo) -> str:
+    devices = trace.metadata.devices
+    if not devices:
+        return "none listed"
+    used = trace.summary.devices_used
+    # Some runtimes number devices in another way than they list them.
+    shown = next((device for device in devices if device.id in used), devices[0])
+    name = shown.name or "name not recorded"
+    memory = f", {units.size_bytes(shown.memory_bytes)}" if shown.memory_bytes else ""
+    return f"{name}{memory} ({len(used)} used of {len(devices)} listed)"
+
+
+def _framework_text(metadata: Metadata) -> str:
+    return ", ".join(filter(None, (metadata.framework, _versions_text(metadata.versions))))
+
+
+def _versions_text(versions: Mapping[str, str]) -> str:
+    return ", ".join(
+        f"{key.removesuffix('_version')} {value}" for key, value in sorted(versions.items())
+    )
+
+
+def _has_no_rank(metadata: Metadata) -> bool:
+    """Whether a recorder saw that the process is no part of a larger job."""
+    return metadata.distributed.rank is None and metadata.run is not None
+
+
+def _rank_text(metadata: Metadata) -> str:
+    distributed = metadata.distributed
+    if _has_no_rank(metadata):
+        return ""
+    rank = "not named, 0 assumed" if distributed.rank is None else str(distributed.rank)
+    size = f" of {distributed.world_size}" if distributed.world_size else ""
+    backend = f" ({distributed.backend})" if distributed.backend else ""
+    return rank + size + backend
+
+
+def _busy_text(summary: Summary) -> str:
+    busy, span = summary.device_busy_ns, summary.device_span.length_ns
+    return f"{units.duration_ns(busy)} ({units.share(busy, span)})" if span else "-"
+
+
+def _listed(summary: Summary, *names: str) -> str:
+    numbers = ((name.replace("_", " "), getattr(summary, name)) for name in names)
+    return ", ".join(units.counted(number, name) for name, number in numbers if number)
+
+
+def _trace_labels(traces: Sequence[TraceInfo]) -> list[str]:
+    """Worker and span of each trace, with its folder where that alone is not telling."""
+    labels = [_label(trace.metadata) for trace in traces]
+    folders = [Path(trace.metadata.source).parent for trace in traces]
+    # As many folders as it takes, but no more than there are.
+    for _ in range(max((len(folder.parts) for folder in folders), default=0)):
+        often = Counter(labels)
+        if len(often) == len(labels):
+            break
+        labels = [
+            f"{folder.name}/{label}" if often[label] > 1 and folder.name else label
+            for folder, label in zip(folders, labels, strict=True)
+        ]
+        folders = [folder.parent for folder in folders]
+    return labels
+
+
+def _label(metadata: Metadata) -> str:
+    worker = metadata.worker or Path(metadata.source).name
+    return worker if metadata.span is None else f"{worker} span {metadata.span}"

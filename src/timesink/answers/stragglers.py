@@ -1,0 +1,406 @@
+"""Ranks that hold the others up: who, why, at which cost and what to try; and a map of all."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timesink.analyses.findings.stragglers import advice_on, why_late
+from timesink.analyses.ranks.lateness import TIMES_NOISE, least_share
+from timesink.analyses.ranks.numbers import ranges_of
+from timesink.analyses.ranks.panel import Panel
+from timesink.analyses.ranks.rank_set import RankSet
+from timesink.analyses.ranks.stragglers import Straggler
+from timesink.analyses.ranks.telling import set_notes
+from timesink.analyses.ranks.together import cost_together, share_together
+from timesink.model import units
+from timesink.output.blocks import (
+    Block,
+    CauseCard,
+    Causes,
+    Heatmap,
+    HeatRow,
+    Link,
+    Section,
+    Text,
+    Tone,
+)
+from timesink.render.diagnosis.words import cause_name
+
+MOST_CARDS = 8
+_TOGETHER = 3
+"""More stragglers with one cause are told in one card."""
+_MOST_EVIDENCE = 5
+_MOST_RANGES = 8
+_MOST_LINKS = 3
+MOST_ROWS = 200
+"""More ranks are not shown one by one."""
+MOST_COLUMNS = 120
+_BRIEF_ROWS, _BRIEF_COLUMNS = 16, 60
+"""The same in text."""
+_MERGED_ROWS = 64
+"""Where ranks stand together, so many rows are enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Ranks that hold the others up for one cause."""
+
+    cause: str
+    ranks: tuple[int, ...]
+    cost_ns: float
+    share: float
+    steps: tuple[str, ...]
+    evidence: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """The cause and who it is: `Host code in rank 3`."""
+        return f"{cause_name(self.cause)} in {the_ranks(self.ranks)}"
+
+    @property
+    def who(self) -> str:
+        """The ranks at the beginning of a sentence."""
+        told = the_ranks(self.ranks)
+        return f"{told[0].upper()}{told[1:]}"
+
+
+def held_up(stragglers: Sequence[Straggler], panel: Panel) -> list[Held]:
+    """Stragglers, the costliest first; many with the same cause together."""
+    by_cause: dict[str, list[Straggler]] = {}
+    for one in stragglers:
+        by_cause.setdefault(one.cause, []).append(one)
+    found = []
+    for members in by_cause.values():
+        together = len(members) > _TOGETHER
+        found += [_held(members, panel)] if together else [_held([one], panel) for one in members]
+    return sorted(found, key=lambda one: -one.cost_ns)
+
+
+def _held(members: Sequence[Straggler], panel: Panel) -> Held:
+    steps = {step for one in members for step in one.steps}
+    return Held(
+        members[0].cause,
+        tuple(sorted(one.rank for one in members)),
+        cost_together(members, panel),
+        share_together(members, panel),
+        tuple(step for step in panel.steps if step in steps),
+        (*members[0].evidence[:_MOST_EVIDENCE], *_likewise(members)),
+    )
+
+
+def _likewise(members: Sequence[Straggler]) -> Iterator[str]:
+    """Nobody reads the same sentence about each of many ranks."""
+    if len(members) > 1:
+        yield f"Likewise {the_ranks([one.rank for one in members[1:]])}."
+
+
+def held_sentence(one: Held, panel: Panel) -> str:
+    """Who holds the others up, how often and how much."""
+    verb = "holds" if len(one.ranks) == 1 else "hold"
+    many = len(one.steps)
+    often = f"in {many} of {units.counted(len(panel.steps), 'steps')}"
+    if many == len(panel.steps):
+        often = "in every step" if many > 1 else "in the one step there is"
+    each = f", {units.brief_ns(one.cost_ns / many)} in each" if many > 1 else ""
+    cost = f"{units.brief_ns(one.cost_ns)} ({units.share(one.share, 1)} of the run)"
+    return f"{one.who} {verb} the others up {often}: {cost}{each}."
+
+
+def straggler_headline(ranks: RankSet) -> str:
+    """Who holds the others up, why and how much, in a sentence; empty where nobody does."""
+    held = held_up(ranks.analysis.stragglers, ranks.analysis.panel)
+    if not held:
+        return ""
+    first = held[0]
+    one = len(first.ranks) == 1
+    why = why_late(first.cause, several=not one)
+    also = f"; {the_ranks([r for one in held[1:] for r in one.ranks])} too" if held[1:] else ""
+    return (
+        f"{first.who} {'makes' if one else 'make'} the others wait, "
+        f"{units.brief_ns(first.cost_ns / max(len(ranks.analysis.panel.steps), 1))} a step "
+        f"({units.share(first.share, 1)}): {why}{also}."
+    )
+
+
+def advice(one: Held) -> str:
+    """What to try."""
+    return advice_on(one.cause, the_ranks(one.ranks), several=len(one.ranks) > 1)
+
+
+def _is_judged(ranks: RankSet) -> bool:
+    """Whether there is enough to tell who holds whom up: several ranks with steps in common."""
+    panel = ranks.analysis.panel
+    return len(panel.ranks) > 1 and bool(panel.steps)
+
+
+def nobody_sentence(ranks: RankSet) -> str:
+    """That no rank holds the others up, and how that was judged."""
+    panel = ranks.analysis.panel
+    if len(panel.ranks) < 2:
+        return "Only one rank could be read: whether it holds others up cannot be told."
+    judged = f"{units.counted(len(panel.ranks), 'ranks')} over "
+    judged += f"{units.counted(len(panel.steps), 'steps')} were judged"
+    if not panel.steps:
+        return "No step is on most of the ranks: whether one holds the others up cannot be told."
+    return (
+        f"No rank holds the others up. {judged}; what a rank lets others wait counts from "
+        f"{100 * least_share(len(panel.ranks)):.1f} % of the run on, if it is {TIMES_NOISE} times "
+        f"what chance gives the other ranks.{_most(panel)}{_unknown(ranks)}"
+    )
+
+
+def _unknown(ranks: RankSet) -> str:
+    """Those of whom nothing can be said: everybody may be waiting for them."""
+    known = (*ranks.missing, *(each.rank for each in ranks.damaged if each.rank is not None))
+    return f" Of {the_ranks(known)} nothing is known." if known else ""
+
+
+def _most(panel: Panel) -> str:
+    """Who causes most, and who comes next: that they are near is why neither is blamed."""
+    cost = panel.held.sum(axis=1)
+    if not panel.run_ns or not cost.any():
+        return ""
+    first, second = np.argsort(-cost, kind="stable")[:2].tolist()
+    told = [
+        f"rank {panel.ranks[place]} ({units.share(cost[place], panel.run_ns)} of the run)"
+        for place in (first, second)
+    ]
+    return f" Most is caused by {told[0]}, then by {told[1]}."
+
+
+def the_ranks(ranks: Collection[int]) -> str:
+    """Ranks by their numbers."""
+    return f"rank{'' if len(ranks) == 1 else 's'} {ranges_of(ranks, _MOST_RANGES)}"
+
+
+def grave_notes(ranks: RankSet) -> list[str]:
+    """Who is missing and who could not be read, as sentences: less can be said without them."""
+    grave = bool(ranks.missing) + bool(ranks.damaged)
+    return _sentences(ranks)[:grave]
+
+
+def other_notes(ranks: RankSet) -> list[str]:
+    """What else is to be known about the set, as sentences."""
+    return _sentences(ranks)[len(grave_notes(ranks)) :]
+
+
+def _sentences(ranks: RankSet) -> list[str]:
+    return [f"{note[0].upper()}{note[1:]}." for note in set_notes(ranks)]
+
+
+# -- cards -----------------------------------------------------------------------------------------
+
+
+def stragglers_section(ranks: RankSet, *, brief: bool = False) -> Section:
+    """Who holds the others up, why, at which cost; that nobody does is said as well."""
+    found = ranks.analysis
+    held = held_up(found.stragglers, found.panel)
+    cards = tuple(_card(one, ranks) for one in held[:MOST_CARDS])
+    answer: Block = Causes(cards, "")
+    if not cards:
+        tone: Tone = "good" if _is_judged(ranks) else "notice"
+        answer = Text(nobody_sentence(ranks), tone)
+    # A short answer has these among its notes.
+    grave = [] if brief else grave_notes(ranks)
+    blocks = [answer, *(Text(said, "warning") for said in grave)]
+    if len(held) > MOST_CARDS:
+        others = units.counted(len(held) - MOST_CARDS, "more ranks")
+        blocks.append(Text(f"{others} that cost less are in the table of ranks.", "notice"))
+    if _is_judged(ranks):
+        blocks.append(_heatmap(ranks, brief=brief))
+    return Section("stragglers", "Who holds the others up", tuple(blocks))
+
+
+def _heatmap(ranks: RankSet, *, brief: bool) -> Heatmap:
+    """How long each rank let others wait in each step."""
+    found = ranks.analysis
+    causes = {rank: one for one in held_up(found.stragglers, found.panel) for rank in one.ranks}
+    rows, columns = (_BRIEF_ROWS, _BRIEF_COLUMNS) if brief else (MOST_ROWS, MOST_COLUMNS)
+    heat = heat_of(found.panel, set(causes), rows=rows, columns=columns)
+    made = []
+    for row in heat.rows:
+        alone = row.ranks[0] if len(row.ranks) == 1 else None
+        held = causes.get(row.ranks[0]) if alone is not None else None
+        made.append(
+            HeatRow(
+                row.name,
+                row.values,
+                _about(row.ranks, held, ranks),
+                "" if alone is None else ranks.workers.get(alone, ""),
+                held is not None,
+            )
+        )
+    return Heatmap(
+        "wait-caused",
+        "Wait caused, by rank and step",
+        "time_ns",
+        "wait caused",
+        "rank",
+        "step",
+        heat.columns,
+        tuple(made),
+        "holds the others up" if causes else "",
+        heat.note,
+    )
+
+
+def _about(numbers: tuple[int, ...], held: Held | None, ranks: RankSet) -> str:
+    if len(numbers) > 1:
+        return f"the largest of {units.counted(len(numbers), 'ranks')}"
+    pieces = [] if held is None else [cause_name(held.cause).lower().replace("gpu", "GPU")]
+    host = ranks.ranks[numbers[0]].about.host
+    return ", ".join([*pieces, *([f"on {host}"] if host else [])])
+
+
+def _card(one: Held, ranks: RankSet) -> CauseCard:
+    first, *others = (*one.evidence, "")
+    said = f"{held_sentence(one, ranks.analysis.panel)} {first}".strip()
+    links = tuple(
+        Link(f"rank {rank} among the others", "ranks", f"rank={rank}")
+        for rank in one.ranks[:_MOST_LINKS]
+    )
+    return CauseCard(
+        cause=one.cause,
+        role="straggler",
+        title=one.title,
+        sentence=said,
+        explained=one.cost_ns,
+        kind="time_ns",
+        share=one.share,
+        share_word="of the run",
+        advice=advice(one),
+        evidence=tuple(filter(None, others)),
+        links=links,
+    )
+
+
+# -- the map ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _HeatRow:
+    """One rank, or several of which the largest value counts."""
+
+    ranks: tuple[int, ...]
+    values: tuple[float | None, ...]
+
+    @property
+    def name(self) -> str:
+        """Its number, or the first and the last of its ranks."""
+        first, last = self.ranks[0], self.ranks[-1]
+        return str(first) if first == last else f"{first}-{last}"
+
+
+@dataclass(frozen=True, slots=True)
+class Heat:
+    """Wait caused, by rank and step."""
+
+    columns: tuple[str, ...]
+    rows: tuple[_HeatRow, ...]
+    note: str
+    """What rows and columns stand for where that is not one rank and one step."""
+
+
+def heat_of(
+    panel: Panel, odd: Collection[int], *, rows: int = MOST_ROWS, columns: int = MOST_COLUMNS
+) -> Heat:
+    """How long each rank let others wait in each step, in at most so many rows and columns.
+
+    Where there are more ranks, those that are `odd` come first, then those that cost most; of the
+    others neighbours stand together, with the largest value of them.
+    """
+    starts = _group_starts(len(panel.steps), columns)
+    held = np.where(np.isnan(panel.length), np.nan, panel.held)
+    values = _largest(held, starts, axis=1)
+    places = list(_places(panel, odd, rows))
+    made = tuple(
+        _HeatRow(tuple(panel.ranks[place].tolist()), _known(_over_rows(values, place)))
+        for place in places
+    )
+    names = tuple(_between(panel.steps, starts))
+    return Heat(names, made, " ".join(_notes(panel, made, len(names))))
+
+
+def _places(panel: Panel, odd: Collection[int], rows: int) -> Iterator[NDArray[np.int64]]:
+    """Places of the ranks of each row."""
+    ranks = panel.ranks.tolist()
+    if len(ranks) <= rows:
+        yield from (np.array([place]) for place in range(len(ranks)))
+        return
+    rows = min(rows, _MERGED_ROWS)
+    cost = panel.held.sum(axis=1)
+    marked = [place for place, rank in enumerate(ranks) if rank in odd]
+    marked.sort(key=lambda place: -cost[place])
+    marked = marked[: rows // 2]
+    free = [place for place in np.argsort(-cost, kind="stable").tolist() if place not in marked]
+    alone = [*marked, *free[: rows // 4]]
+    yield from (np.array([place]) for place in alone)
+    rest = np.setdiff1d(np.arange(len(ranks)), alone)
+    size = _round_size(len(rest), rows - len(alone))
+    for _, group in _by_block(rest, panel.ranks[rest] // size):
+        yield group
+
+
+def _by_block(
+    places: NDArray[np.int64], blocks: NDArray[np.int64]
+) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Places whose ranks are in the same block of numbers, e.g. on one node."""
+    for block in np.unique(blocks).tolist():
+        yield block, places[blocks == block]
+
+
+def _round_size(ranks: int, rows: int) -> int:
+    """How many ranks stand together: a power of two, so that nodes are not cut."""
+    size = 2
+    while ranks / size + 1 > rows:
+        size *= 2
+    return size
+
+
+def _group_starts(steps: int, most: int) -> NDArray[np.int64]:
+    return np.arange(0, steps, max(1, -(-steps // most)))
+
+
+def _between(names: Sequence[str], starts: NDArray[np.int64]) -> Iterator[str]:
+    ends = [*starts[1:].tolist(), len(names)]
+    for start, end in zip(starts.tolist(), ends, strict=True):
+        yield names[start] if end - start == 1 else f"{names[start]} to {names[end - 1]}"
+
+
+def _largest(
+    values: NDArray[np.float64], starts: NDArray[np.int64], axis: int
+) -> NDArray[np.float64]:
+    """The largest of each group; unknown where all of it is."""
+    if not values.size:
+        return values
+    made: NDArray[np.float64] = np.fmax.reduceat(values, starts, axis=axis)
+    return made
+
+
+def _over_rows(values: NDArray[np.float64], places: NDArray[np.int64]) -> NDArray[np.float64]:
+    made: NDArray[np.float64] = np.fmax.reduce(values[places], axis=0)
+    return made
+
+
+def _known(values: NDArray[np.float64]) -> tuple[float | None, ...]:
+    return tuple(None if np.isnan(value) else round(float(value), 1) for value in values)
+
+
+def _notes(panel: Panel, rows: Sequence[_HeatRow], columns: int) -> Iterator[str]:
+    alone = next((at for at, row in enumerate(rows) if len(row.ranks) > 1), None)
+    if alone is not None:
+        yield (
+            f"{units.counted(alone, 'ranks')} of {units.count(len(panel.ranks))} on their own, "
+            "the costliest first; the others by neighbours, each row with the largest value of "
+            "those not above."
+        )
+    if columns < len(panel.steps):
+        size = -(-len(panel.steps) // columns)
+        yield (
+            f"A column is {size} neighbouring steps of {units.count(len(panel.steps))}, with the "
+            "largest value of them."
+        )

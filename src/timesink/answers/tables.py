@@ -1,0 +1,218 @@
+"""Tables of an analysis as blocks: every column that says something, the main ones marked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+from msgspec.structs import replace
+
+from timesink import __version__
+from timesink.analyses.kernel_names.display import short_kernel_name
+from timesink.analyses.modules.table import PREFIX
+from timesink.analyses.ranks.numbers import ranges_of
+from timesink.output.blocks import (
+    CellLink,
+    Column,
+    Document,
+    Kind,
+    Numbers,
+    Section,
+    Sort,
+    Table,
+    Words,
+)
+from timesink.output.columns import column, joined, numbers, texts_of, words
+from timesink.output.numbers import kind_of
+from timesink.reports.absent import Absent
+from timesink.reports.columns import ColumnSpec
+from timesink.reports.tables import View, find_view
+
+_COLUMN = re.compile(r"`([a-z_]+)_us`")
+_SHORT: Mapping[str, Callable[[str], str]] = {
+    "kernel_name": short_kernel_name,
+    "before": short_kernel_name,
+    "after": short_kernel_name,
+    "module": lambda name: name.removeprefix(PREFIX),
+}
+"""Columns whose names are shown as other tables call them."""
+_IN_WORDS = ("cause", "category")
+"""Columns whose values programs compare and people read."""
+_LARGEST_FIRST = {
+    "memory": "self_allocation_bytes",
+    "memory-live": "bytes",
+    "gaps": "gap_ns",
+    "launches": "call_ns",
+    "ranks": "wait_caused_ns",
+}
+"""Tables that an analysis has in another order, and the column people look at first."""
+_LINKS: Mapping[str, CellLink] = {
+    "operator": "operator",
+    "operator_name": "operator",
+    "short_name": "kernel",
+    "kernel_name": "kernel",
+    "module": "module",
+    "worker": "worker",
+}
+_OF_VIEW: Mapping[tuple[str, str], CellLink] = {
+    ("operators", "name"): "operator",
+    ("memory", "name"): "operator",
+    ("modules", "name"): "module",
+}
+
+
+def table_block(
+    frame: pl.DataFrame,
+    view: str,
+    *,
+    start_ns: int = 0,
+    rows: int | None = None,
+    whole: float | None = None,
+    ordered: bool = True,
+) -> Table:
+    """A table of `timesink.reports.tables.VIEWS` with its columns explained.
+
+    Points in time are counted from `start_ns`; of a long table the first `rows` are shown, and
+    shares are of all, or of a `whole` that holds more than the table.  What people look at first
+    comes first, unless not `ordered`.
+    """
+    about = find_view(view)
+    frame, order = _ordered(frame, view) if ordered else (frame, None)
+    measure = _measure(frame, about)
+    shown = frame if rows is None else frame.head(rows)
+    by_title = _by_title(frame, about)
+    columns: list[Column] = []
+    for group in by_title:
+        if group[0] == measure:
+            columns.append(_share(shown[measure], frame[measure], whole))
+        made = _column(view, shown, group, about.columns[group[0]], start_ns)
+        # Text that is too wide loses what stands last.
+        columns.append(replace(made, spare=max(len(columns) - 1, 0)))
+    return Table(
+        id=view,
+        title=about.title,
+        columns=tuple(columns),
+        rows=shown.height,
+        total_rows=frame.height,
+        note="" if frame.height else sentence(about.absent),
+        sort=None if order is None else Sort(order),
+    )
+
+
+def frame_document(frame: pl.DataFrame) -> Document:
+    """Any table of values with every column, as it is: an answer to a query."""
+    columns = []
+    for name, dtype in frame.schema.items():
+        values: Iterable[Any] = frame[name]
+        kind: Kind = "text"
+        if dtype.is_numeric():
+            kind = "count" if dtype.is_integer() else "number"
+        elif dtype.is_nested():
+            values = [None if one is None else str(list(one)) for one in frame[name]]
+        else:
+            values = texts_of(frame[name])
+        columns.append(column(name, name, kind, values))
+    return table_document(Table("query", "", tuple(columns), frame.height, frame.height))
+
+
+def table_document(table: Table) -> Document:
+    """One table alone, without a word around it."""
+    section = Section("table", "", (replace(table, title=""),))
+    return Document("table", table.title, "", "", __version__, (section,))
+
+
+def sentence(absent: Absent) -> str:
+    """Why something is not there, and what to record to have it."""
+    said = f"{absent.reason[0].upper()}{absent.reason[1:]}"
+    return f"{said}: {absent.hint}." if absent.hint else f"{said}."
+
+
+def _ordered(frame: pl.DataFrame, view: str) -> tuple[pl.DataFrame, str | None]:
+    """The table with what matters first, and the column that says so; None for that of time."""
+    largest = _LARGEST_FIRST.get(view)
+    if largest is not None and largest in frame.columns:
+        return frame.sort(largest, descending=True, nulls_last=True, maintain_order=True), largest
+    measure = _measure(frame, find_view(view))
+    sorted_by_it = measure is not None and frame[measure].is_sorted(descending=True)
+    return frame, measure if sorted_by_it else None
+
+
+def _measure(frame: pl.DataFrame, view: View) -> str | None:
+    """The column of which each row is a part."""
+    known = (name for name in view.share_of if name in frame.columns)
+    return next((name for name in known if (frame[name].sum() or 0) > 0), None)
+
+
+def _by_title(frame: pl.DataFrame, view: View) -> Iterator[list[str]]:
+    """Columns that say something, those that share a heading together; main ones come first."""
+    telling = [
+        name for name in view.columns if name in frame.columns and tells_something(frame[name])
+    ]
+    headed: dict[str, list[str]] = {}
+    for name in telling:
+        headed.setdefault(view.columns[name].title, []).append(name)
+    plain = headed.pop("", [])
+    yield from headed.values()
+    yield from ([name] for name in plain)
+
+
+def tells_something(column: pl.Series) -> bool:
+    """Whether a column is worth a look: not all zero, not unknown in every row."""
+    if column.name == "complete":
+        return not column.all()
+    if column.name == "device" or not column.dtype.is_numeric():
+        return column.null_count() < len(column)
+    return bool((column != 0).any())
+
+
+def _column(
+    view: str, frame: pl.DataFrame, group: Sequence[str], spec: ColumnSpec, start_ns: int
+) -> Column:
+    name = group[0]
+    title, about = spec.title or _spelled(name), _about(spec)
+    main = bool(spec.title) and spec.main
+    if len(group) > 1:
+        cells = words(joined([frame[one] for one in group]))
+        return Column(title, title, "text", cells, about, main=main, cut="nothing")
+    kind = "count" if name == "calls" else kind_of(name, frame[name].dtype)
+    link = _OF_VIEW.get((view, name), _LINKS.get(name, ""))
+    if name in _IN_WORDS:
+        about = about.replace("_", " ")
+    if kind == "text":
+        data: Numbers | Words = words(_texts(frame[name]))
+    else:
+        data = numbers(frame[name], kind, start_ns=start_ns)
+        link = "moment" if kind == "moment_ns" else link
+    return Column(name, title, kind, data, about, main=main, link=link)
+
+
+def _texts(column: pl.Series) -> list[str | None]:
+    if column.dtype == pl.List(pl.Int64):
+        return [None if ranks is None else ranges_of(ranks) for ranks in column.to_list()]
+    texts = texts_of(column)
+    if column.name in _IN_WORDS:
+        return [text and text.replace("_", " ") for text in texts]
+    shorten = _SHORT.get(column.name)
+    return texts if shorten is None else [text and shorten(text) for text in texts]
+
+
+def _share(shown: pl.Series, every: pl.Series, whole: float | None) -> Column:
+    total = float(every.sum()) if whole is None else whole
+    parts = tuple(round((value or 0) / total, 6) for value in shown)
+    of = "all rows" if whole is None else "all there is, with what is not in this table"
+    help_text = f"part of the {_spelled(every.name)} time of {of}"
+    return Column("share", "share", "share", Numbers(parts), help_text, bar=True)
+
+
+def _about(spec: ColumnSpec) -> str:
+    """What a column means; columns it speaks of are called as they are headed."""
+    return _COLUMN.sub(lambda found: _spelled(found[1]), spec.meaning).replace("`", "")
+
+
+def _spelled(name: str) -> str:
+    """The name of a column in words; its unit is told by its values."""
+    for ending in ("_ns", "_bytes", "_pct"):
+        name = name.removesuffix(ending)
+    return name.replace("_", " ")

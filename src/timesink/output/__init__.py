@@ -1,0 +1,1 @@
+"""Writers: a document, made of blocks, as text, Markdown, a page or data."""

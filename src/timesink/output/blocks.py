@@ -1,0 +1,351 @@
+"""The blocks of a document, which every writer serves; `web/src/document/types.ts` has them too.
+
+A block says what is to be seen, never how.  Numbers stay numbers, with a kind that says how to read
+them, so that tables can be sorted and the wording of numbers is one.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+SCHEMA = "timesink/document/1"
+
+Kind: TypeAlias = Literal[
+    "text",
+    "time_ns",
+    "moment_ns",
+    "bytes",
+    "bytes_per_s",
+    "count",
+    "number",
+    "share",
+    "percent",
+    "p_value",
+]
+Tone: TypeAlias = Literal["plain", "good", "notice", "warning", "bad"]
+Cut: TypeAlias = Literal["end", "start", "nothing"]
+"""Of dotted paths the start goes, which many have in common; some words are told whole."""
+Medium: TypeAlias = Literal["", "page", "text"]
+CellLink: TypeAlias = Literal["", "operator", "kernel", "module", "moment", "worker"]
+
+
+class Link(msgspec.Struct, frozen=True):
+    """To a section of the document (or page of the app), a row in it, a place in the trace."""
+
+    label: str
+    section: str
+    search: str = ""
+    from_ns: int | None = None
+    to_ns: int | None = None
+
+
+class Text(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
+    text: str
+    tone: Tone = "plain"
+
+
+class Facts(msgspec.Struct, frozen=True, tag_field="type", tag="facts"):
+    rows: tuple[tuple[str, str], ...]
+
+
+class Tile(msgspec.Struct, frozen=True):
+    label: str
+    value: float | None
+    kind: Kind
+    help: str = ""
+    share: float | None = None
+    tone: Tone = "plain"
+
+
+class Tiles(msgspec.Struct, frozen=True, tag_field="type", tag="tiles"):
+    tiles: tuple[Tile, ...]
+
+
+class Part(msgspec.Struct, frozen=True):
+    id: str
+    name: str
+    value: float
+    help: str = ""
+
+
+class Parts(msgspec.Struct, frozen=True, tag_field="type", tag="parts"):
+    """A whole and its parts, as one bar with a legend."""
+
+    title: str
+    kind: Kind
+    total: float
+    parts: tuple[Part, ...]
+
+
+class StackPart(msgspec.Struct, frozen=True):
+    id: str
+    name: str
+    values: tuple[float, ...]
+
+
+class Stacks(msgspec.Struct, frozen=True, tag_field="type", tag="stacks"):
+    """One bar of parts per step, worker or device."""
+
+    title: str
+    kind: Kind
+    labels: tuple[str, ...]
+    parts: tuple[StackPart, ...]
+
+
+class FindingCard(msgspec.Struct, frozen=True):
+    rule: str
+    severity: str
+    title: str
+    sentence: str
+    advice: str
+    gain: str = ""
+    evidence: tuple[str, ...] = ()
+    links: tuple[Link, ...] = ()
+
+
+class Findings(msgspec.Struct, frozen=True, tag_field="type", tag="findings"):
+    items: tuple[FindingCard, ...]
+    empty: str
+
+
+class Measured(msgspec.Struct, frozen=True):
+    label: str
+    value: float | None
+
+
+class Verdict(msgspec.Struct, frozen=True, tag_field="type", tag="verdict"):
+    verdict: str
+    word: str
+    sentence: str
+    base: Measured
+    new: Measured
+    kind: Kind
+    change: float | None
+    low: float | None
+    high: float | None
+    notes: tuple[str, ...] = ()
+
+
+class AttributedPart(msgspec.Struct, frozen=True):
+    id: str
+    name: str
+    help: str
+    base: float
+    new: float
+    change: float
+    low: float | None
+    high: float | None
+    sure: bool
+
+
+class Attribution(msgspec.Struct, frozen=True, tag_field="type", tag="attribution"):
+    """Where a change comes from: rows add up to the change."""
+
+    title: str
+    kind: Kind
+    change: float
+    rows: tuple[AttributedPart, ...]
+
+
+class CauseCard(msgspec.Struct, frozen=True):
+    cause: str
+    role: str
+    title: str
+    sentence: str
+    explained: float | None
+    kind: Kind
+    share: float | None
+    share_word: str
+    advice: str
+    evidence: tuple[str, ...] = ()
+    links: tuple[Link, ...] = ()
+
+
+class Causes(msgspec.Struct, frozen=True, tag_field="type", tag="causes"):
+    items: tuple[CauseCard, ...]
+    empty: str
+
+
+class Numbers(msgspec.Struct, frozen=True):
+    values: tuple[float | None, ...]
+
+
+class Words(msgspec.Struct, frozen=True):
+    """Text that repeats: codes into its distinct values, -1 for none."""
+
+    codes: tuple[int, ...]
+    texts: tuple[str, ...]
+
+
+class Column(msgspec.Struct, frozen=True):
+    key: str
+    title: str
+    kind: Kind
+    data: Numbers | Words
+    help: str = ""
+    main: bool = True
+    """Whether it is seen at once on a page, and at all in text and Markdown."""
+    bar: bool = False
+    link: CellLink = ""
+    spare: int = 0
+    """Text that is too wide loses the columns with the highest number first; those with 0 stay."""
+    cut: Cut = "end"
+    """What goes of words that are too long for a line of text."""
+    right: bool = False
+    """Words that stand to the right, as numbers do: numbers with units of their own."""
+
+
+class Sort(msgspec.Struct, frozen=True):
+    key: str
+    descending: bool = True
+
+
+class Table(msgspec.Struct, frozen=True, tag_field="type", tag="table"):
+    id: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: int
+    total_rows: int
+    note: str = ""
+    """What is to be known of it, such as why it is empty."""
+    sort: Sort | None = None
+    rest: str = ""
+    """What the rows that are not shown come to; said in text and Markdown."""
+
+
+class Curve(msgspec.Struct, frozen=True):
+    name: str
+    values: tuple[float | None, ...]
+    shape: Literal["line", "step", "area"] = "line"
+
+
+class Mark(msgspec.Struct, frozen=True):
+    x: float
+    label: str
+
+
+class Curves(msgspec.Struct, frozen=True, tag_field="type", tag="curves"):
+    """Values over time; x is nanoseconds since the start of the recording."""
+
+    id: str
+    title: str
+    kind: Kind
+    x: tuple[float, ...]
+    series: tuple[Curve, ...]
+    marks: tuple[Mark, ...] = ()
+
+
+class Picture(msgspec.Struct, frozen=True, tag_field="type", tag="picture"):
+    """A drawing of ours; names of a trace stand in it as escaped text only."""
+
+    title: str
+    svg: str
+    caption: str = ""
+
+
+class Detail(msgspec.Struct, frozen=True):
+    title: str
+    kind: Kind
+    values: tuple[float | None, ...]
+
+
+class Icicle(msgspec.Struct, frozen=True, tag_field="type", tag="icicle"):
+    """A tree, nodes in pre-order; `parent` is -1 for roots, `codes` point into `texts`."""
+
+    id: str
+    title: str
+    kind: Kind
+    parent: tuple[int, ...]
+    codes: tuple[int, ...]
+    texts: tuple[str, ...]
+    value: tuple[float, ...]
+    details: tuple[Detail, ...] = ()
+
+
+class HeatRow(msgspec.Struct, frozen=True):
+    name: str
+    values: tuple[float | None, ...]
+    """One per column; None where there is none."""
+    about: str = ""
+    """What to know of the row, e.g. why it is marked."""
+    worker: str = ""
+    """The recording it is of; empty where it stands for several."""
+    marked: bool = False
+
+
+class Heatmap(msgspec.Struct, frozen=True, tag_field="type", tag="heatmap"):
+    """Rows x columns of one number each, told by colour; nothing is below zero."""
+
+    id: str
+    title: str
+    kind: Kind
+    value_title: str
+    row_title: str
+    column_title: str
+    columns: tuple[str, ...]
+    rows: tuple[HeatRow, ...]
+    mark_title: str = ""
+    """What marked rows have in common."""
+    note: str = ""
+    """What rows and columns stand for where they are not one thing each."""
+
+
+class HealthItem(msgspec.Struct, frozen=True):
+    code: str
+    severity: str
+    count: int
+    title: str
+    told: str
+    consequence: str
+    advice: str
+
+
+class Health(msgspec.Struct, frozen=True, tag_field="type", tag="health"):
+    items: tuple[HealthItem, ...]
+
+
+Block: TypeAlias = (
+    Text
+    | Facts
+    | Tiles
+    | Parts
+    | Stacks
+    | Findings
+    | Verdict
+    | Attribution
+    | Causes
+    | Table
+    | Curves
+    | Picture
+    | Icicle
+    | Heatmap
+    | Health
+)
+
+
+class Section(msgspec.Struct, frozen=True):
+    """Blocks under a heading; several texts in a row are a list."""
+
+    id: str
+    title: str
+    blocks: tuple[Block, ...]
+    lead: str = ""
+    medium: Medium = ""
+    """Where it belongs: on pages alone, in text and Markdown alone, or everywhere."""
+
+
+class Document(msgspec.Struct, frozen=True):
+    kind: Literal[
+        "analysis", "kernels", "comparison", "diagnosis", "info", "cycles", "behaviour", "table"
+    ]
+    title: str
+    subject: str
+    headline: str
+    version: str
+    sections: tuple[Section, ...]
+    tone: Tone = "plain"
+    schema: str = SCHEMA
+    notes: tuple[str, ...] = ()
+    """What to know before reading on; pages say it where it matters."""

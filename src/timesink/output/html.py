@@ -1,0 +1,216 @@
+"""A document as one HTML file that needs nothing else: no network, no other file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from timesink.errors import TimesinkError
+from timesink.output.blocks import (
+    Block,
+    CauseCard,
+    Causes,
+    Column,
+    Document,
+    FindingCard,
+    Findings,
+    Numbers,
+    Picture,
+    Section,
+    Table,
+    Text,
+    Verdict,
+    Words,
+)
+from timesink.output.columns import words
+from timesink.output.json import in_script, to_json
+from timesink.output.names import cut_middle, in_html
+
+STATIC = Path(__file__).parents[1] / "render" / "static"
+"""Where the build of `web/` puts what shows reports."""
+_PROGRAM, _STYLE = "report.js", "report.css"
+MOST_BYTES = 1_000_000
+"""Larger files are not sent around; tables, then names, get shorter until they fit."""
+_FRAME_BYTES = 10_000
+"""More than the page around all this takes."""
+_LONGEST = 2000
+"""Letters of a text for readers without scripts; some names have a hundred thousand."""
+_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data:; font-src data:; base-uri 'none'; form-action 'none'"
+)
+_SCRIPT_ENDS = re.compile("<(/script|!--)", re.IGNORECASE)
+"""What a browser takes for the end of a script, or for a comment, though it stands in quotes."""
+_PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="generator" content="timesink {version}">
+<title>{title} - timesink</title>
+<style>{style}</style>
+</head>
+<body>
+<div id="timesink">{plain}</div>
+<script type="application/json" id="timesink-document">{document}</script>
+<script>{script}</script>
+</body>
+</html>"""
+_ROWS = (1000, 500, 250, 120, 60, 30, 15)
+"""Rows of the longest tables, tried in this order."""
+_LETTERS = 2000
+"""Of texts that are longer, nobody reads the middle."""
+_FEW_LETTERS = (500, 100)
+"""Letters of the longest texts where few rows do not help, tried in this order."""
+
+
+def report_html(document: Document) -> str:
+    """The file: a document, what shows it, and its answer for readers without scripts."""
+    script, style = bundle()
+    plain = "".join(_plain(document))
+    taken = sum(len(text.encode()) for text in (script, style, plain))
+    shown = fitted(document, MOST_BYTES - _FRAME_BYTES - taken)
+    return _PAGE.format(
+        policy=_POLICY,
+        version=in_html(document.version),
+        title=_text(document.title),
+        style=style.replace("</style", "<\\/style"),
+        plain=plain,
+        document=shown.json,
+        script=_SCRIPT_ENDS.sub(r"\\x3c\1", script),
+    )
+
+
+# -- without scripts -------------------------------------------------------------------------------
+
+
+def _plain(document: Document) -> Iterator[str]:
+    """The answer and what to do, as text."""
+    yield f"<p>{_text(document.subject)}</p><h1>{_text(document.headline)}</h1>"
+    for section in document.sections:
+        for block in section.blocks:
+            yield from _plain_block(block)
+    yield "<noscript><p>Pictures and tables need JavaScript.</p></noscript>"
+
+
+def _plain_block(block: Block) -> Iterator[str]:
+    if isinstance(block, Verdict):
+        yield f"<p>{_text(block.sentence)}</p>"
+    if isinstance(block, Findings | Causes):
+        items = "".join(map(_plain_card, block.items))
+        yield f"<ul>{items}</ul>" if items else f"<p>{_text(block.empty)}</p>"
+    if isinstance(block, Text):
+        yield f"<p>{_text(block.text)}</p>"
+
+
+def _plain_card(card: FindingCard | CauseCard) -> str:
+    said = _text(card.sentence), _text(card.advice)
+    return f"<li><strong>{_text(card.title)}</strong>: {' '.join(said)}</li>"
+
+
+def _text(said: str) -> str:
+    return in_html(cut_middle(said, _LONGEST))
+
+
+def bundle() -> tuple[str, str]:
+    """The program and the style of a report; a checkout in which they were not built is told so."""
+    return _built(_PROGRAM), _built(_STYLE)
+
+
+def _built(name: str) -> str:
+    try:
+        return (STATIC / name).read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise TimesinkError(
+            f"{name}, which shows reports, is not built", "run make web in the source tree"
+        ) from None
+
+
+# -- what fits -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A document and its JSON, which may stand in a script element."""
+
+    document: Document
+    json: str
+
+    @property
+    def size(self) -> int:
+        """In bytes, as a file has it: escaped brackets of kernel names take room."""
+        return len(self.json.encode())
+
+
+def fitted(document: Document, most_bytes: int) -> Fitted:
+    """The document with as many rows per table as there is room for; few are always shown.
+
+    Very long names lose their middle, which is seen in them.
+    """
+    found = _fitted(document)
+    for shorter in _ever_shorter(document):
+        if found.size <= most_bytes:
+            break
+        found = _fitted(shorter)
+    return found
+
+
+def _fitted(document: Document) -> Fitted:
+    return Fitted(document, in_script(to_json(document)))
+
+
+def _ever_shorter(document: Document) -> Iterator[Document]:
+    shorter: Document = _with_texts_cut(document, _LETTERS)
+    for rows in _ROWS:
+        shorter = replace(shorter, sections=tuple(_section(s, rows) for s in shorter.sections))
+        yield shorter
+    for letters in _FEW_LETTERS:
+        yield _with_texts_cut(shorter, letters)
+
+
+# -- fewer rows ------------------------------------------------------------------------------------
+
+
+def _section(section: Section, rows: int) -> Section:
+    return replace(section, blocks=tuple(_block(block, rows) for block in section.blocks))
+
+
+def _block(block: Block, rows: int) -> Block:
+    if not isinstance(block, Table) or block.rows <= rows:
+        return block
+    columns = tuple(_column(column, rows) for column in block.columns)
+    return replace(block, columns=columns, rows=rows)
+
+
+def _column(column: Column, rows: int) -> Column:
+    data = column.data
+    if isinstance(data, Numbers):
+        return replace(column, data=Numbers(data.values[:rows]))
+    return replace(column, data=_first_words(data, rows))
+
+
+def _first_words(data: Words, rows: int) -> Words:
+    return words(None if code < 0 else data.texts[code] for code in data.codes[:rows])
+
+
+# -- shorter texts ---------------------------------------------------------------------------------
+
+
+def _with_texts_cut(value: Any, letters: int) -> Any:
+    """A block, or what it holds, in which no text is longer; drawings stay whole."""
+    if isinstance(value, str):
+        return cut_middle(value, letters)
+    if isinstance(value, tuple):
+        return tuple(_with_texts_cut(one, letters) for one in value)
+    if isinstance(value, Struct) and not isinstance(value, Numbers | Picture):
+        return type(value)(
+            **{name: _with_texts_cut(one, letters) for name, one in asdict(value).items()}
+        )
+    return value

@@ -1,0 +1,61 @@
+"""Documents and tables as JSON: text from recordings in it is visible and breaks nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from timesink.output.blocks import Document
+from timesink.output.names import printable
+
+_OF_TEXT = frozenset({"spare", "cut", "right", "rest", "medium"})
+"""Fields of blocks that say how text is laid out; pages do that themselves."""
+
+
+def to_json(block: msgspec.Struct) -> bytes:
+    r"""A document as pages get it, or a part of one, as JSON in one line.
+
+    Characters that cannot be seen or encoded are written out, as on a terminal.
+    """
+    told = msgspec.to_builtins(block)
+    if isinstance(block, Document):
+        told.pop("notes")
+        told["sections"] = [one for one in told["sections"] if one["medium"] != "text"]
+    return msgspec.json.encode(_visible(told))
+
+
+def in_script(json: bytes) -> str:
+    """JSON that may stand in a script element: nothing in it ends the element or opens a tag."""
+    escaped = (
+        json.replace(b"&", b"\\u0026").replace(b"<", b"\\u003c").replace(b">", b"\\u003e").decode()
+    )
+    return escaped.replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def frame_json(frame: pl.DataFrame) -> str:
+    """Rows of a table as objects."""
+    return frame.write_json()
+
+
+def indented(content: bytes) -> str:
+    """JSON for people to read."""
+    return msgspec.json.format(content, indent=2).decode()
+
+
+def _visible(value: Any) -> Any:
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        # Drawings are our own and have lines.
+        return {
+            key: one if key == "svg" else _visible(one)
+            for key, one in value.items()
+            if key not in _OF_TEXT
+        }
+    if isinstance(value, list | tuple):
+        return [
+            _visible(one) if isinstance(one, str | dict | list | tuple) else one for one in value
+        ]
+    return value

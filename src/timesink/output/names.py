@@ -1,0 +1,158 @@
+"""Names from recordings: visible, never taken for markup, short, and told apart."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from rich.cells import cell_len
+
+NO_NAME = "(no name)"
+"""In the place of a name that is empty."""
+_TYPES = re.compile(
+    r"auto|bool|char|const|double|false|float|half|u?int(?:8_t|16_t|32_t|64_t)?|long|short|signed"
+    r"|size_t|true|unsigned|void"
+)
+"""Template arguments that look like tags and are none."""
+_TAG = re.compile(r"<(?=[/!?]|([A-Za-z][A-Za-z0-9+.-]*)(?:(?=[\s/>]|$)|:(?!:))([^<>]*))")
+"""What may be a tag, a comment, or an address that browsers follow."""
+_SPAN = re.compile(r"((?<!`)`(?!`)[^`]+(?<!`)`(?!`))")
+_HEAD = 7
+"""Characters of the beginning that stay where names are told apart by what follows."""
+_WORD_START = re.compile(r"[A-Za-z0-9.]+$")
+
+
+def printable(value: str) -> str:
+    """Text with control characters written out, so that it stays on its line."""
+    if value.isprintable():
+        return value
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in value)
+
+
+# -- in Markdown and HTML --------------------------------------------------------------------------
+
+
+def in_html(value: str) -> str:
+    """Text of a page: nothing in it is markup, and every character can be seen."""
+    return escape(printable(value))
+
+
+def in_cell(value: str) -> str:
+    """Text of a table cell that ends neither the cell nor the line, and opens no tag."""
+    return _without_markup(printable(value).replace("<", "&lt;")).replace("|", "\\|")
+
+
+def in_published_cell(value: str) -> str:
+    """The same with template arguments as they are: others compare these cells with theirs."""
+    return _without_markup(_TAG.sub(_opened, printable(value))).replace("|", "\\|")
+
+
+def in_line(value: str) -> str:
+    """A sentence in which names may be in code spans, which stay."""
+    parts = _SPAN.split(printable(value))
+    return "".join(
+        part if odd % 2 else _without_markup(part.replace("<", "&lt;"))
+        for odd, part in enumerate(parts)
+    )
+
+
+def as_code(name: str) -> str:
+    """A name as a code span, whatever it holds."""
+    shown = printable(name)
+    if "`" not in shown:
+        return f"`{shown}`"
+    fence = "`" * (max(map(len, re.findall("`+", shown))) + 1)
+    return f"{fence} {shown} {fence}"
+
+
+def _without_markup(value: str) -> str:
+    return value.replace("`", "\\`").replace("](", "]\\(")
+
+
+def _opened(found: re.Match[str]) -> str:
+    name, rest = found[1], found[2] or ""
+    return "<" if name and _TYPES.fullmatch(name) and "=" not in rest else "&lt;"
+
+
+# -- short, and told apart -------------------------------------------------------------------------
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """Names of different things, numbered where two would look the same."""
+    seen: Counter[str] = Counter()
+    told = []
+    for name in names:
+        seen[name] += 1
+        told.append(name if seen[name] == 1 else f"{name} #{seen[name]}")
+    return told
+
+
+def cut_apart(names: Sequence[str], room: int) -> dict[str, str]:
+    """Names cut to the room, so that no two of them look the same.
+
+    The end goes where that is enough, else the middle, else what several names have in common.
+    """
+    cut = {name: cut_end(name, room) for name in dict.fromkeys(names)}
+    for shortened in (_without_middle, _without_common, _numbered):
+        for alike in _alike(cut):
+            cut.update(shortened(alike, room))
+    return cut
+
+
+def cut_end(name: str, room: int) -> str:
+    """A name without its end, where it is too long."""
+    return name if cell_len(name) <= room else f"{name[: room - 1]}…"
+
+
+def cut_middle(name: str, room: int) -> str:
+    """A name without its middle, where it is too long."""
+    if cell_len(name) <= room:
+        return name
+    tail = room // 2
+    return f"{name[: room - 1 - tail]}…{name[-tail:]}"
+
+
+def _alike(cut: Mapping[str, str]) -> list[list[str]]:
+    """Different names that look the same."""
+    looks: defaultdict[str, list[str]] = defaultdict(list)
+    for name, look in cut.items():
+        looks[look].append(name)
+    return [names for names in looks.values() if len(names) > 1]
+
+
+def _without_middle(names: Sequence[str], room: int) -> dict[str, str]:
+    return {name: cut_middle(name, room) for name in names}
+
+
+def _without_common(names: Sequence[str], room: int) -> dict[str, str]:
+    """The beginning, and then from the word on in which the names begin to differ."""
+    common = _WORD_START.sub("", _common_start(names))
+    head = min(_HEAD, room // 3)
+    if len(common) <= head:
+        return {name: cut_end(name, room) for name in names}
+    return {name: cut_end(f"{name[: head - 1]}…{name[len(common) :]}", room) for name in names}
+
+
+def _common_start(names: Sequence[str]) -> str:
+    """Of the first and last name by alphabet, which differ the earliest."""
+    first, last = min(names), max(names)
+    pairs = enumerate(zip(first, last, strict=False))
+    return first[: next((place for place, (a, b) in pairs if a != b), len(first))]
+
+
+def _numbered(names: Sequence[str], room: int) -> dict[str, str]:
+    marks = [f" #{number}" for number in range(1, len(names) + 1)]
+    return {
+        name: cut_end(name, room - len(mark)) + mark
+        for name, mark in zip(names, marks, strict=True)
+    }
+
+
+def end_of_path(path: str, room: int) -> str:
+    """A dotted path without as many of its first parts as it takes to fit."""
+    end, cut = path, False
+    while cell_len(end) + 2 * cut > room and "." in end:
+        end, cut = end.partition(".")[2], True
+    return f"….{end}" if cut else end

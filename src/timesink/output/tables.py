@@ -1,0 +1,232 @@
+"""Tables of a document in text: which columns fit, how names are cut, where numbers stand."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rich.cells import cell_len
+from rich.console import Group, RenderableType
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from timesink.model import units
+from timesink.output.blocks import Attribution, Block, Column, Parts, Stacks, Table
+from timesink.output.columns import cells, column
+from timesink.output.names import cut_apart, end_of_path, in_cell, printable
+from timesink.output.numbers import signed
+
+GAP = 2
+"""Blanks between columns."""
+NARROWEST = 12
+"""Names are not cut shorter than this."""
+_READABLE, _COMFORTABLE = 22, 40
+"""Columns are left out rather than cutting names shorter than this: any column, a minor one."""
+_MINOR = 4
+"""From here on a column is a minor one."""
+_MOST_BARS = 16
+"""More bars side by side are left to pages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Cells of text under their titles, and which columns stand to the right."""
+
+    titles: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    right: tuple[bool, ...]
+
+
+def lines_of(table: Table) -> Lines:
+    """The main columns of a table as cells."""
+    return _lines([one for one in table.columns if one.main])
+
+
+def _lines(columns: Sequence[Column]) -> Lines:
+    return Lines(
+        tuple(one.title for one in columns),
+        tuple(zip(*map(cells, columns), strict=True)),
+        tuple(one.right or one.kind != "text" for one in columns),
+    )
+
+
+def fitting(table: Table, width: int) -> Lines:
+    """Cells of the main columns for which there is room, with names that are told apart."""
+    kept = [one for one in table.columns if one.main]
+    while kept:
+        place = max(range(len(kept)), key=lambda place: (kept[place].spare, place))
+        least = _COMFORTABLE if kept[place].spare >= _MINOR else _READABLE
+        if not kept[place].spare or sum(_sizes(kept, least)) + GAP * (len(kept) - 1) <= width:
+            break
+        del kept[place]
+    made = _lines(kept)
+    whole = [_is_whole(one) for one in kept]
+    sizes = _fit(_sizes(kept, sys.maxsize), whole, width)
+    if sum(sizes) + GAP * (len(sizes) - 1) > width or not made.rows:
+        return made
+    by_column = [
+        values if size >= natural_width(one.title, values) else _cut(one, values, size)
+        for one, values, size in zip(kept, zip(*made.rows, strict=True), sizes, strict=True)
+    ]
+    return replace(made, rows=tuple(zip(*by_column, strict=True)))
+
+
+def _cut(one: Column, values: Sequence[str], room: int) -> tuple[str, ...]:
+    """Names that fit, and of which no two look the same."""
+    if one.cut == "start":
+        values = [end_of_path(value, room) for value in values]
+    cut = cut_apart(values, room)
+    return tuple(cut[value] for value in values)
+
+
+def _is_whole(one: Column) -> bool:
+    """Whether nothing of it is cut."""
+    return one.right or one.kind != "text" or one.cut == "nothing"
+
+
+def _sizes(columns: Sequence[Column], least: int) -> list[int]:
+    """How wide columns are: numbers and some words whole, others as short as they may be cut."""
+    wide = [natural_width(one.title, cells(one)) for one in columns]
+    return [
+        size if _is_whole(one) else min(size, least)
+        for one, size in zip(columns, wide, strict=True)
+    ]
+
+
+def heading(title: str, shown: Sequence[Block]) -> str:
+    """The title of a section; where it is that of a table, with how much of it is shown."""
+    first = shown[0] if shown else None
+    is_its = isinstance(first, Table) and (len(shown) == 1 or first.title == title)
+    return f"{title}{_extent(first)}" if is_its and isinstance(first, Table) else title
+
+
+def title_of(block: Block, above: str) -> str:
+    """The title of a block, unless the section above it has the same."""
+    title: str = getattr(block, "title", "")
+    if not title or title == above:
+        return ""
+    return f"{title}{_extent(block)}" if isinstance(block, Table) else title
+
+
+def _extent(table: Table) -> str:
+    if not table.rows:
+        return ""
+    every = units.count(table.total_rows)
+    first = f"the first {table.rows} of " if table.total_rows > table.rows else ""
+    return f" ({first}{every})"
+
+
+# -- pictures as tables ----------------------------------------------------------------------------
+
+
+def parts_table(block: Parts) -> Table:
+    """A whole and its parts, row by row."""
+    return _table(
+        block.title,
+        column("part", "part", "text", [part.name for part in block.parts]),
+        column("mean", "time", block.kind, [part.value for part in block.parts]),
+        column("share", "share", "share", [part.value / block.total for part in block.parts]),
+    )
+
+
+def stacks_table(block: Stacks) -> Table | None:
+    """A row of parts per bar; None where these are too many to read."""
+    if len(block.labels) > _MOST_BARS:
+        return None
+    parts = (column(one.id, one.name, block.kind, one.values, spare=1) for one in block.parts)
+    return _table(block.title, column("label", "", "text", block.labels), *parts)
+
+
+def attribution_table(block: Attribution) -> Table:
+    """Parts of a change, row by row."""
+    rows, kind = block.rows, block.kind
+    changes = [signed(one.change, kind) for one in rows]
+    intervals = [
+        ""
+        if one.low is None or one.high is None
+        else f"{signed(one.low, kind)} to {signed(one.high, kind)}"
+        for one in rows
+    ]
+    return _table(
+        block.title,
+        column("part", "part", "text", [one.name for one in rows]),
+        column("base", "base", kind, [one.base for one in rows], spare=2),
+        column("new", "new", kind, [one.new for one in rows], spare=2),
+        column("change", "change", "text", changes, right=True),
+        column("interval", "interval", "text", intervals, cut="nothing", spare=3),
+    )
+
+
+def _table(title: str, *columns: Column) -> Table:
+    rows = len(cells(columns[0]))
+    return Table("", title, columns, rows, rows)
+
+
+# -- as text and Markdown --------------------------------------------------------------------------
+
+
+def markdown_table(
+    titles: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]
+) -> str:
+    """Cells that are text already, as a Markdown table."""
+    rule = ["---:" if to_right else "---" for to_right in right]
+    head, *others = ([in_cell(value) for value in row] for row in [titles, *rows])
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, rule, *others])
+
+
+def text_table(
+    titles: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool], width: int
+) -> RenderableType:
+    """Cells that are text already, in columns that fit the width, the longest text cut.
+
+    A table too wide for that is shown row by row, one column per line.
+    """
+    names = [printable(title) for title in titles]
+    shown = [[printable(value) for value in row] for row in rows]
+    sizes = [natural_width(name, [row[place] for row in shown]) for place, name in enumerate(names)]
+    sizes = _fit(sizes, right, width)
+    if sum(sizes) + GAP * (len(sizes) - 1) > width:
+        return Group(*(_record(names, row) for row in shown))
+    table = RichTable(box=None, header_style="bold", pad_edge=False, padding=(0, GAP, 0, 0))
+    for name, size, to_right in zip(names, sizes, right, strict=True):
+        table.add_column(
+            Text(name),
+            justify="right" if to_right else "left",
+            no_wrap=True,
+            overflow="ellipsis",
+            width=size,
+        )
+    for row in shown:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def natural_width(title: str, values: Sequence[str]) -> int:
+    """How wide a column is when nothing of it is cut."""
+    return max([cell_len(printable(title)), *(cell_len(printable(value)) for value in values)])
+
+
+def _fit(sizes: Sequence[int], right: Sequence[bool], width: int) -> list[int]:
+    """Widths with the longest texts cut, none below the narrowest, until all fit."""
+    texts = sorted(size for size, number in zip(sizes, right, strict=True) if not number)
+    room = width - GAP * (len(sizes) - 1) - (sum(sizes) - sum(texts))
+    longest = max(sizes, default=0)
+    for place, size in enumerate(texts):
+        if size * (len(texts) - place) > room:
+            longest = max(NARROWEST, room // (len(texts) - place))
+            break
+        room -= size
+    return [
+        size if number else min(size, longest) for size, number in zip(sizes, right, strict=True)
+    ]
+
+
+def _record(names: Sequence[str], row: Sequence[str]) -> RichTable:
+    table = RichTable(box=None, show_header=False, pad_edge=False, padding=(0, GAP, 0, 0))
+    table.add_column(style="dim", min_width=max(map(cell_len, names)))
+    table.add_column(overflow="fold")
+    for name, value in zip(names, row, strict=True):
+        table.add_row(Text(name), Text(value))
+    table.add_row()
+    return table

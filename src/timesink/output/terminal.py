@@ -1,0 +1,393 @@
+"""A document on a terminal, and as plain text in files and pipes, where colours are in the way."""
+
+from __future__ import annotations
+
+import math
+import re
+import shutil
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from io import StringIO
+from itertools import pairwise
+from typing import Any
+
+from rich.cells import cell_len
+from rich.console import Console, Group, RenderableType
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from timesink.output import blocks
+from timesink.output.blocks import Block, Document, Section, Tone
+from timesink.output.names import printable
+from timesink.output.numbers import signed, worded
+from timesink.output.tables import fitting, heading, stacks_table, text_table, title_of
+
+FILE_WIDTH = 100
+"""Characters of a line of text in a file."""
+WIDEST = 140
+"""Characters of a line on a screen, however wide that is."""
+_NARROWEST = 60
+_INDENT = 2
+_CARD = 7
+"""Blanks before what is said of a finding, so that severities stand out."""
+_BAR = 40
+_SHORTEST_BAR = 8
+_PART = 28
+"""Characters of the name of a part."""
+_TONES: Mapping[Tone, str] = {
+    "plain": "",
+    "good": "green",
+    "notice": "yellow",
+    "warning": "yellow",
+    "bad": "red",
+}
+_SEVERITIES = {
+    "high": "bold red",
+    "medium": "yellow",
+    "low": "dim",
+    "error": "red",
+    "warning": "yellow",
+    "info": "dim",
+}
+_PARTS = {"kernel": "green", "communication": "magenta", "data_loader": "red", "other": "dim"}
+_LEVELS = "▁▂▃▄▅▆▇█"
+_STRIP = 60
+_SHADES = "·░▒▓█"
+"""From nothing to the largest value of a heat map."""
+_SHADE_COLOURS = ("dim", "yellow", "yellow", "red", "bold red")
+_WIDEST_SHADE, _MOST_SHADED = 4, 16
+_MOST_NODES = 16
+_TOGETHER = re.compile(
+    r"(?<=\d) (?=%|[mun]?s\b|[kMGT]?B\b|[KMG]iB|MHz|m?W\b|C\b|\d{3}\b)|(?<=→) | (?=→)"
+    r"|(?<=[GNXHM][PL]U) (?=\d)|(?<=%) (?=of a core)|(?<=% of) (?=a core)|(?<=% of a) (?=core)"
+    r"|(?<=p) (?=[=<])|(?<=p [=<]) "
+)
+"""Blanks inside an amount or the name of a device, at which no line ends."""
+_GLUE = "\N{NO-BREAK SPACE}"
+
+
+def to_text(document: Document, width: int = FILE_WIDTH) -> str:
+    """The document as plain text, in lines of at most this width."""
+    return to_plain(content(document, width), width)
+
+
+def print_text(document: Document, widest: int = WIDEST) -> None:
+    """Show the document on the terminal."""
+    width = min(terminal_width(), widest)
+    show(content(document, width), width)
+
+
+def terminal_width() -> int:
+    """Characters of a line of this terminal."""
+    return max(shutil.get_terminal_size((100, 24)).columns, _NARROWEST)
+
+
+def text(value: str, style: str = "") -> Text:
+    """Text from a trace: brackets and colons in it mean nothing."""
+    return Text(printable(value), style)
+
+
+def to_plain(content: RenderableType, width: int) -> str:
+    """Lines without escapes and without trailing spaces."""
+    out = StringIO()
+    # Neither numbers to be coloured nor names of pictures are looked for in the text.
+    console = Console(
+        file=out,
+        width=width,
+        color_system=None,
+        force_terminal=False,
+        highlight=False,
+        emoji=False,
+    )
+    console.print(content)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+
+
+def show(content: RenderableType, width: int) -> None:
+    """Print: in colour on a terminal, plain elsewhere."""
+    if sys.stdout.isatty():
+        Console(width=width).print(content)
+    else:
+        sys.stdout.write(to_plain(content, width) + "\n")
+
+
+def wrapped(line: str, width: int, style: str = "", indent: int = 0) -> Iterable[Text]:
+    """A line that goes on under where it began, with no amount torn from its unit.
+
+    >>> [line.plain for line in wrapped("they take 1.28 → 1.22 s", 16, indent=2)]
+    ['  they take', '  1.28 → 1.22 s']
+    """
+    glued, before = _TOGETHER.sub(_GLUE, printable(line)), " " * indent
+    for break_long in (False, True):
+        parts = textwrap.wrap(
+            glued,
+            width,
+            initial_indent=before,
+            subsequent_indent=before,
+            break_on_hyphens=False,
+            break_long_words=break_long,
+        )
+        if max(map(cell_len, parts), default=0) <= width:
+            break
+    for part in parts:
+        yield Text(part.replace(_GLUE, " "), style)
+
+
+# -- the document and its sections -----------------------------------------------------------------
+
+
+def content(document: Document, width: int) -> Group:
+    """What was read, the answer, notes, then section by section."""
+    lines: list[RenderableType] = []
+    if not document.headline.startswith(document.subject):
+        lines.append(text(document.subject, "dim"))
+    if document.headline:
+        lines += wrapped(document.headline, width, f"bold {_TONES[document.tone]}".rstrip())
+    for note in document.notes:
+        lines += wrapped(f"note: {note}", width, "dim")
+    for section in document.sections:
+        if section.medium == "page":
+            continue
+        made = list(_section(section, width))
+        lines += ["", *made] if lines and made else made
+    return Group(*lines)
+
+
+def _section(section: Section, width: int) -> Iterator[RenderableType]:
+    shown = [one for one in section.blocks if not isinstance(one, blocks.Picture)]
+    if not shown and not section.lead:
+        return
+    alone = len(shown) == 1
+    if section.title:
+        yield text(heading(section.title, shown), "bold")
+    if section.lead:
+        yield from wrapped(section.lead, width, "dim")
+    for place, block in enumerate(shown):
+        title = "" if alone and section.title else title_of(block, section.title)
+        if title:
+            if place:
+                yield ""
+            yield text(title, "bold" if alone else "")
+        yield from _block(block, width)
+
+
+def _block(block: Block, width: int) -> Iterator[RenderableType]:
+    yield from _WRITERS[type(block)](block, width)
+
+
+# -- words -----------------------------------------------------------------------------------------
+
+
+def _said(block: blocks.Text, width: int) -> Iterator[RenderableType]:
+    yield from wrapped(block.text, width, _TONES[block.tone], _INDENT)
+
+
+def _facts(block: blocks.Facts, _: int) -> Iterator[RenderableType]:
+    yield _labelled(block.rows)
+
+
+def _tiles(block: blocks.Tiles, _: int) -> Iterator[RenderableType]:
+    known = [tile for tile in block.tiles if tile.value is not None]
+    yield _labelled((tile.label, worded(tile.value, tile.kind)) for tile in known)
+
+
+def _labelled(rows: Iterable[tuple[str, str]]) -> RichTable:
+    table = RichTable(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for label, value in rows:
+        table.add_row(text(label), text(value))
+    return table
+
+
+def _findings(block: blocks.Findings, width: int) -> Iterator[RenderableType]:
+    if not block.items:
+        yield text(block.empty, "green")
+    for card in block.items:
+        line = Text(f"{card.severity:<{_CARD}}", _SEVERITIES.get(card.severity, ""))
+        yield line.append(printable(f"{card.title} [{card.rule}]"), "default")
+        yield from _card(card, width, card.gain)
+
+
+def _causes(block: blocks.Causes, width: int) -> Iterator[RenderableType]:
+    if not block.items and block.empty:
+        yield from wrapped(block.empty, width, "", _INDENT)
+    for number, card in enumerate(block.items, 1):
+        title = f"{number}. {card.title}" if len(block.items) > 1 else card.title
+        costs = [
+            "" if card.explained is None else worded(card.explained, card.kind),
+            "" if card.share is None else f"{worded(card.share, 'share')} {card.share_word}",
+        ]
+        cost = ", ".join(filter(None, costs))
+        yield text(title, "bold red").append(printable(f"  {cost}" if cost else ""), "default")
+        yield from _card(card, width)
+
+
+def _card(
+    card: blocks.FindingCard | blocks.CauseCard, width: int, gain: str = ""
+) -> Iterator[RenderableType]:
+    """What is said under a title: the sentence, what to try, what it rests on."""
+    advice = f"try: {card.advice}" if card.advice else ""
+    for said in filter(None, (card.sentence, advice, gain)):
+        yield from wrapped(said, width, "", _CARD)
+    for seen in card.evidence:
+        yield from wrapped(f"seen: {seen}", width, "dim", _CARD)
+
+
+def _verdict(block: blocks.Verdict, width: int) -> Iterator[RenderableType]:
+    yield from wrapped(block.sentence, width, "bold")
+    values = [f"{one.label} {worded(one.value, block.kind)}" for one in (block.base, block.new)]
+    change = [] if block.change is None else [signed(block.change, "percent")]
+    if block.low is not None and block.high is not None:
+        change.append(f"({signed(block.low, 'percent')} to {signed(block.high, 'percent')})")
+    if block.base.value is not None or block.new.value is not None:
+        yield text("  ".join([" → ".join(values), *change]), "dim")
+    for note in block.notes:
+        yield from wrapped(note, width, "dim", _INDENT)
+
+
+def _health(block: blocks.Health, width: int) -> Iterator[RenderableType]:
+    for item in block.items:
+        times = f"{item.count} x " if item.count > 1 else ""
+        line = Text(f"{item.severity:<9}", _SEVERITIES.get(item.severity, ""))
+        yield line.append(printable(f"{times}{item.title}"), "default")
+        advice = f"advice: {item.advice}" if item.advice else ""
+        for said in filter(None, (item.told, item.consequence, advice)):
+            yield from wrapped(said, width, "dim", 9)
+
+
+# -- tables and bars -------------------------------------------------------------------------------
+
+
+def _table(block: blocks.Table, width: int) -> Iterator[RenderableType]:
+    if block.rows or not block.note:
+        made = fitting(block, width)
+        yield text_table(made.titles, made.rows, made.right, width)
+    for said in filter(None, (block.rest, block.note)):
+        yield from wrapped(said, width, "dim")
+
+
+def _parts(block: blocks.Parts, _: int) -> Iterator[RenderableType]:
+    label = max((cell_len(part.name) for part in block.parts), default=0) + _INDENT
+    for part in block.parts:
+        share = part.value / block.total if block.total else 0.0
+        length, share_said = worded(part.value, block.kind), worded(share, "share")
+        bar = Text("█" * round(_BAR * share) or "▏", _PARTS.get(part.id, "yellow"))
+        line = text(f"  {part.name:<{label}}{length:>10}{share_said:>9}  ")
+        yield line.append_text(bar)
+
+
+def _stacks(block: blocks.Stacks, width: int) -> Iterator[RenderableType]:
+    table = stacks_table(block)
+    if table is not None:
+        yield from _table(table, width)
+
+
+def _attribution(block: blocks.Attribution, width: int) -> Iterator[RenderableType]:
+    """A row and a bar for each part of a change; the interval goes where there is no room."""
+    largest = max((abs(row.change) for row in block.rows), default=0.0)
+    names = [printable(row.name) for row in block.rows]
+    cut = [f"{name[: _PART - 1]}…" if len(name) > _PART else name for name in names]
+    changes = [signed(row.change, block.kind) for row in block.rows]
+    intervals = [
+        ""
+        if row.low is None or row.high is None
+        else f"({signed(row.low, block.kind)} to {signed(row.high, block.kind)})"
+        for row in block.rows
+    ]
+    wide = [max(map(cell_len, column), default=0) for column in (cut, changes, intervals)]
+    room = width - sum(wide) - 8
+    for row, name, change, interval in zip(block.rows, cut, changes, intervals, strict=True):
+        line = Text(f"  {name:<{wide[0]}}  {change:>{wide[1]}}  ")
+        if room >= _SHORTEST_BAR:
+            line.append(f"{interval:<{wide[2]}}  ", "dim")
+        most = min(room if room >= _SHORTEST_BAR else room + wide[2] + 2, _BAR)
+        length = max(round(max(most, 1) * abs(row.change) / largest), 1) if largest else 0
+        line.append(*(("█" * length, "red") if row.change > 0 else ("░" * length, "green")))
+        line.rstrip()
+        yield line
+
+
+# -- pictures in letters ---------------------------------------------------------------------------
+
+
+def _curves(block: blocks.Curves, width: int) -> Iterator[RenderableType]:
+    """A strip per curve: of many values the largest of neighbours, the largest of all full."""
+    label = max((cell_len(one.name) for one in block.series), default=0)
+    for one in block.series:
+        values = [value or 0.0 for value in one.values]
+        top = max(values, default=0.0) or 1.0
+        strip = "".join(
+            _LEVELS[min(int(value / top * len(_LEVELS)), len(_LEVELS) - 1)]
+            for value in _largest_of(values, min(_STRIP, width - label - 24))
+        )
+        largest = worded(max(values, default=None), block.kind)
+        yield text(f"  {one.name:<{label}}  {strip}  {largest} at most")
+
+
+def _largest_of(values: Sequence[float], most: int) -> list[float]:
+    """The largest of each of at most so many groups of neighbours, which are as alike as can be."""
+    groups = min(most, len(values))
+    ends = [len(values) * place // groups for place in range(groups + 1)] if groups else []
+    return [max(values[start:end]) for start, end in pairwise(ends)]
+
+
+def _icicle(block: blocks.Icicle, _: int) -> Iterator[RenderableType]:
+    """The first nodes of the tree, indented."""
+    depth: list[int] = []
+    for parent in block.parent[:_MOST_NODES]:
+        depth.append(0 if parent < 0 else depth[parent] + 1)
+    for deep, code, value in zip(depth, block.codes, block.value, strict=False):
+        yield text(f"  {'  ' * deep}{block.texts[code]}  {worded(value, block.kind)}")
+    if len(block.parent) > len(depth):
+        yield text(f"  and {len(block.parent) - len(depth)} more", "dim")
+
+
+def _heatmap(block: blocks.Heatmap, width: int) -> Iterator[RenderableType]:
+    """A line per row; roots, as in the picture of a page: one large value hides no other."""
+    rows = block.rows[:_MOST_SHADED]
+    label = max((cell_len(row.name) for row in rows), default=0)
+    wide = max(1, min(_WIDEST_SHADE, (width - 30) // max(len(block.columns), 1)))
+    most = max((value or 0.0 for row in rows for value in row.values), default=0.0)
+    first, last = block.columns[0], block.columns[-1]
+    along = f"{block.column_title} {first}"
+    if len(block.columns) > 1:
+        ends = first.partition(" to ")[0], last.rpartition(" to ")[2]
+        along = f"{block.column_title}s {' to '.join(ends)}, left to right"
+    yield text(along, "dim")
+    for row in rows:
+        line = Text(f"{'>' if row.marked else ' '} {row.name:>{label}}  ")
+        line.stylize("bold red" if row.marked else "")
+        for value in row.values:
+            level = round(math.sqrt(value / most) * (len(_SHADES) - 1)) if value and most else 0
+            shade = " " if value is None else _SHADES[level]
+            line.append(shade * wide, _SHADE_COLOURS[level])
+        yield line
+    steps = (((level / (len(_SHADES) - 1)) ** 2) * most for level in range(len(_SHADES)))
+    legend = "  ".join(
+        f"{shade} {worded(step, block.kind) if step else 0}"
+        for shade, step in zip(_SHADES, steps, strict=True)
+    )
+    yield text(f"{'':{label + 4}}{legend}", "dim")
+    if block.note:
+        yield from wrapped(block.note, width, "dim")
+
+
+_WRITERS: Mapping[type, Callable[[Any, int], Iterator[RenderableType]]] = {
+    blocks.Text: _said,
+    blocks.Facts: _facts,
+    blocks.Tiles: _tiles,
+    blocks.Parts: _parts,
+    blocks.Stacks: _stacks,
+    blocks.Findings: _findings,
+    blocks.Verdict: _verdict,
+    blocks.Attribution: _attribution,
+    blocks.Causes: _causes,
+    blocks.Table: _table,
+    blocks.Curves: _curves,
+    blocks.Icicle: _icicle,
+    blocks.Heatmap: _heatmap,
+    blocks.Health: _health,
+}
+"""Pictures are for pages alone."""

@@ -1,0 +1,284 @@
+"""An analysis as a document."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import timesink
+from cases import STEP, K, O, R, read
+from timesink.analyses.memory.curve import recording_start
+from timesink.answers.analysis import PAGES, SECTIONS, analysis_document
+from timesink.answers.analysis_tables import device_work_ns
+from timesink.answers.analysis_time import MOST_BARS
+from timesink.errors import UsageError
+from timesink.output.blocks import (
+    Block,
+    Curves,
+    Document,
+    Facts,
+    Findings,
+    Icicle,
+    Numbers,
+    Parts,
+    Stacks,
+    Table,
+    Text,
+    Tiles,
+)
+from timesink.output.json import to_json
+from timesink.reports.analysis import Analysis
+
+OF_RANKS = frozenset(
+    {
+        "stragglers",
+        "ranks",
+        "collectives-matched",
+        "rank-groups",
+        "process-groups",
+        "clocks",
+        "damaged",
+    }
+)
+
+
+def blocks(document: Document, section: str) -> tuple[Block, ...]:
+    return next(one.blocks for one in document.sections if one.id == section)
+
+
+def moments(gaps: Table) -> tuple[float | None, ...]:
+    (starts,) = (one.data for one in gaps.columns if one.key == "start_ns")
+    assert isinstance(starts, Numbers)
+    return starts.values
+
+
+def of(*events: object) -> Document:
+    return analysis_document(timesink.analyze(read(*events)))  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def whole(sampled: Analysis) -> Document:
+    return analysis_document(sampled)
+
+
+@pytest.fixture(scope="module")
+def ranks(shared: Path) -> Document:
+    return analysis_document(timesink.analyze(shared / "data/h200/traces/ddp8_stall_rank3"))
+
+
+class TestWhole:
+    def test_the_answer_comes_first(self, whole: Document, sampled: Analysis):
+        assert whole.headline == sampled.headline
+        assert whole.subject == "unet_train.pt.trace.json.gz, NVIDIA H200"
+        assert [one.id for one in whole.sections][:4] == [
+            "findings",
+            "figures",
+            "breakdown",
+            "steps",
+        ]
+
+    def test_what_was_not_recorded_takes_a_line(self, whole: Document):
+        (facts,) = blocks(whole, "not-recorded")
+        assert isinstance(facts, Facts)
+        assert ("Modules", "No modules were recorded: profile with with_stack=True.") in facts.rows
+        assert not {one.id for one in whole.sections} & {"modules", "workers", "mismatches"}
+
+    def test_ids_are_unique(self, whole: Document):
+        ids = [one.id for one in whole.sections]
+        ids += [block.id for one in whole.sections for block in one.blocks if hasattr(block, "id")]
+        tables = [one for one in ids if ids.count(one) > 1]
+        # A section and the one table in it may be called the same.
+        assert all(ids.count(one) == 2 and one in SECTIONS for one in tables)
+
+    def test_findings_lead_to_where_they_show(self, whole: Document):
+        (findings,) = blocks(whole, "findings")
+        assert isinstance(findings, Findings)
+        card = findings.items[0]
+        assert card.rule == "layout-conversions"
+        assert card.gain == "may save 3.49 ms a step if no conversion is left"
+        assert [link.section for link in card.links] == ["kernels", "kernels"]
+        (kernels,) = blocks(whole, "kernels")
+        assert isinstance(kernels, Table)
+        assert card.links[0].search in kernels.columns[0].data.texts  # type: ignore[union-attr]
+
+    def test_parts_add_up(self, whole: Document):
+        for name in ("breakdown", "devices"):
+            for block in blocks(whole, name):
+                assert isinstance(block, Parts)
+                assert sum(part.value for part in block.parts) == pytest.approx(block.total)
+
+    def test_memory_is_drawn_with_its_peak_where_there_is_any_to_speak_of(self, whole: Document):
+        device, peaks = blocks(whole, "memory-curve")
+        assert isinstance(device, Curves)
+        assert isinstance(peaks, Table)
+        assert device.title == "GPU0"
+        assert peaks.rows == 2
+        (mark,) = device.marks
+        assert mark.label == "peak 2.4 GiB"
+        place = device.x.index(mark.x)
+        assert device.series[0].values[place] == 2_578_616_320
+
+    def test_what_takes_most_memory_comes_first(self, whole: Document):
+        (table,) = blocks(whole, "memory")
+        assert isinstance(table, Table)
+        (sizes,) = (one.data for one in table.columns if one.key == "self_allocation_bytes")
+        assert isinstance(sizes, Numbers)
+        assert list(sizes.values) == sorted(sizes.values, key=lambda size: -(size or 0))
+
+
+class TestPages:
+    def test_every_section_is_on_one_page(self):
+        names = [name for page in PAGES.values() for name in page]
+        assert sorted(names) == sorted(SECTIONS)
+
+    @pytest.mark.parametrize("page", PAGES)
+    def test_pages_have_all_their_sections(self, page: str, sampled: Analysis):
+        document = analysis_document(sampled, page=page, rows=10)
+        found = tuple(one.id for one in document.sections)
+        # Of a single trace nothing is said about ranks.
+        assert found == tuple(name for name in PAGES[page] if name not in OF_RANKS)
+        assert all(one.blocks for one in document.sections)
+
+    def test_an_empty_page_says_what_to_record(self, sampled: Analysis):
+        (text,) = blocks(analysis_document(sampled, page="modules"), "modules")
+        assert text == Text("No modules were recorded: profile with with_stack=True.")
+
+    def test_there_is_no_other(self, sampled: Analysis):
+        with pytest.raises(UsageError, match="there is no page 'trace'"):
+            analysis_document(sampled, page="trace")
+
+
+class TestDevices:
+    def test_how_busy_they_were_comes_first(self, whole: Document):
+        (lead,) = (one.lead for one in whole.sections if one.id == "devices")
+        assert lead.startswith("GPU 0: kernels 76.8 %, any work 76.9 %, SM efficiency 61.3 %")
+
+
+class TestFigures:
+    def test_what_nothing_tells_is_unknown_and_not_zero(self):
+        (tiles,) = blocks(of(STEP(1, 0, 100), O("aten::mm", 10, 50)), "figures")
+        assert isinstance(tiles, Tiles)
+        shown = {tile.label: tile.value for tile in tiles.tiles}
+        assert shown["Step"] == 100_000
+        for unknown in ("SM efficiency", "Occupancy", "Tensor cores", "Memory peak"):
+            assert shown[unknown] is None
+
+    def test_without_marked_steps_none_are_counted(self):
+        document = of(O("aten::mm", 10, 50))
+        (tiles,) = blocks(document, "figures")
+        assert isinstance(tiles, Tiles)
+        assert tiles.tiles[0].label == "Recorded"
+        assert "No steps are marked" in str(blocks(document, "not-recorded"))
+
+
+class TestSteps:
+    def test_many_steps_become_groups_of_neighbours(self):
+        document = of(*(STEP(number, 100 * number, 100) for number in range(500)))
+        bars = blocks(document, "steps")[0]
+        assert isinstance(bars, Stacks)
+        assert bars.labels[:2] == ("0 to 2", "3 to 5")
+        assert len(bars.labels) <= MOST_BARS
+        (part,) = bars.parts
+        assert set(part.values) == {100_000.0}
+        lead = next(one.lead for one in document.sections if one.id == "steps")
+        assert lead == "Each bar is the mean of 3 neighbouring steps of 500."
+
+    def test_moments_of_some_steps_can_be_those_of_the_whole_recording(self, sampled: Analysis):
+        start = recording_start(sampled.trace)
+        some = timesink.analyze(sampled.trace, steps=4)
+        (gaps,) = blocks(analysis_document(some, start_ns=start), "gaps")
+        (every,) = blocks(analysis_document(sampled), "gaps")
+        assert isinstance(gaps, Table)
+        assert isinstance(every, Table)
+        assert moments(gaps)[0] in moments(every)
+
+    def test_a_recording_without_marks_is_no_step_to_go_to(self):
+        document = of(O("aten::mm", 0, 50), R(10, 5, c=1), K("nccl_reduce", 20, 400, c=1))
+        (findings,) = blocks(document, "findings")
+        assert isinstance(findings, Findings)
+        assert "exposed-communication" in [card.rule for card in findings.items]
+        known = {one.id for one in document.sections}
+        assert {link.section for card in findings.items for link in card.links} <= known
+
+
+class TestOperators:
+    def test_shares_are_of_all_device_work_as_in_words(self):
+        graph = R(60, 5, c=2)
+        replayed = K("replayed", 70, 90, c=2)
+        document = of(O("aten::mm", 0, 50), R(10, 5, c=1), K("gemm", 20, 10, c=1), graph, replayed)
+        operators, sites = blocks(document, "operators")
+        assert isinstance(operators, Table)
+        assert isinstance(sites, Table)
+        (share,) = (one.data for one in operators.columns if one.key == "share")
+        assert share == Numbers((0.1,))
+        assert sites.id == "launch-sites"
+
+    def test_without_other_launches_there_is_one_table(self, whole: Document, sampled: Analysis):
+        assert len(blocks(whole, "operators")) == 1
+        assert device_work_ns(sampled) == 41_882_282
+
+
+class TestModules:
+    def test_parents_stand_before_their_children(self, shared: Path):
+        (run,) = (shared / "data/h200/traces/resnet50_train").iterdir()
+        tree = blocks(analysis_document(timesink.analyze(run), page="modules"), "modules")[0]
+        assert isinstance(tree, Icicle)
+        assert tree.texts[tree.codes[0]] == "ResNet_0"
+        assert all(parent < place for place, parent in enumerate(tree.parent))
+        assert tree.parent.count(-1) == 1
+
+
+class TestRanks:
+    def test_who_is_waited_for_shows(self, ranks: Document):
+        bars = blocks(ranks, "workers")[0]
+        assert isinstance(bars, Stacks)
+        waiting = dict(zip(bars.labels, bars.parts[1].values, strict=True))
+        assert min(waiting, key=waiting.__getitem__) == "rank3"
+
+    def test_it_is_told_in_words(self, ranks: Document):
+        assert ranks.headline.startswith("Rank 3 makes the others wait, ")
+        assert ranks.headline.endswith("its host keeps the device waiting.")
+
+    def test_moments_lead_to_the_trace(self, ranks: Document):
+        (findings,) = blocks(ranks, "findings")
+        assert isinstance(findings, Findings)
+        links = [link for card in findings.items for link in card.links]
+        (step, *_) = [link for link in links if link.section == "steps"]
+        assert step.label == "step 6"
+        assert step.from_ns is not None
+        assert step.to_ns is not None
+        assert step.to_ns - step.from_ns == 127_084_008
+        assert "collectives" in {link.section for link in links}
+
+    def test_what_was_chosen_is_told(self, ranks: Document):
+        lead = next(one.lead for one in ranks.sections if one.id == "figures")
+        assert lead.startswith("8 ranks: rank0 in detail; --worker NAME shows another one alone.")
+
+
+def test_an_empty_trace_has_a_document():
+    document = json.loads(to_json(of()))
+    assert document["headline"] == "Nothing in this trace takes time."
+    assert document["tone"] == "notice"
+    (said,) = document["sections"][0]["blocks"]
+    assert (said["type"], said["tone"]) == ("text", "notice")
+
+
+def test_hostile_names_stay_what_they_are():
+    name = "</script><img src=x>\u202e"
+    document = of(STEP(1, 0, 100), O(name, 0, 50), R(10, 5, c=1), K(name, 20, 10, c=1))
+    shown = [one for one in json.loads(to_json(document))["sections"] if one["id"] == "operators"]
+    assert shown[0]["blocks"][0]["columns"][0]["data"]["texts"] == ["</script><img src=x>\\u202e"]
+
+
+def test_damage_is_told_before_what_was_found(tmp_path: Path):
+    cut = tmp_path / "cut.json.gz"
+    cut.write_bytes(timesink.sample().read_bytes()[:100_000])
+    document = analysis_document(timesink.analyze(cut, cache=False))
+    told, *others = blocks(document, "findings")
+    assert isinstance(told, Text)
+    assert told.text.startswith("The recording is not whole: ")
+    assert "ends early" in told.text
+    # What is left of it gives no finding, and that is no good news.
+    assert (told.tone, document.tone, others) == ("warning", "warning", [])

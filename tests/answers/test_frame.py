@@ -1,0 +1,78 @@
+"""Tables as text."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from textwrap import dedent
+
+import polars as pl
+import pytest
+
+from timesink.answers.tables import frame_document
+from timesink.output import terminal
+
+
+def to_text(frame: pl.DataFrame) -> str:
+    return terminal.to_text(frame_document(frame))
+
+
+@pytest.fixture
+def printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    def show(frame: pl.DataFrame, width: int) -> str:
+        monkeypatch.setenv("COLUMNS", str(width))
+        terminal.print_text(frame_document(frame))
+        return capsys.readouterr().out
+
+    return show
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (None, "-"),
+        (True, "yes"),
+        (1234567, "1 234 567"),
+        (-1234, "-1 234"),
+        (1234.5, "1 234.500"),
+        (Decimal("27.4419557"), "27.442"),
+        (0.00001234, "1.23e-05"),
+        (float("nan"), "-"),
+        ("text", "text"),
+        ([1, 2], "[1, 2]"),
+    ],
+)
+def test_values(value: object, shown: str):
+    assert to_text(pl.DataFrame({"value": [value]})).split("\n")[1].strip() == shown
+
+
+def test_numbers_stand_right_and_text_left():
+    frame = pl.DataFrame({"name": ["gemm", "add"], "calls": [1200, 7], "stream": ["7", "20"]})
+    assert to_text(frame) == dedent("""\
+        name  calls  stream
+        gemm  1 200  7
+        add       7  20""")
+
+
+def test_only_the_longest_text_is_cut(printed):
+    frame = pl.DataFrame({"name": ["n" * 100], "kind": ["kernel"], "dur_ns": [10**9]})
+    header, row = printed(frame, 60).splitlines()
+    assert len(row) == 60
+    assert row.endswith("n…  kernel  1 000 000 000")
+    assert header.endswith("  kind           dur_ns")
+
+
+def test_wide_characters_count_twice(printed):
+    _, row = printed(pl.DataFrame({"name": ["核函数" * 4], "n": [1]}), 80).splitlines()
+    assert row == "核函数" * 4 + "  1"
+
+
+def test_table_that_cannot_fit_is_shown_row_by_row(printed):
+    frame = pl.DataFrame({f"column_{place}": [place, 10 * place] for place in range(12)})
+    lines = printed(frame, 60).splitlines()
+    assert lines[1] == "column_1   1"
+    assert lines[12] == ""
+    assert lines[14] == "column_1   10"
+
+
+def test_empty_table(printed):
+    assert printed(pl.DataFrame({"name": []}, schema={"name": pl.String}), 80) == "name\n"

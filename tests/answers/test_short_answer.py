@@ -1,0 +1,172 @@
+"""The answer of `timesink analyze` for people."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import timesink
+from cases import ALLOC, DATA_LOADER, STEP, C, K, O, R, read
+from timesink.answers.analysis import analysis_document
+from timesink.output import markdown, terminal
+from timesink.reports.analysis import Analysis
+
+GPU = {"id": 0, "name": "NVIDIA H200", "totalGlobalMem": 2**30}
+
+
+def analysis(*others: dict, **fields: object) -> Analysis:
+    """Two steps of 1 ms: 200 us data loading, 500 us kernels, 100 us copies."""
+    events = []
+    for number in (1, 2):
+        start = 1000 * number
+        events += [
+            STEP(number, start, 1000),
+            O(DATA_LOADER, start, 200),
+            O("aten::mm", start + 200, 600),
+            R(start + 200, 10, c=number),
+            K("void gemm<float, 128>(float*)", start + 250, 500, c=number),
+            R(start + 300, 10, c=10 + number),
+            C(start + 750, 100, c=10 + number),
+        ]
+    return timesink.analyze(read(*events, *others, deviceProperties=[GPU], **fields))
+
+
+def to_text(found: Analysis, top: int) -> str:
+    return terminal.to_text(analysis_document(found, rows=top, brief=True))
+
+
+def to_markdown(found: Analysis, top: int) -> str:
+    return markdown.to_markdown(analysis_document(found, rows=top, brief=True))
+
+
+def lines_between(text: str, first: str, last: str) -> list[str]:
+    """Lines after the one that starts with `first`, up to the empty one or to `last`."""
+    lines = text.splitlines()
+    start = next(place for place, line in enumerate(lines) if line.startswith(first))
+    found = lines[start + 1 :]
+    return found[: found.index(last)]
+
+
+class TestText:
+    def test_the_answer_comes_first(self):
+        subject, answer = to_text(analysis(), 5).splitlines()[:2]
+        assert subject == "case.json, NVIDIA H200"
+        assert answer.startswith("50.0 % of each 1.00 ms step is GPU work; data loading costs")
+
+    def test_parts_of_a_step_with_bars(self):
+        lead, *told = lines_between(to_text(analysis(), 5), "Where a step goes", "")
+        assert lead == "2 steps, 1.00 ms to 1.00 ms."
+        assert [line.split("  ")[1].strip() for line in told] == [
+            "kernels",
+            "copies",
+            "runtime calls",
+            "data loading",
+            "host code",
+            "other",
+        ]
+        assert told[0].split() == ["kernels", "500.0", "us", "50.0", "%", 20 * "█"]
+
+    def test_tables_have_the_rows_asked_for(self):
+        more = [O(f"aten::op{number}", 2850 + 10 * number, 5) for number in range(4)]
+        told = to_text(analysis(*more), 2)
+        title, *rows = lines_between(told, "Operators (the first 2 of 5)", "")
+        assert title.split()[:3] == ["operator", "calls", "share"]
+        assert [row.split()[0] for row in rows] == ["aten::mm", "aten::op0"]
+        assert lines_between(told, "Kernels (1)", "")[1].split()[:4] == ["gemm", "2", "100.0", "%"]
+
+    def test_findings_with_advice_gain_and_evidence(self):
+        told = to_text(analysis(), 5)
+        assert "Steps wait for data [data-loading]" in told
+        assert "try: Raise num_workers" in told
+        assert "may save 200.0 us a step if all fetching overlaps with device work" in told
+        assert re.search(r"seen: call enumerate\(DataLoader\)\S+:\s+calls\s+2,", told)
+
+    def test_without_marks_nothing_is_said_of_steps(self):
+        events = [O("mm", 0, 1000), R(90, 5, c=1), K("gemm", 100, 200, c=1)]
+        told = " ".join(to_text(timesink.analyze(read(*events)), 5).split())
+        assert "800.0 us of the recorded 1.00 ms (80.0 %)" in told
+        assert "may save 800.0 us if the device works" in told
+        assert "idle 800.0 us, host 800.0 us" in told
+        assert "a step" not in told.partition("Findings")[2]
+
+    def test_shares_of_operators_are_of_all_device_work(self):
+        told = to_text(analysis(K("alone", 2850, 400)), 5)
+        _, row, rest = lines_between(told, "Operators (1)", "")
+        assert row.split()[:3] == ["aten::mm", "2", "75.0"]
+        assert rest == "25.0 % of device work (400.0 us) was not launched by an operator"
+
+    def test_without_device_work_it_is_their_share_of_the_host(self):
+        told = to_text(timesink.analyze(read(O("mm", 0, 30), O("add", 30, 10))), 5)
+        title, *rows = lines_between(told, "Operators (2)", "")
+        assert title.split()[:5] == ["operator", "calls", "share", "host", "self"]
+        assert [row.split()[2] for row in rows] == ["75.0", "25.0"]
+
+    def test_kernels_that_look_alike_are_told_apart(self):
+        other = K("void gemm<double, 64>(double*)", 2850, 100)
+        rows = lines_between(to_text(analysis(other), 5), "Kernels (2)", "")[1:]
+        assert [row.partition("  ")[0] for row in rows] == ["gemm", "gemm #2"]
+
+    def test_health(self):
+        told = to_text(analysis(), 5).partition("Health of the recording\n")[2]
+        assert told == "info     the trace does not name its rank\n         rank 0 is assumed"
+
+    def test_lines_fit_a_file(self):
+        long = O("aten::" + 300 * "x", 2900, 50, **{"Call stack": 300 * "y"})
+        assert max(map(len, to_text(analysis(long), 5).splitlines())) <= 100
+
+    def test_memory_where_it_was_recorded(self):
+        told = to_text(analysis(ALLOC(1300, 512, device=0, total=2**29)), 5)
+        (row,) = lines_between(told, "Memory", "")[1:]
+        assert row.split()[:3] == ["GPU0", "512.0", "MiB"]
+        assert row.split()[-2:] == ["1.0", "GiB"]
+
+    def test_nothing_found(self):
+        quiet = [STEP(1, 0, 100), O("train", 0, 100), R(0, 5, c=1), K("gemm", 10, 85, c=1)]
+        told = to_text(timesink.analyze(read(*quiet, distributedInfo={"rank": 0})), 5)
+        assert "No rule found anything to gain." in told
+        assert "Nothing odd was found in the recording." in told
+
+    @pytest.mark.parametrize("name", ["[red]x[/]", "a\x1b[31m", "été 中文", ":smile:", "a|b"])
+    def test_names_are_shown_as_they_are(self, name: str):
+        shown = name.replace("\x1b", "\\x1b")
+        assert shown in to_text(analysis(O(name, 2900, 50)), 5)
+
+
+class TestMarkdown:
+    def test_headings_and_tables(self):
+        told = to_markdown(analysis(), 5)
+        headings = [line for line in told.splitlines() if line.startswith("#")]
+        assert headings == [
+            "# case.json, NVIDIA H200",
+            "## Where a step goes",
+            "## Devices",
+            "## Operators (1)",
+            "## Kernels (1)",
+            "## Findings",
+            "## Health of the recording",
+        ]
+        assert "| kernels | 500.0 us | 50.0 % |" in told
+        assert "| aten::mm | 2 | 100.0 % |" in told
+        assert "- **Steps wait for data** (`data-loading`, high): Fetching data takes" in told
+
+    def test_a_bar_in_a_name_does_not_end_its_cell(self):
+        assert "| a\\|b | 1 |" in to_markdown(analysis(O("a|b", 2900, 50)), 5)
+
+
+@pytest.mark.parametrize(
+    ("events", "sentence"),
+    [
+        ([O("mm", 0, 10)], "no steps are marked; the recorded 10.00 us count as one"),
+        ([STEP(1, 0, 10)], "1 step"),
+        ([STEP(1, 0, 10), STEP(2, 10, 20)], "2 steps, 10.00 us to 20.00 us"),
+        (
+            [STEP(1, 0, 10), R(1, 1, c=1), K("a", 3, 1, c=1), STEP(2, 10, 20)],
+            "1 step, 1 more step cut by the end",
+        ),
+    ],
+)
+def test_how_many_steps_there_are(events: list[dict], sentence: str):
+    told = to_text(timesink.analyze(read(*events)), 5)
+    assert f" goes\n{sentence}.\n" in told
+    assert ("Where a step goes" in told) == ("count as one" not in sentence)

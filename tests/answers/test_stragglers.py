@@ -1,0 +1,188 @@
+"""Ranks for people: text, Markdown, documents."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from timesink.analyses.ranks.causes import CAUSES
+from timesink.analyses.ranks.panel import Panel
+from timesink.analyses.ranks.rank_set import ranks_of_traces
+from timesink.analyses.ranks.stragglers import Straggler
+from timesink.answers import stragglers as words
+from timesink.answers.analysis import PAGES, analysis_document
+from timesink.output import markdown, terminal
+from timesink.output.blocks import Causes, Document, Heatmap, Section, Table, Text, Words
+from timesink.output.html import report_html
+from timesink.reports.analysis import Analysis
+
+
+def to_text(analysis: Analysis, top: int) -> str:
+    return terminal.to_text(analysis_document(analysis, rows=top, brief=True))
+
+
+def section(document: Document, name: str) -> Section:
+    return next(one for one in document.sections if one.id == name)
+
+
+@pytest.fixture(scope="module")
+def page(late: Analysis) -> Document:
+    return analysis_document(late, page="distributed")
+
+
+class TestText:
+    def test_who_why_and_cost_come_first(self, late: Analysis):
+        answer = to_text(late, 5).splitlines()[1]
+        assert answer.startswith("Rank 5 makes the others wait, ")
+        told = " ".join(to_text(late, 5).split())
+        assert "Rank 5 holds the others up in every step: " in told
+        assert "Rank 5 loads data " in told
+        assert "try: Look at the input of rank 5" in told
+
+    def test_the_map_marks_the_rank(self, late: Analysis):
+        lines = to_text(late, 5).splitlines()
+        (start,) = (at for at, line in enumerate(lines) if line.startswith("Wait caused"))
+        rows = [line.split() for line in lines[start + 2 : start + 8]]
+        assert [row[:-1] for row in rows] == [["0"], ["1"], ["2"], ["3"], ["4"], [">", "5"]]
+        assert set(rows[-1][-1]) <= set("▓█")
+        assert set(rows[0][-1]) <= set("·░")
+
+    def test_the_worst_rank_is_the_first_of_the_table(self, late: Analysis):
+        lines = to_text(late, 2).splitlines()
+        (start,) = (at for at, line in enumerate(lines) if line.startswith("Ranks (the first 2"))
+        assert lines[start + 3].split()[0] == "5"
+        assert lines[start + 5] == ""
+
+    def test_who_is_not_there_is_told(self, late: Analysis):
+        text = to_text(late, 5)
+        assert "note: rank 6 of 8 is missing" in text
+        assert "note: cannot be read: rank7 (" in text
+
+    def test_nobody_is_late(self, healthy: Analysis):
+        told = " ".join(to_text(healthy, 5).split())
+        assert "No rank holds the others up. 4 ranks over 4 steps were judged" in told
+
+    def test_which_rank_is_looked_into_is_told(self, late: Analysis):
+        assert "\nIn detail: rank0\n" in to_text(late, 5)
+
+    def test_markdown_says_the_same(self, late: Analysis):
+        told = markdown.to_markdown(analysis_document(late, rows=5, brief=True))
+        assert "- **Data loading in rank 5**: Rank 5 holds the others up in every step: " in told
+        assert "| collective | group | groups | of ranks | size |" in told
+
+
+class TestManyRanksOfOneCause:
+    def test_the_worst_speaks_for_the_others(self, late: Analysis):
+        assert late.ranks is not None
+        panel = late.ranks.analysis.panel
+        many = [Straggler(rank, "gpu_clock", 1e6, 0.1, ("3",), (f"{rank}.",)) for rank in range(4)]
+        (held,) = words.held_up(many, panel)
+        assert held.evidence == ("0.", "Likewise ranks 1-3.")
+        assert words.advice(held).endswith("and replace them if these stay low.")
+
+    def test_who_is_not_known_may_be_it(self, late: Analysis):
+        assert late.ranks is not None
+        assert words.nobody_sentence(late.ranks).endswith(" Of ranks 6-7 nothing is known.")
+
+
+class TestDocument:
+    def test_the_headline_names_the_rank(self, page: Document):
+        assert page.headline.startswith("Rank 5 makes the others wait, ")
+        assert page.headline.endswith(": it waits for data.")
+
+    def test_the_card_says_what_to_try(self, page: Document):
+        card = section(page, "stragglers").blocks[0]
+        assert isinstance(card, Causes)
+        (one,) = card.items
+        assert (one.role, one.title) == ("straggler", "Data loading in rank 5")
+        assert one.advice.startswith("Look at the input of rank 5")
+        assert one.share is not None
+        assert one.explained is not None
+        assert [link.search for link in one.links] == ["rank=5"]
+
+    def test_the_map_has_a_row_for_each_rank(self, page: Document):
+        heat = section(page, "stragglers").blocks[-1]
+        assert isinstance(heat, Heatmap)
+        assert [row.name for row in heat.rows] == ["0", "1", "2", "3", "4", "5"]
+        assert [row.name for row in heat.rows if row.marked] == ["5"]
+        marked = heat.rows[5]
+        assert (marked.about, marked.worker) == ("data loading", "rank5")
+        assert max(v or 0 for row in heat.rows[:5] for v in row.values) < min(
+            v or 0 for v in marked.values
+        )
+
+    def test_who_is_not_there_is_a_warning(self, page: Document):
+        told = [one for one in section(page, "stragglers").blocks if isinstance(one, Text)]
+        assert [one.tone for one in told] == ["warning", "warning"]
+        assert told[0].text == "Rank 6 of 8 is missing."
+        assert told[1].text.startswith("Cannot be read: rank7 (not a trace timesink can read")
+        (table,) = section(page, "damaged").blocks
+        assert isinstance(table, Table)
+        assert isinstance(table.columns[1].data, Words)
+        assert "not a trace" in table.columns[1].data.texts[0]
+
+    def test_every_page_and_the_report_have_their_sections(self, late: Analysis, page: Document):
+        assert [one.id for one in page.sections] == [
+            name for name in PAGES["distributed"] if name in {one.id for one in page.sections}
+        ]
+        expected = {"ranks", "collectives-matched", "rank-groups", "process-groups", "clocks"}
+        assert expected <= {one.id for one in page.sections}
+        whole = analysis_document(late)
+        assert expected <= {one.id for one in whole.sections}
+        assert "Data loading in rank 5" in report_html(whole)
+
+    def test_the_finding_is_the_first_of_the_overview(self, late: Analysis):
+        findings = section(analysis_document(late, page="overview"), "findings").blocks[-1]
+        assert findings.items[0].rule == "stragglers"  # type: ignore[union-attr]
+
+    def test_nobody_is_late_is_good_news(self, healthy: Analysis):
+        said, heat = section(analysis_document(healthy), "stragglers").blocks
+        assert isinstance(said, Text)
+        assert said.tone == "good"
+        assert isinstance(heat, Heatmap)
+        assert not any(row.marked for row in heat.rows)
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_every_cause_has_a_name_and_advice(cause: str):
+    held = words.Held(cause, (3,), 1e6, 0.1, ("1",), ())
+    assert held.title.endswith(" in rank 3")
+    assert "_" not in held.title
+    assert "rank 3" in words.advice(held)
+    assert "compare the steps of" not in words.advice(held).lower()
+
+
+def test_many_ranks_with_one_cause_are_told_together(late: Analysis):
+    assert late.ranks is not None
+    panel = late.ranks.analysis.panel
+    one = Straggler(8, "gpu_clock", 2e6, 0.05, panel.steps[:2], ("Slow.",))
+    many = [replace(one, rank=rank, evidence=(f"Rank {rank}.",)) for rank in range(8, 16)]
+    other = replace(one, rank=3, cause="slow_link", cost_ns=5e6)
+    first, second = words.held_up([other, *many], panel)
+    # They are late in the same steps: what each costs is not added up.
+    assert (second.title, second.cost_ns) == ("GPU clock in ranks 8-15", 2e6)
+    assert first.title == "Slow link in rank 3"
+    assert words.held_sentence(second, panel).startswith(
+        "Ranks 8-15 hold the others up in 2 of 4 st"
+    )
+
+
+def test_a_sentence_says_how_often_and_how_much():
+    none = np.zeros((2, 4))
+    panel = Panel(np.arange(2), tuple("1234"), none, none, none, {}, none, np.zeros(2))
+    held = words.Held("host_code", (3,), 6e6, 0.12, ("1", "2", "4"), ())
+    assert words.held_sentence(held, panel) == (
+        "Rank 3 holds the others up in 3 of 4 steps: 6.00 ms (12.0 % of the run), 2.00 ms in each."
+    )
+    assert words.advice(words.Held("slow_link", (3,), 0.0, 0.0, (), ())) == (
+        "Check the links of rank 3: NIC, cable, PCIe width, NVLink state."
+    )
+
+
+def test_one_rank_alone_cannot_be_judged(sampled: Analysis):
+    alone = ranks_of_traces({"rank0": sampled.trace})
+    (said,) = words.stragglers_section(alone).blocks
+    assert isinstance(said, Text)
+    assert said.text == "Only one rank could be read: whether it holds others up cannot be told."

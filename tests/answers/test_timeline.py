@@ -1,0 +1,28 @@
+"""The table of a selected range."""
+
+from __future__ import annotations
+
+import timesink
+from timesink.answers.timeline import aggregate_block
+from timesink.reports.plugin.query import Query
+from timesink.reports.timeline import ROUTES, open_timeline
+
+
+def test_the_table_of_a_range_says_how_long_it_is_and_what_took_most() -> None:
+    timeline = open_timeline(timesink.open(timesink.sample()))
+    found = ROUTES["aggregate"](timeline, Query({"from": "0", "to": "5000000", "tracks": "3"}))
+    block = aggregate_block(found)
+    assert block.title == "Selected: 5.00 ms"
+    assert [column.title for column in block.columns] == [
+        "Name", "Kind", "Calls", "Total", "Share", "Mean", "Longest",
+    ]  # fmt: skip
+    totals = block.columns[3].data.values
+    assert list(totals) == sorted(totals, reverse=True)
+    assert block.rows == block.total_rows == found.names
+
+
+def test_a_range_without_anything_is_a_table_without_rows() -> None:
+    timeline = open_timeline(timesink.open(timesink.sample()))
+    block = aggregate_block(ROUTES["aggregate"](timeline, Query({"tracks": ""})))
+    assert block.rows == block.total_rows == 0
+    assert len(block.columns) == 7

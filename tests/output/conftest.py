@@ -1,0 +1,13 @@
+"""The bundled recording, analysed once."""
+
+from __future__ import annotations
+
+import pytest
+
+import timesink
+from timesink.reports.analysis import Analysis
+
+
+@pytest.fixture(scope="session")
+def sampled() -> Analysis:
+    return timesink.analyze(timesink.sample())

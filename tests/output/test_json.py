@@ -1,0 +1,36 @@
+"""Documents as JSON, and JSON in a page."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from timesink.output.blocks import Facts, Picture, Text
+from timesink.output.json import in_script, to_json
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("void f<float>()", "void f<float>()"),
+        ("été 中文", "été 中文"),
+        ("a\x1b[31m\n", "a\\x1b[31m\\n"),
+        ("\u202eabc\u2028", "\\u202eabc\\u2028"),
+        ("tr\udcff.json", "tr\\udcff.json"),
+    ],
+)
+def test_every_character_of_a_name_can_be_seen(name: str, shown: str):
+    assert json.loads(to_json(Text(name)))["text"] == shown
+    assert json.loads(to_json(Facts(((name, "1"),))))["rows"] == [[shown, "1"]]
+
+
+def test_drawings_keep_their_lines():
+    assert json.loads(to_json(Picture("Roofline", "<svg>\n</svg>")))["svg"] == "<svg>\n</svg>"
+
+
+def test_nothing_in_a_script_element_ends_it():
+    text = "</script><!-- & \u2028"
+    shown = in_script(json.dumps({"text": text}, ensure_ascii=False).encode())
+    assert not set(shown) & set("<>&\u2028\u2029")
+    assert json.loads(shown) == {"text": text}

@@ -1,0 +1,97 @@
+"""Documents as Markdown."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+from msgspec.structs import replace
+
+from literal_documents import (
+    ATTRIBUTION,
+    CAUSES,
+    FINDINGS,
+    HEALTH,
+    KERNELS,
+    OTHERS,
+    PARTS,
+    VERDICT,
+    document,
+)
+from timesink.output.blocks import Block, Section, Text
+from timesink.output.markdown import to_markdown
+
+
+def said(*blocks: Block, title: str = "") -> str:
+    return to_markdown(document(*blocks, title=title))
+
+
+def test_the_answer_comes_first():
+    told = document(Text("a"), Text("b"), title="Notes", subject="run.json", headline="Well.")
+    assert to_markdown(replace(told, notes=("rank 0 is assumed",))) == dedent("""\
+        # run.json
+
+        **Well.**
+
+        > rank 0 is assumed
+
+        ## Notes
+
+        - a
+        - b""")
+
+
+def test_names_in_a_table_are_no_markup():
+    assert (
+        said(KERNELS, title="Kernels")
+        == dedent(r"""
+        ## Kernels (the first 3 of 40)
+
+        | kernel | calls | total | share |
+        | --- | ---: | ---: | ---: |
+        | gemm | 1 200 | 1.50 ms | 75.0 % |
+        | &lt;img src=x>\|\x1b[31m\`a\` | 7 | 2.50 us | 25.0 % |
+        | - | - | - | - |
+
+        37 more take 12.00 us""").lstrip()
+    )
+
+
+def test_cards_are_lists():
+    assert said(FINDINGS) == (
+        "- **Many kernels are tiny** (`tiny-kernels`, high): 1 200 kernels take less than 5 us. "
+        "Use CUDA graphs. It may save 2.00 ms a step if all go."
+    )
+    assert said(CAUSES) == (
+        "- **Host code in rank 3**: Rank 3 holds the others up. It starts 2 ms late. "
+        "Look at its Python code."
+    )
+    assert said(HEALTH) == "- warning: 36 x activities overlap: a and b; all are kept"
+
+
+def test_parts_and_changes_are_tables():
+    assert said(PARTS, title="Where a step goes").splitlines()[2:] == [
+        "| part | time | share |",
+        "| --- | ---: | ---: |",
+        "| kernels | 3.00 ms | 75.0 % |",
+        "| other | 1.00 ms | 25.0 % |",
+    ]
+    assert said(ATTRIBUTION, title="Change").splitlines()[4] == (
+        "| kernels | 1.00 ms | 2.50 ms | +1.50 ms | +1.40 ms to +1.60 ms |"
+    )
+
+
+def test_a_verdict():
+    assert said(VERDICT) == dedent("""\
+        Cycles are longer. base 1.00 ms → new 2.00 ms, +100.0 %.
+
+        - Two cycles were cut.""")
+
+
+def test_the_other_blocks():
+    assert said(*OTHERS).splitlines()[:3] == ["- device: NVIDIA H200", "", "- Step: 1.00 ms"]
+
+
+def test_sections_for_pages_are_left_out():
+    told = document(Text("here"))
+    page = Section("page", "Page", (Text("there"),), medium="page")
+    assert to_markdown(replace(told, sections=(*told.sections, page))) == "## Section\n\nhere"

@@ -1,0 +1,186 @@
+"""Documents as text: every kind of block, in lines that fit."""
+
+from __future__ import annotations
+
+import sys
+from textwrap import dedent
+
+import pytest
+from msgspec.structs import replace
+
+from literal_documents import (
+    ATTRIBUTION,
+    CAUSES,
+    FINDINGS,
+    HEALTH,
+    HEATMAP,
+    KERNELS,
+    OTHERS,
+    PARTS,
+    VERDICT,
+    document,
+)
+from timesink.output.blocks import Block, Document, Findings, Section, Text
+from timesink.output.columns import column, table
+from timesink.output.terminal import print_text, to_text
+
+
+def said(*blocks: Block, width: int = 100, title: str = "") -> str:
+    return to_text(document(*blocks, title=title), width)
+
+
+def test_the_answer_comes_first():
+    told = document(Text("a"), Text("b"), title="Notes", subject="run.json", headline="Well.")
+    assert to_text(replace(told, notes=("rank 0 is assumed",))) == dedent("""\
+        run.json
+        Well.
+        note: rank 0 is assumed
+
+        Notes
+          a
+          b""")
+
+
+def test_a_table_shows_its_main_columns_and_what_the_rest_comes_to():
+    assert (
+        said(KERNELS, title="Kernels")
+        == dedent(r"""
+        Kernels (the first 3 of 40)
+        kernel                   calls    total   share
+        gemm                     1 200  1.50 ms  75.0 %
+        <img src=x>|\x1b[31m`a`      7  2.50 us  25.0 %
+        -                            -        -       -
+        37 more take 12.00 us""").lstrip()
+    )
+
+
+def test_columns_that_can_be_spared_go_before_names_are_cut():
+    names = column(
+        "name", "kernel", "text", ["a_long_name_of_a_kernel_x", "a_long_name_of_a_kernel_y"]
+    )
+    made = table("t", "", [names, column("p", "chance", "count", [1, 2], spare=1)])
+    assert said(made, width=26).splitlines()[0] == "kernel"
+    kept = replace(made, columns=(names, replace(made.columns[1], spare=0)))
+    assert said(kept, width=26) == dedent("""\
+        kernel              chance
+        a_long_n…_kernel_x       1
+        a_long_n…_kernel_y       2""")
+
+
+def test_paths_lose_their_start_and_some_words_nothing():
+    path = column("module", "module", "text", ["Model.Layer_3.Attention_3"], cut="start")
+    told = column("on", "on", "text", ["a whole sentence"], cut="nothing")
+    assert said(table("t", "", [path, told]), width=34).splitlines()[1] == (
+        "….Attention_3  a whole sentence"
+    )
+
+
+def test_numbers_in_words_stand_to_the_right():
+    made = table("t", "", [column("level", "level", "text", ["9 %", "12 W"], right=True)])
+    assert said(made) == "level\n  9 %\n 12 W"
+
+
+def test_a_table_that_cannot_fit_is_shown_row_by_row():
+    made = table("t", "", [column(f"c{n}", f"column {n}", "count", [n]) for n in range(9)])
+    assert said(made, width=60).splitlines()[:2] == ["column 0  0", "column 1  1"]
+
+
+def test_a_table_without_rows_says_why_or_has_its_header():
+    empty = table("t", "", [column("name", "name", "text", [])])
+    assert said(empty) == "name"
+    assert said(replace(empty, note="No modules were recorded.")) == "No modules were recorded."
+
+
+def test_findings():
+    assert said(FINDINGS, title="Findings") == dedent("""\
+        Findings
+        high   Many kernels are tiny [tiny-kernels]
+               1 200 kernels take less than 5 us.
+               try: Use CUDA graphs.
+               may save 2.00 ms a step if all go
+               seen: kernel gemm: calls 1 200""")
+    assert said(Findings((), "No rule found anything.")) == "No rule found anything."
+
+
+def test_causes():
+    assert said(CAUSES) == dedent("""\
+        Host code in rank 3  6.00 ms, 12.0 % of the run
+               Rank 3 holds the others up.
+               try: Look at its Python code.
+               seen: It starts 2 ms late.""")
+    assert said(replace(CAUSES, items=())) == "  Nobody does."
+
+
+def test_parts_are_bars():
+    assert said(PARTS, title="Where a step goes") == dedent("""\
+        Where a step goes
+          kernels     3.00 ms   75.0 %  ██████████████████████████████
+          other       1.00 ms   25.0 %  ██████████""")
+
+
+def test_a_verdict_and_the_parts_of_a_change():
+    assert said(VERDICT, ATTRIBUTION, width=72) == dedent("""\
+        Cycles are longer.
+        base 1.00 ms → new 2.00 ms  +100.0 %  (+90.0 % to +110.0 %)
+          Two cycles were cut.
+
+        Where the change is
+          kernels   +1.50 ms  (+1.40 ms to +1.60 ms)  ██████████████████████████
+          idle     -500.0 us                          ░░░░░░░░░""")
+
+
+def test_health():
+    assert said(HEALTH) == dedent("""\
+        warning  36 x activities overlap
+                 a and b
+                 all are kept
+                 advice: look""")
+
+
+def test_a_heat_map_in_shades():
+    assert said(HEATMAP) == dedent("""\
+        Wait caused
+        steps 7 to 8, left to right
+          0  ····▒▒▒▒
+        > 1  ████
+             · 0  ░ 1.00 ms  ▒ 4.00 ms  ▓ 9.00 ms  █ 16.00 ms""")
+
+
+def test_the_other_blocks():
+    assert said(*OTHERS) == dedent("""\
+        device  NVIDIA H200
+        Step  1.00 ms
+
+        Steps
+           kernels
+        3  1.00 ms
+        4  2.00 ms
+
+        Memory
+          allocated  ▁▅█  1.0 KiB at most
+
+        Modules
+          UNet  8.00 ms
+            Conv2d  4.00 ms""")
+
+
+def test_sections_for_pages_are_left_out():
+    told = document(Text("here"))
+    page = Section("page", "Page", (Text("there"),), medium="page")
+    assert "there" not in to_text(replace(told, sections=(*told.sections, page)))
+
+
+def test_no_amount_is_torn_from_its_unit():
+    lines = to_text(Document("info", "", "", "they take 1.28 → 1.22 s now", "1", ()), 16)
+    assert lines == "they take\n1.28 → 1.22 s\nnow"
+
+
+def test_colours_are_for_terminals(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    print_text(document(FINDINGS))
+    assert "\x1b" not in capsys.readouterr().out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+    print_text(document(FINDINGS))
+    assert "\x1b[1;31mhigh" in capsys.readouterr().out
