@@ -54,9 +54,17 @@ def node_times(trace: Trace) -> NodeTimes:
     device_self = _launched(forest, links, durations, busy)
     tensor_self = _launched(forest, links, durations, tensor)
     by_name = forest.named(is_eligible) & has_tensor_cores(trace)
+    # Time of each call that no callee and no runtime call covers.
+    inner = _inner_ranges(forest, links, host_columns(trace))
+    own = forest.end - np.minimum(forest.self_start, forest.end)
+    own -= sums_by(inner.owner, inner.end - inner.start, len(forest))
+    # Ranges rarely overlap; where they may, their union is taken instead of their sum.
+    unsure = np.flatnonzero(_may_overlap(forest, links, inner))
+    if len(unsure):
+        own[unsure] = _uncovered(forest, unsure, inner)
     return NodeTimes(
         host_total=forest.end - forest.start,
-        host_self=_host_self(forest, links, host_columns(trace)),
+        host_self=own,
         device_self=device_self,
         device_total=forest.subtree_sum(device_self),
         kernel_self=_launched(forest, links, durations, kernels),
@@ -72,18 +80,6 @@ def _launched(forest: CallForest, links: Links, durations: Ns, chosen: NDArray[n
     mine = chosen & (links.node >= 0)
     owner = forest.stands_for[links.node[mine]]
     return sums_by(owner, durations[mine], len(forest))
-
-
-def _host_self(forest: CallForest, links: Links, host: pl.DataFrame) -> Ns:
-    """Time of each call that no callee and no runtime call covers."""
-    inner = _inner_ranges(forest, links, host)
-    own = forest.end - np.minimum(forest.self_start, forest.end)
-    own -= sums_by(inner.owner, inner.end - inner.start, len(forest))
-    # Ranges rarely overlap; where they may, their union is taken instead of their sum.
-    unsure = np.flatnonzero(_may_overlap(forest, links, inner))
-    if len(unsure):
-        own[unsure] = _uncovered(forest, unsure, inner)
-    return own
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,7 +198,11 @@ def _with_passes(
     forest: CallForest, shown: NDArray[np.bool_], thread: int, passes: BackwardPasses
 ) -> CallTree:
     """The thread's calls and the passes; backward calls move from where they ran to their pass."""
-    moved = _subtrees(forest, passes.call)
+    roots = passes.call
+    borders = np.zeros(len(forest) + 1, dtype=np.int64)
+    np.add.at(borders, roots, 1)
+    np.add.at(borders, roots + forest.size[roots], -1)
+    moved: NDArray[np.bool_] = np.cumsum(borders)[:-1] > 0
     real = np.flatnonzero(shown & (moved | (forest.thread == thread)))
     caller = enclosing(forest.parent[real], forest.parent, shown)
     parent = np.where(caller >= 0, np.searchsorted(real, caller), -1)
@@ -212,14 +216,6 @@ def _with_passes(
         start=np.concatenate([forest.start[real], passes.start]),
         end=np.concatenate([forest.end[real], passes.end]),
     )
-
-
-def _subtrees(forest: CallForest, roots: Nodes) -> NDArray[np.bool_]:
-    borders = np.zeros(len(forest) + 1, dtype=np.int64)
-    np.add.at(borders, roots, 1)
-    np.add.at(borders, roots + forest.size[roots], -1)
-    inside: NDArray[np.bool_] = np.cumsum(borders)[:-1] > 0
-    return inside
 
 
 def _step_around(forest: CallForest, real: Nodes, thread: int, moment: Numbers) -> Numbers:

@@ -129,6 +129,8 @@ def call_forest(trace: Trace) -> CallForest:
     rows, thread, start, end = rows[order], thread[order], start[order], end[order]
     nest = nest_calls(thread, start, end, frames[order])
     name = named.codes[rows]
+    recorded = host_kinds(trace).among("operator")
+    recorded &= role != STEP
     return CallForest(
         row=rows,
         thread=thread,
@@ -138,7 +140,7 @@ def call_forest(trace: Trace) -> CallForest:
         depth=nest.depth,
         name=name,
         role=role[rows],
-        stands_for=_stands_for(nest.parent, name, _is_recorded_operator(trace, role)[rows]),
+        stands_for=_stands_for(nest.parent, name, recorded[rows]),
         crossing=nest.crossing,
         self_start=nest.self_start,
         names=named.texts,
@@ -192,12 +194,6 @@ def is_python_region(trace: Trace) -> NDArray[np.bool_]:
     regions = host_columns(trace)["category"].is_in(["Python", "python"])
     functions &= regions.fill_null(value=False).to_numpy()
     return functions
-
-
-def _is_recorded_operator(trace: Trace, role: NDArray[np.int8]) -> NDArray[np.bool_]:
-    recorded = host_kinds(trace).among("operator")
-    recorded &= role != STEP
-    return recorded
 
 
 def _threads(

@@ -219,7 +219,14 @@ def _owners(
     start, end, wanted = made.start, made.end, made.id
     if not len(forest) or not len(start):
         return np.full(len(start), -1, dtype=np.int64), np.zeros(len(start), dtype=np.bool_)
-    latest = _latest_started(thread, start, forest)
+    # The node on the same thread that started last before each call.
+    latest = np.full(len(start), -1, dtype=np.int64)
+    borders = np.searchsorted(forest.thread, np.arange(len(forest.threads) + 1))
+    for number in np.unique(thread[thread >= 0]):
+        mine = np.flatnonzero(thread == number)
+        first, last = borders[number], borders[number + 1]
+        place = np.searchsorted(forest.start[first:last], start[mine], side="right") - 1
+        latest[mine] = np.where(place >= 0, place + first, -1)
     innermost, confirmed, touched = _around(latest, made, external, forest)
     owner = np.where(confirmed >= 0, confirmed, innermost)
     doubtful = np.flatnonzero((confirmed < 0) & (wanted != 0))
@@ -233,20 +240,6 @@ def _owners(
     following = np.append(forest.start, np.iinfo(np.int64).max)[latest + 1]
     next_thread = np.append(forest.thread, -1)[latest + 1] != forest.thread[latest]
     return owner, (owner == innermost) & ~touched & ((following >= end) | next_thread)
-
-
-def _latest_started(
-    thread: NDArray[np.int64], start: NDArray[np.int64], forest: CallForest
-) -> Nodes:
-    """The node on the same thread that started last before each call."""
-    latest = np.full(len(start), -1, dtype=np.int64)
-    borders = np.searchsorted(forest.thread, np.arange(len(forest.threads) + 1))
-    for number in np.unique(thread[thread >= 0]):
-        mine = np.flatnonzero(thread == number)
-        first, last = borders[number], borders[number + 1]
-        place = np.searchsorted(forest.start[first:last], start[mine], side="right") - 1
-        latest[mine] = np.where(place >= 0, place + first, -1)
-    return latest
 
 
 def _around(

@@ -65,7 +65,13 @@ def nest_calls(
     stretches = list(stretches_of(thread))
     for part in stretches:
         depth[part] = depth_when_nested(start[part], end[part])
-    parent = _parents(depth)
+    # The latest call one level up.
+    parent = np.full(len(depth), -1, dtype=np.int64)
+    above: Nodes | None = None
+    for nodes in levels(depth):
+        if above is not None and len(above):
+            parent[nodes] = above[np.searchsorted(above, nodes) - 1]
+        above = nodes
     crossing = np.zeros(len(thread), dtype=np.bool_)
     self_start = start.copy()
     misfits = np.flatnonzero((parent >= 0) & (end > end[parent]))
@@ -104,17 +110,6 @@ def depth_when_nested(start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArr
     first_after[empty] = empty + 1
     ended = np.cumsum(np.bincount(first_after, minlength=len(start) + 1))[:-1]
     return np.arange(len(start)) - ended
-
-
-def _parents(depth: NDArray[np.int64]) -> Nodes:
-    """The latest call one level up."""
-    parent = np.full(len(depth), -1, dtype=np.int64)
-    above: Nodes | None = None
-    for nodes in levels(depth):
-        if above is not None and len(above):
-            parent[nodes] = above[np.searchsorted(above, nodes) - 1]
-        above = nodes
-    return parent
 
 
 def levels(depth: NDArray[np.int64]) -> Iterator[Nodes]:

@@ -69,7 +69,14 @@ def is_communication(trace: Trace) -> NDArray[np.bool_]:
     """Which rows of `trace.device` are communication: by name, or by the call they serve."""
     kinds = device_kinds(trace)
     by_name = device_names(trace).matching(names.is_collective_kernel) & kinds.among("kernel")
-    serves = _launched_by_collective(trace) | _named_by_collective(trace)
+    # Device events without a known place of launch that carry the id of a collective call.
+    named = link_launches(trace).node < 0
+    if named.any():
+        talks = _host_calls(trace) == _COMMUNICATION
+        ids = numbers(host_columns(trace)["external_id"])[talks]
+        wanted = numbers(device_columns(trace)["external_id"])[named]
+        named[named] = (wanted != 0) & np.isin(wanted, ids)
+    serves = _launched_by_collective(trace) | named
     return kinds.among("collective") | by_name | (serves & kinds.among("kernel", "memcpy"))
 
 
@@ -78,17 +85,6 @@ def _launched_by_collective(trace: Trace) -> NDArray[np.bool_]:
     if not len(forest):
         return np.zeros(len(node), dtype=np.bool_)
     return (node >= 0) & forest.named(names.is_collective_call)[node]
-
-
-def _named_by_collective(trace: Trace) -> NDArray[np.bool_]:
-    """Device events without a known place of launch that carry the id of a collective call."""
-    named = link_launches(trace).node < 0
-    if named.any():
-        talks = _host_calls(trace) == _COMMUNICATION
-        ids = numbers(host_columns(trace)["external_id"])[talks]
-        wanted = numbers(device_columns(trace)["external_id"])[named]
-        named[named] = (wanted != 0) & np.isin(wanted, ids)
-    return named
 
 
 _NO_WORK, _OTHER, _COMMUNICATION, _DATA_LOADER = range(4)

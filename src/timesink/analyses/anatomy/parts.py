@@ -68,17 +68,6 @@ def split(windows: Windows, device: DeviceTime, host: Mapping[str, IntervalSet])
     length = bounds[:, 1] - bounds[:, 0]
     parts["idle"] = length - covered + asleep
     blocked = np.concatenate([taken[:0], *(host[part] for part in _BLOCKED if part in host)])
-    return Split(
-        windows,
-        parts,
-        _by_family(windows, device),
-        device.families,
-        asleep=asleep,
-        runnable=length - intervals.coverage_within(intervals.merge(blocked), bounds),
-    )
-
-
-def _by_family(windows: Windows, device: DeviceTime) -> NDArray[np.int64]:
     shape = (len(windows.row), len(device.families))
     sums = np.zeros(shape, dtype=np.int64)
     if len(device.computing) and len(windows.row):
@@ -86,7 +75,14 @@ def _by_family(windows: Windows, device: DeviceTime) -> NDArray[np.int64]:
         place = pieces.window * shape[1] + device.family[pieces.call]
         # Of cycles that overlap, a piece may lie in one of them only.
         np.add.at(sums.reshape(-1), place, np.maximum(pieces.end - pieces.start, 0))
-    return sums
+    return Split(
+        windows,
+        parts,
+        sums,
+        device.families,
+        asleep=asleep,
+        runnable=length - intervals.coverage_within(intervals.merge(blocked), bounds),
+    )
 
 
 def with_run_queue(found: Split, share: NDArray[np.float64]) -> Split:

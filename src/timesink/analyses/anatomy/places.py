@@ -167,7 +167,16 @@ class _Names:
 def _rows(found: _Stretches, named: _Names, windows: Windows, cycle: Codes) -> pl.DataFrame:
     """One row per place and cycle, of the places that matter."""
     least = LEAST_PLACE * float(np.median(windows.end - windows.start))
-    found = _that_may_matter(found, named, least)
+    # Stretches inside of functions and after functions that have one of the least length.
+    chosen = np.ones(len(found.start), dtype=np.bool_)
+    is_long = found.end - found.start >= least
+    for calls in (found.inside, found.after):
+        code = named.code(calls)
+        some = np.zeros(len(named.texts) + 1, dtype=np.bool_)
+        some[code[is_long]] = True
+        chosen &= some[code]
+    columns = (getattr(found, each.name)[chosen] for each in fields(found))
+    found = _Stretches(*columns)
     inside, after, before = map(named.code, (found.inside, found.after, found.before))
     many = len(named.texts) + 1
     sort = (inside * many + after) * many + before
@@ -188,19 +197,6 @@ def _rows(found: _Stretches, named: _Names, windows: Windows, cycle: Codes) -> p
     )
     key = ["inside", "after", "before", "occurrence"]
     return table.filter(pl.col("dur_ns").max().over(key) >= least).sort("cycle", "ts_ns")
-
-
-def _that_may_matter(found: _Stretches, named: _Names, least: float) -> _Stretches:
-    """Stretches inside of functions and after functions that have one of the least length."""
-    chosen = np.ones(len(found.start), dtype=np.bool_)
-    is_long = found.end - found.start >= least
-    for calls in (found.inside, found.after):
-        code = named.code(calls)
-        some = np.zeros(len(named.texts) + 1, dtype=np.bool_)
-        some[code[is_long]] = True
-        chosen &= some[code]
-    columns = (getattr(found, each.name)[chosen] for each in fields(found))
-    return _Stretches(*columns)
 
 
 def _turns(row: Codes, sort: Codes) -> Codes:

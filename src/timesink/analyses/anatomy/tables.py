@@ -46,8 +46,17 @@ def anatomy_of(behaviour: pl.DataFrame, counters: pl.DataFrame | None = None) ->
     [30.0, 70.0]
     """
     table = plain_texts(behaviour).filter(pl.col("cycle_dur_ns") > 0)
-    cycles = _spans(table)
-    levels = _levels(table)
+    first = table.group_by("cycle").agg(
+        pl.col("cycle_ts_ns").min().fill_null(0).alias("ts_ns"),
+        pl.col("cycle_dur_ns").max().alias("dur_ns"),
+    )
+    cycles = first.sort("cycle").select(*CYCLE_SPANS).cast(pl.Schema(CYCLE_SPANS))
+    # Functions of a cycle share the samples of a counter: their median is what it read.
+    known = table.filter(pl.col("metric").is_not_null() & pl.col("mu").cast(pl.Float64).is_finite())
+    medians = known.group_by("cycle", "metric", "device").agg(
+        pl.col("unit").drop_nulls().first(), pl.col("mu").median().alias("value")
+    )
+    levels = medians.select(*LEVELS).cast(pl.Schema(LEVELS))
     notes: tuple[str, ...] = ()
     if counters is not None and counters.height:
         pid = table["pid"].drop_nulls()
@@ -62,23 +71,6 @@ def anatomy_of(behaviour: pl.DataFrame, counters: pl.DataFrame | None = None) ->
         cycles=cycles,
         notes=notes,
     )
-
-
-def _spans(table: pl.DataFrame) -> pl.DataFrame:
-    first = table.group_by("cycle").agg(
-        pl.col("cycle_ts_ns").min().fill_null(0).alias("ts_ns"),
-        pl.col("cycle_dur_ns").max().alias("dur_ns"),
-    )
-    return first.sort("cycle").select(*CYCLE_SPANS).cast(pl.Schema(CYCLE_SPANS))
-
-
-def _levels(table: pl.DataFrame) -> pl.DataFrame:
-    """Functions of a cycle share the samples of a counter: their median is what it read."""
-    known = table.filter(pl.col("metric").is_not_null() & pl.col("mu").cast(pl.Float64).is_finite())
-    medians = known.group_by("cycle", "metric", "device").agg(
-        pl.col("unit").drop_nulls().first(), pl.col("mu").median().alias("value")
-    )
-    return medians.select(*LEVELS).cast(pl.Schema(LEVELS))
 
 
 # -- parts -----------------------------------------------------------------------------------------

@@ -55,13 +55,19 @@ def anatomies(trace: Trace, cycles: Cycles) -> dict[str, Anatomy]:
     for pid, window in windows.items():
         used = device[pid].devices
         levels = level_rows(Sampled(book, devices, pid, used), window, run.cycle)
+        parts = [place_rows(run.trace, crew, run.marks, run.cycle) for crew in mine[pid]]
+        columns: Mapping[str, NDArray[np.int64]] = {
+            "cycle": run.cycle[window.row],
+            "ts_ns": window.start,
+            "dur_ns": window.end - window.start,
+        }
         found[pid] = Anatomy(
             parts=_parts(run, mine[pid], device[pid], levels),
-            places=_places(run, mine[pid]),
+            places=pl.concat([pl.DataFrame(schema=PLACE_TIMES), *parts]).sort("cycle", "ts_ns"),
             levels=levels,
             hardware=hardware_names(trace, devices, pid, used),
             cores=cores_of(trace),
-            cycles=_spans(window, run.cycle),
+            cycles=pl.DataFrame(columns, schema=CYCLE_SPANS).sort("cycle"),
             launches=launch_rows(trace, device[pid].rows, window, run.cycle),
             on_device=cycles.on_device,
         )
@@ -92,17 +98,3 @@ def _parts(
         numbers = run.cycle[crew.windows.row]
         parts.append(part_rows(with_run_queue(found, run_queue_share(levels, numbers)), numbers))
     return pl.concat(parts).sort("cycle", "part", "family")
-
-
-def _places(run: _Run, mine: Sequence[Crew]) -> pl.DataFrame:
-    parts = [place_rows(run.trace, crew, run.marks, run.cycle) for crew in mine]
-    return pl.concat([pl.DataFrame(schema=PLACE_TIMES), *parts]).sort("cycle", "ts_ns")
-
-
-def _spans(windows: Windows, cycle: NDArray[np.int64]) -> pl.DataFrame:
-    columns: Mapping[str, NDArray[np.int64]] = {
-        "cycle": cycle[windows.row],
-        "ts_ns": windows.start,
-        "dur_ns": windows.end - windows.start,
-    }
-    return pl.DataFrame(columns, schema=CYCLE_SPANS).sort("cycle")

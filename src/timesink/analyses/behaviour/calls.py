@@ -169,7 +169,8 @@ def host_work(
     scheduled = np.isin(classes, SCHEDULED)
     counted = (classes != NOT_COUNTED) & (process != OUTSIDE)
     functions = functions_of(host_names(trace), marks)
-    parts = [_no_calls()]
+    none = np.zeros(0, dtype=np.int64)
+    parts = [Calls(none, none, none.astype(np.int8), none, none, none, none, none)]
     touched = np.zeros(len(classes), dtype=np.bool_)
     for number, window in enumerate(windows.values()):
         mine = counted & (process == number)
@@ -247,8 +248,3 @@ def _own_time(pieces: Pieces, own_start: Ns, parent: Places) -> Ns:
         return time
     place = pieces.same_window(np.maximum(caller, 0))[called]
     return np.maximum(time - sums_by(place, time[called], len(time)), 0)
-
-
-def _no_calls() -> Calls:
-    none = np.zeros(0, dtype=np.int64)
-    return Calls(none, none, none.astype(np.int8), none, none, none, none, none)

@@ -106,9 +106,10 @@ def counter_book(trace: Trace, processes: Collection[str], devices: Collection[i
             list(place), list(place.values()), return_dtype=pl.String
         )
     )
+    largest = samples.group_by("counter").agg(pl.col("value").abs().max()).sort("counter")
     return CounterBook(
         series=_series(samples),
-        units=_units(samples),
+        units={counter: unit_of(counter, value) for counter, value in largest.iter_rows()},
         labels={place[label]: label for label in labels if label},
     )
 
@@ -129,8 +130,3 @@ def _series(samples: pl.DataFrame) -> dict[tuple[str, str], Series]:
         )
         for (counter, place), part in parts.items()
     }
-
-
-def _units(samples: pl.DataFrame) -> dict[str, str | None]:
-    largest = samples.group_by("counter").agg(pl.col("value").abs().max()).sort("counter")
-    return {counter: unit_of(counter, value) for counter, value in largest.iter_rows()}

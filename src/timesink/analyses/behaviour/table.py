@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.behaviour.behaviour import Behaviour
-from timesink.analyses.behaviour.calls import Calls, CycleWork, device_work, host_work, joined
+from timesink.analyses.behaviour.calls import device_work, host_work, joined
 from timesink.analyses.behaviour.classes import FUNCTION_CLASSES, WAITING, Classes, load_classes
 from timesink.analyses.behaviour.counter_devices import Devices, match_devices
 from timesink.analyses.behaviour.groups import Alike, Groups, alike, grouped
@@ -49,7 +49,9 @@ def behaviour_table(trace: Trace, cycles: Cycles, classes: Classes | None = None
     marks = frozenset(cycles.table["name"].drop_nulls().unique())
     classes_of = classes_with_waits(trace, cycles)
     host = with_untraced(trace, cycles, windows, host_work(trace, windows, classes_of, marks))
-    calls = _together(device, host)
+    # Calls of both, with functions of the device after those of the host.
+    shifted = replace(device.calls, function=device.calls.function + len(host.functions))
+    calls = joined([host.calls, shifted])
     numbers = np.unique(device.calls.device).tolist()
     book = counter_book(trace, list(windows), numbers)
     devices = match_devices(trace, book, numbers, list(windows))
@@ -62,14 +64,11 @@ def behaviour_table(trace: Trace, cycles: Cycles, classes: Classes | None = None
     named = _Names(cycles, devices, book, host.functions, device.functions)
     table = _table(rows, groups, named)
     read = frozenset(each.counter for each in measured)
-    use = CounterUse(_wanted(groups, sources), read, _of_recorder(trace))
+    # Counters that matter to some function of the run.
+    present = [FUNCTION_CLASSES[each] for each in np.unique(groups.function_class)]
+    counters = (sources.classes.counters_of(each, sources.book.counters) for each in present)
+    use = CounterUse(frozenset(chain.from_iterable(counters)), read, _of_recorder(trace))
     return Behaviour(table, (*notes_of(device, host, book, use), *devices.notes))
-
-
-def _together(device: CycleWork, host: CycleWork) -> Calls:
-    """Calls of both, with functions of the device after those of the host."""
-    shifted = replace(device.calls, function=device.calls.function + len(host.functions))
-    return joined([host.calls, shifted])
 
 
 # -- counters of functions -------------------------------------------------------------------------
@@ -90,13 +89,6 @@ class _Measured:
 
     counter: str
     levels: Levels
-
-
-def _wanted(groups: Groups, sources: _Sources) -> frozenset[str]:
-    """Counters that matter to some function of the run."""
-    present = [FUNCTION_CLASSES[each] for each in np.unique(groups.function_class)]
-    counters = (sources.classes.counters_of(each, sources.book.counters) for each in present)
-    return frozenset(chain.from_iterable(counters))
 
 
 def _of_recorder(trace: Trace) -> frozenset[str]:
@@ -196,6 +188,13 @@ class _Names:
 def _table(rows: _Rows, groups: Groups, named: _Names) -> pl.DataFrame:
     group = rows.group
     function = groups.function[group]
+    # What the device of each group is called.
+    number, processes = _process_of_row(named.cycles)
+    keys = np.stack([number[groups.row], groups.device])
+    kinds, kind = np.unique(keys, axis=1, return_inverse=True)
+    labels = [
+        named.devices.label(processes[process], device) for process, device in kinds.T.tolist()
+    ]
     frame = pl.DataFrame(
         {
             "row": groups.row[group],
@@ -203,7 +202,7 @@ def _table(rows: _Rows, groups: Groups, named: _Names) -> pl.DataFrame:
             "short_name": _texts(named.short_names, function),
             "metric": _texts(rows.counters, rows.counter),
             "unit": _texts([named.book.units[each] for each in rows.counters], rows.counter),
-            "device": _device_labels(groups, named)[group],
+            "device": _texts(labels, kind.reshape(-1))[group],
             "function_class": _texts(FUNCTION_CLASSES, groups.function_class[group]),
             "mu": rows.mean,
             "sigma": rows.spread,
@@ -255,17 +254,6 @@ def _processes(pid: pl.Series) -> tuple[pl.Series, pl.Series]:
     )
     host = filled.replace_strict({text: split[text][0] for text in texts}, return_dtype=pl.String)
     return process.alias("pid"), host.alias("host")
-
-
-def _device_labels(groups: Groups, named: _Names) -> pl.Series:
-    """What the device of each group is called."""
-    number, processes = _process_of_row(named.cycles)
-    keys = np.stack([number[groups.row], groups.device])
-    kinds, kind = np.unique(keys, axis=1, return_inverse=True)
-    labels = [
-        named.devices.label(processes[process], device) for process, device in kinds.T.tolist()
-    ]
-    return _texts(labels, kind.reshape(-1))
 
 
 def _texts(texts: Sequence[str | None], place: NDArray[np.integer[Any]]) -> pl.Series:

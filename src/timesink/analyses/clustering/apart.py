@@ -156,7 +156,9 @@ def sentence(setting: Setting, base: int, own: int, found: tuple[Difference, ...
     for difference in found:
         if len(parts) < SHOWN and not any(_same_fact(difference, before) for before in told):
             told.append(difference)
-            parts.append(_told(difference))
+            place = f" on {difference.device}" if difference.device else ""
+            levels = amounts(difference.base, difference.own, difference.unit)
+            parts.append(f"{difference.what}{place}: {levels}")
     return "; ".join(parts) or "some of its members differ from some of the largest cluster"
 
 
@@ -174,9 +176,3 @@ def _same_fact(one: Difference, other: Difference) -> bool:
         and isclose(one.base, other.base, rel_tol=_ALIKE, abs_tol=_ALIKE)
         and isclose(one.own, other.own, rel_tol=_ALIKE, abs_tol=_ALIKE)
     )
-
-
-def _told(difference: Difference) -> str:
-    place = f" on {difference.device}" if difference.device else ""
-    levels = amounts(difference.base, difference.own, difference.unit)
-    return f"{difference.what}{place}: {levels}"

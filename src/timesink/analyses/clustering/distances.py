@@ -47,13 +47,9 @@ def distances(levels: Levels, allowed: Matrix | float = 0.0) -> tuple[Matrix, Ma
         apart = np.abs(levels.mean[row] - levels.mean[row + 1 :])
         noise = CERTAINTY * np.sqrt(variances[row] + variances[row + 1 :]) + allowed
         sure[row, row + 1 :] = np.fmax.reduce(apart - noise, axis=1)
-        plain[row, row + 1 :] = _root_mean_square(apart)
+        shared: NDArray[np.bool_] = ~np.isnan(apart)
+        squares = np.where(shared, apart, 0.0) ** 2
+        root: Matrix = np.sqrt(squares.sum(axis=1) / np.maximum(shared.sum(axis=1), 1))
+        plain[row, row + 1 :] = root
     sure = np.where(np.isnan(sure), NOTHING_SHARED, np.maximum(sure, 0.0))
     return sure + sure.T, plain + plain.T
-
-
-def _root_mean_square(apart: Matrix) -> Matrix:
-    shared: NDArray[np.bool_] = ~np.isnan(apart)
-    squares = np.where(shared, apart, 0.0) ** 2
-    root: Matrix = np.sqrt(squares.sum(axis=1) / np.maximum(shared.sum(axis=1), 1))
-    return root

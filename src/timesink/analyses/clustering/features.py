@@ -70,7 +70,12 @@ def role_starts(owners: NDArray[np.int64]) -> NDArray[np.intp]:
 
 def measure(roles: Sequence[Role]) -> Measures:
     """The features of all roles beside each other."""
-    rows = _joined(roles)
+    rows = pl.concat(
+        [
+            role.behaviour.select(pl.lit(place, pl.Int64).alias("role"), *_KEYS, *_VALUES)
+            for place, role in enumerate(roles)
+        ]
+    )
     cycles = rows.group_by("role", "cycle").agg(
         pl.col("cycle_dur_ns").max(), prefill=(pl.col("cycle_type") == "prefill").any()
     )
@@ -83,7 +88,14 @@ def measure(roles: Sequence[Role]) -> Measures:
     owners = cycles["role"].to_numpy()
     _forget_unwatched(features, values, owners)
     if cycles["prefill"].any():
-        features, values = _by_phase(features, values, cycles["prefill"].to_numpy())
+        # Prefill cycles are another unit of work: they get features of their own.
+        own = tuple(
+            Feature(feature.kind, feature.name, feature.place, feature.unit, "prefill")
+            for feature in features
+        )
+        hidden = cycles["prefill"].to_numpy()[:, None]
+        both = np.hstack([np.where(hidden, np.nan, values), np.where(hidden, values, np.nan)])
+        features, values = (*features, *own), both
     return Measures(features, values, owners, devices)
 
 
@@ -91,15 +103,6 @@ def measure(roles: Sequence[Role]) -> Measures:
 
 _KEYS = ("cycle", "cycle_type", "function", "metric", "device", "function_class", "unit")
 _VALUES = ("mu", "dur_ns", "calls", "cycle_dur_ns")
-
-
-def _joined(roles: Sequence[Role]) -> pl.DataFrame:
-    return pl.concat(
-        [
-            role.behaviour.select(pl.lit(place, pl.Int64).alias("role"), *_KEYS, *_VALUES)
-            for place, role in enumerate(roles)
-        ]
-    )
 
 
 def _with_places(
@@ -204,16 +207,3 @@ def _forget_unwatched(
         if columns:
             most = np.maximum.reduceat(values[:, columns].max(axis=1), role_starts(owners))
             values[np.ix_((most == 0)[owners], columns)] = np.nan
-
-
-def _by_phase(
-    features: Sequence[Feature], values: Matrix, prefill: NDArray[np.bool_]
-) -> tuple[tuple[Feature, ...], Matrix]:
-    """Prefill cycles are another unit of work: they get features of their own."""
-    own = tuple(
-        Feature(feature.kind, feature.name, feature.place, feature.unit, "prefill")
-        for feature in features
-    )
-    hidden = prefill[:, None]
-    both = np.hstack([np.where(hidden, np.nan, values), np.where(hidden, values, np.nan)])
-    return (*features, *own), both

@@ -198,7 +198,15 @@ def _levels(logs: Matrix, owners: NDArray[np.int64], part: _Part, least: Matrix 
     starts = role_starts(owners)
     logs, count, trimmed = _winsorised(np.where(part.rows[:, None], logs, np.nan), owners, starts)
     mean = means_of(logs, starts)
-    scatter = _moderated(means_of((logs - mean[owners]) ** 2, starts) * count, count)
+    # Variance of the cycles of each role, drawn up to the median of all roles, never down.
+    squares = means_of((logs - mean[owners]) ** 2, starts) * count
+    freedom = np.maximum(count - 1, 1)
+    own = np.where(count >= _FEWEST, squares / freedom, np.nan)
+    told = ~np.isnan(own).all(axis=0)
+    usual = np.zeros(own.shape[1])
+    usual[told] = np.nanmedian(own[:, told], axis=0)
+    drawn = (_USUAL_WEIGHT * usual + np.nan_to_num(squares)) / (_USUAL_WEIGHT + freedom)
+    scatter: Matrix = np.fmax(drawn, own)
     # What was drawn in makes the rest look closer together than the cycles are.
     whole = np.maximum(count - 2 * trimmed, 1)
     error = np.sqrt(np.maximum(scatter, np.square(least)) * count) / whole
@@ -234,18 +242,6 @@ def means_of(values: Matrix, starts: NDArray[np.intp]) -> Matrix:
     with np.errstate(invalid="ignore", divide="ignore"):
         means: Matrix = sums / count
     return means
-
-
-def _moderated(squares: Matrix, count: NDArray[np.int64]) -> Matrix:
-    """Variance of the cycles of each role, drawn up to the median of all roles, never down."""
-    freedom = np.maximum(count - 1, 1)
-    own = np.where(count >= _FEWEST, squares / freedom, np.nan)
-    told = ~np.isnan(own).all(axis=0)
-    usual = np.zeros(own.shape[1])
-    usual[told] = np.nanmedian(own[:, told], axis=0)
-    drawn = (_USUAL_WEIGHT * usual + np.nan_to_num(squares)) / (_USUAL_WEIGHT + freedom)
-    larger: Matrix = np.fmax(drawn, own)
-    return larger
 
 
 def _widened(freedom: NDArray[np.int64]) -> Matrix:

@@ -33,7 +33,12 @@ def linked(apart: Matrix, threshold: float) -> NDArray[np.int64]:
             far[tip, :] = far[:, tip] = np.inf
             chain.pop()
         elif len(chain) > 1 and nearest == chain[-2]:
-            _join(far, group, left, tip, nearest)
+            kept, gone = min(tip, nearest), max(tip, nearest)
+            far[kept] = far[:, kept] = np.maximum(far[kept], far[gone])
+            far[kept, kept] = np.inf
+            far[gone, :] = far[:, gone] = np.inf
+            left[gone] = False
+            group[group == gone] = kept
             del chain[-2:]
         else:
             chain.append(nearest)
@@ -44,14 +49,3 @@ def _nearest(row: Matrix, before: int | None) -> int:
     """The nearest one; of equals the one the chain came from, so that it comes to an end."""
     nearest = int(row.argmin())
     return before if before is not None and row[before] <= row[nearest] else nearest
-
-
-def _join(
-    far: Matrix, group: NDArray[np.int64], left: NDArray[np.bool_], one: int, other: int
-) -> None:
-    kept, gone = min(one, other), max(one, other)
-    far[kept] = far[:, kept] = np.maximum(far[kept], far[gone])
-    far[kept, kept] = np.inf
-    far[gone, :] = far[:, gone] = np.inf
-    left[gone] = False
-    group[group == gone] = kept

@@ -62,7 +62,9 @@ def _all_agree(base: Role, new: Role) -> bool:
 
 def _grouped(fine: Role, coarse: Role, many: int) -> Role | None:
     table = plain_texts(fine.behaviour)
-    cycles = _cycles(table)
+    # Every cycle in order, with its start and length.
+    first = table.group_by("cycle").agg(pl.col("cycle_ts_ns", "cycle_dur_ns").first())
+    cycles = first.sort("cycle")
     starts = _marked(table, plain_texts(coarse.behaviour), cycles, many)
     if starts is None:
         groups, how = _counted(table, cycles, many), "from the first recorded one on"
@@ -80,12 +82,6 @@ def _grouped(fine: Role, coarse: Role, many: int) -> Role | None:
     numbers = pl.DataFrame({"cycle": cycles["cycle"], "group": groups}).filter(pl.col("group") >= 0)
     together = _put_together(table, numbers).cast(fine.behaviour.schema)
     return replace(fine, behaviour=together, notes=(*fine.notes, note))
-
-
-def _cycles(table: pl.DataFrame) -> pl.DataFrame:
-    """Every cycle in order, with its start and length."""
-    first = table.group_by("cycle").agg(pl.col("cycle_ts_ns", "cycle_dur_ns").first())
-    return first.sort("cycle")
 
 
 def _marked(
@@ -160,7 +156,11 @@ def _put_together(table: pl.DataFrame, numbers: pl.DataFrame) -> pl.DataFrame:
     """A behaviour table with a cycle per group."""
     rows = table.join(numbers, "cycle")
     groups = _group_spans(rows)
-    times = _times(rows)
+    # Time and calls of each function in each group; several metrics do not count it twice.
+    once = once_per_cycle(rows)
+    times = once.group_by("group", *_FUNCTION, maintain_order=True).agg(
+        pl.col("dur_ns", "calls").sum(), pl.col("short_name").first()
+    )
     counters = _counters(rows)
     whole = times.join(groups, "group").join(
         counters, ["group", *_FUNCTION], "left", nulls_equal=True
@@ -186,14 +186,6 @@ def _group_spans(rows: pl.DataFrame) -> pl.DataFrame:
         pl.col("cycle_ts_ns").min(),
         mark.alias("anchor"),
         pl.col("cycle_type", "pid", "host").first(),
-    )
-
-
-def _times(rows: pl.DataFrame) -> pl.DataFrame:
-    """Time and calls of each function in each group; several metrics do not count it twice."""
-    once = once_per_cycle(rows)
-    return once.group_by("group", *_FUNCTION, maintain_order=True).agg(
-        pl.col("dur_ns", "calls").sum(), pl.col("short_name").first()
     )
 
 

@@ -99,7 +99,11 @@ def _changed_functions(pair: Pair) -> list[int]:
     As for counters: the p-values of all that could matter are corrected together, and of those that
     changed beyond noise the ones stay that changed by enough.
     """
-    least = LEAST_SHARE * _cycle_length(pair)
+    # The shorter of both cycles; where no length is known, the time of what runs in them.
+    known = [pair.cycle_times.base_mean_ns, pair.cycle_times.new_mean_ns]
+    known = [length for length in known if length > 0]
+    known = known or [float(pair.times[side].sum()) for side in ("base_ns", "new_ns")]
+    least = LEAST_SHARE * max(min(known), 1.0)
     could = pl.max_horizontal("base_ns", "new_ns") >= least
     told = (
         pair.times.with_row_index("place")
@@ -110,14 +114,6 @@ def _changed_functions(pair: Pair) -> list[int]:
     told = told.filter(pl.Series(false_discovery(told["p"].to_numpy()) < ALPHA))
     told = told.filter(pl.col("delta_ns").abs() >= least)
     return told.sort(pl.col("delta_ns").abs(), "place", descending=[True, False])["place"].to_list()
-
-
-def _cycle_length(pair: Pair) -> float:
-    """The shorter of both cycles; where no length is known, the time of what runs in them."""
-    known = [pair.cycle_times.base_mean_ns, pair.cycle_times.new_mean_ns]
-    known = [length for length in known if length > 0]
-    known = known or [float(pair.times[side].sum()) for side in ("base_ns", "new_ns")]
-    return max(min(known), 1.0)
 
 
 def _may_differ(times: pl.DataFrame) -> pl.Series:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -99,24 +98,20 @@ def _lanes(device: Numbers, stream: pl.Series) -> tuple[Numbers, pl.DataFrame]:
     used = np.flatnonzero(np.bincount(joint, minlength=1))
     numbers = [int(devices[pair // len(texts)]) for pair in used]
     streams = [texts[pair % len(texts)] for pair in used]
-    order = _natural_order(numbers, streams)
+    # Streams by number where they have one (7 before 13), then those with other names.
+
+    def key(place: int) -> tuple[int, bool, int, str]:
+        text = streams[place] or ""
+        number = int(text) if text.isdecimal() else -1
+        return (numbers[place], number < 0, number, text)
+
+    order = sorted(range(len(numbers)), key=key)
     place = np.zeros(len(devices) * len(texts), dtype=np.int64)
     place[used[order]] = np.arange(len(used))
     lanes = {"device": [numbers[i] for i in order], "stream": [streams[i] for i in order]}
     return place[joint], pl.DataFrame(
         lanes, schema={"device": pl.Int64(), "stream": pl.Categorical()}
     )
-
-
-def _natural_order(devices: Sequence[int], streams: Sequence[str | None]) -> list[int]:
-    """Streams by number where they have one (7 before 13), then those with other names."""
-
-    def key(place: int) -> tuple[int, bool, int, str]:
-        text = streams[place] or ""
-        number = int(text) if text.isdecimal() else -1
-        return (devices[place], number < 0, number, text)
-
-    return sorted(range(len(devices)), key=key)
 
 
 # -- gaps ------------------------------------------------------------------------------------------

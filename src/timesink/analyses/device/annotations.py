@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses import names
 from timesink.analyses.columns import host_columns, host_lanes, host_names
@@ -54,7 +53,11 @@ def kernels_by_annotation(trace: Trace) -> pl.DataFrame:
 def _annotation_of(trace: Trace, work: Activities) -> Numbers:
     """Row in `trace.host` of the annotation each activity was launched in, -1 for none."""
     host, (thread, _) = host_columns(trace), host_lanes(trace)
-    notes = np.flatnonzero(_is_annotation(trace))
+    # Annotations, and the operators that old profilers recorded in their stead.
+    kind, called = host_columns(trace)["kind"], host_names(trace)
+    in_their_stead = (kind == "operator").to_numpy() & called.matching(_annotates)
+    steps = called.matching(names.is_profiler_step)
+    notes = np.flatnonzero(((kind == "annotation").to_numpy() | in_their_stead) & ~steps)
     start = host["ts_ns"].to_numpy()[notes]
     end = start + host["dur_ns"].to_numpy()[notes]
     found = np.full(len(work), -1, dtype=np.int64)
@@ -67,14 +70,6 @@ def _annotation_of(trace: Trace, work: Activities) -> Numbers:
         around = _latest_reaching(end[mine], latest, work.call_end[here])
         found[here[around >= 0]] = notes[mine[around[around >= 0]]]
     return found
-
-
-def _is_annotation(trace: Trace) -> NDArray[np.bool_]:
-    """Annotations, and the operators that old profilers recorded in their stead."""
-    kind, called = host_columns(trace)["kind"], host_names(trace)
-    in_their_stead = (kind == "operator").to_numpy() & called.matching(_annotates)
-    steps = called.matching(names.is_profiler_step)
-    return ((kind == "annotation").to_numpy() | in_their_stead) & ~steps
 
 
 def _annotates(name: str) -> bool:

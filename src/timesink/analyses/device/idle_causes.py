@@ -74,8 +74,15 @@ def idle_causes(trace: Trace) -> pl.DataFrame:
     if not idle_ranges(trace):
         return pl.DataFrame(schema=SCHEMA)
     steps = _complete_steps(trace)
+    # Long stretches of the steps in which no host call was recorded; notes are no calls.
+    ranges, forest, silent = role_ranges(trace), call_forest(trace), steps
+    for role in ("runtime", "data_loader", "communication"):
+        silent = _long(intervals.subtract(silent, ranges[role]))
+    operators = forest.role == OPERATOR
+    outer = operators & ~((forest.parent >= 0) & operators[forest.parent])
+    called = np.stack([forest.start[outer], forest.end[outer]]).T
     host = _Host(
-        quiet=_quiet(trace, steps),
+        quiet=_long(intervals.subtract(silent, called[_touching(called, silent)])),
         calls=holding_calls(trace),
     )
     length = intervals.coverage(steps)
@@ -159,17 +166,6 @@ class _Host:
 
     quiet: IntervalSet
     calls: HoldingCalls
-
-
-def _quiet(trace: Trace, steps: IntervalSet) -> IntervalSet:
-    """Long stretches of the steps in which no host call was recorded; notes are no calls."""
-    ranges, forest, silent = role_ranges(trace), call_forest(trace), steps
-    for role in ("runtime", "data_loader", "communication"):
-        silent = _long(intervals.subtract(silent, ranges[role]))
-    operators = forest.role == OPERATOR
-    outer = operators & ~((forest.parent >= 0) & operators[forest.parent])
-    called = np.stack([forest.start[outer], forest.end[outer]]).T
-    return _long(intervals.subtract(silent, called[_touching(called, silent)]))
 
 
 def _long(stretches: IntervalSet) -> IntervalSet:

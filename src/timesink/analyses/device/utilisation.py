@@ -146,7 +146,11 @@ class _Frame:
 
 def _measure(trace: Trace, device: int, frame: _Frame) -> dict[str, int | float | None]:
     running, running_in_steps = frame.covered(kernel_ranges(trace, device))
-    active, _ = frame.covered(_busy_ranges(trace, device))
+    events = device_columns(trace)
+    mine = events["kind"].is_in(BUSY_KINDS).to_numpy() & (device_numbers(trace) == device)
+    active, _ = frame.covered(
+        intervals.from_starts(events["ts_ns"].to_numpy()[mine], events["dur_ns"].to_numpy()[mine])
+    )
     return {
         "window_ns": frame.window_ns,
         "utilisation": _part(running, frame.window_ns),
@@ -184,11 +188,3 @@ def _length_inside(start: pl.Series, end: pl.Series, window: tuple[int, int]) ->
 
 def _launches_on(trace: Trace, device: int) -> pl.DataFrame:
     return kernel_launches(trace).filter(pl.col("device") == device)
-
-
-def _busy_ranges(trace: Trace, device: int) -> IntervalSet:
-    events = device_columns(trace)
-    mine = events["kind"].is_in(BUSY_KINDS).to_numpy() & (device_numbers(trace) == device)
-    return intervals.from_starts(
-        events["ts_ns"].to_numpy()[mine], events["dur_ns"].to_numpy()[mine]
-    )

@@ -103,22 +103,16 @@ def _counters(
     trace: Trace, device: int
 ) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float64]]]:
     start, end = timeline(trace)
-    for counter, (times, values) in (
-        (UTILISATION, _utilisation(trace, device, start, end)),
-        (SM_EFFICIENCY, _sm_efficiency(trace, device)),
-    ):
-        if len(times):
-            yield counter, np.insert(times, 0, [start, start]), np.insert(values, 0, [1.0, 0.0])
-
-
-def _utilisation(
-    trace: Trace, device: int, start: int, end: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     borders = buckets(start, end)
     windows = np.stack([borders[:-1], borders[1:]], axis=1)
     covered = intervals.coverage_within(kernel_ranges(trace, device), windows)
     parts = covered / np.maximum(windows[:, 1] - windows[:, 0], 1)
-    return borders, np.append(parts, 0.0)
+    for counter, (times, values) in (
+        (UTILISATION, (borders, np.append(parts, 0.0))),
+        (SM_EFFICIENCY, _sm_efficiency(trace, device)),
+    ):
+        if len(times):
+            yield counter, np.insert(times, 0, [start, start]), np.insert(values, 0, [1.0, 0.0])
 
 
 def _sm_efficiency(trace: Trace, device: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -42,7 +42,13 @@ def density(calls: pl.DataFrame, thresholds: Thresholds = THIRDS, cells: int = C
     ([[0.0, 0.75, 0.0], [0.0, 0.0, 0.0], [0.25, 0.0, 0.0]], 0.25)
     """
     axis = axis_of(calls)
-    edges = _edges(thresholds, cells)
+    # Cells of much the same size, none of them on both sides of a threshold.
+    borders = sorted({0.0, 100 * thresholds.low, 100 * thresholds.high, 100.0})
+    parts = [
+        np.linspace(low, high, max(1, round(cells * (high - low) / 100)), endpoint=False)
+        for low, high in pairwise(borders)
+    ]
+    edges = np.append(np.concatenate(parts), 100.0)
     compute, dram = (calls[f"{name}_pct"].cast(pl.Float64()).to_numpy() for name in (axis, "dram"))
     time = calls.select(call_time().fill_null(0.0)).to_series().to_numpy()
     total = time.sum() or 1.0
@@ -61,13 +67,3 @@ def density(calls: pl.DataFrame, thresholds: Thresholds = THIRDS, cells: int = C
         missing=float(time[~known].sum() / total),
         beyond=float(time[over].sum() / total),
     )
-
-
-def _edges(thresholds: Thresholds, cells: int) -> NDArray[np.float64]:
-    """Cells of much the same size, none of them on both sides of a threshold."""
-    borders = sorted({0.0, 100 * thresholds.low, 100 * thresholds.high, 100.0})
-    parts = [
-        np.linspace(low, high, max(1, round(cells * (high - low) / 100)), endpoint=False)
-        for low, high in pairwise(borders)
-    ]
-    return np.append(np.concatenate(parts), 100.0)

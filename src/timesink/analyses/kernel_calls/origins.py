@@ -102,7 +102,11 @@ def _modules(trace: Trace, forest: CallForest, node: Nodes) -> pl.Series:
     """Paths of the modules around; of the forward pass for what the backward pass launched."""
     is_module = is_module_call(trace)
     if not is_module.any():
-        return _recorded_modules(trace, forest, node)
+        # The hierarchy that operators carry themselves, where no call of a module was recorded.
+        texts = trace.lazy("host").select("module_hierarchy").collect()["module_hierarchy"]
+        texts = texts.cast(pl.String)[forest.row]
+        stated = (texts != "").fill_null(value=False).to_numpy()
+        return values_at(texts, enclosing(node, forest.parent, stated))
     modules = find_modules(trace)
     call = enclosing(_forward_of(trace, forest, node, is_module), forest.parent, is_module)
     row = np.append(modules.row, -1)[np.searchsorted(modules.node, call)]
@@ -135,14 +139,6 @@ def _paths(modules: Modules) -> list[str]:
             paths[row] = f"{paths[caller]}.{paths[row]}"
         done.add(row)
     return paths
-
-
-def _recorded_modules(trace: Trace, forest: CallForest, node: Nodes) -> pl.Series:
-    """The hierarchy that operators carry themselves, where no call of a module was recorded."""
-    texts = trace.lazy("host").select("module_hierarchy").collect()["module_hierarchy"]
-    texts = texts.cast(pl.String)[forest.row]
-    stated = (texts != "").fill_null(value=False).to_numpy()
-    return values_at(texts, enclosing(node, forest.parent, stated))
 
 
 # -- steps -----------------------------------------------------------------------------------------

@@ -119,7 +119,10 @@ def sampled_functions(calls: pl.DataFrame) -> NDArray[np.int64]:
 
     It knows a function by its bare name, so that all templates of one name count together.
     """
-    function = _bare_names(calls["short_name"])
+    codes, texts = encode(calls["short_name"])
+    bare = [(text or "").rsplit("::", 1)[-1] for text in texts]
+    number = {name: place for place, name in enumerate(dict.fromkeys(bare))}
+    function = np.array([number[name] for name in bare], dtype=np.int64)[codes]
     numbers = (
         calls.select(pl.Series(function).alias("function"), "host", "pid")
         .select(pl.struct(pl.all()).rank("dense").cast(pl.Int64()) - 1)
@@ -136,10 +139,3 @@ def call_weight() -> pl.Expr:
 def call_time() -> pl.Expr:
     """The time a call stands for; null where it was not measured."""
     return pl.col("dur_ns") * call_weight()
-
-
-def _bare_names(names: pl.Series) -> NDArray[np.int64]:
-    codes, texts = encode(names)
-    bare = [(text or "").rsplit("::", 1)[-1] for text in texts]
-    number = {name: place for place, name in enumerate(dict.fromkeys(bare))}
-    return np.array([number[name] for name in bare], dtype=np.int64)[codes]

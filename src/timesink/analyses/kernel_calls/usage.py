@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
@@ -129,8 +128,11 @@ def _use(
     limit = 100 * thresholds.low
     tensor, dram = pl.col("tensor_pct") > limit, pl.col("dram_pct") > limit
     measured = pl.any_horizontal(pl.col(UTILISATIONS).is_not_null())
+    device = part["device"][0]
+    known = next((one for one in trace.metadata.devices if one.id == device), None)
+    stated = part["compute_capability"].drop_nulls().head(1).to_list()
     return DeviceUse(
-        **_identity(part, trace),
+        host=part["host"][0], device=device, name=known.name if known else "", compute_capability=stated[0] if stated else known and known.compute_capability,
         calls=part.height,
         launches=round(part["weight"].sum()),
         names=part["short_name"].n_unique(),
@@ -157,18 +159,6 @@ def _use(
         measured_ns=round(_time(timed, measured)),
         intervals=None if sampling is None else sample_intervals(timed, sampling),
     )
-
-
-def _identity(part: pl.DataFrame, trace: Trace) -> dict[str, Any]:
-    device = part["device"][0]
-    known = next((one for one in trace.metadata.devices if one.id == device), None)
-    stated = part["compute_capability"].drop_nulls().head(1).to_list()
-    return {
-        "host": part["host"][0],
-        "device": device,
-        "name": known.name if known else "",
-        "compute_capability": stated[0] if stated else known and known.compute_capability,
-    }
 
 
 def _time(timed: pl.DataFrame, chosen: pl.Expr) -> float:

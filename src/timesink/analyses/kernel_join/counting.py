@@ -90,8 +90,13 @@ def place_by_count(launches: Launches, window: Launches, every: int) -> Counted:
     def counted_from(first: int) -> Distances:
         return _counted_from(functions[main], first, (len(launches), len(window)), every)
 
+    # By the path that keeps closest to every n-th launch of all.
+    path = place_launches(launches.kind[middle], window.kind, every)
+    rounds = np.cumsum(np.append(0, np.diff(path.place) <= 0))[: len(path.row)]
+    come = np.full(len(launches), np.nan)
+    come[path.row + middle.start] = path.place + len(window) * rounds
     starts = [
-        _guessed(launches, window, every, middle),
+        come,
         *(counted_from(first) for first in _likely(parts[main], every)),
     ]
     tried = [_settled(parts, start, len(window), every) for start in starts]
@@ -128,15 +133,6 @@ def _within(function: _Function, rows: slice) -> _Function:
 
 # -- from where to begin ---------------------------------------------------------------------------
 # How far launches have come: their place and the rounds before; nan where that is not known.
-
-
-def _guessed(launches: Launches, window: Launches, every: int, middle: slice) -> Distances:
-    """By the path that keeps closest to every n-th launch of all."""
-    path = place_launches(launches.kind[middle], window.kind, every)
-    rounds = np.cumsum(np.append(0, np.diff(path.place) <= 0))[: len(path.row)]
-    come = np.full(len(launches), np.nan)
-    come[path.row + middle.start] = path.place + len(window) * rounds
-    return come
 
 
 def _likely(function: _Function, every: int) -> list[int]:

@@ -40,22 +40,18 @@ def windows_of(function: Numbers, rows: Numbers, steps: pl.Series | None) -> lis
     [4, 4]
     """
     if steps is not None and steps[rows].null_count() < len(rows):
-        return _marked(rows, steps[rows].cast(pl.String))
+        places = (
+            pl.DataFrame({"step": steps[rows].cast(pl.String), "row": rows})
+            .drop_nulls("step")
+            .group_by("step", maintain_order=True)
+            .agg("row")
+        )
+        return [Window(own.to_numpy(), step) for step, own in zip(*places, strict=True)]
     period = find_period(function[rows])
     if not period:
         return [Window(rows)]
     first = _first_repeated(function[rows], period)
     return [Window(rows[at : at + period]) for at in range(first, len(rows) - period + 1, period)]
-
-
-def _marked(rows: Numbers, steps: pl.Series) -> list[Window]:
-    places = (
-        pl.DataFrame({"step": steps, "row": rows})
-        .drop_nulls("step")
-        .group_by("step", maintain_order=True)
-        .agg("row")
-    )
-    return [Window(own.to_numpy(), step) for step, own in zip(*places, strict=True)]
 
 
 def find_period(function: Numbers) -> int:
@@ -69,7 +65,12 @@ def find_period(function: Numbers) -> int:
     """
     if len(function) < 2 * _WORD:
         return 0
-    words = _words(function)
+    # A number for the launches that begin at each place; equal where they are equal.
+    numbers = np.random.default_rng(0).integers(1, 1 << 62, _WORD, dtype=np.uint64)
+    count = len(function) - _WORD + 1
+    words = np.zeros(count, dtype=np.uint64)
+    for place, number in enumerate(numbers):
+        words += (function[place : place + count].astype(np.uint64) + np.uint64(1)) * number
     order = np.argsort(words, kind="stable")
     again = np.flatnonzero(words[order[1:]] == words[order[:-1]])
     distances, often = np.unique(order[again + 1] - order[again], return_counts=True)
@@ -78,16 +79,6 @@ def find_period(function: Numbers) -> int:
     if not len(shares) or shares.max() < _REPEATS:
         return 0
     return int(likely[np.flatnonzero(shares >= shares.max() - _AS_GOOD)[0]])
-
-
-def _words(function: Numbers) -> NDArray[np.uint64]:
-    """A number for the launches that begin at each place; equal where they are equal."""
-    numbers = np.random.default_rng(0).integers(1, 1 << 62, _WORD, dtype=np.uint64)
-    count = len(function) - _WORD + 1
-    words = np.zeros(count, dtype=np.uint64)
-    for place, number in enumerate(numbers):
-        words += (function[place : place + count].astype(np.uint64) + np.uint64(1)) * number
-    return words
 
 
 def _share_repeated(function: Numbers, period: int) -> float:

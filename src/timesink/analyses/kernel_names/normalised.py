@@ -119,20 +119,16 @@ def _short_path(file: str) -> str:
 def _plain_words(name: str) -> str:
     """A kernel as C++ names it without its arguments, any other name without its remarks."""
     if is_mangled(name) or _CPP.match(name) is not None:
-        return _function(name)
+        # The function's own name, with what it runs where it only runs its template argument.
+        own = kernel_name(name)
+        if _HOLLOW.match(own) is not None:
+            runs = _runs(name, own)
+            own = "elementwise_kernel" if _VARIANTS.match(own) is not None else own
+            return f"{own}<{runs}>" if runs else own
+        return (_runs(name, own) or own) if _NAMELESS.match(own) is not None else own
     for remark, instead in _REMARKS:
         name = remark.sub(instead, name)
     return name
-
-
-def _function(name: str) -> str:
-    """The function's own name, with what it runs where it only runs its template argument."""
-    own = kernel_name(name)
-    if _HOLLOW.match(own) is not None:
-        runs = _runs(name, own)
-        own = "elementwise_kernel" if _VARIANTS.match(own) is not None else own
-        return f"{own}<{runs}>" if runs else own
-    return (_runs(name, own) or own) if _NAMELESS.match(own) is not None else own
 
 
 def _runs(name: str, own: str) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.device.utilisation_counters import timeline
 from timesink.analyses.gathering import values_at
@@ -137,18 +136,14 @@ def _thinned(line: pl.DataFrame, points: int) -> pl.DataFrame:
         line["allocated_bytes"].cast(pl.Float64).to_numpy(),
         points,
     )
-    return line[_with_peaks(kept, line)].with_columns(before)
-
-
-def _with_peaks(kept: NDArray[np.int64], line: pl.DataFrame) -> NDArray[np.int64]:
-    """The kept points with the highest of both lines in place of their nearest neighbours."""
+    # The kept points with the highest of both lines in place of their nearest neighbours.
     highest = [line[name].arg_max() for name in ("allocated_bytes", "reserved_bytes")]
     peaks = {place for place in highest if place is not None}
     for place in sorted(peaks.difference(kept.tolist())):
         distance = np.abs(kept - place)
         distance[np.isin(kept, [0, line.height - 1, *peaks])] = line.height
         kept[distance.argmin()] = place
-    return np.sort(kept)
+    return line[np.sort(kept)].with_columns(before)
 
 
 # -- peaks -----------------------------------------------------------------------------------------
@@ -183,15 +178,11 @@ def memory_peaks(trace: Trace) -> pl.DataFrame:
     )
     capacities = memory_capacities(trace)
     sizes = [capacities.get(name) for name in peaks["device"].to_list()]
+    # Names of the steps the host was in at these times.
+    steps, moments = find_steps(trace), peaks["peak_allocated_ts_ns"].to_numpy()
+    bounds = steps.select("host_start_ns", "host_end_ns").to_numpy()
     return peaks.with_columns(
         pl.when(spare >= 0).then(spare).alias("fragmentation_bytes"),
         pl.Series("capacity_bytes", sizes, dtype=pl.Int64),
-        _steps_at(trace, peaks["peak_allocated_ts_ns"]),
+        values_at(steps["name"], step_at(moments, moments + 1, bounds)).alias("peak_step"),
     )
-
-
-def _steps_at(trace: Trace, times: pl.Series) -> pl.Series:
-    """Names of the steps the host was in at these times."""
-    steps, moments = find_steps(trace), times.to_numpy()
-    bounds = steps.select("host_start_ns", "host_end_ns").to_numpy()
-    return values_at(steps["name"], step_at(moments, moments + 1, bounds)).alias("peak_step")

@@ -86,7 +86,9 @@ def memory_events(
     """
     records, blocks = memory_records(trace), memory_blocks(trace)
     taken, released = blocks.taken, blocks.released
-    forest, operator = call_forest(trace), _operators(trace, taken)
+    # The operators that took the blocks, -1 where there is none.
+    operators: Nodes = np.append(record_operators(trace), -1)[taken]
+    forest, operator = call_forest(trace), operators
     at_start, at_end = (
         {name: values_at(records[name], places) for name in ("device", "bytes", "ts_ns")}
         for places in (taken, released)
@@ -104,12 +106,6 @@ def memory_events(
     ends = ("allocated_ts_ns", "released_ts_ns")
     inside = [within(pl.col(end), start_ns, end_ns) for end in ends]
     return events.filter(pl.any_horizontal(inside))
-
-
-def _operators(trace: Trace, taken: Places) -> Nodes:
-    """The operators that took the blocks, -1 where there is none."""
-    operators: Nodes = np.append(record_operators(trace), -1)[taken]
-    return operators
 
 
 def _callers(forest: CallForest, node: Nodes) -> Nodes:

@@ -96,7 +96,12 @@ def memory_by_operator(
     True
     """
     forest = call_forest(trace)
-    shown = forest.is_operator & _touching(forest, start_ns, end_ns)
+    touching = np.ones(len(forest), dtype=np.bool_)
+    if start_ns is not None:
+        touching &= forest.end >= start_ns
+    if end_ns is not None:
+        touching &= forest.start <= end_ns
+    shown = forest.is_operator & touching
     moved = _moved(trace, start_ns, end_ns).filter(pl.col("node") >= 0)
     devices = moved.partition_by("device", as_dict=True)
     parts = [
@@ -106,8 +111,9 @@ def memory_by_operator(
     names = pl.Series("name", forest.names, dtype=pl.String)
     calls = np.bincount(forest.name[shown], minlength=len(names))
     listed = pl.DataFrame({"code": np.arange(len(names)), "name": names, "calls": calls})
+    whole = dict.fromkeys(("code", *SUMS), pl.Int64)
     return (
-        pl.concat([_no_sums(), *parts])
+        pl.concat([pl.DataFrame(schema={**whole, "device": pl.String}), *parts])
         .filter(pl.any_horizontal(pl.col(SUMS) != 0))
         .join(listed, on="code", how="left")
         .select(pl.col("device").cast(moved["device"].dtype), "name", "calls", *SUMS)
@@ -152,15 +158,6 @@ def _moved(trace: Trace, start_ns: int | None, end_ns: int | None) -> pl.DataFra
     )
 
 
-def _touching(forest: CallForest, start_ns: int | None, end_ns: int | None) -> NDArray[np.bool_]:
-    touching = np.ones(len(forest), dtype=np.bool_)
-    if start_ns is not None:
-        touching &= forest.end >= start_ns
-    if end_ns is not None:
-        touching &= forest.start <= end_ns
-    return touching
-
-
 def _by_name(forest: CallForest, shown: NDArray[np.bool_], moved: pl.DataFrame) -> pl.DataFrame:
     """Sums over the calls of each operator, by the code of its name."""
     moved = moved[np.argsort(moved["node"].to_numpy(), kind="stable")]
@@ -176,8 +173,3 @@ def _by_name(forest: CallForest, shown: NDArray[np.bool_], moved: pl.DataFrame) 
         columns[amount] = sums[last] - sums[first]
         columns[f"self_{amount}"] = sums[own] - sums[first]
     return pl.DataFrame(columns).group_by("code").agg(pl.col(SUMS).sum())
-
-
-def _no_sums() -> pl.DataFrame:
-    whole = dict.fromkeys(("code", *SUMS), pl.Int64)
-    return pl.DataFrame(schema={**whole, "device": pl.String})

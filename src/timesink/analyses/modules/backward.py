@@ -47,22 +47,8 @@ def link_backward(trace: Trace) -> BackwardLinks:
     True
     """
     forest = call_forest(trace)
-    ids = _autograd_ids(trace, forest)
-    node = np.flatnonzero(_is_backward(forest, ids))
-    leader = _leaders(forest, node)
-    forward = _by_arrow(trace, forest, node)
-    unknown = np.flatnonzero(forward < 0)
-    forward[unknown] = _by_sequence(forest, ids, node[unknown])
-    forward = np.where(forward < 0, forward[leader], forward)
-    return BackwardLinks(node, forward, leader)
-
-
-# -- which calls are backward calls ----------------------------------------------------------------
-
-
-def _autograd_ids(trace: Trace, forest: CallForest) -> pl.DataFrame:
-    """Sequence number (-1: none) and forward thread (0: none) of every call."""
-    return (
+    # Sequence number (-1: none) and forward thread (0: none) of every call.
+    ids = (
         trace.lazy("host")
         .select(
             sequence=pl.col("sequence_number").fill_null(-1),
@@ -70,17 +56,31 @@ def _autograd_ids(trace: Trace, forest: CallForest) -> pl.DataFrame:
         )
         .collect()[forest.row]
     )
-
-
-def _is_backward(forest: CallForest, ids: pl.DataFrame) -> NDArray[np.bool_]:
-    """Roots of backward trees: calls of the engine, or the functions themselves without it."""
+    # Roots of backward trees: calls of the engine, or the functions themselves without it.
     engine = forest.named(lambda name: name.startswith(_ENGINE))
     function = (ids["forward_thread"] > 0).to_numpy()
     function = function | forest.named(lambda name: name == _ACCUMULATE)
     backward: NDArray[np.bool_] = engine | function
     # What runs inside another backward call is part of it, however deep: it would count twice.
     inside = enclosing(forest.parent, forest.parent, backward) >= 0
-    return backward & ~inside
+    node = np.flatnonzero(backward & ~inside)
+    leader = _leaders(forest, node)
+    # The forward call at the tail of the first arrow into each backward call; -1 without one.
+    forward = np.full(len(node), -1, dtype=np.int64)
+    tails, heads = _arrows(trace)
+    is_backward = np.zeros(len(forest), dtype=np.bool_)
+    is_backward[node] = True
+    source = _call_at(tails, forest)
+    target = enclosing(_call_at(heads, forest), forest.parent, is_backward)
+    known = np.flatnonzero((source >= 0) & (target >= 0))[::-1]
+    forward[np.searchsorted(node, target[known])] = source[known]
+    unknown = np.flatnonzero(forward < 0)
+    forward[unknown] = _by_sequence(forest, ids, node[unknown])
+    forward = np.where(forward < 0, forward[leader], forward)
+    return BackwardLinks(node, forward, leader)
+
+
+# -- which calls are backward calls ----------------------------------------------------------------
 
 
 def _leaders(forest: CallForest, node: Nodes) -> NDArray[np.int64]:
@@ -98,19 +98,6 @@ def _leaders(forest: CallForest, node: Nodes) -> NDArray[np.int64]:
 
 
 # -- by the arrows of the recording ----------------------------------------------------------------
-
-
-def _by_arrow(trace: Trace, forest: CallForest, node: Nodes) -> Nodes:
-    """The forward call at the tail of the first arrow into each backward call; -1 without one."""
-    forward = np.full(len(node), -1, dtype=np.int64)
-    tails, heads = _arrows(trace)
-    is_backward = np.zeros(len(forest), dtype=np.bool_)
-    is_backward[node] = True
-    source = _call_at(tails, forest)
-    target = enclosing(_call_at(heads, forest), forest.parent, is_backward)
-    known = np.flatnonzero((source >= 0) & (target >= 0))[::-1]
-    forward[np.searchsorted(node, target[known])] = source[known]
-    return forward
 
 
 def _arrows(trace: Trace) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -143,11 +130,7 @@ def _call_at(moments: pl.DataFrame, forest: CallForest) -> Nodes:
         first, last = borders[number], borders[number + 1]
         place = np.searchsorted(forest.start[first:last], moment[mine], side="right") - 1
         found[mine] = np.where(place >= 0, place + first, -1)
-    return _still_active(found, moment, forest)
-
-
-def _still_active(found: Nodes, moment: NDArray[np.int64], forest: CallForest) -> Nodes:
-    """Up to the caller that had not ended by then."""
+    # Up to the caller that had not ended by then.
     climbing = np.flatnonzero(found >= 0)
     while len(climbing):
         climbing = climbing[forest.end[found[climbing]] < moment[climbing]]

@@ -55,6 +55,8 @@ def module_table(trace: Trace) -> pl.DataFrame:
         return pl.DataFrame(schema=SCHEMA)
     sums = {name: _sums(values[modules.node], modules) for name, values in _values(trace).items()}
     occurrences = np.bincount(modules.row, minlength=len(modules.name))
+    on_device = pl.col("device_total_ns") > 0
+    total = pl.when(on_device).then("device_total_ns").otherwise("host_total_ns")
     return (
         pl.DataFrame(
             {
@@ -67,7 +69,7 @@ def module_table(trace: Trace) -> pl.DataFrame:
             }
         )
         .join(_layout(modules), on="row")
-        .with_columns(avg_duration_ns=_average())
+        .with_columns(avg_duration_ns=total / pl.col("occurrences"))
         .sort("id")
         .select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items())
     )
@@ -234,9 +236,3 @@ def _sums(values: Numbers, modules: Modules) -> Numbers:
     sums = np.zeros(len(modules.name), dtype=np.int64)
     np.add.at(sums, modules.row, values)
     return sums
-
-
-def _average() -> pl.Expr:
-    on_device = pl.col("device_total_ns") > 0
-    total = pl.when(on_device).then("device_total_ns").otherwise("host_total_ns")
-    return total / pl.col("occurrences")

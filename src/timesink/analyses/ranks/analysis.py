@@ -64,6 +64,8 @@ def analyse_ranks(ranks: Mapping[int, RankSummary]) -> RanksAnalysis:
     blamed = compared.with_columns(calls["step"])
     groups = keyed_groups(judged, calls)
     waits = step_waits(blamed)
+    sizes = [each.about.world_size for each in ranks.values() if each.about.world_size]
+    world = max(sizes, default=0)
     return RanksAnalysis(
         ranks=rank_table(ranks, waits),
         collectives=blamed,
@@ -71,15 +73,9 @@ def analyse_ranks(ranks: Mapping[int, RankSummary]) -> RanksAnalysis:
         clocks=clocks,
         stragglers=find_stragglers(alike, panel, compared, clocks),
         panel=panel,
-        missing=_missing(ranks),
+        missing=tuple(rank for rank in range(world) if rank not in ranks),
         not_judged=tuple(rank for rank in ranks if rank not in judged),
         waits=waits,
         groups=group_rows(groups),
         matched=collective_table(blamed, groups),
     )
-
-
-def _missing(ranks: Mapping[int, RankSummary]) -> tuple[int, ...]:
-    sizes = [each.about.world_size for each in ranks.values() if each.about.world_size]
-    world = max(sizes, default=0)
-    return tuple(rank for rank in range(world) if rank not in ranks)

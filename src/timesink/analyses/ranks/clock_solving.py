@@ -147,7 +147,9 @@ def jackknife(ends: Ends, found: Solved, *, drifts: bool) -> Floats:
     if blocks < 3:
         return least * 2
     # Neighbours in time go to different blocks, so that every one spans the run.
-    turn = np.argsort(np.argsort(_times(ends, matches))) % blocks
+    at = np.zeros(matches)
+    at[ends.match] = ends.at
+    turn = np.argsort(np.argsort(at)) % blocks
     tries = []
     for block in range(blocks):
         rows = turn[ends.match] != block
@@ -156,9 +158,3 @@ def jackknife(ends: Ends, found: Solved, *, drifts: bool) -> Floats:
     away = np.stack(tries) - found.clocks
     spread: Floats = np.sqrt((blocks - 1) / blocks * (away**2).sum(axis=0))
     return np.maximum(spread, least)
-
-
-def _times(ends: Ends, matches: int) -> Floats:
-    at = np.zeros(matches)
-    at[ends.match] = ends.at
-    return at

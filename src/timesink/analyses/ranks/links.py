@@ -101,7 +101,9 @@ def _cost(summary: RankSummary, slow: pl.DataFrame, what_if: WhatIf) -> float:
     if what_if.score is not None:
         return what_if.score.cost_of_transfers(slow["match"], slow["usual"])
     lost = slow.select((pl.col("transfer_ns") - pl.col("usual")).clip(0).sum()).item()
-    return float(lost) * _exposed_share(summary)
+    # How much of its communication a rank has nothing else to do in.
+    totals = summary.steps.select("exposed_communication_ns", "communication_ns").sum().row(0)
+    return float(lost) * (float(totals[0] / totals[1]) if totals[1] else 1.0)
 
 
 def _with_usual(transfers: pl.DataFrame) -> pl.DataFrame:
@@ -128,12 +130,6 @@ def _copies_slower(ranks: Mapping[int, RankSummary], panel: Panel) -> Floats:
     )
     ratio = _by_rank(found, "ratio", panel)
     return np.where(ratio > 0, ratio, 1.0)
-
-
-def _exposed_share(summary: RankSummary) -> float:
-    """How much of its communication a rank has nothing else to do in."""
-    totals = summary.steps.select("exposed_communication_ns", "communication_ns").sum().row(0)
-    return float(totals[0] / totals[1]) if totals[1] else 1.0
 
 
 def _by_rank(table: pl.DataFrame, column: str, panel: Panel) -> Floats:

@@ -32,19 +32,15 @@ def matched_collectives(
     calls = match_calls({str(rank): each.collectives for rank, each in ranks.items()})
     numbers = pl.Series("rank", list(ranks), dtype=pl.Int64)
     placed = calls.with_columns(numbers.gather(calls["worker"].to_physical()))
-    placed = placed.with_columns(toward=_toward())
+    # Whether a call sends to or receives from a higher rank (1) or a lower one (-1).
+    other = pl.when(pl.col("src_rank") == pl.col("rank")).then("dst_rank").otherwise("src_rank")
+    placed = placed.with_columns(toward=(other - pl.col("rank")).sign())
     matched = (
         placed.drop(_DROPPED)
         .join(_alike(placed), on="rank", how="left", maintain_order="left")
         .with_columns(dur_ns=pl.col("end_ns") - pl.col("start_ns"))
     )
     return matched, find_mismatches(calls, {str(rank): rank for rank in ranks})
-
-
-def _toward() -> pl.Expr:
-    """Whether a call sends to or receives from a higher rank (1) or a lower one (-1)."""
-    other = pl.when(pl.col("src_rank") == pl.col("rank")).then("dst_rank").otherwise("src_rank")
-    return (other - pl.col("rank")).sign()
 
 
 def _alike(calls: pl.DataFrame) -> pl.DataFrame:

@@ -76,7 +76,13 @@ def panel_of(ranks: Mapping[int, RankSummary], calls: pl.DataFrame) -> Panel:
     """Lay summaries and blamed collectives out; steps count that most ranks have in full."""
     numbers = np.array(sorted(ranks), dtype=np.int64)
     steps = stacked({rank: each.steps for rank, each in ranks.items()}).filter("complete")
-    names = _common_steps(steps, len(numbers))
+    found = (
+        steps.group_by("step")
+        .agg(pl.col("rank").n_unique(), pl.col("start_ns").median())
+        .filter(pl.col("rank") * 2 > len(numbers))
+        .sort("start_ns")
+    )
+    names = found["step"].to_list()
     row, column = pl.Series("rank", numbers), pl.Series("step", names, dtype=pl.String)
 
     def spread(table: pl.DataFrame, value: pl.Expr) -> Floats:
@@ -129,13 +135,3 @@ def _summed(calls: pl.DataFrame) -> pl.DataFrame:
     )
     arrived = pl.min_horizontal("in_pairs", pl.col("most").fill_null(pl.col("in_pairs")))
     return sums.join(meets, on="step", how="left").with_columns(held_up_ns=held + arrived)
-
-
-def _common_steps(steps: pl.DataFrame, ranks: int) -> list[str]:
-    found = (
-        steps.group_by("step")
-        .agg(pl.col("rank").n_unique(), pl.col("start_ns").median())
-        .filter(pl.col("rank") * 2 > ranks)
-        .sort("start_ns")
-    )
-    return found["step"].to_list()

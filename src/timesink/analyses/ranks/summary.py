@@ -143,7 +143,10 @@ def summarise_rank(trace: Trace) -> RankSummary:
     ['step', 'start_ns', 'end_ns']
     """
     worker = summarise_worker(trace)
-    moving = _moving(worker)
+    # When the data of each record was moved or waited for: its kernels where it has some.
+    record, on_device = (worker.ranges[name].to_numpy() for name in ("record", "on_device"))
+    has_kernels = np.bincount(record[on_device], minlength=record.max(initial=0) + 1) > 0
+    moving = worker.ranges.filter(on_device | ~has_kernels[record])
     bounds, talking = bounds_of(worker.steps), bounds_of(moving)
     complete = worker.steps["complete"].to_numpy().astype(bool)
     on_host = talking[~moving["on_device"].to_numpy()]
@@ -180,6 +183,8 @@ def _about(trace: Trace) -> AboutRank:
     told, extra = trace.metadata.distributed, trace.metadata.extra
     host = next((extra[key] for key in ("hostname", "host_name", "host") if key in extra), None)
     devices = trace.metadata.devices
+    busy = device_kinds(trace).among(*BUSY_KINDS)
+    used = set(np.unique(device_columns(trace)["device"].to_numpy()[busy]).tolist())
     return AboutRank(
         rank=_believable(told.rank),
         world_size=_believable(told.world_size),
@@ -189,7 +194,9 @@ def _about(trace: Trace) -> AboutRank:
         source=trace.metadata.source,
         events=trace.metadata.events,
         health=tuple(trace.health),
-        devices=_used(trace),
+        devices=tuple(
+            replace(device, properties={}) for device in trace.metadata.devices if device.id in used
+        ),
         device_word=device_word(trace),
     )
 
@@ -201,21 +208,6 @@ def _believable(number: int | None) -> int | None:
     (63, None)
     """
     return number if number is not None and 0 <= number < MOST_RANKS else None
-
-
-def _used(trace: Trace) -> tuple[Device, ...]:
-    busy = device_kinds(trace).among(*BUSY_KINDS)
-    used = set(np.unique(device_columns(trace)["device"].to_numpy()[busy]).tolist())
-    return tuple(
-        replace(device, properties={}) for device in trace.metadata.devices if device.id in used
-    )
-
-
-def _moving(worker: WorkerSummary) -> pl.DataFrame:
-    """When the data of each record was moved or waited for: its kernels where it has some."""
-    record, on_device = (worker.ranges[name].to_numpy() for name in ("record", "on_device"))
-    has_kernels = np.bincount(record[on_device], minlength=record.max(initial=0) + 1) > 0
-    return worker.ranges.filter(on_device | ~has_kernels[record])
 
 
 def _collectives(worker: WorkerSummary, moving: pl.DataFrame, own: OwnTime) -> pl.DataFrame:

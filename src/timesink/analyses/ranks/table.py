@@ -64,9 +64,16 @@ def step_waits(calls: pl.DataFrame) -> pl.DataFrame:
     is_pair = pl.col("collective").is_in(PAIRS).fill_null(value=False)
     # A pair that nobody waits for until other work is done is no bubble.
     stopped = pl.when(is_pair).then(pl.min_horizontal("wait_ns", "exposed_ns"))
+    # What the wait for each call adds to those of its rank and step that began before.
+    start, wait = calls["start_ns"].to_numpy(), calls["wait_ns"].to_numpy()
+    key = joint(numbered(calls["rank"]), numbered(calls["step"]))
+    order = np.lexsort((start, key))
+    first = np.flatnonzero(np.diff(key[order], prepend=-1))
+    added = np.empty(len(order), dtype=np.int64)
+    added[order] = covered(start[order], (start + wait)[order], first)
     return (
         calls.lazy()
-        .select("rank", "step", "held_up_ns", stopped=stopped, covered=_waited(calls))
+        .select("rank", "step", "held_up_ns", stopped=stopped, covered=pl.Series(added))
         .group_by("rank", "step")
         .agg(
             wait_suffered_ns=pl.col("covered").sum(),
@@ -77,17 +84,6 @@ def step_waits(calls: pl.DataFrame) -> pl.DataFrame:
         .select(pl.col(name).cast(dtype) for name, dtype in WAIT_SCHEMA.items())
         .collect()
     )
-
-
-def _waited(calls: pl.DataFrame) -> pl.Series:
-    """What the wait for each call adds to those of its rank and step that began before."""
-    start, wait = calls["start_ns"].to_numpy(), calls["wait_ns"].to_numpy()
-    key = joint(numbered(calls["rank"]), numbered(calls["step"]))
-    order = np.lexsort((start, key))
-    first = np.flatnonzero(np.diff(key[order], prepend=-1))
-    added = np.empty(len(order), dtype=np.int64)
-    added[order] = covered(start[order], (start + wait)[order], first)
-    return pl.Series(added)
 
 
 def _about(ranks: Mapping[int, RankSummary]) -> pl.DataFrame:

@@ -169,7 +169,14 @@ def with_blame(calls: pl.DataFrame) -> pl.DataFrame:
     late by stays with it until somebody waits for it, or it waits itself.
     """
     match, wait = calls["match"].to_numpy(), calls["wait_ns"].to_numpy().astype(np.float64)
-    typical = _median_of_others(wait, match)
+    # For the one that waits least in a collective: the median wait of the others.
+    order = np.lexsort((wait, match))
+    numbers, first, many = np.unique(match[order], return_index=True, return_counts=True)
+    ordered = wait[order]
+    low = first + np.minimum(1 + np.maximum(many - 2, 0) // 2, many - 1)
+    high = first + np.minimum(1 + np.maximum(many - 1, 0) // 2, many - 1)
+    middle = (ordered[low] + ordered[high]) / 2
+    typical: Floats = middle[np.searchsorted(numbers, match)]
     last = _is_last(wait, match, calls["members"].to_numpy())
     excess = calls["excess_ns"].to_numpy()
     held = np.zeros(calls.height)
@@ -199,15 +206,3 @@ def _is_last(wait: Floats, match: Ints, members: Ints) -> NDArray[np.bool_]:
     last = np.zeros(len(order), dtype=np.bool_)
     last[order[first]] = True
     return last & (members > 1)
-
-
-def _median_of_others(wait: Floats, match: Ints) -> Floats:
-    """For the one that waits least in a collective: the median wait of the others."""
-    order = np.lexsort((wait, match))
-    numbers, first, many = np.unique(match[order], return_index=True, return_counts=True)
-    ordered = wait[order]
-    low = first + np.minimum(1 + np.maximum(many - 2, 0) // 2, many - 1)
-    high = first + np.minimum(1 + np.maximum(many - 1, 0) // 2, many - 1)
-    middle = (ordered[low] + ordered[high]) / 2
-    found: Floats = middle[np.searchsorted(numbers, match)]
-    return found

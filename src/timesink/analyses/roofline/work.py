@@ -174,8 +174,12 @@ def counted_work(trace: Trace, calls: pl.DataFrame) -> Work | None:
     work = _wide(calls, amounts.filter(whole)).join(
         _clock(trace), on="index", how="left", maintain_order="left"
     )
-    unseen = _tensor_unseen(calls, work)
-    unsure = _tensor_unsure(calls, work)
+    # Launches that used the tensor pipe, but whose tensor operations were not counted.
+    in_use = calls["tensor_pct"].fill_null(0.0) >= _TENSOR_IN_USE
+    unseen = ~_any_counted(work, _TENSOR) & in_use
+    # Launches with other operations counted that may have used the tensor pipe as well.
+    tensor, other = _any_counted(work, _TENSOR), _any_counted(work, PRECISIONS)
+    unsure = ~tensor & other & calls["tensor_pct"].is_null()
     known = work.with_columns(
         pl.when(~(unseen | unsure)).then(pl.col(f"flop_{one}")).alias(f"flop_{one}")
         for one in PRECISIONS
@@ -264,18 +268,6 @@ def _wide(calls: pl.DataFrame, amounts: pl.DataFrame) -> pl.DataFrame:
         flop_estimated=(pl.col("estimated") & (pl.col("amount") > 0)).any(),
     )
     return calls.select("index").join(rows, on="index", how="left", maintain_order="left")
-
-
-def _tensor_unseen(calls: pl.DataFrame, work: pl.DataFrame) -> pl.Series:
-    """Launches that used the tensor pipe, but whose tensor operations were not counted."""
-    in_use = calls["tensor_pct"].fill_null(0.0) >= _TENSOR_IN_USE
-    return ~_any_counted(work, _TENSOR) & in_use
-
-
-def _tensor_unsure(calls: pl.DataFrame, work: pl.DataFrame) -> pl.Series:
-    """Launches with other operations counted that may have used the tensor pipe as well."""
-    tensor, other = _any_counted(work, _TENSOR), _any_counted(work, PRECISIONS)
-    return ~tensor & other & calls["tensor_pct"].is_null()
 
 
 def _any_counted(work: pl.DataFrame, precisions: Sequence[str]) -> pl.Series:

@@ -78,19 +78,15 @@ def variance_of_mean(values: Floats, alike: Floats) -> tuple[Floats, Floats]:
     """
     number = len(values)
     centred = values - values.mean(axis=0)
-    stand_for_one = _stand_for_one(number, alike)
+    # How many measurements tell as much about the mean as one that stands alone.
+    lost = alike * (1 - alike**number) / (number * (1 - alike) ** 2)
+    stand_for_one = np.asarray(1 + 2 * (alike / (1 - alike) - lost))
     left = np.maximum(number - stand_for_one, _LEAST_LEFT * number)
     of_neighbours = (centred**2).sum(axis=0) / number * stand_for_one / left
     slow = _slow_part(centred) / number
     freedom = np.maximum(1.0, number / stand_for_one - 1)
     known_by = np.where(slow > of_neighbours, np.minimum(freedom, cosines(number)), freedom)
     return np.maximum(of_neighbours, slow), known_by
-
-
-def _stand_for_one(number: int, alike: Floats) -> Floats:
-    """How many measurements tell as much about the mean as one that stands alone."""
-    lost = alike * (1 - alike**number) / (number * (1 - alike) ** 2)
-    return np.asarray(1 + 2 * (alike / (1 - alike) - lost))
 
 
 def _slow_part(centred: Floats) -> Floats:

@@ -50,7 +50,15 @@ def intervals(sides: Sequence[Floats], floor: float, *, neighbours: bool = True)
     is_far &= np.maximum(*means) > _FAR * np.minimum(*means)
     if min(map(len, sides)) >= ENOUGH and is_far.any():
         plain = _plainer(plain, _of_ratio(found, means, floor), is_far)
-    return _bounded(plain, sides, [floor * mean for mean in means])
+    # Intervals within what measurements show where the sides are apart beyond the floor.
+    most = np.full(plain.low.shape, _MOST_FREEDOM)
+    least = np.hypot(*[floor * mean for mean in means]) * two_sided_limits(ALPHA, most)
+    are_apart, near, far = apart(sides[0], sides[1], least)
+    return Intervals(
+        np.where(are_apart, np.maximum(plain.low, np.minimum(near, far)), plain.low),
+        np.where(are_apart, np.minimum(plain.high, np.maximum(near, far)), plain.high),
+        plain.p,
+    )
 
 
 def _of_ratio(
@@ -83,18 +91,6 @@ def _plainer(plain: Intervals, other: Intervals, which: np.ndarray) -> Intervals
         np.where(better & np.isfinite(other.low), other.low, plain.low),
         np.where(better & np.isfinite(other.high), other.high, plain.high),
         np.where(better, other.p, plain.p),
-    )
-
-
-def _bounded(found: Intervals, sides: Sequence[Floats], floors: Sequence[Floats]) -> Intervals:
-    """Intervals within what measurements show where the sides are apart beyond the floor."""
-    most = np.full(found.low.shape, _MOST_FREEDOM)
-    least = np.hypot(*floors) * two_sided_limits(ALPHA, most)
-    are_apart, near, far = apart(sides[0], sides[1], least)
-    return Intervals(
-        np.where(are_apart, np.maximum(found.low, np.minimum(near, far)), found.low),
-        np.where(are_apart, np.minimum(found.high, np.maximum(near, far)), found.high),
-        found.p,
     )
 
 

@@ -41,7 +41,8 @@ def permutation_p(left: Floats, right: Floats) -> float | None:
     # Which side is exchanged does not matter, so it is the smaller one.
     found = abs(trimmed_mean(left) - trimmed_mean(right))
     orders, is_exact = _choices(len(both), few)
-    changes = _changes(both, orders, few)
+    drawn = both[orders]
+    changes = np.abs(_trimmed_means(drawn[:, :few]) - _trimmed_means(drawn[:, few:]))
     # Sums in another order may differ in their last digits.
     as_far = int((changes >= found * (1 - 1e-12) - 1e-12 * np.abs(both).max()).sum())
     return as_far / len(changes) if is_exact else (as_far + 1) / (len(changes) + 1)
@@ -90,8 +91,3 @@ def _choices(number: int, few: int) -> tuple[Integers, bool]:
     draws = max(_FEWEST_DRAWS, min(_DRAWS, _MOST_NUMBERS // number))
     random = np.random.default_rng(_SEED).random((draws, number))
     return np.argsort(random, axis=1), False
-
-
-def _changes(both: Floats, orders: Integers, few: int) -> Floats:
-    drawn = both[orders]
-    return np.abs(_trimmed_means(drawn[:, :few]) - _trimmed_means(drawn[:, few:]))

@@ -111,7 +111,15 @@ def merge(pieces: Pieces, resolution: int) -> Pieces:
     >>> merged.start.tolist(), merged.dur.tolist(), merged.busy.tolist(), merged.id.tolist()
     ([0, 16, 30], [7, 9, 1], [6, 9, 1], [-1, 2, 3])
     """
-    begins = _begins(pieces, resolution)
+    # Where a new piece begins: in another cell or lane, and around what is long enough.
+    cell = pieces.start >> (resolution.bit_length() - 1)
+    long = pieces.dur >= resolution
+    begins = np.ones(len(pieces), dtype=np.bool_)
+    np.not_equal(cell[1:], cell[:-1], out=begins[1:])
+    begins |= long
+    begins[1:] |= long[:-1]
+    inside = pieces.first[pieces.first < len(pieces)]
+    begins[inside] = True
     heads = np.flatnonzero(begins)
     if len(heads) == len(pieces):
         return pieces
@@ -129,19 +137,6 @@ def merge(pieces: Pieces, resolution: int) -> Pieces:
         count=np.add.reduceat(pieces.count, heads, dtype=np.uint32),
         busy=np.add.reduceat(pieces.busy, heads),
     )
-
-
-def _begins(pieces: Pieces, resolution: int) -> NDArray[np.bool_]:
-    """Where a new piece begins: in another cell or lane, and around what is long enough."""
-    cell = pieces.start >> (resolution.bit_length() - 1)
-    long = pieces.dur >= resolution
-    begins = np.ones(len(pieces), dtype=np.bool_)
-    np.not_equal(cell[1:], cell[:-1], out=begins[1:])
-    begins |= long
-    begins[1:] |= long[:-1]
-    inside = pieces.first[pieces.first < len(pieces)]
-    begins[inside] = True
-    return begins
 
 
 def _longest_labels(

@@ -26,19 +26,14 @@ def stack_rows(track: Codes, start: Times, end: Times) -> Rows:
     for part in stretches_of(track):
         begin, finish = start[part], end[part]
         mine = depth_when_nested(begin, finish)
-        clashing = _clashing(mine, begin, finish)
+        # Slices that start before the one before them on their row has ended.
+        order = np.argsort(mine.astype(np.int32), kind="stable")
+        over = (mine[order[1:]] == mine[order[:-1]]) & (begin[order[1:]] < finish[order[:-1]])
+        clashing: NDArray[np.intp] = order[1:][over]
         if len(clashing):
             _stack_again(mine, begin, finish, clashing)
         rows[part] = mine
     return rows
-
-
-def _clashing(rows: Rows, start: Times, end: Times) -> NDArray[np.intp]:
-    """Slices that start before the one before them on their row has ended."""
-    order = np.argsort(rows.astype(np.int32), kind="stable")
-    over = (rows[order[1:]] == rows[order[:-1]]) & (start[order[1:]] < end[order[:-1]])
-    clashing: NDArray[np.intp] = order[1:][over]
-    return clashing
 
 
 def _stack_again(rows: Rows, start: Times, end: Times, clashing: NDArray[np.intp]) -> None:

@@ -110,18 +110,14 @@ def in_order(symbol: NDArray[np.int64], cuts: NDArray[np.int64], compared: int =
     for pair in pairs.tolist():
         one = symbol[cuts[pair] : cuts[pair + 1]][:_LONGEST_PART].tolist()
         other = symbol[cuts[pair + 1] : cuts[pair + 2]][:_LONGEST_PART].tolist()
-        shares.append(_common(one, other) / max(len(one), len(other), 1))
+        # Length of the longest common subsequence, a whole row of the table as one number.
+        places: dict[int, int] = {}
+        for place, value in enumerate(one):
+            places[value] = places.get(value, 0) | 1 << place
+        every = (1 << len(one)) - 1
+        row = every
+        for value in other:
+            met = row & places.get(value, 0)
+            row = ((row + met) | (row - met)) & every
+        shares.append((len(one) - row.bit_count()) / max(len(one), len(other), 1))
     return float(np.mean(shares)) if shares else 0.0
-
-
-def _common(one: list[int], other: list[int]) -> int:
-    """Length of the longest common subsequence, a whole row of the table as one number."""
-    places: dict[int, int] = {}
-    for place, value in enumerate(one):
-        places[value] = places.get(value, 0) | 1 << place
-    every = (1 << len(one)) - 1
-    row = every
-    for value in other:
-        met = row & places.get(value, 0)
-        row = ((row + met) | (row - met)) & every
-    return len(one) - row.bit_count()

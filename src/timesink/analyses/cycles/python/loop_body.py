@@ -50,22 +50,26 @@ def loop_bodies(calls: PythonCalls, top: Nodes, chosen: Nodes, lane: int) -> Bod
     nodes = chosen[calls.lane[chosen] == lane]
     on_top = top[calls.lane[top] == lane]
     holder = _holders(calls, on_top, nodes)
-    start, end = _cores(calls, holder, nodes)
-    inside = _index_of(calls.start[on_top], start, end) >= 0
+    # The call on top that holds just one marking call; else the marking call itself.
+    alone = np.bincount(holder + 1, minlength=len(calls) + 1)[holder + 1] == 1
+    core = np.where((holder >= 0) & alone, holder, nodes)
+    start, end = calls.start[core], calls.end[core]
+    # Which stretch each time falls into, -1 where none.
+    times = calls.start[on_top]
+    place = np.searchsorted(start, times, side="right") - 1
+    inside = np.where((place >= 0) & (times < end[place]), place, -1) >= 0
     rest = on_top[~inside & ~np.isin(on_top, holder) & ~calls.barred[calls.name[on_top]]]
     begins = calls.start[rest]
     beside = _Beside(calls.name[rest], begins, calls.end[rest], np.searchsorted(start, begins))
     closing, opening = _roles(beside, len(nodes))
-    end = _closed(beside, closing, end)
+    # Ends moved behind the closing calls that follow at once.
+    stop = np.full(len(end) + 1, _NEVER)
+    np.minimum.at(stop, beside.gap[~closing], beside.start[~closing])
+    closers = beside.chosen(closing & (beside.gap > 0) & (beside.start < stop[beside.gap]))
+    moved = end.copy()
+    np.maximum.at(moved, closers.gap - 1, closers.end)
+    end = moved
     return Body(nodes, _opened(beside.chosen(opening), start, end), end)
-
-
-def _index_of(
-    times: NDArray[np.int64], start: NDArray[np.int64], end: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Which stretch each time falls into, -1 where none."""
-    place = np.searchsorted(start, times, side="right") - 1
-    return np.where((place >= 0) & (times < end[place]), place, -1)
 
 
 def _holders(calls: PythonCalls, on_top: Nodes, nodes: Nodes) -> Nodes:
@@ -74,15 +78,6 @@ def _holders(calls: PythonCalls, on_top: Nodes, nodes: Nodes) -> Nodes:
     holder = on_top[np.maximum(above, 0)] if len(on_top) else np.full(len(nodes), -1)
     held = (above >= 0) & (nodes < holder + calls.size[holder])
     return np.where(held, holder, -1)
-
-
-def _cores(
-    calls: PythonCalls, holder: Nodes, nodes: Nodes
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The call on top that holds just one marking call; else the marking call itself."""
-    alone = np.bincount(holder + 1, minlength=len(calls) + 1)[holder + 1] == 1
-    core = np.where((holder >= 0) & alone, holder, nodes)
-    return calls.start[core], calls.end[core]
 
 
 def _roles(beside: _Beside, count: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -98,18 +93,6 @@ def _roles(beside: _Beside, count: int) -> tuple[NDArray[np.bool_], NDArray[np.b
     return closes[name], (usual & ~closes)[name]
 
 
-def _closed(
-    beside: _Beside, closing: NDArray[np.bool_], end: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Ends moved behind the closing calls that follow at once."""
-    stop = np.full(len(end) + 1, _NEVER)
-    np.minimum.at(stop, beside.gap[~closing], beside.start[~closing])
-    closers = beside.chosen(closing & (beside.gap > 0) & (beside.start < stop[beside.gap]))
-    moved = end.copy()
-    np.maximum.at(moved, closers.gap - 1, closers.end)
-    return moved
-
-
 def _opened(
     openers: _Beside, start: NDArray[np.int64], end: NDArray[np.int64]
 ) -> NDArray[np.int64]:
@@ -122,17 +105,13 @@ def _opened(
         return start
     earliest = start.copy()
     np.minimum.at(earliest, openers.gap, openers.start)
-    leads = openers.chosen(openers.name == _usual_first(openers))
+    # The call that most often comes first between two marking calls.
+    rows = np.flatnonzero(openers.gap > 0)
+    rows = rows if len(rows) else np.arange(len(openers.gap))
+    firsts = rows[np.unique(openers.gap[rows], return_index=True)[1]]
+    leads = openers.chosen(openers.name == int(np.bincount(openers.name[firsts]).argmax()))
     latest = free_from - 1
     np.maximum.at(latest, leads.gap, leads.start)
     near = start - free_from < longest
     recent = (latest >= free_from) & (start - latest < longest)
     return np.where(near, earliest, np.where(recent, latest, start))
-
-
-def _usual_first(openers: _Beside) -> int:
-    """The call that most often comes first between two marking calls."""
-    rows = np.flatnonzero(openers.gap > 0)
-    rows = rows if len(rows) else np.arange(len(openers.gap))
-    firsts = rows[np.unique(openers.gap[rows], return_index=True)[1]]
-    return int(np.bincount(openers.name[firsts]).argmax())

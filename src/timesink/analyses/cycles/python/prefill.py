@@ -49,16 +49,12 @@ def types_by_content(
         name = calls.names[int(calls.name[early[0]])]
         note = f"{units.counted(len(early), 'calls')} of {name!r} taken as prefill"
         return types.tolist(), (note,)
-    types = _by_names(calls, chosen)
+    prefills = _holds(calls, chosen, calls.flags(extends))
+    continues = _holds(calls, chosen, calls.flags(_decode_test(calls)))
+    types = np.where(prefills, "prefill", np.where(continues, "decode", "generic"))
     if (types != "generic").any():
         return _settled(types, calls, chosen)
     return _by_length(calls, chosen)
-
-
-def _by_names(calls: PythonCalls, chosen: Nodes) -> NDArray[np.str_]:
-    prefills = _holds(calls, chosen, calls.flags(extends))
-    continues = _holds(calls, chosen, calls.flags(_decode_test(calls)))
-    return np.where(prefills, "prefill", np.where(continues, "decode", "generic"))
 
 
 def _decode_test(calls: PythonCalls) -> Callable[[str], bool]:

@@ -136,20 +136,16 @@ def _levels(places: Ints, features: Features) -> Iterator[Ints]:
 
 
 def _group(panel: Panel, features: Features, places: Ints) -> RankGroup:
+    # The place next to the middle of its group in all features; the first of several.
+    values = np.stack([features.more[name][places] for name in FEATURES])
+    from_middle = np.abs(values - np.median(values, axis=1, keepdims=True)).sum(axis=0)
     return RankGroup(
         group="",
         ranks=tuple(panel.ranks[places].tolist()),
-        representative=int(panel.ranks[_medoid(features, places)]),
+        representative=int(panel.ranks[int(places[int(np.argmin(from_middle))])]),
         odd=False,
         apart=(),
     )
-
-
-def _medoid(features: Features, places: Ints) -> int:
-    """The place next to the middle of its group in all features; the first of several."""
-    values = np.stack([features.more[name][places] for name in FEATURES])
-    from_middle = np.abs(values - np.median(values, axis=1, keepdims=True)).sum(axis=0)
-    return int(places[int(np.argmin(from_middle))])
 
 
 def _caused(panel: Panel, group: RankGroup) -> float:

@@ -80,7 +80,14 @@ def features_of(ranks: Mapping[int, RankSummary], panel: Panel, calls: pl.DataFr
     odd = {name: np.zeros(places, dtype=np.bool_) for name in FEATURES}
     own = {source: _mean(values) for source, values in panel.own.items()}
     for peers, judged, names in _peer_groups(panel):
-        beyond = _beyond(ranks, panel, peers)
+        # Each feature of the peers, in nanoseconds per step; zero need not be usual.
+        pace, amount = pace_and_amount(ranks, panel.ranks[peers].tolist())
+        steps = {name: panel.own[name][peers] for name in OF_A_STEP}
+        beyond = {
+            "pace": pace,
+            "amount": amount,
+            **{name: _mean(values - _middle(values)) for name, values in steps.items()},
+        }
         for name in names:
             from_usual, noise = _scaled(beyond[name], _wobble(panel, name, peers), panel.step_ns)
             floor = max(_OUTLYING * noise, LEAST_SHARE * panel.step_ns)
@@ -154,17 +161,6 @@ def far_from_usual(values: Floats, role: Ints, step_ns: float) -> tuple[Floats, 
 
 
 # -- numbers ---------------------------------------------------------------------------------------
-
-
-def _beyond(ranks: Mapping[int, RankSummary], panel: Panel, peers: Ints) -> dict[str, Floats]:
-    """Each feature of the peers, in nanoseconds per step; zero need not be usual."""
-    pace, amount = pace_and_amount(ranks, panel.ranks[peers].tolist())
-    steps = {name: panel.own[name][peers] for name in OF_A_STEP}
-    return {
-        "pace": pace,
-        "amount": amount,
-        **{name: _mean(values - _middle(values)) for name, values in steps.items()},
-    }
 
 
 def _middle(values: Floats) -> Floats:
