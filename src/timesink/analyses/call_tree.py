@@ -68,13 +68,7 @@ class CallTree:
 
 
 def threads(trace: Trace) -> list[Thread]:
-    """Every thread with calls, the main one first: the one with the steps, else the longest.
-
-    >>> import timesink
-    >>> trace = timesink.open(timesink.sample())
-    >>> len(threads(trace)) == trace.host.filter(kind="operator")["tid"].n_unique()
-    True
-    """
+    """Every thread with calls, the main one first: the one with the steps, else the longest."""
     forest = call_forest(trace)
     if not forest.threads:
         return []
@@ -94,11 +88,6 @@ def call_tree(trace: Trace, thread: Thread | None = None) -> pl.DataFrame:
 
     `parent_id` is the `id` of the caller.  `node` is the place in the forest of calls, null for
     the backward pass of a module.  Of a Lightning recording the tree has its actions alone.
-
-    >>> import timesink
-    >>> tree = call_tree(timesink.open(timesink.sample()))
-    >>> tree["parent_id"].null_count() < tree.height
-    True
     """
     forest = call_forest(trace)
     tree = grow_tree(trace, thread, only=_lightning_actions(trace, forest))

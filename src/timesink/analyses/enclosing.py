@@ -9,12 +9,7 @@ from timesink.analyses.nesting import Nodes
 
 
 def enclosing(nodes: Nodes, parent: Nodes, wanted: NDArray[np.bool_]) -> Nodes:
-    """For each node itself or its nearest caller that is wanted; -1 where there is none.
-
-    >>> parent = np.array([-1, 0, 1, 2])
-    >>> enclosing(np.array([3, 0, -1]), parent, np.array([False, True, False, False])).tolist()
-    [1, -1, -1]
-    """
+    """For each node itself or its nearest caller that is wanted; -1 where there is none."""
     found = np.array(nodes, dtype=np.int64)
     climbing = np.flatnonzero(found >= 0)
     while len(climbing):

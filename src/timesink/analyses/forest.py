@@ -109,13 +109,7 @@ class CallForest:
 
 @once_per_trace
 def call_forest(trace: Trace) -> CallForest:
-    """Nest the host calls of a trace: operators, modules, steps, data loading, optimizers.
-
-    >>> import timesink
-    >>> forest = call_forest(timesink.open(timesink.sample()))
-    >>> bool((forest.depth[forest.parent >= 0] > 0).all())
-    True
-    """
+    """Nest the host calls of a trace: operators, modules, steps, data loading, optimizers."""
     host = host_columns(trace)
     named = host_names(trace)
     role = _roles(trace)

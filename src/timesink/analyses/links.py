@@ -50,12 +50,7 @@ class Links:
 
 @once_per_trace
 def launching_calls(trace: Trace) -> NDArray[np.int64]:
-    """For each row of `trace.device` the row in `trace.host` of the call that launched it, or -1.
-
-    >>> import timesink
-    >>> bool((launching_calls(timesink.open(timesink.sample())) >= 0).any())
-    True
-    """
+    """For each row of `trace.device` the row in `trace.host` of the launching call, or -1."""
     calls, launch = _launches(trace)
     return np.where(launch >= 0, calls[launch] if len(calls) else -1, -1)
 
@@ -76,13 +71,7 @@ def _launches(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 @once_per_trace
 def link_launches(trace: Trace) -> Links:
-    """Tie device work to the calls that launched it, and these to operators.
-
-    >>> import timesink
-    >>> links = link_launches(timesink.open(timesink.sample()))
-    >>> bool((links.call_row >= 0).any())
-    True
-    """
+    """Tie device work to the calls that launched it, and these to operators."""
     host = host_columns(trace)
     calls, launch = _launches(trace)
     made = _Calls.of(host, calls, id_column="external_id")

@@ -85,11 +85,7 @@ def nest_calls(
 
 
 def stretches_of(thread: Codes) -> Iterator[slice]:
-    """Where each thread lies among calls that are sorted by thread.
-
-    >>> list(stretches_of(np.array([0, 0, 3])))
-    [slice(0, 2, None), slice(2, 3, None)]
-    """
+    """Where each thread lies among calls that are sorted by thread."""
     borders = [0, *(np.flatnonzero(np.diff(thread)) + 1), len(thread)]
     for first, last in pairwise(borders):
         if last > first:
@@ -97,11 +93,7 @@ def stretches_of(thread: Codes) -> Iterator[slice]:
 
 
 def depth_when_nested(start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Calls open at each start: those begun before it, less those ended by then.
-
-    >>> depth_when_nested(np.array([0, 2, 4, 9]), np.array([8, 6, 5, 12])).tolist()
-    [0, 1, 2, 0]
-    """
+    """Calls open at each start: those begun before it, less those ended by then."""
     first_after = np.arange(1, len(start) + 1)
     longer = np.flatnonzero(end[:-1] > start[1:])
     first_after[longer] = np.searchsorted(start, end[longer])
@@ -124,11 +116,7 @@ def levels(depth: NDArray[np.int64]) -> Iterator[Nodes]:
 
 
 def subtree_sizes(depth: NDArray[np.int64], parent: Nodes) -> NDArray[np.int64]:
-    """How many calls the subtree of each call has, the call itself included.
-
-    >>> subtree_sizes(np.array([0, 1, 2, 1]), np.array([-1, 0, 1, 0])).tolist()
-    [4, 2, 1, 1]
-    """
+    """How many calls the subtree of each call has, the call itself included."""
     size = np.ones(len(depth), dtype=np.int64)
     for nodes in reversed(list(levels(depth))[1:]):
         np.add.at(size, parent[nodes], size[nodes])

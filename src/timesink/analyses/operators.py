@@ -119,13 +119,7 @@ NO_LAUNCH = "launch not in trace"
 
 
 def launch_sites(trace: Trace) -> pl.DataFrame:
-    """Device work by where it was launched from; all of it, so that the rows add up.
-
-    >>> import timesink
-    >>> sites = launch_sites(timesink.open(timesink.sample()))
-    >>> sites["site"][0]
-    'operator'
-    """
+    """Device work by where it was launched from; all of it, so that the rows add up."""
     forest, links = call_forest(trace), link_launches(trace)
     device = device_columns(trace)
     names = [*ROLE_NAMES, NO_CALLER, NO_LAUNCH]

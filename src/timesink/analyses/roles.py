@@ -40,13 +40,7 @@ ROLES = (
 
 @once_per_trace
 def role_ranges(trace: Trace) -> dict[str, IntervalSet]:
-    """When each role was active, as disjoint ranges in time order.
-
-    >>> import timesink
-    >>> ranges = role_ranges(timesink.open(timesink.sample()))
-    >>> list(ranges) == list(ROLES)
-    True
-    """
+    """When each role was active, as disjoint ranges in time order."""
     device, host = device_columns(trace), host_columns(trace)
     talks = is_communication(trace)
     kinds = device_kinds(trace)

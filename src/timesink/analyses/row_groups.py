@@ -17,11 +17,7 @@ _MOST = 2.0**62
 
 
 def numbered(column: pl.Series) -> IntArray:
-    """A number for each row that equal values share; absent ones are equal, too.
-
-    >>> numbered(pl.Series(["b", None, "b"])).tolist()
-    [0, 1, 0]
-    """
+    """A number for each row that equal values share; absent ones are equal, too."""
     if column.dtype == pl.String:
         column = column.cast(pl.Categorical)
     if isinstance(column.dtype, pl.Categorical | pl.Enum):
@@ -34,11 +30,7 @@ def numbered(column: pl.Series) -> IntArray:
 
 
 def compact(numbers: IntArray) -> IntArray:
-    """The same numbers without holes, in the order in which they first come.
-
-    >>> compact(np.array([900, 7, 900])).tolist()
-    [0, 1, 0]
-    """
+    """The same numbers without holes, in the order in which they first come."""
     if not len(numbers):
         return numbers
     if numbers.max() < _TABLE:  # a table is far faster than sorting
@@ -55,11 +47,7 @@ def compact(numbers: IntArray) -> IntArray:
 
 
 def joint(*numbers: IntArray) -> IntArray:
-    """One number for each row of several columns of numbers without holes.
-
-    >>> joint(np.array([0, 0, 1]), np.array([1, 0, 1])).tolist()
-    [0, 1, 2]
-    """
+    """One number for each row of several columns of numbers without holes."""
     found = numbers[0]
     for other in numbers[1:]:
         found = compact(found * (int(other.max(initial=0)) + 1) + other)
@@ -70,9 +58,6 @@ def covered(start: IntArray, end: IntArray, first: IntArray) -> IntArray:
     """What each range adds to the union of those before it in its stretch.
 
     Ranges of a stretch lie together, in the order of their starts; `first` is where each begins.
-
-    >>> covered(np.array([0, 5, 7]), np.array([10, 12, 9]), np.array([0, 2])).tolist()
-    [10, 2, 2]
     """
     if not len(start):
         return start
@@ -83,11 +68,7 @@ def covered(start: IntArray, end: IntArray, first: IntArray) -> IntArray:
 
 
 def running_most(values: IntArray, first: IntArray) -> IntArray:
-    """The largest value so far, anew in each stretch.
-
-    >>> running_most(np.array([3, 1, 5, 2]), np.array([0, 3])).tolist()
-    [3, 3, 5, 2]
-    """
+    """The largest value so far, anew in each stretch."""
     least = np.minimum.reduceat(values, first)
     extent = np.maximum.reduceat(values, first) - least + 1
     if float(extent.astype(np.float64).sum()) > _MOST:
@@ -111,12 +92,7 @@ class Groups:
 
     @classmethod
     def of(cls, keys: IntArray) -> Groups:
-        """Groups of equal keys.
-
-        >>> groups = Groups.of(np.array([7, 3, 7]))
-        >>> groups.places.tolist(), groups.least(np.array([5, 6, 4])).tolist()
-        ([0, 0, 1], [4, 6, 4])
-        """
+        """Groups of equal keys."""
         order = np.argsort(keys, kind="stable")
         starts = np.ones(len(keys), dtype=np.bool_)
         starts[1:] = keys[order][1:] != keys[order][:-1]

@@ -44,11 +44,6 @@ def find_steps(trace: Trace) -> pl.DataFrame:
 
     Without marks in the recording the whole of it is one step, named `0`.  A last step whose
     device work was not recorded is kept and marked as not `complete`; averages leave it out.
-
-    >>> import timesink
-    >>> steps = find_steps(timesink.open(timesink.sample()))
-    >>> bool((steps["end_ns"] >= steps["start_ns"]).all())
-    True
     """
     marks = _marked_steps(trace)
     steps = marks or _whole_trace(trace)
@@ -91,9 +86,6 @@ def step_at(
     """The latest step that holds a stretch of time wholly, -1 where none does.
 
     `bounds` are the starts and ends of the steps, in the order of their starts.
-
-    >>> step_at(np.array([3, 12]), np.array([4, 25]), np.array([[0, 10], [10, 20]])).tolist()
-    [0, -1]
     """
     step = np.searchsorted(bounds[:, 0], start, side="right") - 1
     latest_end = np.maximum.accumulate(bounds[:, 1]) if len(bounds) else bounds[:, 1]

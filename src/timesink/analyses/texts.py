@@ -14,12 +14,7 @@ Codes: TypeAlias = NDArray[np.int64]
 
 
 def encode(column: pl.Series) -> tuple[Codes, list[str | None]]:
-    """A number per row and the text each number stands for; texts in no particular order.
-
-    >>> codes, texts = encode(pl.Series(["mm", "add", "mm", None], dtype=pl.Categorical))
-    >>> [texts[code] for code in codes]
-    ['mm', 'add', 'mm', None]
-    """
+    """A number per row and the text each number stands for; texts in no particular order."""
     if not isinstance(column.dtype, pl.Categorical | pl.Enum):
         column = column.cast(pl.Categorical)
     physical = column.to_physical()
@@ -67,12 +62,7 @@ class Texts:
 
 
 def matching(column: pl.Series, test: Callable[[str], bool]) -> NDArray[np.bool_]:
-    """Which rows hold a text that passes the test; an absent text never does.
-
-    >>> names = pl.Series(["aten::mm", "nccl:all_reduce", None], dtype=pl.Categorical)
-    >>> matching(names, lambda name: name.startswith("nccl:")).tolist()
-    [False, True, False]
-    """
+    """Which rows hold a text that passes the test; an absent text never does."""
     codes, texts = encode(column)
     passed = np.array([text is not None and test(text) for text in texts], dtype=np.bool_)
     return passed[codes] if len(codes) else np.zeros(0, dtype=np.bool_)

@@ -32,15 +32,6 @@ def call_rows(
 
     A call counts for the cycle in which it begins, with all device work it launches; where cycles
     are times of the device (`on_device`), for the one in which its device work begins.
-
-    >>> import timesink
-    >>> from timesink.analyses.cycles.finding import find_cycles
-    >>> trace = timesink.open(timesink.sample())
-    >>> length = pl.col("end_ns") - pl.col("start_ns")
-    >>> spans = find_cycles(trace).table.select("cycle", ts_ns="start_ns", dur_ns=length)
-    >>> found = call_rows(trace, {"1525": spans})
-    >>> found["1525"].filter(name="aten::convolution")["calls"].to_list()
-    [19, 19]
     """
     windows = {pid: _windows(table.sort("ts_ns")) for pid, table in spans.items()}
     placed = _placed(trace, windows, on_device=on_device)

@@ -42,20 +42,12 @@ _LOADER_FRAME = re.compile(r"\bdataloader\.py\(\d+\): __next__$|\bDataLoader\w*\
 
 
 def is_loading(name: str) -> bool:
-    """Whether a call fetches the next batch: an annotation or a Python function.
-
-    >>> is_loading("torch/utils/data/dataloader.py(700): __next__"), is_loading("aten::mm")
-    (True, False)
-    """
+    """Whether a call fetches the next batch: an annotation or a Python function."""
     return names.is_data_loader(name) or _LOADER_FRAME.search(name) is not None
 
 
 def is_host_collective(name: str) -> bool:
-    """Whether the processors themselves carry out a collective.
-
-    >>> is_host_collective("gloo:all_reduce"), is_host_collective("nccl:all_reduce")
-    (True, False)
-    """
+    """Whether the processors themselves carry out a collective."""
     return _HOST_COLLECTIVE.match(name) is not None
 
 

@@ -106,13 +106,7 @@ def _sampled(book: CounterBook) -> list[int]:
 
 
 def run_queue_share(levels_of: pl.DataFrame, cycle: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Share of each cycle in which the process waited for a processor; 0 where unknown.
-
-    >>> row = (1, "process_runq_wait_pct", "Host", "%", 25.0)
-    >>> table = pl.DataFrame([row], schema=LEVELS, orient="row")
-    >>> run_queue_share(table, np.array([1, 2])).tolist()
-    [0.25, 0.0]
-    """
+    """Share of each cycle in which the process waited for a processor; 0 where unknown."""
     share = np.zeros(len(cycle))
     known = levels_of.filter(
         pl.col("device") == HOST_DEVICE, pl.col("metric").str.contains(RUN_QUEUE.pattern)

@@ -38,12 +38,6 @@ def anatomy_of(behaviour: pl.DataFrame, counters: pl.DataFrame | None = None) ->
     Times of functions do not say what happened at the same time.  Parts are therefore put one after
     the other, device work first, each cut to what remains of the cycle.  Counters that were sampled
     beside the table are added where it lacks them.
-
-    >>> row = {"cycle": 1, "cycle_ts_ns": 0, "cycle_dur_ns": 100, "dur_ns": 30, "device": "GPU 0",
-    ...        "function": "gemm", "function_class": "gpu_compute", "metric": None, "mu": None,
-    ...        "unit": None, "anchor": None, "pid": "7"}
-    >>> anatomy_of(pl.DataFrame([row])).parts["dur_ns"].to_list()
-    [30.0, 70.0]
     """
     table = plain_texts(behaviour).filter(pl.col("cycle_dur_ns") > 0)
     first = table.group_by("cycle").agg(

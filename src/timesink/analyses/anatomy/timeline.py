@@ -33,15 +33,7 @@ from timesink.model.trace import Trace
 
 
 def anatomies(trace: Trace, cycles: Cycles) -> dict[str, Anatomy]:
-    """What the cycles of each process are made of.
-
-    >>> import timesink
-    >>> from timesink.analyses.cycles.finding import find_cycles
-    >>> trace = timesink.open(timesink.sample())
-    >>> found = list(anatomies(trace, find_cycles(trace)).values())[0]
-    >>> bool(found.parts["dur_ns"].sum() == found.cycles["dur_ns"].sum())
-    True
-    """
+    """What the cycles of each process are made of."""
     windows = {pid: _with_length(each) for pid, each in windows_by_process(cycles).items()}
     device = device_times(trace, list(windows))
     numbers = sorted({number for each in device.values() for number in each.devices})

@@ -57,24 +57,14 @@ _OTHER_COPIES = "gpu_memcpy_h2d"
 
 
 def function_name(name: str) -> str:
-    """The function an event counts for: its name without what changes from cycle to cycle.
-
-    >>> function_name("ProfilerStep#12"), function_name("oncpu_3"), function_name("aten::mm")
-    ('ProfilerStep', 'oncpu', 'aten::mm')
-    """
+    """The function an event counts for: its name without what changes from cycle to cycle."""
     if name.startswith("oncpu"):
         return "oncpu"
     return STEP_MARK if _STEP_NUMBER.match(name) else name
 
 
 def host_class(kind: str, name: str) -> str | None:
-    """The class of a host event; None for one that is no work.
-
-    >>> host_class("runtime", "cudaStreamSynchronize"), host_class("operator", "aten::mm")
-    ('cpu_sync', 'cpu_operator')
-    >>> host_class("runtime", "hipMemcpyWithStream"), host_class("runtime", "cudaMemcpyAsync")
-    ('cpu_copy', 'cpu_copy')
-    """
+    """The class of a host event; None for one that is no work."""
     if kind in _SYSTEM_KINDS:
         system = _system_class(name)
         if system is not None:

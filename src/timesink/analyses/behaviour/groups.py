@@ -92,11 +92,6 @@ def merged(spans: Spans) -> Spans:
     """Spans of a group that overlap as one; those that only touch stay apart.
 
     Threads of a process run at the same time: what counters read then counts once.
-
-    >>> times = np.array([0, 5, 10]), np.array([7, 10, 12])
-    >>> one = merged(Spans(np.zeros(3, dtype=np.int64), *times, times[1] - times[0], 1))
-    >>> one.start.tolist(), one.end.tolist(), one.weight.tolist()
-    ([0, 10], [10, 12], [10, 2])
     """
     if not len(spans):
         return spans

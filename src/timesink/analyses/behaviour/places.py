@@ -41,13 +41,7 @@ def on_machine(place: str, machine: str | None) -> str:
 
 
 def place_of(label: str | None, processes: Collection[str], devices: Collection[int]) -> str:
-    """What a counter's label means in a recording of these processes and devices.
-
-    >>> [place_of(label, ["4242"], [0]) for label in ("GPU 0", "pid 7", "0", "4242", "Host", None)]
-    ['device 0', 'pid 7', 'device 0', 'pid 4242', 'host', 'host']
-    >>> place_of("GPU 3 on node1", [], [])
-    'device 3 on node1'
-    """
+    """What a counter's label means in a recording of these processes and devices."""
     text = (label or "").strip()
     elsewhere = _ON_MACHINE.fullmatch(text)
     if elsewhere is not None:

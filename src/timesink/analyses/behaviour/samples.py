@@ -84,14 +84,7 @@ class Levels:
 
 
 def levels(series: Sequence[Series], spans: Spans) -> Iterator[tuple[Series, Levels]]:
-    """Each counter's level in each group; counters sampled together share the search.
-
-    >>> ticks = Series("load", np.array([0, 10]), np.array([1.0, 3.0]))
-    >>> one = np.array([5])
-    >>> span = Spans(np.array([0]), one, np.array([10]), one, 1)
-    >>> [(level.mean.tolist(), level.spread.tolist()) for _, level in levels([ticks], span)]
-    [([2.5], [0.5])]
-    """
+    """Each counter's level in each group; counters sampled together share the search."""
     by_times = sorted(series, key=lambda each: each.ts_ns.tobytes())
     for _, alike in groupby(by_times, key=lambda each: each.ts_ns.tobytes()):
         together = list(alike)

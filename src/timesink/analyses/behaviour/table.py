@@ -36,14 +36,7 @@ NOTHING_RECORDED = "(nothing recorded)"
 
 
 def behaviour_table(trace: Trace, cycles: Cycles, classes: Classes | None = None) -> Behaviour:
-    """What each function cost in each cycle, and what its counters read meanwhile.
-
-    >>> import timesink
-    >>> from timesink.analyses.cycles.finding import find_cycles
-    >>> trace = timesink.open(timesink.sample())
-    >>> behaviour_table(trace, find_cycles(trace)).table["cycle"].n_unique()
-    2
-    """
+    """What each function cost in each cycle, and what its counters read meanwhile."""
     windows = windows_by_process(cycles)
     device = device_work(trace, windows, by_launch=not cycles.on_device)
     marks = frozenset(cycles.table["name"].drop_nulls().unique())

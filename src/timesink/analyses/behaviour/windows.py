@@ -81,15 +81,7 @@ class Pieces:
 
 
 def windows_by_process(cycles: Cycles) -> dict[str, Windows]:
-    """The windows of each process that has cycles.
-
-    >>> from timesink.analyses.cycles.cycles import SCHEMA
-    >>> row = (1, "generic", "7", "decode_step", 0, 9)
-    >>> table = pl.DataFrame([row], schema=SCHEMA, orient="row")
-    >>> found = windows_by_process(Cycles(table, "marker", "decode_step", 1.0, ""))
-    >>> found["7"].holding(np.array([3, 9])).tolist()
-    [0, -1]
-    """
+    """The windows of each process that has cycles."""
     numbered = cycles.table.with_row_index("row").sort("start_ns", maintain_order=True)
     return {
         pid or "": Windows(

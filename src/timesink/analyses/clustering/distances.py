@@ -24,13 +24,7 @@ NOTHING_SHARED = 16.0
 
 
 def sure_differences(left: Levels, right: Levels, allowed: Matrix | float = 0.0) -> Matrix:
-    """What is sure of the difference in each feature, zero where nothing is; NaN where unknown.
-
-    >>> one = Levels(np.array([[3.0, 1.0]]), np.array([[0.1, 0.1]]))
-    >>> other = Levels(np.array([[5.0, 1.1]]), np.array([[0.0, 0.1]]))
-    >>> sure_differences(one, other)
-    array([[1.7, 0. ]])
-    """
+    """What is sure of the difference in each feature, zero where nothing is; NaN where unknown."""
     noise = CERTAINTY * np.sqrt(left.error**2 + right.error**2) + allowed
     return np.maximum(np.abs(left.mean - right.mean) - noise, 0.0)
 

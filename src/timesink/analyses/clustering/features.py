@@ -136,11 +136,7 @@ def _work(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _kind_of(function: str | None, function_class: str | None) -> str:
-    """Family of a kernel, else the class.
-
-    >>> _kind_of("sm80_gemm_bf16_64x5", "gpu_compute"), _kind_of("oncpu", "oncpu")
-    ('gemm', 'oncpu')
-    """
+    """Family of a kernel, else the class."""
     if function_class == "gpu_comm":
         return COLLECTIVE
     if function_class in _KERNELS:

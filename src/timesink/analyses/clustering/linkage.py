@@ -13,9 +13,6 @@ def linked(apart: Matrix, threshold: float) -> NDArray[np.int64]:
 
     Complete linkage: no two members of a group are `threshold` or more apart.  Groups carry the
     number of their first member.  Chains of nearest neighbours, so the cost is that of the matrix.
-
-    >>> linked(np.array([[0.0, 0.2, 5.0], [0.2, 0.0, 5.0], [5.0, 5.0, 0.0]]), 1.0)
-    array([0, 0, 2])
     """
     far = apart.copy()
     np.fill_diagonal(far, np.inf)

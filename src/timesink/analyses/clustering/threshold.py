@@ -24,11 +24,7 @@ _SHOWN = 3
 
 
 def allowances(null: Matrix) -> Matrix:
-    """What to take off in each feature, from differences of null pairs (pairs, roles, features).
-
-    >>> allowances(np.array([[[0.0, 0.2, np.nan], [0.0, 3.0, np.nan]]]))
-    array([0., 1., 0.])
-    """
+    """What to take off in each feature, from differences of null pairs (pairs, roles, features)."""
     pairs = null.reshape(-1, null.shape[-1])
     taken = np.zeros(pairs.shape[1])
     known = ~np.isnan(pairs).all(axis=0)
@@ -37,11 +33,7 @@ def allowances(null: Matrix) -> Matrix:
 
 
 def threshold_reason(null: Matrix, features: Sequence[Feature], labels: Sequence[str]) -> str:
-    """What the threshold comes to and what the null pairs said.
-
-    >>> threshold_reason(np.array([[[0.1], [0.0]]]), [Feature("metric", "gpu_util", 1)], ["a", "b"])
-    'a factor of 1.5 more than parts of one role differ by (2 pairs; gpu_util up to 1.07 x)'
-    """
+    """What the threshold comes to and what the null pairs said."""
     known = ~np.isnan(null).all(axis=2)
     if not known.any():
         return "a factor of 1.5; no role has enough cycles to be compared with itself"

@@ -48,11 +48,7 @@ def _medians(values: Matrix) -> Matrix:
 
 
 def unlike_work(calls: Matrix) -> Matrix:
-    """Which pairs of roles do another amount of work per cycle: 1 where they do, else 0.
-
-    >>> unlike_work(np.log2([[12.0, 24, 48], [8, 16, 32], [12, 25, 48]])).astype(int).tolist()
-    [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
-    """
+    """Which pairs of roles do another amount of work per cycle: 1 where they do, else 0."""
     unlike = np.zeros((len(calls), len(calls)))
     for row in range(len(calls)):
         counted = np.fmax(calls[row], calls) >= np.log2(_FEWEST_CALLS)
@@ -64,10 +60,6 @@ def unlike_work(calls: Matrix) -> Matrix:
 
 
 def times_the_work(calls: Matrix, base: int, own: int) -> float:
-    """How many times the work of one role another one does per cycle, in the middle of the kinds.
-
-    >>> times_the_work(np.log2([[12.0, 24, 48], [8, 16, 32]]), 1, 0).__round__(3)
-    1.5
-    """
+    """How many times the work of one role another does per cycle, in the middle of the kinds."""
     counted = np.fmax(calls[base], calls[own]) >= np.log2(_FEWEST_CALLS)
     return float(2 ** np.nanmedian((calls[own] - calls[base])[counted]))

@@ -28,12 +28,7 @@ def collective_arguments(trace: Trace) -> pl.DataFrame:
 
 
 def arguments_of(call: NDArray[np.int64], trace: Trace) -> pl.DataFrame:
-    """Arguments of each of these calls: those recorded on the host, for the rest of its kernels.
-
-    >>> import timesink
-    >>> arguments_of(np.array([0]), timesink.open(timesink.sample()))["group_size"].to_list()
-    [None]
-    """
+    """Arguments of each of these calls: those recorded on the host, for the rest of its kernels."""
     given = collective_arguments(trace)
     carriers = _carriers(given, trace)
     # All columns at once: a query of their own for each would take longer than the rest.

@@ -100,10 +100,6 @@ def collective_work(trace: Trace) -> pl.DataFrame:
 
     Calls are numbered as in :func:`collective_calls`.  Work that none of them made is a call of
     its own, with a number beyond theirs.
-
-    >>> import timesink
-    >>> collective_work(timesink.open(timesink.sample())).columns
-    ['name', 'row', 'call', 'start_ns', 'end_ns']
     """
     calls, device = collective_calls(trace), device_columns(trace)
     rows = np.flatnonzero(is_communication(trace))

@@ -36,11 +36,6 @@ def match_calls(workers: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """The records of all workers, with a number in `match` that equal calls share.
 
     `what` is the name of the call, or the pair of ranks for sending and receiving.
-
-    >>> from timesink.analyses.communication.records import RECORD_SCHEMA
-    >>> call = pl.DataFrame([{"name": "nccl:all_reduce"}], schema=RECORD_SCHEMA)
-    >>> match_calls({"rank0": call, "rank1": call})["match"].to_list()
-    [0, 0]
     """
     calls = together(workers)
     calls = calls.with_columns(what=_what(calls))
@@ -61,12 +56,7 @@ def match_calls(workers: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
 
 def together(workers: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """The rows of all workers, with the name of each in `worker`.
-
-    >>> few, more = (pl.DataFrame({"calls": range(many)}) for many in (1, 2))
-    >>> together({"a": few, "b": more})["worker"].to_list()
-    ['a', 'b', 'b']
-    """
+    """The rows of all workers, with the name of each in `worker`."""
     names = pl.Series("worker", list(workers), dtype=pl.Enum(list(workers)))
     heights = [frame.height for frame in workers.values()]
     worker = names.gather(np.repeat(np.arange(len(workers)), heights))
@@ -77,12 +67,6 @@ def find_mismatches(matched: pl.DataFrame, ranks: Mapping[str, int | None]) -> p
     """Calls that workers of the group lack: what they are, who has them and who does not.
 
     `ranks` gives the rank of every worker, those without any call included.
-
-    >>> from timesink.analyses.communication.records import RECORD_SCHEMA
-    >>> call = pl.DataFrame([{"name": "nccl:all_reduce"}], schema=RECORD_SCHEMA)
-    >>> matched = match_calls({"rank0": call, "rank1": call.clear()})
-    >>> find_mismatches(matched, {"rank0": 0, "rank1": 1}).select("name", "missing").rows()
-    [('nccl:all_reduce', ['rank1'])]
     """
     columns = [name for name in MISMATCH_SCHEMA if name not in {"present", "missing"}]
     participants = _participants(matched, ranks)

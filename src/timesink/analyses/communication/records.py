@@ -65,22 +65,12 @@ def communication_records(trace: Trace) -> pl.DataFrame:
 
 
 def communication_ranges(trace: Trace) -> pl.DataFrame:
-    """When each record was active: the range of its host call and one of each kernel and copy.
-
-    >>> import timesink
-    >>> communication_ranges(timesink.open(timesink.sample())).columns
-    ['record', 'on_device', 'start_ns', 'end_ns']
-    """
+    """When each record was active: the range of its host call and one of each kernel and copy."""
     return _communication(trace).ranges
 
 
 def covered_ns(*groups: str) -> pl.Expr:
-    """For ranges sorted by start: what each adds to the union of those before it in its group.
-
-    >>> ranges = pl.DataFrame({"of": [1, 1, 2], "start_ns": [0, 5, 7], "end_ns": [10, 12, 9]})
-    >>> ranges.select(covered_ns("of")).to_series().to_list()
-    [10, 2, 2]
-    """
+    """For ranges sorted by start: what each adds to the union of those before it in its group."""
     start, end = pl.col("start_ns"), pl.col("end_ns")
     reached = end.cum_max().shift(1).over(groups)
     return (end - pl.max_horizontal(start, reached)).clip(lower_bound=0)

@@ -34,11 +34,6 @@ def cycle_times(base: pl.DataFrame, new: pl.DataFrame, *, one_run: bool = False)
     """Lengths of the cycles of two behaviour tables; means are 0 where no length is known.
 
     `one_run` says that both are parts of one run.
-
-    >>> base = pl.DataFrame({"cycle": [1, 1, 2], "cycle_dur_ns": [100, 100, 120]})
-    >>> found = cycle_times(base, base)
-    >>> found.base_ns, found.base_mean_ns, found.change_pct
-    ((100, 120), 110.0, 0.0)
     """
     lengths = [cycle_lengths(side).to_numpy().astype(np.float64) for side in (base, new)]
     base_mean, new_mean = (_mean(side) for side in lengths)

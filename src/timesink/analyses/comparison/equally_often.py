@@ -14,10 +14,6 @@ SAME_COUNT = 0.1
 
 
 def equally_often(base: Floats, new: Floats, part: float = EQUALLY_OFTEN) -> NDArray[np.bool_]:
-    """Which calls per cycle are as many on both sides; never where one is not known.
-
-    >>> equally_often(np.array([100.0, 100.0, 1.0]), np.array([101.0, 120.0, np.nan])).tolist()
-    [True, False, False]
-    """
+    """Which calls per cycle are as many on both sides; never where one is not known."""
     apart = np.abs(new - base)
     return np.asarray((apart <= part * np.maximum(base, new)) | (apart <= SAME_COUNT))

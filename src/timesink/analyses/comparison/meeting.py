@@ -16,12 +16,6 @@ def meeting(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     Columns: function, device, normalised, family, in_base, in_new, level.  Both inputs need
     function, device and function_class.  Where all names meet, nobody asks for others: normalised
     name and family are null.
-
-    >>> def run(name):
-    ...     return pl.DataFrame({"function": [name], "device": ["GPU 0"], "function_class": [None]})
-    >>> met = meeting(run("ampere_sgemm_32x32_nn"), run("nvjet_sm90_tst_256x8_64x6_2x1_v_bz_TNT"))
-    >>> met["level"].to_list(), met["family"].to_list()
-    (['family', 'family'], ['gemm', 'gemm'])
     """
     names = _names(base, "in_base").join(
         _names(new, "in_new"), ["function", "device"], "full", coalesce=True, nulls_equal=True

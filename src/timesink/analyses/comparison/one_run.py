@@ -49,11 +49,7 @@ def are_parts_of_one_run(base: Role, new: Role) -> bool:
 
 
 def cycle_spans(behaviour: pl.DataFrame) -> pl.DataFrame:
-    """When every cycle began and ended, in order; none where that is not recorded.
-
-    >>> cycle_spans(pl.DataFrame({"cycle": [1, 1], "cycle_ts_ns": 5, "cycle_dur_ns": 3})).rows()
-    [(1, 5, 8)]
-    """
+    """When every cycle began and ended, in order; none where that is not recorded."""
     start, length = pl.col("cycle_ts_ns"), pl.col("cycle_dur_ns")
     return (
         behaviour.lazy()

@@ -25,10 +25,6 @@ def comparison_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
 
     Means and spreads are over the cycles that have the key.  z-scores are in spreads of the base.
     The score is |change of the share| x (|z of the share| + |z of ln(1 + load)|).
-
-    >>> from timesink.model.schema import BEHAVIOUR
-    >>> comparison_rows(BEHAVIOUR.empty(), BEHAVIOUR.empty()).height
-    0
     """
     sides = side_by_side(_measured(base), _measured(new), _KEY)
     beta, mu = sides.floats("beta_pct"), sides.floats("mu")

@@ -59,12 +59,7 @@ def _series(name: str, values: Floats | Integers | pl.Series) -> pl.Series:
 
 
 def side_by_side(base: pl.DataFrame, new: pl.DataFrame, key: list[str]) -> Sides:
-    """Both sides' rows, numbered by the columns of the key.
-
-    >>> side = pl.DataFrame({"name": ["b", "a"]})
-    >>> side_by_side(side, side[:1], ["name"]).key.tolist()
-    [1, 0, 1]
-    """
+    """Both sides' rows, numbered by the columns of the key."""
     rows = pl.concat([base, new])
     texts = pl.col(key).cast(pl.String)  # the order of letters, not of appearance
     distinct = rows.select(key).unique().sort(texts).with_row_index("number")

@@ -29,10 +29,6 @@ def time_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
 
     Means are over all cycles of a side, with zero for cycles in which the function did not run.
     Tests and changes that are not defined are null.
-
-    >>> from timesink.model.schema import BEHAVIOUR
-    >>> time_rows(BEHAVIOUR.empty(), BEHAVIOUR.empty()).height
-    0
     """
     compared = time_changes(base, new, _KEY)
     described = _descriptions(base, new)

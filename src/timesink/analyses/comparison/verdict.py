@@ -65,11 +65,6 @@ def cycle_change(times: CycleTimes) -> str:
     `doubtful` is a change that shows in ranks and not beyond how far levels wander, `none` one
     within noise, `cannot tell` a scatter in which a change of a tenth would not be seen, and
     `unknown` too few lengths to say anything.
-
-    >>> cycle_change(CycleTimes((10,) * 9, (30,) * 9, 10.0, 30.0, 200.0, (19.0, 21.0), 0.001))
-    'longer'
-    >>> cycle_change(CycleTimes((10,) * 9, (11,) * 9, 10.0, 11.0, 10.0, (-1.0, 3.0), 0.4))
-    'cannot tell'
     """
     if times.interval_ns is None:
         return "none" if times.base_ns and times.base_ns == times.new_ns else "unknown"
@@ -138,12 +133,7 @@ def _may_differ(times: pl.DataFrame) -> pl.Series:
 
 
 def unrecorded_in(times: pl.DataFrame) -> Unrecorded:
-    """What one of the sides of `Pair.times` did not record.
-
-    >>> from timesink.analyses.comparison.pair import TIMES
-    >>> unrecorded_in(pl.DataFrame(schema=TIMES)).new
-    ()
-    """
+    """What one of the sides of `Pair.times` did not record."""
     base, new = (
         times.filter((pl.col(f"calls_{side}") > 0) | (pl.col(f"{side}_ns") > 0))
         for side in ("base", "new")

@@ -51,11 +51,6 @@ def find_cycles(
 
     With `marker` the named annotation, call or kernel marks cycles; with `by` only that method is
     asked (see `METHODS`); with `pid` only that process is looked at.
-
-    >>> import timesink
-    >>> found = find_cycles(timesink.open(timesink.sample()))
-    >>> found.method, found.table.height
-    ('step', 2)
     """
     if by is not None and by not in METHODS:
         raise unknown_method(by)

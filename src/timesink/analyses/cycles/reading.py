@@ -67,12 +67,7 @@ def numbered(spans: pl.DataFrame) -> pl.DataFrame:
 
 
 def period_ns(spans: pl.DataFrame) -> int:
-    """Typical time from the start of a cycle to the start of the next; its length if alone.
-
-    >>> starts, ends = np.array([0, 10]), np.array([8, 19])
-    >>> period_ns(spans_of(["1"] * 2, ["step"] * 2, starts, ends, ["generic"] * 2))
-    10
-    """
+    """Typical time from the start of a cycle to the start of the next; its length if alone."""
     ordered = spans.sort("pid", "start_ns")
     apart = ordered.select(pl.col("start_ns").diff().over("pid")).to_series().drop_nulls()
     lengths = apart if len(apart) else ordered["end_ns"] - ordered["start_ns"]
@@ -80,9 +75,5 @@ def period_ns(spans: pl.DataFrame) -> int:
 
 
 def family_name(name: str) -> str:
-    """The name with every number replaced, so that numbered marks are one.
-
-    >>> family_name("layer.12 step[DECODE bs=32]")
-    'layer.# step[DECODE bs=#]'
-    """
+    """The name with every number replaced, so that numbered marks are one."""
     return _NUMBER.sub("#", name)

@@ -54,13 +54,7 @@ class Activities:
 
 @once_per_trace
 def device_activities(trace: Trace) -> Activities:
-    """Where and when the devices worked, and which calls made them.
-
-    >>> import timesink
-    >>> work = device_activities(timesink.open(timesink.sample()))
-    >>> bool((work.end >= work.start).all()), work.lanes.columns
-    (True, ['device', 'stream'])
-    """
+    """Where and when the devices worked, and which calls made them."""
     columns = device_columns(trace)
     row = np.flatnonzero(columns["kind"].is_in(BUSY_KINDS).to_numpy())
     start = columns["ts_ns"].to_numpy()[row]
@@ -143,12 +137,7 @@ class Gaps:
 
 
 def find_gaps(group: Numbers, start: Numbers, end: Numbers) -> Gaps:
-    """Gaps in the union of the activities of each group, group by group.
-
-    >>> gaps = find_gaps(np.array([0, 0, 1]), np.array([10, 50, 20]), np.array([30, 60, 90]))
-    >>> gaps.start.tolist(), gaps.end.tolist()
-    ([30], [50])
-    """
+    """Gaps in the union of the activities of each group, group by group."""
     by_start, by_end = _grouped(start, group), _grouped(end, group)
     # Where as many activities have ended as have started none is running: a gap lies between the
     # i-th end and the next start, if these are in order.
@@ -159,11 +148,7 @@ def find_gaps(group: Numbers, start: Numbers, end: Numbers) -> Gaps:
 
 
 def spans_by(group: Numbers, start: Numbers, end: Numbers, groups: int) -> Numbers:
-    """From the first start to the last end of each group; zero for a group without activities.
-
-    >>> spans_by(np.array([0, 0]), np.array([10, 50]), np.array([30, 60]), 2).tolist()
-    [50, 0]
-    """
+    """From the first start to the last end of each group; zero for a group without activities."""
     first = np.full(groups, np.iinfo(np.int64).max)
     last = first.copy()
     np.minimum.at(first, group, start)
@@ -174,12 +159,7 @@ def spans_by(group: Numbers, start: Numbers, end: Numbers, groups: int) -> Numbe
 
 
 def busy_by(group: Numbers, start: Numbers, end: Numbers, groups: int) -> Numbers:
-    """How long at least one activity of each group ran.
-
-    >>> group, start, end = np.array([0, 0, 1]), np.array([10, 20, 5]), np.array([30, 40, 6])
-    >>> busy_by(group, start, end, 2).tolist()
-    [30, 1]
-    """
+    """How long at least one activity of each group ran."""
     gaps = find_gaps(group, start, end)
     return spans_by(group, start, end, groups) - sums_by(group[gaps.after], gaps.length, groups)
 

@@ -21,11 +21,6 @@ def kernels_by_annotation(trace: Trace) -> pl.DataFrame:
     name; what was launched by a call that is not in the trace is a row of its own, not `launched`.
     `device_ns` adds up the lengths of the activities, `busy_ns` is the time in which at least one
     of them ran.
-
-    >>> import timesink
-    >>> labels = kernels_by_annotation(timesink.open(timesink.sample()))
-    >>> bool((labels["busy_ns"] <= labels["device_ns"]).all())
-    True
     """
     work = device_activities(trace)
     name = values_at(host_columns(trace)["name"], _annotation_of(trace, work))
@@ -77,12 +72,7 @@ def _annotates(name: str) -> bool:
 
 
 def _latest_reaching(ends: Numbers, latest: Numbers, wanted: Numbers) -> Numbers:
-    """The last place up to `latest` whose end is not before the wanted one; -1 without any.
-
-    >>> ends = np.array([100, 20, 50])
-    >>> _latest_reaching(ends, np.array([2, 2, 2, 0]), np.array([40, 60, 120, 10])).tolist()
-    [2, 0, -1, 0]
-    """
+    """The last place up to `latest` whose end is not before the wanted one; -1 without any."""
     # Entry i of maxima[k] is the largest of the 2**k ends up to i.
     maxima, width = [ends], 1
     while 2 * width <= len(ends):

@@ -64,12 +64,6 @@ def idle_causes(trace: Trace) -> pl.DataFrame:
     * `host_ns`: the next activity was not launched yet, or no further one came: launch-bound;
     * `queued_ns`: the next activity was launched already and waited for something else;
     * `unknown_ns`: the launch of the next activity is not in the trace.
-
-    >>> import timesink
-    >>> idle = idle_causes(timesink.open(timesink.sample()))
-    >>> parts = idle.select(pl.sum_horizontal(f"{cause}_ns" for cause in CAUSES)).to_series()
-    >>> bool((parts == idle["idle_ns"]).all())
-    True
     """
     if not idle_ranges(trace):
         return pl.DataFrame(schema=SCHEMA)
@@ -95,12 +89,7 @@ def idle_causes(trace: Trace) -> pl.DataFrame:
 
 @once_per_trace
 def idle_ranges(trace: Trace) -> dict[int, IntervalSet]:
-    """When each device had nothing to do inside the complete steps, in time order.
-
-    >>> import timesink
-    >>> list(idle_ranges(timesink.open(timesink.sample())))
-    [0]
-    """
+    """When each device had nothing to do inside the complete steps, in time order."""
     steps, work = _complete_steps(trace), device_activities(trace)
     return {
         device: intervals.subtract(steps, np.stack([work.start[mine], work.end[mine]]).T)
@@ -139,13 +128,7 @@ class HoldingCalls:
 
 @once_per_trace
 def holding_calls(trace: Trace) -> HoldingCalls:
-    """Waits for a device, and runtime calls that take long for another reason.
-
-    >>> import timesink
-    >>> calls = holding_calls(timesink.open(timesink.sample()))
-    >>> len(calls.row) == len(calls.waits)
-    True
-    """
+    """Waits for a device, and runtime calls that take long for another reason."""
     host, named = host_columns(trace), host_names(trace)
     length = host["dur_ns"].to_numpy()
     waits = named.matching(waits_for_device)

@@ -80,16 +80,7 @@ def _meanwhile(events: _HostEvents, start: int, end: int, threads: list[int]) ->
 
 
 def host_meanwhile(trace: Trace, work: Activities, gaps: Gaps) -> list[Meanwhile]:
-    """What the threads that feed the devices did during each of a few gaps.
-
-    >>> import timesink
-    >>> from timesink.analyses.device.activities import device_activities, find_gaps
-    >>> trace = timesink.open(timesink.sample())
-    >>> work = device_activities(trace)
-    >>> gaps = find_gaps(work.device, work.start, work.end).longest(3)
-    >>> len(host_meanwhile(trace, work, gaps))
-    3
-    """
+    """What the threads that feed the devices did during each of a few gaps."""
     events = _explaining_events(trace, gaps)
     number_of = {thread: number for number, thread in enumerate(events.threads)}
     main = _main_thread(trace, work)

@@ -18,10 +18,6 @@ def device_numbers(trace: Trace) -> NDArray[np.int64]:
 
     Readers take it from the event's arguments, else from its lane, its process's label or its
     pid; any number is fine.
-
-    >>> import timesink
-    >>> sorted(set(device_numbers(timesink.open(timesink.sample())).tolist()))
-    [0]
     """
     recorded = device_columns(trace)["device"]
     numbers: NDArray[np.int64] = recorded.fill_null(UNKNOWN_DEVICE).cast(int).to_numpy()

@@ -45,11 +45,6 @@ def device_utilisation(trace: Trace) -> pl.DataFrame:
     * `sm_efficiency`: multiprocessors in use by blocks per SM, over the window;
     * `occupancy_pct`: achieved occupancy, weighted by kernel time inside the window;
     * `tensor_core_ratio`: of the time of kernels launched by operators, anywhere in the trace.
-
-    >>> import timesink
-    >>> busy = device_utilisation(timesink.open(timesink.sample()))
-    >>> bool((busy["utilisation"] <= busy["any_activity"]).all())
-    True
     """
     steps = find_steps(trace).filter("complete")
     frame = _Frame(window(steps), steps.select("start_ns", "end_ns").to_numpy())
@@ -67,23 +62,13 @@ def device_utilisation(trace: Trace) -> pl.DataFrame:
 
 
 def kernel_devices(trace: Trace) -> list[int]:
-    """Numbers of the devices that ran kernels, in order; -1 for kernels on an unknown device.
-
-    >>> import timesink
-    >>> kernel_devices(timesink.open(timesink.sample()))
-    [0]
-    """
+    """Numbers of the devices that ran kernels, in order; -1 for kernels on an unknown device."""
     devices: list[int] = kernel_launches(trace)["device"].unique().sort().to_list()
     return devices
 
 
 def kernel_ranges(trace: Trace, device: int) -> IntervalSet:
-    """When each kernel of a device ran, communication included; not merged.
-
-    >>> import timesink
-    >>> kernel_ranges(timesink.open(timesink.sample()), 0).shape[1]
-    2
-    """
+    """When each kernel of a device ran, communication included; not merged."""
     mine = _launches_on(trace, device)
     return intervals.from_starts(mine["ts_ns"].to_numpy(), mine["dur_ns"].to_numpy())
 
@@ -92,10 +77,6 @@ def sm_efficiency_intervals(trace: Trace, device: int) -> pl.DataFrame:
     """Share of the multiprocessors in use while kernels of known size run, over time.
 
     Each kernel uses as many as it has blocks per SM; together they use all of them at most.
-
-    >>> import timesink
-    >>> sm_efficiency_intervals(timesink.open(timesink.sample()), 0).columns
-    ['start_ns', 'end_ns', 'value']
     """
     return _efficiency_by_device(trace).get(device, pl.DataFrame(schema=INTERVAL_SCHEMA))
 

@@ -40,10 +40,6 @@ def utilisation_counters(trace: Trace) -> pl.DataFrame:
     Utilisation is the part of a bucket with a kernel running, given at the start of the bucket.
     SM efficiency is given wherever it changes.  Each counter starts with a 1 and a 0, so that
     every viewer scales it alike, and falls to 0 at its end.  No rows without kernels.
-
-    >>> import timesink
-    >>> utilisation_counters(timesink.open(timesink.sample())).columns
-    ['ts_ns', 'device', 'counter', 'value']
     """
     samples = [
         pl.DataFrame(
@@ -57,13 +53,7 @@ def utilisation_counters(trace: Trace) -> pl.DataFrame:
 
 @once_per_trace
 def timeline(trace: Trace) -> tuple[int, int]:
-    """What the recording covers: as the profiler states it, else from first to last event.
-
-    >>> import timesink
-    >>> start, end = timeline(timesink.open(timesink.sample()))
-    >>> start < end
-    True
-    """
+    """What the recording covers: as the profiler states it, else from first to last event."""
     host = host_columns(trace)
     frames = host[np.flatnonzero((host["kind"] == "trace").to_numpy())]
     stated = frames.filter(pl.col("name") == _WHOLE_RECORDING)
@@ -87,11 +77,7 @@ def _span(events: pl.DataFrame, chosen: NDArray[np.bool_] | slice) -> tuple[int,
 
 
 def buckets(start: int, end: int) -> NDArray[np.int64]:
-    """Borders of at most a hundred buckets of 1, 10, 100, ... us; the last takes the rest.
-
-    >>> buckets(0, 3_500).tolist(), len(buckets(0, 120_000)) - 1
-    ([0, 1000, 2000, 3500], 12)
-    """
+    """Borders of at most a hundred buckets of 1, 10, 100, ... us; the last takes the rest."""
     width = _SHORTEST_BUCKET_NS
     while end - start > MOST_BUCKETS * width:
         width *= 10

@@ -16,9 +16,6 @@ def align(left: Sequence[str], right: Sequence[str]) -> Pairs:
     """Places of a longest common subsequence in both, in order; the earlier of equal choices.
 
     What is left out has to be deleted or inserted, so this is the shortest edit as well.
-
-    >>> align(["load", "net", "step", "load", "net"], ["net", "step", "save", "net"])
-    [(1, 0), (2, 1), (4, 3)]
     """
     code: dict[str, int] = {}
     a, b = (

@@ -49,12 +49,6 @@ def step_shares(trace: Trace) -> pl.DataFrame:
     """How much of each complete step every call name takes; rows of a step add up to it.
 
     `step` counts the complete steps from 0.
-
-    >>> import timesink
-    >>> trace = timesink.open(timesink.sample())
-    >>> lengths = find_steps(trace).filter("complete").select(pl.col("end_ns") - pl.col("start_ns"))
-    >>> int(step_shares(trace)["share_ns"].sum()) == int(lengths.sum().item())
-    True
     """
     steps = find_steps(trace).filter("complete")
     bounds = steps.select("start_ns", "end_ns").to_numpy().reshape(-1, 2)

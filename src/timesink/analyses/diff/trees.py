@@ -42,14 +42,7 @@ _INSTANCE = re.compile(r"_\d+(?=\.|$)")
 
 
 def compare_trees(left: Trace, right: Trace) -> Section:
-    """The whole of two runs; sections inside are worked out when they are asked for.
-
-    >>> import timesink
-    >>> trace = timesink.open(timesink.sample())
-    >>> both = compare_trees(trace, trace)
-    >>> both.left.cost.host_ns == both.right.cost.host_ns
-    True
-    """
+    """The whole of two runs; sections inside are worked out when they are asked for."""
     return Section(_everything(_prepare(left)), _everything(_prepare(right)))
 
 

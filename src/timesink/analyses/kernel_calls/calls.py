@@ -32,23 +32,13 @@ def kernel_calls(trace: Trace, families: Families | None = None) -> pl.DataFrame
     `short_name` and `family` come from the name.  A timeline says when a kernel ran, in `ts_ns`,
     and `device_row` is its row in `trace.device`; a kernel profiler says how well it used the
     hardware.  What the source does not say is null.
-
-    >>> import timesink
-    >>> calls = kernel_calls(timesink.open(timesink.sample()))
-    >>> calls.columns[-4:], calls.height > 0
-    (['ts_ns', 'device_row', 'short_name', 'family'], True)
     """
     calls = _launches(trace)
     return calls.with_columns(_from_names(calls["name"], families or load_families()))
 
 
 def has_counters(trace: Trace) -> bool:
-    """Whether the launches were measured by a kernel profiler.
-
-    >>> import timesink
-    >>> has_counters(timesink.open(timesink.sample()))
-    False
-    """
+    """Whether the launches were measured by a kernel profiler."""
     height = trace.lazy("kernel_calls").select(pl.len()).collect().item()
     return bool(height)
 

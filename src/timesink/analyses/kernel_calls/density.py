@@ -32,15 +32,7 @@ class Density:
 
 
 def density(calls: pl.DataFrame, thresholds: Thresholds = THIRDS, cells: int = CELLS) -> Density:
-    """How much of the time of one device's launches is spent in each cell.
-
-    >>> calls = pl.DataFrame(
-    ...     {"dur_ns": [30, 10], "sm_pct": [5.0, 101.0], "dram_pct": [50.0, 2.0]}
-    ... )
-    >>> spread = density(calls, cells=3)
-    >>> spread.shares.tolist(), spread.beyond
-    ([[0.0, 0.75, 0.0], [0.0, 0.0, 0.0], [0.25, 0.0, 0.0]], 0.25)
-    """
+    """How much of the time of one device's launches is spent in each cell."""
     axis = axis_of(calls)
     # Cells of much the same size, none of them on both sides of a threshold.
     borders = sorted({0.0, 100 * thresholds.low, 100 * thresholds.high, 100.0})

@@ -49,10 +49,6 @@ def launch_origins(trace: Trace) -> pl.DataFrame:
     `operator` is the outermost call inside the module, step or thread around it: what the user
     wrote, with everything it called.  Calls of the backward pass belong to the module whose
     forward pass made them.  Null where the recording does not say.
-
-    >>> import timesink
-    >>> launch_origins(timesink.open(timesink.sample())).columns
-    ['operator', 'innermost_operator', 'module', 'step']
     """
     rows = kernel_calls(trace)["device_row"]
     if rows.null_count():

@@ -39,13 +39,6 @@ def strip(calls: pl.DataFrame, stretches: int, metrics: tuple[str, ...] = UTILIS
 
     A launch counts in every stretch it reaches into, by its time there.  Without any time there
     are no stretches.
-
-    >>> calls = pl.DataFrame(
-    ...     {"dur_ns": [30, 10], "sm_pct": [20.0, 80.0], "class": ["both_low", "low_dram"]}
-    ... )
-    >>> along = strip(calls, 2, metrics=("sm_pct",))
-    >>> along.means_pct["sm_pct"].tolist(), along.class_shares[1].tolist()
-    ([20.0, 50.0], [0.5, 0.0, 0.5, 0.0, 0.0])
     """
     time = calls.select(call_time().fill_null(0.0)).to_series().to_numpy()
     ends = np.concatenate(([0.0], np.cumsum(time)))

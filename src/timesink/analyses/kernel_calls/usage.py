@@ -76,14 +76,7 @@ def device_use(
     thresholds: Thresholds = THIRDS,
     sampling: Sampling | None = None,
 ) -> tuple[DeviceUse, ...]:
-    """The use of each device, machine by machine.
-
-    >>> import timesink
-    >>> from timesink.analyses.kernel_calls.calls import kernel_calls
-    >>> trace = timesink.open(timesink.sample())
-    >>> [use.device for use in device_use(kernel_calls(trace), trace)]
-    [0]
-    """
+    """The use of each device, machine by machine."""
     timed = with_class(calls, thresholds).with_columns(
         call_time().alias("time"), call_weight().alias("weight")
     )
@@ -93,13 +86,7 @@ def device_use(
 
 
 def of_device(rows: pl.DataFrame, use: DeviceUse) -> pl.DataFrame:
-    """The launches, or groups of them, that belong to a device.
-
-    >>> import timesink
-    >>> report = timesink.kernels(timesink.sample())
-    >>> of_device(report.calls, report.devices[0]).height == report.devices[0].calls
-    True
-    """
+    """The launches, or groups of them, that belong to a device."""
     return rows.filter(
         pl.col("host").cast(pl.String()).eq_missing(pl.lit(use.host, pl.String())),
         pl.col("device").eq_missing(pl.lit(use.device, pl.Int32())),
@@ -107,12 +94,7 @@ def of_device(rows: pl.DataFrame, use: DeviceUse) -> pl.DataFrame:
 
 
 def headroom() -> pl.Expr:
-    """Time of a launch beyond what it would take at its nearest roof; null without a metric.
-
-    >>> use = {"dur_ns": [200, 50], "tensor_pct": [10.0, None], "dram_pct": [25.0, None]}
-    >>> pl.DataFrame({**use, "sm_pct": [None, 104.0]}).select(headroom()).to_series().to_list()
-    [150.0, 0.0]
-    """
+    """Time of a launch beyond what it would take at its nearest roof; null without a metric."""
     nearest = pl.max_horizontal(UTILISATIONS)
     return (pl.col("dur_ns") * (1 - nearest / 100)).clip(lower_bound=0)
 
@@ -132,7 +114,10 @@ def _use(
     known = next((one for one in trace.metadata.devices if one.id == device), None)
     stated = part["compute_capability"].drop_nulls().head(1).to_list()
     return DeviceUse(
-        host=part["host"][0], device=device, name=known.name if known else "", compute_capability=stated[0] if stated else known and known.compute_capability,
+        host=part["host"][0],
+        device=device,
+        name=known.name if known else "",
+        compute_capability=stated[0] if stated else known and known.compute_capability,
         calls=part.height,
         launches=round(part["weight"].sum()),
         names=part["short_name"].n_unique(),

@@ -21,12 +21,7 @@ _ROWS_KEPT_BITS = 1 << 28
 
 
 def common_subsequence(left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
-    """Places of a longest common subsequence, in the left and in the right sequence.
-
-    >>> left, right = np.array([7, 1, 2, 7, 3]), np.array([1, 2, 9, 3])
-    >>> [places.tolist() for places in common_subsequence(left, right)]
-    [[1, 2, 4], [0, 1, 3]]
-    """
+    """Places of a longest common subsequence, in the left and in the right sequence."""
     if len(left) > len(right):
         places, others = common_subsequence(right, left)
         return others, places

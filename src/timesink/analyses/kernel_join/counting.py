@@ -72,14 +72,7 @@ class _Function:
 
 
 def place_by_count(launches: Launches, window: Launches, every: int) -> Counted:
-    """Places of launches of which every n-th of each function was recorded.
-
-    >>> kind = np.array([1, 2, 3, 2, 3, 2, 3, 4])
-    >>> window = Launches(kind, function=kind, family=kind)
-    >>> recorded = np.array([0, 1, 2, 5, 6, 7])
-    >>> place_by_count(window[recorded], window, every=2).place.tolist()
-    [0, 1, 2, 5, 6, 7]
-    """
+    """Places of launches of which every n-th of each function was recorded."""
     functions = _functions(launches, window)
     if not functions:
         return Counted(np.full(len(launches), -1), np.zeros(len(launches), dtype=np.bool_), 0.0)

@@ -26,12 +26,6 @@ def numbered_launches(counters: pl.DataFrame, timeline: pl.DataFrame) -> tuple[L
 
     A kind is name, template arguments, grid and block.  What only one of the tables tells (the
     arguments of a mangled name, a grid) does not count.
-
-    >>> calls = pl.DataFrame({"name": ["void at::f<at::Add<int>>(T1)"], "grid_x": [2]})
-    >>> timed = pl.DataFrame({"name": ["void at::native::f<at::native::Add<int> >(int)"]})
-    >>> counters, timeline = numbered_launches(calls, timed.with_columns(grid_x=2))
-    >>> bool(counters.kind[0] == timeline.kind[0])
-    True
     """
     sides = (counters, timeline)
     encoded = [encode(side["name"]) for side in sides]

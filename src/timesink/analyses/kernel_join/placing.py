@@ -56,10 +56,6 @@ def place_launches(launches: Numbers, window: Numbers, stride: float = 1.0) -> P
 
     `stride` is how many places of the window a launch stands for: 1, or n where every n-th launch
     was recorded.
-
-    >>> path = place_launches(np.array([2, 3, 4, 2, 3]), np.array([2, 3, 1, 2, 3, 4, 2, 3]))
-    >>> path.place.tolist()
-    [3, 4, 5, 6, 7]
     """
     search = _Search(launches, window, stride)
     row = 0

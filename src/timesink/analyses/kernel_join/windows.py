@@ -34,10 +34,6 @@ def windows_of(function: Numbers, rows: Numbers, steps: pl.Series | None) -> lis
     """The steps among some rows; without any, stretches that repeat, or all rows together.
 
     `function` has a number per row of the timeline that says what it launches.
-
-    >>> function = np.array([3, 4, *[1, 2, 3, 4] * 9])
-    >>> [len(window.rows) for window in windows_of(function, np.arange(38), None)][:2]
-    [4, 4]
     """
     if steps is not None and steps[rows].null_count() < len(rows):
         places = (
@@ -58,10 +54,6 @@ def find_period(function: Numbers) -> int:
     """After how many launches a sequence repeats; 0 where it does not.
 
     Layers of a network repeat as well, but only a step repeats with all that is in it.
-
-    >>> step = [5, *[1, 2, 2, 3] * 20, 6]
-    >>> find_period(np.array(step * 3)), find_period(np.array(step))
-    (82, 0)
     """
     if len(function) < 2 * _WORD:
         return 0

@@ -36,12 +36,7 @@ def kernel_rows(trace: Trace) -> NDArray[np.int64]:
 
 @once_per_trace
 def kernel_launches(trace: Trace) -> pl.DataFrame:
-    """One row per kernel launch, in the order of `trace.device`.
-
-    >>> import timesink
-    >>> kernel_launches(timesink.open(timesink.sample())).columns[:5]
-    ['name', 'ts_ns', 'dur_ns', 'device', 'tensor_cores']
-    """
+    """One row per kernel launch, in the order of `trace.device`."""
     rows = kernel_rows(trace)
     estimates = (
         trace.lazy("device")
@@ -66,12 +61,6 @@ def kernel_table(trace: Trace) -> pl.DataFrame:
 
     Blocks per SM and occupancy are means weighted by duration over the launches that state
     them; null where none does.
-
-    >>> import timesink
-    >>> kernel_table(timesink.open(timesink.sample())).columns
-    ... # doctest: +NORMALIZE_WHITESPACE
-    ['name', 'short_name', 'tensor_cores', 'calls', 'total_ns', 'mean_ns', 'max_ns', 'min_ns',
-     'blocks_per_sm', 'occupancy_pct']
     """
     return (
         _measured(kernel_launches(trace), ["name"])
@@ -88,11 +77,6 @@ def kernel_groups(trace: Trace) -> pl.DataFrame:
 
     `operator` is the innermost call the launch was made in, or the thread itself where there is
     none.  Where the launch is not in the trace, `launched` is False and `operator` is null.
-
-    >>> import timesink
-    >>> groups = kernel_groups(timesink.open(timesink.sample()))
-    >>> int(groups["calls"].sum()) == kernel_launches(timesink.open(timesink.sample())).height
-    True
     """
     properties = _launch_properties(trace)
     keys = ["name", "operator", "launched", *properties.columns]

@@ -41,13 +41,7 @@ class TensorCoreShare:
 
 
 def tensor_core_share(trace: Trace) -> TensorCoreShare:
-    """Shares of the time of all kernels, whoever launched them.
-
-    >>> import timesink
-    >>> share = tensor_core_share(timesink.open(timesink.sample()))
-    >>> 0 < share.ratio < 1
-    True
-    """
+    """Shares of the time of all kernels, whoever launched them."""
     by_use = kernel_launches(trace).group_by("tensor_cores").agg(pl.col("dur_ns").sum())
     time_of = dict(by_use.iter_rows())
     return TensorCoreShare(
@@ -62,10 +56,6 @@ def operator_tensor_core_share(trace: Trace) -> pl.DataFrame:
     """Per device, the time of kernels launched directly by operators; no rows without any.
 
     `ratio` is what surely uses matrix units as a part of all, null where there is no time.
-
-    >>> import timesink
-    >>> operator_tensor_core_share(timesink.open(timesink.sample())).columns
-    ['device', 'kernel_ns', 'tensor_core_ns', 'unknown_ns', 'ratio']
     """
     dur, use = pl.col("dur_ns"), pl.col("tensor_cores")
     # Which kernels an operator launched itself, not a step, an optimizer or a module.

@@ -20,13 +20,7 @@ MOST_POINTS = 10_240
 
 
 def recording_start(trace: Trace) -> int:
-    """When the recording began, in ns; no record is before it.
-
-    >>> import timesink
-    >>> trace = timesink.open(timesink.sample())
-    >>> recording_start(trace) <= trace.memory["ts_ns"].min()
-    True
-    """
+    """When the recording began, in ns; no record is before it."""
     start, end = timeline(trace)
     records = memory_records(trace)["ts_ns"]
     first = int(records[0]) if len(records) else start
@@ -39,22 +33,12 @@ def memory_curve(trace: Trace) -> pl.DataFrame:
     `source` is `recorded` where the allocator's own totals are in the trace.  Else it is `summed`:
     the changes are added up, and raised so that the lowest point is not below zero, which is the
     least that must have been allocated; what was reserved is then unknown.
-
-    >>> import timesink
-    >>> curve = memory_curve(timesink.open(timesink.sample()))
-    >>> curve.columns
-    ['device', 'ts_ns', 'allocated_bytes', 'reserved_bytes', 'source']
     """
     return _curve(trace).drop("record")
 
 
 def peak_records(trace: Trace) -> dict[str, int]:
-    """The record after which most was allocated, by device: its place in `memory_records`.
-
-    >>> import timesink
-    >>> list(peak_records(timesink.open(timesink.sample())))
-    ['CPU', 'GPU0']
-    """
+    """The record after which most was allocated, by device: its place in `memory_records`."""
     highest = pl.col("record").get(pl.col("allocated_bytes").arg_max())
     peaks = _curve(trace).group_by("device", maintain_order=True).agg(highest)
     return {str(device): int(record) for device, record in peaks.iter_rows()}
@@ -88,12 +72,7 @@ def _line(records: pl.DataFrame) -> pl.DataFrame:
 
 
 def as_steps(curve: pl.DataFrame) -> pl.DataFrame:
-    """The curve as a line of steps: before each change a point with the values until then.
-
-    >>> curve = pl.DataFrame({"device": ["GPU0"] * 2, "ts_ns": [5, 9], "allocated_bytes": [1, 3]})
-    >>> as_steps(curve).select("ts_ns", "allocated_bytes").rows()
-    [(5, 1), (9, 1), (9, 3)]
-    """
+    """The curve as a line of steps: before each change a point with the values until then."""
     return _per_device(curve, _line_of_steps)
 
 
@@ -102,12 +81,6 @@ def thin_curve(curve: pl.DataFrame, points: int = MOST_POINTS) -> pl.DataFrame:
 
     The highest points of both lines are always among them.  `points_before` is how many points the
     device had: more than it has now if it was thinned.
-
-    >>> import timesink
-    >>> curve = memory_curve(timesink.open(timesink.sample()))
-    >>> thin = thin_curve(curve, 5)
-    >>> thin["allocated_bytes"].max() == curve["allocated_bytes"].max()
-    True
     """
     return _per_device(curve, lambda line: _thinned(line, points))
 
@@ -155,11 +128,6 @@ def memory_peaks(trace: Trace) -> pl.DataFrame:
 
     `fragmentation_bytes` is what the allocator held beyond what was allocated at that peak; null
     where reserved memory is not known.  `capacity_bytes` is what the device has.
-
-    >>> import timesink
-    >>> peaks = memory_peaks(timesink.open(timesink.sample()))
-    >>> bool((peaks["peak_reserved_bytes"] >= peaks["reserved_at_peak_bytes"]).all())
-    True
     """
     highest = pl.col("allocated_bytes").arg_max()
     most_reserved = pl.col("reserved_bytes").arg_max()

@@ -40,11 +40,6 @@ def memory_blocks(trace: Trace) -> Blocks:
     """Match releases with allocations: same process, device and address, one right after the other.
 
     Records without an address match nothing and are left out.
-
-    >>> import timesink
-    >>> blocks = memory_blocks(timesink.open(timesink.sample()))
-    >>> bool((blocks.taken[blocks.released >= 0] < blocks.released[blocks.released >= 0]).all())
-    True
     """
     records = memory_records(trace)
     addressed = np.flatnonzero(records["address"].is_not_null().to_numpy())
@@ -78,11 +73,6 @@ def memory_events(
     Within a window, both ends included, are blocks taken or released inside it.  What is not in
     the recording is null: an operator outside of which a block was taken, the release of a block
     that stays, the allocation of one that was there before.
-
-    >>> import timesink
-    >>> events = memory_events(timesink.open(timesink.sample()))
-    >>> bool((events["duration_ns"].drop_nulls() >= 0).all())
-    True
     """
     records, blocks = memory_records(trace), memory_blocks(trace)
     taken, released = blocks.taken, blocks.released

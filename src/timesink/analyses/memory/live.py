@@ -33,10 +33,6 @@ def live_at_peak(trace: Trace) -> pl.DataFrame:
     (`category`).  The rows of a device add up to its peak: what was there before the recording is
     a row of its own, and so is everything in recordings without addresses.  Only where records
     are missing may more be live than the peak.
-
-    >>> import timesink
-    >>> live_at_peak(timesink.open(timesink.sample())).columns
-    ['device', 'category', 'operator', 'module', 'blocks', 'bytes']
     """
     known = _live_blocks(trace)
     named = (

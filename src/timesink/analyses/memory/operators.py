@@ -28,11 +28,6 @@ def record_nodes(trace: Trace) -> Nodes:
 
     A call holds what happens from its start until before its end; one that is merged into its
     caller passes its records on.
-
-    >>> import timesink
-    >>> trace = timesink.open(timesink.sample())
-    >>> len(record_nodes(trace)) == trace.memory.height
-    True
     """
     forest, records = call_forest(trace), memory_records(trace)
     if not len(forest) or records.is_empty():
@@ -64,13 +59,7 @@ def _latest_started(forest: CallForest, records: pl.DataFrame, times: NDArray[np
 
 @once_per_trace
 def record_operators(trace: Trace) -> Nodes:
-    """For each record the operator it happened in; -1 where the innermost call is none.
-
-    >>> import timesink
-    >>> trace = timesink.open(timesink.sample())
-    >>> bool((record_operators(trace) <= record_nodes(trace)).all())
-    True
-    """
+    """For each record the operator it happened in; -1 where the innermost call is none."""
     node, is_operator = record_nodes(trace), call_forest(trace).is_operator
     if not len(is_operator):
         return node
@@ -89,11 +78,6 @@ def memory_by_operator(
     Within a window, both ends included: records by their time, calls if they touch it.  Sorted by
     device and name; operators that moved no memory of a device are left out.  `calls` are all
     calls of the operator, whatever the device.
-
-    >>> import timesink
-    >>> table = memory_by_operator(timesink.open(timesink.sample()))
-    >>> bool((table["allocation_bytes"] >= table["self_allocation_bytes"]).all())
-    True
     """
     forest = call_forest(trace)
     touching = np.ones(len(forest), dtype=np.bool_)
@@ -124,12 +108,7 @@ def memory_by_operator(
 def memory_outside_operators(
     trace: Trace, start_ns: int | None = None, end_ns: int | None = None
 ) -> pl.DataFrame:
-    """What was taken and given back in no operator, so that operators and this add up.
-
-    >>> import timesink
-    >>> memory_outside_operators(timesink.open(timesink.sample())).columns
-    ['device', 'records', 'size_increase_bytes', 'allocation_count', 'allocation_bytes']
-    """
+    """What was taken and given back in no operator, so that operators and this add up."""
     return (
         _moved(trace, start_ns, end_ns)
         .filter(pl.col("node") < 0)

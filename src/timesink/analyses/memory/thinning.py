@@ -25,10 +25,6 @@ def largest_triangles(x: Floats, y: Floats, count: int) -> Places:
     First and last stay.  The rest is cut into runs of nearly equal length; of each run stays the
     point that spans the largest triangle with the point kept before it and the mean of the next
     run.
-
-    >>> x = np.arange(9.0)
-    >>> largest_triangles(x, np.array([0.0, 0, 9, 0, 0, 0, 0, -5, 0]), 4).tolist()
-    [0, 2, 7, 8]
     """
     if len(x) <= count:
         return np.arange(len(x))

@@ -39,13 +39,7 @@ class BackwardLinks:
 
 @once_per_trace
 def link_backward(trace: Trace) -> BackwardLinks:
-    """Tie the calls of the backward pass to those of the forward pass.
-
-    >>> import timesink
-    >>> links = link_backward(timesink.open(timesink.sample()))
-    >>> bool((links.forward >= 0).mean() > 0.9)
-    True
-    """
+    """Tie the calls of the backward pass to those of the forward pass."""
     forest = call_forest(trace)
     # Sequence number (-1: none) and forward thread (0: none) of every call.
     ids = (

@@ -46,14 +46,7 @@ class RanksAnalysis:
 
 
 def analyse_ranks(ranks: Mapping[int, RankSummary]) -> RanksAnalysis:
-    """Match, align, blame and explain.
-
-    >>> import timesink
-    >>> from timesink.analyses.ranks.summary import summarise_rank
-    >>> summary = summarise_rank(timesink.open(timesink.sample()))
-    >>> analyse_ranks({0: summary}).stragglers
-    ()
-    """
+    """Match, align, blame and explain."""
     judged = judged_ranks(ranks)
     calls, mismatches = matched_collectives(judged)
     clocks = align_clocks(calls, {rank: each.about.host for rank, each in judged.items()})

@@ -42,13 +42,7 @@ _GRID = ("grid_x", "grid_y", "grid_z")
 
 
 def function_times(trace: Trace, bounds: IntervalSet) -> pl.DataFrame:
-    """Rows of `FUNCTION_SCHEMA`: kernels, copies and host calls that start in the steps.
-
-    >>> import timesink
-    >>> found = function_times(timesink.open(timesink.sample()), np.array([[0, 2**62]]))
-    >>> sorted(found["place"].cast(str).unique())
-    ['copy', 'host', 'kernel', 'waiting']
-    """
+    """Rows of `FUNCTION_SCHEMA`: kernels, copies and host calls that start in the steps."""
     known: dict[str, int] = {}
     parts = (_device_calls(trace, bounds, known), _host_calls(trace, bounds, known))
     what, length, work = (np.concatenate(pair) for pair in zip(*parts, strict=True))

@@ -63,11 +63,7 @@ def _together(
 
 
 def least_share(ranks: int) -> float:
-    """What a rank must cost of the run to be worth a word: fewer ranks tell less what is usual.
-
-    >>> least_share(64), least_share(2)
-    (0.025, 0.05)
-    """
+    """What a rank must cost of the run to be worth a word: fewer ranks tell less what is usual."""
     return LEAST_SHARE * min(max(_ENOUGH_RANKS / ranks, 1.0), 2.0)
 
 
@@ -159,10 +155,6 @@ def _middle_and_spread(values: Floats) -> tuple[float, float]:
 
 
 def affected(held: Floats, step_ns: float) -> NDArray[np.bool_]:
-    """In which steps a rank was late: beyond what needs no word, and much of its worst.
-
-    >>> affected(np.array([0.0, 8.0, 10.0, 1.0]), step_ns=100.0).tolist()
-    [False, True, True, False]
-    """
+    """In which steps a rank was late: beyond what needs no word, and much of its worst."""
     late: NDArray[np.bool_] = held > max(0.005 * step_ns, 0.25 * float(held.max(initial=0.0)))
     return late

@@ -71,9 +71,6 @@ def peer_median(
 
     Of two the lower one: nobody can tell which of them is odd.  Only values `of` some count, if
     these are given.
-
-    >>> peer_median(np.array([1.0, 2.0, 9.0, 4.0]), np.array([0, 0, 0, 1]))[0].tolist()
-    [2.0, 2.0, 2.0, 4.0]
     """
     rows = np.arange(len(values)) if of is None else np.flatnonzero(of)
     order = rows[np.lexsort((values[rows], peers[rows]))]

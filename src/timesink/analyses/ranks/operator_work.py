@@ -28,11 +28,6 @@ def work_of_shapes(text: str) -> float:
     """The product of all sizes, of which those that inputs share count once.
 
     For a product of matrices, and for what goes element by element, this grows with the work.
-
-    >>> work_of_shapes("[[2, 3], [3, 5], []]"), work_of_shapes("[[2, 3], [2, 3]]")
-    (30.0, 6.0)
-    >>> work_of_shapes("[[], []]"), work_of_shapes("")
-    (0.0, 0.0)
     """
     try:
         shapes = _SHAPES.decode(text)

@@ -78,10 +78,6 @@ def blocked(working: IntervalSet, moving: IntervalSet) -> IntervalSet:
     """When a collective went on and the device had nothing to do until it was over.
 
     A device that goes on while a collective does was not waiting for it.  `working` is merged.
-
-    >>> working = np.array([[0, 10], [12, 20], [30, 40]])
-    >>> blocked(working, np.array([[5, 27]])).tolist()
-    [[20, 27]]
     """
     ends = np.sort(moving[:, 1])
     if not len(ends):
@@ -96,22 +92,14 @@ def blocked(working: IntervalSet, moving: IntervalSet) -> IntervalSet:
 
 
 def own_time_before(moments: NDArray[np.int64], exposed: IntervalSet) -> NDArray[np.int64]:
-    """What a rank took by itself from each of the moments to the next; `moments` are in order.
-
-    >>> own_time_before(np.array([0, 10, 30]), np.array([[12, 25]])).tolist()
-    [10, 7]
-    """
+    """What a rank took by itself from each of the moments to the next; `moments` are in order."""
     windows = np.stack([moments[:-1], moments[1:]], axis=1)
     took: NDArray[np.int64] = moments[1:] - moments[:-1]
     return took - intervals.coverage_within(exposed, windows)
 
 
 def waited_for(ends: NDArray[np.int64], exposed: IntervalSet) -> NDArray[np.int64]:
-    """How much of the exposed time goes on until each of the collectives ends, by their ends.
-
-    >>> waited_for(np.array([30, 20]), np.array([[12, 25]])).tolist()
-    [5, 8]
-    """
+    """How much of the exposed time goes on until each of the collectives ends, by their ends."""
     order = np.argsort(ends, kind="stable")
     last = ends[order]
     before = np.concatenate([[min(exposed.min(initial=0), last.min(initial=0))], last])[:-1]

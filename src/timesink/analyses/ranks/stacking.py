@@ -9,12 +9,7 @@ import polars as pl
 
 
 def stacked(tables: Mapping[int, pl.DataFrame]) -> pl.DataFrame:
-    """The rows of all tables, and in the column `rank` whose each is.
-
-    >>> one = pl.DataFrame({"step": ["3", "4"]})
-    >>> stacked({0: one, 7: one})["rank"].to_list()
-    [0, 0, 7, 7]
-    """
+    """The rows of all tables, and in the column `rank` whose each is."""
     frames = list(tables.values())
     ranks = np.repeat(np.array(list(tables), np.int64), [frame.height for frame in frames])
     return pl.concat(frames).with_columns(rank=pl.Series(ranks, dtype=pl.Int64))

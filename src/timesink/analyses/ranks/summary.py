@@ -136,12 +136,7 @@ class RankSummary:
 
 @once_per_trace
 def summarise_rank(trace: Trace) -> RankSummary:
-    """Reduce the trace of a rank to a few small tables.
-
-    >>> import timesink
-    >>> summarise_rank(timesink.open(timesink.sample())).steps.columns[:3]
-    ['step', 'start_ns', 'end_ns']
-    """
+    """Reduce the trace of a rank to a few small tables."""
     worker = summarise_worker(trace)
     # When the data of each record was moved or waited for: its kernels where it has some.
     record, on_device = (worker.ranges[name].to_numpy() for name in ("record", "on_device"))
@@ -202,11 +197,7 @@ def _about(trace: Trace) -> AboutRank:
 
 
 def _believable(number: int | None) -> int | None:
-    """A rank or a number of ranks as the trace states it; None where no run has as many.
-
-    >>> _believable(63), _believable(10**12)
-    (63, None)
-    """
+    """A rank or a number of ranks as the trace states it; None where no run has as many."""
     return number if number is not None and 0 <= number < MOST_RANKS else None
 
 

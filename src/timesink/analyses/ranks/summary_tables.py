@@ -60,14 +60,7 @@ _AS_NAMED: Mapping[str, str] = MappingProxyType({})
 
 
 def to_parquet(summary: RankSummary) -> bytes:
-    """The summary as the bytes of a Parquet file.
-
-    >>> import timesink
-    >>> from timesink.analyses.ranks.summary import summarise_rank
-    >>> kept = to_parquet(summarise_rank(timesink.open(timesink.sample())))
-    >>> from_parquet(kept).about.device
-    'NVIDIA H200'
-    """
+    """The summary as the bytes of a Parquet file."""
     tables = {
         "steps": _steps(summary),
         "collectives": _records(summary),

@@ -54,13 +54,7 @@ def rank_table(ranks: Mapping[int, RankSummary], by_step: pl.DataFrame) -> pl.Da
 
 
 def step_waits(calls: pl.DataFrame) -> pl.DataFrame:
-    """Rows of `WAIT_SCHEMA`: what each rank waited in each step, and let others wait.
-
-    >>> row = {"rank": 0, "step": "1", "collective": "all_reduce", "held_up_ns": 0, "exposed_ns": 9}
-    >>> times = [{"start_ns": 0, "wait_ns": 10}, {"start_ns": 5, "wait_ns": 10}]
-    >>> step_waits(pl.DataFrame([row | each for each in times]))["wait_suffered_ns"].to_list()
-    [15]
-    """
+    """Rows of `WAIT_SCHEMA`: what each rank waited in each step, and let others wait."""
     is_pair = pl.col("collective").is_in(PAIRS).fill_null(value=False)
     # A pair that nobody waits for until other work is done is no bubble.
     stopped = pl.when(is_pair).then(pl.min_horizontal("wait_ns", "exposed_ns"))

@@ -124,11 +124,7 @@ def _queued(calls: pl.DataFrame, peers: Ints) -> NDArray[np.bool_]:
 
 
 def _summed(values: Floats, part: Ints) -> Floats:
-    """Running sums that start anew with every part; parts lie together.
-
-    >>> _summed(np.array([1.0, 2.0, 5.0]), np.array([0, 0, 1])).tolist()
-    [1.0, 3.0, 5.0]
-    """
+    """Running sums that start anew with every part; parts lie together."""
     sums = np.cumsum(values)
     first = np.flatnonzero(np.diff(part, prepend=part[:1] - 1))
     before = np.repeat(sums[first] - values[first], np.diff(first, append=len(values)))

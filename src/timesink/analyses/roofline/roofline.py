@@ -129,12 +129,7 @@ _OF_A_DEVICE = ("total_ns", "covered_ns", "roof_ns", "roof_share_pct", "bound_ns
 
 
 def why_no_roofline(trace: Trace) -> str:
-    """What to tell a user who asks for a roofline and gets none.
-
-    >>> import timesink
-    >>> why_no_roofline(timesink.open(timesink.sample())).partition(";")[0]
-    'a timeline does not count operations'
-    """
+    """What to tell a user who asks for a roofline and gets none."""
     if trace.kernel_calls.is_empty():
         return (
             "a timeline does not count operations; "
@@ -152,12 +147,6 @@ def roofline(
     """The launches against the roofs of their device; None where operations were not counted.
 
     Without peaks the achieved rates are given, and no roofs.
-
-    >>> import timesink
-    >>> from timesink.analyses.kernel_calls.calls import kernel_calls
-    >>> timeline = timesink.open(timesink.sample())
-    >>> roofline(timeline, kernel_calls(timeline)) is None
-    True
     """
     work = counted_work(trace, calls)
     if work is None:

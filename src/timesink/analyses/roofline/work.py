@@ -101,13 +101,7 @@ class Work:
 
 
 def role_of(metric: str, compute_capability: str | None = None) -> Role | None:
-    """What a metric contributes; None for a metric that counts something else.
-
-    >>> role_of("sm__sass_thread_inst_executed_op_ffma_pred_on.sum").factor
-    2
-    >>> role_of("sm__ops_path_tensor_src_bf16_dst_fp32.sum").quantity
-    'bf16_tensor'
-    """
+    """What a metric contributes; None for a metric that counts something else."""
     memory = _MEMORY.fullmatch(metric)
     if memory:
         # Sums come before rates, and totals before what was read and what was written.

@@ -63,11 +63,6 @@ def mean_changes(
     Isolated outliers do not count for the interval and p, levels that wander do, unless sides are
     `apart`.  `neighbours` says whether it counts how alike these are, or only the slow part of the
     scatter.
-
-    >>> base, new = np.array([[10.0], [11], [10], [9]]), np.array([[20.0], [21], [19], [20]])
-    >>> found = mean_changes(base, new)
-    >>> found.delta.tolist(), bool(found.low[0] > 5), bool(found.p[0] < 0.01)
-    ([10.0], True, True)
     """
     delta = _means(new) - _means(base)
     if min(len(base), len(new)) < 2:
@@ -98,10 +93,6 @@ def without_outliers(*sides: Floats) -> tuple[Floats, ...]:
 
     A level that lasts is none.  Nor is what happens in more than a tenth of the rows of a side:
     then that column is left as it is on every side.
-
-    >>> steps = np.array([[1.0], [1], [9], [1], [1], [1], [5], [5], [5], [5]])
-    >>> [side.ravel().round(2).tolist() for side in without_outliers(steps)]
-    [[1.0, 1.0, 1.05, 1.0, 1.0, 1.0, 5.0, 5.0, 5.0, 5.0]]
     """
     clipped = [_clipped(side) for side in sides]
     often = [

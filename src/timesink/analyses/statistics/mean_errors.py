@@ -41,22 +41,13 @@ _LEAST_LEFT = 0.05
 
 
 def cosines(measurements: int) -> int:
-    """How many cosines the slow part of the scatter is judged by.
-
-    >>> [cosines(number) for number in (2, 3, 6, 30, 200)]
-    [1, 2, 3, 4, 14]
-    """
+    """How many cosines the slow part of the scatter is judged by."""
     usual = round(0.4 * float(np.cbrt(measurements)) ** 2)
     return max(1, min(measurements - 1, max(_FEWEST_COSINES, usual)))
 
 
 def likeness(sides: Sequence[Floats]) -> Floats:
-    """How much a measurement resembles the one before, 0 to 1, per column of all sides together.
-
-    >>> steps = np.repeat([[1.0], [5.0], [2.0], [7.0], [3.0], [6.0]], 5, axis=0)
-    >>> likeness([steps, steps]).round(2).tolist(), likeness([steps[::5]]).round(2).tolist()
-    ([0.81], [0.01])
-    """
+    """How much a measurement resembles the one before, 0 to 1, per column of all sides together."""
     numbers = [len(side) for side in sides]
     # The bias of the lag-one correlation (Marriott and Pope), to the first order.
     found = [
@@ -71,10 +62,6 @@ def variance_of_mean(values: Floats, alike: Floats) -> tuple[Floats, Floats]:
     """Variance of the mean of every column, of two rows or more, and its degrees of freedom.
 
     `alike` is how much a measurement resembles the one before (`likeness`).
-
-    >>> values, alike = np.array([[1.0], [3.0], [1.0], [3.0]]), np.array([0.0])
-    >>> [found.round(3).tolist() for found in variance_of_mean(values, alike)]
-    [[0.333], [3.0]]
     """
     number = len(values)
     centred = values - values.mean(axis=0)

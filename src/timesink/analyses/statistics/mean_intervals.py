@@ -34,11 +34,6 @@ def intervals(sides: Sequence[Floats], floor: float, *, neighbours: bool = True)
     """Intervals of the change of the mean of every column, of two rows or more on both sides.
 
     `floor` and `neighbours` are those of `drifting.mean_changes`.
-
-    >>> base = np.array([[1.0], [1.2], [1.1], [1.3], [1.2], [1], [1.1], [1.2]])
-    >>> found = intervals((base, 4 * base), 0.01)
-    >>> bool(2.6 < found.low[0] < found.high[0] < 4.3), bool(found.p[0] < 0.001)
-    (True, True)
     """
     alike = likeness(sides) if neighbours else np.zeros(sides[0].shape[1:])
     found = [variance_of_mean(side, alike) for side in sides]

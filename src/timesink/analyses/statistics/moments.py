@@ -32,21 +32,13 @@ def moments(group: Integers, values: Floats, groups: int) -> Moments:
 
     The spread is of differences from the first value of the group, so equal values give that value
     and a spread of exactly 0.
-
-    >>> moments(np.array([0, 1, 0]), np.array([2.0, 0.1, 4.0]), 2).spread.round(3).tolist()
-    [1.414, 0.0]
     """
     count = np.bincount(group, minlength=groups)
     return _moments(group, values, count, _firsts(group, values, groups))
 
 
 def moments_with_zeros(group: Integers, values: Floats, count: Integers) -> Moments:
-    """Moments of `count` measurements per group, of which those not given are zero.
-
-    >>> found = moments_with_zeros(np.array([0, 0]), np.array([3.0, 3.0]), np.array([3, 2]))
-    >>> found.mean.tolist(), found.spread.round(3).tolist()
-    ([2.0, 0.0], [1.732, 0.0])
-    """
+    """Moments of `count` measurements per group, of which those not given are zero."""
     given = np.bincount(group, minlength=len(count))
     shift = np.where(given == count, _firsts(group, values, len(count)), 0.0)
     return _moments(group, values, count, shift)
@@ -57,9 +49,6 @@ def sums(group: Integers, values: Floats, groups: int) -> Floats:
 
     Half a unit of the last printed decimal is common among means of few cycles, and the published
     tables round what this sum gives.
-
-    >>> sums(np.array([0, 0, 0]), np.array([1e16, 1.0, 1.0]), 1).tolist()
-    [1.0000000000000002e+16]
     """
     count = np.bincount(group, minlength=groups)
     # The largest groups first: those that still have a next value are then always in front.

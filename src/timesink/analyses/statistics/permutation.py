@@ -28,11 +28,7 @@ _SEED = 20_011
 
 
 def permutation_p(left: Floats, right: Floats) -> float | None:
-    """Two-sided p-value of the change of the trimmed mean; None with fewer than four on a side.
-
-    >>> permutation_p(np.array([1.0, 2, 3, 4]), np.array([5.0, 6, 7, 8])).__round__(4)
-    0.0286
-    """
+    """Two-sided p-value of the change of the trimmed mean; None with fewer than four on a side."""
     if min(len(left), len(right)) < FEWEST:
         return None
     left, right = _stretches(left, right)
@@ -49,11 +45,7 @@ def permutation_p(left: Floats, right: Floats) -> float | None:
 
 
 def trimmed_mean(values: Floats) -> float:
-    """Mean of the middle three fifths.
-
-    >>> trimmed_mean(np.array([1.0, 2.0, 3.0, 4.0, 900.0]))
-    3.0
-    """
+    """Mean of the middle three fifths."""
     return float(_trimmed_means(values[None, :])[0])
 
 

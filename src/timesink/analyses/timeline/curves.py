@@ -62,13 +62,7 @@ class Samples:
 
 
 def sampled(trace: Trace, naming: Naming) -> Iterator[Samples]:
-    """The memory curves and counters of a trace, with ranges and units.
-
-    >>> import timesink
-    >>> trace = timesink.open(timesink.sample())
-    >>> [samples.track.name for samples in sampled(trace, Naming("GPU", {}))]
-    ['allocated memory', 'allocated memory', 'reserved memory']
-    """
+    """The memory curves and counters of a trace, with ranges and units."""
     yield from _memory(trace, naming)
     yield from _counters(trace, naming)
 
@@ -123,11 +117,7 @@ def points_of(curves: Sequence[Samples], start_ns: int) -> Points:
 
 
 def as_points(first: NDArray[np.int64], x: NDArray[np.int64], value: Floats) -> Points:
-    """Samples as points; each counts for as long as it held.
-
-    >>> as_points(np.array([0, 2]), np.array([0, 8]), np.array([3.0, 5.0])).area.tolist()
-    [24.0, 5.0]
-    """
+    """Samples as points; each counts for as long as it held."""
     held = np.diff(x, append=x[-1:]).astype(np.float64)
     held[first[1:][first[1:] > 0] - 1] = 1.0
     # Several samples of one moment all count, if little.
@@ -142,15 +132,7 @@ def coarser_curves(points: Points, length_ns: int) -> Iterator[CurveLevel]:
 
 
 def thin(points: Points, resolution: int) -> Points:
-    """One point per cell of time, as wide as the resolution: lowest, mean and highest value.
-
-    >>> ones = np.ones(3)
-    >>> value = np.array([1.0, 5.0, 2.0])
-    >>> all_points = Points(np.array([0, 3]), np.array([0, 3, 9]), value, value, value, ones)
-    >>> thinned = thin(all_points, 8)
-    >>> thinned.x.tolist(), thinned.low.tolist(), thinned.mean.tolist(), thinned.high.tolist()
-    ([0, 9], [1.0, 2.0], [3.0, 2.0], [5.0, 2.0])
-    """
+    """One point per cell of time, as wide as the resolution: lowest, mean and highest value."""
     begins = np.ones(len(points), dtype=np.bool_)
     cell = points.x >> (resolution.bit_length() - 1)
     np.not_equal(cell[1:], cell[:-1], out=begins[1:])

@@ -69,13 +69,7 @@ class WholeLayout(Layout):
 
 
 def layout_of(trace: Trace) -> Layout:
-    """Lay out a trace; only the finest levels are there.
-
-    >>> import timesink
-    >>> layout = layout_of(timesink.open(timesink.sample()))
-    >>> [(track.group, track.name, track.rows) for track in layout.lanes.tracks[:2]]
-    [('GPU 0', 'stream 7', 2), ('GPU 0', 'stream 7 annotations', 2)]
-    """
+    """Lay out a trace; only the finest levels are there."""
     naming = Naming.of(trace, device_word(trace))
     sides = [host_side(trace, naming), device_side(trace, naming)]
     samples = list(sampled(trace, naming))
@@ -103,15 +97,7 @@ def layout_of(trace: Trace) -> Layout:
 
 
 def whole_layout(trace: Trace, layout: Layout) -> WholeLayout:
-    """All of the layout of a trace.
-
-    >>> import timesink
-    >>> trace = timesink.open(timesink.sample())
-    >>> layout = layout_of(trace)
-    >>> whole = whole_layout(trace, layout)
-    >>> len(layout.levels), len(whole.levels) > 1, len(whole.arrows)
-    (1, True, 1176)
-    """
+    """All of the layout of a trace."""
     lanes, length = layout.lanes, layout.length_ns
     label = lanes.slices.label
     given = {field.name: getattr(layout, field.name) for field in fields(layout)}

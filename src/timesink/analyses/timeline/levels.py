@@ -68,11 +68,6 @@ def coarser_levels(pieces: Pieces, length_ns: int) -> Iterator[Level]:
     """Ever coarser levels, each made from the one before, down to a few cells for the whole.
 
     Levels that hardly save anything are left out: the next finer one is as good.
-
-    >>> two = np.array([0, 10]), np.array([4, 5]), np.array([1, 2], np.uint32)
-    >>> slices = single(np.array([0, 2]), *two, np.array([7, 8], np.int32))
-    >>> [(level.resolution, len(level.pieces)) for level in coarser_levels(slices, 2**22)]
-    [(4096, 1)]
     """
     for resolution, merged in ever_coarser(pieces, merge, length_ns):
         yield Level(resolution, merged)
@@ -91,11 +86,7 @@ def ever_coarser(
 
 
 def resolutions(length_ns: int) -> Iterator[int]:
-    """Resolutions worth having for a recording, the finest first.
-
-    >>> list(resolutions(2**22))
-    [4096, 16384, 65536]
-    """
+    """Resolutions worth having for a recording, the finest first."""
     resolution = FINEST_NS
     while resolution * _CELLS_AT_COARSEST < length_ns * STEP:
         yield resolution
@@ -103,14 +94,7 @@ def resolutions(length_ns: int) -> Iterator[int]:
 
 
 def merge(pieces: Pieces, resolution: int) -> Pieces:
-    """Merge what is shorter than the resolution, a power of two; pieces were merged below it.
-
-    >>> start, dur = np.array([0, 3, 16, 30]), np.array([2, 4, 9, 1])
-    >>> label, id = np.array([5, 6, 5, 6], np.uint32), np.arange(4, dtype=np.int32)
-    >>> merged = merge(single(np.array([0, 4]), start, dur, label, id), 8)
-    >>> merged.start.tolist(), merged.dur.tolist(), merged.busy.tolist(), merged.id.tolist()
-    ([0, 16, 30], [7, 9, 1], [6, 9, 1], [-1, 2, 3])
-    """
+    """Merge what is shorter than the resolution, a power of two; pieces were merged below it."""
     # Where a new piece begins: in another cell or lane, and around what is long enough.
     cell = pieces.start >> (resolution.bit_length() - 1)
     long = pieces.dur >= resolution

@@ -17,10 +17,6 @@ def stack_rows(track: Codes, start: Times, end: Times) -> Rows:
 
     A slice stands below the one that holds it.  One that outlasts the slice it starts in goes to
     the next row that is free.
-
-    >>> start, end = np.array([0, 2, 8, 11]), np.array([10, 4, 14, 12])
-    >>> stack_rows(np.zeros(4, dtype=np.int64), start, end).tolist()
-    [0, 1, 1, 2]
     """
     rows = np.zeros(len(track), dtype=np.int64)
     for part in stretches_of(track):

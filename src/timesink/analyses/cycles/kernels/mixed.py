@@ -18,11 +18,7 @@ _SEED = 20240229
 
 
 def kinds_of_parts(symbol: NDArray[np.int64], cuts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A number for each part between cuts; parts with the same symbols, as often, share it.
-
-    >>> kinds_of_parts(np.array([0, 1, 2, 0, 3, 0, 2, 1, 0]), np.array([0, 3, 5, 8])).tolist()
-    [0, 1, 0]
-    """
+    """A number for each part between cuts; parts with the same symbols, as often, share it."""
     size = int(symbol.max()) + 1
     marks = np.random.default_rng(_SEED).integers(1, 2**62, size=size, dtype=np.int64)
     with np.errstate(over="ignore"):

@@ -38,12 +38,7 @@ class Pattern:
 def pattern(
     symbol: NDArray[np.int64], weight: NDArray[np.float64], cuts: NDArray[np.int64]
 ) -> Pattern:
-    """Compare each part of a sequence with the next; `weight` is one number per symbol.
-
-    >>> beat = np.array([0, 1, 2] * 4)
-    >>> pattern(beat, np.ones(3) / 3, np.array([0, 3, 6, 9])).score
-    0.75
-    """
+    """Compare each part of a sequence with the next; `weight` is one number per symbol."""
     inside = symbol[cuts[0] : cuts[-1]]
     part = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))
     alike = _alike(inside, part, len(weight), len(cuts) - 1)
@@ -101,9 +96,6 @@ def in_order(symbol: NDArray[np.int64], cuts: NDArray[np.int64], compared: int =
 
     Chance gives 0.8 for two symbols and less for more; a loop gives nearly 1.  A few pairs of
     neighbours are compared, all over the sequence.
-
-    >>> in_order(np.array([0, 1, 2, 3, 0, 1, 3, 2]), np.array([0, 4, 8]))
-    0.75
     """
     pairs = np.unique(np.linspace(0, len(cuts) - 3, compared).round().astype(int))
     shares = []

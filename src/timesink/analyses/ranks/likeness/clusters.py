@@ -60,13 +60,6 @@ def cluster_ranks(ranks: Mapping[int, RankSummary], found: RanksAnalysis) -> tup
     Ranks that nothing sets apart are one group for each role of the layout, in the order of their
     first ranks; the odd ones follow, those that let others wait longest first.  Time grows with the
     ranks, not with their square.
-
-    >>> import timesink
-    >>> from timesink.analyses.ranks.analysis import analyse_ranks
-    >>> from timesink.analyses.ranks.summary import summarise_rank
-    >>> alone = {0: summarise_rank(timesink.open(timesink.sample()))}
-    >>> [(one.group, one.ranks) for one in cluster_ranks(alone, analyse_ranks(alone))]
-    [('usual', (0,))]
     """
     panel = found.panel
     features = with_stragglers(

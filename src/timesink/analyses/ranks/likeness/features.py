@@ -134,11 +134,7 @@ def rare_roles(panel: Panel) -> NDArray[np.bool_]:
 
 
 def _few_penalty(peers: int) -> float:
-    """Of a few ranks nobody knows how they vary.
-
-    >>> _few_penalty(4), _few_penalty(1000)
-    (1.5, 1.002)
-    """
+    """Of a few ranks nobody knows how they vary."""
     return 1 + _FEW_PENALTY / peers
 
 
