@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.forest import CallForest, call_forest
@@ -15,10 +14,10 @@ from timesink.analyses.links import Links, link_launches
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.sums import sums_by
 from timesink.model import intervals
+from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import BUSY_KINDS, KERNEL_KINDS
 from timesink.model.trace import Trace
 
-Ns = NDArray[np.int64]
 _LONGEST_LINE = 1 << 62
 
 
@@ -26,20 +25,20 @@ _LONGEST_LINE = 1 << 62
 class NodeTimes:
     """Times of every call of the forest; those merged into another call have none of their own."""
 
-    host_total: Ns
-    host_self: Ns
+    host_total: Ints
+    host_self: Ints
     """Without the time inside callees and runtime calls."""
-    device_self: Ns
+    device_self: Ints
     """Sum over the device work the call launched itself, parallel streams counted each."""
-    device_total: Ns
+    device_total: Ints
     """The same, with everything it called."""
-    kernel_self: Ns
+    kernel_self: Ints
     """The part of `device_self` that is kernels."""
-    tensor_core_self: Ns
-    tensor_core_total: Ns
-    eligible: NDArray[np.bool_]
+    tensor_core_self: Ints
+    tensor_core_total: Ints
+    eligible: Flags
     """Whether the call, or one it made, could use tensor cores."""
-    eligible_by_name: NDArray[np.bool_]
+    eligible_by_name: Flags
 
 
 @once_per_trace
@@ -75,7 +74,7 @@ def node_times(trace: Trace) -> NodeTimes:
     )
 
 
-def _launched(forest: CallForest, links: Links, durations: Ns, chosen: NDArray[np.bool_]) -> Ns:
+def _launched(forest: CallForest, links: Links, durations: Ints, chosen: Flags) -> Ints:
     """Device time launched by each call itself, including the calls merged into it."""
     mine = chosen & (links.node >= 0)
     owner = forest.stands_for[links.node[mine]]
@@ -86,9 +85,9 @@ def _launched(forest: CallForest, links: Links, durations: Ns, chosen: NDArray[n
 class _Inner:
     """Ranges inside calls: first those of their callees, then those of runtime calls."""
 
-    owner: Ns
-    start: Ns
-    end: Ns
+    owner: Ints
+    start: Ints
+    end: Ints
     callees: int
 
 
@@ -107,7 +106,7 @@ def _inner_ranges(forest: CallForest, links: Links, host: pl.DataFrame) -> _Inne
     )
 
 
-def _may_overlap(forest: CallForest, links: Links, inner: _Inner) -> NDArray[np.bool_]:
+def _may_overlap(forest: CallForest, links: Links, inner: _Inner) -> Flags:
     """Calls whose inner ranges may overlap each other, or reach out of the call."""
     unsure = forest.crossing.copy()
     crossed = forest.parent[forest.crossing]
@@ -123,7 +122,7 @@ def _may_overlap(forest: CallForest, links: Links, inner: _Inner) -> NDArray[np.
     return unsure
 
 
-def _uncovered(forest: CallForest, nodes: Ns, inner: _Inner) -> Ns:
+def _uncovered(forest: CallForest, nodes: Ints, inner: _Inner) -> Ints:
     """How much of some calls their inner ranges leave uncovered; overlaps count once."""
     place = np.full(len(forest), -1, dtype=np.int64)
     place[nodes] = np.arange(len(nodes))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.texts import Codes, Texts, encode
+from timesink.model.arrays import Ints
 from timesink.model.schema import DEVICE_KINDS, HOST_KINDS
 from timesink.model.trace import Trace
 
@@ -61,7 +61,7 @@ def device_kinds(trace: Trace) -> Texts:
     )
 
 
-def numbers(column: pl.Series) -> NDArray[np.int64]:
+def numbers(column: pl.Series) -> Ints:
     """Ids and amounts, 0 where there is none."""
     return (column.fill_null(0) if column.null_count() else column).to_numpy()
 

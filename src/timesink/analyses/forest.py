@@ -18,6 +18,7 @@ from timesink.analyses.columns import host_columns, host_kinds, host_lanes, host
 from timesink.analyses.nesting import Nodes, nest_calls, pre_order, subtree_sizes
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.texts import Codes
+from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import HOST_KINDS
 from timesink.model.trace import Trace
 
@@ -49,18 +50,18 @@ class CallForest:
     """Row in `trace.host`."""
     thread: Codes
     """Place in `threads`."""
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
+    start: Ints
+    end: Ints
     parent: Nodes
-    depth: NDArray[np.int64]
+    depth: Ints
     name: Codes
     """Place in `names`."""
     role: NDArray[np.int8]
     stands_for: Nodes
     """The node a call is part of: itself, or the same-named caller it is the only callee of."""
-    crossing: NDArray[np.bool_]
+    crossing: Flags
     """Calls that start inside another call of their thread and outlast it."""
-    self_start: NDArray[np.int64]
+    self_start: Ints
     """Where a call's own time begins: its start, or the end of the call it crosses."""
     names: Sequence[str]
     threads: Sequence[tuple[str, str]]
@@ -70,23 +71,23 @@ class CallForest:
         return len(self.row)
 
     @cached_property
-    def size(self) -> NDArray[np.int64]:
+    def size(self) -> Ints:
         """How many calls a subtree has, the call itself included."""
         return subtree_sizes(self.depth, self.parent)
 
     @cached_property
-    def post_order(self) -> NDArray[np.int64]:
+    def post_order(self) -> Ints:
         """Rank of each call when callees come before their caller."""
         return np.arange(len(self)) + self.size - 1 - self.depth
 
     @cached_property
-    def is_operator(self) -> NDArray[np.bool_]:
+    def is_operator(self) -> Flags:
         """Which calls are rows of operator statistics."""
-        chosen: NDArray[np.bool_] = self.role == OPERATOR
+        chosen: Flags = self.role == OPERATOR
         chosen &= self.stands_for == np.arange(len(self))
         return chosen
 
-    def named(self, test: Callable[[str], bool]) -> NDArray[np.bool_]:
+    def named(self, test: Callable[[str], bool]) -> Flags:
         """Which calls have a name that passes the test."""
         passed = np.array([test(name) for name in self.names] or [False], dtype=np.bool_)
         return passed[self.name]
@@ -180,7 +181,7 @@ def _role_of_name(name: str) -> int:
     return next((role for role, test in _ROLE_TESTS if test(name)), OPERATOR)
 
 
-def is_python_region(trace: Trace) -> NDArray[np.bool_]:
+def is_python_region(trace: Trace) -> Flags:
     """Which host events have the old category `Python`: regions and not single functions."""
     functions = host_kinds(trace).among("python_function")
     if not functions.any():
@@ -191,7 +192,7 @@ def is_python_region(trace: Trace) -> NDArray[np.bool_]:
 
 
 def _threads(
-    lane: Codes, lanes: Sequence[tuple[str, str]], start: NDArray[np.int64]
+    lane: Codes, lanes: Sequence[tuple[str, str]], start: Ints
 ) -> tuple[Codes, list[tuple[str, str]]]:
     """The thread of each call, numbered in the order of their first calls."""
     if len(lanes) == 1:
@@ -206,7 +207,7 @@ def _threads(
     return place[lane], [lanes[number] for number in used]
 
 
-def _stands_for(parent: Nodes, name: Codes, mergeable: NDArray[np.bool_]) -> Nodes:
+def _stands_for(parent: Nodes, name: Codes, mergeable: Flags) -> Nodes:
     """An operator that only calls one operator of the same name is one call with it."""
     stands_for = np.arange(len(parent))
     same = np.flatnonzero((parent >= 0) & (name == name[parent]))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.forest import CallForest
 from timesink.analyses.nesting import Nodes
+from timesink.model.arrays import Ints
 
 
-def values_at(column: pl.Series, places: NDArray[np.int64]) -> pl.Series:
+def values_at(column: pl.Series, places: Ints) -> pl.Series:
     """The values at these places; null at -1."""
     if not (places < 0).any():
         return column.gather(places)

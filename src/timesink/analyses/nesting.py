@@ -13,17 +13,15 @@ from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.texts import Codes
+from timesink.model.arrays import Flags, Ints
 
-Nodes: TypeAlias = NDArray[np.int64]
+Nodes: TypeAlias = Ints
 """Positions of nodes in the forest; -1 where there is none."""
 
 
-def pre_order(
-    thread: Codes, start: NDArray[np.int64], end: NDArray[np.int64], frames: NDArray[np.bool_]
-) -> Nodes:
+def pre_order(thread: Codes, start: Ints, end: Ints, frames: Flags) -> Nodes:
     """By thread, start and longest first; of equal ones frames first, then as in the table."""
     by_thread = np.argsort(thread.astype(np.int32), kind="stable")
     borders = np.flatnonzero(np.diff(thread[by_thread])) + 1
@@ -33,9 +31,7 @@ def pre_order(
     )
 
 
-def _by_start(
-    part: Nodes, start: NDArray[np.int64], end: NDArray[np.int64], frames: NDArray[np.bool_]
-) -> Nodes:
+def _by_start(part: Nodes, start: Ints, end: Ints, frames: Flags) -> Nodes:
     order = part[np.argsort(start[part], kind="stable")]
     starts = start[order]
     same = starts[1:] == starts[:-1]
@@ -52,14 +48,12 @@ class Nesting:
     """How calls lie in one another; arrays have one entry per call, in pre-order."""
 
     parent: Nodes
-    depth: NDArray[np.int64]
-    crossing: NDArray[np.bool_]
-    self_start: NDArray[np.int64]
+    depth: Ints
+    crossing: Flags
+    self_start: Ints
 
 
-def nest_calls(
-    thread: Codes, start: NDArray[np.int64], end: NDArray[np.int64], frames: NDArray[np.bool_]
-) -> Nesting:
+def nest_calls(thread: Codes, start: Ints, end: Ints, frames: Flags) -> Nesting:
     """Nest calls that are in pre-order; `frames` stay callers of what outlasts them."""
     depth = np.zeros(len(thread), dtype=np.int64)
     stretches = list(stretches_of(thread))
@@ -92,7 +86,7 @@ def stretches_of(thread: Codes) -> Iterator[slice]:
             yield slice(int(first), int(last))
 
 
-def depth_when_nested(start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
+def depth_when_nested(start: Ints, end: Ints) -> Ints:
     """Calls open at each start: those begun before it, less those ended by then."""
     first_after = np.arange(1, len(start) + 1)
     longer = np.flatnonzero(end[:-1] > start[1:])
@@ -104,7 +98,7 @@ def depth_when_nested(start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArr
     return np.arange(len(start)) - ended
 
 
-def levels(depth: NDArray[np.int64]) -> Iterator[Nodes]:
+def levels(depth: Ints) -> Iterator[Nodes]:
     """Nodes of depth 0, then of depth 1, and so on, each in pre-order."""
     if not len(depth):
         return
@@ -115,7 +109,7 @@ def levels(depth: NDArray[np.int64]) -> Iterator[Nodes]:
     yield from np.split(by_depth, np.cumsum(counts)[:-1])
 
 
-def subtree_sizes(depth: NDArray[np.int64], parent: Nodes) -> NDArray[np.int64]:
+def subtree_sizes(depth: Ints, parent: Nodes) -> Ints:
     """How many calls the subtree of each call has, the call itself included."""
     size = np.ones(len(depth), dtype=np.int64)
     for nodes in reversed(list(levels(depth))[1:]):
@@ -123,7 +117,7 @@ def subtree_sizes(depth: NDArray[np.int64], parent: Nodes) -> NDArray[np.int64]:
     return size
 
 
-def _walk(start: NDArray[np.int64], end: NDArray[np.int64], frames: NDArray[np.bool_]) -> Nesting:
+def _walk(start: Ints, end: Ints, frames: Flags) -> Nesting:
     """Nest one thread whose calls cross, call by call.
 
     A call that outlasts the one it starts in becomes its sibling, and its own time starts where

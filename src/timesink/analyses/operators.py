@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from timesink.analyses.call_times import Ns, node_times
+from timesink.analyses.call_times import node_times
 from timesink.analyses.columns import device_columns
 from timesink.analyses.forest import ROLE_NAMES, CallForest, call_forest
 from timesink.analyses.links import link_launches
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.sums import sums_by
+from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 
@@ -66,8 +66,8 @@ _SUMMED = (
 
 
 def _groups(
-    trace: Trace, forest: CallForest, nodes: Ns, *, by_shape: bool, by_stack: bool
-) -> tuple[Ns, pl.DataFrame]:
+    trace: Trace, forest: CallForest, nodes: Ints, *, by_shape: bool, by_stack: bool
+) -> tuple[Ints, pl.DataFrame]:
     """The group of each call, and what the calls of each group have in common."""
     names = pl.Series("name", forest.names, dtype=pl.String)
     columns = ["input_dims"] * by_shape + ["call_stack"] * by_stack
@@ -101,7 +101,7 @@ def _ordered(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _has_stack(trace: Trace) -> NDArray[np.bool_]:
+def _has_stack(trace: Trace) -> Flags:
     stacks = trace.lazy("host").select("call_stack").collect()["call_stack"]
     if stacks.null_count() == len(stacks):
         return np.zeros(len(stacks), dtype=np.bool_)

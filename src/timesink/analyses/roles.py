@@ -23,6 +23,7 @@ from timesink.analyses.forest import call_forest, is_python_region
 from timesink.analyses.links import LAUNCH_KINDS, link_launches
 from timesink.analyses.once import once_per_trace
 from timesink.model import intervals
+from timesink.model.arrays import Flags
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 
@@ -59,7 +60,7 @@ def role_ranges(trace: Trace) -> dict[str, IntervalSet]:
 
 
 @once_per_trace
-def is_communication(trace: Trace) -> NDArray[np.bool_]:
+def is_communication(trace: Trace) -> Flags:
     """Which rows of `trace.device` are communication: by name, or by the call they serve."""
     kinds = device_kinds(trace)
     by_name = device_names(trace).matching(names.is_collective_kernel) & kinds.among("kernel")
@@ -74,7 +75,7 @@ def is_communication(trace: Trace) -> NDArray[np.bool_]:
     return kinds.among("collective") | by_name | (serves & kinds.among("kernel", "memcpy"))
 
 
-def _launched_by_collective(trace: Trace) -> NDArray[np.bool_]:
+def _launched_by_collective(trace: Trace) -> Flags:
     forest, node = call_forest(trace), link_launches(trace).node
     if not len(forest):
         return np.zeros(len(node), dtype=np.bool_)
@@ -111,7 +112,7 @@ def _purpose(name: str) -> int:
     return _DATA_LOADER if names.is_data_loader(name) else _OTHER
 
 
-def _ranges(events: pl.DataFrame, chosen: NDArray[np.bool_]) -> IntervalSet:
+def _ranges(events: pl.DataFrame, chosen: Flags) -> IntervalSet:
     return intervals.from_starts(
         events["ts_ns"].to_numpy()[chosen], events["dur_ns"].to_numpy()[chosen]
     )

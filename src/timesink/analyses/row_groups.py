@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-IntArray: TypeAlias = NDArray[np.int64]
+from timesink.model.arrays import Ints
 
 _TABLE = 2**22
 """Numbers below this are looked up."""
 _MOST = 2.0**62
 
 
-def numbered(column: pl.Series) -> IntArray:
+def numbered(column: pl.Series) -> Ints:
     """A number for each row that equal values share; absent ones are equal, too."""
     if column.dtype == pl.String:
         column = column.cast(pl.Categorical)
@@ -29,7 +29,7 @@ def numbered(column: pl.Series) -> IntArray:
     return compact((values - least + 1).fill_null(0).to_numpy())
 
 
-def compact(numbers: IntArray) -> IntArray:
+def compact(numbers: Ints) -> Ints:
     """The same numbers without holes, in the order in which they first come."""
     if not len(numbers):
         return numbers
@@ -46,7 +46,7 @@ def compact(numbers: IntArray) -> IntArray:
     return place[inverse]
 
 
-def joint(*numbers: IntArray) -> IntArray:
+def joint(*numbers: Ints) -> Ints:
     """One number for each row of several columns of numbers without holes."""
     found = numbers[0]
     for other in numbers[1:]:
@@ -54,7 +54,7 @@ def joint(*numbers: IntArray) -> IntArray:
     return found
 
 
-def covered(start: IntArray, end: IntArray, first: IntArray) -> IntArray:
+def covered(start: Ints, end: Ints, first: Ints) -> Ints:
     """What each range adds to the union of those before it in its stretch.
 
     Ranges of a stretch lie together, in the order of their starts; `first` is where each begins.
@@ -63,11 +63,11 @@ def covered(start: IntArray, end: IntArray, first: IntArray) -> IntArray:
         return start
     before = np.append(start[:1], running_most(end, first)[:-1])
     before[first] = start[first]
-    added: IntArray = np.maximum(end - np.maximum(start, before), 0)
+    added: Ints = np.maximum(end - np.maximum(start, before), 0)
     return added
 
 
-def running_most(values: IntArray, first: IntArray) -> IntArray:
+def running_most(values: Ints, first: Ints) -> Ints:
     """The largest value so far, anew in each stretch."""
     least = np.minimum.reduceat(values, first)
     extent = np.maximum.reduceat(values, first) - least + 1
@@ -76,7 +76,7 @@ def running_most(values: IntArray, first: IntArray) -> IntArray:
         return np.concatenate([np.maximum.accumulate(part) for part in parts])
     # Stretches are lifted above one another, so that one pass over all of them is enough.
     lift = np.repeat(np.cumsum(extent) - extent - least, np.diff(first, append=len(values)))
-    most: IntArray = np.maximum.accumulate(values + lift) - lift
+    most: Ints = np.maximum.accumulate(values + lift) - lift
     return most
 
 
@@ -84,14 +84,14 @@ def running_most(values: IntArray, first: IntArray) -> IntArray:
 class Groups:
     """Rows with the same key."""
 
-    order: IntArray
-    first: IntArray
+    order: Ints
+    first: Ints
     """Where each group starts in that order."""
-    group: IntArray
+    group: Ints
     """The group of each row."""
 
     @classmethod
-    def of(cls, keys: IntArray) -> Groups:
+    def of(cls, keys: Ints) -> Groups:
         """Groups of equal keys."""
         order = np.argsort(keys, kind="stable")
         starts = np.ones(len(keys), dtype=np.bool_)
@@ -101,7 +101,7 @@ class Groups:
         return cls(order, np.flatnonzero(starts), group)
 
     @property
-    def places(self) -> IntArray:
+    def places(self) -> Ints:
         """The place of each row in its group."""
         found = np.empty(len(self.order), dtype=np.int64)
         found[self.order] = np.arange(len(self.order)) - self.first[self.group[self.order]]

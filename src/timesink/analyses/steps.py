@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.columns import (
     device_columns,
@@ -18,6 +17,7 @@ from timesink.analyses.columns import (
 from timesink.analyses.forest import is_python_region
 from timesink.analyses.links import launching_calls
 from timesink.analyses.once import once_per_trace
+from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 
@@ -67,7 +67,7 @@ def find_steps(trace: Trace) -> pl.DataFrame:
     )
 
 
-def bounds_of(rows: pl.DataFrame) -> NDArray[np.int64]:
+def bounds_of(rows: pl.DataFrame) -> Ints:
     """Start and end of each row, of steps or of whatever takes time."""
     return np.stack([rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()], axis=1)
 
@@ -80,9 +80,7 @@ def window(steps: pl.DataFrame) -> tuple[int, int]:
     return int(complete["start_ns"][0]), int(complete["end_ns"].to_numpy().max())
 
 
-def step_at(
-    start: NDArray[np.int64], end: NDArray[np.int64], bounds: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def step_at(start: Ints, end: Ints, bounds: Ints) -> Ints:
     """The latest step that holds a stretch of time wholly, -1 where none does.
 
     `bounds` are the starts and ends of the steps, in the order of their starts.
@@ -154,14 +152,14 @@ def _whole_trace(trace: Trace) -> list[_HostStep]:
 class _Reach:
     """Device work launched inside each step."""
 
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
-    count: NDArray[np.int64]
+    first: Ints
+    last: Ints
+    count: Ints
     warm_up_end: int
     """End of the device work before the first step, as far as it belongs to none."""
 
 
-def _device_reach(trace: Trace, bounds: NDArray[np.int64]) -> _Reach:
+def _device_reach(trace: Trace, bounds: Ints) -> _Reach:
     device = device_columns(trace)
     busy = np.flatnonzero(device_kinds(trace).among(*BUSY_KINDS))
     start = device["ts_ns"].to_numpy()[busy]
@@ -178,9 +176,7 @@ def _device_reach(trace: Trace, bounds: NDArray[np.int64]) -> _Reach:
     return _Reach(first, last, count, warm_up_end)
 
 
-def _step_of_launch(
-    trace: Trace, call_row: NDArray[np.int64], bounds: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _step_of_launch(trace: Trace, call_row: Ints, bounds: Ints) -> Ints:
     """The step in which each device event was launched, -1 outside of all."""
     host = host_columns(trace)
     call = np.maximum(call_row, 0)
@@ -191,9 +187,7 @@ def _step_of_launch(
     return np.where(call_row >= 0, step_at(start, end, bounds), -1)
 
 
-def _extended(
-    bounds: NDArray[np.int64], reach: _Reach
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _extended(bounds: Ints, reach: _Reach) -> tuple[Ints, Ints]:
     """Steps that end with their device work; what is left of one delays the next."""
     starts, ends = bounds[:, 0].copy(), bounds[:, 1].copy()
     free_from = max(int(starts[0]), int(reach.warm_up_end))
@@ -205,7 +199,7 @@ def _extended(
     return starts, ends
 
 
-def _complete(count: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _complete(count: Ints) -> Flags:
     """Steps whose device work was recorded; all of them where no device work is known."""
     complete = np.ones(len(count), dtype=np.bool_)
     if len(count) < 2 or not count.any():

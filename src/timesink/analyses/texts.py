@@ -10,7 +10,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-Codes: TypeAlias = NDArray[np.int64]
+from timesink.model.arrays import Flags, Ints
+
+Codes: TypeAlias = Ints
 
 
 def encode(column: pl.Series) -> tuple[Codes, list[str | None]]:
@@ -45,14 +47,14 @@ class Texts:
     codes: Codes
     texts: Sequence[str]
 
-    def matching(self, test: Callable[[str], bool]) -> NDArray[np.bool_]:
+    def matching(self, test: Callable[[str], bool]) -> Flags:
         """Which rows hold a text that passes the test."""
         passed = np.array([test(text) for text in self.texts], dtype=np.bool_)
         if not passed.any():
             return np.zeros(len(self.codes), dtype=np.bool_)
         return passed[self.codes]
 
-    def among(self, *texts: str) -> NDArray[np.bool_]:
+    def among(self, *texts: str) -> Flags:
         """Which rows hold one of these texts."""
         return self.matching(set(texts).__contains__)
 
@@ -61,7 +63,7 @@ class Texts:
         return np.flatnonzero(self.matching(test))
 
 
-def matching(column: pl.Series, test: Callable[[str], bool]) -> NDArray[np.bool_]:
+def matching(column: pl.Series, test: Callable[[str], bool]) -> Flags:
     """Which rows hold a text that passes the test; an absent text never does."""
     codes, texts = encode(column)
     passed = np.array([text is not None and test(text) for text in texts], dtype=np.bool_)

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.anatomy.anatomy import CALL_TIMES
 from timesink.analyses.behaviour.calls import process_of_host
-from timesink.analyses.behaviour.windows import OUTSIDE, Ns, Places, Windows
+from timesink.analyses.behaviour.windows import OUTSIDE, Windows
 from timesink.analyses.call_times import node_times
 from timesink.analyses.columns import device_columns
 from timesink.analyses.enclosing import enclosing
@@ -20,6 +19,7 @@ from timesink.analyses.links import link_launches
 from timesink.analyses.modules.backward import link_backward
 from timesink.analyses.modules.table import Modules, find_modules, is_module_call
 from timesink.analyses.nesting import Nodes
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
 _LATEST = np.iinfo(np.int64).max
@@ -52,8 +52,8 @@ def _windows(spans: pl.DataFrame) -> Windows:
 class _Placed:
     """Process of every call of the forest, and its cycle; `OUTSIDE` where it has none."""
 
-    process: Places
-    cycle: Places
+    process: Ints
+    cycle: Ints
 
 
 def _placed(trace: Trace, windows: Mapping[str, Windows], *, on_device: bool) -> _Placed:
@@ -68,7 +68,7 @@ def _placed(trace: Trace, windows: Mapping[str, Windows], *, on_device: bool) ->
     return _Placed(process, cycle)
 
 
-def _first_device_work(trace: Trace, forest: CallForest) -> Ns:
+def _first_device_work(trace: Trace, forest: CallForest) -> Ints:
     """When the device begins with what each call launched; without any, when the call begins."""
     links = link_launches(trace)
     known = links.node >= 0
@@ -90,7 +90,7 @@ class _Costs:
     kind: str
     node: Nodes
     """The call that takes the time, and whose cycle counts."""
-    name: Places
+    name: Ints
     """Place in `names`."""
     names: list[str]
     is_call: bool = True
@@ -104,7 +104,7 @@ def _operators(trace: Trace) -> Iterator[_Costs]:
     yield _Costs("operator", node, forest.name[node], list(forest.names))
 
 
-def _is_outermost(name: Places, node: Nodes, size: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _is_outermost(name: Ints, node: Nodes, size: Ints) -> Flags:
     """Which calls, in pre-order, are not inside of another one of their name."""
     order = np.lexsort((node, name))
     # Names one behind the other on a line: where the subtrees of a name end is then one maximum.

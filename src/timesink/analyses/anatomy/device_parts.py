@@ -16,6 +16,7 @@ from timesink.analyses.kernel_calls.families import load_families
 from timesink.analyses.links import link_launches
 from timesink.analyses.once import once_per_trace
 from timesink.model import intervals
+from timesink.model.arrays import Ints
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 
@@ -31,7 +32,7 @@ class DeviceTime:
 
     computing: IntervalSet
     """Disjoint, in time order: the kernel that started first has the moments of several."""
-    family: NDArray[np.int64]
+    family: Ints
     """Of each of these: place in `families`."""
     families: Sequence[str]
     communication: IntervalSet
@@ -84,7 +85,7 @@ def _first_come(spans: IntervalSet) -> tuple[NDArray[np.intp], IntervalSet]:
 
 
 @once_per_trace
-def _families(trace: Trace) -> tuple[NDArray[np.int64], list[str]]:
+def _families(trace: Trace) -> tuple[Ints, list[str]]:
     """The family of every device event, as a place in a list."""
     named, rules = device_names(trace), load_families()
     found: dict[str, int] = {}

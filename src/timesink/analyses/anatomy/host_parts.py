@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses import names
 from timesink.analyses.anatomy.anatomy import PART_OF_CLASS
@@ -18,6 +17,7 @@ from timesink.analyses.behaviour.waits import is_waiting_call
 from timesink.analyses.behaviour.windows import Windows
 from timesink.analyses.columns import host_columns, host_lanes, host_names
 from timesink.model import intervals
+from timesink.model.arrays import Flags
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 
@@ -51,7 +51,7 @@ def is_host_collective(name: str) -> bool:
     return _HOST_COLLECTIVE.match(name) is not None
 
 
-def host_ranges(trace: Trace, crew: Crew, marks: NDArray[np.bool_]) -> dict[str, IntervalSet]:
+def host_ranges(trace: Trace, crew: Crew, marks: Flags) -> dict[str, IntervalSet]:
     """When the crew was at each part, in the order in which a moment counts for them.
 
     `marks` says of every host event whether it marks cycles: the mark is the cycle, and no call in

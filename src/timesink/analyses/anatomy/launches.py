@@ -10,13 +10,14 @@ from timesink.analyses.anatomy.anatomy import LAUNCHES
 from timesink.analyses.behaviour.functions import functions_of
 from timesink.analyses.behaviour.windows import OUTSIDE, Windows
 from timesink.analyses.columns import device_columns, device_names
+from timesink.model.arrays import Ints
 from timesink.model.trace import Trace
 
 _GRID = ("grid_x", "grid_y", "grid_z")
 
 
 def launch_rows(
-    trace: Trace, rows: NDArray[np.intp], windows: Windows, cycle: NDArray[np.int64]
+    trace: Trace, rows: NDArray[np.intp], windows: Windows, cycle: Ints
 ) -> pl.DataFrame:
     """Rows of `LAUNCHES` for device events of a process, given by their rows in the table.
 

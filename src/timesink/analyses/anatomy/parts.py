@@ -7,16 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.anatomy.anatomy import PART_TIMES, PARTS
 from timesink.analyses.anatomy.device_parts import DeviceTime
 from timesink.analyses.anatomy.host_parts import WAITING
 from timesink.analyses.behaviour.windows import Windows
 from timesink.model import intervals
+from timesink.model.arrays import Floats, Ints
 from timesink.model.intervals import IntervalSet
-
-Ns = NDArray[np.int64]
 
 _COMPUTING = PARTS.index("device_compute")
 SHARED = ("launch_gap", "host_cpu", "idle")
@@ -30,14 +28,14 @@ class Split:
     """Time of each part in each of the windows, in their order; all parts add up to the lengths."""
 
     windows: Windows
-    parts: Mapping[str, Ns]
+    parts: Mapping[str, Ints]
     """Without `device_compute`."""
-    computing: NDArray[np.int64]
+    computing: Ints
     """Time by window and family."""
     families: Sequence[str]
-    asleep: Ns
+    asleep: Ints
     """Part of `idle` in which the thread of the cycles waits by itself, as in a sleep."""
-    runnable: Ns
+    runnable: Ints
     """Time in which that thread waits for nothing but, perhaps, a processor."""
 
 
@@ -85,7 +83,7 @@ def split(windows: Windows, device: DeviceTime, host: Mapping[str, IntervalSet])
     )
 
 
-def with_run_queue(found: Split, share: NDArray[np.float64]) -> Split:
+def with_run_queue(found: Split, share: Floats) -> Split:
     """The same with waits for a processor, which took that share of the cycles.
 
     They fall into the time in which the thread could run, evenly: not into calls in which it waits
@@ -108,7 +106,7 @@ def with_run_queue(found: Split, share: NDArray[np.float64]) -> Split:
     return replace(found, parts=parts)
 
 
-def part_rows(found: Split, cycle: NDArray[np.int64]) -> pl.DataFrame:
+def part_rows(found: Split, cycle: Ints) -> pl.DataFrame:
     """Rows of `PART_TIMES`; `cycle` are the numbers of the windows' cycles."""
     window, family = np.nonzero(found.computing)
     times = np.stack(list(found.parts.values()))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses import names
 from timesink.analyses.anatomy.anatomy import (
@@ -20,6 +19,7 @@ from timesink.analyses.anatomy.beside import levels_beside
 from timesink.analyses.anatomy.host_parts import is_host_collective, is_loading
 from timesink.analyses.behaviour.rows import once_per_cycle, plain_texts
 from timesink.analyses.kernel_calls.families import load_families
+from timesink.model.arrays import Ints
 from timesink.model.schema import HOST_DEVICE
 
 Key = tuple[str, str | None]
@@ -73,7 +73,7 @@ def anatomy_of(behaviour: pl.DataFrame, counters: pl.DataFrame | None = None) ->
 def _parts(table: pl.DataFrame, cycles: pl.DataFrame) -> pl.DataFrame:
     length = cycles["dur_ns"].to_numpy()
     times = _times(table).join(cycles.select("cycle").with_row_index("row"), "cycle")
-    found: dict[Key, NDArray[np.int64]] = {}
+    found: dict[Key, Ints] = {}
     keys = times.select("part", "family").unique().sort("part", "family")
     for part, family in keys.iter_rows():
         mine = times.filter(part=part).filter(pl.col("family").eq_missing(family))
@@ -117,9 +117,7 @@ def _part(function: str, function_class: str | None, device: str, anchor: str | 
     return _ON_CPU if function_class == "oncpu" else PART_OF_CLASS.get(function_class or "")
 
 
-def _cut(
-    length: NDArray[np.int64], found: dict[Key, NDArray[np.int64]]
-) -> dict[Key, NDArray[np.int64]]:
+def _cut(length: Ints, found: dict[Key, Ints]) -> dict[Key, Ints]:
     """Parts one after the other, as far as the cycle lasts; what is left is idle."""
     nothing = np.zeros(len(length), dtype=np.int64)
     if (_ON_CPU, None) in found:
@@ -138,7 +136,7 @@ def _cut(
     return cut
 
 
-def _rows(cycle: pl.Series, cut: dict[Key, NDArray[np.int64]]) -> pl.DataFrame:
+def _rows(cycle: pl.Series, cut: dict[Key, Ints]) -> pl.DataFrame:
     parts = [
         pl.DataFrame(
             {"cycle": cycle, "part": part, "family": family, "dur_ns": time.astype(np.float64)},

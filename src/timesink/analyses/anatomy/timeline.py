@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.anatomy.anatomy import (
     CYCLE_SPANS,
@@ -29,6 +27,7 @@ from timesink.analyses.behaviour.places import counter_book
 from timesink.analyses.behaviour.untraced import is_mark
 from timesink.analyses.behaviour.windows import Windows, windows_by_process
 from timesink.analyses.cycles.cycles import Cycles
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
 
@@ -48,7 +47,7 @@ def anatomies(trace: Trace, cycles: Cycles) -> dict[str, Anatomy]:
         used = device[pid].devices
         levels = level_rows(Sampled(book, devices, pid, used), window, run.cycle)
         parts = [place_rows(run.trace, crew, run.marks, run.cycle) for crew in mine[pid]]
-        columns: Mapping[str, NDArray[np.int64]] = {
+        columns: Mapping[str, Ints] = {
             "cycle": run.cycle[window.row],
             "ts_ns": window.start,
             "dur_ns": window.end - window.start,
@@ -71,9 +70,9 @@ class _Run:
     """What the anatomies of all processes stand on."""
 
     trace: Trace
-    marks: NDArray[np.bool_]
+    marks: Flags
     """Which host events mark cycles."""
-    cycle: NDArray[np.int64]
+    cycle: Ints
     """The number of each row of the table of cycles."""
 
 

@@ -25,11 +25,10 @@ from timesink.analyses.behaviour.windows import windows_by_process
 from timesink.analyses.cycles.cycles import Cycles
 from timesink.analyses.kernel_names.display import short_kernel_name
 from timesink.analyses.texts import encode
+from timesink.model.arrays import Floats, Ints
 from timesink.model.processes import host_and_pid
 from timesink.model.schema import BEHAVIOUR, HOST_DEVICE, INTERPOLATED
 from timesink.model.trace import Trace
-
-Places = NDArray[np.int64]
 
 NOTHING_RECORDED = "(nothing recorded)"
 """Function of a cycle in which nothing ran, so that every cycle has a row."""
@@ -97,7 +96,7 @@ def _measured(
         yield from _measured_alike(part, processes[part.process], sources)
 
 
-def _process_of_row(cycles: Cycles) -> tuple[Places, list[str]]:
+def _process_of_row(cycles: Cycles) -> tuple[Ints, list[str]]:
     """A number per cycle for its process, and what each number stands for."""
     codes, pids = encode(cycles.table["pid"])
     return codes, [pid or "" for pid in pids]
@@ -122,11 +121,11 @@ _NO_METRIC = -1
 class _Rows:
     """One row per group and counter, and one per group without any."""
 
-    group: Places
-    counter: Places
+    group: Ints
+    counter: Ints
     """Place in `counters`, or `_NO_METRIC`."""
-    mean: NDArray[np.float64]
-    spread: NDArray[np.float64]
+    mean: Floats
+    spread: Floats
     interpolated: NDArray[np.int8]
     counters: Sequence[str]
 

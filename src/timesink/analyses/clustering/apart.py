@@ -16,13 +16,13 @@ from timesink.analyses.clustering.features import (
     CYCLE,
     METRIC,
     Feature,
-    Matrix,
     Measures,
 )
 from timesink.analyses.clustering.levels import Levels
 from timesink.analyses.clustering.work import times_the_work, unlike_work
 from timesink.analyses.comparison.role import Role
 from timesink.model.amounts import amounts
+from timesink.model.arrays import Floats
 from timesink.model.units import brief_ns, count
 
 SHOWN = 3
@@ -42,11 +42,11 @@ class Setting:
     roles: tuple[Role, ...]
     measures: Measures
     levels: Levels
-    allowed: Matrix
+    allowed: Floats
     """What parts of one role differ by, per feature (`threshold.allowances`)."""
-    means: Matrix
+    means: Floats
     """Plain means over the cycles, one row per role."""
-    calls: Matrix
+    calls: Floats
     """Exact calls per cycle (`work.exact_calls`)."""
 
 

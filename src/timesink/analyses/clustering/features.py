@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -20,11 +19,10 @@ from numpy.typing import NDArray
 from timesink.analyses.behaviour.rows import once_per_cycle
 from timesink.analyses.comparison.role import Role
 from timesink.analyses.kernel_calls.families import load_families
+from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.counter_units import quantity
 from timesink.model.ordering import natural
 from timesink.model.schema import HOST_DEVICE
-
-Matrix: TypeAlias = NDArray[np.float64]
 
 CYCLE, TIME, CALLS, METRIC = "cycle", "time", "calls", "metric"
 COLLECTIVE = "collective"
@@ -52,18 +50,18 @@ class Measures:
     """Every feature of every cycle; rows lie role by role, in the order of the cycles."""
 
     features: tuple[Feature, ...]
-    values: Matrix
+    values: Floats
     """As recorded: nanoseconds, calls, `unit`; NaN where it is not known."""
-    owners: NDArray[np.int64]
+    owners: Ints
     """The role of each row."""
     devices: tuple[tuple[str, ...], ...]
     """What each role calls its places: `Host`, `GPU 6`, ..."""
 
-    def columns(self, kind: str) -> NDArray[np.bool_]:
+    def columns(self, kind: str) -> Flags:
         return np.array([feature.kind == kind for feature in self.features])
 
 
-def role_starts(owners: NDArray[np.int64]) -> NDArray[np.intp]:
+def role_starts(owners: Ints) -> NDArray[np.intp]:
     """Where each role begins; every role has a cycle."""
     return np.flatnonzero(np.diff(owners, prepend=-1))
 
@@ -164,7 +162,7 @@ def _metrics(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _columns(
     cycles: pl.DataFrame, work: pl.DataFrame, metrics: pl.DataFrame
-) -> dict[Feature, Matrix]:
+) -> dict[Feature, Floats]:
     """Work that did not run took no time; a counter that was not seen is unknown."""
     length = cycles["cycle_dur_ns"].fill_null(0).to_numpy().astype(np.float64)
     columns = {Feature(CYCLE, CYCLE, 0, "ns"): np.where(length > 0, length, np.nan)}
@@ -180,15 +178,13 @@ def _columns(
     return columns
 
 
-def _column(length: int, rows: pl.DataFrame, name: str, absent: float) -> Matrix:
+def _column(length: int, rows: pl.DataFrame, name: str, absent: float) -> Floats:
     column = np.full(length, absent)
     column[rows["row"].to_numpy()] = rows[name].fill_null(0).to_numpy()
     return column
 
 
-def _forget_unwatched(
-    features: Sequence[Feature], values: Matrix, owners: NDArray[np.int64]
-) -> None:
+def _forget_unwatched(features: Sequence[Feature], values: Floats, owners: Ints) -> None:
     """Times of a role that has nothing of the sort are unknown, not zero: the recording lacks it.
 
     That holds for what the operating system saw, class by class, and for the host as a whole.

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from timesink.analyses.clustering.features import Matrix
+from timesink.model.arrays import Floats, Ints
 
 
-def linked(apart: Matrix, threshold: float) -> NDArray[np.int64]:
+def linked(apart: Floats, threshold: float) -> Ints:
     """The group of each member: the nearest groups join while all of their members stay near.
 
     Complete linkage: no two members of a group are `threshold` or more apart.  Groups carry the
@@ -42,7 +41,7 @@ def linked(apart: Matrix, threshold: float) -> NDArray[np.int64]:
     return group
 
 
-def _nearest(row: Matrix, before: int | None) -> int:
+def _nearest(row: Floats, before: int | None) -> int:
     """The nearest one; of equals the one the chain came from, so that it comes to an end."""
     nearest = int(row.argmin())
     return before if before is not None and row[before] <= row[nearest] else nearest

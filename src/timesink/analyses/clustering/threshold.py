@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from timesink.analyses.clustering.features import Feature, Matrix
+from timesink.analyses.clustering.features import Feature
+from timesink.model.arrays import Floats
 from timesink.model.units import counted, listed
 
 THRESHOLD = float(np.log2(1.5))
@@ -23,7 +24,7 @@ _SHARE_PCT = 99.0
 _SHOWN = 3
 
 
-def allowances(null: Matrix) -> Matrix:
+def allowances(null: Floats) -> Floats:
     """What to take off in each feature, from differences of null pairs (pairs, roles, features)."""
     pairs = null.reshape(-1, null.shape[-1])
     taken = np.zeros(pairs.shape[1])
@@ -32,7 +33,7 @@ def allowances(null: Matrix) -> Matrix:
     return np.minimum(taken, MOST)
 
 
-def threshold_reason(null: Matrix, features: Sequence[Feature], labels: Sequence[str]) -> str:
+def threshold_reason(null: Floats, features: Sequence[Feature], labels: Sequence[str]) -> str:
     """What the threshold comes to and what the null pairs said."""
     known = ~np.isnan(null).all(axis=2)
     if not known.any():
@@ -47,7 +48,7 @@ def threshold_reason(null: Matrix, features: Sequence[Feature], labels: Sequence
     return f"{reason}; {unsteady}" if unsteady else reason
 
 
-def _unsteady(left: Matrix, labels: Sequence[str]) -> str:
+def _unsteady(left: Floats, labels: Sequence[str]) -> str:
     """Who differs from himself by more than others may differ from each other."""
     most = np.fmax.reduce(np.fmax.reduce(left, axis=2), axis=0)
     names = [label for label, own in zip(labels, most, strict=True) if own >= THRESHOLD]

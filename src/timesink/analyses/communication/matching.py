@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.communication.kinds import ONE_SIDED, UNEVEN
-from timesink.analyses.row_groups import Groups, IntArray, joint, numbered
+from timesink.analyses.row_groups import Groups, joint, numbered
+from timesink.model.arrays import Flags, Ints
 
 MISMATCH_SCHEMA = {
     "name": pl.String(),
@@ -108,9 +108,7 @@ def _what(calls: pl.DataFrame) -> pl.Series:
     return calls["name"].scatter(special.arg_true(), found)
 
 
-def _if_all_know(
-    values: pl.Series, party: IntArray, *, unless: NDArray[np.bool_] | None = None
-) -> IntArray:
+def _if_all_know(values: pl.Series, party: Ints, *, unless: Flags | None = None) -> Ints:
     """A number for each value, from 1 on, as far as every worker states one; else 0."""
     unknown = values.is_null().to_numpy()
     unknown = unknown if unless is None else unknown | unless
@@ -118,7 +116,7 @@ def _if_all_know(
     return np.where(some_lack[party], 0, 1 + numbered(values))
 
 
-def _is_even(key: IntArray, mine: Groups) -> NDArray[np.bool_]:
+def _is_even(key: Ints, mine: Groups) -> Flags:
     """Whether all workers that have calls with the same key have equally many of them."""
     if not len(key):
         return np.zeros(0, dtype=np.bool_)
@@ -127,7 +125,7 @@ def _is_even(key: IntArray, mine: Groups) -> NDArray[np.bool_]:
     most, fewest = np.zeros(key.max() + 1, np.int64), np.full(key.max() + 1, len(key))
     np.maximum.at(most, of, many)
     np.minimum.at(fewest, of, many)
-    even: NDArray[np.bool_] = (most == fewest)[key]
+    even: Flags = (most == fewest)[key]
     return even
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.communication.calls import (
     CollectiveCalls,
@@ -21,6 +20,7 @@ from timesink.analyses.gathering import values_at
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.row_groups import covered
 from timesink.analyses.steps import find_steps
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
 RECORD_SCHEMA = {
@@ -140,9 +140,7 @@ def _host_calls(trace: Trace, calls: CollectiveCalls) -> pl.DataFrame:
 # -- when ------------------------------------------------------------------------------------------
 
 
-def _ranges(
-    described: pl.DataFrame, on_host: NDArray[np.bool_], work: pl.DataFrame
-) -> pl.DataFrame:
+def _ranges(described: pl.DataFrame, on_host: Flags, work: pl.DataFrame) -> pl.DataFrame:
     """The host call of each record and, where the library works on the device, its kernels."""
     call, work_call = described["call"].to_numpy(), work["call"].to_numpy()
     record_of = np.full(1 + max(call.max(initial=0), work_call.max(initial=0)), -1)
@@ -183,7 +181,7 @@ def _spans(described: pl.DataFrame, ranges: pl.DataFrame) -> dict[str, pl.Series
     return {name: values_at(pl.Series(values), place) for name, values in found.items()}
 
 
-def _step_names(trace: Trace, described: pl.DataFrame, on_host: NDArray[np.bool_]) -> pl.Series:
+def _step_names(trace: Trace, described: pl.DataFrame, on_host: Flags) -> pl.Series:
     """The step each call was made in; for work of the device alone, the step it lies in."""
     steps = find_steps(trace)
     start, end = described["start_ns"].to_numpy(), described["end_ns"].to_numpy()
@@ -193,9 +191,7 @@ def _step_names(trace: Trace, described: pl.DataFrame, on_host: NDArray[np.bool_
     return values_at(steps["name"], np.where(on_host & (made_in >= 0), made_in, lies_in))
 
 
-def _inside(
-    start: NDArray[np.int64], end: NDArray[np.int64], first: pl.Series, last: pl.Series
-) -> NDArray[np.int64]:
+def _inside(start: Ints, end: Ints, first: pl.Series, last: pl.Series) -> Ints:
     """The first step that ends after each start, if the whole range lies in it; else -1."""
     if first.is_empty():
         return np.full(len(start), -1, dtype=np.int64)

@@ -18,10 +18,11 @@ from timesink.analyses.comparison.pair import CycleTimes, SteadyTimes
 from timesink.analyses.comparison.role import cycle_lengths
 from timesink.analyses.statistics.discovery import ALPHA
 from timesink.analyses.statistics.drifting import mean_changes, without_outliers
-from timesink.analyses.statistics.moments import QUIETLY, Floats, moments
+from timesink.analyses.statistics.moments import QUIETLY, moments
 from timesink.analyses.statistics.permutation import permutation_p, trimmed_mean
 from timesink.analyses.statistics.ranks import rank_test
 from timesink.analyses.statistics.regimes import regime_p, segments, warm_up
+from timesink.model.arrays import Floats
 
 _LASTING = 3
 """Cycles a level lasts that is worth mentioning ..."""

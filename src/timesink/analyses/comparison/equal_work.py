@@ -19,6 +19,7 @@ from timesink.analyses.comparison.calls_per_cycle import (
 from timesink.analyses.comparison.pair import Workload
 from timesink.analyses.comparison.role import Role
 from timesink.analyses.comparison.workload import work_ratio
+from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import BEHAVIOUR, HOST_DEVICE
 
 _AGREEING = 0.75
@@ -115,7 +116,7 @@ def _presence(table: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def _between(starts: NDArray[np.intp], cycles: pl.DataFrame, many: int) -> NDArray[np.int64] | None:
+def _between(starts: NDArray[np.intp], cycles: pl.DataFrame, many: int) -> Ints | None:
     """The group of each cycle from one mark to the next, if that is about as many as it needs."""
     groups = np.full(cycles.height, -1)
     paused = np.cumsum(_after_pause(cycles))
@@ -128,7 +129,7 @@ def _between(starts: NDArray[np.intp], cycles: pl.DataFrame, many: int) -> NDArr
     return groups if number else None
 
 
-def _counted(table: pl.DataFrame, cycles: pl.DataFrame, many: int) -> NDArray[np.int64] | None:
+def _counted(table: pl.DataFrame, cycles: pl.DataFrame, many: int) -> Ints | None:
     """Groups of so many consecutive cycles, from the first with device work on."""
     device = table.filter(pl.col("device") != HOST_DEVICE)["cycle"].unique()
     recorded = np.flatnonzero(cycles["cycle"].is_in(device.implode()).to_numpy())
@@ -144,11 +145,11 @@ def _counted(table: pl.DataFrame, cycles: pl.DataFrame, many: int) -> NDArray[np
     return groups if number else None
 
 
-def _after_pause(cycles: pl.DataFrame) -> NDArray[np.bool_]:
+def _after_pause(cycles: pl.DataFrame) -> Flags:
     """Which cycles start long after the one before them ended."""
     ended = pl.col("cycle_ts_ns").shift(1) + pl.col("cycle_dur_ns").shift(1)
     late = pl.col("cycle_ts_ns") - ended > _LONG_GAP * pl.col("cycle_dur_ns").median()
-    pauses: NDArray[np.bool_] = cycles.select(late.fill_null(value=False))[:, 0].to_numpy()
+    pauses: Flags = cycles.select(late.fill_null(value=False))[:, 0].to_numpy()
     return pauses
 
 

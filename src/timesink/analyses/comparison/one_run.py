@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.comparison.role import Role
-from timesink.analyses.statistics.moments import Floats
+from timesink.model.arrays import Floats
 
 _CLOSE = 5.0
 """Parts follow each other within this many cycles."""

@@ -8,7 +8,6 @@ from math import log
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.behaviour.classes import SIDE_WAIT, UNTRACED
 from timesink.analyses.behaviour.rows import once_per_cycle, plain_texts
@@ -18,6 +17,7 @@ from timesink.analyses.comparison.recorded import unrecorded
 from timesink.analyses.comparison.remarks import cautions, other_mix, ran, recorded_in_part
 from timesink.analyses.comparison.role import Role
 from timesink.analyses.cycles.types import type_of_name
+from timesink.model.arrays import Floats
 from timesink.model.units import brief_ns
 
 TOLERANCE = 1.25
@@ -131,7 +131,7 @@ def work_ratio(work: Work) -> Ratio | None:
     return Ratio(value, int(agreeing.sum()), len(ratios), float(weights[agreeing].sum()))
 
 
-def _weighted_median(values: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+def _weighted_median(values: Floats, weights: Floats) -> float:
     """The value in the middle; between two, their geometric mean, as ratios have no direction."""
     middle = []
     for order in (np.argsort(values), np.argsort(-values)):

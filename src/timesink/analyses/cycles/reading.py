@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.cycles.cycles import SCHEMA, Candidate
+from timesink.model.arrays import Ints
 
 SPANS = {name: dtype for name, dtype in SCHEMA.items() if name != "cycle"}
 """Columns of cycles that are not yet numbered."""
@@ -47,8 +47,8 @@ class Reading:
 def spans_of(
     pids: Sequence[str],
     names: Sequence[str],
-    start: NDArray[np.int64],
-    end: NDArray[np.int64],
+    start: Ints,
+    end: Ints,
     types: Sequence[str],
 ) -> pl.DataFrame:
     """Cycles in the order of their starts, process by process."""

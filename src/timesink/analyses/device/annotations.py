@@ -7,10 +7,11 @@ import polars as pl
 
 from timesink.analyses import names
 from timesink.analyses.columns import host_columns, host_lanes, host_names
-from timesink.analyses.device.activities import Activities, Numbers, busy_by, device_activities
+from timesink.analyses.device.activities import Activities, busy_by, device_activities
 from timesink.analyses.gathering import values_at
 from timesink.analyses.sums import sums_by
 from timesink.analyses.texts import encode
+from timesink.model.arrays import Ints
 from timesink.model.trace import Trace
 
 
@@ -45,7 +46,7 @@ def kernels_by_annotation(trace: Trace) -> pl.DataFrame:
     )
 
 
-def _annotation_of(trace: Trace, work: Activities) -> Numbers:
+def _annotation_of(trace: Trace, work: Activities) -> Ints:
     """Row in `trace.host` of the annotation each activity was launched in, -1 for none."""
     host, (thread, _) = host_columns(trace), host_lanes(trace)
     # Annotations, and the operators that old profilers recorded in their stead.
@@ -71,7 +72,7 @@ def _annotates(name: str) -> bool:
     return names.is_data_loader(name) or names.is_wrapper(name)
 
 
-def _latest_reaching(ends: Numbers, latest: Numbers, wanted: Numbers) -> Numbers:
+def _latest_reaching(ends: Ints, latest: Ints, wanted: Ints) -> Ints:
     """The last place up to `latest` whose end is not before the wanted one; -1 without any."""
     # Entry i of maxima[k] is the largest of the 2**k ends up to i.
     maxima, width = [ends], 1

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.device.activities import (
     Activities,
     Gaps,
-    Numbers,
     device_activities,
     find_gaps,
     spans_by,
@@ -22,6 +18,7 @@ from timesink.analyses.gathering import values_at
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.steps import find_steps, step_at
 from timesink.analyses.sums import sums_by
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
 SHORT_GAP_NS = 30_000
@@ -35,8 +32,6 @@ HOST_WAIT, SYNC, DATA_LOADING, KERNEL_WAIT, OTHER = (
     "other",
 )
 CAUSES = (HOST_WAIT, SYNC, DATA_LOADING, KERNEL_WAIT, OTHER)
-
-Flags: TypeAlias = NDArray[np.bool_]
 
 
 @once_per_trace
@@ -141,7 +136,7 @@ def _causes(
     return pl.Series(causes.tolist(), dtype=pl.String)
 
 
-def _waited_for_copy(trace: Trace, work: Activities, gaps: Gaps) -> Numbers:
+def _waited_for_copy(trace: Trace, work: Activities, gaps: Gaps) -> Ints:
     """How long the call of the copy before a gap had run, if it returned only in the gap."""
     before = gaps.before
     copies = (device_columns(trace)["kind"] == "memcpy").to_numpy()[work.row[before]]
@@ -149,7 +144,7 @@ def _waited_for_copy(trace: Trace, work: Activities, gaps: Gaps) -> Numbers:
     return np.where(blocked, np.maximum(gaps.start - work.call_start[before], 0), 0)
 
 
-def _steps_at(trace: Trace, times: Numbers) -> pl.Series:
+def _steps_at(trace: Trace, times: Ints) -> pl.Series:
     """Names of the steps that include these times; null where none does."""
     steps = find_steps(trace)
     bounds = steps.select("start_ns", "end_ns").to_numpy()

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.columns import host_columns, host_lanes, host_names
-from timesink.analyses.device.activities import Activities, Numbers, device_activities
+from timesink.analyses.device.activities import Activities, device_activities
 from timesink.analyses.forest import OPERATOR, call_forest
 from timesink.analyses.links import LAUNCH_KINDS
 from timesink.analyses.names import waits_for_device
@@ -19,6 +17,7 @@ from timesink.analyses.once import once_per_trace
 from timesink.analyses.roles import role_ranges
 from timesink.analyses.steps import find_steps
 from timesink.model import intervals
+from timesink.model.arrays import Flags, Ints
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 
@@ -45,7 +44,6 @@ SCHEMA = {
     **{f"{cause}_ns": pl.Int64() for cause in CAUSES},
 }
 
-Flags: TypeAlias = NDArray[np.bool_]
 _NONE = -1
 _END_OF_TIME = np.iinfo(np.int64).max
 
@@ -114,9 +112,9 @@ def _by_device(work: Activities) -> Iterator[tuple[int, Flags]]:
 class HoldingCalls:
     """Calls that hold up their thread: waits for a device, and long runtime calls."""
 
-    row: Numbers
+    row: Ints
     """Row in `trace.host`."""
-    thread: Numbers
+    thread: Ints
     """As :func:`timesink.analyses.columns.host_lanes` numbers them."""
     ranges: IntervalSet
     waits: Flags
@@ -202,7 +200,7 @@ class _NextWork:
 
     queued: Flags
     """It was launched before the gap began."""
-    thread: Numbers
+    thread: Ints
     """Launched it, or, where none follows, the last one; -1 where that is not in the trace."""
 
 
@@ -225,11 +223,11 @@ def _next_work(trace: Trace, device: int, idle: IntervalSet) -> _NextWork:
 class _Held:
     """How long the launching thread was held up in each gap."""
 
-    sync: Numbers
-    runtime_call: Numbers
+    sync: Ints
+    runtime_call: Ints
 
 
-def _held(idle: IntervalSet, thread: Numbers, calls: HoldingCalls, told: IntervalSet) -> _Held:
+def _held(idle: IntervalSet, thread: Ints, calls: HoldingCalls, told: IntervalSet) -> _Held:
     held = _Held(np.zeros(len(idle), dtype=np.int64), np.zeros(len(idle), dtype=np.int64))
     for number in np.unique(calls.thread).tolist():
         waits = calls.of_thread(number, waits=True)
@@ -243,7 +241,7 @@ def _held(idle: IntervalSet, thread: Numbers, calls: HoldingCalls, told: Interva
     return held
 
 
-def _inside(gaps: IntervalSet, few: IntervalSet) -> Numbers:
+def _inside(gaps: IntervalSet, few: IntervalSet) -> Ints:
     """How much of each gap a few disjoint ranges cover."""
     covered = np.zeros(len(gaps), dtype=np.int64)
     near = np.flatnonzero(_touching(gaps, few))
@@ -251,7 +249,7 @@ def _inside(gaps: IntervalSet, few: IntervalSet) -> Numbers:
     return covered
 
 
-def _waited(idle: IntervalSet, waits: IntervalSet) -> Numbers:
+def _waited(idle: IntervalSet, waits: IntervalSet) -> Ints:
     """Length of the wait in which each gap begins; 0 for the others."""
     if not len(waits):
         return np.zeros(len(idle), dtype=np.int64)

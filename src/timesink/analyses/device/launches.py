@@ -8,11 +8,12 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import device_columns, host_columns
-from timesink.analyses.device.activities import Activities, Numbers, device_activities
+from timesink.analyses.device.activities import Activities, device_activities
 from timesink.analyses.forest import OPERATOR, call_forest
 from timesink.analyses.gathering import values_at
 from timesink.analyses.links import link_launches
 from timesink.analyses.once import once_per_trace
+from timesink.model.arrays import Ints
 from timesink.model.trace import Trace
 
 _BY_CALL_AND_KERNEL = ("call_name", "kernel_name")
@@ -175,7 +176,7 @@ def queue_summary(trace: Trace, *, until: Literal["start", "end"] = "start") -> 
     )
 
 
-def _queue(work: Activities, until: Literal["start", "end"]) -> tuple[Numbers, Numbers, Numbers]:
+def _queue(work: Activities, until: Literal["start", "end"]) -> tuple[Ints, Ints, Ints]:
     """Times at which the queue of a lane changes, the lanes, and the depth from then on."""
     known = np.flatnonzero(work.launched)
     enters = np.minimum(work.call_start[known], work.start[known])
@@ -208,9 +209,7 @@ def _spans(work: Activities) -> pl.DataFrame:
     )
 
 
-def _time_at_depth(
-    spans: pl.DataFrame, times: Numbers, lanes: Numbers, depth: Numbers
-) -> pl.DataFrame:
+def _time_at_depth(spans: pl.DataFrame, times: Ints, lanes: Ints, depth: Ints) -> pl.DataFrame:
     """How long each lane had each depth, shallow ones first; what is not queued is depth zero."""
     lasts = np.append(np.diff(times), np.zeros(min(1, len(times)), dtype=np.int64))
     lasts[:-1][np.diff(lanes) != 0] = 0

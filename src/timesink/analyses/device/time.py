@@ -16,6 +16,7 @@ from timesink.analyses.once import once_per_trace
 from timesink.analyses.roles import is_communication
 from timesink.analyses.steps import find_steps
 from timesink.model import intervals
+from timesink.model.arrays import Flags, Ints
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 
@@ -127,7 +128,7 @@ class _DeviceWork:
     sums: tuple[int, ...]
     """Number and added lengths of the activities of each class."""
 
-    def within(self, windows: IntervalSet) -> dict[int, NDArray[np.int64]]:
+    def within(self, windows: IntervalSet) -> dict[int, Ints]:
         """How long exactly these classes ran inside each window."""
         return {
             mixture: intervals.coverage_within(ranges, windows)
@@ -163,7 +164,7 @@ def _divide(trace: Trace, classes: Classes) -> list[_DeviceWork]:
     return found
 
 
-def _pairs(work: Activities, chosen: NDArray[np.bool_]) -> IntervalSet:
+def _pairs(work: Activities, chosen: Flags) -> IntervalSet:
     return np.stack([work.start[chosen], work.end[chosen]]).T
 
 
@@ -183,7 +184,7 @@ def _timed(work: _DeviceWork, windows: IntervalSet) -> pl.DataFrame:
     parts = work.within(windows)
     nothing = np.zeros(len(windows), dtype=np.int64)
 
-    def with_any(bits: int, without: int = 0) -> NDArray[np.int64]:
+    def with_any(bits: int, without: int = 0) -> Ints:
         chosen = (time for mix, time in parts.items() if mix & bits and not mix & without)
         return sum(chosen, start=nothing)
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.columns import device_columns
 from timesink.analyses.device.numbers import device_numbers
@@ -15,6 +14,7 @@ from timesink.analyses.kernels.tensor_core_share import operator_tensor_core_sha
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.steps import find_steps, window
 from timesink.model import intervals
+from timesink.model.arrays import Ints
 from timesink.model.intervals import IntervalSet
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
@@ -160,10 +160,8 @@ def _mean_occupancy(launches: pl.DataFrame, frame: _Frame) -> float | None:
     return _part(float((known["occupancy_pct"].to_numpy() * length).sum()), int(length.sum()))
 
 
-def _length_inside(start: pl.Series, end: pl.Series, window: tuple[int, int]) -> NDArray[np.int64]:
-    inside: NDArray[np.int64] = np.clip(end.to_numpy(), *window) - np.clip(
-        start.to_numpy(), *window
-    )
+def _length_inside(start: pl.Series, end: pl.Series, window: tuple[int, int]) -> Ints:
+    inside: Ints = np.clip(end.to_numpy(), *window) - np.clip(start.to_numpy(), *window)
     return inside
 
 

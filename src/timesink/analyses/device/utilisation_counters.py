@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.device.utilisation import (
@@ -16,6 +15,7 @@ from timesink.analyses.device.utilisation import (
 )
 from timesink.analyses.once import once_per_trace
 from timesink.model import intervals
+from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.trace import Trace
 
 UTILISATION = "utilisation"
@@ -69,14 +69,14 @@ def timeline(trace: Trace) -> tuple[int, int]:
     )
 
 
-def _span(events: pl.DataFrame, chosen: NDArray[np.bool_] | slice) -> tuple[int, int] | None:
+def _span(events: pl.DataFrame, chosen: Flags | slice) -> tuple[int, int] | None:
     start = events["ts_ns"].to_numpy()[chosen]
     if not len(start):
         return None
     return int(start.min()), int((start + events["dur_ns"].to_numpy()[chosen]).max())
 
 
-def buckets(start: int, end: int) -> NDArray[np.int64]:
+def buckets(start: int, end: int) -> Ints:
     """Borders of at most a hundred buckets of 1, 10, 100, ... us; the last takes the rest."""
     width = _SHORTEST_BUCKET_NS
     while end - start > MOST_BUCKETS * width:
@@ -85,9 +85,7 @@ def buckets(start: int, end: int) -> NDArray[np.int64]:
     return np.append(start + width * np.arange(count), end)
 
 
-def _counters(
-    trace: Trace, device: int
-) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float64]]]:
+def _counters(trace: Trace, device: int) -> Iterator[tuple[str, Ints, Floats]]:
     start, end = timeline(trace)
     borders = buckets(start, end)
     windows = np.stack([borders[:-1], borders[1:]], axis=1)
@@ -101,7 +99,7 @@ def _counters(
             yield counter, np.insert(times, 0, [start, start]), np.insert(values, 0, [1.0, 0.0])
 
 
-def _sm_efficiency(trace: Trace, device: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _sm_efficiency(trace: Trace, device: int) -> tuple[Ints, Floats]:
     pieces = sm_efficiency_intervals(trace, device)
     times = pieces.select("start_ns", "end_ns").to_numpy().ravel()
     values = np.zeros(2 * pieces.height)

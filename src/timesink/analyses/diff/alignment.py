@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Codes: TypeAlias = NDArray[np.int64]
+from timesink.model.arrays import Ints
+
 Pairs: TypeAlias = list[tuple[int, int]]
 
 
@@ -30,14 +30,14 @@ def align(left: Sequence[str], right: Sequence[str]) -> Pairs:
     return pairs + [(len(a) - place, len(b) - place) for place in range(tail, 0, -1)]
 
 
-def _common(a: Codes, b: Codes) -> int:
+def _common(a: Ints, b: Ints) -> int:
     """How many first elements are equal."""
     shorter = min(len(a), len(b))
     differs = np.flatnonzero(a[:shorter] != b[:shorter])
     return int(differs[0]) if len(differs) else shorter
 
 
-def _divide(a: Codes, b: Codes, offset: tuple[int, int], pairs: Pairs) -> None:
+def _divide(a: Ints, b: Ints, offset: tuple[int, int], pairs: Pairs) -> None:
     """Halve the left side, cut the right side where it fits best: needs one row of memory."""
     if not len(a) or not len(b):
         return
@@ -54,7 +54,7 @@ def _divide(a: Codes, b: Codes, offset: tuple[int, int], pairs: Pairs) -> None:
     _divide(a[half:], b[cut:], (offset[0] + half, offset[1] + cut), pairs)
 
 
-def _lengths(a: Codes, b: Codes) -> Codes:
+def _lengths(a: Ints, b: Ints) -> Ints:
     """Length of the longest common subsequence of `a` and each beginning of `b`."""
     row = np.zeros(len(b) + 1, dtype=np.int64)
     for element in a:

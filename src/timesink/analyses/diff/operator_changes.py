@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.call_times import node_times
 from timesink.analyses.diff.step_shares import CALL_ROLES, step_shares
 from timesink.analyses.forest import call_forest
 from timesink.analyses.names import is_data_loader
-from timesink.analyses.statistics.moments import Floats
 from timesink.analyses.statistics.ranks import effect_size, rank_p
 from timesink.analyses.steps import find_steps
+from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.trace import Trace
 
 _AMOUNTS = ("calls", "host_self_ns", "device_self_ns")
@@ -111,11 +110,11 @@ def _amounts(trace: Trace) -> dict[str, dict[str, float]]:
     return {row["name"]: row for row in table.to_dicts()}
 
 
-def _inside(moments: NDArray[np.int64], steps: pl.DataFrame) -> NDArray[np.bool_]:
+def _inside(moments: Ints, steps: pl.DataFrame) -> Flags:
     """Which moments lie in a step, as the host marked it."""
     starts, ends = (steps[f"host_{side}_ns"].to_numpy() for side in ("start", "end"))
     latest = np.searchsorted(starts, moments, side="right") - 1
-    inside: NDArray[np.bool_] = (latest >= 0) & (moments < np.append(ends, 0)[latest])
+    inside: Flags = (latest >= 0) & (moments < np.append(ends, 0)[latest])
     return inside
 
 

@@ -8,11 +8,9 @@ main thread, else of another thread, else to nobody.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.call_tree import threads
 from timesink.analyses.columns import device_columns
@@ -32,11 +30,9 @@ from timesink.analyses.once import once_per_trace
 from timesink.analyses.operators import NO_LAUNCH
 from timesink.analyses.roles import is_communication
 from timesink.analyses.steps import find_steps
+from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
-
-Numbers: TypeAlias = NDArray[np.int64]
-Flags: TypeAlias = NDArray[np.bool_]
 
 OUTSIDE = "device work outside of calls"
 NOBODY = "neither a call nor device work"
@@ -81,11 +77,11 @@ def step_shares(trace: Trace) -> pl.DataFrame:
 class _Pieces:
     """Disjoint stretches of time in order, each with an owner."""
 
-    start: Numbers
-    end: Numbers
-    owner: Numbers
+    start: Ints
+    end: Ints
+    owner: Ints
 
-    def owners_at(self, moments: Numbers) -> Numbers:
+    def owners_at(self, moments: Ints) -> Ints:
         """Who owns each moment; -1 between pieces."""
         if not len(self.start):
             return np.full(len(moments), -1, dtype=np.int64)
@@ -94,7 +90,7 @@ class _Pieces:
         return np.where(inside, self.owner[latest], -1)
 
 
-def _pieces(start: Numbers, end: Numbers, owner: Numbers) -> _Pieces:
+def _pieces(start: Ints, end: Ints, owner: Ints) -> _Pieces:
     """Of ranges that overlap: each moment goes to the one that started first."""
     order = np.argsort(start, kind="stable")
     start, end, owner = start[order], end[order], owner[order]
@@ -105,13 +101,13 @@ def _pieces(start: Numbers, end: Numbers, owner: Numbers) -> _Pieces:
     return _Pieces(start[kept], end[kept], owner[kept])
 
 
-def _borders(layers: list[_Pieces]) -> Numbers:
+def _borders(layers: list[_Pieces]) -> Ints:
     """Every moment at which something starts or ends."""
     # Runs that are sorted each: the stable sort only merges them.
     sides = [side for one in layers for side in (one.start, one.end)]
     moments = np.sort(np.concatenate(sides), kind="stable")
     new: Flags = np.append(True, moments[1:] > moments[:-1])[: len(moments)]
-    found: Numbers = moments[new]
+    found: Ints = moments[new]
     return found
 
 

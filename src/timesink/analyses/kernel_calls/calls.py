@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.device.numbers import UNKNOWN_DEVICE, device_numbers
@@ -14,6 +13,7 @@ from timesink.analyses.kernels.table import kernel_rows
 from timesink.analyses.links import link_launches
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.texts import encode
+from timesink.model.arrays import Ints
 from timesink.model.schema import KERNEL_CALLS
 from timesink.model.trace import Trace
 
@@ -92,14 +92,14 @@ def _capabilities(trace: Trace, device: pl.Series) -> pl.Series:
     ).cast(pl.Categorical())
 
 
-def _in_launch_order(trace: Trace) -> NDArray[np.int64]:
+def _in_launch_order(trace: Trace) -> Ints:
     """Kernels by the time of the call that launched them, else by their start."""
     rows = kernel_rows(trace)
     start = device_columns(trace)["ts_ns"].to_numpy()[rows]
     call = link_launches(trace).call_row[rows]
     launched = start.copy()
     launched[call >= 0] = host_columns(trace)["ts_ns"].to_numpy()[call[call >= 0]]
-    ordered: NDArray[np.int64] = rows[np.lexsort((rows, start, launched))]
+    ordered: Ints = rows[np.lexsort((rows, start, launched))]
     return ordered
 
 

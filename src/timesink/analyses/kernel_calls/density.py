@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.kernel_calls.classes import THIRDS, Axis, Thresholds, axis_of
 from timesink.analyses.kernel_calls.sampling import call_time
+from timesink.model.arrays import Floats
 
 CELLS = 30
 """Cells along each axis."""
@@ -21,9 +21,9 @@ class Density:
     """Fractions of the time in a grid of cells."""
 
     axis: Axis
-    edges_pct: NDArray[np.float64]
+    edges_pct: Floats
     """Borders of the cells, alike on both axes; those of the classes are among them."""
-    shares: NDArray[np.float64]
+    shares: Floats
     """Fractions of all time: rows of use of the multiprocessors, columns of memory use."""
     missing: float
     """Fraction of all time without both metrics."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from timesink.analyses.kernel_calls.calls import UTILISATIONS
 from timesink.analyses.kernel_calls.classes import CLASSES
 from timesink.analyses.kernel_calls.sampling import Sampling, sampled_functions
+from timesink.model.arrays import Ints
 
 Interval: TypeAlias = tuple[float, float]
 _Amounts: TypeAlias = NDArray[np.floating]
@@ -49,9 +50,7 @@ def sample_intervals(calls: pl.DataFrame, sampling: Sampling) -> Mapping[str, In
     return found
 
 
-def _counts(
-    seen: NDArray[np.int64], sampling: Sampling, generator: np.random.Generator
-) -> Iterator[_Amounts]:
+def _counts(seen: Ints, sampling: Sampling, generator: np.random.Generator) -> Iterator[_Amounts]:
     """Launches of each kernel as they may have been: all at their fewest or most, and mixed."""
     fewest, most = sampling.fewest(seen), sampling.most(seen)
     yield fewest
@@ -91,9 +90,7 @@ def _statistics(sums: _Amounts) -> Iterator[tuple[str, _Amounts]]:
             yield f"{name}_share", sums[total > 0, place] / total[total > 0]
 
 
-def _parcels(
-    kernel: NDArray[np.int64], seen: NDArray[np.int64], generator: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _parcels(kernel: Ints, seen: Ints, generator: np.random.Generator) -> tuple[Ints, Ints]:
     """A parcel for each launch, and the kernel of each parcel.
 
     The sum of k parcels drawn from k varies as that of n launches drawn from n.
@@ -109,13 +106,13 @@ def _parcels(
     return parcel, np.repeat(np.arange(len(seen)), parcels)
 
 
-def _summed(amounts: _Amounts, parcel: NDArray[np.int64], parcels: int) -> _Amounts:
+def _summed(amounts: _Amounts, parcel: Ints, parcels: int) -> _Amounts:
     return np.stack(
         [np.bincount(parcel, column, minlength=parcels) for column in amounts.T], axis=1
     )
 
 
-def _drawn(stratum: NDArray[np.int64], generator: np.random.Generator) -> _Amounts:
+def _drawn(stratum: Ints, generator: np.random.Generator) -> _Amounts:
     """How often each parcel is drawn, draw by draw, each from the parcels of its kernel."""
     size = np.bincount(stratum)
     first = np.cumsum(size) - size

@@ -6,7 +6,6 @@ import re
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.enclosing import enclosing
@@ -25,6 +24,7 @@ from timesink.analyses.modules.table import Modules, find_modules, is_module_cal
 from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.steps import find_steps, step_at
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
 _ENGINE = "autograd::engine::evaluate_function: "
@@ -74,7 +74,7 @@ def _operators(forest: CallForest, node: Nodes) -> pl.Series:
     return _named(forest, np.where(inside < 0, _outermost(forest, node, own_work), inside))
 
 
-def _outermost(forest: CallForest, node: Nodes, wanted: NDArray[np.bool_]) -> Nodes:
+def _outermost(forest: CallForest, node: Nodes, wanted: Flags) -> Nodes:
     """The nearest caller, or the call itself, that is wanted and has a caller that is not."""
     called_by_such = np.append(wanted, False)[forest.parent]
     return enclosing(node, forest.parent, wanted & ~called_by_such)
@@ -110,9 +110,7 @@ def _modules(trace: Trace, forest: CallForest, node: Nodes) -> pl.Series:
     return values_at(paths, np.where(call >= 0, row, -1))
 
 
-def _forward_of(
-    trace: Trace, forest: CallForest, node: Nodes, is_module: NDArray[np.bool_]
-) -> Nodes:
+def _forward_of(trace: Trace, forest: CallForest, node: Nodes, is_module: Flags) -> Nodes:
     """The call itself, or the forward call of the backward call that it is part of."""
     links = link_backward(trace)
     forward = np.full(len(forest) + 1, -1, dtype=np.int64)
@@ -140,7 +138,7 @@ def _paths(modules: Modules) -> list[str]:
 # -- steps -----------------------------------------------------------------------------------------
 
 
-def _steps(trace: Trace, places: NDArray[np.int64]) -> pl.Series:
+def _steps(trace: Trace, places: Ints) -> pl.Series:
     """Names of the steps in which the kernels were launched, or ran where that is not known."""
     steps = find_steps(trace)
     if steps.is_empty() or not steps["marked"][0]:
@@ -152,8 +150,8 @@ def _steps(trace: Trace, places: NDArray[np.int64]) -> pl.Series:
 
 
 def _step_at(
-    events: pl.DataFrame, rows: NDArray[np.int64], steps: pl.DataFrame, bounds: tuple[str, str]
-) -> NDArray[np.int64]:
+    events: pl.DataFrame, rows: Ints, steps: pl.DataFrame, bounds: tuple[str, str]
+) -> Ints:
     if events.is_empty():
         return np.full(len(rows), -1, dtype=np.int64)
     start = events["ts_ns"].to_numpy()[rows]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from timesink.analyses.texts import encode
 from timesink.errors import UsageError
+from timesink.model.arrays import Ints
 from timesink.model.trace import Metadata, Trace
 from timesink.model.units import ordinal
 
@@ -37,17 +38,17 @@ class Sampling:
         of_what = " of each kernel" if self.per == "kernel" else ""
         return f"every {ordinal(self.every)} launch{of_what}"
 
-    def fewest(self, seen: NDArray[np.int64]) -> NDArray[np.floating]:
+    def fewest(self, seen: Ints) -> NDArray[np.floating]:
         """How many launches a kernel had at least: none after the last one seen."""
         if self.per == "launch":
             return seen * float(self.every)
         return np.maximum(seen - 1, 0) * float(self.every) + 1
 
-    def most(self, seen: NDArray[np.int64]) -> NDArray[np.floating]:
+    def most(self, seen: Ints) -> NDArray[np.floating]:
         """How many launches a kernel had at most: all that fit before the next one measured."""
         return seen * float(self.every)
 
-    def expected(self, seen: NDArray[np.int64]) -> NDArray[np.floating]:
+    def expected(self, seen: Ints) -> NDArray[np.floating]:
         """How many launches a kernel had, so far as those seen tell.
 
         Programs launch some kernels once and others ten thousand times: twice as many launches
@@ -89,7 +90,7 @@ def with_weights(calls: pl.DataFrame, sampling: Sampling | None) -> pl.DataFrame
     return calls.with_columns(weight=pl.Series(weight[function], dtype=pl.Float64()))
 
 
-def sampled_functions(calls: pl.DataFrame) -> NDArray[np.int64]:
+def sampled_functions(calls: pl.DataFrame) -> Ints:
     """A number per launch for its process and function, whose launches the profiler counts.
 
     It knows a function by its bare name, so that all templates of one name count together.
@@ -103,7 +104,7 @@ def sampled_functions(calls: pl.DataFrame) -> NDArray[np.int64]:
         .select(pl.struct(pl.all()).rank("dense").cast(pl.Int64()) - 1)
         .to_series()
     )
-    return cast("NDArray[np.int64]", numbers.to_numpy())
+    return cast("Ints", numbers.to_numpy())
 
 
 def call_weight() -> pl.Expr:

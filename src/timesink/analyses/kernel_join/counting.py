@@ -9,17 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.kernel_join.launches import Launches
 from timesink.analyses.kernel_join.placing import place_launches
-
-Numbers: TypeAlias = NDArray[np.int64]
-Flags: TypeAlias = NDArray[np.bool_]
-Distances: TypeAlias = NDArray[np.float64]
+from timesink.model.arrays import Flags, Floats, Ints
 
 _TOGETHER = 64
 """Launches of a kernel that are counted on from one number; the next ones get a number anew."""
@@ -38,7 +33,7 @@ _OFF_THE_MIDDLE = 0.02
 class Counted:
     """For each launch its place, -1 for none, and whether a launch of its kind stands there."""
 
-    place: Numbers
+    place: Ints
     same_kind: Flags
     score: float
 
@@ -47,12 +42,12 @@ class Counted:
 class _Function:
     """Some of the recorded launches of one function, and its places in the window."""
 
-    rows: Numbers
-    number: Numbers
+    rows: Ints
+    number: Ints
     """Which of the recorded launches of the function each row is."""
-    kind: Numbers
-    places: Numbers
-    kind_at: Numbers
+    kind: Ints
+    places: Ints
+    kind_at: Ints
 
     def parts(self) -> list[_Function]:
         return [
@@ -64,7 +59,7 @@ class _Function:
         rows, number, kind = self.rows[chosen], self.number[chosen], self.kind[chosen]
         return _Function(rows, number, kind, self.places, self.kind_at)
 
-    def choices(self, every: int) -> tuple[Numbers, Flags]:
+    def choices(self, every: int) -> tuple[Ints, Flags]:
         """Row by row its place for each choice of a number, and whether its kind stands there."""
         counts = len(self.places)
         count = (np.arange(counts) + self.number[:, None] * every) % counts
@@ -80,7 +75,7 @@ def place_by_count(launches: Launches, window: Launches, every: int) -> Counted:
     parts = [_within(function, middle) for function in functions]
     main = int(np.argmax([len(part.rows) for part in parts]))
 
-    def counted_from(first: int) -> Distances:
+    def counted_from(first: int) -> Floats:
         return _counted_from(functions[main], first, (len(launches), len(window)), every)
 
     # By the path that keeps closest to every n-th launch of all.
@@ -135,7 +130,7 @@ def _likely(function: _Function, every: int) -> list[int]:
     return [int(n) for n in likely[same[likely] >= _NEARLY_AS_GOOD * same.max()][:_MOST_STARTS]]
 
 
-def _counted_from(function: _Function, first: int, shape: tuple[int, int], every: int) -> Distances:
+def _counted_from(function: _Function, first: int, shape: tuple[int, int], every: int) -> Floats:
     rows, width = shape
     rounds, count = np.divmod(first + function.number * every, len(function.places))
     come = np.full(rows, np.nan)
@@ -143,7 +138,7 @@ def _counted_from(function: _Function, first: int, shape: tuple[int, int], every
     return come
 
 
-def _first_count(function: _Function, place: Numbers, every: int) -> int:
+def _first_count(function: _Function, place: Ints, every: int) -> int:
     """The number from which most launches of a function were counted."""
     counts = len(function.places)
     count = np.searchsorted(function.places, place[function.rows])
@@ -153,7 +148,7 @@ def _first_count(function: _Function, place: Numbers, every: int) -> int:
 # -- so that functions agree with one another ------------------------------------------------------
 
 
-def _settled(functions: Sequence[_Function], start: Distances, width: int, every: int) -> Counted:
+def _settled(functions: Sequence[_Function], start: Floats, width: int, every: int) -> Counted:
     """Each function placed where the others expect it; what is placed is expected of the next."""
     place = np.full(len(start), -1)
     same_kind = np.zeros(len(start), dtype=np.bool_)
@@ -180,11 +175,11 @@ def _settled(functions: Sequence[_Function], start: Distances, width: int, every
 class _Known:
     """Launches whose distance is known, and their distances in order."""
 
-    rows: Numbers
-    distance: Distances
+    rows: Ints
+    distance: Floats
 
 
-def _known_without(come: Distances, rows: Numbers) -> _Known:
+def _known_without(come: Floats, rows: Ints) -> _Known:
     """What is known of other rows than these; of these too where there is nothing else."""
     others = come.copy()
     others[rows] = np.nan
@@ -200,18 +195,18 @@ def _known_without(come: Distances, rows: Numbers) -> _Known:
 class _Expected:
     """Between which distances launches stand, a column each; the middle by the rows between."""
 
-    middle: Distances
-    room_behind: Distances
-    room_ahead: Distances
+    middle: Floats
+    room_behind: Floats
+    room_ahead: Floats
 
-    def missed_by(self, ahead: Distances) -> Distances:
+    def missed_by(self, ahead: Floats) -> Floats:
         """How far places this much ahead of the middle lie outside; a little for being inside."""
         outside = np.maximum(-ahead - self.room_behind, ahead - self.room_ahead)
-        missed: Distances = np.maximum(outside, 0) + _OFF_THE_MIDDLE * np.abs(ahead)
+        missed: Floats = np.maximum(outside, 0) + _OFF_THE_MIDDLE * np.abs(ahead)
         return missed
 
 
-def _expected(rows: Numbers, known: _Known) -> _Expected:
+def _expected(rows: Ints, known: _Known) -> _Expected:
     middle = np.interp(rows, known.rows, known.distance)
     after = np.searchsorted(known.rows, rows)
     behind = known.distance[np.maximum(after - 1, 0)]

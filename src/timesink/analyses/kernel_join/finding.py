@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.kernel_calls.sampling import Sampling
 from timesink.analyses.kernel_join.alignment import common_subsequence
@@ -16,9 +14,7 @@ from timesink.analyses.kernel_join.gaps import fill_by_name, fill_by_order
 from timesink.analyses.kernel_join.launches import Launches
 from timesink.analyses.kernel_join.placing import Path, place_launches
 from timesink.analyses.kernel_join.windows import Window
-
-Numbers: TypeAlias = NDArray[np.int64]
-Flags: TypeAlias = NDArray[np.bool_]
+from timesink.model.arrays import Flags, Ints
 
 _MOST_ROUNDS = 4
 _WINDOWS_TRIED, _LONG = 3, 8192
@@ -50,7 +46,7 @@ _MOST_PAIRS = 100_000_000
 class Found:
     """For each launch its row in the timeline, -1 for none, and whether its kind stands there."""
 
-    row: Numbers
+    row: Ints
     exact: Flags
     windows: list[Window] = field(default_factory=list)
     """Windows of the timeline that were used."""
@@ -87,7 +83,7 @@ def find_launches(
     return found
 
 
-def _long_stretches(is_open: Flags) -> Numbers:
+def _long_stretches(is_open: Flags) -> Ints:
     """Rows of stretches that are long enough for a look at other windows."""
     borders = np.flatnonzero(np.diff(np.concatenate([[False], is_open, [False]])))
     starts, ends = borders[::2], borders[1::2]
@@ -103,7 +99,7 @@ def _long_stretches(is_open: Flags) -> Numbers:
 class _Placed:
     """Places in one window, -1 for none."""
 
-    place: Numbers
+    place: Ints
     exact: Flags
     score: float
     """How well the launches run through the window; only windows with as many are compared."""
@@ -188,7 +184,7 @@ def _by_path(counters: Launches, window: Launches, stride: float) -> _Placed:
     return _Placed(place, place >= 0, path.score)
 
 
-def _path(launches: Numbers, window: Numbers, stride: float) -> Path:
+def _path(launches: Ints, window: Ints, stride: float) -> Path:
     """The best path; an empty one for launches that have too little to do with the window."""
     ordered = np.sort(window)
     first, beyond = (np.searchsorted(ordered, launches, side) for side in ("left", "right"))
@@ -204,13 +200,13 @@ def _path(launches: Numbers, window: Numbers, stride: float) -> Path:
     return Path.nowhere() if _is_chance(path, launches, window, stride) else path
 
 
-def _is_hopeless(launches: Numbers, window: Numbers, stride: float) -> bool:
+def _is_hopeless(launches: Ints, window: Ints, stride: float) -> bool:
     path = place_launches(launches, window, stride)
     few = _sure_share(path, launches) < _HOPELESS
     return few or _is_chance(path, launches, window, stride)
 
 
-def _is_chance(path: Path, launches: Numbers, window: Numbers, stride: float) -> bool:
+def _is_chance(path: Path, launches: Ints, window: Ints, stride: float) -> bool:
     """Whether a path with gaps is hardly better than one for the launches backwards.
 
     A window with few kinds of kernels, or places far apart, fits many a sequence by chance.
@@ -221,7 +217,7 @@ def _is_chance(path: Path, launches: Numbers, window: Numbers, stride: float) ->
     return path.score < _BETTER_THAN_CHANCE * backwards.score
 
 
-def _sure_share(path: Path, launches: Numbers) -> float:
+def _sure_share(path: Path, launches: Ints) -> float:
     met = np.zeros(len(launches), dtype=np.bool_)
     met[path.row] = True
     return float((met & _sure(met)).mean())

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.kernel_join.alignment import common_subsequence
 from timesink.analyses.kernel_join.launches import Launches
-
-Numbers: TypeAlias = NDArray[np.int64]
+from timesink.model.arrays import Ints
 
 _LONGEST = 16
 """Launches between two sure ones; more are another piece of program, not replaced kernels."""
@@ -27,7 +24,7 @@ class _Gap:
     places: range
 
 
-def fill_by_order(place: Numbers, launches: Launches, window: Launches) -> Numbers:
+def fill_by_order(place: Ints, launches: Launches, window: Launches) -> Ints:
     """Places of launches whose kind stands nearby, free, but not in the same order.
 
     Streams that run side by side are filled in one order here and in another there.
@@ -50,7 +47,7 @@ def fill_by_order(place: Numbers, launches: Launches, window: Launches) -> Numbe
     return filled
 
 
-def fill_by_name(place: Numbers, launches: Launches, window: Launches, stride: float) -> Numbers:
+def fill_by_name(place: Ints, launches: Launches, window: Launches, stride: float) -> Ints:
     """Places of launches in short gaps, as long on both sides: by name, then by family.
 
     A kernel that another run replaced stands between two that it did not.  Names alone are found
@@ -60,7 +57,7 @@ def fill_by_name(place: Numbers, launches: Launches, window: Launches, stride: f
     return _filled(by_name, launches.family, window.family, slack=stride)
 
 
-def _filled(place: Numbers, left: Numbers, right: Numbers, slack: float) -> Numbers:
+def _filled(place: Ints, left: Ints, right: Ints, slack: float) -> Ints:
     filled = place.copy()
     for gap in _gaps(place, slack):
         wanted, there = left[gap.rows], right[gap.places]
@@ -70,7 +67,7 @@ def _filled(place: Numbers, left: Numbers, right: Numbers, slack: float) -> Numb
     return filled
 
 
-def _gaps(place: Numbers, slack: float) -> list[_Gap]:
+def _gaps(place: Ints, slack: float) -> list[_Gap]:
     """Gaps with at least one launch and one place, and not too many of either."""
     known = np.flatnonzero(place >= 0)
     rows, places = np.diff(known) - 1, np.diff(place[known]) - 1

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-Numbers: TypeAlias = NDArray[np.int64]
+from timesink.model.arrays import Ints
 
 _WORD = 12
 """So many launches in a row are looked for again when no steps are marked."""
@@ -25,12 +23,12 @@ _ALIKE = 0.9
 class Window:
     """Rows of the timeline, in launch order."""
 
-    rows: Numbers
+    rows: Ints
     step: str | None = None
     """Which step it is; None where the recording marks none."""
 
 
-def windows_of(function: Numbers, rows: Numbers, steps: pl.Series | None) -> list[Window]:
+def windows_of(function: Ints, rows: Ints, steps: pl.Series | None) -> list[Window]:
     """The steps among some rows; without any, stretches that repeat, or all rows together.
 
     `function` has a number per row of the timeline that says what it launches.
@@ -50,7 +48,7 @@ def windows_of(function: Numbers, rows: Numbers, steps: pl.Series | None) -> lis
     return [Window(rows[at : at + period]) for at in range(first, len(rows) - period + 1, period)]
 
 
-def find_period(function: Numbers) -> int:
+def find_period(function: Ints) -> int:
     """After how many launches a sequence repeats; 0 where it does not.
 
     Layers of a network repeat as well, but only a step repeats with all that is in it.
@@ -73,7 +71,7 @@ def find_period(function: Numbers) -> int:
     return int(likely[np.flatnonzero(shares >= shares.max() - _AS_GOOD)[0]])
 
 
-def _share_repeated(function: Numbers, period: int) -> float:
+def _share_repeated(function: Ints, period: int) -> float:
     """Share of the launches that are the same one period later, as a mean over the functions."""
     codes = np.unique(function, return_inverse=True)[1][:-period]
     again = function[period:] == function[:-period]
@@ -81,7 +79,7 @@ def _share_repeated(function: Numbers, period: int) -> float:
     return float((np.bincount(codes, again)[often > 0] / often[often > 0]).mean())
 
 
-def _first_repeated(function: Numbers, period: int) -> int:
+def _first_repeated(function: Ints, period: int) -> int:
     """Where a stretch begins that the next one repeats."""
     same = np.cumsum(np.append(0, function[period:] == function[:-period]))
     if len(same) <= period:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses import names
 from timesink.analyses.columns import device_columns, host_columns
@@ -14,6 +13,7 @@ from timesink.analyses.kernel_names.display import short_kernel_name
 from timesink.analyses.kernels.tensor_cores import has_tensor_cores, is_eligible, tensor_core_use
 from timesink.analyses.links import link_launches
 from timesink.analyses.once import once_per_trace
+from timesink.model.arrays import Floats, Ints
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
 
@@ -29,7 +29,7 @@ MEASURES = ("calls", "total_ns", "mean_ns", "max_ns", "min_ns", *ESTIMATES)
 
 
 @once_per_trace
-def kernel_rows(trace: Trace) -> NDArray[np.int64]:
+def kernel_rows(trace: Trace) -> Ints:
     """Rows of `trace.device` that are kernels, communication included."""
     return np.flatnonzero(device_columns(trace)["kind"].is_in(KERNEL_KINDS).to_numpy())
 
@@ -129,9 +129,7 @@ def _measured(launches: pl.DataFrame, keys: list[str], *more: pl.Expr) -> pl.Dat
     return groups.drop("launch").with_columns(means)
 
 
-def _weighted_means(
-    column: pl.Series, weight: NDArray[np.float64], group: NDArray[np.int64], groups: int
-) -> pl.Series:
+def _weighted_means(column: pl.Series, weight: Floats, group: Ints, groups: int) -> pl.Series:
     """Means of the values that are there, by group; null where there are none.
 
     Microseconds as weights and sums in the order of the recording keep the last digit as users

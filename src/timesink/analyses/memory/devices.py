@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.names import device_word
 from timesink.analyses.once import once_per_trace
+from timesink.model.arrays import Ints
 from timesink.model.trace import Trace
 
 CPU = "CPU"
@@ -62,7 +62,7 @@ def memory_records(trace: Trace) -> pl.DataFrame:
     return named if times.is_sorted() else named[np.argsort(times.to_numpy(), kind="stable")]
 
 
-def _device_codes(records: pl.DataFrame, trace: Trace) -> NDArray[np.int64]:
+def _device_codes(records: pl.DataFrame, trace: Trace) -> Ints:
     names = memory_device_names(trace)
     codes = np.zeros(records.height, dtype=np.int64)
     for kind, number, name in _places(trace).select("device_type", "device", "name").rows():

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.forest import CallForest, call_forest
 from timesink.analyses.gathering import names_of, values_at
@@ -15,9 +14,8 @@ from timesink.analyses.memory.operators import record_operators
 from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.texts import encode
+from timesink.model.arrays import Ints
 from timesink.model.trace import Trace
-
-Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +26,8 @@ class Blocks:
     those taken before the recording, in the order they were given back.
     """
 
-    taken: Places
-    released: Places
+    taken: Ints
+    released: Ints
 
     def __len__(self) -> int:
         return len(self.taken)
@@ -59,7 +57,7 @@ def memory_blocks(trace: Trace) -> Blocks:
     )
 
 
-def _keys(records: pl.DataFrame) -> list[Places]:
+def _keys(records: pl.DataFrame) -> list[Ints]:
     """Process, device and address as numbers; records that name no process are of one."""
     process, _ = encode(records["pid"])
     return [process, records["device"].to_physical().to_numpy(), records["address"].to_numpy()]

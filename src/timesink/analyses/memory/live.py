@@ -6,7 +6,6 @@ import re
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.enclosing import enclosing
 from timesink.analyses.forest import DATA_LOADER, MODULE, OPTIMIZER, CallForest, call_forest
@@ -17,6 +16,7 @@ from timesink.analyses.memory.events import memory_blocks
 from timesink.analyses.memory.operators import record_nodes, record_operators
 from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
+from timesink.model.arrays import Flags
 from timesink.model.trace import Trace
 
 FORWARD, BACKWARD, OPTIMIZING, LOADING = "forward", "backward", "optimizer", "data_loader"
@@ -64,7 +64,7 @@ def _live_blocks(trace: Trace) -> pl.DataFrame:
     )
 
 
-def _categories(forest: CallForest, node: Nodes, in_operator: NDArray[np.bool_]) -> pl.Series:
+def _categories(forest: CallForest, node: Nodes, in_operator: Flags) -> pl.Series:
     category = np.where(in_operator, CATEGORIES.index(FORWARD), CATEGORIES.index(OUTSIDE))
     for part, calls in (
         (BACKWARD, forest.named(lambda name: _IS_BACKWARD.search(name) is not None)),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.columns import lane_codes
 from timesink.analyses.forest import CallForest, call_forest
 from timesink.analyses.memory.devices import memory_records, within
 from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
 AMOUNTS = ("size_increase_bytes", "allocation_count", "allocation_bytes")
@@ -42,7 +42,7 @@ def record_nodes(trace: Trace) -> Nodes:
     return np.where(node >= 0, forest.stands_for[node], -1)
 
 
-def _latest_started(forest: CallForest, records: pl.DataFrame, times: NDArray[np.int64]) -> Nodes:
+def _latest_started(forest: CallForest, records: pl.DataFrame, times: Ints) -> Nodes:
     """The last call that had started on the thread of each record."""
     lane, lanes = lane_codes(records)
     number_of = {thread: number for number, thread in enumerate(forest.threads)}
@@ -137,7 +137,7 @@ def _moved(trace: Trace, start_ns: int | None, end_ns: int | None) -> pl.DataFra
     )
 
 
-def _by_name(forest: CallForest, shown: NDArray[np.bool_], moved: pl.DataFrame) -> pl.DataFrame:
+def _by_name(forest: CallForest, shown: Flags, moved: pl.DataFrame) -> pl.DataFrame:
     """Sums over the calls of each operator, by the code of its name."""
     moved = moved[np.argsort(moved["node"].to_numpy(), kind="stable")]
     counts = np.bincount(moved["node"].to_numpy(), minlength=len(forest))

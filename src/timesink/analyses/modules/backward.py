@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.columns import lane_codes
 from timesink.analyses.enclosing import enclosing
 from timesink.analyses.forest import CallForest, call_forest
 from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
 _ENGINE = "autograd::engine::evaluate_function: "
@@ -33,7 +33,7 @@ class BackwardLinks:
     """The call in the forest."""
     forward: Nodes
     """The forward call it belongs to, -1 where it is not known."""
-    leader: NDArray[np.int64]
+    leader: Ints
     """Place of the call it goes with: itself, or for a gradient sum the call before it."""
 
 
@@ -54,7 +54,7 @@ def link_backward(trace: Trace) -> BackwardLinks:
     engine = forest.named(lambda name: name.startswith(_ENGINE))
     function = (ids["forward_thread"] > 0).to_numpy()
     function = function | forest.named(lambda name: name == _ACCUMULATE)
-    backward: NDArray[np.bool_] = engine | function
+    backward: Flags = engine | function
     # What runs inside another backward call is part of it, however deep: it would count twice.
     inside = enclosing(forest.parent, forest.parent, backward) >= 0
     node = np.flatnonzero(backward & ~inside)
@@ -77,7 +77,7 @@ def link_backward(trace: Trace) -> BackwardLinks:
 # -- which calls are backward calls ----------------------------------------------------------------
 
 
-def _leaders(forest: CallForest, node: Nodes) -> NDArray[np.int64]:
+def _leaders(forest: CallForest, node: Nodes) -> Ints:
     """A gradient is summed right after the call that computes it, and goes with that call."""
     follows = forest.named(lambda name: name.endswith(_ACCUMULATE))[node]
     # Calls with the same caller side by side; those without one are apart by thread.

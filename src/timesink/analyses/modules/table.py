@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.call_times import node_times
 from timesink.analyses.enclosing import enclosing
@@ -17,9 +15,8 @@ from timesink.analyses.modules.backward import link_backward
 from timesink.analyses.names import LIGHTNING, LIGHTNING_MODULE
 from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
-
-Numbers: TypeAlias = NDArray[np.int64]
 
 PREFIX = "nn.Module: "
 
@@ -84,24 +81,24 @@ class Modules:
 
     node: Nodes
     """The call in the forest, in its order."""
-    row: Numbers
+    row: Ints
     """For each call: its row."""
-    outer: Numbers
+    outer: Ints
     """For each row: the row of the module around it, -1 on top."""
     name: Sequence[str]
     module_id: Sequence[int | None]
-    first_start: Numbers
+    first_start: Ints
     """For each row: when it was first called."""
 
 
 @once_per_trace
-def is_module_call(trace: Trace) -> NDArray[np.bool_]:
+def is_module_call(trace: Trace) -> Flags:
     """Which calls of the forest are modules; Lightning marks its own."""
     forest = call_forest(trace)
     marked = forest.named(lambda name: name.startswith(LIGHTNING_MODULE))
     if trace.metadata.framework == LIGHTNING and marked.any():
         return marked
-    is_module: NDArray[np.bool_] = forest.role == MODULE
+    is_module: Flags = forest.role == MODULE
     return is_module
 
 
@@ -115,9 +112,7 @@ def find_modules(trace: Trace) -> Modules:
     return _by_nesting(trace, forest, node, is_module)
 
 
-def _by_nesting(
-    trace: Trace, forest: CallForest, node: Nodes, is_module: NDArray[np.bool_]
-) -> Modules:
+def _by_nesting(trace: Trace, forest: CallForest, node: Nodes, is_module: Flags) -> Modules:
     """A row per chain of modules that call one another: equal calls under equal callers."""
     ids = trace.lazy("host").select("python_module_id").collect()["python_module_id"]
     module_id = ids[forest.row[node]]
@@ -136,10 +131,10 @@ def _by_nesting(
     )
 
 
-def _rows(caller: Numbers, kind: Numbers) -> tuple[Numbers, Numbers]:
+def _rows(caller: Ints, kind: Ints) -> tuple[Ints, Ints]:
     """The row of each call, level by level, and the first call of each row."""
     row = np.full(len(caller), -1, dtype=np.int64)
-    firsts: list[Numbers] = []
+    firsts: list[Ints] = []
     rows = 0
     level = np.flatnonzero(caller < 0)
     while len(level):
@@ -171,7 +166,7 @@ def _by_dotted_name(forest: CallForest, node: Nodes) -> Modules:
     )
 
 
-def _first_starts(forest: CallForest, node: Nodes, row: Numbers, rows: int) -> Numbers:
+def _first_starts(forest: CallForest, node: Nodes, row: Ints, rows: int) -> Ints:
     first = np.full(rows, np.iinfo(np.int64).max)
     np.minimum.at(first, row, forest.start[node])
     return first
@@ -199,7 +194,7 @@ def _layout(modules: Modules) -> pl.DataFrame:
 # -- what each call costs --------------------------------------------------------------------------
 
 
-def _values(trace: Trace) -> dict[str, Numbers]:
+def _values(trace: Trace) -> dict[str, Ints]:
     """Times of every call of the forest, by the column they add up to."""
     forest, times = call_forest(trace), node_times(trace)
     operators = np.flatnonzero(forest.is_operator & ~is_module_call(trace) & (forest.parent >= 0))
@@ -216,23 +211,23 @@ def _values(trace: Trace) -> dict[str, Numbers]:
     }
 
 
-def _given_to_caller(values: Numbers, nodes: Nodes, forest: CallForest) -> Numbers:
+def _given_to_caller(values: Ints, nodes: Nodes, forest: CallForest) -> Ints:
     sums = np.zeros(len(forest), dtype=np.int64)
     np.add.at(sums, forest.parent[nodes], values)
     return sums
 
 
-def _backward(trace: Trace, forest: CallForest, spent: Numbers) -> Numbers:
+def _backward(trace: Trace, forest: CallForest, spent: Ints) -> Ints:
     """Time of the backward calls that belong to a call or to what it calls."""
     links = link_backward(trace)
     known = links.forward >= 0
     sums = np.zeros(len(forest), dtype=np.int64)
     np.add.at(sums, links.forward[known], spent[links.node[known]])
-    below: Numbers = forest.subtree_sum(sums)
+    below: Ints = forest.subtree_sum(sums)
     return below
 
 
-def _sums(values: Numbers, modules: Modules) -> Numbers:
+def _sums(values: Ints, modules: Modules) -> Ints:
     sums = np.zeros(len(modules.name), dtype=np.int64)
     np.add.at(sums, modules.row, values)
     return sums

@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from timesink.analyses.ranks.panel import Floats, Ints, Panel
+from timesink.analyses.ranks.panel import Panel
 from timesink.analyses.ranks.summary import RankSummary
+from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.units import brief_ns, share
 
 CAUSES = (
@@ -78,7 +78,7 @@ class Work:
         return table.select("function", *per_step, "typical_ns")
 
 
-def why(panel: Panel, place: int, late: NDArray[np.bool_], work: Work) -> Reason | None:
+def why(panel: Panel, place: int, late: Flags, work: Work) -> Reason | None:
     """The cause that fits what a rank takes more than its peers; None where it takes no more."""
     peers = panel.peers(place, late)
     more = extra_time(panel, place, peers)

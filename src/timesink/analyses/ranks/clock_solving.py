@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.statistics.moments import NORMAL
+from timesink.model.arrays import Flags, Floats, Ints
 
 _ROUNDS = 12
 _BLOCKS = 8
 _LEAST_SCALE_NS = 200.0
 _NEAR_NS = 0.01
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +25,7 @@ class Ends:
     at: Floats
     """When, in units of half the run, from -1 to 1; the same for all rows of a match."""
 
-    def only(self, rows: NDArray[np.bool_]) -> Ends:
+    def only(self, rows: Flags) -> Ends:
         """Some of the rows."""
         return Ends(self.clock[rows], self.match[rows], self.end[rows], self.at[rows])
 

@@ -13,16 +13,9 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from timesink.analyses.ranks.clock_solving import (
-    Ends,
-    Floats,
-    Ints,
-    Solved,
-    islands,
-    jackknife,
-    solve,
-)
+from timesink.analyses.ranks.clock_solving import Ends, Solved, islands, jackknife, solve
 from timesink.analyses.ranks.matching import SYNCHRONISING
+from timesink.model.arrays import Floats, Ints
 
 CLOCK_SCHEMA = {
     "rank": pl.Int64(),

@@ -23,6 +23,7 @@ from timesink.analyses.ranks.operator_work import operator_work
 from timesink.analyses.roles import is_communication
 from timesink.analyses.texts import Texts
 from timesink.model import intervals
+from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 
@@ -71,7 +72,7 @@ def function_times(trace: Trace, bounds: IntervalSet) -> pl.DataFrame:
     )
 
 
-_Calls: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+_Calls: TypeAlias = tuple[Ints, Ints, Floats]
 """Of each call a number for place and function, its length and its work."""
 
 
@@ -127,7 +128,7 @@ def _calls(
     rows: NDArray[np.intp],
     *,
     place: NDArray[np.intp],
-    work: NDArray[np.float64],
+    work: Floats,
     known: dict[str, int],
 ) -> _Calls:
     """Some events, with a number for place and function: numbers are grouped faster than texts."""
@@ -140,11 +141,11 @@ def _tells_nothing(name: str) -> bool:
     return names.is_collective_call(name) or names.is_profiler_step(name)
 
 
-def _inside(events: pl.DataFrame, bounds: IntervalSet) -> NDArray[np.bool_]:
+def _inside(events: pl.DataFrame, bounds: IntervalSet) -> Flags:
     """Which events start in a step; steps are in order and apart."""
     start = events["ts_ns"].to_numpy()
     if not len(bounds):
         return np.zeros(len(start), dtype=np.bool_)
     step = np.searchsorted(bounds[:, 0], start, side="right") - 1
-    inside: NDArray[np.bool_] = (step >= 0) & (start < bounds[np.maximum(step, 0), 1])
+    inside: Flags = (step >= 0) & (start < bounds[np.maximum(step, 0), 1])
     return inside

@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.ranks.causes import Reason, Work
 from timesink.analyses.ranks.numbers import ranges_of
-from timesink.analyses.ranks.panel import Floats, Panel
+from timesink.analyses.ranks.panel import Panel
 from timesink.analyses.ranks.replay import WhatIf
 from timesink.analyses.ranks.stacking import stacked
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.ranks.transfers import complete_transfers, slow_groups
 from timesink.analyses.statistics.moments import NORMAL
+from timesink.model.arrays import Flags, Floats
 from timesink.model.units import brief_ns
 
 _LEAST_SHARE = 0.015
@@ -64,8 +64,8 @@ def _in_all_slow(lost: Floats, copies: Floats) -> int:
     return int(np.argmax(np.where(most, copies, 0.0) + _FAINT * lost / lost.max()))
 
 
-def _in_slow_groups(lost: Floats) -> NDArray[np.bool_]:
-    most: NDArray[np.bool_] = lost >= _NEARLY * lost.max()
+def _in_slow_groups(lost: Floats) -> Flags:
+    most: Flags = lost >= _NEARLY * lost.max()
     return most
 
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.communication.kinds import UNEVEN
 from timesink.analyses.communication.matching import find_mismatches, match_calls
 from timesink.analyses.ranks.summary import RankSummary
+from timesink.model.arrays import Flags, Floats, Ints
 
 SYNCHRONISING = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "barrier")
 """Nobody can be done before everybody has come, so all ranks are done at the same time."""
@@ -64,9 +64,7 @@ def _alike(calls: pl.DataFrame) -> pl.DataFrame:
     return patterns.select("rank", alike=pl.col("pattern").rank("dense").cast(pl.Int64))
 
 
-def peer_median(
-    values: NDArray[np.float64], peers: NDArray[np.int64], *, of: NDArray[np.bool_] | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def peer_median(values: Floats, peers: Ints, *, of: Flags | None = None) -> tuple[Floats, Ints]:
     """The median of the values with the same number in `peers`, for each; and how many they are.
 
     Of two the lower one: nobody can tell which of them is odd.  Only values `of` some count, if

@@ -8,19 +8,19 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.texts import encode
+from timesink.model.arrays import Floats
 from timesink.model.trace import Trace
 
 _SHAPES = msgspec.json.Decoder(list[Any])
 
 
-def operator_work(trace: Trace) -> NDArray[np.float64]:
+def operator_work(trace: Trace) -> Floats:
     """Work of each row of `trace.host`; 0 where no shapes are recorded."""
     codes, texts = encode(trace.lazy("host").select("input_dims").collect()["input_dims"])
     known = np.array([work_of_shapes(text or "") for text in texts] or [0.0])
-    work: NDArray[np.float64] = known[codes]
+    work: Floats = known[codes]
     return work
 
 

@@ -8,15 +8,12 @@ from functools import cached_property
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.ranks.matching import PAIRS
 from timesink.analyses.ranks.own_time import HOST_PARTS, ON_DEVICE
 from timesink.analyses.ranks.stacking import stacked
 from timesink.analyses.ranks.summary import RankSummary
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from timesink.model.arrays import Flags, Floats, Ints
 
 SOURCES = {
     "kernels": ("kernel",),
@@ -61,7 +58,7 @@ class Panel:
         more = float(own[rank] - np.median(np.delete(own, rank)))
         return max(more, 0.0) / max(float(own[rank]), 1.0)
 
-    def peers(self, rank: int, without: NDArray[np.bool_]) -> Ints:
+    def peers(self, rank: int, without: Flags) -> Ints:
         """Places of the ranks that do the same as one of them; of all where these are too few."""
         same = (self.alike == self.alike[rank]) & ~without
         same[rank] = False

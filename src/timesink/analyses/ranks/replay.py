@@ -10,8 +10,9 @@ import polars as pl
 
 from timesink.analyses.ranks.clocks import corrected
 from timesink.analyses.ranks.matching import PAIRS
-from timesink.analyses.ranks.score import Floats, Score
+from timesink.analyses.ranks.score import Score
 from timesink.analyses.ranks.waits import queued_behind, so_far
+from timesink.model.arrays import Floats
 
 _MOST_CALLS = 60_000
 """Of longer runs as many steps are played as have so many calls: they tell as much as all."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.columns import device_columns, device_kinds
 from timesink.analyses.communication.arguments import collective_arguments
@@ -27,6 +26,7 @@ from timesink.analyses.ranks.own_time import (
 from timesink.analyses.roles import role_ranges
 from timesink.analyses.steps import bounds_of
 from timesink.model import intervals
+from timesink.model.arrays import Ints
 from timesink.model.health import HealthEntry
 from timesink.model.intervals import IntervalSet
 from timesink.model.schema import BUSY_KINDS
@@ -225,7 +225,7 @@ def _collectives(worker: WorkerSummary, moving: pl.DataFrame, own: OwnTime) -> p
     )
 
 
-def own_before(start: NDArray[np.int64], steps: pl.Series, own: OwnTime) -> pl.Series:
+def own_before(start: Ints, steps: pl.Series, own: OwnTime) -> pl.Series:
     """From the collective before, in the order of their starts, or from the first step."""
     if not len(start):
         return pl.Series([], dtype=pl.Int64)

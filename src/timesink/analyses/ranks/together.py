@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from timesink.analyses.ranks.panel import Floats, Panel
+from timesink.analyses.ranks.panel import Panel
 from timesink.analyses.ranks.stragglers import Straggler
+from timesink.model.arrays import Floats
 
 
 def cost_together(late: Sequence[Straggler], panel: Panel) -> float:

@@ -12,9 +12,7 @@ from timesink.analyses.communication.kinds import HOST_LIBRARIES, UNEVEN
 from timesink.analyses.ranks.clocks import corrected
 from timesink.analyses.ranks.matching import SYNCHRONISING, peer_median
 from timesink.analyses.row_groups import Groups, joint, numbered
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from timesink.model.arrays import Flags, Floats, Ints
 
 _SOON_NS, _SOON_ON_HOST_NS = 20_000, 100_000
 """How soon a call follows the one it had to wait for: on a stream, and in a thread."""
@@ -111,7 +109,7 @@ def queued_behind(calls: pl.DataFrame, *, on_host: bool = True) -> pl.Series:
     )
 
 
-def _queued(calls: pl.DataFrame, peers: Ints) -> NDArray[np.bool_]:
+def _queued(calls: pl.DataFrame, peers: Ints) -> Flags:
     """Calls on a stream that start when the one before them is over, here or for many peers.
 
     The rank was ready for it before, and nobody knows when.  Threads of the host come late as well,
@@ -119,7 +117,7 @@ def _queued(calls: pl.DataFrame, peers: Ints) -> NDArray[np.bool_]:
     """
     queued = queued_behind(calls, on_host=False).is_not_null().to_numpy()
     share = np.bincount(peers, queued) / np.maximum(np.bincount(peers), 1)
-    found: NDArray[np.bool_] = queued | (share[peers] > _MANY)
+    found: Flags = queued | (share[peers] > _MANY)
     return found
 
 
@@ -195,7 +193,7 @@ def _turns(calls: pl.DataFrame) -> Iterator[tuple[Ints, Ints]]:
         yield rows, rank[rows]
 
 
-def _is_last(wait: Floats, match: Ints, members: Ints) -> NDArray[np.bool_]:
+def _is_last(wait: Floats, match: Ints, members: Ints) -> Flags:
     order = np.lexsort((wait, match))
     first = np.ones(len(order), dtype=np.bool_)
     first[1:] = match[order][1:] != match[order][:-1]

@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from timesink.analyses.statistics.moments import QUIETLY, Floats
+from timesink.analyses.statistics.moments import QUIETLY
+from timesink.model.arrays import Floats
 
 ENOUGH = 8
 """Measurements a side needs: fewer do not show how far they wander."""

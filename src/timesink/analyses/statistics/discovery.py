@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from timesink.analyses.statistics.moments import Floats
+from timesink.model.arrays import Floats
 
 ALPHA = 0.05
 """Chance of calling a difference one that is none."""

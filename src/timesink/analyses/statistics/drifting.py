@@ -19,7 +19,8 @@ import numpy as np
 
 from timesink.analyses.statistics.discovery import ALPHA
 from timesink.analyses.statistics.mean_intervals import intervals
-from timesink.analyses.statistics.moments import NORMAL, QUIETLY, Floats, Integers
+from timesink.analyses.statistics.moments import NORMAL, QUIETLY
+from timesink.model.arrays import Floats, Ints
 
 _FLOOR = 0.01
 """Part of its mean by which a run differs from the next anyway, as three recordings of the same
@@ -112,7 +113,7 @@ def _clipped(values: Floats) -> Floats:
     return np.clip(values, around - reach, around + reach)
 
 
-def _neighbours(number: int) -> Integers:
+def _neighbours(number: int) -> Ints:
     """Places of each measurement and those around it; at the ends, of the first and the last."""
     first = np.clip(np.arange(number) - _WINDOW // 2, 0, number - _WINDOW)
     return first[:, None] + np.arange(_WINDOW)

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from timesink.analyses.statistics.moments import Floats
+from timesink.model.arrays import Floats
 
 _FEWEST_COSINES = 3
 """More see less of what is slow; fewer have so wide an interval that 30 % more is no change.  Long

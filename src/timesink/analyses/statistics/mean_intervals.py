@@ -10,8 +10,9 @@ import numpy as np
 from timesink.analyses.statistics.apart import ENOUGH, apart
 from timesink.analyses.statistics.discovery import ALPHA
 from timesink.analyses.statistics.mean_errors import likeness, variance_of_mean
-from timesink.analyses.statistics.moments import QUIETLY, Floats
+from timesink.analyses.statistics.moments import QUIETLY
 from timesink.analyses.statistics.student import two_sided_limits, two_sided_p
+from timesink.model.arrays import Floats
 
 _FAR = 3.0
 """Positive means of which one is this many times the other are judged by their ratio as well: runs

@@ -7,7 +7,7 @@ from math import comb
 
 import numpy as np
 
-from timesink.analyses.statistics.moments import Floats, Integers
+from timesink.model.arrays import Floats, Ints
 
 FEWEST = 4
 """Measurements a side needs before any exchange can be rare enough."""
@@ -73,7 +73,7 @@ def _trimmed_means(rows: Floats) -> Floats:
     return np.asarray(middle.mean(axis=1))
 
 
-def _choices(number: int, few: int) -> tuple[Integers, bool]:
+def _choices(number: int, few: int) -> tuple[Ints, bool]:
     """Places for both sides: orders of all places of which the first `few` are one side."""
     if comb(number, few) <= _EXACT:
         sides = np.array(list(combinations(range(number), few)))

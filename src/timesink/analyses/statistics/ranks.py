@@ -6,20 +6,19 @@ from functools import lru_cache
 from math import erfc
 
 import numpy as np
-from numpy.typing import NDArray
 
-from timesink.analyses.statistics.moments import Floats, Integers
+from timesink.model.arrays import Flags, Floats, Ints
 
 _SMALL = 8
 """Up to this many measurements on one side every order is counted."""
 
 
 def rank_p(
-    group: Integers,
-    is_new: NDArray[np.bool_],
+    group: Ints,
+    is_new: Flags,
     values: Floats,
     groups: int,
-    weights: Integers | None = None,
+    weights: Ints | None = None,
 ) -> Floats:
     """Two-sided p-value of the Mann-Whitney test per group; NaN with fewer than two on a side.
 
@@ -63,11 +62,11 @@ def effect_size(left: Floats, right: Floats) -> float:
 
 
 def _wins_and_ties(
-    group: Integers,
-    is_new: NDArray[np.bool_],
+    group: Ints,
+    is_new: Flags,
     values: Floats,
     groups: int,
-    weights: Integers,
+    weights: Ints,
 ) -> tuple[Floats, Floats]:
     """How many pairs the new side wins, a tie counting half; and the tie term of the variance."""
     if not len(values):
@@ -89,7 +88,7 @@ def _wins_and_ties(
     return wins.astype(np.float64), ties.astype(np.float64)
 
 
-def _exact_p(larger: Floats, left: Integers, right: Integers) -> Floats:
+def _exact_p(larger: Floats, left: Ints, right: Ints) -> Floats:
     p = np.empty(len(larger))
     smaller = left * right - np.rint(larger).astype(np.int64)
     few, many = np.minimum(left, right), np.maximum(left, right)
@@ -101,7 +100,7 @@ def _exact_p(larger: Floats, left: Integers, right: Integers) -> Floats:
     return np.minimum(1.0, 2 * p)
 
 
-def _normal_p(larger: Floats, left: Integers, right: Integers, ties: Floats) -> Floats:
+def _normal_p(larger: Floats, left: Ints, right: Ints, ties: Floats) -> Floats:
     pairs, total = left * right, left + right
     variance = pairs / 12 * (total + 1 - ties / (total * (total - 1)))
     varied = variance > 0

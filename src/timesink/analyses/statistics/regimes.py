@@ -7,10 +7,10 @@ from itertools import pairwise
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
-from timesink.analyses.statistics.moments import NORMAL, Floats
+from timesink.analyses.statistics.moments import NORMAL
 from timesink.analyses.statistics.student import two_sided_p
+from timesink.model.arrays import Flags, Floats
 
 _LEAST_NOISE = 0.005
 """Part of the median that is noise, however alike neighbours are."""
@@ -91,7 +91,7 @@ def _best_cut(values: Floats, noise: float) -> int:
     return int(before[best]) if apart[best] > _CRITICAL * noise else 0
 
 
-def regime_p(values: Floats, is_new: NDArray[np.bool_]) -> float | None:
+def regime_p(values: Floats, is_new: Flags) -> float | None:
     """Chance that levels of one run, each counted once, are as far apart on two parts of it.
 
     `values` are in the order they were measured, whichever part they belong to.  Where a level
@@ -112,7 +112,7 @@ def regime_p(values: Floats, is_new: NDArray[np.bool_]) -> float | None:
     return float(two_sided_p(np.array([change / error]), freedom)[0]) if error else 1.0
 
 
-def _shares(found: list[Segment], side: NDArray[np.bool_]) -> Floats:
+def _shares(found: list[Segment], side: Flags) -> Floats:
     """Which part of one side is at each level."""
     counts = np.array([side[one.start : one.end].sum() for one in found], dtype=np.float64)
     return np.asarray(counts / max(1.0, float(counts.sum())))

@@ -10,7 +10,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from timesink.analyses.statistics.moments import Floats
+from timesink.model.arrays import Floats
 
 _LARGE = 40.0
 """From here on the ratio of gamma functions comes from its series."""

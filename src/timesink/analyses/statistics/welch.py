@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from timesink.analyses.statistics.moments import Floats, Moments
+from timesink.analyses.statistics.moments import Moments
 from timesink.analyses.statistics.student import two_sided_limit, two_sided_p
+from timesink.model.arrays import Floats
 
 
 def welch_p(base: Moments, new: Moments) -> Floats:

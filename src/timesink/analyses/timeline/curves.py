@@ -7,17 +7,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.memory.curve import memory_curve
 from timesink.analyses.memory.devices import CPU
 from timesink.analyses.timeline.levels import ever_coarser
 from timesink.analyses.timeline.tracks import COUNTER, MEMORY, Naming, Track
 from timesink.analyses.timeline.windows import pixel_length
+from timesink.model.arrays import Floats, Ints
 from timesink.model.counter_units import quantity, unit_of
 from timesink.model.trace import Trace
 
-Floats = NDArray[np.float64]
 _NOT_SAMPLED = "profiler_range"
 """Counters of single kernels: they belong to slices, not to moments."""
 
@@ -26,9 +25,9 @@ _NOT_SAMPLED = "profiler_range"
 class Points:
     """Values of curves by curve and time; each holds until the next."""
 
-    first: NDArray[np.int64]
+    first: Ints
     """Where each curve begins, and where the last one ends."""
-    x: NDArray[np.int64]
+    x: Ints
     low: Floats
     high: Floats
     area: Floats
@@ -57,7 +56,7 @@ class Samples:
     """What was sampled for one track."""
 
     track: Track
-    ts_ns: NDArray[np.int64]
+    ts_ns: Ints
     value: Floats
 
 
@@ -116,7 +115,7 @@ def points_of(curves: Sequence[Samples], start_ns: int) -> Points:
     return as_points(first, x, value)
 
 
-def as_points(first: NDArray[np.int64], x: NDArray[np.int64], value: Floats) -> Points:
+def as_points(first: Ints, x: Ints, value: Floats) -> Points:
     """Samples as points; each counts for as long as it held."""
     held = np.diff(x, append=x[-1:]).astype(np.float64)
     held[first[1:][first[1:] > 0] - 1] = 1.0

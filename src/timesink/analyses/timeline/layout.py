@@ -10,7 +10,6 @@ from dataclasses import dataclass, fields
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.memory.curve import recording_start
 from timesink.analyses.names import device_word
@@ -27,6 +26,7 @@ from timesink.analyses.timeline.lanes import Lanes, lay_out
 from timesink.analyses.timeline.levels import Level, coarser_levels
 from timesink.analyses.timeline.slices import Side, device_side, host_side, within
 from timesink.analyses.timeline.tracks import Naming, ranked
+from timesink.model.arrays import Ints
 from timesink.model.trace import Trace
 
 
@@ -62,9 +62,9 @@ class WholeLayout(Layout):
     """With all levels, and with what else is asked about slices."""
 
     arrows: Arrows
-    calls: NDArray[np.int64]
+    calls: Ints
     """How many slices each label has."""
-    total_ns: NDArray[np.int64]
+    total_ns: Ints
     """How long the slices of each label take together."""
 
 
@@ -125,10 +125,10 @@ def _span(trace: Trace, sides: list[Side], samples: list[Samples]) -> tuple[int,
     return start, max(last, start + 1)
 
 
-def _ends_of_work(side: Side) -> NDArray[np.int64]:
+def _ends_of_work(side: Side) -> Ints:
     works = np.array([kind not in {"trace", "instant"} for _, kind in side.labels] or [False])
     chosen = np.flatnonzero(works[side.label])
-    ends: NDArray[np.int64] = side.start[chosen] + side.dur[chosen]
+    ends: Ints = side.start[chosen] + side.dur[chosen]
     return ends
 
 

@@ -15,6 +15,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from timesink.model.arrays import Ints
+
 FINEST_NS = 4096
 """Below this the slices themselves are few enough."""
 STEP = 4
@@ -29,16 +31,16 @@ _Columns = TypeVar("_Columns", bound=Sized)
 class Pieces:
     """Slices by lane and start, each alone or merged; those of a lane do not overlap."""
 
-    first: NDArray[np.int64]
+    first: Ints
     """Where each lane begins, and where the last one ends."""
-    start: NDArray[np.int64]
-    dur: NDArray[np.int64]
+    start: Ints
+    dur: Ints
     label: NDArray[np.uint32]
     """Of merged slices the one that takes most time."""
     id: NDArray[np.int32]
     """Which slice; `MERGED` for several."""
     count: NDArray[np.uint32]
-    busy: NDArray[np.int64]
+    busy: Ints
     """The time its slices take."""
 
     def __len__(self) -> int:
@@ -54,9 +56,9 @@ class Level:
 
 
 def single(
-    first: NDArray[np.int64],
-    start: NDArray[np.int64],
-    dur: NDArray[np.int64],
+    first: Ints,
+    start: Ints,
+    dur: Ints,
     label: NDArray[np.uint32],
     id: NDArray[np.int32],  # noqa: A002 - as the field
 ) -> Pieces:

@@ -7,12 +7,10 @@ from numpy.typing import NDArray
 
 from timesink.analyses.nesting import depth_when_nested, stretches_of
 from timesink.analyses.texts import Codes
-
-Times = NDArray[np.int64]
-Rows = NDArray[np.int64]
+from timesink.model.arrays import Ints
 
 
-def stack_rows(track: Codes, start: Times, end: Times) -> Rows:
+def stack_rows(track: Codes, start: Ints, end: Ints) -> Ints:
     """Rows of slices in pre-order: by track, start and longest first.
 
     A slice stands below the one that holds it.  One that outlasts the slice it starts in goes to
@@ -32,7 +30,7 @@ def stack_rows(track: Codes, start: Times, end: Times) -> Rows:
     return rows
 
 
-def _stack_again(rows: Rows, start: Times, end: Times, clashing: NDArray[np.intp]) -> None:
+def _stack_again(rows: Ints, start: Ints, end: Ints, clashing: NDArray[np.intp]) -> None:
     """Find rows one by one where slices cross; stretches apart from each other keep theirs."""
     alone = np.ones(len(start), dtype=np.bool_)
     alone[1:] = start[1:] >= np.maximum.accumulate(end)[:-1]

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.timeline.levels import Level, Pieces, merge
+from timesink.model.arrays import Ints
 
 MOST_PIECES = 60_000
 _FEWEST_PER_LANE = 2
@@ -26,7 +26,7 @@ class Window:
 
 def visible(
     levels: Sequence[Level],
-    lanes: NDArray[np.int64],
+    lanes: Ints,
     from_ns: int,
     to_ns: int,
     *,
@@ -51,9 +51,7 @@ def pixel_length(from_ns: int, to_ns: int, pixels: int) -> int:
     return 1 << max(round(math.log2(length)), 0) if length > 0 else 1
 
 
-def stretches(
-    pieces: Pieces, lanes: NDArray[np.int64], from_ns: int, to_ns: int
-) -> list[tuple[int, int]]:
+def stretches(pieces: Pieces, lanes: Ints, from_ns: int, to_ns: int) -> list[tuple[int, int]]:
     """Where the pieces of each lane that overlap a window begin and end."""
     found = []
     for lane in lanes.tolist():
@@ -67,7 +65,7 @@ def stretches(
     return found
 
 
-def _between(pieces: Pieces, lanes: NDArray[np.int64], from_ns: int, to_ns: int) -> Pieces:
+def _between(pieces: Pieces, lanes: Ints, from_ns: int, to_ns: int) -> Pieces:
     parts = stretches(pieces, lanes, from_ns, to_ns)
     place = joined_ranges(parts)
     sizes = [high - low for low, high in parts]
@@ -82,7 +80,7 @@ def _between(pieces: Pieces, lanes: NDArray[np.int64], from_ns: int, to_ns: int)
     )
 
 
-def joined_ranges(parts: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
+def joined_ranges(parts: Sequence[tuple[int, int]]) -> Ints:
     """All whole numbers of some ranges, one range after the other."""
     ranges = [np.arange(low, high) for low, high in parts if high > low]
     return np.concatenate(ranges) if ranges else np.zeros(0, dtype=np.int64)

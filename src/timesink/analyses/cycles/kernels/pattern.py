@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from timesink.model.arrays import Flags, Floats, Ints
 
 _LONGEST_PART = 4_000
 _WEIGHT_OF_TIME = 0.5
@@ -16,12 +17,12 @@ _WEIGHT_OF_TIME = 0.5
 class Pattern:
     """How a sequence repeats between cuts."""
 
-    cuts: NDArray[np.int64]
+    cuts: Ints
     sameness: float
     """0 to 1: how equally often symbols come in neighbouring parts, by their weight."""
     order: float
     """0 to 1: how many pairs of successive symbols neighbouring parts share."""
-    regular: NDArray[np.bool_]
+    regular: Flags
     """For each symbol: whether it comes, about as often, in nearly every part."""
     coverage: float
     """Share of the sequence between the first and the last cut."""
@@ -35,9 +36,7 @@ class Pattern:
         return self.sameness * self.order * self.coverage
 
 
-def pattern(
-    symbol: NDArray[np.int64], weight: NDArray[np.float64], cuts: NDArray[np.int64]
-) -> Pattern:
+def pattern(symbol: Ints, weight: Floats, cuts: Ints) -> Pattern:
     """Compare each part of a sequence with the next; `weight` is one number per symbol."""
     inside = symbol[cuts[0] : cuts[-1]]
     part = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))
@@ -50,7 +49,7 @@ def pattern(
     return Pattern(cuts, sameness, order, alike >= 0.8, coverage)
 
 
-def symbol_weights(symbol: NDArray[np.int64], length: NDArray[np.int64]) -> NDArray[np.float64]:
+def symbol_weights(symbol: Ints, length: Ints) -> Floats:
     """Weights that add up to 1; rare symbols count, and so do those that take time."""
     size = int(symbol.max()) + 1
     counts = np.bincount(symbol, minlength=size)
@@ -60,9 +59,7 @@ def symbol_weights(symbol: NDArray[np.int64], length: NDArray[np.int64]) -> NDAr
     return _WEIGHT_OF_TIME * share + (1 - _WEIGHT_OF_TIME) * each
 
 
-def _alike(
-    symbol: NDArray[np.int64], part: NDArray[np.int64], size: int, parts: int
-) -> NDArray[np.float64]:
+def _alike(symbol: Ints, part: Ints, size: int, parts: int) -> Floats:
     """For each symbol: how equally often it comes in neighbouring parts, on average."""
     key, count = np.unique(part * size + symbol, return_counts=True)
     follows = np.minimum(np.searchsorted(key, key + size), len(key) - 1)
@@ -72,7 +69,7 @@ def _alike(
     return alike / max(parts - 1, 1)
 
 
-def _order(symbol: NDArray[np.int64], part: NDArray[np.int64], size: int) -> float:
+def _order(symbol: Ints, part: Ints, size: int) -> float:
     """Pairs of successive symbols that neighbouring parts have in common."""
     together = part[:-1] == part[1:]
     pairs, inside = (symbol[:-1] * size + symbol[1:])[together], part[:-1][together]
@@ -91,7 +88,7 @@ def _order(symbol: NDArray[np.int64], part: NDArray[np.int64], size: int) -> flo
 # -- the order, place by place ---------------------------------------------------------------------
 
 
-def in_order(symbol: NDArray[np.int64], cuts: NDArray[np.int64], compared: int = 8) -> float:
+def in_order(symbol: Ints, cuts: Ints, compared: int = 8) -> float:
     """The longest run of symbols, with gaps, that neighbouring parts share; a share of the longer.
 
     Chance gives 0.8 for two symbols and less for more; a loop gives nearly 1.  A few pairs of

@@ -10,7 +10,6 @@ import re
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.cycles.python.calls import PythonCalls, python_calls
 from timesink.analyses.cycles.python.inner import inner_call
@@ -23,6 +22,7 @@ from timesink.analyses.cycles.reading import Reading, spans_of
 from timesink.analyses.cycles.types import is_pass_call
 from timesink.analyses.nesting import Nodes
 from timesink.model import units
+from timesink.model.arrays import Ints
 from timesink.model.trace import Trace
 
 _WRAPPER = re.compile(r": (decorate_context|wrapper|inner|_fn|wrapped|_wrapped\w*)$")
@@ -114,7 +114,7 @@ def _busiest_lanes(calls: PythonCalls, nodes: Nodes) -> tuple[Nodes, list[int]]:
 
 def _columns(
     calls: PythonCalls, bodies: list[Body], type_of: dict[int, str]
-) -> tuple[list[str], list[str], NDArray[np.int64], NDArray[np.int64], list[str]]:
+) -> tuple[list[str], list[str], Ints, Ints, list[str]]:
     nodes = np.concatenate([body.nodes for body in bodies])
     return (
         [calls.lanes[lane][0] for lane in calls.lane[nodes].tolist()],

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.cycles.python.calls import PythonCalls
 from timesink.analyses.nesting import Nodes
+from timesink.model.arrays import Flags, Ints
 
 _BREAK_LENGTHS, _BREAK_NS = 5, 50_000_000
 """A pause of so many typical calls, and at least so long, ends a chain of cycles."""
@@ -27,21 +27,21 @@ class Body:
     """Cycles of one thread: the marking call of each, and the time it spans."""
 
     nodes: Nodes
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
+    start: Ints
+    end: Ints
 
 
 @dataclass(frozen=True, eq=False)
 class _Beside:
     """Calls on top that are no marking calls: their names, times, and between which they are."""
 
-    name: NDArray[np.int64]
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    gap: NDArray[np.int64]
+    name: Ints
+    start: Ints
+    end: Ints
+    gap: Ints
     """How many marking calls began before."""
 
-    def chosen(self, which: NDArray[np.bool_]) -> _Beside:
+    def chosen(self, which: Flags) -> _Beside:
         return _Beside(self.name[which], self.start[which], self.end[which], self.gap[which])
 
 
@@ -80,7 +80,7 @@ def _holders(calls: PythonCalls, on_top: Nodes, nodes: Nodes) -> Nodes:
     return np.where(held, holder, -1)
 
 
-def _roles(beside: _Beside, count: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _roles(beside: _Beside, count: int) -> tuple[Flags, Flags]:
     """Which of the other calls close a body, and which open one; both come in most gaps."""
     name, gap = beside.name, beside.gap
     size = int(name.max(initial=0)) + 1
@@ -93,9 +93,7 @@ def _roles(beside: _Beside, count: int) -> tuple[NDArray[np.bool_], NDArray[np.b
     return closes[name], (usual & ~closes)[name]
 
 
-def _opened(
-    openers: _Beside, start: NDArray[np.int64], end: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _opened(openers: _Beside, start: Ints, end: Ints) -> Ints:
     """Starts moved before the opening calls; after a long pause before the last round of them."""
     longest = max(_BREAK_LENGTHS * float(np.median(end - start)), _BREAK_NS)
     free_from = np.concatenate([[start[0] - longest], end[:-1]]).astype(np.int64)

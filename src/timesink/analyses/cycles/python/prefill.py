@@ -13,6 +13,7 @@ from timesink.analyses.cycles.reading import MIN_REPEATS
 from timesink.analyses.cycles.types import decodes, extends, type_of_name
 from timesink.analyses.nesting import Nodes
 from timesink.model import units
+from timesink.model.arrays import Flags
 
 SELDOM, LONGER = 0.1, 3.0
 """A prefill call comes at most this often, and lasts this many times as long, as a decode call."""
@@ -67,10 +68,10 @@ def _function(name: str) -> str:
     return name.rpartition(": ")[2].rpartition(".")[2]
 
 
-def _holds(calls: PythonCalls, nodes: Nodes, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _holds(calls: PythonCalls, nodes: Nodes, wanted: Flags) -> Flags:
     """Whether each call is, or calls, one of the wanted names."""
     before = np.concatenate([[0], np.cumsum(wanted[calls.name])])
-    found: NDArray[np.bool_] = before[nodes + calls.size[nodes]] > before[nodes]
+    found: Flags = before[nodes + calls.size[nodes]] > before[nodes]
     return found
 
 

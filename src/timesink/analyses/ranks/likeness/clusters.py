@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.ranks.analysis import RanksAnalysis
 from timesink.analyses.ranks.likeness.features import (
@@ -20,8 +19,9 @@ from timesink.analyses.ranks.likeness.features import (
 )
 from timesink.analyses.ranks.likeness.words import Telling
 from timesink.analyses.ranks.numbers import ranges_of
-from timesink.analyses.ranks.panel import Ints, Panel
+from timesink.analyses.ranks.panel import Panel
 from timesink.analyses.ranks.summary import RankSummary
+from timesink.model.arrays import Flags, Ints
 
 RANK_GROUP_SCHEMA = {
     "group": pl.String(),
@@ -100,16 +100,14 @@ def rank_groups(ranks: Mapping[int, RankSummary], found: RanksAnalysis) -> pl.Da
 # -- groups ----------------------------------------------------------------------------------------
 
 
-def _roles(panel: Panel, usual: NDArray[np.bool_]) -> list[Ints]:
+def _roles(panel: Panel, usual: Flags) -> list[Ints]:
     """Places of usual ranks that make the same calls; roles in the order of their first ranks."""
     _, first = np.unique(panel.alike, return_index=True)
     roles = [usual & (panel.alike == panel.alike[place]) for place in np.sort(first)]
     return [np.flatnonzero(places) for places in roles if places.any()]
 
 
-def _odd(
-    panel: Panel, features: Features, odd: NDArray[np.bool_], rare: NDArray[np.bool_]
-) -> Iterator[Ints]:
+def _odd(panel: Panel, features: Features, odd: Flags, rare: Flags) -> Iterator[Ints]:
     """Places of odd ranks that the same sets apart, by about as much."""
     groups: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
     for place in np.flatnonzero(odd).tolist():

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.ranks.likeness.kernel_pace import pace_and_amount
 from timesink.analyses.ranks.likeness.slow_transfers import transfer_excess
-from timesink.analyses.ranks.panel import Floats, Ints, Panel
+from timesink.analyses.ranks.panel import Panel
 from timesink.analyses.ranks.stragglers import Straggler
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.statistics.moments import NORMAL
+from timesink.model.arrays import Flags, Floats, Ints
 
 OF_A_STEP = ("loading", "host", "copies")
 """Features that are own time by source."""
@@ -43,16 +43,16 @@ class Features:
 
     ranks: Ints
     more: Mapping[str, Floats]
-    odd: Mapping[str, NDArray[np.bool_]]
+    odd: Mapping[str, Flags]
     """Where that is beyond noise."""
     own: Mapping[str, Floats]
     """What the rank takes itself: own time by source, and `kernels`."""
     step_ns: float
 
     @property
-    def is_odd(self) -> NDArray[np.bool_]:
+    def is_odd(self) -> Flags:
         """Which ranks anything sets apart."""
-        found: NDArray[np.bool_] = np.any(list(self.odd.values()), axis=0)
+        found: Flags = np.any(list(self.odd.values()), axis=0)
         return found
 
     @property
@@ -126,10 +126,10 @@ def _peer_groups(panel: Panel) -> Iterator[tuple[Ints, Ints, tuple[str, ...]]]:
         yield np.arange(len(panel.ranks)), few, _AMONG_ALL
 
 
-def rare_roles(panel: Panel) -> NDArray[np.bool_]:
+def rare_roles(panel: Panel) -> Flags:
     """Which ranks make calls that few others make: a layout gives each role to many."""
     _, role, many = np.unique(panel.alike, return_inverse=True, return_counts=True)
-    rare: NDArray[np.bool_] = many[role] * _RARE <= many.max(initial=0)
+    rare: Flags = many[role] * _RARE <= many.max(initial=0)
     return rare
 
 
@@ -138,7 +138,7 @@ def _few_penalty(peers: int) -> float:
     return 1 + _FEW_PENALTY / peers
 
 
-def far_from_usual(values: Floats, role: Ints, step_ns: float) -> tuple[Floats, NDArray[np.bool_]]:
+def far_from_usual(values: Floats, role: Ints, step_ns: float) -> tuple[Floats, Flags]:
     """How far each value is from that of most ranks of its role, and whether that is beyond noise.
 
     Roles of fewer than three ranks are compared with everybody.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from timesink.analyses.ranks.panel import Floats, Panel
+from timesink.analyses.ranks.panel import Panel
 from timesink.analyses.ranks.transfers import complete_transfers, slow_groups
+from timesink.model.arrays import Floats
 
 _NEARLY = 0.9
 """Of what the rank loses that loses most: who loses as much is told with it."""
