@@ -23,16 +23,8 @@ def step_breakdown(trace: Trace) -> pl.DataFrame:
     """
     steps = find_steps(trace)
     bounds = steps.select("start_ns", "end_ns").to_numpy().reshape(-1, 2)
-    parts, covered = {}, np.zeros(len(bounds), dtype=np.int64)
-    taken = np.zeros((0, 2), dtype=np.int64)
-    for role, ranges in role_ranges(trace).items():
-        reached = covered
-        if len(ranges):
-            taken = intervals.merge(np.concatenate([taken, ranges]))
-            reached = intervals.coverage_within(taken, bounds)
-        # What this role adds to those before it: a moment counts once.
-        parts[role], covered = reached - covered, reached
-    parts["other"] = bounds[:, 1] - bounds[:, 0] - covered
+    parts, left = intervals.waterfall(role_ranges(trace), bounds)
+    parts["other"] = left
     return steps.select(
         "name",
         (pl.col("end_ns") - pl.col("start_ns")).alias("total_ns"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import device_columns, host_columns
+from timesink.analyses.columns import device_columns, host_columns, start_and_end
 from timesink.analyses.forest import CallForest, call_forest
 from timesink.analyses.kernels.tensor_cores import has_tensor_cores, is_eligible, tensor_core_use
 from timesink.analyses.links import Links, link_launches
@@ -95,8 +95,7 @@ def _inner_ranges(forest: CallForest, links: Links, host: pl.DataFrame) -> _Inne
     callees = np.flatnonzero((forest.parent >= 0) & (forest.stands_for == np.arange(len(forest))))
     made = np.flatnonzero(links.call_node >= 0)
     rows = links.calls[made]
-    call_start = host["ts_ns"].to_numpy()[rows]
-    call_end = call_start + host["dur_ns"].to_numpy()[rows]
+    call_start, call_end = start_and_end(host, rows)
     owner = np.concatenate([forest.parent[callees], links.call_node[made]]).astype(np.int64)
     return _Inner(
         owner=forest.stands_for[owner],

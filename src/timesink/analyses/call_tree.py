@@ -22,7 +22,8 @@ from timesink.analyses.forest import MODULE, PYTHON, STEP, CallForest, call_fore
 from timesink.analyses.modules.backward import link_backward
 from timesink.analyses.modules.backward_passes import BackwardPasses, backward_passes
 from timesink.analyses.names import LIGHTNING, LIGHTNING_ACTION, LIGHTNING_MODULE
-from timesink.analyses.nesting import Nodes
+from timesink.analyses.nesting import Nodes, within
+from timesink.model import intervals
 from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
@@ -183,11 +184,7 @@ def _as_recorded(forest: CallForest, node: Nodes, shown: Flags) -> CallTree:
 
 def _with_passes(forest: CallForest, shown: Flags, thread: int, passes: BackwardPasses) -> CallTree:
     """The thread's calls and the passes; backward calls move from where they ran to their pass."""
-    roots = passes.call
-    borders = np.zeros(len(forest) + 1, dtype=np.int64)
-    np.add.at(borders, roots, 1)
-    np.add.at(borders, roots + forest.size[roots], -1)
-    moved: Flags = np.cumsum(borders)[:-1] > 0
+    moved = within(passes.call, forest.size)
     real = np.flatnonzero(shown & (moved | (forest.thread == thread)))
     caller = enclosing(forest.parent[real], forest.parent, shown)
     parent = np.where(caller >= 0, np.searchsorted(real, caller), -1)
@@ -206,11 +203,8 @@ def _with_passes(forest: CallForest, shown: Flags, thread: int, passes: Backward
 def _step_around(forest: CallForest, real: Nodes, thread: int, moment: Ints) -> Ints:
     """Place of the step of the thread that holds each moment; -1 outside of all."""
     steps = np.flatnonzero((forest.role[real] == STEP) & (forest.thread[real] == thread))
-    if not len(steps):
-        return np.full(len(moment), -1, dtype=np.int64)
-    latest = np.searchsorted(forest.start[real[steps]], moment, side="right") - 1
-    around = (latest >= 0) & (moment < forest.end[real[steps[latest]]])
-    return np.where(around, steps[latest], -1)
+    around = intervals.holding(moment, forest.start[real[steps]], forest.end[real[steps]])
+    return np.append(steps, -1)[around]
 
 
 def _arranged(

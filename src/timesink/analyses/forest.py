@@ -5,7 +5,7 @@ Calls are in pre-order, so every subtree is one stretch: subtree sums and post-o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,8 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timesink.analyses import names
-from timesink.analyses.columns import host_columns, host_kinds, host_lanes, host_names
-from timesink.analyses.nesting import Nodes, nest_calls, pre_order, subtree_sizes
+from timesink.analyses.columns import (
+    host_columns,
+    host_kinds,
+    host_lanes,
+    host_names,
+    start_and_end,
+)
+from timesink.analyses.nesting import Nodes, children_of, nest_calls, pre_order, subtree_sizes
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.texts import Codes
 from timesink.model.arrays import Flags, Ints
@@ -100,12 +106,37 @@ class CallForest:
         sums: NDArray[Any] = before[np.arange(len(self)) + self.size] - before[:-1]
         return sums
 
+    def numbers_of(self, threads: Iterable[tuple[str, str]]) -> Ints:
+        """The number of each thread here; -1 of those without calls."""
+        known = {thread: number for number, thread in enumerate(self.threads)}
+        return np.array([known.get(thread, -1) for thread in threads], dtype=np.int64)
+
+    def last_begun(self, thread: Ints, moment: Ints) -> Nodes:
+        """The call that had begun last on a thread, by its number, at each moment; else -1."""
+        latest = np.full(len(moment), -1, dtype=np.int64)
+        borders = np.searchsorted(self.thread, np.arange(len(self.threads) + 1))
+        for number in np.unique(thread[thread >= 0]):
+            mine = np.flatnonzero(thread == number)
+            first, last = borders[number], borders[number + 1]
+            place = np.searchsorted(self.start[first:last], moment[mine], side="right") - 1
+            latest[mine] = np.where(place >= 0, place + first, -1)
+        return latest
+
+    def going_on(self, node: Nodes, beyond: Ints) -> Nodes:
+        """Each call, or the nearest around it, that goes on until a moment; -1 without one."""
+        found = node.copy()
+        climbing = np.flatnonzero(found >= 0)
+        while len(climbing):
+            climbing = climbing[self.end[found[climbing]] < beyond[climbing]]
+            found[climbing] = self.parent[found[climbing]]
+            climbing = climbing[found[climbing] >= 0]
+        return found
+
     def children(self, node: int) -> Nodes:
         """The calls made directly by one call, in order; the roots of all threads for -1."""
         if node < 0:
             return np.flatnonzero(self.parent < 0)
-        below = slice(node + 1, node + int(self.size[node]))
-        return np.flatnonzero(self.parent[below] == node) + node + 1
+        return children_of(node, self.parent, self.size)
 
 
 @once_per_trace
@@ -115,8 +146,7 @@ def call_forest(trace: Trace) -> CallForest:
     named = host_names(trace)
     role = _roles(trace)
     rows = np.flatnonzero(role != NOT_A_NODE)
-    start = host["ts_ns"].to_numpy()[rows]
-    end = start + host["dur_ns"].to_numpy()[rows]
+    start, end = start_and_end(host, rows)
     lane, lanes = host_lanes(trace)
     thread, threads = _threads(lane[rows], lanes, start)
     frames = _IS_FRAME[role[rows]]

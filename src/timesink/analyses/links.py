@@ -207,14 +207,7 @@ def _owners(
     start, end, wanted = made.start, made.end, made.id
     if not len(forest) or not len(start):
         return np.full(len(start), -1, dtype=np.int64), np.zeros(len(start), dtype=np.bool_)
-    # The node on the same thread that started last before each call.
-    latest = np.full(len(start), -1, dtype=np.int64)
-    borders = np.searchsorted(forest.thread, np.arange(len(forest.threads) + 1))
-    for number in np.unique(thread[thread >= 0]):
-        mine = np.flatnonzero(thread == number)
-        first, last = borders[number], borders[number + 1]
-        place = np.searchsorted(forest.start[first:last], start[mine], side="right") - 1
-        latest[mine] = np.where(place >= 0, place + first, -1)
+    latest = forest.last_begun(thread, start)
     innermost, confirmed, touched = _around(latest, made, external, forest)
     owner = np.where(confirmed >= 0, confirmed, innermost)
     doubtful = np.flatnonzero((confirmed < 0) & (wanted != 0))

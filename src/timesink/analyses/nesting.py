@@ -117,6 +117,20 @@ def subtree_sizes(depth: Ints, parent: Nodes) -> Ints:
     return size
 
 
+def children_of(node: int, parent: Nodes, size: Ints) -> Nodes:
+    """The calls that a call makes itself, in order."""
+    below = slice(node + 1, node + int(size[node]))
+    return np.asarray(np.flatnonzero(parent[below] == node) + node + 1)
+
+
+def within(roots: Nodes, size: Ints) -> Flags:
+    """Which calls are among some, or called by one of these, however deep."""
+    borders = np.zeros(len(size) + 1, dtype=np.int64)
+    np.add.at(borders, roots, 1)
+    np.add.at(borders, roots + size[roots], -1)
+    return np.asarray(np.cumsum(borders)[:-1] > 0)
+
+
 def _walk(start: Ints, end: Ints, frames: Flags) -> Nesting:
     """Nest one thread whose calls cross, call by call.
 

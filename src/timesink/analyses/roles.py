@@ -14,6 +14,7 @@ from timesink.analyses.columns import (
     device_columns,
     device_kinds,
     device_names,
+    event_ranges,
     host_columns,
     host_kinds,
     host_names,
@@ -113,6 +114,4 @@ def _purpose(name: str) -> int:
 
 
 def _ranges(events: pl.DataFrame, chosen: Flags) -> IntervalSet:
-    return intervals.from_starts(
-        events["ts_ns"].to_numpy()[chosen], events["dur_ns"].to_numpy()[chosen]
-    )
+    return event_ranges(events, chosen)

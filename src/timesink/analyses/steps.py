@@ -13,6 +13,7 @@ from timesink.analyses.columns import (
     device_kinds,
     host_columns,
     host_kinds,
+    start_and_end,
 )
 from timesink.analyses.forest import is_python_region
 from timesink.analyses.links import launching_calls
@@ -139,8 +140,7 @@ def _whole_trace(trace: Trace) -> list[_HostStep]:
     ):
         rows = np.flatnonzero(chosen)
         if len(rows):
-            start = events["ts_ns"].to_numpy()[rows]
-            end = start + events["dur_ns"].to_numpy()[rows]
+            start, end = start_and_end(events, rows)
             return [("0", int(start.min()), int(end.max()))]
     return []
 
@@ -162,8 +162,7 @@ class _Reach:
 def _device_reach(trace: Trace, bounds: Ints) -> _Reach:
     device = device_columns(trace)
     busy = np.flatnonzero(device_kinds(trace).among(*BUSY_KINDS))
-    start = device["ts_ns"].to_numpy()[busy]
-    end = start + device["dur_ns"].to_numpy()[busy]
+    start, end = start_and_end(device, busy)
     step = _step_of_launch(trace, launching_calls(trace), bounds)[busy]
     inside = step >= 0
     first = np.full(len(bounds), _END_OF_TIME)
@@ -182,8 +181,7 @@ def _step_of_launch(trace: Trace, call_row: Ints, bounds: Ints) -> Ints:
     call = np.maximum(call_row, 0)
     if not host.height:
         return np.full(len(call), -1, dtype=np.int64)
-    start = host["ts_ns"].to_numpy()[call]
-    end = start + host["dur_ns"].to_numpy()[call]
+    start, end = start_and_end(host, call)
     return np.where(call_row >= 0, step_at(start, end, bounds), -1)
 
 

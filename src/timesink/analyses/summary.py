@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from timesink.analyses.behaviour.counts import BehaviourCounts, count_behaviour
+from timesink.analyses.columns import event_ranges
 from timesink.analyses.kernel_calls.calls import kernel_calls
 from timesink.analyses.kernel_calls.sampling import call_time, sampling_of, with_weights
 from timesink.model import intervals
@@ -87,7 +88,7 @@ def summarise(trace: Trace) -> Summary:
         .select("ts_ns", "dur_ns", "device")
         .collect()
     )
-    ranges = intervals.from_starts(busy["ts_ns"].to_numpy(), busy["dur_ns"].to_numpy())
+    ranges = event_ranges(busy)
     measured = trace.lazy("kernel_calls").select("device", "dur_ns").collect()
     host_work = trace.lazy("host").filter(~pl.col("kind").is_in(_NOT_WORK))
     return Summary(

@@ -17,7 +17,7 @@ from timesink.analyses.enclosing import enclosing
 from timesink.analyses.forest import CallForest, call_forest
 from timesink.analyses.links import link_launches
 from timesink.analyses.modules.backward import link_backward
-from timesink.analyses.modules.table import Modules, find_modules, is_module_call
+from timesink.analyses.modules.table import find_modules, is_module_call
 from timesink.analyses.nesting import Nodes
 from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
@@ -120,7 +120,7 @@ def _modules(trace: Trace) -> Iterator[_Costs]:
     modules = find_modules(trace)
     if not len(modules.node):
         return
-    names = _paths(modules)
+    names = modules.paths
     yield _Costs("module", modules.node, modules.row, names)
     forest, is_module, links = call_forest(trace), is_module_call(trace), link_backward(trace)
     around = enclosing(links.forward, forest.parent, is_module)
@@ -130,21 +130,6 @@ def _modules(trace: Trace) -> Iterator[_Costs]:
         row = modules.row[np.searchsorted(modules.node, around)]
         yield _Costs("module", node, row, names, is_call=False)
         around = enclosing(forest.parent[around], forest.parent, is_module)
-
-
-def _paths(modules: Modules) -> list[str]:
-    """Each row by all modules around it; outer rows come first, or have whole paths as names."""
-    paths: dict[int, str] = {}
-
-    def path(row: int) -> str:
-        if row not in paths:
-            outer, name = int(modules.outer[row]), modules.name[row]
-            above = path(outer) if outer >= 0 else ""
-            known = not above or name.startswith(f"{above}.")
-            paths[row] = name if known else f"{above}.{name}"
-        return paths[row]
-
-    return [path(row) for row in range(len(modules.name))]
 
 
 # -- the table -------------------------------------------------------------------------------------

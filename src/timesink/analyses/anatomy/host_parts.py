@@ -15,7 +15,7 @@ from timesink.analyses.behaviour.functions import ON_CPU, RUN_QUEUE, host_classe
 from timesink.analyses.behaviour.untraced import WORK
 from timesink.analyses.behaviour.waits import is_waiting_call
 from timesink.analyses.behaviour.windows import Windows
-from timesink.analyses.columns import host_columns, host_lanes, host_names
+from timesink.analyses.columns import event_ranges, host_columns, host_lanes, host_names
 from timesink.model import intervals
 from timesink.model.arrays import Flags
 from timesink.model.intervals import IntervalSet
@@ -109,4 +109,4 @@ def _ranges(trace: Trace, rows: Rows) -> IntervalSet:
 
 def _ranges_apart(trace: Trace, rows: Rows) -> IntervalSet:
     host = host_columns(trace)
-    return intervals.from_starts(host["ts_ns"].to_numpy()[rows], host["dur_ns"].to_numpy()[rows])
+    return event_ranges(host, rows)

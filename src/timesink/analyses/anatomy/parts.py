@@ -52,20 +52,13 @@ def split(windows: Windows, device: DeviceTime, host: Mapping[str, IntervalSet])
         "copies": device.copies,
     }
     layers |= {part: ranges for part, ranges in host.items() if part not in layers}
-    taken, covered = device.computing[:0], np.zeros(len(bounds), dtype=np.int64)
-    parts = {}
-    for part, ranges in layers.items():
-        reached = covered
-        if len(ranges):
-            taken = intervals.merge(np.concatenate([taken, ranges]))
-            reached = intervals.coverage_within(taken, bounds)
-        # What this part adds to those before it: a moment counts once.
-        parts[part], covered = reached - covered, reached
+    parts, left = intervals.waterfall(layers, bounds)
     del parts["computing"]
     asleep = parts.pop(WAITING, np.zeros(len(bounds), dtype=np.int64))
-    length = bounds[:, 1] - bounds[:, 0]
-    parts["idle"] = length - covered + asleep
-    blocked = np.concatenate([taken[:0], *(host[part] for part in _BLOCKED if part in host)])
+    parts["idle"] = left + asleep
+    blocked = np.concatenate(
+        [device.copies[:0], *(host[part] for part in _BLOCKED if part in host)]
+    )
     shape = (len(windows.row), len(device.families))
     sums = np.zeros(shape, dtype=np.int64)
     if len(device.computing) and len(windows.row):
@@ -79,7 +72,7 @@ def split(windows: Windows, device: DeviceTime, host: Mapping[str, IntervalSet])
         sums,
         device.families,
         asleep=asleep,
-        runnable=length - intervals.coverage_within(intervals.merge(blocked), bounds),
+        runnable=windows.end - windows.start - intervals.coverage_within(blocked, bounds),
     )
 
 

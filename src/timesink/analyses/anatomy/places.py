@@ -13,7 +13,7 @@ from timesink.analyses.anatomy.anatomy import LEAST_PLACE, PLACE_TIMES
 from timesink.analyses.anatomy.threads import Crew, Rows
 from timesink.analyses.behaviour.functions import functions_of
 from timesink.analyses.behaviour.windows import Windows
-from timesink.analyses.columns import host_columns, host_names
+from timesink.analyses.columns import event_ranges, host_columns, host_names
 from timesink.analyses.nesting import nest_calls, pre_order
 from timesink.analyses.texts import Texts
 from timesink.model import intervals
@@ -73,7 +73,7 @@ def _without_addresses(functions: Texts) -> Texts:
 def _nested(trace: Trace, rows: Rows, functions: Texts) -> _Calls:
     """Calls without those that begin in another one and outlast it."""
     host = host_columns(trace)
-    spans = intervals.from_starts(host["ts_ns"].to_numpy()[rows], host["dur_ns"].to_numpy()[rows])
+    spans = event_ranges(host, rows)
     some = spans[:, 1] > spans[:, 0]
     rows, spans = rows[some], spans[some]
     crossed = intervals.crossed(spans)

@@ -24,6 +24,7 @@ from timesink.analyses.columns import (
     host_columns,
     host_lanes,
     host_names,
+    start_and_end,
 )
 from timesink.analyses.links import link_launches
 from timesink.analyses.nesting import nest_calls, pre_order
@@ -215,8 +216,7 @@ def _pieces(
 ) -> tuple[Calls, NDArray[np.intp]]:
     """Calls of one process in its cycles; `function` is the row in the host table for now."""
     host = host_columns(trace)
-    start = host["ts_ns"].to_numpy()[rows]
-    end = start + host["dur_ns"].to_numpy()[rows]
+    start, end = start_and_end(host, rows)
     own_start, parent = start, np.full(len(rows), -1, dtype=np.int64)
     if nested and len(rows):
         thread = np.unique(host_lanes(trace)[0][rows], return_inverse=True)[1]

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.cycles.cycles import Cycles
+from timesink.model import intervals
 from timesink.model.arrays import Flags, Ints
 
 OUTSIDE = -1
@@ -24,9 +25,7 @@ class Windows:
 
     def holding(self, moment: Ints) -> Ints:
         """Row of the cycle that holds each moment, `OUTSIDE` where none does."""
-        latest = np.searchsorted(self.start, moment, side="right") - 1
-        inside = (latest >= 0) & (moment < self.end[latest])
-        return np.where(inside, self.row[latest], OUTSIDE)
+        return np.append(self.row, OUTSIDE)[intervals.holding(moment, self.start, self.end)]
 
     def take(self, chosen: Flags) -> Windows:
         """Some of the cycles."""

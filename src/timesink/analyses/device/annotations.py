@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses import names
-from timesink.analyses.columns import host_columns, host_lanes, host_names
+from timesink.analyses.columns import host_columns, host_lanes, host_names, start_and_end
 from timesink.analyses.device.activities import Activities, busy_by, device_activities
 from timesink.analyses.gathering import values_at
 from timesink.analyses.sums import sums_by
@@ -54,8 +54,7 @@ def _annotation_of(trace: Trace, work: Activities) -> Ints:
     in_their_stead = (kind == "operator").to_numpy() & called.matching(_annotates)
     steps = called.matching(names.is_profiler_step)
     notes = np.flatnonzero(((kind == "annotation").to_numpy() | in_their_stead) & ~steps)
-    start = host["ts_ns"].to_numpy()[notes]
-    end = start + host["dur_ns"].to_numpy()[notes]
+    start, end = start_and_end(host, notes)
     found = np.full(len(work), -1, dtype=np.int64)
     launched = np.flatnonzero(work.launched)
     for number in np.unique(thread[notes]):

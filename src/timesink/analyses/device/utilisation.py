@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import device_columns
+from timesink.analyses.columns import device_columns, event_ranges
 from timesink.analyses.device.numbers import device_numbers
 from timesink.analyses.kernels.table import kernel_launches
 from timesink.analyses.kernels.tensor_core_share import operator_tensor_core_share
@@ -70,7 +70,7 @@ def kernel_devices(trace: Trace) -> list[int]:
 def kernel_ranges(trace: Trace, device: int) -> IntervalSet:
     """When each kernel of a device ran, communication included; not merged."""
     mine = _launches_on(trace, device)
-    return intervals.from_starts(mine["ts_ns"].to_numpy(), mine["dur_ns"].to_numpy())
+    return event_ranges(mine)
 
 
 def sm_efficiency_intervals(trace: Trace, device: int) -> pl.DataFrame:
@@ -129,9 +129,7 @@ def _measure(trace: Trace, device: int, frame: _Frame) -> dict[str, int | float 
     running, running_in_steps = frame.covered(kernel_ranges(trace, device))
     events = device_columns(trace)
     mine = events["kind"].is_in(BUSY_KINDS).to_numpy() & (device_numbers(trace) == device)
-    active, _ = frame.covered(
-        intervals.from_starts(events["ts_ns"].to_numpy()[mine], events["dur_ns"].to_numpy()[mine])
-    )
+    active, _ = frame.covered(event_ranges(events, mine))
     return {
         "window_ns": frame.window_ns,
         "utilisation": _part(running, frame.window_ns),

@@ -24,6 +24,7 @@ from timesink.analyses.diff.alignment import align
 from timesink.analyses.diff.call_costs import CallCosts, Cost, costs_of_forest, costs_of_tree
 from timesink.analyses.forest import DATA_LOADER, OPTIMIZER, STEP, CallForest, call_forest
 from timesink.analyses.modules.table import is_module_call
+from timesink.analyses.nesting import children_of
 from timesink.analyses.once import once_per_trace
 from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
@@ -105,8 +106,7 @@ class _Run:
         return f"{name}.{BACKWARD}" if self.tree.is_backward_pass[place] else name
 
     def callees(self, place: int) -> Ints:
-        below = slice(place + 1, place + int(self.tree.size[place]))
-        return np.flatnonzero(self.tree.parent[below] == place) + place + 1
+        return children_of(place, self.tree.parent, self.tree.size)
 
     def anchors(self, calls: Ints) -> Ints:
         """Which of the calls mark a place in the program."""

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import device_columns, host_columns
+from timesink.analyses.columns import device_columns, host_columns, start_and_end
 from timesink.analyses.enclosing import enclosing
 from timesink.analyses.forest import (
     DATA_LOADER,
@@ -20,7 +20,7 @@ from timesink.analyses.gathering import values_at
 from timesink.analyses.kernel_calls.calls import kernel_calls
 from timesink.analyses.links import link_launches
 from timesink.analyses.modules.backward import link_backward
-from timesink.analyses.modules.table import Modules, find_modules, is_module_call
+from timesink.analyses.modules.table import find_modules, is_module_call
 from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.steps import find_steps, step_at
@@ -106,7 +106,7 @@ def _modules(trace: Trace, forest: CallForest, node: Nodes) -> pl.Series:
     modules = find_modules(trace)
     call = enclosing(_forward_of(trace, forest, node, is_module), forest.parent, is_module)
     row = np.append(modules.row, -1)[np.searchsorted(modules.node, call)]
-    paths = pl.Series(_paths(modules), dtype=pl.String)
+    paths = pl.Series(modules.paths, dtype=pl.String)
     return values_at(paths, np.where(call >= 0, row, -1))
 
 
@@ -120,19 +120,6 @@ def _forward_of(trace: Trace, forest: CallForest, node: Nodes, is_module: Flags)
     # A module inside a backward call computes its forward pass once more: it comes first.
     around = enclosing(node, forest.parent, is_backward | is_module)
     return np.where(np.append(is_backward, False)[around], forward[around], around)
-
-
-def _paths(modules: Modules) -> list[str]:
-    """Names of the modules from the outermost to each, with dots between them."""
-    paths: list[str] = list(modules.name)
-    done: set[int] = set()
-    outer = modules.outer.tolist()
-    # Rows of callers come in front of the rows of those they call, or the names are paths already.
-    for row, caller in enumerate(outer):
-        if caller in done and not paths[row].startswith(f"{paths[caller]}."):
-            paths[row] = f"{paths[caller]}.{paths[row]}"
-        done.add(row)
-    return paths
 
 
 # -- steps -----------------------------------------------------------------------------------------
@@ -154,6 +141,5 @@ def _step_at(
 ) -> Ints:
     if events.is_empty():
         return np.full(len(rows), -1, dtype=np.int64)
-    start = events["ts_ns"].to_numpy()[rows]
-    end = start + events["dur_ns"].to_numpy()[rows]
+    start, end = start_and_end(events, rows)
     return step_at(start, end, steps.select(bounds).to_numpy())

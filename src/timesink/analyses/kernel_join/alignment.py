@@ -35,8 +35,8 @@ def common_subsequence(left: Ints, right: Ints) -> tuple[Ints, Ints]:
 
 def _align(left: Ints, right: Ints, offset: tuple[int, int], pairs: _Pairs) -> None:
     """Add the pairs of two parts, which start at `offset`, in order."""
-    head = _common_head(left, right)
-    tail = _common_head(left[head:][::-1], right[head:][::-1])
+    head = common_head(left, right)
+    tail = common_head(left[head:][::-1], right[head:][::-1])
     _add_run(pairs, offset, (0, 0), head)
     inner = left[head : len(left) - tail], right[head : len(right) - tail]
     start = offset[0] + head, offset[1] + head
@@ -51,14 +51,14 @@ def _align_unlike(left: Ints, right: Ints, offset: tuple[int, int], pairs: _Pair
         pairs.append((ours + offset[0], theirs + offset[1]))
         return
     half = len(left) // 2
-    before = _lengths(left[:half], right)
-    after = _lengths(left[half:][::-1], right[::-1])[::-1]
+    before = common_lengths(left[:half], right)
+    after = common_lengths(left[half:][::-1], right[::-1])[::-1]
     cut = int(np.argmax(before + after))
     _align(left[:half], right[:cut], offset, pairs)
     _align(left[half:], right[cut:], (offset[0] + half, offset[1] + cut), pairs)
 
 
-def _common_head(left: Ints, right: Ints) -> int:
+def common_head(left: Ints, right: Ints) -> int:
     """How many first elements are equal."""
     shorter = min(len(left), len(right))
     differs = np.flatnonzero(left[:shorter] != right[:shorter])
@@ -74,7 +74,7 @@ def _add_run(pairs: _Pairs, offset: tuple[int, int], start: tuple[int, int], len
 # -- rows of the table as whole numbers ------------------------------------------------------------
 
 
-def _lengths(left: Ints, right: Ints) -> Ints:
+def common_lengths(left: Ints, right: Ints) -> Ints:
     """Length of a longest common subsequence of `left` and each beginning of `right`."""
     row = (1 << len(right)) - 1
     for places in _places_of(left, right):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from timesink.analyses.kernel_join.alignment import common_head
 from timesink.model.arrays import Ints
 
 _MET = 1 << 12
@@ -93,7 +94,9 @@ class _Search:
         if self.ends.shape[1] != 1 or not self.dense or self.last_row != row - 1:
             return 0
         start = int(self.ends[_PLACE, 0]) + 1
-        length = _equal_head(self.launches[row:], self.window[start:])
+        length = common_head(
+            self.launches[row : row + _LONGEST_LOOK], self.window[start : start + _LONGEST_LOOK]
+        )
         if length:
             run = np.arange(length)
             before = np.append(self.ends[_MEETING], self.meetings + run[:-1])
@@ -210,10 +213,3 @@ class _Search:
             meeting = earlier[meeting]
         chain.reverse()
         return Path(rows[chain], places[chain], int(self.ends[_SCORE, best]))
-
-
-def _equal_head(left: Ints, right: Ints) -> int:
-    """How many first elements are equal, as far as one looks."""
-    shorter = min(len(left), len(right), _LONGEST_LOOK)
-    differs = np.flatnonzero(left[:shorter] != right[:shorter])
-    return int(differs[0]) if len(differs) else shorter

@@ -28,6 +28,14 @@ ESTIMATES = ("blocks_per_sm", "occupancy_pct")
 MEASURES = ("calls", "total_ns", "mean_ns", "max_ns", "min_ns", *ESTIMATES)
 
 
+def launched_blocks() -> pl.Expr:
+    """How many blocks a launch has; null where its grid is not recorded."""
+    blocks = pl.col("grid_x").cast(pl.Float64)
+    for axis in ("grid_y", "grid_z"):
+        blocks = blocks * pl.col(axis).fill_null(1)
+    return blocks
+
+
 @once_per_trace
 def kernel_rows(trace: Trace) -> Ints:
     """Rows of `trace.device` that are kernels, communication included."""

@@ -10,7 +10,7 @@ from timesink.analyses.forest import CallForest, call_forest
 from timesink.analyses.memory.devices import memory_records, within
 from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
-from timesink.model.arrays import Flags, Ints
+from timesink.model.arrays import Flags
 from timesink.model.trace import Trace
 
 AMOUNTS = ("size_increase_bytes", "allocation_count", "allocation_bytes")
@@ -33,28 +33,10 @@ def record_nodes(trace: Trace) -> Nodes:
     if not len(forest) or records.is_empty():
         return np.full(records.height, -1, dtype=np.int64)
     times = records["ts_ns"].to_numpy()
-    node = _latest_started(forest, records, times)
-    climbing = np.flatnonzero(node >= 0)
-    while len(climbing):
-        climbing = climbing[forest.end[node[climbing]] <= times[climbing]]
-        node[climbing] = forest.parent[node[climbing]]
-        climbing = climbing[node[climbing] >= 0]
-    return np.where(node >= 0, forest.stands_for[node], -1)
-
-
-def _latest_started(forest: CallForest, records: pl.DataFrame, times: Ints) -> Nodes:
-    """The last call that had started on the thread of each record."""
     lane, lanes = lane_codes(records)
-    number_of = {thread: number for number, thread in enumerate(forest.threads)}
-    borders = np.searchsorted(forest.thread, np.arange(len(forest.threads) + 1))
-    latest = np.full(len(times), -1, dtype=np.int64)
-    for code, place in enumerate(lanes):
-        if place in number_of:
-            first, last = borders[number_of[place] : number_of[place] + 2]
-            mine = np.flatnonzero(lane == code)
-            found = np.searchsorted(forest.start[first:last], times[mine], side="right") - 1
-            latest[mine] = np.where(found >= 0, found + first, -1)
-    return latest
+    latest = forest.last_begun(forest.numbers_of(lanes)[lane], times)
+    node = forest.going_on(latest, times + 1)
+    return np.where(node >= 0, forest.stands_for[node], -1)
 
 
 @once_per_trace

@@ -112,25 +112,8 @@ def _arrows(trace: Trace) -> tuple[pl.DataFrame, pl.DataFrame]:
 def _call_at(moments: pl.DataFrame, forest: CallForest) -> Nodes:
     """The innermost call of the thread at each moment; -1 where none was active."""
     lane, lanes = lane_codes(moments)
-    number_of = {thread: number for number, thread in enumerate(forest.threads)}
-    threads = np.array([number_of.get(place, -1) for place in lanes], dtype=np.int64)
     moment = moments["ts_ns"].to_numpy()
-    found = np.full(len(moment), -1, dtype=np.int64)
-    borders = np.searchsorted(forest.thread, np.arange(len(forest.threads) + 1))
-    for code, number in enumerate(threads):
-        if number < 0:
-            continue
-        mine = np.flatnonzero(lane == code)
-        first, last = borders[number], borders[number + 1]
-        place = np.searchsorted(forest.start[first:last], moment[mine], side="right") - 1
-        found[mine] = np.where(place >= 0, place + first, -1)
-    # Up to the caller that had not ended by then.
-    climbing = np.flatnonzero(found >= 0)
-    while len(climbing):
-        climbing = climbing[forest.end[found[climbing]] < moment[climbing]]
-        found[climbing] = forest.parent[found[climbing]]
-        climbing = climbing[found[climbing] >= 0]
-    return found
+    return forest.going_on(forest.last_begun(forest.numbers_of(lanes)[lane], moment), moment)
 
 
 # -- by sequence number ----------------------------------------------------------------------------

@@ -90,6 +90,21 @@ class Modules:
     first_start: Ints
     """For each row: when it was first called."""
 
+    @property
+    def paths(self) -> list[str]:
+        """Each row by all modules around it, with dots between; some names are paths already."""
+        paths: dict[int, str] = {}
+
+        def path(row: int) -> str:
+            if row not in paths:
+                outer, name = int(self.outer[row]), self.name[row]
+                above = path(outer) if outer >= 0 else ""
+                known = not above or name.startswith(f"{above}.")
+                paths[row] = name if known else f"{above}.{name}"
+            return paths[row]
+
+        return [path(row) for row in range(len(self.name))]
+
 
 @once_per_trace
 def is_module_call(trace: Trace) -> Flags:

@@ -58,20 +58,10 @@ def own_time(
     layers = {part: roles[part] for part in ON_DEVICE}
     layers["exposed"] = talking
     layers |= {part: roles[part] for part in ON_HOST}
-    taken, covered = talking[:0], np.zeros(len(bounds), dtype=np.int64)
-    parts: dict[str, Ints] = {}
-    busy = talking
-    for part, ranges in layers.items():
-        if len(ranges):
-            taken = intervals.merge(np.concatenate([taken, ranges]))
-        reached = intervals.coverage_within(taken, bounds)
-        # What this part adds to those before it: a moment counts once.
-        parts[part], covered = reached - covered, reached
-        if part == "data_loader":
-            busy = taken
+    parts, parts["idle"] = intervals.waterfall(layers, bounds)
     del parts["exposed"]
-    parts["idle"] = bounds[:, 1] - bounds[:, 0] - covered
-    return OwnTime(parts, talking, intervals.merge(np.concatenate([busy, moving])))
+    busy = [roles[part] for part in (*ON_DEVICE, "data_loader")]
+    return OwnTime(parts, talking, intervals.merge(np.concatenate([*busy, moving])))
 
 
 def blocked(working: IntervalSet, moving: IntervalSet) -> IntervalSet:

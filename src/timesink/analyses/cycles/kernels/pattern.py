@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from timesink.analyses.kernel_join.alignment import common_lengths
 from timesink.model.arrays import Flags, Floats, Ints
 
 _LONGEST_PART = 4_000
@@ -97,16 +98,7 @@ def in_order(symbol: Ints, cuts: Ints, compared: int = 8) -> float:
     pairs = np.unique(np.linspace(0, len(cuts) - 3, compared).round().astype(int))
     shares = []
     for pair in pairs.tolist():
-        one = symbol[cuts[pair] : cuts[pair + 1]][:_LONGEST_PART].tolist()
-        other = symbol[cuts[pair + 1] : cuts[pair + 2]][:_LONGEST_PART].tolist()
-        # Length of the longest common subsequence, a whole row of the table as one number.
-        places: dict[int, int] = {}
-        for place, value in enumerate(one):
-            places[value] = places.get(value, 0) | 1 << place
-        every = (1 << len(one)) - 1
-        row = every
-        for value in other:
-            met = row & places.get(value, 0)
-            row = ((row + met) | (row - met)) & every
-        shares.append((len(one) - row.bit_count()) / max(len(one), len(other), 1))
+        one = symbol[cuts[pair] : cuts[pair + 1]][:_LONGEST_PART]
+        other = symbol[cuts[pair + 1] : cuts[pair + 2]][:_LONGEST_PART]
+        shares.append(common_lengths(one, other)[-1] / max(len(one), len(other), 1))
     return float(np.mean(shares)) if shares else 0.0

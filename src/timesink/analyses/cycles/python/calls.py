@@ -10,9 +10,9 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import host_columns, lane_codes
+from timesink.analyses.columns import host_columns, lane_codes, start_and_end
 from timesink.analyses.cycles.waiting import is_wait
-from timesink.analyses.nesting import Nodes, nest_calls, pre_order, subtree_sizes
+from timesink.analyses.nesting import Nodes, children_of, nest_calls, pre_order, subtree_sizes
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.texts import Codes, encode
 from timesink.model.arrays import Flags, Ints
@@ -66,11 +66,17 @@ class PythonCalls:
         """For each of `names`: whether such a call cannot mark a cycle."""
         return self.waits | self.flags(_NOT_AN_ANCHOR.search)
 
+    def processes(self, nodes: Nodes) -> list[str]:
+        """The process of each of some calls."""
+        return [self.lanes[lane][0] for lane in self.lane[nodes].tolist()]
+
+    def named(self, nodes: Nodes) -> list[str]:
+        """What each of some calls is called."""
+        return [self.names[code] for code in self.name[nodes].tolist()]
+
     def children(self, node: int) -> Nodes:
         """The calls a call makes itself."""
-        below = slice(node + 1, node + int(self.size[node]))
-        found: Nodes = np.flatnonzero(self.parent[below] == node) + node + 1
-        return found
+        return children_of(node, self.parent, self.size)
 
     def outermost(self, chosen: Flags) -> Nodes:
         """Of the chosen calls those that are inside no other chosen one."""
@@ -89,8 +95,7 @@ def python_calls(trace: Trace) -> PythonCalls:
     calls = host.filter(kinds & (pl.col("dur_ns") > 0))
     calls = calls.filter(pl.len().over("pid", "tid") > 1)
     lane, lanes = lane_codes(calls) if calls.height else (np.zeros(0, dtype=np.int64), [])
-    start = calls["ts_ns"].to_numpy()
-    end = start + calls["dur_ns"].to_numpy()
+    start, end = start_and_end(calls)
     none = np.zeros(len(start), dtype=np.bool_)
     order = pre_order(lane, start, end, none)
     lane, start, end = lane[order], start[order], end[order]

@@ -13,6 +13,7 @@ import numpy as np
 
 from timesink.analyses.cycles.python.calls import PythonCalls
 from timesink.analyses.nesting import Nodes
+from timesink.model import intervals
 from timesink.model.arrays import Flags, Ints
 
 _BREAK_LENGTHS, _BREAK_NS = 5, 50_000_000
@@ -54,10 +55,7 @@ def loop_bodies(calls: PythonCalls, top: Nodes, chosen: Nodes, lane: int) -> Bod
     alone = np.bincount(holder + 1, minlength=len(calls) + 1)[holder + 1] == 1
     core = np.where((holder >= 0) & alone, holder, nodes)
     start, end = calls.start[core], calls.end[core]
-    # Which stretch each time falls into, -1 where none.
-    times = calls.start[on_top]
-    place = np.searchsorted(start, times, side="right") - 1
-    inside = np.where((place >= 0) & (times < end[place]), place, -1) >= 0
+    inside = intervals.holding(calls.start[on_top], start, end) >= 0
     rest = on_top[~inside & ~np.isin(on_top, holder) & ~calls.barred[calls.name[on_top]]]
     begins = calls.start[rest]
     beside = _Beside(calls.name[rest], begins, calls.end[rest], np.searchsorted(start, begins))
