@@ -34,9 +34,9 @@ def call_rows(
     are times of the device (`on_device`), for the one in which its device work begins.
     """
     windows = {pid: _windows(table.sort("ts_ns")) for pid, table in spans.items()}
-    placed = _placed(trace, windows, on_device=on_device)
+    process, cycle = _placed(trace, windows, on_device=on_device)
     costs = [*_operators(trace), *_modules(trace)]
-    return {pid: _table(trace, placed, number, costs) for number, pid in enumerate(windows)}
+    return {pid: _table(trace, process, cycle, number, costs) for number, pid in enumerate(windows)}
 
 
 def _windows(spans: pl.DataFrame) -> Windows:
@@ -48,15 +48,8 @@ def _windows(spans: pl.DataFrame) -> Windows:
 # -- when calls are --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Placed:
+def _placed(trace: Trace, windows: Mapping[str, Windows], *, on_device: bool) -> tuple[Ints, Ints]:
     """Process of every call of the forest, and its cycle; `OUTSIDE` where it has none."""
-
-    process: Ints
-    cycle: Ints
-
-
-def _placed(trace: Trace, windows: Mapping[str, Windows], *, on_device: bool) -> _Placed:
     forest = call_forest(trace)
     process = process_of_host(trace, list(windows))[0][forest.row]
     moment = _first_device_work(trace, forest) if on_device else forest.start
@@ -65,7 +58,7 @@ def _placed(trace: Trace, windows: Mapping[str, Windows], *, on_device: bool) ->
         if len(window.row):
             mine = np.flatnonzero(process == number)
             cycle[mine] = window.holding(moment[mine])
-    return _Placed(process, cycle)
+    return process, cycle
 
 
 def _first_device_work(trace: Trace, forest: CallForest) -> Ints:
@@ -135,16 +128,18 @@ def _modules(trace: Trace) -> Iterator[_Costs]:
 # -- the table -------------------------------------------------------------------------------------
 
 
-def _table(trace: Trace, placed: _Placed, process: int, costs: list[_Costs]) -> pl.DataFrame:
+def _table(
+    trace: Trace, process: Ints, cycle: Ints, number: int, costs: list[_Costs]
+) -> pl.DataFrame:
     times = node_times(trace)
     parts = [pl.DataFrame(schema=CALL_TIMES)]
     for one in costs:
-        mine = (placed.process[one.node] == process) & (placed.cycle[one.node] != OUTSIDE)
+        mine = (process[one.node] == number) & (cycle[one.node] != OUTSIDE)
         node = one.node[mine]
         rows = pl.DataFrame(
             {
                 "code": one.name[mine],
-                "cycle": placed.cycle[node],
+                "cycle": cycle[node],
                 "calls": np.full(len(node), int(one.is_call), dtype=np.int64),
                 "device_ns": times.device_total[node],
                 "host_ns": times.host_total[node],

@@ -55,7 +55,7 @@ def behaviour_table(trace: Trace, cycles: Cycles, classes: Classes | None = None
     rows = _rows(groups, measured)
     named = _Names(cycles, devices, book, host.functions, device.functions)
     table = _table(rows, groups, named)
-    read = frozenset(each.counter for each in measured)
+    read = frozenset(counter for counter, _ in measured)
     # Counters that matter to some function of the run.
     present = [FUNCTION_CLASSES[each] for each in np.unique(groups.function_class)]
     counters = (sources.classes.counters_of(each, sources.book.counters) for each in present)
@@ -75,14 +75,6 @@ class _Sources:
     classes: Classes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Measured:
-    """One counter in groups; groups are places in `Groups`."""
-
-    counter: str
-    levels: Levels
-
-
 def _of_recorder(trace: Trace) -> frozenset[str]:
     run = trace.metadata.run
     return frozenset() if run is None else frozenset(run.counters.recorded)
@@ -90,7 +82,7 @@ def _of_recorder(trace: Trace) -> frozenset[str]:
 
 def _measured(
     groups: Groups, cycles: Cycles, sources: _Sources, unread: int
-) -> Iterator[_Measured]:
+) -> Iterator[tuple[str, Levels]]:
     process_of_row, processes = _process_of_row(cycles)
     for part in alike(groups, process_of_row, unread):
         yield from _measured_alike(part, processes[part.process], sources)
@@ -102,14 +94,14 @@ def _process_of_row(cycles: Cycles) -> tuple[Ints, list[str]]:
     return codes, [pid or "" for pid in pids]
 
 
-def _measured_alike(part: Alike, process: str, sources: _Sources) -> Iterator[_Measured]:
+def _measured_alike(part: Alike, process: str, sources: _Sources) -> Iterator[tuple[str, Levels]]:
     book = sources.book
     wanted = sources.classes.counters_of(FUNCTION_CLASSES[part.function_class], book.counters)
     places = sources.devices.places(process, part.device)
     found = (book.find(counter, places) for counter in wanted)
     series = [each for each in found if each is not None]
     for each, level in levels(series, part.spans):
-        yield _Measured(each.counter, replace(level, group=part.groups[level.group]))
+        yield each.counter, replace(level, group=part.groups[level.group])
 
 
 # -- rows ------------------------------------------------------------------------------------------
@@ -130,20 +122,20 @@ class _Rows:
     counters: Sequence[str]
 
 
-def _rows(groups: Groups, measured: Sequence[_Measured]) -> _Rows:
-    counters = sorted({each.counter for each in measured})
+def _rows(groups: Groups, measured: Sequence[tuple[str, Levels]]) -> _Rows:
+    counters = sorted({counter for counter, _ in measured})
     place = {counter: number for number, counter in enumerate(counters)}
     known = np.zeros(len(groups), dtype=np.bool_)
-    for each in measured:
-        known[each.levels.group] = True
+    found = [level for _, level in measured]
+    for each in found:
+        known[each.group] = True
     bare = np.flatnonzero(~known)
     nothing = np.full(len(bare), np.nan)
-    found = [each.levels for each in measured]
     sizes = [len(each.group) for each in found]
     return _Rows(
         group=np.concatenate([*(each.group for each in found), bare]),
         counter=np.repeat(
-            [*(place[each.counter] for each in measured), _NO_METRIC], [*sizes, len(bare)]
+            [*(place[counter] for counter, _ in measured), _NO_METRIC], [*sizes, len(bare)]
         ),
         mean=np.concatenate([*(each.mean for each in found), nothing]),
         spread=np.concatenate([*(each.spread for each in found), nothing]),

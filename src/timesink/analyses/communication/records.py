@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
 
@@ -52,7 +50,6 @@ RANGE_SCHEMA = {
 }
 
 
-@once_per_trace
 def communication_records(trace: Trace) -> pl.DataFrame:
     """One row per collective call, in order of start.
 
@@ -61,12 +58,12 @@ def communication_records(trace: Trace) -> pl.DataFrame:
     `step` is the step the call lies in, null if in none.  `latency_ns` is the time covered by
     the call and its kernels together.
     """
-    return _communication(trace).records
+    return _communication(trace)[0]
 
 
 def communication_ranges(trace: Trace) -> pl.DataFrame:
     """When each record was active: the range of its host call and one of each kernel and copy."""
-    return _communication(trace).ranges
+    return _communication(trace)[1]
 
 
 def covered_ns(*groups: str) -> pl.Expr:
@@ -76,17 +73,12 @@ def covered_ns(*groups: str) -> pl.Expr:
     return (end - pl.max_horizontal(start, reached)).clip(lower_bound=0)
 
 
-@dataclass(frozen=True, eq=False)
-class _Communication:
-    records: pl.DataFrame
-    ranges: pl.DataFrame
-
-
 @once_per_trace
-def _communication(trace: Trace) -> _Communication:
+def _communication(trace: Trace) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Records and ranges."""
     calls, work = collective_calls(trace), collective_work(trace)
     if not len(calls.node) and work.is_empty():
-        return _Communication(pl.DataFrame(schema=RECORD_SCHEMA), pl.DataFrame(schema=RANGE_SCHEMA))
+        return pl.DataFrame(schema=RECORD_SCHEMA), pl.DataFrame(schema=RANGE_SCHEMA)
     described = _described(trace, calls, work)
     on_host = described["call"].to_numpy() < len(calls.node)
     ranges = _ranges(described, on_host, work)
@@ -95,7 +87,7 @@ def _communication(trace: Trace) -> _Communication:
         .with_columns(step=_step_names(trace, described, on_host), **_spans(described, ranges))
         .select(pl.col(name).cast(dtype) for name, dtype in RECORD_SCHEMA.items())
     )
-    return _Communication(records.collect(), ranges)
+    return records.collect(), ranges
 
 
 # -- what a call is about --------------------------------------------------------------------------

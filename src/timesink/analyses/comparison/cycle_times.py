@@ -8,7 +8,7 @@ bend (`statistics.permutation`), and between parts of one run levels, each count
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -28,6 +28,8 @@ _LASTING = 3
 """Cycles a level lasts that is worth mentioning ..."""
 _APART = 1.1
 """... as are levels of which the highest is this many times the lowest."""
+_Tested: TypeAlias = tuple[tuple[float, float] | None, float | None, SteadyTimes | None]
+"""Interval of the change, its p-value and what was tested; none of these with too few cycles."""
 
 
 @QUIETLY
@@ -41,32 +43,25 @@ def cycle_times(base: pl.DataFrame, new: pl.DataFrame, *, one_run: bool = False)
     warm = [warm_up(side) for side in lengths]
     steady = [side[first:] for side, first in zip(lengths, warm, strict=True)]
     drift = _drift_p(base, new) if one_run else None
-    tested = _tested(steady[0], steady[1], new_mean - base_mean, drift)
+    interval, p, tested = _tested(steady[0], steady[1], new_mean - base_mean, drift)
     return CycleTimes(
         base_ns=tuple(int(length) for length in lengths[0]),
         new_ns=tuple(int(length) for length in lengths[1]),
         base_mean_ns=base_mean,
         new_mean_ns=new_mean,
         change_pct=100 * (new_mean - base_mean) / base_mean if base_mean and new_mean else None,
-        interval_ns=tested.interval_ns,
+        interval_ns=interval,
         rank_p=rank_test(lengths[0], lengths[1]),
-        p_value=tested.p,
+        p_value=p,
         warm_up=(warm[0], warm[1]),
         levels_ns=(_levels(steady[0]), _levels(steady[1])),
         one_run=one_run,
-        steady=tested.steady,
+        steady=tested,
     )
 
 
 def _mean(lengths: Floats) -> float:
     return float(moments(np.zeros(len(lengths), dtype=np.int64), lengths, 1).mean[0])
-
-
-@dataclass(frozen=True, slots=True)
-class _Tested:
-    interval_ns: tuple[float, float] | None = None
-    p: float | None = None
-    steady: SteadyTimes | None = None
 
 
 def _tested(base: Floats, new: Floats, change: float, drift: float | None) -> _Tested:
@@ -75,7 +70,7 @@ def _tested(base: Floats, new: Floats, change: float, drift: float | None) -> _T
     The interval holds `change`, that of all cycles, and excludes 0 only where all tests do.
     """
     if min(len(base), len(new)) < 2:
-        return _Tested()
+        return None, None, None
     found = mean_changes(base[:, None], new[:, None])
     tests = [float(found.p[0]), permutation_p(base, new), drift]
     p = max(test for test in tests if test is not None)
@@ -87,7 +82,7 @@ def _tested(base: Floats, new: Floats, change: float, drift: float | None) -> _T
         # What warm-up or outliers make of the means is the opposite of what most cycles say.
         p = 1.0
     interval = _holding_0(min(low, change), max(high, change), certain=p < ALPHA)
-    return _Tested(interval, p, steady)
+    return interval, p, steady
 
 
 def _holding_0(low: float, high: float, *, certain: bool) -> tuple[float, float]:

@@ -73,13 +73,10 @@ def idle_causes(trace: Trace) -> pl.DataFrame:
     operators = forest.role == OPERATOR
     outer = operators & ~((forest.parent >= 0) & operators[forest.parent])
     called = np.stack([forest.start[outer], forest.end[outer]]).T
-    host = _Host(
-        quiet=_long(intervals.subtract(silent, called[_touching(called, silent)])),
-        calls=holding_calls(trace),
-    )
+    quiet = _long(intervals.subtract(silent, called[_touching(called, silent)]))
     length = intervals.coverage(steps)
     rows = [
-        {"device": device, "steps_ns": length, **_causes(trace, device, idle, host)}
+        {"device": device, "steps_ns": length, **_causes(trace, device, idle, quiet)}
         for device, idle in idle_ranges(trace).items()
     ]
     return pl.DataFrame(rows, schema=SCHEMA)
@@ -141,14 +138,6 @@ def holding_calls(trace: Trace) -> HoldingCalls:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Host:
-    """What is known of the host."""
-
-    quiet: IntervalSet
-    calls: HoldingCalls
-
-
 def _long(stretches: IntervalSet) -> IntervalSet:
     return stretches[stretches[:, 1] - stretches[:, 0] >= STALL_NS]
 
@@ -165,22 +154,22 @@ def _touching(many: IntervalSet, few: IntervalSet) -> Flags:
 # -- gap by gap ------------------------------------------------------------------------------------
 
 
-def _causes(trace: Trace, device: int, idle: IntervalSet, host: _Host) -> dict[str, int]:
+def _causes(trace: Trace, device: int, idle: IntervalSet, quiet: IntervalSet) -> dict[str, int]:
     ranges = role_ranges(trace)
     loading = intervals.intersect(idle, ranges["data_loader"])
     talking = intervals.intersect(idle, ranges["communication"])
     talking = intervals.subtract(talking, loading)
     told = np.concatenate([loading, talking])
     length = idle[:, 1] - idle[:, 0] - intervals.coverage_within(told, idle)
-    next_work = _next_work(trace, device, idle)
-    unknown = np.where(next_work.thread == _NONE, length, 0)
-    queued = np.where(next_work.queued, length, 0)
+    is_queued, thread = _next_work(trace, device, idle)
+    unknown = np.where(thread == _NONE, length, 0)
+    queued = np.where(is_queued, length, 0)
     open_ns = length - unknown - queued
-    held = _held(idle, next_work.thread, host.calls, told)
-    runtime_call = np.minimum(open_ns, held.runtime_call)
-    silent = _inside(idle, intervals.subtract(host.quiet, told))
+    waiting, holding = _held(idle, thread, holding_calls(trace), told)
+    runtime_call = np.minimum(open_ns, holding)
+    silent = _inside(idle, intervals.subtract(quiet, told))
     stalled = np.minimum(open_ns - runtime_call, silent)
-    sync = np.minimum(open_ns - runtime_call - stalled, held.sync)
+    sync = np.minimum(open_ns - runtime_call - stalled, waiting)
     return {
         "idle_ns": intervals.coverage(idle),
         "data_loading_ns": intervals.coverage(loading),
@@ -194,17 +183,11 @@ def _causes(trace: Trace, device: int, idle: IntervalSet, host: _Host) -> dict[s
     }
 
 
-@dataclass(frozen=True, eq=False)
-class _NextWork:
-    """The activity that follows each gap; arrays have one entry per gap."""
+def _next_work(trace: Trace, device: int, idle: IntervalSet) -> tuple[Flags, Ints]:
+    """Whether what follows each gap was launched before it, and the thread that launched it.
 
-    queued: Flags
-    """It was launched before the gap began."""
-    thread: Ints
-    """Launched it, or, where none follows, the last one; -1 where that is not in the trace."""
-
-
-def _next_work(trace: Trace, device: int, idle: IntervalSet) -> _NextWork:
+    Where nothing follows, the thread of the last launch; -1 where that is not in the trace.
+    """
     work = device_activities(trace)
     mine = np.flatnonzero(work.device == device)
     mine = mine[np.argsort(work.start[mine], kind="stable")]
@@ -213,22 +196,15 @@ def _next_work(trace: Trace, device: int, idle: IntervalSet) -> _NextWork:
     following = mine[np.minimum(place, len(mine) - 1)]
     launched = work.launched[following]
     threads = np.append(host_lanes(trace)[0], _NONE)
-    return _NextWork(
-        queued=launched & ~none & (work.call_start[following] <= idle[:, 0]),
-        thread=threads[np.where(launched, work.call[following], _NONE)],
-    )
+    queued = launched & ~none & (work.call_start[following] <= idle[:, 0])
+    return queued, threads[np.where(launched, work.call[following], _NONE)]
 
 
-@dataclass(frozen=True, eq=False)
-class _Held:
-    """How long the launching thread was held up in each gap."""
-
-    sync: Ints
-    runtime_call: Ints
-
-
-def _held(idle: IntervalSet, thread: Ints, calls: HoldingCalls, told: IntervalSet) -> _Held:
-    held = _Held(np.zeros(len(idle), dtype=np.int64), np.zeros(len(idle), dtype=np.int64))
+def _held(
+    idle: IntervalSet, thread: Ints, calls: HoldingCalls, told: IntervalSet
+) -> tuple[Ints, Ints]:
+    """How long the launching thread waited in each gap, and sat in other calls."""
+    sync, runtime_call = np.zeros((2, len(idle)), dtype=np.int64)
     for number in np.unique(calls.thread).tolist():
         waits = calls.of_thread(number, waits=True)
         others = intervals.subtract(calls.of_thread(number, waits=False), waits)
@@ -236,9 +212,9 @@ def _held(idle: IntervalSet, thread: Ints, calls: HoldingCalls, told: IntervalSe
         mine = np.flatnonzero((thread == number) & _touching(idle, both))
         gaps = idle[mine]
         inside = _inside(gaps, intervals.subtract(waits, told))
-        held.sync[mine] = np.maximum(inside, _waited(gaps, waits))
-        held.runtime_call[mine] = _inside(gaps, intervals.subtract(others, told))
-    return held
+        sync[mine] = np.maximum(inside, _waited(gaps, waits))
+        runtime_call[mine] = _inside(gaps, intervals.subtract(others, told))
+    return sync, runtime_call
 
 
 def _inside(gaps: IntervalSet, few: IntervalSet) -> Ints:

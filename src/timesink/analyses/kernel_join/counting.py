@@ -30,12 +30,13 @@ _OFF_THE_MIDDLE = 0.02
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
-    """For each launch its place, -1 for none, and whether a launch of its kind stands there."""
+class Placed:
+    """For each launch its place in a window, -1 for none, and whether its kind stands there."""
 
     place: Ints
-    same_kind: Flags
+    exact: Flags
     score: float
+    """How well the launches run through the window; only windows with as many are compared."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,11 +67,11 @@ class _Function:
         return self.places[count], self.kind_at[count] == self.kind[:, None]
 
 
-def place_by_count(launches: Launches, window: Launches, every: int) -> Counted:
+def place_by_count(launches: Launches, window: Launches, every: int) -> Placed:
     """Places of launches of which every n-th of each function was recorded."""
     functions = _functions(launches, window)
     if not functions:
-        return Counted(np.full(len(launches), -1), np.zeros(len(launches), dtype=np.bool_), 0.0)
+        return Placed(np.full(len(launches), -1), np.zeros(len(launches), dtype=np.bool_), 0.0)
     middle = _middle(functions)
     parts = [_within(function, middle) for function in functions]
     main = int(np.argmax([len(part.rows) for part in parts]))
@@ -148,7 +149,7 @@ def _first_count(function: _Function, place: Ints, every: int) -> int:
 # -- so that functions agree with one another ------------------------------------------------------
 
 
-def _settled(functions: Sequence[_Function], start: Floats, width: int, every: int) -> Counted:
+def _settled(functions: Sequence[_Function], start: Floats, width: int, every: int) -> Placed:
     """Each function placed where the others expect it; what is placed is expected of the next."""
     place = np.full(len(start), -1)
     same_kind = np.zeros(len(start), dtype=np.bool_)
@@ -157,58 +158,37 @@ def _settled(functions: Sequence[_Function], start: Floats, width: int, every: i
     for _ in range(_PASSES):
         score = 0.0
         for function in functions:
-            known = _known_without(come, function.rows)
+            rows, distances = _known_without(come, function.rows)
             for part in function.parts():
-                expected = _expected(part.rows, known)
+                # Between which distances launches stand; the middle by the rows between.
+                middle = np.interp(part.rows, rows, distances)[:, None]
+                after = np.searchsorted(rows, part.rows)[:, None]
+                least = distances[np.maximum(after - 1, 0)]
+                most = distances[np.minimum(after, len(rows) - 1)]
                 places, same = part.choices(every)
-                ahead = (places - expected.middle + width / 2) % width - width / 2
-                worth = same * (1 - 0.5 * np.minimum(1, expected.missed_by(ahead) / (_FAR * width)))
+                ahead = (places - middle + width / 2) % width - width / 2
+                outside = np.maximum(-ahead - (middle - least), ahead - (most - middle))
+                # Inside as well, a place further from the middle costs a little.
+                missed = np.maximum(outside, 0) + _OFF_THE_MIDDLE * np.abs(ahead)
+                worth = same * (1 - 0.5 * np.minimum(1, missed / (_FAR * width)))
                 best = int(worth.sum(axis=0).argmax())
                 score += float(worth[:, best].sum())
                 place[part.rows], same_kind[part.rows] = places[:, best], same[:, best]
-                distance = expected.middle[:, 0] + ahead[:, best]
+                distance = middle[:, 0] + ahead[:, best]
                 come[part.rows] = np.where(same[:, best], distance, np.nan)
-    return Counted(place, same_kind, score)
+    return Placed(place, same_kind, score)
 
 
-@dataclass(frozen=True, eq=False)
-class _Known:
-    """Launches whose distance is known, and their distances in order."""
+def _known_without(come: Floats, rows: Ints) -> tuple[Ints, Floats]:
+    """Other rows than these whose distance is known, and their distances in order.
 
-    rows: Ints
-    distance: Floats
-
-
-def _known_without(come: Floats, rows: Ints) -> _Known:
-    """What is known of other rows than these; of these too where there is nothing else."""
+    These as well where there is nothing else.
+    """
     others = come.copy()
     others[rows] = np.nan
     known = np.flatnonzero(~np.isnan(others))
     if len(known) < 2:
         known = np.flatnonzero(~np.isnan(come))
     if not len(known):
-        return _Known(np.zeros(1, dtype=np.int64), np.zeros(1))
-    return _Known(known, np.maximum.accumulate(come[known]))
-
-
-@dataclass(frozen=True, eq=False)
-class _Expected:
-    """Between which distances launches stand, a column each; the middle by the rows between."""
-
-    middle: Floats
-    room_behind: Floats
-    room_ahead: Floats
-
-    def missed_by(self, ahead: Floats) -> Floats:
-        """How far places this much ahead of the middle lie outside; a little for being inside."""
-        outside = np.maximum(-ahead - self.room_behind, ahead - self.room_ahead)
-        missed: Floats = np.maximum(outside, 0) + _OFF_THE_MIDDLE * np.abs(ahead)
-        return missed
-
-
-def _expected(rows: Ints, known: _Known) -> _Expected:
-    middle = np.interp(rows, known.rows, known.distance)
-    after = np.searchsorted(known.rows, rows)
-    behind = known.distance[np.maximum(after - 1, 0)]
-    ahead = known.distance[np.minimum(after, len(known.rows) - 1)]
-    return _Expected(middle[:, None], (middle - behind)[:, None], (ahead - middle)[:, None])
+        return np.zeros(1, dtype=np.int64), np.zeros(1)
+    return known, np.maximum.accumulate(come[known])

@@ -9,7 +9,7 @@ import numpy as np
 
 from timesink.analyses.kernel_calls.sampling import Sampling
 from timesink.analyses.kernel_join.alignment import common_subsequence
-from timesink.analyses.kernel_join.counting import place_by_count
+from timesink.analyses.kernel_join.counting import Placed, place_by_count
 from timesink.analyses.kernel_join.gaps import fill_by_name, fill_by_order
 from timesink.analyses.kernel_join.launches import Launches
 from timesink.analyses.kernel_join.placing import Path, place_launches
@@ -95,19 +95,9 @@ def _long_stretches(is_open: Flags) -> Ints:
 # -- in one window ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _Placed:
-    """Places in one window, -1 for none."""
-
-    place: Ints
-    exact: Flags
-    score: float
-    """How well the launches run through the window; only windows with as many are compared."""
-
-
 def _in_best_window(
     counters: Launches, timed: Launches, windows: Sequence[Window], sampling: Sampling | None
-) -> tuple[Window, _Placed]:
+) -> tuple[Window, Placed]:
     """Of the windows that know most of the launches the one through which they run best."""
     distinct: dict[bytes, Window] = {}
     for window in windows:
@@ -117,7 +107,7 @@ def _in_best_window(
         return int(np.isin(counters.kind, timed.kind[window.rows]).sum())
 
     most = _WINDOWS_TRIED if len(counters) <= _LONG else 1
-    tried: list[tuple[Window, _Placed]] = []
+    tried: list[tuple[Window, Placed]] = []
     for window in sorted(distinct.values(), key=known, reverse=True)[:most]:
         tried.append((window, _in_window(counters, timed[window.rows], sampling)))
         if tried[-1][1].exact.all():
@@ -125,7 +115,7 @@ def _in_best_window(
     return max(tried, key=lambda one: (one[1].exact.sum(), one[1].score))
 
 
-def _in_window(counters: Launches, window: Launches, sampling: Sampling | None) -> _Placed:
+def _in_window(counters: Launches, window: Launches, sampling: Sampling | None) -> Placed:
     stride = _stride(counters, window, sampling)
     found = _by_count(counters, window, sampling) or _by_path(counters, window, stride)
     sure = _sure(found.exact)
@@ -135,7 +125,7 @@ def _in_window(counters: Launches, window: Launches, sampling: Sampling | None) 
             place = fill_by_order(place, counters, window)
             exact = place >= 0
         place = fill_by_name(place, counters, window, stride)
-    return _Placed(place, exact, found.score)
+    return Placed(place, exact, found.score)
 
 
 def _stride(counters: Launches, window: Launches, sampling: Sampling | None) -> float:
@@ -150,18 +140,18 @@ def _stride(counters: Launches, window: Launches, sampling: Sampling | None) -> 
     return 1.0 if neighbours >= _SURE else float(round(len(window) / len(counters)))
 
 
-def _by_count(counters: Launches, window: Launches, sampling: Sampling | None) -> _Placed | None:
+def _by_count(counters: Launches, window: Launches, sampling: Sampling | None) -> Placed | None:
     """Places by count; None where they are few or go back and forth."""
     if sampling is None or sampling.per != "kernel":
         return None
     found = place_by_count(counters, window, sampling.every)
     known = int(np.isin(counters.kind, window.kind).sum())
-    rounds = int((np.diff(found.place[found.same_kind]) <= 0).sum())
+    rounds = int((np.diff(found.place[found.exact]) <= 0).sum())
     likely = len(counters) * sampling.every / len(window)
-    few = found.same_kind.sum() < _COUNTED * known
+    few = found.exact.sum() < _COUNTED * known
     if few or rounds > 2 * likely + _BACK_AND_FORTH * len(counters):
         return None
-    return _Placed(found.place, found.same_kind, found.score)
+    return found
 
 
 def _sure(exact: Flags) -> Flags:
@@ -177,11 +167,11 @@ def _sure(exact: Flags) -> Flags:
 # -- by path ---------------------------------------------------------------------------------------
 
 
-def _by_path(counters: Launches, window: Launches, stride: float) -> _Placed:
+def _by_path(counters: Launches, window: Launches, stride: float) -> Placed:
     path = _path(counters.kind, window.kind, stride)
     place = np.full(len(counters), -1)
     place[path.row] = path.place
-    return _Placed(place, place >= 0, path.score)
+    return Placed(place, place >= 0, path.score)
 
 
 def _path(launches: Ints, window: Ints, stride: float) -> Path:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from timesink.analyses.kernel_join.alignment import common_subsequence
@@ -14,14 +12,6 @@ _LONGEST = 16
 """Launches between two sure ones; more are another piece of program, not replaced kernels."""
 _REACH = 32
 """So far from where it is expected a launch is looked for that was made in another order."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Gap:
-    """Launches without a place, and the places between those around them."""
-
-    rows: range
-    places: range
 
 
 def fill_by_order(place: Ints, launches: Launches, window: Launches) -> Ints:
@@ -59,21 +49,24 @@ def fill_by_name(place: Ints, launches: Launches, window: Launches, stride: floa
 
 def _filled(place: Ints, left: Ints, right: Ints, slack: float) -> Ints:
     filled = place.copy()
-    for gap in _gaps(place, slack):
-        wanted, there = left[gap.rows], right[gap.places]
+    for gap, places in _gaps(place, slack):
+        wanted, there = left[gap], right[places]
         rows = np.flatnonzero(wanted >= 0)
         ours, theirs = common_subsequence(wanted[rows], there)
-        filled[gap.rows.start + rows[ours]] = gap.places.start + theirs
+        filled[gap.start + rows[ours]] = places.start + theirs
     return filled
 
 
-def _gaps(place: Ints, slack: float) -> list[_Gap]:
-    """Gaps with at least one launch and one place, and not too many of either."""
+def _gaps(place: Ints, slack: float) -> list[tuple[range, range]]:
+    """Launches without a place, and the places between those around them.
+
+    At least one of each, and not too many of either.
+    """
     known = np.flatnonzero(place >= 0)
     rows, places = np.diff(known) - 1, np.diff(place[known]) - 1
     fits = (rows > 0) & (rows <= _LONGEST) & (places > 0) & (places <= slack * rows)
     return [
-        _Gap(range(at + 1, at + 1 + count), range(start + 1, start + 1 + length))
+        (range(at + 1, at + 1 + count), range(start + 1, start + 1 + length))
         for at, count, start, length in zip(
             known[:-1][fits].tolist(),
             rows[fits].tolist(),
