@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 
 from timesink.analyses.columns import device_columns, host_columns, start_and_end
 from timesink.analyses.forest import CallForest, call_forest
@@ -54,7 +53,17 @@ def node_times(trace: Trace) -> NodeTimes:
     tensor_self = _launched(forest, links, durations, tensor)
     by_name = forest.named(is_eligible) & has_tensor_cores(trace)
     # Time of each call that no callee and no runtime call covers.
-    inner = _inner_ranges(forest, links, host_columns(trace))
+    callees = np.flatnonzero((forest.parent >= 0) & (forest.stands_for == np.arange(len(forest))))
+    made = np.flatnonzero(links.call_node >= 0)
+    rows = links.calls[made]
+    call_start, call_end = start_and_end(host_columns(trace), rows)
+    owner = np.concatenate([forest.parent[callees], links.call_node[made]]).astype(np.int64)
+    inner = _Inner(
+        owner=forest.stands_for[owner],
+        start=np.concatenate([forest.start[callees], call_start]),
+        end=np.concatenate([forest.end[callees], call_end]),
+        callees=len(callees),
+    )
     own = forest.end - np.minimum(forest.self_start, forest.end)
     own -= sums_by(inner.owner, inner.end - inner.start, len(forest))
     # Ranges rarely overlap; where they may, their union is taken instead of their sum.
@@ -89,20 +98,6 @@ class _Inner:
     start: Ints
     end: Ints
     callees: int
-
-
-def _inner_ranges(forest: CallForest, links: Links, host: pl.DataFrame) -> _Inner:
-    callees = np.flatnonzero((forest.parent >= 0) & (forest.stands_for == np.arange(len(forest))))
-    made = np.flatnonzero(links.call_node >= 0)
-    rows = links.calls[made]
-    call_start, call_end = start_and_end(host, rows)
-    owner = np.concatenate([forest.parent[callees], links.call_node[made]]).astype(np.int64)
-    return _Inner(
-        owner=forest.stands_for[owner],
-        start=np.concatenate([forest.start[callees], call_start]),
-        end=np.concatenate([forest.end[callees], call_end]),
-        callees=len(callees),
-    )
 
 
 def _may_overlap(forest: CallForest, links: Links, inner: _Inner) -> Flags:

@@ -52,7 +52,17 @@ def operator_table(trace: Trace, *, by_shape: bool = False, by_stack: bool = Fal
         pl.Series("has_call_stack", sums_by(group, has_stack, count) > 0),
         pl.Series("finished", finished),
     )
-    return _ordered(table)
+    order = "device_self_ns" if (table["device_total_ns"] > 0).any() else "host_self_ns"
+    return (
+        table.sort("finished")
+        .drop("finished")
+        .with_columns(
+            _ratio("tensor_core_self_ns", "device_self_ns").alias("tensor_core_self_ratio"),
+            _ratio("tensor_core_total_ns", "device_total_ns").alias("tensor_core_total_ratio"),
+            pl.int_range(pl.len()).alias("first_place"),
+        )
+        .sort(order, descending=True, maintain_order=True)
+    )
 
 
 _SUMMED = (
@@ -85,20 +95,6 @@ def _groups(
     )
     group = joined["group"].cast(pl.Int64).to_numpy()
     return group, keys.drop("group").with_columns(names.gather(keys["name"]).alias("name"))
-
-
-def _ordered(table: pl.DataFrame) -> pl.DataFrame:
-    order = "device_self_ns" if (table["device_total_ns"] > 0).any() else "host_self_ns"
-    return (
-        table.sort("finished")
-        .drop("finished")
-        .with_columns(
-            _ratio("tensor_core_self_ns", "device_self_ns").alias("tensor_core_self_ratio"),
-            _ratio("tensor_core_total_ns", "device_total_ns").alias("tensor_core_total_ratio"),
-            pl.int_range(pl.len()).alias("first_place"),
-        )
-        .sort(order, descending=True, maintain_order=True)
-    )
 
 
 def _has_stack(trace: Trace) -> Flags:

@@ -91,6 +91,9 @@ def summarise(trace: Trace) -> Summary:
     ranges = event_ranges(busy)
     measured = trace.lazy("kernel_calls").select("device", "dur_ns").collect()
     host_work = trace.lazy("host").filter(~pl.col("kind").is_in(_NOT_WORK))
+    # Instant events of a trace with memory profiling: records and the marks that frame them.
+    records = _height(trace, "memory")
+    marks = trace.metadata.phases.get("i", 0) + trace.metadata.phases.get("I", 0)
     return Summary(
         events=trace.metadata.events,
         operators=host.get("operator", 0),
@@ -102,7 +105,7 @@ def summarise(trace: Trace) -> Summary:
         memcpys=device.get("memcpy", 0),
         memsets=device.get("memset", 0),
         collectives=device.get("collective", 0) + host.get("collective", 0),
-        memory_events=_count_memory_events(trace),
+        memory_events=max(records, marks) if records else 0,
         counters=_height(trace, "counters"),
         flows=_height(trace, "flows"),
         steps=_height(trace, "steps"),
@@ -130,13 +133,6 @@ def _used(*frames: pl.DataFrame) -> tuple[int, ...]:
 
 def _count_kinds(trace: Trace, table: str) -> dict[str, int]:
     return dict(trace.lazy(table).group_by("kind").len().collect().iter_rows())
-
-
-def _count_memory_events(trace: Trace) -> int:
-    """Instant events of a trace with memory profiling: records and the marks that frame them."""
-    records = _height(trace, "memory")
-    marks = trace.metadata.phases.get("i", 0) + trace.metadata.phases.get("I", 0)
-    return max(records, marks) if records else 0
 
 
 def _height(trace: Trace, table: str) -> int:

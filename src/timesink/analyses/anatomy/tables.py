@@ -57,8 +57,16 @@ def anatomy_of(behaviour: pl.DataFrame, counters: pl.DataFrame | None = None) ->
         process = str(pid[0]) if len(pid) else ""
         beside, notes = levels_beside(counters, cycles, process)
         levels = pl.concat([levels, beside.join(levels, "metric", "anti")])
+    length = cycles["dur_ns"].to_numpy()
+    times = _times(table).join(cycles.select("cycle").with_row_index("row"), "cycle")
+    found: dict[Key, Ints] = {}
+    keys = times.select("part", "family").unique().sort("part", "family")
+    for part, family in keys.iter_rows():
+        mine = times.filter(part=part).filter(pl.col("family").eq_missing(family))
+        found[part, family] = np.zeros(len(length), dtype=np.int64)
+        found[part, family][mine["row"].to_numpy()] = mine["dur_ns"].to_numpy()
     return Anatomy(
-        parts=_parts(table, cycles),
+        parts=_rows(cycles["cycle"], _cut(length, found)),
         places=pl.DataFrame(schema=PLACE_TIMES),
         levels=levels.sort("cycle", "metric", "device"),
         from_timeline=False,
@@ -68,18 +76,6 @@ def anatomy_of(behaviour: pl.DataFrame, counters: pl.DataFrame | None = None) ->
 
 
 # -- parts -----------------------------------------------------------------------------------------
-
-
-def _parts(table: pl.DataFrame, cycles: pl.DataFrame) -> pl.DataFrame:
-    length = cycles["dur_ns"].to_numpy()
-    times = _times(table).join(cycles.select("cycle").with_row_index("row"), "cycle")
-    found: dict[Key, Ints] = {}
-    keys = times.select("part", "family").unique().sort("part", "family")
-    for part, family in keys.iter_rows():
-        mine = times.filter(part=part).filter(pl.col("family").eq_missing(family))
-        found[part, family] = np.zeros(len(length), dtype=np.int64)
-        found[part, family][mine["row"].to_numpy()] = mine["dur_ns"].to_numpy()
-    return _rows(cycles["cycle"], _cut(length, found))
 
 
 def _times(table: pl.DataFrame) -> pl.DataFrame:

@@ -204,11 +204,20 @@ def _with_cycles(frame: pl.DataFrame, cycles: Cycles) -> pl.DataFrame:
     table = cycles.table.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
     length = pl.col("cycle_dur_ns")
     share = pl.when(length > 0).then(100 * pl.col("dur_ns") / length).otherwise(0.0)
+    # Process and machine of each cycle.
+    pid = table["pid"]
+    texts = pid.fill_null("").unique().to_list()
+    split = {text: host_and_pid(text) for text in texts}
+    filled = pid.fill_null("")
+    process = filled.replace_strict(
+        {text: split[text][1] for text in texts}, return_dtype=pl.String
+    )
+    host = filled.replace_strict({text: split[text][0] for text in texts}, return_dtype=pl.String)
     both = table.select(
         "row",
         "cycle",
         pl.col("type").alias("cycle_type"),
-        *_processes(table["pid"]),
+        *(process.alias("pid"), host.alias("host")),
         pl.col("name").cast(pl.String).alias("anchor"),
         pl.col("start_ns").alias("cycle_ts_ns"),
         (pl.col("end_ns") - pl.col("start_ns")).alias("cycle_dur_ns"),
@@ -226,18 +235,6 @@ def _with_cycles(frame: pl.DataFrame, cycles: Cycles) -> pl.DataFrame:
         descending=[False, False, False, False, True, False, False, False],
     )  # fmt: skip
     return ordered.select(pl.col(name).cast(dtype) for name, dtype in BEHAVIOUR.schema.items())
-
-
-def _processes(pid: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """Process and machine of each cycle."""
-    texts = pid.fill_null("").unique().to_list()
-    split = {text: host_and_pid(text) for text in texts}
-    filled = pid.fill_null("")
-    process = filled.replace_strict(
-        {text: split[text][1] for text in texts}, return_dtype=pl.String
-    )
-    host = filled.replace_strict({text: split[text][0] for text in texts}, return_dtype=pl.String)
-    return process.alias("pid"), host.alias("host")
 
 
 def _texts(texts: Sequence[str | None], place: NDArray[np.integer[Any]]) -> pl.Series:

@@ -174,16 +174,9 @@ def _by_thread(calls: ThreadCalls, window: Windows) -> Iterator[OwnThread]:
 def _untraced(own: OwnThread) -> tuple[Windows, Windows]:
     """When a thread is in no call in its cycles: for nobody known, and waiting for others."""
     gaps = _outside(own.windows, own.calls.busy(own.thread))
-    others = _waited_for(own, gaps)
-    return _outside(gaps, others), _inside(gaps, others)
-
-
-def _waited_for(own: OwnThread, gaps: Windows) -> Windows:
-    """When threads work that do so in the stead of a thread, as in the backward pass.
-
-    Such a thread works while the other is in no call.  One that works beside it, such as a loader
-    of data, shares its time with the other's calls as well.
-    """
+    # When threads work that do so in the stead of a thread, as in the backward pass. Such a thread
+    # works while the other is in no call. One that works beside it, such as a loader of data,
+    # shares its time with the other's calls as well.
     length = _length(own.windows)
     in_calls = length - _length(gaps)
     found = [_merged(gaps.start[:0], gaps.end[:0])]
@@ -195,7 +188,8 @@ def _waited_for(own: OwnThread, gaps: Windows) -> Windows:
         beside = here - _length(_inside(gaps, working))
         if _RARER * beside * length <= here * in_calls:
             found.append(working)
-    return _merged(*(np.concatenate([getattr(one, end) for one in found]) for end in _ENDS))
+    others = _merged(*(np.concatenate([getattr(one, end) for one in found]) for end in _ENDS))
+    return _outside(gaps, others), _inside(gaps, others)
 
 
 _ENDS = ("start", "end")

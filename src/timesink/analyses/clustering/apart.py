@@ -107,7 +107,16 @@ def other_unit(setting: Setting, base: int, own: int) -> str:
     phases = [_phases(setting, role) for role in (base, own)]
     if phases[0].isdisjoint(phases[1]):
         return told
-    work = _calls(setting, [base, own])
+    # Calls per cycle that are the program's own work; on the device where all have some there.
+    calls = np.nan_to_num(setting.means[[base, own]])
+    counted = [
+        (at, feature.place > 0)
+        for at, feature in enumerate(setting.measures.features)
+        if feature.kind == CALLS and feature.name != COLLECTIVE
+    ]
+    on_device = calls[:, [at for at, device in counted if device]].sum(axis=1)
+    everywhere = calls[:, [at for at, _ in counted]].sum(axis=1)
+    work: list[float] = (on_device if on_device.min() > 0 else everywhere).tolist()
     unlike = min(work) > 0 and max(work) / min(work) >= _UNLIKE_WORK
     marks = {setting.roles[role].anchor for role in (base, own)}
     return told if unlike and len(marks) > 1 else ""
@@ -119,20 +128,6 @@ def _phases(setting: Setting, role: int) -> set[str]:
         for at, feature in enumerate(setting.measures.features)
         if not np.isnan(setting.means[role, at])
     }
-
-
-def _calls(setting: Setting, roles: list[int]) -> list[float]:
-    """Calls per cycle that are the program's own work; on the device where all have some there."""
-    calls = np.nan_to_num(setting.means[roles])
-    counted = [
-        (at, feature.place > 0)
-        for at, feature in enumerate(setting.measures.features)
-        if feature.kind == CALLS and feature.name != COLLECTIVE
-    ]
-    on_device = calls[:, [at for at, device in counted if device]].sum(axis=1)
-    everywhere = calls[:, [at for at, _ in counted]].sum(axis=1)
-    chosen: list[float] = (on_device if on_device.min() > 0 else everywhere).tolist()
-    return chosen
 
 
 def _unit_text(setting: Setting, role: int) -> str:

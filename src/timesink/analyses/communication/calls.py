@@ -61,7 +61,18 @@ def collective_calls(trace: Trace) -> CollectiveCalls:
     place[node] = np.arange(len(node))
     carries = forest.named(lambda name: name == collectives.ARGUMENTS_CALL)[node]
     around = _nearest(forest.parent[node], place, forest.parent)
-    return CollectiveCalls(node, carries, _same_call(carries, around), place)
+    # Calls that carry arguments are one with the collective they lie in, or the first in them.
+    call = np.arange(len(carries))
+    inside = np.flatnonzero(around != _NONE)
+    first_inside = np.full(len(carries), _NONE, dtype=np.int64)
+    first_inside[around[inside][::-1]] = inside[::-1]
+    wraps = carries & (first_inside != _NONE)
+    call[wraps] = first_inside[wraps]
+    lies_in = carries & (around != _NONE) & ~carries[around]
+    call[lies_in] = around[lies_in]
+    while not np.array_equal(call[call], call):
+        call = call[call]
+    return CollectiveCalls(node, carries, call, place)
 
 
 def _nearest(node: Nodes, place: Nodes, parent: Nodes) -> Nodes:
@@ -74,21 +85,6 @@ def _nearest(node: Nodes, place: Nodes, parent: Nodes) -> Nodes:
         onward = (place[at] == _NONE) & (parent[at] != _NONE)
         pending, at = pending[onward], parent[at[onward]]
     return found
-
-
-def _same_call(carries: Flags, around: Nodes) -> Nodes:
-    """Calls that carry arguments are one with the collective they lie in, or the first in them."""
-    call = np.arange(len(carries))
-    inside = np.flatnonzero(around != _NONE)
-    first_inside = np.full(len(carries), _NONE, dtype=np.int64)
-    first_inside[around[inside][::-1]] = inside[::-1]
-    wraps = carries & (first_inside != _NONE)
-    call[wraps] = first_inside[wraps]
-    lies_in = carries & (around != _NONE) & ~carries[around]
-    call[lies_in] = around[lies_in]
-    while not np.array_equal(call[call], call):
-        call = call[call]
-    return call
 
 
 # -- work on the device ----------------------------------------------------------------------------

@@ -69,7 +69,19 @@ def find_mismatches(matched: pl.DataFrame, ranks: Mapping[str, int | None]) -> p
     `ranks` gives the rank of every worker, those without any call included.
     """
     columns = [name for name in MISMATCH_SCHEMA if name not in {"present", "missing"}]
-    participants = _participants(matched, ranks)
+    # The workers each group of calls is expected on, by its number.
+    asked = ["group_ranks", "group_size", "collective", "src_rank", "dst_rank"]
+    parties = (
+        matched.lazy()
+        .select("party", "worker", *asked)
+        .unique(["party", "worker"], keep="first", maintain_order=True)
+        .with_columns(pl.col("worker").cast(pl.String))
+        .group_by("party", maintain_order=True)
+        .agg(pl.col(asked).first(), seen="worker")
+        .sort("party")
+        .collect()
+    )
+    participants = [_expected(party, ranks) for party in parties.iter_rows(named=True)]
     # Who has a call is among those it is expected on: only where some lack it lists are made.
     match, party = matched["match"].to_numpy(), matched["party"].to_numpy()
     wanted = np.array([len(expected) for expected in participants], dtype=np.int64)
@@ -130,22 +142,6 @@ def _is_even(key: Ints, mine: Groups) -> Flags:
 
 
 # -- who takes part --------------------------------------------------------------------------------
-
-
-def _participants(matched: pl.DataFrame, ranks: Mapping[str, int | None]) -> list[list[str]]:
-    """The workers each group of calls is expected on, by its number."""
-    asked = ["group_ranks", "group_size", "collective", "src_rank", "dst_rank"]
-    parties = (
-        matched.lazy()
-        .select("party", "worker", *asked)
-        .unique(["party", "worker"], keep="first", maintain_order=True)
-        .with_columns(pl.col("worker").cast(pl.String))
-        .group_by("party", maintain_order=True)
-        .agg(pl.col(asked).first(), seen="worker")
-        .sort("party")
-        .collect()
-    )
-    return [_expected(party, ranks) for party in parties.iter_rows(named=True)]
 
 
 def _expected(group: Mapping[str, Any], ranks: Mapping[str, int | None]) -> list[str]:

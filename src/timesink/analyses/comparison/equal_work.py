@@ -156,7 +156,16 @@ def _after_pause(cycles: pl.DataFrame) -> Flags:
 def _put_together(table: pl.DataFrame, numbers: pl.DataFrame) -> pl.DataFrame:
     """A behaviour table with a cycle per group."""
     rows = table.join(numbers, "cycle")
-    groups = _group_spans(rows)
+    cycles = rows.unique("cycle", maintain_order=True).sort("cycle")
+    end = pl.col("cycle_ts_ns") + pl.col("cycle_dur_ns")
+    span = end.max() - pl.col("cycle_ts_ns").min()
+    mark = pl.format("{} x {}", pl.len(), pl.col("anchor").first())
+    groups = cycles.group_by("group").agg(
+        pl.coalesce(span, pl.col("cycle_dur_ns").sum()).alias("cycle_dur_ns"),
+        pl.col("cycle_ts_ns").min(),
+        mark.alias("anchor"),
+        pl.col("cycle_type", "pid", "host").first(),
+    )
     # Time and calls of each function in each group; several metrics do not count it twice.
     once = once_per_cycle(rows)
     times = once.group_by("group", *_FUNCTION, maintain_order=True).agg(
@@ -175,19 +184,6 @@ def _put_together(table: pl.DataFrame, numbers: pl.DataFrame) -> pl.DataFrame:
         "cycle", "beta_pct", "function", "device", "metric",
         descending=[False, True, False, False, False],
     )  # fmt: skip
-
-
-def _group_spans(rows: pl.DataFrame) -> pl.DataFrame:
-    cycles = rows.unique("cycle", maintain_order=True).sort("cycle")
-    end = pl.col("cycle_ts_ns") + pl.col("cycle_dur_ns")
-    span = end.max() - pl.col("cycle_ts_ns").min()
-    mark = pl.format("{} x {}", pl.len(), pl.col("anchor").first())
-    return cycles.group_by("group").agg(
-        pl.coalesce(span, pl.col("cycle_dur_ns").sum()).alias("cycle_dur_ns"),
-        pl.col("cycle_ts_ns").min(),
-        mark.alias("anchor"),
-        pl.col("cycle_type", "pid", "host").first(),
-    )
 
 
 def _counters(rows: pl.DataFrame) -> pl.DataFrame:

@@ -29,7 +29,17 @@ def meeting(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
             pl.lit(None, pl.String).alias("family"),
             pl.lit("exact").cast(pl.Enum(LEVELS)).alias("level"),
         )
-    return _with_level(_described(every))
+    met = pl.col("in_base") & pl.col("in_new")
+    name = ["device", "family", "normalised"]
+    # Where one variant of a function is missing on a side, another one took over its calls.
+    named = (~met).any().over(name) & _on_both_sides(pl.lit(value=True), name)
+    left = ~(met | named)
+    related = left & _on_both_sides(left, ["device", "family"])
+    level = (
+        pl.when(named).then(pl.lit("normalised")).when(met).then(pl.lit("exact"))
+        .when(related).then(pl.lit("family")).otherwise(pl.lit("alone"))
+    )  # fmt: skip
+    return _described(every).with_columns(level.cast(pl.Enum(LEVELS)).alias("level"))
 
 
 def _names(table: pl.DataFrame, side: str) -> pl.DataFrame:
@@ -61,20 +71,6 @@ def is_related() -> pl.Expr:
     That two functions run on the host, or do what no rule knows, does not make them related.
     """
     return (pl.col("device") != HOST_DEVICE) & (pl.col("family") != OTHER)
-
-
-def _with_level(names: pl.DataFrame) -> pl.DataFrame:
-    met = pl.col("in_base") & pl.col("in_new")
-    name = ["device", "family", "normalised"]
-    # Where one variant of a function is missing on a side, another one took over its calls.
-    named = (~met).any().over(name) & _on_both_sides(pl.lit(value=True), name)
-    left = ~(met | named)
-    related = left & _on_both_sides(left, ["device", "family"])
-    level = (
-        pl.when(named).then(pl.lit("normalised")).when(met).then(pl.lit("exact"))
-        .when(related).then(pl.lit("family")).otherwise(pl.lit("alone"))
-    )  # fmt: skip
-    return names.with_columns(level.cast(pl.Enum(LEVELS)).alias("level"))
 
 
 def _on_both_sides(those: pl.Expr, keys: list[str]) -> pl.Expr:

@@ -147,7 +147,18 @@ def queue_summary(trace: Trace, *, until: Literal["start", "end"] = "start") -> 
     `queued_ns` with something in the queue.  `launched` activities have a launching call.
     """
     work = device_activities(trace)
-    spans = _spans(work)
+    # From the first launch to the end of the last activity launched, per lane.
+    known = np.flatnonzero(work.launched)
+    first = np.minimum(work.call_start[known], work.start[known])
+    spans = (
+        pl.DataFrame({"lane": work.lane[known], "first": first, "end": work.end[known]})
+        .group_by("lane")
+        .agg(
+            launched=pl.len().cast(pl.Int64),
+            span_ns=pl.col("end").max() - pl.col("first").min(),
+        )
+        .sort("lane")
+    )
     times = _time_at_depth(spans, *_queue(work, until))
     time, depth, span = pl.col("time_ns"), pl.col("depth"), pl.col("span_ns")
     figures = (
@@ -192,21 +203,6 @@ def _queue(work: Activities, until: Literal["start", "end"]) -> tuple[Ints, Ints
     same_moment = (times[1:] == times[:-1]) & (lanes[1:] == lanes[:-1])
     last = np.append(~same_moment, np.full(min(1, len(times)), True))
     return times[last], lanes[last], depth[last]
-
-
-def _spans(work: Activities) -> pl.DataFrame:
-    """From the first launch to the end of the last activity launched, per lane."""
-    known = np.flatnonzero(work.launched)
-    first = np.minimum(work.call_start[known], work.start[known])
-    return (
-        pl.DataFrame({"lane": work.lane[known], "first": first, "end": work.end[known]})
-        .group_by("lane")
-        .agg(
-            launched=pl.len().cast(pl.Int64),
-            span_ns=pl.col("end").max() - pl.col("first").min(),
-        )
-        .sort("lane")
-    )
 
 
 def _time_at_depth(spans: pl.DataFrame, times: Ints, lanes: Ints, depth: Ints) -> pl.DataFrame:

@@ -38,7 +38,20 @@ def sample_intervals(calls: pl.DataFrame, sampling: Sampling) -> Mapping[str, In
         kernel = np.zeros_like(kernel)
     seen = np.bincount(kernel, minlength=1)
     parcel, stratum = _parcels(kernel, seen, generator)
-    amounts = _summed(_amounts(calls), parcel, len(stratum))
+    # What is added up: time; time with a metric and that time's use; time by class.
+    time = pl.col("dur_ns").cast(pl.Float64())
+    uses = [
+        part
+        for column in UTILISATIONS
+        for part in (
+            pl.when(pl.col(column).is_not_null()).then(time).otherwise(0.0).alias(f"{column} time"),
+            (time * pl.col(column)).fill_null(0.0).alias(column),
+        )
+    ]
+    classes = [
+        pl.when(pl.col("class") == name).then(time).otherwise(0.0).alias(name) for name in CLASSES
+    ]
+    amounts = _summed(calls.select(time, *uses, *classes).to_numpy(), parcel, len(stratum))
     often = _drawn(stratum, generator)
     found: dict[str, Interval] = {}
     for launches in _counts(seen, sampling, generator):
@@ -58,23 +71,6 @@ def _counts(seen: Ints, sampling: Sampling, generator: np.random.Generator) -> I
         yield most
         ratio = most / fewest
         yield fewest * ratio ** generator.random((_REDRAWN, len(seen)))
-
-
-def _amounts(calls: pl.DataFrame) -> _Amounts:
-    """What is added up: time; time with a metric and that time's use; time by class."""
-    time = pl.col("dur_ns").cast(pl.Float64())
-    uses = [
-        part
-        for column in UTILISATIONS
-        for part in (
-            pl.when(pl.col(column).is_not_null()).then(time).otherwise(0.0).alias(f"{column} time"),
-            (time * pl.col(column)).fill_null(0.0).alias(column),
-        )
-    ]
-    classes = [
-        pl.when(pl.col("class") == name).then(time).otherwise(0.0).alias(name) for name in CLASSES
-    ]
-    return calls.select(time, *uses, *classes).to_numpy()
 
 
 def _statistics(sums: _Amounts) -> Iterator[tuple[str, _Amounts]]:

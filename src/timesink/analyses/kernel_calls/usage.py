@@ -113,6 +113,7 @@ def _use(
     device = part["device"][0]
     known = next((one for one in trace.metadata.devices if one.id == device), None)
     stated = part["compute_capability"].drop_nulls().head(1).to_list()
+    saved = timed.select((headroom() * pl.col("weight")).drop_nulls()).to_series()
     return DeviceUse(
         host=part["host"][0],
         device=device,
@@ -140,7 +141,7 @@ def _use(
             "dram": _share(timed, dram),
             "both": _share(timed, tensor & dram),
         },
-        headroom_ns=_headroom(timed),
+        headroom_ns=round(saved.sum()) if len(saved) else None,
         measured_ns=round(_time(timed, measured)),
         intervals=None if sampling is None else sample_intervals(timed, sampling),
     )
@@ -159,8 +160,3 @@ def _mean(timed: pl.DataFrame, column: str) -> float | None:
     time = _time(timed, pl.col(column).is_not_null())
     amount = timed.select((pl.col(column) * pl.col("time")).sum()).item()
     return float(amount) / time if time else None
-
-
-def _headroom(timed: pl.DataFrame) -> int | None:
-    saved = timed.select((headroom() * pl.col("weight")).drop_nulls()).to_series()
-    return round(saved.sum()) if len(saved) else None

@@ -58,7 +58,16 @@ def link_backward(trace: Trace) -> BackwardLinks:
     # What runs inside another backward call is part of it, however deep: it would count twice.
     inside = enclosing(forest.parent, forest.parent, backward) >= 0
     node = np.flatnonzero(backward & ~inside)
-    leader = _leaders(forest, node)
+    # A gradient is summed right after the call that computes it, and goes with that call.
+    follows = forest.named(lambda name: name.endswith(_ACCUMULATE))[node]
+    # Calls with the same caller side by side; those without one are apart by thread.
+    caller = np.where(forest.parent[node] < 0, -1 - forest.thread[node], forest.parent[node])
+    order = np.argsort(caller, kind="stable")
+    place = np.arange(len(node))
+    latest = np.maximum.accumulate(np.where(follows[order], -1, place)) if len(node) else place
+    related = (latest >= 0) & (caller[order] == caller[order[latest]])
+    leader = np.empty(len(node), dtype=np.int64)
+    leader[order] = order[np.where(related, latest, place)]
     # The forward call at the tail of the first arrow into each backward call; -1 without one.
     forward = np.full(len(node), -1, dtype=np.int64)
     tails, heads = _arrows(trace)
@@ -72,23 +81,6 @@ def link_backward(trace: Trace) -> BackwardLinks:
     forward[unknown] = _by_sequence(forest, ids, node[unknown])
     forward = np.where(forward < 0, forward[leader], forward)
     return BackwardLinks(node, forward, leader)
-
-
-# -- which calls are backward calls ----------------------------------------------------------------
-
-
-def _leaders(forest: CallForest, node: Nodes) -> Ints:
-    """A gradient is summed right after the call that computes it, and goes with that call."""
-    follows = forest.named(lambda name: name.endswith(_ACCUMULATE))[node]
-    # Calls with the same caller side by side; those without one are apart by thread.
-    caller = np.where(forest.parent[node] < 0, -1 - forest.thread[node], forest.parent[node])
-    order = np.argsort(caller, kind="stable")
-    place = np.arange(len(node))
-    latest = np.maximum.accumulate(np.where(follows[order], -1, place)) if len(node) else place
-    related = (latest >= 0) & (caller[order] == caller[order[latest]])
-    leader = np.empty(len(node), dtype=np.int64)
-    leader[order] = order[np.where(related, latest, place)]
-    return leader
 
 
 # -- by the arrows of the recording ----------------------------------------------------------------
@@ -127,39 +119,27 @@ def _by_sequence(forest: CallForest, ids: pl.DataFrame, node: Nodes) -> Nodes:
         start=pl.Series(forest.start),
     )
     numbered = calls.filter((pl.col("sequence") >= 0) & (pl.col("forward_thread") == 0))
+    # Backward calls with their numbers, which some recordings put on the function inside.
+    inner = np.minimum(node + 1, max(len(forest) - 1, 0))
+    inner = np.where(forest.parent[inner] == node, inner, node)
+    own, below = calls[node], calls[inner]
+    takes_below = (own["sequence"] < 0) & (below["forward_thread"] > 0)
     candidates = (
-        _numbered_backward(calls, forest, node)
+        own.with_columns(
+            place=pl.int_range(pl.len(), dtype=pl.Int64),
+            sequence=pl.when(takes_below).then(below["sequence"]).otherwise(pl.col("sequence")),
+            forward_thread=pl.when(takes_below)
+            .then(below["forward_thread"])
+            .otherwise(pl.col("forward_thread")),
+        )
+        .filter(pl.col("sequence") >= 0)
         .join(numbered, on="sequence", suffix="_of_forward")
         .filter(pl.col("start_of_forward") < pl.col("start"))
         .sort("start_of_forward", "node_of_forward")
         .group_by("place", "forward_thread", "thread_of_forward")
         .agg(pl.col("node_of_forward").last())
     )
-    chosen = candidates.join(
-        _matched_threads(candidates), on=["forward_thread", "thread_of_forward"]
-    )
-    forward = np.full(len(node), -1, dtype=np.int64)
-    forward[chosen["place"].to_numpy()] = chosen["node_of_forward"].to_numpy()
-    return forward
-
-
-def _numbered_backward(calls: pl.DataFrame, forest: CallForest, node: Nodes) -> pl.DataFrame:
-    """Backward calls with their numbers, which some recordings put on the function inside."""
-    inner = np.minimum(node + 1, max(len(forest) - 1, 0))
-    inner = np.where(forest.parent[inner] == node, inner, node)
-    own, below = calls[node], calls[inner]
-    takes_below = (own["sequence"] < 0) & (below["forward_thread"] > 0)
-    return own.with_columns(
-        place=pl.int_range(pl.len(), dtype=pl.Int64),
-        sequence=pl.when(takes_below).then(below["sequence"]).otherwise(pl.col("sequence")),
-        forward_thread=pl.when(takes_below)
-        .then(below["forward_thread"])
-        .otherwise(pl.col("forward_thread")),
-    ).filter(pl.col("sequence") >= 0)
-
-
-def _matched_threads(candidates: pl.DataFrame) -> pl.DataFrame:
-    """For each number of a forward thread the thread that shares most with it, taken once each."""
+    # For each number of a forward thread the thread that shares most with it, taken once each.
     shared = (
         candidates.group_by("forward_thread", "thread_of_forward")
         .len()
@@ -169,7 +149,13 @@ def _matched_threads(candidates: pl.DataFrame) -> pl.DataFrame:
     for number, thread, _ in shared.iter_rows():
         if number not in matched and thread not in matched.values():
             matched[number] = thread
-    return pl.DataFrame(
-        {"forward_thread": list(matched), "thread_of_forward": list(matched.values())},
-        schema={"forward_thread": pl.Int64, "thread_of_forward": pl.Int64},
+    chosen = candidates.join(
+        pl.DataFrame(
+            {"forward_thread": list(matched), "thread_of_forward": list(matched.values())},
+            schema={"forward_thread": pl.Int64, "thread_of_forward": pl.Int64},
+        ),
+        on=["forward_thread", "thread_of_forward"],
     )
+    forward = np.full(len(node), -1, dtype=np.int64)
+    forward[chosen["place"].to_numpy()] = chosen["node_of_forward"].to_numpy()
+    return forward

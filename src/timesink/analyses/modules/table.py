@@ -123,7 +123,19 @@ def find_modules(trace: Trace) -> Modules:
     forest, is_module = call_forest(trace), is_module_call(trace)
     node = np.flatnonzero(is_module)
     if trace.metadata.framework == LIGHTNING and (forest.role[node] != MODULE).all():
-        return _by_dotted_name(forest, node)
+        # A row per dotted path; the module around it has the path without its last part.
+        codes, row = np.unique(forest.name[node], return_inverse=True)
+        paths = [forest.names[code].partition(": ")[2] for code in codes]
+        row_of = {path: number for number, path in enumerate(paths)}
+        outer = [row_of.get(path.rpartition(".")[0], -1) if "." in path else -1 for path in paths]
+        return Modules(
+            node=node,
+            row=row.astype(np.int64),
+            outer=np.array(outer, dtype=np.int64),
+            name=paths,
+            module_id=[0] * len(paths),
+            first_start=_first_starts(forest, node, row, len(paths)),
+        )
     return _by_nesting(trace, forest, node, is_module)
 
 
@@ -163,22 +175,6 @@ def _rows(caller: Ints, kind: Ints) -> tuple[Ints, Ints]:
         is_caller[level] = True
         level = np.flatnonzero((caller >= 0) & is_caller[caller])
     return row, np.concatenate(firsts or [np.zeros(0, dtype=np.int64)])
-
-
-def _by_dotted_name(forest: CallForest, node: Nodes) -> Modules:
-    """A row per dotted path; the module around it has the path without its last part."""
-    codes, row = np.unique(forest.name[node], return_inverse=True)
-    paths = [forest.names[code].partition(": ")[2] for code in codes]
-    row_of = {path: number for number, path in enumerate(paths)}
-    outer = [row_of.get(path.rpartition(".")[0], -1) if "." in path else -1 for path in paths]
-    return Modules(
-        node=node,
-        row=row.astype(np.int64),
-        outer=np.array(outer, dtype=np.int64),
-        name=paths,
-        module_id=[0] * len(paths),
-        first_start=_first_starts(forest, node, row, len(paths)),
-    )
 
 
 def _first_starts(forest: CallForest, node: Nodes, row: Ints, rows: int) -> Ints:

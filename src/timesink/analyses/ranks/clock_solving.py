@@ -122,11 +122,8 @@ def _least_squares(ends: Ends, weight: Floats, guess: Floats, *, drifts: bool) -
         ahead = scaled * rest
         before, strength = strength, float((rest * ahead).sum())
         step = ahead + strength / before * step
-    return _centred(found, islands(ends, clocks))
-
-
-def _centred(found: Floats, island: Ints) -> Floats:
-    """Only differences are known: those of an island are told against its median."""
+    # Only differences are known: those of an island are told against its median.
+    island = islands(ends, clocks)
     centred = found.copy()
     for number in np.unique(island):
         rows = island == number

@@ -154,7 +154,16 @@ def _tensor_instruction(
 
 def counted_work(trace: Trace, calls: pl.DataFrame) -> Work | None:
     """What the launches did; None where the recording counts no arithmetic at all."""
-    chosen = _most_direct(_counts(trace, calls))
+    by_level = pl.col("level").min().over("index", "quantity")
+    by_rank = pl.col("rank").min().over("index", "quantity", "part")
+    # What is taken off a count means nothing without it.
+    has_whole = (pl.col("part") == _WHOLE).any().over("index", "quantity")
+    chosen = (
+        _counts(trace, calls)
+        .filter(pl.col("level") == by_level)
+        .filter(pl.col("rank") == by_rank)
+        .filter((pl.col("part") != _TAKEN_OFF) | has_whole)
+    )
     if not chosen.filter(pl.col("quantity").is_in(PRECISIONS)).height:
         return None
     amounts = chosen.group_by("index", "quantity").agg(
@@ -190,7 +199,21 @@ def _counts(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
         .select("index", "metric", "value")
         .collect()
     )
-    roles = _roles(metrics["metric"], calls["compute_capability"])
+    # The role of each metric on each generation of devices.
+    capabilities = calls["compute_capability"]
+    rows = [
+        {"metric": metric, "compute_capability": capability, **asdict(role)}
+        for metric in metrics["metric"].unique().cast(pl.String)
+        for capability in capabilities.unique().cast(pl.String)
+        if (role := role_of(metric, capability))
+    ]
+    schema = {
+        **dict.fromkeys(("metric", "compute_capability", "quantity", "part"), pl.Categorical()),
+        "per": pl.String(),
+        **dict.fromkeys(("level", "rank"), pl.Int64()),
+        "factor": pl.Float64(),
+    }
+    roles = pl.DataFrame(rows, schema=schema)
     seconds = pl.col("dur_ns") / 1e9
     scale = (
         pl.when(pl.col("per").is_null())
@@ -210,23 +233,6 @@ def _counts(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _roles(metrics: pl.Series, capabilities: pl.Series) -> pl.DataFrame:
-    """The role of each metric on each generation of devices."""
-    rows = [
-        {"metric": metric, "compute_capability": capability, **asdict(role)}
-        for metric in metrics.unique().cast(pl.String)
-        for capability in capabilities.unique().cast(pl.String)
-        if (role := role_of(metric, capability))
-    ]
-    schema = {
-        **dict.fromkeys(("metric", "compute_capability", "quantity", "part"), pl.Categorical()),
-        "per": pl.String(),
-        **dict.fromkeys(("level", "rank"), pl.Int64()),
-        "factor": pl.Float64(),
-    }
-    return pl.DataFrame(rows, schema=schema)
-
-
 def _clock(trace: Trace) -> pl.DataFrame:
     """The clock of the multiprocessors during each launch, where it was recorded."""
     return (
@@ -235,18 +241,6 @@ def _clock(trace: Trace) -> pl.DataFrame:
         .group_by("index")
         .agg(sm_hz=pl.col("value").max())
         .collect()
-    )
-
-
-def _most_direct(metrics: pl.DataFrame) -> pl.DataFrame:
-    by_level = pl.col("level").min().over("index", "quantity")
-    by_rank = pl.col("rank").min().over("index", "quantity", "part")
-    # What is taken off a count means nothing without it.
-    has_whole = (pl.col("part") == _WHOLE).any().over("index", "quantity")
-    return (
-        metrics.filter(pl.col("level") == by_level)
-        .filter(pl.col("rank") == by_rank)
-        .filter((pl.col("part") != _TAKEN_OFF) | has_whole)
     )
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from timesink.analyses.statistics.discovery import ALPHA
 from timesink.analyses.statistics.mean_intervals import intervals
 from timesink.analyses.statistics.moments import NORMAL, QUIETLY
-from timesink.model.arrays import Floats, Ints
+from timesink.model.arrays import Floats
 
 _FLOOR = 0.01
 """Part of its mean by which a run differs from the next anyway, as three recordings of the same
@@ -107,16 +107,13 @@ def without_outliers(*sides: Floats) -> tuple[Floats, ...]:
 def _clipped(values: Floats) -> Floats:
     if len(values) < _WINDOW:
         return values
-    around = np.median(values[_neighbours(len(values))], axis=1)
+    # Places of each measurement and those around it; at the ends, of the first and the last.
+    number = len(values)
+    first = np.clip(np.arange(number) - _WINDOW // 2, 0, number - _WINDOW)
+    around = np.median(values[first[:, None] + np.arange(_WINDOW)], axis=1)
     spread = NORMAL * np.median(np.abs(values - around), axis=0)
     reach = np.maximum(_SPREADS * spread, _LEAST_STEP * np.abs(around))
     return np.clip(values, around - reach, around + reach)
-
-
-def _neighbours(number: int) -> Ints:
-    """Places of each measurement and those around it; at the ends, of the first and the last."""
-    first = np.clip(np.arange(number) - _WINDOW // 2, 0, number - _WINDOW)
-    return first[:, None] + np.arange(_WINDOW)
 
 
 def _means(values: Floats) -> Floats:

@@ -45,7 +45,14 @@ def intervals(sides: Sequence[Floats], floor: float, *, neighbours: bool = True)
     is_far = np.min([side.min(axis=0) for side in sides], axis=0) > 0
     is_far &= np.maximum(*means) > _FAR * np.minimum(*means)
     if min(map(len, sides)) >= ENOUGH and is_far.any():
-        plain = _plainer(plain, _of_ratio(found, means, floor), is_far)
+        # Intervals with what the others tell better, in some of the columns.
+        other = _of_ratio(found, means, floor)
+        better = is_far & (other.p < plain.p)
+        plain = Intervals(
+            np.where(better & np.isfinite(other.low), other.low, plain.low),
+            np.where(better & np.isfinite(other.high), other.high, plain.high),
+            np.where(better, other.p, plain.p),
+        )
     # Intervals within what measurements show where the sides are apart beyond the floor.
     most = np.full(plain.low.shape, _MOST_FREEDOM)
     least = np.hypot(*[floor * mean for mean in means]) * two_sided_limits(ALPHA, most)
@@ -77,16 +84,6 @@ def _of_ratio(
         np.where(rises, nearest, -np.inf),
         np.where(rises, np.inf, -nearest),
         two_sided_p(np.log(large / small) / error, freedom),
-    )
-
-
-def _plainer(plain: Intervals, other: Intervals, which: np.ndarray) -> Intervals:
-    """Intervals with what the others tell better, in some of the columns."""
-    better = which & (other.p < plain.p)
-    return Intervals(
-        np.where(better & np.isfinite(other.low), other.low, plain.low),
-        np.where(better & np.isfinite(other.high), other.high, plain.high),
-        np.where(better, other.p, plain.p),
     )
 
 

@@ -84,11 +84,13 @@ def layout_of(trace: Trace) -> Layout:
     ends = np.cumsum([0, *(len(side.tracks) for side in sides)]).tolist()
     of_sides = [np.array(ids[first:last], dtype=np.int64) for first, last in pairwise(ends)]
     lanes = lay_out(sides, tracks, of_sides, span[0])
+    start_ns = span[0]
+    marked = find_steps(trace).filter("marked").select("name", "start_ns", "end_ns")
     return Layout(
         start_ns=span[0],
         length_ns=span[1] - span[0],
         host_rows=len(sides[0].start),
-        steps=_steps(trace, span[0]),
+        steps=tuple(Step(name, a - start_ns, b - start_ns) for name, a, b in marked.iter_rows()),
         lanes=lanes,
         levels=(Level(0, lanes.slices),),
         curve_tracks=tuple(ids[ends[-1] :]),
@@ -130,8 +132,3 @@ def _ends_of_work(side: Side) -> Ints:
     chosen = np.flatnonzero(works[side.label])
     ends: Ints = side.start[chosen] + side.dur[chosen]
     return ends
-
-
-def _steps(trace: Trace, start_ns: int) -> tuple[Step, ...]:
-    marked = find_steps(trace).filter("marked").select("name", "start_ns", "end_ns")
-    return tuple(Step(name, a - start_ns, b - start_ns) for name, a, b in marked.iter_rows())

@@ -30,7 +30,17 @@ class Cut:
 
 def possible_cuts(symbol: Ints, weight: Floats, likeness: Floats) -> list[Cut]:
     """Every way to cut that is worth a look; `weight` by symbol, `likeness` by lag."""
-    return [*_by_marks(symbol, weight), *_by_lags(symbol, weight, likeness)]
+    # Cut every so many places, as the spectrum says; from the first place that keeps to it.
+    cuts: list[Cut] = []
+    for lag in best_lags(likeness, LIKE_ITSELF):
+        agrees = symbol[:-lag] == symbol[lag:]
+        settled = np.flatnonzero(~agrees)
+        calm = settled[settled < len(symbol) // 4]
+        first = int(calm[-1]) + 1 if len(calm) else 0
+        places = np.arange(first, len(symbol) + 1, lag)
+        if len(places) > MIN_REPEATS:
+            cuts.append(Cut(pattern(symbol, weight, places), 0))
+    return [*_by_marks(symbol, weight), *cuts]
 
 
 def _by_marks(symbol: Ints, weight: Floats) -> list[Cut]:
@@ -63,17 +73,3 @@ def _in_a_row(symbol: Ints, row: int) -> Ints:
         pair = code[:-ahead] * (int(code.max()) + 1) + code[ahead:]
         code = np.unique(pair, return_inverse=True)[1]
     return code
-
-
-def _by_lags(symbol: Ints, weight: Floats, likeness: Floats) -> list[Cut]:
-    """Cut every so many places, as the spectrum says; from the first place that keeps to it."""
-    cuts: list[Cut] = []
-    for lag in best_lags(likeness, LIKE_ITSELF):
-        agrees = symbol[:-lag] == symbol[lag:]
-        settled = np.flatnonzero(~agrees)
-        calm = settled[settled < len(symbol) // 4]
-        first = int(calm[-1]) + 1 if len(calm) else 0
-        places = np.arange(first, len(symbol) + 1, lag)
-        if len(places) > MIN_REPEATS:
-            cuts.append(Cut(pattern(symbol, weight, places), 0))
-    return cuts

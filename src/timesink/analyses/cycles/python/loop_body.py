@@ -59,7 +59,17 @@ def loop_bodies(calls: PythonCalls, top: Nodes, chosen: Nodes, lane: int) -> Bod
     rest = on_top[~inside & ~np.isin(on_top, holder) & ~calls.barred[calls.name[on_top]]]
     begins = calls.start[rest]
     beside = _Beside(calls.name[rest], begins, calls.end[rest], np.searchsorted(start, begins))
-    closing, opening = _roles(beside, len(nodes))
+    # Which of the other calls close a body, and which open one; both come in most gaps.
+    count = len(nodes)
+    name, gap = beside.name, beside.gap
+    size = int(name.max(initial=0)) + 1
+    inner = (gap > 0) & (gap < count)
+    seen = np.unique(np.stack([name[inner], gap[inner]]), axis=1)[0]
+    usual = np.bincount(seen, minlength=size) >= max(1, _USUAL * (count - 1))
+    first = np.bincount(name[gap == 0], minlength=size) > 0
+    last = np.bincount(name[gap == count], minlength=size) > 0
+    closes = usual & last & ~first
+    closing, opening = closes[name], (usual & ~closes)[name]
     # Ends moved behind the closing calls that follow at once.
     stop = np.full(len(end) + 1, _NEVER)
     np.minimum.at(stop, beside.gap[~closing], beside.start[~closing])
@@ -76,19 +86,6 @@ def _holders(calls: PythonCalls, on_top: Nodes, nodes: Nodes) -> Nodes:
     holder = on_top[np.maximum(above, 0)] if len(on_top) else np.full(len(nodes), -1)
     held = (above >= 0) & (nodes < holder + calls.size[holder])
     return np.where(held, holder, -1)
-
-
-def _roles(beside: _Beside, count: int) -> tuple[Flags, Flags]:
-    """Which of the other calls close a body, and which open one; both come in most gaps."""
-    name, gap = beside.name, beside.gap
-    size = int(name.max(initial=0)) + 1
-    inner = (gap > 0) & (gap < count)
-    seen = np.unique(np.stack([name[inner], gap[inner]]), axis=1)[0]
-    usual = np.bincount(seen, minlength=size) >= max(1, _USUAL * (count - 1))
-    first = np.bincount(name[gap == 0], minlength=size) > 0
-    last = np.bincount(name[gap == count], minlength=size) > 0
-    closes = usual & last & ~first
-    return closes[name], (usual & ~closes)[name]
 
 
 def _opened(openers: _Beside, start: Ints, end: Ints) -> Ints:

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.cycles.python.calls import PythonCalls
 from timesink.analyses.cycles.reading import MIN_REPEATS
@@ -54,7 +53,20 @@ def types_by_content(
     continues = _holds(calls, chosen, calls.flags(_decode_test(calls)))
     types = np.where(prefills, "prefill", np.where(continues, "decode", "generic"))
     if (types != "generic").any():
-        return _settled(types, calls, chosen)
+        # Cycles that nothing tells about take the type of their neighbours, and are counted.
+        unknown = np.flatnonzero(types == "generic")
+        if not len(unknown):
+            return types.tolist(), ()
+        known = np.flatnonzero(types != "generic")
+        length = calls.length[chosen]
+        place = np.searchsorted(known, unknown)
+        before, after = known[np.maximum(place - 1, 0)], known[np.minimum(place, len(known) - 1)]
+        nearer = np.abs(length[before] - length[unknown]) <= np.abs(length[after] - length[unknown])
+        settled = types.copy()
+        settled[unknown] = types[np.where(nearer, before, after)]
+        takes = "takes" if len(unknown) == 1 else "take"
+        count = units.counted(len(unknown), "cycles")
+        return settled.tolist(), (f"{count} {takes} the type of the neighbours",)
     return _by_length(calls, chosen)
 
 
@@ -73,25 +85,6 @@ def _holds(calls: PythonCalls, nodes: Nodes, wanted: Flags) -> Flags:
     before = np.concatenate([[0], np.cumsum(wanted[calls.name])])
     found: Flags = before[nodes + calls.size[nodes]] > before[nodes]
     return found
-
-
-def _settled(
-    types: NDArray[np.str_], calls: PythonCalls, chosen: Nodes
-) -> tuple[list[str], tuple[str, ...]]:
-    """Cycles that nothing tells about take the type of their neighbours, and are counted."""
-    unknown = np.flatnonzero(types == "generic")
-    if not len(unknown):
-        return types.tolist(), ()
-    known = np.flatnonzero(types != "generic")
-    length = calls.length[chosen]
-    place = np.searchsorted(known, unknown)
-    before, after = known[np.maximum(place - 1, 0)], known[np.minimum(place, len(known) - 1)]
-    nearer = np.abs(length[before] - length[unknown]) <= np.abs(length[after] - length[unknown])
-    settled = types.copy()
-    settled[unknown] = types[np.where(nearer, before, after)]
-    takes = "takes" if len(unknown) == 1 else "take"
-    count = units.counted(len(unknown), "cycles")
-    return settled.tolist(), (f"{count} {takes} the type of the neighbours",)
 
 
 def _by_length(calls: PythonCalls, chosen: Nodes) -> tuple[list[str], tuple[str, ...]]:
