@@ -118,7 +118,7 @@ def _use(
         host=part["host"][0],
         device=device,
         name=known.name if known else "",
-        compute_capability=stated[0] if stated else known and known.compute_capability,
+        compute_capability=next(iter(stated), known.compute_capability if known else None),
         calls=part.height,
         launches=round(part["weight"].sum()),
         names=part["short_name"].n_unique(),

@@ -10,6 +10,7 @@ import polars as pl
 from timesink.analyses.columns import device_columns, device_kinds
 from timesink.analyses.communication.arguments import collective_arguments
 from timesink.analyses.communication.comparison import WorkerSummary
+from timesink.analyses.communication.records import RECORD_SCHEMA
 from timesink.analyses.communication.workers import summarise_worker
 from timesink.analyses.names import device_word
 from timesink.analyses.once import once_per_trace
@@ -47,22 +48,12 @@ STEP_SCHEMA = {
 """Communication is here what moves data: kernels, or host calls where these do the transfer."""
 
 COLLECTIVE_SCHEMA = {
-    "record": pl.Int64(),
-    "name": pl.String(),
-    "collective": pl.String(),
-    "library": pl.String(),
+    name: dtype
+    for name, dtype in RECORD_SCHEMA.items()
+    if name not in {"host_start_ns", "host_end_ns", "latency_ns"}
+} | {
     "group": pl.Categorical(),
     "group_ranks": pl.Categorical(),
-    "group_size": pl.Int64(),
-    "sequence": pl.Int64(),
-    "src_rank": pl.Int64(),
-    "dst_rank": pl.Int64(),
-    "dtype": pl.String(),
-    "size_bytes": pl.Int64(),
-    "out_bytes": pl.Int64(),
-    "step": pl.String(),
-    "start_ns": pl.Int64(),
-    "end_ns": pl.Int64(),
     "launch_ns": pl.Int64(),
     "own_ns": pl.Int64(),
     "exposed_ns": pl.Int64(),
