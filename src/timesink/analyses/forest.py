@@ -103,8 +103,7 @@ class CallForest:
         if not values.any():
             return values.copy()
         before = np.concatenate([np.zeros(1, dtype=values.dtype), np.cumsum(values)])
-        sums: NDArray[Any] = before[np.arange(len(self)) + self.size] - before[:-1]
-        return sums
+        return np.asarray(before[np.arange(len(self)) + self.size] - before[:-1])
 
     def numbers_of(self, threads: Iterable[tuple[str, str]]) -> Ints:
         """The number of each thread here; -1 of those without calls."""

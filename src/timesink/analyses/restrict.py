@@ -77,8 +77,7 @@ def _at_times(frame: pl.LazyFrame, bounds: Ints) -> pl.LazyFrame:
 
 
 def _inside(start: Ints, end: Ints, bounds: Ints) -> Flags:
-    held: Flags = step_at(start, end, bounds) >= 0
-    return held
+    return np.asarray(step_at(start, end, bounds) >= 0)
 
 
 def _host_rows(trace: Trace, bounds: Ints) -> Flags:

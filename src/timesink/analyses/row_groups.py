@@ -63,8 +63,7 @@ def covered(start: Ints, end: Ints, first: Ints) -> Ints:
         return start
     before = np.append(start[:1], running_most(end, first)[:-1])
     before[first] = start[first]
-    added: Ints = np.maximum(end - np.maximum(start, before), 0)
-    return added
+    return np.asarray(np.maximum(end - np.maximum(start, before), 0))
 
 
 def running_most(values: Ints, first: Ints) -> Ints:
@@ -76,8 +75,7 @@ def running_most(values: Ints, first: Ints) -> Ints:
         return np.concatenate([np.maximum.accumulate(part) for part in parts])
     # Stretches are lifted above one another, so that one pass over all of them is enough.
     lift = np.repeat(np.cumsum(extent) - extent - least, np.diff(first, append=len(values)))
-    most: Ints = np.maximum.accumulate(values + lift) - lift
-    return most
+    return np.asarray(np.maximum.accumulate(values + lift) - lift)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,5 +109,4 @@ class Groups:
         """For each row the least value in its group."""
         if not len(values):
             return values
-        found: NDArray[Any] = np.minimum.reduceat(values[self.order], self.first)[self.group]
-        return found
+        return np.asarray(np.minimum.reduceat(values[self.order], self.first)[self.group])

@@ -138,8 +138,7 @@ def _holds(calls: _Calls, call: Ints, begin: Ints, finish: Ints) -> Flags:
     if not len(calls.start):
         return np.zeros(len(call), dtype=np.bool_)
     begun, ended = calls.start[call] <= begin, calls.end[call] >= finish
-    holds: Flags = begun & ended & (call != _NONE)
-    return holds
+    return np.asarray(begun & ended & (call != _NONE))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

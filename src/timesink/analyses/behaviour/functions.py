@@ -94,8 +94,7 @@ def host_classes(trace: Trace) -> NDArray[np.int8]:
     table = np.full((len(HOST_KINDS), len(named.texts) or 1), NOT_COUNTED, dtype=np.int8)
     for place, each in enumerate(HOST_KINDS):
         table[place, : len(named.texts)] = [_place(host_class(each, text)) for text in named.texts]
-    classes: NDArray[np.int8] = table[kind, named.codes]
-    return classes
+    return np.asarray(table[kind, named.codes])
 
 
 def _place(function_class: str | None) -> int:
@@ -120,8 +119,7 @@ def _copy_classes(direction: pl.Series) -> NDArray[np.int8]:
     of_direction = [_place(_COPY_CLASSES.get(name, _OTHER_COPIES)) for name in COPY_DIRECTIONS]
     table = np.array([*of_direction, _place(_OTHER_COPIES)], dtype=np.int8)
     unknown = len(COPY_DIRECTIONS)
-    classes: NDArray[np.int8] = table[direction.to_physical().fill_null(unknown).to_numpy()]
-    return classes
+    return np.asarray(table[direction.to_physical().fill_null(unknown).to_numpy()])
 
 
 def functions_of(named: Texts, marks: frozenset[str] = frozenset()) -> Texts:

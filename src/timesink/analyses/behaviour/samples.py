@@ -113,8 +113,7 @@ class _Between:
     def read(self, value: Floats) -> Floats:
         low = value[self.left]
         # Not as a weighted sum of both: a constant must stay what it is.
-        read: Floats = low + self.part * (value[self.right] - low)
-        return read
+        return np.asarray(low + self.part * (value[self.right] - low))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -107,8 +107,7 @@ def _floor(measures: Measures, feature: Feature, values: Floats) -> Floats | flo
 
 def _lengths(measures: Measures, phase: str) -> Floats:
     column = measures.features.index(Feature(CYCLE, CYCLE, 0, "ns", phase))
-    lengths: Floats = measures.values[:, column]
-    return lengths
+    return np.asarray(measures.values[:, column])
 
 
 def _usual(values: Floats, owners: Ints) -> float:
@@ -139,8 +138,7 @@ def _waiting(measures: Measures, feature: Feature) -> Flags:
     share = np.bincount(measures.owners, spent) / np.maximum(
         np.bincount(measures.owners, lengths), 1.0
     )
-    waiting: Flags = (share > WAITING_SHARE)[measures.owners]
-    return waiting
+    return np.asarray((share > WAITING_SHARE)[measures.owners])
 
 
 # -- levels and errors ---------------------------------------------------------------------------
@@ -242,5 +240,4 @@ def means_of(values: Floats, starts: NDArray[np.intp]) -> Floats:
 
 def _widened(freedom: Ints) -> Floats:
     """How much wider Student's distribution is than the normal one at three errors."""
-    wider: Floats = 1 + 2.5 / freedom + 5.75 / freedom**2
-    return wider
+    return np.asarray(1 + 2.5 / freedom + 5.75 / freedom**2)

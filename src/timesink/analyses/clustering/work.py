@@ -44,8 +44,7 @@ def _medians(values: Floats) -> Floats:
     """The middle one of the known values of each column, the lower of two; NaN without any."""
     ordered = np.sort(values, axis=0)
     known = (~np.isnan(values)).sum(axis=0)
-    medians: Floats = ordered[np.maximum(known - 1, 0) // 2, np.arange(values.shape[1])]
-    return medians
+    return np.asarray(ordered[np.maximum(known - 1, 0) // 2, np.arange(values.shape[1])])
 
 
 def unlike_work(calls: Floats) -> Floats:

@@ -62,8 +62,7 @@ class _Carriers:
             call_of, row = call_of[told], row[told]
         # Of several entries for a call the last one stays.
         row_of[call_of[::-1]] = row[::-1]
-        found: Ints = row_of[call]
-        return found
+        return np.asarray(row_of[call])
 
 
 def _carriers(given: pl.DataFrame, trace: Trace) -> _Carriers:

@@ -48,8 +48,7 @@ class CollectiveCalls:
     @property
     def is_alone(self) -> Flags:
         """Those that stand for themselves."""
-        alone: Flags = self.call == np.arange(len(self.node))
-        return alone
+        return np.asarray(self.call == np.arange(len(self.node)))
 
 
 @once_per_trace

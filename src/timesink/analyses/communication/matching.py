@@ -137,8 +137,7 @@ def _is_even(key: Ints, mine: Groups) -> Flags:
     most, fewest = np.zeros(key.max() + 1, np.int64), np.full(key.max() + 1, len(key))
     np.maximum.at(most, of, many)
     np.minimum.at(fewest, of, many)
-    even: Flags = (most == fewest)[key]
-    return even
+    return np.asarray((most == fewest)[key])
 
 
 # -- who takes part --------------------------------------------------------------------------------

@@ -149,8 +149,7 @@ def _after_pause(cycles: pl.DataFrame) -> Flags:
     """Which cycles start long after the one before them ended."""
     ended = pl.col("cycle_ts_ns").shift(1) + pl.col("cycle_dur_ns").shift(1)
     late = pl.col("cycle_ts_ns") - ended > _LONG_GAP * pl.col("cycle_dur_ns").median()
-    pauses: Flags = cycles.select(late.fill_null(value=False))[:, 0].to_numpy()
-    return pauses
+    return np.asarray(cycles.select(late.fill_null(value=False))[:, 0].to_numpy())
 
 
 def _put_together(table: pl.DataFrame, numbers: pl.DataFrame) -> pl.DataFrame:

@@ -24,8 +24,7 @@ class Sides:
 
     @property
     def is_new(self) -> Flags:
-        side: Flags = np.arange(len(self.key)) >= self.base_rows
-        return side
+        return np.asarray(np.arange(len(self.key)) >= self.base_rows)
 
     @property
     def parts(self) -> tuple[slice, slice]:

@@ -45,8 +45,7 @@ class Activities:
     @property
     def launched(self) -> Flags:
         """Which activities have a launching call."""
-        known: Flags = self.call != NO_CALL
-        return known
+        return np.asarray(self.call != NO_CALL)
 
 
 @once_per_trace
@@ -151,8 +150,7 @@ def spans_by(group: Ints, start: Ints, end: Ints, groups: int) -> Ints:
     np.minimum.at(first, group, start)
     last[group] = first[group]
     np.maximum.at(last, group, end)
-    spans: Ints = last - first
-    return spans
+    return np.asarray(last - first)
 
 
 def busy_by(group: Ints, start: Ints, end: Ints, groups: int) -> Ints:

@@ -68,8 +68,7 @@ def idle_breakdown(trace: Trace, *, short_gap_ns: int = SHORT_GAP_NS) -> pl.Data
 
 
 def _launched_late(work: Activities, gaps: Gaps) -> Flags:
-    late: Flags = work.launched[gaps.after] & (work.call_start[gaps.after] > gaps.start)
-    return late
+    return np.asarray(work.launched[gaps.after] & (work.call_start[gaps.after] > gaps.start))
 
 
 # -- the largest gaps of a device ------------------------------------------------------------------

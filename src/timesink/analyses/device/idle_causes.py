@@ -147,8 +147,7 @@ def _touching(many: IntervalSet, few: IntervalSet) -> Flags:
     if not len(few):
         return np.zeros(len(many), dtype=np.bool_)
     place = np.searchsorted(few[:, 1].copy(), many[:, 0])
-    reached: Flags = np.append(few[:, 0], _END_OF_TIME)[place] <= many[:, 1]
-    return reached
+    return np.asarray(np.append(few[:, 0], _END_OF_TIME)[place] <= many[:, 1])
 
 
 # -- gap by gap ------------------------------------------------------------------------------------

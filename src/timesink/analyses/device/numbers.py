@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from timesink.analyses.columns import device_columns
 from timesink.analyses.once import once_per_trace
 from timesink.model.arrays import Ints
@@ -18,5 +20,4 @@ def device_numbers(trace: Trace) -> Ints:
     pid; any number is fine.
     """
     recorded = device_columns(trace)["device"]
-    numbers: Ints = recorded.fill_null(UNKNOWN_DEVICE).cast(int).to_numpy()
-    return numbers
+    return np.asarray(recorded.fill_null(UNKNOWN_DEVICE).cast(int).to_numpy())

@@ -159,8 +159,7 @@ def _mean_occupancy(launches: pl.DataFrame, frame: _Frame) -> float | None:
 
 
 def _length_inside(start: pl.Series, end: pl.Series, window: tuple[int, int]) -> Ints:
-    inside: Ints = np.clip(end.to_numpy(), *window) - np.clip(start.to_numpy(), *window)
-    return inside
+    return np.asarray(np.clip(end.to_numpy(), *window) - np.clip(start.to_numpy(), *window))
 
 
 def _launches_on(trace: Trace, device: int) -> pl.DataFrame:

@@ -120,5 +120,4 @@ def _times(trace: Trace) -> Ints:
 
 
 def _is_operator(trace: Trace, forest: CallForest) -> Flags:
-    operators: Flags = forest.is_operator & ~is_module_call(trace)
-    return operators
+    return np.asarray(forest.is_operator & ~is_module_call(trace))

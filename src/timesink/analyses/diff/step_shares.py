@@ -99,8 +99,7 @@ def _borders(layers: list[_Pieces]) -> Ints:
     sides = [side for one in layers for side in (one.start, one.end)]
     moments = np.sort(np.concatenate(sides), kind="stable")
     new: Flags = np.append(True, moments[1:] > moments[:-1])[: len(moments)]
-    found: Ints = moments[new]
-    return found
+    return np.asarray(moments[new])
 
 
 # -- device work -----------------------------------------------------------------------------------

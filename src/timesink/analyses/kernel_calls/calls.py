@@ -99,8 +99,7 @@ def _in_launch_order(trace: Trace) -> Ints:
     call = link_launches(trace).call_row[rows]
     launched = start.copy()
     launched[call >= 0] = host_columns(trace)["ts_ns"].to_numpy()[call[call >= 0]]
-    ordered: Ints = rows[np.lexsort((rows, start, launched))]
-    return ordered
+    return np.asarray(rows[np.lexsort((rows, start, launched))])
 
 
 def _from_names(names: pl.Series, families: Families) -> list[pl.Series]:

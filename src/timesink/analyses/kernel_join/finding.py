@@ -160,8 +160,7 @@ def _sure(exact: Flags) -> Flags:
     at = np.arange(len(exact))
     first = np.maximum(at - _NEIGHBOURS, 0)
     beyond = np.minimum(at + _NEIGHBOURS + 1, len(exact))
-    sure: Flags = before[beyond] - before[first] >= _SURE * (beyond - first)
-    return sure
+    return np.asarray(before[beyond] - before[first] >= _SURE * (beyond - first))
 
 
 # -- by path ---------------------------------------------------------------------------------------

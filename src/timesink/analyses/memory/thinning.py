@@ -94,8 +94,7 @@ class _Runs:
         other -= before_x[:, None]
         other *= (self.mean_y[runs + 2] - before_y)[:, None]
         area += other
-        best: Ints = self.first[runs] + np.abs(area, out=area).argmax(axis=1)
-        return best
+        return np.asarray(self.first[runs] + np.abs(area, out=area).argmax(axis=1))
 
     def best_of_one(self, run: int, before_x: float, before_y: float) -> int:
         """The same for a single run."""

@@ -113,8 +113,7 @@ def is_module_call(trace: Trace) -> Flags:
     marked = forest.named(lambda name: name.startswith(LIGHTNING_MODULE))
     if trace.metadata.framework == LIGHTNING and marked.any():
         return marked
-    is_module: Flags = forest.role == MODULE
-    return is_module
+    return np.asarray(forest.role == MODULE)
 
 
 @once_per_trace
@@ -234,8 +233,7 @@ def _backward(trace: Trace, forest: CallForest, spent: Ints) -> Ints:
     known = links.forward >= 0
     sums = np.zeros(len(forest), dtype=np.int64)
     np.add.at(sums, links.forward[known], spent[links.node[known]])
-    below: Ints = forest.subtree_sum(sums)
-    return below
+    return np.asarray(forest.subtree_sum(sums))
 
 
 def _sums(values: Ints, modules: Modules) -> Ints:

@@ -71,16 +71,14 @@ def _scale(left: Floats) -> float:
 
 
 def _predicted(ends: Ends, found: Floats) -> Floats:
-    predicted: Floats = found[ends.clock, 0] + found[ends.clock, 1] * ends.at
-    return predicted
+    return np.asarray(found[ends.clock, 0] + found[ends.clock, 1] * ends.at)
 
 
 def _less_moment(ends: Ends, values: Floats, weight: Floats) -> Floats:
     """Without the weighted mean over the rows of the same collective."""
     total = np.bincount(ends.match, weight)
     mean = np.bincount(ends.match, weight * values) / np.maximum(total, 1e-300)
-    less: Floats = values - mean[ends.match]
-    return less
+    return np.asarray(values - mean[ends.match])
 
 
 def _residuals(ends: Ends, found: Floats, weight: Floats) -> Floats:

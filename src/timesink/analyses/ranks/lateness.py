@@ -114,8 +114,7 @@ def always_slow(panel: Panel) -> Flags:
         noise = max(spread, chance)
         apart = usual - middle > max(_OUTLYING * noise, LEAST_SHARE * panel.step_ns)
         if apart.any() and apart.sum() <= _MOST * len(apart):
-            found: Flags = apart
-            return found
+            return np.asarray(apart)
     return np.zeros(len(usual), dtype=np.bool_)
 
 
@@ -130,8 +129,7 @@ def steadily_slow(panel: Panel) -> Flags:
     above = (place.mean(axis=1) - 0.5) / spread
     chance = np.array([0.5 * ranks * erfc(each / sqrt(2)) for each in above.tolist()])
     much = np.median(panel.excess, axis=1) > LEAST_SHARE * panel.step_ns
-    found: Flags = (chance < _CHANCE) & much
-    return found
+    return np.asarray((chance < _CHANCE) & much)
 
 
 def _sides(usual: Floats) -> Iterator[tuple[float, float]]:
@@ -154,5 +152,4 @@ def _middle_and_spread(values: Floats) -> tuple[float, float]:
 
 def affected(held: Floats, step_ns: float) -> Flags:
     """In which steps a rank was late: beyond what needs no word, and much of its worst."""
-    late: Flags = held > max(0.005 * step_ns, 0.25 * float(held.max(initial=0.0)))
-    return late
+    return np.asarray(held > max(0.005 * step_ns, 0.25 * float(held.max(initial=0.0))))

@@ -65,8 +65,7 @@ def _in_all_slow(lost: Floats, copies: Floats) -> int:
 
 
 def _in_slow_groups(lost: Floats) -> Flags:
-    most: Flags = lost >= _NEARLY * lost.max()
-    return most
+    return np.asarray(lost >= _NEARLY * lost.max())
 
 
 def _of_any(ranks: list[int]) -> str:

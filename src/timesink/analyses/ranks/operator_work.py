@@ -20,8 +20,7 @@ def operator_work(trace: Trace) -> Floats:
     """Work of each row of `trace.host`; 0 where no shapes are recorded."""
     codes, texts = encode(trace.lazy("host").select("input_dims").collect()["input_dims"])
     known = np.array([work_of_shapes(text or "") for text in texts] or [0.0])
-    work: Floats = known[codes]
-    return work
+    return np.asarray(known[codes])
 
 
 def work_of_shapes(text: str) -> float:

@@ -31,5 +31,4 @@ def _by_step(late: Straggler, panel: Panel) -> Floats:
     if not more.any():
         # Its link is slow, or its peers are as slow: nothing tells one step from another.
         more = np.ones(len(panel.steps))
-    spread: Floats = late.cost_ns * more / more.sum()
-    return spread
+    return np.asarray(late.cost_ns * more / more.sum())

@@ -117,8 +117,7 @@ def _queued(calls: pl.DataFrame, peers: Ints) -> Flags:
     """
     queued = queued_behind(calls, on_host=False).is_not_null().to_numpy()
     share = np.bincount(peers, queued) / np.maximum(np.bincount(peers), 1)
-    found: Flags = queued | (share[peers] > _MANY)
-    return found
+    return np.asarray(queued | (share[peers] > _MANY))
 
 
 def _summed(values: Floats, part: Ints) -> Floats:
@@ -126,8 +125,7 @@ def _summed(values: Floats, part: Ints) -> Floats:
     sums = np.cumsum(values)
     first = np.flatnonzero(np.diff(part, prepend=part[:1] - 1))
     before = np.repeat(sums[first] - values[first], np.diff(first, append=len(values)))
-    summed: Floats = sums - before
-    return summed
+    return np.asarray(sums - before)
 
 
 def _growth(sums: Floats, part: Ints) -> Floats:

@@ -39,8 +39,7 @@ class Points:
 
     @property
     def mean(self) -> Floats:
-        mean: Floats = self.area / self.weight
-        return mean
+        return np.asarray(self.area / self.weight)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -130,5 +130,4 @@ def _span(trace: Trace, sides: list[Side], samples: list[Samples]) -> tuple[int,
 def _ends_of_work(side: Side) -> Ints:
     works = np.array([kind not in {"trace", "instant"} for _, kind in side.labels] or [False])
     chosen = np.flatnonzero(works[side.label])
-    ends: Ints = side.start[chosen] + side.dur[chosen]
-    return ends
+    return np.asarray(side.start[chosen] + side.dur[chosen])

@@ -142,5 +142,4 @@ def _longest_labels(
     first_of_owner = np.flatnonzero(np.diff(owner, prepend=-1))
     longest = np.flatnonzero(time == np.maximum.reduceat(time, first_of_owner)[owner])
     chosen = longest[np.diff(owner[longest], prepend=-1) > 0]
-    labels: NDArray[np.uint32] = pieces.label[place[order[runs[chosen]]]]
-    return labels
+    return np.asarray(pieces.label[place[order[runs[chosen]]]])

@@ -28,8 +28,7 @@ def likeness_by_lag(symbol: Ints) -> Floats:
         power += np.abs(spectrum) ** 2
     shared = np.fft.irfft(power, n=size)[: places // 2 + 1] / _CODES
     overlap = 1 - np.arange(len(shared)) / places
-    likeness: Floats = shared / (overlap * max((counts > 0).sum(), 1))
-    return likeness
+    return np.asarray(shared / (overlap * max((counts > 0).sum(), 1)))
 
 
 def best_lags(likeness: Floats, at_least: float, limit: int = 8) -> list[int]:

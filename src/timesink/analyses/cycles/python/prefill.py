@@ -36,8 +36,7 @@ def prefill_calls(calls: PythonCalls, top: Nodes, main_name: int, main: Nodes) -
     if not fits.any():
         return beside[:0]
     largest = int(np.argmax(np.where(fits, total, -1.0)))
-    found: Nodes = beside[calls.name[beside] == largest]
-    return found
+    return np.asarray(beside[calls.name[beside] == largest])
 
 
 def types_by_content(
@@ -83,8 +82,7 @@ def _function(name: str) -> str:
 def _holds(calls: PythonCalls, nodes: Nodes, wanted: Flags) -> Flags:
     """Whether each call is, or calls, one of the wanted names."""
     before = np.concatenate([[0], np.cumsum(wanted[calls.name])])
-    found: Flags = before[nodes + calls.size[nodes]] > before[nodes]
-    return found
+    return np.asarray(before[nodes + calls.size[nodes]] > before[nodes])
 
 
 def _by_length(calls: PythonCalls, chosen: Nodes) -> tuple[list[str], tuple[str, ...]]:

@@ -129,5 +129,4 @@ def _filled(values: Floats) -> Floats:
     known = np.isfinite(values.astype(np.float64))
     sums = np.where(known, values, 0.0).sum(axis=0)
     means = sums / np.maximum(known.sum(axis=0), 1)
-    filled: Floats = np.where(known, values, means[None, :]).astype(np.float64)
-    return filled
+    return np.asarray(np.where(known, values, means[None, :]).astype(np.float64))

@@ -52,8 +52,7 @@ class Features:
     @property
     def is_odd(self) -> Flags:
         """Which ranks anything sets apart."""
-        found: Flags = np.any(list(self.odd.values()), axis=0)
-        return found
+        return np.asarray(np.any(list(self.odd.values()), axis=0))
 
     @property
     def largest(self) -> Floats:
@@ -129,8 +128,7 @@ def _peer_groups(panel: Panel) -> Iterator[tuple[Ints, Ints, tuple[str, ...]]]:
 def rare_roles(panel: Panel) -> Flags:
     """Which ranks make calls that few others make: a layout gives each role to many."""
     _, role, many = np.unique(panel.alike, return_inverse=True, return_counts=True)
-    rare: Flags = many[role] * _RARE <= many.max(initial=0)
-    return rare
+    return np.asarray(many[role] * _RARE <= many.max(initial=0))
 
 
 def _few_penalty(peers: int) -> float:
@@ -171,8 +169,7 @@ def _middle(values: Floats) -> Floats:
 def _mean(values: Floats) -> Floats:
     """The mean over the steps a rank has; none is zero."""
     known = np.isfinite(values)
-    mean: Floats = np.where(known, values, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
-    return mean
+    return np.asarray(np.where(known, values, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1))
 
 
 def _wobble(panel: Panel, name: str, peers: Ints) -> float:
