@@ -29,7 +29,7 @@ from timesink.analyses.sampled_counters import sampled_counters
 from timesink.analyses.steps import find_steps, step_at
 from timesink.analyses.summary import summarise
 from timesink.analyses.sums import sums_by
-from timesink.analyses.texts import encode, matching
+from timesink.analyses.texts import encode
 
 
 def test_step_breakdown() -> None:
@@ -204,8 +204,3 @@ def test_sums_by() -> None:
 def test_encode() -> None:
     codes, texts = encode(pl.Series(["mm", "add", "mm", None], dtype=pl.Categorical))
     assert [texts[code] for code in codes] == ["mm", "add", "mm", None]
-
-
-def test_matching() -> None:
-    names = pl.Series(["aten::mm", "nccl:all_reduce", None], dtype=pl.Categorical)
-    assert matching(names, lambda name: name.startswith("nccl:")).tolist() == [False, True, False]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,18 @@ from timesink.model.arrays import Ints
 _TABLE = 2**22
 """Numbers below this are looked up."""
 _MOST = 2.0**62
+
+
+def stacked(
+    tables: Mapping[Any, pl.DataFrame], column: str = "rank", dtype: pl.DataType | None = None
+) -> pl.DataFrame:
+    """The rows of all tables, and in one more column whose each is: a rank, or a name.
+
+    A single query is far faster than one for each rank.
+    """
+    whose = pl.Series(column, list(tables), dtype=dtype or pl.Int64())
+    place = np.repeat(np.arange(len(tables)), [table.height for table in tables.values()])
+    return pl.concat(tables.values()).with_columns(whose.gather(place))
 
 
 def numbered(column: pl.Series) -> Ints:

@@ -61,10 +61,3 @@ class Texts:
     def rows(self, test: Callable[[str], bool]) -> NDArray[np.intp]:
         """Numbers of the rows that hold a text that passes the test."""
         return np.flatnonzero(self.matching(test))
-
-
-def matching(column: pl.Series, test: Callable[[str], bool]) -> Flags:
-    """Which rows hold a text that passes the test; an absent text never does."""
-    codes, texts = encode(column)
-    passed = np.array([text is not None and test(text) for text in texts], dtype=np.bool_)
-    return passed[codes] if len(codes) else np.zeros(0, dtype=np.bool_)

@@ -17,9 +17,9 @@ from timesink.analyses.communication.kinds import (
     library_of,
     peers_of,
 )
-from timesink.analyses.communication.matching import find_mismatches, match_calls, together
+from timesink.analyses.communication.matching import find_mismatches, match_calls
 from timesink.analyses.communication.meaning import with_meaning
-from timesink.analyses.communication.records import RECORD_SCHEMA, communication_ranges, covered_ns
+from timesink.analyses.communication.records import RECORD_SCHEMA, communication_ranges
 from timesink.analyses.communication.workers import step_communication
 
 
@@ -104,11 +104,6 @@ def test_match_calls() -> None:
     assert match_calls({"rank0": call, "rank1": call})["match"].to_list() == [0, 0]
 
 
-def test_together() -> None:
-    few, more = (pl.DataFrame({"calls": range(many)}) for many in (1, 2))
-    assert together({"a": few, "b": more})["worker"].to_list() == ["a", "b", "b"]
-
-
 def test_find_mismatches() -> None:
     call = pl.DataFrame([{"name": "nccl:all_reduce"}], schema=RECORD_SCHEMA)
     matched = match_calls({"rank0": call, "rank1": call.clear()})
@@ -131,11 +126,6 @@ def test_communication_ranges() -> None:
         "start_ns",
         "end_ns",
     ]
-
-
-def test_covered_ns() -> None:
-    ranges = pl.DataFrame({"of": [1, 1, 2], "start_ns": [0, 5, 7], "end_ns": [10, 12, 9]})
-    assert ranges.select(covered_ns("of")).to_series().to_list() == [10, 2, 2]
 
 
 def test_step_communication() -> None:

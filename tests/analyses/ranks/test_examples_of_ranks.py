@@ -8,16 +8,15 @@ import polars as pl
 import timesink
 from timesink.analyses.ranks.analysis import analyse_ranks
 from timesink.analyses.ranks.functions import function_times
-from timesink.analyses.ranks.groups import kind_told, process_groups
+from timesink.analyses.ranks.groups import kind_told
 from timesink.analyses.ranks.judged import judged_ranks
 from timesink.analyses.ranks.lateness import affected, least_share
-from timesink.analyses.ranks.matching import matched_collectives, peer_median
+from timesink.analyses.ranks.matching import peer_median
 from timesink.analyses.ranks.numbering import Named, numbered
 from timesink.analyses.ranks.operator_work import work_of_shapes
 from timesink.analyses.ranks.own_time import blocked, own_time_before, waited_for
 from timesink.analyses.ranks.panel import Panel
 from timesink.analyses.ranks.rank_set import ranks_of_traces
-from timesink.analyses.ranks.stacking import stacked
 from timesink.analyses.ranks.stragglers import Straggler
 from timesink.analyses.ranks.summary import _believable, summarise_rank
 from timesink.analyses.ranks.summary_tables import from_parquet, to_parquet
@@ -26,6 +25,7 @@ from timesink.analyses.ranks.thinning import thinned_to, within_limits
 from timesink.analyses.ranks.together import cost_together
 from timesink.analyses.ranks.views import straggler_rows
 from timesink.analyses.ranks.waits import _summed
+from timesink.analyses.row_groups import stacked
 
 
 def test_analyse_ranks() -> None:
@@ -36,11 +36,6 @@ def test_analyse_ranks() -> None:
 def test_function_times() -> None:
     found = function_times(timesink.open(timesink.sample()), np.array([[0, 2**62]]))
     assert sorted(found["place"].cast(str).unique()) == ["copy", "host", "kernel", "waiting"]
-
-
-def test_process_groups() -> None:
-    ranks = {0: summarise_rank(timesink.open(timesink.sample()))}
-    assert process_groups(ranks, matched_collectives(ranks)[0]).height == 0
 
 
 def test_kind_told() -> None:

@@ -17,9 +17,9 @@ from timesink.analyses.communication.bandwidth import (
     sum_if_known,
     volume,
 )
-from timesink.analyses.communication.matching import find_mismatches, match_calls, together
+from timesink.analyses.communication.matching import find_mismatches, match_calls
 from timesink.analyses.gathering import values_at
-from timesink.analyses.row_groups import Groups, covered, joint, numbered
+from timesink.analyses.row_groups import Groups, covered, joint, numbered, stacked
 from timesink.model import intervals
 from timesink.model.arrays import Flags, Ints
 
@@ -72,7 +72,8 @@ def compare_workers(workers: Mapping[str, WorkerSummary]) -> Comparison:
 
     """
     calls = match_calls({worker: summary.records for worker, summary in workers.items()})
-    times = together({worker: summary.ranges for worker, summary in workers.items()})
+    names = pl.Enum(list(workers))
+    times = stacked({name: each.ranges for name, each in workers.items()}, "worker", names)
     ranges = _with_transfer(times, calls, split=len(workers) > 1)
     ranks = {worker: summary.rank for worker, summary in workers.items()}
     return Comparison(
@@ -175,10 +176,10 @@ def _by_step(
             rows.append(summary.steps.clear())
     if not shares:
         return pl.DataFrame(schema=_STEP_SCHEMA)
-    steps = together(dict(zip(workers, rows, strict=True)))
+    steps = stacked(dict(zip(workers, rows, strict=True)), "worker", pl.String())
     all_ns, transfer_ns = np.concatenate(shares).T
     found = steps.select(
-        pl.col("worker").cast(pl.String),
+        "worker",
         pl.col("name").alias("step"),
         "complete",
         pl.Series("communication_ns", all_ns),

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.communication.kinds import ONE_SIDED, UNEVEN
-from timesink.analyses.row_groups import Groups, joint, numbered
+from timesink.analyses.row_groups import Groups, joint, numbered, stacked
 from timesink.model.arrays import Flags, Ints
 
 MISMATCH_SCHEMA = {
@@ -37,7 +37,7 @@ def match_calls(workers: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
 
     `what` is the name of the call, or the pair of ranks for sending and receiving.
     """
-    calls = together(workers)
+    calls = stacked(workers, "worker", pl.Enum(list(workers)))
     calls = calls.with_columns(what=_what(calls))
     party = joint(*(numbered(calls[name]) for name in _GROUP))
     worker = calls["worker"].to_physical().to_numpy().astype(np.int64)
@@ -53,14 +53,6 @@ def match_calls(workers: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
         pl.Series("match", joint(key, step, place), dtype=pl.UInt32),
         pl.Series("party", party, dtype=pl.UInt32),
     )
-
-
-def together(workers: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """The rows of all workers, with the name of each in `worker`."""
-    names = pl.Series("worker", list(workers), dtype=pl.Enum(list(workers)))
-    heights = [frame.height for frame in workers.values()]
-    worker = names.gather(np.repeat(np.arange(len(workers)), heights))
-    return pl.concat(workers.values()).with_columns(worker)
 
 
 def find_mismatches(matched: pl.DataFrame, ranks: Mapping[str, int | None]) -> pl.DataFrame:

@@ -66,13 +66,6 @@ def communication_ranges(trace: Trace) -> pl.DataFrame:
     return _communication(trace)[1]
 
 
-def covered_ns(*groups: str) -> pl.Expr:
-    """For ranges sorted by start: what each adds to the union of those before it in its group."""
-    start, end = pl.col("start_ns"), pl.col("end_ns")
-    reached = end.cum_max().shift(1).over(groups)
-    return (end - pl.max_horizontal(start, reached)).clip(lower_bound=0)
-
-
 @once_per_trace
 def _communication(trace: Trace) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Records and ranges."""

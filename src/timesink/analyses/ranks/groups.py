@@ -39,11 +39,6 @@ _LEAST_GRADIENT_BYTES = 2**18
 """A group of everybody that never moves as much exchanges numbers, not gradients or weights."""
 
 
-def process_groups(ranks: Mapping[int, RankSummary], calls: pl.DataFrame) -> pl.DataFrame:
-    """Rows of `PROCESS_GROUP_SCHEMA`, the largest first; `calls` are matched collectives."""
-    return group_rows(keyed_groups(ranks, calls))
-
-
 def group_rows(found: pl.DataFrame) -> pl.DataFrame:
     """Rows of `PROCESS_GROUP_SCHEMA`."""
     return found.select(pl.col(name).cast(dtype) for name, dtype in PROCESS_GROUP_SCHEMA.items())

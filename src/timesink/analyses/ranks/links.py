@@ -11,9 +11,9 @@ from timesink.analyses.ranks.causes import Reason, Work
 from timesink.analyses.ranks.numbers import ranges_of
 from timesink.analyses.ranks.panel import Panel
 from timesink.analyses.ranks.replay import WhatIf
-from timesink.analyses.ranks.stacking import stacked
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.ranks.transfers import complete_transfers, slow_groups
+from timesink.analyses.row_groups import stacked
 from timesink.analyses.statistics.moments import NORMAL
 from timesink.model.arrays import Flags, Floats
 from timesink.model.units import brief_ns

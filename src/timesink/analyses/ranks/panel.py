@@ -11,8 +11,8 @@ import polars as pl
 
 from timesink.analyses.ranks.matching import PAIRS
 from timesink.analyses.ranks.own_time import HOST_PARTS, ON_DEVICE
-from timesink.analyses.ranks.stacking import stacked
 from timesink.analyses.ranks.summary import RankSummary
+from timesink.analyses.row_groups import stacked
 from timesink.model.arrays import Flags, Floats, Ints
 
 SOURCES = {

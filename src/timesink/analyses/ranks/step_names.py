@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.ranks.clocks import corrected
-from timesink.analyses.ranks.stacking import stacked
 from timesink.analyses.ranks.summary import RankSummary
+from timesink.analyses.row_groups import stacked
 
 
 def with_common_steps(

@@ -8,9 +8,8 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.ranks.matching import PAIRS
-from timesink.analyses.ranks.stacking import stacked
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.row_groups import covered, joint, numbered
+from timesink.analyses.row_groups import covered, joint, numbered, stacked
 
 RANK_SCHEMA = {
     "rank": pl.Int64(),
