@@ -20,25 +20,11 @@ def step_breakdown(trace: Trace) -> pl.DataFrame:
     """One row per step: its length and its parts, which add up to it.
 
     A moment in which several things happened counts for the first of `PARTS` among them.
-
-    >>> import timesink
-    >>> steps = step_breakdown(timesink.open(timesink.sample()))
-    >>> parts = steps.select(pl.sum_horizontal(f"{part}_ns" for part in PARTS)).to_series()
-    >>> bool((parts == steps["total_ns"]).all())
-    True
     """
     steps = find_steps(trace)
     bounds = steps.select("start_ns", "end_ns").to_numpy().reshape(-1, 2)
-    parts, covered = {}, np.zeros(len(bounds), dtype=np.int64)
-    taken = np.zeros((0, 2), dtype=np.int64)
-    for role, ranges in role_ranges(trace).items():
-        reached = covered
-        if len(ranges):
-            taken = intervals.merge(np.concatenate([taken, ranges]))
-            reached = intervals.coverage_within(taken, bounds)
-        # What this role adds to those before it: a moment counts once.
-        parts[role], covered = reached - covered, reached
-    parts["other"] = bounds[:, 1] - bounds[:, 0] - covered
+    parts, left = intervals.waterfall(role_ranges(trace), bounds)
+    parts["other"] = left
     return steps.select(
         "name",
         (pl.col("end_ns") - pl.col("start_ns")).alias("total_ns"),
@@ -48,13 +34,7 @@ def step_breakdown(trace: Trace) -> pl.DataFrame:
 
 
 def average_step(trace: Trace) -> dict[str, float]:
-    """Mean length of the complete steps and of their parts, in ns; empty without steps.
-
-    >>> import timesink
-    >>> average = average_step(timesink.open(timesink.sample()))
-    >>> average["kernel_ns"] <= average["total_ns"]
-    True
-    """
+    """Mean length of the complete steps and of their parts, in ns; empty without steps."""
     complete = step_breakdown(trace).filter("complete")
     if complete.is_empty():
         return {}

@@ -5,20 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
-from numpy.typing import NDArray
 
-from timesink.analyses.columns import device_columns, host_columns
+from timesink.analyses.columns import device_columns, host_columns, start_and_end
 from timesink.analyses.forest import CallForest, call_forest
 from timesink.analyses.kernels.tensor_cores import has_tensor_cores, is_eligible, tensor_core_use
 from timesink.analyses.links import Links, link_launches
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.sums import sums_by
 from timesink.model import intervals
+from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import BUSY_KINDS, KERNEL_KINDS
 from timesink.model.trace import Trace
 
-Ns = NDArray[np.int64]
 _LONGEST_LINE = 1 << 62
 
 
@@ -26,20 +24,20 @@ _LONGEST_LINE = 1 << 62
 class NodeTimes:
     """Times of every call of the forest; those merged into another call have none of their own."""
 
-    host_total: Ns
-    host_self: Ns
+    host_total: Ints
+    host_self: Ints
     """Without the time inside callees and runtime calls."""
-    device_self: Ns
+    device_self: Ints
     """Sum over the device work the call launched itself, parallel streams counted each."""
-    device_total: Ns
+    device_total: Ints
     """The same, with everything it called."""
-    kernel_self: Ns
+    kernel_self: Ints
     """The part of `device_self` that is kernels."""
-    tensor_core_self: Ns
-    tensor_core_total: Ns
-    eligible: NDArray[np.bool_]
+    tensor_core_self: Ints
+    tensor_core_total: Ints
+    eligible: Flags
     """Whether the call, or one it made, could use tensor cores."""
-    eligible_by_name: NDArray[np.bool_]
+    eligible_by_name: Flags
 
 
 @once_per_trace
@@ -54,9 +52,27 @@ def node_times(trace: Trace) -> NodeTimes:
     device_self = _launched(forest, links, durations, busy)
     tensor_self = _launched(forest, links, durations, tensor)
     by_name = forest.named(is_eligible) & has_tensor_cores(trace)
+    # Time of each call that no callee and no runtime call covers.
+    callees = np.flatnonzero((forest.parent >= 0) & (forest.stands_for == np.arange(len(forest))))
+    made = np.flatnonzero(links.call_node >= 0)
+    rows = links.calls[made]
+    call_start, call_end = start_and_end(host_columns(trace), rows)
+    owner = np.concatenate([forest.parent[callees], links.call_node[made]]).astype(np.int64)
+    inner = _Inner(
+        owner=forest.stands_for[owner],
+        start=np.concatenate([forest.start[callees], call_start]),
+        end=np.concatenate([forest.end[callees], call_end]),
+        callees=len(callees),
+    )
+    own = forest.end - np.minimum(forest.self_start, forest.end)
+    own -= sums_by(inner.owner, inner.end - inner.start, len(forest))
+    # Ranges rarely overlap; where they may, their union is taken instead of their sum.
+    unsure = np.flatnonzero(_may_overlap(forest, links, inner))
+    if len(unsure):
+        own[unsure] = _uncovered(forest, unsure, inner)
     return NodeTimes(
         host_total=forest.end - forest.start,
-        host_self=_host_self(forest, links, host_columns(trace)),
+        host_self=own,
         device_self=device_self,
         device_total=forest.subtree_sum(device_self),
         kernel_self=_launched(forest, links, durations, kernels),
@@ -67,51 +83,24 @@ def node_times(trace: Trace) -> NodeTimes:
     )
 
 
-def _launched(forest: CallForest, links: Links, durations: Ns, chosen: NDArray[np.bool_]) -> Ns:
+def _launched(forest: CallForest, links: Links, durations: Ints, chosen: Flags) -> Ints:
     """Device time launched by each call itself, including the calls merged into it."""
     mine = chosen & (links.node >= 0)
     owner = forest.stands_for[links.node[mine]]
     return sums_by(owner, durations[mine], len(forest))
 
 
-def _host_self(forest: CallForest, links: Links, host: pl.DataFrame) -> Ns:
-    """Time of each call that no callee and no runtime call covers."""
-    inner = _inner_ranges(forest, links, host)
-    own = forest.end - np.minimum(forest.self_start, forest.end)
-    own -= sums_by(inner.owner, inner.end - inner.start, len(forest))
-    # Ranges rarely overlap; where they may, their union is taken instead of their sum.
-    unsure = np.flatnonzero(_may_overlap(forest, links, inner))
-    if len(unsure):
-        own[unsure] = _uncovered(forest, unsure, inner)
-    return own
-
-
 @dataclass(frozen=True, slots=True)
 class _Inner:
     """Ranges inside calls: first those of their callees, then those of runtime calls."""
 
-    owner: Ns
-    start: Ns
-    end: Ns
+    owner: Ints
+    start: Ints
+    end: Ints
     callees: int
 
 
-def _inner_ranges(forest: CallForest, links: Links, host: pl.DataFrame) -> _Inner:
-    callees = np.flatnonzero((forest.parent >= 0) & (forest.stands_for == np.arange(len(forest))))
-    made = np.flatnonzero(links.call_node >= 0)
-    rows = links.calls[made]
-    call_start = host["ts_ns"].to_numpy()[rows]
-    call_end = call_start + host["dur_ns"].to_numpy()[rows]
-    owner = np.concatenate([forest.parent[callees], links.call_node[made]]).astype(np.int64)
-    return _Inner(
-        owner=forest.stands_for[owner],
-        start=np.concatenate([forest.start[callees], call_start]),
-        end=np.concatenate([forest.end[callees], call_end]),
-        callees=len(callees),
-    )
-
-
-def _may_overlap(forest: CallForest, links: Links, inner: _Inner) -> NDArray[np.bool_]:
+def _may_overlap(forest: CallForest, links: Links, inner: _Inner) -> Flags:
     """Calls whose inner ranges may overlap each other, or reach out of the call."""
     unsure = forest.crossing.copy()
     crossed = forest.parent[forest.crossing]
@@ -127,7 +116,7 @@ def _may_overlap(forest: CallForest, links: Links, inner: _Inner) -> NDArray[np.
     return unsure
 
 
-def _uncovered(forest: CallForest, nodes: Ns, inner: _Inner) -> Ns:
+def _uncovered(forest: CallForest, nodes: Ints, inner: _Inner) -> Ints:
     """How much of some calls their inner ranges leave uncovered; overlaps count once."""
     place = np.full(len(forest), -1, dtype=np.int64)
     place[nodes] = np.arange(len(nodes))

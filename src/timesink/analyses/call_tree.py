@@ -22,10 +22,11 @@ from timesink.analyses.forest import MODULE, PYTHON, STEP, CallForest, call_fore
 from timesink.analyses.modules.backward import link_backward
 from timesink.analyses.modules.backward_passes import BackwardPasses, backward_passes
 from timesink.analyses.names import LIGHTNING, LIGHTNING_ACTION, LIGHTNING_MODULE
-from timesink.analyses.nesting import Nodes
+from timesink.analyses.nesting import Nodes, within
+from timesink.model import intervals
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
-Numbers: TypeAlias = NDArray[np.int64]
 Thread: TypeAlias = tuple[str, str]
 """Process and thread, as recorded."""
 
@@ -48,19 +49,19 @@ class CallTree:
 
     node: Nodes
     """The call in the forest; for the backward pass of a module the call of the module."""
-    is_backward_pass: NDArray[np.bool_]
-    parent: Numbers
+    is_backward_pass: Flags
+    parent: Ints
     """Place of the caller in this tree, -1 on top."""
-    size: Numbers
+    size: Ints
     """How many calls a subtree has, the call itself included."""
-    start: Numbers
-    end: Numbers
+    start: Ints
+    end: Ints
 
     def __len__(self) -> int:
         return len(self.node)
 
     @cached_property
-    def depth(self) -> Numbers:
+    def depth(self) -> Ints:
         # Every stretch opened before a place and not yet closed is a caller.
         opened = np.arange(len(self))
         closed = np.cumsum(np.bincount(opened + self.size, minlength=len(self) + 1))[: len(self)]
@@ -68,13 +69,7 @@ class CallTree:
 
 
 def threads(trace: Trace) -> list[Thread]:
-    """Every thread with calls, the main one first: the one with the steps, else the longest.
-
-    >>> import timesink
-    >>> trace = timesink.open(timesink.sample())
-    >>> len(threads(trace)) == trace.host.filter(kind="operator")["tid"].n_unique()
-    True
-    """
+    """Every thread with calls, the main one first: the one with the steps, else the longest."""
     forest = call_forest(trace)
     if not forest.threads:
         return []
@@ -94,11 +89,6 @@ def call_tree(trace: Trace, thread: Thread | None = None) -> pl.DataFrame:
 
     `parent_id` is the `id` of the caller.  `node` is the place in the forest of calls, null for
     the backward pass of a module.  Of a Lightning recording the tree has its actions alone.
-
-    >>> import timesink
-    >>> tree = call_tree(timesink.open(timesink.sample()))
-    >>> tree["parent_id"].null_count() < tree.height
-    True
     """
     forest = call_forest(trace)
     tree = grow_tree(trace, thread, only=_lightning_actions(trace, forest))
@@ -136,7 +126,7 @@ def _texts(texts: Sequence[str], codes: NDArray[np.integer[Any]]) -> pl.Series:
     return pl.Series(texts, dtype=pl.String).gather(pl.Series(codes, dtype=pl.Int64))
 
 
-def _types(trace: Trace, forest: CallForest, tree: CallTree) -> Numbers:
+def _types(trace: Trace, forest: CallForest, tree: CallTree) -> Ints:
     """Place in `_TYPES` of each call."""
     role = forest.role[tree.node]
     noted = (host_columns(trace)["kind"] == "annotation").to_numpy()[forest.row[tree.node]]
@@ -150,16 +140,14 @@ def _types(trace: Trace, forest: CallForest, tree: CallTree) -> Numbers:
     return np.where(tree.is_backward_pass, _TYPES.index(BACKWARD), kind)
 
 
-def _starting_with(prefix: str, forest: CallForest) -> NDArray[np.bool_]:
+def _starting_with(prefix: str, forest: CallForest) -> Flags:
     return forest.named(lambda name: name.startswith(prefix))
 
 
 # -- the tree --------------------------------------------------------------------------------------
 
 
-def grow_tree(
-    trace: Trace, thread: Thread | None = None, *, only: NDArray[np.bool_] | None = None
-) -> CallTree:
+def grow_tree(trace: Trace, thread: Thread | None = None, *, only: Flags | None = None) -> CallTree:
     """The same as places in the forest, for further analysis; on request of some calls only."""
     forest, order = call_forest(trace), threads(trace)
     shown = forest.stands_for == np.arange(len(forest)) if only is None else only
@@ -173,13 +161,13 @@ def grow_tree(
     return _as_recorded(forest, np.flatnonzero(shown & (forest.thread == number)), shown)
 
 
-def _lightning_actions(trace: Trace, forest: CallForest) -> NDArray[np.bool_] | None:
+def _lightning_actions(trace: Trace, forest: CallForest) -> Flags | None:
     """What a Lightning recording shows in place of all calls; None for others."""
     marked = _starting_with(LIGHTNING_ACTION, forest)
     return marked if trace.metadata.framework == LIGHTNING and marked.any() else None
 
 
-def _as_recorded(forest: CallForest, node: Nodes, shown: NDArray[np.bool_]) -> CallTree:
+def _as_recorded(forest: CallForest, node: Nodes, shown: Flags) -> CallTree:
     caller = enclosing(forest.parent[node], forest.parent, shown)
     return CallTree(
         node=node,
@@ -194,11 +182,9 @@ def _as_recorded(forest: CallForest, node: Nodes, shown: NDArray[np.bool_]) -> C
 # -- with the backward pass ------------------------------------------------------------------------
 
 
-def _with_passes(
-    forest: CallForest, shown: NDArray[np.bool_], thread: int, passes: BackwardPasses
-) -> CallTree:
+def _with_passes(forest: CallForest, shown: Flags, thread: int, passes: BackwardPasses) -> CallTree:
     """The thread's calls and the passes; backward calls move from where they ran to their pass."""
-    moved = _subtrees(forest, passes.call)
+    moved = within(passes.call, forest.size)
     real = np.flatnonzero(shown & (moved | (forest.thread == thread)))
     caller = enclosing(forest.parent[real], forest.parent, shown)
     parent = np.where(caller >= 0, np.searchsorted(real, caller), -1)
@@ -214,30 +200,19 @@ def _with_passes(
     )
 
 
-def _subtrees(forest: CallForest, roots: Nodes) -> NDArray[np.bool_]:
-    borders = np.zeros(len(forest) + 1, dtype=np.int64)
-    np.add.at(borders, roots, 1)
-    np.add.at(borders, roots + forest.size[roots], -1)
-    inside: NDArray[np.bool_] = np.cumsum(borders)[:-1] > 0
-    return inside
-
-
-def _step_around(forest: CallForest, real: Nodes, thread: int, moment: Numbers) -> Numbers:
+def _step_around(forest: CallForest, real: Nodes, thread: int, moment: Ints) -> Ints:
     """Place of the step of the thread that holds each moment; -1 outside of all."""
     steps = np.flatnonzero((forest.role[real] == STEP) & (forest.thread[real] == thread))
-    if not len(steps):
-        return np.full(len(moment), -1, dtype=np.int64)
-    latest = np.searchsorted(forest.start[real[steps]], moment, side="right") - 1
-    around = (latest >= 0) & (moment < forest.end[real[steps[latest]]])
-    return np.where(around, steps[latest], -1)
+    around = intervals.holding(moment, forest.start[real[steps]], forest.end[real[steps]])
+    return np.append(steps, -1)[around]
 
 
 def _arranged(
     node: Nodes,
-    is_backward_pass: NDArray[np.bool_],
-    parent: Numbers,
-    start: Numbers,
-    end: Numbers,
+    is_backward_pass: Flags,
+    parent: Ints,
+    start: Ints,
+    end: Ints,
 ) -> CallTree:
     """Calls given in any order, put in pre-order; those of one caller by start."""
     levels = list(_levels(parent, np.lexsort((-end, start, parent))))
@@ -261,7 +236,7 @@ def _arranged(
     )
 
 
-def _levels(parent: Numbers, by_parent: Numbers) -> Iterator[Numbers]:
+def _levels(parent: Ints, by_parent: Ints) -> Iterator[Ints]:
     """Calls on top, then those they make, and so on; children of one caller stay together."""
     counts = np.bincount(parent + 1, minlength=len(parent) + 1)
     first = np.cumsum(counts) - counts

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any, TypeAlias
+
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.texts import Codes, Texts, encode
+from timesink.model.arrays import Ints
+from timesink.model.intervals import IntervalSet
 from timesink.model.schema import DEVICE_KINDS, HOST_KINDS
 from timesink.model.trace import Trace
+
+Rows: TypeAlias = NDArray[Any] | slice
+"""Which rows of a table: places or flags."""
 
 _HOST = (
     "kind",
@@ -61,12 +68,19 @@ def device_kinds(trace: Trace) -> Texts:
     )
 
 
-def numbers(column: pl.Series) -> NDArray[np.int64]:
-    """Ids and amounts, 0 where there is none.
+def start_and_end(events: pl.DataFrame, rows: Rows = slice(None)) -> tuple[Ints, Ints]:
+    """When each event began and ended, or each in some rows of them."""
+    start = events["ts_ns"].to_numpy()[rows]
+    return start, start + events["dur_ns"].to_numpy()[rows]
 
-    >>> numbers(pl.Series([3, None])).tolist()
-    [3, 0]
-    """
+
+def event_ranges(events: pl.DataFrame, rows: Rows = slice(None)) -> IntervalSet:
+    """The same as ranges of time."""
+    return np.stack(start_and_end(events, rows)).T
+
+
+def numbers(column: pl.Series) -> Ints:
+    """Ids and amounts, 0 where there is none."""
     return (column.fill_null(0) if column.null_count() else column).to_numpy()
 
 

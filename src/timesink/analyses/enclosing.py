@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.nesting import Nodes
+from timesink.model.arrays import Flags
 
 
-def enclosing(nodes: Nodes, parent: Nodes, wanted: NDArray[np.bool_]) -> Nodes:
-    """For each node itself or its nearest caller that is wanted; -1 where there is none.
-
-    >>> parent = np.array([-1, 0, 1, 2])
-    >>> enclosing(np.array([3, 0, -1]), parent, np.array([False, True, False, False])).tolist()
-    [1, -1, -1]
-    """
+def enclosing(nodes: Nodes, parent: Nodes, wanted: Flags) -> Nodes:
+    """For each node itself or its nearest caller that is wanted; -1 where there is none."""
     found = np.array(nodes, dtype=np.int64)
     climbing = np.flatnonzero(found >= 0)
     while len(climbing):

@@ -5,7 +5,7 @@ Calls are in pre-order, so every subtree is one stretch: subtree sums and post-o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,10 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timesink.analyses import names
-from timesink.analyses.columns import host_columns, host_kinds, host_lanes, host_names
-from timesink.analyses.nesting import Nodes, nest_calls, pre_order, subtree_sizes
+from timesink.analyses.columns import (
+    host_columns,
+    host_kinds,
+    host_lanes,
+    host_names,
+    start_and_end,
+)
+from timesink.analyses.nesting import Nodes, children_of, nest_calls, pre_order, subtree_sizes
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.texts import Codes
+from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import HOST_KINDS
 from timesink.model.trace import Trace
 
@@ -49,18 +56,18 @@ class CallForest:
     """Row in `trace.host`."""
     thread: Codes
     """Place in `threads`."""
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
+    start: Ints
+    end: Ints
     parent: Nodes
-    depth: NDArray[np.int64]
+    depth: Ints
     name: Codes
     """Place in `names`."""
     role: NDArray[np.int8]
     stands_for: Nodes
     """The node a call is part of: itself, or the same-named caller it is the only callee of."""
-    crossing: NDArray[np.bool_]
+    crossing: Flags
     """Calls that start inside another call of their thread and outlast it."""
-    self_start: NDArray[np.int64]
+    self_start: Ints
     """Where a call's own time begins: its start, or the end of the call it crosses."""
     names: Sequence[str]
     threads: Sequence[tuple[str, str]]
@@ -70,23 +77,23 @@ class CallForest:
         return len(self.row)
 
     @cached_property
-    def size(self) -> NDArray[np.int64]:
+    def size(self) -> Ints:
         """How many calls a subtree has, the call itself included."""
         return subtree_sizes(self.depth, self.parent)
 
     @cached_property
-    def post_order(self) -> NDArray[np.int64]:
+    def post_order(self) -> Ints:
         """Rank of each call when callees come before their caller."""
         return np.arange(len(self)) + self.size - 1 - self.depth
 
     @cached_property
-    def is_operator(self) -> NDArray[np.bool_]:
+    def is_operator(self) -> Flags:
         """Which calls are rows of operator statistics."""
-        chosen: NDArray[np.bool_] = self.role == OPERATOR
+        chosen: Flags = self.role == OPERATOR
         chosen &= self.stands_for == np.arange(len(self))
         return chosen
 
-    def named(self, test: Callable[[str], bool]) -> NDArray[np.bool_]:
+    def named(self, test: Callable[[str], bool]) -> Flags:
         """Which calls have a name that passes the test."""
         passed = np.array([test(name) for name in self.names] or [False], dtype=np.bool_)
         return passed[self.name]
@@ -96,32 +103,49 @@ class CallForest:
         if not values.any():
             return values.copy()
         before = np.concatenate([np.zeros(1, dtype=values.dtype), np.cumsum(values)])
-        sums: NDArray[Any] = before[np.arange(len(self)) + self.size] - before[:-1]
-        return sums
+        return np.asarray(before[np.arange(len(self)) + self.size] - before[:-1])
+
+    def numbers_of(self, threads: Iterable[tuple[str, str]]) -> Ints:
+        """The number of each thread here; -1 of those without calls."""
+        known = {thread: number for number, thread in enumerate(self.threads)}
+        return np.array([known.get(thread, -1) for thread in threads], dtype=np.int64)
+
+    def last_begun(self, thread: Ints, moment: Ints) -> Nodes:
+        """The call that had begun last on a thread, by its number, at each moment; else -1."""
+        latest = np.full(len(moment), -1, dtype=np.int64)
+        borders = np.searchsorted(self.thread, np.arange(len(self.threads) + 1))
+        for number in np.unique(thread[thread >= 0]):
+            mine = np.flatnonzero(thread == number)
+            first, last = borders[number], borders[number + 1]
+            place = np.searchsorted(self.start[first:last], moment[mine], side="right") - 1
+            latest[mine] = np.where(place >= 0, place + first, -1)
+        return latest
+
+    def going_on(self, node: Nodes, beyond: Ints) -> Nodes:
+        """Each call, or the nearest around it, that goes on until a moment; -1 without one."""
+        found = node.copy()
+        climbing = np.flatnonzero(found >= 0)
+        while len(climbing):
+            climbing = climbing[self.end[found[climbing]] < beyond[climbing]]
+            found[climbing] = self.parent[found[climbing]]
+            climbing = climbing[found[climbing] >= 0]
+        return found
 
     def children(self, node: int) -> Nodes:
         """The calls made directly by one call, in order; the roots of all threads for -1."""
         if node < 0:
             return np.flatnonzero(self.parent < 0)
-        below = slice(node + 1, node + int(self.size[node]))
-        return np.flatnonzero(self.parent[below] == node) + node + 1
+        return children_of(node, self.parent, self.size)
 
 
 @once_per_trace
 def call_forest(trace: Trace) -> CallForest:
-    """Nest the host calls of a trace: operators, modules, steps, data loading, optimizers.
-
-    >>> import timesink
-    >>> forest = call_forest(timesink.open(timesink.sample()))
-    >>> bool((forest.depth[forest.parent >= 0] > 0).all())
-    True
-    """
+    """Nest the host calls of a trace: operators, modules, steps, data loading, optimizers."""
     host = host_columns(trace)
     named = host_names(trace)
     role = _roles(trace)
     rows = np.flatnonzero(role != NOT_A_NODE)
-    start = host["ts_ns"].to_numpy()[rows]
-    end = start + host["dur_ns"].to_numpy()[rows]
+    start, end = start_and_end(host, rows)
     lane, lanes = host_lanes(trace)
     thread, threads = _threads(lane[rows], lanes, start)
     frames = _IS_FRAME[role[rows]]
@@ -129,6 +153,8 @@ def call_forest(trace: Trace) -> CallForest:
     rows, thread, start, end = rows[order], thread[order], start[order], end[order]
     nest = nest_calls(thread, start, end, frames[order])
     name = named.codes[rows]
+    recorded = host_kinds(trace).among("operator")
+    recorded &= role != STEP
     return CallForest(
         row=rows,
         thread=thread,
@@ -138,7 +164,7 @@ def call_forest(trace: Trace) -> CallForest:
         depth=nest.depth,
         name=name,
         role=role[rows],
-        stands_for=_stands_for(nest.parent, name, _is_recorded_operator(trace, role)[rows]),
+        stands_for=_stands_for(nest.parent, name, recorded[rows]),
         crossing=nest.crossing,
         self_start=nest.self_start,
         names=named.texts,
@@ -184,7 +210,7 @@ def _role_of_name(name: str) -> int:
     return next((role for role, test in _ROLE_TESTS if test(name)), OPERATOR)
 
 
-def is_python_region(trace: Trace) -> NDArray[np.bool_]:
+def is_python_region(trace: Trace) -> Flags:
     """Which host events have the old category `Python`: regions and not single functions."""
     functions = host_kinds(trace).among("python_function")
     if not functions.any():
@@ -194,14 +220,8 @@ def is_python_region(trace: Trace) -> NDArray[np.bool_]:
     return functions
 
 
-def _is_recorded_operator(trace: Trace, role: NDArray[np.int8]) -> NDArray[np.bool_]:
-    recorded = host_kinds(trace).among("operator")
-    recorded &= role != STEP
-    return recorded
-
-
 def _threads(
-    lane: Codes, lanes: Sequence[tuple[str, str]], start: NDArray[np.int64]
+    lane: Codes, lanes: Sequence[tuple[str, str]], start: Ints
 ) -> tuple[Codes, list[tuple[str, str]]]:
     """The thread of each call, numbered in the order of their first calls."""
     if len(lanes) == 1:
@@ -216,7 +236,7 @@ def _threads(
     return place[lane], [lanes[number] for number in used]
 
 
-def _stands_for(parent: Nodes, name: Codes, mergeable: NDArray[np.bool_]) -> Nodes:
+def _stands_for(parent: Nodes, name: Codes, mergeable: Flags) -> Nodes:
     """An operator that only calls one operator of the same name is one call with it."""
     stands_for = np.arange(len(parent))
     same = np.flatnonzero((parent >= 0) & (name == name[parent]))

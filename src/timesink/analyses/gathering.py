@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.forest import CallForest
 from timesink.analyses.nesting import Nodes
+from timesink.model.arrays import Ints
 
 
-def values_at(column: pl.Series, places: NDArray[np.int64]) -> pl.Series:
-    """The values at these places; null at -1.
-
-    >>> values_at(pl.Series(["a", "b"]), np.array([1, -1, 0])).to_list()
-    ['b', None, 'a']
-    """
+def values_at(column: pl.Series, places: Ints) -> pl.Series:
+    """The values at these places; null at -1."""
     if not (places < 0).any():
         return column.gather(places)
     known = pl.Series(places, dtype=pl.Int64).replace(-1, None)

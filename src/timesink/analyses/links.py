@@ -25,6 +25,7 @@ from timesink.analyses.columns import (
 from timesink.analyses.forest import CallForest, call_forest
 from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
 LAUNCH_KINDS = ("runtime", "driver")
@@ -36,32 +37,27 @@ _CALLS_APART = ("ascend",)
 class Links:
     """Launches of a trace; -1 where something is not in it."""
 
-    calls: NDArray[np.int64]
+    calls: Ints
     """Rows in `trace.host` of all runtime and driver calls."""
     call_node: Nodes
     """For each of `calls`: the host call it was made in, a node of the forest."""
-    call_alone: NDArray[np.bool_]
+    call_alone: Flags
     """For each of `calls`: whether no callee of that host call overlaps it."""
-    call_row: NDArray[np.int64]
+    call_row: Ints
     """For each row of `trace.device`: the row in `trace.host` of the launching call."""
     node: Nodes
     """For each row of `trace.device`: the host call its launch was made in."""
 
 
 @once_per_trace
-def launching_calls(trace: Trace) -> NDArray[np.int64]:
-    """For each row of `trace.device` the row in `trace.host` of the call that launched it, or -1.
-
-    >>> import timesink
-    >>> bool((launching_calls(timesink.open(timesink.sample())) >= 0).any())
-    True
-    """
+def launching_calls(trace: Trace) -> Ints:
+    """For each row of `trace.device` the row in `trace.host` of the launching call, or -1."""
     calls, launch = _launches(trace)
     return np.where(launch >= 0, calls[launch] if len(calls) else -1, -1)
 
 
 @once_per_trace
-def _launches(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _launches(trace: Trace) -> tuple[Ints, Ints]:
     """Rows of all runtime and driver calls, and for each device event the place of its call."""
     host = host_columns(trace)
     calls = np.flatnonzero(host_kinds(trace).among(*LAUNCH_KINDS))
@@ -76,13 +72,7 @@ def _launches(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 @once_per_trace
 def link_launches(trace: Trace) -> Links:
-    """Tie device work to the calls that launched it, and these to operators.
-
-    >>> import timesink
-    >>> links = link_launches(timesink.open(timesink.sample()))
-    >>> bool((links.call_row >= 0).any())
-    True
-    """
+    """Tie device work to the calls that launched it, and these to operators."""
     host = host_columns(trace)
     calls, launch = _launches(trace)
     made = _Calls.of(host, calls, id_column="external_id")
@@ -106,17 +96,17 @@ def link_launches(trace: Trace) -> Links:
 class _Calls:
     """Runtime and driver calls, with an id that ties them to others; 0 for none."""
 
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    id: NDArray[np.int64]
+    start: Ints
+    end: Ints
+    id: Ints
 
     @classmethod
-    def of(cls, host: pl.DataFrame, rows: NDArray[np.int64], *, id_column: str) -> _Calls:
+    def of(cls, host: pl.DataFrame, rows: Ints, *, id_column: str) -> _Calls:
         start = host["ts_ns"].to_numpy()[rows]
         return cls(start, start + host["dur_ns"].to_numpy()[rows], numbers(host[id_column])[rows])
 
 
-def _launching_call(device: pl.DataFrame, made: _Calls) -> NDArray[np.int64]:
+def _launching_call(device: pl.DataFrame, made: _Calls) -> Ints:
     """Place in the list of calls for each device event; of those with its id the latest before."""
     calls = _by_id(made, np.arange(len(made.id)))
     return _latest(calls, numbers(device["correlation"]), device["ts_ns"].to_numpy())
@@ -124,7 +114,7 @@ def _launching_call(device: pl.DataFrame, made: _Calls) -> NDArray[np.int64]:
 
 def _own_launching_call(
     device: pl.DataFrame, made: _Calls, process: pl.Series, processes: Iterable[str]
-) -> NDArray[np.int64]:
+) -> Ints:
     """The same where several processes make calls.
 
     Ids repeat from process to process: where a device event carries a process that makes calls,
@@ -149,8 +139,8 @@ class _Launches:
     """Calls with an id, by id and start."""
 
     place: NDArray[np.intp]
-    id: NDArray[np.int64]
-    start: NDArray[np.int64]
+    id: Ints
+    start: Ints
 
 
 def _joined(parts: Sequence[_Launches]) -> _Launches:
@@ -175,9 +165,7 @@ def _by_id(made: _Calls, rows: NDArray[np.intp]) -> _Launches:
     return _Launches(place[~inner], ids[~inner], start[~inner])
 
 
-def _latest(
-    calls: _Launches, wanted: NDArray[np.int64], moment: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _latest(calls: _Launches, wanted: Ints, moment: Ints) -> Ints:
     """Of the calls with the wanted id the latest before the moment, else the first; -1 for none."""
     first = np.searchsorted(calls.id, wanted)
     beyond = np.searchsorted(calls.id, wanted, side="right")
@@ -195,7 +183,7 @@ def _latest(
 # -- a call to the host call around it -------------------------------------------------------------
 
 
-def _threads_of(trace: Trace, calls: NDArray[np.int64], forest: CallForest) -> NDArray[np.int64]:
+def _threads_of(trace: Trace, calls: Ints, forest: CallForest) -> Ints:
     """The forest's number of each call's thread, -1 where no node is on it."""
     lane, lanes = host_lanes(trace)
     number_of = {thread: number for number, thread in enumerate(forest.threads)}
@@ -212,14 +200,14 @@ def _lone_threads(forest: CallForest) -> dict[str, int]:
 
 def _owners(
     made: _Calls,
-    thread: NDArray[np.int64],
+    thread: Ints,
     forest: CallForest,
-    external: NDArray[np.int64],
-) -> tuple[Nodes, NDArray[np.bool_]]:
+    external: Ints,
+) -> tuple[Nodes, Flags]:
     start, end, wanted = made.start, made.end, made.id
     if not len(forest) or not len(start):
         return np.full(len(start), -1, dtype=np.int64), np.zeros(len(start), dtype=np.bool_)
-    latest = _latest_started(thread, start, forest)
+    latest = forest.last_begun(thread, start)
     innermost, confirmed, touched = _around(latest, made, external, forest)
     owner = np.where(confirmed >= 0, confirmed, innermost)
     doubtful = np.flatnonzero((confirmed < 0) & (wanted != 0))
@@ -235,23 +223,9 @@ def _owners(
     return owner, (owner == innermost) & ~touched & ((following >= end) | next_thread)
 
 
-def _latest_started(
-    thread: NDArray[np.int64], start: NDArray[np.int64], forest: CallForest
-) -> Nodes:
-    """The node on the same thread that started last before each call."""
-    latest = np.full(len(start), -1, dtype=np.int64)
-    borders = np.searchsorted(forest.thread, np.arange(len(forest.threads) + 1))
-    for number in np.unique(thread[thread >= 0]):
-        mine = np.flatnonzero(thread == number)
-        first, last = borders[number], borders[number + 1]
-        place = np.searchsorted(forest.start[first:last], start[mine], side="right") - 1
-        latest[mine] = np.where(place >= 0, place + first, -1)
-    return latest
-
-
 def _around(
-    latest: Nodes, calls: _Calls, external: NDArray[np.int64], forest: CallForest
-) -> tuple[Nodes, Nodes, NDArray[np.bool_]]:
+    latest: Nodes, calls: _Calls, external: Ints, forest: CallForest
+) -> tuple[Nodes, Nodes, Flags]:
     """The innermost node around each call, and the innermost one that has its id as well.
 
     The third tells whether a node that is not around the call overlaps it.
@@ -275,7 +249,7 @@ def _around(
     return innermost, confirmed, touched
 
 
-def _named_by_id(wanted: NDArray[np.int64], external: NDArray[np.int64]) -> Nodes:
+def _named_by_id(wanted: Ints, external: Ints) -> Nodes:
     """The first node that has the id."""
     order = np.argsort(external, kind="stable")
     place = np.minimum(np.searchsorted(external[order], wanted), len(order) - 1)

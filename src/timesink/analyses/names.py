@@ -42,11 +42,7 @@ def is_profiler_step(name: str) -> bool:
 
 
 def is_data_loader(name: str) -> bool:
-    """Whether a call fetches the next batch.
-
-    >>> is_data_loader("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__")
-    True
-    """
+    """Whether a call fetches the next batch."""
     return name.startswith("enumerate(DataPipe)#") or (
         name.startswith("enumerate(DataLoader)#") and name.endswith(".__next__")
     )
@@ -69,11 +65,7 @@ def is_lightning_mark(name: str) -> bool:
 
 
 def is_collective_call(name: str) -> bool:
-    """Whether a host call communicates with other ranks, whatever the library.
-
-    >>> is_collective_call("nccl:_all_gather_base"), is_collective_call("aten::mm")
-    (True, False)
-    """
+    """Whether a host call communicates with other ranks, whatever the library."""
     return _COLLECTIVE_CALL.match(name) is not None
 
 
@@ -81,30 +73,16 @@ def is_collective_kernel(name: str) -> bool:
     """Whether a kernel communicates with other devices.
 
     Compiled kernels name every operator they fuse, so theirs tell nothing.
-
-    >>> is_collective_kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)")
-    True
-    >>> is_collective_kernel("triton_poi_fused_all_gather_into_tensor_copy_0")
-    False
     """
     return _COLLECTIVE_KERNEL.search(name) is not None and not name.startswith("triton_")
 
 
 def waits_for_device(name: str) -> bool:
-    """Whether a runtime call returns only when the device has finished something.
-
-    >>> waits_for_device("cudaStreamSynchronize"), waits_for_device("cudaMemcpyAsync")
-    (True, False)
-    """
+    """Whether a runtime call returns only when the device has finished something."""
     return _WAITING.search(name) is not None
 
 
 def device_word(trace: Trace) -> str:
-    """What users call an accelerator of this maker; `CPU` where there is none at all.
-
-    >>> import timesink
-    >>> device_word(timesink.open(timesink.sample()))
-    'GPU'
-    """
+    """What users call an accelerator of this maker; `CPU` where there is none at all."""
     word = _DEVICE_WORDS.get(trace.metadata.vendor)
     return word or ("CPU" if device_columns(trace).is_empty() else "GPU")

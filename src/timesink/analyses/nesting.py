@@ -13,17 +13,15 @@ from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.texts import Codes
+from timesink.model.arrays import Flags, Ints
 
-Nodes: TypeAlias = NDArray[np.int64]
+Nodes: TypeAlias = Ints
 """Positions of nodes in the forest; -1 where there is none."""
 
 
-def pre_order(
-    thread: Codes, start: NDArray[np.int64], end: NDArray[np.int64], frames: NDArray[np.bool_]
-) -> Nodes:
+def pre_order(thread: Codes, start: Ints, end: Ints, frames: Flags) -> Nodes:
     """By thread, start and longest first; of equal ones frames first, then as in the table."""
     by_thread = np.argsort(thread.astype(np.int32), kind="stable")
     borders = np.flatnonzero(np.diff(thread[by_thread])) + 1
@@ -33,9 +31,7 @@ def pre_order(
     )
 
 
-def _by_start(
-    part: Nodes, start: NDArray[np.int64], end: NDArray[np.int64], frames: NDArray[np.bool_]
-) -> Nodes:
+def _by_start(part: Nodes, start: Ints, end: Ints, frames: Flags) -> Nodes:
     order = part[np.argsort(start[part], kind="stable")]
     starts = start[order]
     same = starts[1:] == starts[:-1]
@@ -52,20 +48,24 @@ class Nesting:
     """How calls lie in one another; arrays have one entry per call, in pre-order."""
 
     parent: Nodes
-    depth: NDArray[np.int64]
-    crossing: NDArray[np.bool_]
-    self_start: NDArray[np.int64]
+    depth: Ints
+    crossing: Flags
+    self_start: Ints
 
 
-def nest_calls(
-    thread: Codes, start: NDArray[np.int64], end: NDArray[np.int64], frames: NDArray[np.bool_]
-) -> Nesting:
+def nest_calls(thread: Codes, start: Ints, end: Ints, frames: Flags) -> Nesting:
     """Nest calls that are in pre-order; `frames` stay callers of what outlasts them."""
     depth = np.zeros(len(thread), dtype=np.int64)
     stretches = list(stretches_of(thread))
     for part in stretches:
         depth[part] = depth_when_nested(start[part], end[part])
-    parent = _parents(depth)
+    # The latest call one level up.
+    parent = np.full(len(depth), -1, dtype=np.int64)
+    above: Nodes | None = None
+    for nodes in levels(depth):
+        if above is not None and len(above):
+            parent[nodes] = above[np.searchsorted(above, nodes) - 1]
+        above = nodes
     crossing = np.zeros(len(thread), dtype=np.bool_)
     self_start = start.copy()
     misfits = np.flatnonzero((parent >= 0) & (end > end[parent]))
@@ -79,23 +79,15 @@ def nest_calls(
 
 
 def stretches_of(thread: Codes) -> Iterator[slice]:
-    """Where each thread lies among calls that are sorted by thread.
-
-    >>> list(stretches_of(np.array([0, 0, 3])))
-    [slice(0, 2, None), slice(2, 3, None)]
-    """
+    """Where each thread lies among calls that are sorted by thread."""
     borders = [0, *(np.flatnonzero(np.diff(thread)) + 1), len(thread)]
     for first, last in pairwise(borders):
         if last > first:
             yield slice(int(first), int(last))
 
 
-def depth_when_nested(start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Calls open at each start: those begun before it, less those ended by then.
-
-    >>> depth_when_nested(np.array([0, 2, 4, 9]), np.array([8, 6, 5, 12])).tolist()
-    [0, 1, 2, 0]
-    """
+def depth_when_nested(start: Ints, end: Ints) -> Ints:
+    """Calls open at each start: those begun before it, less those ended by then."""
     first_after = np.arange(1, len(start) + 1)
     longer = np.flatnonzero(end[:-1] > start[1:])
     first_after[longer] = np.searchsorted(start, end[longer])
@@ -106,18 +98,7 @@ def depth_when_nested(start: NDArray[np.int64], end: NDArray[np.int64]) -> NDArr
     return np.arange(len(start)) - ended
 
 
-def _parents(depth: NDArray[np.int64]) -> Nodes:
-    """The latest call one level up."""
-    parent = np.full(len(depth), -1, dtype=np.int64)
-    above: Nodes | None = None
-    for nodes in levels(depth):
-        if above is not None and len(above):
-            parent[nodes] = above[np.searchsorted(above, nodes) - 1]
-        above = nodes
-    return parent
-
-
-def levels(depth: NDArray[np.int64]) -> Iterator[Nodes]:
+def levels(depth: Ints) -> Iterator[Nodes]:
     """Nodes of depth 0, then of depth 1, and so on, each in pre-order."""
     if not len(depth):
         return
@@ -128,19 +109,29 @@ def levels(depth: NDArray[np.int64]) -> Iterator[Nodes]:
     yield from np.split(by_depth, np.cumsum(counts)[:-1])
 
 
-def subtree_sizes(depth: NDArray[np.int64], parent: Nodes) -> NDArray[np.int64]:
-    """How many calls the subtree of each call has, the call itself included.
-
-    >>> subtree_sizes(np.array([0, 1, 2, 1]), np.array([-1, 0, 1, 0])).tolist()
-    [4, 2, 1, 1]
-    """
+def subtree_sizes(depth: Ints, parent: Nodes) -> Ints:
+    """How many calls the subtree of each call has, the call itself included."""
     size = np.ones(len(depth), dtype=np.int64)
     for nodes in reversed(list(levels(depth))[1:]):
         np.add.at(size, parent[nodes], size[nodes])
     return size
 
 
-def _walk(start: NDArray[np.int64], end: NDArray[np.int64], frames: NDArray[np.bool_]) -> Nesting:
+def children_of(node: int, parent: Nodes, size: Ints) -> Nodes:
+    """The calls that a call makes itself, in order."""
+    below = slice(node + 1, node + int(size[node]))
+    return np.asarray(np.flatnonzero(parent[below] == node) + node + 1)
+
+
+def within(roots: Nodes, size: Ints) -> Flags:
+    """Which calls are among some, or called by one of these, however deep."""
+    borders = np.zeros(len(size) + 1, dtype=np.int64)
+    np.add.at(borders, roots, 1)
+    np.add.at(borders, roots + size[roots], -1)
+    return np.asarray(np.cumsum(borders)[:-1] > 0)
+
+
+def _walk(start: Ints, end: Ints, frames: Flags) -> Nesting:
     """Nest one thread whose calls cross, call by call.
 
     A call that outlasts the one it starts in becomes its sibling, and its own time starts where

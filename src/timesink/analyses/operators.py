@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from timesink.analyses.call_times import Ns, node_times
+from timesink.analyses.call_times import node_times
 from timesink.analyses.columns import device_columns
 from timesink.analyses.forest import ROLE_NAMES, CallForest, call_forest
 from timesink.analyses.links import link_launches
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.sums import sums_by
+from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 
@@ -52,7 +52,17 @@ def operator_table(trace: Trace, *, by_shape: bool = False, by_stack: bool = Fal
         pl.Series("has_call_stack", sums_by(group, has_stack, count) > 0),
         pl.Series("finished", finished),
     )
-    return _ordered(table)
+    order = "device_self_ns" if (table["device_total_ns"] > 0).any() else "host_self_ns"
+    return (
+        table.sort("finished")
+        .drop("finished")
+        .with_columns(
+            _ratio("tensor_core_self_ns", "device_self_ns").alias("tensor_core_self_ratio"),
+            _ratio("tensor_core_total_ns", "device_total_ns").alias("tensor_core_total_ratio"),
+            pl.int_range(pl.len()).alias("first_place"),
+        )
+        .sort(order, descending=True, maintain_order=True)
+    )
 
 
 _SUMMED = (
@@ -66,8 +76,8 @@ _SUMMED = (
 
 
 def _groups(
-    trace: Trace, forest: CallForest, nodes: Ns, *, by_shape: bool, by_stack: bool
-) -> tuple[Ns, pl.DataFrame]:
+    trace: Trace, forest: CallForest, nodes: Ints, *, by_shape: bool, by_stack: bool
+) -> tuple[Ints, pl.DataFrame]:
     """The group of each call, and what the calls of each group have in common."""
     names = pl.Series("name", forest.names, dtype=pl.String)
     columns = ["input_dims"] * by_shape + ["call_stack"] * by_stack
@@ -87,21 +97,7 @@ def _groups(
     return group, keys.drop("group").with_columns(names.gather(keys["name"]).alias("name"))
 
 
-def _ordered(table: pl.DataFrame) -> pl.DataFrame:
-    order = "device_self_ns" if (table["device_total_ns"] > 0).any() else "host_self_ns"
-    return (
-        table.sort("finished")
-        .drop("finished")
-        .with_columns(
-            _ratio("tensor_core_self_ns", "device_self_ns").alias("tensor_core_self_ratio"),
-            _ratio("tensor_core_total_ns", "device_total_ns").alias("tensor_core_total_ratio"),
-            pl.int_range(pl.len()).alias("first_place"),
-        )
-        .sort(order, descending=True, maintain_order=True)
-    )
-
-
-def _has_stack(trace: Trace) -> NDArray[np.bool_]:
+def _has_stack(trace: Trace) -> Flags:
     stacks = trace.lazy("host").select("call_stack").collect()["call_stack"]
     if stacks.null_count() == len(stacks):
         return np.zeros(len(stacks), dtype=np.bool_)
@@ -119,13 +115,7 @@ NO_LAUNCH = "launch not in trace"
 
 
 def launch_sites(trace: Trace) -> pl.DataFrame:
-    """Device work by where it was launched from; all of it, so that the rows add up.
-
-    >>> import timesink
-    >>> sites = launch_sites(timesink.open(timesink.sample()))
-    >>> sites["site"][0]
-    'operator'
-    """
+    """Device work by where it was launched from; all of it, so that the rows add up."""
     forest, links = call_forest(trace), link_launches(trace)
     device = device_columns(trace)
     names = [*ROLE_NAMES, NO_CALLER, NO_LAUNCH]

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.breakdown import step_breakdown
 from timesink.analyses.columns import device_columns, host_columns
@@ -15,17 +14,14 @@ from timesink.analyses.links import link_launches
 from timesink.analyses.once import remember
 from timesink.analyses.steps import find_steps, step_at, step_names
 from timesink.errors import NotFoundError, UsageError
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
 _RANGE = re.compile(r"(\d+)(?:-(\d+))?")
 
 
 def chosen_steps(names: list[str], wanted: str) -> list[str]:
-    """Steps of a choice such as `5-8` or `5,7,10-12`.
-
-    >>> chosen_steps(["5", "6", "7", "8"], "5,7-9")
-    ['5', '7', '8']
-    """
+    """Steps of a choice such as `5-8` or `5,7,10-12`."""
     numbers: set[int] = set()
     for part in wanted.split(","):
         found = _RANGE.fullmatch(part.strip())
@@ -73,29 +69,24 @@ def _counted(steps: pl.DataFrame) -> pl.DataFrame:
     return steps if steps["complete"].any() else steps.with_columns(complete=pl.lit(value=True))
 
 
-def _at_times(frame: pl.LazyFrame, bounds: NDArray[np.int64]) -> pl.LazyFrame:
+def _at_times(frame: pl.LazyFrame, bounds: Ints) -> pl.LazyFrame:
     inside = pl.any_horizontal(
         pl.col("ts_ns").is_between(int(start), int(end), closed="left") for start, end in bounds
     )
     return frame.filter(inside)
 
 
-def _inside(
-    start: NDArray[np.int64], end: NDArray[np.int64], bounds: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    held: NDArray[np.bool_] = step_at(start, end, bounds) >= 0
-    return held
+def _inside(start: Ints, end: Ints, bounds: Ints) -> Flags:
+    return np.asarray(step_at(start, end, bounds) >= 0)
 
 
-def _host_rows(trace: Trace, bounds: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _host_rows(trace: Trace, bounds: Ints) -> Flags:
     host = host_columns(trace)
     start = host["ts_ns"].to_numpy()
     return _inside(start, start + host["dur_ns"].to_numpy(), bounds)
 
 
-def _device_rows(
-    trace: Trace, on_host: NDArray[np.int64], on_device: NDArray[np.int64]
-) -> NDArray[np.bool_]:
+def _device_rows(trace: Trace, on_host: Ints, on_device: Ints) -> Flags:
     device, call = device_columns(trace), link_launches(trace).call_row
     start = device["ts_ns"].to_numpy()
     by_time = _inside(start, start + device["dur_ns"].to_numpy(), on_device)

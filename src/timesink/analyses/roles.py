@@ -14,6 +14,7 @@ from timesink.analyses.columns import (
     device_columns,
     device_kinds,
     device_names,
+    event_ranges,
     host_columns,
     host_kinds,
     host_names,
@@ -23,6 +24,7 @@ from timesink.analyses.forest import call_forest, is_python_region
 from timesink.analyses.links import LAUNCH_KINDS, link_launches
 from timesink.analyses.once import once_per_trace
 from timesink.model import intervals
+from timesink.model.arrays import Flags
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 
@@ -40,13 +42,7 @@ ROLES = (
 
 @once_per_trace
 def role_ranges(trace: Trace) -> dict[str, IntervalSet]:
-    """When each role was active, as disjoint ranges in time order.
-
-    >>> import timesink
-    >>> ranges = role_ranges(timesink.open(timesink.sample()))
-    >>> list(ranges) == list(ROLES)
-    True
-    """
+    """When each role was active, as disjoint ranges in time order."""
     device, host = device_columns(trace), host_columns(trace)
     talks = is_communication(trace)
     kinds = device_kinds(trace)
@@ -65,30 +61,26 @@ def role_ranges(trace: Trace) -> dict[str, IntervalSet]:
 
 
 @once_per_trace
-def is_communication(trace: Trace) -> NDArray[np.bool_]:
+def is_communication(trace: Trace) -> Flags:
     """Which rows of `trace.device` are communication: by name, or by the call they serve."""
     kinds = device_kinds(trace)
     by_name = device_names(trace).matching(names.is_collective_kernel) & kinds.among("kernel")
-    serves = _launched_by_collective(trace) | _named_by_collective(trace)
-    return kinds.among("collective") | by_name | (serves & kinds.among("kernel", "memcpy"))
-
-
-def _launched_by_collective(trace: Trace) -> NDArray[np.bool_]:
-    forest, node = call_forest(trace), link_launches(trace).node
-    if not len(forest):
-        return np.zeros(len(node), dtype=np.bool_)
-    return (node >= 0) & forest.named(names.is_collective_call)[node]
-
-
-def _named_by_collective(trace: Trace) -> NDArray[np.bool_]:
-    """Device events without a known place of launch that carry the id of a collective call."""
+    # Device events without a known place of launch that carry the id of a collective call.
     named = link_launches(trace).node < 0
     if named.any():
         talks = _host_calls(trace) == _COMMUNICATION
         ids = numbers(host_columns(trace)["external_id"])[talks]
         wanted = numbers(device_columns(trace)["external_id"])[named]
         named[named] = (wanted != 0) & np.isin(wanted, ids)
-    return named
+    serves = _launched_by_collective(trace) | named
+    return kinds.among("collective") | by_name | (serves & kinds.among("kernel", "memcpy"))
+
+
+def _launched_by_collective(trace: Trace) -> Flags:
+    forest, node = call_forest(trace), link_launches(trace).node
+    if not len(forest):
+        return np.zeros(len(node), dtype=np.bool_)
+    return (node >= 0) & forest.named(names.is_collective_call)[node]
 
 
 _NO_WORK, _OTHER, _COMMUNICATION, _DATA_LOADER = range(4)
@@ -121,7 +113,5 @@ def _purpose(name: str) -> int:
     return _DATA_LOADER if names.is_data_loader(name) else _OTHER
 
 
-def _ranges(events: pl.DataFrame, chosen: NDArray[np.bool_]) -> IntervalSet:
-    return intervals.from_starts(
-        events["ts_ns"].to_numpy()[chosen], events["dur_ns"].to_numpy()[chosen]
-    )
+def _ranges(events: pl.DataFrame, chosen: Flags) -> IntervalSet:
+    return event_ranges(events, chosen)

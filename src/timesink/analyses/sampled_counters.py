@@ -9,12 +9,7 @@ from timesink.model.trace import Trace
 
 
 def sampled_counters(trace: Trace) -> pl.DataFrame:
-    """One row per counter and device, in the order of names; values are in the unit.
-
-    >>> import timesink
-    >>> sampled_counters(timesink.open(timesink.sample())).columns[:3]
-    ['counter', 'device', 'samples']
-    """
+    """One row per counter and device, in the order of names; values are in the unit."""
     value = pl.col("value")
     rows = (
         trace.lazy("counters")

@@ -7,17 +7,18 @@ from typing import TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.columns import (
     device_columns,
     device_kinds,
     host_columns,
     host_kinds,
+    start_and_end,
 )
 from timesink.analyses.forest import is_python_region
 from timesink.analyses.links import launching_calls
 from timesink.analyses.once import once_per_trace
+from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 
@@ -44,11 +45,6 @@ def find_steps(trace: Trace) -> pl.DataFrame:
 
     Without marks in the recording the whole of it is one step, named `0`.  A last step whose
     device work was not recorded is kept and marked as not `complete`; averages leave it out.
-
-    >>> import timesink
-    >>> steps = find_steps(timesink.open(timesink.sample()))
-    >>> bool((steps["end_ns"] >= steps["start_ns"]).all())
-    True
     """
     marks = _marked_steps(trace)
     steps = marks or _whole_trace(trace)
@@ -72,7 +68,7 @@ def find_steps(trace: Trace) -> pl.DataFrame:
     )
 
 
-def bounds_of(rows: pl.DataFrame) -> NDArray[np.int64]:
+def bounds_of(rows: pl.DataFrame) -> Ints:
     """Start and end of each row, of steps or of whatever takes time."""
     return np.stack([rows["start_ns"].to_numpy(), rows["end_ns"].to_numpy()], axis=1)
 
@@ -85,15 +81,10 @@ def window(steps: pl.DataFrame) -> tuple[int, int]:
     return int(complete["start_ns"][0]), int(complete["end_ns"].to_numpy().max())
 
 
-def step_at(
-    start: NDArray[np.int64], end: NDArray[np.int64], bounds: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def step_at(start: Ints, end: Ints, bounds: Ints) -> Ints:
     """The latest step that holds a stretch of time wholly, -1 where none does.
 
     `bounds` are the starts and ends of the steps, in the order of their starts.
-
-    >>> step_at(np.array([3, 12]), np.array([4, 25]), np.array([[0, 10], [10, 20]])).tolist()
-    [0, -1]
     """
     step = np.searchsorted(bounds[:, 0], start, side="right") - 1
     latest_end = np.maximum.accumulate(bounds[:, 1]) if len(bounds) else bounds[:, 1]
@@ -149,8 +140,7 @@ def _whole_trace(trace: Trace) -> list[_HostStep]:
     ):
         rows = np.flatnonzero(chosen)
         if len(rows):
-            start = events["ts_ns"].to_numpy()[rows]
-            end = start + events["dur_ns"].to_numpy()[rows]
+            start, end = start_and_end(events, rows)
             return [("0", int(start.min()), int(end.max()))]
     return []
 
@@ -162,18 +152,17 @@ def _whole_trace(trace: Trace) -> list[_HostStep]:
 class _Reach:
     """Device work launched inside each step."""
 
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
-    count: NDArray[np.int64]
+    first: Ints
+    last: Ints
+    count: Ints
     warm_up_end: int
     """End of the device work before the first step, as far as it belongs to none."""
 
 
-def _device_reach(trace: Trace, bounds: NDArray[np.int64]) -> _Reach:
+def _device_reach(trace: Trace, bounds: Ints) -> _Reach:
     device = device_columns(trace)
     busy = np.flatnonzero(device_kinds(trace).among(*BUSY_KINDS))
-    start = device["ts_ns"].to_numpy()[busy]
-    end = start + device["dur_ns"].to_numpy()[busy]
+    start, end = start_and_end(device, busy)
     step = _step_of_launch(trace, launching_calls(trace), bounds)[busy]
     inside = step >= 0
     first = np.full(len(bounds), _END_OF_TIME)
@@ -186,22 +175,17 @@ def _device_reach(trace: Trace, bounds: NDArray[np.int64]) -> _Reach:
     return _Reach(first, last, count, warm_up_end)
 
 
-def _step_of_launch(
-    trace: Trace, call_row: NDArray[np.int64], bounds: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _step_of_launch(trace: Trace, call_row: Ints, bounds: Ints) -> Ints:
     """The step in which each device event was launched, -1 outside of all."""
     host = host_columns(trace)
     call = np.maximum(call_row, 0)
     if not host.height:
         return np.full(len(call), -1, dtype=np.int64)
-    start = host["ts_ns"].to_numpy()[call]
-    end = start + host["dur_ns"].to_numpy()[call]
+    start, end = start_and_end(host, call)
     return np.where(call_row >= 0, step_at(start, end, bounds), -1)
 
 
-def _extended(
-    bounds: NDArray[np.int64], reach: _Reach
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _extended(bounds: Ints, reach: _Reach) -> tuple[Ints, Ints]:
     """Steps that end with their device work; what is left of one delays the next."""
     starts, ends = bounds[:, 0].copy(), bounds[:, 1].copy()
     free_from = max(int(starts[0]), int(reach.warm_up_end))
@@ -213,7 +197,7 @@ def _extended(
     return starts, ends
 
 
-def _complete(count: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _complete(count: Ints) -> Flags:
     """Steps whose device work was recorded; all of them where no device work is known."""
     complete = np.ones(len(count), dtype=np.bool_)
     if len(count) < 2 or not count.any():

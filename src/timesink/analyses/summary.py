@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from timesink.analyses.behaviour.counts import BehaviourCounts, count_behaviour
+from timesink.analyses.columns import event_ranges
 from timesink.analyses.kernel_calls.calls import kernel_calls
 from timesink.analyses.kernel_calls.sampling import call_time, sampling_of, with_weights
 from timesink.model import intervals
@@ -78,13 +79,7 @@ class Summary:
 
 
 def summarise(trace: Trace) -> Summary:
-    """Count what is in a trace and how long its devices were busy.
-
-    >>> import timesink
-    >>> summary = summarise(timesink.open(timesink.sample()))
-    >>> summary.kernels > 0 and summary.device_busy_ns <= summary.device_span.length_ns
-    True
-    """
+    """Count what is in a trace and how long its devices were busy."""
     host = _count_kinds(trace, "host")
     device = _count_kinds(trace, "device")
     busy = (
@@ -93,9 +88,12 @@ def summarise(trace: Trace) -> Summary:
         .select("ts_ns", "dur_ns", "device")
         .collect()
     )
-    ranges = intervals.from_starts(busy["ts_ns"].to_numpy(), busy["dur_ns"].to_numpy())
+    ranges = event_ranges(busy)
     measured = trace.lazy("kernel_calls").select("device", "dur_ns").collect()
     host_work = trace.lazy("host").filter(~pl.col("kind").is_in(_NOT_WORK))
+    # Instant events of a trace with memory profiling: records and the marks that frame them.
+    records = _height(trace, "memory")
+    marks = trace.metadata.phases.get("i", 0) + trace.metadata.phases.get("I", 0)
     return Summary(
         events=trace.metadata.events,
         operators=host.get("operator", 0),
@@ -107,7 +105,7 @@ def summarise(trace: Trace) -> Summary:
         memcpys=device.get("memcpy", 0),
         memsets=device.get("memset", 0),
         collectives=device.get("collective", 0) + host.get("collective", 0),
-        memory_events=_count_memory_events(trace),
+        memory_events=max(records, marks) if records else 0,
         counters=_height(trace, "counters"),
         flows=_height(trace, "flows"),
         steps=_height(trace, "steps"),
@@ -135,13 +133,6 @@ def _used(*frames: pl.DataFrame) -> tuple[int, ...]:
 
 def _count_kinds(trace: Trace, table: str) -> dict[str, int]:
     return dict(trace.lazy(table).group_by("kind").len().collect().iter_rows())
-
-
-def _count_memory_events(trace: Trace) -> int:
-    """Instant events of a trace with memory profiling: records and the marks that frame them."""
-    records = _height(trace, "memory")
-    marks = trace.metadata.phases.get("i", 0) + trace.metadata.phases.get("I", 0)
-    return max(records, marks) if records else 0
 
 
 def _height(trace: Trace, table: str) -> int:

@@ -7,15 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from timesink.model.arrays import Ints
+
 _EXACT_FLOATS = 1 << 53
 
 
-def sums_by(group: NDArray[np.int64], values: NDArray[Any], groups: int) -> NDArray[np.int64]:
-    """Exact sums of whole numbers per group.
-
-    >>> sums_by(np.array([0, 2, 0]), np.array([5, 1, 7]), 3).tolist()
-    [12, 0, 1]
-    """
+def sums_by(group: Ints, values: NDArray[Any], groups: int) -> Ints:
+    """Exact sums of whole numbers per group."""
     if len(values) * int(np.abs(values).max(initial=0)) < _EXACT_FLOATS:
         # Floats add up to the same whole numbers, several times faster.
         return np.bincount(group, values, minlength=groups).astype(np.int64)

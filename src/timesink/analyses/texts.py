@@ -10,16 +10,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-Codes: TypeAlias = NDArray[np.int64]
+from timesink.model.arrays import Flags, Ints
+
+Codes: TypeAlias = Ints
 
 
 def encode(column: pl.Series) -> tuple[Codes, list[str | None]]:
-    """A number per row and the text each number stands for; texts in no particular order.
-
-    >>> codes, texts = encode(pl.Series(["mm", "add", "mm", None], dtype=pl.Categorical))
-    >>> [texts[code] for code in codes]
-    ['mm', 'add', 'mm', None]
-    """
+    """A number per row and the text each number stands for; texts in no particular order."""
     if not isinstance(column.dtype, pl.Categorical | pl.Enum):
         column = column.cast(pl.Categorical)
     physical = column.to_physical()
@@ -50,29 +47,17 @@ class Texts:
     codes: Codes
     texts: Sequence[str]
 
-    def matching(self, test: Callable[[str], bool]) -> NDArray[np.bool_]:
+    def matching(self, test: Callable[[str], bool]) -> Flags:
         """Which rows hold a text that passes the test."""
         passed = np.array([test(text) for text in self.texts], dtype=np.bool_)
         if not passed.any():
             return np.zeros(len(self.codes), dtype=np.bool_)
         return passed[self.codes]
 
-    def among(self, *texts: str) -> NDArray[np.bool_]:
+    def among(self, *texts: str) -> Flags:
         """Which rows hold one of these texts."""
         return self.matching(set(texts).__contains__)
 
     def rows(self, test: Callable[[str], bool]) -> NDArray[np.intp]:
         """Numbers of the rows that hold a text that passes the test."""
         return np.flatnonzero(self.matching(test))
-
-
-def matching(column: pl.Series, test: Callable[[str], bool]) -> NDArray[np.bool_]:
-    """Which rows hold a text that passes the test; an absent text never does.
-
-    >>> names = pl.Series(["aten::mm", "nccl:all_reduce", None], dtype=pl.Categorical)
-    >>> matching(names, lambda name: name.startswith("nccl:")).tolist()
-    [False, True, False]
-    """
-    codes, texts = encode(column)
-    passed = np.array([text is not None and test(text) for text in texts], dtype=np.bool_)
-    return passed[codes] if len(codes) else np.zeros(0, dtype=np.bool_)

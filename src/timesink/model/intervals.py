@@ -8,6 +8,7 @@ rows.  Everything is vectorised and takes O(n log n).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -104,6 +105,56 @@ def coverage_within(intervals: ArrayLike, windows: ArrayLike) -> Times:
     frames = _checked(windows)
     covered: Times = _covered_before(merged, frames[:, 1]) - _covered_before(merged, frames[:, 0])
     return covered
+
+
+def waterfall(
+    layers: Mapping[str, IntervalSet], windows: ArrayLike
+) -> tuple[dict[str, Times], Times]:
+    """Give each moment of the windows to the first layer that covers it.
+
+    Returns how much of each window every layer has, and how much is left to none.
+    """
+    frames = _checked(windows)
+    taken, covered = _NOTHING, np.zeros(len(frames), dtype=np.int64)
+    parts: dict[str, Times] = {}
+    for name, ranges in layers.items():
+        reached = covered
+        if len(ranges):
+            taken = merge(np.concatenate([taken, ranges]))
+            reached = coverage_within(taken, frames)
+        # What this layer adds to those before it: a moment counts once.
+        parts[name], covered = reached - covered, reached
+    return parts, frames[:, 1] - frames[:, 0] - covered
+
+
+def first_come(intervals: ArrayLike) -> tuple[NDArray[np.intp], IntervalSet]:
+    """Rows that have time of their own, each moment being that of the row that started first.
+
+    >>> rows, own = first_come([[5, 12], [0, 10], [2, 4]])
+    >>> rows.tolist(), own.tolist()
+    ([1, 0], [[0, 10], [10, 12]])
+    """
+    spans = _checked(intervals)
+    order = np.argsort(spans[:, 0], kind="stable")
+    start, end = spans[order, 0], spans[order, 1]
+    begin = start.copy()
+    begin[1:] = np.maximum(start[1:], np.maximum.accumulate(end)[:-1])
+    some = begin < end
+    return order[some], _pair(begin[some], end[some])
+
+
+def holding(moments: Times, starts: Times, ends: Times) -> NDArray[np.intp]:
+    """The last range begun by each moment, where that still goes on; else -1.
+
+    Ranges are given in the order of their starts.
+
+    >>> holding(np.array([1, 5, 30]), np.array([0, 4, 20]), np.array([3, 9, 30])).tolist()
+    [0, 1, -1]
+    """
+    latest = np.searchsorted(starts, moments, side="right") - 1
+    if not len(starts):
+        return latest
+    return np.where((latest >= 0) & (moments < ends[latest]), latest, -1)
 
 
 def sweep(starts: ArrayLike, ends: ArrayLike, values: ArrayLike) -> tuple[Times, NDArray[Any]]:

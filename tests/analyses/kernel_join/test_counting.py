@@ -37,7 +37,7 @@ def recorded(places: np.ndarray, every: int, before: int = 0) -> np.ndarray:
 def test_of_many_steps(every: int, before: int):
     chosen = recorded(np.tile(np.arange(len(KIND)), 8), every, before)
     found = place_by_count(STEP[chosen], STEP, every)
-    assert found.same_kind.all()
+    assert found.exact.all()
     assert (found.place == chosen).mean() > 0.98
 
 
@@ -63,7 +63,7 @@ def test_what_came_before_the_steps_has_no_place_of_its_kind():
         )
     )
     found = place_by_count(launches, STEP, 5)
-    assert not found.same_kind[:40].any()
+    assert not found.exact[:40].any()
     assert (found.place[40:] == chosen).mean() > 0.98
 
 
@@ -77,4 +77,4 @@ def test_places_are_of_the_function(launches: list[int], window: list[int]):
     known = found.place >= 0
     assert known.tolist() == [kind in window for kind in launches]
     assert ours.function[known].tolist() == theirs.function[found.place[known]].tolist()
-    assert found.same_kind.tolist() == known.tolist()
+    assert found.exact.tolist() == known.tolist()

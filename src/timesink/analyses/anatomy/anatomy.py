@@ -116,11 +116,7 @@ of its own name counts once; the backward pass counts for the module whose forwa
 
 
 def no_calls() -> pl.DataFrame:
-    """Of cycles of which no timeline tells.
-
-    >>> no_calls().height
-    0
-    """
+    """Of cycles of which no timeline tells."""
     return pl.DataFrame(schema=CALL_TIMES)
 
 
@@ -162,26 +158,14 @@ class Anatomy:
         return start, start + int(rows["dur_ns"][0])
 
     def with_devices(self, labels: Mapping[str, str]) -> Anatomy:
-        """The same with other labels for some of the devices.
-
-        >>> levels = pl.DataFrame([(1, "temp", "GPU 7", "C", 40.0)], schema=LEVELS, orient="row")
-        >>> nothing = pl.DataFrame(schema=PART_TIMES)
-        >>> found = Anatomy(nothing, nothing, levels).with_devices({"GPU 7": "GPU 0"})
-        >>> found.levels["device"].to_list()
-        ['GPU 0']
-        """
+        """The same with other labels for some of the devices."""
         named = {labels.get(label, label): name for label, name in self.hardware.items()}
         levels = self.levels.with_columns(pl.col("device").replace(dict(labels)))
         return replace(self, levels=levels, hardware=named)
 
 
 def only_cycles(anatomy: Anatomy, cycles: Iterable[int]) -> Anatomy:
-    """The anatomy of some of the cycles.
-
-    >>> empty = pl.DataFrame(schema=CYCLE_SPANS)
-    >>> only_cycles(Anatomy(empty, empty, empty, cycles=empty), [1]).cycles.height
-    0
-    """
+    """The anatomy of some of the cycles."""
     numbers = cycles if isinstance(cycles, pl.Series) else list(cycles)
     chosen = pl.DataFrame({"cycle": numbers}, schema={"cycle": pl.Int64()}).unique()
 

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.anatomy.anatomy import LEVELS
 from timesink.analyses.anatomy.levels import OF_DEVICE
 from timesink.analyses.behaviour.places import HOST, place_of, process_place
 from timesink.analyses.behaviour.samples import Series, Spans, levels
+from timesink.model.arrays import Floats, Ints
 from timesink.model.counter_units import quantity, unit_of
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.units import listed
 
-Samples = tuple[NDArray[np.int64], NDArray[np.float64]]
+Samples = tuple[Ints, Floats]
 _ROUND = 4
 """Samples that are so many times closer to each other than rounds usually are belong to one."""
 _FEWEST = 3
@@ -107,16 +107,11 @@ def _series(counter: str, samples: Samples, unit: str | None) -> Series | None:
     return Series(counter, times[first[whole]].astype(np.int64), sums[whole])
 
 
-def rounds(times: NDArray[np.int64]) -> NDArray[np.int64]:
+def rounds(times: Ints) -> Ints:
     """The round of sampling each of the times (in order) belongs to.
 
     Rounds are as far apart as the gaps that make up half of the time: a pause of the sampler is one
     long gap, and samples of one round are many short ones.
-
-    >>> rounds(np.array([0, 1, 1000, 1002, 2000, 2001])).tolist()
-    [0, 0, 1, 1, 2, 2]
-    >>> rounds(np.array([0, 1000, 2000, 3000, 9000])).tolist()
-    [0, 1, 2, 3, 4]
     """
     if not len(times):
         return np.zeros(0, dtype=np.int64)
@@ -125,7 +120,7 @@ def rounds(times: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(apart)])
 
 
-def _usual_gap(gaps: NDArray[np.int64]) -> int:
+def _usual_gap(gaps: Ints) -> int:
     """The median of gaps, each weighed by its length."""
     ordered = np.sort(gaps)
     # Without the longest: it may be a pause that is longer than all the rest together.

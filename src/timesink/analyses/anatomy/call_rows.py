@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.anatomy.anatomy import CALL_TIMES
 from timesink.analyses.behaviour.calls import process_of_host
-from timesink.analyses.behaviour.windows import OUTSIDE, Ns, Places, Windows
+from timesink.analyses.behaviour.windows import OUTSIDE, Windows
 from timesink.analyses.call_times import node_times
 from timesink.analyses.columns import device_columns
 from timesink.analyses.enclosing import enclosing
 from timesink.analyses.forest import CallForest, call_forest
 from timesink.analyses.links import link_launches
 from timesink.analyses.modules.backward import link_backward
-from timesink.analyses.modules.table import Modules, find_modules, is_module_call
+from timesink.analyses.modules.table import find_modules, is_module_call
 from timesink.analyses.nesting import Nodes
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
 _LATEST = np.iinfo(np.int64).max
@@ -32,20 +32,11 @@ def call_rows(
 
     A call counts for the cycle in which it begins, with all device work it launches; where cycles
     are times of the device (`on_device`), for the one in which its device work begins.
-
-    >>> import timesink
-    >>> from timesink.analyses.cycles.finding import find_cycles
-    >>> trace = timesink.open(timesink.sample())
-    >>> length = pl.col("end_ns") - pl.col("start_ns")
-    >>> spans = find_cycles(trace).table.select("cycle", ts_ns="start_ns", dur_ns=length)
-    >>> found = call_rows(trace, {"1525": spans})
-    >>> found["1525"].filter(name="aten::convolution")["calls"].to_list()
-    [19, 19]
     """
     windows = {pid: _windows(table.sort("ts_ns")) for pid, table in spans.items()}
-    placed = _placed(trace, windows, on_device=on_device)
+    process, cycle = _placed(trace, windows, on_device=on_device)
     costs = [*_operators(trace), *_modules(trace)]
-    return {pid: _table(trace, placed, number, costs) for number, pid in enumerate(windows)}
+    return {pid: _table(trace, process, cycle, number, costs) for number, pid in enumerate(windows)}
 
 
 def _windows(spans: pl.DataFrame) -> Windows:
@@ -57,15 +48,8 @@ def _windows(spans: pl.DataFrame) -> Windows:
 # -- when calls are --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Placed:
+def _placed(trace: Trace, windows: Mapping[str, Windows], *, on_device: bool) -> tuple[Ints, Ints]:
     """Process of every call of the forest, and its cycle; `OUTSIDE` where it has none."""
-
-    process: Places
-    cycle: Places
-
-
-def _placed(trace: Trace, windows: Mapping[str, Windows], *, on_device: bool) -> _Placed:
     forest = call_forest(trace)
     process = process_of_host(trace, list(windows))[0][forest.row]
     moment = _first_device_work(trace, forest) if on_device else forest.start
@@ -74,10 +58,10 @@ def _placed(trace: Trace, windows: Mapping[str, Windows], *, on_device: bool) ->
         if len(window.row):
             mine = np.flatnonzero(process == number)
             cycle[mine] = window.holding(moment[mine])
-    return _Placed(process, cycle)
+    return process, cycle
 
 
-def _first_device_work(trace: Trace, forest: CallForest) -> Ns:
+def _first_device_work(trace: Trace, forest: CallForest) -> Ints:
     """When the device begins with what each call launched; without any, when the call begins."""
     links = link_launches(trace)
     known = links.node >= 0
@@ -99,7 +83,7 @@ class _Costs:
     kind: str
     node: Nodes
     """The call that takes the time, and whose cycle counts."""
-    name: Places
+    name: Ints
     """Place in `names`."""
     names: list[str]
     is_call: bool = True
@@ -113,7 +97,7 @@ def _operators(trace: Trace) -> Iterator[_Costs]:
     yield _Costs("operator", node, forest.name[node], list(forest.names))
 
 
-def _is_outermost(name: Places, node: Nodes, size: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _is_outermost(name: Ints, node: Nodes, size: Ints) -> Flags:
     """Which calls, in pre-order, are not inside of another one of their name."""
     order = np.lexsort((node, name))
     # Names one behind the other on a line: where the subtrees of a name end is then one maximum.
@@ -129,7 +113,7 @@ def _modules(trace: Trace) -> Iterator[_Costs]:
     modules = find_modules(trace)
     if not len(modules.node):
         return
-    names = _paths(modules)
+    names = modules.paths
     yield _Costs("module", modules.node, modules.row, names)
     forest, is_module, links = call_forest(trace), is_module_call(trace), link_backward(trace)
     around = enclosing(links.forward, forest.parent, is_module)
@@ -141,34 +125,21 @@ def _modules(trace: Trace) -> Iterator[_Costs]:
         around = enclosing(forest.parent[around], forest.parent, is_module)
 
 
-def _paths(modules: Modules) -> list[str]:
-    """Each row by all modules around it; outer rows come first, or have whole paths as names."""
-    paths: dict[int, str] = {}
-
-    def path(row: int) -> str:
-        if row not in paths:
-            outer, name = int(modules.outer[row]), modules.name[row]
-            above = path(outer) if outer >= 0 else ""
-            known = not above or name.startswith(f"{above}.")
-            paths[row] = name if known else f"{above}.{name}"
-        return paths[row]
-
-    return [path(row) for row in range(len(modules.name))]
-
-
 # -- the table -------------------------------------------------------------------------------------
 
 
-def _table(trace: Trace, placed: _Placed, process: int, costs: list[_Costs]) -> pl.DataFrame:
+def _table(
+    trace: Trace, process: Ints, cycle: Ints, number: int, costs: list[_Costs]
+) -> pl.DataFrame:
     times = node_times(trace)
     parts = [pl.DataFrame(schema=CALL_TIMES)]
     for one in costs:
-        mine = (placed.process[one.node] == process) & (placed.cycle[one.node] != OUTSIDE)
+        mine = (process[one.node] == number) & (cycle[one.node] != OUTSIDE)
         node = one.node[mine]
         rows = pl.DataFrame(
             {
                 "code": one.name[mine],
-                "cycle": placed.cycle[node],
+                "cycle": cycle[node],
                 "calls": np.full(len(node), int(one.is_call), dtype=np.int64),
                 "device_ns": times.device_total[node],
                 "host_ns": times.host_total[node],

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from timesink.analyses.behaviour.calls import process_of_device
 from timesink.analyses.behaviour.classes import FUNCTION_CLASSES
 from timesink.analyses.behaviour.functions import device_classes
-from timesink.analyses.columns import device_columns, device_names
+from timesink.analyses.columns import device_columns, device_names, event_ranges
 from timesink.analyses.kernel_calls.families import load_families
 from timesink.analyses.links import link_launches
 from timesink.analyses.once import once_per_trace
 from timesink.model import intervals
+from timesink.model.arrays import Ints
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 
@@ -31,7 +32,7 @@ class DeviceTime:
 
     computing: IntervalSet
     """Disjoint, in time order: the kernel that started first has the moments of several."""
-    family: NDArray[np.int64]
+    family: Ints
     """Of each of these: place in `families`."""
     families: Sequence[str]
     communication: IntervalSet
@@ -55,11 +56,10 @@ def device_times(trace: Trace, processes: Sequence[str]) -> dict[str, DeviceTime
 
 def _device_time(trace: Trace, rows: NDArray[np.intp]) -> DeviceTime:
     device, classes = device_columns(trace), device_classes(trace)[rows]
-    start = device["ts_ns"].to_numpy()[rows]
-    spans = np.stack([start, start + device["dur_ns"].to_numpy()[rows]]).T
+    spans = event_ranges(device, rows)
     code, families = _families(trace)
     computing = np.flatnonzero(classes == _COMPUTING)
-    kept, apart = _first_come(spans[computing])
+    kept, apart = intervals.first_come(spans[computing])
     numbers = device["device"].gather(rows).drop_nulls().unique()
     return DeviceTime(
         computing=apart,
@@ -72,19 +72,8 @@ def _device_time(trace: Trace, rows: NDArray[np.intp]) -> DeviceTime:
     )
 
 
-def _first_come(spans: IntervalSet) -> tuple[NDArray[np.intp], IntervalSet]:
-    """Which spans have time of their own, each moment being that of the span that started first."""
-    order = np.argsort(spans[:, 0], kind="stable")
-    start, end = spans[order, 0], spans[order, 1]
-    reached = np.maximum.accumulate(end)
-    begin = start.copy()
-    begin[1:] = np.maximum(start[1:], reached[:-1])
-    some = begin < end
-    return order[some], np.stack([begin[some], end[some]]).T
-
-
 @once_per_trace
-def _families(trace: Trace) -> tuple[NDArray[np.int64], list[str]]:
+def _families(trace: Trace) -> tuple[Ints, list[str]]:
     """The family of every device event, as a place in a list."""
     named, rules = device_names(trace), load_families()
     found: dict[str, int] = {}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses import names
 from timesink.analyses.anatomy.anatomy import PART_OF_CLASS
@@ -16,8 +15,9 @@ from timesink.analyses.behaviour.functions import ON_CPU, RUN_QUEUE, host_classe
 from timesink.analyses.behaviour.untraced import WORK
 from timesink.analyses.behaviour.waits import is_waiting_call
 from timesink.analyses.behaviour.windows import Windows
-from timesink.analyses.columns import host_columns, host_lanes, host_names
+from timesink.analyses.columns import event_ranges, host_columns, host_lanes, host_names
 from timesink.model import intervals
+from timesink.model.arrays import Flags
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 
@@ -42,24 +42,16 @@ _LOADER_FRAME = re.compile(r"\bdataloader\.py\(\d+\): __next__$|\bDataLoader\w*\
 
 
 def is_loading(name: str) -> bool:
-    """Whether a call fetches the next batch: an annotation or a Python function.
-
-    >>> is_loading("torch/utils/data/dataloader.py(700): __next__"), is_loading("aten::mm")
-    (True, False)
-    """
+    """Whether a call fetches the next batch: an annotation or a Python function."""
     return names.is_data_loader(name) or _LOADER_FRAME.search(name) is not None
 
 
 def is_host_collective(name: str) -> bool:
-    """Whether the processors themselves carry out a collective.
-
-    >>> is_host_collective("gloo:all_reduce"), is_host_collective("nccl:all_reduce")
-    (True, False)
-    """
+    """Whether the processors themselves carry out a collective."""
     return _HOST_COLLECTIVE.match(name) is not None
 
 
-def host_ranges(trace: Trace, crew: Crew, marks: NDArray[np.bool_]) -> dict[str, IntervalSet]:
+def host_ranges(trace: Trace, crew: Crew, marks: Flags) -> dict[str, IntervalSet]:
     """When the crew was at each part, in the order in which a moment counts for them.
 
     `marks` says of every host event whether it marks cycles: the mark is the cycle, and no call in
@@ -117,4 +109,4 @@ def _ranges(trace: Trace, rows: Rows) -> IntervalSet:
 
 def _ranges_apart(trace: Trace, rows: Rows) -> IntervalSet:
     host = host_columns(trace)
-    return intervals.from_starts(host["ts_ns"].to_numpy()[rows], host["dur_ns"].to_numpy()[rows])
+    return event_ranges(host, rows)

@@ -10,13 +10,13 @@ from timesink.analyses.anatomy.anatomy import LAUNCHES
 from timesink.analyses.behaviour.functions import functions_of
 from timesink.analyses.behaviour.windows import OUTSIDE, Windows
 from timesink.analyses.columns import device_columns, device_names
+from timesink.analyses.kernels.table import launched_blocks
+from timesink.model.arrays import Ints
 from timesink.model.trace import Trace
-
-_GRID = ("grid_x", "grid_y", "grid_z")
 
 
 def launch_rows(
-    trace: Trace, rows: NDArray[np.intp], windows: Windows, cycle: NDArray[np.int64]
+    trace: Trace, rows: NDArray[np.intp], windows: Windows, cycle: Ints
 ) -> pl.DataFrame:
     """Rows of `LAUNCHES` for device events of a process, given by their rows in the table.
 
@@ -27,14 +27,11 @@ def launch_rows(
     place = windows.holding(device_columns(trace)["ts_ns"].to_numpy()[rows])
     rows, place = rows[place != OUTSIDE], place[place != OUTSIDE]
     functions = functions_of(device_names(trace))
-    given = trace.lazy("device").select(*_GRID, "bytes").collect()[rows]
-    blocks = pl.col(_GRID[0]).cast(pl.Float64)
-    for axis in _GRID[1:]:
-        blocks = blocks * pl.col(axis).fill_null(1)
+    given = trace.lazy("device").select("grid_x", "grid_y", "grid_z", "bytes").collect()[rows]
     table = given.select(
         pl.Series("cycle", cycle[place]),
         pl.Series("code", functions.codes[rows]),
-        blocks.alias("blocks"),
+        launched_blocks().alias("blocks"),
         pl.col("bytes").cast(pl.Float64),
     )
     summed = table.group_by("cycle", "code").agg(

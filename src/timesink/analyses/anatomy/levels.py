@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.anatomy.anatomy import LEVELS
 from timesink.analyses.behaviour.calls import HOST, NO_NUMBER
@@ -16,6 +15,7 @@ from timesink.analyses.behaviour.counter_devices import Devices
 from timesink.analyses.behaviour.places import CounterBook
 from timesink.analyses.behaviour.samples import Levels, Series, Spans, levels
 from timesink.analyses.behaviour.windows import Windows
+from timesink.model.arrays import Floats, Ints
 from timesink.model.counter_units import quantity
 from timesink.model.schema import HOST_DEVICE
 
@@ -38,7 +38,7 @@ class Sampled:
     """Numbers of the devices it worked on."""
 
 
-def level_rows(sampled: Sampled, windows: Windows, cycle: NDArray[np.int64]) -> pl.DataFrame:
+def level_rows(sampled: Sampled, windows: Windows, cycle: Ints) -> pl.DataFrame:
     """Rows of `LEVELS` for cycles; `cycle` is the number of each row of the table of cycles."""
     length = windows.end - windows.start
     spans = Spans(np.arange(len(length)), windows.start, windows.end, length, groups=len(length))
@@ -66,7 +66,7 @@ def level_rows(sampled: Sampled, windows: Windows, cycle: NDArray[np.int64]) -> 
     ).sort("cycle", "metric", "device")
 
 
-def _values(series: Series, level: Levels, windows: Windows) -> NDArray[np.float64]:
+def _values(series: Series, level: Levels, windows: Windows) -> Floats:
     """What a counter read in cycles: its mean; a mask what it was nearest to their middle."""
     if not _MASK.search(series.counter):
         return level.mean
@@ -105,14 +105,8 @@ def _sampled(book: CounterBook) -> list[int]:
     return sorted(int(number) for number in numbers if number.isdigit()) or [NO_NUMBER]
 
 
-def run_queue_share(levels_of: pl.DataFrame, cycle: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Share of each cycle in which the process waited for a processor; 0 where unknown.
-
-    >>> row = (1, "process_runq_wait_pct", "Host", "%", 25.0)
-    >>> table = pl.DataFrame([row], schema=LEVELS, orient="row")
-    >>> run_queue_share(table, np.array([1, 2])).tolist()
-    [0.25, 0.0]
-    """
+def run_queue_share(levels_of: pl.DataFrame, cycle: Ints) -> Floats:
+    """Share of each cycle in which the process waited for a processor; 0 where unknown."""
     share = np.zeros(len(cycle))
     known = levels_of.filter(
         pl.col("device") == HOST_DEVICE, pl.col("metric").str.contains(RUN_QUEUE.pattern)

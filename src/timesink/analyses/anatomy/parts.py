@@ -7,16 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.anatomy.anatomy import PART_TIMES, PARTS
 from timesink.analyses.anatomy.device_parts import DeviceTime
 from timesink.analyses.anatomy.host_parts import WAITING
 from timesink.analyses.behaviour.windows import Windows
 from timesink.model import intervals
+from timesink.model.arrays import Floats, Ints
 from timesink.model.intervals import IntervalSet
-
-Ns = NDArray[np.int64]
 
 _COMPUTING = PARTS.index("device_compute")
 SHARED = ("launch_gap", "host_cpu", "idle")
@@ -30,14 +28,14 @@ class Split:
     """Time of each part in each of the windows, in their order; all parts add up to the lengths."""
 
     windows: Windows
-    parts: Mapping[str, Ns]
+    parts: Mapping[str, Ints]
     """Without `device_compute`."""
-    computing: NDArray[np.int64]
+    computing: Ints
     """Time by window and family."""
     families: Sequence[str]
-    asleep: Ns
+    asleep: Ints
     """Part of `idle` in which the thread of the cycles waits by itself, as in a sleep."""
-    runnable: Ns
+    runnable: Ints
     """Time in which that thread waits for nothing but, perhaps, a processor."""
 
 
@@ -54,31 +52,13 @@ def split(windows: Windows, device: DeviceTime, host: Mapping[str, IntervalSet])
         "copies": device.copies,
     }
     layers |= {part: ranges for part, ranges in host.items() if part not in layers}
-    taken, covered = device.computing[:0], np.zeros(len(bounds), dtype=np.int64)
-    parts = {}
-    for part, ranges in layers.items():
-        reached = covered
-        if len(ranges):
-            taken = intervals.merge(np.concatenate([taken, ranges]))
-            reached = intervals.coverage_within(taken, bounds)
-        # What this part adds to those before it: a moment counts once.
-        parts[part], covered = reached - covered, reached
+    parts, left = intervals.waterfall(layers, bounds)
     del parts["computing"]
     asleep = parts.pop(WAITING, np.zeros(len(bounds), dtype=np.int64))
-    length = bounds[:, 1] - bounds[:, 0]
-    parts["idle"] = length - covered + asleep
-    blocked = np.concatenate([taken[:0], *(host[part] for part in _BLOCKED if part in host)])
-    return Split(
-        windows,
-        parts,
-        _by_family(windows, device),
-        device.families,
-        asleep=asleep,
-        runnable=length - intervals.coverage_within(intervals.merge(blocked), bounds),
+    parts["idle"] = left + asleep
+    blocked = np.concatenate(
+        [device.copies[:0], *(host[part] for part in _BLOCKED if part in host)]
     )
-
-
-def _by_family(windows: Windows, device: DeviceTime) -> NDArray[np.int64]:
     shape = (len(windows.row), len(device.families))
     sums = np.zeros(shape, dtype=np.int64)
     if len(device.computing) and len(windows.row):
@@ -86,10 +66,17 @@ def _by_family(windows: Windows, device: DeviceTime) -> NDArray[np.int64]:
         place = pieces.window * shape[1] + device.family[pieces.call]
         # Of cycles that overlap, a piece may lie in one of them only.
         np.add.at(sums.reshape(-1), place, np.maximum(pieces.end - pieces.start, 0))
-    return sums
+    return Split(
+        windows,
+        parts,
+        sums,
+        device.families,
+        asleep=asleep,
+        runnable=windows.end - windows.start - intervals.coverage_within(blocked, bounds),
+    )
 
 
-def with_run_queue(found: Split, share: NDArray[np.float64]) -> Split:
+def with_run_queue(found: Split, share: Floats) -> Split:
     """The same with waits for a processor, which took that share of the cycles.
 
     They fall into the time in which the thread could run, evenly: not into calls in which it waits
@@ -112,7 +99,7 @@ def with_run_queue(found: Split, share: NDArray[np.float64]) -> Split:
     return replace(found, parts=parts)
 
 
-def part_rows(found: Split, cycle: NDArray[np.int64]) -> pl.DataFrame:
+def part_rows(found: Split, cycle: Ints) -> pl.DataFrame:
     """Rows of `PART_TIMES`; `cycle` are the numbers of the windows' cycles."""
     window, family = np.nonzero(found.computing)
     times = np.stack(list(found.parts.values()))

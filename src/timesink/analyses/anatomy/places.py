@@ -8,20 +8,17 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.anatomy.anatomy import LEAST_PLACE, PLACE_TIMES
 from timesink.analyses.anatomy.threads import Crew, Rows
 from timesink.analyses.behaviour.functions import functions_of
 from timesink.analyses.behaviour.windows import Windows
-from timesink.analyses.columns import host_columns, host_names
+from timesink.analyses.columns import event_ranges, host_columns, host_names
 from timesink.analyses.nesting import nest_calls, pre_order
 from timesink.analyses.texts import Texts
 from timesink.model import intervals
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
-
-Ns = NDArray[np.int64]
-Codes = NDArray[np.int64]
 
 _NONE = -1
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
@@ -32,28 +29,26 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 class _Calls:
     """Calls of one thread that lie in one another or apart, in pre-order."""
 
-    start: Ns
-    end: Ns
-    parent: Codes
-    function: Codes
+    start: Ints
+    end: Ints
+    parent: Ints
+    function: Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Stretches:
     """Time in which no further call begins or ends; calls are places in `_Calls`, or `_NONE`."""
 
-    row: Codes
+    row: Ints
     """Row in the table of cycles."""
-    start: Ns
-    end: Ns
-    inside: Codes
-    after: Codes
-    before: Codes
+    start: Ints
+    end: Ints
+    inside: Ints
+    after: Ints
+    before: Ints
 
 
-def place_rows(
-    trace: Trace, crew: Crew, marks: NDArray[np.bool_], cycle: NDArray[np.int64]
-) -> pl.DataFrame:
+def place_rows(trace: Trace, crew: Crew, marks: Flags, cycle: Ints) -> pl.DataFrame:
     """Rows of `PLACE_TIMES` for the cycles of a crew that has a thread of its own.
 
     Threads that work in its stead count as part of it: what they do is no gap.  `cycle` is the
@@ -78,7 +73,7 @@ def _without_addresses(functions: Texts) -> Texts:
 def _nested(trace: Trace, rows: Rows, functions: Texts) -> _Calls:
     """Calls without those that begin in another one and outlast it."""
     host = host_columns(trace)
-    spans = intervals.from_starts(host["ts_ns"].to_numpy()[rows], host["dur_ns"].to_numpy()[rows])
+    spans = event_ranges(host, rows)
     some = spans[:, 1] > spans[:, 0]
     rows, spans = rows[some], spans[some]
     crossed = intervals.crossed(spans)
@@ -138,36 +133,44 @@ def _in_windows(found: _Stretches, calls: _Calls, windows: Windows) -> _Stretche
     )
 
 
-def _holds(calls: _Calls, call: Codes, begin: Ns, finish: Ns) -> NDArray[np.bool_]:
+def _holds(calls: _Calls, call: Ints, begin: Ints, finish: Ints) -> Flags:
     """Whether calls last through the whole of cycles."""
     if not len(calls.start):
         return np.zeros(len(call), dtype=np.bool_)
     begun, ended = calls.start[call] <= begin, calls.end[call] >= finish
-    holds: NDArray[np.bool_] = begun & ended & (call != _NONE)
-    return holds
+    return np.asarray(begun & ended & (call != _NONE))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Names:
     """What calls are called."""
 
-    function: Codes
+    function: Ints
     texts: Sequence[str]
 
-    def code(self, call: Codes) -> Codes:
+    def code(self, call: Ints) -> Ints:
         """A number per call, 0 for none."""
         if not len(self.function):
             return np.zeros(len(call), dtype=np.int64)
         return np.where(call == _NONE, 0, self.function[call] + 1)
 
-    def text(self, code: Codes) -> pl.Series:
+    def text(self, code: Ints) -> pl.Series:
         return pl.Series([None, *self.texts], dtype=pl.String).gather(code)
 
 
-def _rows(found: _Stretches, named: _Names, windows: Windows, cycle: Codes) -> pl.DataFrame:
+def _rows(found: _Stretches, named: _Names, windows: Windows, cycle: Ints) -> pl.DataFrame:
     """One row per place and cycle, of the places that matter."""
     least = LEAST_PLACE * float(np.median(windows.end - windows.start))
-    found = _that_may_matter(found, named, least)
+    # Stretches inside of functions and after functions that have one of the least length.
+    chosen = np.ones(len(found.start), dtype=np.bool_)
+    is_long = found.end - found.start >= least
+    for calls in (found.inside, found.after):
+        code = named.code(calls)
+        some = np.zeros(len(named.texts) + 1, dtype=np.bool_)
+        some[code[is_long]] = True
+        chosen &= some[code]
+    columns = (getattr(found, each.name)[chosen] for each in fields(found))
+    found = _Stretches(*columns)
     inside, after, before = map(named.code, (found.inside, found.after, found.before))
     many = len(named.texts) + 1
     sort = (inside * many + after) * many + before
@@ -190,20 +193,7 @@ def _rows(found: _Stretches, named: _Names, windows: Windows, cycle: Codes) -> p
     return table.filter(pl.col("dur_ns").max().over(key) >= least).sort("cycle", "ts_ns")
 
 
-def _that_may_matter(found: _Stretches, named: _Names, least: float) -> _Stretches:
-    """Stretches inside of functions and after functions that have one of the least length."""
-    chosen = np.ones(len(found.start), dtype=np.bool_)
-    is_long = found.end - found.start >= least
-    for calls in (found.inside, found.after):
-        code = named.code(calls)
-        some = np.zeros(len(named.texts) + 1, dtype=np.bool_)
-        some[code[is_long]] = True
-        chosen &= some[code]
-    columns = (getattr(found, each.name)[chosen] for each in fields(found))
-    return _Stretches(*columns)
-
-
-def _turns(row: Codes, sort: Codes) -> Codes:
+def _turns(row: Ints, sort: Ints) -> Ints:
     """The how many-th of its sort in its cycle each is, from 1; each sort is one stretch."""
     if not len(row):
         return row

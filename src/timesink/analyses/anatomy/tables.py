@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses import names
 from timesink.analyses.anatomy.anatomy import (
@@ -20,6 +19,7 @@ from timesink.analyses.anatomy.beside import levels_beside
 from timesink.analyses.anatomy.host_parts import is_host_collective, is_loading
 from timesink.analyses.behaviour.rows import once_per_cycle, plain_texts
 from timesink.analyses.kernel_calls.families import load_families
+from timesink.model.arrays import Ints
 from timesink.model.schema import HOST_DEVICE
 
 Key = tuple[str, str | None]
@@ -38,24 +38,35 @@ def anatomy_of(behaviour: pl.DataFrame, counters: pl.DataFrame | None = None) ->
     Times of functions do not say what happened at the same time.  Parts are therefore put one after
     the other, device work first, each cut to what remains of the cycle.  Counters that were sampled
     beside the table are added where it lacks them.
-
-    >>> row = {"cycle": 1, "cycle_ts_ns": 0, "cycle_dur_ns": 100, "dur_ns": 30, "device": "GPU 0",
-    ...        "function": "gemm", "function_class": "gpu_compute", "metric": None, "mu": None,
-    ...        "unit": None, "anchor": None, "pid": "7"}
-    >>> anatomy_of(pl.DataFrame([row])).parts["dur_ns"].to_list()
-    [30.0, 70.0]
     """
     table = plain_texts(behaviour).filter(pl.col("cycle_dur_ns") > 0)
-    cycles = _spans(table)
-    levels = _levels(table)
+    first = table.group_by("cycle").agg(
+        pl.col("cycle_ts_ns").min().fill_null(0).alias("ts_ns"),
+        pl.col("cycle_dur_ns").max().alias("dur_ns"),
+    )
+    cycles = first.sort("cycle").select(*CYCLE_SPANS).cast(pl.Schema(CYCLE_SPANS))
+    # Functions of a cycle share the samples of a counter: their median is what it read.
+    known = table.filter(pl.col("metric").is_not_null() & pl.col("mu").cast(pl.Float64).is_finite())
+    medians = known.group_by("cycle", "metric", "device").agg(
+        pl.col("unit").drop_nulls().first(), pl.col("mu").median().alias("value")
+    )
+    levels = medians.select(*LEVELS).cast(pl.Schema(LEVELS))
     notes: tuple[str, ...] = ()
     if counters is not None and counters.height:
         pid = table["pid"].drop_nulls()
         process = str(pid[0]) if len(pid) else ""
         beside, notes = levels_beside(counters, cycles, process)
         levels = pl.concat([levels, beside.join(levels, "metric", "anti")])
+    length = cycles["dur_ns"].to_numpy()
+    times = _times(table).join(cycles.select("cycle").with_row_index("row"), "cycle")
+    found: dict[Key, Ints] = {}
+    keys = times.select("part", "family").unique().sort("part", "family")
+    for part, family in keys.iter_rows():
+        mine = times.filter(part=part).filter(pl.col("family").eq_missing(family))
+        found[part, family] = np.zeros(len(length), dtype=np.int64)
+        found[part, family][mine["row"].to_numpy()] = mine["dur_ns"].to_numpy()
     return Anatomy(
-        parts=_parts(table, cycles),
+        parts=_rows(cycles["cycle"], _cut(length, found)),
         places=pl.DataFrame(schema=PLACE_TIMES),
         levels=levels.sort("cycle", "metric", "device"),
         from_timeline=False,
@@ -64,36 +75,7 @@ def anatomy_of(behaviour: pl.DataFrame, counters: pl.DataFrame | None = None) ->
     )
 
 
-def _spans(table: pl.DataFrame) -> pl.DataFrame:
-    first = table.group_by("cycle").agg(
-        pl.col("cycle_ts_ns").min().fill_null(0).alias("ts_ns"),
-        pl.col("cycle_dur_ns").max().alias("dur_ns"),
-    )
-    return first.sort("cycle").select(*CYCLE_SPANS).cast(pl.Schema(CYCLE_SPANS))
-
-
-def _levels(table: pl.DataFrame) -> pl.DataFrame:
-    """Functions of a cycle share the samples of a counter: their median is what it read."""
-    known = table.filter(pl.col("metric").is_not_null() & pl.col("mu").cast(pl.Float64).is_finite())
-    medians = known.group_by("cycle", "metric", "device").agg(
-        pl.col("unit").drop_nulls().first(), pl.col("mu").median().alias("value")
-    )
-    return medians.select(*LEVELS).cast(pl.Schema(LEVELS))
-
-
 # -- parts -----------------------------------------------------------------------------------------
-
-
-def _parts(table: pl.DataFrame, cycles: pl.DataFrame) -> pl.DataFrame:
-    length = cycles["dur_ns"].to_numpy()
-    times = _times(table).join(cycles.select("cycle").with_row_index("row"), "cycle")
-    found: dict[Key, NDArray[np.int64]] = {}
-    keys = times.select("part", "family").unique().sort("part", "family")
-    for part, family in keys.iter_rows():
-        mine = times.filter(part=part).filter(pl.col("family").eq_missing(family))
-        found[part, family] = np.zeros(len(length), dtype=np.int64)
-        found[part, family][mine["row"].to_numpy()] = mine["dur_ns"].to_numpy()
-    return _rows(cycles["cycle"], _cut(length, found))
 
 
 def _times(table: pl.DataFrame) -> pl.DataFrame:
@@ -131,9 +113,7 @@ def _part(function: str, function_class: str | None, device: str, anchor: str | 
     return _ON_CPU if function_class == "oncpu" else PART_OF_CLASS.get(function_class or "")
 
 
-def _cut(
-    length: NDArray[np.int64], found: dict[Key, NDArray[np.int64]]
-) -> dict[Key, NDArray[np.int64]]:
+def _cut(length: Ints, found: dict[Key, Ints]) -> dict[Key, Ints]:
     """Parts one after the other, as far as the cycle lasts; what is left is idle."""
     nothing = np.zeros(len(length), dtype=np.int64)
     if (_ON_CPU, None) in found:
@@ -152,7 +132,7 @@ def _cut(
     return cut
 
 
-def _rows(cycle: pl.Series, cut: dict[Key, NDArray[np.int64]]) -> pl.DataFrame:
+def _rows(cycle: pl.Series, cut: dict[Key, Ints]) -> pl.DataFrame:
     parts = [
         pl.DataFrame(
             {"cycle": cycle, "part": part, "family": family, "dur_ns": time.astype(np.float64)},

@@ -15,6 +15,7 @@ from timesink.analyses.behaviour.windows import Windows
 from timesink.analyses.columns import host_lanes
 from timesink.analyses.cycles.cycles import Cycles
 from timesink.model import intervals
+from timesink.model.arrays import Ints
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 
@@ -36,7 +37,7 @@ class Crew:
     """Calls of the thread that marks these cycles; none where no thread does."""
     instead: Rows
     """Calls of threads that work while that one does not, as in the backward pass."""
-    lanes: NDArray[np.int64]
+    lanes: Ints
     """Numbers of these threads, in the sense of `host_lanes`."""
 
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.anatomy.anatomy import (
     CYCLE_SPANS,
@@ -16,7 +13,7 @@ from timesink.analyses.anatomy.anatomy import (
     Anatomy,
     with_calls,
 )
-from timesink.analyses.anatomy.device_parts import DeviceTime, device_times
+from timesink.analyses.anatomy.device_parts import device_times
 from timesink.analyses.anatomy.hardware import cores_of, hardware_names
 from timesink.analyses.anatomy.host_parts import host_ranges
 from timesink.analyses.anatomy.launches import launch_rows
@@ -27,82 +24,48 @@ from timesink.analyses.anatomy.threads import Crew, crews
 from timesink.analyses.behaviour.counter_devices import match_devices
 from timesink.analyses.behaviour.places import counter_book
 from timesink.analyses.behaviour.untraced import is_mark
-from timesink.analyses.behaviour.windows import Windows, windows_by_process
+from timesink.analyses.behaviour.windows import windows_by_process
 from timesink.analyses.cycles.cycles import Cycles
+from timesink.model.arrays import Ints
 from timesink.model.trace import Trace
 
 
 def anatomies(trace: Trace, cycles: Cycles) -> dict[str, Anatomy]:
-    """What the cycles of each process are made of.
-
-    >>> import timesink
-    >>> from timesink.analyses.cycles.finding import find_cycles
-    >>> trace = timesink.open(timesink.sample())
-    >>> found = list(anatomies(trace, find_cycles(trace)).values())[0]
-    >>> bool(found.parts["dur_ns"].sum() == found.cycles["dur_ns"].sum())
-    True
-    """
-    windows = {pid: _with_length(each) for pid, each in windows_by_process(cycles).items()}
+    """What the cycles of each process are made of."""
+    every = windows_by_process(cycles)
+    windows = {pid: each.take(each.end > each.start) for pid, each in every.items()}
     device = device_times(trace, list(windows))
     numbers = sorted({number for each in device.values() for number in each.devices})
     book = counter_book(trace, list(windows), numbers)
     devices = match_devices(trace, book, numbers, list(windows))
-    run = _Run(trace, is_mark(trace, cycles), cycles.table["cycle"].to_numpy())
+    marks, cycle = is_mark(trace, cycles), cycles.table["cycle"].to_numpy()
     mine: dict[str, list[Crew]] = {pid: [] for pid in windows}
     for crew in crews(trace, cycles, windows):
         mine[crew.process].append(crew)
     found = {}
     for pid, window in windows.items():
         used = device[pid].devices
-        levels = level_rows(Sampled(book, devices, pid, used), window, run.cycle)
+        levels = level_rows(Sampled(book, devices, pid, used), window, cycle)
+        parts = [pl.DataFrame(schema=PART_TIMES)]
+        for crew in mine[pid]:
+            time = split(crew.windows, device[pid], host_ranges(trace, crew, marks))
+            numbers_of = cycle[crew.windows.row]
+            queued = run_queue_share(levels, numbers_of)
+            parts.append(part_rows(with_run_queue(time, queued), numbers_of))
+        places = [place_rows(trace, crew, marks, cycle) for crew in mine[pid]]
+        columns: Mapping[str, Ints] = {
+            "cycle": cycle[window.row],
+            "ts_ns": window.start,
+            "dur_ns": window.end - window.start,
+        }
         found[pid] = Anatomy(
-            parts=_parts(run, mine[pid], device[pid], levels),
-            places=_places(run, mine[pid]),
+            parts=pl.concat(parts).sort("cycle", "part", "family"),
+            places=pl.concat([pl.DataFrame(schema=PLACE_TIMES), *places]).sort("cycle", "ts_ns"),
             levels=levels,
             hardware=hardware_names(trace, devices, pid, used),
             cores=cores_of(trace),
-            cycles=_spans(window, run.cycle),
-            launches=launch_rows(trace, device[pid].rows, window, run.cycle),
+            cycles=pl.DataFrame(columns, schema=CYCLE_SPANS).sort("cycle"),
+            launches=launch_rows(trace, device[pid].rows, window, cycle),
             on_device=cycles.on_device,
         )
     return with_calls(trace, found)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Run:
-    """What the anatomies of all processes stand on."""
-
-    trace: Trace
-    marks: NDArray[np.bool_]
-    """Which host events mark cycles."""
-    cycle: NDArray[np.int64]
-    """The number of each row of the table of cycles."""
-
-
-def _with_length(windows: Windows) -> Windows:
-    return windows.take(windows.end > windows.start)
-
-
-def _parts(
-    run: _Run, mine: Sequence[Crew], device: DeviceTime, levels: pl.DataFrame
-) -> pl.DataFrame:
-    parts = [pl.DataFrame(schema=PART_TIMES)]
-    for crew in mine:
-        found = split(crew.windows, device, host_ranges(run.trace, crew, run.marks))
-        numbers = run.cycle[crew.windows.row]
-        parts.append(part_rows(with_run_queue(found, run_queue_share(levels, numbers)), numbers))
-    return pl.concat(parts).sort("cycle", "part", "family")
-
-
-def _places(run: _Run, mine: Sequence[Crew]) -> pl.DataFrame:
-    parts = [place_rows(run.trace, crew, run.marks, run.cycle) for crew in mine]
-    return pl.concat([pl.DataFrame(schema=PLACE_TIMES), *parts]).sort("cycle", "ts_ns")
-
-
-def _spans(windows: Windows, cycle: NDArray[np.int64]) -> pl.DataFrame:
-    columns: Mapping[str, NDArray[np.int64]] = {
-        "cycle": cycle[windows.row],
-        "ts_ns": windows.start,
-        "dur_ns": windows.end - windows.start,
-    }
-    return pl.DataFrame(columns, schema=CYCLE_SPANS).sort("cycle")

@@ -17,18 +17,20 @@ from timesink.analyses.behaviour.functions import (
     functions_of,
     host_classes,
 )
-from timesink.analyses.behaviour.windows import OUTSIDE, Ns, Pieces, Places, Windows
+from timesink.analyses.behaviour.windows import OUTSIDE, Pieces, Windows
 from timesink.analyses.columns import (
     device_columns,
     device_names,
     host_columns,
     host_lanes,
     host_names,
+    start_and_end,
 )
 from timesink.analyses.links import link_launches
 from timesink.analyses.nesting import nest_calls, pre_order
 from timesink.analyses.sums import sums_by
 from timesink.analyses.texts import encode
+from timesink.model.arrays import Ints
 from timesink.model.trace import Trace
 
 HOST = -1
@@ -41,19 +43,19 @@ NO_NUMBER = -2
 class Calls:
     """Calls, or parts of calls, inside of cycles; arrays have one entry each."""
 
-    row: Places
+    row: Ints
     """Cycle: row in the table of cycles."""
-    function: Places
+    function: Ints
     """Place in a list of functions."""
     function_class: NDArray[np.int8]
     """Place in `FUNCTION_CLASSES`."""
-    device: Places
+    device: Ints
     """Device number, `HOST` or `NO_NUMBER`."""
-    start: Ns
-    end: Ns
-    time: Ns
+    start: Ints
+    end: Ints
+    time: Ints
     """Time that counts for the function: on the host without the time of what it called."""
-    calls: NDArray[np.int64]
+    calls: Ints
     """1, or 0 for the continuation of a call that began in a cycle before."""
 
     def __len__(self) -> int:
@@ -133,8 +135,8 @@ def device_work(trace: Trace, windows: Mapping[str, Windows], *, by_launch: bool
 
 
 def process_of_device(
-    trace: Trace, processes: Sequence[str], counted: NDArray[np.intp], launch: Places
-) -> Places:
+    trace: Trace, processes: Sequence[str], counted: NDArray[np.intp], launch: Ints
+) -> Ints:
     """Place of the process whose work it is: that of the launch, its own, or the only one."""
     known = {pid: number for number, pid in enumerate(processes)}
     own, own_texts = encode(device_columns(trace)["pid"])
@@ -169,7 +171,8 @@ def host_work(
     scheduled = np.isin(classes, SCHEDULED)
     counted = (classes != NOT_COUNTED) & (process != OUTSIDE)
     functions = functions_of(host_names(trace), marks)
-    parts = [_no_calls()]
+    none = np.zeros(0, dtype=np.int64)
+    parts = [Calls(none, none, none.astype(np.int8), none, none, none, none, none)]
     touched = np.zeros(len(classes), dtype=np.bool_)
     for number, window in enumerate(windows.values()):
         mine = counted & (process == number)
@@ -195,7 +198,7 @@ def host_work(
     )
 
 
-def process_of_host(trace: Trace, processes: Sequence[str]) -> tuple[Places, tuple[str, ...]]:
+def process_of_host(trace: Trace, processes: Sequence[str]) -> tuple[Ints, tuple[str, ...]]:
     """Place of each host event's process, and the processes that have no cycles."""
     known = {pid: number for number, pid in enumerate(processes)}
     codes, texts = encode(host_columns(trace)["pid"])
@@ -213,8 +216,7 @@ def _pieces(
 ) -> tuple[Calls, NDArray[np.intp]]:
     """Calls of one process in its cycles; `function` is the row in the host table for now."""
     host = host_columns(trace)
-    start = host["ts_ns"].to_numpy()[rows]
-    end = start + host["dur_ns"].to_numpy()[rows]
+    start, end = start_and_end(host, rows)
     own_start, parent = start, np.full(len(rows), -1, dtype=np.int64)
     if nested and len(rows):
         thread = np.unique(host_lanes(trace)[0][rows], return_inverse=True)[1]
@@ -238,7 +240,7 @@ def _pieces(
     return calls.take(~idle), rows[pieces.call]
 
 
-def _own_time(pieces: Pieces, own_start: Ns, parent: Places) -> Ns:
+def _own_time(pieces: Pieces, own_start: Ints, parent: Ints) -> Ints:
     """Time of each piece that is not inside of a callee."""
     time = np.maximum(pieces.end - np.maximum(pieces.start, own_start[pieces.call]), 0)
     caller = parent[pieces.call]
@@ -247,8 +249,3 @@ def _own_time(pieces: Pieces, own_start: Ns, parent: Places) -> Ns:
         return time
     place = pieces.same_window(np.maximum(caller, 0))[called]
     return np.maximum(time - sums_by(place, time[called], len(time)), 0)
-
-
-def _no_calls() -> Calls:
-    none = np.zeros(0, dtype=np.int64)
-    return Calls(none, none, none.astype(np.int8), none, none, none, none, none)

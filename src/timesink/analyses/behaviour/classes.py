@@ -61,22 +61,14 @@ class Classes:
     metrics: Mapping[str, tuple[str, ...]]
 
     def counters_of(self, function_class: str, counters: Iterable[str]) -> list[str]:
-        """Which of the counters matter to a class, sorted by name.
-
-        >>> load_classes().counters_of("gpu_memcpy_d2h", ["gpu_temp", "gpu_pcie_receive"])
-        ['gpu_pcie_receive']
-        """
+        """Which of the counters matter to a class, sorted by name."""
         patterns = self.metrics.get(function_class, ())
         return sorted(
             {name for name in counters if any(fnmatchcase(name, each) for each in patterns)}
         )
 
     def most_telling(self, function_class: str, counters: Iterable[str]) -> list[str]:
-        """Counters of a class in the order of the map, then by name.
-
-        >>> load_classes().most_telling("gpu_compute", ["gpu_temp", "other", "gpu_sm_frequency"])
-        ['gpu_sm_frequency', 'gpu_temp', 'other']
-        """
+        """Counters of a class in the order of the map, then by name."""
         patterns = self.metrics.get(function_class, ())
         place = {
             name: next(
@@ -88,11 +80,7 @@ class Classes:
 
 
 def load_classes(path: str | Path | None = None) -> Classes:
-    """The map that comes with timesink; classes a file of one's own names are taken from there.
-
-    >>> load_classes().metrics["cpu_sync"]
-    ()
-    """
+    """The map that comes with timesink; classes a file of one's own names are taken from there."""
     if path is None:
         return _own()
     return Classes({**_own().metrics, **_read(Path(path))})

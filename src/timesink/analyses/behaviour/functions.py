@@ -57,24 +57,14 @@ _OTHER_COPIES = "gpu_memcpy_h2d"
 
 
 def function_name(name: str) -> str:
-    """The function an event counts for: its name without what changes from cycle to cycle.
-
-    >>> function_name("ProfilerStep#12"), function_name("oncpu_3"), function_name("aten::mm")
-    ('ProfilerStep', 'oncpu', 'aten::mm')
-    """
+    """The function an event counts for: its name without what changes from cycle to cycle."""
     if name.startswith("oncpu"):
         return "oncpu"
     return STEP_MARK if _STEP_NUMBER.match(name) else name
 
 
 def host_class(kind: str, name: str) -> str | None:
-    """The class of a host event; None for one that is no work.
-
-    >>> host_class("runtime", "cudaStreamSynchronize"), host_class("operator", "aten::mm")
-    ('cpu_sync', 'cpu_operator')
-    >>> host_class("runtime", "hipMemcpyWithStream"), host_class("runtime", "cudaMemcpyAsync")
-    ('cpu_copy', 'cpu_copy')
-    """
+    """The class of a host event; None for one that is no work."""
     if kind in _SYSTEM_KINDS:
         system = _system_class(name)
         if system is not None:
@@ -104,8 +94,7 @@ def host_classes(trace: Trace) -> NDArray[np.int8]:
     table = np.full((len(HOST_KINDS), len(named.texts) or 1), NOT_COUNTED, dtype=np.int8)
     for place, each in enumerate(HOST_KINDS):
         table[place, : len(named.texts)] = [_place(host_class(each, text)) for text in named.texts]
-    classes: NDArray[np.int8] = table[kind, named.codes]
-    return classes
+    return np.asarray(table[kind, named.codes])
 
 
 def _place(function_class: str | None) -> int:
@@ -130,8 +119,7 @@ def _copy_classes(direction: pl.Series) -> NDArray[np.int8]:
     of_direction = [_place(_COPY_CLASSES.get(name, _OTHER_COPIES)) for name in COPY_DIRECTIONS]
     table = np.array([*of_direction, _place(_OTHER_COPIES)], dtype=np.int8)
     unknown = len(COPY_DIRECTIONS)
-    classes: NDArray[np.int8] = table[direction.to_physical().fill_null(unknown).to_numpy()]
-    return classes
+    return np.asarray(table[direction.to_physical().fill_null(unknown).to_numpy()])
 
 
 def functions_of(named: Texts, marks: frozenset[str] = frozenset()) -> Texts:

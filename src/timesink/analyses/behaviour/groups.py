@@ -13,23 +13,22 @@ from timesink.analyses.behaviour.classes import FUNCTION_CLASSES
 from timesink.analyses.behaviour.functions import ON_CPU
 from timesink.analyses.behaviour.samples import Spans
 from timesink.analyses.sums import sums_by
-
-Places = NDArray[np.int64]
+from timesink.model.arrays import Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Groups:
     """Cycle, function, class and device of each group, and what its calls come to."""
 
-    row: Places
+    row: Ints
     """Row in the table of cycles."""
-    function: Places
+    function: Ints
     function_class: NDArray[np.int8]
-    device: Places
-    time: NDArray[np.int64]
-    calls: NDArray[np.int64]
+    device: Ints
+    time: Ints
+    calls: Ints
     members: Calls
-    group_of: Places
+    group_of: Ints
     """For each of `members`: its group."""
 
     def __len__(self) -> int:
@@ -62,13 +61,13 @@ class Alike:
     process: int
     function_class: int
     device: int
-    groups: Places
+    groups: Ints
     """Places in `Groups`."""
     spans: Spans
     """Of their calls; groups are places in `groups`."""
 
 
-def alike(groups: Groups, process_of_row: Places, unread: int) -> Iterator[Alike]:
+def alike(groups: Groups, process_of_row: Ints, unread: int) -> Iterator[Alike]:
     """Groups by process, class and device; those of the function `unread` read no counters."""
     keys = np.stack([process_of_row[groups.row], groups.function_class, groups.device])
     kinds, kind = np.unique(keys, axis=1, return_inverse=True)
@@ -92,11 +91,6 @@ def merged(spans: Spans) -> Spans:
     """Spans of a group that overlap as one; those that only touch stay apart.
 
     Threads of a process run at the same time: what counters read then counts once.
-
-    >>> times = np.array([0, 5, 10]), np.array([7, 10, 12])
-    >>> one = merged(Spans(np.zeros(3, dtype=np.int64), *times, times[1] - times[0], 1))
-    >>> one.start.tolist(), one.end.tolist(), one.weight.tolist()
-    ([0, 10], [10, 12], [10, 2])
     """
     if not len(spans):
         return spans

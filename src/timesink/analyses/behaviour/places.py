@@ -41,13 +41,7 @@ def on_machine(place: str, machine: str | None) -> str:
 
 
 def place_of(label: str | None, processes: Collection[str], devices: Collection[int]) -> str:
-    """What a counter's label means in a recording of these processes and devices.
-
-    >>> [place_of(label, ["4242"], [0]) for label in ("GPU 0", "pid 7", "0", "4242", "Host", None)]
-    ['device 0', 'pid 7', 'device 0', 'pid 4242', 'host', 'host']
-    >>> place_of("GPU 3 on node1", [], [])
-    'device 3 on node1'
-    """
+    """What a counter's label means in a recording of these processes and devices."""
     text = (label or "").strip()
     elsewhere = _ON_MACHINE.fullmatch(text)
     if elsewhere is not None:
@@ -106,9 +100,10 @@ def counter_book(trace: Trace, processes: Collection[str], devices: Collection[i
             list(place), list(place.values()), return_dtype=pl.String
         )
     )
+    largest = samples.group_by("counter").agg(pl.col("value").abs().max()).sort("counter")
     return CounterBook(
         series=_series(samples),
-        units=_units(samples),
+        units={counter: unit_of(counter, value) for counter, value in largest.iter_rows()},
         labels={place[label]: label for label in labels if label},
     )
 
@@ -129,8 +124,3 @@ def _series(samples: pl.DataFrame) -> dict[tuple[str, str], Series]:
         )
         for (counter, place), part in parts.items()
     }
-
-
-def _units(samples: pl.DataFrame) -> dict[str, str | None]:
-    largest = samples.group_by("counter").agg(pl.col("value").abs().max()).sort("counter")
-    return {counter: unit_of(counter, value) for counter, value in largest.iter_rows()}

@@ -22,12 +22,6 @@ def without_recorders_ranges(trace: Trace, cycles: Cycles) -> Trace:
     These are the steps of the profiler and, where it was told of a function, a range around each
     call of that.  A recording of the same program that tells cycles apart in another way has none,
     so they explain no difference between the two.
-
-    >>> import timesink
-    >>> from timesink.analyses.cycles.finding import find_cycles
-    >>> trace = timesink.open(timesink.sample())
-    >>> without_recorders_ranges(trace, find_cycles(trace)) is trace
-    True
     """
     run = trace.metadata.run
     if run is None:

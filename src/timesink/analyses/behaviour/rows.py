@@ -22,11 +22,6 @@ def once_per_cycle(table: pl.DataFrame, within: Sequence[str] = ()) -> pl.DataFr
 
     A name may be of two classes, as a call that waits in one place and works in another: these are
     two functions.  `within` are columns that tell cycles of the same number apart.
-
-    >>> row = {"cycle": 1, "function": "f", "function_class": "cpu_other", "device": "Host"}
-    >>> rows = [row, row, row | {"function_class": "cpu_sync"}]
-    >>> once_per_cycle(pl.DataFrame(rows)).height
-    2
     """
     return table.unique([*within, "cycle", *_FUNCTION], keep="first", maintain_order=True)
 
@@ -38,12 +33,7 @@ def without_repeats(table: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 
 
 def contradictions(table: pl.DataFrame) -> int:
-    """How many rows give a function, device and metric a second value in the same cycle.
-
-    >>> row = dict.fromkeys([*_PROCESS, *_FUNCTION, "metric"], 1)
-    >>> contradictions(pl.DataFrame([row | {"mu": 1.0}, row | {"mu": 2.0}]))
-    1
-    """
+    """How many rows give a function, device and metric a second value in the same cycle."""
     return table.height - table.select(*_PROCESS, *_FUNCTION, "metric").n_unique()
 
 

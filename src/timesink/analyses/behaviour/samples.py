@@ -15,9 +15,7 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-Ns = NDArray[np.int64]
-Places = NDArray[np.int64]
-Values = NDArray[np.float64]
+from timesink.model.arrays import Flags, Floats, Ints
 
 ENOUGH_SAMPLES = 3
 """From so many samples on, a call has a mean of its own."""
@@ -35,8 +33,8 @@ class Series:
     """Samples of one counter of one device or process; times ascend and are distinct."""
 
     counter: str
-    ts_ns: Ns
-    value: Values
+    ts_ns: Ints
+    value: Floats
 
     @property
     def reach_ns(self) -> int:
@@ -50,17 +48,17 @@ class Series:
 class Spans:
     """Stretches of time in which functions ran, and the group (function and cycle) of each."""
 
-    group: Places
-    start: Ns
-    end: Ns
-    weight: Ns
+    group: Ints
+    start: Ints
+    end: Ints
+    weight: Ints
     """Time that counts; a span in which all time belongs to callees has none."""
     groups: int
 
     def __len__(self) -> int:
         return len(self.group)
 
-    def take(self, chosen: NDArray[np.bool_]) -> Spans:
+    def take(self, chosen: Flags) -> Spans:
         if chosen.all():
             return self
         return Spans(
@@ -76,22 +74,15 @@ class Spans:
 class Levels:
     """What one counter read in those groups in which it is known."""
 
-    group: Places
-    mean: Values
-    spread: Values
+    group: Ints
+    mean: Floats
+    spread: Floats
     interpolated: NDArray[np.int8]
     """`NONE`, `SOME` or `ALL` of the group's spans."""
 
 
 def levels(series: Sequence[Series], spans: Spans) -> Iterator[tuple[Series, Levels]]:
-    """Each counter's level in each group; counters sampled together share the search.
-
-    >>> ticks = Series("load", np.array([0, 10]), np.array([1.0, 3.0]))
-    >>> one = np.array([5])
-    >>> span = Spans(np.array([0]), one, np.array([10]), one, 1)
-    >>> [(level.mean.tolist(), level.spread.tolist()) for _, level in levels([ticks], span)]
-    [([2.5], [0.5])]
-    """
+    """Each counter's level in each group; counters sampled together share the search."""
     by_times = sorted(series, key=lambda each: each.ts_ns.tobytes())
     for _, alike in groupby(by_times, key=lambda each: each.ts_ns.tobytes()):
         together = list(alike)
@@ -109,21 +100,20 @@ def levels(series: Sequence[Series], spans: Spans) -> Iterator[tuple[Series, Lev
 class _Between:
     """Samples around moments: the value is that of `left`, and `part` of the way to `right`."""
 
-    left: Places
-    right: Places
-    part: Values
-    known: NDArray[np.bool_]
+    left: Ints
+    right: Ints
+    part: Floats
+    known: Flags
 
-    def take(self, chosen: NDArray[np.bool_]) -> _Between:
+    def take(self, chosen: Flags) -> _Between:
         return _Between(
             self.left[chosen], self.right[chosen], self.part[chosen], self.known[chosen]
         )
 
-    def read(self, value: Values) -> Values:
+    def read(self, value: Floats) -> Floats:
         low = value[self.left]
         # Not as a weighted sum of both: a constant must stay what it is.
-        read: Values = low + self.part * (value[self.right] - low)
-        return read
+        return np.asarray(low + self.part * (value[self.right] - low))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,9 +126,9 @@ class _Reading:
     end: _Between
     wide: NDArray[np.intp]
     """Spans with enough samples inside."""
-    first: Places
+    first: Ints
     """For each of `wide`: its first sample."""
-    beyond: Places
+    beyond: Ints
     """For each of `wide`: the first sample after it."""
 
 
@@ -159,7 +149,7 @@ def _reading(series: Series, spans: Spans) -> _Reading:
     return _Reading(spans, start, end, wide, first[wide], beyond[wide])
 
 
-def _around(ts: Ns, moment: Ns, following: Places, reach: int) -> _Between:
+def _around(ts: Ints, moment: Ints, following: Ints, reach: int) -> _Between:
     right = np.minimum(following, len(ts) - 1)
     left = np.maximum(following - 1, 0)
     since, until = moment - ts[left], ts[right] - moment
@@ -183,13 +173,13 @@ def _around(ts: Ns, moment: Ns, following: Places, reach: int) -> _Between:
 class _Weights:
     """Groups that have spans, and how their spans count."""
 
-    group: Places
-    place: Places
+    group: Ints
+    place: Ints
     """For each span: the place of its group in `group`."""
     example: NDArray[np.intp]
     """For each group: one of its spans."""
-    weight: Values
-    total: Values
+    weight: Floats
+    total: Floats
     interpolated: NDArray[np.int8]
 
 
@@ -200,7 +190,7 @@ def _weights(reading: _Reading) -> _Weights:
     place = (np.cumsum(count > 0) - 1)[spans.group]
     example = np.zeros(len(group), dtype=np.intp)
     example[place[::-1]] = np.arange(len(place))[::-1]
-    weight: Values = spans.weight.astype(np.float64)
+    weight: Floats = spans.weight.astype(np.float64)
     total = _sums(place, weight)
     if not total.all():
         # Functions without any time of their own: every span counts the same.
@@ -211,7 +201,7 @@ def _weights(reading: _Reading) -> _Weights:
     return _Weights(group, place, example, weight, total, interpolated.astype(np.int8))
 
 
-def _levels(value: Values, reading: _Reading, weights: _Weights) -> Levels:
+def _levels(value: Floats, reading: _Reading, weights: _Weights) -> Levels:
     level, variance = _span_levels(value, reading)
     # Sums of differences from one of the values: those of a constant are exactly zero.
     base = level[weights.example]
@@ -225,12 +215,12 @@ def _levels(value: Values, reading: _Reading, weights: _Weights) -> Levels:
     )
 
 
-def _sums(place: Places, values: Values) -> Values:
+def _sums(place: Ints, values: Floats) -> Floats:
     """Sums by place; each place has values."""
     return np.bincount(place, values).astype(np.float64, copy=False)
 
 
-def _span_levels(value: Values, reading: _Reading) -> tuple[Values, Values]:
+def _span_levels(value: Floats, reading: _Reading) -> tuple[Floats, Floats]:
     """Mean and variance of the counter in each span."""
     at_start, at_end = reading.start.read(value), reading.end.read(value)
     at_start = np.where(reading.start.known, at_start, at_end)
@@ -242,7 +232,7 @@ def _span_levels(value: Values, reading: _Reading) -> tuple[Values, Values]:
     return level, variance
 
 
-def _window_levels(value: Values, first: Places, beyond: Places) -> tuple[Values, Values]:
+def _window_levels(value: Floats, first: Ints, beyond: Ints) -> tuple[Floats, Floats]:
     """Mean and variance of the samples from `first` to before `beyond`."""
     # Sums from the start of the recording, of differences from a typical value and in the widest
     # type there is: the difference of two such sums loses few digits.

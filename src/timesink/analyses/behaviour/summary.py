@@ -15,10 +15,6 @@ def function_summary(table: pl.DataFrame) -> pl.DataFrame:
 
     The share is the mean over the cycles in which the function runs, as in a comparison; time and
     calls are per cycle of its process, where a cycle without the function counts as zero.
-
-    >>> from timesink.model.schema import BEHAVIOUR
-    >>> function_summary(BEHAVIOUR.empty()).columns[-4:]
-    ['beta_pct', 'time_ns', 'calls', 'cycles']
     """
     plain = plain_texts(table)
     numbers = plain.unique(list(_CYCLE)).group_by("host", "pid").agg(all_cycles=pl.len())

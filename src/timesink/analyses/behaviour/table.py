@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.behaviour.behaviour import Behaviour
-from timesink.analyses.behaviour.calls import Calls, CycleWork, device_work, host_work, joined
+from timesink.analyses.behaviour.calls import device_work, host_work, joined
 from timesink.analyses.behaviour.classes import FUNCTION_CLASSES, WAITING, Classes, load_classes
 from timesink.analyses.behaviour.counter_devices import Devices, match_devices
 from timesink.analyses.behaviour.groups import Alike, Groups, alike, grouped
@@ -25,31 +25,25 @@ from timesink.analyses.behaviour.windows import windows_by_process
 from timesink.analyses.cycles.cycles import Cycles
 from timesink.analyses.kernel_names.display import short_kernel_name
 from timesink.analyses.texts import encode
+from timesink.model.arrays import Floats, Ints
 from timesink.model.processes import host_and_pid
 from timesink.model.schema import BEHAVIOUR, HOST_DEVICE, INTERPOLATED
 from timesink.model.trace import Trace
-
-Places = NDArray[np.int64]
 
 NOTHING_RECORDED = "(nothing recorded)"
 """Function of a cycle in which nothing ran, so that every cycle has a row."""
 
 
 def behaviour_table(trace: Trace, cycles: Cycles, classes: Classes | None = None) -> Behaviour:
-    """What each function cost in each cycle, and what its counters read meanwhile.
-
-    >>> import timesink
-    >>> from timesink.analyses.cycles.finding import find_cycles
-    >>> trace = timesink.open(timesink.sample())
-    >>> behaviour_table(trace, find_cycles(trace)).table["cycle"].n_unique()
-    2
-    """
+    """What each function cost in each cycle, and what its counters read meanwhile."""
     windows = windows_by_process(cycles)
     device = device_work(trace, windows, by_launch=not cycles.on_device)
     marks = frozenset(cycles.table["name"].drop_nulls().unique())
     classes_of = classes_with_waits(trace, cycles)
     host = with_untraced(trace, cycles, windows, host_work(trace, windows, classes_of, marks))
-    calls = _together(device, host)
+    # Calls of both, with functions of the device after those of the host.
+    shifted = replace(device.calls, function=device.calls.function + len(host.functions))
+    calls = joined([host.calls, shifted])
     numbers = np.unique(device.calls.device).tolist()
     book = counter_book(trace, list(windows), numbers)
     devices = match_devices(trace, book, numbers, list(windows))
@@ -61,15 +55,12 @@ def behaviour_table(trace: Trace, cycles: Cycles, classes: Classes | None = None
     rows = _rows(groups, measured)
     named = _Names(cycles, devices, book, host.functions, device.functions)
     table = _table(rows, groups, named)
-    read = frozenset(each.counter for each in measured)
-    use = CounterUse(_wanted(groups, sources), read, _of_recorder(trace))
+    read = frozenset(counter for counter, _ in measured)
+    # Counters that matter to some function of the run.
+    present = [FUNCTION_CLASSES[each] for each in np.unique(groups.function_class)]
+    counters = (sources.classes.counters_of(each, sources.book.counters) for each in present)
+    use = CounterUse(frozenset(chain.from_iterable(counters)), read, _of_recorder(trace))
     return Behaviour(table, (*notes_of(device, host, book, use), *devices.notes))
-
-
-def _together(device: CycleWork, host: CycleWork) -> Calls:
-    """Calls of both, with functions of the device after those of the host."""
-    shifted = replace(device.calls, function=device.calls.function + len(host.functions))
-    return joined([host.calls, shifted])
 
 
 # -- counters of functions -------------------------------------------------------------------------
@@ -84,21 +75,6 @@ class _Sources:
     classes: Classes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Measured:
-    """One counter in groups; groups are places in `Groups`."""
-
-    counter: str
-    levels: Levels
-
-
-def _wanted(groups: Groups, sources: _Sources) -> frozenset[str]:
-    """Counters that matter to some function of the run."""
-    present = [FUNCTION_CLASSES[each] for each in np.unique(groups.function_class)]
-    counters = (sources.classes.counters_of(each, sources.book.counters) for each in present)
-    return frozenset(chain.from_iterable(counters))
-
-
 def _of_recorder(trace: Trace) -> frozenset[str]:
     run = trace.metadata.run
     return frozenset() if run is None else frozenset(run.counters.recorded)
@@ -106,26 +82,26 @@ def _of_recorder(trace: Trace) -> frozenset[str]:
 
 def _measured(
     groups: Groups, cycles: Cycles, sources: _Sources, unread: int
-) -> Iterator[_Measured]:
+) -> Iterator[tuple[str, Levels]]:
     process_of_row, processes = _process_of_row(cycles)
     for part in alike(groups, process_of_row, unread):
         yield from _measured_alike(part, processes[part.process], sources)
 
 
-def _process_of_row(cycles: Cycles) -> tuple[Places, list[str]]:
+def _process_of_row(cycles: Cycles) -> tuple[Ints, list[str]]:
     """A number per cycle for its process, and what each number stands for."""
     codes, pids = encode(cycles.table["pid"])
     return codes, [pid or "" for pid in pids]
 
 
-def _measured_alike(part: Alike, process: str, sources: _Sources) -> Iterator[_Measured]:
+def _measured_alike(part: Alike, process: str, sources: _Sources) -> Iterator[tuple[str, Levels]]:
     book = sources.book
     wanted = sources.classes.counters_of(FUNCTION_CLASSES[part.function_class], book.counters)
     places = sources.devices.places(process, part.device)
     found = (book.find(counter, places) for counter in wanted)
     series = [each for each in found if each is not None]
     for each, level in levels(series, part.spans):
-        yield _Measured(each.counter, replace(level, group=part.groups[level.group]))
+        yield each.counter, replace(level, group=part.groups[level.group])
 
 
 # -- rows ------------------------------------------------------------------------------------------
@@ -137,29 +113,29 @@ _NO_METRIC = -1
 class _Rows:
     """One row per group and counter, and one per group without any."""
 
-    group: Places
-    counter: Places
+    group: Ints
+    counter: Ints
     """Place in `counters`, or `_NO_METRIC`."""
-    mean: NDArray[np.float64]
-    spread: NDArray[np.float64]
+    mean: Floats
+    spread: Floats
     interpolated: NDArray[np.int8]
     counters: Sequence[str]
 
 
-def _rows(groups: Groups, measured: Sequence[_Measured]) -> _Rows:
-    counters = sorted({each.counter for each in measured})
+def _rows(groups: Groups, measured: Sequence[tuple[str, Levels]]) -> _Rows:
+    counters = sorted({counter for counter, _ in measured})
     place = {counter: number for number, counter in enumerate(counters)}
     known = np.zeros(len(groups), dtype=np.bool_)
-    for each in measured:
-        known[each.levels.group] = True
+    found = [level for _, level in measured]
+    for each in found:
+        known[each.group] = True
     bare = np.flatnonzero(~known)
     nothing = np.full(len(bare), np.nan)
-    found = [each.levels for each in measured]
     sizes = [len(each.group) for each in found]
     return _Rows(
         group=np.concatenate([*(each.group for each in found), bare]),
         counter=np.repeat(
-            [*(place[each.counter] for each in measured), _NO_METRIC], [*sizes, len(bare)]
+            [*(place[counter] for counter, _ in measured), _NO_METRIC], [*sizes, len(bare)]
         ),
         mean=np.concatenate([*(each.mean for each in found), nothing]),
         spread=np.concatenate([*(each.spread for each in found), nothing]),
@@ -196,6 +172,13 @@ class _Names:
 def _table(rows: _Rows, groups: Groups, named: _Names) -> pl.DataFrame:
     group = rows.group
     function = groups.function[group]
+    # What the device of each group is called.
+    number, processes = _process_of_row(named.cycles)
+    keys = np.stack([number[groups.row], groups.device])
+    kinds, kind = np.unique(keys, axis=1, return_inverse=True)
+    labels = [
+        named.devices.label(processes[process], device) for process, device in kinds.T.tolist()
+    ]
     frame = pl.DataFrame(
         {
             "row": groups.row[group],
@@ -203,7 +186,7 @@ def _table(rows: _Rows, groups: Groups, named: _Names) -> pl.DataFrame:
             "short_name": _texts(named.short_names, function),
             "metric": _texts(rows.counters, rows.counter),
             "unit": _texts([named.book.units[each] for each in rows.counters], rows.counter),
-            "device": _device_labels(groups, named)[group],
+            "device": _texts(labels, kind.reshape(-1))[group],
             "function_class": _texts(FUNCTION_CLASSES, groups.function_class[group]),
             "mu": rows.mean,
             "sigma": rows.spread,
@@ -221,11 +204,20 @@ def _with_cycles(frame: pl.DataFrame, cycles: Cycles) -> pl.DataFrame:
     table = cycles.table.with_row_index("row").with_columns(pl.col("row").cast(pl.Int64))
     length = pl.col("cycle_dur_ns")
     share = pl.when(length > 0).then(100 * pl.col("dur_ns") / length).otherwise(0.0)
+    # Process and machine of each cycle.
+    pid = table["pid"]
+    texts = pid.fill_null("").unique().to_list()
+    split = {text: host_and_pid(text) for text in texts}
+    filled = pid.fill_null("")
+    process = filled.replace_strict(
+        {text: split[text][1] for text in texts}, return_dtype=pl.String
+    )
+    host = filled.replace_strict({text: split[text][0] for text in texts}, return_dtype=pl.String)
     both = table.select(
         "row",
         "cycle",
         pl.col("type").alias("cycle_type"),
-        *_processes(table["pid"]),
+        *(process.alias("pid"), host.alias("host")),
         pl.col("name").cast(pl.String).alias("anchor"),
         pl.col("start_ns").alias("cycle_ts_ns"),
         (pl.col("end_ns") - pl.col("start_ns")).alias("cycle_dur_ns"),
@@ -243,29 +235,6 @@ def _with_cycles(frame: pl.DataFrame, cycles: Cycles) -> pl.DataFrame:
         descending=[False, False, False, False, True, False, False, False],
     )  # fmt: skip
     return ordered.select(pl.col(name).cast(dtype) for name, dtype in BEHAVIOUR.schema.items())
-
-
-def _processes(pid: pl.Series) -> tuple[pl.Series, pl.Series]:
-    """Process and machine of each cycle."""
-    texts = pid.fill_null("").unique().to_list()
-    split = {text: host_and_pid(text) for text in texts}
-    filled = pid.fill_null("")
-    process = filled.replace_strict(
-        {text: split[text][1] for text in texts}, return_dtype=pl.String
-    )
-    host = filled.replace_strict({text: split[text][0] for text in texts}, return_dtype=pl.String)
-    return process.alias("pid"), host.alias("host")
-
-
-def _device_labels(groups: Groups, named: _Names) -> pl.Series:
-    """What the device of each group is called."""
-    number, processes = _process_of_row(named.cycles)
-    keys = np.stack([number[groups.row], groups.device])
-    kinds, kind = np.unique(keys, axis=1, return_inverse=True)
-    labels = [
-        named.devices.label(processes[process], device) for process, device in kinds.T.tolist()
-    ]
-    return _texts(labels, kind.reshape(-1))
 
 
 def _texts(texts: Sequence[str | None], place: NDArray[np.integer[Any]]) -> pl.Series:

@@ -22,10 +22,11 @@ from timesink.analyses.behaviour.functions import (
     function_name,
     host_classes,
 )
-from timesink.analyses.behaviour.windows import Ns, Places, Windows
+from timesink.analyses.behaviour.windows import Windows
 from timesink.analyses.columns import host_columns, host_lanes, host_names
 from timesink.analyses.cycles.cycles import Cycles
 from timesink.analyses.cycles.reading import family_name
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
 _CLASS = FUNCTION_CLASSES.index(UNTRACED)
@@ -83,11 +84,11 @@ class ThreadCalls:
     process: str
     row: NDArray[np.intp]
     """Row in `trace.host`."""
-    start: Ns
-    end: Ns
-    thread: Places
-    is_work: NDArray[np.bool_]
-    is_mark: NDArray[np.bool_]
+    start: Ints
+    end: Ints
+    thread: Ints
+    is_work: Flags
+    is_mark: Flags
 
     def busy(self, thread: int) -> Windows:
         """When a thread is in a recorded call."""
@@ -140,7 +141,7 @@ def own_threads(
         yield from _by_thread(calls, window)
 
 
-def is_mark(trace: Trace, cycles: Cycles) -> NDArray[np.bool_]:
+def is_mark(trace: Trace, cycles: Cycles) -> Flags:
     """Which host events are marks of cycles, whatever their numbers."""
     marks = {_without_numbers(name) for name in cycles.table["name"].drop_nulls().unique()}
     return host_names(trace).matching(lambda name: _without_numbers(name) in marks)
@@ -173,16 +174,9 @@ def _by_thread(calls: ThreadCalls, window: Windows) -> Iterator[OwnThread]:
 def _untraced(own: OwnThread) -> tuple[Windows, Windows]:
     """When a thread is in no call in its cycles: for nobody known, and waiting for others."""
     gaps = _outside(own.windows, own.calls.busy(own.thread))
-    others = _waited_for(own, gaps)
-    return _outside(gaps, others), _inside(gaps, others)
-
-
-def _waited_for(own: OwnThread, gaps: Windows) -> Windows:
-    """When threads work that do so in the stead of a thread, as in the backward pass.
-
-    Such a thread works while the other is in no call.  One that works beside it, such as a loader
-    of data, shares its time with the other's calls as well.
-    """
+    # When threads work that do so in the stead of a thread, as in the backward pass. Such a thread
+    # works while the other is in no call. One that works beside it, such as a loader of data,
+    # shares its time with the other's calls as well.
     length = _length(own.windows)
     in_calls = length - _length(gaps)
     found = [_merged(gaps.start[:0], gaps.end[:0])]
@@ -194,7 +188,8 @@ def _waited_for(own: OwnThread, gaps: Windows) -> Windows:
         beside = here - _length(_inside(gaps, working))
         if _RARER * beside * length <= here * in_calls:
             found.append(working)
-    return _merged(*(np.concatenate([getattr(one, end) for one in found]) for end in _ENDS))
+    others = _merged(*(np.concatenate([getattr(one, end) for one in found]) for end in _ENDS))
+    return _outside(gaps, others), _inside(gaps, others)
 
 
 _ENDS = ("start", "end")
@@ -204,7 +199,7 @@ def _length(stretches: Windows) -> int:
     return int((stretches.end - stretches.start).sum())
 
 
-def _merged(start: Ns, end: Ns) -> Windows:
+def _merged(start: Ints, end: Ints) -> Windows:
     """Stretches of time that overlap or touch as one, in order."""
     order = np.argsort(start, kind="stable")
     start, end = start[order], end[order]

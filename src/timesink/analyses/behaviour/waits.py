@@ -24,12 +24,7 @@ _CALLS = tuple(FUNCTION_CLASSES.index(name) for name in ("cpu_python", "cpu_othe
 
 
 def is_waiting_call(name: str) -> bool:
-    """Whether a Python or system call of this name does nothing but wait.
-
-    >>> names = ("<built-in function sleep>", "threading.py(629): wait", "Condition.wait")
-    >>> [is_waiting_call(name) for name in names], is_waiting_call("awaiting_reply")
-    ([True, True, True], False)
-    """
+    """Whether a Python or system call of this name does nothing but wait."""
     return _WAITING.search(name) is not None and _NO_WAIT.search(name) is None
 
 

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.cycles.cycles import Cycles
-
-Ns = NDArray[np.int64]
-Places = NDArray[np.int64]
+from timesink.model import intervals
+from timesink.model.arrays import Flags, Ints
 
 OUTSIDE = -1
 
@@ -20,22 +18,20 @@ OUTSIDE = -1
 class Windows:
     """The cycles of one process, in time order."""
 
-    row: Places
+    row: Ints
     """Row in the table of cycles."""
-    start: Ns
-    end: Ns
+    start: Ints
+    end: Ints
 
-    def holding(self, moment: Ns) -> Places:
+    def holding(self, moment: Ints) -> Ints:
         """Row of the cycle that holds each moment, `OUTSIDE` where none does."""
-        latest = np.searchsorted(self.start, moment, side="right") - 1
-        inside = (latest >= 0) & (moment < self.end[latest])
-        return np.where(inside, self.row[latest], OUTSIDE)
+        return np.append(self.row, OUTSIDE)[intervals.holding(moment, self.start, self.end)]
 
-    def take(self, chosen: NDArray[np.bool_]) -> Windows:
+    def take(self, chosen: Flags) -> Windows:
         """Some of the cycles."""
         return Windows(self.row[chosen], self.start[chosen], self.end[chosen])
 
-    def cut(self, start: Ns, end: Ns) -> Pieces:
+    def cut(self, start: Ints, end: Ints) -> Pieces:
         """Calls cut at the borders of cycles; what lies outside of all is left out."""
         # A call without length lies in one cycle all the same.
         first = np.searchsorted(np.maximum.accumulate(self.end), start, side="right")
@@ -61,35 +57,27 @@ class Windows:
 class Pieces:
     """Parts of calls that lie in one cycle each, call by call in time order."""
 
-    call: Places
-    number: Places
+    call: Ints
+    number: Ints
     """Which piece of its call it is, from 0."""
-    row: Places
+    row: Ints
     """Row in the table of cycles."""
-    start: Ns
-    end: Ns
-    first_piece: Places
+    start: Ints
+    end: Ints
+    first_piece: Ints
     """For each call: its first piece."""
-    first_window: Places
+    first_window: Ints
     """For each call: the window of its first piece."""
-    window: Places
+    window: Ints
     """For each piece: its window."""
 
-    def same_window(self, call: Places) -> Places:
+    def same_window(self, call: Ints) -> Ints:
         """For each piece, the piece of another call (not less than its own) in the same window."""
         return self.first_piece[call] + self.window - self.first_window[call]
 
 
 def windows_by_process(cycles: Cycles) -> dict[str, Windows]:
-    """The windows of each process that has cycles.
-
-    >>> from timesink.analyses.cycles.cycles import SCHEMA
-    >>> row = (1, "generic", "7", "decode_step", 0, 9)
-    >>> table = pl.DataFrame([row], schema=SCHEMA, orient="row")
-    >>> found = windows_by_process(Cycles(table, "marker", "decode_step", 1.0, ""))
-    >>> found["7"].holding(np.array([3, 9])).tolist()
-    [0, -1]
-    """
+    """The windows of each process that has cycles."""
     numbered = cycles.table.with_row_index("row").sort("start_ns", maintain_order=True)
     return {
         pid or "": Windows(

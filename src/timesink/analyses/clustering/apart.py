@@ -16,13 +16,13 @@ from timesink.analyses.clustering.features import (
     CYCLE,
     METRIC,
     Feature,
-    Matrix,
     Measures,
 )
 from timesink.analyses.clustering.levels import Levels
 from timesink.analyses.clustering.work import times_the_work, unlike_work
 from timesink.analyses.comparison.role import Role
 from timesink.model.amounts import amounts
+from timesink.model.arrays import Floats
 from timesink.model.units import brief_ns, count
 
 SHOWN = 3
@@ -42,11 +42,11 @@ class Setting:
     roles: tuple[Role, ...]
     measures: Measures
     levels: Levels
-    allowed: Matrix
+    allowed: Floats
     """What parts of one role differ by, per feature (`threshold.allowances`)."""
-    means: Matrix
+    means: Floats
     """Plain means over the cycles, one row per role."""
-    calls: Matrix
+    calls: Floats
     """Exact calls per cycle (`work.exact_calls`)."""
 
 
@@ -107,7 +107,16 @@ def other_unit(setting: Setting, base: int, own: int) -> str:
     phases = [_phases(setting, role) for role in (base, own)]
     if phases[0].isdisjoint(phases[1]):
         return told
-    work = _calls(setting, [base, own])
+    # Calls per cycle that are the program's own work; on the device where all have some there.
+    calls = np.nan_to_num(setting.means[[base, own]])
+    counted = [
+        (at, feature.place > 0)
+        for at, feature in enumerate(setting.measures.features)
+        if feature.kind == CALLS and feature.name != COLLECTIVE
+    ]
+    on_device = calls[:, [at for at, device in counted if device]].sum(axis=1)
+    everywhere = calls[:, [at for at, _ in counted]].sum(axis=1)
+    work: list[float] = (on_device if on_device.min() > 0 else everywhere).tolist()
     unlike = min(work) > 0 and max(work) / min(work) >= _UNLIKE_WORK
     marks = {setting.roles[role].anchor for role in (base, own)}
     return told if unlike and len(marks) > 1 else ""
@@ -119,20 +128,6 @@ def _phases(setting: Setting, role: int) -> set[str]:
         for at, feature in enumerate(setting.measures.features)
         if not np.isnan(setting.means[role, at])
     }
-
-
-def _calls(setting: Setting, roles: list[int]) -> list[float]:
-    """Calls per cycle that are the program's own work; on the device where all have some there."""
-    calls = np.nan_to_num(setting.means[roles])
-    counted = [
-        (at, feature.place > 0)
-        for at, feature in enumerate(setting.measures.features)
-        if feature.kind == CALLS and feature.name != COLLECTIVE
-    ]
-    on_device = calls[:, [at for at, device in counted if device]].sum(axis=1)
-    everywhere = calls[:, [at for at, _ in counted]].sum(axis=1)
-    chosen: list[float] = (on_device if on_device.min() > 0 else everywhere).tolist()
-    return chosen
 
 
 def _unit_text(setting: Setting, role: int) -> str:
@@ -156,7 +151,9 @@ def sentence(setting: Setting, base: int, own: int, found: tuple[Difference, ...
     for difference in found:
         if len(parts) < SHOWN and not any(_same_fact(difference, before) for before in told):
             told.append(difference)
-            parts.append(_told(difference))
+            place = f" on {difference.device}" if difference.device else ""
+            levels = amounts(difference.base, difference.own, difference.unit)
+            parts.append(f"{difference.what}{place}: {levels}")
     return "; ".join(parts) or "some of its members differ from some of the largest cluster"
 
 
@@ -174,9 +171,3 @@ def _same_fact(one: Difference, other: Difference) -> bool:
         and isclose(one.base, other.base, rel_tol=_ALIKE, abs_tol=_ALIKE)
         and isclose(one.own, other.own, rel_tol=_ALIKE, abs_tol=_ALIKE)
     )
-
-
-def _told(difference: Difference) -> str:
-    place = f" on {difference.device}" if difference.device else ""
-    levels = amounts(difference.base, difference.own, difference.unit)
-    return f"{difference.what}{place}: {levels}"

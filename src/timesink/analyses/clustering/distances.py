@@ -12,10 +12,9 @@ is one among fifty.  Symmetric by its making; a feature that one role does not k
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from timesink.analyses.clustering.features import Matrix
 from timesink.analyses.clustering.levels import Levels
+from timesink.model.arrays import Flags, Floats
 
 CERTAINTY = 3.0
 """Errors that are taken off a difference."""
@@ -23,19 +22,13 @@ NOTHING_SHARED = 16.0
 """Distance of roles that have no feature in common: a factor of 65 536."""
 
 
-def sure_differences(left: Levels, right: Levels, allowed: Matrix | float = 0.0) -> Matrix:
-    """What is sure of the difference in each feature, zero where nothing is; NaN where unknown.
-
-    >>> one = Levels(np.array([[3.0, 1.0]]), np.array([[0.1, 0.1]]))
-    >>> other = Levels(np.array([[5.0, 1.1]]), np.array([[0.0, 0.1]]))
-    >>> sure_differences(one, other)
-    array([[1.7, 0. ]])
-    """
+def sure_differences(left: Levels, right: Levels, allowed: Floats | float = 0.0) -> Floats:
+    """What is sure of the difference in each feature, zero where nothing is; NaN where unknown."""
     noise = CERTAINTY * np.sqrt(left.error**2 + right.error**2) + allowed
     return np.maximum(np.abs(left.mean - right.mean) - noise, 0.0)
 
 
-def distances(levels: Levels, allowed: Matrix | float = 0.0) -> tuple[Matrix, Matrix]:
+def distances(levels: Levels, allowed: Floats | float = 0.0) -> tuple[Floats, Floats]:
     """Distances of all pairs of roles, and, to break ties, the plain differences of their levels.
 
     The second is the root mean square over the features both know, errors not considered.
@@ -47,13 +40,9 @@ def distances(levels: Levels, allowed: Matrix | float = 0.0) -> tuple[Matrix, Ma
         apart = np.abs(levels.mean[row] - levels.mean[row + 1 :])
         noise = CERTAINTY * np.sqrt(variances[row] + variances[row + 1 :]) + allowed
         sure[row, row + 1 :] = np.fmax.reduce(apart - noise, axis=1)
-        plain[row, row + 1 :] = _root_mean_square(apart)
+        shared: Flags = ~np.isnan(apart)
+        squares = np.where(shared, apart, 0.0) ** 2
+        root: Floats = np.sqrt(squares.sum(axis=1) / np.maximum(shared.sum(axis=1), 1))
+        plain[row, row + 1 :] = root
     sure = np.where(np.isnan(sure), NOTHING_SHARED, np.maximum(sure, 0.0))
     return sure + sure.T, plain + plain.T
-
-
-def _root_mean_square(apart: Matrix) -> Matrix:
-    shared: NDArray[np.bool_] = ~np.isnan(apart)
-    squares = np.where(shared, apart, 0.0) ** 2
-    root: Matrix = np.sqrt(squares.sum(axis=1) / np.maximum(shared.sum(axis=1), 1))
-    return root

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.comparison.role import Role
+from timesink.model.arrays import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ class Exploration:
 
     roles: tuple[Role, ...]
     """Sorted by label, whatever the order they were given in."""
-    distances: NDArray[np.float64]
+    distances: Floats
     """Symmetric, one row and column per role, in doublings (`clustering.distances`)."""
     threshold: float
     """Distance from which roles are told apart."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from timesink.analyses.clustering.apart import Setting, differences, sentence
 from timesink.analyses.clustering.distances import distances, sure_differences
 from timesink.analyses.clustering.exploration import Cluster, Exploration
-from timesink.analyses.clustering.features import Matrix, measure, role_starts
+from timesink.analyses.clustering.features import measure, role_starts
 from timesink.analyses.clustering.levels import (
     doublings,
     least_scatter,
@@ -26,6 +26,7 @@ from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.comparison.role import Role
 from timesink.analyses.statistics.moments import QUIETLY
 from timesink.errors import UsageError
+from timesink.model.arrays import Floats
 
 MOST_PAIRS = 10
 """Pairs of clusters that are compared in full: all of five clusters."""
@@ -69,7 +70,7 @@ def _key(role: Role) -> tuple[str, str, str, str]:
     return role.label, role.source, role.host or "", role.pid
 
 
-def _clusters(setting: Setting, apart: Matrix) -> tuple[Cluster, ...]:
+def _clusters(setting: Setting, apart: Floats) -> tuple[Cluster, ...]:
     group = linked(apart, THRESHOLD)
     members = [np.flatnonzero(group == number) for number in np.unique(group)]
     found = [(_medoid(own, apart), own) for own in members]
@@ -83,13 +84,13 @@ def _clusters(setting: Setting, apart: Matrix) -> tuple[Cluster, ...]:
     return tuple(clusters)
 
 
-def _medoid(members: NDArray[np.intp], apart: Matrix) -> int:
+def _medoid(members: NDArray[np.intp], apart: Floats) -> int:
     """The member nearest to all others; the first of equals."""
     return int(members[apart[np.ix_(members, members)].sum(axis=1).round(12).argmin()])
 
 
 def _pairs(
-    roles: Sequence[Role], clusters: Sequence[Cluster], apart: Matrix, most: int
+    roles: Sequence[Role], clusters: Sequence[Cluster], apart: Floats, most: int
 ) -> tuple[tuple[Pair, ...], int]:
     """Representatives in full beside each other, largest distance first.
 

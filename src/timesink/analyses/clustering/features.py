@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -20,11 +19,10 @@ from numpy.typing import NDArray
 from timesink.analyses.behaviour.rows import once_per_cycle
 from timesink.analyses.comparison.role import Role
 from timesink.analyses.kernel_calls.families import load_families
+from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.counter_units import quantity
 from timesink.model.ordering import natural
 from timesink.model.schema import HOST_DEVICE
-
-Matrix: TypeAlias = NDArray[np.float64]
 
 CYCLE, TIME, CALLS, METRIC = "cycle", "time", "calls", "metric"
 COLLECTIVE = "collective"
@@ -52,25 +50,30 @@ class Measures:
     """Every feature of every cycle; rows lie role by role, in the order of the cycles."""
 
     features: tuple[Feature, ...]
-    values: Matrix
+    values: Floats
     """As recorded: nanoseconds, calls, `unit`; NaN where it is not known."""
-    owners: NDArray[np.int64]
+    owners: Ints
     """The role of each row."""
     devices: tuple[tuple[str, ...], ...]
     """What each role calls its places: `Host`, `GPU 6`, ..."""
 
-    def columns(self, kind: str) -> NDArray[np.bool_]:
+    def columns(self, kind: str) -> Flags:
         return np.array([feature.kind == kind for feature in self.features])
 
 
-def role_starts(owners: NDArray[np.int64]) -> NDArray[np.intp]:
+def role_starts(owners: Ints) -> NDArray[np.intp]:
     """Where each role begins; every role has a cycle."""
     return np.flatnonzero(np.diff(owners, prepend=-1))
 
 
 def measure(roles: Sequence[Role]) -> Measures:
     """The features of all roles beside each other."""
-    rows = _joined(roles)
+    rows = pl.concat(
+        [
+            role.behaviour.select(pl.lit(place, pl.Int64).alias("role"), *_KEYS, *_VALUES)
+            for place, role in enumerate(roles)
+        ]
+    )
     cycles = rows.group_by("role", "cycle").agg(
         pl.col("cycle_dur_ns").max(), prefill=(pl.col("cycle_type") == "prefill").any()
     )
@@ -83,7 +86,14 @@ def measure(roles: Sequence[Role]) -> Measures:
     owners = cycles["role"].to_numpy()
     _forget_unwatched(features, values, owners)
     if cycles["prefill"].any():
-        features, values = _by_phase(features, values, cycles["prefill"].to_numpy())
+        # Prefill cycles are another unit of work: they get features of their own.
+        own = tuple(
+            Feature(feature.kind, feature.name, feature.place, feature.unit, "prefill")
+            for feature in features
+        )
+        hidden = cycles["prefill"].to_numpy()[:, None]
+        both = np.hstack([np.where(hidden, np.nan, values), np.where(hidden, values, np.nan)])
+        features, values = (*features, *own), both
     return Measures(features, values, owners, devices)
 
 
@@ -91,15 +101,6 @@ def measure(roles: Sequence[Role]) -> Measures:
 
 _KEYS = ("cycle", "cycle_type", "function", "metric", "device", "function_class", "unit")
 _VALUES = ("mu", "dur_ns", "calls", "cycle_dur_ns")
-
-
-def _joined(roles: Sequence[Role]) -> pl.DataFrame:
-    return pl.concat(
-        [
-            role.behaviour.select(pl.lit(place, pl.Int64).alias("role"), *_KEYS, *_VALUES)
-            for place, role in enumerate(roles)
-        ]
-    )
 
 
 def _with_places(
@@ -133,11 +134,7 @@ def _work(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def _kind_of(function: str | None, function_class: str | None) -> str:
-    """Family of a kernel, else the class.
-
-    >>> _kind_of("sm80_gemm_bf16_64x5", "gpu_compute"), _kind_of("oncpu", "oncpu")
-    ('gemm', 'oncpu')
-    """
+    """Family of a kernel, else the class."""
     if function_class == "gpu_comm":
         return COLLECTIVE
     if function_class in _KERNELS:
@@ -165,7 +162,7 @@ def _metrics(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _columns(
     cycles: pl.DataFrame, work: pl.DataFrame, metrics: pl.DataFrame
-) -> dict[Feature, Matrix]:
+) -> dict[Feature, Floats]:
     """Work that did not run took no time; a counter that was not seen is unknown."""
     length = cycles["cycle_dur_ns"].fill_null(0).to_numpy().astype(np.float64)
     columns = {Feature(CYCLE, CYCLE, 0, "ns"): np.where(length > 0, length, np.nan)}
@@ -181,15 +178,13 @@ def _columns(
     return columns
 
 
-def _column(length: int, rows: pl.DataFrame, name: str, absent: float) -> Matrix:
+def _column(length: int, rows: pl.DataFrame, name: str, absent: float) -> Floats:
     column = np.full(length, absent)
     column[rows["row"].to_numpy()] = rows[name].fill_null(0).to_numpy()
     return column
 
 
-def _forget_unwatched(
-    features: Sequence[Feature], values: Matrix, owners: NDArray[np.int64]
-) -> None:
+def _forget_unwatched(features: Sequence[Feature], values: Floats, owners: Ints) -> None:
     """Times of a role that has nothing of the sort are unknown, not zero: the recording lacks it.
 
     That holds for what the operating system saw, class by class, and for the host as a whole.
@@ -204,16 +199,3 @@ def _forget_unwatched(
         if columns:
             most = np.maximum.reduceat(values[:, columns].max(axis=1), role_starts(owners))
             values[np.ix_((most == 0)[owners], columns)] = np.nan
-
-
-def _by_phase(
-    features: Sequence[Feature], values: Matrix, prefill: NDArray[np.bool_]
-) -> tuple[tuple[Feature, ...], Matrix]:
-    """Prefill cycles are another unit of work: they get features of their own."""
-    own = tuple(
-        Feature(feature.kind, feature.name, feature.place, feature.unit, "prefill")
-        for feature in features
-    )
-    hidden = prefill[:, None]
-    both = np.hstack([np.where(hidden, np.nan, values), np.where(hidden, values, np.nan)])
-    return (*features, *own), both

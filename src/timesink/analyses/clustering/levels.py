@@ -27,10 +27,10 @@ from timesink.analyses.clustering.features import (
     METRIC,
     TIME,
     Feature,
-    Matrix,
     Measures,
     role_starts,
 )
+from timesink.model.arrays import Flags, Floats, Ints
 
 TIME_FLOOR = 0.01
 """Share of the cycle."""
@@ -70,11 +70,11 @@ _TRIMMED = 8
 class Levels:
     """One row per role, one column per feature; NaN where a role does not know a feature."""
 
-    mean: Matrix
-    error: Matrix
+    mean: Floats
+    error: Floats
 
 
-def doublings(measures: Measures) -> Matrix:
+def doublings(measures: Measures) -> Floats:
     """Every value as log2 above its floor; NaN where it says nothing about the role itself.
 
     Time in collectives is mostly waiting for a peer, and a device that waits looks busy: which rank
@@ -94,7 +94,7 @@ def doublings(measures: Measures) -> Matrix:
     return result
 
 
-def _floor(measures: Measures, feature: Feature, values: Matrix) -> Matrix | float:
+def _floor(measures: Measures, feature: Feature, values: Floats) -> Floats | float:
     if feature.kind == CYCLE:
         return 0.0
     if feature.kind == CALLS:
@@ -105,13 +105,12 @@ def _floor(measures: Measures, feature: Feature, values: Matrix) -> Matrix | flo
     return _usual(values, measures.owners) * OTHER_FLOOR if known is None else known
 
 
-def _lengths(measures: Measures, phase: str) -> Matrix:
+def _lengths(measures: Measures, phase: str) -> Floats:
     column = measures.features.index(Feature(CYCLE, CYCLE, 0, "ns", phase))
-    lengths: Matrix = measures.values[:, column]
-    return lengths
+    return np.asarray(measures.values[:, column])
 
 
-def _usual(values: Matrix, owners: NDArray[np.int64]) -> float:
+def _usual(values: Floats, owners: Ints) -> float:
     """Median over the roles of their mean, of those that are not zero throughout."""
     known = values > 0
     if not known.any():
@@ -129,7 +128,7 @@ def _looking_busy(measures: Measures) -> list[int]:
     ]
 
 
-def _waiting(measures: Measures, feature: Feature) -> NDArray[np.bool_]:
+def _waiting(measures: Measures, feature: Feature) -> Flags:
     """Rows of roles that spend much of their cycles in collectives on that device."""
     wait = Feature(TIME, COLLECTIVE, feature.place, "ns", feature.phase)
     if wait not in measures.features:
@@ -139,8 +138,7 @@ def _waiting(measures: Measures, feature: Feature) -> NDArray[np.bool_]:
     share = np.bincount(measures.owners, spent) / np.maximum(
         np.bincount(measures.owners, lengths), 1.0
     )
-    waiting: NDArray[np.bool_] = (share > WAITING_SHARE)[measures.owners]
-    return waiting
+    return np.asarray((share > WAITING_SHARE)[measures.owners])
 
 
 # -- levels and errors ---------------------------------------------------------------------------
@@ -150,29 +148,27 @@ def _waiting(measures: Measures, feature: Feature) -> NDArray[np.bool_]:
 class _Part:
     """Some of the cycles of every role."""
 
-    turns: NDArray[np.int64]
+    turns: Ints
     """Place of each cycle in its part."""
-    many: NDArray[np.int64]
+    many: Ints
     """Cycles of each role that are in the part."""
-    rows: NDArray[np.bool_]
+    rows: Flags
 
 
-def least_scatter(features: Sequence[Feature]) -> Matrix:
+def least_scatter(features: Sequence[Feature]) -> Floats:
     """Scatter from cycle to cycle that each feature has at least, whatever the cycles show."""
     snapshots = [bool(_SNAPSHOTS.search(one.name)) and one.kind == METRIC for one in features]
     return np.where(snapshots, _SNAPSHOT_SCATTER, _LEAST_SCATTER)
 
 
-def role_levels(
-    logs: Matrix, owners: NDArray[np.int64], least: Matrix | float = _LEAST_SCATTER
-) -> Levels:
+def role_levels(logs: Floats, owners: Ints, least: Floats | float = _LEAST_SCATTER) -> Levels:
     """Levels of all roles from all of their cycles."""
     turns, many = _turns(owners)
     return _levels(logs, owners, _Part(turns, many, np.ones(len(owners), dtype=np.bool_)), least)
 
 
 def null_levels(
-    logs: Matrix, owners: NDArray[np.int64], least: Matrix | float = _LEAST_SCATTER
+    logs: Floats, owners: Ints, least: Floats | float = _LEAST_SCATTER
 ) -> list[tuple[Levels, Levels]]:
     """Levels of both parts of every role: even and odd cycles, first and second half."""
     turns, many = _turns(owners)
@@ -188,17 +184,25 @@ def null_levels(
     return pairs
 
 
-def _turns(owners: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _turns(owners: Ints) -> tuple[Ints, Ints]:
     """Place of each cycle in its role, and the cycles of each role."""
     many = np.bincount(owners)
     return np.arange(len(owners)) - (np.cumsum(many) - many)[owners], many
 
 
-def _levels(logs: Matrix, owners: NDArray[np.int64], part: _Part, least: Matrix | float) -> Levels:
+def _levels(logs: Floats, owners: Ints, part: _Part, least: Floats | float) -> Levels:
     starts = role_starts(owners)
     logs, count, trimmed = _winsorised(np.where(part.rows[:, None], logs, np.nan), owners, starts)
     mean = means_of(logs, starts)
-    scatter = _moderated(means_of((logs - mean[owners]) ** 2, starts) * count, count)
+    # Variance of the cycles of each role, drawn up to the median of all roles, never down.
+    squares = means_of((logs - mean[owners]) ** 2, starts) * count
+    freedom = np.maximum(count - 1, 1)
+    own = np.where(count >= _FEWEST, squares / freedom, np.nan)
+    told = ~np.isnan(own).all(axis=0)
+    usual = np.zeros(own.shape[1])
+    usual[told] = np.nanmedian(own[:, told], axis=0)
+    drawn = (_USUAL_WEIGHT * usual + np.nan_to_num(squares)) / (_USUAL_WEIGHT + freedom)
+    scatter: Floats = np.fmax(drawn, own)
     # What was drawn in makes the rest look closer together than the cycles are.
     whole = np.maximum(count - 2 * trimmed, 1)
     error = np.sqrt(np.maximum(scatter, np.square(least)) * count) / whole
@@ -209,9 +213,7 @@ def _levels(logs: Matrix, owners: NDArray[np.int64], part: _Part, least: Matrix 
     return Levels(mean, np.where(np.isnan(mean), np.nan, error))
 
 
-def _winsorised(
-    logs: Matrix, owners: NDArray[np.int64], starts: NDArray[np.intp]
-) -> tuple[Matrix, NDArray[np.int64], NDArray[np.int64]]:
+def _winsorised(logs: Floats, owners: Ints, starts: NDArray[np.intp]) -> tuple[Floats, Ints, Ints]:
     """Logs with the ends drawn in, how many are known, and how many were drawn in at each end."""
     count = np.add.reduceat(~np.isnan(logs), starts, axis=0, dtype=np.int64)
     trimmed = np.where(count >= _FEWEST_TO_TRIM, np.maximum(count // _TRIMMED, 1), 0)
@@ -222,37 +224,20 @@ def _winsorised(
         ordered = np.sort(own, axis=0)
         lowest[role] = ordered[trimmed[role], columns]
         highest[role] = ordered[np.maximum(count[role] - 1 - trimmed[role], 0), columns]
-    drawn: Matrix = np.clip(logs, lowest[owners], highest[owners])
+    drawn: Floats = np.clip(logs, lowest[owners], highest[owners])
     return drawn, count, trimmed
 
 
-def means_of(values: Matrix, starts: NDArray[np.intp]) -> Matrix:
+def means_of(values: Floats, starts: NDArray[np.intp]) -> Floats:
     """Mean of what is known, part by part; NaN where nothing is."""
     known = ~np.isnan(values)
     count = np.add.reduceat(known, starts, axis=0, dtype=np.int64)
     sums = np.add.reduceat(np.where(known, values, 0.0), starts, axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        means: Matrix = sums / count
+        means: Floats = sums / count
     return means
 
 
-def _moderated(squares: Matrix, count: NDArray[np.int64]) -> Matrix:
-    """Variance of the cycles of each role, drawn up to the median of all roles, never down."""
-    freedom = np.maximum(count - 1, 1)
-    own = np.where(count >= _FEWEST, squares / freedom, np.nan)
-    told = ~np.isnan(own).all(axis=0)
-    usual = np.zeros(own.shape[1])
-    usual[told] = np.nanmedian(own[:, told], axis=0)
-    drawn = (_USUAL_WEIGHT * usual + np.nan_to_num(squares)) / (_USUAL_WEIGHT + freedom)
-    larger: Matrix = np.fmax(drawn, own)
-    return larger
-
-
-def _widened(freedom: NDArray[np.int64]) -> Matrix:
-    """How much wider Student's distribution is than the normal one at three errors.
-
-    >>> _widened(np.array([5, 12, 1000])).round(2)
-    array([1.73, 1.25, 1.  ])
-    """
-    wider: Matrix = 1 + 2.5 / freedom + 5.75 / freedom**2
-    return wider
+def _widened(freedom: Ints) -> Floats:
+    """How much wider Student's distribution is than the normal one at three errors."""
+    return np.asarray(1 + 2.5 / freedom + 5.75 / freedom**2)

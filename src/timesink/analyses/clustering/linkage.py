@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from timesink.analyses.clustering.features import Matrix
+from timesink.model.arrays import Floats, Ints
 
 
-def linked(apart: Matrix, threshold: float) -> NDArray[np.int64]:
+def linked(apart: Floats, threshold: float) -> Ints:
     """The group of each member: the nearest groups join while all of their members stay near.
 
     Complete linkage: no two members of a group are `threshold` or more apart.  Groups carry the
     number of their first member.  Chains of nearest neighbours, so the cost is that of the matrix.
-
-    >>> linked(np.array([[0.0, 0.2, 5.0], [0.2, 0.0, 5.0], [5.0, 5.0, 0.0]]), 1.0)
-    array([0, 0, 2])
     """
     far = apart.copy()
     np.fill_diagonal(far, np.inf)
@@ -33,25 +29,19 @@ def linked(apart: Matrix, threshold: float) -> NDArray[np.int64]:
             far[tip, :] = far[:, tip] = np.inf
             chain.pop()
         elif len(chain) > 1 and nearest == chain[-2]:
-            _join(far, group, left, tip, nearest)
+            kept, gone = min(tip, nearest), max(tip, nearest)
+            far[kept] = far[:, kept] = np.maximum(far[kept], far[gone])
+            far[kept, kept] = np.inf
+            far[gone, :] = far[:, gone] = np.inf
+            left[gone] = False
+            group[group == gone] = kept
             del chain[-2:]
         else:
             chain.append(nearest)
     return group
 
 
-def _nearest(row: Matrix, before: int | None) -> int:
+def _nearest(row: Floats, before: int | None) -> int:
     """The nearest one; of equals the one the chain came from, so that it comes to an end."""
     nearest = int(row.argmin())
     return before if before is not None and row[before] <= row[nearest] else nearest
-
-
-def _join(
-    far: Matrix, group: NDArray[np.int64], left: NDArray[np.bool_], one: int, other: int
-) -> None:
-    kept, gone = min(one, other), max(one, other)
-    far[kept] = far[:, kept] = np.maximum(far[kept], far[gone])
-    far[kept, kept] = np.inf
-    far[gone, :] = far[:, gone] = np.inf
-    left[gone] = False
-    group[group == gone] = kept

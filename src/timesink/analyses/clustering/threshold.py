@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from timesink.analyses.clustering.features import Feature, Matrix
+from timesink.analyses.clustering.features import Feature
+from timesink.model.arrays import Floats
 from timesink.model.units import counted, listed
 
 THRESHOLD = float(np.log2(1.5))
@@ -23,12 +24,8 @@ _SHARE_PCT = 99.0
 _SHOWN = 3
 
 
-def allowances(null: Matrix) -> Matrix:
-    """What to take off in each feature, from differences of null pairs (pairs, roles, features).
-
-    >>> allowances(np.array([[[0.0, 0.2, np.nan], [0.0, 3.0, np.nan]]]))
-    array([0., 1., 0.])
-    """
+def allowances(null: Floats) -> Floats:
+    """What to take off in each feature, from differences of null pairs (pairs, roles, features)."""
     pairs = null.reshape(-1, null.shape[-1])
     taken = np.zeros(pairs.shape[1])
     known = ~np.isnan(pairs).all(axis=0)
@@ -36,12 +33,8 @@ def allowances(null: Matrix) -> Matrix:
     return np.minimum(taken, MOST)
 
 
-def threshold_reason(null: Matrix, features: Sequence[Feature], labels: Sequence[str]) -> str:
-    """What the threshold comes to and what the null pairs said.
-
-    >>> threshold_reason(np.array([[[0.1], [0.0]]]), [Feature("metric", "gpu_util", 1)], ["a", "b"])
-    'a factor of 1.5 more than parts of one role differ by (2 pairs; gpu_util up to 1.07 x)'
-    """
+def threshold_reason(null: Floats, features: Sequence[Feature], labels: Sequence[str]) -> str:
+    """What the threshold comes to and what the null pairs said."""
     known = ~np.isnan(null).all(axis=2)
     if not known.any():
         return "a factor of 1.5; no role has enough cycles to be compared with itself"
@@ -55,7 +48,7 @@ def threshold_reason(null: Matrix, features: Sequence[Feature], labels: Sequence
     return f"{reason}; {unsteady}" if unsteady else reason
 
 
-def _unsteady(left: Matrix, labels: Sequence[str]) -> str:
+def _unsteady(left: Floats, labels: Sequence[str]) -> str:
     """Who differs from himself by more than others may differ from each other."""
     most = np.fmax.reduce(np.fmax.reduce(left, axis=2), axis=0)
     names = [label for label, own in zip(labels, most, strict=True) if own >= THRESHOLD]

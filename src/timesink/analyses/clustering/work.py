@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from timesink.analyses.clustering.features import CALLS, COLLECTIVE, Matrix, Measures, role_starts
+from timesink.analyses.clustering.features import CALLS, COLLECTIVE, Measures, role_starts
 from timesink.analyses.clustering.levels import means_of
+from timesink.model.arrays import Floats
 
 _SAME = 0.75
 """Share of the cycles that must have one and the same count."""
@@ -21,7 +22,7 @@ _MOST_KINDS = 0.75
 """Share of the kinds that must differ, all in the same direction."""
 
 
-def exact_calls(measures: Measures) -> Matrix:
+def exact_calls(measures: Measures) -> Floats:
     """Doublings of the calls per cycle of each role and kind of device work; NaN if not constant.
 
     Of roles without device work, or beside one without, nothing is said.
@@ -39,20 +40,15 @@ def exact_calls(measures: Measures) -> Matrix:
     return np.where(exact, np.log2(np.maximum(usual, 1.0)), np.nan)
 
 
-def _medians(values: Matrix) -> Matrix:
+def _medians(values: Floats) -> Floats:
     """The middle one of the known values of each column, the lower of two; NaN without any."""
     ordered = np.sort(values, axis=0)
     known = (~np.isnan(values)).sum(axis=0)
-    medians: Matrix = ordered[np.maximum(known - 1, 0) // 2, np.arange(values.shape[1])]
-    return medians
+    return np.asarray(ordered[np.maximum(known - 1, 0) // 2, np.arange(values.shape[1])])
 
 
-def unlike_work(calls: Matrix) -> Matrix:
-    """Which pairs of roles do another amount of work per cycle: 1 where they do, else 0.
-
-    >>> unlike_work(np.log2([[12.0, 24, 48], [8, 16, 32], [12, 25, 48]])).astype(int).tolist()
-    [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
-    """
+def unlike_work(calls: Floats) -> Floats:
+    """Which pairs of roles do another amount of work per cycle: 1 where they do, else 0."""
     unlike = np.zeros((len(calls), len(calls)))
     for row in range(len(calls)):
         counted = np.fmax(calls[row], calls) >= np.log2(_FEWEST_CALLS)
@@ -63,11 +59,7 @@ def unlike_work(calls: Matrix) -> Matrix:
     return unlike
 
 
-def times_the_work(calls: Matrix, base: int, own: int) -> float:
-    """How many times the work of one role another one does per cycle, in the middle of the kinds.
-
-    >>> times_the_work(np.log2([[12.0, 24, 48], [8, 16, 32]]), 1, 0).__round__(3)
-    1.5
-    """
+def times_the_work(calls: Floats, base: int, own: int) -> float:
+    """How many times the work of one role another does per cycle, in the middle of the kinds."""
     counted = np.fmax(calls[base], calls[own]) >= np.log2(_FEWEST_CALLS)
     return float(2 ** np.nanmedian((calls[own] - calls[base])[counted]))

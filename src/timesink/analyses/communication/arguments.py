@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.communication.calls import (
     collective_calls,
@@ -14,6 +13,7 @@ from timesink.analyses.communication.calls import (
     recorded_arguments,
 )
 from timesink.analyses.once import once_per_trace
+from timesink.model.arrays import Ints
 from timesink.model.trace import Trace
 
 _TEXTS = ("collective", "dtype", "group_name", "group_ranks", "group_description")
@@ -27,13 +27,8 @@ def collective_arguments(trace: Trace) -> pl.DataFrame:
     return trace.lazy("collectives").select("index", *_TEXTS, *_NUMBERS).collect()
 
 
-def arguments_of(call: NDArray[np.int64], trace: Trace) -> pl.DataFrame:
-    """Arguments of each of these calls: those recorded on the host, for the rest of its kernels.
-
-    >>> import timesink
-    >>> arguments_of(np.array([0]), timesink.open(timesink.sample()))["group_size"].to_list()
-    [None]
-    """
+def arguments_of(call: Ints, trace: Trace) -> pl.DataFrame:
+    """Arguments of each of these calls: those recorded on the host, for the rest of its kernels."""
     given = collective_arguments(trace)
     carriers = _carriers(given, trace)
     # All columns at once: a query of their own for each would take longer than the rest.
@@ -42,7 +37,7 @@ def arguments_of(call: NDArray[np.int64], trace: Trace) -> pl.DataFrame:
     return given.select(**found, **{name: text.cast(pl.String) for name, text in texts.items()})
 
 
-def _taken(column: pl.Series, rows: NDArray[np.int64]) -> pl.Expr:
+def _taken(column: pl.Series, rows: Ints) -> pl.Expr:
     known = rows != _NONE
     if not known.any():
         return pl.lit(pl.Series([None], dtype=column.dtype).new_from_index(0, len(rows)))
@@ -54,11 +49,11 @@ def _taken(column: pl.Series, rows: NDArray[np.int64]) -> pl.Expr:
 class _Carriers:
     """Events that carry arguments, the most trustworthy ones first."""
 
-    call: NDArray[np.int64]
-    row: NDArray[np.int64]
+    call: Ints
+    row: Ints
     """Where their arguments are."""
 
-    def first(self, column: pl.Series, call: NDArray[np.int64]) -> NDArray[np.int64]:
+    def first(self, column: pl.Series, call: Ints) -> Ints:
         """For each call the row of the first event that tells a value; -1 where none does."""
         row_of = np.full(1 + max(call.max(initial=0), self.call.max(initial=0)), _NONE)
         call_of, row = self.call, self.row
@@ -67,8 +62,7 @@ class _Carriers:
             call_of, row = call_of[told], row[told]
         # Of several entries for a call the last one stays.
         row_of[call_of[::-1]] = row[::-1]
-        found: NDArray[np.int64] = row_of[call]
-        return found
+        return np.asarray(row_of[call])
 
 
 def _carriers(given: pl.DataFrame, trace: Trace) -> _Carriers:

@@ -6,23 +6,14 @@ import polars as pl
 
 
 def volume() -> pl.Expr:
-    """The bytes a collective is about: of those that gather, what all ranks give together.
-
-    >>> call = {"collective": "all_gather", "size_bytes": 8, "out_bytes": None, "group_size": 4}
-    >>> pl.DataFrame([call]).select(volume()).item()
-    32
-    """
+    """The bytes a collective is about: of those that gather, what all ranks give together."""
     gathered = pl.coalesce("out_bytes", pl.col("size_bytes") * pl.col("group_size"))
     gathers = pl.col("collective").is_in(["all_gather", "gather"])
     return pl.when(gathers).then(gathered).otherwise("size_bytes")
 
 
 def bus_share() -> pl.Expr:
-    """What the busiest link carries for each byte, at best; null where the group is not known.
-
-    >>> pl.DataFrame([{"collective": "all_reduce", "group_size": 4}]).select(bus_share()).item()
-    1.5
-    """
+    """What the busiest link carries for each byte, at best; null where the group is not known."""
     kind, ranks = pl.col("collective"), pl.col("group_size")
     to_others = (ranks - 1) / ranks
     return (
@@ -41,11 +32,6 @@ def sum_if_known(column: str) -> pl.Expr:
 
 
 def per_second(volumes: str, times_ns: str) -> pl.Expr:
-    """Bytes over the time they took; null where either is not known.
-
-    >>> calls = pl.DataFrame({"volume": [8, 8], "moving_ns": [1_000, 3_000]})
-    >>> calls.select(per_second("volume", "moving_ns")).item()
-    4000000.0
-    """
+    """Bytes over the time they took; null where either is not known."""
     seconds = pl.col(times_ns).sum() / 1e9
     return pl.when(seconds > 0).then(sum_if_known(volumes) / seconds)

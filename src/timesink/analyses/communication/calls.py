@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses import names
 from timesink.analyses.columns import (
@@ -26,6 +25,7 @@ from timesink.analyses.links import link_launches
 from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.roles import is_communication
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
 _NONE = -1
@@ -39,17 +39,16 @@ class CollectiveCalls:
     """Host calls named as collectives, in the order of the forest."""
 
     node: Nodes
-    carries_arguments: NDArray[np.bool_]
+    carries_arguments: Flags
     call: Nodes
     """For each: the one of them that stands for the same collective."""
     place: Nodes
     """For each node of the forest: its place in `node`, -1 for other calls."""
 
     @property
-    def is_alone(self) -> NDArray[np.bool_]:
+    def is_alone(self) -> Flags:
         """Those that stand for themselves."""
-        alone: NDArray[np.bool_] = self.call == np.arange(len(self.node))
-        return alone
+        return np.asarray(self.call == np.arange(len(self.node)))
 
 
 @once_per_trace
@@ -61,7 +60,18 @@ def collective_calls(trace: Trace) -> CollectiveCalls:
     place[node] = np.arange(len(node))
     carries = forest.named(lambda name: name == collectives.ARGUMENTS_CALL)[node]
     around = _nearest(forest.parent[node], place, forest.parent)
-    return CollectiveCalls(node, carries, _same_call(carries, around), place)
+    # Calls that carry arguments are one with the collective they lie in, or the first in them.
+    call = np.arange(len(carries))
+    inside = np.flatnonzero(around != _NONE)
+    first_inside = np.full(len(carries), _NONE, dtype=np.int64)
+    first_inside[around[inside][::-1]] = inside[::-1]
+    wraps = carries & (first_inside != _NONE)
+    call[wraps] = first_inside[wraps]
+    lies_in = carries & (around != _NONE) & ~carries[around]
+    call[lies_in] = around[lies_in]
+    while not np.array_equal(call[call], call):
+        call = call[call]
+    return CollectiveCalls(node, carries, call, place)
 
 
 def _nearest(node: Nodes, place: Nodes, parent: Nodes) -> Nodes:
@@ -76,21 +86,6 @@ def _nearest(node: Nodes, place: Nodes, parent: Nodes) -> Nodes:
     return found
 
 
-def _same_call(carries: NDArray[np.bool_], around: Nodes) -> Nodes:
-    """Calls that carry arguments are one with the collective they lie in, or the first in them."""
-    call = np.arange(len(carries))
-    inside = np.flatnonzero(around != _NONE)
-    first_inside = np.full(len(carries), _NONE, dtype=np.int64)
-    first_inside[around[inside][::-1]] = inside[::-1]
-    wraps = carries & (first_inside != _NONE)
-    call[wraps] = first_inside[wraps]
-    lies_in = carries & (around != _NONE) & ~carries[around]
-    call[lies_in] = around[lies_in]
-    while not np.array_equal(call[call], call):
-        call = call[call]
-    return call
-
-
 # -- work on the device ----------------------------------------------------------------------------
 
 
@@ -100,10 +95,6 @@ def collective_work(trace: Trace) -> pl.DataFrame:
 
     Calls are numbered as in :func:`collective_calls`.  Work that none of them made is a call of
     its own, with a number beyond theirs.
-
-    >>> import timesink
-    >>> collective_work(timesink.open(timesink.sample())).columns
-    ['name', 'row', 'call', 'start_ns', 'end_ns']
     """
     calls, device = collective_calls(trace), device_columns(trace)
     rows = np.flatnonzero(is_communication(trace))
@@ -132,7 +123,7 @@ def collective_work(trace: Trace) -> pl.DataFrame:
     )
 
 
-def _named_by_id(external_id: NDArray[np.int64], trace: Trace, calls: CollectiveCalls) -> Nodes:
+def _named_by_id(external_id: Ints, trace: Trace, calls: CollectiveCalls) -> Nodes:
     """The first call that has the external id of each event; -1 for none."""
     ids = numbers(host_columns(trace)["external_id"])[call_forest(trace).row[calls.node]]
     order = np.argsort(ids, kind="stable")

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.communication.bandwidth import (
     bus_share,
@@ -19,12 +17,11 @@ from timesink.analyses.communication.bandwidth import (
     sum_if_known,
     volume,
 )
-from timesink.analyses.communication.matching import find_mismatches, match_calls, together
+from timesink.analyses.communication.matching import find_mismatches, match_calls
 from timesink.analyses.gathering import values_at
-from timesink.analyses.row_groups import Groups, covered, joint, numbered
+from timesink.analyses.row_groups import Groups, covered, joint, numbered, stacked
 from timesink.model import intervals
-
-IntArray: TypeAlias = NDArray[np.int64]
+from timesink.model.arrays import Flags, Ints
 
 _PARTS = ("transfer_ns", "waiting_ns")
 _STEP_SCHEMA = {
@@ -75,7 +72,8 @@ def compare_workers(workers: Mapping[str, WorkerSummary]) -> Comparison:
 
     """
     calls = match_calls({worker: summary.records for worker, summary in workers.items()})
-    times = together({worker: summary.ranges for worker, summary in workers.items()})
+    names = pl.Enum(list(workers))
+    times = stacked({name: each.ranges for name, each in workers.items()}, "worker", names)
     ranges = _with_transfer(times, calls, split=len(workers) > 1)
     ranks = {worker: summary.rank for worker, summary in workers.items()}
     return Comparison(
@@ -86,14 +84,7 @@ def compare_workers(workers: Mapping[str, WorkerSummary]) -> Comparison:
 
 
 def mean_over_steps(steps: pl.DataFrame, *columns: str) -> pl.DataFrame:
-    """Mean per worker over its complete steps; over all steps where none is complete.
-
-    >>> steps = pl.DataFrame(
-    ...     {"worker": ["a"] * 3, "complete": [True, True, False], "communication_ns": [4, 5, 99]}
-    ... )
-    >>> mean_over_steps(steps, "communication_ns").rows()
-    [('a', 4.5)]
-    """
+    """Mean per worker over its complete steps; over all steps where none is complete."""
     counted = pl.col("complete") | ~pl.col("complete").any().over("worker")
     return steps.filter(counted).group_by("worker", maintain_order=True).agg(pl.col(columns).mean())
 
@@ -105,21 +96,21 @@ def mean_over_steps(steps: pl.DataFrame, *columns: str) -> pl.DataFrame:
 class _Ranges:
     """The ranges of all workers, those of a call together, in the order of the calls."""
 
-    call: IntArray
+    call: Ints
     """Row of the call of each."""
-    moves: NDArray[np.bool_]
+    moves: Flags
     """Whether data is moved, or waited for: by the kernels of a call where it has some."""
-    start: IntArray
-    end: IntArray
-    transfer: IntArray | None = None
+    start: Ints
+    end: Ints
+    transfer: Ints | None = None
     """How much of the end of each is transfer, where that can be told."""
 
     @property
-    def length(self) -> IntArray:
+    def length(self) -> Ints:
         return self.end - self.start
 
     @property
-    def tail(self) -> IntArray:
+    def tail(self) -> Ints:
         """Where the transfer begins."""
         return self.end if self.transfer is None else self.end - self.transfer
 
@@ -149,7 +140,7 @@ def _with_transfer(ranges: pl.DataFrame, calls: pl.DataFrame, *, split: bool) ->
     return replace(found, transfer=_transfer(found, same, calls))
 
 
-def _transfer(ranges: _Ranges, same: Groups, calls: pl.DataFrame) -> IntArray:
+def _transfer(ranges: _Ranges, same: Groups, calls: pl.DataFrame) -> Ints:
     length = ranges.length
     shortest = same.least(length)
     uneven = (calls["collective"] == "all_to_all").fill_null(value=False).to_numpy()
@@ -174,7 +165,7 @@ def _by_step(
     number = calls["worker"].to_physical().to_numpy()[ranges.call]
     ends = np.searchsorted(number, np.arange(len(workers)), side="right").tolist()
     rows: list[pl.DataFrame] = []
-    shares: list[IntArray] = []
+    shares: list[Ints] = []
     for summary, start, end in zip(workers.values(), [0, *ends], ends, strict=False):
         if start < end and not summary.steps.is_empty():
             windows = _windows(summary.steps, times[start:end])
@@ -185,10 +176,10 @@ def _by_step(
             rows.append(summary.steps.clear())
     if not shares:
         return pl.DataFrame(schema=_STEP_SCHEMA)
-    steps = together(dict(zip(workers, rows, strict=True)))
+    steps = stacked(dict(zip(workers, rows, strict=True)), "worker", pl.String())
     all_ns, transfer_ns = np.concatenate(shares).T
     found = steps.select(
-        pl.col("worker").cast(pl.String),
+        "worker",
         pl.col("name").alias("step"),
         "complete",
         pl.Series("communication_ns", all_ns),
@@ -200,7 +191,7 @@ def _by_step(
     return found
 
 
-def _windows(steps: pl.DataFrame, times: IntArray) -> IntArray:
+def _windows(steps: pl.DataFrame, times: Ints) -> Ints:
     if steps["marked"].any():
         return np.stack([steps["start_ns"].to_numpy(), steps["end_ns"].to_numpy()], axis=1)
     # Without marks the recording is one step, and all communication belongs to it.
@@ -243,7 +234,7 @@ def _by_name(calls: pl.DataFrame, ranges: _Ranges) -> pl.DataFrame:
     return totals.drop("key").with_columns(latency_ns=latency, transfer_ns=transfer)
 
 
-def _covered(key: IntArray, start: IntArray, end: IntArray, many: int) -> pl.Series:
+def _covered(key: Ints, start: Ints, end: Ints, many: int) -> pl.Series:
     """Time covered by the ranges with each key; null where there are none."""
     order = np.lexsort((start, key))
     key = key[order]

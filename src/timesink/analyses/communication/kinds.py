@@ -53,23 +53,13 @@ _BYTES_OF = {name: size for size, names in _ELEMENT_BYTES.items() for name in na
 
 
 def collective_kind(name: str) -> str | None:
-    """Which collective a call, an argument or a kernel names; None where it does not tell.
-
-    >>> collective_kind("nccl:_all_gather_base"), collective_kind("ncclDevKernel_AllReduce_Sum_f32")
-    ('all_gather', 'all_reduce')
-    >>> collective_kind("wait") is collective_kind("ncclDevKernel_Generic") is None
-    True
-    """
+    """Which collective a call, an argument or a kernel names; None where it does not tell."""
     plain = name.lower().replace("_", "")
     return next((kind for kind, spelling in _KINDS if spelling.search(plain)), None)
 
 
 def library_of(name: str) -> str | None:
-    """The library that a call or a kernel belongs to.
-
-    >>> library_of("gloo:all_reduce"), library_of("ncclDevKernel_Generic"), library_of("barrier")
-    ('gloo', 'nccl', None)
-    """
+    """The library that a call or a kernel belongs to."""
     prefix = _PREFIX.match(name)
     if prefix:
         return prefix[1]
@@ -78,11 +68,7 @@ def library_of(name: str) -> str | None:
 
 
 def peers_of(name: str) -> list[int | None]:
-    """Sender and receiver, where the name of a call tells them.
-
-    >>> peers_of("nccl:send 0->1"), peers_of("nccl:recv 1<-0"), peers_of("nccl:send")
-    ([0, 1], [0, 1], [None, None])
-    """
+    """Sender and receiver, where the name of a call tells them."""
     if sent := _SEND.search(name):
         return [int(sent[1]), int(sent[2])]
     if received := _RECEIVE.search(name):
@@ -91,13 +77,7 @@ def peers_of(name: str) -> list[int | None]:
 
 
 def element_bytes(dtype: str) -> int | None:
-    """Size of one element, in the spelling of operators or of collectives.
-
-    >>> [element_bytes(name) for name in ("c10::BFloat16", "Float8_e4m3fn", "long int", "Long")]
-    [2, 1, 8, 8]
-    >>> element_bytes("TensorList") is None
-    True
-    """
+    """Size of one element, in the spelling of operators or of collectives."""
     plain = dtype.lower().replace("c10::", "").replace(" ", "_")
     if plain.startswith(("float8", "float4")):  # of the latter, an element is a pair
         return 1
@@ -105,13 +85,7 @@ def element_bytes(dtype: str) -> int | None:
 
 
 def input_bytes(dims: str | None, types: str | None) -> int | None:
-    """Size of the tensors among the inputs of an operator; None where it cannot be told.
-
-    >>> input_bytes("[[2, 3], [], [4]]", '["float", "Scalar", "c10::Half"]')
-    32
-    >>> input_bytes("[[[9600]]]", '["TensorList"]') is None
-    True
-    """
+    """Size of the tensors among the inputs of an operator; None where it cannot be told."""
     shapes, kinds = _decoded(dims), _decoded(types)
     sizes = [
         _tensor_bytes(shape, kind)

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.communication.kinds import ONE_SIDED, UNEVEN
-from timesink.analyses.row_groups import Groups, IntArray, joint, numbered
+from timesink.analyses.row_groups import Groups, joint, numbered, stacked
+from timesink.model.arrays import Flags, Ints
 
 MISMATCH_SCHEMA = {
     "name": pl.String(),
@@ -36,13 +36,8 @@ def match_calls(workers: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     """The records of all workers, with a number in `match` that equal calls share.
 
     `what` is the name of the call, or the pair of ranks for sending and receiving.
-
-    >>> from timesink.analyses.communication.records import RECORD_SCHEMA
-    >>> call = pl.DataFrame([{"name": "nccl:all_reduce"}], schema=RECORD_SCHEMA)
-    >>> match_calls({"rank0": call, "rank1": call})["match"].to_list()
-    [0, 0]
     """
-    calls = together(workers)
+    calls = stacked(workers, "worker", pl.Enum(list(workers)))
     calls = calls.with_columns(what=_what(calls))
     party = joint(*(numbered(calls[name]) for name in _GROUP))
     worker = calls["worker"].to_physical().to_numpy().astype(np.int64)
@@ -60,32 +55,25 @@ def match_calls(workers: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
     )
 
 
-def together(workers: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """The rows of all workers, with the name of each in `worker`.
-
-    >>> few, more = (pl.DataFrame({"calls": range(many)}) for many in (1, 2))
-    >>> together({"a": few, "b": more})["worker"].to_list()
-    ['a', 'b', 'b']
-    """
-    names = pl.Series("worker", list(workers), dtype=pl.Enum(list(workers)))
-    heights = [frame.height for frame in workers.values()]
-    worker = names.gather(np.repeat(np.arange(len(workers)), heights))
-    return pl.concat(workers.values()).with_columns(worker)
-
-
 def find_mismatches(matched: pl.DataFrame, ranks: Mapping[str, int | None]) -> pl.DataFrame:
     """Calls that workers of the group lack: what they are, who has them and who does not.
 
     `ranks` gives the rank of every worker, those without any call included.
-
-    >>> from timesink.analyses.communication.records import RECORD_SCHEMA
-    >>> call = pl.DataFrame([{"name": "nccl:all_reduce"}], schema=RECORD_SCHEMA)
-    >>> matched = match_calls({"rank0": call, "rank1": call.clear()})
-    >>> find_mismatches(matched, {"rank0": 0, "rank1": 1}).select("name", "missing").rows()
-    [('nccl:all_reduce', ['rank1'])]
     """
     columns = [name for name in MISMATCH_SCHEMA if name not in {"present", "missing"}]
-    participants = _participants(matched, ranks)
+    # The workers each group of calls is expected on, by its number.
+    asked = ["group_ranks", "group_size", "collective", "src_rank", "dst_rank"]
+    parties = (
+        matched.lazy()
+        .select("party", "worker", *asked)
+        .unique(["party", "worker"], keep="first", maintain_order=True)
+        .with_columns(pl.col("worker").cast(pl.String))
+        .group_by("party", maintain_order=True)
+        .agg(pl.col(asked).first(), seen="worker")
+        .sort("party")
+        .collect()
+    )
+    participants = [_expected(party, ranks) for party in parties.iter_rows(named=True)]
     # Who has a call is among those it is expected on: only where some lack it lists are made.
     match, party = matched["match"].to_numpy(), matched["party"].to_numpy()
     wanted = np.array([len(expected) for expected in participants], dtype=np.int64)
@@ -124,9 +112,7 @@ def _what(calls: pl.DataFrame) -> pl.Series:
     return calls["name"].scatter(special.arg_true(), found)
 
 
-def _if_all_know(
-    values: pl.Series, party: IntArray, *, unless: NDArray[np.bool_] | None = None
-) -> IntArray:
+def _if_all_know(values: pl.Series, party: Ints, *, unless: Flags | None = None) -> Ints:
     """A number for each value, from 1 on, as far as every worker states one; else 0."""
     unknown = values.is_null().to_numpy()
     unknown = unknown if unless is None else unknown | unless
@@ -134,7 +120,7 @@ def _if_all_know(
     return np.where(some_lack[party], 0, 1 + numbered(values))
 
 
-def _is_even(key: IntArray, mine: Groups) -> NDArray[np.bool_]:
+def _is_even(key: Ints, mine: Groups) -> Flags:
     """Whether all workers that have calls with the same key have equally many of them."""
     if not len(key):
         return np.zeros(0, dtype=np.bool_)
@@ -143,27 +129,10 @@ def _is_even(key: IntArray, mine: Groups) -> NDArray[np.bool_]:
     most, fewest = np.zeros(key.max() + 1, np.int64), np.full(key.max() + 1, len(key))
     np.maximum.at(most, of, many)
     np.minimum.at(fewest, of, many)
-    even: NDArray[np.bool_] = (most == fewest)[key]
-    return even
+    return np.asarray((most == fewest)[key])
 
 
 # -- who takes part --------------------------------------------------------------------------------
-
-
-def _participants(matched: pl.DataFrame, ranks: Mapping[str, int | None]) -> list[list[str]]:
-    """The workers each group of calls is expected on, by its number."""
-    asked = ["group_ranks", "group_size", "collective", "src_rank", "dst_rank"]
-    parties = (
-        matched.lazy()
-        .select("party", "worker", *asked)
-        .unique(["party", "worker"], keep="first", maintain_order=True)
-        .with_columns(pl.col("worker").cast(pl.String))
-        .group_by("party", maintain_order=True)
-        .agg(pl.col(asked).first(), seen="worker")
-        .sort("party")
-        .collect()
-    )
-    return [_expected(party, ranks) for party in parties.iter_rows(named=True)]
 
 
 def _expected(group: Mapping[str, Any], ranks: Mapping[str, int | None]) -> list[str]:

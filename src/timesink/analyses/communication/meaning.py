@@ -20,13 +20,6 @@ def with_meaning(found: pl.DataFrame, trace: Trace) -> pl.DataFrame:
     """Add kind, library, group, peers and sizes to calls given by number and name.
 
     Names of calls that only carry arguments become that of the collective in them.
-
-    >>> import timesink
-    >>> call = {"call": 0, "name": "nccl:all_reduce", "carries_arguments": False}
-    >>> inputs = {"input_dims": "[[256]]", "input_types": '["c10::Half"]'}
-    >>> meant = with_meaning(pl.DataFrame([call | inputs]), timesink.open(timesink.sample()))
-    >>> meant.select("collective", "library", "size_bytes").row(0)
-    ('all_reduce', 'nccl', 512)
     """
     given = arguments_of(found["call"].to_numpy(), trace)
     told = given["collective"].to_list()

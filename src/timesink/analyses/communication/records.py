@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.communication.calls import (
     CollectiveCalls,
@@ -21,6 +18,7 @@ from timesink.analyses.gathering import values_at
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.row_groups import covered
 from timesink.analyses.steps import find_steps
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
 RECORD_SCHEMA = {
@@ -52,7 +50,6 @@ RANGE_SCHEMA = {
 }
 
 
-@once_per_trace
 def communication_records(trace: Trace) -> pl.DataFrame:
     """One row per collective call, in order of start.
 
@@ -61,42 +58,20 @@ def communication_records(trace: Trace) -> pl.DataFrame:
     `step` is the step the call lies in, null if in none.  `latency_ns` is the time covered by
     the call and its kernels together.
     """
-    return _communication(trace).records
+    return _communication(trace)[0]
 
 
 def communication_ranges(trace: Trace) -> pl.DataFrame:
-    """When each record was active: the range of its host call and one of each kernel and copy.
-
-    >>> import timesink
-    >>> communication_ranges(timesink.open(timesink.sample())).columns
-    ['record', 'on_device', 'start_ns', 'end_ns']
-    """
-    return _communication(trace).ranges
-
-
-def covered_ns(*groups: str) -> pl.Expr:
-    """For ranges sorted by start: what each adds to the union of those before it in its group.
-
-    >>> ranges = pl.DataFrame({"of": [1, 1, 2], "start_ns": [0, 5, 7], "end_ns": [10, 12, 9]})
-    >>> ranges.select(covered_ns("of")).to_series().to_list()
-    [10, 2, 2]
-    """
-    start, end = pl.col("start_ns"), pl.col("end_ns")
-    reached = end.cum_max().shift(1).over(groups)
-    return (end - pl.max_horizontal(start, reached)).clip(lower_bound=0)
-
-
-@dataclass(frozen=True, eq=False)
-class _Communication:
-    records: pl.DataFrame
-    ranges: pl.DataFrame
+    """When each record was active: the range of its host call and one of each kernel and copy."""
+    return _communication(trace)[1]
 
 
 @once_per_trace
-def _communication(trace: Trace) -> _Communication:
+def _communication(trace: Trace) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Records and ranges."""
     calls, work = collective_calls(trace), collective_work(trace)
     if not len(calls.node) and work.is_empty():
-        return _Communication(pl.DataFrame(schema=RECORD_SCHEMA), pl.DataFrame(schema=RANGE_SCHEMA))
+        return pl.DataFrame(schema=RECORD_SCHEMA), pl.DataFrame(schema=RANGE_SCHEMA)
     described = _described(trace, calls, work)
     on_host = described["call"].to_numpy() < len(calls.node)
     ranges = _ranges(described, on_host, work)
@@ -105,7 +80,7 @@ def _communication(trace: Trace) -> _Communication:
         .with_columns(step=_step_names(trace, described, on_host), **_spans(described, ranges))
         .select(pl.col(name).cast(dtype) for name, dtype in RECORD_SCHEMA.items())
     )
-    return _Communication(records.collect(), ranges)
+    return records.collect(), ranges
 
 
 # -- what a call is about --------------------------------------------------------------------------
@@ -150,9 +125,7 @@ def _host_calls(trace: Trace, calls: CollectiveCalls) -> pl.DataFrame:
 # -- when ------------------------------------------------------------------------------------------
 
 
-def _ranges(
-    described: pl.DataFrame, on_host: NDArray[np.bool_], work: pl.DataFrame
-) -> pl.DataFrame:
+def _ranges(described: pl.DataFrame, on_host: Flags, work: pl.DataFrame) -> pl.DataFrame:
     """The host call of each record and, where the library works on the device, its kernels."""
     call, work_call = described["call"].to_numpy(), work["call"].to_numpy()
     record_of = np.full(1 + max(call.max(initial=0), work_call.max(initial=0)), -1)
@@ -193,7 +166,7 @@ def _spans(described: pl.DataFrame, ranges: pl.DataFrame) -> dict[str, pl.Series
     return {name: values_at(pl.Series(values), place) for name, values in found.items()}
 
 
-def _step_names(trace: Trace, described: pl.DataFrame, on_host: NDArray[np.bool_]) -> pl.Series:
+def _step_names(trace: Trace, described: pl.DataFrame, on_host: Flags) -> pl.Series:
     """The step each call was made in; for work of the device alone, the step it lies in."""
     steps = find_steps(trace)
     start, end = described["start_ns"].to_numpy(), described["end_ns"].to_numpy()
@@ -203,9 +176,7 @@ def _step_names(trace: Trace, described: pl.DataFrame, on_host: NDArray[np.bool_
     return values_at(steps["name"], np.where(on_host & (made_in >= 0), made_in, lies_in))
 
 
-def _inside(
-    start: NDArray[np.int64], end: NDArray[np.int64], first: pl.Series, last: pl.Series
-) -> NDArray[np.int64]:
+def _inside(start: Ints, end: Ints, first: pl.Series, last: pl.Series) -> Ints:
     """The first step that ends after each start, if the whole range lies in it; else -1."""
     if first.is_empty():
         return np.full(len(start), -1, dtype=np.int64)

@@ -39,13 +39,7 @@ class _Unlike:
 
 
 def with_common_units(base: Role, new: Role) -> tuple[Role, Role, tuple[str, ...]]:
-    """Both roles with their counters in the units of the base, and what could not be done.
-
-    >>> from timesink.model.schema import BEHAVIOUR
-    >>> empty = Role("base", "a.csv", "1", BEHAVIOUR.empty())
-    >>> with_common_units(empty, empty)[2]
-    ()
-    """
+    """Both roles with their counters in the units of the base, and what could not be done."""
     unlike = _unlike(base.behaviour, new.behaviour)
     if not unlike:
         return base, new, ()
@@ -57,12 +51,7 @@ def with_common_units(base: Role, new: Role) -> tuple[Role, Role, tuple[str, ...
 
 
 def unlike_metrics(base: pl.DataFrame, new: pl.DataFrame) -> frozenset[str]:
-    """Counters that do not measure the same on both sides, or of which only one says what.
-
-    >>> from timesink.model.schema import BEHAVIOUR
-    >>> unlike_metrics(BEHAVIOUR.empty(), BEHAVIOUR.empty())
-    frozenset()
-    """
+    """Counters that do not measure the same on both sides, or of which only one says what."""
     return frozenset(each.metric for each in _unlike(base, new) if each.factor is None)
 
 

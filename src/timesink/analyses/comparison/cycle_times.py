@@ -8,7 +8,7 @@ bend (`statistics.permutation`), and between parts of one run levels, each count
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import polars as pl
@@ -18,15 +18,18 @@ from timesink.analyses.comparison.pair import CycleTimes, SteadyTimes
 from timesink.analyses.comparison.role import cycle_lengths
 from timesink.analyses.statistics.discovery import ALPHA
 from timesink.analyses.statistics.drifting import mean_changes, without_outliers
-from timesink.analyses.statistics.moments import QUIETLY, Floats, moments
+from timesink.analyses.statistics.moments import QUIETLY, moments
 from timesink.analyses.statistics.permutation import permutation_p, trimmed_mean
 from timesink.analyses.statistics.ranks import rank_test
 from timesink.analyses.statistics.regimes import regime_p, segments, warm_up
+from timesink.model.arrays import Floats
 
 _LASTING = 3
 """Cycles a level lasts that is worth mentioning ..."""
 _APART = 1.1
 """... as are levels of which the highest is this many times the lowest."""
+_Tested: TypeAlias = tuple[tuple[float, float] | None, float | None, SteadyTimes | None]
+"""Interval of the change, its p-value and what was tested; none of these with too few cycles."""
 
 
 @QUIETLY
@@ -34,43 +37,31 @@ def cycle_times(base: pl.DataFrame, new: pl.DataFrame, *, one_run: bool = False)
     """Lengths of the cycles of two behaviour tables; means are 0 where no length is known.
 
     `one_run` says that both are parts of one run.
-
-    >>> base = pl.DataFrame({"cycle": [1, 1, 2], "cycle_dur_ns": [100, 100, 120]})
-    >>> found = cycle_times(base, base)
-    >>> found.base_ns, found.base_mean_ns, found.change_pct
-    ((100, 120), 110.0, 0.0)
     """
     lengths = [cycle_lengths(side).to_numpy().astype(np.float64) for side in (base, new)]
     base_mean, new_mean = (_mean(side) for side in lengths)
     warm = [warm_up(side) for side in lengths]
     steady = [side[first:] for side, first in zip(lengths, warm, strict=True)]
     drift = _drift_p(base, new) if one_run else None
-    tested = _tested(steady[0], steady[1], new_mean - base_mean, drift)
+    interval, p, tested = _tested(steady[0], steady[1], new_mean - base_mean, drift)
     return CycleTimes(
         base_ns=tuple(int(length) for length in lengths[0]),
         new_ns=tuple(int(length) for length in lengths[1]),
         base_mean_ns=base_mean,
         new_mean_ns=new_mean,
         change_pct=100 * (new_mean - base_mean) / base_mean if base_mean and new_mean else None,
-        interval_ns=tested.interval_ns,
+        interval_ns=interval,
         rank_p=rank_test(lengths[0], lengths[1]),
-        p_value=tested.p,
+        p_value=p,
         warm_up=(warm[0], warm[1]),
         levels_ns=(_levels(steady[0]), _levels(steady[1])),
         one_run=one_run,
-        steady=tested.steady,
+        steady=tested,
     )
 
 
 def _mean(lengths: Floats) -> float:
     return float(moments(np.zeros(len(lengths), dtype=np.int64), lengths, 1).mean[0])
-
-
-@dataclass(frozen=True, slots=True)
-class _Tested:
-    interval_ns: tuple[float, float] | None = None
-    p: float | None = None
-    steady: SteadyTimes | None = None
 
 
 def _tested(base: Floats, new: Floats, change: float, drift: float | None) -> _Tested:
@@ -79,7 +70,7 @@ def _tested(base: Floats, new: Floats, change: float, drift: float | None) -> _T
     The interval holds `change`, that of all cycles, and excludes 0 only where all tests do.
     """
     if min(len(base), len(new)) < 2:
-        return _Tested()
+        return None, None, None
     found = mean_changes(base[:, None], new[:, None])
     tests = [float(found.p[0]), permutation_p(base, new), drift]
     p = max(test for test in tests if test is not None)
@@ -91,7 +82,7 @@ def _tested(base: Floats, new: Floats, change: float, drift: float | None) -> _T
         # What warm-up or outliers make of the means is the opposite of what most cycles say.
         p = 1.0
     interval = _holding_0(min(low, change), max(high, change), certain=p < ALPHA)
-    return _Tested(interval, p, steady)
+    return interval, p, steady
 
 
 def _holding_0(low: float, high: float, *, certain: bool) -> tuple[float, float]:

@@ -28,13 +28,6 @@ def with_matching_devices(base: Role, new: Role) -> MatchedDevices:
 
     A run on `GPU 0` and one on `GPU 7`, or on an `MLU 0`, did the same on their first device.
     Devices both have keep their names; the others meet in order.
-
-    >>> from timesink.model.schema import BEHAVIOUR
-    >>> def role(label, device):
-    ...     row = {name: None for name in BEHAVIOUR.empty().columns} | {"device": device}
-    ...     return Role(label, "", "1", pl.DataFrame([row], schema=BEHAVIOUR.empty().schema))
-    >>> with_matching_devices(role("base", "GPU 0"), role("new", "GPU 7")).note
-    'GPU 7 of new is compared with GPU 0 of base: no device has the same name on both sides.'
     """
     before, after = (_devices(role.behaviour) for role in (base, new))
     common = set(before) & set(after)

@@ -19,6 +19,7 @@ from timesink.analyses.comparison.calls_per_cycle import (
 from timesink.analyses.comparison.pair import Workload
 from timesink.analyses.comparison.role import Role
 from timesink.analyses.comparison.workload import work_ratio
+from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import BEHAVIOUR, HOST_DEVICE
 
 _AGREEING = 0.75
@@ -62,7 +63,9 @@ def _all_agree(base: Role, new: Role) -> bool:
 
 def _grouped(fine: Role, coarse: Role, many: int) -> Role | None:
     table = plain_texts(fine.behaviour)
-    cycles = _cycles(table)
+    # Every cycle in order, with its start and length.
+    first = table.group_by("cycle").agg(pl.col("cycle_ts_ns", "cycle_dur_ns").first())
+    cycles = first.sort("cycle")
     starts = _marked(table, plain_texts(coarse.behaviour), cycles, many)
     if starts is None:
         groups, how = _counted(table, cycles, many), "from the first recorded one on"
@@ -80,12 +83,6 @@ def _grouped(fine: Role, coarse: Role, many: int) -> Role | None:
     numbers = pl.DataFrame({"cycle": cycles["cycle"], "group": groups}).filter(pl.col("group") >= 0)
     together = _put_together(table, numbers).cast(fine.behaviour.schema)
     return replace(fine, behaviour=together, notes=(*fine.notes, note))
-
-
-def _cycles(table: pl.DataFrame) -> pl.DataFrame:
-    """Every cycle in order, with its start and length."""
-    first = table.group_by("cycle").agg(pl.col("cycle_ts_ns", "cycle_dur_ns").first())
-    return first.sort("cycle")
 
 
 def _marked(
@@ -119,7 +116,7 @@ def _presence(table: pl.DataFrame) -> pl.DataFrame:
     return pl.concat(parts)
 
 
-def _between(starts: NDArray[np.intp], cycles: pl.DataFrame, many: int) -> NDArray[np.int64] | None:
+def _between(starts: NDArray[np.intp], cycles: pl.DataFrame, many: int) -> Ints | None:
     """The group of each cycle from one mark to the next, if that is about as many as it needs."""
     groups = np.full(cycles.height, -1)
     paused = np.cumsum(_after_pause(cycles))
@@ -132,7 +129,7 @@ def _between(starts: NDArray[np.intp], cycles: pl.DataFrame, many: int) -> NDArr
     return groups if number else None
 
 
-def _counted(table: pl.DataFrame, cycles: pl.DataFrame, many: int) -> NDArray[np.int64] | None:
+def _counted(table: pl.DataFrame, cycles: pl.DataFrame, many: int) -> Ints | None:
     """Groups of so many consecutive cycles, from the first with device work on."""
     device = table.filter(pl.col("device") != HOST_DEVICE)["cycle"].unique()
     recorded = np.flatnonzero(cycles["cycle"].is_in(device.implode()).to_numpy())
@@ -148,19 +145,31 @@ def _counted(table: pl.DataFrame, cycles: pl.DataFrame, many: int) -> NDArray[np
     return groups if number else None
 
 
-def _after_pause(cycles: pl.DataFrame) -> NDArray[np.bool_]:
+def _after_pause(cycles: pl.DataFrame) -> Flags:
     """Which cycles start long after the one before them ended."""
     ended = pl.col("cycle_ts_ns").shift(1) + pl.col("cycle_dur_ns").shift(1)
     late = pl.col("cycle_ts_ns") - ended > _LONG_GAP * pl.col("cycle_dur_ns").median()
-    pauses: NDArray[np.bool_] = cycles.select(late.fill_null(value=False))[:, 0].to_numpy()
-    return pauses
+    return np.asarray(cycles.select(late.fill_null(value=False))[:, 0].to_numpy())
 
 
 def _put_together(table: pl.DataFrame, numbers: pl.DataFrame) -> pl.DataFrame:
     """A behaviour table with a cycle per group."""
     rows = table.join(numbers, "cycle")
-    groups = _group_spans(rows)
-    times = _times(rows)
+    cycles = rows.unique("cycle", maintain_order=True).sort("cycle")
+    end = pl.col("cycle_ts_ns") + pl.col("cycle_dur_ns")
+    span = end.max() - pl.col("cycle_ts_ns").min()
+    mark = pl.format("{} x {}", pl.len(), pl.col("anchor").first())
+    groups = cycles.group_by("group").agg(
+        pl.coalesce(span, pl.col("cycle_dur_ns").sum()).alias("cycle_dur_ns"),
+        pl.col("cycle_ts_ns").min(),
+        mark.alias("anchor"),
+        pl.col("cycle_type", "pid", "host").first(),
+    )
+    # Time and calls of each function in each group; several metrics do not count it twice.
+    once = once_per_cycle(rows)
+    times = once.group_by("group", *_FUNCTION, maintain_order=True).agg(
+        pl.col("dur_ns", "calls").sum(), pl.col("short_name").first()
+    )
     counters = _counters(rows)
     whole = times.join(groups, "group").join(
         counters, ["group", *_FUNCTION], "left", nulls_equal=True
@@ -174,27 +183,6 @@ def _put_together(table: pl.DataFrame, numbers: pl.DataFrame) -> pl.DataFrame:
         "cycle", "beta_pct", "function", "device", "metric",
         descending=[False, True, False, False, False],
     )  # fmt: skip
-
-
-def _group_spans(rows: pl.DataFrame) -> pl.DataFrame:
-    cycles = rows.unique("cycle", maintain_order=True).sort("cycle")
-    end = pl.col("cycle_ts_ns") + pl.col("cycle_dur_ns")
-    span = end.max() - pl.col("cycle_ts_ns").min()
-    mark = pl.format("{} x {}", pl.len(), pl.col("anchor").first())
-    return cycles.group_by("group").agg(
-        pl.coalesce(span, pl.col("cycle_dur_ns").sum()).alias("cycle_dur_ns"),
-        pl.col("cycle_ts_ns").min(),
-        mark.alias("anchor"),
-        pl.col("cycle_type", "pid", "host").first(),
-    )
-
-
-def _times(rows: pl.DataFrame) -> pl.DataFrame:
-    """Time and calls of each function in each group; several metrics do not count it twice."""
-    once = once_per_cycle(rows)
-    return once.group_by("group", *_FUNCTION, maintain_order=True).agg(
-        pl.col("dur_ns", "calls").sum(), pl.col("short_name").first()
-    )
 
 
 def _counters(rows: pl.DataFrame) -> pl.DataFrame:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from timesink.model.arrays import Flags, Floats
 
 EQUALLY_OFTEN = 0.02
 """Calls per cycle that differ by less than this part are as many ..."""
@@ -13,11 +12,7 @@ SAME_COUNT = 0.1
 """... and so are those that differ by less than one call in ten cycles."""
 
 
-def equally_often(base: Floats, new: Floats, part: float = EQUALLY_OFTEN) -> NDArray[np.bool_]:
-    """Which calls per cycle are as many on both sides; never where one is not known.
-
-    >>> equally_often(np.array([100.0, 100.0, 1.0]), np.array([101.0, 120.0, np.nan])).tolist()
-    [True, False, False]
-    """
+def equally_often(base: Floats, new: Floats, part: float = EQUALLY_OFTEN) -> Flags:
+    """Which calls per cycle are as many on both sides; never where one is not known."""
     apart = np.abs(new - base)
     return np.asarray((apart <= part * np.maximum(base, new)) | (apart <= SAME_COUNT))

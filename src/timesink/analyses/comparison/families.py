@@ -20,10 +20,6 @@ def family_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     by normalised name, else by what they do.  A row holds every function of its name, and of its
     family all that are in no row of their own, so that it is the whole of both sides.  What has no
     counterpart at all is there too, with names on one side only.  Largest change first.
-
-    >>> from timesink.model.schema import BEHAVIOUR
-    >>> family_rows(BEHAVIOUR.empty(), BEHAVIOUR.empty()).height
-    0
     """
     base, new = (plain_texts(side.select(_COLUMNS)) for side in (base, new))
     keys = _keys(meeting(base, new))

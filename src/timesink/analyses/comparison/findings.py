@@ -15,15 +15,7 @@ _LEAST_CHANGE = 1e-6
 
 
 def key_findings(rows: pl.DataFrame) -> tuple[KeyFinding, ...]:
-    """The first functions of the rows whose score is above the threshold, with their metrics.
-
-    >>> rows = pl.DataFrame(
-    ...     {"function": ["gemm", "gemm", "add"], "device": "GPU 0", "score": [30.0, 20.0, 1.0],
-    ...      "mu_delta": [0.0, -5.0, 3.0]}
-    ... )
-    >>> key_findings(rows)[0].metrics
-    (1,)
-    """
+    """The first functions of the rows whose score is above the threshold, with their metrics."""
     high = rows.select("function", "device", "mu_delta", "score").with_row_index("row")
     high = high.filter(pl.col("score") > THRESHOLD)
     heads = high.unique(["function", "device"], keep="first", maintain_order=True).head(_MOST)

@@ -16,12 +16,6 @@ def meeting(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
     Columns: function, device, normalised, family, in_base, in_new, level.  Both inputs need
     function, device and function_class.  Where all names meet, nobody asks for others: normalised
     name and family are null.
-
-    >>> def run(name):
-    ...     return pl.DataFrame({"function": [name], "device": ["GPU 0"], "function_class": [None]})
-    >>> met = meeting(run("ampere_sgemm_32x32_nn"), run("nvjet_sm90_tst_256x8_64x6_2x1_v_bz_TNT"))
-    >>> met["level"].to_list(), met["family"].to_list()
-    (['family', 'family'], ['gemm', 'gemm'])
     """
     names = _names(base, "in_base").join(
         _names(new, "in_new"), ["function", "device"], "full", coalesce=True, nulls_equal=True
@@ -35,7 +29,17 @@ def meeting(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
             pl.lit(None, pl.String).alias("family"),
             pl.lit("exact").cast(pl.Enum(LEVELS)).alias("level"),
         )
-    return _with_level(_described(every))
+    met = pl.col("in_base") & pl.col("in_new")
+    name = ["device", "family", "normalised"]
+    # Where one variant of a function is missing on a side, another one took over its calls.
+    named = (~met).any().over(name) & _on_both_sides(pl.lit(value=True), name)
+    left = ~(met | named)
+    related = left & _on_both_sides(left, ["device", "family"])
+    level = (
+        pl.when(named).then(pl.lit("normalised")).when(met).then(pl.lit("exact"))
+        .when(related).then(pl.lit("family")).otherwise(pl.lit("alone"))
+    )  # fmt: skip
+    return _described(every).with_columns(level.cast(pl.Enum(LEVELS)).alias("level"))
 
 
 def _names(table: pl.DataFrame, side: str) -> pl.DataFrame:
@@ -67,20 +71,6 @@ def is_related() -> pl.Expr:
     That two functions run on the host, or do what no rule knows, does not make them related.
     """
     return (pl.col("device") != HOST_DEVICE) & (pl.col("family") != OTHER)
-
-
-def _with_level(names: pl.DataFrame) -> pl.DataFrame:
-    met = pl.col("in_base") & pl.col("in_new")
-    name = ["device", "family", "normalised"]
-    # Where one variant of a function is missing on a side, another one took over its calls.
-    named = (~met).any().over(name) & _on_both_sides(pl.lit(value=True), name)
-    left = ~(met | named)
-    related = left & _on_both_sides(left, ["device", "family"])
-    level = (
-        pl.when(named).then(pl.lit("normalised")).when(met).then(pl.lit("exact"))
-        .when(related).then(pl.lit("family")).otherwise(pl.lit("alone"))
-    )  # fmt: skip
-    return names.with_columns(level.cast(pl.Enum(LEVELS)).alias("level"))
 
 
 def _on_both_sides(those: pl.Expr, keys: list[str]) -> pl.Expr:

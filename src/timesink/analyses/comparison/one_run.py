@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.comparison.role import Role
-from timesink.analyses.statistics.moments import Floats
+from timesink.model.arrays import Floats
 
 _CLOSE = 5.0
 """Parts follow each other within this many cycles."""
@@ -49,11 +49,7 @@ def are_parts_of_one_run(base: Role, new: Role) -> bool:
 
 
 def cycle_spans(behaviour: pl.DataFrame) -> pl.DataFrame:
-    """When every cycle began and ended, in order; none where that is not recorded.
-
-    >>> cycle_spans(pl.DataFrame({"cycle": [1, 1], "cycle_ts_ns": 5, "cycle_dur_ns": 3})).rows()
-    [(1, 5, 8)]
-    """
+    """When every cycle began and ended, in order; none where that is not recorded."""
     start, length = pl.col("cycle_ts_ns"), pl.col("cycle_dur_ns")
     return (
         behaviour.lazy()

@@ -20,12 +20,6 @@ def with_places(base: Role, new: Role) -> tuple[Role, Role]:
 
     The class of a function tells, or else where the other side runs the function of its name.
     Device work keeps its device without a name.
-
-    >>> from timesink.model.schema import BEHAVIOUR
-    >>> row = {"function": "mm", "function_class": "cpu_operator", "device": NO_DEVICE}
-    >>> role = Role("base", "", "1", pl.DataFrame([row], schema_overrides=BEHAVIOUR.schema))
-    >>> with_places(role, role)[0].behaviour["device"].to_list()
-    ['Host']
     """
     sides = base, new
     if not any(map(_is_unplaced, sides)):

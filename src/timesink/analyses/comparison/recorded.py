@@ -81,11 +81,6 @@ def unrecorded(base: pl.DataFrame, new: pl.DataFrame) -> Unrecorded:
     """What one side lacks altogether.
 
     Both need function, function_class and device of everything that ran.
-
-    >>> columns = {"function": "mm", "function_class": ["cpu_operator", "gpu_compute"]}
-    >>> both = pl.DataFrame({**columns, "device": ["Host", "GPU 0"]})
-    >>> unrecorded(both, both[1:]).new
-    ('host events',)
     """
     sides = [_Side.of(table) for table in (base, new)]
     if not all(side.any for side in sides):

@@ -56,12 +56,7 @@ class Role:
 
 
 def cycle_lengths(behaviour: pl.DataFrame) -> pl.Series:
-    """Length of every cycle whose length is known, in ns, in the order of the cycles.
-
-    >>> table = pl.DataFrame({"cycle": [2, 1, 2, 3], "cycle_dur_ns": [7, 5, 7, 0]})
-    >>> cycle_lengths(table).to_list()
-    [5, 7]
-    """
+    """Length of every cycle whose length is known, in ns, in the order of the cycles."""
     known = behaviour.lazy().select("cycle", "cycle_dur_ns").filter(pl.col("cycle_dur_ns") > 0)
     lengths = known.group_by("cycle").agg(pl.col("cycle_dur_ns").max()).sort("cycle").collect()
     return lengths["cycle_dur_ns"]

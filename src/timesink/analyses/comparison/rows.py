@@ -9,9 +9,10 @@ import polars as pl
 
 from timesink.analyses.comparison.pair import ROWS
 from timesink.analyses.comparison.sides import Sides, side_by_side
-from timesink.analyses.statistics.moments import QUIETLY, Floats, Integers, Moments, moments
+from timesink.analyses.statistics.moments import QUIETLY, Moments, moments
 from timesink.analyses.statistics.ranks import rank_p
 from timesink.analyses.statistics.welch import welch_p
+from timesink.model.arrays import Floats, Ints
 
 _KEY = ["function", "metric", "device"]
 _KNOWN = ("cycles_base", "cycles_new", "unit", "runs_on")
@@ -25,10 +26,6 @@ def comparison_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
 
     Means and spreads are over the cycles that have the key.  z-scores are in spreads of the base.
     The score is |change of the share| x (|z of the share| + |z of ln(1 + load)|).
-
-    >>> from timesink.model.schema import BEHAVIOUR
-    >>> comparison_rows(BEHAVIOUR.empty(), BEHAVIOUR.empty()).height
-    0
     """
     sides = side_by_side(_measured(base), _measured(new), _KEY)
     beta, mu = sides.floats("beta_pct"), sides.floats("mu")
@@ -89,7 +86,7 @@ def _measured(side: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _distinct_cycles(sides: Sides, part: slice) -> Integers:
+def _distinct_cycles(sides: Sides, part: slice) -> Ints:
     """In how many cycles of one side each key is; usually each has one row per cycle."""
     pairs = sides.rows[part].select("key", "cycle").unique()
     return np.bincount(pairs["key"].to_numpy(), minlength=len(sides.keys))
@@ -118,7 +115,7 @@ def _means(name: str, ending: str, both: tuple[Moments, Moments]) -> dict[str, F
     }
 
 
-def _with_counts(both: tuple[Moments, Moments], counts: list[Integers]) -> tuple[Moments, Moments]:
+def _with_counts(both: tuple[Moments, Moments], counts: list[Ints]) -> tuple[Moments, Moments]:
     base, new = (
         Moments(count, side.mean, side.spread) for side, count in zip(both, counts, strict=True)
     )

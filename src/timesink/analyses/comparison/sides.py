@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from timesink.analyses.statistics.moments import Floats, Integers
+from timesink.model.arrays import Flags, Floats, Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,13 +19,12 @@ class Sides:
     """The distinct keys in order; a row's `key` is a place in it."""
     rows: pl.DataFrame
     """With the number of their key in the column `key`."""
-    key: Integers
+    key: Ints
     base_rows: int
 
     @property
-    def is_new(self) -> NDArray[np.bool_]:
-        side: NDArray[np.bool_] = np.arange(len(self.key)) >= self.base_rows
-        return side
+    def is_new(self) -> Flags:
+        return np.asarray(np.arange(len(self.key)) >= self.base_rows)
 
     @property
     def parts(self) -> tuple[slice, slice]:
@@ -45,12 +43,12 @@ class Sides:
         names = np.where(has_base & has_new, "both", np.where(has_base, "base", "new"))
         return pl.Series("runs_on", names.tolist(), dtype=pl.String)
 
-    def table(self, columns: Mapping[str, Floats | Integers | pl.Series]) -> pl.DataFrame:
+    def table(self, columns: Mapping[str, Floats | Ints | pl.Series]) -> pl.DataFrame:
         """The keys, each with its values."""
         return self.keys.with_columns(_series(*column) for column in columns.items())
 
 
-def _series(name: str, values: Floats | Integers | pl.Series) -> pl.Series:
+def _series(name: str, values: Floats | Ints | pl.Series) -> pl.Series:
     if isinstance(values, pl.Series):
         return values.alias(name)
     # As a list: for an array Polars loads masked arrays, which takes longer than small tables do.
@@ -59,12 +57,7 @@ def _series(name: str, values: Floats | Integers | pl.Series) -> pl.Series:
 
 
 def side_by_side(base: pl.DataFrame, new: pl.DataFrame, key: list[str]) -> Sides:
-    """Both sides' rows, numbered by the columns of the key.
-
-    >>> side = pl.DataFrame({"name": ["b", "a"]})
-    >>> side_by_side(side, side[:1], ["name"]).key.tolist()
-    [1, 0, 1]
-    """
+    """Both sides' rows, numbered by the columns of the key."""
     rows = pl.concat([base, new])
     texts = pl.col(key).cast(pl.String)  # the order of letters, not of appearance
     distinct = rows.select(key).unique().sort(texts).with_row_index("number")

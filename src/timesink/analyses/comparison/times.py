@@ -10,15 +10,10 @@ import polars as pl
 from timesink.analyses.behaviour.rows import once_per_cycle
 from timesink.analyses.comparison.pair import TIMES
 from timesink.analyses.comparison.sides import Sides, side_by_side
-from timesink.analyses.statistics.moments import (
-    QUIETLY,
-    Floats,
-    Integers,
-    Moments,
-    moments_with_zeros,
-)
+from timesink.analyses.statistics.moments import QUIETLY, Moments, moments_with_zeros
 from timesink.analyses.statistics.ranks import rank_p
 from timesink.analyses.statistics.welch import welch_p
+from timesink.model.arrays import Floats, Ints
 
 _KEY = ["function", "device"]
 _AMOUNTS = ["dur_ns", "calls", "beta_pct"]
@@ -29,10 +24,6 @@ def time_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
 
     Means are over all cycles of a side, with zero for cycles in which the function did not run.
     Tests and changes that are not defined are null.
-
-    >>> from timesink.model.schema import BEHAVIOUR
-    >>> time_rows(BEHAVIOUR.empty(), BEHAVIOUR.empty()).height
-    0
     """
     compared = time_changes(base, new, _KEY)
     described = _descriptions(base, new)
@@ -82,7 +73,7 @@ def _per_cycle(side: pl.DataFrame, key: list[str]) -> pl.DataFrame:
     )
 
 
-def _moments_of(sides: Sides, values: Floats, cycles: list[Integers]) -> tuple[Moments, Moments]:
+def _moments_of(sides: Sides, values: Floats, cycles: list[Ints]) -> tuple[Moments, Moments]:
     base, new = (
         moments_with_zeros(sides.key[part], values[part], count)
         for part, count in zip(sides.parts, cycles, strict=True)
@@ -95,11 +86,11 @@ def _change_pct(base: Floats, new: Floats) -> Floats:
         return np.where(base > 0, 100 * (new - base) / base, np.nan)
 
 
-def _tested(p: Floats, cycles: list[Integers]) -> Floats:
+def _tested(p: Floats, cycles: list[Ints]) -> Floats:
     return np.where(np.minimum(*cycles) > 1, p, np.nan)
 
 
-def _rank_p(sides: Sides, cycles: list[Integers]) -> Floats:
+def _rank_p(sides: Sides, cycles: list[Ints]) -> Floats:
     """Over all cycles: one row more per key and side stands for the cycles it did not run in."""
     groups = len(sides.keys)
     absent = [

@@ -65,11 +65,6 @@ def cycle_change(times: CycleTimes) -> str:
     `doubtful` is a change that shows in ranks and not beyond how far levels wander, `none` one
     within noise, `cannot tell` a scatter in which a change of a tenth would not be seen, and
     `unknown` too few lengths to say anything.
-
-    >>> cycle_change(CycleTimes((10,) * 9, (30,) * 9, 10.0, 30.0, 200.0, (19.0, 21.0), 0.001))
-    'longer'
-    >>> cycle_change(CycleTimes((10,) * 9, (11,) * 9, 10.0, 11.0, 10.0, (-1.0, 3.0), 0.4))
-    'cannot tell'
     """
     if times.interval_ns is None:
         return "none" if times.base_ns and times.base_ns == times.new_ns else "unknown"
@@ -99,7 +94,11 @@ def _changed_functions(pair: Pair) -> list[int]:
     As for counters: the p-values of all that could matter are corrected together, and of those that
     changed beyond noise the ones stay that changed by enough.
     """
-    least = LEAST_SHARE * _cycle_length(pair)
+    # The shorter of both cycles; where no length is known, the time of what runs in them.
+    known = [pair.cycle_times.base_mean_ns, pair.cycle_times.new_mean_ns]
+    known = [length for length in known if length > 0]
+    known = known or [float(pair.times[side].sum()) for side in ("base_ns", "new_ns")]
+    least = LEAST_SHARE * max(min(known), 1.0)
     could = pl.max_horizontal("base_ns", "new_ns") >= least
     told = (
         pair.times.with_row_index("place")
@@ -110,14 +109,6 @@ def _changed_functions(pair: Pair) -> list[int]:
     told = told.filter(pl.Series(false_discovery(told["p"].to_numpy()) < ALPHA))
     told = told.filter(pl.col("delta_ns").abs() >= least)
     return told.sort(pl.col("delta_ns").abs(), "place", descending=[True, False])["place"].to_list()
-
-
-def _cycle_length(pair: Pair) -> float:
-    """The shorter of both cycles; where no length is known, the time of what runs in them."""
-    known = [pair.cycle_times.base_mean_ns, pair.cycle_times.new_mean_ns]
-    known = [length for length in known if length > 0]
-    known = known or [float(pair.times[side].sum()) for side in ("base_ns", "new_ns")]
-    return max(min(known), 1.0)
 
 
 def _may_differ(times: pl.DataFrame) -> pl.Series:
@@ -142,12 +133,7 @@ def _may_differ(times: pl.DataFrame) -> pl.Series:
 
 
 def unrecorded_in(times: pl.DataFrame) -> Unrecorded:
-    """What one of the sides of `Pair.times` did not record.
-
-    >>> from timesink.analyses.comparison.pair import TIMES
-    >>> unrecorded_in(pl.DataFrame(schema=TIMES)).new
-    ()
-    """
+    """What one of the sides of `Pair.times` did not record."""
     base, new = (
         times.filter((pl.col(f"calls_{side}") > 0) | (pl.col(f"{side}_ns") > 0))
         for side in ("base", "new")

@@ -8,7 +8,6 @@ from math import log
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.behaviour.classes import SIDE_WAIT, UNTRACED
 from timesink.analyses.behaviour.rows import once_per_cycle, plain_texts
@@ -18,6 +17,7 @@ from timesink.analyses.comparison.recorded import unrecorded
 from timesink.analyses.comparison.remarks import cautions, other_mix, ran, recorded_in_part
 from timesink.analyses.comparison.role import Role
 from timesink.analyses.cycles.types import type_of_name
+from timesink.model.arrays import Floats
 from timesink.model.units import brief_ns
 
 TOLERANCE = 1.25
@@ -85,7 +85,12 @@ def _checked(base: Role, new: Role, counted: pl.Expr) -> Workload:
         return _uncounted(base, new)
     if ratio is None:
         return Workload(False, tuple(_undecided(base, new, work)), None)
-    if not _same_program(work, ratio):
+    named = work.table.filter(pl.col("level") != "family")["ratio"].to_numpy()
+    near = [_near(each, ratio.value, _tolerance(work)) for each in named.tolist()]
+    # Families alone may agree by chance: many programs run about as many GEMMs as softmaxes.
+    by_name = len(near) < _FEW_NAMES or sum(near) >= _SAME_PROGRAM * len(near)
+    known = min(work.alone_base, work.alone_new) <= _MOST_ALONE
+    if not (ratio.support >= _SAME_PROGRAM and ratio.time >= _LEAST_TIME and known and by_name):
         return Workload(False, tuple(_other_program(base, new, work, ratio)), None)
     if not _near(ratio.value, 1.0, _tolerance(work)):
         return Workload(False, tuple(_other_amount(base, new, work, ratio)), _plain(ratio.value))
@@ -126,7 +131,7 @@ def work_ratio(work: Work) -> Ratio | None:
     return Ratio(value, int(agreeing.sum()), len(ratios), float(weights[agreeing].sum()))
 
 
-def _weighted_median(values: NDArray[np.float64], weights: NDArray[np.float64]) -> float:
+def _weighted_median(values: Floats, weights: Floats) -> float:
     """The value in the middle; between two, their geometric mean, as ratios have no direction."""
     middle = []
     for order in (np.argsort(values), np.argsort(-values)):
@@ -150,15 +155,6 @@ def _plain(value: float) -> float:
     if abs(large - whole) <= 0.03 * whole + _ROUNDING:
         large = float(whole)
     return large if value >= 1 else 1 / large
-
-
-def _same_program(work: Work, ratio: Ratio) -> bool:
-    named = work.table.filter(pl.col("level") != "family")["ratio"].to_numpy()
-    near = [_near(each, ratio.value, _tolerance(work)) for each in named.tolist()]
-    # Families alone may agree by chance: many programs run about as many GEMMs as softmaxes.
-    by_name = len(near) < _FEW_NAMES or sum(near) >= _SAME_PROGRAM * len(near)
-    known = min(work.alone_base, work.alone_new) <= _MOST_ALONE
-    return ratio.support >= _SAME_PROGRAM and ratio.time >= _LEAST_TIME and known and by_name
 
 
 def _type_clash(base: Role, new: Role) -> str | None:
@@ -280,31 +276,21 @@ def _other_amount(base: Role, new: Role, work: Work, ratio: Ratio) -> Iterator[s
     mix = other_mix(base, new)
     if mix:
         yield mix
-    off = _off(work, ratio)
+    # By which part functions that agree are off from the ratio, at most; a change of name is none.
+    # Functions that are in few cycles are not known well enough.
+    sure = work.table.filter(pl.col("level") == "exact", pl.col("doubt") == 0)["ratio"].to_list()
+    agreeing = [each for each in sure if _near(each, ratio.value, _tolerance(work))]
+    off = max((abs(each / _plain(ratio.value) - 1) for each in agreeing), default=0.0)
     if off > _EXACT:
         yield (
             f"Calls are off from that by up to {off:.0%}: the work is about, not exactly, equal."
         )
-    yield _at_equal_work(base, new, ratio.value)
-
-
-def _off(work: Work, ratio: Ratio) -> float:
-    """By which part functions that agree are off from the ratio, at most; a change of name is none.
-
-    Functions that are in few cycles are not known well enough.
-    """
-    sure = work.table.filter(pl.col("level") == "exact", pl.col("doubt") == 0)["ratio"].to_list()
-    agreeing = [each for each in sure if _near(each, ratio.value, _tolerance(work))]
-    return max((abs(each / _plain(ratio.value) - 1) for each in agreeing), default=0.0)
-
-
-def _at_equal_work(base: Role, new: Role, ratio: float) -> str:
-    """What the mean lengths of the cycles come to for the same work."""
+    # What the mean lengths of the cycles come to for the same work.
     before, after = (role.mean_cycle_ns for role in (base, new))
-    times = _plain(ratio)
-    lengths = (before, after * times) if ratio > 1 else (before / times, after)
+    times = _plain(ratio.value)
+    lengths = (before, after * times) if ratio.value > 1 else (before / times, after)
     change = lengths[1] / lengths[0] if lengths[0] else float("nan")
-    return (
+    yield (
         f"For the same work that is about {brief_ns(lengths[0])} in {base.label} and "
         f"{brief_ns(lengths[1])} in {new.label}, {change:.2g} times as long, by the mean of all "
         f"cycles, which are {brief_ns(before)} and {brief_ns(after)} as recorded."

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.columns import device_columns, host_columns, host_names
 from timesink.analyses.cycles.launching import launching_process
 from timesink.analyses.cycles.waiting import is_wait
 from timesink.analyses.once import once_per_trace
+from timesink.model.arrays import Ints
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 
@@ -23,7 +23,7 @@ _NO_WORK = ("annotation", "trace", "instant", "overhead")
 class Work:
     """Events that began in each cycle, and in its process altogether."""
 
-    events: NDArray[np.int64]
+    events: Ints
     """One number per cycle."""
     total: int
     """Events of the processes that have cycles."""
@@ -79,19 +79,19 @@ def work_extent(trace: Trace, *, on_device: bool = False) -> dict[str, tuple[int
 
 
 @once_per_trace
-def _host_starts(trace: Trace) -> dict[str, NDArray[np.int64]]:
+def _host_starts(trace: Trace) -> dict[str, Ints]:
     host = host_columns(trace)
     works = ~host["kind"].is_in(_NO_WORK) & ~pl.Series(host_names(trace).matching(is_wait))
     return _starts(host.filter(works))
 
 
 @once_per_trace
-def _device_starts(trace: Trace) -> dict[str, NDArray[np.int64]]:
+def _device_starts(trace: Trace) -> dict[str, Ints]:
     device = device_columns(trace).with_columns(launching_process(trace).alias("pid"))
     return _starts(device.filter(pl.col("kind").is_in(BUSY_KINDS)))
 
 
-def _starts(events: pl.DataFrame) -> dict[str, NDArray[np.int64]]:
+def _starts(events: pl.DataFrame) -> dict[str, Ints]:
     chosen = events.select(pl.col("pid").cast(pl.String).fill_null(""), "ts_ns")
     found = chosen.partition_by("pid", as_dict=True)
     return {str(pid): np.sort(part["ts_ns"].to_numpy()) for (pid,), part in found.items()}

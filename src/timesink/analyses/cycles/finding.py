@@ -51,44 +51,31 @@ def find_cycles(
 
     With `marker` the named annotation, call or kernel marks cycles; with `by` only that method is
     asked (see `METHODS`); with `pid` only that process is looked at.
-
-    >>> import timesink
-    >>> found = find_cycles(timesink.open(timesink.sample()))
-    >>> found.method, found.table.height
-    ('step', 2)
     """
     if by is not None and by not in METHODS:
         raise unknown_method(by)
     if not trace.has_timeline:
-        return _of_table(trace, pid)
-    _check_process(trace, pid)
+        found = recorded_cycles(trace)
+        if found is None:
+            raise UnreadableError.no_timeline(trace.metadata.source)
+        if pid is None:
+            return found
+        chosen = _of_pid(found.table, pid)
+        if chosen.is_empty():
+            raise no_such_process(trace, pid, found.table["pid"].unique().sort().to_list())
+        return replace(found, table=chosen)
+    # Raise where there is nothing that could repeat, or not in that process.
+    processes = recorded_processes(trace)
+    if not processes and trace.counters.height:
+        raise UnreadableError.only_counters(trace.metadata.source, why_no_calls(trace))
+    if pid is not None and not any(_is_called(one, pid) for one in processes):
+        raise no_such_process(trace, pid, processes)
     if marker is not None:
         reading = _of_process(named_mark(trace, marker), pid)
         if reading is None:
             raise no_such_marker(trace, marker, pid)
         return _cycles(reading, _judged(trace, reading, pid), [])
     return _found(trace, (by,) if by else _ASKED_IN_TURN, pid)
-
-
-def _of_table(trace: Trace, pid: str | None) -> Cycles:
-    found = recorded_cycles(trace)
-    if found is None:
-        raise UnreadableError.no_timeline(trace.metadata.source)
-    if pid is None:
-        return found
-    chosen = _of_pid(found.table, pid)
-    if chosen.is_empty():
-        raise no_such_process(trace, pid, found.table["pid"].unique().sort().to_list())
-    return replace(found, table=chosen)
-
-
-def _check_process(trace: Trace, pid: str | None) -> None:
-    """Raise where there is nothing that could repeat, or not in that process."""
-    processes = recorded_processes(trace)
-    if not processes and trace.counters.height:
-        raise UnreadableError.only_counters(trace.metadata.source, why_no_calls(trace))
-    if pid is not None and not any(_is_called(one, pid) for one in processes):
-        raise no_such_process(trace, pid, processes)
 
 
 def _found(trace: Trace, methods: tuple[str, ...], pid: str | None) -> Cycles:

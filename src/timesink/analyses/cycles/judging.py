@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.cycles.events_in_cycles import work_in
 from timesink.analyses.cycles.reading import Reading
@@ -43,14 +41,10 @@ def judge(trace: Trace, reading: Reading) -> Judgement:
     amounts = work.events if work.events.any() else (spans["end_ns"] - spans["start_ns"]).to_numpy()
     fewest = spans.group_by("pid").len()["len"].min()
     count = int(fewest) if isinstance(fewest, int) else 0
-    alike = _likeness(spans, amounts)
-    return Judgement(reading.trust, count / (count + 1), alike, work.coverage, work.elsewhere)
-
-
-def _likeness(spans: pl.DataFrame, amounts: NDArray[np.int64]) -> float:
-    """1 less the mean distance from the median, relative to it; over all cycles."""
+    # 1 less the mean distance from the median, relative to it; over all cycles.
     groups = spans.select("pid", "type").with_columns(pl.Series("amount", amounts))
     usual = pl.col("amount").median().over("pid", "type")
     off = (pl.col("amount") - usual).abs() / usual.clip(lower_bound=1)
     mean = groups.select(off.clip(upper_bound=1).mean()).item()
-    return 1.0 - float(mean or 0.0)
+    alike = 1.0 - float(mean or 0.0)
+    return Judgement(reading.trust, count / (count + 1), alike, work.coverage, work.elsewhere)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.cycles.cycles import SCHEMA, Candidate
+from timesink.model.arrays import Ints
 
 SPANS = {name: dtype for name, dtype in SCHEMA.items() if name != "cycle"}
 """Columns of cycles that are not yet numbered."""
@@ -47,8 +47,8 @@ class Reading:
 def spans_of(
     pids: Sequence[str],
     names: Sequence[str],
-    start: NDArray[np.int64],
-    end: NDArray[np.int64],
+    start: Ints,
+    end: Ints,
     types: Sequence[str],
 ) -> pl.DataFrame:
     """Cycles in the order of their starts, process by process."""
@@ -67,12 +67,7 @@ def numbered(spans: pl.DataFrame) -> pl.DataFrame:
 
 
 def period_ns(spans: pl.DataFrame) -> int:
-    """Typical time from the start of a cycle to the start of the next; its length if alone.
-
-    >>> starts, ends = np.array([0, 10]), np.array([8, 19])
-    >>> period_ns(spans_of(["1"] * 2, ["step"] * 2, starts, ends, ["generic"] * 2))
-    10
-    """
+    """Typical time from the start of a cycle to the start of the next; its length if alone."""
     ordered = spans.sort("pid", "start_ns")
     apart = ordered.select(pl.col("start_ns").diff().over("pid")).to_series().drop_nulls()
     lengths = apart if len(apart) else ordered["end_ns"] - ordered["start_ns"]
@@ -80,9 +75,5 @@ def period_ns(spans: pl.DataFrame) -> int:
 
 
 def family_name(name: str) -> str:
-    """The name with every number replaced, so that numbered marks are one.
-
-    >>> family_name("layer.12 step[DECODE bs=32]")
-    'layer.# step[DECODE bs=#]'
-    """
+    """The name with every number replaced, so that numbered marks are one."""
     return _NUMBER.sub("#", name)

@@ -24,14 +24,7 @@ that type; null for a single cycle.  `length_cv` is the standard deviation over 
 
 
 def cycle_summary(cycles: Cycles) -> pl.DataFrame:
-    """How many cycles there are, how long they are and how much that varies.
-
-    >>> import timesink
-    >>> from timesink.analyses.cycles.finding import find_cycles
-    >>> summary = cycle_summary(find_cycles(timesink.open(timesink.sample())))
-    >>> summary["cycles"].to_list()
-    [2]
-    """
+    """How many cycles there are, how long they are and how much that varies."""
     length = pl.col("end_ns") - pl.col("start_ns")
     rows = cycles.table.sort("pid", "start_ns").with_columns(
         length.alias("length"),

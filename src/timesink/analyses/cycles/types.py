@@ -22,11 +22,6 @@ def type_of_name(name: str) -> str:
 
     Servers name their passes by what is in them: `execute_context_2(..)_generation_0(..)` is a
     prefill, `step[DECODE bs=32]` a decode.  A pass with both sorts of requests is neither.
-
-    >>> [type_of_name(name) for name in ("step[DECODE bs=32]", "forward_extend", "train_decoder")]
-    ['decode', 'prefill', 'generic']
-    >>> type_of_name("execute_context_0(0)_generation_32(32)")
-    'decode'
     """
     batch = _BATCH.search(name)
     if batch:
@@ -40,20 +35,12 @@ def type_of_name(name: str) -> str:
 
 
 def extends(name: str) -> bool:
-    """Whether a Python call of this name is made for a prefill only.
-
-    >>> extends("ModelRunner.forward_extend")
-    True
-    """
+    """Whether a Python call of this name is made for a prefill only."""
     return _EXTENDS in name
 
 
 def decodes(name: str) -> bool:
-    """Whether a Python call of this name is made for a decode only, unless it decodes text.
-
-    >>> decodes("ModelRunner.forward_decode"), decodes("LlamaDecoderLayer.forward")
-    (True, False)
-    """
+    """Whether a Python call of this name is made for a decode only, unless it decodes text."""
     return _DECODES.search(name) is not None
 
 
@@ -61,17 +48,10 @@ def is_pass_call(name: str) -> bool:
     """Whether a Python call of this name is one pass of the work.
 
     What repeats inside of one is a part of it, a layer.
-
-    >>> is_pass_call("Scheduler.run_batch"), is_pass_call("generation/utils.py(2215): generate")
-    (True, False)
     """
     return _PASS.search(name) is not None
 
 
 def is_unit_name(name: str) -> bool:
-    """Whether people give this name to one pass of their work.
-
-    >>> is_unit_name("train step 3"), is_unit_name("load weights")
-    (True, False)
-    """
+    """Whether people give this name to one pass of their work."""
     return _UNIT.search(name) is not None

@@ -13,9 +13,5 @@ _WAITS = re.compile(
 
 
 def is_wait(name: str) -> bool:
-    """Whether a Python call of this name only waits.
-
-    >>> is_wait("Event.wait"), is_wait("threading.py(589): wait"), is_wait("Scheduler.run_batch")
-    (True, True, False)
-    """
+    """Whether a Python call of this name only waits."""
     return _WAITS.search(name) is not None

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.device.numbers import device_numbers
@@ -16,10 +13,9 @@ from timesink.analyses.links import link_launches
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.sums import sums_by
 from timesink.analyses.texts import encode
+from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
-
-Numbers: TypeAlias = NDArray[np.int64]
 
 NO_CALL = -1
 
@@ -28,18 +24,18 @@ NO_CALL = -1
 class Activities:
     """Kernels, copies, sets and collectives of a trace; arrays have one entry per activity."""
 
-    row: Numbers
+    row: Ints
     """Row in `trace.device`."""
-    device: Numbers
-    lane: Numbers
+    device: Ints
+    lane: Ints
     """Place in `lanes`: activities of one stream of one device share it."""
-    start: Numbers
-    end: Numbers
-    call: Numbers
+    start: Ints
+    end: Ints
+    call: Ints
     """Row in `trace.host` of the launching call, `NO_CALL` where it is not in the trace."""
-    call_start: Numbers
+    call_start: Ints
     """Start of that call; of the activity itself where there is none, and so `call_end`."""
-    call_end: Numbers
+    call_end: Ints
     lanes: pl.DataFrame
     """`device` and `stream` of every lane, streams in the order of their numbers."""
 
@@ -47,21 +43,14 @@ class Activities:
         return len(self.row)
 
     @property
-    def launched(self) -> NDArray[np.bool_]:
+    def launched(self) -> Flags:
         """Which activities have a launching call."""
-        known: NDArray[np.bool_] = self.call != NO_CALL
-        return known
+        return np.asarray(self.call != NO_CALL)
 
 
 @once_per_trace
 def device_activities(trace: Trace) -> Activities:
-    """Where and when the devices worked, and which calls made them.
-
-    >>> import timesink
-    >>> work = device_activities(timesink.open(timesink.sample()))
-    >>> bool((work.end >= work.start).all()), work.lanes.columns
-    (True, ['device', 'stream'])
-    """
+    """Where and when the devices worked, and which calls made them."""
     columns = device_columns(trace)
     row = np.flatnonzero(columns["kind"].is_in(BUSY_KINDS).to_numpy())
     start = columns["ts_ns"].to_numpy()[row]
@@ -82,7 +71,7 @@ def device_activities(trace: Trace) -> Activities:
     )
 
 
-def _call_times(trace: Trace, call: Numbers, start: Numbers) -> tuple[Numbers, Numbers]:
+def _call_times(trace: Trace, call: Ints, start: Ints) -> tuple[Ints, Ints]:
     call_start, call_end = start.copy(), start.copy()
     known = np.flatnonzero(call != NO_CALL)
     host = host_columns(trace)
@@ -91,7 +80,7 @@ def _call_times(trace: Trace, call: Numbers, start: Numbers) -> tuple[Numbers, N
     return call_start, call_end
 
 
-def _lanes(device: Numbers, stream: pl.Series) -> tuple[Numbers, pl.DataFrame]:
+def _lanes(device: Ints, stream: pl.Series) -> tuple[Ints, pl.DataFrame]:
     """A number per device and stream, and what each stands for."""
     code, texts = encode(stream)
     devices = np.sort(pl.Series(device).unique().to_numpy())
@@ -99,24 +88,20 @@ def _lanes(device: Numbers, stream: pl.Series) -> tuple[Numbers, pl.DataFrame]:
     used = np.flatnonzero(np.bincount(joint, minlength=1))
     numbers = [int(devices[pair // len(texts)]) for pair in used]
     streams = [texts[pair % len(texts)] for pair in used]
-    order = _natural_order(numbers, streams)
+    # Streams by number where they have one (7 before 13), then those with other names.
+
+    def key(place: int) -> tuple[int, bool, int, str]:
+        text = streams[place] or ""
+        number = int(text) if text.isdecimal() else -1
+        return (numbers[place], number < 0, number, text)
+
+    order = sorted(range(len(numbers)), key=key)
     place = np.zeros(len(devices) * len(texts), dtype=np.int64)
     place[used[order]] = np.arange(len(used))
     lanes = {"device": [numbers[i] for i in order], "stream": [streams[i] for i in order]}
     return place[joint], pl.DataFrame(
         lanes, schema={"device": pl.Int64(), "stream": pl.Categorical()}
     )
-
-
-def _natural_order(devices: Sequence[int], streams: Sequence[str | None]) -> list[int]:
-    """Streams by number where they have one (7 before 13), then those with other names."""
-
-    def key(place: int) -> tuple[int, bool, int, str]:
-        text = streams[place] or ""
-        number = int(text) if text.isdecimal() else -1
-        return (devices[place], number < 0, number, text)
-
-    return sorted(range(len(devices)), key=key)
 
 
 # -- gaps ------------------------------------------------------------------------------------------
@@ -126,15 +111,15 @@ def _natural_order(devices: Sequence[int], streams: Sequence[str | None]) -> lis
 class Gaps:
     """Stretches in which nothing of a group ran, between two of its activities."""
 
-    start: Numbers
-    end: Numbers
-    before: Numbers
+    start: Ints
+    end: Ints
+    before: Ints
     """The activity whose end begins the gap."""
-    after: Numbers
+    after: Ints
     """The activity whose start ends it."""
 
     @property
-    def length(self) -> Numbers:
+    def length(self) -> Ints:
         return self.end - self.start
 
     def longest(self, count: int) -> Gaps:
@@ -147,13 +132,8 @@ class Gaps:
         return Gaps(self.start[chosen], self.end[chosen], self.before[chosen], self.after[chosen])
 
 
-def find_gaps(group: Numbers, start: Numbers, end: Numbers) -> Gaps:
-    """Gaps in the union of the activities of each group, group by group.
-
-    >>> gaps = find_gaps(np.array([0, 0, 1]), np.array([10, 50, 20]), np.array([30, 60, 90]))
-    >>> gaps.start.tolist(), gaps.end.tolist()
-    ([30], [50])
-    """
+def find_gaps(group: Ints, start: Ints, end: Ints) -> Gaps:
+    """Gaps in the union of the activities of each group, group by group."""
     by_start, by_end = _grouped(start, group), _grouped(end, group)
     # Where as many activities have ended as have started none is running: a gap lies between the
     # i-th end and the next start, if these are in order.
@@ -163,32 +143,22 @@ def find_gaps(group: Numbers, start: Numbers, end: Numbers) -> Gaps:
     return Gaps(end[before], start[after], before, after)
 
 
-def spans_by(group: Numbers, start: Numbers, end: Numbers, groups: int) -> Numbers:
-    """From the first start to the last end of each group; zero for a group without activities.
-
-    >>> spans_by(np.array([0, 0]), np.array([10, 50]), np.array([30, 60]), 2).tolist()
-    [50, 0]
-    """
+def spans_by(group: Ints, start: Ints, end: Ints, groups: int) -> Ints:
+    """From the first start to the last end of each group; zero for a group without activities."""
     first = np.full(groups, np.iinfo(np.int64).max)
     last = first.copy()
     np.minimum.at(first, group, start)
     last[group] = first[group]
     np.maximum.at(last, group, end)
-    spans: Numbers = last - first
-    return spans
+    return np.asarray(last - first)
 
 
-def busy_by(group: Numbers, start: Numbers, end: Numbers, groups: int) -> Numbers:
-    """How long at least one activity of each group ran.
-
-    >>> group, start, end = np.array([0, 0, 1]), np.array([10, 20, 5]), np.array([30, 40, 6])
-    >>> busy_by(group, start, end, 2).tolist()
-    [30, 1]
-    """
+def busy_by(group: Ints, start: Ints, end: Ints, groups: int) -> Ints:
+    """How long at least one activity of each group ran."""
     gaps = find_gaps(group, start, end)
     return spans_by(group, start, end, groups) - sums_by(group[gaps.after], gaps.length, groups)
 
 
-def _grouped(times: Numbers, group: Numbers) -> Numbers:
+def _grouped(times: Ints, group: Ints) -> Ints:
     order = np.argsort(times, kind="stable")
     return order[np.argsort(group[order], kind="stable")]

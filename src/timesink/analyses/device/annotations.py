@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses import names
-from timesink.analyses.columns import host_columns, host_lanes, host_names
-from timesink.analyses.device.activities import Activities, Numbers, busy_by, device_activities
+from timesink.analyses.columns import host_columns, host_lanes, host_names, start_and_end
+from timesink.analyses.device.activities import Activities, busy_by, device_activities
 from timesink.analyses.gathering import values_at
 from timesink.analyses.sums import sums_by
 from timesink.analyses.texts import encode
+from timesink.model.arrays import Ints
 from timesink.model.trace import Trace
 
 
@@ -22,11 +22,6 @@ def kernels_by_annotation(trace: Trace) -> pl.DataFrame:
     name; what was launched by a call that is not in the trace is a row of its own, not `launched`.
     `device_ns` adds up the lengths of the activities, `busy_ns` is the time in which at least one
     of them ran.
-
-    >>> import timesink
-    >>> labels = kernels_by_annotation(timesink.open(timesink.sample()))
-    >>> bool((labels["busy_ns"] <= labels["device_ns"]).all())
-    True
     """
     work = device_activities(trace)
     name = values_at(host_columns(trace)["name"], _annotation_of(trace, work))
@@ -51,12 +46,15 @@ def kernels_by_annotation(trace: Trace) -> pl.DataFrame:
     )
 
 
-def _annotation_of(trace: Trace, work: Activities) -> Numbers:
+def _annotation_of(trace: Trace, work: Activities) -> Ints:
     """Row in `trace.host` of the annotation each activity was launched in, -1 for none."""
     host, (thread, _) = host_columns(trace), host_lanes(trace)
-    notes = np.flatnonzero(_is_annotation(trace))
-    start = host["ts_ns"].to_numpy()[notes]
-    end = start + host["dur_ns"].to_numpy()[notes]
+    # Annotations, and the operators that old profilers recorded in their stead.
+    kind, called = host_columns(trace)["kind"], host_names(trace)
+    in_their_stead = (kind == "operator").to_numpy() & called.matching(_annotates)
+    steps = called.matching(names.is_profiler_step)
+    notes = np.flatnonzero(((kind == "annotation").to_numpy() | in_their_stead) & ~steps)
+    start, end = start_and_end(host, notes)
     found = np.full(len(work), -1, dtype=np.int64)
     launched = np.flatnonzero(work.launched)
     for number in np.unique(thread[notes]):
@@ -69,25 +67,12 @@ def _annotation_of(trace: Trace, work: Activities) -> Numbers:
     return found
 
 
-def _is_annotation(trace: Trace) -> NDArray[np.bool_]:
-    """Annotations, and the operators that old profilers recorded in their stead."""
-    kind, called = host_columns(trace)["kind"], host_names(trace)
-    in_their_stead = (kind == "operator").to_numpy() & called.matching(_annotates)
-    steps = called.matching(names.is_profiler_step)
-    return ((kind == "annotation").to_numpy() | in_their_stead) & ~steps
-
-
 def _annotates(name: str) -> bool:
     return names.is_data_loader(name) or names.is_wrapper(name)
 
 
-def _latest_reaching(ends: Numbers, latest: Numbers, wanted: Numbers) -> Numbers:
-    """The last place up to `latest` whose end is not before the wanted one; -1 without any.
-
-    >>> ends = np.array([100, 20, 50])
-    >>> _latest_reaching(ends, np.array([2, 2, 2, 0]), np.array([40, 60, 120, 10])).tolist()
-    [2, 0, -1, 0]
-    """
+def _latest_reaching(ends: Ints, latest: Ints, wanted: Ints) -> Ints:
+    """The last place up to `latest` whose end is not before the wanted one; -1 without any."""
     # Entry i of maxima[k] is the largest of the 2**k ends up to i.
     maxima, width = [ends], 1
     while 2 * width <= len(ends):

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.device.activities import (
     Activities,
     Gaps,
-    Numbers,
     device_activities,
     find_gaps,
     spans_by,
@@ -22,6 +18,7 @@ from timesink.analyses.gathering import values_at
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.steps import find_steps, step_at
 from timesink.analyses.sums import sums_by
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
 SHORT_GAP_NS = 30_000
@@ -36,8 +33,6 @@ HOST_WAIT, SYNC, DATA_LOADING, KERNEL_WAIT, OTHER = (
 )
 CAUSES = (HOST_WAIT, SYNC, DATA_LOADING, KERNEL_WAIT, OTHER)
 
-Flags: TypeAlias = NDArray[np.bool_]
-
 
 @once_per_trace
 def idle_breakdown(trace: Trace, *, short_gap_ns: int = SHORT_GAP_NS) -> pl.DataFrame:
@@ -47,12 +42,6 @@ def idle_breakdown(trace: Trace, *, short_gap_ns: int = SHORT_GAP_NS) -> pl.Data
     late.  `kernel_wait_ns`: it was launched before, and the gap is no longer than
     `short_gap_ns`; the device took that long from one to the next.  `other_ns`: everything else,
     such as waiting for another stream, or a launch that is not in the trace.
-
-    >>> import timesink
-    >>> idle = idle_breakdown(timesink.open(timesink.sample()))
-    >>> parts = idle.select("host_wait_ns", "kernel_wait_ns", "other_ns").sum_horizontal()
-    >>> bool((parts == idle["idle_ns"]).all())
-    True
     """
     work = device_activities(trace)
     gaps = find_gaps(work.lane, work.start, work.end)
@@ -79,8 +68,7 @@ def idle_breakdown(trace: Trace, *, short_gap_ns: int = SHORT_GAP_NS) -> pl.Data
 
 
 def _launched_late(work: Activities, gaps: Gaps) -> Flags:
-    late: Flags = work.launched[gaps.after] & (work.call_start[gaps.after] > gaps.start)
-    return late
+    return np.asarray(work.launched[gaps.after] & (work.call_start[gaps.after] > gaps.start))
 
 
 # -- the largest gaps of a device ------------------------------------------------------------------
@@ -102,11 +90,6 @@ def largest_gaps(
       than the gap lasted, and so could have launched in time; or it waited most of the gap;
     * `host_wait`: the next activity was launched after the gap had begun, for another reason;
     * `other`: the next activity was queued all the time, or its launch is not in the trace.
-
-    >>> import timesink
-    >>> gaps = largest_gaps(timesink.open(timesink.sample()), count=3)
-    >>> gaps["gap_ns"].is_sorted(descending=True), set(gaps["cause"]) <= set(CAUSES)
-    (True, True)
     """
     work = device_activities(trace)
     gaps = find_gaps(work.device, work.start, work.end).longest(count)
@@ -152,7 +135,7 @@ def _causes(
     return pl.Series(causes.tolist(), dtype=pl.String)
 
 
-def _waited_for_copy(trace: Trace, work: Activities, gaps: Gaps) -> Numbers:
+def _waited_for_copy(trace: Trace, work: Activities, gaps: Gaps) -> Ints:
     """How long the call of the copy before a gap had run, if it returned only in the gap."""
     before = gaps.before
     copies = (device_columns(trace)["kind"] == "memcpy").to_numpy()[work.row[before]]
@@ -160,7 +143,7 @@ def _waited_for_copy(trace: Trace, work: Activities, gaps: Gaps) -> Numbers:
     return np.where(blocked, np.maximum(gaps.start - work.call_start[before], 0), 0)
 
 
-def _steps_at(trace: Trace, times: Numbers) -> pl.Series:
+def _steps_at(trace: Trace, times: Ints) -> pl.Series:
     """Names of the steps that include these times; null where none does."""
     steps = find_steps(trace)
     bounds = steps.select("start_ns", "end_ns").to_numpy()

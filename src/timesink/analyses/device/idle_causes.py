@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.columns import host_columns, host_lanes, host_names
-from timesink.analyses.device.activities import Activities, Numbers, device_activities
+from timesink.analyses.device.activities import Activities, device_activities
 from timesink.analyses.forest import OPERATOR, call_forest
 from timesink.analyses.links import LAUNCH_KINDS
 from timesink.analyses.names import waits_for_device
@@ -19,6 +17,7 @@ from timesink.analyses.once import once_per_trace
 from timesink.analyses.roles import role_ranges
 from timesink.analyses.steps import find_steps
 from timesink.model import intervals
+from timesink.model.arrays import Flags, Ints
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 
@@ -45,7 +44,6 @@ SCHEMA = {
     **{f"{cause}_ns": pl.Int64() for cause in CAUSES},
 }
 
-Flags: TypeAlias = NDArray[np.bool_]
 _NONE = -1
 _END_OF_TIME = np.iinfo(np.int64).max
 
@@ -64,23 +62,21 @@ def idle_causes(trace: Trace) -> pl.DataFrame:
     * `host_ns`: the next activity was not launched yet, or no further one came: launch-bound;
     * `queued_ns`: the next activity was launched already and waited for something else;
     * `unknown_ns`: the launch of the next activity is not in the trace.
-
-    >>> import timesink
-    >>> idle = idle_causes(timesink.open(timesink.sample()))
-    >>> parts = idle.select(pl.sum_horizontal(f"{cause}_ns" for cause in CAUSES)).to_series()
-    >>> bool((parts == idle["idle_ns"]).all())
-    True
     """
     if not idle_ranges(trace):
         return pl.DataFrame(schema=SCHEMA)
     steps = _complete_steps(trace)
-    host = _Host(
-        quiet=_quiet(trace, steps),
-        calls=holding_calls(trace),
-    )
+    # Long stretches of the steps in which no host call was recorded; notes are no calls.
+    ranges, forest, silent = role_ranges(trace), call_forest(trace), steps
+    for role in ("runtime", "data_loader", "communication"):
+        silent = _long(intervals.subtract(silent, ranges[role]))
+    operators = forest.role == OPERATOR
+    outer = operators & ~((forest.parent >= 0) & operators[forest.parent])
+    called = np.stack([forest.start[outer], forest.end[outer]]).T
+    quiet = _long(intervals.subtract(silent, called[_touching(called, silent)]))
     length = intervals.coverage(steps)
     rows = [
-        {"device": device, "steps_ns": length, **_causes(trace, device, idle, host)}
+        {"device": device, "steps_ns": length, **_causes(trace, device, idle, quiet)}
         for device, idle in idle_ranges(trace).items()
     ]
     return pl.DataFrame(rows, schema=SCHEMA)
@@ -88,12 +84,7 @@ def idle_causes(trace: Trace) -> pl.DataFrame:
 
 @once_per_trace
 def idle_ranges(trace: Trace) -> dict[int, IntervalSet]:
-    """When each device had nothing to do inside the complete steps, in time order.
-
-    >>> import timesink
-    >>> list(idle_ranges(timesink.open(timesink.sample())))
-    [0]
-    """
+    """When each device had nothing to do inside the complete steps, in time order."""
     steps, work = _complete_steps(trace), device_activities(trace)
     return {
         device: intervals.subtract(steps, np.stack([work.start[mine], work.end[mine]]).T)
@@ -118,9 +109,9 @@ def _by_device(work: Activities) -> Iterator[tuple[int, Flags]]:
 class HoldingCalls:
     """Calls that hold up their thread: waits for a device, and long runtime calls."""
 
-    row: Numbers
+    row: Ints
     """Row in `trace.host`."""
-    thread: Numbers
+    thread: Ints
     """As :func:`timesink.analyses.columns.host_lanes` numbers them."""
     ranges: IntervalSet
     waits: Flags
@@ -132,13 +123,7 @@ class HoldingCalls:
 
 @once_per_trace
 def holding_calls(trace: Trace) -> HoldingCalls:
-    """Waits for a device, and runtime calls that take long for another reason.
-
-    >>> import timesink
-    >>> calls = holding_calls(timesink.open(timesink.sample()))
-    >>> len(calls.row) == len(calls.waits)
-    True
-    """
+    """Waits for a device, and runtime calls that take long for another reason."""
     host, named = host_columns(trace), host_names(trace)
     length = host["dur_ns"].to_numpy()
     waits = named.matching(waits_for_device)
@@ -153,25 +138,6 @@ def holding_calls(trace: Trace) -> HoldingCalls:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Host:
-    """What is known of the host."""
-
-    quiet: IntervalSet
-    calls: HoldingCalls
-
-
-def _quiet(trace: Trace, steps: IntervalSet) -> IntervalSet:
-    """Long stretches of the steps in which no host call was recorded; notes are no calls."""
-    ranges, forest, silent = role_ranges(trace), call_forest(trace), steps
-    for role in ("runtime", "data_loader", "communication"):
-        silent = _long(intervals.subtract(silent, ranges[role]))
-    operators = forest.role == OPERATOR
-    outer = operators & ~((forest.parent >= 0) & operators[forest.parent])
-    called = np.stack([forest.start[outer], forest.end[outer]]).T
-    return _long(intervals.subtract(silent, called[_touching(called, silent)]))
-
-
 def _long(stretches: IntervalSet) -> IntervalSet:
     return stretches[stretches[:, 1] - stretches[:, 0] >= STALL_NS]
 
@@ -181,29 +147,28 @@ def _touching(many: IntervalSet, few: IntervalSet) -> Flags:
     if not len(few):
         return np.zeros(len(many), dtype=np.bool_)
     place = np.searchsorted(few[:, 1].copy(), many[:, 0])
-    reached: Flags = np.append(few[:, 0], _END_OF_TIME)[place] <= many[:, 1]
-    return reached
+    return np.asarray(np.append(few[:, 0], _END_OF_TIME)[place] <= many[:, 1])
 
 
 # -- gap by gap ------------------------------------------------------------------------------------
 
 
-def _causes(trace: Trace, device: int, idle: IntervalSet, host: _Host) -> dict[str, int]:
+def _causes(trace: Trace, device: int, idle: IntervalSet, quiet: IntervalSet) -> dict[str, int]:
     ranges = role_ranges(trace)
     loading = intervals.intersect(idle, ranges["data_loader"])
     talking = intervals.intersect(idle, ranges["communication"])
     talking = intervals.subtract(talking, loading)
     told = np.concatenate([loading, talking])
     length = idle[:, 1] - idle[:, 0] - intervals.coverage_within(told, idle)
-    next_work = _next_work(trace, device, idle)
-    unknown = np.where(next_work.thread == _NONE, length, 0)
-    queued = np.where(next_work.queued, length, 0)
+    is_queued, thread = _next_work(trace, device, idle)
+    unknown = np.where(thread == _NONE, length, 0)
+    queued = np.where(is_queued, length, 0)
     open_ns = length - unknown - queued
-    held = _held(idle, next_work.thread, host.calls, told)
-    runtime_call = np.minimum(open_ns, held.runtime_call)
-    silent = _inside(idle, intervals.subtract(host.quiet, told))
+    waiting, holding = _held(idle, thread, holding_calls(trace), told)
+    runtime_call = np.minimum(open_ns, holding)
+    silent = _inside(idle, intervals.subtract(quiet, told))
     stalled = np.minimum(open_ns - runtime_call, silent)
-    sync = np.minimum(open_ns - runtime_call - stalled, held.sync)
+    sync = np.minimum(open_ns - runtime_call - stalled, waiting)
     return {
         "idle_ns": intervals.coverage(idle),
         "data_loading_ns": intervals.coverage(loading),
@@ -217,17 +182,11 @@ def _causes(trace: Trace, device: int, idle: IntervalSet, host: _Host) -> dict[s
     }
 
 
-@dataclass(frozen=True, eq=False)
-class _NextWork:
-    """The activity that follows each gap; arrays have one entry per gap."""
+def _next_work(trace: Trace, device: int, idle: IntervalSet) -> tuple[Flags, Ints]:
+    """Whether what follows each gap was launched before it, and the thread that launched it.
 
-    queued: Flags
-    """It was launched before the gap began."""
-    thread: Numbers
-    """Launched it, or, where none follows, the last one; -1 where that is not in the trace."""
-
-
-def _next_work(trace: Trace, device: int, idle: IntervalSet) -> _NextWork:
+    Where nothing follows, the thread of the last launch; -1 where that is not in the trace.
+    """
     work = device_activities(trace)
     mine = np.flatnonzero(work.device == device)
     mine = mine[np.argsort(work.start[mine], kind="stable")]
@@ -236,22 +195,15 @@ def _next_work(trace: Trace, device: int, idle: IntervalSet) -> _NextWork:
     following = mine[np.minimum(place, len(mine) - 1)]
     launched = work.launched[following]
     threads = np.append(host_lanes(trace)[0], _NONE)
-    return _NextWork(
-        queued=launched & ~none & (work.call_start[following] <= idle[:, 0]),
-        thread=threads[np.where(launched, work.call[following], _NONE)],
-    )
+    queued = launched & ~none & (work.call_start[following] <= idle[:, 0])
+    return queued, threads[np.where(launched, work.call[following], _NONE)]
 
 
-@dataclass(frozen=True, eq=False)
-class _Held:
-    """How long the launching thread was held up in each gap."""
-
-    sync: Numbers
-    runtime_call: Numbers
-
-
-def _held(idle: IntervalSet, thread: Numbers, calls: HoldingCalls, told: IntervalSet) -> _Held:
-    held = _Held(np.zeros(len(idle), dtype=np.int64), np.zeros(len(idle), dtype=np.int64))
+def _held(
+    idle: IntervalSet, thread: Ints, calls: HoldingCalls, told: IntervalSet
+) -> tuple[Ints, Ints]:
+    """How long the launching thread waited in each gap, and sat in other calls."""
+    sync, runtime_call = np.zeros((2, len(idle)), dtype=np.int64)
     for number in np.unique(calls.thread).tolist():
         waits = calls.of_thread(number, waits=True)
         others = intervals.subtract(calls.of_thread(number, waits=False), waits)
@@ -259,12 +211,12 @@ def _held(idle: IntervalSet, thread: Numbers, calls: HoldingCalls, told: Interva
         mine = np.flatnonzero((thread == number) & _touching(idle, both))
         gaps = idle[mine]
         inside = _inside(gaps, intervals.subtract(waits, told))
-        held.sync[mine] = np.maximum(inside, _waited(gaps, waits))
-        held.runtime_call[mine] = _inside(gaps, intervals.subtract(others, told))
-    return held
+        sync[mine] = np.maximum(inside, _waited(gaps, waits))
+        runtime_call[mine] = _inside(gaps, intervals.subtract(others, told))
+    return sync, runtime_call
 
 
-def _inside(gaps: IntervalSet, few: IntervalSet) -> Numbers:
+def _inside(gaps: IntervalSet, few: IntervalSet) -> Ints:
     """How much of each gap a few disjoint ranges cover."""
     covered = np.zeros(len(gaps), dtype=np.int64)
     near = np.flatnonzero(_touching(gaps, few))
@@ -272,7 +224,7 @@ def _inside(gaps: IntervalSet, few: IntervalSet) -> Numbers:
     return covered
 
 
-def _waited(idle: IntervalSet, waits: IntervalSet) -> Numbers:
+def _waited(idle: IntervalSet, waits: IntervalSet) -> Ints:
     """Length of the wait in which each gap begins; 0 for the others."""
     if not len(waits):
         return np.zeros(len(idle), dtype=np.int64)

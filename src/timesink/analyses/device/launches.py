@@ -8,11 +8,12 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.columns import device_columns, host_columns
-from timesink.analyses.device.activities import Activities, Numbers, device_activities
+from timesink.analyses.device.activities import Activities, device_activities
 from timesink.analyses.forest import OPERATOR, call_forest
 from timesink.analyses.gathering import values_at
 from timesink.analyses.links import link_launches
 from timesink.analyses.once import once_per_trace
+from timesink.model.arrays import Ints
 from timesink.model.trace import Trace
 
 _BY_CALL_AND_KERNEL = ("call_name", "kernel_name")
@@ -25,11 +26,6 @@ def launch_table(trace: Trace) -> pl.DataFrame:
     `delay_ns` is what lies between the end of the call and the start of the activity; an activity
     that starts while the call still runs has none.  Starting before the call even began is a sign
     of clocks that disagree: such activities are marked `early`.
-
-    >>> import timesink
-    >>> launches = launch_table(timesink.open(timesink.sample()))
-    >>> launches.height > 0 and bool((launches["delay_ns"] >= 0).all())
-    True
     """
     work = device_activities(trace)
     known = np.flatnonzero(work.launched)
@@ -61,11 +57,6 @@ def launch_statistics(trace: Trace) -> pl.DataFrame:
     itself: the device could not be kept busy that way.  `waited` counts the activities that were
     over before their call returned; such calls are long because they wait.  Calls that launch
     several activities (graphs) count once in `calls` and `call_ns`.
-
-    >>> import timesink
-    >>> statistics = launch_statistics(timesink.open(timesink.sample()))
-    >>> bool(statistics["launch_bound_pct"].is_between(0, 100).all())
-    True
     """
     delay, bound = pl.col("delay_ns"), pl.col("call_dur_ns") > pl.col("launched_ns")
     call_end = pl.col("call_start_ns") + pl.col("call_dur_ns")
@@ -100,11 +91,6 @@ def operator_delays(trace: Trace) -> pl.DataFrame:
     `until_call_ns` is the mean time from the start of the innermost operator to its launching
     call, `until_device_ns` from there to the start of the activity.  Launches outside of every
     operator have no operator name and no `until_call_ns`.
-
-    >>> import timesink
-    >>> delays = operator_delays(timesink.open(timesink.sample()))
-    >>> delays["activities"].sum() == launch_table(timesink.open(timesink.sample())).height
-    True
     """
     launches = launch_table(trace)
     forest = call_forest(trace)
@@ -145,11 +131,6 @@ def queue_depth(trace: Trace, *, until: Literal["start", "end"] = "start") -> pl
     with `until="end"`, until it is finished.  Each row holds from its `ts_ns` to the next row of
     the stream; before the first row and from the last one on the queue is empty.  Activities
     without a launching call are not part of it; those that start before their call never wait.
-
-    >>> import timesink
-    >>> queue = queue_depth(timesink.open(timesink.sample()))
-    >>> bool((queue["depth"] >= 0).all()), queue["depth"][-1]
-    (True, 0)
     """
     work = device_activities(trace)
     ts, lane, depth = _queue(work, until)
@@ -164,14 +145,20 @@ def queue_summary(trace: Trace, *, until: Literal["start", "end"] = "start") -> 
 
     Measured from the first launch to the end of the last activity: `span_ns`, of which
     `queued_ns` with something in the queue.  `launched` activities have a launching call.
-
-    >>> import timesink
-    >>> summary = queue_summary(timesink.open(timesink.sample()))
-    >>> bool((summary["queued_ns"] <= summary["span_ns"]).all())
-    True
     """
     work = device_activities(trace)
-    spans = _spans(work)
+    # From the first launch to the end of the last activity launched, per lane.
+    known = np.flatnonzero(work.launched)
+    first = np.minimum(work.call_start[known], work.start[known])
+    spans = (
+        pl.DataFrame({"lane": work.lane[known], "first": first, "end": work.end[known]})
+        .group_by("lane")
+        .agg(
+            launched=pl.len().cast(pl.Int64),
+            span_ns=pl.col("end").max() - pl.col("first").min(),
+        )
+        .sort("lane")
+    )
     times = _time_at_depth(spans, *_queue(work, until))
     time, depth, span = pl.col("time_ns"), pl.col("depth"), pl.col("span_ns")
     figures = (
@@ -200,7 +187,7 @@ def queue_summary(trace: Trace, *, until: Literal["start", "end"] = "start") -> 
     )
 
 
-def _queue(work: Activities, until: Literal["start", "end"]) -> tuple[Numbers, Numbers, Numbers]:
+def _queue(work: Activities, until: Literal["start", "end"]) -> tuple[Ints, Ints, Ints]:
     """Times at which the queue of a lane changes, the lanes, and the depth from then on."""
     known = np.flatnonzero(work.launched)
     enters = np.minimum(work.call_start[known], work.start[known])
@@ -218,24 +205,7 @@ def _queue(work: Activities, until: Literal["start", "end"]) -> tuple[Numbers, N
     return times[last], lanes[last], depth[last]
 
 
-def _spans(work: Activities) -> pl.DataFrame:
-    """From the first launch to the end of the last activity launched, per lane."""
-    known = np.flatnonzero(work.launched)
-    first = np.minimum(work.call_start[known], work.start[known])
-    return (
-        pl.DataFrame({"lane": work.lane[known], "first": first, "end": work.end[known]})
-        .group_by("lane")
-        .agg(
-            launched=pl.len().cast(pl.Int64),
-            span_ns=pl.col("end").max() - pl.col("first").min(),
-        )
-        .sort("lane")
-    )
-
-
-def _time_at_depth(
-    spans: pl.DataFrame, times: Numbers, lanes: Numbers, depth: Numbers
-) -> pl.DataFrame:
+def _time_at_depth(spans: pl.DataFrame, times: Ints, lanes: Ints, depth: Ints) -> pl.DataFrame:
     """How long each lane had each depth, shallow ones first; what is not queued is depth zero."""
     lasts = np.append(np.diff(times), np.zeros(min(1, len(times)), dtype=np.int64))
     lasts[:-1][np.diff(lanes) != 0] = 0

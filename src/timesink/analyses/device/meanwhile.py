@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses import names
 from timesink.analyses.columns import host_columns, host_lanes, host_names
-from timesink.analyses.device.activities import NO_CALL, Activities, Gaps, Numbers
+from timesink.analyses.device.activities import NO_CALL, Activities, Gaps
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
 _WAITING_OPERATORS = ("aten::item", "aten::_local_scalar_dense", "aten::is_nonzero")
@@ -21,17 +20,15 @@ _FRAMES = ("trace", "instant")
 
 _END_OF_TIME = np.iinfo(np.int64).max
 
-Flags: TypeAlias = NDArray[np.bool_]
-
 
 @dataclass(frozen=True, eq=False)
 class _HostEvents:
     """Host events that can explain a gap; arrays have one entry per event."""
 
-    row: Numbers
-    start: Numbers
-    end: Numbers
-    thread: Numbers
+    row: Ints
+    start: Ints
+    end: Ints
+    thread: Ints
     """Place in `threads`."""
     threads: list[tuple[str, str]]
     loads: Flags
@@ -39,7 +36,7 @@ class _HostEvents:
     waits: Flags
     """Calls that return when the device has finished something."""
 
-    def covering_most(self, start: int, end: int, thread: int) -> Numbers:
+    def covering_most(self, start: int, end: int, thread: int) -> Ints:
         """Places of those that cover more than half of a gap: nested, the innermost last."""
         common = np.minimum(self.end, end) - np.maximum(self.start, start)
         found = np.flatnonzero((2 * common > end - start) & (self.thread == thread))
@@ -80,16 +77,7 @@ def _meanwhile(events: _HostEvents, start: int, end: int, threads: list[int]) ->
 
 
 def host_meanwhile(trace: Trace, work: Activities, gaps: Gaps) -> list[Meanwhile]:
-    """What the threads that feed the devices did during each of a few gaps.
-
-    >>> import timesink
-    >>> from timesink.analyses.device.activities import device_activities, find_gaps
-    >>> trace = timesink.open(timesink.sample())
-    >>> work = device_activities(trace)
-    >>> gaps = find_gaps(work.device, work.start, work.end).longest(3)
-    >>> len(host_meanwhile(trace, work, gaps))
-    3
-    """
+    """What the threads that feed the devices did during each of a few gaps."""
     events = _explaining_events(trace, gaps)
     number_of = {thread: number for number, thread in enumerate(events.threads)}
     main = _main_thread(trace, work)
@@ -140,7 +128,7 @@ def _main_thread(trace: Trace, work: Activities) -> tuple[str, str] | None:
     return threads[int(launches.argmax())] if len(launches) else None
 
 
-def _threads_of(trace: Trace, calls: Numbers) -> list[tuple[str, str] | None]:
+def _threads_of(trace: Trace, calls: Ints) -> list[tuple[str, str] | None]:
     """Process and thread of calls; none for a call that is not in the trace."""
     thread, threads = host_lanes(trace)
     return [threads[thread[call]] if call != NO_CALL else None for call in calls.tolist()]

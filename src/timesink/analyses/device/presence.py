@@ -10,10 +10,5 @@ from timesink.model.trace import Trace
 
 @once_per_trace
 def has_device_work(trace: Trace) -> bool:
-    """Whether a kernel, copy, memset or collective ran; annotations and ranges are no work.
-
-    >>> import timesink
-    >>> has_device_work(timesink.open(timesink.sample()))
-    True
-    """
+    """Whether a kernel, copy, memset or collective ran; annotations and ranges are no work."""
     return bool(device_columns(trace)["kind"].is_in(BUSY_KINDS).any())

@@ -16,6 +16,7 @@ from timesink.analyses.once import once_per_trace
 from timesink.analyses.roles import is_communication
 from timesink.analyses.steps import find_steps
 from timesink.model import intervals
+from timesink.model.arrays import Flags, Ints
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 
@@ -30,11 +31,6 @@ def activity_classes(trace: Trace) -> Classes:
     """For each row of `trace.device`: whether it computes, communicates or moves memory.
 
     Copies and sets are `MEMORY`, collectives `COMMUNICATION`, everything else `COMPUTATION`.
-
-    >>> import timesink
-    >>> classes = activity_classes(timesink.open(timesink.sample()))
-    >>> set(classes.tolist()) <= {COMPUTATION, COMMUNICATION, MEMORY}
-    True
     """
     moves = device_columns(trace)["kind"].is_in(["memcpy", "memset"]).to_numpy()
     classes = np.where(moves, MEMORY, COMPUTATION).astype(np.int8)
@@ -51,12 +47,6 @@ def device_time(trace: Trace, *, classes: Classes | None = None) -> pl.DataFrame
     `compute_only_ns` is computation with nothing beside it, `communication_overlap_pct` the part
     of communication that is hidden under computation.  Other `classes` than those of
     :func:`activity_classes` may be given, one for each row of `trace.device`.
-
-    >>> import timesink
-    >>> time = device_time(timesink.open(timesink.sample()))
-    >>> parts = ["compute_ns", "exposed_communication_ns", "exposed_memory_ns", "idle_ns"]
-    >>> bool((time.select(parts).sum_horizontal() == time["span_ns"]).all())
-    True
     """
     frames = [
         _timed(work, np.array([work.span])).with_columns(
@@ -69,13 +59,7 @@ def device_time(trace: Trace, *, classes: Classes | None = None) -> pl.DataFrame
 
 
 def overlap_by_step(trace: Trace, *, classes: Classes | None = None) -> pl.DataFrame:
-    """The same as :func:`device_time` for every step of every device.
-
-    >>> import timesink
-    >>> steps = overlap_by_step(timesink.open(timesink.sample()))
-    >>> bool((steps["busy_ns"] + steps["idle_ns"] == steps["span_ns"]).all())
-    True
-    """
+    """The same as :func:`device_time` for every step of every device."""
     steps = find_steps(trace)
     bounds = steps.select("start_ns", "end_ns").to_numpy().reshape(-1, 2)
     about = steps.select(step="name", start_ns="start_ns", complete="complete")
@@ -96,11 +80,6 @@ def kernel_kinds(trace: Trace, *, classes: Classes | None = None) -> pl.DataFram
     `time_ns` of a row is how long exactly these classes ran, so the rows of a device add up to
     its busy time.  `activities` and `sum_ns` (their lengths added up) are given for single
     classes.
-
-    >>> import timesink
-    >>> kinds = kernel_kinds(timesink.open(timesink.sample()))
-    >>> "computation" in kinds["kind"].to_list()
-    True
     """
     rows = [row for work in _devices(trace, classes) for row in _kind_rows(work)]
     return pl.DataFrame(rows, schema=_KINDS, orient="row")
@@ -149,7 +128,7 @@ class _DeviceWork:
     sums: tuple[int, ...]
     """Number and added lengths of the activities of each class."""
 
-    def within(self, windows: IntervalSet) -> dict[int, NDArray[np.int64]]:
+    def within(self, windows: IntervalSet) -> dict[int, Ints]:
         """How long exactly these classes ran inside each window."""
         return {
             mixture: intervals.coverage_within(ranges, windows)
@@ -185,7 +164,7 @@ def _divide(trace: Trace, classes: Classes) -> list[_DeviceWork]:
     return found
 
 
-def _pairs(work: Activities, chosen: NDArray[np.bool_]) -> IntervalSet:
+def _pairs(work: Activities, chosen: Flags) -> IntervalSet:
     return np.stack([work.start[chosen], work.end[chosen]]).T
 
 
@@ -205,7 +184,7 @@ def _timed(work: _DeviceWork, windows: IntervalSet) -> pl.DataFrame:
     parts = work.within(windows)
     nothing = np.zeros(len(windows), dtype=np.int64)
 
-    def with_any(bits: int, without: int = 0) -> NDArray[np.int64]:
+    def with_any(bits: int, without: int = 0) -> Ints:
         chosen = (time for mix, time in parts.items() if mix & bits and not mix & without)
         return sum(chosen, start=nothing)
 

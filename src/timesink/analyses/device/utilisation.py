@@ -6,15 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from timesink.analyses.columns import device_columns
+from timesink.analyses.columns import device_columns, event_ranges
 from timesink.analyses.device.numbers import device_numbers
 from timesink.analyses.kernels.table import kernel_launches
 from timesink.analyses.kernels.tensor_core_share import operator_tensor_core_share
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.steps import find_steps, window
 from timesink.model import intervals
+from timesink.model.arrays import Ints
 from timesink.model.intervals import IntervalSet
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
@@ -45,11 +45,6 @@ def device_utilisation(trace: Trace) -> pl.DataFrame:
     * `sm_efficiency`: multiprocessors in use by blocks per SM, over the window;
     * `occupancy_pct`: achieved occupancy, weighted by kernel time inside the window;
     * `tensor_core_ratio`: of the time of kernels launched by operators, anywhere in the trace.
-
-    >>> import timesink
-    >>> busy = device_utilisation(timesink.open(timesink.sample()))
-    >>> bool((busy["utilisation"] <= busy["any_activity"]).all())
-    True
     """
     steps = find_steps(trace).filter("complete")
     frame = _Frame(window(steps), steps.select("start_ns", "end_ns").to_numpy())
@@ -67,35 +62,21 @@ def device_utilisation(trace: Trace) -> pl.DataFrame:
 
 
 def kernel_devices(trace: Trace) -> list[int]:
-    """Numbers of the devices that ran kernels, in order; -1 for kernels on an unknown device.
-
-    >>> import timesink
-    >>> kernel_devices(timesink.open(timesink.sample()))
-    [0]
-    """
+    """Numbers of the devices that ran kernels, in order; -1 for kernels on an unknown device."""
     devices: list[int] = kernel_launches(trace)["device"].unique().sort().to_list()
     return devices
 
 
 def kernel_ranges(trace: Trace, device: int) -> IntervalSet:
-    """When each kernel of a device ran, communication included; not merged.
-
-    >>> import timesink
-    >>> kernel_ranges(timesink.open(timesink.sample()), 0).shape[1]
-    2
-    """
+    """When each kernel of a device ran, communication included; not merged."""
     mine = _launches_on(trace, device)
-    return intervals.from_starts(mine["ts_ns"].to_numpy(), mine["dur_ns"].to_numpy())
+    return event_ranges(mine)
 
 
 def sm_efficiency_intervals(trace: Trace, device: int) -> pl.DataFrame:
     """Share of the multiprocessors in use while kernels of known size run, over time.
 
     Each kernel uses as many as it has blocks per SM; together they use all of them at most.
-
-    >>> import timesink
-    >>> sm_efficiency_intervals(timesink.open(timesink.sample()), 0).columns
-    ['start_ns', 'end_ns', 'value']
     """
     return _efficiency_by_device(trace).get(device, pl.DataFrame(schema=INTERVAL_SCHEMA))
 
@@ -146,7 +127,9 @@ class _Frame:
 
 def _measure(trace: Trace, device: int, frame: _Frame) -> dict[str, int | float | None]:
     running, running_in_steps = frame.covered(kernel_ranges(trace, device))
-    active, _ = frame.covered(_busy_ranges(trace, device))
+    events = device_columns(trace)
+    mine = events["kind"].is_in(BUSY_KINDS).to_numpy() & (device_numbers(trace) == device)
+    active, _ = frame.covered(event_ranges(events, mine))
     return {
         "window_ns": frame.window_ns,
         "utilisation": _part(running, frame.window_ns),
@@ -175,20 +158,9 @@ def _mean_occupancy(launches: pl.DataFrame, frame: _Frame) -> float | None:
     return _part(float((known["occupancy_pct"].to_numpy() * length).sum()), int(length.sum()))
 
 
-def _length_inside(start: pl.Series, end: pl.Series, window: tuple[int, int]) -> NDArray[np.int64]:
-    inside: NDArray[np.int64] = np.clip(end.to_numpy(), *window) - np.clip(
-        start.to_numpy(), *window
-    )
-    return inside
+def _length_inside(start: pl.Series, end: pl.Series, window: tuple[int, int]) -> Ints:
+    return np.asarray(np.clip(end.to_numpy(), *window) - np.clip(start.to_numpy(), *window))
 
 
 def _launches_on(trace: Trace, device: int) -> pl.DataFrame:
     return kernel_launches(trace).filter(pl.col("device") == device)
-
-
-def _busy_ranges(trace: Trace, device: int) -> IntervalSet:
-    events = device_columns(trace)
-    mine = events["kind"].is_in(BUSY_KINDS).to_numpy() & (device_numbers(trace) == device)
-    return intervals.from_starts(
-        events["ts_ns"].to_numpy()[mine], events["dur_ns"].to_numpy()[mine]
-    )

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.device.utilisation import (
@@ -16,6 +15,7 @@ from timesink.analyses.device.utilisation import (
 )
 from timesink.analyses.once import once_per_trace
 from timesink.model import intervals
+from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.trace import Trace
 
 UTILISATION = "utilisation"
@@ -40,10 +40,6 @@ def utilisation_counters(trace: Trace) -> pl.DataFrame:
     Utilisation is the part of a bucket with a kernel running, given at the start of the bucket.
     SM efficiency is given wherever it changes.  Each counter starts with a 1 and a 0, so that
     every viewer scales it alike, and falls to 0 at its end.  No rows without kernels.
-
-    >>> import timesink
-    >>> utilisation_counters(timesink.open(timesink.sample())).columns
-    ['ts_ns', 'device', 'counter', 'value']
     """
     samples = [
         pl.DataFrame(
@@ -57,13 +53,7 @@ def utilisation_counters(trace: Trace) -> pl.DataFrame:
 
 @once_per_trace
 def timeline(trace: Trace) -> tuple[int, int]:
-    """What the recording covers: as the profiler states it, else from first to last event.
-
-    >>> import timesink
-    >>> start, end = timeline(timesink.open(timesink.sample()))
-    >>> start < end
-    True
-    """
+    """What the recording covers: as the profiler states it, else from first to last event."""
     host = host_columns(trace)
     frames = host[np.flatnonzero((host["kind"] == "trace").to_numpy())]
     stated = frames.filter(pl.col("name") == _WHOLE_RECORDING)
@@ -79,19 +69,15 @@ def timeline(trace: Trace) -> tuple[int, int]:
     )
 
 
-def _span(events: pl.DataFrame, chosen: NDArray[np.bool_] | slice) -> tuple[int, int] | None:
+def _span(events: pl.DataFrame, chosen: Flags | slice) -> tuple[int, int] | None:
     start = events["ts_ns"].to_numpy()[chosen]
     if not len(start):
         return None
     return int(start.min()), int((start + events["dur_ns"].to_numpy()[chosen]).max())
 
 
-def buckets(start: int, end: int) -> NDArray[np.int64]:
-    """Borders of at most a hundred buckets of 1, 10, 100, ... us; the last takes the rest.
-
-    >>> buckets(0, 3_500).tolist(), len(buckets(0, 120_000)) - 1
-    ([0, 1000, 2000, 3500], 12)
-    """
+def buckets(start: int, end: int) -> Ints:
+    """Borders of at most a hundred buckets of 1, 10, 100, ... us; the last takes the rest."""
     width = _SHORTEST_BUCKET_NS
     while end - start > MOST_BUCKETS * width:
         width *= 10
@@ -99,29 +85,21 @@ def buckets(start: int, end: int) -> NDArray[np.int64]:
     return np.append(start + width * np.arange(count), end)
 
 
-def _counters(
-    trace: Trace, device: int
-) -> Iterator[tuple[str, NDArray[np.int64], NDArray[np.float64]]]:
+def _counters(trace: Trace, device: int) -> Iterator[tuple[str, Ints, Floats]]:
     start, end = timeline(trace)
+    borders = buckets(start, end)
+    windows = np.stack([borders[:-1], borders[1:]], axis=1)
+    covered = intervals.coverage_within(kernel_ranges(trace, device), windows)
+    parts = covered / np.maximum(windows[:, 1] - windows[:, 0], 1)
     for counter, (times, values) in (
-        (UTILISATION, _utilisation(trace, device, start, end)),
+        (UTILISATION, (borders, np.append(parts, 0.0))),
         (SM_EFFICIENCY, _sm_efficiency(trace, device)),
     ):
         if len(times):
             yield counter, np.insert(times, 0, [start, start]), np.insert(values, 0, [1.0, 0.0])
 
 
-def _utilisation(
-    trace: Trace, device: int, start: int, end: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    borders = buckets(start, end)
-    windows = np.stack([borders[:-1], borders[1:]], axis=1)
-    covered = intervals.coverage_within(kernel_ranges(trace, device), windows)
-    parts = covered / np.maximum(windows[:, 1] - windows[:, 0], 1)
-    return borders, np.append(parts, 0.0)
-
-
-def _sm_efficiency(trace: Trace, device: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _sm_efficiency(trace: Trace, device: int) -> tuple[Ints, Floats]:
     pieces = sm_efficiency_intervals(trace, device)
     times = pieces.select("start_ns", "end_ns").to_numpy().ravel()
     values = np.zeros(2 * pieces.height)

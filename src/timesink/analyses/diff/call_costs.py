@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.call_times import node_times
 from timesink.analyses.call_tree import CallTree
 from timesink.analyses.forest import CallForest, call_forest
 from timesink.analyses.modules.table import is_module_call
 from timesink.analyses.once import once_per_trace
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
-
-Numbers: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +43,16 @@ class Cost:
 class CallCosts:
     """Times of calls in pre-order; arrays have one entry per call."""
 
-    size: Numbers
-    finished: Numbers
+    size: Ints
+    finished: Ints
     """Rank by which calls finish."""
-    name: Numbers
-    is_operator: NDArray[np.bool_]
-    times: Numbers
+    name: Ints
+    is_operator: Flags
+    times: Ints
     """One row each: host, device, host self, device self."""
     names: Sequence[str]
 
-    def of(self, roots: Numbers) -> Cost:
+    def of(self, roots: Ints) -> Cost:
         """What these calls cost with everything below them."""
         host, device = self.times[0, roots], self.times[1, roots]
         return Cost(
@@ -65,13 +62,13 @@ class CallCosts:
             operators=tuple(self._operators(self._below(roots))),
         )
 
-    def _below(self, roots: Numbers) -> Numbers:
+    def _below(self, roots: Ints) -> Ints:
         sizes = self.size[roots]
         skipped = np.repeat(roots - (np.cumsum(sizes) - sizes), sizes)
         places = skipped + np.arange(len(skipped))
         return places[self.is_operator[places]]
 
-    def _operators(self, places: Numbers) -> list[OperatorCost]:
+    def _operators(self, places: Ints) -> list[OperatorCost]:
         codes, group = np.unique(self.name[places], return_inverse=True)
         first = np.full(len(codes), len(self.size))
         np.minimum.at(first, group, self.finished[places])
@@ -117,11 +114,10 @@ def costs_of_tree(trace: Trace, tree: CallTree) -> CallCosts:
     )
 
 
-def _times(trace: Trace) -> Numbers:
+def _times(trace: Trace) -> Ints:
     times = node_times(trace)
     return np.stack([times.host_total, times.device_total, times.host_self, times.device_self])
 
 
-def _is_operator(trace: Trace, forest: CallForest) -> NDArray[np.bool_]:
-    operators: NDArray[np.bool_] = forest.is_operator & ~is_module_call(trace)
-    return operators
+def _is_operator(trace: Trace, forest: CallForest) -> Flags:
+    return np.asarray(forest.is_operator & ~is_module_call(trace))

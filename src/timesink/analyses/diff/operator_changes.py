@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.call_times import node_times
 from timesink.analyses.diff.step_shares import CALL_ROLES, step_shares
 from timesink.analyses.forest import call_forest
 from timesink.analyses.names import is_data_loader
-from timesink.analyses.statistics.moments import Floats
 from timesink.analyses.statistics.ranks import effect_size, rank_p
 from timesink.analyses.steps import find_steps
+from timesink.model import intervals
+from timesink.model.arrays import Floats
 from timesink.model.trace import Trace
 
 _AMOUNTS = ("calls", "host_self_ns", "device_self_ns")
@@ -92,7 +92,8 @@ def _amounts(trace: Trace) -> dict[str, dict[str, float]]:
     nodes = np.flatnonzero(np.isin(forest.role, CALL_ROLES))
     nodes = nodes[forest.stands_for[nodes] == nodes]
     steps = find_steps(trace).filter("complete")
-    nodes = nodes[_inside(forest.start[nodes], steps)]
+    bounds = (steps[f"host_{side}_ns"].to_numpy() for side in ("start", "end"))
+    nodes = nodes[intervals.holding(forest.start[nodes], *bounds) >= 0]
     names = pl.Series([_common(name) for name in forest.names], dtype=pl.String)
     table = (
         pl.DataFrame(
@@ -109,14 +110,6 @@ def _amounts(trace: Trace) -> dict[str, dict[str, float]]:
         )
     )
     return {row["name"]: row for row in table.to_dicts()}
-
-
-def _inside(moments: NDArray[np.int64], steps: pl.DataFrame) -> NDArray[np.bool_]:
-    """Which moments lie in a step, as the host marked it."""
-    starts, ends = (steps[f"host_{side}_ns"].to_numpy() for side in ("start", "end"))
-    latest = np.searchsorted(starts, moments, side="right") - 1
-    inside: NDArray[np.bool_] = (latest >= 0) & (moments < np.append(ends, 0)[latest])
-    return inside
 
 
 def _p_values(both: list[list[Floats]]) -> list[float | None]:

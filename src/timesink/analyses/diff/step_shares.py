@@ -8,14 +8,12 @@ main thread, else of another thread, else to nobody.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.call_tree import threads
-from timesink.analyses.columns import device_columns
+from timesink.analyses.columns import device_columns, start_and_end
 from timesink.analyses.enclosing import enclosing
 from timesink.analyses.forest import (
     COLLECTIVE,
@@ -32,11 +30,10 @@ from timesink.analyses.once import once_per_trace
 from timesink.analyses.operators import NO_LAUNCH
 from timesink.analyses.roles import is_communication
 from timesink.analyses.steps import find_steps
+from timesink.model import intervals
+from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
-
-Numbers: TypeAlias = NDArray[np.int64]
-Flags: TypeAlias = NDArray[np.bool_]
 
 OUTSIDE = "device work outside of calls"
 NOBODY = "neither a call nor device work"
@@ -49,12 +46,6 @@ def step_shares(trace: Trace) -> pl.DataFrame:
     """How much of each complete step every call name takes; rows of a step add up to it.
 
     `step` counts the complete steps from 0.
-
-    >>> import timesink
-    >>> trace = timesink.open(timesink.sample())
-    >>> lengths = find_steps(trace).filter("complete").select(pl.col("end_ns") - pl.col("start_ns"))
-    >>> int(step_shares(trace)["share_ns"].sum()) == int(lengths.sum().item())
-    True
     """
     steps = find_steps(trace).filter("complete")
     bounds = steps.select("start_ns", "end_ns").to_numpy().reshape(-1, 2)
@@ -87,38 +78,28 @@ def step_shares(trace: Trace) -> pl.DataFrame:
 class _Pieces:
     """Disjoint stretches of time in order, each with an owner."""
 
-    start: Numbers
-    end: Numbers
-    owner: Numbers
+    start: Ints
+    end: Ints
+    owner: Ints
 
-    def owners_at(self, moments: Numbers) -> Numbers:
+    def owners_at(self, moments: Ints) -> Ints:
         """Who owns each moment; -1 between pieces."""
-        if not len(self.start):
-            return np.full(len(moments), -1, dtype=np.int64)
-        latest = np.searchsorted(self.start, moments, side="right") - 1
-        inside = (latest >= 0) & (moments < self.end[latest])
-        return np.where(inside, self.owner[latest], -1)
+        return np.append(self.owner, -1)[intervals.holding(moments, self.start, self.end)]
 
 
-def _pieces(start: Numbers, end: Numbers, owner: Numbers) -> _Pieces:
+def _pieces(start: Ints, end: Ints, owner: Ints) -> _Pieces:
     """Of ranges that overlap: each moment goes to the one that started first."""
-    order = np.argsort(start, kind="stable")
-    start, end, owner = start[order], end[order], owner[order]
-    if len(start):
-        reached = np.maximum.accumulate(end)
-        start = np.maximum(start, np.append(start[:1], reached[:-1]))
-    kept = start < end
-    return _Pieces(start[kept], end[kept], owner[kept])
+    kept, apart = intervals.first_come(np.stack([start, end]).T)
+    return _Pieces(apart[:, 0], apart[:, 1], owner[kept])
 
 
-def _borders(layers: list[_Pieces]) -> Numbers:
+def _borders(layers: list[_Pieces]) -> Ints:
     """Every moment at which something starts or ends."""
     # Runs that are sorted each: the stable sort only merges them.
     sides = [side for one in layers for side in (one.start, one.end)]
     moments = np.sort(np.concatenate(sides), kind="stable")
     new: Flags = np.append(True, moments[1:] > moments[:-1])[: len(moments)]
-    found: Numbers = moments[new]
-    return found
+    return np.asarray(moments[new])
 
 
 # -- device work -----------------------------------------------------------------------------------
@@ -130,8 +111,7 @@ def _device_work(trace: Trace, forest: CallForest) -> list[_Pieces]:
     call = enclosing(links.node, forest.parent, np.isin(forest.role, CALL_ROLES))
     owner = np.where(links.call_row >= 0, len(forest.names), len(forest.names) + 1)
     owner[call >= 0] = forest.name[call[call >= 0]]
-    start = device["ts_ns"].to_numpy()
-    end = start + device["dur_ns"].to_numpy()
+    start, end = start_and_end(device)
     busy = device["kind"].is_in(BUSY_KINDS).to_numpy()
     talks = is_communication(trace)
     return [

@@ -18,17 +18,17 @@ from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.call_tree import BACKWARD, CallTree, grow_tree
 from timesink.analyses.diff.alignment import align
 from timesink.analyses.diff.call_costs import CallCosts, Cost, costs_of_forest, costs_of_tree
 from timesink.analyses.forest import DATA_LOADER, OPTIMIZER, STEP, CallForest, call_forest
 from timesink.analyses.modules.table import is_module_call
+from timesink.analyses.nesting import children_of
 from timesink.analyses.once import once_per_trace
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
-Places: TypeAlias = NDArray[np.int64]
 Window: TypeAlias = tuple[int, int]
 
 BLANK = "Blank"
@@ -42,14 +42,7 @@ _INSTANCE = re.compile(r"_\d+(?=\.|$)")
 
 
 def compare_trees(left: Trace, right: Trace) -> Section:
-    """The whole of two runs; sections inside are worked out when they are asked for.
-
-    >>> import timesink
-    >>> trace = timesink.open(timesink.sample())
-    >>> both = compare_trees(trace, trace)
-    >>> both.left.cost.host_ns == both.right.cost.host_ns
-    True
-    """
+    """The whole of two runs; sections inside are worked out when they are asked for."""
     return Section(_everything(_prepare(left)), _everything(_prepare(right)))
 
 
@@ -71,7 +64,7 @@ class Stretch:
     """Neighbouring calls of the main thread of one run."""
 
     run: _Run = field(repr=False)
-    calls: Places
+    calls: Ints
     """Places in the tree of the run."""
     window: Window
     """What other threads start then belongs to it."""
@@ -100,23 +93,22 @@ class Stretch:
 class _Run:
     forest: CallForest
     tree: CallTree
-    is_module: NDArray[np.bool_]
+    is_module: Flags
     """Of the calls of the tree: modules, not their backward passes."""
     costs: CallCosts
-    elsewhere: Places
+    elsewhere: Ints
     """Topmost calls of other threads that are not in the tree, by start; nodes of the forest."""
-    elsewhere_start: Places
+    elsewhere_start: Ints
     elsewhere_costs: CallCosts
 
     def name_of(self, place: int) -> str:
         name = self.forest.names[self.forest.name[self.tree.node[place]]]
         return f"{name}.{BACKWARD}" if self.tree.is_backward_pass[place] else name
 
-    def callees(self, place: int) -> Places:
-        below = slice(place + 1, place + int(self.tree.size[place]))
-        return np.flatnonzero(self.tree.parent[below] == place) + place + 1
+    def callees(self, place: int) -> Ints:
+        return children_of(place, self.tree.parent, self.tree.size)
 
-    def anchors(self, calls: Places) -> Places:
+    def anchors(self, calls: Ints) -> Ints:
         """Which of the calls mark a place in the program."""
         role = self.forest.role[self.tree.node[calls]]
         of_module = self.is_module[calls] | self.tree.is_backward_pass[calls]
@@ -175,14 +167,14 @@ def _aligned(left: Stretch, right: Stretch) -> Iterator[Section]:
             yield Section(ours, theirs)
 
 
-def _to_match(left: Stretch, right: Stretch) -> tuple[Places, Places]:
+def _to_match(left: Stretch, right: Stretch) -> tuple[Ints, Ints]:
     """What two single calls call; otherwise the calls themselves."""
     if len(left.calls) == len(right.calls) == 1:
         return left.run.callees(int(left.calls[0])), right.run.callees(int(right.calls[0]))
     return left.calls, right.calls
 
 
-def _matches(left: _Run, ours: Places, right: _Run, theirs: Places) -> list[tuple[int, int]]:
+def _matches(left: _Run, ours: Ints, right: _Run, theirs: Ints) -> list[tuple[int, int]]:
     """Places of calls that belong together, by name or where no name is common by sort."""
     by_name = align([left.name_of(at) for at in ours], [right.name_of(at) for at in theirs])
     if by_name:
@@ -190,7 +182,7 @@ def _matches(left: _Run, ours: Places, right: _Run, theirs: Places) -> list[tupl
     return align([left.sort_of(at) for at in ours], [right.sort_of(at) for at in theirs])
 
 
-def _cut(stretch: Stretch, calls: Places, cuts: Places) -> list[Stretch]:
+def _cut(stretch: Stretch, calls: Ints, cuts: Ints) -> list[Stretch]:
     """In turn what lies before a cut and the call at the cut; at the end what is left."""
     borders = [0, *np.stack([cuts, cuts + 1]).T.ravel().tolist(), len(calls)]
     parts = [calls[first:last] for first, last in pairwise(borders)]
@@ -200,7 +192,7 @@ def _cut(stretch: Stretch, calls: Places, cuts: Places) -> list[Stretch]:
     ]
 
 
-def _windows(stretch: Stretch, parts: Sequence[Places]) -> list[Window]:
+def _windows(stretch: Stretch, parts: Sequence[Ints]) -> list[Window]:
     """The window of the whole, divided: a part lasts until the next one starts."""
     opens, until = stretch.window
     first = next(number for number, part in enumerate(parts) if len(part))

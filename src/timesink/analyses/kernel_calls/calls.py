@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.columns import device_columns, host_columns
 from timesink.analyses.device.numbers import UNKNOWN_DEVICE, device_numbers
@@ -14,6 +13,7 @@ from timesink.analyses.kernels.table import kernel_rows
 from timesink.analyses.links import link_launches
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.texts import encode
+from timesink.model.arrays import Ints
 from timesink.model.schema import KERNEL_CALLS
 from timesink.model.trace import Trace
 
@@ -32,23 +32,13 @@ def kernel_calls(trace: Trace, families: Families | None = None) -> pl.DataFrame
     `short_name` and `family` come from the name.  A timeline says when a kernel ran, in `ts_ns`,
     and `device_row` is its row in `trace.device`; a kernel profiler says how well it used the
     hardware.  What the source does not say is null.
-
-    >>> import timesink
-    >>> calls = kernel_calls(timesink.open(timesink.sample()))
-    >>> calls.columns[-4:], calls.height > 0
-    (['ts_ns', 'device_row', 'short_name', 'family'], True)
     """
     calls = _launches(trace)
     return calls.with_columns(_from_names(calls["name"], families or load_families()))
 
 
 def has_counters(trace: Trace) -> bool:
-    """Whether the launches were measured by a kernel profiler.
-
-    >>> import timesink
-    >>> has_counters(timesink.open(timesink.sample()))
-    False
-    """
+    """Whether the launches were measured by a kernel profiler."""
     height = trace.lazy("kernel_calls").select(pl.len()).collect().item()
     return bool(height)
 
@@ -102,15 +92,14 @@ def _capabilities(trace: Trace, device: pl.Series) -> pl.Series:
     ).cast(pl.Categorical())
 
 
-def _in_launch_order(trace: Trace) -> NDArray[np.int64]:
+def _in_launch_order(trace: Trace) -> Ints:
     """Kernels by the time of the call that launched them, else by their start."""
     rows = kernel_rows(trace)
     start = device_columns(trace)["ts_ns"].to_numpy()[rows]
     call = link_launches(trace).call_row[rows]
     launched = start.copy()
     launched[call >= 0] = host_columns(trace)["ts_ns"].to_numpy()[call[call >= 0]]
-    ordered: NDArray[np.int64] = rows[np.lexsort((rows, start, launched))]
-    return ordered
+    return np.asarray(rows[np.lexsort((rows, start, launched))])
 
 
 def _from_names(names: pl.Series, families: Families) -> list[pl.Series]:

@@ -18,11 +18,7 @@ Bins: TypeAlias = tuple[tuple[float, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """Fractions of the peak: below `low` is low, from `high` on is high.
-
-    >>> Thresholds.above(0.5)
-    Thresholds(low=0.5, high=0.75)
-    """
+    """Fractions of the peak: below `low` is low, from `high` on is high."""
 
     low: float = 1 / 3
     high: float = 2 / 3
@@ -48,21 +44,12 @@ def axis_of(calls: pl.DataFrame) -> Axis:
 
     Tables without a metric of the multiprocessors overstate how much is low: kernels that use
     ordinary pipes leave the tensor pipe idle.
-
-    >>> axis_of(pl.DataFrame({"sm_pct": [None, 3.5]})), axis_of(pl.DataFrame({"sm_pct": [None]}))
-    ('sm', 'tensor')
     """
     return "sm" if calls["sm_pct"].is_not_null().any() else "tensor"
 
 
 def with_class(calls: pl.DataFrame, thresholds: Thresholds = THIRDS) -> pl.DataFrame:
-    """The calls with their `class`; `unknown` where a metric it needs is missing.
-
-    >>> nowhere = pl.Series([None] * 2, dtype=pl.Int32)
-    >>> use = {"sm_pct": [10.0, 50.0], "tensor_pct": [0.0, 0.0], "dram_pct": [20.0, 20.0]}
-    >>> with_class(pl.DataFrame({"host": nowhere, "device": nowhere, **use}))["class"].to_list()
-    ['both_low', 'low_dram']
-    """
+    """The calls with their `class`; `unknown` where a metric it needs is missing."""
     limit = 100 * thresholds.low
     compute, dram = pl.col("compute_pct"), pl.col("dram_pct")
     name = (
@@ -87,10 +74,6 @@ def bin_shares(calls: pl.DataFrame, thresholds: Thresholds = THIRDS) -> Bins:
     """Fractions of a device's time by use: rows low, mid, high on its axis, columns of DRAM.
 
     Launches that lack a metric are in no cell, so the cells may add up to less than one.
-
-    >>> use = {"sm_pct": [10.0, 90.0], "dram_pct": [20.0, 50.0], "dur_ns": [30, 10]}
-    >>> bin_shares(pl.DataFrame(use))
-    ((0.75, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.25, 0.0))
     """
     time = calls.select(call_time().fill_null(0.0)).to_series().to_numpy()
     total = float(time.sum())

@@ -7,10 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.kernel_calls.classes import THIRDS, Axis, Thresholds, axis_of
 from timesink.analyses.kernel_calls.sampling import call_time
+from timesink.model.arrays import Floats
 
 CELLS = 30
 """Cells along each axis."""
@@ -21,9 +21,9 @@ class Density:
     """Fractions of the time in a grid of cells."""
 
     axis: Axis
-    edges_pct: NDArray[np.float64]
+    edges_pct: Floats
     """Borders of the cells, alike on both axes; those of the classes are among them."""
-    shares: NDArray[np.float64]
+    shares: Floats
     """Fractions of all time: rows of use of the multiprocessors, columns of memory use."""
     missing: float
     """Fraction of all time without both metrics."""
@@ -32,17 +32,15 @@ class Density:
 
 
 def density(calls: pl.DataFrame, thresholds: Thresholds = THIRDS, cells: int = CELLS) -> Density:
-    """How much of the time of one device's launches is spent in each cell.
-
-    >>> calls = pl.DataFrame(
-    ...     {"dur_ns": [30, 10], "sm_pct": [5.0, 101.0], "dram_pct": [50.0, 2.0]}
-    ... )
-    >>> spread = density(calls, cells=3)
-    >>> spread.shares.tolist(), spread.beyond
-    ([[0.0, 0.75, 0.0], [0.0, 0.0, 0.0], [0.25, 0.0, 0.0]], 0.25)
-    """
+    """How much of the time of one device's launches is spent in each cell."""
     axis = axis_of(calls)
-    edges = _edges(thresholds, cells)
+    # Cells of much the same size, none of them on both sides of a threshold.
+    borders = sorted({0.0, 100 * thresholds.low, 100 * thresholds.high, 100.0})
+    parts = [
+        np.linspace(low, high, max(1, round(cells * (high - low) / 100)), endpoint=False)
+        for low, high in pairwise(borders)
+    ]
+    edges = np.append(np.concatenate(parts), 100.0)
     compute, dram = (calls[f"{name}_pct"].cast(pl.Float64()).to_numpy() for name in (axis, "dram"))
     time = calls.select(call_time().fill_null(0.0)).to_series().to_numpy()
     total = time.sum() or 1.0
@@ -61,13 +59,3 @@ def density(calls: pl.DataFrame, thresholds: Thresholds = THIRDS, cells: int = C
         missing=float(time[~known].sum() / total),
         beyond=float(time[over].sum() / total),
     )
-
-
-def _edges(thresholds: Thresholds, cells: int) -> NDArray[np.float64]:
-    """Cells of much the same size, none of them on both sides of a threshold."""
-    borders = sorted({0.0, 100 * thresholds.low, 100 * thresholds.high, 100.0})
-    parts = [
-        np.linspace(low, high, max(1, round(cells * (high - low) / 100)), endpoint=False)
-        for low, high in pairwise(borders)
-    ]
-    return np.append(np.concatenate(parts), 100.0)

@@ -44,11 +44,7 @@ class Families:
     rules: tuple[tuple[str, re.Pattern[str]], ...]
 
     def of(self, name: str, short: str | None = None) -> str:
-        """The family of the first rule that is found in the name; `other` without one.
-
-        >>> load_families().of("void at::native::reduce_kernel<512, 1, Sum<float>>(Sum)")
-        'reduction'
-        """
+        """The family of the first rule that is found in the name; `other` without one."""
         return _first(self, name, short)
 
 
@@ -60,11 +56,7 @@ def _first(families: Families, name: str, short: str | None) -> str:
 
 
 def load_families(path: str | Path | None = None) -> Families:
-    """The rules that come with timesink; those of a file of one's own are asked first.
-
-    >>> load_families().of("ampere_sgemm_128x64_tn")
-    'gemm'
-    """
+    """The rules that come with timesink; those of a file of one's own are asked first."""
     return _own() if path is None else Families((*_read(Path(path)), *_own().rules))
 
 

@@ -32,12 +32,6 @@ def call_groups(calls: pl.DataFrame, by: str) -> pl.DataFrame:
     Utilisations and occupancy are means weighted by time over the launches that
     have them, `class` is the one with more than two thirds of the time, else `mixed`; `variants`
     counts distinct full names.  Shares are of the device's time and of its headroom.
-
-    >>> import timesink
-    >>> from timesink.analyses.kernel_calls.calls import kernel_calls
-    >>> groups = call_groups(kernel_calls(timesink.open(timesink.sample())), "family")
-    >>> groups["group"].to_list()[:2]
-    ['normalisation', 'copy']
     """
     group = pl.col(by)
     prepared = calls.select(

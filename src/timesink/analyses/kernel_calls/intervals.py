@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from timesink.analyses.kernel_calls.calls import UTILISATIONS
 from timesink.analyses.kernel_calls.classes import CLASSES
 from timesink.analyses.kernel_calls.sampling import Sampling, sampled_functions
+from timesink.model.arrays import Ints
 
 Interval: TypeAlias = tuple[float, float]
 _Amounts: TypeAlias = NDArray[np.floating]
@@ -37,32 +38,7 @@ def sample_intervals(calls: pl.DataFrame, sampling: Sampling) -> Mapping[str, In
         kernel = np.zeros_like(kernel)
     seen = np.bincount(kernel, minlength=1)
     parcel, stratum = _parcels(kernel, seen, generator)
-    amounts = _summed(_amounts(calls), parcel, len(stratum))
-    often = _drawn(stratum, generator)
-    found: dict[str, Interval] = {}
-    for launches in _counts(seen, sampling, generator):
-        weight = launches / np.maximum(seen, 1)
-        for name, values in _statistics((often * weight[..., stratum]) @ amounts):
-            low, high = (float(value) for value in np.quantile(values, _TAILS))
-            before = found.get(name, (low, high))
-            found[name] = (min(low, before[0]), max(high, before[1]))
-    return found
-
-
-def _counts(
-    seen: NDArray[np.int64], sampling: Sampling, generator: np.random.Generator
-) -> Iterator[_Amounts]:
-    """Launches of each kernel as they may have been: all at their fewest or most, and mixed."""
-    fewest, most = sampling.fewest(seen), sampling.most(seen)
-    yield fewest
-    if sampling.per == "kernel":
-        yield most
-        ratio = most / fewest
-        yield fewest * ratio ** generator.random((_REDRAWN, len(seen)))
-
-
-def _amounts(calls: pl.DataFrame) -> _Amounts:
-    """What is added up: time; time with a metric and that time's use; time by class."""
+    # What is added up: time; time with a metric and that time's use; time by class.
     time = pl.col("dur_ns").cast(pl.Float64())
     uses = [
         part
@@ -75,7 +51,26 @@ def _amounts(calls: pl.DataFrame) -> _Amounts:
     classes = [
         pl.when(pl.col("class") == name).then(time).otherwise(0.0).alias(name) for name in CLASSES
     ]
-    return calls.select(time, *uses, *classes).to_numpy()
+    amounts = _summed(calls.select(time, *uses, *classes).to_numpy(), parcel, len(stratum))
+    often = _drawn(stratum, generator)
+    found: dict[str, Interval] = {}
+    for launches in _counts(seen, sampling, generator):
+        weight = launches / np.maximum(seen, 1)
+        for name, values in _statistics((often * weight[..., stratum]) @ amounts):
+            low, high = (float(value) for value in np.quantile(values, _TAILS))
+            before = found.get(name, (low, high))
+            found[name] = (min(low, before[0]), max(high, before[1]))
+    return found
+
+
+def _counts(seen: Ints, sampling: Sampling, generator: np.random.Generator) -> Iterator[_Amounts]:
+    """Launches of each kernel as they may have been: all at their fewest or most, and mixed."""
+    fewest, most = sampling.fewest(seen), sampling.most(seen)
+    yield fewest
+    if sampling.per == "kernel":
+        yield most
+        ratio = most / fewest
+        yield fewest * ratio ** generator.random((_REDRAWN, len(seen)))
 
 
 def _statistics(sums: _Amounts) -> Iterator[tuple[str, _Amounts]]:
@@ -91,9 +86,7 @@ def _statistics(sums: _Amounts) -> Iterator[tuple[str, _Amounts]]:
             yield f"{name}_share", sums[total > 0, place] / total[total > 0]
 
 
-def _parcels(
-    kernel: NDArray[np.int64], seen: NDArray[np.int64], generator: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _parcels(kernel: Ints, seen: Ints, generator: np.random.Generator) -> tuple[Ints, Ints]:
     """A parcel for each launch, and the kernel of each parcel.
 
     The sum of k parcels drawn from k varies as that of n launches drawn from n.
@@ -109,13 +102,13 @@ def _parcels(
     return parcel, np.repeat(np.arange(len(seen)), parcels)
 
 
-def _summed(amounts: _Amounts, parcel: NDArray[np.int64], parcels: int) -> _Amounts:
+def _summed(amounts: _Amounts, parcel: Ints, parcels: int) -> _Amounts:
     return np.stack(
         [np.bincount(parcel, column, minlength=parcels) for column in amounts.T], axis=1
     )
 
 
-def _drawn(stratum: NDArray[np.int64], generator: np.random.Generator) -> _Amounts:
+def _drawn(stratum: Ints, generator: np.random.Generator) -> _Amounts:
     """How often each parcel is drawn, draw by draw, each from the parcels of its kernel."""
     size = np.bincount(stratum)
     first = np.cumsum(size) - size

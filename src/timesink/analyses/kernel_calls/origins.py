@@ -6,9 +6,8 @@ import re
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from timesink.analyses.columns import device_columns, host_columns
+from timesink.analyses.columns import device_columns, host_columns, start_and_end
 from timesink.analyses.enclosing import enclosing
 from timesink.analyses.forest import (
     DATA_LOADER,
@@ -21,10 +20,11 @@ from timesink.analyses.gathering import values_at
 from timesink.analyses.kernel_calls.calls import kernel_calls
 from timesink.analyses.links import link_launches
 from timesink.analyses.modules.backward import link_backward
-from timesink.analyses.modules.table import Modules, find_modules, is_module_call
+from timesink.analyses.modules.table import find_modules, is_module_call
 from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.steps import find_steps, step_at
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
 _ENGINE = "autograd::engine::evaluate_function: "
@@ -49,10 +49,6 @@ def launch_origins(trace: Trace) -> pl.DataFrame:
     `operator` is the outermost call inside the module, step or thread around it: what the user
     wrote, with everything it called.  Calls of the backward pass belong to the module whose
     forward pass made them.  Null where the recording does not say.
-
-    >>> import timesink
-    >>> launch_origins(timesink.open(timesink.sample())).columns
-    ['operator', 'innermost_operator', 'module', 'step']
     """
     rows = kernel_calls(trace)["device_row"]
     if rows.null_count():
@@ -78,7 +74,7 @@ def _operators(forest: CallForest, node: Nodes) -> pl.Series:
     return _named(forest, np.where(inside < 0, _outermost(forest, node, own_work), inside))
 
 
-def _outermost(forest: CallForest, node: Nodes, wanted: NDArray[np.bool_]) -> Nodes:
+def _outermost(forest: CallForest, node: Nodes, wanted: Flags) -> Nodes:
     """The nearest caller, or the call itself, that is wanted and has a caller that is not."""
     called_by_such = np.append(wanted, False)[forest.parent]
     return enclosing(node, forest.parent, wanted & ~called_by_such)
@@ -102,17 +98,19 @@ def _modules(trace: Trace, forest: CallForest, node: Nodes) -> pl.Series:
     """Paths of the modules around; of the forward pass for what the backward pass launched."""
     is_module = is_module_call(trace)
     if not is_module.any():
-        return _recorded_modules(trace, forest, node)
+        # The hierarchy that operators carry themselves, where no call of a module was recorded.
+        texts = trace.lazy("host").select("module_hierarchy").collect()["module_hierarchy"]
+        texts = texts.cast(pl.String)[forest.row]
+        stated = (texts != "").fill_null(value=False).to_numpy()
+        return values_at(texts, enclosing(node, forest.parent, stated))
     modules = find_modules(trace)
     call = enclosing(_forward_of(trace, forest, node, is_module), forest.parent, is_module)
     row = np.append(modules.row, -1)[np.searchsorted(modules.node, call)]
-    paths = pl.Series(_paths(modules), dtype=pl.String)
+    paths = pl.Series(modules.paths, dtype=pl.String)
     return values_at(paths, np.where(call >= 0, row, -1))
 
 
-def _forward_of(
-    trace: Trace, forest: CallForest, node: Nodes, is_module: NDArray[np.bool_]
-) -> Nodes:
+def _forward_of(trace: Trace, forest: CallForest, node: Nodes, is_module: Flags) -> Nodes:
     """The call itself, or the forward call of the backward call that it is part of."""
     links = link_backward(trace)
     forward = np.full(len(forest) + 1, -1, dtype=np.int64)
@@ -124,31 +122,10 @@ def _forward_of(
     return np.where(np.append(is_backward, False)[around], forward[around], around)
 
 
-def _paths(modules: Modules) -> list[str]:
-    """Names of the modules from the outermost to each, with dots between them."""
-    paths: list[str] = list(modules.name)
-    done: set[int] = set()
-    outer = modules.outer.tolist()
-    # Rows of callers come in front of the rows of those they call, or the names are paths already.
-    for row, caller in enumerate(outer):
-        if caller in done and not paths[row].startswith(f"{paths[caller]}."):
-            paths[row] = f"{paths[caller]}.{paths[row]}"
-        done.add(row)
-    return paths
-
-
-def _recorded_modules(trace: Trace, forest: CallForest, node: Nodes) -> pl.Series:
-    """The hierarchy that operators carry themselves, where no call of a module was recorded."""
-    texts = trace.lazy("host").select("module_hierarchy").collect()["module_hierarchy"]
-    texts = texts.cast(pl.String)[forest.row]
-    stated = (texts != "").fill_null(value=False).to_numpy()
-    return values_at(texts, enclosing(node, forest.parent, stated))
-
-
 # -- steps -----------------------------------------------------------------------------------------
 
 
-def _steps(trace: Trace, places: NDArray[np.int64]) -> pl.Series:
+def _steps(trace: Trace, places: Ints) -> pl.Series:
     """Names of the steps in which the kernels were launched, or ran where that is not known."""
     steps = find_steps(trace)
     if steps.is_empty() or not steps["marked"][0]:
@@ -160,10 +137,9 @@ def _steps(trace: Trace, places: NDArray[np.int64]) -> pl.Series:
 
 
 def _step_at(
-    events: pl.DataFrame, rows: NDArray[np.int64], steps: pl.DataFrame, bounds: tuple[str, str]
-) -> NDArray[np.int64]:
+    events: pl.DataFrame, rows: Ints, steps: pl.DataFrame, bounds: tuple[str, str]
+) -> Ints:
     if events.is_empty():
         return np.full(len(rows), -1, dtype=np.int64)
-    start = events["ts_ns"].to_numpy()[rows]
-    end = start + events["dur_ns"].to_numpy()[rows]
+    start, end = start_and_end(events, rows)
     return step_at(start, end, steps.select(bounds).to_numpy())

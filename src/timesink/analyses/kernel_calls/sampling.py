@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from timesink.analyses.texts import encode
 from timesink.errors import UsageError
+from timesink.model.arrays import Ints
 from timesink.model.trace import Metadata, Trace
 from timesink.model.units import ordinal
 
@@ -33,40 +34,25 @@ class Sampling:
             )
 
     def __str__(self) -> str:
-        """Which launches were measured, in words.
-
-        >>> str(Sampling(7, "kernel")), str(Sampling(2))
-        ('every 7th launch of each kernel', 'every 2nd launch')
-        """
+        """Which launches were measured, in words."""
         of_what = " of each kernel" if self.per == "kernel" else ""
         return f"every {ordinal(self.every)} launch{of_what}"
 
-    def fewest(self, seen: NDArray[np.int64]) -> NDArray[np.floating]:
-        """How many launches a kernel had at least: none after the last one seen.
-
-        >>> Sampling(5, "kernel").fewest(np.array([1, 3])).tolist()
-        [1.0, 11.0]
-        """
+    def fewest(self, seen: Ints) -> NDArray[np.floating]:
+        """How many launches a kernel had at least: none after the last one seen."""
         if self.per == "launch":
             return seen * float(self.every)
         return np.maximum(seen - 1, 0) * float(self.every) + 1
 
-    def most(self, seen: NDArray[np.int64]) -> NDArray[np.floating]:
-        """How many launches a kernel had at most: all that fit before the next one measured.
-
-        >>> Sampling(5, "kernel").most(np.array([1, 3])).tolist()
-        [5.0, 15.0]
-        """
+    def most(self, seen: Ints) -> NDArray[np.floating]:
+        """How many launches a kernel had at most: all that fit before the next one measured."""
         return seen * float(self.every)
 
-    def expected(self, seen: NDArray[np.int64]) -> NDArray[np.floating]:
+    def expected(self, seen: Ints) -> NDArray[np.floating]:
         """How many launches a kernel had, so far as those seen tell.
 
         Programs launch some kernels once and others ten thousand times: twice as many launches
         are half as likely.  From a few seen on, that is the middle between fewest and most.
-
-        >>> Sampling(7, "kernel").expected(np.array([1, 2, 100])).round(1).tolist()
-        [2.7, 10.6, 697.0]
         """
         if self.per == "launch":
             return seen * float(self.every)
@@ -79,12 +65,7 @@ class Sampling:
 
 
 def sampling_of(trace: Trace) -> Sampling | None:
-    """How the launches were chosen, as the recording says itself; None when all were measured.
-
-    >>> import timesink
-    >>> sampling_of(timesink.open(timesink.sample())) is None
-    True
-    """
+    """How the launches were chosen, as the recording says itself; None when all were measured."""
     return stated_sampling(trace.metadata)
 
 
@@ -100,12 +81,7 @@ def stated_sampling(metadata: Metadata) -> Sampling | None:
 
 
 def with_weights(calls: pl.DataFrame, sampling: Sampling | None) -> pl.DataFrame:
-    """The calls with `weight`: for how many launches each stands; 1 where all were measured.
-
-    >>> calls = pl.DataFrame({"host": "a", "pid": "1", "short_name": ["cub::scan", "scan", "add"]})
-    >>> with_weights(calls, Sampling(5, "kernel"))["weight"].round(2).to_list()
-    [3.87, 3.87, 2.19]
-    """
+    """The calls with `weight`: for how many launches each stands; 1 where all were measured."""
     if sampling is None or sampling.every == 1:
         return calls.with_columns(weight=pl.lit(1.0))
     function = sampled_functions(calls)
@@ -114,18 +90,21 @@ def with_weights(calls: pl.DataFrame, sampling: Sampling | None) -> pl.DataFrame
     return calls.with_columns(weight=pl.Series(weight[function], dtype=pl.Float64()))
 
 
-def sampled_functions(calls: pl.DataFrame) -> NDArray[np.int64]:
+def sampled_functions(calls: pl.DataFrame) -> Ints:
     """A number per launch for its process and function, whose launches the profiler counts.
 
     It knows a function by its bare name, so that all templates of one name count together.
     """
-    function = _bare_names(calls["short_name"])
+    codes, texts = encode(calls["short_name"])
+    bare = [(text or "").rsplit("::", 1)[-1] for text in texts]
+    number = {name: place for place, name in enumerate(dict.fromkeys(bare))}
+    function = np.array([number[name] for name in bare], dtype=np.int64)[codes]
     numbers = (
         calls.select(pl.Series(function).alias("function"), "host", "pid")
         .select(pl.struct(pl.all()).rank("dense").cast(pl.Int64()) - 1)
         .to_series()
     )
-    return cast("NDArray[np.int64]", numbers.to_numpy())
+    return cast("Ints", numbers.to_numpy())
 
 
 def call_weight() -> pl.Expr:
@@ -136,10 +115,3 @@ def call_weight() -> pl.Expr:
 def call_time() -> pl.Expr:
     """The time a call stands for; null where it was not measured."""
     return pl.col("dur_ns") * call_weight()
-
-
-def _bare_names(names: pl.Series) -> NDArray[np.int64]:
-    codes, texts = encode(names)
-    bare = [(text or "").rsplit("::", 1)[-1] for text in texts]
-    number = {name: place for place, name in enumerate(dict.fromkeys(bare))}
-    return np.array([number[name] for name in bare], dtype=np.int64)[codes]

@@ -8,13 +8,13 @@ from typing import TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.kernel_calls.calls import UTILISATIONS
 from timesink.analyses.kernel_calls.classes import CLASSES
 from timesink.analyses.kernel_calls.sampling import call_time
+from timesink.model.arrays import Floats
 
-_Within: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+_Within: TypeAlias = Callable[[Floats], Floats]
 _LEAST = 1e-6
 """Part of a stretch below which a metric counts as missing there: rounding leaves less."""
 
@@ -24,9 +24,9 @@ class Strip:
     """A run cut into stretches of the same kernel time."""
 
     total_ns: float
-    means_pct: Mapping[str, NDArray[np.float64]]
+    means_pct: Mapping[str, Floats]
     """By metric (`tensor_pct`, ...), weighted by time; NaN where no launch of a stretch has it."""
-    class_shares: NDArray[np.float64]
+    class_shares: Floats
     """Fractions of each stretch, one row per stretch, in the order of `CLASSES`."""
 
     @property
@@ -39,13 +39,6 @@ def strip(calls: pl.DataFrame, stretches: int, metrics: tuple[str, ...] = UTILIS
 
     A launch counts in every stretch it reaches into, by its time there.  Without any time there
     are no stretches.
-
-    >>> calls = pl.DataFrame(
-    ...     {"dur_ns": [30, 10], "sm_pct": [20.0, 80.0], "class": ["both_low", "low_dram"]}
-    ... )
-    >>> along = strip(calls, 2, metrics=("sm_pct",))
-    >>> along.means_pct["sm_pct"].tolist(), along.class_shares[1].tolist()
-    ([20.0, 50.0], [0.5, 0.0, 0.5, 0.0, 0.0])
     """
     time = calls.select(call_time().fill_null(0.0)).to_series().to_numpy()
     ends = np.concatenate(([0.0], np.cumsum(time)))
@@ -54,7 +47,7 @@ def strip(calls: pl.DataFrame, stretches: int, metrics: tuple[str, ...] = UTILIS
         return Strip(0.0, {name: np.empty(0) for name in metrics}, np.empty((0, len(CLASSES))))
     edges = np.linspace(0, total, stretches + 1)
 
-    def within(amounts: NDArray[np.float64]) -> NDArray[np.float64]:
+    def within(amounts: Floats) -> Floats:
         """What each launch brings, spread evenly over its time and summed per stretch."""
         reached = np.concatenate(([0.0], np.cumsum(amounts)))
         return np.diff(np.interp(edges, ends, reached))
@@ -73,9 +66,7 @@ def strip(calls: pl.DataFrame, stretches: int, metrics: tuple[str, ...] = UTILIS
     )
 
 
-def _mean(
-    values: NDArray[np.float64], time: NDArray[np.float64], length: float, within: _Within
-) -> NDArray[np.float64]:
+def _mean(values: Floats, time: Floats, length: float, within: _Within) -> Floats:
     known = ~np.isnan(values)
     covered = within(np.where(known, time, 0.0))
     amount = within(np.where(known, values, 0.0) * time)

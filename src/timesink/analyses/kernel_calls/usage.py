@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
@@ -77,14 +76,7 @@ def device_use(
     thresholds: Thresholds = THIRDS,
     sampling: Sampling | None = None,
 ) -> tuple[DeviceUse, ...]:
-    """The use of each device, machine by machine.
-
-    >>> import timesink
-    >>> from timesink.analyses.kernel_calls.calls import kernel_calls
-    >>> trace = timesink.open(timesink.sample())
-    >>> [use.device for use in device_use(kernel_calls(trace), trace)]
-    [0]
-    """
+    """The use of each device, machine by machine."""
     timed = with_class(calls, thresholds).with_columns(
         call_time().alias("time"), call_weight().alias("weight")
     )
@@ -94,13 +86,7 @@ def device_use(
 
 
 def of_device(rows: pl.DataFrame, use: DeviceUse) -> pl.DataFrame:
-    """The launches, or groups of them, that belong to a device.
-
-    >>> import timesink
-    >>> report = timesink.kernels(timesink.sample())
-    >>> of_device(report.calls, report.devices[0]).height == report.devices[0].calls
-    True
-    """
+    """The launches, or groups of them, that belong to a device."""
     return rows.filter(
         pl.col("host").cast(pl.String()).eq_missing(pl.lit(use.host, pl.String())),
         pl.col("device").eq_missing(pl.lit(use.device, pl.Int32())),
@@ -108,12 +94,7 @@ def of_device(rows: pl.DataFrame, use: DeviceUse) -> pl.DataFrame:
 
 
 def headroom() -> pl.Expr:
-    """Time of a launch beyond what it would take at its nearest roof; null without a metric.
-
-    >>> use = {"dur_ns": [200, 50], "tensor_pct": [10.0, None], "dram_pct": [25.0, None]}
-    >>> pl.DataFrame({**use, "sm_pct": [None, 104.0]}).select(headroom()).to_series().to_list()
-    [150.0, 0.0]
-    """
+    """Time of a launch beyond what it would take at its nearest roof; null without a metric."""
     nearest = pl.max_horizontal(UTILISATIONS)
     return (pl.col("dur_ns") * (1 - nearest / 100)).clip(lower_bound=0)
 
@@ -129,8 +110,15 @@ def _use(
     limit = 100 * thresholds.low
     tensor, dram = pl.col("tensor_pct") > limit, pl.col("dram_pct") > limit
     measured = pl.any_horizontal(pl.col(UTILISATIONS).is_not_null())
+    device = part["device"][0]
+    known = next((one for one in trace.metadata.devices if one.id == device), None)
+    stated = part["compute_capability"].drop_nulls().head(1).to_list()
+    saved = timed.select((headroom() * pl.col("weight")).drop_nulls()).to_series()
     return DeviceUse(
-        **_identity(part, trace),
+        host=part["host"][0],
+        device=device,
+        name=known.name if known else "",
+        compute_capability=next(iter(stated), known.compute_capability if known else None),
         calls=part.height,
         launches=round(part["weight"].sum()),
         names=part["short_name"].n_unique(),
@@ -153,22 +141,10 @@ def _use(
             "dram": _share(timed, dram),
             "both": _share(timed, tensor & dram),
         },
-        headroom_ns=_headroom(timed),
+        headroom_ns=round(saved.sum()) if len(saved) else None,
         measured_ns=round(_time(timed, measured)),
         intervals=None if sampling is None else sample_intervals(timed, sampling),
     )
-
-
-def _identity(part: pl.DataFrame, trace: Trace) -> dict[str, Any]:
-    device = part["device"][0]
-    known = next((one for one in trace.metadata.devices if one.id == device), None)
-    stated = part["compute_capability"].drop_nulls().head(1).to_list()
-    return {
-        "host": part["host"][0],
-        "device": device,
-        "name": known.name if known else "",
-        "compute_capability": stated[0] if stated else known and known.compute_capability,
-    }
 
 
 def _time(timed: pl.DataFrame, chosen: pl.Expr) -> float:
@@ -184,8 +160,3 @@ def _mean(timed: pl.DataFrame, column: str) -> float | None:
     time = _time(timed, pl.col(column).is_not_null())
     amount = timed.select((pl.col(column) * pl.col("time")).sum()).item()
     return float(amount) / time if time else None
-
-
-def _headroom(timed: pl.DataFrame) -> int | None:
-    saved = timed.select((headroom() * pl.col("weight")).drop_nulls()).to_series()
-    return round(saved.sum()) if len(saved) else None

@@ -13,20 +13,16 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-Numbers: TypeAlias = NDArray[np.int64]
-_Pairs: TypeAlias = list[tuple[Numbers, Numbers]]
+from timesink.model.arrays import Ints
+
+_Pairs: TypeAlias = list[tuple[Ints, Ints]]
 
 _ROWS_KEPT_BITS = 1 << 28
 """Tables up to this size are kept whole, to be walked back at once: 32 MiB."""
 
 
-def common_subsequence(left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
-    """Places of a longest common subsequence, in the left and in the right sequence.
-
-    >>> left, right = np.array([7, 1, 2, 7, 3]), np.array([1, 2, 9, 3])
-    >>> [places.tolist() for places in common_subsequence(left, right)]
-    [[1, 2, 4], [0, 1, 3]]
-    """
+def common_subsequence(left: Ints, right: Ints) -> tuple[Ints, Ints]:
+    """Places of a longest common subsequence, in the left and in the right sequence."""
     if len(left) > len(right):
         places, others = common_subsequence(right, left)
         return others, places
@@ -37,10 +33,10 @@ def common_subsequence(left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]
     return np.concatenate([ours for ours, _ in pairs]), np.concatenate([its for _, its in pairs])
 
 
-def _align(left: Numbers, right: Numbers, offset: tuple[int, int], pairs: _Pairs) -> None:
+def _align(left: Ints, right: Ints, offset: tuple[int, int], pairs: _Pairs) -> None:
     """Add the pairs of two parts, which start at `offset`, in order."""
-    head = _common_head(left, right)
-    tail = _common_head(left[head:][::-1], right[head:][::-1])
+    head = common_head(left, right)
+    tail = common_head(left[head:][::-1], right[head:][::-1])
     _add_run(pairs, offset, (0, 0), head)
     inner = left[head : len(left) - tail], right[head : len(right) - tail]
     start = offset[0] + head, offset[1] + head
@@ -49,20 +45,20 @@ def _align(left: Numbers, right: Numbers, offset: tuple[int, int], pairs: _Pairs
     _add_run(pairs, offset, (len(left) - tail, len(right) - tail), tail)
 
 
-def _align_unlike(left: Numbers, right: Numbers, offset: tuple[int, int], pairs: _Pairs) -> None:
+def _align_unlike(left: Ints, right: Ints, offset: tuple[int, int], pairs: _Pairs) -> None:
     if len(left) == 1 or len(left) * len(right) <= _ROWS_KEPT_BITS:
         ours, theirs = _walked_back(left, right)
         pairs.append((ours + offset[0], theirs + offset[1]))
         return
     half = len(left) // 2
-    before = _lengths(left[:half], right)
-    after = _lengths(left[half:][::-1], right[::-1])[::-1]
+    before = common_lengths(left[:half], right)
+    after = common_lengths(left[half:][::-1], right[::-1])[::-1]
     cut = int(np.argmax(before + after))
     _align(left[:half], right[:cut], offset, pairs)
     _align(left[half:], right[cut:], (offset[0] + half, offset[1] + cut), pairs)
 
 
-def _common_head(left: Numbers, right: Numbers) -> int:
+def common_head(left: Ints, right: Ints) -> int:
     """How many first elements are equal."""
     shorter = min(len(left), len(right))
     differs = np.flatnonzero(left[:shorter] != right[:shorter])
@@ -78,7 +74,7 @@ def _add_run(pairs: _Pairs, offset: tuple[int, int], start: tuple[int, int], len
 # -- rows of the table as whole numbers ------------------------------------------------------------
 
 
-def _lengths(left: Numbers, right: Numbers) -> Numbers:
+def common_lengths(left: Ints, right: Ints) -> Ints:
     """Length of a longest common subsequence of `left` and each beginning of `right`."""
     row = (1 << len(right)) - 1
     for places in _places_of(left, right):
@@ -90,7 +86,7 @@ def _lengths(left: Numbers, right: Numbers) -> Numbers:
     return lengths
 
 
-def _walked_back(left: Numbers, right: Numbers) -> tuple[Numbers, Numbers]:
+def _walked_back(left: Ints, right: Ints) -> tuple[Ints, Ints]:
     """The same, with every row kept, and from the last one back to the first."""
     row = (1 << len(right)) - 1
     width = (len(right) + 7) // 8
@@ -126,7 +122,7 @@ def _last_clear(bits: bytes, column: int) -> int:
     return column
 
 
-def _places_of(left: Numbers, right: Numbers) -> Sequence[int]:
+def _places_of(left: Ints, right: Ints) -> Sequence[int]:
     """For each element of the left side: a number with a bit for every place it has on the right.
 
     Elements that the right side does not have change no row; they stay as zeros.

@@ -9,17 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.kernel_join.launches import Launches
 from timesink.analyses.kernel_join.placing import place_launches
-
-Numbers: TypeAlias = NDArray[np.int64]
-Flags: TypeAlias = NDArray[np.bool_]
-Distances: TypeAlias = NDArray[np.float64]
+from timesink.model.arrays import Flags, Floats, Ints
 
 _TOGETHER = 64
 """Launches of a kernel that are counted on from one number; the next ones get a number anew."""
@@ -35,24 +30,25 @@ _OFF_THE_MIDDLE = 0.02
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
-    """For each launch its place, -1 for none, and whether a launch of its kind stands there."""
+class Placed:
+    """For each launch its place in a window, -1 for none, and whether its kind stands there."""
 
-    place: Numbers
-    same_kind: Flags
+    place: Ints
+    exact: Flags
     score: float
+    """How well the launches run through the window; only windows with as many are compared."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Function:
     """Some of the recorded launches of one function, and its places in the window."""
 
-    rows: Numbers
-    number: Numbers
+    rows: Ints
+    number: Ints
     """Which of the recorded launches of the function each row is."""
-    kind: Numbers
-    places: Numbers
-    kind_at: Numbers
+    kind: Ints
+    places: Ints
+    kind_at: Ints
 
     def parts(self) -> list[_Function]:
         return [
@@ -64,34 +60,32 @@ class _Function:
         rows, number, kind = self.rows[chosen], self.number[chosen], self.kind[chosen]
         return _Function(rows, number, kind, self.places, self.kind_at)
 
-    def choices(self, every: int) -> tuple[Numbers, Flags]:
+    def choices(self, every: int) -> tuple[Ints, Flags]:
         """Row by row its place for each choice of a number, and whether its kind stands there."""
         counts = len(self.places)
         count = (np.arange(counts) + self.number[:, None] * every) % counts
         return self.places[count], self.kind_at[count] == self.kind[:, None]
 
 
-def place_by_count(launches: Launches, window: Launches, every: int) -> Counted:
-    """Places of launches of which every n-th of each function was recorded.
-
-    >>> kind = np.array([1, 2, 3, 2, 3, 2, 3, 4])
-    >>> window = Launches(kind, function=kind, family=kind)
-    >>> recorded = np.array([0, 1, 2, 5, 6, 7])
-    >>> place_by_count(window[recorded], window, every=2).place.tolist()
-    [0, 1, 2, 5, 6, 7]
-    """
+def place_by_count(launches: Launches, window: Launches, every: int) -> Placed:
+    """Places of launches of which every n-th of each function was recorded."""
     functions = _functions(launches, window)
     if not functions:
-        return Counted(np.full(len(launches), -1), np.zeros(len(launches), dtype=np.bool_), 0.0)
+        return Placed(np.full(len(launches), -1), np.zeros(len(launches), dtype=np.bool_), 0.0)
     middle = _middle(functions)
     parts = [_within(function, middle) for function in functions]
     main = int(np.argmax([len(part.rows) for part in parts]))
 
-    def counted_from(first: int) -> Distances:
+    def counted_from(first: int) -> Floats:
         return _counted_from(functions[main], first, (len(launches), len(window)), every)
 
+    # By the path that keeps closest to every n-th launch of all.
+    path = place_launches(launches.kind[middle], window.kind, every)
+    rounds = np.cumsum(np.append(0, np.diff(path.place) <= 0))[: len(path.row)]
+    come = np.full(len(launches), np.nan)
+    come[path.row + middle.start] = path.place + len(window) * rounds
     starts = [
-        _guessed(launches, window, every, middle),
+        come,
         *(counted_from(first) for first in _likely(parts[main], every)),
     ]
     tried = [_settled(parts, start, len(window), every) for start in starts]
@@ -130,15 +124,6 @@ def _within(function: _Function, rows: slice) -> _Function:
 # How far launches have come: their place and the rounds before; nan where that is not known.
 
 
-def _guessed(launches: Launches, window: Launches, every: int, middle: slice) -> Distances:
-    """By the path that keeps closest to every n-th launch of all."""
-    path = place_launches(launches.kind[middle], window.kind, every)
-    rounds = np.cumsum(np.append(0, np.diff(path.place) <= 0))[: len(path.row)]
-    come = np.full(len(launches), np.nan)
-    come[path.row + middle.start] = path.place + len(window) * rounds
-    return come
-
-
 def _likely(function: _Function, every: int) -> list[int]:
     """Numbers with which most launches of a function stand where their kind does."""
     same = function.choices(every)[1].sum(axis=0)
@@ -146,7 +131,7 @@ def _likely(function: _Function, every: int) -> list[int]:
     return [int(n) for n in likely[same[likely] >= _NEARLY_AS_GOOD * same.max()][:_MOST_STARTS]]
 
 
-def _counted_from(function: _Function, first: int, shape: tuple[int, int], every: int) -> Distances:
+def _counted_from(function: _Function, first: int, shape: tuple[int, int], every: int) -> Floats:
     rows, width = shape
     rounds, count = np.divmod(first + function.number * every, len(function.places))
     come = np.full(rows, np.nan)
@@ -154,7 +139,7 @@ def _counted_from(function: _Function, first: int, shape: tuple[int, int], every
     return come
 
 
-def _first_count(function: _Function, place: Numbers, every: int) -> int:
+def _first_count(function: _Function, place: Ints, every: int) -> int:
     """The number from which most launches of a function were counted."""
     counts = len(function.places)
     count = np.searchsorted(function.places, place[function.rows])
@@ -164,7 +149,7 @@ def _first_count(function: _Function, place: Numbers, every: int) -> int:
 # -- so that functions agree with one another ------------------------------------------------------
 
 
-def _settled(functions: Sequence[_Function], start: Distances, width: int, every: int) -> Counted:
+def _settled(functions: Sequence[_Function], start: Floats, width: int, every: int) -> Placed:
     """Each function placed where the others expect it; what is placed is expected of the next."""
     place = np.full(len(start), -1)
     same_kind = np.zeros(len(start), dtype=np.bool_)
@@ -173,58 +158,37 @@ def _settled(functions: Sequence[_Function], start: Distances, width: int, every
     for _ in range(_PASSES):
         score = 0.0
         for function in functions:
-            known = _known_without(come, function.rows)
+            rows, distances = _known_without(come, function.rows)
             for part in function.parts():
-                expected = _expected(part.rows, known)
+                # Between which distances launches stand; the middle by the rows between.
+                middle = np.interp(part.rows, rows, distances)[:, None]
+                after = np.searchsorted(rows, part.rows)[:, None]
+                least = distances[np.maximum(after - 1, 0)]
+                most = distances[np.minimum(after, len(rows) - 1)]
                 places, same = part.choices(every)
-                ahead = (places - expected.middle + width / 2) % width - width / 2
-                worth = same * (1 - 0.5 * np.minimum(1, expected.missed_by(ahead) / (_FAR * width)))
+                ahead = (places - middle + width / 2) % width - width / 2
+                outside = np.maximum(-ahead - (middle - least), ahead - (most - middle))
+                # Inside as well, a place further from the middle costs a little.
+                missed = np.maximum(outside, 0) + _OFF_THE_MIDDLE * np.abs(ahead)
+                worth = same * (1 - 0.5 * np.minimum(1, missed / (_FAR * width)))
                 best = int(worth.sum(axis=0).argmax())
                 score += float(worth[:, best].sum())
                 place[part.rows], same_kind[part.rows] = places[:, best], same[:, best]
-                distance = expected.middle[:, 0] + ahead[:, best]
+                distance = middle[:, 0] + ahead[:, best]
                 come[part.rows] = np.where(same[:, best], distance, np.nan)
-    return Counted(place, same_kind, score)
+    return Placed(place, same_kind, score)
 
 
-@dataclass(frozen=True, eq=False)
-class _Known:
-    """Launches whose distance is known, and their distances in order."""
+def _known_without(come: Floats, rows: Ints) -> tuple[Ints, Floats]:
+    """Other rows than these whose distance is known, and their distances in order.
 
-    rows: Numbers
-    distance: Distances
-
-
-def _known_without(come: Distances, rows: Numbers) -> _Known:
-    """What is known of other rows than these; of these too where there is nothing else."""
+    These as well where there is nothing else.
+    """
     others = come.copy()
     others[rows] = np.nan
     known = np.flatnonzero(~np.isnan(others))
     if len(known) < 2:
         known = np.flatnonzero(~np.isnan(come))
     if not len(known):
-        return _Known(np.zeros(1, dtype=np.int64), np.zeros(1))
-    return _Known(known, np.maximum.accumulate(come[known]))
-
-
-@dataclass(frozen=True, eq=False)
-class _Expected:
-    """Between which distances launches stand, a column each; the middle by the rows between."""
-
-    middle: Distances
-    room_behind: Distances
-    room_ahead: Distances
-
-    def missed_by(self, ahead: Distances) -> Distances:
-        """How far places this much ahead of the middle lie outside; a little for being inside."""
-        outside = np.maximum(-ahead - self.room_behind, ahead - self.room_ahead)
-        missed: Distances = np.maximum(outside, 0) + _OFF_THE_MIDDLE * np.abs(ahead)
-        return missed
-
-
-def _expected(rows: Numbers, known: _Known) -> _Expected:
-    middle = np.interp(rows, known.rows, known.distance)
-    after = np.searchsorted(known.rows, rows)
-    behind = known.distance[np.maximum(after - 1, 0)]
-    ahead = known.distance[np.minimum(after, len(known.rows) - 1)]
-    return _Expected(middle[:, None], (middle - behind)[:, None], (ahead - middle)[:, None])
+        return np.zeros(1, dtype=np.int64), np.zeros(1)
+    return known, np.maximum.accumulate(come[known])

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.kernel_calls.sampling import Sampling
 from timesink.analyses.kernel_join.alignment import common_subsequence
-from timesink.analyses.kernel_join.counting import place_by_count
+from timesink.analyses.kernel_join.counting import Placed, place_by_count
 from timesink.analyses.kernel_join.gaps import fill_by_name, fill_by_order
 from timesink.analyses.kernel_join.launches import Launches
 from timesink.analyses.kernel_join.placing import Path, place_launches
 from timesink.analyses.kernel_join.windows import Window
-
-Numbers: TypeAlias = NDArray[np.int64]
-Flags: TypeAlias = NDArray[np.bool_]
+from timesink.model.arrays import Flags, Ints
 
 _MOST_ROUNDS = 4
 _WINDOWS_TRIED, _LONG = 3, 8192
@@ -50,7 +46,7 @@ _MOST_PAIRS = 100_000_000
 class Found:
     """For each launch its row in the timeline, -1 for none, and whether its kind stands there."""
 
-    row: Numbers
+    row: Ints
     exact: Flags
     windows: list[Window] = field(default_factory=list)
     """Windows of the timeline that were used."""
@@ -87,7 +83,7 @@ def find_launches(
     return found
 
 
-def _long_stretches(is_open: Flags) -> Numbers:
+def _long_stretches(is_open: Flags) -> Ints:
     """Rows of stretches that are long enough for a look at other windows."""
     borders = np.flatnonzero(np.diff(np.concatenate([[False], is_open, [False]])))
     starts, ends = borders[::2], borders[1::2]
@@ -99,19 +95,9 @@ def _long_stretches(is_open: Flags) -> Numbers:
 # -- in one window ---------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class _Placed:
-    """Places in one window, -1 for none."""
-
-    place: Numbers
-    exact: Flags
-    score: float
-    """How well the launches run through the window; only windows with as many are compared."""
-
-
 def _in_best_window(
     counters: Launches, timed: Launches, windows: Sequence[Window], sampling: Sampling | None
-) -> tuple[Window, _Placed]:
+) -> tuple[Window, Placed]:
     """Of the windows that know most of the launches the one through which they run best."""
     distinct: dict[bytes, Window] = {}
     for window in windows:
@@ -121,7 +107,7 @@ def _in_best_window(
         return int(np.isin(counters.kind, timed.kind[window.rows]).sum())
 
     most = _WINDOWS_TRIED if len(counters) <= _LONG else 1
-    tried: list[tuple[Window, _Placed]] = []
+    tried: list[tuple[Window, Placed]] = []
     for window in sorted(distinct.values(), key=known, reverse=True)[:most]:
         tried.append((window, _in_window(counters, timed[window.rows], sampling)))
         if tried[-1][1].exact.all():
@@ -129,7 +115,7 @@ def _in_best_window(
     return max(tried, key=lambda one: (one[1].exact.sum(), one[1].score))
 
 
-def _in_window(counters: Launches, window: Launches, sampling: Sampling | None) -> _Placed:
+def _in_window(counters: Launches, window: Launches, sampling: Sampling | None) -> Placed:
     stride = _stride(counters, window, sampling)
     found = _by_count(counters, window, sampling) or _by_path(counters, window, stride)
     sure = _sure(found.exact)
@@ -139,7 +125,7 @@ def _in_window(counters: Launches, window: Launches, sampling: Sampling | None) 
             place = fill_by_order(place, counters, window)
             exact = place >= 0
         place = fill_by_name(place, counters, window, stride)
-    return _Placed(place, exact, found.score)
+    return Placed(place, exact, found.score)
 
 
 def _stride(counters: Launches, window: Launches, sampling: Sampling | None) -> float:
@@ -154,18 +140,18 @@ def _stride(counters: Launches, window: Launches, sampling: Sampling | None) -> 
     return 1.0 if neighbours >= _SURE else float(round(len(window) / len(counters)))
 
 
-def _by_count(counters: Launches, window: Launches, sampling: Sampling | None) -> _Placed | None:
+def _by_count(counters: Launches, window: Launches, sampling: Sampling | None) -> Placed | None:
     """Places by count; None where they are few or go back and forth."""
     if sampling is None or sampling.per != "kernel":
         return None
     found = place_by_count(counters, window, sampling.every)
     known = int(np.isin(counters.kind, window.kind).sum())
-    rounds = int((np.diff(found.place[found.same_kind]) <= 0).sum())
+    rounds = int((np.diff(found.place[found.exact]) <= 0).sum())
     likely = len(counters) * sampling.every / len(window)
-    few = found.same_kind.sum() < _COUNTED * known
+    few = found.exact.sum() < _COUNTED * known
     if few or rounds > 2 * likely + _BACK_AND_FORTH * len(counters):
         return None
-    return _Placed(found.place, found.same_kind, found.score)
+    return found
 
 
 def _sure(exact: Flags) -> Flags:
@@ -174,21 +160,20 @@ def _sure(exact: Flags) -> Flags:
     at = np.arange(len(exact))
     first = np.maximum(at - _NEIGHBOURS, 0)
     beyond = np.minimum(at + _NEIGHBOURS + 1, len(exact))
-    sure: Flags = before[beyond] - before[first] >= _SURE * (beyond - first)
-    return sure
+    return np.asarray(before[beyond] - before[first] >= _SURE * (beyond - first))
 
 
 # -- by path ---------------------------------------------------------------------------------------
 
 
-def _by_path(counters: Launches, window: Launches, stride: float) -> _Placed:
+def _by_path(counters: Launches, window: Launches, stride: float) -> Placed:
     path = _path(counters.kind, window.kind, stride)
     place = np.full(len(counters), -1)
     place[path.row] = path.place
-    return _Placed(place, place >= 0, path.score)
+    return Placed(place, place >= 0, path.score)
 
 
-def _path(launches: Numbers, window: Numbers, stride: float) -> Path:
+def _path(launches: Ints, window: Ints, stride: float) -> Path:
     """The best path; an empty one for launches that have too little to do with the window."""
     ordered = np.sort(window)
     first, beyond = (np.searchsorted(ordered, launches, side) for side in ("left", "right"))
@@ -204,13 +189,13 @@ def _path(launches: Numbers, window: Numbers, stride: float) -> Path:
     return Path.nowhere() if _is_chance(path, launches, window, stride) else path
 
 
-def _is_hopeless(launches: Numbers, window: Numbers, stride: float) -> bool:
+def _is_hopeless(launches: Ints, window: Ints, stride: float) -> bool:
     path = place_launches(launches, window, stride)
     few = _sure_share(path, launches) < _HOPELESS
     return few or _is_chance(path, launches, window, stride)
 
 
-def _is_chance(path: Path, launches: Numbers, window: Numbers, stride: float) -> bool:
+def _is_chance(path: Path, launches: Ints, window: Ints, stride: float) -> bool:
     """Whether a path with gaps is hardly better than one for the launches backwards.
 
     A window with few kinds of kernels, or places far apart, fits many a sequence by chance.
@@ -221,7 +206,7 @@ def _is_chance(path: Path, launches: Numbers, window: Numbers, stride: float) ->
     return path.score < _BETTER_THAN_CHANCE * backwards.score
 
 
-def _sure_share(path: Path, launches: Numbers) -> float:
+def _sure_share(path: Path, launches: Ints) -> float:
     met = np.zeros(len(launches), dtype=np.bool_)
     met[path.row] = True
     return float((met & _sure(met)).mean())

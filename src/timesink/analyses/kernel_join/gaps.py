@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.kernel_join.alignment import common_subsequence
 from timesink.analyses.kernel_join.launches import Launches
-
-Numbers: TypeAlias = NDArray[np.int64]
+from timesink.model.arrays import Ints
 
 _LONGEST = 16
 """Launches between two sure ones; more are another piece of program, not replaced kernels."""
@@ -19,15 +14,7 @@ _REACH = 32
 """So far from where it is expected a launch is looked for that was made in another order."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Gap:
-    """Launches without a place, and the places between those around them."""
-
-    rows: range
-    places: range
-
-
-def fill_by_order(place: Numbers, launches: Launches, window: Launches) -> Numbers:
+def fill_by_order(place: Ints, launches: Launches, window: Launches) -> Ints:
     """Places of launches whose kind stands nearby, free, but not in the same order.
 
     Streams that run side by side are filled in one order here and in another there.
@@ -50,7 +37,7 @@ def fill_by_order(place: Numbers, launches: Launches, window: Launches) -> Numbe
     return filled
 
 
-def fill_by_name(place: Numbers, launches: Launches, window: Launches, stride: float) -> Numbers:
+def fill_by_name(place: Ints, launches: Launches, window: Launches, stride: float) -> Ints:
     """Places of launches in short gaps, as long on both sides: by name, then by family.
 
     A kernel that another run replaced stands between two that it did not.  Names alone are found
@@ -60,23 +47,26 @@ def fill_by_name(place: Numbers, launches: Launches, window: Launches, stride: f
     return _filled(by_name, launches.family, window.family, slack=stride)
 
 
-def _filled(place: Numbers, left: Numbers, right: Numbers, slack: float) -> Numbers:
+def _filled(place: Ints, left: Ints, right: Ints, slack: float) -> Ints:
     filled = place.copy()
-    for gap in _gaps(place, slack):
-        wanted, there = left[gap.rows], right[gap.places]
+    for gap, places in _gaps(place, slack):
+        wanted, there = left[gap], right[places]
         rows = np.flatnonzero(wanted >= 0)
         ours, theirs = common_subsequence(wanted[rows], there)
-        filled[gap.rows.start + rows[ours]] = gap.places.start + theirs
+        filled[gap.start + rows[ours]] = places.start + theirs
     return filled
 
 
-def _gaps(place: Numbers, slack: float) -> list[_Gap]:
-    """Gaps with at least one launch and one place, and not too many of either."""
+def _gaps(place: Ints, slack: float) -> list[tuple[range, range]]:
+    """Launches without a place, and the places between those around them.
+
+    At least one of each, and not too many of either.
+    """
     known = np.flatnonzero(place >= 0)
     rows, places = np.diff(known) - 1, np.diff(place[known]) - 1
     fits = (rows > 0) & (rows <= _LONGEST) & (places > 0) & (places <= slack * rows)
     return [
-        _Gap(range(at + 1, at + 1 + count), range(start + 1, start + 1 + length))
+        (range(at + 1, at + 1 + count), range(start + 1, start + 1 + length))
         for at, count, start, length in zip(
             known[:-1][fits].tolist(),
             rows[fits].tolist(),

@@ -9,20 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.kernel_calls.sampling import Sampling
 from timesink.analyses.kernel_join.finding import Found, find_launches
 from timesink.analyses.kernel_join.kinds import numbered_launches
 from timesink.analyses.kernel_join.windows import Window, windows_of
+from timesink.model.arrays import Flags, Ints
 from timesink.model.units import count, counted, share
-
-Numbers: TypeAlias = NDArray[np.int64]
-Flags: TypeAlias = NDArray[np.bool_]
 
 MIN_ALIGNED = 0.8
 """Share of the measured launches that must be found in the timeline."""
@@ -89,12 +86,6 @@ def join_calls(
     Both are tables of `kernel_calls`; `steps` is the step of each row of the timeline, as
     `launch_origins` says.  Where it has steps, launches are looked for in one of them, so that
     equal layers are told apart; several measured steps find their places in the same one.
-
-    >>> import timesink
-    >>> from timesink.analyses.kernel_calls.calls import kernel_calls
-    >>> calls = kernel_calls(timesink.open(timesink.sample()))
-    >>> join_calls(calls, calls).aligned_share
-    1.0
     """
     counters, timed = numbered_launches(calls, timeline)
     sampling = sampling if sampling is not None and sampling.every > 1 else None
@@ -115,7 +106,7 @@ def join_calls(
 # -- processes and devices -------------------------------------------------------------------------
 
 
-def _lanes(calls: pl.DataFrame, names: Sequence[str]) -> list[Numbers]:
+def _lanes(calls: pl.DataFrame, names: Sequence[str]) -> list[Ints]:
     """Rows by process and device, in order; these launch independently of one another."""
     own = [name for name in names if name in calls.columns]
     if not own or calls.is_empty():
@@ -125,7 +116,7 @@ def _lanes(calls: pl.DataFrame, names: Sequence[str]) -> list[Numbers]:
     return [part.to_numpy() for part in parts["row"]]
 
 
-def _devices(calls: pl.DataFrame, lanes: Sequence[Numbers]) -> list[int | None]:
+def _devices(calls: pl.DataFrame, lanes: Sequence[Ints]) -> list[int | None]:
     if "device" not in calls.columns or calls.is_empty():
         return [None] * len(lanes)
     return [calls["device"][int(lane[0])] for lane in lanes]

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.kernel_calls.families import OTHER
 from timesink.analyses.kernel_join.launches import Launches
 from timesink.analyses.kernel_names.short import cut_name, short_name
 from timesink.analyses.kernel_names.spelling import kernel_name, template_arguments
 from timesink.analyses.texts import encode
-
-Numbers: TypeAlias = NDArray[np.int64]
+from timesink.model.arrays import Ints
 
 GEOMETRY = tuple(f"{shape}_{axis}" for shape in ("grid", "block") for axis in "xyz")
 _CUT = "..."
@@ -26,12 +23,6 @@ def numbered_launches(counters: pl.DataFrame, timeline: pl.DataFrame) -> tuple[L
 
     A kind is name, template arguments, grid and block.  What only one of the tables tells (the
     arguments of a mangled name, a grid) does not count.
-
-    >>> calls = pl.DataFrame({"name": ["void at::f<at::Add<int>>(T1)"], "grid_x": [2]})
-    >>> timed = pl.DataFrame({"name": ["void at::native::f<at::native::Add<int> >(int)"]})
-    >>> counters, timeline = numbered_launches(calls, timed.with_columns(grid_x=2))
-    >>> bool(counters.kind[0] == timeline.kind[0])
-    True
     """
     sides = (counters, timeline)
     encoded = [encode(side["name"]) for side in sides]
@@ -64,7 +55,7 @@ def _told_by_both(sides: tuple[pl.DataFrame, pl.DataFrame]) -> list[pl.DataFrame
     return [side.select(pl.col(told).cast(pl.Int64).fill_null(-1)) for side in sides]
 
 
-def _families(sides: tuple[pl.DataFrame, pl.DataFrame]) -> Numbers:
+def _families(sides: tuple[pl.DataFrame, pl.DataFrame]) -> Ints:
     if not all("family" in side.columns for side in sides):
         return np.full(sum(side.height for side in sides), -1)
     codes, names = encode(pl.concat([side["family"].cast(pl.String) for side in sides]))
@@ -81,7 +72,7 @@ def _spelling(texts: list[str]) -> Callable[[str], str]:
     )
 
 
-def _numbered(sides: list[list[str]]) -> list[Numbers]:
+def _numbered(sides: list[list[str]]) -> list[Ints]:
     number: dict[str, int] = {}
     return [
         np.array([number.setdefault(text, len(number)) for text in side], dtype=np.int64)
@@ -89,7 +80,7 @@ def _numbered(sides: list[list[str]]) -> list[Numbers]:
     ]
 
 
-def _shared_arguments(texts: list[list[str]], functions: list[Numbers]) -> list[Numbers]:
+def _shared_arguments(texts: list[list[str]], functions: list[Ints]) -> list[Ints]:
     """Numbers of template arguments that both sides have for a function; 0 for any others.
 
     Where profilers spell arguments in ways that cannot be compared they do not tell kernels apart.

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-Numbers: TypeAlias = NDArray[np.int64]
+from timesink.model.arrays import Ints
 
 
 @dataclass(frozen=True, eq=False)
 class Launches:
     """Launches in order; equal numbers mean the same in both recordings that are compared."""
 
-    kind: Numbers
+    kind: Ints
     """Equal in all that both recordings tell."""
-    function: Numbers
+    function: Ints
     """Equal in name."""
-    family: Numbers
+    family: Ints
     """Equal in what they are for; -1 where that is not known."""
 
     def __len__(self) -> int:

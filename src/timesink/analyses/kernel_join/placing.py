@@ -9,12 +9,11 @@ for a jump to anywhere else.  Launches that meet nothing stay without a place.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Numbers: TypeAlias = NDArray[np.int64]
+from timesink.analyses.kernel_join.alignment import common_head
+from timesink.model.arrays import Ints
 
 _MET = 1 << 12
 """What it gains to meet a kernel of one's own kind; all else is measured by it."""
@@ -37,8 +36,8 @@ _PLACE, _SCORE, _MEETING = range(3)
 class Path:
     """The launches that found a place, in order, and their places in the window."""
 
-    row: Numbers
-    place: Numbers
+    row: Ints
+    place: Ints
     score: int
 
     @property
@@ -51,15 +50,11 @@ class Path:
         return cls(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), 0)
 
 
-def place_launches(launches: Numbers, window: Numbers, stride: float = 1.0) -> Path:
+def place_launches(launches: Ints, window: Ints, stride: float = 1.0) -> Path:
     """The best path of launches through a window; equal numbers are equal kernels.
 
     `stride` is how many places of the window a launch stands for: 1, or n where every n-th launch
     was recorded.
-
-    >>> path = place_launches(np.array([2, 3, 4, 2, 3]), np.array([2, 3, 1, 2, 3, 4, 2, 3]))
-    >>> path.place.tolist()
-    [3, 4, 5, 6, 7]
     """
     search = _Search(launches, window, stride)
     row = 0
@@ -75,7 +70,7 @@ class _Search:
     is a column: its place (ascending), the score of its path and its last meeting.
     """
 
-    def __init__(self, launches: Numbers, window: Numbers, stride: float) -> None:
+    def __init__(self, launches: Ints, window: Ints, stride: float) -> None:
         self.launches, self.window, self.stride = launches, window, stride
         self.dense = stride <= 1
         self.skipped = _SKIPPED if self.dense else max(1, round(_STRAYED / stride))
@@ -90,7 +85,7 @@ class _Search:
         self.best, self.best_meeting = _JUMP, -1
         self.last_row = -1
         self.meetings = self.steps_tried = 0
-        self.notes: list[tuple[Numbers, Numbers, Numbers]] = []
+        self.notes: list[tuple[Ints, Ints, Ints]] = []
 
     # -- one row after the other --
 
@@ -99,7 +94,9 @@ class _Search:
         if self.ends.shape[1] != 1 or not self.dense or self.last_row != row - 1:
             return 0
         start = int(self.ends[_PLACE, 0]) + 1
-        length = _equal_head(self.launches[row:], self.window[start:])
+        length = common_head(
+            self.launches[row : row + _LONGEST_LOOK], self.window[start : start + _LONGEST_LOOK]
+        )
         if length:
             run = np.arange(length)
             before = np.append(self.ends[_MEETING], self.meetings + run[:-1])
@@ -134,7 +131,7 @@ class _Search:
         ahead = round(self.stride * row) - round(self.stride * self.last_row)
         return min(max(1, ahead), len(self.window))
 
-    def _reached_nearby(self, places: Numbers, expected: int) -> tuple[Numbers, Numbers, Numbers]:
+    def _reached_nearby(self, places: Ints, expected: int) -> tuple[Ints, Ints, Ints]:
         """Places, scores and meetings before; without places that only a jump reaches in vain."""
         if self.ends.shape[1]:
             reach = expected + _JUMP // self.skipped
@@ -148,7 +145,7 @@ class _Search:
                     return near, score, before
         return places, *self._reached(places, expected)
 
-    def _reached(self, places: Numbers, expected: int) -> tuple[Numbers, Numbers]:
+    def _reached(self, places: Ints, expected: int) -> tuple[Ints, Ints]:
         """The best score with which each place is reached, and the meeting before it."""
         jumped = self.best - _JUMP + _MET
         if not self.ends.shape[1]:
@@ -168,7 +165,7 @@ class _Search:
         before[worse] = self.best_meeting
         return reached, before
 
-    def _note(self, rows: Numbers, places: Numbers, before: Numbers) -> None:
+    def _note(self, rows: Ints, places: Ints, before: Ints) -> None:
         self.notes.append((rows, places, before))
         self.meetings += len(rows)
 
@@ -216,10 +213,3 @@ class _Search:
             meeting = earlier[meeting]
         chain.reverse()
         return Path(rows[chain], places[chain], int(self.ends[_SCORE, best]))
-
-
-def _equal_head(left: Numbers, right: Numbers) -> int:
-    """How many first elements are equal, as far as one looks."""
-    shorter = min(len(left), len(right), _LONGEST_LOOK)
-    differs = np.flatnonzero(left[:shorter] != right[:shorter])
-    return int(differs[0]) if len(differs) else shorter

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-Numbers: TypeAlias = NDArray[np.int64]
+from timesink.model.arrays import Ints
 
 _WORD = 12
 """So many launches in a row are looked for again when no steps are marked."""
@@ -25,22 +23,24 @@ _ALIKE = 0.9
 class Window:
     """Rows of the timeline, in launch order."""
 
-    rows: Numbers
+    rows: Ints
     step: str | None = None
     """Which step it is; None where the recording marks none."""
 
 
-def windows_of(function: Numbers, rows: Numbers, steps: pl.Series | None) -> list[Window]:
+def windows_of(function: Ints, rows: Ints, steps: pl.Series | None) -> list[Window]:
     """The steps among some rows; without any, stretches that repeat, or all rows together.
 
     `function` has a number per row of the timeline that says what it launches.
-
-    >>> function = np.array([3, 4, *[1, 2, 3, 4] * 9])
-    >>> [len(window.rows) for window in windows_of(function, np.arange(38), None)][:2]
-    [4, 4]
     """
     if steps is not None and steps[rows].null_count() < len(rows):
-        return _marked(rows, steps[rows].cast(pl.String))
+        places = (
+            pl.DataFrame({"step": steps[rows].cast(pl.String), "row": rows})
+            .drop_nulls("step")
+            .group_by("step", maintain_order=True)
+            .agg("row")
+        )
+        return [Window(own.to_numpy(), step) for step, own in zip(*places, strict=True)]
     period = find_period(function[rows])
     if not period:
         return [Window(rows)]
@@ -48,28 +48,19 @@ def windows_of(function: Numbers, rows: Numbers, steps: pl.Series | None) -> lis
     return [Window(rows[at : at + period]) for at in range(first, len(rows) - period + 1, period)]
 
 
-def _marked(rows: Numbers, steps: pl.Series) -> list[Window]:
-    places = (
-        pl.DataFrame({"step": steps, "row": rows})
-        .drop_nulls("step")
-        .group_by("step", maintain_order=True)
-        .agg("row")
-    )
-    return [Window(own.to_numpy(), step) for step, own in zip(*places, strict=True)]
-
-
-def find_period(function: Numbers) -> int:
+def find_period(function: Ints) -> int:
     """After how many launches a sequence repeats; 0 where it does not.
 
     Layers of a network repeat as well, but only a step repeats with all that is in it.
-
-    >>> step = [5, *[1, 2, 2, 3] * 20, 6]
-    >>> find_period(np.array(step * 3)), find_period(np.array(step))
-    (82, 0)
     """
     if len(function) < 2 * _WORD:
         return 0
-    words = _words(function)
+    # A number for the launches that begin at each place; equal where they are equal.
+    numbers = np.random.default_rng(0).integers(1, 1 << 62, _WORD, dtype=np.uint64)
+    count = len(function) - _WORD + 1
+    words = np.zeros(count, dtype=np.uint64)
+    for place, number in enumerate(numbers):
+        words += (function[place : place + count].astype(np.uint64) + np.uint64(1)) * number
     order = np.argsort(words, kind="stable")
     again = np.flatnonzero(words[order[1:]] == words[order[:-1]])
     distances, often = np.unique(order[again + 1] - order[again], return_counts=True)
@@ -80,17 +71,7 @@ def find_period(function: Numbers) -> int:
     return int(likely[np.flatnonzero(shares >= shares.max() - _AS_GOOD)[0]])
 
 
-def _words(function: Numbers) -> NDArray[np.uint64]:
-    """A number for the launches that begin at each place; equal where they are equal."""
-    numbers = np.random.default_rng(0).integers(1, 1 << 62, _WORD, dtype=np.uint64)
-    count = len(function) - _WORD + 1
-    words = np.zeros(count, dtype=np.uint64)
-    for place, number in enumerate(numbers):
-        words += (function[place : place + count].astype(np.uint64) + np.uint64(1)) * number
-    return words
-
-
-def _share_repeated(function: Numbers, period: int) -> float:
+def _share_repeated(function: Ints, period: int) -> float:
     """Share of the launches that are the same one period later, as a mean over the functions."""
     codes = np.unique(function, return_inverse=True)[1][:-period]
     again = function[period:] == function[:-period]
@@ -98,7 +79,7 @@ def _share_repeated(function: Numbers, period: int) -> float:
     return float((np.bincount(codes, again)[often > 0] / often[often > 0]).mean())
 
 
-def _first_repeated(function: Numbers, period: int) -> int:
+def _first_repeated(function: Ints, period: int) -> int:
     """Where a stretch begins that the next one repeats."""
     same = np.cumsum(np.append(0, function[period:] == function[:-period]))
     if len(same) <= period:

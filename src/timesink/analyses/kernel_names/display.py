@@ -36,13 +36,6 @@ def short_kernel_name(name: str) -> str:
     Namespaces of PyTorch itself are left out as well; those of other libraries tell kernels apart.
 
     A kernel that only runs its template argument is named with it.
-
-    >>> short_kernel_name("void at::native::vectorized_elementwise_kernel<4, Add<float> >(int)")
-    'vectorized_elementwise_kernel<Add>'
-    >>> short_kernel_name("void cudnn::bn_bw_1C11_kernel_new<float, 512>(float, float)")
-    'cudnn::bn_bw_1C11_kernel_new'
-    >>> short_kernel_name("volta_sgemm_64x64_nt")
-    'volta_sgemm_64x64_nt'
     """
     if name.startswith(_COPIES):
         return name
@@ -64,11 +57,7 @@ def _payload(short: str, name: str) -> str:
 
 
 def telling_word(arguments: str) -> str:
-    """The first word of template arguments that says what a kernel does; empty without one.
-
-    >>> telling_word("<4, at::native::CUDAFunctor_add<c10::Half>, std::array<char*, 3>>(int)")
-    'CUDAFunctor_add'
-    """
+    """The first word of template arguments that says what a kernel does; empty without one."""
     words = _WORD.findall(arguments)
     return next((word for word in words if word not in EVERYWHERE), "")
 

@@ -13,20 +13,12 @@ _NO_WORD = re.compile(r"[ST][0-9A-Z]*_|E\d+(?=E[ELNS])")
 
 
 def is_mangled(name: str) -> bool:
-    """Whether a name is as the compiler wrote it.
-
-    >>> is_mangled("_ZN5aiter6kernelEv"), is_mangled("_attn_fwd")
-    (True, False)
-    """
+    """Whether a name is as the compiler wrote it."""
     return _START.match(name) is not None
 
 
 def qualified_name(name: str) -> str:
-    """The function's own name with its namespaces, up to the first template arguments.
-
-    >>> qualified_name("_ZN2at6native13reduce_kernelILi512EfEEvT0_")
-    'at::native::reduce_kernel'
-    """
+    """The function's own name with its namespaces, up to the first template arguments."""
     start = _START.match(name)
     if start is None:
         return name
@@ -42,11 +34,7 @@ def qualified_name(name: str) -> str:
 
 
 def mangled_words(name: str) -> Iterator[str]:
-    """Names and numbers in a mangled name, in order.
-
-    >>> list(mangled_words("_ZN7cutlass6KernelINS_4gemm9GemmShapeILi64ELi128EEEEEvv"))
-    ['cutlass', 'Kernel', 'gemm', 'GemmShape', '64', '128']
-    """
+    """Names and numbers in a mangled name, in order."""
     place = 0
     while place < len(name):
         number = _NUMBER.match(name, place)

@@ -38,13 +38,7 @@ _MOST_WORDS = 4
 
 
 def distinguishing(names: Iterable[str]) -> dict[str, str]:
-    """For each full name what tells it from those with its short name; empty where none has it.
-
-    >>> add = "void f<4, at::native::CUDAFunctor_add<float>>(int)"
-    >>> mul = "void f<4, at::native::MulFunctor<float>>(int)"
-    >>> list(distinguishing([add, mul, "void g<4>(int)"]).values())
-    ['CUDAFunctor_add', 'MulFunctor', '']
-    """
+    """For each full name what tells it from those with its short name; empty where none has it."""
     told = dict.fromkeys(names, "")
     namesakes: defaultdict[str, list[str]] = defaultdict(list)
     for name in told:

@@ -73,15 +73,6 @@ def normalised_name(name: str) -> str:
 
     What a kernel computes, its data types where they are part of a library's name, and the names of
     Python files and functions stay.
-
-    >>> normalised_name("ampere_bf16_s16816gemm_bf16_64x64_ldg8_f2f_stages_64x5_tn")
-    'bf16_gemm_bf16_f2f_tn'
-    >>> normalised_name("void at::native::vectorized_elementwise_kernel<4, Add<float> >(int)")
-    'elementwise_kernel<Add>'
-    >>> normalised_name("triton_poi_fused_add_7"), normalised_name("ProfilerStep#3")
-    ('triton_poi_fused_add', 'ProfilerStep')
-    >>> normalised_name("train.py(120): step"), normalised_name("Optimizer.step#SGD.step")
-    ('train.py: step', 'Optimizer.step')
     """
     plain = name.strip()
     return _known_form(plain) or _without_numbers(_plain_words(plain)) or plain
@@ -119,20 +110,16 @@ def _short_path(file: str) -> str:
 def _plain_words(name: str) -> str:
     """A kernel as C++ names it without its arguments, any other name without its remarks."""
     if is_mangled(name) or _CPP.match(name) is not None:
-        return _function(name)
+        # The function's own name, with what it runs where it only runs its template argument.
+        own = kernel_name(name)
+        if _HOLLOW.match(own) is not None:
+            runs = _runs(name, own)
+            own = "elementwise_kernel" if _VARIANTS.match(own) is not None else own
+            return f"{own}<{runs}>" if runs else own
+        return (_runs(name, own) or own) if _NAMELESS.match(own) is not None else own
     for remark, instead in _REMARKS:
         name = remark.sub(instead, name)
     return name
-
-
-def _function(name: str) -> str:
-    """The function's own name, with what it runs where it only runs its template argument."""
-    own = kernel_name(name)
-    if _HOLLOW.match(own) is not None:
-        runs = _runs(name, own)
-        own = "elementwise_kernel" if _VARIANTS.match(own) is not None else own
-        return f"{own}<{runs}>" if runs else own
-    return (_runs(name, own) or own) if _NAMELESS.match(own) is not None else own
 
 
 def _runs(name: str, own: str) -> str:

@@ -26,15 +26,6 @@ def short_name(name: str) -> str:
     """The name without return type, template arguments, parameters and common namespaces.
 
     Namespaces of other libraries than PyTorch and CUTLASS stay.
-
-    >>> short_name("void at::native::vectorized_elementwise_kernel<4, Add<float> >(int)")
-    'vectorized_elementwise_kernel'
-    >>> short_name("void <unnamed>::elementwise_kernel_with_index<int, Arange>(int)")
-    'elementwise_kernel_with_index'
-    >>> short_name("void cutlass::Kernel<cutlass_80_tensorop_s16816gemm>(Params)")
-    'Kernel'
-    >>> short_name("_ZN2at6native29vectorized_elementwise_kernelILi4EEEvi")
-    'vectorized_elementwise_kernel'
     """
     plain = _RETURN_TYPE.sub("", qualified_name(_SUFFIX.sub("", name)))
     plain = _without_return_type(_DROPPED.sub("", plain).strip())

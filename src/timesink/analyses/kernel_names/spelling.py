@@ -23,23 +23,12 @@ _SILENT = frozenset({"void", "const", "unsigned", "native", "operator"})
 
 
 def kernel_name(name: str) -> str:
-    """The function's own name: no return type, namespace, template argument or parameter.
-
-    >>> kernel_name("void cudnn::engines_precompiled::nchwToNhwcKernel<__half, float>(int)")
-    'nchwToNhwcKernel'
-    >>> kernel_name("void unnamed>::softmax_warp_forward<float, 9>(T1)")
-    'softmax_warp_forward'
-    """
+    """The function's own name: no return type, namespace, template argument or parameter."""
     return short_name(name).rsplit("::", 1)[-1]
 
 
 def template_arguments(name: str) -> str | None:
-    """The words of the template arguments, as far as profilers agree on them; None without any.
-
-    >>> ours = template_arguments("void at::native::f<at::native::Add<float>, true, 3ul>(int)")
-    >>> ours == template_arguments("void f<at::Add<float>, 1, 3>(T2)")
-    True
-    """
+    """The words of the template arguments, as far as profilers agree on them; None without any."""
     if is_mangled(name):
         return None
     # A cast and the number of a lambda look like parameters, which are spelled in too many ways.

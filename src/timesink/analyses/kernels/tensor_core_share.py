@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.forest import call_forest
 from timesink.analyses.kernels.table import kernel_launches, kernel_rows
@@ -42,13 +41,7 @@ class TensorCoreShare:
 
 
 def tensor_core_share(trace: Trace) -> TensorCoreShare:
-    """Shares of the time of all kernels, whoever launched them.
-
-    >>> import timesink
-    >>> share = tensor_core_share(timesink.open(timesink.sample()))
-    >>> 0 < share.ratio < 1
-    True
-    """
+    """Shares of the time of all kernels, whoever launched them."""
     by_use = kernel_launches(trace).group_by("tensor_cores").agg(pl.col("dur_ns").sum())
     time_of = dict(by_use.iter_rows())
     return TensorCoreShare(
@@ -63,15 +56,17 @@ def operator_tensor_core_share(trace: Trace) -> pl.DataFrame:
     """Per device, the time of kernels launched directly by operators; no rows without any.
 
     `ratio` is what surely uses matrix units as a part of all, null where there is no time.
-
-    >>> import timesink
-    >>> operator_tensor_core_share(timesink.open(timesink.sample())).columns
-    ['device', 'kernel_ns', 'tensor_core_ns', 'unknown_ns', 'ratio']
     """
     dur, use = pl.col("dur_ns"), pl.col("tensor_cores")
+    # Which kernels an operator launched itself, not a step, an optimizer or a module.
+    forest = call_forest(trace)
+    node = link_launches(trace).node[kernel_rows(trace)]
+    launched = np.zeros(len(node), dtype=np.bool_)
+    inside = node >= 0
+    launched[inside] = forest.is_operator[forest.stands_for[node[inside]]]
     return (
         kernel_launches(trace)
-        .filter(pl.Series(launched_by_operator(trace)))
+        .filter(pl.Series(launched))
         .group_by("device")
         .agg(
             kernel_ns=dur.sum(),
@@ -81,13 +76,3 @@ def operator_tensor_core_share(trace: Trace) -> pl.DataFrame:
         .with_columns(ratio=(pl.col("tensor_core_ns") / pl.col("kernel_ns")).fill_nan(None))
         .sort("device")
     )
-
-
-def launched_by_operator(trace: Trace) -> NDArray[np.bool_]:
-    """Which kernels an operator launched itself, not a step, an optimizer or a module."""
-    forest = call_forest(trace)
-    node = link_launches(trace).node[kernel_rows(trace)]
-    launched = np.zeros(len(node), dtype=np.bool_)
-    inside = node >= 0
-    launched[inside] = forest.is_operator[forest.stands_for[node[inside]]]
-    return launched

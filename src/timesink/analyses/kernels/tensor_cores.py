@@ -195,15 +195,7 @@ ELIGIBLE_2026 = re.compile(
 
 @lru_cache(maxsize=8192)
 def uses_tensor_cores(kernel_name: str) -> bool | None:
-    """Whether a kernel uses matrix units, by its name; None where the name does not tell.
-
-    >>> uses_tensor_cores("volta_fp16_s884cudnn_fp16_128x128_ldg8_relu_f2f_exp")
-    True
-    >>> uses_tensor_cores("void at::native::vectorized_elementwise_kernel<4, Add>(int)")
-    False
-    >>> uses_tensor_cores("my_kernel") is None
-    True
-    """
+    """Whether a kernel uses matrix units, by its name; None where the name does not tell."""
     lower = kernel_name.lower()
     if _holds(lower, NOT_DESPITE_NAME_2026) or _NOT_DESPITE_START.match(kernel_name):
         return False
@@ -213,32 +205,18 @@ def uses_tensor_cores(kernel_name: str) -> bool | None:
 
 
 def is_eligible(operator_name: str) -> bool:
-    """Whether an operator can run on matrix units.
-
-    >>> is_eligible("aten::mm"), is_eligible("ConvolutionBackward0"), is_eligible("aten::add")
-    (True, True, False)
-    """
+    """Whether an operator can run on matrix units."""
     return any(known.fullmatch(operator_name) for known in (ELIGIBLE_2021, ELIGIBLE_2026))
 
 
 def has_tensor_cores(trace: Trace) -> bool:
-    """Whether the question makes sense for the maker of the device.
-
-    >>> import timesink
-    >>> has_tensor_cores(timesink.open(timesink.sample()))
-    True
-    """
+    """Whether the question makes sense for the maker of the device."""
     return trace.metadata.vendor not in _WITHOUT_TENSOR_CORES
 
 
 @once_per_trace
 def tensor_core_use(trace: Trace) -> pl.Series:
-    """For each row of `trace.device`: whether it uses matrix units; null where unknown.
-
-    >>> import timesink
-    >>> tensor_core_use(timesink.open(timesink.sample())).dtype
-    Boolean
-    """
+    """For each row of `trace.device`: whether it uses matrix units; null where unknown."""
     codes, texts = encode(device_columns(trace)["name"])
     if not has_tensor_cores(trace):
         return pl.repeat(False, len(codes), dtype=pl.Boolean, eager=True)

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.device.utilisation_counters import timeline
 from timesink.analyses.gathering import values_at
@@ -21,13 +20,7 @@ MOST_POINTS = 10_240
 
 
 def recording_start(trace: Trace) -> int:
-    """When the recording began, in ns; no record is before it.
-
-    >>> import timesink
-    >>> trace = timesink.open(timesink.sample())
-    >>> recording_start(trace) <= trace.memory["ts_ns"].min()
-    True
-    """
+    """When the recording began, in ns; no record is before it."""
     start, end = timeline(trace)
     records = memory_records(trace)["ts_ns"]
     first = int(records[0]) if len(records) else start
@@ -40,22 +33,12 @@ def memory_curve(trace: Trace) -> pl.DataFrame:
     `source` is `recorded` where the allocator's own totals are in the trace.  Else it is `summed`:
     the changes are added up, and raised so that the lowest point is not below zero, which is the
     least that must have been allocated; what was reserved is then unknown.
-
-    >>> import timesink
-    >>> curve = memory_curve(timesink.open(timesink.sample()))
-    >>> curve.columns
-    ['device', 'ts_ns', 'allocated_bytes', 'reserved_bytes', 'source']
     """
     return _curve(trace).drop("record")
 
 
 def peak_records(trace: Trace) -> dict[str, int]:
-    """The record after which most was allocated, by device: its place in `memory_records`.
-
-    >>> import timesink
-    >>> list(peak_records(timesink.open(timesink.sample())))
-    ['CPU', 'GPU0']
-    """
+    """The record after which most was allocated, by device: its place in `memory_records`."""
     highest = pl.col("record").get(pl.col("allocated_bytes").arg_max())
     peaks = _curve(trace).group_by("device", maintain_order=True).agg(highest)
     return {str(device): int(record) for device, record in peaks.iter_rows()}
@@ -89,12 +72,7 @@ def _line(records: pl.DataFrame) -> pl.DataFrame:
 
 
 def as_steps(curve: pl.DataFrame) -> pl.DataFrame:
-    """The curve as a line of steps: before each change a point with the values until then.
-
-    >>> curve = pl.DataFrame({"device": ["GPU0"] * 2, "ts_ns": [5, 9], "allocated_bytes": [1, 3]})
-    >>> as_steps(curve).select("ts_ns", "allocated_bytes").rows()
-    [(5, 1), (9, 1), (9, 3)]
-    """
+    """The curve as a line of steps: before each change a point with the values until then."""
     return _per_device(curve, _line_of_steps)
 
 
@@ -103,12 +81,6 @@ def thin_curve(curve: pl.DataFrame, points: int = MOST_POINTS) -> pl.DataFrame:
 
     The highest points of both lines are always among them.  `points_before` is how many points the
     device had: more than it has now if it was thinned.
-
-    >>> import timesink
-    >>> curve = memory_curve(timesink.open(timesink.sample()))
-    >>> thin = thin_curve(curve, 5)
-    >>> thin["allocated_bytes"].max() == curve["allocated_bytes"].max()
-    True
     """
     return _per_device(curve, lambda line: _thinned(line, points))
 
@@ -137,18 +109,14 @@ def _thinned(line: pl.DataFrame, points: int) -> pl.DataFrame:
         line["allocated_bytes"].cast(pl.Float64).to_numpy(),
         points,
     )
-    return line[_with_peaks(kept, line)].with_columns(before)
-
-
-def _with_peaks(kept: NDArray[np.int64], line: pl.DataFrame) -> NDArray[np.int64]:
-    """The kept points with the highest of both lines in place of their nearest neighbours."""
+    # The kept points with the highest of both lines in place of their nearest neighbours.
     highest = [line[name].arg_max() for name in ("allocated_bytes", "reserved_bytes")]
     peaks = {place for place in highest if place is not None}
     for place in sorted(peaks.difference(kept.tolist())):
         distance = np.abs(kept - place)
         distance[np.isin(kept, [0, line.height - 1, *peaks])] = line.height
         kept[distance.argmin()] = place
-    return np.sort(kept)
+    return line[np.sort(kept)].with_columns(before)
 
 
 # -- peaks -----------------------------------------------------------------------------------------
@@ -160,11 +128,6 @@ def memory_peaks(trace: Trace) -> pl.DataFrame:
 
     `fragmentation_bytes` is what the allocator held beyond what was allocated at that peak; null
     where reserved memory is not known.  `capacity_bytes` is what the device has.
-
-    >>> import timesink
-    >>> peaks = memory_peaks(timesink.open(timesink.sample()))
-    >>> bool((peaks["peak_reserved_bytes"] >= peaks["reserved_at_peak_bytes"]).all())
-    True
     """
     highest = pl.col("allocated_bytes").arg_max()
     most_reserved = pl.col("reserved_bytes").arg_max()
@@ -183,15 +146,11 @@ def memory_peaks(trace: Trace) -> pl.DataFrame:
     )
     capacities = memory_capacities(trace)
     sizes = [capacities.get(name) for name in peaks["device"].to_list()]
+    # Names of the steps the host was in at these times.
+    steps, moments = find_steps(trace), peaks["peak_allocated_ts_ns"].to_numpy()
+    bounds = steps.select("host_start_ns", "host_end_ns").to_numpy()
     return peaks.with_columns(
         pl.when(spare >= 0).then(spare).alias("fragmentation_bytes"),
         pl.Series("capacity_bytes", sizes, dtype=pl.Int64),
-        _steps_at(trace, peaks["peak_allocated_ts_ns"]),
+        values_at(steps["name"], step_at(moments, moments + 1, bounds)).alias("peak_step"),
     )
-
-
-def _steps_at(trace: Trace, times: pl.Series) -> pl.Series:
-    """Names of the steps the host was in at these times."""
-    steps, moments = find_steps(trace), times.to_numpy()
-    bounds = steps.select("host_start_ns", "host_end_ns").to_numpy()
-    return values_at(steps["name"], step_at(moments, moments + 1, bounds)).alias("peak_step")

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.names import device_word
 from timesink.analyses.once import once_per_trace
+from timesink.model.arrays import Ints
 from timesink.model.trace import Trace
 
 CPU = "CPU"
@@ -33,11 +33,6 @@ def memory_device(device_type: int | None, number: int | None, vendor_word: str)
     """The name of the device a record belongs to.
 
     PyTorch keeps one type for devices it does not know itself; what it means is up to the vendor.
-
-    >>> memory_device(0, -1, "GPU"), memory_device(1, 3, "GPU"), memory_device(20, 0, "MLU")
-    ('CPU', 'GPU3', 'MLU0')
-    >>> memory_device(7, 0, "GPU")
-    'type 7:0'
     """
     if device_type == _HOST_TYPE:
         return CPU
@@ -56,10 +51,6 @@ def memory_records(trace: Trace) -> pl.DataFrame:
 
     `device` is the name of the device, an enumeration in the order devices are listed.  A release
     whose size is not known counts as one of 0 bytes.
-
-    >>> import timesink
-    >>> memory_records(timesink.open(timesink.sample()))["device"].unique().to_list()
-    ['CPU', 'GPU0']
     """
     records = trace.lazy("memory").select(*_COLUMNS, "device_type").collect()
     names = pl.Enum(memory_device_names(trace))
@@ -71,7 +62,7 @@ def memory_records(trace: Trace) -> pl.DataFrame:
     return named if times.is_sorted() else named[np.argsort(times.to_numpy(), kind="stable")]
 
 
-def _device_codes(records: pl.DataFrame, trace: Trace) -> NDArray[np.int64]:
+def _device_codes(records: pl.DataFrame, trace: Trace) -> Ints:
     names = memory_device_names(trace)
     codes = np.zeros(records.height, dtype=np.int64)
     for kind, number, name in _places(trace).select("device_type", "device", "name").rows():
@@ -81,12 +72,7 @@ def _device_codes(records: pl.DataFrame, trace: Trace) -> NDArray[np.int64]:
 
 
 def within(time: pl.Expr, start_ns: int | None, end_ns: int | None) -> pl.Expr:
-    """Whether a time is inside a window, both ends included; an open end bounds nothing.
-
-    >>> times = pl.DataFrame({"ts_ns": [1, 2, None, 4]})
-    >>> times.filter(within(pl.col("ts_ns"), 2, None)).to_series().to_list()
-    [2, 4]
-    """
+    """Whether a time is inside a window, both ends included; an open end bounds nothing."""
     inside = time.is_not_null()
     if start_ns is not None:
         inside &= time >= start_ns
@@ -109,21 +95,12 @@ def _places(trace: Trace) -> pl.DataFrame:
 
 
 def memory_device_names(trace: Trace) -> list[str]:
-    """The devices with records, by name; the second GPU comes before the tenth.
-
-    >>> import timesink
-    >>> memory_device_names(timesink.open(timesink.sample()))
-    ['CPU', 'GPU0']
-    """
+    """The devices with records, by name; the second GPU comes before the tenth."""
     return _places(trace)["name"].unique(maintain_order=True).to_list()
 
 
 def default_device(names: Sequence[str]) -> str:
-    """The device to show first: the first accelerator, else the host.
-
-    >>> default_device(["CPU", "GPU1", "GPU3"]), default_device(["CPU"])
-    ('GPU1', 'CPU')
-    """
+    """The device to show first: the first accelerator, else the host."""
     return next((name for name in names if name != CPU), CPU)
 
 
@@ -131,10 +108,6 @@ def memory_capacities(trace: Trace) -> dict[str, int]:
     """The memory each device has, as far as the recording says.
 
     It describes the devices of its vendor; others may have the same numbers.
-
-    >>> import timesink
-    >>> list(memory_capacities(timesink.open(timesink.sample())))
-    ['GPU0']
     """
     listed = {device.id: device.memory_bytes for device in trace.metadata.devices}
     described = _places(trace).filter(pl.col("word") == device_word(trace))

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.forest import CallForest, call_forest
 from timesink.analyses.gathering import names_of, values_at
@@ -15,9 +14,8 @@ from timesink.analyses.memory.operators import record_operators
 from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.texts import encode
+from timesink.model.arrays import Ints
 from timesink.model.trace import Trace
-
-Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +26,8 @@ class Blocks:
     those taken before the recording, in the order they were given back.
     """
 
-    taken: Places
-    released: Places
+    taken: Ints
+    released: Ints
 
     def __len__(self) -> int:
         return len(self.taken)
@@ -40,11 +38,6 @@ def memory_blocks(trace: Trace) -> Blocks:
     """Match releases with allocations: same process, device and address, one right after the other.
 
     Records without an address match nothing and are left out.
-
-    >>> import timesink
-    >>> blocks = memory_blocks(timesink.open(timesink.sample()))
-    >>> bool((blocks.taken[blocks.released >= 0] < blocks.released[blocks.released >= 0]).all())
-    True
     """
     records = memory_records(trace)
     addressed = np.flatnonzero(records["address"].is_not_null().to_numpy())
@@ -64,7 +57,7 @@ def memory_blocks(trace: Trace) -> Blocks:
     )
 
 
-def _keys(records: pl.DataFrame) -> list[Places]:
+def _keys(records: pl.DataFrame) -> list[Ints]:
     """Process, device and address as numbers; records that name no process are of one."""
     process, _ = encode(records["pid"])
     return [process, records["device"].to_physical().to_numpy(), records["address"].to_numpy()]
@@ -78,15 +71,12 @@ def memory_events(
     Within a window, both ends included, are blocks taken or released inside it.  What is not in
     the recording is null: an operator outside of which a block was taken, the release of a block
     that stays, the allocation of one that was there before.
-
-    >>> import timesink
-    >>> events = memory_events(timesink.open(timesink.sample()))
-    >>> bool((events["duration_ns"].drop_nulls() >= 0).all())
-    True
     """
     records, blocks = memory_records(trace), memory_blocks(trace)
     taken, released = blocks.taken, blocks.released
-    forest, operator = call_forest(trace), _operators(trace, taken)
+    # The operators that took the blocks, -1 where there is none.
+    operators: Nodes = np.append(record_operators(trace), -1)[taken]
+    forest, operator = call_forest(trace), operators
     at_start, at_end = (
         {name: values_at(records[name], places) for name in ("device", "bytes", "ts_ns")}
         for places in (taken, released)
@@ -104,12 +94,6 @@ def memory_events(
     ends = ("allocated_ts_ns", "released_ts_ns")
     inside = [within(pl.col(end), start_ns, end_ns) for end in ends]
     return events.filter(pl.any_horizontal(inside))
-
-
-def _operators(trace: Trace, taken: Places) -> Nodes:
-    """The operators that took the blocks, -1 where there is none."""
-    operators: Nodes = np.append(record_operators(trace), -1)[taken]
-    return operators
 
 
 def _callers(forest: CallForest, node: Nodes) -> Nodes:

@@ -6,7 +6,6 @@ import re
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.enclosing import enclosing
 from timesink.analyses.forest import DATA_LOADER, MODULE, OPTIMIZER, CallForest, call_forest
@@ -17,6 +16,7 @@ from timesink.analyses.memory.events import memory_blocks
 from timesink.analyses.memory.operators import record_nodes, record_operators
 from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
+from timesink.model.arrays import Flags
 from timesink.model.trace import Trace
 
 FORWARD, BACKWARD, OPTIMIZING, LOADING = "forward", "backward", "optimizer", "data_loader"
@@ -33,10 +33,6 @@ def live_at_peak(trace: Trace) -> pl.DataFrame:
     (`category`).  The rows of a device add up to its peak: what was there before the recording is
     a row of its own, and so is everything in recordings without addresses.  Only where records
     are missing may more be live than the peak.
-
-    >>> import timesink
-    >>> live_at_peak(timesink.open(timesink.sample())).columns
-    ['device', 'category', 'operator', 'module', 'blocks', 'bytes']
     """
     known = _live_blocks(trace)
     named = (
@@ -68,7 +64,7 @@ def _live_blocks(trace: Trace) -> pl.DataFrame:
     )
 
 
-def _categories(forest: CallForest, node: Nodes, in_operator: NDArray[np.bool_]) -> pl.Series:
+def _categories(forest: CallForest, node: Nodes, in_operator: Flags) -> pl.Series:
     category = np.where(in_operator, CATEGORIES.index(FORWARD), CATEGORIES.index(OUTSIDE))
     for part, calls in (
         (BACKWARD, forest.named(lambda name: _IS_BACKWARD.search(name) is not None)),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.columns import lane_codes
 from timesink.analyses.forest import CallForest, call_forest
 from timesink.analyses.memory.devices import memory_records, within
 from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
+from timesink.model.arrays import Flags
 from timesink.model.trace import Trace
 
 AMOUNTS = ("size_increase_bytes", "allocation_count", "allocation_bytes")
@@ -28,49 +28,20 @@ def record_nodes(trace: Trace) -> Nodes:
 
     A call holds what happens from its start until before its end; one that is merged into its
     caller passes its records on.
-
-    >>> import timesink
-    >>> trace = timesink.open(timesink.sample())
-    >>> len(record_nodes(trace)) == trace.memory.height
-    True
     """
     forest, records = call_forest(trace), memory_records(trace)
     if not len(forest) or records.is_empty():
         return np.full(records.height, -1, dtype=np.int64)
     times = records["ts_ns"].to_numpy()
-    node = _latest_started(forest, records, times)
-    climbing = np.flatnonzero(node >= 0)
-    while len(climbing):
-        climbing = climbing[forest.end[node[climbing]] <= times[climbing]]
-        node[climbing] = forest.parent[node[climbing]]
-        climbing = climbing[node[climbing] >= 0]
-    return np.where(node >= 0, forest.stands_for[node], -1)
-
-
-def _latest_started(forest: CallForest, records: pl.DataFrame, times: NDArray[np.int64]) -> Nodes:
-    """The last call that had started on the thread of each record."""
     lane, lanes = lane_codes(records)
-    number_of = {thread: number for number, thread in enumerate(forest.threads)}
-    borders = np.searchsorted(forest.thread, np.arange(len(forest.threads) + 1))
-    latest = np.full(len(times), -1, dtype=np.int64)
-    for code, place in enumerate(lanes):
-        if place in number_of:
-            first, last = borders[number_of[place] : number_of[place] + 2]
-            mine = np.flatnonzero(lane == code)
-            found = np.searchsorted(forest.start[first:last], times[mine], side="right") - 1
-            latest[mine] = np.where(found >= 0, found + first, -1)
-    return latest
+    latest = forest.last_begun(forest.numbers_of(lanes)[lane], times)
+    node = forest.going_on(latest, times + 1)
+    return np.where(node >= 0, forest.stands_for[node], -1)
 
 
 @once_per_trace
 def record_operators(trace: Trace) -> Nodes:
-    """For each record the operator it happened in; -1 where the innermost call is none.
-
-    >>> import timesink
-    >>> trace = timesink.open(timesink.sample())
-    >>> bool((record_operators(trace) <= record_nodes(trace)).all())
-    True
-    """
+    """For each record the operator it happened in; -1 where the innermost call is none."""
     node, is_operator = record_nodes(trace), call_forest(trace).is_operator
     if not len(is_operator):
         return node
@@ -89,14 +60,14 @@ def memory_by_operator(
     Within a window, both ends included: records by their time, calls if they touch it.  Sorted by
     device and name; operators that moved no memory of a device are left out.  `calls` are all
     calls of the operator, whatever the device.
-
-    >>> import timesink
-    >>> table = memory_by_operator(timesink.open(timesink.sample()))
-    >>> bool((table["allocation_bytes"] >= table["self_allocation_bytes"]).all())
-    True
     """
     forest = call_forest(trace)
-    shown = forest.is_operator & _touching(forest, start_ns, end_ns)
+    touching = np.ones(len(forest), dtype=np.bool_)
+    if start_ns is not None:
+        touching &= forest.end >= start_ns
+    if end_ns is not None:
+        touching &= forest.start <= end_ns
+    shown = forest.is_operator & touching
     moved = _moved(trace, start_ns, end_ns).filter(pl.col("node") >= 0)
     devices = moved.partition_by("device", as_dict=True)
     parts = [
@@ -106,8 +77,9 @@ def memory_by_operator(
     names = pl.Series("name", forest.names, dtype=pl.String)
     calls = np.bincount(forest.name[shown], minlength=len(names))
     listed = pl.DataFrame({"code": np.arange(len(names)), "name": names, "calls": calls})
+    whole = dict.fromkeys(("code", *SUMS), pl.Int64)
     return (
-        pl.concat([_no_sums(), *parts])
+        pl.concat([pl.DataFrame(schema={**whole, "device": pl.String}), *parts])
         .filter(pl.any_horizontal(pl.col(SUMS) != 0))
         .join(listed, on="code", how="left")
         .select(pl.col("device").cast(moved["device"].dtype), "name", "calls", *SUMS)
@@ -118,12 +90,7 @@ def memory_by_operator(
 def memory_outside_operators(
     trace: Trace, start_ns: int | None = None, end_ns: int | None = None
 ) -> pl.DataFrame:
-    """What was taken and given back in no operator, so that operators and this add up.
-
-    >>> import timesink
-    >>> memory_outside_operators(timesink.open(timesink.sample())).columns
-    ['device', 'records', 'size_increase_bytes', 'allocation_count', 'allocation_bytes']
-    """
+    """What was taken and given back in no operator, so that operators and this add up."""
     return (
         _moved(trace, start_ns, end_ns)
         .filter(pl.col("node") < 0)
@@ -152,16 +119,7 @@ def _moved(trace: Trace, start_ns: int | None, end_ns: int | None) -> pl.DataFra
     )
 
 
-def _touching(forest: CallForest, start_ns: int | None, end_ns: int | None) -> NDArray[np.bool_]:
-    touching = np.ones(len(forest), dtype=np.bool_)
-    if start_ns is not None:
-        touching &= forest.end >= start_ns
-    if end_ns is not None:
-        touching &= forest.start <= end_ns
-    return touching
-
-
-def _by_name(forest: CallForest, shown: NDArray[np.bool_], moved: pl.DataFrame) -> pl.DataFrame:
+def _by_name(forest: CallForest, shown: Flags, moved: pl.DataFrame) -> pl.DataFrame:
     """Sums over the calls of each operator, by the code of its name."""
     moved = moved[np.argsort(moved["node"].to_numpy(), kind="stable")]
     counts = np.bincount(moved["node"].to_numpy(), minlength=len(forest))
@@ -176,8 +134,3 @@ def _by_name(forest: CallForest, shown: NDArray[np.bool_], moved: pl.DataFrame) 
         columns[amount] = sums[last] - sums[first]
         columns[f"self_{amount}"] = sums[own] - sums[first]
     return pl.DataFrame(columns).group_by("code").agg(pl.col(SUMS).sum())
-
-
-def _no_sums() -> pl.DataFrame:
-    whole = dict.fromkeys(("code", *SUMS), pl.Int64)
-    return pl.DataFrame(schema={**whole, "device": pl.String})

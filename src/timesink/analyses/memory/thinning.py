@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
+from timesink.model.arrays import Floats, Ints
 
 _PASSES = 20
 """How often all runs are looked at together before the rest is done one by one.
@@ -19,16 +17,12 @@ Only very regular lines need the choices one after the other.
 """
 
 
-def largest_triangles(x: Floats, y: Floats, count: int) -> Places:
+def largest_triangles(x: Floats, y: Floats, count: int) -> Ints:
     """Places of at most `count` points (three or more) that keep the shape of a line.
 
     First and last stay.  The rest is cut into runs of nearly equal length; of each run stays the
     point that spans the largest triangle with the point kept before it and the mean of the next
     run.
-
-    >>> x = np.arange(9.0)
-    >>> largest_triangles(x, np.array([0.0, 0, 9, 0, 0, 0, 0, -5, 0]), 4).tolist()
-    [0, 2, 7, 8]
     """
     if len(x) <= count:
         return np.arange(len(x))
@@ -45,7 +39,7 @@ def largest_triangles(x: Floats, y: Floats, count: int) -> Places:
     return np.concatenate([[0], chosen, [len(x) - 1]])
 
 
-def _settle(runs: _Runs, chosen: Places, stale: list[int], x: Floats, y: Floats) -> None:
+def _settle(runs: _Runs, chosen: Ints, stale: list[int], x: Floats, y: Floats) -> None:
     """Choose again, one run after the other, until a choice stays as it was."""
     settled = 0
     for first in stale:
@@ -66,7 +60,7 @@ def _settle(runs: _Runs, chosen: Places, stale: list[int], x: Floats, y: Floats)
 class _Runs:
     """Runs of points between the first and the last one."""
 
-    first: Places
+    first: Ints
     """Place of the first point of each run."""
     x: Floats
     """One row per run, one column per point; the last point again where a run is shorter."""
@@ -91,7 +85,7 @@ class _Runs:
             np.concatenate([y[:1], means[1], y[-1:]]),
         )
 
-    def best(self, runs: Places, before_x: Floats, before_y: Floats) -> Places:
+    def best(self, runs: Ints, before_x: Floats, before_y: Floats) -> Ints:
         """The place of the largest triangle in each of the runs, the first of equal ones."""
         area = self.y[runs]
         area -= before_y[:, None]
@@ -100,8 +94,7 @@ class _Runs:
         other -= before_x[:, None]
         other *= (self.mean_y[runs + 2] - before_y)[:, None]
         area += other
-        best: Places = self.first[runs] + np.abs(area, out=area).argmax(axis=1)
-        return best
+        return np.asarray(self.first[runs] + np.abs(area, out=area).argmax(axis=1))
 
     def best_of_one(self, run: int, before_x: float, before_y: float) -> int:
         """The same for a single run."""

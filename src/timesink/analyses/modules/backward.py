@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.columns import lane_codes
 from timesink.analyses.enclosing import enclosing
 from timesink.analyses.forest import CallForest, call_forest
 from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
 _ENGINE = "autograd::engine::evaluate_function: "
@@ -33,36 +33,16 @@ class BackwardLinks:
     """The call in the forest."""
     forward: Nodes
     """The forward call it belongs to, -1 where it is not known."""
-    leader: NDArray[np.int64]
+    leader: Ints
     """Place of the call it goes with: itself, or for a gradient sum the call before it."""
 
 
 @once_per_trace
 def link_backward(trace: Trace) -> BackwardLinks:
-    """Tie the calls of the backward pass to those of the forward pass.
-
-    >>> import timesink
-    >>> links = link_backward(timesink.open(timesink.sample()))
-    >>> bool((links.forward >= 0).mean() > 0.9)
-    True
-    """
+    """Tie the calls of the backward pass to those of the forward pass."""
     forest = call_forest(trace)
-    ids = _autograd_ids(trace, forest)
-    node = np.flatnonzero(_is_backward(forest, ids))
-    leader = _leaders(forest, node)
-    forward = _by_arrow(trace, forest, node)
-    unknown = np.flatnonzero(forward < 0)
-    forward[unknown] = _by_sequence(forest, ids, node[unknown])
-    forward = np.where(forward < 0, forward[leader], forward)
-    return BackwardLinks(node, forward, leader)
-
-
-# -- which calls are backward calls ----------------------------------------------------------------
-
-
-def _autograd_ids(trace: Trace, forest: CallForest) -> pl.DataFrame:
-    """Sequence number (-1: none) and forward thread (0: none) of every call."""
-    return (
+    # Sequence number (-1: none) and forward thread (0: none) of every call.
+    ids = (
         trace.lazy("host")
         .select(
             sequence=pl.col("sequence_number").fill_null(-1),
@@ -70,21 +50,15 @@ def _autograd_ids(trace: Trace, forest: CallForest) -> pl.DataFrame:
         )
         .collect()[forest.row]
     )
-
-
-def _is_backward(forest: CallForest, ids: pl.DataFrame) -> NDArray[np.bool_]:
-    """Roots of backward trees: calls of the engine, or the functions themselves without it."""
+    # Roots of backward trees: calls of the engine, or the functions themselves without it.
     engine = forest.named(lambda name: name.startswith(_ENGINE))
     function = (ids["forward_thread"] > 0).to_numpy()
     function = function | forest.named(lambda name: name == _ACCUMULATE)
-    backward: NDArray[np.bool_] = engine | function
+    backward: Flags = engine | function
     # What runs inside another backward call is part of it, however deep: it would count twice.
     inside = enclosing(forest.parent, forest.parent, backward) >= 0
-    return backward & ~inside
-
-
-def _leaders(forest: CallForest, node: Nodes) -> NDArray[np.int64]:
-    """A gradient is summed right after the call that computes it, and goes with that call."""
+    node = np.flatnonzero(backward & ~inside)
+    # A gradient is summed right after the call that computes it, and goes with that call.
     follows = forest.named(lambda name: name.endswith(_ACCUMULATE))[node]
     # Calls with the same caller side by side; those without one are apart by thread.
     caller = np.where(forest.parent[node] < 0, -1 - forest.thread[node], forest.parent[node])
@@ -94,14 +68,7 @@ def _leaders(forest: CallForest, node: Nodes) -> NDArray[np.int64]:
     related = (latest >= 0) & (caller[order] == caller[order[latest]])
     leader = np.empty(len(node), dtype=np.int64)
     leader[order] = order[np.where(related, latest, place)]
-    return leader
-
-
-# -- by the arrows of the recording ----------------------------------------------------------------
-
-
-def _by_arrow(trace: Trace, forest: CallForest, node: Nodes) -> Nodes:
-    """The forward call at the tail of the first arrow into each backward call; -1 without one."""
+    # The forward call at the tail of the first arrow into each backward call; -1 without one.
     forward = np.full(len(node), -1, dtype=np.int64)
     tails, heads = _arrows(trace)
     is_backward = np.zeros(len(forest), dtype=np.bool_)
@@ -110,7 +77,13 @@ def _by_arrow(trace: Trace, forest: CallForest, node: Nodes) -> Nodes:
     target = enclosing(_call_at(heads, forest), forest.parent, is_backward)
     known = np.flatnonzero((source >= 0) & (target >= 0))[::-1]
     forward[np.searchsorted(node, target[known])] = source[known]
-    return forward
+    unknown = np.flatnonzero(forward < 0)
+    forward[unknown] = _by_sequence(forest, ids, node[unknown])
+    forward = np.where(forward < 0, forward[leader], forward)
+    return BackwardLinks(node, forward, leader)
+
+
+# -- by the arrows of the recording ----------------------------------------------------------------
 
 
 def _arrows(trace: Trace) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -131,29 +104,8 @@ def _arrows(trace: Trace) -> tuple[pl.DataFrame, pl.DataFrame]:
 def _call_at(moments: pl.DataFrame, forest: CallForest) -> Nodes:
     """The innermost call of the thread at each moment; -1 where none was active."""
     lane, lanes = lane_codes(moments)
-    number_of = {thread: number for number, thread in enumerate(forest.threads)}
-    threads = np.array([number_of.get(place, -1) for place in lanes], dtype=np.int64)
     moment = moments["ts_ns"].to_numpy()
-    found = np.full(len(moment), -1, dtype=np.int64)
-    borders = np.searchsorted(forest.thread, np.arange(len(forest.threads) + 1))
-    for code, number in enumerate(threads):
-        if number < 0:
-            continue
-        mine = np.flatnonzero(lane == code)
-        first, last = borders[number], borders[number + 1]
-        place = np.searchsorted(forest.start[first:last], moment[mine], side="right") - 1
-        found[mine] = np.where(place >= 0, place + first, -1)
-    return _still_active(found, moment, forest)
-
-
-def _still_active(found: Nodes, moment: NDArray[np.int64], forest: CallForest) -> Nodes:
-    """Up to the caller that had not ended by then."""
-    climbing = np.flatnonzero(found >= 0)
-    while len(climbing):
-        climbing = climbing[forest.end[found[climbing]] < moment[climbing]]
-        found[climbing] = forest.parent[found[climbing]]
-        climbing = climbing[found[climbing] >= 0]
-    return found
+    return forest.going_on(forest.last_begun(forest.numbers_of(lanes)[lane], moment), moment)
 
 
 # -- by sequence number ----------------------------------------------------------------------------
@@ -167,39 +119,27 @@ def _by_sequence(forest: CallForest, ids: pl.DataFrame, node: Nodes) -> Nodes:
         start=pl.Series(forest.start),
     )
     numbered = calls.filter((pl.col("sequence") >= 0) & (pl.col("forward_thread") == 0))
+    # Backward calls with their numbers, which some recordings put on the function inside.
+    inner = np.minimum(node + 1, max(len(forest) - 1, 0))
+    inner = np.where(forest.parent[inner] == node, inner, node)
+    own, below = calls[node], calls[inner]
+    takes_below = (own["sequence"] < 0) & (below["forward_thread"] > 0)
     candidates = (
-        _numbered_backward(calls, forest, node)
+        own.with_columns(
+            place=pl.int_range(pl.len(), dtype=pl.Int64),
+            sequence=pl.when(takes_below).then(below["sequence"]).otherwise(pl.col("sequence")),
+            forward_thread=pl.when(takes_below)
+            .then(below["forward_thread"])
+            .otherwise(pl.col("forward_thread")),
+        )
+        .filter(pl.col("sequence") >= 0)
         .join(numbered, on="sequence", suffix="_of_forward")
         .filter(pl.col("start_of_forward") < pl.col("start"))
         .sort("start_of_forward", "node_of_forward")
         .group_by("place", "forward_thread", "thread_of_forward")
         .agg(pl.col("node_of_forward").last())
     )
-    chosen = candidates.join(
-        _matched_threads(candidates), on=["forward_thread", "thread_of_forward"]
-    )
-    forward = np.full(len(node), -1, dtype=np.int64)
-    forward[chosen["place"].to_numpy()] = chosen["node_of_forward"].to_numpy()
-    return forward
-
-
-def _numbered_backward(calls: pl.DataFrame, forest: CallForest, node: Nodes) -> pl.DataFrame:
-    """Backward calls with their numbers, which some recordings put on the function inside."""
-    inner = np.minimum(node + 1, max(len(forest) - 1, 0))
-    inner = np.where(forest.parent[inner] == node, inner, node)
-    own, below = calls[node], calls[inner]
-    takes_below = (own["sequence"] < 0) & (below["forward_thread"] > 0)
-    return own.with_columns(
-        place=pl.int_range(pl.len(), dtype=pl.Int64),
-        sequence=pl.when(takes_below).then(below["sequence"]).otherwise(pl.col("sequence")),
-        forward_thread=pl.when(takes_below)
-        .then(below["forward_thread"])
-        .otherwise(pl.col("forward_thread")),
-    ).filter(pl.col("sequence") >= 0)
-
-
-def _matched_threads(candidates: pl.DataFrame) -> pl.DataFrame:
-    """For each number of a forward thread the thread that shares most with it, taken once each."""
+    # For each number of a forward thread the thread that shares most with it, taken once each.
     shared = (
         candidates.group_by("forward_thread", "thread_of_forward")
         .len()
@@ -209,7 +149,13 @@ def _matched_threads(candidates: pl.DataFrame) -> pl.DataFrame:
     for number, thread, _ in shared.iter_rows():
         if number not in matched and thread not in matched.values():
             matched[number] = thread
-    return pl.DataFrame(
-        {"forward_thread": list(matched), "thread_of_forward": list(matched.values())},
-        schema={"forward_thread": pl.Int64, "thread_of_forward": pl.Int64},
+    chosen = candidates.join(
+        pl.DataFrame(
+            {"forward_thread": list(matched), "thread_of_forward": list(matched.values())},
+            schema={"forward_thread": pl.Int64, "thread_of_forward": pl.Int64},
+        ),
+        on=["forward_thread", "thread_of_forward"],
     )
+    forward = np.full(len(node), -1, dtype=np.int64)
+    forward[chosen["place"].to_numpy()] = chosen["node_of_forward"].to_numpy()
+    return forward

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.enclosing import enclosing
 from timesink.analyses.forest import STEP, CallForest, call_forest
@@ -14,9 +12,8 @@ from timesink.analyses.modules.backward import link_backward
 from timesink.analyses.modules.table import is_module_call
 from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
-
-Numbers: TypeAlias = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,12 +21,12 @@ class BackwardPasses:
     """Backward passes of module calls, and the backward calls that belong to them."""
 
     module: Nodes
-    caller: Numbers
+    caller: Ints
     """Place of the pass of the module around, -1 on top."""
-    start: Numbers
-    end: Numbers
+    start: Ints
+    end: Ints
     call: Nodes
-    call_pass: Numbers
+    call_pass: Ints
 
 
 @once_per_trace
@@ -55,7 +52,7 @@ def backward_passes(trace: Trace) -> BackwardPasses:
     return BackwardPasses(module, caller, start, end, call, call_pass)
 
 
-def _with_callers(modules: Nodes, forest: CallForest, is_module: NDArray[np.bool_]) -> Nodes:
+def _with_callers(modules: Nodes, forest: CallForest, is_module: Flags) -> Nodes:
     """These module calls and all around them, once each and in order."""
     found = [np.unique(modules)]
     while len(found[-1]):

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.call_times import node_times
 from timesink.analyses.enclosing import enclosing
@@ -17,9 +15,8 @@ from timesink.analyses.modules.backward import link_backward
 from timesink.analyses.names import LIGHTNING, LIGHTNING_MODULE
 from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
-
-Numbers: TypeAlias = NDArray[np.int64]
 
 PREFIX = "nn.Module: "
 
@@ -55,6 +52,8 @@ def module_table(trace: Trace) -> pl.DataFrame:
         return pl.DataFrame(schema=SCHEMA)
     sums = {name: _sums(values[modules.node], modules) for name, values in _values(trace).items()}
     occurrences = np.bincount(modules.row, minlength=len(modules.name))
+    on_device = pl.col("device_total_ns") > 0
+    total = pl.when(on_device).then("device_total_ns").otherwise("host_total_ns")
     return (
         pl.DataFrame(
             {
@@ -67,7 +66,7 @@ def module_table(trace: Trace) -> pl.DataFrame:
             }
         )
         .join(_layout(modules), on="row")
-        .with_columns(avg_duration_ns=_average())
+        .with_columns(avg_duration_ns=total / pl.col("occurrences"))
         .sort("id")
         .select(pl.col(name).cast(dtype) for name, dtype in SCHEMA.items())
     )
@@ -82,25 +81,39 @@ class Modules:
 
     node: Nodes
     """The call in the forest, in its order."""
-    row: Numbers
+    row: Ints
     """For each call: its row."""
-    outer: Numbers
+    outer: Ints
     """For each row: the row of the module around it, -1 on top."""
     name: Sequence[str]
     module_id: Sequence[int | None]
-    first_start: Numbers
+    first_start: Ints
     """For each row: when it was first called."""
+
+    @property
+    def paths(self) -> list[str]:
+        """Each row by all modules around it, with dots between; some names are paths already."""
+        paths: dict[int, str] = {}
+
+        def path(row: int) -> str:
+            if row not in paths:
+                outer, name = int(self.outer[row]), self.name[row]
+                above = path(outer) if outer >= 0 else ""
+                known = not above or name.startswith(f"{above}.")
+                paths[row] = name if known else f"{above}.{name}"
+            return paths[row]
+
+        return [path(row) for row in range(len(self.name))]
 
 
 @once_per_trace
-def is_module_call(trace: Trace) -> NDArray[np.bool_]:
+def is_module_call(trace: Trace) -> Flags:
     """Which calls of the forest are modules; Lightning marks its own."""
     forest = call_forest(trace)
     marked = forest.named(lambda name: name.startswith(LIGHTNING_MODULE))
     if trace.metadata.framework == LIGHTNING and marked.any():
         return marked
-    is_module: NDArray[np.bool_] = forest.role == MODULE
-    return is_module
+    return np.asarray(forest.role == MODULE)
 
 
 @once_per_trace
@@ -109,13 +122,23 @@ def find_modules(trace: Trace) -> Modules:
     forest, is_module = call_forest(trace), is_module_call(trace)
     node = np.flatnonzero(is_module)
     if trace.metadata.framework == LIGHTNING and (forest.role[node] != MODULE).all():
-        return _by_dotted_name(forest, node)
+        # A row per dotted path; the module around it has the path without its last part.
+        codes, row = np.unique(forest.name[node], return_inverse=True)
+        paths = [forest.names[code].partition(": ")[2] for code in codes]
+        row_of = {path: number for number, path in enumerate(paths)}
+        outer = [row_of.get(path.rpartition(".")[0], -1) if "." in path else -1 for path in paths]
+        return Modules(
+            node=node,
+            row=row.astype(np.int64),
+            outer=np.array(outer, dtype=np.int64),
+            name=paths,
+            module_id=[0] * len(paths),
+            first_start=_first_starts(forest, node, row, len(paths)),
+        )
     return _by_nesting(trace, forest, node, is_module)
 
 
-def _by_nesting(
-    trace: Trace, forest: CallForest, node: Nodes, is_module: NDArray[np.bool_]
-) -> Modules:
+def _by_nesting(trace: Trace, forest: CallForest, node: Nodes, is_module: Flags) -> Modules:
     """A row per chain of modules that call one another: equal calls under equal callers."""
     ids = trace.lazy("host").select("python_module_id").collect()["python_module_id"]
     module_id = ids[forest.row[node]]
@@ -134,10 +157,10 @@ def _by_nesting(
     )
 
 
-def _rows(caller: Numbers, kind: Numbers) -> tuple[Numbers, Numbers]:
+def _rows(caller: Ints, kind: Ints) -> tuple[Ints, Ints]:
     """The row of each call, level by level, and the first call of each row."""
     row = np.full(len(caller), -1, dtype=np.int64)
-    firsts: list[Numbers] = []
+    firsts: list[Ints] = []
     rows = 0
     level = np.flatnonzero(caller < 0)
     while len(level):
@@ -153,23 +176,7 @@ def _rows(caller: Numbers, kind: Numbers) -> tuple[Numbers, Numbers]:
     return row, np.concatenate(firsts or [np.zeros(0, dtype=np.int64)])
 
 
-def _by_dotted_name(forest: CallForest, node: Nodes) -> Modules:
-    """A row per dotted path; the module around it has the path without its last part."""
-    codes, row = np.unique(forest.name[node], return_inverse=True)
-    paths = [forest.names[code].partition(": ")[2] for code in codes]
-    row_of = {path: number for number, path in enumerate(paths)}
-    outer = [row_of.get(path.rpartition(".")[0], -1) if "." in path else -1 for path in paths]
-    return Modules(
-        node=node,
-        row=row.astype(np.int64),
-        outer=np.array(outer, dtype=np.int64),
-        name=paths,
-        module_id=[0] * len(paths),
-        first_start=_first_starts(forest, node, row, len(paths)),
-    )
-
-
-def _first_starts(forest: CallForest, node: Nodes, row: Numbers, rows: int) -> Numbers:
+def _first_starts(forest: CallForest, node: Nodes, row: Ints, rows: int) -> Ints:
     first = np.full(rows, np.iinfo(np.int64).max)
     np.minimum.at(first, row, forest.start[node])
     return first
@@ -197,7 +204,7 @@ def _layout(modules: Modules) -> pl.DataFrame:
 # -- what each call costs --------------------------------------------------------------------------
 
 
-def _values(trace: Trace) -> dict[str, Numbers]:
+def _values(trace: Trace) -> dict[str, Ints]:
     """Times of every call of the forest, by the column they add up to."""
     forest, times = call_forest(trace), node_times(trace)
     operators = np.flatnonzero(forest.is_operator & ~is_module_call(trace) & (forest.parent >= 0))
@@ -214,29 +221,22 @@ def _values(trace: Trace) -> dict[str, Numbers]:
     }
 
 
-def _given_to_caller(values: Numbers, nodes: Nodes, forest: CallForest) -> Numbers:
+def _given_to_caller(values: Ints, nodes: Nodes, forest: CallForest) -> Ints:
     sums = np.zeros(len(forest), dtype=np.int64)
     np.add.at(sums, forest.parent[nodes], values)
     return sums
 
 
-def _backward(trace: Trace, forest: CallForest, spent: Numbers) -> Numbers:
+def _backward(trace: Trace, forest: CallForest, spent: Ints) -> Ints:
     """Time of the backward calls that belong to a call or to what it calls."""
     links = link_backward(trace)
     known = links.forward >= 0
     sums = np.zeros(len(forest), dtype=np.int64)
     np.add.at(sums, links.forward[known], spent[links.node[known]])
-    below: Numbers = forest.subtree_sum(sums)
-    return below
+    return np.asarray(forest.subtree_sum(sums))
 
 
-def _sums(values: Numbers, modules: Modules) -> Numbers:
+def _sums(values: Ints, modules: Modules) -> Ints:
     sums = np.zeros(len(modules.name), dtype=np.int64)
     np.add.at(sums, modules.row, values)
     return sums
-
-
-def _average() -> pl.Expr:
-    on_device = pl.col("device_total_ns") > 0
-    total = pl.when(on_device).then("device_total_ns").otherwise("host_total_ns")
-    return total / pl.col("occurrences")

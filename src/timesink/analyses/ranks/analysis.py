@@ -46,14 +46,7 @@ class RanksAnalysis:
 
 
 def analyse_ranks(ranks: Mapping[int, RankSummary]) -> RanksAnalysis:
-    """Match, align, blame and explain.
-
-    >>> import timesink
-    >>> from timesink.analyses.ranks.summary import summarise_rank
-    >>> summary = summarise_rank(timesink.open(timesink.sample()))
-    >>> analyse_ranks({0: summary}).stragglers
-    ()
-    """
+    """Match, align, blame and explain."""
     judged = judged_ranks(ranks)
     calls, mismatches = matched_collectives(judged)
     clocks = align_clocks(calls, {rank: each.about.host for rank, each in judged.items()})
@@ -64,6 +57,8 @@ def analyse_ranks(ranks: Mapping[int, RankSummary]) -> RanksAnalysis:
     blamed = compared.with_columns(calls["step"])
     groups = keyed_groups(judged, calls)
     waits = step_waits(blamed)
+    sizes = [each.about.world_size for each in ranks.values() if each.about.world_size]
+    world = max(sizes, default=0)
     return RanksAnalysis(
         ranks=rank_table(ranks, waits),
         collectives=blamed,
@@ -71,15 +66,9 @@ def analyse_ranks(ranks: Mapping[int, RankSummary]) -> RanksAnalysis:
         clocks=clocks,
         stragglers=find_stragglers(alike, panel, compared, clocks),
         panel=panel,
-        missing=_missing(ranks),
+        missing=tuple(rank for rank in range(world) if rank not in ranks),
         not_judged=tuple(rank for rank in ranks if rank not in judged),
         waits=waits,
         groups=group_rows(groups),
         matched=collective_table(blamed, groups),
     )
-
-
-def _missing(ranks: Mapping[int, RankSummary]) -> tuple[int, ...]:
-    sizes = [each.about.world_size for each in ranks.values() if each.about.world_size]
-    world = max(sizes, default=0)
-    return tuple(rank for rank in range(world) if rank not in ranks)

@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from timesink.analyses.ranks.panel import Floats, Ints, Panel
+from timesink.analyses.ranks.panel import Panel
 from timesink.analyses.ranks.summary import RankSummary
+from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.units import brief_ns, share
 
 CAUSES = (
@@ -78,7 +78,7 @@ class Work:
         return table.select("function", *per_step, "typical_ns")
 
 
-def why(panel: Panel, place: int, late: NDArray[np.bool_], work: Work) -> Reason | None:
+def why(panel: Panel, place: int, late: Flags, work: Work) -> Reason | None:
     """The cause that fits what a rank takes more than its peers; None where it takes no more."""
     peers = panel.peers(place, late)
     more = extra_time(panel, place, peers)
@@ -90,7 +90,10 @@ def why(panel: Panel, place: int, late: NDArray[np.bool_], work: Work) -> Reason
     if source == "kernels":
         return kernel_reason(rank, more[source], others, work)
     has_device = bool(np.nansum(panel.own["kernels"][place]) > 0)
-    more_work = _more_work(rank, others, work, "kernel" if has_device else "host")
+    # How much more work the functions of a rank are given, as a part of what they take.
+    split = _split(work.beside(rank, others, "kernel" if has_device else "host"))
+    usual = float(split["peer_dur_ns"].sum())
+    more_work = float((split["expected"] - split["peer_dur_ns"]).sum()) / usual if usual else 0.0
     if more_work > _MORE_WORK:
         # A larger batch takes longer to load and to copy, too.
         what = "Kernels" if has_device else "Operators"
@@ -125,13 +128,6 @@ def some(peers: Ints, most: int = 64) -> Ints:
 
 
 # -- on the device ---------------------------------------------------------------------------------
-
-
-def _more_work(rank: int, peers: list[int], work: Work, place: str) -> float:
-    """How much more work the functions of a rank are given, as a part of what they take."""
-    split = _split(work.beside(rank, peers, place))
-    usual = float(split["peer_dur_ns"].sum())
-    return float((split["expected"] - split["peer_dur_ns"]).sum()) / usual if usual else 0.0
 
 
 def _split(table: pl.DataFrame) -> pl.DataFrame:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.statistics.moments import NORMAL
+from timesink.model.arrays import Flags, Floats, Ints
 
 _ROUNDS = 12
 _BLOCKS = 8
 _LEAST_SCALE_NS = 200.0
 _NEAR_NS = 0.01
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,7 +25,7 @@ class Ends:
     at: Floats
     """When, in units of half the run, from -1 to 1; the same for all rows of a match."""
 
-    def only(self, rows: NDArray[np.bool_]) -> Ends:
+    def only(self, rows: Flags) -> Ends:
         """Some of the rows."""
         return Ends(self.clock[rows], self.match[rows], self.end[rows], self.at[rows])
 
@@ -73,16 +71,14 @@ def _scale(left: Floats) -> float:
 
 
 def _predicted(ends: Ends, found: Floats) -> Floats:
-    predicted: Floats = found[ends.clock, 0] + found[ends.clock, 1] * ends.at
-    return predicted
+    return np.asarray(found[ends.clock, 0] + found[ends.clock, 1] * ends.at)
 
 
 def _less_moment(ends: Ends, values: Floats, weight: Floats) -> Floats:
     """Without the weighted mean over the rows of the same collective."""
     total = np.bincount(ends.match, weight)
     mean = np.bincount(ends.match, weight * values) / np.maximum(total, 1e-300)
-    less: Floats = values - mean[ends.match]
-    return less
+    return np.asarray(values - mean[ends.match])
 
 
 def _residuals(ends: Ends, found: Floats, weight: Floats) -> Floats:
@@ -124,11 +120,8 @@ def _least_squares(ends: Ends, weight: Floats, guess: Floats, *, drifts: bool) -
         ahead = scaled * rest
         before, strength = strength, float((rest * ahead).sum())
         step = ahead + strength / before * step
-    return _centred(found, islands(ends, clocks))
-
-
-def _centred(found: Floats, island: Ints) -> Floats:
-    """Only differences are known: those of an island are told against its median."""
+    # Only differences are known: those of an island are told against its median.
+    island = islands(ends, clocks)
     centred = found.copy()
     for number in np.unique(island):
         rows = island == number
@@ -147,7 +140,9 @@ def jackknife(ends: Ends, found: Solved, *, drifts: bool) -> Floats:
     if blocks < 3:
         return least * 2
     # Neighbours in time go to different blocks, so that every one spans the run.
-    turn = np.argsort(np.argsort(_times(ends, matches))) % blocks
+    at = np.zeros(matches)
+    at[ends.match] = ends.at
+    turn = np.argsort(np.argsort(at)) % blocks
     tries = []
     for block in range(blocks):
         rows = turn[ends.match] != block
@@ -156,9 +151,3 @@ def jackknife(ends: Ends, found: Solved, *, drifts: bool) -> Floats:
     away = np.stack(tries) - found.clocks
     spread: Floats = np.sqrt((blocks - 1) / blocks * (away**2).sum(axis=0))
     return np.maximum(spread, least)
-
-
-def _times(ends: Ends, matches: int) -> Floats:
-    at = np.zeros(matches)
-    at[ends.match] = ends.at
-    return at

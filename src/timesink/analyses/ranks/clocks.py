@@ -13,16 +13,9 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from timesink.analyses.ranks.clock_solving import (
-    Ends,
-    Floats,
-    Ints,
-    Solved,
-    islands,
-    jackknife,
-    solve,
-)
+from timesink.analyses.ranks.clock_solving import Ends, Solved, islands, jackknife, solve
 from timesink.analyses.ranks.matching import SYNCHRONISING
+from timesink.model.arrays import Floats, Ints
 
 CLOCK_SCHEMA = {
     "rank": pl.Int64(),
@@ -48,7 +41,12 @@ def align_clocks(calls: pl.DataFrame, hosts: Mapping[int, str | None]) -> pl.Dat
 
     `calls` are matched collectives.  Ranks of a known host share its clock.
     """
-    clock_of = _clock_numbers(hosts)
+    # A clock for each host; ranks of which nobody knows the host have their own.
+    numbers: dict[str, int] = {}
+    keys = {
+        rank: f"rank {rank}" if host is None else f"host {host}" for rank, host in hosts.items()
+    }
+    clock_of = {rank: numbers.setdefault(key, len(numbers)) for rank, key in keys.items()}
     chosen = calls.filter(
         pl.col("collective").is_in(SYNCHRONISING), pl.len().over("match") > 1
     ).select("rank", "match", "end_ns")
@@ -96,15 +94,6 @@ def _enough(ends: pl.DataFrame) -> pl.DataFrame:
 
 
 # -- clocks ----------------------------------------------------------------------------------------
-
-
-def _clock_numbers(hosts: Mapping[int, str | None]) -> dict[int, int]:
-    """A clock for each host; ranks of which nobody knows the host have their own."""
-    numbers: dict[str, int] = {}
-    keys = {
-        rank: f"rank {rank}" if host is None else f"host {host}" for rank, host in hosts.items()
-    }
-    return {rank: numbers.setdefault(key, len(numbers)) for rank, key in keys.items()}
 
 
 def _looked_up(rank: Ints, clock_of: Mapping[int, int]) -> Ints:

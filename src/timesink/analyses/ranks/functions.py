@@ -17,12 +17,15 @@ from timesink.analyses.columns import (
     host_kinds,
     host_lanes,
     host_names,
+    start_and_end,
 )
 from timesink.analyses.kernel_names.normalised import normalised_name
+from timesink.analyses.kernels.table import launched_blocks
 from timesink.analyses.ranks.operator_work import operator_work
 from timesink.analyses.roles import is_communication
 from timesink.analyses.texts import Texts
 from timesink.model import intervals
+from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 
@@ -38,17 +41,9 @@ FUNCTION_SCHEMA = {
 """`typical_ns` is the median of the calls, `work` the blocks or bytes they were given; of
 operators, where there is no device, what the shapes of their inputs tell."""
 
-_GRID = ("grid_x", "grid_y", "grid_z")
-
 
 def function_times(trace: Trace, bounds: IntervalSet) -> pl.DataFrame:
-    """Rows of `FUNCTION_SCHEMA`: kernels, copies and host calls that start in the steps.
-
-    >>> import timesink
-    >>> found = function_times(timesink.open(timesink.sample()), np.array([[0, 2**62]]))
-    >>> sorted(found["place"].cast(str).unique())
-    ['copy', 'host', 'kernel', 'waiting']
-    """
+    """Rows of `FUNCTION_SCHEMA`: kernels, copies and host calls that start in the steps."""
     known: dict[str, int] = {}
     parts = (_device_calls(trace, bounds, known), _host_calls(trace, bounds, known))
     what, length, work = (np.concatenate(pair) for pair in zip(*parts, strict=True))
@@ -77,7 +72,7 @@ def function_times(trace: Trace, bounds: IntervalSet) -> pl.DataFrame:
     )
 
 
-_Calls: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+_Calls: TypeAlias = tuple[Ints, Ints, Floats]
 """Of each call a number for place and function, its length and its work."""
 
 
@@ -85,10 +80,7 @@ def _device_calls(trace: Trace, bounds: IntervalSet, known: dict[str, int]) -> _
     device, kinds = device_columns(trace), device_kinds(trace)
     kernel = kinds.among("kernel") & ~is_communication(trace)
     rows = np.flatnonzero((kernel | kinds.among("memcpy", "memset")) & _inside(device, bounds))
-    blocks = pl.col(_GRID[0]).cast(pl.Float64)
-    for axis in _GRID[1:]:
-        blocks = blocks * pl.col(axis).fill_null(1)
-    given = pl.coalesce(pl.col("bytes").cast(pl.Float64), blocks).fill_null(0.0)
+    given = pl.coalesce(pl.col("bytes").cast(pl.Float64), launched_blocks()).fill_null(0.0)
     work = trace.lazy("device").select(work=given).collect()["work"].to_numpy()[rows]
     place = np.where(kernel[rows], PLACES.index("kernel"), PLACES.index("copy"))
     return _calls(device, device_names(trace), rows, place=place, work=work, known=known)
@@ -115,8 +107,7 @@ def _made_by_collectives(trace: Trace, rows: NDArray[np.intp]) -> NDArray[np.int
     """Those of some host rows that lie in a collective of their thread: the program waits not."""
     host = host_columns(trace)
     talking = host_names(trace).rows(names.is_collective_call)
-    start = host["ts_ns"].to_numpy()
-    end = start + host["dur_ns"].to_numpy()
+    start, end = start_and_end(host)
     thread, _ = host_lanes(trace)
     inside = np.zeros(len(rows), dtype=np.bool_)
     for one in np.intersect1d(thread[rows], thread[talking]):
@@ -133,7 +124,7 @@ def _calls(
     rows: NDArray[np.intp],
     *,
     place: NDArray[np.intp],
-    work: NDArray[np.float64],
+    work: Floats,
     known: dict[str, int],
 ) -> _Calls:
     """Some events, with a number for place and function: numbers are grouped faster than texts."""
@@ -146,11 +137,7 @@ def _tells_nothing(name: str) -> bool:
     return names.is_collective_call(name) or names.is_profiler_step(name)
 
 
-def _inside(events: pl.DataFrame, bounds: IntervalSet) -> NDArray[np.bool_]:
+def _inside(events: pl.DataFrame, bounds: IntervalSet) -> Flags:
     """Which events start in a step; steps are in order and apart."""
     start = events["ts_ns"].to_numpy()
-    if not len(bounds):
-        return np.zeros(len(start), dtype=np.bool_)
-    step = np.searchsorted(bounds[:, 0], start, side="right") - 1
-    inside: NDArray[np.bool_] = (step >= 0) & (start < bounds[np.maximum(step, 0), 1])
-    return inside
+    return np.asarray(intervals.holding(start, bounds[:, 0], bounds[:, 1]) >= 0)

@@ -39,19 +39,6 @@ _LEAST_GRADIENT_BYTES = 2**18
 """A group of everybody that never moves as much exchanges numbers, not gradients or weights."""
 
 
-def process_groups(ranks: Mapping[int, RankSummary], calls: pl.DataFrame) -> pl.DataFrame:
-    """Rows of `PROCESS_GROUP_SCHEMA`, the largest first; `calls` are matched collectives.
-
-    >>> import timesink
-    >>> from timesink.analyses.ranks.matching import matched_collectives
-    >>> from timesink.analyses.ranks.summary import summarise_rank
-    >>> ranks = {0: summarise_rank(timesink.open(timesink.sample()))}
-    >>> process_groups(ranks, matched_collectives(ranks)[0]).height
-    0
-    """
-    return group_rows(keyed_groups(ranks, calls))
-
-
 def group_rows(found: pl.DataFrame) -> pl.DataFrame:
     """Rows of `PROCESS_GROUP_SCHEMA`."""
     return found.select(pl.col(name).cast(dtype) for name, dtype in PROCESS_GROUP_SCHEMA.items())
@@ -72,13 +59,7 @@ def keyed_groups(ranks: Mapping[int, RankSummary], calls: pl.DataFrame) -> pl.Da
 
 
 def kind_told(description: str | None) -> str | None:
-    """What a group is for, from the words of its description.
-
-    >>> kind_told("TENSOR_MODEL_PARALLEL_GROUP"), kind_told("mesh_dp_shard"), kind_told("undefined")
-    ('tp', 'dp', None)
-    >>> kind_told("EXPERT_DATA_PARALLEL_GROUP"), kind_told("EXPERT_MODEL_PARALLEL_GROUP")
-    ('dp', 'ep')
-    """
+    """What a group is for, from the words of its description."""
     words = set(re.split(r"[^a-z]+", (description or "").lower()))
     for kind, spelling in _WORDS:
         if words & spelling:

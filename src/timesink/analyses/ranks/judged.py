@@ -14,9 +14,6 @@ def judged_ranks(ranks: Mapping[int, RankSummary]) -> dict[int, RankSummary]:
 
     Such a recording was cut off: its host calls are there, what they launched is not, and it would
     look like a host that keeps everybody waiting.
-
-    >>> judged_ranks({})
-    {}
     """
     works = {rank: _has_kernels(summary) for rank, summary in ranks.items()}
     if sum(works.values()) * 2 <= len(works):

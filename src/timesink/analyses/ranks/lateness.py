@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from math import erfc, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
-from timesink.analyses.ranks.panel import Floats, Panel
+from timesink.analyses.ranks.panel import Panel
 from timesink.analyses.ranks.replay import WhatIf
 from timesink.analyses.statistics.moments import NORMAL
+from timesink.model.arrays import Flags, Floats
 
 LEAST_SHARE = 0.025
 """What one of many ranks must cost of the run to be worth a word."""
@@ -36,7 +36,7 @@ _FEWEST_TO_PART = 4
 """Fewer ranks do not tell two sorts of them apart."""
 
 
-def late_ranks(panel: Panel, what_if: WhatIf) -> NDArray[np.bool_]:
+def late_ranks(panel: Panel, what_if: WhatIf) -> Flags:
     """Which ranks hold others up, as a mask over the panel's rows."""
     late = _holding(panel)
     least = least_share(len(panel.ranks)) * panel.run_ns
@@ -53,9 +53,7 @@ def late_ranks(panel: Panel, what_if: WhatIf) -> NDArray[np.bool_]:
     return late
 
 
-def _together(
-    panel: Panel, slow: NDArray[np.bool_], late: NDArray[np.bool_], what_if: WhatIf
-) -> float:
+def _together(panel: Panel, slow: Flags, late: Flags, what_if: WhatIf) -> float:
     """Ranks that are slow together share the blame: who of them comes last is chance."""
     if what_if.score is None:
         return float(panel.held[slow].sum())
@@ -63,15 +61,11 @@ def _together(
 
 
 def least_share(ranks: int) -> float:
-    """What a rank must cost of the run to be worth a word: fewer ranks tell less what is usual.
-
-    >>> least_share(64), least_share(2)
-    (0.025, 0.05)
-    """
+    """What a rank must cost of the run to be worth a word: fewer ranks tell less what is usual."""
     return LEAST_SHARE * min(max(_ENOUGH_RANKS / ranks, 1.0), 2.0)
 
 
-def _holding(panel: Panel) -> NDArray[np.bool_]:
+def _holding(panel: Panel) -> Flags:
     """Those who held up more, in several steps, than anybody who held up less than they did."""
     cost = panel.held.sum(axis=1)
     order = np.argsort(-cost, kind="stable")
@@ -93,7 +87,7 @@ def _holding(panel: Panel) -> NDArray[np.bool_]:
     return _beyond_chance(panel, found)
 
 
-def _beyond_chance(panel: Panel, late: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _beyond_chance(panel: Panel, late: Flags) -> Flags:
     """Of ranks that hold others up, those that took more by themselves than others vary by.
 
     Who is late so seldom that it may have been any other rank must have taken very much more.
@@ -111,7 +105,7 @@ def _beyond_chance(panel: Panel, late: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return beyond
 
 
-def always_slow(panel: Panel) -> NDArray[np.bool_]:
+def always_slow(panel: Panel) -> Flags:
     """Ranks whose own work takes longer than that of their peers in most of the steps."""
     usual = np.median(panel.excess, axis=1)
     wobble = NORMAL * np.median(np.abs(panel.excess - usual[:, None]), axis=1)
@@ -120,12 +114,11 @@ def always_slow(panel: Panel) -> NDArray[np.bool_]:
         noise = max(spread, chance)
         apart = usual - middle > max(_OUTLYING * noise, LEAST_SHARE * panel.step_ns)
         if apart.any() and apart.sum() <= _MOST * len(apart):
-            found: NDArray[np.bool_] = apart
-            return found
+            return np.asarray(apart)
     return np.zeros(len(usual), dtype=np.bool_)
 
 
-def steadily_slow(panel: Panel) -> NDArray[np.bool_]:
+def steadily_slow(panel: Panel) -> Flags:
     """Ranks that stand so high among all, by what they take, in so many steps that it is no chance.
 
     By chance every place is as likely in every step, however much and in whatever way times vary.
@@ -136,8 +129,7 @@ def steadily_slow(panel: Panel) -> NDArray[np.bool_]:
     above = (place.mean(axis=1) - 0.5) / spread
     chance = np.array([0.5 * ranks * erfc(each / sqrt(2)) for each in above.tolist()])
     much = np.median(panel.excess, axis=1) > LEAST_SHARE * panel.step_ns
-    found: NDArray[np.bool_] = (chance < _CHANCE) & much
-    return found
+    return np.asarray((chance < _CHANCE) & much)
 
 
 def _sides(usual: Floats) -> Iterator[tuple[float, float]]:
@@ -158,11 +150,6 @@ def _middle_and_spread(values: Floats) -> tuple[float, float]:
     return middle, NORMAL * float(np.median(np.abs(values - middle)))
 
 
-def affected(held: Floats, step_ns: float) -> NDArray[np.bool_]:
-    """In which steps a rank was late: beyond what needs no word, and much of its worst.
-
-    >>> affected(np.array([0.0, 8.0, 10.0, 1.0]), step_ns=100.0).tolist()
-    [False, True, True, False]
-    """
-    late: NDArray[np.bool_] = held > max(0.005 * step_ns, 0.25 * float(held.max(initial=0.0)))
-    return late
+def affected(held: Floats, step_ns: float) -> Flags:
+    """In which steps a rank was late: beyond what needs no word, and much of its worst."""
+    return np.asarray(held > max(0.005 * step_ns, 0.25 * float(held.max(initial=0.0))))

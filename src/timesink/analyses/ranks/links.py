@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.ranks.causes import Reason, Work
 from timesink.analyses.ranks.numbers import ranges_of
-from timesink.analyses.ranks.panel import Floats, Panel
+from timesink.analyses.ranks.panel import Panel
 from timesink.analyses.ranks.replay import WhatIf
-from timesink.analyses.ranks.stacking import stacked
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.ranks.transfers import complete_transfers, slow_groups
+from timesink.analyses.row_groups import stacked
 from timesink.analyses.statistics.moments import NORMAL
+from timesink.model.arrays import Flags, Floats
 from timesink.model.units import brief_ns
 
 _LEAST_SHARE = 0.015
@@ -64,9 +64,8 @@ def _in_all_slow(lost: Floats, copies: Floats) -> int:
     return int(np.argmax(np.where(most, copies, 0.0) + _FAINT * lost / lost.max()))
 
 
-def _in_slow_groups(lost: Floats) -> NDArray[np.bool_]:
-    most: NDArray[np.bool_] = lost >= _NEARLY * lost.max()
-    return most
+def _in_slow_groups(lost: Floats) -> Flags:
+    return np.asarray(lost >= _NEARLY * lost.max())
 
 
 def _of_any(ranks: list[int]) -> str:
@@ -101,7 +100,9 @@ def _cost(summary: RankSummary, slow: pl.DataFrame, what_if: WhatIf) -> float:
     if what_if.score is not None:
         return what_if.score.cost_of_transfers(slow["match"], slow["usual"])
     lost = slow.select((pl.col("transfer_ns") - pl.col("usual")).clip(0).sum()).item()
-    return float(lost) * _exposed_share(summary)
+    # How much of its communication a rank has nothing else to do in.
+    totals = summary.steps.select("exposed_communication_ns", "communication_ns").sum().row(0)
+    return float(lost) * (float(totals[0] / totals[1]) if totals[1] else 1.0)
 
 
 def _with_usual(transfers: pl.DataFrame) -> pl.DataFrame:
@@ -128,12 +129,6 @@ def _copies_slower(ranks: Mapping[int, RankSummary], panel: Panel) -> Floats:
     )
     ratio = _by_rank(found, "ratio", panel)
     return np.where(ratio > 0, ratio, 1.0)
-
-
-def _exposed_share(summary: RankSummary) -> float:
-    """How much of its communication a rank has nothing else to do in."""
-    totals = summary.steps.select("exposed_communication_ns", "communication_ns").sum().row(0)
-    return float(totals[0] / totals[1]) if totals[1] else 1.0
 
 
 def _by_rank(table: pl.DataFrame, column: str, panel: Panel) -> Floats:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.communication.kinds import UNEVEN
 from timesink.analyses.communication.matching import find_mismatches, match_calls
 from timesink.analyses.ranks.summary import RankSummary
+from timesink.model.arrays import Flags, Floats, Ints
 
 SYNCHRONISING = ("all_reduce", "all_gather", "reduce_scatter", "all_to_all", "barrier")
 """Nobody can be done before everybody has come, so all ranks are done at the same time."""
@@ -32,19 +32,15 @@ def matched_collectives(
     calls = match_calls({str(rank): each.collectives for rank, each in ranks.items()})
     numbers = pl.Series("rank", list(ranks), dtype=pl.Int64)
     placed = calls.with_columns(numbers.gather(calls["worker"].to_physical()))
-    placed = placed.with_columns(toward=_toward())
+    # Whether a call sends to or receives from a higher rank (1) or a lower one (-1).
+    other = pl.when(pl.col("src_rank") == pl.col("rank")).then("dst_rank").otherwise("src_rank")
+    placed = placed.with_columns(toward=(other - pl.col("rank")).sign())
     matched = (
         placed.drop(_DROPPED)
         .join(_alike(placed), on="rank", how="left", maintain_order="left")
         .with_columns(dur_ns=pl.col("end_ns") - pl.col("start_ns"))
     )
     return matched, find_mismatches(calls, {str(rank): rank for rank in ranks})
-
-
-def _toward() -> pl.Expr:
-    """Whether a call sends to or receives from a higher rank (1) or a lower one (-1)."""
-    other = pl.when(pl.col("src_rank") == pl.col("rank")).then("dst_rank").otherwise("src_rank")
-    return (other - pl.col("rank")).sign()
 
 
 def _alike(calls: pl.DataFrame) -> pl.DataFrame:
@@ -68,16 +64,11 @@ def _alike(calls: pl.DataFrame) -> pl.DataFrame:
     return patterns.select("rank", alike=pl.col("pattern").rank("dense").cast(pl.Int64))
 
 
-def peer_median(
-    values: NDArray[np.float64], peers: NDArray[np.int64], *, of: NDArray[np.bool_] | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def peer_median(values: Floats, peers: Ints, *, of: Flags | None = None) -> tuple[Floats, Ints]:
     """The median of the values with the same number in `peers`, for each; and how many they are.
 
     Of two the lower one: nobody can tell which of them is odd.  Only values `of` some count, if
     these are given.
-
-    >>> peer_median(np.array([1.0, 2.0, 9.0, 4.0]), np.array([0, 0, 0, 1]))[0].tolist()
-    [2.0, 2.0, 2.0, 4.0]
     """
     rows = np.arange(len(values)) if of is None else np.flatnonzero(of)
     order = rows[np.lexsort((values[rows], peers[rows]))]

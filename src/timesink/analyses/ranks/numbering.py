@@ -29,13 +29,7 @@ class Numbers:
 
 
 def numbered(recordings: Sequence[Named]) -> Numbers:
-    """The rank of each recording: from its trace, else its file's name, else by its place.
-
-    >>> numbered([Named("b", 1, None), Named("a", 0, None)]).ranks
-    (1, 0)
-    >>> numbered([Named("rank4", None, 4), Named("x", None, None)])
-    Numbers(ranks=(4, 0), notes=('x does not say which rank it is: it counts as rank 0',))
-    """
+    """The rank of each recording: from its trace, else its file's name, else by its place."""
     stated = [each.stated for each in _unless_all_the_same(recordings)]
     taken: set[int] = set()
     ranks: list[int | None] = []

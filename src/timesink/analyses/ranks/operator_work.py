@@ -8,31 +8,25 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.texts import encode
+from timesink.model.arrays import Floats
 from timesink.model.trace import Trace
 
 _SHAPES = msgspec.json.Decoder(list[Any])
 
 
-def operator_work(trace: Trace) -> NDArray[np.float64]:
+def operator_work(trace: Trace) -> Floats:
     """Work of each row of `trace.host`; 0 where no shapes are recorded."""
     codes, texts = encode(trace.lazy("host").select("input_dims").collect()["input_dims"])
     known = np.array([work_of_shapes(text or "") for text in texts] or [0.0])
-    work: NDArray[np.float64] = known[codes]
-    return work
+    return np.asarray(known[codes])
 
 
 def work_of_shapes(text: str) -> float:
     """The product of all sizes, of which those that inputs share count once.
 
     For a product of matrices, and for what goes element by element, this grows with the work.
-
-    >>> work_of_shapes("[[2, 3], [3, 5], []]"), work_of_shapes("[[2, 3], [2, 3]]")
-    (30.0, 6.0)
-    >>> work_of_shapes("[[], []]"), work_of_shapes("")
-    (0.0, 0.0)
     """
     try:
         shapes = _SHAPES.decode(text)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.columns import host_columns, host_names
 from timesink.analyses.names import is_profiler_step
 from timesink.analyses.texts import Texts
 from timesink.model import intervals
+from timesink.model.arrays import Ints
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
 
@@ -29,7 +29,7 @@ GAP_COLUMNS = {"longest_gap_ns": pl.Int64(), "gap_start_ns": pl.Int64(), "gap_in
 class OwnTime:
     """What a rank does by itself, and when it can do nothing but wait for others."""
 
-    parts: dict[str, NDArray[np.int64]]
+    parts: dict[str, Ints]
     """Per step the time of each of `OWN_PARTS`, which add up to it with `exposed`."""
     exposed: IntervalSet
     """When the device did nothing until a collective was over: the rank waited for others."""
@@ -58,30 +58,16 @@ def own_time(
     layers = {part: roles[part] for part in ON_DEVICE}
     layers["exposed"] = talking
     layers |= {part: roles[part] for part in ON_HOST}
-    taken, covered = talking[:0], np.zeros(len(bounds), dtype=np.int64)
-    parts: dict[str, NDArray[np.int64]] = {}
-    busy = talking
-    for part, ranges in layers.items():
-        if len(ranges):
-            taken = intervals.merge(np.concatenate([taken, ranges]))
-        reached = intervals.coverage_within(taken, bounds)
-        # What this part adds to those before it: a moment counts once.
-        parts[part], covered = reached - covered, reached
-        if part == "data_loader":
-            busy = taken
+    parts, parts["idle"] = intervals.waterfall(layers, bounds)
     del parts["exposed"]
-    parts["idle"] = bounds[:, 1] - bounds[:, 0] - covered
-    return OwnTime(parts, talking, intervals.merge(np.concatenate([busy, moving])))
+    busy = [roles[part] for part in (*ON_DEVICE, "data_loader")]
+    return OwnTime(parts, talking, intervals.merge(np.concatenate([*busy, moving])))
 
 
 def blocked(working: IntervalSet, moving: IntervalSet) -> IntervalSet:
     """When a collective went on and the device had nothing to do until it was over.
 
     A device that goes on while a collective does was not waiting for it.  `working` is merged.
-
-    >>> working = np.array([[0, 10], [12, 20], [30, 40]])
-    >>> blocked(working, np.array([[5, 27]])).tolist()
-    [[20, 27]]
     """
     ends = np.sort(moving[:, 1])
     if not len(ends):
@@ -95,23 +81,15 @@ def blocked(working: IntervalSet, moving: IntervalSet) -> IntervalSet:
     return intervals.intersect(intervals.merge(moving), windows)
 
 
-def own_time_before(moments: NDArray[np.int64], exposed: IntervalSet) -> NDArray[np.int64]:
-    """What a rank took by itself from each of the moments to the next; `moments` are in order.
-
-    >>> own_time_before(np.array([0, 10, 30]), np.array([[12, 25]])).tolist()
-    [10, 7]
-    """
+def own_time_before(moments: Ints, exposed: IntervalSet) -> Ints:
+    """What a rank took by itself from each of the moments to the next; `moments` are in order."""
     windows = np.stack([moments[:-1], moments[1:]], axis=1)
-    took: NDArray[np.int64] = moments[1:] - moments[:-1]
+    took: Ints = moments[1:] - moments[:-1]
     return took - intervals.coverage_within(exposed, windows)
 
 
-def waited_for(ends: NDArray[np.int64], exposed: IntervalSet) -> NDArray[np.int64]:
-    """How much of the exposed time goes on until each of the collectives ends, by their ends.
-
-    >>> waited_for(np.array([30, 20]), np.array([[12, 25]])).tolist()
-    [5, 8]
-    """
+def waited_for(ends: Ints, exposed: IntervalSet) -> Ints:
+    """How much of the exposed time goes on until each of the collectives ends, by their ends."""
     order = np.argsort(ends, kind="stable")
     last = ends[order]
     before = np.concatenate([[min(exposed.min(initial=0), last.min(initial=0))], last])[:-1]
@@ -139,8 +117,8 @@ class _Calls:
     """Calls of the host."""
 
     named: Texts
-    first: NDArray[np.int64]
-    last: NDArray[np.int64]
+    first: Ints
+    last: Ints
 
     @classmethod
     def of(cls, trace: Trace) -> _Calls:

@@ -8,15 +8,12 @@ from functools import cached_property
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.ranks.matching import PAIRS
 from timesink.analyses.ranks.own_time import HOST_PARTS, ON_DEVICE
-from timesink.analyses.ranks.stacking import stacked
 from timesink.analyses.ranks.summary import RankSummary
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from timesink.analyses.row_groups import stacked
+from timesink.model.arrays import Flags, Floats, Ints
 
 SOURCES = {
     "kernels": ("kernel",),
@@ -61,7 +58,7 @@ class Panel:
         more = float(own[rank] - np.median(np.delete(own, rank)))
         return max(more, 0.0) / max(float(own[rank]), 1.0)
 
-    def peers(self, rank: int, without: NDArray[np.bool_]) -> Ints:
+    def peers(self, rank: int, without: Flags) -> Ints:
         """Places of the ranks that do the same as one of them; of all where these are too few."""
         same = (self.alike == self.alike[rank]) & ~without
         same[rank] = False
@@ -76,7 +73,13 @@ def panel_of(ranks: Mapping[int, RankSummary], calls: pl.DataFrame) -> Panel:
     """Lay summaries and blamed collectives out; steps count that most ranks have in full."""
     numbers = np.array(sorted(ranks), dtype=np.int64)
     steps = stacked({rank: each.steps for rank, each in ranks.items()}).filter("complete")
-    names = _common_steps(steps, len(numbers))
+    found = (
+        steps.group_by("step")
+        .agg(pl.col("rank").n_unique(), pl.col("start_ns").median())
+        .filter(pl.col("rank") * 2 > len(numbers))
+        .sort("start_ns")
+    )
+    names = found["step"].to_list()
     row, column = pl.Series("rank", numbers), pl.Series("step", names, dtype=pl.String)
 
     def spread(table: pl.DataFrame, value: pl.Expr) -> Floats:
@@ -129,13 +132,3 @@ def _summed(calls: pl.DataFrame) -> pl.DataFrame:
     )
     arrived = pl.min_horizontal("in_pairs", pl.col("most").fill_null(pl.col("in_pairs")))
     return sums.join(meets, on="step", how="left").with_columns(held_up_ns=held + arrived)
-
-
-def _common_steps(steps: pl.DataFrame, ranks: int) -> list[str]:
-    found = (
-        steps.group_by("step")
-        .agg(pl.col("rank").n_unique(), pl.col("start_ns").median())
-        .filter(pl.col("rank") * 2 > ranks)
-        .sort("start_ns")
-    )
-    return found["step"].to_list()

@@ -33,13 +33,7 @@ class DamagedRank:
 
 @dataclass(frozen=True, eq=False)
 class RankSet:
-    """Summaries of all ranks, and what they say together, found when it is asked for.
-
-    >>> import timesink
-    >>> found = ranks_of_traces({"worker0": timesink.open(timesink.sample())})
-    >>> list(found.ranks), found.names, found.analysis.stragglers
-    ([0], ['worker0'], ())
-    """
+    """Summaries of all ranks, and what they say together, found when it is asked for."""
 
     ranks: Mapping[int, RankSummary]
     """By number, in its order."""

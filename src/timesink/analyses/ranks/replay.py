@@ -10,7 +10,7 @@ import polars as pl
 
 from timesink.analyses.ranks.clocks import corrected
 from timesink.analyses.ranks.matching import PAIRS
-from timesink.analyses.ranks.score import Floats, Score
+from timesink.analyses.ranks.score import Score
 from timesink.analyses.ranks.waits import queued_behind, so_far
 
 _MOST_CALLS = 60_000
@@ -58,6 +58,17 @@ def _written(calls: pl.DataFrame, clocks: pl.DataFrame) -> Score:
     )["at"]
     ends = known.select(corrected(pl.col("end_ns"), clocks).max()).item()
     steps = max(calls["step"].n_unique(), 1)
+    # By collective, how long it moves data. Where ranks are missing nobody knows how long the
+    # others waited for them: of that counts what the same takes where everybody is there.
+    kind = ["collective", "size_bytes", "group_size"]
+    pair = pl.col("collective").is_in(PAIRS).fill_null(value=False)
+    wanted = pl.when(pair).then(2).otherwise(pl.col("group_size").fill_null(0))
+    found = known.group_by("number").agg(
+        pl.col("transfer_ns").min(), pl.col(kind).first(), there=pl.col("rank").n_unique()
+    )
+    whole, time = pl.col("there") >= wanted, pl.col("transfer_ns")
+    usual = pl.when(whole).then(time).median().over(kind)
+    moving = pl.when(whole).then(time).otherwise(pl.min_horizontal(time, usual))
     return Score(
         calls=played,
         ranks=by_rank["rank"].to_numpy(),
@@ -67,7 +78,7 @@ def _written(calls: pl.DataFrame, clocks: pl.DataFrame) -> Score:
         after=rows["after"].to_numpy(),
         own=rows["own"].to_numpy().copy(),
         begins=(begins - begins.min()).to_numpy().astype(np.float64),
-        moving=_moving(known),
+        moving=found.sort("number").select(moving.cast(pl.Float64)).to_series().to_numpy(),
         times=steps / max(played["step"].n_unique(), 1),
         recorded=float(ends - begins.min()),
     )
@@ -102,21 +113,3 @@ def _waits_over(calls: pl.DataFrame) -> pl.DataFrame:
         at="at",
         comes=pl.lit(value=False),
     )
-
-
-def _moving(calls: pl.DataFrame) -> Floats:
-    """By collective, how long it moves data.
-
-    Where ranks are missing nobody knows how long the others waited for them: of that counts what
-    the same takes where everybody is there.
-    """
-    kind = ["collective", "size_bytes", "group_size"]
-    pair = pl.col("collective").is_in(PAIRS).fill_null(value=False)
-    wanted = pl.when(pair).then(2).otherwise(pl.col("group_size").fill_null(0))
-    found = calls.group_by("number").agg(
-        pl.col("transfer_ns").min(), pl.col(kind).first(), there=pl.col("rank").n_unique()
-    )
-    whole, time = pl.col("there") >= wanted, pl.col("transfer_ns")
-    usual = pl.when(whole).then(time).median().over(kind)
-    moving = pl.when(whole).then(time).otherwise(pl.min_horizontal(time, usual))
-    return found.sort("number").select(moving.cast(pl.Float64)).to_series().to_numpy()

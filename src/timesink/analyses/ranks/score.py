@@ -12,12 +12,9 @@ from functools import cached_property
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.ranks.waits import mended, so_far
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from timesink.model.arrays import Flags, Floats, Ints
 
 _LIKE = 0.2
 """How much longer or shorter than the run it may be when it is played as it was."""
@@ -34,7 +31,7 @@ class Score:
     """Where the rows of each rank begin, and behind them the number of all rows."""
     match: Ints
     """By row: the number of the collective."""
-    comes: NDArray[np.bool_]
+    comes: Flags
     """By row: whether the rank comes to the collective; else it needs it to be over."""
     after: Ints
     """By row: the collective that has to be over before this one can start; -1 for none."""

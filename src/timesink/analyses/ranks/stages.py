@@ -9,8 +9,9 @@ import numpy as np
 from timesink.analyses.ranks.causes import Reason, Work, kernel_reason, some
 from timesink.analyses.ranks.matching import PAIRS
 from timesink.analyses.ranks.numbers import ranges_of
-from timesink.analyses.ranks.panel import Ints, Panel
+from timesink.analyses.ranks.panel import Panel
 from timesink.analyses.ranks.replay import WhatIf
+from timesink.model.arrays import Ints
 from timesink.model.units import brief_ns
 
 _LEAST_MORE = 0.1

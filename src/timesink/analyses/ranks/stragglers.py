@@ -11,10 +11,11 @@ import polars as pl
 from timesink.analyses.ranks.causes import Reason, Work, why
 from timesink.analyses.ranks.lateness import affected, late_ranks, least_share
 from timesink.analyses.ranks.links import slow_links
-from timesink.analyses.ranks.panel import Floats, Ints, Panel
+from timesink.analyses.ranks.panel import Panel
 from timesink.analyses.ranks.replay import WhatIf
 from timesink.analyses.ranks.stages import slow_stages
 from timesink.analyses.ranks.summary import RankSummary
+from timesink.model.arrays import Floats, Ints
 
 _MOST_PLAYED, _MOST_CALLS_PLAYED = 16, 300_000
 """Of ranks that are late, one by one, and of calls in all of these runs."""

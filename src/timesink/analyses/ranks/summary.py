@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.columns import device_columns, device_kinds
 from timesink.analyses.communication.arguments import collective_arguments
 from timesink.analyses.communication.comparison import WorkerSummary
+from timesink.analyses.communication.records import RECORD_SCHEMA
 from timesink.analyses.communication.workers import summarise_worker
 from timesink.analyses.names import device_word
 from timesink.analyses.once import once_per_trace
@@ -27,6 +27,7 @@ from timesink.analyses.ranks.own_time import (
 from timesink.analyses.roles import role_ranges
 from timesink.analyses.steps import bounds_of
 from timesink.model import intervals
+from timesink.model.arrays import Ints
 from timesink.model.health import HealthEntry
 from timesink.model.intervals import IntervalSet
 from timesink.model.schema import BUSY_KINDS
@@ -47,22 +48,12 @@ STEP_SCHEMA = {
 """Communication is here what moves data: kernels, or host calls where these do the transfer."""
 
 COLLECTIVE_SCHEMA = {
-    "record": pl.Int64(),
-    "name": pl.String(),
-    "collective": pl.String(),
-    "library": pl.String(),
+    name: dtype
+    for name, dtype in RECORD_SCHEMA.items()
+    if name not in {"host_start_ns", "host_end_ns", "latency_ns"}
+} | {
     "group": pl.Categorical(),
     "group_ranks": pl.Categorical(),
-    "group_size": pl.Int64(),
-    "sequence": pl.Int64(),
-    "src_rank": pl.Int64(),
-    "dst_rank": pl.Int64(),
-    "dtype": pl.String(),
-    "size_bytes": pl.Int64(),
-    "out_bytes": pl.Int64(),
-    "step": pl.String(),
-    "start_ns": pl.Int64(),
-    "end_ns": pl.Int64(),
     "launch_ns": pl.Int64(),
     "own_ns": pl.Int64(),
     "exposed_ns": pl.Int64(),
@@ -136,14 +127,12 @@ class RankSummary:
 
 @once_per_trace
 def summarise_rank(trace: Trace) -> RankSummary:
-    """Reduce the trace of a rank to a few small tables.
-
-    >>> import timesink
-    >>> summarise_rank(timesink.open(timesink.sample())).steps.columns[:3]
-    ['step', 'start_ns', 'end_ns']
-    """
+    """Reduce the trace of a rank to a few small tables."""
     worker = summarise_worker(trace)
-    moving = _moving(worker)
+    # When the data of each record was moved or waited for: its kernels where it has some.
+    record, on_device = (worker.ranges[name].to_numpy() for name in ("record", "on_device"))
+    has_kernels = np.bincount(record[on_device], minlength=record.max(initial=0) + 1) > 0
+    moving = worker.ranges.filter(on_device | ~has_kernels[record])
     bounds, talking = bounds_of(worker.steps), bounds_of(moving)
     complete = worker.steps["complete"].to_numpy().astype(bool)
     on_host = talking[~moving["on_device"].to_numpy()]
@@ -180,6 +169,8 @@ def _about(trace: Trace) -> AboutRank:
     told, extra = trace.metadata.distributed, trace.metadata.extra
     host = next((extra[key] for key in ("hostname", "host_name", "host") if key in extra), None)
     devices = trace.metadata.devices
+    busy = device_kinds(trace).among(*BUSY_KINDS)
+    used = set(np.unique(device_columns(trace)["device"].to_numpy()[busy]).tolist())
     return AboutRank(
         rank=_believable(told.rank),
         world_size=_believable(told.world_size),
@@ -189,33 +180,16 @@ def _about(trace: Trace) -> AboutRank:
         source=trace.metadata.source,
         events=trace.metadata.events,
         health=tuple(trace.health),
-        devices=_used(trace),
+        devices=tuple(
+            replace(device, properties={}) for device in trace.metadata.devices if device.id in used
+        ),
         device_word=device_word(trace),
     )
 
 
 def _believable(number: int | None) -> int | None:
-    """A rank or a number of ranks as the trace states it; None where no run has as many.
-
-    >>> _believable(63), _believable(10**12)
-    (63, None)
-    """
+    """A rank or a number of ranks as the trace states it; None where no run has as many."""
     return number if number is not None and 0 <= number < MOST_RANKS else None
-
-
-def _used(trace: Trace) -> tuple[Device, ...]:
-    busy = device_kinds(trace).among(*BUSY_KINDS)
-    used = set(np.unique(device_columns(trace)["device"].to_numpy()[busy]).tolist())
-    return tuple(
-        replace(device, properties={}) for device in trace.metadata.devices if device.id in used
-    )
-
-
-def _moving(worker: WorkerSummary) -> pl.DataFrame:
-    """When the data of each record was moved or waited for: its kernels where it has some."""
-    record, on_device = (worker.ranges[name].to_numpy() for name in ("record", "on_device"))
-    has_kernels = np.bincount(record[on_device], minlength=record.max(initial=0) + 1) > 0
-    return worker.ranges.filter(on_device | ~has_kernels[record])
 
 
 def _collectives(worker: WorkerSummary, moving: pl.DataFrame, own: OwnTime) -> pl.DataFrame:
@@ -242,7 +216,7 @@ def _collectives(worker: WorkerSummary, moving: pl.DataFrame, own: OwnTime) -> p
     )
 
 
-def own_before(start: NDArray[np.int64], steps: pl.Series, own: OwnTime) -> pl.Series:
+def own_before(start: Ints, steps: pl.Series, own: OwnTime) -> pl.Series:
     """From the collective before, in the order of their starts, or from the first step."""
     if not len(start):
         return pl.Series([], dtype=pl.Int64)

@@ -60,14 +60,7 @@ _AS_NAMED: Mapping[str, str] = MappingProxyType({})
 
 
 def to_parquet(summary: RankSummary) -> bytes:
-    """The summary as the bytes of a Parquet file.
-
-    >>> import timesink
-    >>> from timesink.analyses.ranks.summary import summarise_rank
-    >>> kept = to_parquet(summarise_rank(timesink.open(timesink.sample())))
-    >>> from_parquet(kept).about.device
-    'NVIDIA H200'
-    """
+    """The summary as the bytes of a Parquet file."""
     tables = {
         "steps": _steps(summary),
         "collectives": _records(summary),
@@ -100,7 +93,20 @@ def from_parquets(written: Sequence[bytes]) -> list[RankSummary]:
         rows = pl.read_parquet([*written], use_statistics=False)
         if (rows["format"] != FORMAT).any():
             raise ValueError(rows["format"].unique().to_list())
-        return _summaries(rows)
+        step_rows, record_rows = _exploded(rows, "steps"), _exploded(rows, "collectives")
+        tables = {
+            "steps": step_rows.cut(STEP_SCHEMA),
+            "worker_steps": step_rows.cut(WORKER_STEP_SCHEMA, _WORKER_STEPS),
+            "records": record_rows.cut(RECORD_SCHEMA),
+            "collectives": _collectives(record_rows),
+            "ranges": _exploded(rows, "ranges").cut(RANGE_SCHEMA),
+            "functions": _exploded(rows, "functions").cut(FUNCTION_SCHEMA),
+            "groups": _exploded(rows, "groups").cut(GROUP_SCHEMA),
+        }
+        return [
+            _summary(about, kept, {name: table[place] for name, table in tables.items()})
+            for place, (about, kept) in enumerate(rows.select("about", "kept").iter_rows())
+        ]
     except (pl.exceptions.PolarsError, msgspec.MsgspecError, OSError, KeyError, TypeError) as error:
         msg = f"not the summary of a rank: {type(error).__name__}"
         raise ValueError(msg) from error
@@ -136,23 +142,6 @@ def _records(summary: RankSummary) -> pl.DataFrame:
 
 
 # -- reading ---------------------------------------------------------------------------------------
-
-
-def _summaries(rows: pl.DataFrame) -> list[RankSummary]:
-    step_rows, record_rows = _exploded(rows, "steps"), _exploded(rows, "collectives")
-    tables = {
-        "steps": step_rows.cut(STEP_SCHEMA),
-        "worker_steps": step_rows.cut(WORKER_STEP_SCHEMA, _WORKER_STEPS),
-        "records": record_rows.cut(RECORD_SCHEMA),
-        "collectives": _collectives(record_rows),
-        "ranges": _exploded(rows, "ranges").cut(RANGE_SCHEMA),
-        "functions": _exploded(rows, "functions").cut(FUNCTION_SCHEMA),
-        "groups": _exploded(rows, "groups").cut(GROUP_SCHEMA),
-    }
-    return [
-        _summary(about, kept, {name: table[place] for name, table in tables.items()})
-        for place, (about, kept) in enumerate(rows.select("about", "kept").iter_rows())
-    ]
 
 
 def _summary(about: str, kept: str, tables: Mapping[str, pl.DataFrame]) -> RankSummary:

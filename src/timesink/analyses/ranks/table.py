@@ -8,9 +8,8 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.ranks.matching import PAIRS
-from timesink.analyses.ranks.stacking import stacked
 from timesink.analyses.ranks.summary import RankSummary
-from timesink.analyses.row_groups import covered, joint, numbered
+from timesink.analyses.row_groups import covered, joint, numbered, stacked
 
 RANK_SCHEMA = {
     "rank": pl.Int64(),
@@ -54,19 +53,20 @@ def rank_table(ranks: Mapping[int, RankSummary], by_step: pl.DataFrame) -> pl.Da
 
 
 def step_waits(calls: pl.DataFrame) -> pl.DataFrame:
-    """Rows of `WAIT_SCHEMA`: what each rank waited in each step, and let others wait.
-
-    >>> row = {"rank": 0, "step": "1", "collective": "all_reduce", "held_up_ns": 0, "exposed_ns": 9}
-    >>> times = [{"start_ns": 0, "wait_ns": 10}, {"start_ns": 5, "wait_ns": 10}]
-    >>> step_waits(pl.DataFrame([row | each for each in times]))["wait_suffered_ns"].to_list()
-    [15]
-    """
+    """Rows of `WAIT_SCHEMA`: what each rank waited in each step, and let others wait."""
     is_pair = pl.col("collective").is_in(PAIRS).fill_null(value=False)
     # A pair that nobody waits for until other work is done is no bubble.
     stopped = pl.when(is_pair).then(pl.min_horizontal("wait_ns", "exposed_ns"))
+    # What the wait for each call adds to those of its rank and step that began before.
+    start, wait = calls["start_ns"].to_numpy(), calls["wait_ns"].to_numpy()
+    key = joint(numbered(calls["rank"]), numbered(calls["step"]))
+    order = np.lexsort((start, key))
+    first = np.flatnonzero(np.diff(key[order], prepend=-1))
+    added = np.empty(len(order), dtype=np.int64)
+    added[order] = covered(start[order], (start + wait)[order], first)
     return (
         calls.lazy()
-        .select("rank", "step", "held_up_ns", stopped=stopped, covered=_waited(calls))
+        .select("rank", "step", "held_up_ns", stopped=stopped, covered=pl.Series(added))
         .group_by("rank", "step")
         .agg(
             wait_suffered_ns=pl.col("covered").sum(),
@@ -77,17 +77,6 @@ def step_waits(calls: pl.DataFrame) -> pl.DataFrame:
         .select(pl.col(name).cast(dtype) for name, dtype in WAIT_SCHEMA.items())
         .collect()
     )
-
-
-def _waited(calls: pl.DataFrame) -> pl.Series:
-    """What the wait for each call adds to those of its rank and step that began before."""
-    start, wait = calls["start_ns"].to_numpy(), calls["wait_ns"].to_numpy()
-    key = joint(numbered(calls["rank"]), numbered(calls["step"]))
-    order = np.lexsort((start, key))
-    first = np.flatnonzero(np.diff(key[order], prepend=-1))
-    added = np.empty(len(order), dtype=np.int64)
-    added[order] = covered(start[order], (start + wait)[order], first)
-    return pl.Series(added)
 
 
 def _about(ranks: Mapping[int, RankSummary]) -> pl.DataFrame:

@@ -25,14 +25,7 @@ OTHERS = "(others)"
 
 
 def within_limits(summary: RankSummary, trace: Trace) -> RankSummary:
-    """The summary of a trace, of as many steps and functions as a set can afford.
-
-    >>> import timesink
-    >>> from timesink.analyses.ranks.summary import summarise_rank
-    >>> trace = timesink.open(timesink.sample())
-    >>> within_limits(summarise_rank(trace), trace) is summarise_rank(trace)
-    True
-    """
+    """The summary of a trace, of as many steps and functions as a set can afford."""
     every = _every(summary, MOST_COLLECTIVES)
     if every > 1:
         summary = of_every(summary, every)
@@ -43,14 +36,7 @@ def within_limits(summary: RankSummary, trace: Trace) -> RankSummary:
 
 
 def thinned_to(summary: RankSummary, most: int) -> RankSummary:
-    """The summary with at most so many collectives, where that leaves a whole step.
-
-    >>> import timesink
-    >>> from timesink.analyses.ranks.summary import summarise_rank
-    >>> summary = summarise_rank(timesink.open(timesink.sample()))
-    >>> thinned_to(summary, 1000) is summary
-    True
-    """
+    """The summary with at most so many collectives, where that leaves a whole step."""
     every = _every(summary, most)
     return summary if every == summary.kept.every else of_every(summary, every)
 

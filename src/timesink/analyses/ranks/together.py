@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from timesink.analyses.ranks.panel import Floats, Panel
+from timesink.analyses.ranks.panel import Panel
 from timesink.analyses.ranks.stragglers import Straggler
+from timesink.model.arrays import Floats
 
 
 def cost_together(late: Sequence[Straggler], panel: Panel) -> float:
@@ -15,13 +16,6 @@ def cost_together(late: Sequence[Straggler], panel: Panel) -> float:
 
     Each costs what it would alone, so only what they cost in different steps adds up: of those who
     are late in the same step the latest counts.
-
-    >>> held = np.array([[5.0, 5.0], [5.0, 0.0]])
-    >>> panel = Panel(np.arange(2), ("1", "2"), held, held, held, {}, held, np.zeros(2))
-    >>> always = Straggler(0, "gpu_clock", 10.0, 0.2, ("1", "2"), ())
-    >>> once = Straggler(1, "host_code", 7.0, 0.1, ("1",), ())
-    >>> cost_together([always, once], panel)
-    12.0
     """
     return float(np.max([_by_step(each, panel) for each in late], axis=0).sum())
 
@@ -37,5 +31,4 @@ def _by_step(late: Straggler, panel: Panel) -> Floats:
     if not more.any():
         # Its link is slow, or its peers are as slow: nothing tells one step from another.
         more = np.ones(len(panel.steps))
-    spread: Floats = late.cost_ns * more / more.sum()
-    return spread
+    return np.asarray(late.cost_ns * more / more.sum())

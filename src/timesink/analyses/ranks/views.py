@@ -42,13 +42,7 @@ def rank_rows(ranks: RankSet) -> pl.DataFrame:
 
 
 def straggler_rows(ranks: RankSet) -> pl.DataFrame:
-    """Ranks that hold the others up, the costliest first.
-
-    >>> import timesink
-    >>> from timesink.analyses.ranks.rank_set import ranks_of_traces
-    >>> straggler_rows(ranks_of_traces({"a": timesink.open(timesink.sample())})).height
-    0
-    """
+    """Ranks that hold the others up, the costliest first."""
     rows = [
         {
             "rank": each.rank,

@@ -12,9 +12,7 @@ from timesink.analyses.communication.kinds import HOST_LIBRARIES, UNEVEN
 from timesink.analyses.ranks.clocks import corrected
 from timesink.analyses.ranks.matching import SYNCHRONISING, peer_median
 from timesink.analyses.row_groups import Groups, joint, numbered
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from timesink.model.arrays import Flags, Floats, Ints
 
 _SOON_NS, _SOON_ON_HOST_NS = 20_000, 100_000
 """How soon a call follows the one it had to wait for: on a stream, and in a thread."""
@@ -111,7 +109,7 @@ def queued_behind(calls: pl.DataFrame, *, on_host: bool = True) -> pl.Series:
     )
 
 
-def _queued(calls: pl.DataFrame, peers: Ints) -> NDArray[np.bool_]:
+def _queued(calls: pl.DataFrame, peers: Ints) -> Flags:
     """Calls on a stream that start when the one before them is over, here or for many peers.
 
     The rank was ready for it before, and nobody knows when.  Threads of the host come late as well,
@@ -119,21 +117,15 @@ def _queued(calls: pl.DataFrame, peers: Ints) -> NDArray[np.bool_]:
     """
     queued = queued_behind(calls, on_host=False).is_not_null().to_numpy()
     share = np.bincount(peers, queued) / np.maximum(np.bincount(peers), 1)
-    found: NDArray[np.bool_] = queued | (share[peers] > _MANY)
-    return found
+    return np.asarray(queued | (share[peers] > _MANY))
 
 
 def _summed(values: Floats, part: Ints) -> Floats:
-    """Running sums that start anew with every part; parts lie together.
-
-    >>> _summed(np.array([1.0, 2.0, 5.0]), np.array([0, 0, 1])).tolist()
-    [1.0, 3.0, 5.0]
-    """
+    """Running sums that start anew with every part; parts lie together."""
     sums = np.cumsum(values)
     first = np.flatnonzero(np.diff(part, prepend=part[:1] - 1))
     before = np.repeat(sums[first] - values[first], np.diff(first, append=len(values)))
-    summed: Floats = sums - before
-    return summed
+    return np.asarray(sums - before)
 
 
 def _growth(sums: Floats, part: Ints) -> Floats:
@@ -169,7 +161,14 @@ def with_blame(calls: pl.DataFrame) -> pl.DataFrame:
     late by stays with it until somebody waits for it, or it waits itself.
     """
     match, wait = calls["match"].to_numpy(), calls["wait_ns"].to_numpy().astype(np.float64)
-    typical = _median_of_others(wait, match)
+    # For the one that waits least in a collective: the median wait of the others.
+    order = np.lexsort((wait, match))
+    numbers, first, many = np.unique(match[order], return_index=True, return_counts=True)
+    ordered = wait[order]
+    low = first + np.minimum(1 + np.maximum(many - 2, 0) // 2, many - 1)
+    high = first + np.minimum(1 + np.maximum(many - 1, 0) // 2, many - 1)
+    middle = (ordered[low] + ordered[high]) / 2
+    typical: Floats = middle[np.searchsorted(numbers, match)]
     last = _is_last(wait, match, calls["members"].to_numpy())
     excess = calls["excess_ns"].to_numpy()
     held = np.zeros(calls.height)
@@ -192,22 +191,10 @@ def _turns(calls: pl.DataFrame) -> Iterator[tuple[Ints, Ints]]:
         yield rows, rank[rows]
 
 
-def _is_last(wait: Floats, match: Ints, members: Ints) -> NDArray[np.bool_]:
+def _is_last(wait: Floats, match: Ints, members: Ints) -> Flags:
     order = np.lexsort((wait, match))
     first = np.ones(len(order), dtype=np.bool_)
     first[1:] = match[order][1:] != match[order][:-1]
     last = np.zeros(len(order), dtype=np.bool_)
     last[order[first]] = True
     return last & (members > 1)
-
-
-def _median_of_others(wait: Floats, match: Ints) -> Floats:
-    """For the one that waits least in a collective: the median wait of the others."""
-    order = np.lexsort((wait, match))
-    numbers, first, many = np.unique(match[order], return_index=True, return_counts=True)
-    ordered = wait[order]
-    low = first + np.minimum(1 + np.maximum(many - 2, 0) // 2, many - 1)
-    high = first + np.minimum(1 + np.maximum(many - 1, 0) // 2, many - 1)
-    middle = (ordered[low] + ordered[high]) / 2
-    found: Floats = middle[np.searchsorted(numbers, match)]
-    return found

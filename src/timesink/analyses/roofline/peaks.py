@@ -62,11 +62,7 @@ class DevicePeaks:
     """The clock the peaks of the tensor cores assume, where it is another one."""
 
     def peak(self, precision: str) -> float | None:
-        """The peak of a precision; packed fp16 is at least as fast as fp32.
-
-        >>> load_peaks()[0].peak("fp16_tensor")
-        125000000000000.0
-        """
+        """The peak of a precision; packed fp16 is at least as fast as fp32."""
         known = self.flop_per_s.get(precision)
         return self.flop_per_s.get("fp32") if known is None and precision == "fp16" else known
 
@@ -94,11 +90,7 @@ class PeaksChoice:
 
 
 def load_peaks(path: str | Path | None = None) -> tuple[DevicePeaks, ...]:
-    """The published peaks; rows of a file of one's own, with the same columns, come first.
-
-    >>> [row.device for row in load_peaks() if row.device.startswith("H200")]
-    ['H200', 'H200 NVL']
-    """
+    """The published peaks; rows of a file of one's own, with the same columns, come first."""
     own = _own_table()
     return own if path is None else (*_rows(Path(path)), *own)
 
@@ -175,11 +167,6 @@ def find_peaks(
 
     A compute capability alone never does: 9.0 is H100, H200 and GH200.  With the number of
     multiprocessors it may.
-
-    >>> find_peaks("NVIDIA A100-SXM4-80GB").peaks.device
-    'A100 80GB SXM'
-    >>> find_peaks("", "9.0").peaks is None
-    True
     """
     table = load_peaks() if table is None else table
     if name:
@@ -245,11 +232,6 @@ def choose_peaks(
     Where the recording does not name it, a timeline of the same program may; `device` comes before
     both.  `peaks` is a file like `peaks.csv`, or measured values such as
     ``dram=4.0TB/s,fp16_tensor=790TFLOP/s``, which replace the published ones.
-
-    >>> from timesink.model.trace import Metadata
-    >>> trace = Trace(Metadata("a.csv", "ncu", "nvidia", 0, devices=(Device(0, "NVIDIA H200"),)))
-    >>> choose_peaks(trace, peaks="dram=4.0TB/s").peaks.dram_bytes_per_s
-    4000000000000.0
     """
     is_file = peaks is not None and (isinstance(peaks, Path) or "=" not in peaks)
     if is_file and not Path(peaks or "").exists():
@@ -267,11 +249,7 @@ def choose_peaks(
 
 
 def parse_peaks(text: str) -> dict[str, float]:
-    """Measured peaks as a user writes them, in FLOP/s and bytes/s.
-
-    >>> parse_peaks("dram=4.8e12, fp16_tensor=790TFLOP/s")
-    {'dram': 4800000000000.0, 'fp16_tensor': 790000000000000.0}
-    """
+    """Measured peaks as a user writes them, in FLOP/s and bytes/s."""
     return dict(_one_peak(part) for part in text.split(",") if part.strip())
 
 

@@ -129,12 +129,7 @@ _OF_A_DEVICE = ("total_ns", "covered_ns", "roof_ns", "roof_share_pct", "bound_ns
 
 
 def why_no_roofline(trace: Trace) -> str:
-    """What to tell a user who asks for a roofline and gets none.
-
-    >>> import timesink
-    >>> why_no_roofline(timesink.open(timesink.sample())).partition(";")[0]
-    'a timeline does not count operations'
-    """
+    """What to tell a user who asks for a roofline and gets none."""
     if trace.kernel_calls.is_empty():
         return (
             "a timeline does not count operations; "
@@ -152,12 +147,6 @@ def roofline(
     """The launches against the roofs of their device; None where operations were not counted.
 
     Without peaks the achieved rates are given, and no roofs.
-
-    >>> import timesink
-    >>> from timesink.analyses.kernel_calls.calls import kernel_calls
-    >>> timeline = timesink.open(timesink.sample())
-    >>> roofline(timeline, kernel_calls(timeline)) is None
-    True
     """
     work = counted_work(trace, calls)
     if work is None:
@@ -186,6 +175,8 @@ def _device(rows: pl.DataFrame) -> DeviceRoof:
         _added("roof_ns", _has_roof()),
     ).row(0)
     spent = dict(rows.group_by("bound").agg(_time().sum().alias("time")).iter_rows())
+    timed = rows.filter(pl.col("sm_hz").is_not_null() & (pl.col("dur_ns") > 0))
+    mean: float | None = timed.select((pl.col("sm_hz") * _time()).sum() / _time().sum()).item()
     return DeviceRoof(
         host=rows["host"][0],
         device=rows["device"][0],
@@ -194,7 +185,7 @@ def _device(rows: pl.DataFrame) -> DeviceRoof:
         roof_ns=roof,
         roof_share_pct=100 * roof / covered if covered else None,
         bound_ns={bound: float(spent.get(bound) or 0.0) for bound in BOUNDS},
-        clock_hz=_mean_clock(rows),
+        clock_hz=mean if timed.height else None,
     )
 
 
@@ -241,11 +232,20 @@ def _roofed(rows: pl.DataFrame, peaks: DevicePeaks | None) -> pl.DataFrame:
         .then(pl.when(compute >= memory).then(pl.lit("compute")).otherwise(pl.lit("memory")))
         .cast(pl.Enum(BOUNDS))
     )
+    # The precision that takes the most time at its peak; without peaks, with the most FLOP.
+    amounts = [
+        pl.coalesce(_precision_ns(one, known), pl.col(f"flop_{one}"), 0.0) for one in PRECISIONS
+    ]
+    most = pl.max_horizontal(amounts)
+    named = pl.coalesce(
+        pl.when((amount == most) & (most > 0)).then(pl.lit(one))
+        for one, amount in zip(PRECISIONS, amounts, strict=True)
+    )
     return (
         rows.with_columns(
             compute_ns=pl.when(~unknown).then(pl.max_horizontal(pipes)),
             memory_ns=pl.col(BYTES) * 1e9 / pl.lit(known.dram_bytes_per_s, pl.Float64()),
-            precision=_precision(known),
+            precision=named.cast(pl.Enum(PRECISIONS)),
         )
         .with_columns(roof_ns=roof)
         .with_columns(
@@ -270,19 +270,6 @@ def _precision_ns(precision: str, peaks: DevicePeaks) -> pl.Expr:
     flop = pl.col(f"flop_{precision}").fill_null(0.0)
     peak = pl.lit(peaks.peak(precision), pl.Float64())
     return pl.when(flop == 0).then(0.0).otherwise(flop * 1e9 / peak)
-
-
-def _precision(peaks: DevicePeaks) -> pl.Expr:
-    """The precision that takes the most time at its peak; without peaks, with the most FLOP."""
-    amounts = [
-        pl.coalesce(_precision_ns(one, peaks), pl.col(f"flop_{one}"), 0.0) for one in PRECISIONS
-    ]
-    most = pl.max_horizontal(amounts)
-    named = pl.coalesce(
-        pl.when((amount == most) & (most > 0)).then(pl.lit(one))
-        for one, amount in zip(PRECISIONS, amounts, strict=True)
-    )
-    return named.cast(pl.Enum(PRECISIONS))
 
 
 # -- groups ----------------------------------------------------------------------------------------
@@ -340,12 +327,6 @@ def _mostly(column: str, values: tuple[str, ...]) -> pl.Expr:
 
 
 # -- words -----------------------------------------------------------------------------------------
-
-
-def _mean_clock(rows: pl.DataFrame) -> float | None:
-    timed = rows.filter(pl.col("sm_hz").is_not_null() & (pl.col("dur_ns") > 0))
-    mean: float | None = timed.select((pl.col("sm_hz") * _time()).sum() / _time().sum()).item()
-    return mean if timed.height else None
 
 
 def _notes(

@@ -101,13 +101,7 @@ class Work:
 
 
 def role_of(metric: str, compute_capability: str | None = None) -> Role | None:
-    """What a metric contributes; None for a metric that counts something else.
-
-    >>> role_of("sm__sass_thread_inst_executed_op_ffma_pred_on.sum").factor
-    2
-    >>> role_of("sm__ops_path_tensor_src_bf16_dst_fp32.sum").quantity
-    'bf16_tensor'
-    """
+    """What a metric contributes; None for a metric that counts something else."""
     memory = _MEMORY.fullmatch(metric)
     if memory:
         # Sums come before rates, and totals before what was read and what was written.
@@ -160,7 +154,16 @@ def _tensor_instruction(
 
 def counted_work(trace: Trace, calls: pl.DataFrame) -> Work | None:
     """What the launches did; None where the recording counts no arithmetic at all."""
-    chosen = _most_direct(_counts(trace, calls))
+    by_level = pl.col("level").min().over("index", "quantity")
+    by_rank = pl.col("rank").min().over("index", "quantity", "part")
+    # What is taken off a count means nothing without it.
+    has_whole = (pl.col("part") == _WHOLE).any().over("index", "quantity")
+    chosen = (
+        _counts(trace, calls)
+        .filter(pl.col("level") == by_level)
+        .filter(pl.col("rank") == by_rank)
+        .filter((pl.col("part") != _TAKEN_OFF) | has_whole)
+    )
     if not chosen.filter(pl.col("quantity").is_in(PRECISIONS)).height:
         return None
     amounts = chosen.group_by("index", "quantity").agg(
@@ -174,8 +177,12 @@ def counted_work(trace: Trace, calls: pl.DataFrame) -> Work | None:
     work = _wide(calls, amounts.filter(whole)).join(
         _clock(trace), on="index", how="left", maintain_order="left"
     )
-    unseen = _tensor_unseen(calls, work)
-    unsure = _tensor_unsure(calls, work)
+    # Launches that used the tensor pipe, but whose tensor operations were not counted.
+    in_use = calls["tensor_pct"].fill_null(0.0) >= _TENSOR_IN_USE
+    unseen = ~_any_counted(work, _TENSOR) & in_use
+    # Launches with other operations counted that may have used the tensor pipe as well.
+    tensor, other = _any_counted(work, _TENSOR), _any_counted(work, PRECISIONS)
+    unsure = ~tensor & other & calls["tensor_pct"].is_null()
     known = work.with_columns(
         pl.when(~(unseen | unsure)).then(pl.col(f"flop_{one}")).alias(f"flop_{one}")
         for one in PRECISIONS
@@ -192,7 +199,21 @@ def _counts(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
         .select("index", "metric", "value")
         .collect()
     )
-    roles = _roles(metrics["metric"], calls["compute_capability"])
+    # The role of each metric on each generation of devices.
+    capabilities = calls["compute_capability"]
+    rows = [
+        {"metric": metric, "compute_capability": capability, **asdict(role)}
+        for metric in metrics["metric"].unique().cast(pl.String)
+        for capability in capabilities.unique().cast(pl.String)
+        if (role := role_of(metric, capability))
+    ]
+    schema = {
+        **dict.fromkeys(("metric", "compute_capability", "quantity", "part"), pl.Categorical()),
+        "per": pl.String(),
+        **dict.fromkeys(("level", "rank"), pl.Int64()),
+        "factor": pl.Float64(),
+    }
+    roles = pl.DataFrame(rows, schema=schema)
     seconds = pl.col("dur_ns") / 1e9
     scale = (
         pl.when(pl.col("per").is_null())
@@ -212,23 +233,6 @@ def _counts(trace: Trace, calls: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _roles(metrics: pl.Series, capabilities: pl.Series) -> pl.DataFrame:
-    """The role of each metric on each generation of devices."""
-    rows = [
-        {"metric": metric, "compute_capability": capability, **asdict(role)}
-        for metric in metrics.unique().cast(pl.String)
-        for capability in capabilities.unique().cast(pl.String)
-        if (role := role_of(metric, capability))
-    ]
-    schema = {
-        **dict.fromkeys(("metric", "compute_capability", "quantity", "part"), pl.Categorical()),
-        "per": pl.String(),
-        **dict.fromkeys(("level", "rank"), pl.Int64()),
-        "factor": pl.Float64(),
-    }
-    return pl.DataFrame(rows, schema=schema)
-
-
 def _clock(trace: Trace) -> pl.DataFrame:
     """The clock of the multiprocessors during each launch, where it was recorded."""
     return (
@@ -237,18 +241,6 @@ def _clock(trace: Trace) -> pl.DataFrame:
         .group_by("index")
         .agg(sm_hz=pl.col("value").max())
         .collect()
-    )
-
-
-def _most_direct(metrics: pl.DataFrame) -> pl.DataFrame:
-    by_level = pl.col("level").min().over("index", "quantity")
-    by_rank = pl.col("rank").min().over("index", "quantity", "part")
-    # What is taken off a count means nothing without it.
-    has_whole = (pl.col("part") == _WHOLE).any().over("index", "quantity")
-    return (
-        metrics.filter(pl.col("level") == by_level)
-        .filter(pl.col("rank") == by_rank)
-        .filter((pl.col("part") != _TAKEN_OFF) | has_whole)
     )
 
 
@@ -264,18 +256,6 @@ def _wide(calls: pl.DataFrame, amounts: pl.DataFrame) -> pl.DataFrame:
         flop_estimated=(pl.col("estimated") & (pl.col("amount") > 0)).any(),
     )
     return calls.select("index").join(rows, on="index", how="left", maintain_order="left")
-
-
-def _tensor_unseen(calls: pl.DataFrame, work: pl.DataFrame) -> pl.Series:
-    """Launches that used the tensor pipe, but whose tensor operations were not counted."""
-    in_use = calls["tensor_pct"].fill_null(0.0) >= _TENSOR_IN_USE
-    return ~_any_counted(work, _TENSOR) & in_use
-
-
-def _tensor_unsure(calls: pl.DataFrame, work: pl.DataFrame) -> pl.Series:
-    """Launches with other operations counted that may have used the tensor pipe as well."""
-    tensor, other = _any_counted(work, _TENSOR), _any_counted(work, PRECISIONS)
-    return ~tensor & other & calls["tensor_pct"].is_null()
 
 
 def _any_counted(work: pl.DataFrame, precisions: Sequence[str]) -> pl.Series:

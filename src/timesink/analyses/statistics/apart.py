@@ -18,7 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from timesink.analyses.statistics.moments import QUIETLY, Floats
+from timesink.analyses.statistics.moments import QUIETLY
+from timesink.model.arrays import Floats
 
 ENOUGH = 8
 """Measurements a side needs: fewer do not show how far they wander."""
@@ -30,11 +31,6 @@ def apart(base: Floats, new: Floats, least: Floats) -> tuple[np.ndarray, Floats,
 
     Noise grows with what is measured, so positive columns are judged by ratios.  The nearest two
     must differ by `least` as well.
-
-    >>> base = np.array([[1.0], [1.2], [1.1], [1.3], [1.2], [1], [1.1], [1.2]])
-    >>> are_apart, near, far = apart(base, 4 * base, np.zeros(1))
-    >>> bool(are_apart[0]), near.round(1).tolist(), far.round(1).tolist()
-    (True, [2.7], [4.2])
     """
     lows, highs = ([end(side, axis=0) for side in (base, new)] for end in (np.min, np.max))
     rises = np.asarray(lows[1] > highs[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from timesink.analyses.statistics.moments import Floats
+from timesink.model.arrays import Floats
 
 ALPHA = 0.05
 """Chance of calling a difference one that is none."""
@@ -14,9 +14,6 @@ def false_discovery(p: Floats) -> Floats:
     """p-values after Benjamini and Hochberg: at most that share of those below is noise.
 
     What could not be tested (NaN) stays so, and does not count as a test.
-
-    >>> false_discovery(np.array([0.01, 0.04, 0.5])).round(3).tolist()
-    [0.03, 0.06, 0.5]
     """
     adjusted = np.full(len(p), np.nan)
     tested = np.flatnonzero(~np.isnan(p))

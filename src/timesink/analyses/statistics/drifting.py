@@ -19,7 +19,8 @@ import numpy as np
 
 from timesink.analyses.statistics.discovery import ALPHA
 from timesink.analyses.statistics.mean_intervals import intervals
-from timesink.analyses.statistics.moments import NORMAL, QUIETLY, Floats, Integers
+from timesink.analyses.statistics.moments import NORMAL, QUIETLY
+from timesink.model.arrays import Floats
 
 _FLOOR = 0.01
 """Part of its mean by which a run differs from the next anyway, as three recordings of the same
@@ -63,11 +64,6 @@ def mean_changes(
     Isolated outliers do not count for the interval and p, levels that wander do, unless sides are
     `apart`.  `neighbours` says whether it counts how alike these are, or only the slow part of the
     scatter.
-
-    >>> base, new = np.array([[10.0], [11], [10], [9]]), np.array([[20.0], [21], [19], [20]])
-    >>> found = mean_changes(base, new)
-    >>> found.delta.tolist(), bool(found.low[0] > 5), bool(found.p[0] < 0.01)
-    ([10.0], True, True)
     """
     delta = _means(new) - _means(base)
     if min(len(base), len(new)) < 2:
@@ -98,10 +94,6 @@ def without_outliers(*sides: Floats) -> tuple[Floats, ...]:
 
     A level that lasts is none.  Nor is what happens in more than a tenth of the rows of a side:
     then that column is left as it is on every side.
-
-    >>> steps = np.array([[1.0], [1], [9], [1], [1], [1], [5], [5], [5], [5]])
-    >>> [side.ravel().round(2).tolist() for side in without_outliers(steps)]
-    [[1.0, 1.0, 1.05, 1.0, 1.0, 1.0, 5.0, 5.0, 5.0, 5.0]]
     """
     clipped = [_clipped(side) for side in sides]
     often = [
@@ -115,16 +107,13 @@ def without_outliers(*sides: Floats) -> tuple[Floats, ...]:
 def _clipped(values: Floats) -> Floats:
     if len(values) < _WINDOW:
         return values
-    around = np.median(values[_neighbours(len(values))], axis=1)
+    # Places of each measurement and those around it; at the ends, of the first and the last.
+    number = len(values)
+    first = np.clip(np.arange(number) - _WINDOW // 2, 0, number - _WINDOW)
+    around = np.median(values[first[:, None] + np.arange(_WINDOW)], axis=1)
     spread = NORMAL * np.median(np.abs(values - around), axis=0)
     reach = np.maximum(_SPREADS * spread, _LEAST_STEP * np.abs(around))
     return np.clip(values, around - reach, around + reach)
-
-
-def _neighbours(number: int) -> Integers:
-    """Places of each measurement and those around it; at the ends, of the first and the last."""
-    first = np.clip(np.arange(number) - _WINDOW // 2, 0, number - _WINDOW)
-    return first[:, None] + np.arange(_WINDOW)
 
 
 def _means(values: Floats) -> Floats:

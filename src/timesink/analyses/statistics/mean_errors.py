@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from timesink.analyses.statistics.moments import Floats
+from timesink.model.arrays import Floats
 
 _FEWEST_COSINES = 3
 """More see less of what is slow; fewer have so wide an interval that 30 % more is no change.  Long
@@ -41,22 +41,13 @@ _LEAST_LEFT = 0.05
 
 
 def cosines(measurements: int) -> int:
-    """How many cosines the slow part of the scatter is judged by.
-
-    >>> [cosines(number) for number in (2, 3, 6, 30, 200)]
-    [1, 2, 3, 4, 14]
-    """
+    """How many cosines the slow part of the scatter is judged by."""
     usual = round(0.4 * float(np.cbrt(measurements)) ** 2)
     return max(1, min(measurements - 1, max(_FEWEST_COSINES, usual)))
 
 
 def likeness(sides: Sequence[Floats]) -> Floats:
-    """How much a measurement resembles the one before, 0 to 1, per column of all sides together.
-
-    >>> steps = np.repeat([[1.0], [5.0], [2.0], [7.0], [3.0], [6.0]], 5, axis=0)
-    >>> likeness([steps, steps]).round(2).tolist(), likeness([steps[::5]]).round(2).tolist()
-    ([0.81], [0.01])
-    """
+    """How much a measurement resembles the one before, 0 to 1, per column of all sides together."""
     numbers = [len(side) for side in sides]
     # The bias of the lag-one correlation (Marriott and Pope), to the first order.
     found = [
@@ -71,26 +62,18 @@ def variance_of_mean(values: Floats, alike: Floats) -> tuple[Floats, Floats]:
     """Variance of the mean of every column, of two rows or more, and its degrees of freedom.
 
     `alike` is how much a measurement resembles the one before (`likeness`).
-
-    >>> values, alike = np.array([[1.0], [3.0], [1.0], [3.0]]), np.array([0.0])
-    >>> [found.round(3).tolist() for found in variance_of_mean(values, alike)]
-    [[0.333], [3.0]]
     """
     number = len(values)
     centred = values - values.mean(axis=0)
-    stand_for_one = _stand_for_one(number, alike)
+    # How many measurements tell as much about the mean as one that stands alone.
+    lost = alike * (1 - alike**number) / (number * (1 - alike) ** 2)
+    stand_for_one = np.asarray(1 + 2 * (alike / (1 - alike) - lost))
     left = np.maximum(number - stand_for_one, _LEAST_LEFT * number)
     of_neighbours = (centred**2).sum(axis=0) / number * stand_for_one / left
     slow = _slow_part(centred) / number
     freedom = np.maximum(1.0, number / stand_for_one - 1)
     known_by = np.where(slow > of_neighbours, np.minimum(freedom, cosines(number)), freedom)
     return np.maximum(of_neighbours, slow), known_by
-
-
-def _stand_for_one(number: int, alike: Floats) -> Floats:
-    """How many measurements tell as much about the mean as one that stands alone."""
-    lost = alike * (1 - alike**number) / (number * (1 - alike) ** 2)
-    return np.asarray(1 + 2 * (alike / (1 - alike) - lost))
 
 
 def _slow_part(centred: Floats) -> Floats:

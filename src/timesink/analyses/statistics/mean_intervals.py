@@ -10,8 +10,9 @@ import numpy as np
 from timesink.analyses.statistics.apart import ENOUGH, apart
 from timesink.analyses.statistics.discovery import ALPHA
 from timesink.analyses.statistics.mean_errors import likeness, variance_of_mean
-from timesink.analyses.statistics.moments import QUIETLY, Floats
+from timesink.analyses.statistics.moments import QUIETLY
 from timesink.analyses.statistics.student import two_sided_limits, two_sided_p
+from timesink.model.arrays import Floats
 
 _FAR = 3.0
 """Positive means of which one is this many times the other are judged by their ratio as well: runs
@@ -34,11 +35,6 @@ def intervals(sides: Sequence[Floats], floor: float, *, neighbours: bool = True)
     """Intervals of the change of the mean of every column, of two rows or more on both sides.
 
     `floor` and `neighbours` are those of `drifting.mean_changes`.
-
-    >>> base = np.array([[1.0], [1.2], [1.1], [1.3], [1.2], [1], [1.1], [1.2]])
-    >>> found = intervals((base, 4 * base), 0.01)
-    >>> bool(2.6 < found.low[0] < found.high[0] < 4.3), bool(found.p[0] < 0.001)
-    (True, True)
     """
     alike = likeness(sides) if neighbours else np.zeros(sides[0].shape[1:])
     found = [variance_of_mean(side, alike) for side in sides]
@@ -49,8 +45,23 @@ def intervals(sides: Sequence[Floats], floor: float, *, neighbours: bool = True)
     is_far = np.min([side.min(axis=0) for side in sides], axis=0) > 0
     is_far &= np.maximum(*means) > _FAR * np.minimum(*means)
     if min(map(len, sides)) >= ENOUGH and is_far.any():
-        plain = _plainer(plain, _of_ratio(found, means, floor), is_far)
-    return _bounded(plain, sides, [floor * mean for mean in means])
+        # Intervals with what the others tell better, in some of the columns.
+        other = _of_ratio(found, means, floor)
+        better = is_far & (other.p < plain.p)
+        plain = Intervals(
+            np.where(better & np.isfinite(other.low), other.low, plain.low),
+            np.where(better & np.isfinite(other.high), other.high, plain.high),
+            np.where(better, other.p, plain.p),
+        )
+    # Intervals within what measurements show where the sides are apart beyond the floor.
+    most = np.full(plain.low.shape, _MOST_FREEDOM)
+    least = np.hypot(*[floor * mean for mean in means]) * two_sided_limits(ALPHA, most)
+    are_apart, near, far = apart(sides[0], sides[1], least)
+    return Intervals(
+        np.where(are_apart, np.maximum(plain.low, np.minimum(near, far)), plain.low),
+        np.where(are_apart, np.minimum(plain.high, np.maximum(near, far)), plain.high),
+        plain.p,
+    )
 
 
 def _of_ratio(
@@ -73,28 +84,6 @@ def _of_ratio(
         np.where(rises, nearest, -np.inf),
         np.where(rises, np.inf, -nearest),
         two_sided_p(np.log(large / small) / error, freedom),
-    )
-
-
-def _plainer(plain: Intervals, other: Intervals, which: np.ndarray) -> Intervals:
-    """Intervals with what the others tell better, in some of the columns."""
-    better = which & (other.p < plain.p)
-    return Intervals(
-        np.where(better & np.isfinite(other.low), other.low, plain.low),
-        np.where(better & np.isfinite(other.high), other.high, plain.high),
-        np.where(better, other.p, plain.p),
-    )
-
-
-def _bounded(found: Intervals, sides: Sequence[Floats], floors: Sequence[Floats]) -> Intervals:
-    """Intervals within what measurements show where the sides are apart beyond the floor."""
-    most = np.full(found.low.shape, _MOST_FREEDOM)
-    least = np.hypot(*floors) * two_sided_limits(ALPHA, most)
-    are_apart, near, far = apart(sides[0], sides[1], least)
-    return Intervals(
-        np.where(are_apart, np.maximum(found.low, np.minimum(near, far)), found.low),
-        np.where(are_apart, np.minimum(found.high, np.maximum(near, far)), found.high),
-        found.p,
     )
 
 

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats: TypeAlias = NDArray[np.float64]
-Integers: TypeAlias = NDArray[np.int64]
+from timesink.model import arrays
+from timesink.model.arrays import Ints
+
+Floats: TypeAlias = arrays.Floats
+Integers: TypeAlias = arrays.Ints
 
 QUIETLY = np.errstate(over="ignore", divide="ignore", invalid="ignore")
 """For functions whose callers may hold anything: what has no value is NaN or infinite there."""
@@ -22,44 +24,33 @@ NORMAL = 1.4826
 class Moments:
     """Number, mean and standard deviation (n - 1) per group; zeros where nothing was measured."""
 
-    count: Integers
+    count: Ints
     mean: Floats
     spread: Floats
 
 
-def moments(group: Integers, values: Floats, groups: int) -> Moments:
+def moments(group: Ints, values: Floats, groups: int) -> Moments:
     """Moments of the values per group.
 
     The spread is of differences from the first value of the group, so equal values give that value
     and a spread of exactly 0.
-
-    >>> moments(np.array([0, 1, 0]), np.array([2.0, 0.1, 4.0]), 2).spread.round(3).tolist()
-    [1.414, 0.0]
     """
     count = np.bincount(group, minlength=groups)
     return _moments(group, values, count, _firsts(group, values, groups))
 
 
-def moments_with_zeros(group: Integers, values: Floats, count: Integers) -> Moments:
-    """Moments of `count` measurements per group, of which those not given are zero.
-
-    >>> found = moments_with_zeros(np.array([0, 0]), np.array([3.0, 3.0]), np.array([3, 2]))
-    >>> found.mean.tolist(), found.spread.round(3).tolist()
-    ([2.0, 0.0], [1.732, 0.0])
-    """
+def moments_with_zeros(group: Ints, values: Floats, count: Ints) -> Moments:
+    """Moments of `count` measurements per group, of which those not given are zero."""
     given = np.bincount(group, minlength=len(count))
     shift = np.where(given == count, _firsts(group, values, len(count)), 0.0)
     return _moments(group, values, count, shift)
 
 
-def sums(group: Integers, values: Floats, groups: int) -> Floats:
+def sums(group: Ints, values: Floats, groups: int) -> Floats:
     """Sums per group in the order given, each carrying along what rounding took away (Kahan).
 
     Half a unit of the last printed decimal is common among means of few cycles, and the published
     tables round what this sum gives.
-
-    >>> sums(np.array([0, 0, 0]), np.array([1e16, 1.0, 1.0]), 1).tolist()
-    [1.0000000000000002e+16]
     """
     count = np.bincount(group, minlength=groups)
     # The largest groups first: those that still have a next value are then always in front.
@@ -80,13 +71,13 @@ def sums(group: Integers, values: Floats, groups: int) -> Floats:
     return result
 
 
-def _firsts(group: Integers, values: Floats, groups: int) -> Floats:
+def _firsts(group: Ints, values: Floats, groups: int) -> Floats:
     firsts = np.zeros(groups)
     firsts[group[::-1]] = values[::-1]
     return firsts
 
 
-def _moments(group: Integers, values: Floats, count: Integers, shift: Floats) -> Moments:
+def _moments(group: Ints, values: Floats, count: Ints, shift: Floats) -> Moments:
     """Moments about a shift; measurements that are not given are equal to it, or zero both."""
     groups = len(count)
     divisor = np.maximum(count, 1)

@@ -7,7 +7,7 @@ from math import comb
 
 import numpy as np
 
-from timesink.analyses.statistics.moments import Floats, Integers
+from timesink.model.arrays import Floats, Ints
 
 FEWEST = 4
 """Measurements a side needs before any exchange can be rare enough."""
@@ -28,11 +28,7 @@ _SEED = 20_011
 
 
 def permutation_p(left: Floats, right: Floats) -> float | None:
-    """Two-sided p-value of the change of the trimmed mean; None with fewer than four on a side.
-
-    >>> permutation_p(np.array([1.0, 2, 3, 4]), np.array([5.0, 6, 7, 8])).__round__(4)
-    0.0286
-    """
+    """Two-sided p-value of the change of the trimmed mean; None with fewer than four on a side."""
     if min(len(left), len(right)) < FEWEST:
         return None
     left, right = _stretches(left, right)
@@ -41,18 +37,15 @@ def permutation_p(left: Floats, right: Floats) -> float | None:
     # Which side is exchanged does not matter, so it is the smaller one.
     found = abs(trimmed_mean(left) - trimmed_mean(right))
     orders, is_exact = _choices(len(both), few)
-    changes = _changes(both, orders, few)
+    drawn = both[orders]
+    changes = np.abs(_trimmed_means(drawn[:, :few]) - _trimmed_means(drawn[:, few:]))
     # Sums in another order may differ in their last digits.
     as_far = int((changes >= found * (1 - 1e-12) - 1e-12 * np.abs(both).max()).sum())
     return as_far / len(changes) if is_exact else (as_far + 1) / (len(changes) + 1)
 
 
 def trimmed_mean(values: Floats) -> float:
-    """Mean of the middle three fifths.
-
-    >>> trimmed_mean(np.array([1.0, 2.0, 3.0, 4.0, 900.0]))
-    3.0
-    """
+    """Mean of the middle three fifths."""
     return float(_trimmed_means(values[None, :])[0])
 
 
@@ -80,7 +73,7 @@ def _trimmed_means(rows: Floats) -> Floats:
     return np.asarray(middle.mean(axis=1))
 
 
-def _choices(number: int, few: int) -> tuple[Integers, bool]:
+def _choices(number: int, few: int) -> tuple[Ints, bool]:
     """Places for both sides: orders of all places of which the first `few` are one side."""
     if comb(number, few) <= _EXACT:
         sides = np.array(list(combinations(range(number), few)))
@@ -90,8 +83,3 @@ def _choices(number: int, few: int) -> tuple[Integers, bool]:
     draws = max(_FEWEST_DRAWS, min(_DRAWS, _MOST_NUMBERS // number))
     random = np.random.default_rng(_SEED).random((draws, number))
     return np.argsort(random, axis=1), False
-
-
-def _changes(both: Floats, orders: Integers, few: int) -> Floats:
-    drawn = both[orders]
-    return np.abs(_trimmed_means(drawn[:, :few]) - _trimmed_means(drawn[:, few:]))

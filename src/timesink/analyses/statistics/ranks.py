@@ -6,29 +6,24 @@ from functools import lru_cache
 from math import erfc
 
 import numpy as np
-from numpy.typing import NDArray
 
-from timesink.analyses.statistics.moments import Floats, Integers
+from timesink.model.arrays import Flags, Floats, Ints
 
 _SMALL = 8
 """Up to this many measurements on one side every order is counted."""
 
 
 def rank_p(
-    group: Integers,
-    is_new: NDArray[np.bool_],
+    group: Ints,
+    is_new: Flags,
     values: Floats,
     groups: int,
-    weights: Integers | None = None,
+    weights: Ints | None = None,
 ) -> Floats:
     """Two-sided p-value of the Mann-Whitney test per group; NaN with fewer than two on a side.
 
     Exact for few measurements without ties, else normal with corrections for ties and continuity.
     A measurement with a weight stands for that many equal ones.
-
-    >>> is_new = np.array([False, False, False, True, True, True])
-    >>> rank_p(np.zeros(6, dtype=int), is_new, np.arange(6.0), 1).tolist()
-    [0.1]
     """
     if weights is None:
         weights = np.ones(len(values), dtype=np.int64)
@@ -49,11 +44,7 @@ def rank_p(
 
 
 def rank_test(left: Floats, right: Floats) -> float | None:
-    """Two-sided p-value of the Mann-Whitney test; None with fewer than two on a side.
-
-    >>> rank_test(np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0, 6.0]))
-    0.1
-    """
+    """Two-sided p-value of the Mann-Whitney test; None with fewer than two on a side."""
     if min(len(left), len(right)) < 2:
         return None
     both = np.concatenate([left, right])
@@ -62,11 +53,7 @@ def rank_test(left: Floats, right: Floats) -> float | None:
 
 
 def effect_size(left: Floats, right: Floats) -> float:
-    """How often the right one is larger less how often it is smaller, over all pairs: -1 to 1.
-
-    >>> effect_size(np.array([1.0, 2.0, 3.0]), np.array([2.0, 4.0]))
-    0.5
-    """
+    """How often the right one is larger less how often it is smaller, over all pairs: -1 to 1."""
     both = np.concatenate([left, right])
     is_new = np.arange(len(both)) >= len(left)
     every = np.zeros(len(both), dtype=np.int64)
@@ -75,11 +62,11 @@ def effect_size(left: Floats, right: Floats) -> float:
 
 
 def _wins_and_ties(
-    group: Integers,
-    is_new: NDArray[np.bool_],
+    group: Ints,
+    is_new: Flags,
     values: Floats,
     groups: int,
-    weights: Integers,
+    weights: Ints,
 ) -> tuple[Floats, Floats]:
     """How many pairs the new side wins, a tie counting half; and the tie term of the variance."""
     if not len(values):
@@ -101,7 +88,7 @@ def _wins_and_ties(
     return wins.astype(np.float64), ties.astype(np.float64)
 
 
-def _exact_p(larger: Floats, left: Integers, right: Integers) -> Floats:
+def _exact_p(larger: Floats, left: Ints, right: Ints) -> Floats:
     p = np.empty(len(larger))
     smaller = left * right - np.rint(larger).astype(np.int64)
     few, many = np.minimum(left, right), np.maximum(left, right)
@@ -113,7 +100,7 @@ def _exact_p(larger: Floats, left: Integers, right: Integers) -> Floats:
     return np.minimum(1.0, 2 * p)
 
 
-def _normal_p(larger: Floats, left: Integers, right: Integers, ties: Floats) -> Floats:
+def _normal_p(larger: Floats, left: Ints, right: Ints, ties: Floats) -> Floats:
     pairs, total = left * right, left + right
     variance = pairs / 12 * (total + 1 - ties / (total * (total - 1)))
     varied = variance > 0

@@ -7,10 +7,10 @@ from itertools import pairwise
 from math import sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
-from timesink.analyses.statistics.moments import NORMAL, Floats
+from timesink.analyses.statistics.moments import NORMAL
 from timesink.analyses.statistics.student import two_sided_p
+from timesink.model.arrays import Flags, Floats
 
 _LEAST_NOISE = 0.005
 """Part of the median that is noise, however alike neighbours are."""
@@ -48,9 +48,6 @@ def segments(values: Floats) -> list[Segment]:
 
     Cut in two where the levels on both sides are farthest apart, in units of the noise between
     neighbours, and again, as long as they are apart.
-
-    >>> [(one.length, one.level) for one in segments(np.array([5.0, 5.1, 4.9, 5, 9, 9.1, 8.9, 9]))]
-    [(4, 5.0), (4, 9.0)]
     """
     ends = [0, *sorted(_cuts(values, _noise(values))), len(values)]
     return [
@@ -94,16 +91,12 @@ def _best_cut(values: Floats, noise: float) -> int:
     return int(before[best]) if apart[best] > _CRITICAL * noise else 0
 
 
-def regime_p(values: Floats, is_new: NDArray[np.bool_]) -> float | None:
+def regime_p(values: Floats, is_new: Flags) -> float | None:
     """Chance that levels of one run, each counted once, are as far apart on two parts of it.
 
     `values` are in the order they were measured, whichever part they belong to.  Where a level
     begins is no choice of the parts: two levels, one in each half, are two measurements and tell
     nothing.  None where all values are at one level.
-
-    >>> halves = np.arange(8) > 3
-    >>> regime_p(np.array([5.0, 5, 5, 5, 9, 9, 9, 9]), halves).__round__(3)
-    0.5
     """
     found = segments(values)
     if len(found) < 2:
@@ -119,20 +112,14 @@ def regime_p(values: Floats, is_new: NDArray[np.bool_]) -> float | None:
     return float(two_sided_p(np.array([change / error]), freedom)[0]) if error else 1.0
 
 
-def _shares(found: list[Segment], side: NDArray[np.bool_]) -> Floats:
+def _shares(found: list[Segment], side: Flags) -> Floats:
     """Which part of one side is at each level."""
     counts = np.array([side[one.start : one.end].sum() for one in found], dtype=np.float64)
     return np.asarray(counts / max(1.0, float(counts.sum())))
 
 
 def warm_up(values: Floats) -> int:
-    """How many of the first measurements are a warm-up, each larger than what is usual later.
-
-    >>> warm_up(np.array([90.0, 30, 10, 11, 10, 9, 10, 11, 10, 10]))
-    2
-    >>> warm_up(np.array([10.0, 10, 9, 11, 10]))
-    0
-    """
+    """How many of the first measurements are a warm-up, each larger than what is usual later."""
     most = int(_MOST_WARM * len(values))
     if not most:
         return 0

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from timesink.analyses.links import launching_calls
 from timesink.analyses.timeline.lanes import Lanes
+from timesink.model.arrays import Ints
 from timesink.model.schema import FLOW_KINDS
 from timesink.model.trace import Trace
 
@@ -25,8 +26,8 @@ class Arrows:
     """Id of the slice an arrow starts at."""
     head: NDArray[np.int32]
     kind: NDArray[np.uint8]
-    tail_ns: NDArray[np.int64]
-    head_ns: NDArray[np.int64]
+    tail_ns: Ints
+    head_ns: Ints
 
     def __len__(self) -> int:
         return len(self.tail)
@@ -62,7 +63,7 @@ def find_arrows(trace: Trace, lanes: Lanes, hosts: int) -> Arrows:
     return Arrows(tail[order], head[order], kind[order], tail_ns[order], head_ns[order])
 
 
-def _passes(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _passes(trace: Trace) -> tuple[Ints, Ints]:
     """Ids of the operators of forward passes, and of what the backward pass made of each."""
     ends = (
         trace.lazy("flows")

@@ -7,17 +7,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.memory.curve import memory_curve
 from timesink.analyses.memory.devices import CPU
 from timesink.analyses.timeline.levels import ever_coarser
 from timesink.analyses.timeline.tracks import COUNTER, MEMORY, Naming, Track
 from timesink.analyses.timeline.windows import pixel_length
+from timesink.model.arrays import Floats, Ints
 from timesink.model.counter_units import quantity, unit_of
 from timesink.model.trace import Trace
 
-Floats = NDArray[np.float64]
 _NOT_SAMPLED = "profiler_range"
 """Counters of single kernels: they belong to slices, not to moments."""
 
@@ -26,9 +25,9 @@ _NOT_SAMPLED = "profiler_range"
 class Points:
     """Values of curves by curve and time; each holds until the next."""
 
-    first: NDArray[np.int64]
+    first: Ints
     """Where each curve begins, and where the last one ends."""
-    x: NDArray[np.int64]
+    x: Ints
     low: Floats
     high: Floats
     area: Floats
@@ -40,8 +39,7 @@ class Points:
 
     @property
     def mean(self) -> Floats:
-        mean: Floats = self.area / self.weight
-        return mean
+        return np.asarray(self.area / self.weight)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,18 +55,12 @@ class Samples:
     """What was sampled for one track."""
 
     track: Track
-    ts_ns: NDArray[np.int64]
+    ts_ns: Ints
     value: Floats
 
 
 def sampled(trace: Trace, naming: Naming) -> Iterator[Samples]:
-    """The memory curves and counters of a trace, with ranges and units.
-
-    >>> import timesink
-    >>> trace = timesink.open(timesink.sample())
-    >>> [samples.track.name for samples in sampled(trace, Naming("GPU", {}))]
-    ['allocated memory', 'allocated memory', 'reserved memory']
-    """
+    """The memory curves and counters of a trace, with ranges and units."""
     yield from _memory(trace, naming)
     yield from _counters(trace, naming)
 
@@ -122,12 +114,8 @@ def points_of(curves: Sequence[Samples], start_ns: int) -> Points:
     return as_points(first, x, value)
 
 
-def as_points(first: NDArray[np.int64], x: NDArray[np.int64], value: Floats) -> Points:
-    """Samples as points; each counts for as long as it held.
-
-    >>> as_points(np.array([0, 2]), np.array([0, 8]), np.array([3.0, 5.0])).area.tolist()
-    [24.0, 5.0]
-    """
+def as_points(first: Ints, x: Ints, value: Floats) -> Points:
+    """Samples as points; each counts for as long as it held."""
     held = np.diff(x, append=x[-1:]).astype(np.float64)
     held[first[1:][first[1:] > 0] - 1] = 1.0
     # Several samples of one moment all count, if little.
@@ -142,15 +130,7 @@ def coarser_curves(points: Points, length_ns: int) -> Iterator[CurveLevel]:
 
 
 def thin(points: Points, resolution: int) -> Points:
-    """One point per cell of time, as wide as the resolution: lowest, mean and highest value.
-
-    >>> ones = np.ones(3)
-    >>> value = np.array([1.0, 5.0, 2.0])
-    >>> all_points = Points(np.array([0, 3]), np.array([0, 3, 9]), value, value, value, ones)
-    >>> thinned = thin(all_points, 8)
-    >>> thinned.x.tolist(), thinned.low.tolist(), thinned.mean.tolist(), thinned.high.tolist()
-    ([0, 9], [1.0, 2.0], [3.0, 2.0], [5.0, 2.0])
-    """
+    """One point per cell of time, as wide as the resolution: lowest, mean and highest value."""
     begins = np.ones(len(points), dtype=np.bool_)
     cell = points.x >> (resolution.bit_length() - 1)
     np.not_equal(cell[1:], cell[:-1], out=begins[1:])

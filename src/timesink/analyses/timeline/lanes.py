@@ -15,6 +15,7 @@ from timesink.analyses.timeline.levels import Pieces, single
 from timesink.analyses.timeline.rows import stack_rows
 from timesink.analyses.timeline.slices import Side
 from timesink.analyses.timeline.tracks import Track
+from timesink.model.arrays import Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,7 +24,7 @@ class Lanes:
 
     tracks: tuple[Track, ...]
     """By id, with their rows; those of curves have none of the lanes."""
-    first_lane: NDArray[np.int64]
+    first_lane: Ints
     """The lane of the first row of each track, and how many lanes there are."""
     slices: Pieces
     """As they were recorded; ids count the rows of `host` and then those of `device`."""
@@ -34,14 +35,12 @@ class Lanes:
     kinds: Sequence[str]
     """By label."""
 
-    def lanes_of(self, tracks: Sequence[int]) -> NDArray[np.int64]:
+    def lanes_of(self, tracks: Sequence[int]) -> Ints:
         """The lanes of some tracks, one track after the other."""
         ranges = [np.arange(*self.first_lane[track : track + 2]) for track in tracks]
         return np.concatenate(ranges) if ranges else np.zeros(0, dtype=np.int64)
 
-    def lanes_at(
-        self, places: NDArray[np.integer[Any]]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def lanes_at(self, places: NDArray[np.integer[Any]]) -> tuple[Ints, Ints]:
         """Track and row of the slices at some places."""
         lane = np.searchsorted(self.slices.first, places, side="right") - 1
         track = np.searchsorted(self.first_lane, lane, side="right") - 1
@@ -97,6 +96,6 @@ def _joint_labels(sides: Sequence[Side]) -> tuple[NDArray[np.uint32], list[tuple
     return np.concatenate(codes), labels
 
 
-def _narrow(lane: NDArray[np.int64], lanes: int) -> NDArray[np.uint16] | NDArray[np.int64]:
+def _narrow(lane: Ints, lanes: int) -> NDArray[np.uint16] | Ints:
     # Short numbers are sorted digit by digit, ten times as fast.
     return lane.astype(np.uint16) if lanes <= np.iinfo(np.uint16).max else lane

@@ -10,7 +10,6 @@ from dataclasses import dataclass, fields
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.memory.curve import recording_start
 from timesink.analyses.names import device_word
@@ -27,6 +26,7 @@ from timesink.analyses.timeline.lanes import Lanes, lay_out
 from timesink.analyses.timeline.levels import Level, coarser_levels
 from timesink.analyses.timeline.slices import Side, device_side, host_side, within
 from timesink.analyses.timeline.tracks import Naming, ranked
+from timesink.model.arrays import Ints
 from timesink.model.trace import Trace
 
 
@@ -62,20 +62,14 @@ class WholeLayout(Layout):
     """With all levels, and with what else is asked about slices."""
 
     arrows: Arrows
-    calls: NDArray[np.int64]
+    calls: Ints
     """How many slices each label has."""
-    total_ns: NDArray[np.int64]
+    total_ns: Ints
     """How long the slices of each label take together."""
 
 
 def layout_of(trace: Trace) -> Layout:
-    """Lay out a trace; only the finest levels are there.
-
-    >>> import timesink
-    >>> layout = layout_of(timesink.open(timesink.sample()))
-    >>> [(track.group, track.name, track.rows) for track in layout.lanes.tracks[:2]]
-    [('GPU 0', 'stream 7', 2), ('GPU 0', 'stream 7 annotations', 2)]
-    """
+    """Lay out a trace; only the finest levels are there."""
     naming = Naming.of(trace, device_word(trace))
     sides = [host_side(trace, naming), device_side(trace, naming)]
     samples = list(sampled(trace, naming))
@@ -90,11 +84,13 @@ def layout_of(trace: Trace) -> Layout:
     ends = np.cumsum([0, *(len(side.tracks) for side in sides)]).tolist()
     of_sides = [np.array(ids[first:last], dtype=np.int64) for first, last in pairwise(ends)]
     lanes = lay_out(sides, tracks, of_sides, span[0])
+    start_ns = span[0]
+    marked = find_steps(trace).filter("marked").select("name", "start_ns", "end_ns")
     return Layout(
         start_ns=span[0],
         length_ns=span[1] - span[0],
         host_rows=len(sides[0].start),
-        steps=_steps(trace, span[0]),
+        steps=tuple(Step(name, a - start_ns, b - start_ns) for name, a, b in marked.iter_rows()),
         lanes=lanes,
         levels=(Level(0, lanes.slices),),
         curve_tracks=tuple(ids[ends[-1] :]),
@@ -103,15 +99,7 @@ def layout_of(trace: Trace) -> Layout:
 
 
 def whole_layout(trace: Trace, layout: Layout) -> WholeLayout:
-    """All of the layout of a trace.
-
-    >>> import timesink
-    >>> trace = timesink.open(timesink.sample())
-    >>> layout = layout_of(trace)
-    >>> whole = whole_layout(trace, layout)
-    >>> len(layout.levels), len(whole.levels) > 1, len(whole.arrows)
-    (1, True, 1176)
-    """
+    """All of the layout of a trace."""
     lanes, length = layout.lanes, layout.length_ns
     label = lanes.slices.label
     given = {field.name: getattr(layout, field.name) for field in fields(layout)}
@@ -139,13 +127,7 @@ def _span(trace: Trace, sides: list[Side], samples: list[Samples]) -> tuple[int,
     return start, max(last, start + 1)
 
 
-def _ends_of_work(side: Side) -> NDArray[np.int64]:
+def _ends_of_work(side: Side) -> Ints:
     works = np.array([kind not in {"trace", "instant"} for _, kind in side.labels] or [False])
     chosen = np.flatnonzero(works[side.label])
-    ends: NDArray[np.int64] = side.start[chosen] + side.dur[chosen]
-    return ends
-
-
-def _steps(trace: Trace, start_ns: int) -> tuple[Step, ...]:
-    marked = find_steps(trace).filter("marked").select("name", "start_ns", "end_ns")
-    return tuple(Step(name, a - start_ns, b - start_ns) for name, a, b in marked.iter_rows())
+    return np.asarray(side.start[chosen] + side.dur[chosen])

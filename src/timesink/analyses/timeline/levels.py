@@ -15,6 +15,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from timesink.model.arrays import Ints
+
 FINEST_NS = 4096
 """Below this the slices themselves are few enough."""
 STEP = 4
@@ -29,16 +31,16 @@ _Columns = TypeVar("_Columns", bound=Sized)
 class Pieces:
     """Slices by lane and start, each alone or merged; those of a lane do not overlap."""
 
-    first: NDArray[np.int64]
+    first: Ints
     """Where each lane begins, and where the last one ends."""
-    start: NDArray[np.int64]
-    dur: NDArray[np.int64]
+    start: Ints
+    dur: Ints
     label: NDArray[np.uint32]
     """Of merged slices the one that takes most time."""
     id: NDArray[np.int32]
     """Which slice; `MERGED` for several."""
     count: NDArray[np.uint32]
-    busy: NDArray[np.int64]
+    busy: Ints
     """The time its slices take."""
 
     def __len__(self) -> int:
@@ -54,9 +56,9 @@ class Level:
 
 
 def single(
-    first: NDArray[np.int64],
-    start: NDArray[np.int64],
-    dur: NDArray[np.int64],
+    first: Ints,
+    start: Ints,
+    dur: Ints,
     label: NDArray[np.uint32],
     id: NDArray[np.int32],  # noqa: A002 - as the field
 ) -> Pieces:
@@ -68,11 +70,6 @@ def coarser_levels(pieces: Pieces, length_ns: int) -> Iterator[Level]:
     """Ever coarser levels, each made from the one before, down to a few cells for the whole.
 
     Levels that hardly save anything are left out: the next finer one is as good.
-
-    >>> two = np.array([0, 10]), np.array([4, 5]), np.array([1, 2], np.uint32)
-    >>> slices = single(np.array([0, 2]), *two, np.array([7, 8], np.int32))
-    >>> [(level.resolution, len(level.pieces)) for level in coarser_levels(slices, 2**22)]
-    [(4096, 1)]
     """
     for resolution, merged in ever_coarser(pieces, merge, length_ns):
         yield Level(resolution, merged)
@@ -91,11 +88,7 @@ def ever_coarser(
 
 
 def resolutions(length_ns: int) -> Iterator[int]:
-    """Resolutions worth having for a recording, the finest first.
-
-    >>> list(resolutions(2**22))
-    [4096, 16384, 65536]
-    """
+    """Resolutions worth having for a recording, the finest first."""
     resolution = FINEST_NS
     while resolution * _CELLS_AT_COARSEST < length_ns * STEP:
         yield resolution
@@ -103,15 +96,16 @@ def resolutions(length_ns: int) -> Iterator[int]:
 
 
 def merge(pieces: Pieces, resolution: int) -> Pieces:
-    """Merge what is shorter than the resolution, a power of two; pieces were merged below it.
-
-    >>> start, dur = np.array([0, 3, 16, 30]), np.array([2, 4, 9, 1])
-    >>> label, id = np.array([5, 6, 5, 6], np.uint32), np.arange(4, dtype=np.int32)
-    >>> merged = merge(single(np.array([0, 4]), start, dur, label, id), 8)
-    >>> merged.start.tolist(), merged.dur.tolist(), merged.busy.tolist(), merged.id.tolist()
-    ([0, 16, 30], [7, 9, 1], [6, 9, 1], [-1, 2, 3])
-    """
-    begins = _begins(pieces, resolution)
+    """Merge what is shorter than the resolution, a power of two; pieces were merged below it."""
+    # Where a new piece begins: in another cell or lane, and around what is long enough.
+    cell = pieces.start >> (resolution.bit_length() - 1)
+    long = pieces.dur >= resolution
+    begins = np.ones(len(pieces), dtype=np.bool_)
+    np.not_equal(cell[1:], cell[:-1], out=begins[1:])
+    begins |= long
+    begins[1:] |= long[:-1]
+    inside = pieces.first[pieces.first < len(pieces)]
+    begins[inside] = True
     heads = np.flatnonzero(begins)
     if len(heads) == len(pieces):
         return pieces
@@ -131,19 +125,6 @@ def merge(pieces: Pieces, resolution: int) -> Pieces:
     )
 
 
-def _begins(pieces: Pieces, resolution: int) -> NDArray[np.bool_]:
-    """Where a new piece begins: in another cell or lane, and around what is long enough."""
-    cell = pieces.start >> (resolution.bit_length() - 1)
-    long = pieces.dur >= resolution
-    begins = np.ones(len(pieces), dtype=np.bool_)
-    np.not_equal(cell[1:], cell[:-1], out=begins[1:])
-    begins |= long
-    begins[1:] |= long[:-1]
-    inside = pieces.first[pieces.first < len(pieces)]
-    begins[inside] = True
-    return begins
-
-
 def _longest_labels(
     pieces: Pieces, heads: NDArray[np.intp], tails: NDArray[np.intp]
 ) -> NDArray[np.uint32]:
@@ -161,5 +142,4 @@ def _longest_labels(
     first_of_owner = np.flatnonzero(np.diff(owner, prepend=-1))
     longest = np.flatnonzero(time == np.maximum.reduceat(time, first_of_owner)[owner])
     chosen = longest[np.diff(owner[longest], prepend=-1) > 0]
-    labels: NDArray[np.uint32] = pieces.label[place[order[runs[chosen]]]]
-    return labels
+    return np.asarray(pieces.label[place[order[runs[chosen]]]])

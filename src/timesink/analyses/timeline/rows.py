@@ -7,41 +7,30 @@ from numpy.typing import NDArray
 
 from timesink.analyses.nesting import depth_when_nested, stretches_of
 from timesink.analyses.texts import Codes
-
-Times = NDArray[np.int64]
-Rows = NDArray[np.int64]
+from timesink.model.arrays import Ints
 
 
-def stack_rows(track: Codes, start: Times, end: Times) -> Rows:
+def stack_rows(track: Codes, start: Ints, end: Ints) -> Ints:
     """Rows of slices in pre-order: by track, start and longest first.
 
     A slice stands below the one that holds it.  One that outlasts the slice it starts in goes to
     the next row that is free.
-
-    >>> start, end = np.array([0, 2, 8, 11]), np.array([10, 4, 14, 12])
-    >>> stack_rows(np.zeros(4, dtype=np.int64), start, end).tolist()
-    [0, 1, 1, 2]
     """
     rows = np.zeros(len(track), dtype=np.int64)
     for part in stretches_of(track):
         begin, finish = start[part], end[part]
         mine = depth_when_nested(begin, finish)
-        clashing = _clashing(mine, begin, finish)
+        # Slices that start before the one before them on their row has ended.
+        order = np.argsort(mine.astype(np.int32), kind="stable")
+        over = (mine[order[1:]] == mine[order[:-1]]) & (begin[order[1:]] < finish[order[:-1]])
+        clashing: NDArray[np.intp] = order[1:][over]
         if len(clashing):
             _stack_again(mine, begin, finish, clashing)
         rows[part] = mine
     return rows
 
 
-def _clashing(rows: Rows, start: Times, end: Times) -> NDArray[np.intp]:
-    """Slices that start before the one before them on their row has ended."""
-    order = np.argsort(rows.astype(np.int32), kind="stable")
-    over = (rows[order[1:]] == rows[order[:-1]]) & (start[order[1:]] < end[order[:-1]])
-    clashing: NDArray[np.intp] = order[1:][over]
-    return clashing
-
-
-def _stack_again(rows: Rows, start: Times, end: Times, clashing: NDArray[np.intp]) -> None:
+def _stack_again(rows: Ints, start: Ints, end: Ints, clashing: NDArray[np.intp]) -> None:
     """Find rows one by one where slices cross; stretches apart from each other keep theirs."""
     alone = np.ones(len(start), dtype=np.bool_)
     alone[1:] = start[1:] >= np.maximum.accumulate(end)[:-1]

@@ -27,6 +27,7 @@ from timesink.analyses.timeline.tracks import (
     Naming,
     Track,
 )
+from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import DEVICE_KINDS, HOST_KINDS
 from timesink.model.trace import Trace
 
@@ -40,10 +41,10 @@ _AIDING = ("memcpy", "memset", "sync")
 class Side:
     """The events of the host or of the devices; arrays have one entry per row of the table."""
 
-    start: NDArray[np.int64]
+    start: Ints
     """On the clock of the trace."""
-    dur: NDArray[np.int64]
-    label: NDArray[np.int64]
+    dur: Ints
+    label: Ints
     """Place in `labels`."""
     labels: Sequence[tuple[str, str]]
     """Names with the kinds of what is called so."""
@@ -142,19 +143,17 @@ def _device_kind(place: _DevicePlace, *, mostly_talks: bool) -> str:
     return COMMUNICATION if mostly_talks else DEVICE
 
 
-def _is_any(
-    kind: NDArray[np.uint8], wanted: Sequence[str], kinds: Sequence[str]
-) -> NDArray[np.bool_]:
+def _is_any(kind: NDArray[np.uint8], wanted: Sequence[str], kinds: Sequence[str]) -> Flags:
     """Which events are of one of some kinds."""
     return np.array([name in wanted for name in kinds])[kind]
 
 
-def _count(track: Codes, chosen: NDArray[np.bool_], tracks: int) -> list[int]:
+def _count(track: Codes, chosen: Flags, tracks: int) -> list[int]:
     counts: list[int] = np.bincount(track[chosen], minlength=tracks).tolist()
     return counts
 
 
-def _device_places(trace: Trace, annotates: NDArray[np.bool_]) -> tuple[Codes, list[_DevicePlace]]:
+def _device_places(trace: Trace, annotates: Flags) -> tuple[Codes, list[_DevicePlace]]:
     """A number per device event for where it is drawn, and process, device, stream of each."""
     stream = pl.coalesce("stream", "tid").alias("stream")
     frame = trace.lazy("device").select("pid", "device", stream).collect()
@@ -180,7 +179,7 @@ def _device_places(trace: Trace, annotates: NDArray[np.bool_]) -> tuple[Codes, l
 
 def _labels(
     named: Texts, kind: NDArray[np.uint8], kinds: Sequence[str]
-) -> tuple[NDArray[np.int64], list[tuple[str, str]]]:
+) -> tuple[Ints, list[tuple[str, str]]]:
     """A number per event for its name and kind, and what each number stands for."""
     joint = named.codes * len(kinds) + kind
     seen = np.zeros(len(named.texts) * len(kinds), dtype=np.bool_)

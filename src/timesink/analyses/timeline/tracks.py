@@ -89,11 +89,7 @@ class Naming:
         return f"thread {tid}" if not name else name if tid in name else f"{name} ({tid})"
 
     def process(self, pid: str) -> str:
-        """What a process is called.
-
-        >>> Naming("GPU", {("1525", None): "python3"}).process("1525")
-        'python3 (1525)'
-        """
+        """What a process is called."""
         name = self.names.get((pid, None))
         if name:
             return f"{name} ({pid})"
@@ -135,12 +131,6 @@ def ranked(tracks: list[Track]) -> tuple[list[Track], list[int]]:
 
     Devices that work come first.  Of the processes, those with most operators come first; of their
     threads the main one, then the busiest.
-
-    >>> named = Naming("GPU", {})
-    >>> few, many = (named.thread("1", t, "host", operators=int(t), events=9) for t in "38")
-    >>> listed, ids = ranked([few, many])
-    >>> [track.name for track in listed], ids
-    (['thread 8', 'thread 3'], [1, 0])
     """
     tracks = _with_many_aside(tracks)
     most: Counter[tuple[int, str]] = Counter()

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.timeline.levels import Level, Pieces, merge
+from timesink.model.arrays import Ints
 
 MOST_PIECES = 60_000
 _FEWEST_PER_LANE = 2
@@ -26,24 +26,14 @@ class Window:
 
 def visible(
     levels: Sequence[Level],
-    lanes: NDArray[np.int64],
+    lanes: Ints,
     from_ns: int,
     to_ns: int,
     *,
     pixels: int,
     most: int = MOST_PIECES,
 ) -> Window:
-    """Pieces that overlap a window, merged below about a pixel; coarser where there are too many.
-
-    >>> from timesink.analyses.timeline.levels import single
-    >>> two = np.array([0, 10]), np.array([4, 5]), np.array([1, 2], np.uint32)
-    >>> levels = [Level(0, single(np.array([0, 2]), *two, np.array([7, 8], np.int32)))]
-    >>> window = visible(levels, np.array([0]), 3, 12, pixels=9)
-    >>> window.pieces.id.tolist(), window.resolution
-    ([7, 8], 1)
-    >>> visible(levels, np.array([0]), 0, 9999, pixels=9).pieces.count.tolist()
-    [2]
-    """
+    """Pieces that overlap a window, merged below about a pixel; coarser where they are too many."""
     resolution = pixel_length(from_ns, to_ns, pixels)
     level = max(
         (one for one in levels if one.resolution <= resolution), key=lambda one: one.resolution
@@ -56,18 +46,12 @@ def visible(
 
 
 def pixel_length(from_ns: int, to_ns: int, pixels: int) -> int:
-    """The power of two nearest to the length of a pixel, at least a nanosecond.
-
-    >>> pixel_length(0, 1_000_000, 1000), pixel_length(0, 10, 1000)
-    (1024, 1)
-    """
+    """The power of two nearest to the length of a pixel, at least a nanosecond."""
     length = (to_ns - from_ns) / max(pixels, 1)
     return 1 << max(round(math.log2(length)), 0) if length > 0 else 1
 
 
-def stretches(
-    pieces: Pieces, lanes: NDArray[np.int64], from_ns: int, to_ns: int
-) -> list[tuple[int, int]]:
+def stretches(pieces: Pieces, lanes: Ints, from_ns: int, to_ns: int) -> list[tuple[int, int]]:
     """Where the pieces of each lane that overlap a window begin and end."""
     found = []
     for lane in lanes.tolist():
@@ -81,7 +65,7 @@ def stretches(
     return found
 
 
-def _between(pieces: Pieces, lanes: NDArray[np.int64], from_ns: int, to_ns: int) -> Pieces:
+def _between(pieces: Pieces, lanes: Ints, from_ns: int, to_ns: int) -> Pieces:
     parts = stretches(pieces, lanes, from_ns, to_ns)
     place = joined_ranges(parts)
     sizes = [high - low for low, high in parts]
@@ -96,11 +80,7 @@ def _between(pieces: Pieces, lanes: NDArray[np.int64], from_ns: int, to_ns: int)
     )
 
 
-def joined_ranges(parts: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
-    """All whole numbers of some ranges, one range after the other.
-
-    >>> joined_ranges([(3, 5), (9, 9), (7, 8)]).tolist()
-    [3, 4, 7]
-    """
+def joined_ranges(parts: Sequence[tuple[int, int]]) -> Ints:
+    """All whole numbers of some ranges, one range after the other."""
     ranges = [np.arange(low, high) for low, high in parts if high > low]
     return np.concatenate(ranges) if ranges else np.zeros(0, dtype=np.int64)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.cycles.kernels.cuts import Cut
 from timesink.analyses.cycles.kernels.pattern import Pattern, in_order
 from timesink.analyses.cycles.kernels.sequence import KernelSequence
+from timesink.model.arrays import Floats, Ints
 
 HOLDS, COVERS = 0.75, 0.5
 """A pattern that holds less well, or for less of the sequence, is not one."""
@@ -21,12 +21,12 @@ _WASTE = 0.2
 """Cycles that leave out more than this share of one at the beginning are begun elsewhere."""
 
 
-def that_hold(cuts: list[Cut], symbol: NDArray[np.int64]) -> list[Cut]:
+def that_hold(cuts: list[Cut], symbol: Ints) -> list[Cut]:
     """Ways to cut under which the sequence repeats, kernel by kernel and in order."""
     return _in_order([cut for cut in cuts if _repeats(cut.found)], symbol)
 
 
-def right_cut(sequence: KernelSequence, holding: list[Cut], time: NDArray[np.float64]) -> Cut:
+def right_cut(sequence: KernelSequence, holding: list[Cut], time: Floats) -> Cut:
     """The right period, begun at the right place; `time` is each symbol's share."""
     chosen = _widest_needed(holding, time)
     return best_phase(sequence, [cut for cut in holding if _same_period(cut, chosen)])
@@ -36,7 +36,7 @@ def _repeats(found: Pattern) -> bool:
     return found.sameness * found.order >= HOLDS and found.coverage >= COVERS
 
 
-def _in_order(cuts: list[Cut], symbol: NDArray[np.int64]) -> list[Cut]:
+def _in_order(cuts: list[Cut], symbol: Ints) -> list[Cut]:
     """Those whose parts follow the same order, place by place; looked at once per period."""
     order: dict[int, float] = {}
     for cut in sorted(cuts, key=lambda cut: -cut.found.score):
@@ -45,7 +45,7 @@ def _in_order(cuts: list[Cut], symbol: NDArray[np.int64]) -> list[Cut]:
     return [cut for cut in cuts if order[cut.found.parts] >= IN_ORDER]
 
 
-def _widest_needed(cuts: list[Cut], time: NDArray[np.float64]) -> Cut:
+def _widest_needed(cuts: list[Cut], time: Floats) -> Cut:
     """The shortest period, unless a longer one accounts for more kinds of kernels.
 
     Layers repeat inside of a step, but embedding, sampling and copies come once per step only.

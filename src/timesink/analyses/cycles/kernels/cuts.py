@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.cycles.kernels.pattern import Pattern, pattern
 from timesink.analyses.cycles.kernels.spectrum import best_lags
 from timesink.analyses.cycles.reading import MIN_REPEATS
+from timesink.model.arrays import Floats, Ints
 
 LIKE_ITSELF = 0.5
 """A lag after which this share of the symbols is met again may be the period."""
@@ -28,14 +28,22 @@ class Cut:
     """Kernels in a row that mark a cut; 0 where cuts are a fixed lag apart."""
 
 
-def possible_cuts(
-    symbol: NDArray[np.int64], weight: NDArray[np.float64], likeness: NDArray[np.float64]
-) -> list[Cut]:
+def possible_cuts(symbol: Ints, weight: Floats, likeness: Floats) -> list[Cut]:
     """Every way to cut that is worth a look; `weight` by symbol, `likeness` by lag."""
-    return [*_by_marks(symbol, weight), *_by_lags(symbol, weight, likeness)]
+    # Cut every so many places, as the spectrum says; from the first place that keeps to it.
+    cuts: list[Cut] = []
+    for lag in best_lags(likeness, LIKE_ITSELF):
+        agrees = symbol[:-lag] == symbol[lag:]
+        settled = np.flatnonzero(~agrees)
+        calm = settled[settled < len(symbol) // 4]
+        first = int(calm[-1]) + 1 if len(calm) else 0
+        places = np.arange(first, len(symbol) + 1, lag)
+        if len(places) > MIN_REPEATS:
+            cuts.append(Cut(pattern(symbol, weight, places), 0))
+    return [*_by_marks(symbol, weight), *cuts]
 
 
-def _by_marks(symbol: NDArray[np.int64], weight: NDArray[np.float64]) -> list[Cut]:
+def _by_marks(symbol: Ints, weight: Floats) -> list[Cut]:
     """Cut where a kernel, or a few in a row, come: one try per number of times and distance."""
     tried: set[tuple[int, int, int]] = set()
     cuts: list[Cut] = []
@@ -55,7 +63,7 @@ def _by_marks(symbol: NDArray[np.int64], weight: NDArray[np.float64]) -> list[Cu
     return cuts
 
 
-def _in_a_row(symbol: NDArray[np.int64], row: int) -> NDArray[np.int64]:
+def _in_a_row(symbol: Ints, row: int) -> Ints:
     """A number for each place that stands for the symbols from there on."""
     code = symbol
     for step in range(row.bit_length() - 1):
@@ -65,19 +73,3 @@ def _in_a_row(symbol: NDArray[np.int64], row: int) -> NDArray[np.int64]:
         pair = code[:-ahead] * (int(code.max()) + 1) + code[ahead:]
         code = np.unique(pair, return_inverse=True)[1]
     return code
-
-
-def _by_lags(
-    symbol: NDArray[np.int64], weight: NDArray[np.float64], likeness: NDArray[np.float64]
-) -> list[Cut]:
-    """Cut every so many places, as the spectrum says; from the first place that keeps to it."""
-    cuts: list[Cut] = []
-    for lag in best_lags(likeness, LIKE_ITSELF):
-        agrees = symbol[:-lag] == symbol[lag:]
-        settled = np.flatnonzero(~agrees)
-        calm = settled[settled < len(symbol) // 4]
-        first = int(calm[-1]) + 1 if len(calm) else 0
-        places = np.arange(first, len(symbol) + 1, lag)
-        if len(places) > MIN_REPEATS:
-            cuts.append(Cut(pattern(symbol, weight, places), 0))
-    return cuts

@@ -19,7 +19,17 @@ def inner_period(sequence: KernelSequence, whole: Reading) -> Candidate | None:
 
     Passes of a request look like this, and layers of a pass: kernels do not tell which.
     """
-    cycle = _part(sequence, whole, whole.count // 2)
+    # The kernels of one cycle.
+    number = whole.count // 2
+    start, end = whole.spans["start_ns"][number], whole.spans["end_ns"][number]
+    inside = slice(*np.searchsorted(sequence.start, [start, end]).tolist())
+    cycle = KernelSequence(
+        sequence.pid,
+        sequence.symbol[inside],
+        sequence.start[inside],
+        sequence.end[inside],
+        sequence.names,
+    )
     found = periodic(cycle)
     if found is None or found.count < MIN_REPEATS:
         return None
@@ -35,19 +45,6 @@ def inner_period(sequence: KernelSequence, whole: Reading) -> Candidate | None:
         period_ns(found.spans),
         f"the kernels repeat {each} times inside of a cycle: passes of a request, or layers",
         _pattern(name, sequence.names),
-    )
-
-
-def _part(sequence: KernelSequence, whole: Reading, number: int) -> KernelSequence:
-    """The kernels of one cycle."""
-    start, end = whole.spans["start_ns"][number], whole.spans["end_ns"][number]
-    inside = slice(*np.searchsorted(sequence.start, [start, end]).tolist())
-    return KernelSequence(
-        sequence.pid,
-        sequence.symbol[inside],
-        sequence.start[inside],
-        sequence.end[inside],
-        sequence.names,
     )
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from itertools import permutations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from timesink.model.arrays import Ints
 
 FEWEST_PARTS, MOST_KINDS = 6, 4
 NEARLY_ALL = 0.9
@@ -17,12 +18,8 @@ NEARLY_ALL = 0.9
 _SEED = 20240229
 
 
-def kinds_of_parts(symbol: NDArray[np.int64], cuts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """A number for each part between cuts; parts with the same symbols, as often, share it.
-
-    >>> kinds_of_parts(np.array([0, 1, 2, 0, 3, 0, 2, 1, 0]), np.array([0, 3, 5, 8])).tolist()
-    [0, 1, 0]
-    """
+def kinds_of_parts(symbol: Ints, cuts: Ints) -> Ints:
+    """A number for each part between cuts; parts with the same symbols, as often, share it."""
     size = int(symbol.max()) + 1
     marks = np.random.default_rng(_SEED).integers(1, 2**62, size=size, dtype=np.int64)
     with np.errstate(over="ignore"):
@@ -35,9 +32,7 @@ def kinds_of_parts(symbol: NDArray[np.int64], cuts: NDArray[np.int64]) -> NDArra
     return rank[kind]
 
 
-def is_mixture(
-    symbol: NDArray[np.int64], cuts: NDArray[np.int64], kinds: NDArray[np.int64]
-) -> bool:
+def is_mixture(symbol: Ints, cuts: Ints, kinds: Ints) -> bool:
     """Whether a few kinds make up nearly all parts, each of them seen more than once.
 
     A kind with all the symbols of another and more is that other with something behind it, such

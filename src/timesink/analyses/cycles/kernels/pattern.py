@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from timesink.analyses.kernel_join.alignment import common_lengths
+from timesink.model.arrays import Flags, Floats, Ints
 
 _LONGEST_PART = 4_000
 _WEIGHT_OF_TIME = 0.5
@@ -16,12 +18,12 @@ _WEIGHT_OF_TIME = 0.5
 class Pattern:
     """How a sequence repeats between cuts."""
 
-    cuts: NDArray[np.int64]
+    cuts: Ints
     sameness: float
     """0 to 1: how equally often symbols come in neighbouring parts, by their weight."""
     order: float
     """0 to 1: how many pairs of successive symbols neighbouring parts share."""
-    regular: NDArray[np.bool_]
+    regular: Flags
     """For each symbol: whether it comes, about as often, in nearly every part."""
     coverage: float
     """Share of the sequence between the first and the last cut."""
@@ -35,15 +37,8 @@ class Pattern:
         return self.sameness * self.order * self.coverage
 
 
-def pattern(
-    symbol: NDArray[np.int64], weight: NDArray[np.float64], cuts: NDArray[np.int64]
-) -> Pattern:
-    """Compare each part of a sequence with the next; `weight` is one number per symbol.
-
-    >>> beat = np.array([0, 1, 2] * 4)
-    >>> pattern(beat, np.ones(3) / 3, np.array([0, 3, 6, 9])).score
-    0.75
-    """
+def pattern(symbol: Ints, weight: Floats, cuts: Ints) -> Pattern:
+    """Compare each part of a sequence with the next; `weight` is one number per symbol."""
     inside = symbol[cuts[0] : cuts[-1]]
     part = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))
     alike = _alike(inside, part, len(weight), len(cuts) - 1)
@@ -55,7 +50,7 @@ def pattern(
     return Pattern(cuts, sameness, order, alike >= 0.8, coverage)
 
 
-def symbol_weights(symbol: NDArray[np.int64], length: NDArray[np.int64]) -> NDArray[np.float64]:
+def symbol_weights(symbol: Ints, length: Ints) -> Floats:
     """Weights that add up to 1; rare symbols count, and so do those that take time."""
     size = int(symbol.max()) + 1
     counts = np.bincount(symbol, minlength=size)
@@ -65,9 +60,7 @@ def symbol_weights(symbol: NDArray[np.int64], length: NDArray[np.int64]) -> NDAr
     return _WEIGHT_OF_TIME * share + (1 - _WEIGHT_OF_TIME) * each
 
 
-def _alike(
-    symbol: NDArray[np.int64], part: NDArray[np.int64], size: int, parts: int
-) -> NDArray[np.float64]:
+def _alike(symbol: Ints, part: Ints, size: int, parts: int) -> Floats:
     """For each symbol: how equally often it comes in neighbouring parts, on average."""
     key, count = np.unique(part * size + symbol, return_counts=True)
     follows = np.minimum(np.searchsorted(key, key + size), len(key) - 1)
@@ -77,7 +70,7 @@ def _alike(
     return alike / max(parts - 1, 1)
 
 
-def _order(symbol: NDArray[np.int64], part: NDArray[np.int64], size: int) -> float:
+def _order(symbol: Ints, part: Ints, size: int) -> float:
     """Pairs of successive symbols that neighbouring parts have in common."""
     together = part[:-1] == part[1:]
     pairs, inside = (symbol[:-1] * size + symbol[1:])[together], part[:-1][together]
@@ -96,32 +89,16 @@ def _order(symbol: NDArray[np.int64], part: NDArray[np.int64], size: int) -> flo
 # -- the order, place by place ---------------------------------------------------------------------
 
 
-def in_order(symbol: NDArray[np.int64], cuts: NDArray[np.int64], compared: int = 8) -> float:
+def in_order(symbol: Ints, cuts: Ints, compared: int = 8) -> float:
     """The longest run of symbols, with gaps, that neighbouring parts share; a share of the longer.
 
     Chance gives 0.8 for two symbols and less for more; a loop gives nearly 1.  A few pairs of
     neighbours are compared, all over the sequence.
-
-    >>> in_order(np.array([0, 1, 2, 3, 0, 1, 3, 2]), np.array([0, 4, 8]))
-    0.75
     """
     pairs = np.unique(np.linspace(0, len(cuts) - 3, compared).round().astype(int))
     shares = []
     for pair in pairs.tolist():
-        one = symbol[cuts[pair] : cuts[pair + 1]][:_LONGEST_PART].tolist()
-        other = symbol[cuts[pair + 1] : cuts[pair + 2]][:_LONGEST_PART].tolist()
-        shares.append(_common(one, other) / max(len(one), len(other), 1))
+        one = symbol[cuts[pair] : cuts[pair + 1]][:_LONGEST_PART]
+        other = symbol[cuts[pair + 1] : cuts[pair + 2]][:_LONGEST_PART]
+        shares.append(common_lengths(one, other)[-1] / max(len(one), len(other), 1))
     return float(np.mean(shares)) if shares else 0.0
-
-
-def _common(one: list[int], other: list[int]) -> int:
-    """Length of the longest common subsequence, a whole row of the table as one number."""
-    places: dict[int, int] = {}
-    for place, value in enumerate(one):
-        places[value] = places.get(value, 0) | 1 << place
-    every = (1 << len(one)) - 1
-    row = every
-    for value in other:
-        met = row & places.get(value, 0)
-        row = ((row + met) | (row - met)) & every
-    return len(one) - row.bit_count()

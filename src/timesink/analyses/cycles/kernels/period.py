@@ -30,14 +30,10 @@ def kernel_period(trace: Trace) -> Reading | None:
     best = max(parts, key=lambda part: (part.trust, part.count))
     notes = dict.fromkeys(note for part in parts for note in part.notes)
     spans = pl.concat([part.spans for part in parts])
-    return replace(best, spans=spans, notes=tuple(notes), inside=_of_all_processes(inner))
-
-
-def _of_all_processes(inner: list[Candidate]) -> tuple[Candidate, ...]:
-    """What the processes have inside of their cycles, counted together."""
+    # What the processes have inside of their cycles, counted together.
     by_anchor: dict[str, Candidate] = {}
     for one in inner:
         known = by_anchor.get(one.anchor)
         count = one.count + (known.count if known else 0)
         by_anchor[one.anchor] = replace(known or one, count=count)
-    return tuple(by_anchor.values())
+    return replace(best, spans=spans, notes=tuple(notes), inside=tuple(by_anchor.values()))

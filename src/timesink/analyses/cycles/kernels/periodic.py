@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.cycles.kernels.choosing import COVERS, best_phase, right_cut, that_hold
 from timesink.analyses.cycles.kernels.cuts import LIKE_ITSELF, Cut, possible_cuts
@@ -20,6 +19,7 @@ from timesink.analyses.cycles.kernels.sequence import KernelSequence
 from timesink.analyses.cycles.kernels.spectrum import likeness_by_lag
 from timesink.analyses.cycles.reading import Reading, spans_of
 from timesink.model import units
+from timesink.model.arrays import Floats, Ints
 
 FEWEST = 12
 """Fewer kernels than this show no pattern."""
@@ -51,9 +51,7 @@ def periodic(sequence: KernelSequence) -> Reading | None:
     return _reading(sequence, right_cut(sequence, holding, time), likeness)
 
 
-def _mixed(
-    sequence: KernelSequence, cuts: list[Cut], likeness: NDArray[np.float64]
-) -> Reading | None:
+def _mixed(sequence: KernelSequence, cuts: list[Cut], likeness: Floats) -> Reading | None:
     """Cycles of a few kinds in any order: the longest parts that are like one another."""
     symbol = sequence.symbol[:LONGEST]
     fitting = [
@@ -77,7 +75,7 @@ def _mixed(
     return replace(reading, trust=0.8 * shared, reason=reason, notes=(*reading.notes, note))
 
 
-def _reading(sequence: KernelSequence, cut: Cut, likeness: NDArray[np.float64]) -> Reading:
+def _reading(sequence: KernelSequence, cut: Cut, likeness: Floats) -> Reading:
     places = _all_places(sequence, cut)
     start = sequence.start[places]
     last_of_part = np.append(places[1:], len(sequence)) - 1
@@ -106,7 +104,7 @@ def _reading(sequence: KernelSequence, cut: Cut, likeness: NDArray[np.float64]) 
     return Reading("kernels", anchor, spans, trust, reason, tuple(notes), on_device=True)
 
 
-def _all_places(sequence: KernelSequence, cut: Cut) -> NDArray[np.int64]:
+def _all_places(sequence: KernelSequence, cut: Cut) -> Ints:
     """Cuts of the whole sequence, not only of the part that was looked at."""
     cuts = cut.found.cuts
     if len(sequence) <= LONGEST:

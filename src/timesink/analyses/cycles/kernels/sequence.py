@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.columns import device_columns
 from timesink.analyses.cycles.launching import launching_process
 from timesink.analyses.texts import Codes, encode
+from timesink.model.arrays import Ints
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 
@@ -25,8 +24,8 @@ class KernelSequence:
     pid: str
     symbol: Codes
     """Place in `names`."""
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
+    start: Ints
+    end: Ints
     names: list[str]
 
     def __len__(self) -> int:

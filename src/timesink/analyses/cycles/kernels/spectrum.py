@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+
+from timesink.model.arrays import Floats, Ints
 
 _CODES = 16
 """Random signs per symbol; the more, the less two unlike symbols look alike by chance."""
 _SEED = 20240229
 
 
-def likeness_by_lag(symbol: NDArray[np.int64]) -> NDArray[np.float64]:
+def likeness_by_lag(symbol: Ints) -> Floats:
     """For each lag: which share of symbols is met again, every symbol weighing the same.
 
     Seldom symbols weigh as much as frequent ones: so many layers inside a step, alike among
     themselves, are less like themselves one layer on than the step is one step on.
-
-    >>> beat = likeness_by_lag(np.array([0, 1, 1, 1, 2] * 40))
-    >>> bool(beat[5] > 0.9), bool(beat[1] < 0.6)
-    (True, True)
     """
     places = len(symbol)
     counts = np.bincount(symbol)
@@ -31,11 +28,10 @@ def likeness_by_lag(symbol: NDArray[np.int64]) -> NDArray[np.float64]:
         power += np.abs(spectrum) ** 2
     shared = np.fft.irfft(power, n=size)[: places // 2 + 1] / _CODES
     overlap = 1 - np.arange(len(shared)) / places
-    likeness: NDArray[np.float64] = shared / (overlap * max((counts > 0).sum(), 1))
-    return likeness
+    return np.asarray(shared / (overlap * max((counts > 0).sum(), 1)))
 
 
-def best_lags(likeness: NDArray[np.float64], at_least: float, limit: int = 8) -> list[int]:
+def best_lags(likeness: Floats, at_least: float, limit: int = 8) -> list[int]:
     """Lags at which the sequence is most like itself, peaks only, the shortest of equals first."""
     if len(likeness) < 4:
         return []

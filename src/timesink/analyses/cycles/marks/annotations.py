@@ -34,18 +34,6 @@ class _Unit:
     held: float
     """Share of the work they hold."""
 
-    @property
-    def name(self) -> str:
-        return self.main.name
-
-    @property
-    def count(self) -> int:
-        return self.main.count
-
-    @property
-    def total_ns(self) -> int:
-        return self.main.total_ns
-
 
 def repeated_annotation(trace: Trace) -> Reading | None:
     """The annotation that holds most of the work and repeats; else one that beats time in it."""
@@ -53,9 +41,11 @@ def repeated_annotation(trace: Trace) -> Reading | None:
     if not families:
         events = device_annotations(trace)
         families, on_device = families_of(trace, events, on_device=True), True
-    covering = list(_covering_units(trace, families, on_device=on_device))
+    units = _covering_units(trace, families, on_device=on_device)
+    covering = {unit.main: unit for unit in units}
     if covering:
-        return replace(_covering(next(best_first(covering))), on_device=on_device)
+        best = next(best_first(list(covering)))
+        return replace(_covering(covering[best]), on_device=on_device)
     even = [
         family
         for family in families

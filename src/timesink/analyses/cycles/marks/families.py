@@ -46,11 +46,7 @@ class Family:
 
 
 def is_own(name: str) -> bool:
-    """Whether the program made this annotation, not a library or the compiler.
-
-    >>> [is_own(name) for name in ("decode_step", "nccl:all_reduce", "cublasSgemmEx")]
-    [True, False, False]
-    """
+    """Whether the program made this annotation, not a library or the compiler."""
     return _NOT_A_UNIT.search(name) is None
 
 
@@ -81,12 +77,8 @@ def held(trace: Trace, families: Sequence[Family], *, on_device: bool) -> float:
         return min(1.0, sum(family.work for family in families) / total)
     together = pl.concat([family.events for family in families]).sort("pid", "start_ns")
     length = int((together["end_ns"] - together["start_ns"]).sum())
-    return length / max(_extent(together), 1)
-
-
-def _extent(events: pl.DataFrame) -> int:
-    ends = events.group_by("pid").agg(pl.col("end_ns").max() - pl.col("start_ns").min())
-    return int(ends["end_ns"].sum())
+    ends = together.group_by("pid").agg(pl.col("end_ns").max() - pl.col("start_ns").min())
+    return length / max(int(ends["end_ns"].sum()), 1)
 
 
 def _families(rows: pl.DataFrame) -> list[Family]:

@@ -19,11 +19,7 @@ _CLOSES = re.compile(r"Optimizer\.step|optimizer[._]step|lr_scheduler", re.IGNOR
 
 
 def closes(name: str) -> bool:
-    """Whether a mark of this name comes last in its cycle.
-
-    >>> closes("Optimizer.step#SGD.step"), closes("forward")
-    (True, False)
-    """
+    """Whether a mark of this name comes last in its cycle."""
     return _CLOSES.search(name) is not None
 
 

@@ -10,11 +10,10 @@ import re
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.cycles.python.calls import PythonCalls, python_calls
 from timesink.analyses.cycles.python.inner import inner_call
-from timesink.analyses.cycles.python.loop_body import Body, loop_bodies
+from timesink.analyses.cycles.python.loop_body import loop_bodies
 from timesink.analyses.cycles.python.main_call import main_call
 from timesink.analyses.cycles.python.prefill import prefill_calls, types_by_content
 from timesink.analyses.cycles.python.top import REPEATING, top_calls
@@ -67,20 +66,27 @@ def anchored(trace: Trace, names: frozenset[str]) -> Reading | None:
 # -- its cycles ------------------------------------------------------------------------------------
 
 
-def _reading(calls: PythonCalls, top: Nodes, code: int, nodes: Nodes | None = None) -> Reading:
-    asked = nodes is not None
-    main = calls.outermost(calls.name == code) if nodes is None else nodes
+def _reading(calls: PythonCalls, top: Nodes, code: int, asked_for: Nodes | None = None) -> Reading:
+    main = calls.outermost(calls.name == code) if asked_for is None else asked_for
     main, lanes = _busiest_lanes(calls, main)
     early = prefill_calls(calls, top, code, main)
     chosen = np.sort(np.concatenate([main, early]))
     types, notes = types_by_content(calls, chosen, early)
     bodies = [loop_bodies(calls, top, chosen, lane) for lane in lanes]
-    spans = spans_of(*_columns(calls, bodies, dict(zip(chosen.tolist(), types, strict=True))))
+    type_of = dict(zip(chosen.tolist(), types, strict=True))
+    nodes = np.concatenate([body.nodes for body in bodies])
+    spans = spans_of(
+        calls.processes(nodes),
+        calls.named(nodes),
+        np.concatenate([body.start for body in bodies]),
+        np.concatenate([body.end for body in bodies]),
+        [type_of[node] for node in nodes.tolist()],
+    )
     name = _inner_name(calls, main)
     own = calls.names[int(calls.name[main[0]])]
     spans = spans.with_columns(pl.col("name").replace({own: name}))
     reason = f"{name!r} is called {len(main)} times on top of the program's loop"
-    if asked:
+    if asked_for is not None:
         reason = f"asked for by name; {name!r} was called {units.counted(len(main), 'times')}"
         return Reading("marker", name, spans, 1.0, reason, notes)
     inside = inner_call(calls, main)
@@ -110,16 +116,3 @@ def _busiest_lanes(calls: PythonCalls, nodes: Nodes) -> tuple[Nodes, list[int]]:
             busiest.setdefault(calls.lanes[lane][0], lane)
     lanes = sorted(busiest.values())
     return nodes[np.isin(calls.lane[nodes], lanes)], lanes
-
-
-def _columns(
-    calls: PythonCalls, bodies: list[Body], type_of: dict[int, str]
-) -> tuple[list[str], list[str], NDArray[np.int64], NDArray[np.int64], list[str]]:
-    nodes = np.concatenate([body.nodes for body in bodies])
-    return (
-        [calls.lanes[lane][0] for lane in calls.lane[nodes].tolist()],
-        [calls.names[name] for name in calls.name[nodes].tolist()],
-        np.concatenate([body.start for body in bodies]),
-        np.concatenate([body.end for body in bodies]),
-        [type_of[node] for node in nodes.tolist()],
-    )

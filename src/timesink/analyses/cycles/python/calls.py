@@ -9,13 +9,13 @@ from functools import cached_property
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from timesink.analyses.columns import host_columns, lane_codes
+from timesink.analyses.columns import host_columns, lane_codes, start_and_end
 from timesink.analyses.cycles.waiting import is_wait
-from timesink.analyses.nesting import Nodes, nest_calls, pre_order, subtree_sizes
+from timesink.analyses.nesting import Nodes, children_of, nest_calls, pre_order, subtree_sizes
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.texts import Codes, encode
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
 _NOT_AN_ANCHOR = re.compile(
@@ -32,10 +32,10 @@ class PythonCalls:
     """Place in `lanes`."""
     name: Codes
     """Place in `names`."""
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
+    start: Ints
+    end: Ints
     parent: Nodes
-    depth: NDArray[np.int64]
+    depth: Ints
     names: Sequence[str]
     lanes: Sequence[tuple[str, str]]
     """Process and thread."""
@@ -44,35 +44,41 @@ class PythonCalls:
         return len(self.lane)
 
     @cached_property
-    def size(self) -> NDArray[np.int64]:
+    def size(self) -> Ints:
         """How many calls a subtree has, the call itself included."""
         return subtree_sizes(self.depth, self.parent)
 
     @cached_property
-    def length(self) -> NDArray[np.int64]:
+    def length(self) -> Ints:
         return self.end - self.start
 
-    def flags(self, test: Callable[[str], object]) -> NDArray[np.bool_]:
+    def flags(self, test: Callable[[str], object]) -> Flags:
         """For each of `names`: whether it passes the test."""
         return np.array([bool(test(name)) for name in self.names] or [False], dtype=np.bool_)
 
     @cached_property
-    def waits(self) -> NDArray[np.bool_]:
+    def waits(self) -> Flags:
         """For each of `names`: whether such a call only waits."""
         return self.flags(is_wait)
 
     @cached_property
-    def barred(self) -> NDArray[np.bool_]:
+    def barred(self) -> Flags:
         """For each of `names`: whether such a call cannot mark a cycle."""
         return self.waits | self.flags(_NOT_AN_ANCHOR.search)
 
+    def processes(self, nodes: Nodes) -> list[str]:
+        """The process of each of some calls."""
+        return [self.lanes[lane][0] for lane in self.lane[nodes].tolist()]
+
+    def named(self, nodes: Nodes) -> list[str]:
+        """What each of some calls is called."""
+        return [self.names[code] for code in self.name[nodes].tolist()]
+
     def children(self, node: int) -> Nodes:
         """The calls a call makes itself."""
-        below = slice(node + 1, node + int(self.size[node]))
-        found: Nodes = np.flatnonzero(self.parent[below] == node) + node + 1
-        return found
+        return children_of(node, self.parent, self.size)
 
-    def outermost(self, chosen: NDArray[np.bool_]) -> Nodes:
+    def outermost(self, chosen: Flags) -> Nodes:
         """Of the chosen calls those that are inside no other chosen one."""
         nodes = np.flatnonzero(chosen)
         if not len(nodes):
@@ -89,8 +95,7 @@ def python_calls(trace: Trace) -> PythonCalls:
     calls = host.filter(kinds & (pl.col("dur_ns") > 0))
     calls = calls.filter(pl.len().over("pid", "tid") > 1)
     lane, lanes = lane_codes(calls) if calls.height else (np.zeros(0, dtype=np.int64), [])
-    start = calls["ts_ns"].to_numpy()
-    end = start + calls["dur_ns"].to_numpy()
+    start, end = start_and_end(calls)
     none = np.zeros(len(start), dtype=np.bool_)
     order = pre_order(lane, start, end, none)
     lane, start, end = lane[order], start[order], end[order]

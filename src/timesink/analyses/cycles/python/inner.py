@@ -10,7 +10,7 @@ from timesink.analyses.cycles.python.main_call import main_call
 from timesink.analyses.cycles.python.top import peeled
 from timesink.analyses.cycles.reading import period_ns, spans_of
 from timesink.analyses.cycles.types import is_pass_call
-from timesink.analyses.nesting import Nodes
+from timesink.analyses.nesting import Nodes, within
 
 
 def inner_call(calls: PythonCalls, main: Nodes) -> Candidate | None:
@@ -24,13 +24,10 @@ def inner_call(calls: PythonCalls, main: Nodes) -> Candidate | None:
     code = main_call(calls, peeled(calls, calls.children(typical)))
     if code is None:
         return None
-    within = np.zeros(len(calls) + 1, dtype=np.int64)
-    np.add.at(within, main, 1)
-    np.add.at(within, main + calls.size[main], -1)
-    nodes = calls.outermost((calls.name == code) & (np.cumsum(within)[:-1] > 0))
+    nodes = calls.outermost((calls.name == code) & within(main, calls.size))
     name = calls.names[code]
     spans = spans_of(
-        [calls.lanes[lane][0] for lane in calls.lane[nodes].tolist()],
+        calls.processes(nodes),
         [name] * len(nodes),
         calls.start[nodes],
         calls.end[nodes],

@@ -29,8 +29,8 @@ def layers(trace: Trace) -> Reading | None:
         return None
     name, nodes = min(found.items(), key=lambda item: (*_rank(calls, item[1]), item[0]))
     spans = spans_of(
-        [calls.lanes[lane][0] for lane in calls.lane[nodes].tolist()],
-        [calls.names[code] for code in calls.name[nodes].tolist()],
+        calls.processes(nodes),
+        calls.named(nodes),
         calls.start[nodes],
         calls.end[nodes],
         ["generic"] * len(nodes),

@@ -10,10 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.cycles.python.calls import PythonCalls
 from timesink.analyses.nesting import Nodes
+from timesink.model import intervals
+from timesink.model.arrays import Flags, Ints
 
 _BREAK_LENGTHS, _BREAK_NS = 5, 50_000_000
 """A pause of so many typical calls, and at least so long, ends a chain of cycles."""
@@ -27,21 +28,21 @@ class Body:
     """Cycles of one thread: the marking call of each, and the time it spans."""
 
     nodes: Nodes
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
+    start: Ints
+    end: Ints
 
 
 @dataclass(frozen=True, eq=False)
 class _Beside:
     """Calls on top that are no marking calls: their names, times, and between which they are."""
 
-    name: NDArray[np.int64]
-    start: NDArray[np.int64]
-    end: NDArray[np.int64]
-    gap: NDArray[np.int64]
+    name: Ints
+    start: Ints
+    end: Ints
+    gap: Ints
     """How many marking calls began before."""
 
-    def chosen(self, which: NDArray[np.bool_]) -> _Beside:
+    def chosen(self, which: Flags) -> _Beside:
         return _Beside(self.name[which], self.start[which], self.end[which], self.gap[which])
 
 
@@ -50,22 +51,33 @@ def loop_bodies(calls: PythonCalls, top: Nodes, chosen: Nodes, lane: int) -> Bod
     nodes = chosen[calls.lane[chosen] == lane]
     on_top = top[calls.lane[top] == lane]
     holder = _holders(calls, on_top, nodes)
-    start, end = _cores(calls, holder, nodes)
-    inside = _index_of(calls.start[on_top], start, end) >= 0
+    # The call on top that holds just one marking call; else the marking call itself.
+    alone = np.bincount(holder + 1, minlength=len(calls) + 1)[holder + 1] == 1
+    core = np.where((holder >= 0) & alone, holder, nodes)
+    start, end = calls.start[core], calls.end[core]
+    inside = intervals.holding(calls.start[on_top], start, end) >= 0
     rest = on_top[~inside & ~np.isin(on_top, holder) & ~calls.barred[calls.name[on_top]]]
     begins = calls.start[rest]
     beside = _Beside(calls.name[rest], begins, calls.end[rest], np.searchsorted(start, begins))
-    closing, opening = _roles(beside, len(nodes))
-    end = _closed(beside, closing, end)
+    # Which of the other calls close a body, and which open one; both come in most gaps.
+    count = len(nodes)
+    name, gap = beside.name, beside.gap
+    size = int(name.max(initial=0)) + 1
+    inner = (gap > 0) & (gap < count)
+    seen = np.unique(np.stack([name[inner], gap[inner]]), axis=1)[0]
+    usual = np.bincount(seen, minlength=size) >= max(1, _USUAL * (count - 1))
+    first = np.bincount(name[gap == 0], minlength=size) > 0
+    last = np.bincount(name[gap == count], minlength=size) > 0
+    closes = usual & last & ~first
+    closing, opening = closes[name], (usual & ~closes)[name]
+    # Ends moved behind the closing calls that follow at once.
+    stop = np.full(len(end) + 1, _NEVER)
+    np.minimum.at(stop, beside.gap[~closing], beside.start[~closing])
+    closers = beside.chosen(closing & (beside.gap > 0) & (beside.start < stop[beside.gap]))
+    moved = end.copy()
+    np.maximum.at(moved, closers.gap - 1, closers.end)
+    end = moved
     return Body(nodes, _opened(beside.chosen(opening), start, end), end)
-
-
-def _index_of(
-    times: NDArray[np.int64], start: NDArray[np.int64], end: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Which stretch each time falls into, -1 where none."""
-    place = np.searchsorted(start, times, side="right") - 1
-    return np.where((place >= 0) & (times < end[place]), place, -1)
 
 
 def _holders(calls: PythonCalls, on_top: Nodes, nodes: Nodes) -> Nodes:
@@ -76,43 +88,7 @@ def _holders(calls: PythonCalls, on_top: Nodes, nodes: Nodes) -> Nodes:
     return np.where(held, holder, -1)
 
 
-def _cores(
-    calls: PythonCalls, holder: Nodes, nodes: Nodes
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The call on top that holds just one marking call; else the marking call itself."""
-    alone = np.bincount(holder + 1, minlength=len(calls) + 1)[holder + 1] == 1
-    core = np.where((holder >= 0) & alone, holder, nodes)
-    return calls.start[core], calls.end[core]
-
-
-def _roles(beside: _Beside, count: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which of the other calls close a body, and which open one; both come in most gaps."""
-    name, gap = beside.name, beside.gap
-    size = int(name.max(initial=0)) + 1
-    inner = (gap > 0) & (gap < count)
-    seen = np.unique(np.stack([name[inner], gap[inner]]), axis=1)[0]
-    usual = np.bincount(seen, minlength=size) >= max(1, _USUAL * (count - 1))
-    first = np.bincount(name[gap == 0], minlength=size) > 0
-    last = np.bincount(name[gap == count], minlength=size) > 0
-    closes = usual & last & ~first
-    return closes[name], (usual & ~closes)[name]
-
-
-def _closed(
-    beside: _Beside, closing: NDArray[np.bool_], end: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Ends moved behind the closing calls that follow at once."""
-    stop = np.full(len(end) + 1, _NEVER)
-    np.minimum.at(stop, beside.gap[~closing], beside.start[~closing])
-    closers = beside.chosen(closing & (beside.gap > 0) & (beside.start < stop[beside.gap]))
-    moved = end.copy()
-    np.maximum.at(moved, closers.gap - 1, closers.end)
-    return moved
-
-
-def _opened(
-    openers: _Beside, start: NDArray[np.int64], end: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _opened(openers: _Beside, start: Ints, end: Ints) -> Ints:
     """Starts moved before the opening calls; after a long pause before the last round of them."""
     longest = max(_BREAK_LENGTHS * float(np.median(end - start)), _BREAK_NS)
     free_from = np.concatenate([[start[0] - longest], end[:-1]]).astype(np.int64)
@@ -122,17 +98,13 @@ def _opened(
         return start
     earliest = start.copy()
     np.minimum.at(earliest, openers.gap, openers.start)
-    leads = openers.chosen(openers.name == _usual_first(openers))
+    # The call that most often comes first between two marking calls.
+    rows = np.flatnonzero(openers.gap > 0)
+    rows = rows if len(rows) else np.arange(len(openers.gap))
+    firsts = rows[np.unique(openers.gap[rows], return_index=True)[1]]
+    leads = openers.chosen(openers.name == int(np.bincount(openers.name[firsts]).argmax()))
     latest = free_from - 1
     np.maximum.at(latest, leads.gap, leads.start)
     near = start - free_from < longest
     recent = (latest >= free_from) & (start - latest < longest)
     return np.where(near, earliest, np.where(recent, latest, start))
-
-
-def _usual_first(openers: _Beside) -> int:
-    """The call that most often comes first between two marking calls."""
-    rows = np.flatnonzero(openers.gap > 0)
-    rows = rows if len(rows) else np.arange(len(openers.gap))
-    firsts = rows[np.unique(openers.gap[rows], return_index=True)[1]]
-    return int(np.bincount(openers.name[firsts]).argmax())

@@ -29,7 +29,18 @@ def main_call(calls: PythonCalls, top: Nodes) -> int | None:
 
     Where that is a prefill by its name, the best of the decodes beside it.
     """
-    repeating = _repeating(calls, top)
+    # Names that repeat on top of a thread.
+    lanes = len(calls.lanes)
+    pair = calls.name[top] * lanes + calls.lane[top]
+    size = len(calls.names) * lanes
+    counts = np.bincount(pair, minlength=size).reshape(-1, lanes)
+    totals = np.bincount(pair, weights=calls.length[top], minlength=size).reshape(-1, lanes)
+    enough = (counts >= MIN_REPEATS) & ~calls.barred[:, None]
+    count, total = (counts * enough).sum(axis=1), (totals * enough).sum(axis=1)
+    repeating = [
+        _Named(code, calls.names[code], int(count[code]), int(total[code]))
+        for code in np.flatnonzero(count).tolist()
+    ]
     if not repeating:
         return None
     ranked = best_first(repeating)
@@ -38,18 +49,3 @@ def main_call(calls: PythonCalls, top: Nodes) -> int | None:
         return best.code
     decode = (other for other in ranked if type_of_name(other.name) == "decode")
     return next(decode, best).code
-
-
-def _repeating(calls: PythonCalls, top: Nodes) -> list[_Named]:
-    """Names that repeat on top of a thread."""
-    lanes = len(calls.lanes)
-    pair = calls.name[top] * lanes + calls.lane[top]
-    size = len(calls.names) * lanes
-    counts = np.bincount(pair, minlength=size).reshape(-1, lanes)
-    totals = np.bincount(pair, weights=calls.length[top], minlength=size).reshape(-1, lanes)
-    enough = (counts >= MIN_REPEATS) & ~calls.barred[:, None]
-    count, total = (counts * enough).sum(axis=1), (totals * enough).sum(axis=1)
-    return [
-        _Named(code, calls.names[code], int(count[code]), int(total[code]))
-        for code in np.flatnonzero(count).tolist()
-    ]

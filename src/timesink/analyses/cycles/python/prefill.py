@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from timesink.analyses.cycles.python.calls import PythonCalls
 from timesink.analyses.cycles.reading import MIN_REPEATS
 from timesink.analyses.cycles.types import decodes, extends, type_of_name
 from timesink.analyses.nesting import Nodes
 from timesink.model import units
+from timesink.model.arrays import Flags
 
 SELDOM, LONGER = 0.1, 3.0
 """A prefill call comes at most this often, and lasts this many times as long, as a decode call."""
@@ -36,8 +36,7 @@ def prefill_calls(calls: PythonCalls, top: Nodes, main_name: int, main: Nodes) -
     if not fits.any():
         return beside[:0]
     largest = int(np.argmax(np.where(fits, total, -1.0)))
-    found: Nodes = beside[calls.name[beside] == largest]
-    return found
+    return np.asarray(beside[calls.name[beside] == largest])
 
 
 def types_by_content(
@@ -49,16 +48,25 @@ def types_by_content(
         name = calls.names[int(calls.name[early[0]])]
         note = f"{units.counted(len(early), 'calls')} of {name!r} taken as prefill"
         return types.tolist(), (note,)
-    types = _by_names(calls, chosen)
-    if (types != "generic").any():
-        return _settled(types, calls, chosen)
-    return _by_length(calls, chosen)
-
-
-def _by_names(calls: PythonCalls, chosen: Nodes) -> NDArray[np.str_]:
     prefills = _holds(calls, chosen, calls.flags(extends))
     continues = _holds(calls, chosen, calls.flags(_decode_test(calls)))
-    return np.where(prefills, "prefill", np.where(continues, "decode", "generic"))
+    types = np.where(prefills, "prefill", np.where(continues, "decode", "generic"))
+    if (types != "generic").any():
+        # Cycles that nothing tells about take the type of their neighbours, and are counted.
+        unknown = np.flatnonzero(types == "generic")
+        if not len(unknown):
+            return types.tolist(), ()
+        known = np.flatnonzero(types != "generic")
+        length = calls.length[chosen]
+        place = np.searchsorted(known, unknown)
+        before, after = known[np.maximum(place - 1, 0)], known[np.minimum(place, len(known) - 1)]
+        nearer = np.abs(length[before] - length[unknown]) <= np.abs(length[after] - length[unknown])
+        settled = types.copy()
+        settled[unknown] = types[np.where(nearer, before, after)]
+        takes = "takes" if len(unknown) == 1 else "take"
+        count = units.counted(len(unknown), "cycles")
+        return settled.tolist(), (f"{count} {takes} the type of the neighbours",)
+    return _by_length(calls, chosen)
 
 
 def _decode_test(calls: PythonCalls) -> Callable[[str], bool]:
@@ -71,30 +79,10 @@ def _function(name: str) -> str:
     return name.rpartition(": ")[2].rpartition(".")[2]
 
 
-def _holds(calls: PythonCalls, nodes: Nodes, wanted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _holds(calls: PythonCalls, nodes: Nodes, wanted: Flags) -> Flags:
     """Whether each call is, or calls, one of the wanted names."""
     before = np.concatenate([[0], np.cumsum(wanted[calls.name])])
-    found: NDArray[np.bool_] = before[nodes + calls.size[nodes]] > before[nodes]
-    return found
-
-
-def _settled(
-    types: NDArray[np.str_], calls: PythonCalls, chosen: Nodes
-) -> tuple[list[str], tuple[str, ...]]:
-    """Cycles that nothing tells about take the type of their neighbours, and are counted."""
-    unknown = np.flatnonzero(types == "generic")
-    if not len(unknown):
-        return types.tolist(), ()
-    known = np.flatnonzero(types != "generic")
-    length = calls.length[chosen]
-    place = np.searchsorted(known, unknown)
-    before, after = known[np.maximum(place - 1, 0)], known[np.minimum(place, len(known) - 1)]
-    nearer = np.abs(length[before] - length[unknown]) <= np.abs(length[after] - length[unknown])
-    settled = types.copy()
-    settled[unknown] = types[np.where(nearer, before, after)]
-    takes = "takes" if len(unknown) == 1 else "take"
-    count = units.counted(len(unknown), "cycles")
-    return settled.tolist(), (f"{count} {takes} the type of the neighbours",)
+    return np.asarray(before[nodes + calls.size[nodes]] > before[nodes])
 
 
 def _by_length(calls: PythonCalls, chosen: Nodes) -> tuple[list[str], tuple[str, ...]]:

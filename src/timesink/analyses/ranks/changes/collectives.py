@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.communication.kinds import ONE_SIDED
-from timesink.analyses.ranks.panel import Floats
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.statistics.discovery import ALPHA, false_discovery
 from timesink.analyses.statistics.drifting import mean_changes
+from timesink.model.arrays import Floats
 
 COLLECTIVE_CHANGE_SCHEMA = {
     "group_kind": pl.String(),
@@ -129,5 +129,4 @@ def _filled(values: Floats) -> Floats:
     known = np.isfinite(values.astype(np.float64))
     sums = np.where(known, values, 0.0).sum(axis=0)
     means = sums / np.maximum(known.sum(axis=0), 1)
-    filled: Floats = np.where(known, values, means[None, :]).astype(np.float64)
-    return filled
+    return np.asarray(np.where(known, values, means[None, :]).astype(np.float64))

@@ -77,15 +77,7 @@ class RankChanges:
 
 
 def compare_ranks(base: RankSet, new: RankSet) -> RankChanges:
-    """Compare two runs as a whole, and each rank with the same rank before.
-
-    >>> import timesink
-    >>> from timesink.analyses.ranks.rank_set import ranks_of_traces
-    >>> alone = ranks_of_traces({"rank0": timesink.open(timesink.sample())})
-    >>> found = compare_ranks(alone, alone)
-    >>> found.verdict, found.stragglers, round(sum(part.delta_ns for part in found.attribution))
-    ('no_change', (), 0)
-    """
+    """Compare two runs as a whole, and each rank with the same rank before."""
     layouts = layout_of(base), layout_of(new)
     same = layouts[0] == layouts[1]
     common = sorted(base.ranks.keys() & new.ranks.keys())

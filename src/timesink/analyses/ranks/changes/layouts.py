@@ -22,11 +22,7 @@ class Layout:
 
     @property
     def words(self) -> str:
-        """The same to read.
-
-        >>> Layout(64, (("tp", 4), ("dp", 16))).words
-        '64 ranks (tp 4, dp 16)'
-        """
+        """The same to read."""
         inner = ", ".join(f"{kind} {size}" for kind, size in self.groups)
         return f"{counted(self.world, 'ranks')}{f' ({inner})' if inner else ''}"
 

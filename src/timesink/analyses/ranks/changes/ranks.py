@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.ranks.likeness.features import LEAST_SHARE, far_from_usual
-from timesink.analyses.ranks.panel import SOURCES, Floats, Panel
+from timesink.analyses.ranks.panel import SOURCES, Panel
 from timesink.analyses.ranks.rank_set import RankSet
+from timesink.model.arrays import Floats
 
 RANK_CHANGE_SCHEMA = {
     "rank": pl.Int64(),

@@ -10,8 +10,8 @@ import polars as pl
 
 from timesink.analyses.ranks.analysis import RanksAnalysis
 from timesink.analyses.ranks.groups import GROUP_KEY
-from timesink.analyses.ranks.panel import Floats
 from timesink.analyses.ranks.summary import RankSummary
+from timesink.model.arrays import Floats
 
 OWN = {
     "compute": ("own_kernel_ns",),

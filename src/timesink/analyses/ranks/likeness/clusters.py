@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.ranks.analysis import RanksAnalysis
 from timesink.analyses.ranks.likeness.features import (
@@ -20,8 +19,9 @@ from timesink.analyses.ranks.likeness.features import (
 )
 from timesink.analyses.ranks.likeness.words import Telling
 from timesink.analyses.ranks.numbers import ranges_of
-from timesink.analyses.ranks.panel import Ints, Panel
+from timesink.analyses.ranks.panel import Panel
 from timesink.analyses.ranks.summary import RankSummary
+from timesink.model.arrays import Flags, Ints
 
 RANK_GROUP_SCHEMA = {
     "group": pl.String(),
@@ -60,13 +60,6 @@ def cluster_ranks(ranks: Mapping[int, RankSummary], found: RanksAnalysis) -> tup
     Ranks that nothing sets apart are one group for each role of the layout, in the order of their
     first ranks; the odd ones follow, those that let others wait longest first.  Time grows with the
     ranks, not with their square.
-
-    >>> import timesink
-    >>> from timesink.analyses.ranks.analysis import analyse_ranks
-    >>> from timesink.analyses.ranks.summary import summarise_rank
-    >>> alone = {0: summarise_rank(timesink.open(timesink.sample()))}
-    >>> [(one.group, one.ranks) for one in cluster_ranks(alone, analyse_ranks(alone))]
-    [('usual', (0,))]
     """
     panel = found.panel
     features = with_stragglers(
@@ -107,16 +100,14 @@ def rank_groups(ranks: Mapping[int, RankSummary], found: RanksAnalysis) -> pl.Da
 # -- groups ----------------------------------------------------------------------------------------
 
 
-def _roles(panel: Panel, usual: NDArray[np.bool_]) -> list[Ints]:
+def _roles(panel: Panel, usual: Flags) -> list[Ints]:
     """Places of usual ranks that make the same calls; roles in the order of their first ranks."""
     _, first = np.unique(panel.alike, return_index=True)
     roles = [usual & (panel.alike == panel.alike[place]) for place in np.sort(first)]
     return [np.flatnonzero(places) for places in roles if places.any()]
 
 
-def _odd(
-    panel: Panel, features: Features, odd: NDArray[np.bool_], rare: NDArray[np.bool_]
-) -> Iterator[Ints]:
+def _odd(panel: Panel, features: Features, odd: Flags, rare: Flags) -> Iterator[Ints]:
     """Places of odd ranks that the same sets apart, by about as much."""
     groups: defaultdict[tuple[object, ...], list[int]] = defaultdict(list)
     for place in np.flatnonzero(odd).tolist():
@@ -136,20 +127,16 @@ def _levels(places: Ints, features: Features) -> Iterator[Ints]:
 
 
 def _group(panel: Panel, features: Features, places: Ints) -> RankGroup:
+    # The place next to the middle of its group in all features; the first of several.
+    values = np.stack([features.more[name][places] for name in FEATURES])
+    from_middle = np.abs(values - np.median(values, axis=1, keepdims=True)).sum(axis=0)
     return RankGroup(
         group="",
         ranks=tuple(panel.ranks[places].tolist()),
-        representative=int(panel.ranks[_medoid(features, places)]),
+        representative=int(panel.ranks[int(places[int(np.argmin(from_middle))])]),
         odd=False,
         apart=(),
     )
-
-
-def _medoid(features: Features, places: Ints) -> int:
-    """The place next to the middle of its group in all features; the first of several."""
-    values = np.stack([features.more[name][places] for name in FEATURES])
-    from_middle = np.abs(values - np.median(values, axis=1, keepdims=True)).sum(axis=0)
-    return int(places[int(np.argmin(from_middle))])
 
 
 def _caused(panel: Panel, group: RankGroup) -> float:

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.ranks.likeness.kernel_pace import pace_and_amount
 from timesink.analyses.ranks.likeness.slow_transfers import transfer_excess
-from timesink.analyses.ranks.panel import Floats, Ints, Panel
+from timesink.analyses.ranks.panel import Panel
 from timesink.analyses.ranks.stragglers import Straggler
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.statistics.moments import NORMAL
+from timesink.model.arrays import Flags, Floats, Ints
 
 OF_A_STEP = ("loading", "host", "copies")
 """Features that are own time by source."""
@@ -43,17 +43,16 @@ class Features:
 
     ranks: Ints
     more: Mapping[str, Floats]
-    odd: Mapping[str, NDArray[np.bool_]]
+    odd: Mapping[str, Flags]
     """Where that is beyond noise."""
     own: Mapping[str, Floats]
     """What the rank takes itself: own time by source, and `kernels`."""
     step_ns: float
 
     @property
-    def is_odd(self) -> NDArray[np.bool_]:
+    def is_odd(self) -> Flags:
         """Which ranks anything sets apart."""
-        found: NDArray[np.bool_] = np.any(list(self.odd.values()), axis=0)
-        return found
+        return np.asarray(np.any(list(self.odd.values()), axis=0))
 
     @property
     def largest(self) -> Floats:
@@ -80,7 +79,14 @@ def features_of(ranks: Mapping[int, RankSummary], panel: Panel, calls: pl.DataFr
     odd = {name: np.zeros(places, dtype=np.bool_) for name in FEATURES}
     own = {source: _mean(values) for source, values in panel.own.items()}
     for peers, judged, names in _peer_groups(panel):
-        beyond = _beyond(ranks, panel, peers)
+        # Each feature of the peers, in nanoseconds per step; zero need not be usual.
+        pace, amount = pace_and_amount(ranks, panel.ranks[peers].tolist())
+        steps = {name: panel.own[name][peers] for name in OF_A_STEP}
+        beyond = {
+            "pace": pace,
+            "amount": amount,
+            **{name: _mean(values - _middle(values)) for name, values in steps.items()},
+        }
         for name in names:
             from_usual, noise = _scaled(beyond[name], _wobble(panel, name, peers), panel.step_ns)
             floor = max(_OUTLYING * noise, LEAST_SHARE * panel.step_ns)
@@ -119,23 +125,18 @@ def _peer_groups(panel: Panel) -> Iterator[tuple[Ints, Ints, tuple[str, ...]]]:
         yield np.arange(len(panel.ranks)), few, _AMONG_ALL
 
 
-def rare_roles(panel: Panel) -> NDArray[np.bool_]:
+def rare_roles(panel: Panel) -> Flags:
     """Which ranks make calls that few others make: a layout gives each role to many."""
     _, role, many = np.unique(panel.alike, return_inverse=True, return_counts=True)
-    rare: NDArray[np.bool_] = many[role] * _RARE <= many.max(initial=0)
-    return rare
+    return np.asarray(many[role] * _RARE <= many.max(initial=0))
 
 
 def _few_penalty(peers: int) -> float:
-    """Of a few ranks nobody knows how they vary.
-
-    >>> _few_penalty(4), _few_penalty(1000)
-    (1.5, 1.002)
-    """
+    """Of a few ranks nobody knows how they vary."""
     return 1 + _FEW_PENALTY / peers
 
 
-def far_from_usual(values: Floats, role: Ints, step_ns: float) -> tuple[Floats, NDArray[np.bool_]]:
+def far_from_usual(values: Floats, role: Ints, step_ns: float) -> tuple[Floats, Flags]:
     """How far each value is from that of most ranks of its role, and whether that is beyond noise.
 
     Roles of fewer than three ranks are compared with everybody.
@@ -156,17 +157,6 @@ def far_from_usual(values: Floats, role: Ints, step_ns: float) -> tuple[Floats, 
 # -- numbers ---------------------------------------------------------------------------------------
 
 
-def _beyond(ranks: Mapping[int, RankSummary], panel: Panel, peers: Ints) -> dict[str, Floats]:
-    """Each feature of the peers, in nanoseconds per step; zero need not be usual."""
-    pace, amount = pace_and_amount(ranks, panel.ranks[peers].tolist())
-    steps = {name: panel.own[name][peers] for name in OF_A_STEP}
-    return {
-        "pace": pace,
-        "amount": amount,
-        **{name: _mean(values - _middle(values)) for name, values in steps.items()},
-    }
-
-
 def _middle(values: Floats) -> Floats:
     """The median of every step."""
     known = np.isfinite(values).any(axis=0)
@@ -179,8 +169,7 @@ def _middle(values: Floats) -> Floats:
 def _mean(values: Floats) -> Floats:
     """The mean over the steps a rank has; none is zero."""
     known = np.isfinite(values)
-    mean: Floats = np.where(known, values, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
-    return mean
+    return np.asarray(np.where(known, values, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1))
 
 
 def _wobble(panel: Panel, name: str, peers: Ints) -> float:

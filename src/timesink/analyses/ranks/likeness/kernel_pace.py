@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from timesink.analyses.ranks.panel import Floats
-from timesink.analyses.ranks.stacking import stacked
 from timesink.analyses.ranks.summary import RankSummary
+from timesink.analyses.row_groups import stacked
+from timesink.model.arrays import Floats
 
 _ENOUGH = 64
 """Ranks are enough for a median."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from timesink.analyses.ranks.panel import Floats, Panel
+from timesink.analyses.ranks.panel import Panel
 from timesink.analyses.ranks.transfers import complete_transfers, slow_groups
+from timesink.model.arrays import Floats
 
 _NEARLY = 0.9
 """Of what the rank loses that loses most: who loses as much is told with it."""
@@ -20,7 +21,14 @@ def transfer_excess(panel: Panel, calls: pl.DataFrame) -> Floats:
     explained by it, and the others in these lose nothing by themselves.
     """
     found = np.zeros(len(panel.ranks))
-    left = _lost(calls)
+    # By group and rank, what its slow transfers lose (`among`, `rank`, `lost`).
+    met = complete_transfers(calls)
+    more = (pl.col("typical_ns") - pl.col("usual_ns")) * pl.col("calls")
+    slow = slow_groups(met).select("kind", "among", lost=more)
+    members = met.select("among", "rank", "kind").unique()
+    left = (
+        members.join(slow, on=["kind", "among"]).group_by("among", "rank").agg(pl.col("lost").sum())
+    )
     for _ in range(_MOST_TURNS):
         if left.is_empty():
             break
@@ -31,14 +39,3 @@ def transfer_excess(panel: Panel, calls: pl.DataFrame) -> Floats:
         explained = left.filter(pl.col("rank").is_in(most["rank"].to_list()))["among"].unique()
         left = left.filter(~pl.col("among").is_in(explained.to_list()))
     return found
-
-
-def _lost(calls: pl.DataFrame) -> pl.DataFrame:
-    """By group and rank, what its slow transfers lose (`among`, `rank`, `lost`)."""
-    met = complete_transfers(calls)
-    more = (pl.col("typical_ns") - pl.col("usual_ns")) * pl.col("calls")
-    slow = slow_groups(met).select("kind", "among", lost=more)
-    members = met.select("among", "rank", "kind").unique()
-    return (
-        members.join(slow, on=["kind", "among"]).group_by("among", "rank").agg(pl.col("lost").sum())
-    )

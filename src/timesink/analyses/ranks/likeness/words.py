@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.ranks.analysis import RanksAnalysis
 from timesink.analyses.ranks.likeness.features import LEAST_SHARE, OF_A_STEP, Features
 from timesink.analyses.ranks.numbers import ranges_of
-from timesink.analyses.ranks.panel import Ints, Panel
+from timesink.analyses.ranks.panel import Panel
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.model import units
+from timesink.model.arrays import Flags, Ints
 from timesink.model.units import brief_ns
 
 _OWN = {
@@ -34,7 +34,7 @@ class Telling:
     ranks: Mapping[int, RankSummary]
     found: RanksAnalysis
     features: Features
-    rare: NDArray[np.bool_]
+    rare: Flags
 
     @property
     def panel(self) -> Panel:

@@ -1,0 +1,18 @@
+"""Small examples of what analyses.cycles.marks computes."""
+
+from __future__ import annotations
+
+from timesink.analyses.cycles.marks.families import is_own
+from timesink.analyses.cycles.marks.mark_to_mark import closes
+
+
+def test_is_own() -> None:
+    assert [is_own(name) for name in ("decode_step", "nccl:all_reduce", "cublasSgemmEx")] == [
+        True,
+        False,
+        False,
+    ]
+
+
+def test_closes() -> None:
+    assert (closes("Optimizer.step#SGD.step"), closes("forward")) == (True, False)

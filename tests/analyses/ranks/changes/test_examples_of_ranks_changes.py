@@ -1,0 +1,22 @@
+"""Small examples of what analyses.ranks.changes computes."""
+
+from __future__ import annotations
+
+import timesink
+from timesink.analyses.ranks.changes.comparing import compare_ranks
+from timesink.analyses.ranks.changes.layouts import Layout
+from timesink.analyses.ranks.rank_set import ranks_of_traces
+
+
+def test_compare_ranks() -> None:
+    alone = ranks_of_traces({"rank0": timesink.open(timesink.sample())})
+    found = compare_ranks(alone, alone)
+    assert (
+        found.verdict,
+        found.stragglers,
+        round(sum(part.delta_ns for part in found.attribution)),
+    ) == ("no_change", (), 0)
+
+
+def test_layout_words() -> None:
+    assert Layout(64, (("tp", 4), ("dp", 16))).words == "64 ranks (tp 4, dp 16)"

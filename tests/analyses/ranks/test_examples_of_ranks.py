@@ -1,0 +1,166 @@
+"""Small examples of what analyses.ranks computes."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+import timesink
+from timesink.analyses.ranks.analysis import analyse_ranks
+from timesink.analyses.ranks.functions import function_times
+from timesink.analyses.ranks.groups import kind_told
+from timesink.analyses.ranks.judged import judged_ranks
+from timesink.analyses.ranks.lateness import affected, least_share
+from timesink.analyses.ranks.matching import peer_median
+from timesink.analyses.ranks.numbering import Named, numbered
+from timesink.analyses.ranks.operator_work import work_of_shapes
+from timesink.analyses.ranks.own_time import blocked, own_time_before, waited_for
+from timesink.analyses.ranks.panel import Panel
+from timesink.analyses.ranks.rank_set import ranks_of_traces
+from timesink.analyses.ranks.stragglers import Straggler
+from timesink.analyses.ranks.summary import _believable, summarise_rank
+from timesink.analyses.ranks.summary_tables import from_parquet, to_parquet
+from timesink.analyses.ranks.table import step_waits
+from timesink.analyses.ranks.thinning import thinned_to, within_limits
+from timesink.analyses.ranks.together import cost_together
+from timesink.analyses.ranks.views import straggler_rows
+from timesink.analyses.ranks.waits import _summed
+from timesink.analyses.row_groups import stacked
+
+
+def test_analyse_ranks() -> None:
+    summary = summarise_rank(timesink.open(timesink.sample()))
+    assert analyse_ranks({0: summary}).stragglers == ()
+
+
+def test_function_times() -> None:
+    found = function_times(timesink.open(timesink.sample()), np.array([[0, 2**62]]))
+    assert sorted(found["place"].cast(str).unique()) == ["copy", "host", "kernel", "waiting"]
+
+
+def test_kind_told() -> None:
+    assert (
+        kind_told("TENSOR_MODEL_PARALLEL_GROUP"),
+        kind_told("mesh_dp_shard"),
+        kind_told("undefined"),
+    ) == ("tp", "dp", None)
+    assert (kind_told("EXPERT_DATA_PARALLEL_GROUP"), kind_told("EXPERT_MODEL_PARALLEL_GROUP")) == (
+        "dp",
+        "ep",
+    )
+
+
+def test_judged_ranks() -> None:
+    assert judged_ranks({}) == {}
+
+
+def test_least_share() -> None:
+    assert (least_share(64), least_share(2)) == (0.025, 0.05)
+
+
+def test_affected() -> None:
+    assert affected(np.array([0.0, 8.0, 10.0, 1.0]), step_ns=100.0).tolist() == [
+        False,
+        True,
+        True,
+        False,
+    ]
+
+
+def test_peer_median() -> None:
+    assert peer_median(np.array([1.0, 2.0, 9.0, 4.0]), np.array([0, 0, 0, 1]))[0].tolist() == [
+        2.0,
+        2.0,
+        2.0,
+        4.0,
+    ]
+
+
+def test_numbered() -> None:
+    assert numbered([Named("b", 1, None), Named("a", 0, None)]).ranks == (1, 0)
+    assert (
+        repr(numbered([Named("rank4", None, 4), Named("x", None, None)]))
+        == "Numbers(ranks=(4, 0), notes=('x does not say which rank it is: it counts as rank 0',))"
+    )
+
+
+def test_work_of_shapes() -> None:
+    assert (work_of_shapes("[[2, 3], [3, 5], []]"), work_of_shapes("[[2, 3], [2, 3]]")) == (
+        30.0,
+        6.0,
+    )
+    assert (work_of_shapes("[[], []]"), work_of_shapes("")) == (0.0, 0.0)
+
+
+def test_blocked() -> None:
+    working = np.array([[0, 10], [12, 20], [30, 40]])
+    assert blocked(working, np.array([[5, 27]])).tolist() == [[20, 27]]
+
+
+def test_own_time_before() -> None:
+    assert own_time_before(np.array([0, 10, 30]), np.array([[12, 25]])).tolist() == [10, 7]
+
+
+def test_waited_for() -> None:
+    assert waited_for(np.array([30, 20]), np.array([[12, 25]])).tolist() == [5, 8]
+
+
+def test_rankset() -> None:
+    found = ranks_of_traces({"worker0": timesink.open(timesink.sample())})
+    assert (list(found.ranks), found.names, found.analysis.stragglers) == ([0], ["worker0"], ())
+
+
+def test_stacked() -> None:
+    one = pl.DataFrame({"step": ["3", "4"]})
+    assert stacked({0: one, 7: one})["rank"].to_list() == [0, 0, 7, 7]
+
+
+def test_summarise_rank() -> None:
+    assert summarise_rank(timesink.open(timesink.sample())).steps.columns[:3] == [
+        "step",
+        "start_ns",
+        "end_ns",
+    ]
+
+
+def test_believable() -> None:
+    assert (_believable(63), _believable(10**12)) == (63, None)
+
+
+def test_to_parquet() -> None:
+    kept = to_parquet(summarise_rank(timesink.open(timesink.sample())))
+    assert from_parquet(kept).about.device == "NVIDIA H200"
+
+
+def test_step_waits() -> None:
+    row = {"rank": 0, "step": "1", "collective": "all_reduce", "held_up_ns": 0, "exposed_ns": 9}
+    times = [{"start_ns": 0, "wait_ns": 10}, {"start_ns": 5, "wait_ns": 10}]
+    assert step_waits(pl.DataFrame([row | each for each in times]))[
+        "wait_suffered_ns"
+    ].to_list() == [15]
+
+
+def test_within_limits() -> None:
+    trace = timesink.open(timesink.sample())
+    assert within_limits(summarise_rank(trace), trace) is summarise_rank(trace)
+
+
+def test_thinned_to() -> None:
+    summary = summarise_rank(timesink.open(timesink.sample()))
+    assert thinned_to(summary, 1000) is summary
+
+
+def test_cost_together() -> None:
+    held = np.array([[5.0, 5.0], [5.0, 0.0]])
+    panel = Panel(np.arange(2), ("1", "2"), held, held, held, {}, held, np.zeros(2))
+    always = Straggler(0, "gpu_clock", 10.0, 0.2, ("1", "2"), ())
+    once = Straggler(1, "host_code", 7.0, 0.1, ("1",), ())
+    assert cost_together([always, once], panel) == 12.0
+
+
+def test_straggler_rows() -> None:
+    assert straggler_rows(ranks_of_traces({"a": timesink.open(timesink.sample())})).height == 0
+
+
+def test_summed() -> None:
+    assert _summed(np.array([1.0, 2.0, 5.0]), np.array([0, 0, 1])).tolist() == [1.0, 3.0, 5.0]
