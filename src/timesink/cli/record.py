@@ -32,7 +32,6 @@ from timesink import __version__
 from timesink.cli.common import add_force
 from timesink.cli.programs import add_program, program_in
 from timesink.cli.values import file_only, whole_number
-from timesink.collect.counters import Missing, missing_in_words, wanted
 from timesink.collect.program import check_program
 from timesink.collect.record.places import Place
 from timesink.collect.record.plan import (
@@ -47,6 +46,7 @@ from timesink.collect.record.plan import (
 from timesink.collect.record.recording import Conclusion, Request, record_program
 from timesink.errors import UsageError
 from timesink.model.units import counted
+from timesink.recorder.counter_catalogue import Missing, missing_in_words, wanted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from timesink.collect.counters import Sampled
 from timesink.collect.record import traces
 from timesink.collect.record.notes import read_notes
 from timesink.collect.record.places import Place
@@ -21,11 +20,12 @@ from timesink.collect.record.run_file import ProgramRun
 from timesink.collect.record.running import Ended
 from timesink.collect.record.watching import Watched
 from timesink.errors import OutputError
+from timesink.recorder.counter_sampler import SampledCounters
 
 BASE_NS = 1_790_857_026_000_000_000
 PROGRAM = ProgramRun("1", ("python", "a.py"), Plan(cycles=3), 1, 2, Ended(0, "", 0))
-NO_COUNTERS = Watched(Sampled(50, 0, (), (), None), {}, None)
-COUNTERS = Watched(Sampled(50, 9, ("gpu_usage",), (), 0.1), {}, [])
+NO_COUNTERS = Watched(SampledCounters(50, 0, (), (), None), {}, None)
+COUNTERS = Watched(SampledCounters(50, 9, ("gpu_usage",), (), 0.1), {}, [])
 WINDOW = {"event": "window", "by": "step()", "name": "", "skipped": 1}
 TRACE = f"""{{"baseTimeNanoseconds": {BASE_NS}, "traceEvents": [
 {{"ph": "X", "cat": "user_annotation", "name": "timesink clock 0", "pid": 1, "tid": 1,

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from timesink.collect.counters import wanted
 from timesink.collect.processes import is_alive
 from timesink.collect.record import recording, urgency
 from timesink.collect.record.places import Place
@@ -21,6 +20,7 @@ from timesink.collect.record.run_file import ProgramRun
 from timesink.collect.record.running import Ended, Running
 from timesink.collect.record.watching import Sampling, Watched
 from timesink.errors import CollectError
+from timesink.recorder.counter_catalogue import wanted
 
 WRITES_AND_GOES = """
 import signal, sys, time

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from timesink.collect.counters import wanted
 from timesink.collect.record import watching
 from timesink.collect.record.watching import Sampling, Watch
+from timesink.recorder.counter_catalogue import wanted
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
 
@@ -89,7 +89,7 @@ def test_counters_that_cannot_be_written_are_missing(tmp_path: Path):
     watch.look()
     sampled = watch.watched().sampled
     assert sampled.samples == 0
-    assert {one.counter for one in sampled.missing} == wanted("memory").counters
+    assert {one.counter for one in sampled.missing} == wanted("memory")
     assert "nowhere" in sampled.missing[0].why
 
 

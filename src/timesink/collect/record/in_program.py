@@ -11,7 +11,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from timesink.collect.counters import wanted
 from timesink.collect.record.agent.endings import BLOCK_ENDED
 from timesink.collect.record.agent.engine import BY_HAND, Engine
 from timesink.collect.record.agent.facts import told_number
@@ -31,6 +30,7 @@ from timesink.collect.record.plan import (
     write_plan,
 )
 from timesink.errors import UsageError
+from timesink.recorder.counter_catalogue import wanted
 
 if TYPE_CHECKING:
     from typing_extensions import Self

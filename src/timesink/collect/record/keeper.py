@@ -14,7 +14,6 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from timesink.collect.counters import wanted
 from timesink.collect.processes import is_alive
 from timesink.collect.record.notes import ProcessNotes, read_notes
 from timesink.collect.record.places import Place
@@ -23,6 +22,7 @@ from timesink.collect.record.recording import conclude
 from timesink.collect.record.run_file import ProgramRun
 from timesink.collect.record.watching import Sampling, Watch
 from timesink.errors import TimesinkError
+from timesink.recorder.counter_catalogue import wanted
 
 READY = b"ready\n"
 KEEPER_FILE = "keeper.json"

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from timesink.collect.counters import describe_devices, describe_host
 from timesink.collect.record.notes import ProcessNotes
+from timesink.recorder.gpu_counters import describe_devices
+from timesink.recorder.host_description import describe_host
 
 _PATIENCE_S = 5.0
 """A driver that does not answer is not waited for longer."""

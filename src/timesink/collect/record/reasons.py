@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from timesink.collect.counters import Sampled
 from timesink.collect.record.agent.endings import ENDED
 from timesink.collect.record.notes import Note, ProcessNotes
 from timesink.collect.record.plan import Plan
 from timesink.collect.record.running import Ended
 from timesink.collect.record.traces import Recorded
+from timesink.recorder.counter_sampler import SampledCounters
 
 NO_PYTHON = (
     "no Python of the program let the recorder in: it is no Python program, "
@@ -33,7 +33,7 @@ def said_of(
     processes: Sequence[ProcessNotes],
     plan: Plan,
     ended: Ended | None,
-    sampled: Sampled,
+    sampled: SampledCounters,
 ) -> Said:
     """Whether all that was asked for is there, in words.
 

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from timesink.collect.counters import Wanted
 from timesink.collect.processes import end_family, family
 from timesink.collect.record.clock import shift_counters
 from timesink.collect.record.environment import recorded_environment
@@ -36,7 +35,7 @@ class Request:
     command: tuple[str, ...]
     plan: Plan
     place: Place
-    counters: Wanted
+    counters: frozenset[str]
     interval_ms: float
     timesink: str
     """The version of the recorder."""

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from timesink.collect.counters import Sampled
 from timesink.collect.masking import masked
 from timesink.collect.record.notes import ProcessNotes
 from timesink.collect.record.places import COUNTERS_FILE, Place
@@ -18,6 +17,7 @@ from timesink.collect.record.running import Ended
 from timesink.collect.record.traces import Recorded
 from timesink.collect.record.watching import Watched
 from timesink.errors import OutputError
+from timesink.recorder.counter_sampler import SampledCounters
 
 SCHEMA = "timesink/run/1"
 _UNSETTLED = 2
@@ -117,7 +117,7 @@ def _process(one: Recorded) -> dict[str, Any]:
     }
 
 
-def _counters(sampled: Sampled) -> dict[str, Any]:
+def _counters(sampled: SampledCounters) -> dict[str, Any]:
     return {
         "file": COUNTERS_FILE if sampled.samples else None,
         "interval_ms": sampled.interval_ms,
@@ -127,7 +127,7 @@ def _counters(sampled: Sampled) -> dict[str, Any]:
     }
 
 
-def _overhead(first: Recorded | None, sampled: Sampled) -> dict[str, float | None]:
+def _overhead(first: Recorded | None, sampled: SampledCounters) -> dict[str, float | None]:
     plain_ns, profiled_ns = _plain_ns(first), first.recorded_ns if first else []
     return {
         "cycle_us": _median_us(plain_ns),

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from timesink.collect.counters import Missing, Sampled, Sampler, Wanted
 from timesink.collect.processes import is_alive
 from timesink.collect.record.machine import Machine
 from timesink.collect.record.notes import ProcessNotes, read_notes
 from timesink.errors import TimesinkError
+from timesink.recorder.counter_catalogue import Missing
+from timesink.recorder.counter_sampler import SampledCounters, Sampler
 
 _LOOKS_EVERY_S = 0.25
 _LATE_S = 2.0
@@ -29,7 +30,7 @@ _TRIMS_EVERY_S = 30.0
 class Sampling:
     """Which counters, how often, of which program."""
 
-    wanted: Wanted
+    wanted: frozenset[str]
     interval_ms: float
     pid: int
     """The program as it was started; workers of it make themselves known."""
@@ -39,7 +40,7 @@ class Sampling:
 class Watched:
     """What was seen beside the program."""
 
-    sampled: Sampled
+    sampled: SampledCounters
     host: dict[str, Any]
     devices: list[dict[str, Any]] | None
 
@@ -109,7 +110,7 @@ class Watch:
             self._consider(read_notes(self._control), time.monotonic())
         return Watched(self.sampled(), self._machine.host, self._machine.devices())
 
-    def sampled(self) -> Sampled:
+    def sampled(self) -> SampledCounters:
         """End sampling; what came of it."""
         if self._sampled is None:
             self._sampled = self._sampler.stop()
@@ -130,14 +131,14 @@ class Watch:
             self._sampler.keep_from(time.time_ns() // 1000 - round(_TRIMS_EVERY_S * 1e6))
 
 
-def _started(sampler: Sampler, sampling: Sampling) -> Sampled | None:
+def _started(sampler: Sampler, sampling: Sampling) -> SampledCounters | None:
     """Start sampling; where that cannot be done, what came of it."""
     try:
         sampler.start()
     except (OSError, RuntimeError, TimesinkError) as error:
         why = f"sampling cannot be started: {error}"
-        missing = tuple(Missing(name, why) for name in sorted(sampling.wanted.counters))
-        return Sampled(sampling.interval_ms, 0, (), missing, None)
+        missing = tuple(Missing(name, why) for name in sorted(sampling.wanted))
+        return SampledCounters(sampling.interval_ms, 0, (), missing, None)
     return None
 
 

@@ -7,8 +7,8 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-from timesink.collect.counters import describe_host
 from timesink.errors import CollectError
+from timesink.recorder.host_description import describe_host
 
 _PATIENCE_S = 300
 
