@@ -26,11 +26,7 @@ def family(pid: int) -> dict[int, Birth]:
 
 
 def children_by_parent(proc: str = _PROC) -> dict[int, list[int]]:
-    """Every process that runs, under the one that started it.
-
-    >>> os.getpid() in children_by_parent().get(os.getppid(), [os.getpid()])
-    True
-    """
+    """Every process that runs, under the one that started it."""
     children: dict[int, list[int]] = defaultdict(list)
     for pid in _numbers(proc):
         found = _parent_and_birth(proc, pid)
@@ -40,11 +36,7 @@ def children_by_parent(proc: str = _PROC) -> dict[int, list[int]]:
 
 
 def descendants(pid: int, children: Mapping[int, Sequence[int]]) -> tuple[int, ...]:
-    """A process and all it started, itself first.
-
-    >>> descendants(2, {1: [2], 2: [3, 4], 4: [5]})
-    (2, 3, 4, 5)
-    """
+    """A process and all it started, itself first."""
     members = [pid]
     for member in members:
         members += children.get(member, ())
@@ -71,11 +63,7 @@ def _parent_and_birth(proc: str, pid: int) -> tuple[int, Birth] | None:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process of this number runs.
-
-    >>> is_alive(os.getpid())
-    True
-    """
+    """Whether a process of this number runs."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -88,11 +76,7 @@ def is_alive(pid: int) -> bool:
 
 
 def birth(pid: int) -> Birth:
-    """When a process started; empty for one that is gone, and where there is no /proc.
-
-    >>> is_running(os.getpid(), birth(os.getpid()))
-    True
-    """
+    """When a process started; empty for one that is gone, and where there is no /proc."""
     found = _parent_and_birth(_PROC, pid)
     return found[1] if found else ""
 

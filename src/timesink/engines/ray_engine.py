@@ -132,9 +132,6 @@ def _environment(address: str | None) -> dict[str, str]:
     """What Ray is told.  One that is started here gets a secret of its own.
 
     It listens to the whole network, and without a secret does what anybody there asks for.
-
-    >>> ["RAY_AUTH_TOKEN" in _environment(address) for address in (None, "head:6379")]
-    [True, False]
     """
     if address is not None:
         return _ENVIRONMENT
@@ -142,11 +139,7 @@ def _environment(address: str | None) -> dict[str, str]:
 
 
 def last_words(log: str) -> str:
-    """The first sentence of the last line of a log, without when and where it was written.
-
-    >>> last_words("[2026-11-16 02:46:00,900 E 25 26] rpc_client.h:204: GCS is gone. See its log.")
-    'GCS is gone'
-    """
+    """The first sentence of the last line of a log, without when and where it was written."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     if not lines:
         return "it said nothing"

@@ -22,20 +22,12 @@ _Thing = TypeVar("_Thing", bound=_Named)
 
 
 def workloads_named(names: Sequence[str] | None) -> tuple[Workload, ...]:
-    """The workloads of these names; all where none is named.
-
-    >>> [one.name for one in workloads_named(None)]
-    ['vit_train', 'denoise']
-    """
+    """The workloads of these names; all where none is named."""
     return _chosen("workload", names, WORKLOADS)
 
 
 def faults_named(names: Sequence[str] | None) -> tuple[Fault, ...]:
-    """The faults of these names; all where none is named.
-
-    >>> [one.name for one in faults_named(["python_stall"])]
-    ['python_stall']
-    """
+    """The faults of these names; all where none is named."""
     return _chosen("fault", names, FAULTS)
 
 

@@ -26,10 +26,7 @@ def starter() -> int | None:
 
 
 def say(word: str) -> None:
-    """Say a word to those who wait for it.
-
-    >>> say("ready")  # nobody listens
-    """
+    """Say a word to those who wait for it."""
     folder = os.environ.get(FOLDER)
     if folder:
         (Path(folder) / word).touch()

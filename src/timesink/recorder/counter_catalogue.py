@@ -232,16 +232,7 @@ COUNTERS = (*GPU_COUNTERS, *HOST_COUNTERS)
 
 
 def wanted(text: str) -> frozenset[str]:
-    """The counters that a list of groups, names and globs asks for.
-
-    >>> sorted(wanted("psi,gpu_power*"))[:3]
-    ['gpu_power_instant_mw', 'gpu_power_limit_mw', 'gpu_power_mw']
-    >>> bool(wanted("none")), "host_cpu_usage" in wanted("all")
-    (False, True)
-    >>> wanted("gpus")
-    Traceback (most recent call last):
-    timesink.errors.UsageError: no counter is called 'gpus'
-    """
+    """The counters that a list of groups, names and globs asks for."""
     words = [word for part in text.split(",") if (word := part.strip())]
     if words == ["none"]:
         return frozenset()
@@ -270,13 +261,7 @@ class Missing:
 
 
 def missing_in_words(missing: Iterable[Missing], most: int = 3) -> tuple[str, ...]:
-    """A line for each reason, with the first counters it is the reason for.
-
-    >>> missing_in_words([Missing("a", "no GPU"), Missing("b", "denied"), Missing("c", "no GPU")])
-    ('a, c: no GPU', 'b: denied')
-    >>> missing_in_words([Missing("a", "no GPU"), Missing("b", "no GPU")], most=1)
-    ('a and 1 more: no GPU',)
-    """
+    """A line for each reason, with the first counters it is the reason for."""
     counters: dict[str, list[str]] = {}
     for one in missing:
         counters.setdefault(one.why, []).append(one.counter)

@@ -99,13 +99,7 @@ class MissingBook:
 
 
 def reason(error: BaseException) -> str:
-    """An error as a reason that a counter is missing.
-
-    >>> reason(PermissionError(13, "Permission denied", "/proc/1/stat"))
-    '/proc/1/stat: Permission denied'
-    >>> reason(ValueError())
-    'ValueError'
-    """
+    """An error as a reason that a counter is missing."""
     if isinstance(error, OSError) and error.errno is not None:
         said = error.strerror or os.strerror(error.errno)
         return f"{error.filename}: {said}" if error.filename else said
@@ -274,12 +268,7 @@ def labelled(
 
 
 class GrowthRate:
-    """How fast totals grow: the difference to the reading before, per second.
-
-    >>> rate = GrowthRate()
-    >>> rate.of("bytes", 1.0, 500), rate.of("bytes", 3.0, 1500), rate.of("bytes", 4.0, 900)
-    (None, 500.0, None)
-    """
+    """How fast totals grow: the difference to the reading before, per second."""
 
     def __init__(self) -> None:
         self._before: dict[str, tuple[float, float]] = {}

@@ -47,20 +47,7 @@ class SampledCounters:
 
 
 class Sampler:
-    """Writes counters at a steady interval, in threads of its own.
-
-    >>> import os, tempfile
-    >>> from timesink.recorder.counter_catalogue import wanted
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "counters.csv")
-    ...     pids = lambda: [os.getpid()]
-    ...     sampler = Sampler(file, wanted=wanted("memory"), interval_ms=20, pids=pids)
-    ...     sampler.start()
-    ...     sampled = sampler.stop()
-    ...     header = file.read_text().splitlines()[0]
-    >>> header, sampled.interval_ms
-    ('timestamp_us,counter,device,value', 20)
-    """
+    """Writes counters at a steady interval, in threads of its own."""
 
     def __init__(
         self,
@@ -306,11 +293,6 @@ def next_moment_s(now_s: float, due_s: float, interval_s: float) -> float:
     """The next whole interval at which something is due, half an interval early at most.
 
     One that was missed is not made up for, and none shifts those that follow.
-
-    >>> [round(next_moment_s(now_s, 0.0, 0.05), 3) for now_s in (0.0, 0.049, 0.05, 0.13)]
-    [0.05, 0.05, 0.1, 0.15]
-    >>> [round(next_moment_s(0.013, due_s, 0.05), 3) for due_s in (0.11, 0.13)]
-    [0.1, 0.15]
     """
     return max(math.floor(now_s / interval_s) + 1, math.ceil(due_s / interval_s - 0.5)) * interval_s
 

@@ -96,23 +96,12 @@ def seen_by_cuda(
 
     Names of devices may be cut short as long as they are unique.  As in CUDA, the list ends before
     the first entry that names nothing.  An instance of a device stands for the device.
-
-    >>> uuids = ["GPU-aa11", "GPU-bb22", "GPU-cc33"]
-    >>> seen_by_cuda({"CUDA_VISIBLE_DEVICES": "GPU-bb,MIG-GPU-aa11/1/0,-1,2"}, uuids)
-    (1, 0)
-    >>> seen_by_cuda({}, uuids), seen_by_cuda({"CUDA_VISIBLE_DEVICES": ""}, uuids)
-    ((0, 1, 2), ())
     """
     return _chosen(environment.get(_NVIDIA), tuple(range(len(uuids))), uuids, parent)
 
 
 def seen_by_hip(environment: Mapping[str, str], uuids: Sequence[str]) -> tuple[int, ...]:
-    """The same for AMD devices: what ROCR leaves, of which HIP chooses again.
-
-    >>> uuids = ["GPU-aa11", "GPU-bb22", "GPU-cc33"]
-    >>> seen_by_hip({"ROCR_VISIBLE_DEVICES": "1,2", "HIP_VISIBLE_DEVICES": "1"}, uuids)
-    (2,)
-    """
+    """The same for AMD devices: what ROCR leaves, of which HIP chooses again."""
     left = _chosen(environment.get(_AMD[0]), tuple(range(len(uuids))), uuids)
     return _chosen(environment.get(_AMD[1], environment.get(_NVIDIA)), left, uuids)
 

@@ -20,9 +20,6 @@ def describe_host(root: Path = Path("/"), pid: int | str = "self") -> dict[str, 
 
     `cores` is what the program may use, by affinity and quota; `machine_cores` what the host has,
     which is what `host_cpu_usage` is a share of.
-
-    >>> sorted(describe_host())
-    ['cores', 'cpu', 'machine_cores', 'memory_bytes', 'system']
     """
     model = _MODEL.search(try_text(root / "proc/cpuinfo") or "")
     memory = _TOTAL.search(try_text(root / "proc/meminfo") or "")

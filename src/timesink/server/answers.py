@@ -52,11 +52,7 @@ class Download:
 
 
 def encoded(value: Any) -> Encoded:
-    """A value as JSON; what is not a number (NaN) becomes null.
-
-    >>> encoded({"share": float("nan")})
-    Encoded(text=b'{"share":null}')
-    """
+    """A value as JSON; what is not a number (NaN) becomes null."""
     return (
         value
         if isinstance(value, Encoded)

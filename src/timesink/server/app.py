@@ -40,11 +40,7 @@ def asgi_app(site: Site, path_prefix: str = "") -> Starlette:
 
 
 def clean_prefix(prefix: str) -> str:
-    """A prefix of addresses as it stands before a path.
-
-    >>> clean_prefix("profiles/"), clean_prefix("/")
-    ('/profiles', '')
-    """
+    """A prefix of addresses as it stands before a path."""
     inner = prefix.strip("/")
     return f"/{inner}" if inner else ""
 

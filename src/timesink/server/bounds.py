@@ -11,19 +11,12 @@ MOST_TRACKS = 1024
 
 
 def row_limit(query: Query) -> int | None:
-    """How many rows of a table are wanted; None where the request does not say.
-
-    >>> row_limit(Query({"rows": "50"})), row_limit(Query())
-    (50, None)
-    """
+    """How many rows of a table are wanted; None where the request does not say."""
     return _within(query, "rows", MOST_ROWS)
 
 
 def check_bounds(query: Query) -> None:
-    """Refuse to draw more than any screen shows.
-
-    >>> check_bounds(Query({"pixels": "1920", "tracks": "1,2,3"}))
-    """
+    """Refuse to draw more than any screen shows."""
     if _number(query, "pixels") > MOST_PIXELS:
         raise UsageError("the picture is too wide", f"ask for at most {MOST_PIXELS} pixels")
     asked = query.text("tracks").count(",") + 1

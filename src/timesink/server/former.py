@@ -21,12 +21,7 @@ _DISTRIBUTED = "Distributed"
 
 
 def former_routes(views: Views) -> Mapping[str, Answer]:
-    """What answers each route; listings wait for nobody, views for their turn.
-
-    >>> from timesink.server.routes import VIEWS
-    >>> sorted(former_routes(VIEWS))[:3]
-    ['diff', 'diffnode', 'distributed/commops']
-    """
+    """What answers each route; listings wait for nobody, views for their turn."""
     heavy = {
         "views": _views,
         **{route: partial(_of_trace, target) for route, target in views.of_trace.items()},

@@ -80,12 +80,7 @@ class _Job:
 
 @dataclass(eq=False)
 class Jobs:
-    """Work that takes long, found once however many ask for it.
-
-    >>> jobs = Jobs()
-    >>> jobs.ask("sum", lambda report: 2 + 2)
-    4
-    """
+    """Work that takes long, found once however many ask for it."""
 
     at_once: int = AT_ONCE
     most_waiting: int = MOST_WAITING

@@ -36,13 +36,7 @@ _SHARE_OF_LOOKING = 0.1
 
 
 class RunLibrary:
-    """The runs at or below a path, and their traces.
-
-    >>> import timesink
-    >>> library = RunLibrary(timesink.sample())
-    >>> library.runs(), library.run("unet_train.pt.trace.json.gz").workers
-    (['unet_train.pt.trace.json.gz'], ['unet_train'])
-    """
+    """The runs at or below a path, and their traces."""
 
     def __init__(
         self,

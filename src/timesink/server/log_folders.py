@@ -14,11 +14,6 @@ def log_folders(logdir: str, logdir_spec: str = "") -> dict[str, Path]:
 
     As in TensorBoard, `--logdir` is one folder, and `--logdir_spec` a list of folders, each of
     which may have a name.  Folders on other machines (`gs://...`) hold nothing we could read.
-
-    >>> log_folders("/data/logs")
-    {'': PosixPath('/data/logs')}
-    >>> log_folders("", "old:/data/old,/data/new")
-    {'old': PosixPath('/data/old'), 'data/new': PosixPath('/data/new')}
     """
     if logdir:
         return {} if _ADDRESS.match(logdir) else {"": _expanded(logdir)}

@@ -28,13 +28,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """Answers requests about the runs of a library.
-
-    >>> import timesink
-    >>> site = Site(RunLibrary(timesink.sample()))
-    >>> site.reply(Asked("api/runs")).status, site.reply(Asked("api/nonsense")).status
-    (200, 404)
-    """
+    """Answers requests about the runs of a library."""
 
     library: RunLibrary
     views: Views = VIEWS

@@ -57,11 +57,7 @@ class Plan:
 
 
 def metrics_named(text: str) -> tuple[str, tuple[str, ...]]:
-    """The name of a set of metrics and its members; the duration is always among them.
-
-    >>> metrics_named("sm__warps_active.avg")
-    ('custom', ('gpu__time_duration.sum', 'sm__warps_active.avg'))
-    """
+    """The name of a set of metrics and its members; the duration is always among them."""
     if text in METRIC_SETS:
         return text, METRIC_SETS[text]
     named = [name.strip() for name in text.split(",")]
@@ -132,11 +128,7 @@ def import_commands(
 
 
 def shown(command: Sequence[str]) -> str:
-    """A command as a shell takes it.
-
-    >>> shown(["ncu", "-k", "regex:a|b"])
-    "ncu -k 'regex:a|b'"
-    """
+    """A command as a shell takes it."""
     return shlex.join(command)
 
 

@@ -74,11 +74,7 @@ class Places:
 
     @property
     def beside(self) -> Path:
-        """A free name for a report beside the table, for one that nobody asked for.
-
-        >>> Places(Path("nowhere/run.csv.gz")).beside.as_posix()
-        'nowhere/run.ncu-rep'
-        """
+        """A free name for a report beside the table, for one that nobody asked for."""
         stem = Path(self.output.name.removesuffix(".gz")).stem
         names = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
         paths = (self.output.with_name(f"{name}{REPORT_SUFFIX}") for name in names)

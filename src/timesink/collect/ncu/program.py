@@ -32,10 +32,6 @@ def find_ncu(named: str | Path | None = None) -> Path | None:
     """The `ncu` to run: the one named, that of $TIMESINK_NCU, of PATH, or the newest installed.
 
     One that is named must be there; otherwise None says that there is none.
-
-    >>> find_ncu("/nowhere/ncu")
-    Traceback (most recent call last):
-    timesink.errors.CollectError: /nowhere/ncu: not a program that can be run
     """
     # A path without its leading ./ would be looked up in PATH when it is started.
     found = _found(named)
@@ -100,11 +96,7 @@ def _stranger(program: Path, code: int) -> CollectError:
 
 
 def crash_of(code: int) -> str:
-    """The signal that ended a process, or the one below a script; empty where none did.
-
-    >>> crash_of(-11), crash_of(139), crash_of(1)
-    ('signal 11, SIGSEGV', 'signal 11, SIGSEGV', '')
-    """
+    """The signal that ended a process, or the one below a script; empty where none did."""
     number = -code if code < 0 else code - _SIGNALS_FROM
     if number <= 0:
         return ""

@@ -25,11 +25,7 @@ class Sampling:
 
     @property
     def expression(self) -> str:
-        """Matches the numbers of the launches picked, counted from 1; holds no colon.
-
-        >>> sampling(10).expression, sampling(50).expression
-        ('[0-9]*(1)', '1|[0-9]*(01|51)')
-        """
+        """Matches the numbers of the launches picked, counted from 1; holds no colon."""
         numbers = [1 + self.every * pick for pick in range(self.picked)]
         digits = len(str(self.period)) - 1
         # A number too short to end in that many digits is listed as it is.
@@ -39,13 +35,7 @@ class Sampling:
 
 
 def sampling(every: int) -> Sampling:
-    """How to pick one launch in `every`, 2 to 1000, to less than a hundredth.
-
-    >>> sampling(7)
-    Sampling(every=7, period=1000, picked=143)
-    >>> sampling(997)
-    Sampling(every=997, period=10000, picked=10)
-    """
+    """How to pick one launch in `every`, 2 to 1000, to less than a hundredth."""
     period = 10
     while not _is_close(every, period):
         period *= 10

@@ -25,13 +25,7 @@ class Offset:
 
 
 def measure_offset(marks: Iterable[ClockMark], found: Found) -> Offset | None:
-    """The offset every mark allows; None where the timeline has no mark.
-
-    >>> from timesink.collect.record.nesting import Range
-    >>> found = Found(0, [Range("a", "1", 10_000, 11_000), Range("b", "1", 20_000, 21_000)])
-    >>> measure_offset([("a", 14_000, 17_000), ("b", 23_000, 26_500)], found)
-    Offset(offset_us=4.75, spread_us=0.75)
-    """
+    """The offset every mark allows; None where the timeline has no mark."""
     least, most = [], []
     for name, before_ns, after_ns in marks:
         span_ns = found.span_ns(name)

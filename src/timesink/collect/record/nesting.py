@@ -25,13 +25,7 @@ class Range:
 
 
 def nested(ranges: Iterable[Range]) -> Mapping[Range, Range]:
-    """The ranges that have to change, and what they become.
-
-    >>> steps = [Range("timesink cycle 1", "1", 0, 100), Range("timesink cycle 2", "1", 101, 200)]
-    >>> found = nested([*steps, Range("optimizer", "1", 90, 103)])
-    >>> [(new.start_ns, new.end_ns) for new in found.values()]
-    [(0, 103), (103, 200)]
-    """
+    """The ranges that have to change, and what they become."""
     threads: dict[str, list[Range]] = defaultdict(list)
     for one in ranges:
         threads[one.thread].append(one)

@@ -48,11 +48,7 @@ class Place:
         return self.folder / "run.json"
 
     def trace(self, worker: str = "") -> Path:
-        """The timeline of a process.
-
-        >>> Place(Path("run")).trace("rank1").name
-        'trace.rank1.json.gz'
-        """
+        """The timeline of a process."""
         return self.folder / f"trace{f'.{worker}' if worker else ''}.json.gz"
 
     def check(self, *, force: bool) -> None:

@@ -145,11 +145,7 @@ def _longer_pct(plain_ns: Sequence[int], profiled_ns: Sequence[int]) -> float | 
 
 
 def _is_even(times_ns: Sequence[int]) -> bool:
-    """Whether the middle half of the cycles takes about as long.
-
-    >>> _is_even([10, 11, 12, 10, 90]), _is_even([10, 10, 25, 40, 90]), _is_even([10])
-    (True, False, False)
-    """
+    """Whether the middle half of the cycles takes about as long."""
     if len(times_ns) < _ENOUGH:
         return False
     lower, _, upper = statistics.quantiles(times_ns, n=4, method="inclusive")

@@ -80,12 +80,7 @@ def _rank(process: ProcessNotes) -> int:
 
 
 def _names(processes: Sequence[ProcessNotes]) -> list[str]:
-    """What tells the timelines apart: the rank, else the number of the process.
-
-    >>> window = {"event": "window", "world_size": 2}
-    >>> _names([ProcessNotes(7, ({**window, "rank": 1},)), ProcessNotes(8, (window,))])
-    ['rank1', 'pid8']
-    """
+    """What tells the timelines apart: the rank, else the number of the process."""
     names: list[str] = []
     for process in processes:
         several = ((process.last("window") or {}).get("world_size") or 1) > 1

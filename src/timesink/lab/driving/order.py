@@ -51,11 +51,6 @@ def ordered(
     machine that drifts then does not look like a fault, and what is there when time runs out is
     whole.  Each fault comes early with one of the workloads that can have it, and later with the
     others, so half of a round has them all.  Rounds have orders of their own.
-
-    >>> from timesink.lab.listing import faults_named, workloads_named
-    >>> denoise, stall = workloads_named(["denoise"]), faults_named(["python_stall"])
-    >>> [run.name for run in ordered(denoise, stall, 2, has_gpu=False)]
-    ['normal-1', 'python_stall-1', 'normal-2', 'python_stall-2']
     """
     healthy = {workload.name: count(1) for workload in workloads}
     runs: list[Run] = []

@@ -55,11 +55,7 @@ def kernel_geometry(kernel: work.Kernel, tokens: float) -> str:
 def geometry(
     grid: tuple[int, int, int], block: tuple[int, int, int], registers: int, shared: int
 ) -> str:
-    """Grid, block, and what follows from them.
-
-    >>> "blocks per SM" in geometry((24, 1, 1), (544, 1, 1), 96, 82240)
-    True
-    """
+    """Grid, block, and what follows from them."""
     blocks = float(np.prod(grid)) / work.MULTIPROCESSORS
     warps = blocks * -(-int(np.prod(block)) // 32)
     return (

@@ -12,22 +12,12 @@ NAMINGS = ("rank", "handler")
 
 
 def file_name(rank: int) -> str:
-    """The name that tells the rank.
-
-    >>> file_name(3)
-    'rank3.pt.trace.json.gz'
-    """
+    """The name that tells the rank."""
     return f"rank{rank}.pt.trace.json.gz"
 
 
 def file_names(traces: Traces, naming: str) -> list[str]:
-    """The names of the files of all ranks.
-
-    >>> from timesink.lab.ranks.plan import Plan
-    >>> from timesink.lab.ranks.runs import carry_out
-    >>> file_names(Traces(carry_out(Plan(ranks=2, steps=1))), "handler")[1].partition(".")[0]
-    'node000_4007'
-    """
+    """The names of the files of all ranks."""
     ranks = range(traces.run.plan.ranks)
     if naming == "rank":
         return [file_name(rank) for rank in ranks]

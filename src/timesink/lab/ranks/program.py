@@ -79,12 +79,7 @@ class Program:
 
 
 def stage_program(plan: Plan, stage: int, *, extra_layers: int = 0) -> Program:
-    """What every rank of a stage does in a step.
-
-    >>> program = stage_program(Plan(ranks=8), 0)
-    >>> program.calls[0].kind, program.calls[-1].kind
-    ('load', 'sync')
-    """
+    """What every rank of a stage does in a step."""
     builder = _Builder(plan, stage, plan.layers + extra_layers)
     return builder.program()
 
@@ -208,11 +203,7 @@ def _cross_stage_roles(plan: Plan) -> tuple[str, ...]:
 
 
 def _one_forward_one_backward(plan: Plan, stage: int) -> list[tuple[str, int]]:
-    """The order in which a stage handles the parts of a batch.
-
-    >>> _one_forward_one_backward(Plan(ranks=2, pipeline=2), 0)
-    [('forward', 0), ('forward', 1), ('backward', 0), ('backward', 1)]
-    """
+    """The order in which a stage handles the parts of a batch."""
     parts, ahead = plan.parts, min(plan.pipeline - stage - 1, plan.parts)
     order = [("forward", part) for part in range(ahead)]
     for part in range(parts - ahead):

@@ -40,12 +40,7 @@ class Run:
 
 
 def carry_out(plan: Plan) -> Run:
-    """Simulate a plan, and the same plan without each straggler, which tells what each costs.
-
-    >>> run = carry_out(Plan(ranks=8, stragglers=(Straggler("data_loading", rank=5),)))
-    >>> run.truth.answers[0].ranks, 0.15 < run.truth.answers[0].cost_us / run.truth.run_us < 0.25
-    ((5,), True)
-    """
+    """Simulate a plan, and the same plan without each straggler, which tells what each costs."""
     trials = _Trials(plan)
     stragglers = {place: trials.tuned(place) for place in range(len(plan.stragglers))}
     slow = trials.slowness(stragglers)

@@ -40,13 +40,7 @@ class StageTimes:
 
 
 def simulate(plan: Plan, layout: Layout, slow: Slowness) -> list[StageTimes]:
-    """The times of all stages.
-
-    >>> plan = Plan(ranks=4, steps=2)
-    >>> (stage,) = simulate(plan, Layout(plan), Slowness.none(plan))
-    >>> stage.call_start.shape[1], bool((stage.kernel_end > stage.kernel_start).all())
-    (4, True)
-    """
+    """The times of all stages."""
     board: dict[tuple[object, ...], Meeting] = {}
     stages = [_Stage(plan, layout, slow, number, board) for number in range(plan.pipeline)]
     running = {number: stage.run() for number, stage in enumerate(stages)}

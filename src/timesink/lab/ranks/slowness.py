@@ -75,11 +75,7 @@ class Healthy:
 
 
 def affected_steps(plan: Plan, straggler: Straggler, place: int) -> Ints:
-    """Which steps a straggler affects: drawn, or all of them.
-
-    >>> affected_steps(Plan(steps=4), Straggler("sync", 1), 0).tolist()
-    [0, 1, 2, 3]
-    """
+    """Which steps a straggler affects: drawn, or all of them."""
     count = max(1, round(straggler.share_of_steps * plan.steps))
     rng = np.random.default_rng([plan.seed, 3, place])
     return np.sort(rng.choice(plan.steps, size=min(count, plan.steps), replace=False))

@@ -75,12 +75,7 @@ def misses(wanted: Expected, said: Answer) -> int:
 
 
 def first_name(wanted: Expected, said: Answer) -> str:
-    """The name a reader meets first, in the list that should have it, else in the other.
-
-    >>> quiet = Answer("no_change", 0.1, (), ("host_code",), 0, 0, 0)
-    >>> first_name(Expected(cause="host_code"), quiet), first_name(Expected(), quiet)
-    ('host_code', 'host_code')
-    """
+    """The name a reader meets first, in the list that should have it, else in the other."""
     around = said.anomalies[:1]
     inside = said.causes[:1]
     asks_inside = wanted.anomaly is None and wanted.cause is not None

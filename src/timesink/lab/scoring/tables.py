@@ -51,11 +51,7 @@ def parts_of(score: Score) -> tuple[Part, ...]:
 
 
 def in_short(score: Score) -> str:
-    """The answer, in a sentence or two.
-
-    >>> in_short(Score("lab", {}, ()))
-    'No fault was tried. No pair without a fault was tried.'
-    """
+    """The answer, in a sentence or two."""
     right, named, judged = (
         score.rates[name] for name in ("right", "named_without_fault", "verdict_without_fault")
     )

@@ -19,11 +19,7 @@ class Workload:
 
     @property
     def module(self) -> str:
-        """What `python -m` runs.
-
-        >>> Workload("denoise", "").module
-        'timesink.lab.workloads.denoise'
-        """
+        """What `python -m` runs."""
         return f"{__package__}.{self.name}"
 
 

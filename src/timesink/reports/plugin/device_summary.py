@@ -34,13 +34,7 @@ _MEANINGS = {
 
 
 def device_summary(trace: Trace) -> tuple[str, dict[str, Any]] | None:
-    """Key and value of the summary in the overview; None without kernels.
-
-    >>> import timesink
-    >>> key, summary = device_summary(timesink.open(timesink.sample()))
-    >>> key, summary["title"], summary["data"][0]
-    ('gpu_metrics', 'GPU Summary', {'title': 'GPU 0:', 'value': ''})
-    """
+    """Key and value of the summary in the overview; None without kernels."""
     devices = device_utilisation(trace).to_dicts()
     if not devices:
         return None

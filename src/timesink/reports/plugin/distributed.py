@@ -39,14 +39,7 @@ _COLUMNS_OF_ONE_WORKER = _COLUMNS[:-2]
 
 
 def overlap(ranks: RankSet, _query: Query) -> dict[str, Any]:
-    """The response to `/distributed/overlap`: computation and communication of every step.
-
-    >>> import timesink
-    >>> from timesink.analyses.ranks.rank_set import ranks_of_traces
-    >>> overlap(ranks_of_traces({"worker0": timesink.open(timesink.sample())}), Query())
-    Traceback (most recent call last):
-    timesink.errors.NotFoundError: no worker communicates with others in this span
-    """
+    """The response to `/distributed/overlap`: computation and communication of every step."""
     _check_communication(ranks)
     steps = pl.concat(
         [
@@ -102,14 +95,7 @@ def communication_operations(ranks: RankSet, _query: Query) -> dict[str, Any]:
 
 
 def device_info(ranks: RankSet, _query: Query) -> dict[str, Any] | None:
-    """The response to `/distributed/gpuinfo`: accelerators by node and process, if described.
-
-    >>> import timesink
-    >>> from timesink.analyses.ranks.rank_set import ranks_of_traces
-    >>> told = device_info(ranks_of_traces({"node_0": timesink.open(timesink.sample())}), Query())
-    >>> list(told["data"]["node"]["Process 0"])
-    ['GPU0']
-    """
+    """The response to `/distributed/gpuinfo`: accelerators by node and process, if described."""
     nodes: dict[str, dict[str, dict[str, Any]]] = {}
     for rank, worker in ranks.workers.items():
         about = ranks.ranks[rank].about

@@ -39,13 +39,7 @@ _DURATIONS = (
 
 
 def kernel_pie(trace: Trace, query: Query) -> dict[str, Any]:
-    """The response to `/kernel`: total time of each kernel.
-
-    >>> import timesink
-    >>> pie = kernel_pie(timesink.open(timesink.sample()), Query())
-    >>> [column["name"] for column in pie["total"]["columns"]]
-    ['name', 'value']
-    """
+    """The response to `/kernel`: total time of each kernel."""
     _group(query)
     table = _with_kernels(kernel_table(trace))
     rows = table.select("name", "total_ns").iter_rows()
@@ -53,13 +47,7 @@ def kernel_pie(trace: Trace, query: Query) -> dict[str, Any]:
 
 
 def tensor_core_pie(trace: Trace, query: Query) -> dict[str, Any]:
-    """The response to `/kernel/tc_pie`: parts of the kernel time that use tensor cores or not.
-
-    >>> import timesink
-    >>> pie = tensor_core_pie(timesink.open(timesink.sample()), Query())
-    >>> [row[0] for row in pie["total"]["rows"][:2]]
-    ['Using Tensor Cores', 'Not Using Tensor Cores']
-    """
+    """The response to `/kernel/tc_pie`: parts of the kernel time that use tensor cores or not."""
     _group(query)
     _with_kernels(kernel_table(trace))
     share = tensor_core_share(trace)
@@ -73,13 +61,7 @@ def tensor_core_pie(trace: Trace, query: Query) -> dict[str, Any]:
 
 
 def kernel_table_view(trace: Trace, query: Query) -> dict[str, Any]:
-    """The response to `/kernel/table`: by name, or by name, operator and launch properties.
-
-    >>> import timesink
-    >>> view = kernel_table_view(timesink.open(timesink.sample()), Query({"group_by": "Kernel"}))
-    >>> view["metadata"]
-    {'sort': 'Total Duration (us)'}
-    """
+    """The response to `/kernel/table`: by name, or by name, operator and launch properties."""
     by_name = _group(query) == BY_NAME
     table = _with_kernels(kernel_table(trace) if by_name else kernel_groups(trace))
     estimates = _estimates(kernel_table(trace))

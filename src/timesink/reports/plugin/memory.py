@@ -71,13 +71,7 @@ _NOTES = {
 
 
 def memory_table(trace: Trace, query: Query) -> dict[str, Any]:
-    """The response to `/memory`: memory of each operator, by device.
-
-    >>> import timesink
-    >>> answer = memory_table(timesink.open(timesink.sample()), Query())
-    >>> answer["metadata"]["default_device"], answer["metadata"]["sort"]
-    ('GPU0', 'Self Size Increase (KB)')
-    """
+    """The response to `/memory`: memory of each operator, by device."""
     devices, units = recorded_devices(trace), Units.asked(query, memory="KB")
     window = asked_window(trace, query)
     titles = {
@@ -113,13 +107,7 @@ def _title(title: str, column: str, units: Units) -> str:
 
 
 def memory_curve(trace: Trace, query: Query) -> dict[str, Any]:
-    """The response to `/memory_curve`: memory in use over time, by device, as lines of steps.
-
-    >>> import timesink
-    >>> answer = memory_curve(timesink.open(timesink.sample()), Query())
-    >>> [column["name"] for column in answer["columns"]]
-    ['Time (ms)', 'Allocated (MB)', 'Reserved (MB)']
-    """
+    """The response to `/memory_curve`: memory in use over time, by device, as lines of steps."""
     devices, units = recorded_devices(trace), Units.asked(query, memory="MB")
     start = curves.recording_start(trace)
     steps = curves.as_steps(curves.memory_curve(trace))
@@ -182,13 +170,7 @@ def _curve_notes(drawn: pl.DataFrame) -> list[str]:
 
 
 def memory_events(trace: Trace, query: Query) -> dict[str, Any]:
-    """The response to `/memory_events`: single blocks, from taking to giving back.
-
-    >>> import timesink
-    >>> answer = memory_events(timesink.open(timesink.sample()), Query())
-    >>> [column["name"] for column in answer["columns"]][:3]
-    ['Operator', 'Size (KB)', 'Allocation Time (ms)']
-    """
+    """The response to `/memory_events`: single blocks, from taking to giving back."""
     devices, units = recorded_devices(trace), Units.asked(query, memory="KB")
     start = curves.recording_start(trace)
     events = blocks.memory_events(trace, *asked_window(trace, query))

@@ -31,13 +31,7 @@ _HOVER = {"type": "string", "role": "tooltip", "p": {"html": "true"}}
 
 
 def overview(trace: Trace, query: Query) -> dict[str, Any]:
-    """The response to `/overview`.
-
-    >>> import timesink
-    >>> answer = overview(timesink.open(timesink.sample()), Query())
-    >>> list(answer)
-    ['steps', 'performance', 'recommendations', 'environments', 'gpu_metrics']
-    """
+    """The response to `/overview`."""
     shown = _shown_parts(trace)
     word = device_word(trace) if has_device_work(trace) else "CPU"
     answer: dict[str, Any] = {

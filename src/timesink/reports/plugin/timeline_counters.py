@@ -16,13 +16,7 @@ from timesink.writers.chrome_json import Event
 
 
 def counter_events(trace: Trace) -> Iterator[Event]:
-    """The counters of every device, on the clock of the trace's file.
-
-    >>> import timesink
-    >>> event = next(counter_events(timesink.open(timesink.sample())))
-    >>> event["name"], event["pid"], event["args"]
-    ('GPU 0 Utilization', 0, {'GPU Utilization': 1.0})
-    """
+    """The counters of every device, on the clock of the trace's file."""
     word = device_word(trace)
     quantities = {UTILISATION: f"{word} Utilization", SM_EFFICIENCY: "Est. SM Efficiency"}
     places = {UTILISATION: "{} {} Utilization", SM_EFFICIENCY: "{} {} Est. SM Efficiency"}

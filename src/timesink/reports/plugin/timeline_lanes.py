@@ -31,13 +31,7 @@ class Moves:
 
 
 def find_moves(trace: Trace) -> Moves:
-    """Lanes for the slices that cross others, and for the ends of the arrows to them.
-
-    >>> import timesink
-    >>> moves = find_moves(timesink.open(timesink.sample()))
-    >>> moves.tracks[0]["args"], set(moves.lanes.values())
-    ({'name': 'stream 7 (overlap 1)'}, {'7 (overlap 1)'})
-    """
+    """Lanes for the slices that cross others, and for the ends of the arrows to them."""
     if all(entry.code != _CROSSING for entry in trace.health):
         return Moves()
     moved = _moved_slices(trace)

@@ -27,12 +27,7 @@ VIEWS = (
 
 
 def available_views(trace: Trace) -> list[str]:
-    """Names of the views with data; one trace of a run is enough to tell.
-
-    >>> import timesink
-    >>> available_views(timesink.open(timesink.sample()))
-    ['Overview', 'Operator', 'Kernel', 'Trace', 'Memory']
-    """
+    """Names of the views with data; one trace of a run is enough to tell."""
     lightning = _has_lightning_modules(trace)
     has_data = {
         "Kernel": _has_rows(trace, "device", pl.col("kind").is_in(KERNEL_KINDS)),

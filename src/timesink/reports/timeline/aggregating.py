@@ -33,12 +33,6 @@ def aggregate(timeline: Timeline, query: Query) -> Aggregate:
     """Slices of a range by name, cut at its edges.
 
     Shares are of the range on all tracks a name is on: work that fills two streams has 100 %.
-
-    >>> import timesink
-    >>> from timesink.reports.timeline.opening import open_timeline
-    >>> timeline = open_timeline(timesink.open(timesink.sample()))
-    >>> aggregate(timeline, Query({"from": "0", "to": "1000000"})).table.columns
-    ['name', 'kind', 'calls', 'total_ns', 'share_pct', 'mean_ns', 'longest_ns']
     """
     lanes = timeline.layout.lanes
     first, last = asked_range(query, timeline)

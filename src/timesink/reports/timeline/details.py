@@ -22,16 +22,7 @@ _KERNELS = ("kernel", "collective", "memcpy", "memset")
 
 
 def details(timeline: Timeline, query: Query) -> dict[str, Any]:
-    """A slice with its arguments, what is around it, and where its arrows lead.
-
-    >>> import timesink
-    >>> from timesink.reports.timeline.opening import open_timeline
-    >>> timeline = open_timeline(timesink.open(timesink.sample()))
-    >>> kernel = timeline.layout.host_rows + 50
-    >>> told = details(timeline, Query({"id": str(kernel)}))
-    >>> told["kind"], [(flow["kind"], flow["direction"]) for flow in told["flows"]]
-    ('kernel', [('launch', 'from')])
-    """
+    """A slice with its arguments, what is around it, and where its arrows lead."""
     number = asked_slice(query, timeline)
     lanes = timeline.layout.lanes
     own = place_of(timeline, number)

@@ -15,14 +15,7 @@ _BYTES = ("bytes", "shared_memory_bytes")
 
 
 def facts_of(timeline: Timeline, slice_id: int) -> Iterator[tuple[str, str]]:
-    """Label and value of everything recorded with an event.
-
-    >>> import timesink
-    >>> from timesink.reports.timeline.opening import open_timeline
-    >>> timeline = open_timeline(timesink.open(timesink.sample()))
-    >>> dict(facts_of(timeline, timeline.layout.host_rows + 50))["block"]
-    '128, 1, 1'
-    """
+    """Label and value of everything recorded with an event."""
     hosts = timeline.layout.host_rows
     table, place = ("host", slice_id) if slice_id < hosts else ("device", slice_id - hosts)
     row = _row(timeline.trace.lazy(table).slice(place, 1))

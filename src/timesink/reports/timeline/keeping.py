@@ -22,15 +22,7 @@ _SINGLE = ("first", "start", "dur", "label", "id")
 
 
 def to_arrays(layout: WholeLayout) -> Arrays:
-    """A layout as arrays and plain data.
-
-    >>> import timesink
-    >>> from timesink.analyses.timeline.layout import layout_of, whole_layout
-    >>> trace = timesink.open(timesink.sample())
-    >>> layout = whole_layout(trace, layout_of(trace))
-    >>> from_arrays(to_arrays(layout)).lanes.tracks == layout.lanes.tracks
-    True
-    """
+    """A layout as arrays and plain data."""
     lanes = layout.lanes
     about = {
         "start_ns": layout.start_ns,

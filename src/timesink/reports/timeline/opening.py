@@ -41,13 +41,7 @@ class Timeline:
 
 
 def open_timeline(trace: Trace) -> Timeline:
-    """The timeline of a trace; the second time it is there at once.
-
-    >>> import timesink
-    >>> timeline = open_timeline(timesink.open(timesink.sample()))
-    >>> timeline.layout.lanes.tracks[0].name
-    'stream 7'
-    """
+    """The timeline of a trace; the second time it is there at once."""
     timeline = Timeline(trace)
     if len(timeline.layout.lanes.slices) < _WORTH_KEEPING:
         timeline.finish()

@@ -20,14 +20,7 @@ _NAME_LENGTH = 160
 
 
 def tracks(timeline: Timeline, _query: Query) -> dict[str, Any]:
-    """The tracks of a recording and its steps.
-
-    >>> import timesink
-    >>> from timesink.reports.timeline.opening import open_timeline
-    >>> told = tracks(open_timeline(timesink.open(timesink.sample())), Query())
-    >>> told["tracks"][0]["kind"], told["steps"][0]["name"]
-    ('device', '3')
-    """
+    """The tracks of a recording and its steps."""
     layout = timeline.layout
     return {
         "start_ns": str(layout.start_ns),
@@ -55,14 +48,7 @@ def tracks(timeline: Timeline, _query: Query) -> dict[str, Any]:
 
 
 def slices(timeline: Timeline, query: Query) -> bytes:
-    """The slices of a window, merged below a pixel, as arrays.
-
-    >>> import timesink
-    >>> from timesink.reports.timeline.opening import open_timeline
-    >>> answer = slices(open_timeline(timesink.open(timesink.sample())), Query({"pixels": "100"}))
-    >>> b'"resolution_ns":524288' in answer
-    True
-    """
+    """The slices of a window, merged below a pixel, as arrays."""
     layout, lanes = timeline.layout, timeline.layout.lanes
     first, last = asked_range(query, timeline)
     shown = lanes.lanes_of(asked_tracks(query, timeline, curves=False))

@@ -77,13 +77,6 @@ def _only_launches(arguments: list[str], typed: list[str]) -> bool:
     """Whether this process starts the workers that are meant, and does no work itself.
 
     A module goes by the name `-m` until it is found; what was typed says more.
-
-    >>> _only_launches(["-m", "train.py"], ["python", "-m", "torch.distributed.run", "train.py"])
-    True
-    >>> _only_launches(["/bin/torchrun", "train.py"], ["python", "/bin/torchrun", "train.py"])
-    True
-    >>> _only_launches(["train.py"], ["python", "-u", "train.py"])
-    False
     """
     first = len(typed) - max(1, len(arguments))
     program = typed[first].removeprefix("-m") if first >= 0 else ""

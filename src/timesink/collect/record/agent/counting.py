@@ -28,12 +28,6 @@ class Counting:
 
     Some marks end a cycle (a step of an optimizer), some begin one (a call of a function): the
     first of those that begin one has no cycle before it.
-
-    >>> counting = Counting(Plan(cycles=1, skip=2), begins=False)
-    >>> [counting.boundary(at).name for at in (10, 20, 30)]
-    ['PREPARE', 'START', 'FINISH']
-    >>> counting.recorded_ns
-    [10]
     """
 
     def __init__(self, plan: Plan, *, begins: bool, since_ns: int | None = None) -> None:
