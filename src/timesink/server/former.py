@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from timesink.errors import NotFoundError
-from timesink.model.trace import Trace
 from timesink.reports.plugin.query import Query
 from timesink.reports.plugin.views import VIEWS as VIEW_NAMES
 from timesink.reports.plugin.views import available_views
@@ -88,14 +87,12 @@ def _of_ranks(target: str | View, desk: Desk, query: Query, report: Report) -> A
 
 
 def _of_pair(target: str | View, desk: Desk, query: Query, report: Report) -> Any:
-    left, right = (_side(desk, query, prefix, report) for prefix in ("", "exp_"))
-    return load_view(target)(left, right, _about(desk.library.run(query.required("run")), query))
-
-
-def _side(desk: Desk, query: Query, prefix: str, report: Report) -> Trace:
-    run = desk.library.run(query.required(f"{prefix}run"))
-    worker, span = query.required(f"{prefix}worker"), query.required(f"{prefix}span")
-    return desk.library.trace(run, worker, span, report)
+    sides = []
+    for prefix in ("", "exp_"):
+        run = desk.library.run(query.required(f"{prefix}run"))
+        worker, span = query.required(f"{prefix}worker"), query.required(f"{prefix}span")
+        sides.append(desk.library.trace(run, worker, span, report))
+    return load_view(target)(*sides, _about(desk.library.run(query.required("run")), query))
 
 
 def _about(run: Run, query: Query) -> Query:

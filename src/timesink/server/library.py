@@ -15,7 +15,7 @@ from timesink.errors import NotFoundError, TimesinkError, UnreadableError
 from timesink.readers.discover import Recording
 from timesink.readers.options import Progress
 from timesink.server.inside import Inside
-from timesink.server.opened import OpenTraces, Place
+from timesink.server.opened import KeptValue, OpenTraces
 from timesink.server.progress import Report
 from timesink.server.rank_sets import RankSets
 from timesink.server.runs import ALL_WORKERS, Run
@@ -88,7 +88,7 @@ class RunLibrary:
 
     def trace(self, run: Run, worker: str, span: str, report: Report | None = None) -> Trace:
         """The trace of one worker and span."""
-        return self._get(run, [run.recording(worker, span)], report)[0].trace.result()
+        return self._get(run, [run.recording(worker, span)], report)[0].future.result()
 
     def made(
         self,
@@ -100,7 +100,7 @@ class RunLibrary:
     ) -> Any:
         """What is made of a trace, once, and kept as long as the trace is."""
         place = self._get(run, [recording], report)[0]
-        trace = place.trace.result()
+        trace = place.future.result()
         if report is not None:
             report.start(f"laying out the {name}")
         with place.making:
@@ -160,17 +160,17 @@ class RunLibrary:
         *others, last = recordings
         for recording in others:
             with suppress(TimesinkError):
-                return self._get(run, [recording])[0].trace.result()
-        return self._get(run, [last])[0].trace.result()
+                return self._get(run, [recording])[0].future.result()
+        return self._get(run, [last])[0].future.result()
 
     def _get(
         self, run: Run, recordings: Sequence[Recording], report: Report | None = None
-    ) -> list[Place]:
+    ) -> list[KeptValue[Trace]]:
         for recording in recordings:
             run.inside.check([recording.path])
             with suppress(OSError):
                 run.inside.check(files_beside(recording.path))
-        return self._opened.places(recordings, report)
+        return self._opened.get(recordings, report)
 
     def _look(self) -> dict[str, Run]:
         """The runs there are; while somebody else looks, those known from before."""
@@ -196,8 +196,6 @@ class RunLibrary:
             if one.trace is None or one.trace.has_timeline:
                 yield one
             else:
-                path = one.recording.path
                 behaves = one.trace.has_behaviour
                 why = UnreadableError.only_behaviour if behaves else UnreadableError.no_timeline
-                error = why(path)
-                yield replace(one, trace=None, error=error)
+                yield replace(one, trace=None, error=why(one.recording.path))

@@ -20,15 +20,11 @@ def log_folders(logdir: str, logdir_spec: str = "") -> dict[str, Path]:
     folders = {}
     for given in filter(None, logdir_spec.split(",")):
         if not _ADDRESS.match(given):
-            name, path = _named(given)
-            folders[name or path.as_posix().strip("/")] = path
+            name, colon, rest = given.partition(":")
+            has_name = colon and not given.startswith("/") and not os.path.splitdrive(given)[0]
+            path = _expanded(rest if has_name else given)
+            folders[(has_name and name) or path.as_posix().strip("/")] = path
     return folders
-
-
-def _named(given: str) -> tuple[str, Path]:
-    name, colon, path = given.partition(":")
-    has_name = colon and not given.startswith("/") and not os.path.splitdrive(given)[0]
-    return (name, _expanded(path)) if has_name else ("", _expanded(given))
 
 
 def _expanded(path: str) -> Path:

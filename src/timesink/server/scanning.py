@@ -51,7 +51,17 @@ class Scan:
         self._known = {
             folder: self._run(folder, files) for folder, files in folders(root, self.inside)
         }
-        runs = _without_strays([run for run in self._known.values() if _holds_something(run)])
+        runs = [
+            run
+            for run in self._known.values()
+            if run.recordings or run.tables or run.counters or run.recorded_now
+        ]
+        # In a folder of runs, files of its own are a run only if the profiler named them.
+        runs = [
+            run
+            for run in runs
+            if run.name != "." or len(runs) == 1 or any(map(is_named_by_profiler, run.recordings))
+        ]
         runs = with_ranks_joined(runs, root)
         named = [replace(run, name=self._named(run.name)) for run in _with_root_named(runs, root)]
         return {run.name: run for run in named}
@@ -140,19 +150,6 @@ def _is_counted(path: Path) -> bool:
         head = open_source(path).head()
         return any(reader.sniff(head, path.name) for reader in (ncu, kernel_table))
     return False
-
-
-def _holds_something(run: Run) -> bool:
-    return bool(run.recordings or run.tables or run.counters or run.recorded_now)
-
-
-def _without_strays(runs: list[Run]) -> list[Run]:
-    """In a folder of runs, files of its own are a run only if the profiler named them."""
-    return [
-        run
-        for run in runs
-        if run.name != "." or len(runs) == 1 or any(map(is_named_by_profiler, run.recordings))
-    ]
 
 
 def _with_root_named(runs: list[Run], root: Path) -> Iterator[Run]:

@@ -54,15 +54,13 @@ class Site:
     def reply(self, asked: Asked) -> Reply:
         """The reply to a request, whatever happens."""
         if not self._room.acquire(blocking=False):
-            return self._finished(
-                sentence_reply(asked, "too many requests at once", "ask again in a moment", 503)
-            )
-        try:
-            return self._finished(self._checked(asked))
-        finally:
-            self._room.release()
-
-    def _finished(self, reply: Reply) -> Reply:
+            told = "too many requests at once"
+            reply = sentence_reply(asked, told, "ask again in a moment", 503)
+        else:
+            try:
+                reply = self._checked(asked)
+            finally:
+                self._room.release()
         reply.headers.update(HEADERS)
         return reply
 
