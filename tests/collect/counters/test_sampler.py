@@ -187,7 +187,8 @@ def test_the_host_is_described(tmp_path):
 
 def test_only_the_standard_library_is_imported():
     program = (
-        f"import sys; sys.path.insert(0, {str(SOURCE)!r}); import timesink.recorder.counter_sampler;"
+        f"import sys; sys.path.insert(0, {str(SOURCE)!r});"
+        "import timesink.recorder.counter_sampler;"
         "print(*{name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names))"
     )
     done = subprocess.run(

@@ -18,7 +18,7 @@ from timesink.collect.record.plan import Plan
 from timesink.collect.record.recording import Request, record_program
 from timesink.collect.record.run_file import ProgramRun
 from timesink.collect.record.running import Ended, Running
-from timesink.collect.record.watching import Sampling, Watched
+from timesink.collect.record.watching import Watched
 from timesink.errors import CollectError
 from timesink.recorder.counter_catalogue import wanted
 
@@ -68,8 +68,8 @@ def test_program_is_not_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     """Where the recorder itself fails, nobody would pass signals on to it."""
     pids = []
 
-    def fail(_control: Path, _counters: Path, sampling: Sampling) -> None:
-        pids.append(sampling.pid)
+    def fail(_control: Path, _counters: Path, pid: int, **_more: object) -> None:
+        pids.append(pid)
         raise MemoryError
 
     monkeypatch.setattr(recording, "Watch", fail)

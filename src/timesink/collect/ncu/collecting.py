@@ -88,12 +88,20 @@ class _Run:
             elsewhere = put_away(report, self.places)
         failure = interruption(self.interruptions) or program_failed(heard)
         failure = failure or _incomplete(heard, ended)
+        if failure is not None and elsewhere is not None:
+            # The one that matters more, with the hints of both.
+            failure.hint = "; ".join(filter(None, (failure.hint, elsewhere.hint)))
         return Collected(
             self.places.output,
             table.kernels,
             table.device,
-            _surprising(self.plan, table),
-            _both(failure, elsewhere),
+            # Roofline metrics name every precision of every generation; no device has all of them.
+            tuple(
+                name
+                for name in table.without_values
+                if self.plan.metric_set == CUSTOM or name in UTILISATION
+            ),
+            failure or elsewhere,
         )
 
     def _version(self) -> str:
@@ -121,7 +129,8 @@ class _Run:
         stopped = self._stopped(heard)
         if stopped is not None:
             raise stopped
-        command = profile_command(self.ncu, self.plan, report, _comparable(version))
+        numbers = tuple(int(part) for part in version.split(".") if part)
+        command = profile_command(self.ncu, self.plan, report, numbers)
         self.screen.say(shown_briefly(command))
         self.screen.show("waiting for the first kernel")
         return run_profiler(command, self.screen, heard, self.interruptions)
@@ -135,10 +144,6 @@ class _Run:
         # Without a report the profiler may have printed its table instead.
         printed.write_bytes(b"".join(heard.table))
         return look_at(printed, metrics)
-
-
-def _comparable(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part)
 
 
 # -- what came of it -----------------------------------------------------------------------------
@@ -167,16 +172,6 @@ def _described(plan: Plan, made_by: str, version: str) -> dict[str, Any]:
     }
 
 
-def _surprising(plan: Plan, table: Table) -> tuple[str, ...]:
-    """Metrics without values that should have some.
-
-    Roofline metrics name every precision of every generation; no device has all of them.
-    """
-    if plan.metric_set == CUSTOM:
-        return table.without_values
-    return tuple(name for name in table.without_values if name in UTILISATION)
-
-
 def _incomplete(heard: Heard, ended: Ended) -> CollectError | None:
     if heard.errors:
         return profiler_failed(heard)
@@ -188,11 +183,3 @@ def _incomplete(heard: Heard, ended: Ended) -> CollectError | None:
             f"Nsight Compute ended with code {ended.code}", "the file may lack kernels"
         )
     return crashed
-
-
-def _both(failure: CollectError | None, elsewhere: CollectError | None) -> CollectError | None:
-    """The failure that matters more, with the hints of both."""
-    if failure is None or elsewhere is None:
-        return failure or elsewhere
-    failure.hint = "; ".join(filter(None, (failure.hint, elsewhere.hint)))
-    return failure

@@ -61,19 +61,12 @@ def why_nothing(plan: Plan, heard: Heard, ended: Ended) -> CollectError:
         )
     if ended.code and not heard.connected:
         return CollectError(f"Nsight Compute failed with exit code {ended.code}", _OTHERWISE)
-    return _no_kernels(plan, heard)
-
-
-def _no_kernels(plan: Plan, heard: Heard) -> CollectError:
-    message = f"{plan.program[0]}: no kernel was measured"
+    hint = "the program uses CUDA but launched no kernel; does another process do the work?"
     if plan.filters:
-        return CollectError(message, f"try without {' and '.join(plan.filters)}")
-    if not heard.connected:
-        return CollectError(message, "the program started no work on an NVIDIA GPU")
-    return CollectError(
-        message,
-        "the program uses CUDA but launched no kernel; does another process do the work?",
-    )
+        hint = f"try without {' and '.join(plan.filters)}"
+    elif not heard.connected:
+        hint = "the program started no work on an NVIDIA GPU"
+    return CollectError(f"{plan.program[0]}: no kernel was measured", hint)
 
 
 def profiler_failed(heard: Heard) -> CollectError:

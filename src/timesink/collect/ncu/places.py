@@ -36,7 +36,13 @@ class Places:
         for path in (self.output, self.report):
             if path is not None:
                 self._check_one(path, program)
-                _check_folder(path)
+                if not os.access(path.parent, os.W_OK):
+                    raise OutputError.unwritable(path, "no permission to write to its folder")
+                free = shutil.disk_usage(path.parent).free
+                if free < _LEAST_FREE:
+                    raise OutputError.unwritable(
+                        path, f"only {free // 1024**2} MB left on its disk"
+                    )
 
     def check_names(self) -> None:
         """Refuse one file for two things, and a table under the name of something else."""
@@ -89,14 +95,6 @@ def _is_same(path: Path, word: str) -> bool:
         return False
 
 
-def _check_folder(path: Path) -> None:
-    if not os.access(path.parent, os.W_OK):
-        raise OutputError.unwritable(path, "no permission to write to its folder")
-    free = shutil.disk_usage(path.parent).free
-    if free < _LEAST_FREE:
-        raise OutputError.unwritable(path, f"only {free // 1024**2} MB left on its disk")
-
-
 # -- the report ----------------------------------------------------------------------------------
 
 
@@ -130,7 +128,7 @@ def rescued(report: Path, places: Places, interruptions: list[int]) -> Iterator[
         message = _worded(error)
         if stopped is not None and not message.startswith(stopped.message):
             message = f"{stopped.message}; {message}"
-        saved = _kept_as(_save(report, places), message)
+        saved = CollectError(message, f"the report is kept as {_save(report, places)}")
         saved.exit_code = stopped.exit_code if stopped is not None else 1
         raise saved from error
 
@@ -144,11 +142,7 @@ def put_away(report: Path, places: Places) -> CollectError | None:
     kept = _save(report, places)
     if kept == places.report:
         return None
-    return _kept_as(kept, f"{places.report}: cannot be written")
-
-
-def _kept_as(path: Path, message: str) -> CollectError:
-    return CollectError(message, f"the report is kept as {path}")
+    return CollectError(f"{places.report}: cannot be written", f"the report is kept as {kept}")
 
 
 def _worded(error: Exception) -> str:

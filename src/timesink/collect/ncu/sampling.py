@@ -37,13 +37,9 @@ class Sampling:
 def sampling(every: int) -> Sampling:
     """How to pick one launch in `every`, 2 to 1000, to less than a hundredth."""
     period = 10
-    while not _is_close(every, period):
+    while True:
+        picked = round(period / every)
+        missed = abs(picked * every - period)
+        if not missed or (picked >= _ENOUGH_PICKS and missed * 100 < period):
+            return Sampling(every, period, picked)
         period *= 10
-    return Sampling(every, period, round(period / every))
-
-
-def _is_close(every: int, period: int) -> bool:
-    picked = round(period / every)
-    if picked * every == period:
-        return True
-    return picked >= _ENOUGH_PICKS and abs(picked * every - period) * 100 < period

@@ -54,7 +54,14 @@ def _nested_in_thread(ranges: Sequence[Range]) -> dict[Range, Range]:
             steps, starts_ns, [*ends_ns, steps[-1].end_ns], strict=True
         )
     ]
-    changed = dict(zip(steps, wanted, strict=True)) | _cut_at(steps[-1], others)
+    last = steps[-1]
+    # Ranges that the end of the recording has cut end with its last cycle.
+    cut = {
+        one: replace(one, end_ns=last.end_ns)
+        for one in others
+        if last.start_ns <= one.start_ns < last.end_ns < one.end_ns
+    }
+    changed = dict(zip(steps, wanted, strict=True)) | cut
     return {old: new for old, new in changed.items() if old != new}
 
 
@@ -67,12 +74,3 @@ def _starts_ns(steps: Sequence[Range], others: Sequence[Range]) -> list[int]:
         if index > 0 and one.start_ns < marked_ns[index] and one.end_ns <= steps[index].end_ns:
             starts_ns[index] = max(starts_ns[index], one.end_ns)
     return starts_ns
-
-
-def _cut_at(last: Range, others: Sequence[Range]) -> dict[Range, Range]:
-    """Ranges that the end of the recording has cut end with its last cycle."""
-    return {
-        one: replace(one, end_ns=last.end_ns)
-        for one in others
-        if last.start_ns <= one.start_ns < last.end_ns < one.end_ns
-    }

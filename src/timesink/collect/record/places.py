@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -112,11 +111,7 @@ class Place:
 
     def _clear(self) -> None:
         self.clear_control()
-        for path in list(self._parts()):
-            path.unlink()
-
-    def _parts(self) -> Iterator[Path]:
         # Also links to files that are not there.
-        for path in self.folder.iterdir():
+        for path in list(self.folder.iterdir()):
             if any(fnmatchcase(path.name, pattern) for pattern in _PARTS):
-                yield path
+                path.unlink()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from timesink.collect.record.agent.endings import ENDED
 from timesink.collect.record.notes import Note, ProcessNotes
@@ -19,40 +18,30 @@ NO_PYTHON = (
 NO_TORCH = "the program did not import torch: counters only"
 
 
-@dataclass(frozen=True)
-class Said:
-    """What is to be known of a recording before it is used."""
-
-    why_partial: str
-    notes: tuple[str, ...]
-    """What is as it should be, and yet not as everybody expects."""
-
-
 def said_of(
     recorded: Sequence[Recorded],
     processes: Sequence[ProcessNotes],
     plan: Plan,
     ended: Ended | None,
     sampled: SampledCounters,
-) -> Said:
-    """Whether all that was asked for is there, in words.
+) -> tuple[str, tuple[str, ...]]:
+    """Whether all that was asked for is there, in words: why it is not, and what else to know.
+
+    The latter is as it should be, and yet not as everybody expects.
 
     Counters are all there is of a program without torch, unless its cycles were named.
     """
     why = why_partial(recorded, processes, plan, ended)
     if why == NO_TORCH and sampled.samples and not (plan.marker or plan.whole):
-        return Said("", (why,))
+        return "", (why,)
+    dropped = [
+        f"{one.dropped + 1} processes recorded as rank {one.rank}: "
+        f"the one with most cycles, process {one.pid}, is kept"
+        for one in recorded
+        if one.dropped
+    ]
     remarks = _remarks(processes) if recorded else []
-    return Said(why, (*_dropped(recorded), *dict.fromkeys(remarks)))
-
-
-def _dropped(recorded: Sequence[Recorded]) -> Iterator[str]:
-    for one in recorded:
-        if one.dropped:
-            yield (
-                f"{one.dropped + 1} processes recorded as rank {one.rank}: "
-                f"the one with most cycles, process {one.pid}, is kept"
-            )
+    return why, (*dropped, *dict.fromkeys(remarks))
 
 
 def why_partial(
@@ -86,18 +75,15 @@ def _why_nothing(processes: Sequence[ProcessNotes], plan: Plan) -> str:
         return NO_PYTHON
     if not any(process.last("torch") for process in processes):
         return NO_TORCH
-    return _why_no_cycles(processes, plan)
-
-
-def _why_no_cycles(processes: Sequence[ProcessNotes], plan: Plan) -> str:
     why = _why_too_few(_paces(processes), plan) or next(iter(_remarks(processes)), "")
     if why:
         return why
+    unseen = "no optimizer made a step"
     if plan.by_hand:
-        return "no cycle was seen: step() was never called"
-    if plan.marker:
-        return f"no cycle was seen: nothing called {plan.marker!r} ran"
-    return "no cycle was seen: no optimizer made a step"
+        unseen = "step() was never called"
+    elif plan.marker:
+        unseen = f"nothing called {plan.marker!r} ran"
+    return f"no cycle was seen: {unseen}"
 
 
 def _why_too_few(paces: Sequence[Note], plan: Plan) -> str:

@@ -15,12 +15,12 @@ from timesink.collect.record.environment import recorded_environment
 from timesink.collect.record.notes import read_notes
 from timesink.collect.record.places import Place
 from timesink.collect.record.plan import Plan, write_plan
-from timesink.collect.record.reasons import Said, advice, said_of
+from timesink.collect.record.reasons import advice, said_of
 from timesink.collect.record.run_file import ProgramRun, describe, write_run_file
 from timesink.collect.record.running import Ended, Running, start
 from timesink.collect.record.traces import collect_traces
 from timesink.collect.record.urgency import AGAIN, Urgency
-from timesink.collect.record.watching import Sampling, Watch, Watched
+from timesink.collect.record.watching import Watch, Watched
 from timesink.collect.signals import answered, noticed
 from timesink.errors import CollectError, TimesinkError
 
@@ -99,8 +99,13 @@ def _run(
         place.discard()
         raise
     try:
-        sampling = Sampling(request.counters, request.interval_ms, process.pid)
-        watch = Watch(place.control, place.counters, sampling)
+        watch = Watch(
+            place.control,
+            place.counters,
+            process.pid,
+            wanted=request.counters,
+            interval_ms=request.interval_ms,
+        )
         running = Running(process, interruptions, watch.is_ending, say, urgency)
         stopping = _Stopping(running, watch, asked=request.plan.stop)
         return stopping.judged(running.to_the_end(stopping.tick)), watch
@@ -138,14 +143,14 @@ def conclude(program: ProgramRun, watched: Watched, place: Place) -> Conclusion:
     """Pack timelines, check the clock, describe the run, remove the notes."""
     processes = read_notes(place.control)
     recorded = collect_traces(processes, place)
-    said = said_of(recorded, processes, program.plan, program.ended, watched.sampled)
+    why_partial, notes = said_of(recorded, processes, program.plan, program.ended, watched.sampled)
     if recorded and recorded[0].offset is not None:
         try:
             shift_counters(place.counters, recorded[0].offset, place.control)
         except OSError as error:
             why = f"the counters are not on the timeline's clock: {error.strerror or error}"
-            said = Said(said.why_partial or why, said.notes)
-    run = describe(program, recorded, processes, watched, said)
+            why_partial = why_partial or why
+    run = describe(program, recorded, processes, watched, (why_partial, notes))
     write_run_file(run, place)
     place.clear_control()
     return Conclusion(run, advice(recorded, processes, program.plan))

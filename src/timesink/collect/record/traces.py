@@ -53,7 +53,8 @@ def collect_traces(processes: Sequence[ProcessNotes], place: Place) -> list[Reco
     recording = [process for process in processes if process.last("window") is not None]
     workers: dict[tuple[str, int], list[ProcessNotes]] = defaultdict(list)
     for process in recording:
-        workers[_worker(process)].append(process)
+        rank = _rank(process)
+        workers[("rank", rank) if rank >= 0 else ("pid", process.pid)].append(process)
     best = [(max(rivals, key=_worth), len(rivals) - 1) for rivals in workers.values()]
     best.sort(key=lambda one: (_rank(one[0]), one[0].pid))
     names = _names([process for process, _ in best])
@@ -67,11 +68,6 @@ def _worth(process: ProcessNotes) -> tuple[int, int]:
     exported = process.last("exported")
     started_us = (process.last("window") or {}).get("started_us", 0)
     return (exported["cycles"] if exported else -1, started_us)
-
-
-def _worker(process: ProcessNotes) -> tuple[str, int]:
-    rank = _rank(process)
-    return ("rank", rank) if rank >= 0 else ("pid", process.pid)
 
 
 def _rank(process: ProcessNotes) -> int:
@@ -92,6 +88,7 @@ def _names(processes: Sequence[ProcessNotes]) -> list[str]:
 def _collected(process: ProcessNotes, packed: Path, control: Path, dropped: int) -> Recorded:
     window, exported = process.last("window") or {}, process.last("exported") or {}
     found, problem = _packed(process, exported, packed, control)
+    ended = process.last("exported") or process.last("failed")
     marks = [(name, before, after) for name, before, after in exported.get("clock", ())]
     return Recorded(
         pid=process.pid,
@@ -102,7 +99,7 @@ def _collected(process: ProcessNotes, packed: Path, control: Path, dropped: int)
         name=window["name"],
         skipped=window["skipped"],
         cycles=exported.get("cycles", 0),
-        why_partial=problem or _why_partial(process),
+        why_partial=problem or str(ended["why"] if ended is not None else KILLED),
         offset=measure_offset(marks, found) if found is not None else None,
         recorded_ns=tuple(exported.get("recorded_ns", ())),
         pace=process.last("pace") or {},
@@ -116,7 +113,10 @@ def _packed(
     process: ProcessNotes, exported: Note, packed: Path, control: Path
 ) -> tuple[Found | None, str]:
     """What was found in the timeline of a process, or why it cannot be kept."""
-    raw = _raw(process, exported, control)
+    # As the profiler wrote it, or what it had written of it when it was killed.
+    names = [exported.get("file", ""), f"trace-{process.pid}.unfinished.json"]
+    paths = (control / name for name in names if name)
+    raw = next((path for path in paths if path.is_file() and path.stat().st_size), None)
     if raw is None:
         return None, ""
     try:
@@ -126,17 +126,3 @@ def _packed(
             # It makes room for the rest.
             raw.unlink(missing_ok=True)
         return None, f"the timeline cannot be written: {error.strerror or error}"
-
-
-def _raw(process: ProcessNotes, exported: Note, control: Path) -> Path | None:
-    """The file as the profiler wrote it, or what it had written of it when it was killed."""
-    names = [exported.get("file", ""), f"trace-{process.pid}.unfinished.json"]
-    paths = (control / name for name in names if name)
-    return next((path for path in paths if path.is_file() and path.stat().st_size), None)
-
-
-def _why_partial(process: ProcessNotes) -> str:
-    exported, failed = process.last("exported"), process.last("failed")
-    if exported is not None:
-        return str(exported["why"])
-    return str(failed["why"]) if failed is not None else KILLED

@@ -27,16 +27,6 @@ _TRIMS_EVERY_S = 30.0
 
 
 @dataclass(frozen=True)
-class Sampling:
-    """Which counters, how often, of which program."""
-
-    wanted: frozenset[str]
-    interval_ms: float
-    pid: int
-    """The program as it was started; workers of it make themselves known."""
-
-
-@dataclass(frozen=True)
 class Watched:
     """What was seen beside the program."""
 
@@ -48,17 +38,26 @@ class Watched:
 class Watch:
     """Samples counters as long as there is something to record."""
 
-    def __init__(self, control: Path, counters: Path, sampling: Sampling) -> None:
+    def __init__(
+        self, control: Path, counters: Path, pid: int, *, wanted: frozenset[str], interval_ms: float
+    ) -> None:
+        """`pid` is the program as it was started; workers of it make themselves known."""
         self._control = control
-        self._machine = Machine(sampling.pid)
+        self._machine = Machine(pid)
         self._workers: frozenset[int] = frozenset()
         self._sampler = Sampler(
             counters,
-            wanted=sampling.wanted,
-            interval_ms=sampling.interval_ms,
-            pids=lambda: {sampling.pid, *self._workers},
+            wanted=wanted,
+            interval_ms=interval_ms,
+            pids=lambda: {pid, *self._workers},
         )
-        self._sampled = _started(self._sampler, sampling)
+        self._sampled: SampledCounters | None = None
+        try:
+            self._sampler.start()
+        except (OSError, RuntimeError, TimesinkError) as error:
+            why = f"sampling cannot be started: {error}"
+            missing = tuple(Missing(name, why) for name in sorted(wanted))
+            self._sampled = SampledCounters(interval_ms, 0, (), missing, None)
         self._is_kept = False
         self._looked_at = 0.0
         self._trimmed_at = time.monotonic()
@@ -83,12 +82,17 @@ class Watch:
 
     def _consider(self, processes: list[ProcessNotes], now: float) -> None:
         self._machine.look(processes)
-        self._workers = _workers(processes)
+        # Those that may record cycles; of a program without torch, all that run Python.
+        able = [one for one in processes if one.last("torch") or one.last("window")]
+        self._workers = frozenset(process.pid for process in able or processes)
         is_new = not self._workers <= self._known
         self._known |= self._workers
         if self._sampled is None and not self._is_kept:
             self._keep(processes, now)
-        if not _all_written(processes):
+        recording = [process for process in processes if process.last("window")]
+        if not recording or not all(
+            process.last("exported") or process.last("failed") for process in recording
+        ):
             self._over_since = None
             self._sampler.go_on()
         elif self._over_since is None or is_new:
@@ -131,33 +135,9 @@ class Watch:
             self._sampler.keep_from(time.time_ns() // 1000 - round(_TRIMS_EVERY_S * 1e6))
 
 
-def _started(sampler: Sampler, sampling: Sampling) -> SampledCounters | None:
-    """Start sampling; where that cannot be done, what came of it."""
-    try:
-        sampler.start()
-    except (OSError, RuntimeError, TimesinkError) as error:
-        why = f"sampling cannot be started: {error}"
-        missing = tuple(Missing(name, why) for name in sorted(sampling.wanted))
-        return SampledCounters(sampling.interval_ms, 0, (), missing, None)
-    return None
-
-
-def _workers(processes: list[ProcessNotes]) -> frozenset[int]:
-    """Processes that may record cycles; of a program without torch, all that run Python."""
-    able = [one for one in processes if one.last("torch") or one.last("window")]
-    return frozenset(process.pid for process in able or processes)
-
-
 def _may_begin(processes: list[ProcessNotes]) -> bool:
     """Whether a process that is there uses torch and has not recorded: a late worker, perhaps."""
     return any(
         process.last("torch") and not process.last("window") and is_alive(process.pid)
         for process in processes
-    )
-
-
-def _all_written(processes: list[ProcessNotes]) -> bool:
-    recording = [process for process in processes if process.last("window") is not None]
-    return bool(recording) and all(
-        process.last("exported") or process.last("failed") for process in recording
     )

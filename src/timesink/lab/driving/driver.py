@@ -63,7 +63,9 @@ def conduct(
                 record(run, how, lab, patience_of(min(how.deadline_s, time_left.left_s), stopped))
                 lab.finish(run, about(run, how, baseline(run, runs, lab), begun_us))
             except (RunFailedError, OSError) as error:
-                _raise_if(stopped)
+                interrupted = interruption(stopped)
+                if interrupted is not None:
+                    raise interrupted from None
                 if time_left.left_s <= 0:
                     break
                 failed.append(run)
@@ -74,7 +76,9 @@ def conduct(
                 to_come = len(missing) - 1 - missing.index(run)
                 say(f"{run.folder}: recorded, {_time(time_left, to_come)} left")
             _pack(parts, lab, lab.files_of(run), say)
-    return _outcome(missing, recorded, failed)
+    lost = tuple(run for run in missing if run in failed and run not in recorded)
+    left = tuple(run for run in missing if run not in failed and run not in recorded)
+    return Outcome(tuple(recorded), lost, left)
 
 
 def _healthy_again(missing: Sequence[Run], failed: Sequence[Run]) -> Iterator[Run]:
@@ -85,12 +89,6 @@ def _healthy_again(missing: Sequence[Run], failed: Sequence[Run]) -> Iterator[Ru
             yield run
 
 
-def _outcome(missing: Sequence[Run], recorded: Sequence[Run], failed: Sequence[Run]) -> Outcome:
-    lost = tuple(run for run in missing if run in failed and run not in recorded)
-    left = tuple(run for run in missing if run not in failed and run not in recorded)
-    return Outcome(tuple(recorded), lost, left)
-
-
 def _pack(parts: Parts | None, lab: LabFolder, files: Sequence[Path], say: Say) -> None:
     if parts is None:
         return
@@ -98,12 +96,6 @@ def _pack(parts: Parts | None, lab: LabFolder, files: Sequence[Path], say: Say) 
         parts.add(lab.root, files)
     except (OSError, ImportError) as error:
         say(f"not packed: {error}")
-
-
-def _raise_if(stopped: list[int]) -> None:
-    interrupted = interruption(stopped)
-    if interrupted is not None:
-        raise interrupted
 
 
 def plan_in_words(

@@ -21,20 +21,15 @@ def file_names(traces: Traces, naming: str) -> list[str]:
     ranks = range(traces.run.plan.ranks)
     if naming == "rank":
         return [file_name(rank) for rank in ranks]
-    return [
-        f"{_worker(traces, rank)}.{_written_ns(traces, rank)}.pt.trace.json.gz" for rank in ranks
-    ]
+    return [_as_handler(traces, rank) for rank in ranks]
 
 
-def _worker(traces: Traces, rank: int) -> str:
-    """Host and process, which is what `tensorboard_trace_handler` calls a worker."""
-    node = int(traces.run.layout.node[rank])
-    return f"node{node:03d}_{traces.names_of(rank)['pid']}"
-
-
-def _written_ns(traces: Traces, rank: int) -> int:
-    """When the file is written, on the clock of the rank: some time after the last step."""
+def _as_handler(traces: Traces, rank: int) -> str:
+    """Worker, as `tensorboard_trace_handler` calls host and process, and when it was written."""
     plan, truth = traces.run.plan, traces.run.truth
+    worker = f"node{int(traces.run.layout.node[rank]):03d}_{traces.names_of(rank)['pid']}"
+    # On the clock of the rank, some time after the last step.
     took = 250_000_000 + np.random.default_rng([plan.seed, 6, rank]).integers(150_000_000)
     lasted = round(truth.run_us * 1e3) + int(took)
-    return BASE_NS + START_NS + truth.clock_offset_ns[rank] + lasted
+    written_ns = BASE_NS + START_NS + truth.clock_offset_ns[rank] + lasted
+    return f"{worker}.{written_ns}.pt.trace.json.gz"

@@ -83,8 +83,7 @@ class _Trials:
         return _length(simulate(self.plan, self.layout, self.slowness(stragglers)))
 
     def length_without(self, left_out: int, stragglers: Mapping[int, Straggler]) -> float:
-        others = {place: one for place, one in stragglers.items() if place != left_out}
-        return self.length_with(others)
+        return self.length_with({at: one for at, one in stragglers.items() if at != left_out})
 
     def tuned(self, place: int) -> Straggler:
         """A straggler with the intensity that costs what was asked for, where it can be chosen."""

@@ -59,17 +59,13 @@ def in_short(score: Score) -> str:
     faults = f"{how_many} faults are named right ({share}, 95 % interval {interval})."
     normal = (
         f"Of {counted(named.trials, 'pairs')} without a fault, in either order, {named.hits} "
-        f"{_have(named.hits)} something named and {judged.hits} a verdict of regression or "
-        "improvement."
+        f"{'has' if named.hits == 1 else 'have'} something named and {judged.hits} a verdict of "
+        "regression or improvement."
     )
     return " ".join([
         faults if right.trials else "No fault was tried.",
         normal if named.trials else "No pair without a fault was tried.",
     ])  # fmt: skip
-
-
-def _have(count: int) -> str:
-    return "has" if count == 1 else "have"
 
 
 def _run_where(score: Score) -> Part:
@@ -82,7 +78,17 @@ def _confusion(score: Score) -> Part:
     given = {name for row in table.values() for name in row}
     names = [*sorted(given - {NONE, NO_VERDICT}), NONE, NO_VERDICT]
     rows = [
-        [fault, *(_cell(row[name], is_sound=name in score.sound[fault]) for name in names)]
+        [
+            fault,
+            *(
+                ""
+                if not row[name]
+                else f"{row[name]}"
+                if name in score.sound[fault]
+                else f"({row[name]})"
+                for name in names
+            ),
+        ]
         for fault, row in table.items()
     ]
     above = (
@@ -91,12 +97,6 @@ def _confusion(score: Score) -> Part:
         f"`{NONE}`: both runs were judged and nothing is named; `{NO_VERDICT}`: they could not be."
     )
     return Part("Confusion", above, ["put in", *names], rows, [False, *(True for _ in names)])
-
-
-def _cell(count: int, *, is_sound: bool) -> str:
-    if not count:
-        return ""
-    return str(count) if is_sound else f"({count})"
 
 
 def _rates(score: Score) -> Part:
@@ -135,22 +135,12 @@ def _normal_pairs(score: Score) -> Part:
         "A name is a false alarm. A verdict may be true: a machine that others use as well is not "
         "equally fast all the time."
     )
-    rows = [[*_row(one), _alarm(one)] for one in score.normals]
+    rows = []
+    for one in score.normals:
+        alarms = {"name": one.said.names_something, "verdict": one.said.has_changed}
+        told = " and ".join(what for what, is_so in alarms.items() if is_so) or "no"
+        rows.append([*_row(one), NO_VERDICT if one.named == NO_VERDICT else told])
     return Part("Runs without a fault", above, [*_PAIR, "false alarm"], rows, _NUMERIC)
-
-
-def _alarm(one: ScoredCase) -> str:
-    if one.named == NO_VERDICT:
-        return NO_VERDICT
-    by = [
-        what
-        for what, is_so in (
-            ("name", one.said.names_something),
-            ("verdict", one.said.has_changed),
-        )
-        if is_so
-    ]
-    return " and ".join(by) or "no"
 
 
 def _fault_pairs(score: Score) -> Part:

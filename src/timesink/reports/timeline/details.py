@@ -33,7 +33,11 @@ def details(timeline: Timeline, query: Query) -> dict[str, Any]:
         {"kind": what, "direction": direction, "place": place_of(timeline, other)}
         for what, direction, other in timeline.whole.arrows.at(number)
     ]
-    callers = around if is_host else _callers_of_launch(timeline, flows)
+    callers = around
+    if not is_host:
+        # What was going on where the work was launched, the outermost first.
+        launches = [one["place"] for one in flows if one["direction"] == "from"]
+        callers = _around(timeline, launches[0]) if launches else []
     return {
         **own,
         "self_ns": _self_ns(lanes, own) if is_host else own["dur_ns"],
@@ -63,12 +67,6 @@ def _around(timeline: Timeline, own: Place) -> list[Place]:
         holds = lanes.slices.start[places] + lanes.slices.dur[places] >= end
         found.extend(lanes.slices.id[places[holds]].tolist())
     return places_of(timeline, np.array(found, dtype=np.int64))
-
-
-def _callers_of_launch(timeline: Timeline, flows: list[dict[str, Any]]) -> list[Place]:
-    """What was going on where work on a device was launched, the outermost first."""
-    launches = [one["place"] for one in flows if one["direction"] == "from"]
-    return _around(timeline, launches[0]) if launches else []
 
 
 def _self_ns(lanes: Lanes, own: Place) -> int:

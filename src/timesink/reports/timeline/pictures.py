@@ -17,6 +17,7 @@ from timesink.reports.timeline.places import places_of
 
 MOST_ARROWS = 500
 _NAME_LENGTH = 160
+_OF_TRACK = ("id", "kind", "group", "name", "rows", "events", "unit", "lowest", "highest")
 
 
 def tracks(timeline: Timeline, _query: Query) -> dict[str, Any]:
@@ -27,18 +28,7 @@ def tracks(timeline: Timeline, _query: Query) -> dict[str, Any]:
         "length_ns": layout.length_ns,
         "events": len(layout.lanes.slices),
         "tracks": [
-            {
-                "id": track.id,
-                "kind": track.kind,
-                "group": track.group,
-                "name": track.name,
-                "rows": track.rows,
-                "events": track.events,
-                "unit": track.unit,
-                "lowest": track.lowest,
-                "highest": track.highest,
-            }
-            for track in layout.lanes.tracks
+            {name: getattr(track, name) for name in _OF_TRACK} for track in layout.lanes.tracks
         ],
         "steps": [
             {"name": step.name, "from_ns": step.from_ns, "to_ns": step.to_ns}
@@ -92,10 +82,7 @@ def counters(timeline: Timeline, query: Query) -> dict[str, Any]:
         told.append(
             {
                 "track": track,
-                "x": points.x.tolist(),
-                "low": points.low.tolist(),
-                "mean": points.mean.tolist(),
-                "high": points.high.tolist(),
+                **{of: getattr(points, of).tolist() for of in ("x", "low", "mean", "high")},
             }
         )
     return {"tracks": told}
