@@ -13,7 +13,7 @@ import pytest
 
 from timesink.collect.masking import masked
 from timesink.collect.ncu.command import metrics_named, shown
-from timesink.collect.ncu.places import Places
+from timesink.collect.ncu.places import NcuOutputs
 from timesink.collect.ncu.program import crash_of, find_ncu
 from timesink.collect.ncu.sampling import sampling
 from timesink.collect.ncu.splitting import Splitter
@@ -28,9 +28,9 @@ from timesink.collect.record.clock import measure_offset
 from timesink.collect.record.environment import recorded_environment
 from timesink.collect.record.nesting import Range, nested
 from timesink.collect.record.notes import ProcessNotes
-from timesink.collect.record.packing import Found, _microseconds, _nanoseconds
-from timesink.collect.record.places import Place
-from timesink.collect.record.plan import Plan, is_interval
+from timesink.collect.record.packing import TimelineRanges, _microseconds, _nanoseconds
+from timesink.collect.record.places import RecordingFolder
+from timesink.collect.record.plan import RecordPlan, is_interval
 from timesink.collect.record.run_file import _is_even
 from timesink.collect.record.traces import _names
 from timesink.collect.record.urgency import Urgency
@@ -71,7 +71,7 @@ def test_command_shown():
 
 
 def test_places_places_beside():
-    assert Places(Path("nowhere/run.csv.gz")).beside.as_posix() == "nowhere/run.ncu-rep"
+    assert NcuOutputs(Path("nowhere/run.csv.gz")).beside.as_posix() == "nowhere/run.ncu-rep"
 
 
 def test_program_find_ncu():
@@ -141,7 +141,7 @@ def test_annotations_name_fits():
 
 
 def test_counting_counting():
-    counting = Counting(Plan(cycles=1, skip=2), begins=False)
+    counting = Counting(RecordPlan(cycles=1, skip=2), begins=False)
     assert [counting.boundary(at).name for at in (10, 20, 30)] == ["PREPARE", "START", "FINISH"]
     assert counting.recorded_ns == [10]
 
@@ -181,7 +181,7 @@ def test_swapping_tell_of_calls():
 def test_clock_measure_offset():
     from timesink.collect.record.nesting import Range
 
-    found = Found(0, [Range("a", "1", 10_000, 11_000), Range("b", "1", 20_000, 21_000)])
+    found = TimelineRanges(0, [Range("a", "1", 10_000, 11_000), Range("b", "1", 20_000, 21_000)])
     assert (
         repr(measure_offset([("a", 14_000, 17_000), ("b", 23_000, 26_500)], found))
         == "Offset(offset_us=4.75, spread_us=0.75)"
@@ -214,7 +214,7 @@ def test_packing_microseconds():
 
 
 def test_places_place_trace():
-    assert Place(Path("run")).trace("rank1").name == "trace.rank1.json.gz"
+    assert RecordingFolder(Path("run")).trace("rank1").name == "trace.rank1.json.gz"
 
 
 def test_plan_is_interval():

@@ -11,23 +11,23 @@ from timesink.lab.faults.fault import GPU, LOADER, Fault
 from timesink.lab.listing import faults_named, workloads_named
 from timesink.lab.ranks.arguments import geometry
 from timesink.lab.ranks.kineto import Traces
-from timesink.lab.ranks.layout import Group, Layout
+from timesink.lab.ranks.layout import Group, RankLayout
 from timesink.lab.ranks.meetings import group_ends, transfer_us
 from timesink.lab.ranks.naming import file_name, file_names
-from timesink.lab.ranks.plan import Plan, Straggler, Truth
-from timesink.lab.ranks.program import Call, _one_forward_one_backward, stage_program
+from timesink.lab.ranks.plan import Plan, PlannedStraggler, Truth
+from timesink.lab.ranks.program import HostCall, _one_forward_one_backward, stage_program
 from timesink.lab.ranks.runs import carry_out
 from timesink.lab.ranks.simulate import simulate
 from timesink.lab.ranks.slowness import Slowness, affected_steps
 from timesink.lab.ranks.truth_file import truth_told
-from timesink.lab.scoring.answer import Answer, first_name
+from timesink.lab.scoring.answer import DiagnosisAnswer, first_name
 from timesink.lab.scoring.expected import Expected, expected_of, heads
 from timesink.lab.scoring.made import made_how
 from timesink.lab.scoring.rates import Rate, rate_of
-from timesink.lab.scoring.score import Score
+from timesink.lab.scoring.score import LabScore
 from timesink.lab.scoring.tables import in_short
 from timesink.lab.words import say
-from timesink.lab.workloads.registry import Workload
+from timesink.lab.workloads.registry import LabWorkload
 from timesink.lab.workloads.switches import Switches, as_text
 
 
@@ -91,16 +91,16 @@ def test_layout_group_ranks_text():
 
 
 def test_layout_layout_alike():
-    layout = Layout(Plan(ranks=16, expert=8))
+    layout = RankLayout(Plan(ranks=16, expert=8))
     assert sorted(layout.alike(3)) == [0, 1, 2, 3, 4, 5, 6, 7]
-    assert Layout(Plan(ranks=16, tensor=2)).alike(3) == {3}
+    assert RankLayout(Plan(ranks=16, tensor=2)).alike(3) == {3}
 
 
 def test_meetings_transfer_us():
     from timesink.lab.ranks.plan import Plan
 
-    layout = Layout(Plan(ranks=16))
-    call = Call("talk", 90.0, talk="all_reduce", role="data", elements=25_000_000)
+    layout = RankLayout(Plan(ranks=16))
+    call = HostCall("talk", 90.0, talk="all_reduce", role="data", elements=25_000_000)
     assert round(transfer_us(layout, call, 16)) == 2062
 
 
@@ -143,20 +143,20 @@ def test_program_one_forward_one_backward():
 
 
 def test_runs_carry_out():
-    run = carry_out(Plan(ranks=8, stragglers=(Straggler("data_loading", rank=5),)))
+    run = carry_out(Plan(ranks=8, stragglers=(PlannedStraggler("data_loading", rank=5),)))
     assert run.truth.answers[0].ranks == (5,)
     assert 0.15 < run.truth.answers[0].cost_us / run.truth.run_us < 0.25
 
 
 def test_simulate_simulate():
     plan = Plan(ranks=4, steps=2)
-    (stage,) = simulate(plan, Layout(plan), Slowness.none(plan))
+    (stage,) = simulate(plan, RankLayout(plan), Slowness.none(plan))
     assert stage.call_start.shape[1] == 4
     assert bool((stage.kernel_end > stage.kernel_start).all())
 
 
 def test_slowness_affected_steps():
-    assert affected_steps(Plan(steps=4), Straggler("sync", 1), 0).tolist() == [0, 1, 2, 3]
+    assert affected_steps(Plan(steps=4), PlannedStraggler("sync", 1), 0).tolist() == [0, 1, 2, 3]
 
 
 def test_truth_file_truth_told():
@@ -166,7 +166,7 @@ def test_truth_file_truth_told():
 
 
 def test_answer_first_name():
-    quiet = Answer("no_change", 0.1, (), ("host_code",), 0, 0, 0)
+    quiet = DiagnosisAnswer("no_change", 0.1, (), ("host_code",), 0, 0, 0)
     assert first_name(Expected(cause="host_code"), quiet) == "host_code"
     assert first_name(Expected(), quiet) == "host_code"
 
@@ -209,7 +209,8 @@ def test_rates_rate_words():
 
 def test_tables_in_short():
     assert (
-        in_short(Score("lab", {}, ())) == "No fault was tried. No pair without a fault was tried."
+        in_short(LabScore("lab", {}, ()))
+        == "No fault was tried. No pair without a fault was tried."
     )
 
 
@@ -218,7 +219,7 @@ def test_words_say():
 
 
 def test_registry_workload_module():
-    assert Workload("denoise", "").module == "timesink.lab.workloads.denoise"
+    assert LabWorkload("denoise", "").module == "timesink.lab.workloads.denoise"
 
 
 def test_switches_as_text():

@@ -10,12 +10,12 @@ from timesink.errors import UsageError
 from timesink.lab.faults.catalogue import FAULTS
 from timesink.lab.faults.fault import Fault
 from timesink.lab.ranks.kinds import SLOWNESS
-from timesink.lab.workloads.registry import WORKLOADS, Workload
+from timesink.lab.workloads.registry import WORKLOADS, LabWorkload
 
-_Thing = TypeVar("_Thing", Workload, Fault)
+_Thing = TypeVar("_Thing", LabWorkload, Fault)
 
 
-def workloads_named(names: Sequence[str] | None) -> tuple[Workload, ...]:
+def workloads_named(names: Sequence[str] | None) -> tuple[LabWorkload, ...]:
     """The workloads of these names; all where none is named."""
     return _chosen("workload", names, WORKLOADS)
 

@@ -34,7 +34,8 @@ def describe_devices(environment: Mapping[str, str] | None = None) -> list[dict[
     """Every device the program can see, under the label its counters have."""
     for maker in _MAKERS:
         try:
-            return maker.describe(os.environ if environment is None else environment)
+            told = os.environ if environment is None else environment
+            return list(maker.describe(told))
         except UnavailableError:  # noqa: PERF203
             continue
     return []

@@ -14,7 +14,7 @@ from timesink.reports.plugin.views import available_views
 from timesink.server.desk import Answer, Desk
 from timesink.server.progress import Report
 from timesink.server.routes import View, Views, load_view
-from timesink.server.runs import ALL_WORKERS, Run
+from timesink.server.runs import ALL_WORKERS, ServedRun
 
 _DISTRIBUTED = "Distributed"
 
@@ -95,5 +95,5 @@ def _of_pair(target: str | View, desk: Desk, query: Query, report: Report) -> An
     return load_view(target)(*sides, _about(desk.library.run(query.required("run")), query))
 
 
-def _about(run: Run, query: Query) -> Query:
+def _about(run: ServedRun, query: Query) -> Query:
     return replace(query, workers=len(run.workers))

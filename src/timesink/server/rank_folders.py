@@ -11,16 +11,16 @@ from timesink.readers.discover import told_apart
 from timesink.readers.folder_names import folder_of
 from timesink.readers.run_folders import told_runs
 from timesink.readers.runs import runs_among
-from timesink.server.runs import Run
+from timesink.server.runs import ServedRun
 
 
-def with_ranks_joined(runs: list[Run], root: Path) -> list[Run]:
+def with_ranks_joined(runs: list[ServedRun], root: Path) -> list[ServedRun]:
     """Runs, in which folders such as `rank_0` and `rank_1` of one folder are that folder.
 
     Only names that say so are believed: a folder of runs is listed again and again, and looking
     into every file of it would take too long.
     """
-    above: dict[Path, list[Run]] = {}
+    above: dict[Path, list[ServedRun]] = {}
     for run in runs:
         if run.folder != root:
             above.setdefault(run.folder.parent, []).append(run)
@@ -29,7 +29,7 @@ def with_ranks_joined(runs: list[Run], root: Path) -> list[Run]:
     ]
 
 
-def _joined(folder: Path, runs: list[Run], root: Path) -> Iterator[Run]:
+def _joined(folder: Path, runs: list[ServedRun], root: Path) -> Iterator[ServedRun]:
     if len(runs) < 2 or not all(_holds_a_rank(run) for run in runs):
         yield from runs
         return
@@ -53,7 +53,7 @@ def _joined(folder: Path, runs: list[Run], root: Path) -> Iterator[Run]:
     )
 
 
-def _holds_a_rank(run: Run) -> bool:
+def _holds_a_rank(run: ServedRun) -> bool:
     """Whether it is nothing but the timeline of a rank or host, by the name of its folder."""
     alone = bool(run.recordings) and not run.tables and not run.counters
     return alone and folder_of(run.folder.name).says_so

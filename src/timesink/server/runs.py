@@ -25,7 +25,7 @@ def span_of(recording: Recording) -> str:
 
 
 @dataclass(frozen=True)
-class Run:
+class ServedRun:
     """What was recorded in one folder."""
 
     name: str

@@ -10,7 +10,7 @@ from typing import Any
 from timesink.collect.masking import masked
 from timesink.collect.ncu.command import (
     CUSTOM,
-    Plan,
+    NcuPlan,
     import_commands,
     profile_command,
     shown_briefly,
@@ -23,12 +23,12 @@ from timesink.collect.ncu.diagnosis import (
 )
 from timesink.collect.ncu.hearing import Heard
 from timesink.collect.ncu.metric_sets import UTILISATION
-from timesink.collect.ncu.places import Places, put_away, rescued, workplace
+from timesink.collect.ncu.places import NcuOutputs, put_away, rescued, workplace
 from timesink.collect.ncu.printing import printed_table
 from timesink.collect.ncu.program import ncu_version
-from timesink.collect.ncu.running import Ended, run_profiler
+from timesink.collect.ncu.running import ProfilerEnd, run_profiler
 from timesink.collect.ncu.screen import Screen
-from timesink.collect.ncu.table import Table, look_at, write_table
+from timesink.collect.ncu.table import PrintedTable, look_at, write_table
 from timesink.collect.signals import interruption, noticed
 from timesink.errors import CollectError
 
@@ -44,24 +44,26 @@ class Collected:
     failure: CollectError | None
 
 
-def collect(ncu: Path, plan: Plan, places: Places, screen: Screen, made_by: str) -> Collected:
+def collect(
+    ncu: Path, plan: NcuPlan, places: NcuOutputs, screen: Screen, made_by: str
+) -> Collected:
     """Measure the kernels of a program and write their table.
 
     ``made_by`` is the version of timesink, for the file to say.
     """
     with noticed() as interruptions:
         places.check(plan.program)
-        run = _Run(ncu, plan, places, screen, interruptions)
+        run = _Collection(ncu, plan, places, screen, interruptions)
         return run.to_the_table(made_by)
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _Collection:
     """One program measured once."""
 
     ncu: Path
-    plan: Plan
-    places: Places
+    plan: NcuPlan
+    places: NcuOutputs
     screen: Screen
     interruptions: list[int]
 
@@ -125,7 +127,7 @@ class _Run:
             stopped.hint = f"{self.places.output} is from before, and was not touched"
         return stopped
 
-    def _measure(self, report: Path, version: str, heard: Heard) -> Ended:
+    def _measure(self, report: Path, version: str, heard: Heard) -> ProfilerEnd:
         stopped = self._stopped(heard)
         if stopped is not None:
             raise stopped
@@ -135,7 +137,7 @@ class _Run:
         self.screen.show("waiting for the first kernel")
         return run_profiler(command, self.screen, heard, self.interruptions)
 
-    def _table_of(self, report: Path, heard: Heard) -> Table | None:
+    def _table_of(self, report: Path, heard: Heard) -> PrintedTable | None:
         printed = report.with_name("printed.csv")
         metrics = self.plan.metrics
         if report.exists():
@@ -149,7 +151,7 @@ class _Run:
 # -- what came of it -----------------------------------------------------------------------------
 
 
-def _described(plan: Plan, made_by: str, version: str) -> dict[str, Any]:
+def _described(plan: NcuPlan, made_by: str, version: str) -> dict[str, Any]:
     """How the file came about, for those who read it."""
     every = plan.every
     return {
@@ -172,7 +174,7 @@ def _described(plan: Plan, made_by: str, version: str) -> dict[str, Any]:
     }
 
 
-def _incomplete(heard: Heard, ended: Ended) -> CollectError | None:
+def _incomplete(heard: Heard, ended: ProfilerEnd) -> CollectError | None:
     if heard.errors:
         return profiler_failed(heard)
     crashed = profiler_crashed(heard, ended)

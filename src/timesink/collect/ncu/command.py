@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from timesink.collect.ncu.metric_sets import DURATION, ROOFLINE, UTILISATION
-from timesink.collect.ncu.sampling import Sampling
+from timesink.collect.ncu.sampling import LaunchPicks
 from timesink.errors import UsageError
 
 METRIC_SETS = {"utilisation": UTILISATION, "roofline": ROOFLINE}
@@ -26,7 +26,7 @@ _KNOWS_IMPORT_SASS = (2025, 3)
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class NcuPlan:
     """Which kernels of a program to measure, and how.
 
     ``launches`` is (first, how many or None for all), counted from 0 over the launches that
@@ -36,7 +36,7 @@ class Plan:
     program: tuple[str, ...]
     metrics: tuple[str, ...] = UTILISATION
     metric_set: str = "utilisation"
-    every: Sampling | None = None
+    every: LaunchPicks | None = None
     launches: tuple[int, int | None] | None = None
     kernel: str = ""
     from_start: bool = True
@@ -70,7 +70,7 @@ def metrics_named(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def profile_command(
-    ncu: Path | str, plan: Plan, report: Path, version: tuple[int, ...] = ()
+    ncu: Path | str, plan: NcuPlan, report: Path, version: tuple[int, ...] = ()
 ) -> list[str]:
     """Runs the program under Nsight Compute; the report gets its suffix from there."""
     # A percent sign starts a macro in the name of a report.
@@ -88,7 +88,7 @@ def profile_command(
     ]
 
 
-def _selection(plan: Plan) -> list[str]:
+def _selection(plan: NcuPlan) -> list[str]:
     words: list[str] = []
     if not plan.from_start:
         words += ["--profile-from-start", "off"]
@@ -103,7 +103,7 @@ def _selection(plan: Plan) -> list[str]:
     return words
 
 
-def _kernel_id(kernel: str, every: Sampling) -> str:
+def _kernel_id(kernel: str, every: LaunchPicks) -> str:
     """The form is context:stream:[operator:]name:invocation; what is empty matches all."""
     if ":" in kernel:
         raise UsageError(

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import signal
 
-from timesink.collect.ncu.command import Plan
+from timesink.collect.ncu.command import NcuPlan
 from timesink.collect.ncu.hearing import Heard
 from timesink.collect.ncu.program import crash_of
-from timesink.collect.ncu.running import Ended
+from timesink.collect.ncu.running import ProfilerEnd
 from timesink.errors import CollectError
 
 _REMEDIES = {
@@ -47,7 +47,7 @@ _KILLS = {
 }
 
 
-def why_nothing(plan: Plan, heard: Heard, ended: Ended) -> CollectError:
+def why_nothing(plan: NcuPlan, heard: Heard, ended: ProfilerEnd) -> CollectError:
     """Nothing was measured: the likeliest reason."""
     if heard.errors:
         return profiler_failed(heard)
@@ -78,7 +78,7 @@ def profiler_failed(heard: Heard) -> CollectError:
     return CollectError(f"Nsight Compute: {heard.errors[0]}", _OTHERWISE)
 
 
-def profiler_crashed(heard: Heard, ended: Ended) -> CollectError | None:
+def profiler_crashed(heard: Heard, ended: ProfilerEnd) -> CollectError | None:
     """A signal ended Nsight Compute itself; it would have told of the program's end."""
     crash = crash_of(ended.code)
     if not crash or heard.application_code is not None:

@@ -23,7 +23,7 @@ _OF_OTHER_KINDS = (".html", ".htm", ".svg", ".png", ".json", ".md")
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class NcuOutputs:
     """Where results go; the report only where it is asked for."""
 
     output: Path
@@ -117,7 +117,7 @@ def workplace(output: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def rescued(report: Path, places: Places, interruptions: list[int]) -> Iterator[None]:
+def rescued(report: Path, places: NcuOutputs, interruptions: list[int]) -> Iterator[None]:
     """Measuring may have taken hours: what was measured is not thrown away for a later error."""
     try:
         yield
@@ -133,7 +133,7 @@ def rescued(report: Path, places: Places, interruptions: list[int]) -> Iterator[
         raise saved from error
 
 
-def put_away(report: Path, places: Places) -> CollectError | None:
+def put_away(report: Path, places: NcuOutputs) -> CollectError | None:
     """Keep the report where that was asked for; what to say where it had to go elsewhere."""
     if places.report is None:
         report.unlink(missing_ok=True)
@@ -155,7 +155,7 @@ def _worded(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _save(report: Path, places: Places) -> Path:
+def _save(report: Path, places: NcuOutputs) -> Path:
     """Move a report to the first place that takes it; where none does it stays where it is."""
     for path in (places.report, places.beside):
         if path is not None:

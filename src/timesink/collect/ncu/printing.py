@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from timesink.collect.ncu.table import Table, look_at
+from timesink.collect.ncu.table import PrintedTable, look_at
 from timesink.collect.processes import end_family, family
 from timesink.collect.signals import interruption
 from timesink.errors import CollectError
@@ -23,7 +23,7 @@ PLAIN_NUMBERS = {"LC_ALL": "C"}
 
 def printed_table(
     commands: Sequence[list[str]], path: Path, metrics: Sequence[str], interruptions: list[int]
-) -> Table:
+) -> PrintedTable:
     """The table that the first of the commands prints to its end."""
     complaint = ""
     for command in commands:

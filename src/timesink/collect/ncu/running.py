@@ -31,7 +31,7 @@ _LEAVES_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ProfilerEnd:
     """How a run ended: the profiler's exit code, and the signal that stopped us."""
 
     code: int
@@ -40,7 +40,7 @@ class Ended:
 
 def run_profiler(
     command: Sequence[str], screen: Screen, heard: Heard, interruptions: list[int]
-) -> Ended:
+) -> ProfilerEnd:
     """Run to the end; an interruption lets the profiler finish, a second one kills it."""
     streams = [screen.out, screen.err]
     with suppress(OSError, ValueError):
@@ -58,7 +58,7 @@ def run_profiler(
             for (reading, _), stream in zip(ends, streams, strict=True)
         }
         _Watch(process, channels, screen, heard, interruptions).to_the_end()
-    return Ended(process.wait(), interruptions[0] if interruptions else None)
+    return ProfilerEnd(process.wait(), interruptions[0] if interruptions else None)
 
 
 # -- outputs -------------------------------------------------------------------------------------

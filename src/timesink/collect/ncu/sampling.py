@@ -11,7 +11,7 @@ _ENOUGH_PICKS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Sampling:
+class LaunchPicks:
     """Launches 1, N + 1, 2 N + 1, ... of every kernel function; the count restarts each period.
 
     Nsight Compute selects launches by a regular expression on their number, and an expression can
@@ -34,12 +34,12 @@ class Sampling:
         return "|".join([*short, f"[0-9]*({padded})"])
 
 
-def sampling(every: int) -> Sampling:
+def sampling(every: int) -> LaunchPicks:
     """How to pick one launch in `every`, 2 to 1000, to less than a hundredth."""
     period = 10
     while True:
         picked = round(period / every)
         missed = abs(picked * every - period)
         if not missed or (picked >= _ENOUGH_PICKS and missed * 100 < period):
-            return Sampling(every, period, picked)
+            return LaunchPicks(every, period, picked)
         period *= 10

@@ -27,7 +27,7 @@ _PREFIXES = ("regex:", "group:", "breakdown:")
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PrintedTable:
     """What a printed table holds; ``offset`` is where its header starts in the file."""
 
     path: Path
@@ -37,7 +37,7 @@ class Table:
     without_values: tuple[str, ...]
 
 
-def look_at(path: Path, metrics: Sequence[str]) -> Table | None:
+def look_at(path: Path, metrics: Sequence[str]) -> PrintedTable | None:
     """Describe the table in a file; None when there is none."""
     with path.open("rb") as file:
         offset = 0
@@ -60,7 +60,7 @@ def look_at(path: Path, metrics: Sequence[str]) -> Table | None:
         and name not in measured
         and not any(found.startswith(f"{name}.") for found in measured)
     )
-    return Table(path, offset, kernels, device, tuple(absent))
+    return PrintedTable(path, offset, kernels, device, tuple(absent))
 
 
 _Seen = tuple[int, str, set[str]]
@@ -99,7 +99,7 @@ def _see_long(header: list[str], rows: Iterable[list[str]]) -> _Seen:
 
 
 def write_table(
-    table: Table, output: Path, collected: dict[str, Any], notes: Sequence[str]
+    table: PrintedTable, output: Path, collected: dict[str, Any], notes: Sequence[str]
 ) -> None:
     """The table as a file that says how it came about; .gz at the end of its name packs it.
 

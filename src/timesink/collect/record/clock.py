@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from timesink.collect.record.packing import Found
+from timesink.collect.record.packing import TimelineRanges
 
 _TOLERATED_US = 1000.0
 """Counters are sampled every few milliseconds: less than this cannot be seen in them."""
@@ -24,7 +24,7 @@ class Offset:
     spread_us: float
 
 
-def measure_offset(marks: Iterable[ClockMark], found: Found) -> Offset | None:
+def measure_offset(marks: Iterable[ClockMark], found: TimelineRanges) -> Offset | None:
     """The offset every mark allows; None where the timeline has no mark."""
     least, most = [], []
     for name, before_ns, after_ns in marks:

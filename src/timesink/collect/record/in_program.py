@@ -12,12 +12,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from timesink.collect.record.agent.endings import BLOCK_ENDED
-from timesink.collect.record.agent.engine import BY_HAND, Engine
+from timesink.collect.record.agent.engine import BY_HAND, CycleEngine
 from timesink.collect.record.agent.facts import told_number
 from timesink.collect.record.beside import has_finished, start_keeper
 from timesink.collect.record.joining import await_recorder, joined
 from timesink.collect.record.keeper import Task, write_task
-from timesink.collect.record.places import Place
+from timesink.collect.record.places import RecordingFolder
 from timesink.collect.record.plan import (
     CONTROL_VARIABLE,
     DEFAULT_CYCLES,
@@ -25,7 +25,7 @@ from timesink.collect.record.plan import (
     DEFAULT_SKIP,
     EXTRAS,
     INTERVALS,
-    Plan,
+    RecordPlan,
     is_interval,
     write_plan,
 )
@@ -47,7 +47,7 @@ def record(
     counters: str = "all",
     interval_ms: float = DEFAULT_INTERVAL_MS,
     force: bool = False,
-) -> Recording:
+) -> BlockRecording:
     """Record cycles of a block of this program, as `timesink record` does of a whole program.
 
     `step()` ends a cycle; with `marker` a function or an annotation begins one; `whole` records
@@ -61,7 +61,7 @@ def record(
     >>> (recording.path / "run.json").exists()
     True
     """
-    plan = Plan(
+    plan = RecordPlan(
         cycles=cycles,
         skip=skip,
         marker=marker,
@@ -73,10 +73,10 @@ def record(
     wanted(counters)
     outer = os.environ.get(CONTROL_VARIABLE, "")
     if outer and Path(outer).is_dir():
-        return Recording(Place(Path(outer).parent), plan, None, is_outer=True)
-    place = Place(Path(path).absolute())
+        return BlockRecording(RecordingFolder(Path(outer).parent), plan, None, is_outer=True)
+    place = RecordingFolder(Path(path).absolute())
     if told_number("LOCAL_RANK"):
-        return Recording(place, plan, None)
+        return BlockRecording(place, plan, None)
     place.check(force=force)
     task = Task(
         pid=os.getpid(),
@@ -86,7 +86,7 @@ def record(
         timesink=_version(),
         workers=told_number("LOCAL_WORLD_SIZE") or 1,
     )
-    return Recording(place, plan, task)
+    return BlockRecording(place, plan, task)
 
 
 def _version() -> str:
@@ -94,7 +94,7 @@ def _version() -> str:
     return str(sys.modules[__name__.partition(".")[0]].__version__)
 
 
-def _check(plan: Plan, interval_ms: float) -> None:
+def _check(plan: RecordPlan, interval_ms: float) -> None:
     unknown = [name for name in plan.extras if name not in EXTRAS]
     if unknown:
         raise UsageError(f"extras: {unknown[0]!r} is not known", f"known are {', '.join(EXTRAS)}")
@@ -106,18 +106,18 @@ def _check(plan: Plan, interval_ms: float) -> None:
         raise UsageError(f"interval_ms is {INTERVALS}, not {interval_ms:g}", "change interval_ms")
 
 
-class Recording:
+class BlockRecording:
     """A recording of the block it is entered for; `step()` ends a cycle."""
 
     def __init__(
-        self, place: Place, plan: Plan, task: Task | None, *, is_outer: bool = False
+        self, place: RecordingFolder, plan: RecordPlan, task: Task | None, *, is_outer: bool = False
     ) -> None:
         self._place = place
         self._plan = plan
         self._task = task
         self._is_outer = is_outer
         self._pid = os.getpid()
-        self._engine: Engine | None = None
+        self._engine: CycleEngine | None = None
         self._keeper: subprocess.Popen[bytes] | None = None
 
     @property

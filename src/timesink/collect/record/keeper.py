@@ -16,7 +16,7 @@ from pathlib import Path
 
 from timesink.collect.processes import is_alive
 from timesink.collect.record.notes import read_notes
-from timesink.collect.record.places import Place
+from timesink.collect.record.places import RecordingFolder
 from timesink.collect.record.plan import read_plan
 from timesink.collect.record.recording import conclude
 from timesink.collect.record.run_file import ProgramRun
@@ -65,7 +65,7 @@ def main() -> None:
 
 
 def _keep(control: Path) -> None:
-    place, task = Place(control.parent), _read_task(control)
+    place, task = RecordingFolder(control.parent), _read_task(control)
     started_us = time.time_ns() // 1000
     counters = wanted(task.counters)
     watch = Watch(control, place.counters, task.pid, wanted=counters, interval_ms=task.interval_ms)

@@ -34,7 +34,7 @@ _ENDS_EVENT = b"},\n"
 
 
 @dataclass
-class Found:
+class TimelineRanges:
     """What a timeline says about its clock and its ranges."""
 
     base_ns: int = 0
@@ -46,7 +46,7 @@ class Found:
         return (self.base_ns + one.start_ns, self.base_ns + one.end_ns) if one else None
 
 
-def pack(raw: Path, packed: Path, cut: str = "") -> Found:
+def pack(raw: Path, packed: Path, cut: str = "") -> TimelineRanges:
     """Pack a timeline; `cut` names the mark of a cycle that was not recorded to its end.
 
     The file appears whole or not at all; until then it lies beside the raw one.
@@ -78,8 +78,8 @@ def _pieces(raw: Path) -> Iterator[bytes]:
     yield rest
 
 
-def _look_through(raw: Path) -> Found:
-    found = Found()
+def _look_through(raw: Path) -> TimelineRanges:
+    found = TimelineRanges()
     for piece in _pieces(raw):
         if not found.base_ns and (base := _BASE.search(piece)):
             found.base_ns = int(base[1])

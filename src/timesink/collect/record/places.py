@@ -28,7 +28,7 @@ _LEAST_FREE = 64 * 1024**2
 
 
 @dataclass(frozen=True)
-class Place:
+class RecordingFolder:
     """Where a recording goes; absolute, for the program may change its folder."""
 
     folder: Path

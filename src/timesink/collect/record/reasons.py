@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from timesink.collect.record.agent.endings import ENDED
 from timesink.collect.record.notes import Note, ProcessNotes
-from timesink.collect.record.plan import Plan
-from timesink.collect.record.running import Ended
+from timesink.collect.record.plan import RecordPlan
+from timesink.collect.record.running import ProgramEnd
 from timesink.collect.record.traces import Recorded
 from timesink.recorder.counter_sampler import SampledCounters
 
@@ -21,8 +21,8 @@ NO_TORCH = "the program did not import torch: counters only"
 def said_of(
     recorded: Sequence[Recorded],
     processes: Sequence[ProcessNotes],
-    plan: Plan,
-    ended: Ended | None,
+    plan: RecordPlan,
+    ended: ProgramEnd | None,
     sampled: SampledCounters,
 ) -> tuple[str, tuple[str, ...]]:
     """Whether all that was asked for is there, in words: why it is not, and what else to know.
@@ -47,8 +47,8 @@ def said_of(
 def why_partial(
     recorded: Sequence[Recorded],
     processes: Sequence[ProcessNotes],
-    plan: Plan,
-    ended: Ended | None = None,
+    plan: RecordPlan,
+    ended: ProgramEnd | None = None,
 ) -> str:
     """One sentence on what is missing; empty where nothing is."""
     if not recorded:
@@ -67,7 +67,7 @@ def why_partial(
     return f"{why}, after {first.cycles} of {plan.cycles} cycles"
 
 
-def _why_nothing(processes: Sequence[ProcessNotes], plan: Plan) -> str:
+def _why_nothing(processes: Sequence[ProcessNotes], plan: RecordPlan) -> str:
     failures = [failed["why"] for process in processes if (failed := process.last("failed"))]
     if failures:
         return str(failures[0])
@@ -86,7 +86,7 @@ def _why_nothing(processes: Sequence[ProcessNotes], plan: Plan) -> str:
     return f"no cycle was seen: {unseen}"
 
 
-def _why_too_few(paces: Sequence[Note], plan: Plan) -> str:
+def _why_too_few(paces: Sequence[Note], plan: RecordPlan) -> str:
     """Why what was seen of cycles was not enough to record one; empty where none was seen."""
     if any(pace["own_profiler"] for pace in paces):
         return "the program's own profiler was running when recording was due"
@@ -108,7 +108,9 @@ def _paces(processes: Sequence[ProcessNotes]) -> list[Note]:
     return [pace for process in processes if (pace := process.last("pace"))]
 
 
-def advice(recorded: Sequence[Recorded], processes: Sequence[ProcessNotes], plan: Plan) -> str:
+def advice(
+    recorded: Sequence[Recorded], processes: Sequence[ProcessNotes], plan: RecordPlan
+) -> str:
     """What to try where no cycle was recorded; empty where one was."""
     if recorded or not any(process.last("torch") for process in processes):
         return ""

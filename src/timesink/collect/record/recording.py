@@ -13,11 +13,11 @@ from timesink.collect.processes import end_family, family
 from timesink.collect.record.clock import shift_counters
 from timesink.collect.record.environment import recorded_environment
 from timesink.collect.record.notes import read_notes
-from timesink.collect.record.places import Place
-from timesink.collect.record.plan import Plan, write_plan
+from timesink.collect.record.places import RecordingFolder
+from timesink.collect.record.plan import RecordPlan, write_plan
 from timesink.collect.record.reasons import advice, said_of
 from timesink.collect.record.run_file import ProgramRun, describe, write_run_file
-from timesink.collect.record.running import Ended, Running, start
+from timesink.collect.record.running import ProgramEnd, Running, start
 from timesink.collect.record.traces import collect_traces
 from timesink.collect.record.urgency import AGAIN, Urgency
 from timesink.collect.record.watching import Watch, Watched
@@ -33,8 +33,8 @@ class Request:
     """What to run, and what to record of it."""
 
     command: tuple[str, ...]
-    plan: Plan
-    place: Place
+    plan: RecordPlan
+    place: RecordingFolder
     counters: frozenset[str]
     interval_ms: float
     timesink: str
@@ -49,7 +49,7 @@ class Conclusion:
     advice: str
 
 
-def record_program(request: Request, say: Callable[[str], None]) -> tuple[Conclusion, Ended]:
+def record_program(request: Request, say: Callable[[str], None]) -> tuple[Conclusion, ProgramEnd]:
     """Run a program to its end and leave a recording, however it ends."""
     urgency = Urgency()
     with noticed() as interruptions:
@@ -64,7 +64,9 @@ def record_program(request: Request, say: Callable[[str], None]) -> tuple[Conclu
 
 
 @contextmanager
-def _stopped_at_once(urgency: Urgency, place: Place, say: Callable[[str], None]) -> Iterator[None]:
+def _stopped_at_once(
+    urgency: Urgency, place: RecordingFolder, say: Callable[[str], None]
+) -> Iterator[None]:
     """What happens within is the end of a recording: only a second signal breaks it off."""
     came: list[int] = []
 
@@ -89,7 +91,7 @@ def _stopped_at_once(urgency: Urgency, place: Place, say: Callable[[str], None])
 
 def _run(
     request: Request, interruptions: list[int], urgency: Urgency, say: Callable[[str], None]
-) -> tuple[Ended, Watch]:
+) -> tuple[ProgramEnd, Watch]:
     place = request.place
     place.prepare()
     write_plan(request.plan, place.control)
@@ -134,12 +136,12 @@ class _Stopping:
             self._has_asked = True
             self._running.ask_to_stop()
 
-    def judged(self, ended: Ended) -> Ended:
+    def judged(self, ended: ProgramEnd) -> ProgramEnd:
         """A program that ended because it was asked to has not failed."""
-        return Ended(ended.code, ended.signal, 0) if self._has_asked else ended
+        return ProgramEnd(ended.code, ended.signal, 0) if self._has_asked else ended
 
 
-def conclude(program: ProgramRun, watched: Watched, place: Place) -> Conclusion:
+def conclude(program: ProgramRun, watched: Watched, place: RecordingFolder) -> Conclusion:
     """Pack timelines, check the clock, describe the run, remove the notes."""
     processes = read_notes(place.control)
     recorded = collect_traces(processes, place)

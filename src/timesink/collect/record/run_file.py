@@ -10,9 +10,9 @@ from typing import Any
 
 from timesink.collect.masking import masked
 from timesink.collect.record.notes import ProcessNotes
-from timesink.collect.record.places import COUNTERS_FILE, Place
-from timesink.collect.record.plan import Plan
-from timesink.collect.record.running import Ended
+from timesink.collect.record.places import COUNTERS_FILE, RecordingFolder
+from timesink.collect.record.plan import RecordPlan
+from timesink.collect.record.running import ProgramEnd
 from timesink.collect.record.traces import Recorded
 from timesink.collect.record.watching import Watched
 from timesink.errors import OutputError
@@ -37,10 +37,10 @@ class ProgramRun:
 
     timesink: str
     command: tuple[str, ...]
-    plan: Plan
+    plan: RecordPlan
     started_us: int
     ended_us: int
-    ended: Ended | None
+    ended: ProgramEnd | None
     """None where the program goes on after its recording."""
 
 
@@ -98,7 +98,7 @@ def describe(
     }
 
 
-def write_run_file(content: dict[str, Any], place: Place) -> None:
+def write_run_file(content: dict[str, Any], place: RecordingFolder) -> None:
     """Write run.json; it appears whole or not at all."""
     unfinished = place.control / place.run_file.name
     try:
@@ -110,7 +110,7 @@ def write_run_file(content: dict[str, Any], place: Place) -> None:
         raise OutputError.unwritable(place.run_file, error.strerror or str(error)) from None
 
 
-def _cycles(plan: Plan, first: Recorded | None) -> dict[str, Any]:
+def _cycles(plan: RecordPlan, first: Recorded | None) -> dict[str, Any]:
     if plan.whole:
         return dict.fromkeys(("asked", "skipped", "recorded")) | {
             "by": "whole program",

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from timesink.collect.record.clock import Offset, measure_offset
 from timesink.collect.record.notes import Note, ProcessNotes
-from timesink.collect.record.packing import Found, pack
-from timesink.collect.record.places import Place
+from timesink.collect.record.packing import TimelineRanges, pack
+from timesink.collect.record.places import RecordingFolder
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 KILLED = "the program was killed before its recording was written"
@@ -45,7 +45,7 @@ class Recorded:
         return not self.why_partial
 
 
-def collect_traces(processes: Sequence[ProcessNotes], place: Place) -> list[Recorded]:
+def collect_traces(processes: Sequence[ProcessNotes], place: RecordingFolder) -> list[Recorded]:
     """Pack the timeline of every process that recorded cycles, the lowest rank first.
 
     A worker that was started again has recorded twice: the one with more cycles counts.
@@ -111,7 +111,7 @@ def _collected(process: ProcessNotes, packed: Path, control: Path, dropped: int)
 
 def _packed(
     process: ProcessNotes, exported: Note, packed: Path, control: Path
-) -> tuple[Found | None, str]:
+) -> tuple[TimelineRanges | None, str]:
     """What was found in the timeline of a process, or why it cannot be kept."""
     # As the profiler wrote it, or what it had written of it when it was killed.
     names = [exported.get("file", ""), f"trace-{process.pid}.unfinished.json"]

@@ -16,7 +16,7 @@ from pathlib import Path
 from timesink.lab import words
 from timesink.lab.driving.lab_folder import RUN_FILE, TRACE, LabFolder
 from timesink.lab.driving.loads import beside, end
-from timesink.lab.driving.order import Run
+from timesink.lab.driving.order import LabRun
 from timesink.lab.workloads.switches import VARIABLE, as_text
 
 _POLL_S = 0.02
@@ -44,7 +44,7 @@ class How:
     """A run that takes longer is given up."""
 
 
-def recorder_command(run: Run, how: How, folder: Path) -> list[str]:
+def recorder_command(run: LabRun, how: How, folder: Path) -> list[str]:
     """The command that records a run."""
     marker = ["--marker", run.workload.marker] if run.workload.marker else []
     cycles = how.skip + how.cycles + SPARE_CYCLES
@@ -57,7 +57,7 @@ def recorder_command(run: Run, how: How, folder: Path) -> list[str]:
     ]
 
 
-def make(run: Run, how: How, lab: LabFolder, patience: Patience) -> None:
+def make(run: LabRun, how: How, lab: LabFolder, patience: Patience) -> None:
     """Record a run; whatever it started has ended afterwards."""
     folder, log_path = lab.of(run), lab.log_of(run)
     for path in (folder, log_path):

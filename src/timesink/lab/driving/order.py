@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from itertools import count
 
 from timesink.lab.faults.fault import GPU, LOADER, NORMAL, Fault
-from timesink.lab.workloads.registry import Workload
+from timesink.lab.workloads.registry import LabWorkload
 
 _AT_ONCE = 3
 """Faults that share the run without a fault before them."""
 
 
 @dataclass(frozen=True)
-class Run:
+class LabRun:
     """One recording to make."""
 
-    workload: Workload
+    workload: LabWorkload
     fault: Fault | None
     """None: a run without a fault."""
     number: int
@@ -43,8 +43,8 @@ class Run:
 
 
 def ordered(
-    workloads: Sequence[Workload], faults: Sequence[Fault], repeat: int, *, has_gpu: bool
-) -> tuple[Run, ...]:
+    workloads: Sequence[LabWorkload], faults: Sequence[Fault], repeat: int, *, has_gpu: bool
+) -> tuple[LabRun, ...]:
     """All runs, round by round.
 
     Workloads take turns, a few faults at a time with a run without a fault right before them: a
@@ -53,17 +53,17 @@ def ordered(
     others, so half of a round has them all.  Rounds have orders of their own.
     """
     healthy = {workload.name: count(1) for workload in workloads}
-    runs: list[Run] = []
+    runs: list[LabRun] = []
     for number in range(1, repeat + 1):
         for workload, some in _turns(workloads, faults, number, has_gpu=has_gpu):
-            runs.append(Run(workload, None, next(healthy[workload.name])))
-            runs += (Run(workload, fault, number) for fault in some)
+            runs.append(LabRun(workload, None, next(healthy[workload.name])))
+            runs += (LabRun(workload, fault, number) for fault in some)
     return tuple(runs)
 
 
 def _turns(
-    workloads: Sequence[Workload], faults: Sequence[Fault], number: int, *, has_gpu: bool
-) -> Iterator[tuple[Workload, list[Fault]]]:
+    workloads: Sequence[LabWorkload], faults: Sequence[Fault], number: int, *, has_gpu: bool
+) -> Iterator[tuple[LabWorkload, list[Fault]]]:
     """A workload and the faults it runs with before it is the turn of the next one."""
     early: dict[str, list[Fault]] = {workload.name: [] for workload in workloads}
     late: dict[str, list[Fault]] = {workload.name: [] for workload in workloads}
@@ -81,12 +81,12 @@ def _turns(
                 yield workload, queue[place : place + _AT_ONCE]
 
 
-def gone_on_with(runs: Sequence[Run], is_there: Callable[[Run], bool]) -> tuple[Run, ...]:
+def gone_on_with(runs: Sequence[LabRun], is_there: Callable[[LabRun], bool]) -> tuple[LabRun, ...]:
     """The plan after a pause: faults are not compared with a run from before it.
 
     Where such faults come first, one more run without a fault is put in front of them.
     """
-    plan: list[Run] = []
+    plan: list[LabRun] = []
     old: set[str] = set()
     for run in runs:
         if is_there(run) and run.fault is None:
@@ -99,20 +99,24 @@ def gone_on_with(runs: Sequence[Run], is_there: Callable[[Run], bool]) -> tuple[
     return tuple(plan)
 
 
-def _fresh_start(workload: Workload, runs: Sequence[Run], is_there: Callable[[Run], bool]) -> Run:
+def _fresh_start(
+    workload: LabWorkload, runs: Sequence[LabRun], is_there: Callable[[LabRun], bool]
+) -> LabRun:
     planned = sum(run.workload == workload and run.fault is None for run in runs)
-    numbered = (Run(workload, None, number, is_fresh_start=True) for number in count(planned + 1))
+    numbered = (
+        LabRun(workload, None, number, is_fresh_start=True) for number in count(planned + 1)
+    )
     return next(run for run in numbered if not is_there(run))
 
 
-def applicable(workload: Workload, faults: Sequence[Fault], *, has_gpu: bool) -> list[Fault]:
+def applicable(workload: LabWorkload, faults: Sequence[Fault], *, has_gpu: bool) -> list[Fault]:
     """The faults that can be put into a workload here."""
     there = [name for name, yes in ((GPU, has_gpu), (LOADER, workload.has_loader)) if yes]
     return [fault for fault in faults if not fault.lacks(there)]
 
 
 def left_out(
-    workloads: Sequence[Workload], faults: Sequence[Fault], *, has_gpu: bool
+    workloads: Sequence[LabWorkload], faults: Sequence[Fault], *, has_gpu: bool
 ) -> list[Fault]:
     """The faults that can be put into none of the workloads here."""
     possible = [one for each in workloads for one in applicable(each, faults, has_gpu=has_gpu)]

@@ -41,7 +41,7 @@ class Group:
         return f"[{first}, ..., {self.ranks[-1]}]"
 
 
-class Layout:
+class RankLayout:
     """Ranks in the order (stage, copy of the model, tensor): the last changes fastest.
 
     >>> layout = Layout(Plan(ranks=8, tensor=2, pipeline=2))

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from timesink.lab.ranks.layout import Ints, Layout
-from timesink.lab.ranks.program import Call
+from timesink.lab.ranks.layout import Ints, RankLayout
+from timesink.lab.ranks.program import HostCall
 
 Floats = NDArray[np.float64]
 
@@ -17,7 +17,7 @@ _GB_PER_S = {"inside": 340.0, "between": 46.0}
 _SETUP_US = {"inside": 9.0, "between": 24.0}
 
 
-def transfer_us(layout: Layout, call: Call, size: int) -> float:
+def transfer_us(layout: RankLayout, call: HostCall, size: int) -> float:
     """How long moving takes once all are there, on links in good order."""
     between = layout.crosses_nodes[call.role]
     place = "between" if between else "inside"

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from timesink.lab.ranks.layout import Ints, Layout
+from timesink.lab.ranks.layout import Ints, RankLayout
 from timesink.lab.ranks.meetings import Floats
-from timesink.lab.ranks.plan import Answer, Plan, Straggler, Truth
+from timesink.lab.ranks.plan import Answer, Plan, PlannedStraggler, Truth
 from timesink.lab.ranks.simulate import StageTimes, simulate
 from timesink.lab.ranks.slowness import Healthy, Slowness, affected_steps, culprits, put_in
 
@@ -20,11 +20,11 @@ _TRIES, _CLOSE, _FLATTEST = 8, 0.1, 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class SimulatedRun:
     """A run that took place."""
 
     plan: Plan
-    layout: Layout
+    layout: RankLayout
     slow: Slowness
     stages: list[StageTimes]
     truth: Truth
@@ -39,7 +39,7 @@ class Run:
         return tuple(int(step) for step in np.flatnonzero(self.slow.sync_us[:, rank] > 0))
 
 
-def carry_out(plan: Plan) -> Run:
+def carry_out(plan: Plan) -> SimulatedRun:
     """Simulate a plan, and the same plan without each straggler, which tells what each costs."""
     trials = _Trials(plan)
     stragglers = {place: trials.tuned(place) for place in range(len(plan.stragglers))}
@@ -57,19 +57,19 @@ def carry_out(plan: Plan) -> Run:
         clock_offset_ns=tuple(int(one) for one in offset[trials.layout.node]),
         clock_drift_ppm=tuple(float(one) for one in drift[trials.layout.node]),
     )
-    return Run(plan, trials.layout, slow, stages, truth)
+    return SimulatedRun(plan, trials.layout, slow, stages, truth)
 
 
 class _Trials:
     """The run without stragglers, and how long it takes with some."""
 
     def __init__(self, plan: Plan) -> None:
-        self.plan, self.layout = plan, Layout(plan)
+        self.plan, self.layout = plan, RankLayout(plan)
         self.healthy_stages = simulate(plan, self.layout, Slowness.none(plan))
         self.healthy_us = _length(self.healthy_stages)
         self.healthy = _measured(plan, self.healthy_stages)
 
-    def slowness(self, stragglers: Mapping[int, Straggler]) -> Slowness:
+    def slowness(self, stragglers: Mapping[int, PlannedStraggler]) -> Slowness:
         slow = Slowness.none(self.plan)
         for place, straggler in stragglers.items():
             slow = put_in(
@@ -77,15 +77,15 @@ class _Trials:
             )
         return slow
 
-    def length_with(self, stragglers: Mapping[int, Straggler]) -> float:
+    def length_with(self, stragglers: Mapping[int, PlannedStraggler]) -> float:
         if not stragglers:
             return self.healthy_us
         return _length(simulate(self.plan, self.layout, self.slowness(stragglers)))
 
-    def length_without(self, left_out: int, stragglers: Mapping[int, Straggler]) -> float:
+    def length_without(self, left_out: int, stragglers: Mapping[int, PlannedStraggler]) -> float:
         return self.length_with({at: one for at, one in stragglers.items() if at != left_out})
 
-    def tuned(self, place: int) -> Straggler:
+    def tuned(self, place: int) -> PlannedStraggler:
         """A straggler with the intensity that costs what was asked for, where it can be chosen."""
         straggler = self.plan.stragglers[place]
         if straggler.kind in _WHOLE_LAYERS:
@@ -106,7 +106,7 @@ class _Trials:
         return tried
 
 
-def _answer(plan: Plan, layout: Layout, place: int, cost_us: float) -> Answer:
+def _answer(plan: Plan, layout: RankLayout, place: int, cost_us: float) -> Answer:
     straggler = plan.stragglers[place]
     return Answer(
         kind=straggler.kind,
@@ -118,7 +118,7 @@ def _answer(plan: Plan, layout: Layout, place: int, cost_us: float) -> Answer:
     )
 
 
-def _steps(plan: Plan, straggler: Straggler, place: int) -> Ints:
+def _steps(plan: Plan, straggler: PlannedStraggler, place: int) -> Ints:
     lasting = straggler.kind in {"slow_link", "slow_bus", *_WHOLE_LAYERS}
     return np.arange(plan.steps) if lasting else affected_steps(plan, straggler, place)
 

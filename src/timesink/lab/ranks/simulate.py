@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from timesink.lab.ranks.layout import Ints, Layout
+from timesink.lab.ranks.layout import Ints, RankLayout
 from timesink.lab.ranks.meetings import Floats, Meeting, group_ends, transfer_us
 from timesink.lab.ranks.plan import Plan
-from timesink.lab.ranks.program import Call, Program, stage_program
+from timesink.lab.ranks.program import HostCall, Program, stage_program
 from timesink.lab.ranks.slowness import Slowness
 
 _LAUNCH_TO_START_US = 5.5
@@ -39,7 +39,7 @@ class StageTimes:
     """How far the host was ahead of the device when it made each call."""
 
 
-def simulate(plan: Plan, layout: Layout, slow: Slowness) -> list[StageTimes]:
+def simulate(plan: Plan, layout: RankLayout, slow: Slowness) -> list[StageTimes]:
     """The times of all stages."""
     board: dict[tuple[object, ...], Meeting] = {}
     stages = [_Stage(plan, layout, slow, number, board) for number in range(plan.pipeline)]
@@ -55,7 +55,7 @@ class _Stage:
     def __init__(
         self,
         plan: Plan,
-        layout: Layout,
+        layout: RankLayout,
         slow: Slowness,
         number: int,
         board: dict[tuple[object, ...], Meeting],
@@ -120,7 +120,9 @@ class _Stage:
 
     # -- on the host -----------------------------------------------------------------------------
 
-    def _start_call(self, call: Call, number: int, step: int, noise: Floats, rare: Floats) -> None:
+    def _start_call(
+        self, call: HostCall, number: int, step: int, noise: Floats, rare: Floats
+    ) -> None:
         slow = self.slow
         gap = _BETWEEN_CALLS_US * (1.0 + 0.2 * np.abs(noise)) + slow.host_gap_us[step]
         if number == self.program.stall_at:
@@ -138,7 +140,7 @@ class _Stage:
         self.call_end.append(start + takes)
         self.lead.append(np.maximum(self.compute - start, 0.0))
 
-    def _synchronise(self, call: Call, step: int) -> None:
+    def _synchronise(self, call: HostCall, step: int) -> None:
         done = self.compute + 4.0
         if call.kind == "sync":
             self.call_end[-1] = np.maximum(self.call_end[-1], done)
@@ -146,13 +148,13 @@ class _Stage:
         waited = np.maximum(self.call_end[-1], done)
         self.call_end[-1] = np.where(self.slow.sync_us[step] > 0, waited, self.call_end[-1])
 
-    def _afterwards(self, call: Call, step: int) -> Floats | float:
+    def _afterwards(self, call: HostCall, step: int) -> Floats | float:
         """What Python does with a value it waited for, before it goes on."""
         return self.slow.sync_us[step] if call.kind == "extra_sync" else 0.0
 
     # -- on the device ---------------------------------------------------------------------------
 
-    def _launch(self, call: Call, step: int, noise: Floats) -> None:
+    def _launch(self, call: HostCall, step: int, noise: Floats) -> None:
         kernels = call.kernels
         start, end = self.call_start[-1], self.call_end[-1]
         for place, kernel in enumerate(kernels):
@@ -176,7 +178,7 @@ class _Stage:
         if "data" in self.streams:
             self.compute = np.maximum(self.compute, self.streams["data"])
 
-    def _talk(self, call: Call, step: int, noise: Floats, network: Floats) -> Iterator[None]:
+    def _talk(self, call: HostCall, step: int, noise: Floats, network: Floats) -> Iterator[None]:
         yield from self._settled(call.stream)
         start, end = self.call_start[-1], self.call_end[-1]
         launched = start + (LAUNCH_AT + LAUNCH_TAKES) * (end - start)
@@ -206,7 +208,7 @@ class _Stage:
         self.kernel_end[kernel] = ends
         self.streams[stream] = ends
 
-    def _meet(self, call: Call, step: int, ready: Floats) -> None:
+    def _meet(self, call: HostCall, step: int, ready: Floats) -> None:
         key = (step, *call.meeting)
         if key not in self.board:
             self.board[key] = self._meeting(call, step)
@@ -222,7 +224,7 @@ class _Stage:
             yield
         self._ended(stream, kernel, meeting.ends[self.number])
 
-    def _meeting(self, call: Call, step: int) -> Meeting:
+    def _meeting(self, call: HostCall, step: int) -> Meeting:
         layout = self.layout
         if call.forward:
             stages = [self.number, self.number + call.forward]

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import polars as pl
 
-from timesink.lab.ranks.kineto import Sort, Traces
+from timesink.lab.ranks.kineto import Traces, TraceSort
 from timesink.lab.ranks.layout import DESCRIPTIONS
 from timesink.lab.ranks.naming import file_name
 from timesink.lab.ranks.plan import Plan, Truth
-from timesink.lab.ranks.runs import Run, carry_out
+from timesink.lab.ranks.runs import SimulatedRun, carry_out
 from timesink.lab.ranks.text import BASE_NS
 from timesink.model.trace import Distributed, Metadata, Trace
 from timesink.store.opening import open_trace
@@ -25,7 +25,7 @@ from timesink.store.opening import open_trace
 _ROLE_OF = {description: role for role, description in DESCRIPTIONS.items()}
 _TIMED = ("host", "device", "flows", "steps")
 _KEPT = 32
-_models: dict[Sort, _Model] = {}
+_models: dict[TraceSort, _Model] = {}
 """Ranks that were read, the one used last at the end: runs of other seeds use them too."""
 
 
@@ -50,7 +50,7 @@ def ranks_and_truth(plan: Plan) -> tuple[dict[int, Trace], Truth]:
     return dict(tables_of(run)), run.truth
 
 
-def tables_of(run: Run, ranks: Iterable[int] | None = None) -> Iterator[tuple[int, Trace]]:
+def tables_of(run: SimulatedRun, ranks: Iterable[int] | None = None) -> Iterator[tuple[int, Trace]]:
     """The traces of all or some ranks, one after the other."""
     traces = Traces(run)
     for rank in range(run.plan.ranks) if ranks is None else ranks:

@@ -62,7 +62,8 @@ def template_of(events: Events) -> Template:
     texts, event_at = [], []
     lanes = [("pid", f"tid {one.thread}", "s") for one in events.on_host]
     lanes += [("device", str(one.stream), "f") for one in events.device]
-    for number, event in enumerate([*events.on_host, *events.device]):
+    lasting: list[HostEvent | DeviceEvent] = [*events.on_host, *events.device]
+    for number, event in enumerate(lasting):
         process, lane, phase = lanes[number]
         texts.append(_event_text(number, event, process, lane))
         event_at.append(number)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from timesink.lab.faults.fault import NORMAL
-from timesink.lab.scoring.answer import INCOMPARABLE, NONE, Answer, first_name, misses
+from timesink.lab.scoring.answer import INCOMPARABLE, NONE, DiagnosisAnswer, first_name, misses
 from timesink.lab.scoring.expected import Expected, heads
 from timesink.lab.scoring.made import Made
 from timesink.lab.scoring.rates import Rate, rate_of
@@ -26,7 +26,7 @@ class ScoredCase:
     name: str
     fault: str
     expected: Expected
-    said: Answer
+    said: DiagnosisAnswer
 
     @property
     def is_right(self) -> bool:
@@ -49,7 +49,7 @@ class ScoredCase:
 
 
 @dataclass(frozen=True)
-class Score:
+class LabScore:
     """All cases of a folder of recordings."""
 
     source: str

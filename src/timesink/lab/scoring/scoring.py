@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -13,7 +14,7 @@ from timesink.lab.scoring.answer import SILENT, answer_of, told
 from timesink.lab.scoring.cases import FoundCase, cases_of, fault_files
 from timesink.lab.scoring.expected import Expected
 from timesink.lab.scoring.made import made_how
-from timesink.lab.scoring.score import Score, ScoredCase
+from timesink.lab.scoring.score import LabScore, ScoredCase
 
 Progress = Callable[[int, int], None]
 _Read = TypeVar("_Read")
@@ -22,7 +23,7 @@ _KNOWN = {fault.name: Expected(**fault.expected) for fault in FAULTS}
 _WHICH = "name the folder that `timesink lab run -o` wrote"
 
 
-def score(folder: Path, *, cache: bool = True, progress: Progress | None = None) -> Score:
+def score(folder: Path, *, cache: bool = True, progress: Progress | None = None) -> LabScore:
     """Compare every recording with the one without a fault before it, and judge what is said.
 
     The folder is what `timesink lab run` wrote, or holds recordings with a `fault.json` each.
@@ -40,7 +41,7 @@ def score(folder: Path, *, cache: bool = True, progress: Progress | None = None)
     every = [
         (place.resolve().name, case)
         for place, found in files
-        for case in _if_readable(lambda found=found: list(cases_of(found, _KNOWN)), left_out) or []
+        for case in _if_readable(partial(_cases, found), left_out) or []
     ]
     about = _if_readable(lambda: read_about(folder), left_out) or {}
     for number, (workload, found) in enumerate(every, 1):
@@ -58,7 +59,11 @@ def score(folder: Path, *, cache: bool = True, progress: Progress | None = None)
             _WHICH,
         )
     made = made_how({found.parent for _, found in files})
-    return Score(str(folder), about, tuple(cases), tuple(left_out), made)
+    return LabScore(str(folder), about, tuple(cases), tuple(left_out), made)
+
+
+def _cases(found: Path) -> list[FoundCase]:
+    return list(cases_of(found, _KNOWN))
 
 
 def _if_readable(read: Callable[[], _Read], left_out: list[str]) -> _Read | None:

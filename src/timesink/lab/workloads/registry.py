@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Workload:
+class LabWorkload:
     """A program that can be recorded, and how."""
 
     name: str
@@ -24,6 +24,6 @@ class Workload:
 
 
 WORKLOADS = (
-    Workload("vit_train", "vision transformer in training, AdamW, bfloat16", has_loader=True),
-    Workload("denoise", "diffusion transformer that draws pictures, bfloat16", "denoise_step"),
+    LabWorkload("vit_train", "vision transformer in training, AdamW, bfloat16", has_loader=True),
+    LabWorkload("denoise", "diffusion transformer that draws pictures, bfloat16", "denoise_step"),
 )

@@ -16,7 +16,7 @@ _CYCLES = 60
 
 
 @dataclass(frozen=True)
-class Setting:
+class WorkloadSetting:
     """How a workload runs."""
 
     device: torch.device
@@ -34,7 +34,7 @@ class Setting:
         return torch.autocast(self.device.type, torch.bfloat16, enabled=enabled)
 
 
-def setting_of(about: str | None) -> Setting:
+def setting_of(about: str | None) -> WorkloadSetting:
     """Read the command line of a workload, and fix its random numbers."""
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
@@ -48,7 +48,7 @@ def setting_of(about: str | None) -> Setting:
     if device.type == "cpu":
         # Threads that wait for each other in every operator measure the neighbours of the machine.
         torch.set_num_threads(1)
-    return Setting(device, size, options.cycles, switched_on())
+    return WorkloadSetting(device, size, options.cycles, switched_on())
 
 
 def _usual_size(device: torch.device) -> str:

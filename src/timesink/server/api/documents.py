@@ -12,7 +12,7 @@ from timesink.server.answers import Encoded
 from timesink.server.bounds import row_limit
 from timesink.server.desk import Desk
 from timesink.server.progress import Report
-from timesink.server.runs import Run
+from timesink.server.runs import ServedRun
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,7 +29,7 @@ _PAGE_ROWS = 1000
 class _Chosen:
     """Which recording a request is about."""
 
-    run: Run
+    run: ServedRun
     worker: str
     span: str
     steps: str

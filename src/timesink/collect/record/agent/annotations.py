@@ -7,12 +7,12 @@ import functools
 import threading
 from typing import Any
 
-from timesink.collect.record.agent.engine import Engine
+from timesink.collect.record.agent.engine import CycleEngine
 
 _BY = "annotation"
 
 
-def watch_annotations(torch: Any, engine: Engine, pattern: str) -> None:
+def watch_annotations(torch: Any, engine: CycleEngine, pattern: str) -> None:
     """Begin a cycle with every range whose name fits; a range within such a range begins none."""
     kind = torch.autograd.profiler.record_function
     enter, leave_range = kind.__enter__, kind.__exit__

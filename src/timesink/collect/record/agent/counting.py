@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass, field
 from enum import Enum
 
-from timesink.collect.record.plan import Plan
+from timesink.collect.record.plan import RecordPlan
 
 _FOLLOWED_AT_MOST = 20
 """So many cycles after the recording show how fast the program is without it."""
@@ -30,7 +30,7 @@ class Counting:
     first of those that begin one has no cycle before it.
     """
 
-    def __init__(self, plan: Plan, *, begins: bool, since_ns: int | None = None) -> None:
+    def __init__(self, plan: RecordPlan, *, begins: bool, since_ns: int | None = None) -> None:
         self._plan = plan
         self._completed = 0 if begins else 1
         self._last_ns = since_ns

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from timesink.collect.record.agent.compiling import compiling_test
-from timesink.collect.record.agent.engine import Engine
+from timesink.collect.record.agent.engine import CycleEngine
 
 _BY = "optimizer step"
 _GONE_AFTER = 20
@@ -30,7 +30,7 @@ class OptimizerSteps:
     as the critic of a GAN does: then the other's steps are the cycles.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: CycleEngine) -> None:
         self._engine = engine
         self._marking: weakref.ref[Any] | None = None
         self._steps = 0
@@ -86,7 +86,7 @@ class OptimizerSteps:
             )
 
 
-def watch_optimizers(torch: Any, engine: Engine) -> None:
+def watch_optimizers(torch: Any, engine: CycleEngine) -> None:
     """Count the steps of every optimizer made from now on."""
     steps = OptimizerSteps(engine)
     base = sys.modules["torch.optim.optimizer"].Optimizer

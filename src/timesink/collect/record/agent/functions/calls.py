@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from timesink.collect.record.agent.engine import Engine
+from timesink.collect.record.agent.engine import CycleEngine
 
 _BY = "function"
 
@@ -15,7 +15,7 @@ _BY = "function"
 class MarkedCalls:
     """Calls that begin cycles; they are shown in the timeline under the name asked for."""
 
-    def __init__(self, torch: Any, engine: Engine, name: str) -> None:
+    def __init__(self, torch: Any, engine: CycleEngine, name: str) -> None:
         self._torch = torch
         self._engine = engine
         self._name = name
