@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -28,7 +28,11 @@ def family(pid: int) -> dict[int, Birth]:
 def children_by_parent(proc: str = _PROC) -> dict[int, list[int]]:
     """Every process that runs, under the one that started it."""
     children: dict[int, list[int]] = defaultdict(list)
-    for pid in _numbers(proc):
+    names: list[str] = []
+    with suppress(OSError):
+        # Path objects for thousands of processes take long.
+        names = os.listdir(proc)  # noqa: PTH208
+    for pid in (int(name) for name in names if name.isdigit()):
         found = _parent_and_birth(proc, pid)
         if found is not None:
             children[found[0]].append(pid)
@@ -41,12 +45,6 @@ def descendants(pid: int, children: Mapping[int, Sequence[int]]) -> tuple[int, .
     for member in members:
         members += children.get(member, ())
     return tuple(members)
-
-
-def _numbers(proc: str) -> Iterator[int]:
-    with suppress(OSError):
-        # Path objects for thousands of processes take long.
-        yield from (int(name) for name in os.listdir(proc) if name.isdigit())  # noqa: PTH208
 
 
 def _parent_and_birth(proc: str, pid: int) -> tuple[int, Birth] | None:

@@ -83,15 +83,11 @@ def record(
         command=tuple(sys.argv),
         counters=counters,
         interval_ms=interval_ms,
-        timesink=_version(),
+        # The package itself knows this module: it is not imported from here.
+        timesink=str(sys.modules[__name__.partition(".")[0]].__version__),
         workers=told_number("LOCAL_WORLD_SIZE") or 1,
     )
     return BlockRecording(place, plan, task)
-
-
-def _version() -> str:
-    # The package itself knows this module: it is not imported from here.
-    return str(sys.modules[__name__.partition(".")[0]].__version__)
 
 
 def _check(plan: RecordPlan, interval_ms: float) -> None:
@@ -138,7 +134,12 @@ class BlockRecording:
         try:
             self._begin()
         except BaseException:
-            self._give_up()
+            # The block is not entered.
+            if self._keeper is not None:
+                self._keeper.kill()
+                self._keeper.communicate()
+            if self._task is not None:
+                self._place.discard()
             raise
         return self
 
@@ -150,14 +151,6 @@ class BlockRecording:
         self._engine = joined(self._place.control, is_outer=self._is_outer)
         if self._engine is not None and not (self._engine.plan.whole or self._engine.plan.marker):
             self._engine.begin_by_hand()
-
-    def _give_up(self) -> None:
-        """The block is not entered."""
-        if self._keeper is not None:
-            self._keeper.kill()
-            self._keeper.communicate()
-        if self._task is not None:
-            self._place.discard()
 
     def __exit__(
         self,

@@ -51,11 +51,6 @@ def write_task(task: Task, control: Path) -> None:
     (control / KEEPER_FILE).write_text(json.dumps(asdict(task)))
 
 
-def _read_task(control: Path) -> Task:
-    told = json.loads((control / KEEPER_FILE).read_text())
-    return Task(**{**told, "command": tuple(told["command"])})
-
-
 def main() -> None:
     """Keep the recording whose folder is the only argument, until the program ends it."""
     try:
@@ -65,7 +60,9 @@ def main() -> None:
 
 
 def _keep(control: Path) -> None:
-    place, task = RecordingFolder(control.parent), _read_task(control)
+    told = json.loads((control / KEEPER_FILE).read_text())
+    task = Task(**{**told, "command": tuple(told["command"])})
+    place = RecordingFolder(control.parent)
     started_us = time.time_ns() // 1000
     counters = wanted(task.counters)
     watch = Watch(control, place.counters, task.pid, wanted=counters, interval_ms=task.interval_ms)

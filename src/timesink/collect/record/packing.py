@@ -51,7 +51,11 @@ def pack(raw: Path, packed: Path, cut: str = "") -> TimelineRanges:
 
     The file appears whole or not at all; until then it lies beside the raw one.
     """
-    found = _look_through(raw)
+    found = TimelineRanges()
+    for piece in _pieces(raw):
+        if not found.base_ns and (base := _BASE.search(piece)):
+            found.base_ns = int(base[1])
+        found.ranges += map(_range_of, _ANNOTATION.finditer(piece))
     changes = nested(one for one in found.ranges if not one.name.startswith(CLOCK_MARK))
     unfinished = raw.with_suffix(".packing")
     try:
@@ -76,15 +80,6 @@ def _pieces(raw: Path) -> Iterator[bytes]:
                 yield text[:whole]
             rest = text[whole:]
     yield rest
-
-
-def _look_through(raw: Path) -> TimelineRanges:
-    found = TimelineRanges()
-    for piece in _pieces(raw):
-        if not found.base_ns and (base := _BASE.search(piece)):
-            found.base_ns = int(base[1])
-        found.ranges += map(_range_of, _ANNOTATION.finditer(piece))
-    return found
 
 
 def _range_of(event: re.Match[bytes]) -> Range:

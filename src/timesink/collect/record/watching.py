@@ -98,8 +98,14 @@ class Watch:
         elif self._over_since is None or is_new:
             self._over_since = now
             self._sampler.go_on()
-        elif now - self._over_since > (_LATE_WORKERS_S if _may_begin(processes) else _LATE_S):
-            self._sampler.rest()
+        else:
+            # One that is there, uses torch and has not recorded may be a late worker.
+            may_begin = any(
+                process.last("torch") and not process.last("window") and is_alive(process.pid)
+                for process in processes
+            )
+            if now - self._over_since > (_LATE_WORKERS_S if may_begin else _LATE_S):
+                self._sampler.rest()
 
     def is_ending(self) -> bool:
         """Whether a process is writing what it has because the program ends."""
@@ -133,11 +139,3 @@ class Watch:
         elif now - self._trimmed_at > _TRIMS_EVERY_S:
             self._trimmed_at = now
             self._sampler.keep_from(time.time_ns() // 1000 - round(_TRIMS_EVERY_S * 1e6))
-
-
-def _may_begin(processes: list[ProcessNotes]) -> bool:
-    """Whether a process that is there uses torch and has not recorded: a late worker, perhaps."""
-    return any(
-        process.last("torch") and not process.last("window") and is_alive(process.pid)
-        for process in processes
-    )

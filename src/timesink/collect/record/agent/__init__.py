@@ -64,13 +64,13 @@ def running() -> CycleEngine | None:
 @functools.cache
 def _watch_forks() -> None:
     """Once for all engines: it cannot be taken back."""
+
+    def forget() -> None:
+        for engine in _running:
+            engine.forget_in_fork()
+
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=_forget_in_fork)
-
-
-def _forget_in_fork() -> None:
-    for engine in _running:
-        engine.forget_in_fork()
+        os.register_at_fork(after_in_child=forget)
 
 
 def _only_launches(arguments: list[str], typed: list[str]) -> bool:

@@ -48,10 +48,16 @@ class Counting:
         lasted_ns = now_ns - self._last_ns if self._last_ns is not None and is_plain else None
         self._last_ns = now_ns
         if self._is_over:
-            return self._after(lasted_ns)
-        if self.skipped is not None:
-            return self._while_recording(lasted_ns or 0)
-        return self._before(lasted_ns)
+            if lasted_ns is not None:
+                self.after_ns.append(lasted_ns)
+            return Due.NOTHING if len(self.after_ns) < _FOLLOWED_AT_MOST else Due.FORGET
+        if self.skipped is None:
+            return self._before(lasted_ns)
+        self.recorded_ns.append(lasted_ns or 0)
+        if len(self.recorded_ns) < self._plan.cycles:
+            return Due.NEXT
+        self._is_over = True
+        return Due.FINISH
 
     def resume(self, now_ns: int) -> None:
         """Leave the time a profiler took to start or to write out of the cycles."""
@@ -88,18 +94,6 @@ class Counting:
             self._is_prepared = True
             return Due.PREPARE
         return Due.NOTHING
-
-    def _while_recording(self, lasted_ns: int) -> Due:
-        self.recorded_ns.append(lasted_ns)
-        if len(self.recorded_ns) < self._plan.cycles:
-            return Due.NEXT
-        self._is_over = True
-        return Due.FINISH
-
-    def _after(self, lasted_ns: int | None) -> Due:
-        if lasted_ns is not None:
-            self.after_ns.append(lasted_ns)
-        return Due.NOTHING if len(self.after_ns) < _FOLLOWED_AT_MOST else Due.FORGET
 
 
 @dataclass

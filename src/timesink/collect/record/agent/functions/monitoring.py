@@ -55,7 +55,7 @@ class _Monitor:
         events = self._monitoring.events
         return [
             (events.PY_START, self._started),
-            (events.PY_RETURN, self._returned),
+            (events.PY_RETURN, lambda _code, _offset, _value: self._calls.left()),
             (events.PY_UNWIND, self._unwound),
         ]
 
@@ -91,9 +91,6 @@ class _Monitor:
         events = self._monitoring.events
         self._monitoring.set_events(self._tool, events.PY_START | events.PY_UNWIND)
         return True
-
-    def _returned(self, _code: CodeType, _offset: int, _value: object) -> None:
-        self._calls.left()
 
     def _unwound(self, code: CodeType, _offset: int, _error: BaseException) -> None:
         if id(code) in self._followed:
