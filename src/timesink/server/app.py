@@ -59,7 +59,8 @@ class _Face:
             return
         reply = await self._reply(request, path)
         try:
-            await _response(reply)(scope, receive, send)
+            kind = Response if isinstance(reply.body, bytes) else StreamingResponse
+            await kind(reply.body, reply.status, reply.headers)(scope, receive, send)
         finally:
             # Whoever waits for the turn of an answer that was broken off gets it at once.
             if isinstance(reply.body, Generator):
@@ -72,9 +73,3 @@ class _Face:
             return await in_thread(partial(self._site.reply, asked))
         except asyncio.CancelledError:
             return sentence_reply(asked, "the server is stopping", "start it again", 503)
-
-
-def _response(reply: Reply) -> Response:
-    if isinstance(reply.body, bytes):
-        return Response(reply.body, reply.status, reply.headers)
-    return StreamingResponse(reply.body, reply.status, reply.headers)

@@ -30,7 +30,12 @@ def with_ranks_joined(runs: list[ServedRun], root: Path) -> list[ServedRun]:
 
 
 def _joined(folder: Path, runs: list[ServedRun], root: Path) -> Iterator[ServedRun]:
-    if len(runs) < 2 or not all(_holds_a_rank(run) for run in runs):
+    # Nothing but the timelines of ranks or hosts, by the names of their folders.
+    are_ranks = all(
+        run.recordings and not (run.tables or run.counters) and folder_of(run.folder.name).says_so
+        for run in runs
+    )
+    if len(runs) < 2 or not are_ranks:
         yield from runs
         return
     told = told_runs([one for run in runs for one in run.recordings], lambda one: one.rank)
@@ -51,9 +56,3 @@ def _joined(folder: Path, runs: list[ServedRun], root: Path) -> Iterator[ServedR
         ),
         recorded_now=any(run.recorded_now for run in runs),
     )
-
-
-def _holds_a_rank(run: ServedRun) -> bool:
-    """Whether it is nothing but the timeline of a rank or host, by the name of its folder."""
-    alone = bool(run.recordings) and not run.tables and not run.counters
-    return alone and folder_of(run.folder.name).says_so

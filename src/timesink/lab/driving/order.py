@@ -93,20 +93,15 @@ def gone_on_with(runs: Sequence[LabRun], is_there: Callable[[LabRun], bool]) -> 
             old.add(run.workload.name)
         elif not is_there(run):
             if run.fault is not None and run.workload.name in old:
-                plan.append(_fresh_start(run.workload, runs, is_there))
+                planned = sum(one.workload == run.workload and one.fault is None for one in runs)
+                fresh = (
+                    LabRun(run.workload, None, number, is_fresh_start=True)
+                    for number in count(planned + 1)
+                )
+                plan.append(next(one for one in fresh if not is_there(one)))
             old.discard(run.workload.name)
         plan.append(run)
     return tuple(plan)
-
-
-def _fresh_start(
-    workload: LabWorkload, runs: Sequence[LabRun], is_there: Callable[[LabRun], bool]
-) -> LabRun:
-    planned = sum(run.workload == workload and run.fault is None for run in runs)
-    numbered = (
-        LabRun(workload, None, number, is_fresh_start=True) for number in count(planned + 1)
-    )
-    return next(run for run in numbered if not is_there(run))
 
 
 def applicable(workload: LabWorkload, faults: Sequence[Fault], *, has_gpu: bool) -> list[Fault]:

@@ -158,7 +158,7 @@ class _Builder:
 
     def _finish(self) -> None:
         self.calls.append(HostCall("join", 14.0))
-        if "model" in _cross_stage_roles(self.plan):
+        if self.plan.tensor > 1 < self.plan.pipeline:
             self._talk("all_reduce_small", "model", 1, "main", meeting=("norm", 0))
         elif self.plan.tensor > 1:
             self._talk("all_reduce_small", "tensor", 1, "main")
@@ -196,10 +196,6 @@ class _Builder:
     def _talk(self, talk: str, role: str, elements: int, thread: str, **more: object) -> None:
         call = HostCall("talk", 92.0, thread, talk=talk, role=role, elements=elements, stream=role)
         self.calls.append(replace(call, **more))  # type: ignore[arg-type]
-
-
-def _cross_stage_roles(plan: Plan) -> tuple[str, ...]:
-    return ("model",) if plan.tensor > 1 < plan.pipeline else ()
 
 
 def _one_forward_one_backward(plan: Plan, stage: int) -> list[tuple[str, int]]:

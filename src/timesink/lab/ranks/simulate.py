@@ -109,12 +109,15 @@ class _Stage:
                 if call.talks:
                     yield from self._talk(call, step, noise[number, 1], noise[number, 2])
                 elif call.kind == "join":
-                    self._join()
+                    # Kernels that follow wait for the gradients.
+                    self.compute = np.maximum(self.compute, self.streams.get("data", 0.0))
                 elif call.kind in {"sync", "extra_sync"}:
                     self._synchronise(call, step)
                 else:
                     self._launch(call, step, noise[number, 1])
-                self.host = self.call_end[-1] + self._afterwards(call, step)
+                # What Python does with a value it waited for, before it goes on.
+                afterwards = self.slow.sync_us[step] if call.kind == "extra_sync" else 0.0
+                self.host = self.call_end[-1] + afterwards
         for stream in list(self.pending):
             yield from self._settled(stream)
 
@@ -141,16 +144,9 @@ class _Stage:
         self.lead.append(np.maximum(self.compute - start, 0.0))
 
     def _synchronise(self, call: HostCall, step: int) -> None:
-        done = self.compute + 4.0
-        if call.kind == "sync":
-            self.call_end[-1] = np.maximum(self.call_end[-1], done)
-            return
-        waited = np.maximum(self.call_end[-1], done)
-        self.call_end[-1] = np.where(self.slow.sync_us[step] > 0, waited, self.call_end[-1])
-
-    def _afterwards(self, call: HostCall, step: int) -> Floats | float:
-        """What Python does with a value it waited for, before it goes on."""
-        return self.slow.sync_us[step] if call.kind == "extra_sync" else 0.0
+        waited = np.maximum(self.call_end[-1], self.compute + 4.0)
+        waits = call.kind == "sync" or self.slow.sync_us[step] > 0
+        self.call_end[-1] = np.where(waits, waited, self.call_end[-1])
 
     # -- on the device ---------------------------------------------------------------------------
 
@@ -173,11 +169,6 @@ class _Stage:
             self.kernel_start.append(began)
             self.kernel_end.append(self.compute)
 
-    def _join(self) -> None:
-        """Kernels that follow wait for the gradients."""
-        if "data" in self.streams:
-            self.compute = np.maximum(self.compute, self.streams["data"])
-
     def _talk(self, call: HostCall, step: int, noise: Floats, network: Floats) -> Iterator[None]:
         yield from self._settled(call.stream)
         start, end = self.call_start[-1], self.call_end[-1]
@@ -199,7 +190,11 @@ class _Stage:
                 group_ends(ready, groups, usual, self.slow.link, network),
             )
         else:
-            self._meet(call, step, ready)
+            key = (step, *call.meeting)
+            if key not in self.board:
+                self.board[key] = self._meeting(call, step)
+            self.board[key].come(self.number, ready)
+            self.pending[call.stream] = (len(self.kernel_end) - 1, self.board[key])
         if call.blocking:
             yield from self._settled(call.stream)
             self.compute = np.maximum(self.compute, self.streams[call.stream])
@@ -207,13 +202,6 @@ class _Stage:
     def _ended(self, stream: str, kernel: int, ends: Floats) -> None:
         self.kernel_end[kernel] = ends
         self.streams[stream] = ends
-
-    def _meet(self, call: HostCall, step: int, ready: Floats) -> None:
-        key = (step, *call.meeting)
-        if key not in self.board:
-            self.board[key] = self._meeting(call, step)
-        self.board[key].come(self.number, ready)
-        self.pending[call.stream] = (len(self.kernel_end) - 1, self.board[key])
 
     def _settled(self, stream: str) -> Iterator[None]:
         """Wait for the other stages to come to the last call of a stream."""

@@ -60,13 +60,11 @@ class Layer(nn.Module):
             functional.silu(time)
         )[:, None].chunk(6, -1)
         hidden = hidden + gate * self._attention(self._norm(hidden) * (1 + scale) + shift)
-        hidden = hidden + next_gate * self._mlp(self._norm(hidden) * (1 + next_scale) + next_shift)
+        wide = self._linear(self._wider, self._norm(hidden) * (1 + next_scale) + next_shift)
+        hidden = hidden + next_gate * self._linear(self._narrower, functional.gelu(wide))
         for _ in self._setting.switches.reads:
             hidden[0, 0, 0].item()
         return hidden
-
-    def _mlp(self, hidden: torch.Tensor) -> torch.Tensor:
-        return self._linear(self._narrower, functional.gelu(self._linear(self._wider, hidden)))
 
     def _linear(self, layer: nn.Linear, hidden: torch.Tensor) -> torch.Tensor:
         if self._in_32_bits:

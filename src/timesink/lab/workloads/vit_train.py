@@ -88,14 +88,11 @@ class TransformerBlock(nn.Module):
     def forward(self, hidden: torch.Tensor) -> torch.Tensor:
         hidden = hidden + self._attention(self._before_attention(hidden))
         with self._setting.autocast(enabled=self._in_16_bits):
-            hidden = hidden + self._mlp(self._before_mlp(hidden).to(hidden.dtype))
+            wide = self._wider(self._before_mlp(hidden).to(hidden.dtype))
+            hidden = hidden + self._narrower(functional.gelu(wide))
         for _ in self._setting.switches.reads:
             hidden[0, 0, 0].item()
         return hidden
-
-    def _mlp(self, hidden: torch.Tensor) -> torch.Tensor:
-        narrow: torch.Tensor = self._narrower(functional.gelu(self._wider(hidden)))
-        return narrow
 
 
 class VisionTransformer(nn.Module):

@@ -74,9 +74,6 @@ def memory_table(trace: Trace, query: Query) -> dict[str, Any]:
     """The response to `/memory`: memory of each operator, by device."""
     devices, units = recorded_devices(trace), Units.asked(query, memory="KB")
     window = asked_window(trace, query)
-    titles = {
-        _title(title, column, units): (column, tip) for title, (column, tip) in _TABLE.items()
-    }
     table = memory_by_operator(trace, *window)
     outside = memory_outside_operators(trace, *window)
     return {
@@ -93,14 +90,15 @@ def memory_table(trace: Trace, query: Query) -> dict[str, Any]:
         },
         "columns": [
             {"name": "Operator Name", "type": "string"},
-            *(number_column(title, tip) for title, (_, tip) in titles.items()),
+            *(
+                number_column(
+                    f"{title} ({units.memory})" if column.endswith("_bytes") else title, tip
+                )
+                for title, (column, tip) in _TABLE.items()
+            ),
         ],
         "rows": rows_by_device(in_units(table, units), devices),
     }
-
-
-def _title(title: str, column: str, units: Units) -> str:
-    return f"{title} ({units.memory})" if column.endswith("_bytes") else title
 
 
 # -- over time -------------------------------------------------------------------------------------
@@ -118,12 +116,17 @@ def memory_curve(trace: Trace, query: Query) -> dict[str, Any]:
         units.bytes(drawn["allocated_bytes"]),
         units.bytes(drawn["reserved_bytes"]),
     )
+    peaks = curves.memory_peaks(trace)
+    sizes = units.bytes(peaks["peak_allocated_bytes"])
     capacities = {name: pl.Series([size]) for name, size in memory_capacities(trace).items()}
     return {
         "metadata": {
             "default_device": default_device(devices),
             "devices": devices,
-            "peaks": _peak_texts(trace, units),
+            "peaks": {
+                device: f"Peak Memory Usage: {size:.1f}{units.memory}"
+                for device, size in zip(peaks["device"], sizes, strict=True)
+            },
             "totals": {name: units.bytes(size)[0] for name, size in capacities.items()},
             "first_ts": microseconds(start - trace.metadata.clock_offset_ns),
             "time_metric": units.time,
@@ -141,15 +144,6 @@ def memory_curve(trace: Trace, query: Query) -> dict[str, Any]:
             ),
         ],
         "rows": rows_by_device(points, devices),
-    }
-
-
-def _peak_texts(trace: Trace, units: Units) -> dict[str, str]:
-    peaks = curves.memory_peaks(trace)
-    sizes = units.bytes(peaks["peak_allocated_bytes"])
-    return {
-        device: f"Peak Memory Usage: {size:.1f}{units.memory}"
-        for device, size in zip(peaks["device"], sizes, strict=True)
     }
 
 

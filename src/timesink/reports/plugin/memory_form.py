@@ -76,14 +76,11 @@ def rounded(values: pl.Series) -> list[float | None]:
     tie = np.abs(hundredths - np.floor(hundredths) - 0.5) <= error
     small = (np.abs(numbers) < 0.01) & (numbers != 0)
     for place in np.flatnonzero(tie | small):
-        result[place] = _rounded_one(float(numbers[place]))
+        number = float(numbers[place])
+        is_plain = abs(number) >= 0.01 or number == 0
+        digits = 2 if is_plain else abs(int(np.floor(np.log10(abs(number)))))
+        result[place] = round(number, digits)
     return pl.Series(result).set(values.is_null(), None).to_list()
-
-
-def _rounded_one(number: float) -> float:
-    if abs(number) >= 0.01 or number == 0:
-        return round(number, 2)
-    return round(number, abs(int(np.floor(np.log10(abs(number))))))
 
 
 def in_units(table: pl.DataFrame, units: Units) -> pl.DataFrame:

@@ -69,7 +69,10 @@ def _with_events(source: Source, added: Iterable[Event], moves: Moves) -> Iterat
             source.path, "its list of events is gone", "it changed after it was read; try again"
         )
     head, bare, events = parts
-    texts = _texts(added)
+    waiting = iter(added)
+    # Many at once.
+    batches = iter(lambda: list(islice(waiting, _BATCH)), [])
+    texts = (_BETWEEN.join(map(_encode, batch)) for batch in batches)
     first = next(texts, b"")
     yield without_mark(head) + first
     for text in texts:
@@ -78,13 +81,6 @@ def _with_events(source: Source, added: Iterable[Event], moves: Moves) -> Iterat
     if first and not start.lstrip().startswith(b"]"):
         yield _BETWEEN
     yield from moved_text(chain([start], events), moves, bare=bare)
-
-
-def _texts(added: Iterable[Event]) -> Iterator[bytes]:
-    """Events as text, many at once."""
-    waiting = iter(added)
-    while batch := list(islice(waiting, _BATCH)):
-        yield _BETWEEN.join(map(_encode, batch))
 
 
 def _up_to_text(blocks: Iterator[bytes]) -> bytes:
