@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from timesink.collect.processes import end_family, family
@@ -109,36 +109,29 @@ def _run(
             interval_ms=request.interval_ms,
         )
         running = Running(process, interruptions, watch.is_ending, say, urgency)
-        stopping = _Stopping(running, watch, asked=request.plan.stop)
-        return stopping.judged(running.to_the_end(stopping.tick)), watch
+        over_at: float | None = None
+        has_asked = False
+
+        def tick() -> None:
+            """Follow the program, and end it after its recording where that was asked for."""
+            nonlocal over_at, has_asked
+            watch.look()
+            if not request.plan.stop or not watch.is_over or has_asked:
+                return
+            now = time.monotonic()
+            over_at = now if over_at is None else over_at
+            if now - over_at > _ENDS_ITSELF_S:
+                has_asked = True
+                running.ask_to_stop()
+
+        ended = running.to_the_end(tick)
+        # A program that ended because it was asked to has not failed.
+        return replace(ended, status=0) if has_asked else ended, watch
     except BaseException:
         # Nobody would wait for it, and pass signals on.
         end_family(family(process.pid), 0)
         process.wait()
         raise
-
-
-class _Stopping:
-    """Follows the program, and ends it after its recording where that was asked for."""
-
-    def __init__(self, running: Running, watch: Watch, *, asked: bool) -> None:
-        self._running, self._watch, self._asked = running, watch, asked
-        self._over_at: float | None = None
-        self._has_asked = False
-
-    def tick(self) -> None:
-        self._watch.look()
-        if not self._asked or not self._watch.is_over or self._has_asked:
-            return
-        now = time.monotonic()
-        self._over_at = self._over_at if self._over_at is not None else now
-        if now - self._over_at > _ENDS_ITSELF_S:
-            self._has_asked = True
-            self._running.ask_to_stop()
-
-    def judged(self, ended: ProgramEnd) -> ProgramEnd:
-        """A program that ended because it was asked to has not failed."""
-        return ProgramEnd(ended.code, ended.signal, 0) if self._has_asked else ended
 
 
 def conclude(program: ProgramRun, watched: Watched, place: RecordingFolder) -> Conclusion:

@@ -79,7 +79,7 @@ def _scored(workload: str, found: FoundCase, *, cache: bool) -> ScoredCase:
     if found.says_nothing:
         raise UnreadableError(f"its {FAULT} names neither an anomaly nor a cause to expect")
     try:
-        said = answer_of(told(found.read(cache=cache).pairs))
+        said = answer_of(told(found.pairs(cache=cache)))
     except NoCyclesError:
         said = SILENT
     return ScoredCase(workload, found.name, found.fault, found.expected, said)
