@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from timesink.recorder.counter_catalogue import HOST
@@ -71,11 +72,10 @@ def _use_of_cores() -> Callable[[str, float], Iterable[Sample]]:
         ticks = ticks_of(stat.split("\n", 1)[0])
         passed = [max(now - then, 0) for now, then in zip(ticks, before or ticks, strict=True)]
         total = sum(passed)
-        if before and total <= 0:
-            # The kernel counts in hundredths of a second: nothing was counted yet.
-            return ()
-        before[:] = ticks
+        if total > 0 or not before:
+            before[:] = ticks
         if total <= 0:
+            # The kernel counts in hundredths of a second: nothing was counted yet.
             return ()
         part = [100.0 * each / total for each in passed]
         values = (max(100.0 - part[_IDLE] - part[_IOWAIT], 0.0), part[_STEAL], part[_IOWAIT])
@@ -184,8 +184,9 @@ def _pid_label(pid: int) -> str:
     return f"pid {pid}"
 
 
-def _has_processes(context: ProbeContext) -> bool:
-    return (context.root / "proc/self").exists()
+def _check_processes(context: ProbeContext) -> None:
+    if not (context.root / "proc/self").exists():
+        raise UnavailableError("the system has no /proc")
 
 
 def _search_of_children(context: ProbeContext) -> Iterator[Probe]:
@@ -195,14 +196,13 @@ def _search_of_children(context: ProbeContext) -> Iterator[Probe]:
         context.own.look(now_s)
         return ()
 
-    if _has_processes(context):
-        yield Probe((), look, lane=SLOW_LANE, least_ms=200.0)
+    _check_processes(context)
+    yield Probe((), look, lane=SLOW_LANE, least_ms=200.0)
 
 
 def _cpu_time(context: ProbeContext) -> Iterator[Probe]:
     """Processor time of each process that the recorder knows, with all it started."""
-    if not _has_processes(context):
-        raise UnavailableError("the system has no /proc")
+    _check_processes(context)
     rate = GrowthRate()
 
     def share(pid: int, now_s: float) -> float | None:
@@ -231,8 +231,7 @@ def _of_process(name: str, file: str, value: Callable[[str], int | None]) -> Cou
     """A figure of each process that the recorder knows; per second where the name says so."""
 
     def probes(context: ProbeContext) -> Iterator[Probe]:
-        if not _has_processes(context):
-            raise UnavailableError("the system has no /proc")
+        _check_processes(context)
         rate = GrowthRate() if name.endswith("_per_s") else None
 
         def read(now_s: float) -> Iterator[Sample]:
@@ -247,11 +246,6 @@ def _of_process(name: str, file: str, value: Callable[[str], int | None]) -> Cou
         yield Probe((name,), read, lane=SLOW_LANE, least_ms=500.0)
 
     return CounterSource((name,), probes)
-
-
-def _swapped_bytes(status: str) -> int | None:
-    found = _VM_SWAP.search(status)
-    return int(found[1]) * 1024 if found else None
 
 
 _THREADS_EVERY_S = 0.25
@@ -374,21 +368,18 @@ def _moved_pages() -> Callable[[str, float], Iterable[Sample]]:
     return samples
 
 
-def _stalled(name: str) -> Callable[[], Callable[[str, float], Iterable[Sample]]]:
-    def make() -> Callable[[str, float], Iterable[Sample]]:
-        rate = GrowthRate()
+def _stalled(name: str) -> Callable[[str, float], Iterable[Sample]]:
+    rate = GrowthRate()
 
-        def samples(pressure: str, now_s: float) -> Iterable[Sample]:
-            found = _STALLED.search(pressure)
-            if found is None:
-                raise KeyError(f"the total of {name}")
-            for sample in rate.samples(now_s, {name: int(found[1])}, scale=_PCT_PER_US_PER_S):
-                # The clock and the file are not read at once.
-                yield sample._replace(value=min(sample.value, 100.0))
+    def samples(pressure: str, now_s: float) -> Iterable[Sample]:
+        found = _STALLED.search(pressure)
+        if found is None:
+            raise KeyError(f"the total of {name}")
+        for sample in rate.samples(now_s, {name: int(found[1])}, scale=_PCT_PER_US_PER_S):
+            # The clock and the file are not read at once.
+            yield sample._replace(value=min(sample.value, 100.0))
 
-        return samples
-
-    return make
+    return samples
 
 
 def disk_totals(text: str) -> Mapping[str, tuple[int, int, int]]:
@@ -486,7 +477,11 @@ HOST_SOURCES = (
     CounterSource((), _search_of_children),
     CounterSource(("process_cpu_usage",), _cpu_time),
     _of_process("process_mem_rss", "statm", lambda text: int(text.split()[1]) * _PAGE_BYTES),
-    _of_process("process_mem_swap", "status", _swapped_bytes),
+    _of_process(
+        "process_mem_swap",
+        "status",
+        lambda text: int(found[1]) * 1024 if (found := _VM_SWAP.search(text)) else None,
+    ),
     _of_process(
         "process_major_faults_per_s",
         "stat",
@@ -498,7 +493,7 @@ HOST_SOURCES = (
     ),
     _of_file("proc/vmstat", tuple(_PAGES.values()), _moved_pages, SLOW_LANE, _SUMS_LEAST_MS),
     *(
-        _of_file(f"proc/pressure/{kind}", (name,), _stalled(name))
+        _of_file(f"proc/pressure/{kind}", (name,), partial(_stalled, name))
         for kind in _STALLS
         for name in [f"psi_{kind}_some_pct"]
     ),

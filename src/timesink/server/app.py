@@ -59,7 +59,8 @@ class _Face:
             return
         reply = await self._reply(request, path)
         try:
-            kind = Response if isinstance(reply.body, bytes) else StreamingResponse
+            whole = isinstance(reply.body, bytes)
+            kind: type[Response] = Response if whole else StreamingResponse
             await kind(reply.body, reply.status, reply.headers)(scope, receive, send)
         finally:
             # Whoever waits for the turn of an answer that was broken off gets it at once.

@@ -70,7 +70,10 @@ class Site:
             hint = "open it at localhost, or start it with --allow-host NAME"
             return sentence_reply(asked, told, hint, 403)
         if asked.method not in METHODS:
-            return _declined(asked)
+            told = f"{asked.method} /{asked.path}: this route answers {' and '.join(METHODS)} only"
+            reply = sentence_reply(asked, told, "ask with GET", 405)
+            reply.headers["Allow"] = ", ".join(METHODS)
+            return reply
         try:
             return self._answered(asked)
         except StillWorking as work:
@@ -83,7 +86,12 @@ class Site:
 
     def _answered(self, asked: Asked) -> Reply:
         if not asked.path:
-            return _page()
+            headers = {
+                "Content-Type": "text/html; charset=utf-8",
+                "Cache-Control": "no-cache",
+                "Content-Security-Policy": CONTENT_POLICY,
+            }
+            return Reply(200, PAGE.encode(), headers)
         if asked.path.startswith(_STATIC):
             return self.static.reply(asked, asked.path.removeprefix(_STATIC))
         answer = self.routes.get(asked.path)
@@ -96,19 +104,3 @@ class Site:
             # Nobody reads it where only the headers are asked for.
             reply.body = b"" if asked.method == "HEAD" else self.desk.in_turn(reply.body)
         return reply
-
-
-def _page() -> Reply:
-    headers = {
-        "Content-Type": "text/html; charset=utf-8",
-        "Cache-Control": "no-cache",
-        "Content-Security-Policy": CONTENT_POLICY,
-    }
-    return Reply(200, PAGE.encode(), headers)
-
-
-def _declined(asked: Asked) -> Reply:
-    told = f"{asked.method} /{asked.path}: this route answers {' and '.join(METHODS)} only"
-    reply = sentence_reply(asked, told, "ask with GET", 405)
-    reply.headers["Allow"] = ", ".join(METHODS)
-    return reply

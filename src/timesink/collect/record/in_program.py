@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import warnings
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -16,7 +18,7 @@ from timesink.collect.record.agent.engine import BY_HAND, CycleEngine
 from timesink.collect.record.agent.facts import told_number
 from timesink.collect.record.beside import has_finished, start_keeper
 from timesink.collect.record.joining import await_recorder, joined
-from timesink.collect.record.keeper import Task, write_task
+from timesink.collect.record.keeper import KEEPER_FILE, Task
 from timesink.collect.record.places import RecordingFolder
 from timesink.collect.record.plan import (
     CONTROL_VARIABLE,
@@ -145,7 +147,7 @@ class BlockRecording:
 
     def _begin(self) -> None:
         if self._task is not None:
-            write_task(self._task, self._place.control)
+            (self._place.control / KEEPER_FILE).write_text(json.dumps(asdict(self._task)))
             self._keeper = start_keeper(self._place)
             write_plan(self._plan, self._place.control)
         self._engine = joined(self._place.control, is_outer=self._is_outer)

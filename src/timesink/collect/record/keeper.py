@@ -11,7 +11,7 @@ import os
 import select
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from timesink.collect.processes import is_alive
@@ -44,11 +44,6 @@ class Task:
     timesink: str
     workers: int
     """Processes on this machine that take part."""
-
-
-def write_task(task: Task, control: Path) -> None:
-    """Leave a task for the keeper."""
-    (control / KEEPER_FILE).write_text(json.dumps(asdict(task)))
 
 
 def main() -> None:
