@@ -21,6 +21,7 @@ import numpy as np
 from constants import FACTORS, TITLES, middle, multiplied
 from known_faults import (
     PROCESS,
+    FaultCase,
     published_cases,
     published_runs,
     ranked_cases,
@@ -34,7 +35,6 @@ from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.comparison.role import Role
 from timesink.analyses.diagnosis.diagnosis import Diagnosis
 from timesink.lab.scoring.answer import DiagnosisAnswer, answer_of, misses, told
-from timesink.lab.scoring.cases import FaultCase
 from timesink.lab.scoring.expected import Expected
 
 REPOSITORY = Path(__file__).resolve().parent.parent

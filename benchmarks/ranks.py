@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from run import hand_over, machine, markdown_table
-from timesink.lab.ranks import Plan, PlannedStraggler, generate_ranks
+from timesink.lab.ranks import Plan, Straggler, generate_ranks
 from timesink.readers.workers import usable_cores
 
 READ = """
@@ -169,7 +169,7 @@ def main() -> None:
     options = parser.parse_args()
     rows = []
     for ranks in options.ranks:
-        put_in = (PlannedStraggler("slow_clock", rank=ranks // 2 + 5),)
+        put_in = (Straggler("slow_clock", rank=ranks // 2 + 5),)
         plan = Plan(ranks=ranks, tensor=8, layers=11, steps=8, stragglers=put_in)
         with tempfile.TemporaryDirectory(dir=options.folder) as folder:
             rows.append(benchmark(plan, Path(folder), options.sample))

@@ -26,15 +26,7 @@ import numpy as np
 from tables import markdown_table
 from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank
-from timesink.lab.ranks import (
-    CAUSE_OF_KIND,
-    KINDS,
-    Answer,
-    Plan,
-    PlannedStraggler,
-    Truth,
-    ranks_and_truth,
-)
+from timesink.lab.ranks import CAUSE_OF_KIND, KINDS, Answer, Plan, Straggler, Truth, ranks_and_truth
 from timesink.lab.scoring.rates import Rate, rate_of
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "ranks_accuracy.md"
@@ -84,7 +76,7 @@ def cases(kinds: Sequence[str], layouts: Sequence[str], seeds: Iterable[int]) ->
             if not possible:
                 continue
             layout = possible[(seed + place) % len(possible)]
-            straggler = PlannedStraggler(
+            straggler = Straggler(
                 kind,
                 rank=int(random.integers(_RANKS)),
                 intensity=float(random.uniform(WEAKEST, STRONGEST)),

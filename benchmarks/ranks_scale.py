@@ -24,8 +24,8 @@ from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.ranks.summary_tables import to_parquet
 from timesink.engines.engine import Call, Done
 from timesink.engines.local import LocalEngine
-from timesink.lab.ranks import Plan, PlannedStraggler
-from timesink.lab.ranks.runs import SimulatedRun, carry_out
+from timesink.lab.ranks import Plan, Straggler
+from timesink.lab.ranks.runs import Run, carry_out
 from timesink.lab.ranks.tables import tables_of
 from timesink.readers.recording import Recording
 from timesink.readers.workers import usable_cores
@@ -58,7 +58,7 @@ _SHARES = 8
 
 def plan_of(ranks: int) -> Plan:
     """The run of `benchmarks/ranks.py`."""
-    put_in = (PlannedStraggler("slow_clock", rank=ranks // 2 + 5),)
+    put_in = (Straggler("slow_clock", rank=ranks // 2 + 5),)
     return Plan(ranks=ranks, tensor=8, layers=11, steps=8, stragglers=put_in)
 
 
@@ -71,7 +71,7 @@ def summaries(share: tuple[int, ...], *, ranks: int) -> bytes:
 
 
 @lru_cache(1)  # a process gets one share after the other
-def _run_of(ranks: int) -> SimulatedRun:
+def _run_of(ranks: int) -> Run:
     return carry_out(plan_of(ranks))
 
 

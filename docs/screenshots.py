@@ -18,7 +18,7 @@ from pathlib import Path
 from playwright.sync_api import Frame, Page, sync_playwright
 
 import timesink
-from timesink.lab.ranks import Plan, PlannedStraggler, generate_ranks
+from timesink.lab.ranks import Plan, Straggler, generate_ranks
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPOSITORY / "tests"))
@@ -92,7 +92,7 @@ def take_all(folder: Path) -> None:
 
 def sample_runs(folder: Path) -> Path:
     """The recordings that ship with timesink, and a generated run of many ranks."""
-    slow = PlannedStraggler("slow_clock", rank=13, intensity=0.2)
+    slow = Straggler("slow_clock", rank=13, intensity=0.2)
     generate_ranks(Plan(ranks=32, steps=12, seed=7, stragglers=(slow,)), folder / "ranks")
     counters = timesink.sample(counters=True)
     for path in (timesink.sample(), counters, *timesink.sample_runs()):

@@ -12,7 +12,7 @@ import pytest
 import timesink
 from rank_sets import HereEngine
 from timesink.cli import main
-from timesink.lab.ranks import Plan, PlannedStraggler, generate_ranks
+from timesink.lab.ranks import Plan, Straggler, generate_ranks
 
 _OF_A_SET = (
     "stragglers",
@@ -78,7 +78,7 @@ _KINDS = {
 
 @pytest.mark.parametrize(("kind", "layout"), _KINDS.items(), ids=_KINDS)
 def test_stragglers_in_files(kind: str, layout: dict[str, int], tmp_path: Path):
-    late = PlannedStraggler(kind, 5, intensity=0.25)
+    late = Straggler(kind, 5, intensity=0.25)
     plan = Plan(ranks=12, ranks_per_node=4, seed=1, steps=4, stragglers=(late,), **layout)
     truth = generate_ranks(plan, tmp_path / "run")
     told = distributed(tmp_path / "run", engine=HereEngine(), cache=False)

@@ -25,14 +25,12 @@ from builders import write
 from conftest import find_shared
 from recorded_runs import recorded_ranks
 from timesink.cli import main
-from timesink.lab.ranks import Plan, PlannedStraggler, generate_ranks
+from timesink.lab.ranks import Plan, Straggler, generate_ranks
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-FLEET = Plan(
-    ranks=20, steps=4, layers=1, seed=4, stragglers=(PlannedStraggler("data_loading", rank=13),)
-)
+FLEET = Plan(ranks=20, steps=4, layers=1, seed=4, stragglers=(Straggler("data_loading", rank=13),))
 """More workers than a plain list holds, one of which is late."""
 _OF_SHARED = {"resnet50": "traces/resnet50_train", "ddp8": "traces/ddp8_stall_rank3"}
 

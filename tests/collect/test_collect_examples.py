@@ -88,8 +88,8 @@ def test_program_crash_of():
 
 
 def test_sampling_sampling():
-    assert repr(sampling(7)) == "Sampling(every=7, period=1000, picked=143)"
-    assert repr(sampling(997)) == "Sampling(every=997, period=10000, picked=10)"
+    assert repr(sampling(7)) == "LaunchPicks(every=7, period=1000, picked=143)"
+    assert repr(sampling(997)) == "LaunchPicks(every=997, period=10000, picked=10)"
 
 
 def test_sampling_sampling_expression():

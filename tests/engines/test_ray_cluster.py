@@ -23,7 +23,7 @@ from timesink.engines.choosing import engine_of
 from timesink.engines.engine import Done
 from timesink.engines.local import LocalEngine
 from timesink.errors import TimesinkError
-from timesink.lab.ranks import Plan, PlannedStraggler, generate_ranks
+from timesink.lab.ranks import Plan, Straggler, generate_ranks
 from timesink.readers.discover import Recording
 from timesink.store.cache import Cache
 
@@ -51,7 +51,7 @@ def cluster() -> Iterator[Cluster]:
 @pytest.fixture(scope="module")
 def ranks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ranks")
-    slow = PlannedStraggler("python_stall", rank=77)
+    slow = Straggler("python_stall", rank=77)
     generate_ranks(Plan(ranks=RANKS, steps=2, layers=1, stragglers=(slow,)), folder, jobs=1)
     damaged = folder / "rank200.pt.trace.json.gz"
     damaged.write_bytes(b"not what its name says")

@@ -11,10 +11,10 @@ from cases import read
 from rank_sets import as_set
 from timesink.analyses.findings.stragglers import stragglers, why_late
 from timesink.analyses.ranks.causes import CAUSES
-from timesink.lab.ranks import Plan, PlannedStraggler, ranks_and_truth
+from timesink.lab.ranks import Plan, Straggler, ranks_and_truth
 
 
-def found(*late: PlannedStraggler, **options: Any):
+def found(*late: Straggler, **options: Any):
     traces, _ = ranks_and_truth(Plan(ranks=8, seed=2, stragglers=late, **options))
     return stragglers(as_set({f"rank{rank}": trace for rank, trace in traces.items()}))
 
@@ -22,7 +22,7 @@ def found(*late: PlannedStraggler, **options: Any):
 @pytest.fixture(scope="module")
 def loading():
     """One rank waits for its data in every step, a fifth of its length."""
-    (only,) = found(PlannedStraggler("data_loading", 5, intensity=0.2))
+    (only,) = found(Straggler("data_loading", 5, intensity=0.2))
     return only
 
 
@@ -43,7 +43,7 @@ def test_what_it_costs(loading):
 
 
 def test_all_that_are_late_are_named():
-    (finding,) = found(PlannedStraggler("slow_clock", 1), PlannedStraggler("data_loading", 6))
+    (finding,) = found(Straggler("slow_clock", 1), Straggler("data_loading", 6))
     assert {item.name for item in finding.evidence} == {"rank1", "rank6"}
     assert " make the others wait: " in finding.title
     assert "Also rank" in finding.sentence
@@ -52,7 +52,7 @@ def test_all_that_are_late_are_named():
 
 
 def test_ranks_that_are_late_together_cost_what_the_run_loses():
-    plan = Plan(ranks=16, seed=3, stragglers=(PlannedStraggler("slow_node", 9, intensity=0.2),))
+    plan = Plan(ranks=16, seed=3, stragglers=(Straggler("slow_node", 9, intensity=0.2),))
     traces, truth = ranks_and_truth(plan)
     (finding,) = stragglers(as_set({f"rank{rank}": trace for rank, trace in traces.items()}))
     assert finding.title == "8 ranks make the others wait: their devices run slower"

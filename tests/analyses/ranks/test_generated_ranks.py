@@ -10,7 +10,7 @@ import pytest
 
 from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank
-from timesink.lab.ranks.plan import Plan, PlannedStraggler, Truth
+from timesink.lab.ranks.plan import Plan, Straggler, Truth
 from timesink.lab.ranks.tables import ranks_and_truth
 
 GRID = {"tensor": 2, "pipeline": 2}
@@ -40,9 +40,7 @@ def analysed(**options: Any) -> tuple[RanksAnalysis, Truth]:
     ],
 )
 def test_culprit_and_cause_are_found(kind: str, layout: dict[str, int]):
-    found, truth = analysed(
-        seed=3, stragglers=(PlannedStraggler(kind, 5, intensity=0.2),), **layout
-    )
+    found, truth = analysed(seed=3, stragglers=(Straggler(kind, 5, intensity=0.2),), **layout)
     answer = truth.answers[0]
     first = found.stragglers[0]
     assert first.rank in answer.ranks
@@ -51,9 +49,7 @@ def test_culprit_and_cause_are_found(kind: str, layout: dict[str, int]):
 
 
 def test_cost_is_what_the_run_lost():
-    found, truth = analysed(
-        seed=4, stragglers=(PlannedStraggler("data_loading", 2, intensity=0.15),)
-    )
+    found, truth = analysed(seed=4, stragglers=(Straggler("data_loading", 2, intensity=0.15),))
     (only,) = found.stragglers
     assert only.cost_ns / 1e3 == pytest.approx(truth.answers[0].cost_us, rel=0.15)
 
@@ -67,7 +63,7 @@ def test_healthy_runs_have_no_straggler(layout: dict[str, int]):
 
 def test_those_who_wait_with_a_straggler_are_not_blamed():
     """All of its tensor-parallel group come late to the others, and only one is slow."""
-    straggler = PlannedStraggler("slow_clock", 5, intensity=0.2)
+    straggler = Straggler("slow_clock", 5, intensity=0.2)
     found, _ = analysed(seed=6, tensor=4, layers=3, stragglers=(straggler,))
     assert [each.rank for each in found.stragglers] == [5]
     caused = found.ranks["wait_caused_ns"].to_list()
@@ -75,7 +71,7 @@ def test_those_who_wait_with_a_straggler_are_not_blamed():
 
 
 def test_ranks_may_count_their_steps_from_elsewhere():
-    straggler = PlannedStraggler("slow_clock", 5, intensity=0.2)
+    straggler = Straggler("slow_clock", 5, intensity=0.2)
     traces, _ = ranks_and_truth(Plan(ranks=12, ranks_per_node=4, seed=3, stragglers=(straggler,)))
     counted = {rank: _counting_from(summarise_rank(each), rank) for rank, each in traces.items()}
     found = analyse_ranks(counted)

@@ -8,12 +8,12 @@ import pytest
 from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
 from timesink.analyses.ranks.groups import kind_told
 from timesink.analyses.ranks.summary import summarise_rank
-from timesink.lab.ranks import Plan, PlannedStraggler, ranks_and_truth
+from timesink.lab.ranks import Plan, Straggler, ranks_and_truth
 
 
 @pytest.fixture(scope="module")
 def found() -> RanksAnalysis:
-    straggler = PlannedStraggler("slow_clock", 5, 0.3)
+    straggler = Straggler("slow_clock", 5, 0.3)
     plan = Plan(ranks=8, tensor=2, pipeline=2, expert=2, steps=2, stragglers=(straggler,))
     traces, _ = ranks_and_truth(plan)
     return analyse_ranks({rank: summarise_rank(each) for rank, each in traces.items()})

@@ -10,7 +10,7 @@ import pytest
 from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
 from timesink.analyses.ranks.replay import score_of
 from timesink.analyses.ranks.summary import summarise_rank
-from timesink.lab.ranks import Plan, PlannedStraggler, Truth, ranks_and_truth
+from timesink.lab.ranks import Plan, Straggler, Truth, ranks_and_truth
 
 
 def analysed(**options: Any) -> tuple[RanksAnalysis, Truth]:
@@ -23,21 +23,21 @@ def analysed(**options: Any) -> tuple[RanksAnalysis, Truth]:
     "layout", [{"tensor": 2, "pipeline": 2}, {"pipeline": 2}, {"ranks": 3, "pipeline": 3}]
 )
 def test_slack_of_a_pipeline_costs_nothing(layout: dict[str, int]):
-    found, truth = analysed(seed=1, stragglers=(PlannedStraggler("slow_clock", 1, 0.3),), **layout)
+    found, truth = analysed(seed=1, stragglers=(Straggler("slow_clock", 1, 0.3),), **layout)
     first = found.stragglers[0]
     assert first.rank == 1
     assert first.cost_ns / 1e3 == pytest.approx(truth.answers[0].cost_us, rel=0.15)
 
 
 def test_who_hides_behind_another_is_named_after_it():
-    stragglers = (PlannedStraggler("slow_clock", 2, 0.4), PlannedStraggler("data_loading", 5, 0.2))
+    stragglers = (Straggler("slow_clock", 2, 0.4), Straggler("data_loading", 5, 0.2))
     found, _ = analysed(seed=2, stragglers=stragglers)
     assert [each.rank for each in found.stragglers] == [2, 5]
     assert [each.cause for each in found.stragglers] == ["gpu_clock", "data_loading"]
 
 
 def test_half_of_all_ranks_may_be_slow():
-    found, truth = analysed(seed=3, stragglers=(PlannedStraggler("slow_node", 1, 0.3),))
+    found, truth = analysed(seed=3, stragglers=(Straggler("slow_node", 1, 0.3),))
     assert {each.rank for each in found.stragglers} == {0, 1, 2, 3}
     cost = np.median([each.cost_ns for each in found.stragglers]) / 1e3
     assert cost == pytest.approx(truth.answers[0].cost_us, rel=0.2)
@@ -55,9 +55,7 @@ def test_the_run_as_it_was_takes_as_long_as_it_took():
 
 @pytest.mark.parametrize("layout", [{}, {"tensor": 2, "pipeline": 2}])
 def test_what_a_rank_costs_is_told_without_all_of_the_others(layout: dict[str, int]):
-    plan = Plan(
-        ranks=8, steps=3, seed=5, stragglers=(PlannedStraggler("slow_clock", 1, 0.3),), **layout
-    )
+    plan = Plan(ranks=8, steps=3, seed=5, stragglers=(Straggler("slow_clock", 1, 0.3),), **layout)
     traces, truth = ranks_and_truth(plan)
     some = {rank: summarise_rank(each) for rank, each in traces.items() if rank != 6}
     first = analyse_ranks(some).stragglers[0]

@@ -9,14 +9,14 @@ from timesink.analyses.ranks import thinning
 from timesink.analyses.ranks.analysis import analyse_ranks
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank
 from timesink.analyses.ranks.thinning import OTHERS, thinned_alike, thinned_to, within_limits
-from timesink.lab.ranks import Plan, PlannedStraggler, ranks_and_truth
+from timesink.lab.ranks import Plan, Straggler, ranks_and_truth
 from timesink.model.trace import Trace
 
 
 @pytest.fixture(scope="module")
 def run() -> dict[int, Trace]:
     """Twelve steps, 3 to 14; rank 2 is slow in all of them."""
-    plan = Plan(ranks=6, steps=12, stragglers=(PlannedStraggler("data_loading", 2),))
+    plan = Plan(ranks=6, steps=12, stragglers=(Straggler("data_loading", 2),))
     return ranks_and_truth(plan)[0]
 
 

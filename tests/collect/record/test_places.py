@@ -17,8 +17,8 @@ from timesink.errors import OutputError
 PREPARES = """
 import sys
 from pathlib import Path
-from timesink.collect.record.places import Place
-Place(Path(sys.argv[1])).prepare()
+from timesink.collect.record.places import RecordingFolder
+RecordingFolder(Path(sys.argv[1])).prepare()
 print(flush=True)
 sys.stdin.read()
 """

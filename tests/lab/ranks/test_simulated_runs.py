@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from timesink.errors import UsageError
-from timesink.lab.ranks import CAUSE_OF_KIND, KINDS, Plan, PlannedStraggler
+from timesink.lab.ranks import CAUSE_OF_KIND, KINDS, Plan, Straggler
 from timesink.lab.ranks.kineto import START_NS
 from timesink.lab.ranks.layout import RankLayout
 from timesink.lab.ranks.runs import FIRST_STEP, SimulatedRun, carry_out
@@ -93,7 +93,7 @@ def test_what_is_sent_is_received_at_the_same_moment():
 def test_a_straggler_costs_about_what_was_asked_and_is_told(kind):
     plan = _IN_STAGES
     healthy = carry_out(plan).truth
-    run = carry_out(replace(plan, stragglers=(PlannedStraggler(kind, rank=5),)))
+    run = carry_out(replace(plan, stragglers=(Straggler(kind, rank=5),)))
     (answer,) = run.truth.answers
     assert answer.cause == CAUSE_OF_KIND[kind]
     assert answer.cost_us == pytest.approx(run.truth.run_us - healthy.run_us)
@@ -108,7 +108,7 @@ def test_a_straggler_costs_about_what_was_asked_and_is_told(kind):
 
 @pytest.mark.parametrize("kind", ["python_stall", "slow_host", "sync", "slow_clock"])
 def test_a_little_is_little_although_the_host_is_ahead_of_the_device(kind):
-    run = carry_out(Plan(ranks=8, stragglers=(PlannedStraggler(kind, rank=2, intensity=0.05),)))
+    run = carry_out(Plan(ranks=8, stragglers=(Straggler(kind, rank=2, intensity=0.05),)))
     (answer,) = run.truth.answers
     assert 0.03 < answer.cost_us / run.truth.healthy_run_us < 0.07
 
@@ -122,7 +122,7 @@ def test_a_little_is_little_although_the_host_is_ahead_of_the_device(kind):
     ],
 )
 def test_a_link_shows_where_groups_cross_and_a_bus_in_copies(plan, kind, separable, copies_slower):
-    run = carry_out(replace(plan, stragglers=(PlannedStraggler(kind, rank=3),)))
+    run = carry_out(replace(plan, stragglers=(Straggler(kind, rank=3),)))
     assert run.truth.answers[0].separable is separable
     copies = {
         rank: trace.device.filter(pl.col("kind") == "memcpy")["dur_ns"].mean()
@@ -132,7 +132,7 @@ def test_a_link_shows_where_groups_cross_and_a_bus_in_copies(plan, kind, separab
 
 
 def test_who_causes_waits_waits_least():
-    run = carry_out(Plan(ranks=8, steps=4, stragglers=(PlannedStraggler("slow_clock", rank=3),)))
+    run = carry_out(Plan(ranks=8, steps=4, stragglers=(Straggler("slow_clock", rank=3),)))
     waits = {
         rank: trace.device.filter(pl.col("name").cast(pl.String).str.starts_with("ncclDev"))[
             "dur_ns"
@@ -144,8 +144,8 @@ def test_who_causes_waits_waits_least():
 
 def test_two_stragglers_are_told_apart():
     both = (
-        PlannedStraggler("data_loading", rank=1, share=0.5),
-        PlannedStraggler("uneven_work", rank=6),
+        Straggler("data_loading", rank=1, share=0.5),
+        Straggler("uneven_work", rank=6),
     )
     truth = carry_out(Plan(ranks=8, steps=4, stragglers=both)).truth
     assert [answer.ranks for answer in truth.answers] == [(1,), (6,)]
@@ -173,10 +173,10 @@ def test_every_rank_is_in_one_group_of_each_role():
     [
         (lambda: Plan(ranks=10, tensor=4), "cannot be divided"),
         (lambda: Plan(ranks=0), "needs ranks"),
-        (lambda: Plan(stragglers=(PlannedStraggler("tired"),)), "no slowness of the kind"),
-        (lambda: Plan(ranks=2, stragglers=(PlannedStraggler("sync", 2),)), "no rank 2"),
-        (lambda: Plan(stragglers=(PlannedStraggler("sync", share=0.0),)), "share of the steps"),
-        (lambda: carry_out(Plan(stragglers=(PlannedStraggler("last_stage"),))), "without pipeline"),
+        (lambda: Plan(stragglers=(Straggler("tired"),)), "no slowness of the kind"),
+        (lambda: Plan(ranks=2, stragglers=(Straggler("sync", 2),)), "no rank 2"),
+        (lambda: Plan(stragglers=(Straggler("sync", share=0.0),)), "share of the steps"),
+        (lambda: carry_out(Plan(stragglers=(Straggler("last_stage"),))), "without pipeline"),
     ],
 )
 def test_plans_that_cannot_be_are_refused(make, said):

@@ -12,9 +12,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import timesink
-from timesink.lab.ranks import Plan, PlannedStraggler, generate_ranks, rank_tables
+from timesink.lab.ranks import Plan, Straggler, generate_ranks, rank_tables
 
-PUT_IN = (PlannedStraggler("sync", rank=3, share=0.5), PlannedStraggler("uneven_work", rank=12))
+PUT_IN = (Straggler("sync", rank=3, share=0.5), Straggler("uneven_work", rank=12))
 PLAN = Plan(ranks=16, tensor=2, pipeline=2, expert=2, steps=2, layers=1, seed=7, stragglers=PUT_IN)
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import timesink
-from timesink.lab.ranks import Plan, PlannedStraggler, generate_ranks
+from timesink.lab.ranks import Plan, Straggler, generate_ranks
 from timesink.reports.analysis import Analysis
 
-LATE = Plan(ranks=8, steps=4, seed=2, stragglers=(PlannedStraggler("data_loading", rank=5),))
+LATE = Plan(ranks=8, steps=4, seed=2, stragglers=(Straggler("data_loading", rank=5),))
 
 
 @pytest.fixture(scope="session")

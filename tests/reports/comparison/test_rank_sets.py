@@ -13,7 +13,7 @@ from timesink.analyses.ranks.changes.comparing import compare_ranks
 from timesink.engines.engine import Done
 from timesink.errors import TimesinkError
 from timesink.lab.ranks.generate import generate_ranks
-from timesink.lab.ranks.plan import Plan, PlannedStraggler
+from timesink.lab.ranks.plan import Plan, Straggler
 from timesink.readers.recording import Recording
 from timesink.render.comparison.comment.comment import comment_md
 from timesink.render.comparison.markdown import comparison_md
@@ -32,7 +32,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     plan: dict[str, Any] = {"ranks": 18, "ranks_per_node": 6, "tensor": 3, "layers": 1}
     generate_ranks(Plan(seed=1, **plan), folder / "base")
-    slow = PlannedStraggler("slow_clock", 7, intensity=0.3)
+    slow = Straggler("slow_clock", 7, intensity=0.3)
     generate_ranks(Plan(seed=2, **plan, stragglers=(slow,)), folder / "slow")
     return folder
 

@@ -14,7 +14,7 @@ from mutations import corpus
 from timesink.analyses.names import is_collective_call
 from timesink.analyses.ranks.summary_tables import to_parquet
 from timesink.errors import TimesinkError
-from timesink.lab.ranks import Plan, PlannedStraggler, generate_ranks
+from timesink.lab.ranks import Plan, Straggler, generate_ranks
 from timesink.model.trace import Trace
 from timesink.readers.options import IsChosen
 from timesink.reports.ranks.job import summarise_recording, summary_of
@@ -54,7 +54,7 @@ def both_ways(path: Path, steps: str | None = None) -> tuple[Any, Any]:
 
 
 def test_generated_ranks(tmp_path):
-    plan = Plan(ranks=4, steps=3, tensor=2, stragglers=(PlannedStraggler("data_loading", 3),))
+    plan = Plan(ranks=4, steps=3, tensor=2, stragglers=(Straggler("data_loading", 3),))
     generate_ranks(plan, tmp_path)
     for recording in timesink.find_recordings(tmp_path):
         whole, brief = both_ways(recording.path)

@@ -15,7 +15,7 @@ from rank_sets import HereEngine
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.ranks.telling import set_health, set_notes
 from timesink.errors import NotFoundError, TimesinkError
-from timesink.lab.ranks import Plan, PlannedStraggler, generate_ranks
+from timesink.lab.ranks import Plan, Straggler, generate_ranks
 from timesink.readers.recording import Recording
 from timesink.reports.ranks import job
 from timesink.reports.ranks.reading import read_ranks
@@ -26,9 +26,7 @@ from timesink.store.cache import Cache
 def generated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Five ranks, steps 3 to 5, of which rank 3 is slow."""
     folder = tmp_path_factory.mktemp("run")
-    generate_ranks(
-        Plan(ranks=5, steps=3, stragglers=(PlannedStraggler("data_loading", 3),)), folder
-    )
+    generate_ranks(Plan(ranks=5, steps=3, stragglers=(Straggler("data_loading", 3),)), folder)
     return folder
 
 

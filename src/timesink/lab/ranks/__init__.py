@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from timesink.lab.ranks.generate import generate_ranks
     from timesink.lab.ranks.kinds import CAUSE_OF_KIND, KINDS
-    from timesink.lab.ranks.plan import Answer, Plan, PlannedStraggler, Truth
+    from timesink.lab.ranks.plan import Answer, Plan, Straggler, Truth
     from timesink.lab.ranks.tables import rank_tables, ranks_and_truth
 
 __all__ = [
@@ -21,7 +21,7 @@ __all__ = [
     "KINDS",
     "Answer",
     "Plan",
-    "PlannedStraggler",
+    "Straggler",
     "Truth",
     "generate_ranks",
     "rank_tables",
@@ -30,7 +30,7 @@ __all__ = [
 
 _MODULES = {
     "kinds": ("CAUSE_OF_KIND", "KINDS"),
-    "plan": ("Answer", "Plan", "PlannedStraggler", "Truth"),
+    "plan": ("Answer", "Plan", "Straggler", "Truth"),
     "generate": ("generate_ranks",),
     "tables": ("rank_tables", "ranks_and_truth"),
 }

@@ -33,6 +33,10 @@ class PlannedStraggler:
         return KIND_OF_NAME[self.kind].share_of_steps if self.share is None else self.share
 
 
+Straggler = PlannedStraggler
+"""What those who plan a run call it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """A training run of a transformer on many devices.

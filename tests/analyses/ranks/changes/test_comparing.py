@@ -9,13 +9,13 @@ import pytest
 
 from timesink.analyses.ranks.changes.comparing import RankChanges, compare_ranks
 from timesink.analyses.ranks.rank_set import RankSet, ranks_of_traces
-from timesink.lab.ranks.plan import Plan, PlannedStraggler
+from timesink.lab.ranks.plan import Plan, Straggler
 from timesink.lab.ranks.tables import ranks_and_truth
 
 GRID = {"tensor": 2, "pipeline": 2}
 
 
-def run(*stragglers: PlannedStraggler, **options: Any) -> RankSet:
+def run(*stragglers: Straggler, **options: Any) -> RankSet:
     plan = Plan(**{"ranks": 16, "ranks_per_node": 4, "steps": 4, **options}, stragglers=stragglers)
     traces, _ = ranks_and_truth(plan)
     return ranks_of_traces({f"rank{rank}": trace for rank, trace in traces.items()})
@@ -59,7 +59,7 @@ def test_healthy_runs_do_not_differ(layout: dict[str, int]):
     ],
 )
 def test_a_new_straggler_is_named_with_its_cause(healthy: RankSet, kind: str, cause: str):
-    slow = run(PlannedStraggler(kind, 5, intensity=0.2), seed=2, tensor=4)
+    slow = run(Straggler(kind, 5, intensity=0.2), seed=2, tensor=4)
     found = compare_ranks(healthy, slow)
     assert found.verdict == "regression"
     assert states(found) == [("new", 5, cause)]
@@ -72,7 +72,7 @@ def test_a_new_straggler_is_named_with_its_cause(healthy: RankSet, kind: str, ca
 
 
 def test_parts_add_up_and_say_that_others_wait(healthy: RankSet):
-    found = compare_ranks(healthy, run(PlannedStraggler("slow_clock", 5), seed=2, tensor=4))
+    found = compare_ranks(healthy, run(Straggler("slow_clock", 5), seed=2, tensor=4))
     change = found.step_time.new_ns - found.step_time.base_ns
     assert sum(part.delta_ns for part in found.attribution) == pytest.approx(change, abs=1_000)
     first = found.attribution[0]
@@ -83,8 +83,8 @@ def test_parts_add_up_and_say_that_others_wait(healthy: RankSet):
 
 
 def test_a_straggler_of_both_runs_is_not_new():
-    base = run(PlannedStraggler("slow_clock", 5, intensity=0.15), seed=1)
-    worse = run(PlannedStraggler("slow_clock", 5, intensity=0.4), seed=2)
+    base = run(Straggler("slow_clock", 5, intensity=0.15), seed=1)
+    worse = run(Straggler("slow_clock", 5, intensity=0.4), seed=2)
     assert states(compare_ranks(base, base)) == [("same", 5, "gpu_clock")]
     assert states(compare_ranks(base, worse)) == [("worse", 5, "gpu_clock")]
     assert states(compare_ranks(worse, base)) == [("better", 5, "gpu_clock")]
@@ -94,16 +94,14 @@ def test_a_straggler_of_both_runs_is_not_new():
 
 
 def test_the_rank_that_changed_is_first(healthy: RankSet):
-    found = compare_ranks(
-        healthy, run(PlannedStraggler("slow_host", 9, intensity=0.2), seed=2, tensor=4)
-    )
+    found = compare_ranks(healthy, run(Straggler("slow_host", 9, intensity=0.2), seed=2, tensor=4))
     row = found.ranks.row(0, named=True)
     assert (row["rank"], row["source"], row["changed"]) == (9, "host", True)
     assert found.changed_ranks.height == 1
 
 
 def test_slower_transfers_are_told_by_kind_of_collective(healthy: RankSet):
-    slow = run(PlannedStraggler("slow_link", 5, intensity=0.3), seed=2, tensor=4)
+    slow = run(Straggler("slow_link", 5, intensity=0.3), seed=2, tensor=4)
     found = compare_ranks(healthy, slow)
     changed = found.collectives.filter("changed")
     assert changed.height

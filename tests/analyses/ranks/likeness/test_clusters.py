@@ -9,7 +9,7 @@ import pytest
 from timesink.analyses.ranks.analysis import analyse_ranks
 from timesink.analyses.ranks.likeness.clusters import RankGroup, cluster_ranks, rank_groups
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank
-from timesink.lab.ranks.plan import Plan, PlannedStraggler
+from timesink.lab.ranks.plan import Plan, Straggler
 from timesink.lab.ranks.tables import ranks_and_truth
 
 
@@ -51,7 +51,7 @@ def test_stages_of_a_pipeline_are_roles_and_not_odd():
     ],
 )
 def test_an_odd_rank_is_told_with_what_sets_it_apart(kind: str, layout: dict[str, int], said: str):
-    ranks = summaries(stragglers=(PlannedStraggler(kind, 5, intensity=0.2),), **layout)
+    ranks = summaries(stragglers=(Straggler(kind, 5, intensity=0.2),), **layout)
     (odd,) = odd_ones(clustered(ranks))
     assert odd.ranks == (5,)
     assert said in odd.apart[0]
@@ -59,7 +59,7 @@ def test_an_odd_rank_is_told_with_what_sets_it_apart(kind: str, layout: dict[str
 
 
 def test_those_that_are_slow_together_are_one_group_and_other_reasons_another():
-    faults = (PlannedStraggler("slow_node", 5, intensity=0.2), PlannedStraggler("data_loading", 10))
+    faults = (Straggler("slow_node", 5, intensity=0.2), Straggler("data_loading", 10))
     found = odd_ones(clustered(summaries(stragglers=faults)))
     assert sorted(each.ranks for each in found) == [(4, 5, 6, 7), (10,)]
     assert {each.representative in each.ranks for each in found} == {True}
@@ -67,13 +67,13 @@ def test_those_that_are_slow_together_are_one_group_and_other_reasons_another():
 
 def test_half_of_the_ranks_may_be_odd():
     """Both nodes of a stage are equally many: the slower ones are to be explained."""
-    ranks = summaries(ranks=8, stragglers=(PlannedStraggler("slow_node", 5, intensity=0.3),))
+    ranks = summaries(ranks=8, stragglers=(Straggler("slow_node", 5, intensity=0.3),))
     (odd,) = odd_ones(clustered(ranks))
     assert odd.ranks == (4, 5, 6, 7)
 
 
 def test_of_two_ranks_the_slower_one_is_odd():
-    ranks = summaries(ranks=2, stragglers=(PlannedStraggler("data_loading", 1),))
+    ranks = summaries(ranks=2, stragglers=(Straggler("data_loading", 1),))
     usual, odd = clustered(ranks)
     assert (usual.ranks, odd.ranks) == ((0,), (1,))
 
@@ -89,18 +89,18 @@ def test_a_rank_that_makes_other_calls_is_no_role():
 
 
 def test_the_order_of_ranks_does_not_matter():
-    ranks = summaries(stragglers=(PlannedStraggler("slow_node", 5, intensity=0.2),))
+    ranks = summaries(stragglers=(Straggler("slow_node", 5, intensity=0.2),))
     assert clustered(dict(reversed(ranks.items()))) == clustered(ranks)
 
 
 def test_the_table_names_ranks_in_ranges():
-    ranks = summaries(stragglers=(PlannedStraggler("slow_node", 5, intensity=0.2),))
+    ranks = summaries(stragglers=(Straggler("slow_node", 5, intensity=0.2),))
     table = rank_groups(ranks, analyse_ranks(ranks))
     assert table["ranks"].to_list() == ["0-3, 8-15", "4-7"]
     assert table["size"].to_list() == [12, 4]
 
 
 def test_waits_for_a_rank_without_a_recording_are_no_slow_transfers():
-    ranks = summaries(tensor=4, stragglers=(PlannedStraggler("slow_clock", 5),))
+    ranks = summaries(tensor=4, stragglers=(Straggler("slow_clock", 5),))
     del ranks[5]
     assert odd_ones(clustered(ranks)) == []
