@@ -137,25 +137,28 @@ class Sampler:
 
     def stop(self) -> SampledCounters:
         """End; the file is complete then.  A second call tells the same again."""
-        if self._sampled is None and self._rows is None:
-            self._sampled = SampledCounters(self._interval_ms, 0, (), (), None)
-        elif self._sampled is None and self._rows is not None:
-            self._end_threads()
-            self._rows.close()
-            cpu_s = sum(lane.cpu_s for lane in self._lanes)
-            recorded = self._rows.counters
-            missing = list(self._context.missing.named())
-            # Counters that were asked for, and neither came nor failed.
-            silent = self._context.wanted - {one.counter for one in missing} - set(recorded)
-            missing += [Missing(name, self._otherwise.get(name) or _NO_VALUE) for name in silent]
-            self._sampled = SampledCounters(
-                self._interval_ms,
-                self._rows.moments,
-                recorded,
-                tuple(sorted(missing, key=lambda one: one.counter)),
-                round(100.0 * cpu_s / max(self._worked_s, 1e-3), 3),
-            )
-        return self._sampled  # type: ignore[return-value]
+        if self._sampled is None:
+            self._sampled = self._ended()
+        return self._sampled
+
+    def _ended(self) -> SampledCounters:
+        if self._rows is None:
+            return SampledCounters(self._interval_ms, 0, (), (), None)
+        self._end_threads()
+        self._rows.close()
+        cpu_s = sum(lane.cpu_s for lane in self._lanes)
+        recorded = self._rows.counters
+        missing = list(self._context.missing.named())
+        # Counters that were asked for, and neither came nor failed.
+        silent = self._context.wanted - {one.counter for one in missing} - set(recorded)
+        missing += [Missing(name, self._otherwise.get(name) or _NO_VALUE) for name in silent]
+        return SampledCounters(
+            self._interval_ms,
+            self._rows.moments,
+            recorded,
+            tuple(sorted(missing, key=lambda one: one.counter)),
+            round(100.0 * cpu_s / max(self._worked_s, 1e-3), 3),
+        )
 
     def _end_threads(self) -> None:
         with self._lock:
