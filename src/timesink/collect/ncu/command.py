@@ -93,7 +93,14 @@ def _selection(plan: NcuPlan) -> list[str]:
     if not plan.from_start:
         words += ["--profile-from-start", "off"]
     if plan.every is not None:
-        words += ["--kernel-id", _kernel_id(plan.kernel, plan.every)]
+        if ":" in plan.kernel:
+            raise UsageError(
+                f"--kernel {plan.kernel!r} holds a colon, which --every cannot pass on",
+                "write a dot for each colon, or leave out --every",
+            )
+        name = f"regex:{plan.kernel}" if plan.kernel else ""
+        # Context:stream:[operator:]name:invocation; what is empty matches all.
+        words += ["--kernel-id", f"::{name}:{plan.every.expression}"]
     elif plan.kernel:
         words += ["--kernel-name", f"regex:{plan.kernel}"]
     if plan.launches is not None:
@@ -101,17 +108,6 @@ def _selection(plan: NcuPlan) -> list[str]:
         words += ["--launch-skip", str(first)]
         words += ["--launch-count", str(count)] if count is not None else []
     return words
-
-
-def _kernel_id(kernel: str, every: LaunchPicks) -> str:
-    """The form is context:stream:[operator:]name:invocation; what is empty matches all."""
-    if ":" in kernel:
-        raise UsageError(
-            f"--kernel {kernel!r} holds a colon, which --every cannot pass on",
-            "write a dot for each colon, or leave out --every",
-        )
-    name = f"regex:{kernel}" if kernel else ""
-    return f"::{name}:{every.expression}"
 
 
 def import_commands(

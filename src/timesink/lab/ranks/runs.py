@@ -46,7 +46,10 @@ def carry_out(plan: Plan) -> SimulatedRun:
     slow = trials.slowness(stragglers)
     stages = simulate(plan, trials.layout, slow) if stragglers else trials.healthy_stages
     run_us = _length(stages)
-    offset, drift = _clocks(plan)
+    # Offset (ns) and drift (ppm) of the clock of every node.
+    rng = np.random.default_rng([plan.seed, 4])
+    offset = np.round(1e3 * plan.skew_us * rng.random(plan.nodes))
+    drift = plan.drift_ppm * (2 * rng.random(plan.nodes) - 1)
     truth = Truth(
         answers=tuple(
             _answer(plan, trials.layout, place, run_us - trials.length_without(place, stragglers))
@@ -126,13 +129,6 @@ def _steps(plan: Plan, straggler: PlannedStraggler, place: int) -> Ints:
 def _length(stages: list[StageTimes]) -> float:
     first = min(float(stage.call_start[0].min()) for stage in stages)
     return max(float(stage.call_end[-1].max()) for stage in stages) - first
-
-
-def _clocks(plan: Plan) -> tuple[Floats, Floats]:
-    """Offset (ns) and drift (ppm) of the clock of every node."""
-    rng = np.random.default_rng([plan.seed, 4])
-    offset = np.round(1e3 * plan.skew_us * rng.random(plan.nodes))
-    return offset, plan.drift_ppm * (2 * rng.random(plan.nodes) - 1)
 
 
 def _measured(plan: Plan, stages: list[StageTimes]) -> Healthy:

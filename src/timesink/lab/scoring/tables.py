@@ -41,7 +41,13 @@ class ScorePart:
 def parts_of(score: LabScore) -> tuple[ScorePart, ...]:
     """What is shown, in order."""
     return (
-        _run_where(score),
+        ScorePart(
+            "What was run, and where",
+            "",
+            ["what", "by its own account"],
+            [[what, told] for what, told in facts_of(score) if told],
+            [False, False],
+        ),
         _confusion(score),
         _rates(score),
         _by_fault(score),
@@ -66,13 +72,6 @@ def in_short(score: LabScore) -> str:
         faults if right.trials else "No fault was tried.",
         normal if named.trials else "No pair without a fault was tried.",
     ])  # fmt: skip
-
-
-def _run_where(score: LabScore) -> ScorePart:
-    rows = [[what, told] for what, told in facts_of(score) if told]
-    return ScorePart(
-        "What was run, and where", "", ["what", "by its own account"], rows, [False, False]
-    )
 
 
 def _confusion(score: LabScore) -> ScorePart:
