@@ -21,6 +21,7 @@ import numpy as np
 from constants import FACTORS, TITLES, middle, multiplied
 from known_faults import (
     PROCESS,
+    FaultCase,
     published_cases,
     published_runs,
     ranked_cases,
@@ -33,8 +34,7 @@ from timesink.analyses.comparison.comparing import compare_roles
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.comparison.role import Role
 from timesink.analyses.diagnosis.diagnosis import Diagnosis
-from timesink.lab.scoring.answer import Answer, answer_of, misses, told
-from timesink.lab.scoring.cases import FaultCase
+from timesink.lab.scoring.answer import DiagnosisAnswer, answer_of, misses, told
 from timesink.lab.scoring.expected import Expected
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -68,7 +68,7 @@ class LeftOut:
 
     name: str
     chosen: dict[str, float]
-    said: Answer
+    said: DiagnosisAnswer
     misses: int
     shipped_is_best: bool
     """Whether every constant as shipped is among the best without this case."""
@@ -118,10 +118,10 @@ class Alarm:
     """What was said about a pair without a fault."""
 
     pair: NullPair
-    said: Answer
+    said: DiagnosisAnswer
 
 
-def is_alarm(said: Answer) -> bool:
+def is_alarm(said: DiagnosisAnswer) -> bool:
     """Whether anything is said to have changed."""
     return said.verdict not in ("no_change", "incomparable") or said.names_something
 
@@ -146,7 +146,7 @@ def for_choosing(cuts: Sequence[tuple[NullPair, Pair]]) -> list[Pair]:
 # -- tables ----------------------------------------------------------------------------------------
 
 
-def fault_rows(cases: Sequence[FaultCase], said: Sequence[Answer]) -> Iterator[list[str]]:
+def fault_rows(cases: Sequence[FaultCase], said: Sequence[DiagnosisAnswer]) -> Iterator[list[str]]:
     for case, one in zip(cases, said, strict=True):
         wanted = case.expected
         yield [

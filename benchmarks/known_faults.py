@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import permutations
 from pathlib import Path
 
 import timesink
+from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.comparison.role import Role
-from timesink.lab.scoring.cases import FaultCase, find_cases, pairs_of
+from timesink.lab.scoring.cases import cases_of, fault_files
 from timesink.lab.scoring.expected import Expected
+from timesink.reports.comparison import compare
 
 PROCESS = ", process "
 """Between the name of a run and that of a process of it."""
@@ -31,9 +34,25 @@ EXPECTED = {
 }
 
 
+@dataclass(frozen=True, eq=False)
+class FaultCase:
+    """One fault, compared with a run without it."""
+
+    name: str
+    pairs: tuple[Pair, ...]
+    expected: Expected
+
+
+def pairs_of(*sources: Path) -> tuple[Pair, ...]:
+    """Every process of the second run beside that of the first."""
+    return tuple(one.pair for one in compare(*sources).pairs)
+
+
 def recorded_cases(folder: Path) -> Iterator[FaultCase]:
     """Cases in a folder of recordings, a folder with a `fault.json` each."""
-    return (found.read() for found in find_cases(folder, EXPECTED))
+    for file in fault_files(folder):
+        for found in cases_of(file, EXPECTED):
+            yield FaultCase(found.name, found.pairs(), found.expected)
 
 
 def published_cases(folder: Path) -> Iterator[FaultCase]:

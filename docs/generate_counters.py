@@ -8,8 +8,7 @@ from pathlib import Path
 
 from generated import write_or_check
 
-from timesink.collect.counters.catalogue import COUNTERS
-from timesink.collect.counters.counter import GROUPS
+from timesink.recorder.counter_catalogue import COUNTERS, GROUPS
 
 PAGE = Path(__file__).parent / "counters.md"
 _MARK = "<!-- written by generate_counters.py: do not edit below -->"

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from timesink.collect.counters import Sampled, Sampler, wanted
-from timesink.collect.counters.own_processes import OwnProcesses
-from timesink.collect.counters.probing import Setting
+from timesink.recorder.counter_catalogue import wanted
+from timesink.recorder.counter_probes import OwnProcesses, ProbeContext
+from timesink.recorder.counter_sampler import SampledCounters, Sampler
 
 _PATIENCE_S = 30.0
 Rows = list[tuple[int, str, str, float]]
@@ -35,7 +35,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 def sampled_until(
     folder: Path, asked: str, condition: Callable[[Rows], bool], interval_ms: float = 10
-) -> tuple[Sampled, Rows]:
+) -> tuple[SampledCounters, Rows]:
     """Sample this process until the rows are as they should be."""
     file = folder / "counters.csv"
     pids = os.getpid(), os.getppid()
@@ -47,8 +47,8 @@ def sampled_until(
 
 def setting_of(
     asked: str = "gpu", root: Path = Path("/"), own: tuple[int, ...] = (7,), **environment: str
-) -> Setting:
+) -> ProbeContext:
     """What a source of counters is told, of a program whose processes are known."""
-    return Setting(
+    return ProbeContext(
         wanted(asked), OwnProcesses(lambda: own, root), root=root, environment=environment
     )

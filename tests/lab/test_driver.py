@@ -17,8 +17,8 @@ from timesink.lab.driving.bench import Bench
 from timesink.lab.driving.driver import Outcome, conduct
 from timesink.lab.driving.lab_folder import TRACE, LabFolder
 from timesink.lab.driving.one_run import How, Patience, RunFailedError
-from timesink.lab.driving.order import Run, ordered
-from timesink.lab.driving.parts import Parts
+from timesink.lab.driving.order import LabRun, ordered
+from timesink.lab.driving.parts import PackedParts
 from timesink.lab.driving.time_left import TimeLeft
 from timesink.lab.listing import faults_named, workloads_named
 
@@ -38,7 +38,7 @@ class Lab:
     failing: dict[str, Exception] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
-    parts: Parts | None = None
+    parts: PackedParts | None = None
 
     def conduct(self, how: How = HOW, minutes: float | None = None) -> Outcome:
         self.asked.clear()
@@ -48,7 +48,7 @@ class Lab:
             bench=BENCH, say=self.said.append, parts=self.parts, record=self.record,
         )  # fmt: skip
 
-    def record(self, run: Run, _how: How, lab: LabFolder, patience: Patience) -> None:
+    def record(self, run: LabRun, _how: How, lab: LabFolder, patience: Patience) -> None:
         self.asked.append(run.name)
         if run.name == HANGING:
             while True:
@@ -116,7 +116,7 @@ def test_a_run_that_hangs_is_given_up_at_its_deadline(lab: Lab, monkeypatch: pyt
 
 
 def test_recordings_are_packed_as_they_come(lab: Lab, tmp_path: Path):
-    lab.parts = Parts(tmp_path / "parts", most_bytes=900)
+    lab.parts = PackedParts(tmp_path / "parts", most_bytes=900)
     lab.failing["more_work-1"] = RunFailedError("exit 1")
     lab.conduct()
     parts = sorted((tmp_path / "parts").iterdir())

@@ -14,7 +14,7 @@ import pytest
 from timesink.lab.driving import one_run
 from timesink.lab.driving.lab_folder import LabFolder
 from timesink.lab.driving.one_run import How, RunFailedError, make, patience_of
-from timesink.lab.driving.order import Run
+from timesink.lab.driving.order import LabRun
 from timesink.lab.listing import faults_named, workloads_named
 
 PATIENCE_S = 60
@@ -57,10 +57,10 @@ def short_load(
         yield process
 
 
-def recorded(run: Run, told: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def recorded(run: LabRun, told: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Make a run with a recorder that writes what it is told; told nothing, it goes on and on."""
 
-    def command(_run: Run, _how: How, into: Path) -> list[str]:
+    def command(_run: LabRun, _how: How, into: Path) -> list[str]:
         return [sys.executable, "-c", RECORDER, str(into), told]
 
     monkeypatch.setattr(one_run, "recorder_command", command)
@@ -72,7 +72,7 @@ def test_a_load_that_ends_before_the_program_spoils_the_run(
 ):
     monkeypatch.setattr(one_run, "beside", short_load)
     with pytest.raises(RunFailedError, match="the load ended early"):
-        recorded(Run(DENOISE, HOG, 1), "", tmp_path, monkeypatch)
+        recorded(LabRun(DENOISE, HOG, 1), "", tmp_path, monkeypatch)
 
 
 PARTIAL = {
@@ -85,8 +85,8 @@ PARTIAL = {
 @pytest.mark.parametrize("told", PARTIAL)
 def test_half_a_recording_is_none(told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     with pytest.raises(RunFailedError, match=PARTIAL[told]):
-        recorded(Run(DENOISE, None, 1), told, tmp_path, monkeypatch)
+        recorded(LabRun(DENOISE, None, 1), told, tmp_path, monkeypatch)
 
 
 def test_a_whole_recording_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    recorded(Run(DENOISE, None, 1), '{"complete": true}', tmp_path, monkeypatch)
+    recorded(LabRun(DENOISE, None, 1), '{"complete": true}', tmp_path, monkeypatch)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from timesink.lab.driving.order import Run, gone_on_with, left_out, ordered
+from timesink.lab.driving.order import LabRun, gone_on_with, left_out, ordered
 from timesink.lab.faults.catalogue import FAULTS
 from timesink.lab.workloads.registry import WORKLOADS
 
@@ -12,7 +12,7 @@ VIT, DENOISE = WORKLOADS
 LOADS = FAULTS[:5]
 
 
-def names(runs: tuple[Run, ...]) -> list[str]:
+def names(runs: tuple[LabRun, ...]) -> list[str]:
     return [run.name for run in runs]
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from timesink.cli import main
 from timesink.errors import NotFoundError
-from timesink.lab.scoring.answer import Answer
+from timesink.lab.scoring.answer import DiagnosisAnswer
 from timesink.lab.scoring.expected import Expected
 from timesink.lab.scoring.made import Made
 from timesink.lab.scoring.rendering import RENDERERS
-from timesink.lab.scoring.score import Score, ScoredCase
+from timesink.lab.scoring.score import LabScore, ScoredCase
 from timesink.lab.scoring.scoring import score
 
 
@@ -27,13 +27,13 @@ def case(
     *,
     name: str = "",
 ) -> ScoredCase:
-    said = Answer(verdict, 1.0, anomalies, causes, 0, 0, 0)
+    said = DiagnosisAnswer(verdict, 1.0, anomalies, causes, 0, 0, 0)
     return ScoredCase("denoise", name or f"{fault}-1", fault, expected, said)
 
 
 HOG = Expected("cpu_contention", "cpu_contention")
 STALL = Expected(cause="host_code")
-MADE_UP = Score(
+MADE_UP = LabScore(
     "lab",
     {"gpu": "NVIDIA H200", "cores": 16, "torch": "2.9.0", "cycles": 40},
     (
@@ -180,7 +180,7 @@ def test_names_that_are_wrong_are_in_brackets():
 
 
 def test_what_was_not_tried_is_no_success():
-    only_faults = Score("lab", {}, MADE_UP.cases[:1])
+    only_faults = LabScore("lab", {}, MADE_UP.cases[:1])
     assert "not tried" in RENDERERS["text"](only_faults)
     assert "No pair without a fault was tried." in RENDERERS["md"](only_faults)
 

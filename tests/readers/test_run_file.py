@@ -9,7 +9,7 @@ import pytest
 
 from builders import training_trace, write
 from recorded_runs import PID, recorded, recorded_counters, recorded_ranks, run_fields, write_run
-from timesink.collect.record.places import Place
+from timesink.collect.record.places import RecordingFolder
 from timesink.errors import UnreadableError
 from timesink.readers.beside import find_beside, find_run
 from timesink.readers.discover import find_recordings, recordings_in
@@ -149,7 +149,7 @@ def test_a_recording_of_nothing_says_why(tmp_path: Path):
 
 
 def test_what_a_recorder_still_works_on_is_no_recording(tmp_path: Path):
-    control = Place(tmp_path).control
+    control = RecordingFolder(tmp_path).control
     control.mkdir()
     write(control / "raw.json", training_trace(1))
     with pytest.raises(UnreadableError, match="a recording that has not ended"):

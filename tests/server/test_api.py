@@ -16,7 +16,7 @@ import pytest
 import timesink
 from asking import Browser, told
 from builders import kineto, launch, operator, training_trace, write
-from timesink.collect.record.places import Place
+from timesink.collect.record.places import RecordingFolder
 from timesink.server.asked import Asked
 from timesink.server.library import RunLibrary
 
@@ -87,7 +87,7 @@ def test_file_that_changed_just_now_is_growing(tmp_path: Path):
 
 
 def test_recording_that_has_not_ended_is_listed_and_what_it_notes_is_no_run(tmp_path: Path):
-    place = Place(tmp_path / "logs" / "run")
+    place = RecordingFolder(tmp_path / "logs" / "run")
     place.prepare()
     write(place.control / "trace-1.json", training_trace(1))
     (run,) = Browser.of(tmp_path / "logs").get("api/runs")["runs"]

@@ -224,10 +224,10 @@ def test_trace_is_opened_once_and_again_when_its_file_changes(tmp_path: Path, op
     asked, open_noted = opener
     opened = OpenTraces(open_noted)
     file = record(tmp_path / "a.json", steps=1)
-    first = opened.get([recording(file)])[0].result()
-    assert opened.get([recording(file)])[0].result() is first
+    first = opened.get([recording(file)])[0].future.result()
+    assert opened.get([recording(file)])[0].future.result() is first
     record(file, steps=3)
-    assert opened.get([recording(file)])[0].result().steps.height == 3
+    assert opened.get([recording(file)])[0].future.result().steps.height == 3
     assert asked == ["a.json", "a.json"]
 
 
@@ -235,10 +235,10 @@ def test_counters_that_appear_beside_a_trace_are_read(tmp_path: Path, opener):
     _, open_noted = opener
     opened = OpenTraces(open_noted)
     file = write(tmp_path / "a.json", kineto([operator("aten::mm", 100, 10)]))
-    assert opened.get([recording(file)])[0].result().counters.is_empty()
+    assert opened.get([recording(file)])[0].future.result().counters.is_empty()
     samples = "timestamp_us,counter,device,value\n105,power,0,300\n"
     (tmp_path / "a.counters.csv").write_text(samples)
-    assert opened.get([recording(file)])[0].result().counters.height == 1
+    assert opened.get([recording(file)])[0].future.result().counters.height == 1
 
 
 def test_requests_at_the_same_time_read_a_file_once(tmp_path: Path, opener):
@@ -254,7 +254,7 @@ def test_requests_at_the_same_time_read_a_file_once(tmp_path: Path, opener):
     file = record(tmp_path / "a.json")
     traces = []
     threads = [
-        Thread(target=lambda: traces.append(opened.get([recording(file)])[0].result()))
+        Thread(target=lambda: traces.append(opened.get([recording(file)])[0].future.result()))
         for _ in range(4)
     ]
     for thread in threads:
@@ -285,10 +285,10 @@ def test_file_that_cannot_be_read_is_not_tried_again_until_it_changes(tmp_path: 
     file = write(tmp_path / "a.json", b"nothing")
     for _ in range(2):
         with pytest.raises(UnreadableError):
-            opened.get([recording(file)])[0].result()
+            opened.get([recording(file)])[0].future.result()
     assert asked == ["a.json"]
     record(file, steps=2)
-    assert opened.get([recording(file)])[0].result().steps.height == 2
+    assert opened.get([recording(file)])[0].future.result().steps.height == 2
 
 
 def test_failure_that_says_nothing_about_the_file_is_tried_again(tmp_path: Path):
@@ -304,7 +304,7 @@ def test_failure_that_says_nothing_about_the_file_is_tried_again(tmp_path: Path)
     file = record(tmp_path / "a.json")
     with pytest.raises(MemoryError):
         opened.get([recording(file)])
-    assert opened.get([recording(file)])[0].result().steps.height == 1
+    assert opened.get([recording(file)])[0].future.result().steps.height == 1
 
 
 def test_broken_file_leaves_the_others_alone(tmp_path: Path):

@@ -14,7 +14,7 @@ from timesink.cli.values import file_only, whole_number
 from timesink.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
-    from timesink.lab.ranks.plan import Answer, Plan, Straggler, Truth
+    from timesink.lab.ranks.plan import Answer, Plan, PlannedStraggler, Truth
 
 _COUNTS = (
     ("ranks", 64, "ranks"),
@@ -92,15 +92,15 @@ def _plan(options: argparse.Namespace) -> Plan:
     )
 
 
-def _straggler(text: str) -> Straggler:
-    from timesink.lab.ranks.plan import Straggler  # noqa: PLC0415
+def _straggler(text: str) -> PlannedStraggler:
+    from timesink.lab.ranks.plan import PlannedStraggler  # noqa: PLC0415
 
     kind, _, rest = text.partition(":")
     rank, _, share = rest.partition(":")
     number, percent = share.removesuffix("%"), share.endswith("%")
     try:
         intensity = float(number) / (100 if percent else 1) if share else 0.25
-        return Straggler(kind, int(rank or 0), intensity)
+        return PlannedStraggler(kind, int(rank or 0), intensity)
     except ValueError:
         raise UsageError(f"{text!r} is not a straggler", f"write {_SPELLED}") from None
 

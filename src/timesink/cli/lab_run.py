@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
     from timesink.lab.driving.lab_folder import LabFolder  # noqa: PLC0415
     from timesink.lab.driving.one_run import How  # noqa: PLC0415
     from timesink.lab.driving.order import left_out, ordered  # noqa: PLC0415
-    from timesink.lab.driving.parts import Parts  # noqa: PLC0415
+    from timesink.lab.driving.parts import PackedParts  # noqa: PLC0415
     from timesink.lab.driving.time_left import TimeLeft  # noqa: PLC0415
     from timesink.lab.listing import faults_named, workloads_named  # noqa: PLC0415
 
@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> int:
         options.cycles, options.skip, options.device, options.size, deadline_s=options.deadline
     )
     lab = LabFolder(options.output.absolute())
-    parts = Parts(options.parts) if options.parts else None
+    parts = PackedParts(options.parts) if options.parts else None
     outcome = conduct(runs, how, lab, time_left=time_left, bench=bench, say=_say, parts=parts)
     return _tell(outcome, options.output, options.minutes)
 

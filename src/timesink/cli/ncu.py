@@ -40,13 +40,13 @@ from timesink.collect.ncu.collecting import Collected, collect
 from timesink.collect.ncu.command import (
     METRIC_SETS,
     REPORT_SUFFIX,
-    Plan,
+    NcuPlan,
     import_commands,
     metrics_named,
     profile_command,
     shown,
 )
-from timesink.collect.ncu.places import Places
+from timesink.collect.ncu.places import NcuOutputs
 from timesink.collect.ncu.program import find_ncu
 from timesink.collect.ncu.sampling import LARGEST, SMALLEST, sampling
 from timesink.collect.ncu.screen import Screen
@@ -168,7 +168,7 @@ def _report(text: str) -> Path:
 def run(options: argparse.Namespace) -> int:
     """Measure, write the table, show its summary."""
     plan = _plan(options)
-    places = Places(options.output, options.keep_report, options.force)
+    places = NcuOutputs(options.output, options.keep_report, options.force)
     places.check_names()
     if options.dry_run:
         _show_commands(options.ncu or "ncu", plan, places)
@@ -186,10 +186,10 @@ def run(options: argparse.Namespace) -> int:
     return code
 
 
-def _plan(options: argparse.Namespace) -> Plan:
+def _plan(options: argparse.Namespace) -> NcuPlan:
     program = program_in(options, "ncu", "measure")
     metric_set, metrics = metrics_named(options.metrics)
-    return Plan(
+    return NcuPlan(
         program=program,
         metrics=metrics,
         metric_set=metric_set,
@@ -203,7 +203,7 @@ def _plan(options: argparse.Namespace) -> Plan:
     )
 
 
-def _show_commands(ncu: str, plan: Plan, places: Places) -> None:
+def _show_commands(ncu: str, plan: NcuPlan, places: NcuOutputs) -> None:
     """The commands to run by hand: what they print is a file for `timesink kernels` as well."""
     report = places.report or places.beside
     print(shown(profile_command(ncu, plan, report)))

@@ -32,21 +32,21 @@ from timesink import __version__
 from timesink.cli.common import add_force
 from timesink.cli.programs import add_program, program_in
 from timesink.cli.values import file_only, whole_number
-from timesink.collect.counters import Missing, missing_in_words, wanted
 from timesink.collect.program import check_program
-from timesink.collect.record.places import Place
+from timesink.collect.record.places import RecordingFolder
 from timesink.collect.record.plan import (
     DEFAULT_CYCLES,
     DEFAULT_INTERVAL_MS,
     DEFAULT_SKIP,
     EXTRAS,
     INTERVALS,
-    Plan,
+    RecordPlan,
     is_interval,
 )
 from timesink.collect.record.recording import Conclusion, Request, record_program
 from timesink.errors import UsageError
 from timesink.model.units import counted
+from timesink.recorder.counter_catalogue import Missing, missing_in_words, wanted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -131,7 +131,7 @@ def _request(options: argparse.Namespace) -> Request:
     if options.whole and (options.marker or options.stop):
         other = "--marker" if options.marker else "--stop"
         raise UsageError(f"--whole and {other} cannot go together", f"leave out {other}")
-    plan = Plan(
+    plan = RecordPlan(
         cycles=options.cycles,
         skip=options.skip,
         marker=options.marker,
@@ -142,7 +142,7 @@ def _request(options: argparse.Namespace) -> Request:
     return Request(
         command=program,
         plan=plan,
-        place=Place(options.output.absolute()),
+        place=RecordingFolder(options.output.absolute()),
         counters=wanted(options.counters),
         interval_ms=options.interval,
         timesink=__version__,

@@ -6,7 +6,7 @@ What looks like a secret goes.  A mask too many costs a word of a description, o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 MASK = "***"
 
@@ -39,19 +39,16 @@ _PIECE = re.compile(r"""(?:[^\s"']|"[^"]*"|'[^']*'|["'])+""")
 
 
 def masked(words: Iterable[str]) -> list[str]:
-    """The words of a command, passwords and keys masked.
-
-    >>> masked(["python", "train.py", "--hf-token", "abc", "--lr=0.1", "wandb.api_key=abc"])
-    ['python', 'train.py', '--hf-token', '***', '--lr=0.1', 'wandb.api_key=***']
-    >>> masked(["bash", "-c", "KEY='a b' python train.py --data https://me:abc@host/data"])
-    ['bash', '-c', 'KEY=*** python train.py --data https://***@host/data']
-    """
+    """The words of a command, passwords and keys masked."""
     kept: list[str] = []
     is_secret = False
     for word in words:
         is_value = is_secret and not word.startswith("-")
         kept.append(MASK if is_value else _masked_word(word))
-        is_secret = word.lower() in _SCHEMES if is_value else _asks_for_secret(word)
+        # Whether the next word is the secret: `--token`, or `token:`.
+        asks = _ASKS.search(word)
+        is_named = asks is not None and _is_secret(asks["name"])
+        is_secret = word.lower() in _SCHEMES if is_value else is_named
     return kept
 
 
@@ -59,15 +56,12 @@ def _masked_word(word: str) -> str:
     pieces = list(_PIECE.finditer(word))
     if [piece[0] for piece in pieces] in ([], [word]):
         return _masked_piece(word)
-    return _joined(word, pieces, masked(piece[0] for piece in pieces))
-
-
-def _joined(word: str, pieces: Sequence[re.Match[str]], new: Sequence[str]) -> str:
-    """The word with new pieces, and between them what was there."""
-    ends = [0, *(piece.end() for piece in pieces)]
-    between = [word[end : piece.start()] for end, piece in zip(ends, pieces, strict=False)]
-    text = "".join(gap + piece for gap, piece in zip(between, new, strict=True))
-    return text + word[ends[-1] :]
+    # The word with new pieces, and between them what was there.
+    text, end = "", 0
+    for piece, new in zip(pieces, masked(piece[0] for piece in pieces), strict=True):
+        text += word[end : piece.start()] + new
+        end = piece.end()
+    return text + word[end:]
 
 
 def _masked_piece(piece: str) -> str:
@@ -77,12 +71,6 @@ def _masked_piece(piece: str) -> str:
             piece = piece[: value.end()] + MASK
             break
     return _LOOKS_LIKE_A_SECRET.sub(MASK, _USER_OF_URL.sub(MASK, piece))
-
-
-def _asks_for_secret(word: str) -> bool:
-    """Whether the next word is the secret: `--token`, or `token:`."""
-    asked = _ASKS.search(word)
-    return asked is not None and _is_secret(asked["name"])
 
 
 def _is_secret(name: str) -> bool:

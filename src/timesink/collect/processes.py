@@ -6,7 +6,7 @@ import os
 import signal
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,13 +26,13 @@ def family(pid: int) -> dict[int, Birth]:
 
 
 def children_by_parent(proc: str = _PROC) -> dict[int, list[int]]:
-    """Every process that runs, under the one that started it.
-
-    >>> os.getpid() in children_by_parent().get(os.getppid(), [os.getpid()])
-    True
-    """
+    """Every process that runs, under the one that started it."""
     children: dict[int, list[int]] = defaultdict(list)
-    for pid in _numbers(proc):
+    names: list[str] = []
+    with suppress(OSError):
+        # Path objects for thousands of processes take long.
+        names = os.listdir(proc)  # noqa: PTH208
+    for pid in (int(name) for name in names if name.isdigit()):
         found = _parent_and_birth(proc, pid)
         if found is not None:
             children[found[0]].append(pid)
@@ -40,21 +40,11 @@ def children_by_parent(proc: str = _PROC) -> dict[int, list[int]]:
 
 
 def descendants(pid: int, children: Mapping[int, Sequence[int]]) -> tuple[int, ...]:
-    """A process and all it started, itself first.
-
-    >>> descendants(2, {1: [2], 2: [3, 4], 4: [5]})
-    (2, 3, 4, 5)
-    """
+    """A process and all it started, itself first."""
     members = [pid]
     for member in members:
         members += children.get(member, ())
     return tuple(members)
-
-
-def _numbers(proc: str) -> Iterator[int]:
-    with suppress(OSError):
-        # Path objects for thousands of processes take long.
-        yield from (int(name) for name in os.listdir(proc) if name.isdigit())  # noqa: PTH208
 
 
 def _parent_and_birth(proc: str, pid: int) -> tuple[int, Birth] | None:
@@ -71,11 +61,7 @@ def _parent_and_birth(proc: str, pid: int) -> tuple[int, Birth] | None:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether a process of this number runs.
-
-    >>> is_alive(os.getpid())
-    True
-    """
+    """Whether a process of this number runs."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -88,11 +74,7 @@ def is_alive(pid: int) -> bool:
 
 
 def birth(pid: int) -> Birth:
-    """When a process started; empty for one that is gone, and where there is no /proc.
-
-    >>> is_running(os.getpid(), birth(os.getpid()))
-    True
-    """
+    """When a process started; empty for one that is gone, and where there is no /proc."""
     found = _parent_and_birth(_PROC, pid)
     return found[1] if found else ""
 

@@ -24,9 +24,6 @@ def make(call: Call, item: bytes) -> Outcome:
     """Call for a pickled item; whatever goes wrong is an error in words.
 
     Too little memory is none: what to do about it depends on where the call is made.
-
-    >>> make(Call("os", "fsencode"), pickle.dumps("gemm"))
-    (b'gemm', None)
     """
     named = "an item"
     try:
@@ -45,20 +42,12 @@ def make(call: Call, item: bytes) -> Outcome:
 
 
 def name_of(item: object) -> str:
-    """How messages name an item: by where it comes from, if it says so.
-
-    >>> name_of("runs/rank3.json")
-    'runs/rank3.json'
-    """
+    """How messages name an item: by where it comes from, if it says so."""
     return str(getattr(item, "source", item))
 
 
 def internal(named: str, error: BaseException) -> TimesinkError:
-    """An error nobody expected.
-
-    >>> internal("rank3.json", KeyError("pid")).message
-    "rank3.json: internal error (KeyError: 'pid')"
-    """
+    """An error nobody expected."""
     what = f"{type(error).__name__}: {error}".splitlines()[0]
     return TimesinkError(
         f"{named}: internal error ({what})",
@@ -67,11 +56,7 @@ def internal(named: str, error: BaseException) -> TimesinkError:
 
 
 def killed(named: str, how: str, remedy: str) -> TimesinkError:
-    """An item whose process did not live long enough, each time it was tried.
-
-    >>> killed("rank3.json", "killed by SIGKILL", "try --jobs 1").message
-    'rank3.json: the process that read it died each time (killed by SIGKILL)'
-    """
+    """An item whose process did not live long enough, each time it was tried."""
     return TimesinkError(
         f"{named}: the process that read it died each time ({how})",
         f"it may need more memory: {remedy}",

@@ -7,7 +7,7 @@ import pickle
 import signal
 import sys
 from contextlib import suppress
-from typing import IO, NoReturn
+from typing import IO
 
 from timesink.engines.calling import Outcome, make, settle_down
 from timesink.engines.engine import Call
@@ -53,7 +53,14 @@ class Child:
             # What was still to be written to a process that is gone is of no use.
             with suppress(OSError):
                 _stream(stream).close()
-        return _words(self._process.wait())
+        code = self._process.wait()
+        if code == _OUT_OF_MEMORY:
+            return "out of memory"
+        if code >= 0:
+            return f"exit code {code}"
+        with suppress(ValueError):
+            return f"killed by {signal.Signals(-code).name}"
+        return f"killed by signal {-code}"
 
 
 def _stream(stream: IO[bytes] | None) -> IO[bytes]:
@@ -61,16 +68,6 @@ def _stream(stream: IO[bytes] | None) -> IO[bytes]:
         msg = "a process was started without a pipe"
         raise RuntimeError(msg)
     return stream
-
-
-def _words(code: int) -> str:
-    if code == _OUT_OF_MEMORY:
-        return "out of memory"
-    if code >= 0:
-        return f"exit code {code}"
-    with suppress(ValueError):
-        return f"killed by {signal.Signals(-code).name}"
-    return f"killed by signal {-code}"
 
 
 def serve(call: Call) -> None:
@@ -84,7 +81,16 @@ def serve(call: Call) -> None:
             item = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by our own parent
         except EOFError:
             return
-        _give(answers, _made(call, item))
+        try:
+            outcome = make(call, item)
+        except MemoryError:
+            os._exit(_OUT_OF_MEMORY)
+        try:
+            pickle.dump(outcome, answers, protocol=5)
+            answers.flush()
+        except OSError:
+            # Nobody waits for the answer any more.
+            os._exit(0)
 
 
 def own_output() -> IO[bytes]:
@@ -94,23 +100,3 @@ def own_output() -> IO[bytes]:
     os.dup2(nowhere, 1)
     os.close(nowhere)
     return answers
-
-
-def _made(call: Call, item: bytes) -> Outcome:
-    try:
-        return make(call, item)
-    except MemoryError:
-        _leave(_OUT_OF_MEMORY)
-
-
-def _give(answers: IO[bytes], answer: Outcome) -> None:
-    try:
-        pickle.dump(answer, answers, protocol=5)
-        answers.flush()
-    except OSError:
-        # Nobody waits for the answer any more.
-        _leave(0)
-
-
-def _leave(code: int) -> NoReturn:
-    os._exit(code)

@@ -15,9 +15,6 @@ def engine_of(
     """An engine by its name; one that is an engine already stays as it is.
 
     `jobs` is how many processes of this machine work at once, `address` where a Ray cluster is.
-
-    >>> engine_of("local", jobs=4).name
-    'local'
     """
     if not isinstance(engine, str):
         return engine

@@ -17,13 +17,7 @@ _REMEDY = "try --jobs 1, or a machine that has more"
 
 
 class LocalEngine:
-    """Makes calls in processes of this machine, as many as it has cores or as `jobs` says.
-
-    >>> engine = LocalEngine(jobs=2)
-    >>> done = engine.run(Call("os", "fsencode"), ["b", "a", "c"])
-    >>> sorted((one.place, one.value) for one in done)
-    [(0, b'b'), (1, b'a'), (2, b'c')]
-    """
+    """Makes calls in processes of this machine, as many as it has cores or as `jobs` says."""
 
     name = "local"
 

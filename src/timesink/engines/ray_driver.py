@@ -101,7 +101,9 @@ class _Tasks:
     def work(self, asked: _Asked) -> None:
         """Until nothing is asked any more."""
         while True:
-            self._tell_room()
+            more = self._more()
+            if more:
+                _tell(self._told, News(more))
             while not self._under_way or not asked.empty():
                 task = asked.get()
                 if task is None:
@@ -142,11 +144,6 @@ class _Tasks:
             return None
         how = _ENDS.get(type(cause or error).__name__, type(error).__name__)
         return None, killed(named, how, _REMEDY)
-
-    def _tell_room(self) -> None:
-        more = self._more()
-        if more:
-            _tell(self._told, News(more))
 
     def _more(self) -> int:
         """Room for further items; it is counted as told."""

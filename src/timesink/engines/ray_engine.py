@@ -41,7 +41,11 @@ class RayEngine:
     def __init__(self, address: str | None = None, *, jobs: int | None = None) -> None:
         if importlib.util.find_spec("ray") is None:
             raise TimesinkError("Ray is not installed", "pip install 'timesink[ray]'")
-        self._address = address or os.environ.get("RAY_ADDRESS") or _connected_to()
+        ray = sys.modules.get("ray")
+        # The cluster this program uses already.
+        connected = ray is not None and ray.is_initialized()
+        own = str(ray.get_runtime_context().gcs_address) if ray and connected else None
+        self._address = address or os.environ.get("RAY_ADDRESS") or own
         self._jobs = jobs
 
     def run(self, call: Call, items: Sequence[Any]) -> Iterator[Done]:
@@ -105,14 +109,12 @@ class _Driver:
             with suppress(EOFError, pickle.UnpicklingError, OSError):
                 news: News = pickle.load(self._process.stdout)  # noqa: S301 - our own process
                 return news
+        self._said.seek(0)
+        said = last_words(self._said.read().decode(errors="replace"))
         raise TimesinkError(
-            f"{self._cluster} is gone after {done} of {total} ({self._last_words()})",
+            f"{self._cluster} is gone after {done} of {total} ({said})",
             "see its logs; to go on with what is not done yet, start it and ask again",
         )
-
-    def _last_words(self) -> str:
-        self._said.seek(0)
-        return last_words(self._said.read().decode(errors="replace"))
 
     def stop(self) -> None:
         """Let it take leave of Ray, and stop what it started; if it does not, end it."""
@@ -132,9 +134,6 @@ def _environment(address: str | None) -> dict[str, str]:
     """What Ray is told.  One that is started here gets a secret of its own.
 
     It listens to the whole network, and without a secret does what anybody there asks for.
-
-    >>> ["RAY_AUTH_TOKEN" in _environment(address) for address in (None, "head:6379")]
-    [True, False]
     """
     if address is not None:
         return _ENVIRONMENT
@@ -142,21 +141,9 @@ def _environment(address: str | None) -> dict[str, str]:
 
 
 def last_words(log: str) -> str:
-    """The first sentence of the last line of a log, without when and where it was written.
-
-    >>> last_words("[2026-11-16 02:46:00,900 E 25 26] rpc_client.h:204: GCS is gone. See its log.")
-    'GCS is gone'
-    """
+    """The first sentence of the last line of a log, without when and where it was written."""
     lines = [line.strip() for line in log.splitlines() if line.strip()]
     if not lines:
         return "it said nothing"
     said = re.sub(r"^\[[^]]*\] *\S+:\d+: ", "", lines[-1])
     return said.partition(". ")[0][:200]
-
-
-def _connected_to() -> str | None:
-    """The cluster this program uses already."""
-    ray = sys.modules.get("ray")
-    if ray is None or not ray.is_initialized():
-        return None
-    return str(ray.get_runtime_context().gcs_address)

@@ -25,11 +25,7 @@ def answer(folder: str, call: bytes, item: bytes) -> Outcome:
 
 
 def local_path(item: object) -> Path | None:
-    """The file an item is about, unless that lies behind a URL.
-
-    >>> local_path("no recording") is None
-    True
-    """
+    """The file an item is about, unless that lies behind a URL."""
     path = getattr(item, "path", None)
     is_remote = getattr(item, "remote", None) is not None
     return path if isinstance(path, Path) and not is_remote else None

@@ -4,38 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from timesink.errors import UsageError
 from timesink.lab.faults.catalogue import FAULTS
 from timesink.lab.faults.fault import Fault
 from timesink.lab.ranks.kinds import SLOWNESS
-from timesink.lab.workloads.registry import WORKLOADS, Workload
+from timesink.lab.workloads.registry import WORKLOADS, LabWorkload
+
+_Thing = TypeVar("_Thing", LabWorkload, Fault)
 
 
-class _Named(Protocol):
-    @property
-    def name(self) -> str: ...
-
-
-_Thing = TypeVar("_Thing", bound=_Named)
-
-
-def workloads_named(names: Sequence[str] | None) -> tuple[Workload, ...]:
-    """The workloads of these names; all where none is named.
-
-    >>> [one.name for one in workloads_named(None)]
-    ['vit_train', 'denoise']
-    """
+def workloads_named(names: Sequence[str] | None) -> tuple[LabWorkload, ...]:
+    """The workloads of these names; all where none is named."""
     return _chosen("workload", names, WORKLOADS)
 
 
 def faults_named(names: Sequence[str] | None) -> tuple[Fault, ...]:
-    """The faults of these names; all where none is named.
-
-    >>> [one.name for one in faults_named(["python_stall"])]
-    ['python_stall']
-    """
+    """The faults of these names; all where none is named."""
     return _chosen("fault", names, FAULTS)
 
 
@@ -67,19 +53,12 @@ def _lines() -> Iterator[str]:
     yield "faults"
     for fault in FAULTS:
         yield f"  {fault.name:{width}}{fault.summary}: {fault.strength}"
-        yield f"  {'':{width}}{_expected(fault)}{_needs(fault)}"
+        named = [f"{what} {names.replace('|', ' or ')}" for what, names in fault.expected.items()]
+        needs = f"; needs a {' and a '.join(fault.needs)}" if fault.needs else ""
+        yield f"  {'':{width}}should be called {', '.join(named)}{needs}"
     yield "slowness of ranks, for `timesink lab ranks --straggler KIND:RANK`"
     for kind in SLOWNESS:
         yield f"  {kind.name:{width}}{kind.summary}; should be called {kind.cause}"
-
-
-def _expected(fault: Fault) -> str:
-    named = [f"{what} {names.replace('|', ' or ')}" for what, names in fault.expected.items()]
-    return f"should be called {', '.join(named)}"
-
-
-def _needs(fault: Fault) -> str:
-    return f"; needs a {' and a '.join(fault.needs)}" if fault.needs else ""
 
 
 def as_json() -> str:

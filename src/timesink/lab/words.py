@@ -26,10 +26,7 @@ def starter() -> int | None:
 
 
 def say(word: str) -> None:
-    """Say a word to those who wait for it.
-
-    >>> say("ready")  # nobody listens
-    """
+    """Say a word to those who wait for it."""
     folder = os.environ.get(FOLDER)
     if folder:
         (Path(folder) / word).touch()
@@ -40,13 +37,9 @@ def wait_for(word: str) -> None:
     folder = os.environ.get(FOLDER)
     if not folder:
         return
-    until = time.monotonic() + _MOST_S
+    until, number = time.monotonic() + _MOST_S, starter()
     while not (Path(folder) / word).exists():
-        if _starter_is_gone() or time.monotonic() > until:
+        is_gone = number is not None and not is_alive(number)
+        if is_gone or time.monotonic() > until:
             raise SystemExit(f"nobody said {word!r}")
         time.sleep(_POLL_S)
-
-
-def _starter_is_gone() -> bool:
-    number = starter()
-    return number is not None and not is_alive(number)

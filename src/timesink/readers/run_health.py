@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from timesink.collect.counters import Missing, missing_in_words
 from timesink.model import units
 from timesink.model.health import HealthEntry
 from timesink.model.recorded_run import WHOLE_PROGRAM, RecordedRun, RunProcess
+from timesink.recorder.counter_catalogue import Missing, missing_in_words
 
 OVERHEAD_TOLD = 1.1
 """Profiled cycles longer than plain ones by this factor are told."""

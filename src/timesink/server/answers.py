@@ -52,31 +52,36 @@ class Download:
 
 
 def encoded(value: Any) -> Encoded:
-    """A value as JSON; what is not a number (NaN) becomes null.
-
-    >>> encoded({"share": float("nan")})
-    Encoded(text=b'{"share":null}')
-    """
-    return (
-        value
-        if isinstance(value, Encoded)
-        else Encoded(msgspec.json.encode(value, enc_hook=_plain))
-    )
+    """A value as JSON; what is not a number (NaN) becomes null."""
+    if isinstance(value, Encoded):
+        return value
+    return Encoded(msgspec.json.encode(value, enc_hook=_plain))
 
 
 def reply_to(asked: Asked, value: Any, status: int = 200) -> Reply:
     """The reply that carries a value, by its type."""
     if isinstance(value, Reply):
         return value
+    headers = {"Cache-Control": "no-cache"}
     if isinstance(value, Download):
-        return _download(value)
-    if isinstance(value, Iterator):
-        return _streamed(asked, value)
+        name = re.sub(r"[^A-Za-z0-9._-]+", "_", value.name).lstrip(".")[:120] or "download"
+        headers["Content-Type"] = value.media
+        headers["Content-Disposition"] = f'attachment; filename="{name}"'
+        return Reply(200, value.blocks, headers)
     if isinstance(value, bytes | bytearray | memoryview):
         # Packing these would take longer than sending them.
-        headers = {"Content-Type": "application/octet-stream", "Cache-Control": "no-cache"}
+        headers["Content-Type"] = "application/octet-stream"
         return Reply(status, bytes(value), headers)
-    return _packed_reply(asked, encoded(value).text, JSON, status)
+    headers |= {"Content-Type": JSON, "Vary": "Accept-Encoding"}
+    if isinstance(value, Iterator):
+        # JSON text in blocks; a client that says nothing about encodings takes them all.
+        if "accept-encoding" not in asked.headers or asks_for_gzip(asked):
+            value, headers["Content-Encoding"] = _packed(value), "gzip"
+        return Reply(200, value, headers)
+    body = encoded(value).text
+    if len(body) > _WORTH_PACKING and asks_for_gzip(asked):
+        body, headers["Content-Encoding"] = igzip.compress(body, _FAST), "gzip"
+    return Reply(status, body, headers)
 
 
 def error_reply(asked: Asked, error: TimesinkError) -> Reply:
@@ -93,33 +98,6 @@ def sentence_reply(asked: Asked, message: str, hint: str, status: int) -> Reply:
     return reply_to(asked, told, status)
 
 
-def _packed_reply(asked: Asked, body: bytes, media: str, status: int) -> Reply:
-    headers = {"Content-Type": media, "Vary": "Accept-Encoding", "Cache-Control": "no-cache"}
-    if len(body) > _WORTH_PACKING and asks_for_gzip(asked):
-        body = igzip.compress(body, _FAST)
-        headers["Content-Encoding"] = "gzip"
-    return Reply(status, body, headers)
-
-
-def _streamed(asked: Asked, blocks: Iterator[bytes]) -> Reply:
-    """JSON text that comes in blocks; packed unless the client cannot unpack it."""
-    headers = {"Content-Type": JSON, "Vary": "Accept-Encoding", "Cache-Control": "no-cache"}
-    if _can_take_gzip(asked):
-        blocks = _packed(blocks)
-        headers["Content-Encoding"] = "gzip"
-    return Reply(200, blocks, headers)
-
-
-def _download(file: Download) -> Reply:
-    name = re.sub(r"[^A-Za-z0-9._-]+", "_", file.name).lstrip(".")[:120] or "download"
-    headers = {
-        "Content-Type": file.media,
-        "Content-Disposition": f'attachment; filename="{name}"',
-        "Cache-Control": "no-cache",
-    }
-    return Reply(200, file.blocks, headers)
-
-
 def _plain(value: Any) -> Any:
     """Numbers of NumPy as numbers of Python."""
     if hasattr(value, "tolist"):
@@ -132,11 +110,6 @@ def asks_for_gzip(asked: Asked) -> bool:
     """Whether the client says that it can unpack what is packed."""
     accepted = asked.headers.get("accept-encoding", "")
     return ("gzip" in accepted or "*" in accepted) and not _UNWANTED_GZIP.search(accepted)
-
-
-def _can_take_gzip(asked: Asked) -> bool:
-    """A client that says nothing about encodings takes them all."""
-    return "accept-encoding" not in asked.headers or asks_for_gzip(asked)
 
 
 def _packed(blocks: Iterator[bytes]) -> Iterator[bytes]:

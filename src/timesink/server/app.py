@@ -40,11 +40,7 @@ def asgi_app(site: Site, path_prefix: str = "") -> Starlette:
 
 
 def clean_prefix(prefix: str) -> str:
-    """A prefix of addresses as it stands before a path.
-
-    >>> clean_prefix("profiles/"), clean_prefix("/")
-    ('/profiles', '')
-    """
+    """A prefix of addresses as it stands before a path."""
     inner = prefix.strip("/")
     return f"/{inner}" if inner else ""
 
@@ -63,7 +59,9 @@ class _Face:
             return
         reply = await self._reply(request, path)
         try:
-            await _response(reply)(scope, receive, send)
+            whole = isinstance(reply.body, bytes)
+            kind: type[Response] = Response if whole else StreamingResponse
+            await kind(reply.body, reply.status, reply.headers)(scope, receive, send)
         finally:
             # Whoever waits for the turn of an answer that was broken off gets it at once.
             if isinstance(reply.body, Generator):
@@ -76,9 +74,3 @@ class _Face:
             return await in_thread(partial(self._site.reply, asked))
         except asyncio.CancelledError:
             return sentence_reply(asked, "the server is stopping", "start it again", 503)
-
-
-def _response(reply: Reply) -> Response:
-    if isinstance(reply.body, bytes):
-        return Response(reply.body, reply.status, reply.headers)
-    return StreamingResponse(reply.body, reply.status, reply.headers)

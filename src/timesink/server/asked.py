@@ -30,11 +30,7 @@ class Asked:
     method: str = "GET"
 
     def parameters(self) -> Query:
-        """The parameters of the request; more than any page of ours sends is refused.
-
-        >>> Asked("api/runs", "run=a%20b&run=c").parameters().text("run")
-        'c'
-        """
+        """The parameters of the request; more than any page of ours sends is refused."""
         if len(self.query) > MOST_QUERY:
             raise UsageError(
                 f"the query has {len(self.query)} characters", f"at most {MOST_QUERY} are taken"

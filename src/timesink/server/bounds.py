@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from timesink.errors import UsageError
 from timesink.reports.plugin.query import Query
 
@@ -11,38 +13,23 @@ MOST_TRACKS = 1024
 
 
 def row_limit(query: Query) -> int | None:
-    """How many rows of a table are wanted; None where the request does not say.
-
-    >>> row_limit(Query({"rows": "50"})), row_limit(Query())
-    (50, None)
-    """
-    return _within(query, "rows", MOST_ROWS)
+    """How many rows of a table are wanted; None where the request does not say."""
+    value = query.whole("rows")
+    if value is not None and not 1 <= value <= MOST_ROWS:
+        raise UsageError(f"the parameter 'rows' is {value}", f"give 1 to {MOST_ROWS}")
+    return value
 
 
 def check_bounds(query: Query) -> None:
-    """Refuse to draw more than any screen shows.
-
-    >>> check_bounds(Query({"pixels": "1920", "tracks": "1,2,3"}))
-    """
-    if _number(query, "pixels") > MOST_PIXELS:
+    """Refuse to draw more than any screen shows."""
+    pixels = 0.0
+    with suppress(ValueError):
+        # A number as browsers write it; what is none is told by whoever uses it.
+        pixels = float(query.text("pixels") or 0)
+    if pixels > MOST_PIXELS:
         raise UsageError("the picture is too wide", f"ask for at most {MOST_PIXELS} pixels")
     asked = query.text("tracks").count(",") + 1
     if asked > MOST_TRACKS:
         raise UsageError(
             f"the parameter 'tracks' names {asked} tracks", f"name at most {MOST_TRACKS} at once"
         )
-
-
-def _within(query: Query, name: str, most: int) -> int | None:
-    value = query.whole(name)
-    if value is not None and not 1 <= value <= most:
-        raise UsageError(f"the parameter {name!r} is {value}", f"give 1 to {most}")
-    return value
-
-
-def _number(query: Query, name: str) -> float:
-    """A number as browsers write it; what is none is told by whoever uses it."""
-    try:
-        return float(query.text(name) or 0)
-    except ValueError:
-        return 0.0

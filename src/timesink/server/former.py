@@ -8,25 +8,19 @@ from functools import partial
 from typing import Any
 
 from timesink.errors import NotFoundError
-from timesink.model.trace import Trace
 from timesink.reports.plugin.query import Query
 from timesink.reports.plugin.views import VIEWS as VIEW_NAMES
 from timesink.reports.plugin.views import available_views
 from timesink.server.desk import Answer, Desk
 from timesink.server.progress import Report
 from timesink.server.routes import View, Views, load_view
-from timesink.server.runs import ALL_WORKERS, Run
+from timesink.server.runs import ALL_WORKERS, ServedRun
 
 _DISTRIBUTED = "Distributed"
 
 
 def former_routes(views: Views) -> Mapping[str, Answer]:
-    """What answers each route; listings wait for nobody, views for their turn.
-
-    >>> from timesink.server.routes import VIEWS
-    >>> sorted(former_routes(VIEWS))[:3]
-    ['diff', 'diffnode', 'distributed/commops']
-    """
+    """What answers each route; listings wait for nobody, views for their turn."""
     heavy = {
         "views": _views,
         **{route: partial(_of_trace, target) for route, target in views.of_trace.items()},
@@ -93,15 +87,13 @@ def _of_ranks(target: str | View, desk: Desk, query: Query, report: Report) -> A
 
 
 def _of_pair(target: str | View, desk: Desk, query: Query, report: Report) -> Any:
-    left, right = (_side(desk, query, prefix, report) for prefix in ("", "exp_"))
-    return load_view(target)(left, right, _about(desk.library.run(query.required("run")), query))
+    sides = []
+    for prefix in ("", "exp_"):
+        run = desk.library.run(query.required(f"{prefix}run"))
+        worker, span = query.required(f"{prefix}worker"), query.required(f"{prefix}span")
+        sides.append(desk.library.trace(run, worker, span, report))
+    return load_view(target)(*sides, _about(desk.library.run(query.required("run")), query))
 
 
-def _side(desk: Desk, query: Query, prefix: str, report: Report) -> Trace:
-    run = desk.library.run(query.required(f"{prefix}run"))
-    worker, span = query.required(f"{prefix}worker"), query.required(f"{prefix}span")
-    return desk.library.trace(run, worker, span, report)
-
-
-def _about(run: Run, query: Query) -> Query:
+def _about(run: ServedRun, query: Query) -> Query:
     return replace(query, workers=len(run.workers))

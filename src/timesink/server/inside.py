@@ -19,12 +19,7 @@ class Inside:
     """Whether links may lead out of the folder."""
 
     def holds(self, path: Path) -> bool:
-        """Whether a path may be reached, wherever its links lead.
-
-        >>> inside = Inside(Path("/data/logs"))
-        >>> inside.holds(Path("/data/logs/run/a.json")), inside.holds(Path("/data/logs/../b.json"))
-        (True, False)
-        """
+        """Whether a path may be reached, wherever its links lead."""
         if self.follow_links:
             return True
         try:

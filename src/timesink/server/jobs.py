@@ -72,20 +72,10 @@ class _Job:
     error: TimesinkError | None = None
     size: int = 0
 
-    def outcome(self) -> Any:
-        if self.error is not None:
-            raise self.error
-        return self.value
-
 
 @dataclass(eq=False)
 class Jobs:
-    """Work that takes long, found once however many ask for it.
-
-    >>> jobs = Jobs()
-    >>> jobs.ask("sum", lambda report: 2 + 2)
-    4
-    """
+    """Work that takes long, found once however many ask for it."""
 
     at_once: int = AT_ONCE
     most_waiting: int = MOST_WAITING
@@ -109,7 +99,8 @@ class Jobs:
         answer for a while.
         """
         with self._changed:
-            job = self._found(key) or self._queued(key, work)
+            self._let_go()
+            job = self._jobs.get(key) or self._queued(key, work)
             job.asked = self.clock()
             job.waiting += 1
             try:
@@ -121,11 +112,9 @@ class Jobs:
                 raise StillWorking(job.report, self.clock() - job.began)
             if not keep:
                 self._jobs.pop(key, None)
-        return job.outcome()
-
-    def _found(self, key: Hashable) -> _Job | None:
-        self._let_go()
-        return self._jobs.get(key)
+        if job.error is not None:
+            raise job.error
+        return job.value
 
     def _queued(self, key: Hashable, work: Work) -> _Job:
         if len(self._queue) >= self.most_waiting:
@@ -167,7 +156,7 @@ class Jobs:
         with self._changed:
             settle()
             # The work may hold a whole trace.
-            job.work = _done
+            job.work = lambda _report: None
             job.size = self.size(job.value)
             job.ended = self.clock()
             self._changed.notify_all()
@@ -175,27 +164,17 @@ class Jobs:
     def _let_go(self) -> None:
         """Forget what nobody waits for any longer and what was kept long enough; lock is held."""
         now = self.clock()
-        for job in [job for job in self._queue if _is_forgotten(job, now)]:
-            self._queue.remove(job)
-            self._jobs.pop(job.key, None)
+        for job in list(self._queue):
+            if not job.waiting and now - job.asked > _FORGOTTEN_SECONDS:
+                self._queue.remove(job)
+                self._jobs.pop(job.key, None)
         ended = [job for job in self._jobs.values() if job.ended is not None and not job.waiting]
         ended.sort(key=lambda job: job.ended or 0.0)
         surplus = sum(job.size for job in ended) - self.most_bytes
         for job in ended:
+            kept_s = _KEPT_SECONDS if job.error is None else _KEPT_ERROR_SECONDS
+            is_stale = now - (job.ended or 0.0) > kept_s
             # The last one stays whatever its size: who asked for it has to get it.
-            if _is_stale(job, now) or (surplus > 0 and job is not ended[-1]):
+            if is_stale or (surplus > 0 and job is not ended[-1]):
                 surplus -= job.size
                 del self._jobs[job.key]
-
-
-def _is_forgotten(job: _Job, now: float) -> bool:
-    return not job.waiting and now - job.asked > _FORGOTTEN_SECONDS
-
-
-def _is_stale(job: _Job, now: float) -> bool:
-    kept = _KEPT_SECONDS if job.error is None else _KEPT_ERROR_SECONDS
-    return job.ended is not None and now - job.ended > kept
-
-
-def _done(_report: Report) -> None:
-    """What is left of work that was done."""

@@ -15,10 +15,10 @@ from timesink.errors import NotFoundError, TimesinkError, UnreadableError
 from timesink.readers.discover import Recording
 from timesink.readers.options import Progress
 from timesink.server.inside import Inside
-from timesink.server.opened import OpenTraces, Place
+from timesink.server.opened import KeptValue, OpenTraces
 from timesink.server.progress import Report
 from timesink.server.rank_sets import RankSets
-from timesink.server.runs import ALL_WORKERS, Run
+from timesink.server.runs import ALL_WORKERS, ServedRun
 from timesink.server.scanning import Scan
 from timesink.store.opening import files_beside
 
@@ -36,13 +36,7 @@ _SHARE_OF_LOOKING = 0.1
 
 
 class RunLibrary:
-    """The runs at or below a path, and their traces.
-
-    >>> import timesink
-    >>> library = RunLibrary(timesink.sample())
-    >>> library.runs(), library.run("unet_train.pt.trace.json.gz").workers
-    (['unet_train.pt.trace.json.gz'], ['unet_train'])
-    """
+    """The runs at or below a path, and their traces."""
 
     def __init__(
         self,
@@ -62,7 +56,7 @@ class RunLibrary:
         self.logdir, self.cache, self.jobs = str(logdir), cache, jobs
         folders = {"": Path(logdir)} if folders is None else folders
         self._scans = [Scan(Inside(place, follow_links), name) for name, place in folders.items()]
-        self._runs: dict[str, Run] = {}
+        self._runs: dict[str, ServedRun] = {}
         self._next_look = 0.0
         self._looking = Lock()
         self._opened = OpenTraces(self._open_each)
@@ -72,7 +66,7 @@ class RunLibrary:
         """Names of the runs with a timeline there are now, sorted."""
         return sorted(name for name, run in self._look().items() if run.recordings)
 
-    def all_runs(self) -> list[Run]:
+    def all_runs(self) -> list[ServedRun]:
         """Whatever was recorded, sorted by name."""
         return [run for _, run in sorted(self._look().items())]
 
@@ -84,7 +78,7 @@ class RunLibrary:
             searching.join(_PATIENCE_SECONDS)
         return bool(self._runs)
 
-    def run(self, name: str) -> Run:
+    def run(self, name: str) -> ServedRun:
         runs = self._look()
         if name not in runs:
             raise NotFoundError(
@@ -92,13 +86,13 @@ class RunLibrary:
             )
         return runs[name]
 
-    def trace(self, run: Run, worker: str, span: str, report: Report | None = None) -> Trace:
+    def trace(self, run: ServedRun, worker: str, span: str, report: Report | None = None) -> Trace:
         """The trace of one worker and span."""
-        return self._get(run, [run.recording(worker, span)], report)[0].trace.result()
+        return self._get(run, [run.recording(worker, span)], report)[0].future.result()
 
     def made(
         self,
-        run: Run,
+        run: ServedRun,
         recording: Recording,
         name: str,
         make: Callable[[Trace], Any],
@@ -106,7 +100,7 @@ class RunLibrary:
     ) -> Any:
         """What is made of a trace, once, and kept as long as the trace is."""
         place = self._get(run, [recording], report)[0]
-        trace = place.trace.result()
+        trace = place.future.result()
         if report is not None:
             report.start(f"laying out the {name}")
         with place.making:
@@ -114,7 +108,7 @@ class RunLibrary:
                 place.made[name] = make(trace)
             return place.made[name]
 
-    def made_already(self, run: Run, recording: Recording, name: str) -> Any | None:
+    def made_already(self, run: ServedRun, recording: Recording, name: str) -> Any | None:
         """What was made of a trace that is open; None where nothing is there yet."""
         run.inside.check([recording.path])
         place = self._opened.known(recording)
@@ -122,7 +116,7 @@ class RunLibrary:
 
     def ranks(
         self,
-        run: Run,
+        run: ServedRun,
         span: str,
         worker: str = ALL_WORKERS,
         *,
@@ -144,7 +138,7 @@ class RunLibrary:
         key = (run.name, run.state, span, steps)
         return self._sets.get(key, recordings, steps=steps or None, first=first, report=report)
 
-    def samples(self, run: Run, worker: str = ALL_WORKERS) -> list[Trace]:
+    def samples(self, run: ServedRun, worker: str = ALL_WORKERS) -> list[Trace]:
         """A trace of the worker, or of each of the first few workers; if none can be read, why."""
         workers = run.workers if worker == ALL_WORKERS else [worker]
         spans = [run.of_worker(name) for name in workers]
@@ -162,23 +156,23 @@ class RunLibrary:
             raise reasons[-1]
         return found
 
-    def _first_readable(self, run: Run, recordings: Sequence[Recording]) -> Trace:
+    def _first_readable(self, run: ServedRun, recordings: Sequence[Recording]) -> Trace:
         *others, last = recordings
         for recording in others:
             with suppress(TimesinkError):
-                return self._get(run, [recording])[0].trace.result()
-        return self._get(run, [last])[0].trace.result()
+                return self._get(run, [recording])[0].future.result()
+        return self._get(run, [last])[0].future.result()
 
     def _get(
-        self, run: Run, recordings: Sequence[Recording], report: Report | None = None
-    ) -> list[Place]:
+        self, run: ServedRun, recordings: Sequence[Recording], report: Report | None = None
+    ) -> list[KeptValue[Trace]]:
         for recording in recordings:
             run.inside.check([recording.path])
             with suppress(OSError):
                 run.inside.check(files_beside(recording.path))
-        return self._opened.places(recordings, report)
+        return self._opened.get(recordings, report)
 
-    def _look(self) -> dict[str, Run]:
+    def _look(self) -> dict[str, ServedRun]:
         """The runs there are; while somebody else looks, those known from before."""
         if not self._looking.acquire(blocking=not self._next_look):
             return self._runs
@@ -202,8 +196,6 @@ class RunLibrary:
             if one.trace is None or one.trace.has_timeline:
                 yield one
             else:
-                path = one.recording.path
                 behaves = one.trace.has_behaviour
                 why = UnreadableError.only_behaviour if behaves else UnreadableError.no_timeline
-                error = why(path)
-                yield replace(one, trace=None, error=error)
+                yield replace(one, trace=None, error=why(one.recording.path))

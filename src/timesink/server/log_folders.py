@@ -14,26 +14,17 @@ def log_folders(logdir: str, logdir_spec: str = "") -> dict[str, Path]:
 
     As in TensorBoard, `--logdir` is one folder, and `--logdir_spec` a list of folders, each of
     which may have a name.  Folders on other machines (`gs://...`) hold nothing we could read.
-
-    >>> log_folders("/data/logs")
-    {'': PosixPath('/data/logs')}
-    >>> log_folders("", "old:/data/old,/data/new")
-    {'old': PosixPath('/data/old'), 'data/new': PosixPath('/data/new')}
     """
     if logdir:
         return {} if _ADDRESS.match(logdir) else {"": _expanded(logdir)}
     folders = {}
     for given in filter(None, logdir_spec.split(",")):
         if not _ADDRESS.match(given):
-            name, path = _named(given)
-            folders[name or path.as_posix().strip("/")] = path
+            name, colon, rest = given.partition(":")
+            has_name = colon and not given.startswith("/") and not os.path.splitdrive(given)[0]
+            path = _expanded(rest if has_name else given)
+            folders[(has_name and name) or path.as_posix().strip("/")] = path
     return folders
-
-
-def _named(given: str) -> tuple[str, Path]:
-    name, colon, path = given.partition(":")
-    has_name = colon and not given.startswith("/") and not os.path.splitdrive(given)[0]
-    return (name, _expanded(path)) if has_name else ("", _expanded(given))
 
 
 def _expanded(path: str) -> Path:

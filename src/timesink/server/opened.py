@@ -1,15 +1,15 @@
-"""Traces kept open between requests."""
+"""Values kept between requests: traces that are open, sets of ranks that were read."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from timesink.model.units import counted
 from timesink.readers.discover import Recording
@@ -26,115 +26,139 @@ MOST_EVENTS = 8_000_000
 _FEWEST_TRACES = 2
 """A comparison needs two, whatever their size."""
 
-Key: TypeAlias = tuple[object, ...]
+Value = TypeVar("Value")
+Outcomes: TypeAlias = Iterable[tuple["Value | None", "BaseException | None", int]]
+"""A value or why there is none, and how large it is."""
 OpenEach: TypeAlias = Callable[[Sequence[Recording], Progress], Iterable["Opened"]]
 
 
 @dataclass(eq=False)
-class Place:
-    """A trace that is open, or being opened, and what was made of it."""
+class KeptValue(Generic[Value]):
+    """A value that is there, or being made, and what was made of it."""
 
-    trace: Future[Trace] = field(default_factory=Future)
+    future: Future[Value] = field(default_factory=Future)
     report: Report = field(default_factory=Report)
-    """How far whoever opens it has come."""
+    """How far whoever makes it has come."""
     made: dict[str, Any] = field(default_factory=dict)
-    """What is worth keeping as long as the trace."""
+    """What is worth keeping as long as the value."""
     making: Lock = field(default_factory=Lock)
-
-    @property
-    def events(self) -> int:
-        if not self.trace.done() or self.trace.exception():
-            return 0
-        return self.trace.result().metadata.events
+    size: int = 0
 
 
-class OpenTraces:
-    """The traces used last.  Each file is read once, however many requests wait for it.
+class Shelf(Generic[Value]):
+    """The values used last.  Each is made once, however many requests wait for it.
 
-    A file that could not be read is remembered as such until it changes.
+    What could not be made is remembered as such, by the key that tells its content.
     """
 
-    def __init__(self, open_each: OpenEach, most_events: int = MOST_EVENTS) -> None:
-        self._open_each = open_each
-        self._most_events = most_events
+    def __init__(self, most: int, fewest: int = 1) -> None:
+        """Up to `most` of all sizes together are kept, and `fewest` values whatever their size."""
+        self._most, self._fewest = most, fewest
         self._lock = Lock()
-        self._places: OrderedDict[Key, Place] = OrderedDict()
+        self._kept: OrderedDict[Hashable, KeptValue[Value]] = OrderedDict()
+
+    def known(self, key: Hashable) -> KeptValue[Value] | None:
+        """One that is there already."""
+        with self._lock:
+            kept = self._kept.get(key)
+            if kept is not None:
+                self._kept.move_to_end(key)
+        return kept if kept is not None and kept.future.done() else None
 
     def get(
-        self, recordings: Sequence[Recording], report: Report | None = None
-    ) -> list[Future[Trace]]:
-        """A finished future for each recording: its trace, or why there is none."""
-        return [place.trace for place in self.places(recordings, report)]
+        self,
+        keys: Sequence[Hashable],
+        make: Callable[[list[int], Report], Outcomes[Value]],
+        report: Report | None = None,
+    ) -> list[KeptValue[Value]]:
+        """The value of each key, made or failed.
 
-    def known(self, recording: Recording) -> Place | None:
-        """The place of a trace that is open already."""
-        key = _key(recording)
+        `make` is given the places of keys that nobody has asked for yet, and gives what came of
+        each in turn; what it raises is remembered of none of them, so the next request tries again.
+        """
+        own = report or Report()
         with self._lock:
-            place = self._places.get(key)
-            if place is not None:
-                self._places.move_to_end(key)
-        return place if place is not None and place.trace.done() else None
-
-    def places(self, recordings: Sequence[Recording], report: Report | None = None) -> list[Place]:
-        """The place of each recording, when it was opened or could not be."""
-        keys = [_key(recording) for recording in recordings]
-        with self._lock:
-            missing = {
-                key: recording
-                for key, recording in zip(keys, recordings, strict=True)
-                if key not in self._places
-            }
-            own = report or Report()
-            self._places.update((key, Place(report=own)) for key in missing)
-            places = [self._places[key] for key in keys]
+            missing = {key: place for place, key in enumerate(keys) if key not in self._kept}
+            self._kept.update((key, KeptValue(report=own)) for key in missing)
+            found = [self._kept[key] for key in keys]
             for key in keys:
-                self._places.move_to_end(key)
+                self._kept.move_to_end(key)
         if missing:
-            self._open(missing, dict(zip(keys, places, strict=True)), own)
-        for place in places:
-            if report is not None and not place.trace.done():
-                # Another request is reading it.
-                report.follow(place.report)
-            place.trace.exception()
-        if report is not None:
-            report.start("looking into it")
+            self._make(missing, {key: found[place] for key, place in missing.items()}, make, own)
+        for kept in found:
+            if report is not None and not kept.future.done():
+                # Another request is making it.
+                report.follow(kept.report)
+            kept.future.exception()
         with self._lock:
             self._let_go()
-        return places
+        return found
 
-    def _open(self, missing: dict[Key, Recording], places: dict[Key, Place], own: Report) -> None:
+    def _make(
+        self,
+        missing: dict[Hashable, int],
+        kept: dict[Hashable, KeptValue[Value]],
+        make: Callable[[list[int], Report], Outcomes[Value]],
+        own: Report,
+    ) -> None:
         waiting = list(missing)
-        first = missing[waiting[0]].path.name
-        what = first if len(waiting) == 1 else counted(len(waiting), "traces")
-        advance = own.start(f"reading {what}", f"putting {what} together")
         try:
-            for opened in self._open_each(list(missing.values()), advance):
-                place = places[waiting.pop(0)]
-                if opened.trace is not None:
-                    place.trace.set_result(opened.trace)
+            for value, error, size in make(list(missing.values()), own):
+                one = kept[waiting.pop(0)]
+                one.size = size
+                if value is not None:
+                    one.future.set_result(value)
                 else:
-                    place.trace.set_exception(opened.error)
+                    one.future.set_exception(error)
         except BaseException as error:
-            # Nothing is known about the files, so the next request tries again.
             with self._lock:
                 for key in waiting:
-                    self._places.pop(key, None)
+                    self._kept.pop(key, None)
             for key in waiting:
-                places[key].trace.set_exception(error)
+                kept[key].future.set_exception(error)
             raise
 
     def _let_go(self) -> None:
-        """Drop the traces used longest ago beyond the limit; the lock is held."""
-        surplus = sum(place.events for place in self._places.values()) - self._most_events
-        for key in list(self._places)[:-_FEWEST_TRACES]:
+        """Drop the values used longest ago beyond the limit; the lock is held."""
+        surplus = sum(kept.size for kept in self._kept.values()) - self._most
+        for key in list(self._kept)[: -self._fewest]:
             if surplus <= 0:
                 return
-            surplus -= self._places[key].events
-            if self._places[key].trace.done():
-                del self._places[key]
+            surplus -= self._kept[key].size
+            if self._kept[key].future.done():
+                del self._kept[key]
 
 
-def _key(recording: Recording) -> Key:
+class OpenTraces:
+    """Traces kept open; a file that could not be read is remembered as such until it changes."""
+
+    def __init__(self, open_each: OpenEach, most_events: int = MOST_EVENTS) -> None:
+        self._open_each = open_each
+        self._shelf: Shelf[Trace] = Shelf(most_events, _FEWEST_TRACES)
+
+    def known(self, recording: Recording) -> KeptValue[Trace] | None:
+        """A trace that is open already."""
+        return self._shelf.known(_key(recording))
+
+    def get(
+        self, recordings: Sequence[Recording], report: Report | None = None
+    ) -> list[KeptValue[Trace]]:
+        """Each recording with its trace, or why there is none."""
+
+        def opened(places: list[int], own: Report) -> Outcomes[Trace]:
+            chosen = [recordings[place] for place in places]
+            what = chosen[0].path.name if len(chosen) == 1 else counted(len(chosen), "traces")
+            advance = own.start(f"reading {what}", f"putting {what} together")
+            for one in self._open_each(chosen, advance):
+                yield one.trace, one.error, one.trace.metadata.events if one.trace else 0
+
+        found = self._shelf.get([_key(one) for one in recordings], opened, report)
+        if report is not None:
+            report.start("looking into it")
+        return found
+
+
+def _key(recording: Recording) -> Hashable:
     """Which content a recording has, as far as the file system tells."""
     beside: list[Path] = []
     with suppress(OSError):

@@ -9,14 +9,7 @@ from timesink.readers.options import Progress
 
 @dataclass(eq=False)
 class Report:
-    """What is being done, and which share of it is done where that is known.
-
-    >>> report = Report("waiting")
-    >>> advance = report.start("reading trace.json")
-    >>> advance(10, 40)
-    >>> report.doing, report.share
-    ('reading trace.json', 0.25)
-    """
+    """What is being done, and which share of it is done where that is known."""
 
     _doing: str = ""
     _share: float | None = None

@@ -11,16 +11,16 @@ from timesink.readers.discover import told_apart
 from timesink.readers.folder_names import folder_of
 from timesink.readers.run_folders import told_runs
 from timesink.readers.runs import runs_among
-from timesink.server.runs import Run
+from timesink.server.runs import ServedRun
 
 
-def with_ranks_joined(runs: list[Run], root: Path) -> list[Run]:
+def with_ranks_joined(runs: list[ServedRun], root: Path) -> list[ServedRun]:
     """Runs, in which folders such as `rank_0` and `rank_1` of one folder are that folder.
 
     Only names that say so are believed: a folder of runs is listed again and again, and looking
     into every file of it would take too long.
     """
-    above: dict[Path, list[Run]] = {}
+    above: dict[Path, list[ServedRun]] = {}
     for run in runs:
         if run.folder != root:
             above.setdefault(run.folder.parent, []).append(run)
@@ -29,8 +29,13 @@ def with_ranks_joined(runs: list[Run], root: Path) -> list[Run]:
     ]
 
 
-def _joined(folder: Path, runs: list[Run], root: Path) -> Iterator[Run]:
-    if len(runs) < 2 or not all(_holds_a_rank(run) for run in runs):
+def _joined(folder: Path, runs: list[ServedRun], root: Path) -> Iterator[ServedRun]:
+    # Nothing but the timelines of ranks or hosts, by the names of their folders.
+    are_ranks = all(
+        run.recordings and not (run.tables or run.counters) and folder_of(run.folder.name).says_so
+        for run in runs
+    )
+    if len(runs) < 2 or not are_ranks:
         yield from runs
         return
     told = told_runs([one for run in runs for one in run.recordings], lambda one: one.rank)
@@ -51,9 +56,3 @@ def _joined(folder: Path, runs: list[Run], root: Path) -> Iterator[Run]:
         ),
         recorded_now=any(run.recorded_now for run in runs),
     )
-
-
-def _holds_a_rank(run: Run) -> bool:
-    """Whether it is nothing but the timeline of a rank or host, by the name of its folder."""
-    alone = bool(run.recordings) and not run.tables and not run.counters
-    return alone and folder_of(run.folder.name).says_so

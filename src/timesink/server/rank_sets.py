@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass, field
-from threading import Lock
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from timesink.model.units import count, counted
 from timesink.readers.recording import Recording
+from timesink.server.opened import Outcomes, Shelf
 from timesink.server.progress import Report
 
 if TYPE_CHECKING:
@@ -21,22 +19,12 @@ MOST_RANKS = 4096
 """Of sets used before; the one used last is kept whatever its size."""
 
 
-@dataclass(eq=False)
-class _Place:
-    """A set that was read, or is being read."""
-
-    ranks: Future[RankSet] = field(default_factory=Future)
-    report: Report = field(default_factory=Report)
-    size: int = 0
-
-
 class RankSets:
     """The sets used last.  Each is read once, however many requests wait for it."""
 
     def __init__(self, *, cache: bool = True, jobs: int | None = None) -> None:
         self._cache, self._jobs = cache, jobs
-        self._lock = Lock()
-        self._places: OrderedDict[Hashable, _Place] = OrderedDict()
+        self._shelf: Shelf[RankSet] = Shelf(MOST_RANKS)
 
     def get(
         self,
@@ -48,63 +36,30 @@ class RankSets:
         report: Report | None = None,
     ) -> RankSet:
         """The set of a key; `first` opens the first recording, so that it is not read twice."""
-        own = report or Report()
-        with self._lock:
-            known = self._places.get(key)
-            place = self._places.setdefault(key, _Place(report=own, size=len(recordings)))
-            self._places.move_to_end(key)
-        if known is None:
-            self._read(key, place, recordings, steps, first)
-        elif not place.ranks.done():
-            # Another request is reading it.
-            own.follow(place.report)
-        ranks = place.ranks.result()
-        own.start("comparing the ranks")
-        with self._lock:
-            self._let_go()
-        return ranks
 
-    def _read(
-        self,
-        key: Hashable,
-        place: _Place,
-        recordings: Sequence[Recording],
-        steps: str | None,
-        first: Callable[[], Trace] | None,
-    ) -> None:
-        from timesink.engines.local import LocalEngine  # noqa: PLC0415 - loads what it needs
-        from timesink.reports.ranks.reading import read_ranks  # noqa: PLC0415
+        def read(_places: list[int], own: Report) -> Outcomes[RankSet]:
+            from timesink.engines.local import LocalEngine  # noqa: PLC0415 - loads what it needs
+            from timesink.reports.ranks.reading import read_ranks  # noqa: PLC0415
 
-        place.report.start(f"reading {counted(len(recordings), 'ranks')}")
-        try:
+            own.start(f"reading {counted(len(recordings), 'ranks')}")
             ranks = read_ranks(
                 recordings,
                 engine=LocalEngine(self._jobs),
                 steps=steps,
                 cache=self._cache,
-                progress=_Told(place.report),
+                progress=_RanksTold(own),
                 first=first,
             )
-        except BaseException as error:
-            # Nothing is known about the files, so the next request tries again.
-            with self._lock:
-                self._places.pop(key, None)
-            place.ranks.set_exception(error)
-            raise
-        place.ranks.set_result(ranks)
+            return [(ranks, None, len(recordings))]
 
-    def _let_go(self) -> None:
-        """Drop sets used longest ago beyond the limit; the lock is held."""
-        surplus = sum(place.size for place in self._places.values()) - MOST_RANKS
-        for key in list(self._places)[:-1]:
-            if surplus <= 0:
-                return
-            if self._places[key].ranks.done():
-                surplus -= self._places.pop(key).size
+        own = report or Report()
+        ranks = self._shelf.get([key], read, own)[0].future.result()
+        own.start("comparing the ranks")
+        return ranks
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _RanksTold:
     """Progress of a set in words."""
 
     report: Report

@@ -62,11 +62,7 @@ VIEWS = Views(
 
 
 def load_view(target: str | View) -> View:
-    """The function a target names.
-
-    >>> load_view("views:available_views").__name__
-    'available_views'
-    """
+    """The function a target names."""
     if callable(target):
         return target
     view: View = load(target, "timesink.reports.plugin")

@@ -20,16 +20,12 @@ Files: TypeAlias = tuple[tuple[str, int, int], ...]
 
 
 def span_of(recording: Recording) -> str:
-    """The span as requests spell it.
-
-    >>> span_of(Recording(Path("a"), "worker0", span=2)), span_of(Recording(Path("a"), "worker0"))
-    ('2', 'default')
-    """
+    """The span as requests spell it."""
     return _NO_TIMESTAMP if recording.span is None else str(recording.span)
 
 
 @dataclass(frozen=True)
-class Run:
+class ServedRun:
     """What was recorded in one folder."""
 
     name: str

@@ -27,9 +27,6 @@ def allowed_hosts(host: str, further: Iterable[str] = ()) -> frozenset[str] | No
 
     A page of another site can make its own name lead to this machine and then read what a server
     here answers.  Such requests carry that name, so a server for this machine alone declines it.
-
-    >>> sorted(allowed_hosts("127.0.0.1")), allowed_hosts("0.0.0.0")
-    (['127.0.0.1', '::1', 'localhost'], None)
     """
     name = host.lower()
     is_local = name in _LOOPBACK or name.startswith("127.") or name.endswith(".localhost")
@@ -37,11 +34,7 @@ def allowed_hosts(host: str, further: Iterable[str] = ()) -> frozenset[str] | No
 
 
 def is_allowed(host: str, allowed: Iterable[str] | None) -> bool:
-    """Whether the `Host` a request names is one of those allowed.
-
-    >>> is_allowed("[::1]:6006", ["::1"]), is_allowed("evil.example:6006", ["localhost"])
-    (True, False)
-    """
+    """Whether the `Host` a request names is one of those allowed."""
     if allowed is None:
         return True
     try:

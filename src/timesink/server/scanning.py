@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from timesink.collect.record.places import CONTROL_FOLDER, Place
+from timesink.collect.record.places import CONTROL_FOLDER, RecordingFolder
 from timesink.errors import UnreadableError
 from timesink.readers.beside import TRACE_ENDINGS
 from timesink.readers.discover import (
@@ -22,7 +22,7 @@ from timesink.readers.names import is_named_as_table
 from timesink.readers.source import open_source
 from timesink.server.inside import Inside
 from timesink.server.rank_folders import with_ranks_joined
-from timesink.server.runs import Files, Run
+from timesink.server.runs import Files, ServedRun
 
 _TABLE_ENDINGS = (".csv", ".csv.gz", ".parquet")
 _COUNTER_ENDINGS = (".csv", ".csv.gz", ".ncu-rep")
@@ -36,9 +36,9 @@ class Scan:
     inside: Inside
     prefix: str = ""
     """What the names of its runs begin with."""
-    _known: dict[Path, Run] = field(default_factory=dict)
+    _known: dict[Path, ServedRun] = field(default_factory=dict)
 
-    def runs(self) -> dict[str, Run]:
+    def runs(self) -> dict[str, ServedRun]:
         """Every run at or below the folder, by name."""
         root = self.inside.root
         if root.is_file():
@@ -47,11 +47,21 @@ class Scan:
             found = tuple(find_recordings(root))
             # Who names a link means the file it leads to.
             inside = Inside(root.parent, self.inside.follow_links or root.is_symlink())
-            return {name: Run(name, root, inside, found, files=files)}
+            return {name: ServedRun(name, root, inside, found, files=files)}
         self._known = {
             folder: self._run(folder, files) for folder, files in folders(root, self.inside)
         }
-        runs = _without_strays([run for run in self._known.values() if _holds_something(run)])
+        runs = [
+            run
+            for run in self._known.values()
+            if run.recordings or run.tables or run.counters or run.recorded_now
+        ]
+        # In a folder of runs, files of its own are a run only if the profiler named them.
+        runs = [
+            run
+            for run in runs
+            if run.name != "." or len(runs) == 1 or any(map(is_named_by_profiler, run.recordings))
+        ]
         runs = with_ranks_joined(runs, root)
         named = [replace(run, name=self._named(run.name)) for run in _with_root_named(runs, root)]
         return {run.name: run for run in named}
@@ -59,12 +69,14 @@ class Scan:
     def _named(self, name: str) -> str:
         return f"{self.prefix}/{name}" if self.prefix else name
 
-    def _run(self, folder: Path, files: Files) -> Run:
+    def _run(self, folder: Path, files: Files) -> ServedRun:
         known = self._known.get(folder)
         if known is None or known.files != files:
             name = sayable(folder.relative_to(self.inside.root).as_posix())
-            known = _looked_into(Run(name, folder, self.inside, files=files))
-        recorder = Place(folder).recorder() if (folder / CONTROL_FOLDER).is_dir() else None
+            known = _looked_into(ServedRun(name, folder, self.inside, files=files))
+        recorder = (
+            RecordingFolder(folder).recorder() if (folder / CONTROL_FOLDER).is_dir() else None
+        )
         return replace(known, recorded_now=recorder is not None)
 
 
@@ -106,7 +118,7 @@ def _described(folder: Path, names: Iterable[str]) -> Iterator[tuple[str, int, i
                 yield name, stat.st_size, stat.st_mtime_ns
 
 
-def _looked_into(run: Run) -> Run:
+def _looked_into(run: ServedRun) -> ServedRun:
     """The run with what its files are; links that lead out are no files of it."""
     paths = [run.folder / name for name, _, _ in run.files]
     reachable = {path for path in paths if not path.is_symlink() or run.inside.holds(path)}
@@ -142,20 +154,7 @@ def _is_counted(path: Path) -> bool:
     return False
 
 
-def _holds_something(run: Run) -> bool:
-    return bool(run.recordings or run.tables or run.counters or run.recorded_now)
-
-
-def _without_strays(runs: list[Run]) -> list[Run]:
-    """In a folder of runs, files of its own are a run only if the profiler named them."""
-    return [
-        run
-        for run in runs
-        if run.name != "." or len(runs) == 1 or any(map(is_named_by_profiler, run.recordings))
-    ]
-
-
-def _with_root_named(runs: list[Run], root: Path) -> Iterator[Run]:
+def _with_root_named(runs: list[ServedRun], root: Path) -> Iterator[ServedRun]:
     """The run that is the folder itself takes its name, unless a run below has it already."""
     whole = os.path.abspath(root)  # noqa: PTH100 - a link keeps its own name
     name = sayable(Path(whole).name)

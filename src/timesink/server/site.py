@@ -28,13 +28,7 @@ _LOG = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """Answers requests about the runs of a library.
-
-    >>> import timesink
-    >>> site = Site(RunLibrary(timesink.sample()))
-    >>> site.reply(Asked("api/runs")).status, site.reply(Asked("api/nonsense")).status
-    (200, 404)
-    """
+    """Answers requests about the runs of a library."""
 
     library: RunLibrary
     views: Views = VIEWS
@@ -60,15 +54,13 @@ class Site:
     def reply(self, asked: Asked) -> Reply:
         """The reply to a request, whatever happens."""
         if not self._room.acquire(blocking=False):
-            return self._finished(
-                sentence_reply(asked, "too many requests at once", "ask again in a moment", 503)
-            )
-        try:
-            return self._finished(self._checked(asked))
-        finally:
-            self._room.release()
-
-    def _finished(self, reply: Reply) -> Reply:
+            told = "too many requests at once"
+            reply = sentence_reply(asked, told, "ask again in a moment", 503)
+        else:
+            try:
+                reply = self._checked(asked)
+            finally:
+                self._room.release()
         reply.headers.update(HEADERS)
         return reply
 
@@ -78,7 +70,10 @@ class Site:
             hint = "open it at localhost, or start it with --allow-host NAME"
             return sentence_reply(asked, told, hint, 403)
         if asked.method not in METHODS:
-            return _declined(asked)
+            told = f"{asked.method} /{asked.path}: this route answers {' and '.join(METHODS)} only"
+            reply = sentence_reply(asked, told, "ask with GET", 405)
+            reply.headers["Allow"] = ", ".join(METHODS)
+            return reply
         try:
             return self._answered(asked)
         except StillWorking as work:
@@ -91,7 +86,12 @@ class Site:
 
     def _answered(self, asked: Asked) -> Reply:
         if not asked.path:
-            return _page()
+            headers = {
+                "Content-Type": "text/html; charset=utf-8",
+                "Cache-Control": "no-cache",
+                "Content-Security-Policy": CONTENT_POLICY,
+            }
+            return Reply(200, PAGE.encode(), headers)
         if asked.path.startswith(_STATIC):
             return self.static.reply(asked, asked.path.removeprefix(_STATIC))
         answer = self.routes.get(asked.path)
@@ -104,19 +104,3 @@ class Site:
             # Nobody reads it where only the headers are asked for.
             reply.body = b"" if asked.method == "HEAD" else self.desk.in_turn(reply.body)
         return reply
-
-
-def _page() -> Reply:
-    headers = {
-        "Content-Type": "text/html; charset=utf-8",
-        "Cache-Control": "no-cache",
-        "Content-Security-Policy": CONTENT_POLICY,
-    }
-    return Reply(200, PAGE.encode(), headers)
-
-
-def _declined(asked: Asked) -> Reply:
-    told = f"{asked.method} /{asked.path}: this route answers {' and '.join(METHODS)} only"
-    reply = sentence_reply(asked, told, "ask with GET", 405)
-    reply.headers["Allow"] = ", ".join(METHODS)
-    return reply

@@ -13,11 +13,7 @@ Result = TypeVar("Result")
 
 
 async def in_thread(call: Callable[[], Result]) -> Result:
-    """What a call returns; other requests are answered meanwhile.
-
-    >>> asyncio.run(in_thread(lambda: 2 + 2))
-    4
-    """
+    """What a call returns; other requests are answered meanwhile."""
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[Result] = loop.create_future()
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from typing import Any, TypeAlias
 
-from timesink.server.asked import Asked, Reply
+from timesink.server.asked import Asked
 from timesink.server.site import Site
 
 Environment: TypeAlias = "dict[str, Any]"
@@ -18,34 +18,19 @@ def wsgi_app(site: Site, path: str) -> WsgiApp:
     """An application that answers as the site does at a path, wherever the server puts it."""
 
     def application(environ: Environment, start_response: StartResponse) -> Iterable[bytes]:
-        asked = Asked(
-            path,
-            environ.get("QUERY_STRING", ""),
-            _headers(environ),
-            environ.get("REQUEST_METHOD", "GET"),
-        )
-        reply = site.reply(asked)
-        start_response(_status(reply), list(_with_length(reply).items()))
-        if asked.method == "HEAD":
+        headers = {
+            name.removeprefix("HTTP_").replace("_", "-").lower(): value
+            for name, value in environ.items()
+            if name.startswith("HTTP_")
+        }
+        method = environ.get("REQUEST_METHOD", "GET")
+        reply = site.reply(Asked(path, environ.get("QUERY_STRING", ""), headers, method))
+        if isinstance(reply.body, bytes) and reply.status != HTTPStatus.NOT_MODIFIED:
+            reply.headers["Content-Length"] = str(len(reply.body))
+        status = f"{reply.status} {HTTPStatus(reply.status).phrase}"
+        start_response(status, list(reply.headers.items()))
+        if method == "HEAD":
             return []
         return [reply.body] if isinstance(reply.body, bytes) else reply.body
 
     return application
-
-
-def _headers(environ: Environment) -> dict[str, str]:
-    return {
-        name.removeprefix("HTTP_").replace("_", "-").lower(): value
-        for name, value in environ.items()
-        if name.startswith("HTTP_")
-    }
-
-
-def _status(reply: Reply) -> str:
-    return f"{reply.status} {HTTPStatus(reply.status).phrase}"
-
-
-def _with_length(reply: Reply) -> dict[str, str]:
-    if isinstance(reply.body, bytes) and reply.status != HTTPStatus.NOT_MODIFIED:
-        return {**reply.headers, "Content-Length": str(len(reply.body))}
-    return reply.headers

@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 from sampling_counters import setting_of
-from timesink.collect.counters import describe_devices
-from timesink.collect.counters.gpu import COUNTERS, probes
-from timesink.collect.counters.gpu import amd as devices
-from timesink.collect.counters.probing import Setting
+from timesink.recorder import amd_counters as devices
+from timesink.recorder.counter_catalogue import GPU_COUNTERS as COUNTERS
+from timesink.recorder.counter_probes import ProbeContext
+from timesink.recorder.gpu_counters import GPU_SOURCE, describe_devices
+
+probes = GPU_SOURCE.probes
 
 
-def values(setting: Setting, *moments: float) -> dict[tuple[str, str], float]:
+def values(setting: ProbeContext, *moments: float) -> dict[tuple[str, str], float]:
     found = list(devices.probes(setting))
     samples: list[Any] = []
     for now_s in moments:

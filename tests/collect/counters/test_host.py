@@ -7,18 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from timesink.collect.counters import wanted
-from timesink.collect.counters.catalogue import HOST_SOURCES
-from timesink.collect.counters.own_processes import OwnProcesses
-from timesink.collect.counters.probing import Probe, Setting
+from timesink.recorder.counter_catalogue import wanted
+from timesink.recorder.counter_probes import OwnProcesses, Probe, ProbeContext
+from timesink.recorder.host_counters import HOST_SOURCES
 
 
-def setting_of(root: Path, asked: str, pids: Iterable[int] = (7,), **more: object) -> Setting:
+def setting_of(root: Path, asked: str, pids: Iterable[int] = (7,), **more: object) -> ProbeContext:
     own = OwnProcesses(lambda: list(pids), root)
-    return Setting(wanted(asked), own, root=root, **more)  # type: ignore[arg-type]
+    return ProbeContext(wanted(asked), own, root=root, **more)  # type: ignore[arg-type]
 
 
-def opened(setting: Setting) -> list[Probe]:
+def opened(setting: ProbeContext) -> list[Probe]:
     return [probe for source in HOST_SOURCES for probe in source.probes(setting)]
 
 
@@ -197,7 +196,7 @@ def test_a_system_without_proc_names_every_counter_once(tmp_path):
     setting = setting_of(tmp_path, "cpu,process,memory,psi,disk,network")
     assert opened(setting) == []
     named = [one.counter for one in setting.missing.named()]
-    assert sorted(named) == sorted(setting.wanted.counters)
+    assert sorted(named) == sorted(setting.wanted)
     assert all(one.why for one in setting.missing.named())
 
 

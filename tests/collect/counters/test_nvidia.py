@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from sampling_counters import counters_of, sampled_until, setting_of
-from timesink.collect.counters import describe_devices
-from timesink.collect.counters.gpu import COUNTERS, probes
-from timesink.collect.counters.probing import Probe
+from timesink.recorder.counter_catalogue import GPU_COUNTERS as COUNTERS
+from timesink.recorder.counter_probes import Probe
+from timesink.recorder.gpu_counters import GPU_SOURCE, describe_devices
 
+probes = GPU_SOURCE.probes
 SHARING = {"process_gpu_usage", "gpu_others_usage", "process_gpu_mem_bytes"} | {
     "gpu_mem_of_others_bytes"
 }
@@ -188,9 +189,7 @@ def test_numbers_of_another_namespace_tell_nobody_apart(nvml, tmp_path):
 
 
 def test_counters_that_never_came_say_why(nvml, tmp_path, monkeypatch):
-    monkeypatch.setattr(
-        "timesink.collect.counters.gpu.nvidia_sharing.has_own_numbers", lambda _: True
-    )
+    monkeypatch.setattr("timesink.recorder.gpu_devices.has_own_numbers", lambda _: True)
     nvml.DEVICES[0].running = [process(2**22 + 1, 500)]
     sampled, _ = sampled_until(tmp_path, "gpu_temp,gpu_others_usage", lambda rows: len(rows) > 3)
     (missing,) = sampled.missing

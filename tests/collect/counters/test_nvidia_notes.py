@@ -7,8 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from sampling_counters import sampled_until, setting_of
-from timesink.collect.counters.gpu import probes
-from timesink.collect.counters.probing import GPU_LANE
+from timesink.recorder.counter_probes import GPU_LANE
+from timesink.recorder.gpu_counters import GPU_SOURCE
+
+probes = GPU_SOURCE.probes
 
 
 class Clock:
@@ -68,7 +70,7 @@ def test_devices_without_notes_are_waited_for_together(nvml, monkeypatch):
     for device in nvml.DEVICES:
         device.noted = {0: [], 1: [], 2: []}
     clock = Clock()
-    monkeypatch.setattr("timesink.collect.counters.gpu.nvidia_history.time", clock)
+    monkeypatch.setattr("timesink.recorder.nvidia_counters.time", clock)
     found = list(probes(setting_of("gpu_power_instant_mw,gpu_usage,gpu_mem_util")))
     assert 0 < clock.slept_s < 1
     assert {lane for probe in found for lane in [probe.lane]} == {GPU_LANE}
@@ -81,7 +83,7 @@ def test_a_driver_that_was_asleep_has_its_notes_a_moment_later(nvml, monkeypatch
         device.noted = {0: []}
     note = (time.time_ns() // 1000, 120_000)
     clock = Clock(lambda: nvml.DEVICES[1].noted[0].append(note))
-    monkeypatch.setattr("timesink.collect.counters.gpu.nvidia_history.time", clock)
+    monkeypatch.setattr("timesink.recorder.nvidia_counters.time", clock)
     found = {one.device: one.lane for one in probes(setting_of("gpu_power_instant_mw"))}
     assert found == {"GPU 0": GPU_LANE, "GPU 1": "notes of GPU 1"}
 

@@ -9,16 +9,18 @@ from typing import Any
 
 import pytest
 
-from timesink.collect.counters.gpu import nvml_binding, nvml_library
-from timesink.collect.counters.gpu.nvml_binding import Binding, NVMLError
-from timesink.collect.counters.gpu.nvml_structures import (
+from timesink.recorder import nvml_binding
+from timesink.recorder.counter_probes import UnavailableError
+from timesink.recorder.nvidia_counters import load_nvml
+from timesink.recorder.nvml_binding import (
     UNKNOWN_MEMORY,
+    Binding,
     FieldValue,
     NotedSample,
+    NVMLError,
     ProcessInfo,
     ProcessUtilization,
 )
-from timesink.collect.counters.missing import UnavailableError
 
 
 class Library:
@@ -150,14 +152,14 @@ def test_use_of_processes_since_a_moment(binding):
 def test_it_is_taken_where_nvidia_ml_py_is_not(monkeypatch):
     monkeypatch.setitem(sys.modules, "pynvml", None)
     monkeypatch.setattr(nvml_binding, "load", lambda: Binding(Library()))
-    assert isinstance(nvml_library.load(), Binding)
+    assert isinstance(load_nvml(), Binding)
 
 
 def test_without_a_driver_that_is_the_reason(monkeypatch):
     monkeypatch.setitem(sys.modules, "pynvml", None)
     monkeypatch.setattr(nvml_binding, "_LIBRARY", "libno-such-thing.so.1")
     with pytest.raises(UnavailableError, match="no NVIDIA driver"):
-        nvml_library.load()
+        load_nvml()
 
 
 def test_notes_of_the_driver(binding):

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 
 from sampling_counters import rows_of, wait_for
-from timesink.collect.counters.lane import Lane
-from timesink.collect.counters.missing import MissingBook
-from timesink.collect.counters.probing import Probe, Sample
-from timesink.collect.counters.rows import Rows
-from timesink.collect.counters.sampled import Missing
+from timesink.recorder.counter_catalogue import Missing
+from timesink.recorder.counter_probes import MissingBook, Probe, Sample
+from timesink.recorder.counter_rows import Rows
+from timesink.recorder.counter_sampler import Lane
 
 
 def test_rows_before_a_moment_go_and_the_rest_stays(tmp_path):

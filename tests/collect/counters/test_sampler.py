@@ -13,14 +13,17 @@ from typing import Any
 import pytest
 
 from sampling_counters import counters_of, rows_of, sampled_until, wait_for
-from timesink.collect.counters import Sampler, describe_host, missing_in_words, wanted
 from timesink.errors import OutputError, UsageError
+from timesink.recorder.counter_catalogue import missing_in_words, wanted
+from timesink.recorder.counter_sampler import Sampler
+from timesink.recorder.host_description import describe_host
 
 SOURCE = Path(__file__).resolve().parents[3] / "src"
 SAMPLING = """
 import os, sys
 from pathlib import Path
-from timesink.collect.counters import Sampler, wanted
+from timesink.recorder.counter_catalogue import wanted
+from timesink.recorder.counter_sampler import Sampler
 own = [os.getpid()]
 sampler = Sampler(Path(sys.argv[1]), wanted=wanted("all"), interval_ms=5, pids=lambda: own)
 sampler.start()
@@ -29,16 +32,16 @@ sys.stdin.readline()
 ON_A_FULL_DISK = """
 import resource, sys, time
 from pathlib import Path
-from timesink.collect.counters.lane import Lane
-from timesink.collect.counters.missing import MissingBook
-from timesink.collect.counters.probing import Probe, Sample
-from timesink.collect.counters.rows import Rows
+from timesink.recorder.counter_sampler import Lane
+from timesink.recorder.counter_probes import MissingBook
+from timesink.recorder.counter_probes import Probe, Sample
+from timesink.recorder.counter_rows import Rows
 resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
 rows, book = Rows(Path(sys.argv[1])), MissingBook()
 probe = Probe(("gpu_temp",), lambda now_s: [Sample("gpu_temp", "GPU 0", 41)])
 lane = Lane("x", [probe], 0.01, rows, book)
 for _ in range(300):
-    lane._round(time.monotonic())
+    lane.round(time.monotonic())
 rows.close()
 print(*book.named())
 """
@@ -69,7 +72,7 @@ def test_what_this_machine_has_is_recorded_and_all_else_is_named(tmp_path):
     assert set(sampled.recorded) == counters_of(rows)
     named = [one.counter for one in sampled.missing]
     assert len(named) == len(set(named))
-    assert set(named) | set(sampled.recorded) == wanted("all").counters
+    assert set(named) | set(sampled.recorded) == wanted("all")
     assert all(one.why for one in sampled.missing)
     times_us = [ts for ts, _, _, _ in rows]
     assert before_us <= min(times_us) <= max(times_us) <= time.time_ns() // 1000
@@ -184,7 +187,8 @@ def test_the_host_is_described(tmp_path):
 
 def test_only_the_standard_library_is_imported():
     program = (
-        f"import sys; sys.path.insert(0, {str(SOURCE)!r}); import timesink.collect.counters;"
+        f"import sys; sys.path.insert(0, {str(SOURCE)!r});"
+        "import timesink.recorder.counter_sampler;"
         "print(*{name.partition('.')[0] for name in sys.modules} - set(sys.stdlib_module_names))"
     )
     done = subprocess.run(

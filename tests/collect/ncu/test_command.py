@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from timesink.collect.ncu.command import (
-    Plan,
+    NcuPlan,
     import_commands,
     metrics_named,
     profile_command,
@@ -23,7 +23,7 @@ PROGRAM = ("python", "train.py", "--name", "two words")
 
 
 def words(version: tuple[int, ...] = (), **choices: object) -> list[str]:
-    plan = Plan(program=PROGRAM, **choices)  # type: ignore[arg-type]
+    plan = NcuPlan(program=PROGRAM, **choices)  # type: ignore[arg-type]
     return profile_command("ncu", plan, Path("here/report.ncu-rep"), version)
 
 
@@ -70,7 +70,7 @@ def test_code_of_kernels_is_left_out_where_nobody_wants_the_report():
 
 
 def test_percent_signs_are_no_macros():
-    command = profile_command("ncu", Plan(PROGRAM), Path("100%h/report.ncu-rep"))
+    command = profile_command("ncu", NcuPlan(PROGRAM), Path("100%h/report.ncu-rep"))
     assert command[command.index("-o") + 1] == "100%%h/report"
 
 
@@ -117,6 +117,6 @@ def test_what_is_no_metric(text: str):
 
 
 def test_filters_are_named_as_the_user_knows_them():
-    plan = Plan(PROGRAM, every=sampling(7), launches=(0, 1), kernel="x", from_start=False)
+    plan = NcuPlan(PROGRAM, every=sampling(7), launches=(0, 1), kernel="x", from_start=False)
     assert plan.filters == ("--range", "--every", "--kernel", "--from-start no")
-    assert Plan(PROGRAM).filters == ()
+    assert NcuPlan(PROGRAM).filters == ()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from timesink.collect.ncu.command import Plan
+from timesink.collect.ncu.command import NcuPlan
 from timesink.collect.ncu.diagnosis import program_failed, why_nothing
 from timesink.collect.ncu.hearing import Heard
-from timesink.collect.ncu.running import Ended
+from timesink.collect.ncu.running import ProfilerEnd
 from timesink.collect.ncu.sampling import sampling
 
-PLAN = Plan(("train",))
+PLAN = NcuPlan(("train",))
 
 
 @pytest.mark.parametrize(
@@ -31,38 +31,38 @@ def test_errors_of_the_profiler(error: str, remedy: str):
     heard = Heard(notes=["==ERROR== Something else", f"==ERROR== {error}"])
     if error == "Whatever":
         heard.notes.pop(0)
-    failure = why_nothing(PLAN, heard, Ended(1, None))
+    failure = why_nothing(PLAN, heard, ProfilerEnd(1, None))
     assert error in failure.message
     assert remedy in failure.hint
 
 
 def test_no_kernels_with_filters():
-    plan = Plan(("train",), every=sampling(7), launches=(10**9, None))
-    failure = why_nothing(plan, Heard(connected=1), Ended(0, None))
+    plan = NcuPlan(("train",), every=sampling(7), launches=(10**9, None))
+    failure = why_nothing(plan, Heard(connected=1), ProfilerEnd(0, None))
     assert failure.hint == "try without --range and --every"
 
 
 def test_no_kernels_at_all():
-    assert "NVIDIA GPU" in why_nothing(PLAN, Heard(), Ended(0, None)).hint
-    assert "another process" in why_nothing(PLAN, Heard(connected=1), Ended(0, None)).hint
+    assert "NVIDIA GPU" in why_nothing(PLAN, Heard(), ProfilerEnd(0, None)).hint
+    assert "another process" in why_nothing(PLAN, Heard(connected=1), ProfilerEnd(0, None)).hint
 
 
 def test_profiler_that_says_nothing():
-    assert "exit code 3" in why_nothing(PLAN, Heard(), Ended(3, None)).message
-    killed = why_nothing(PLAN, Heard(), Ended(-9, None))
+    assert "exit code 3" in why_nothing(PLAN, Heard(), ProfilerEnd(3, None)).message
+    killed = why_nothing(PLAN, Heard(), ProfilerEnd(-9, None))
     assert killed.message == "Nsight Compute was killed (signal 9, SIGKILL)"
     assert "memory" in killed.hint
 
 
 @pytest.mark.parametrize("code", [-11, 139], ids=["itself", "below a script"])
 def test_profiler_that_crashes(code: int):
-    crashed = why_nothing(PLAN, Heard(connected=1), Ended(code, None))
+    crashed = why_nothing(PLAN, Heard(connected=1), ProfilerEnd(code, None))
     assert crashed.message == "Nsight Compute itself crashed (signal 11, SIGSEGV)"
     assert "--ncu PATH" in crashed.hint
 
 
 def test_program_that_crashes_is_not_the_profiler():
-    failure = why_nothing(PLAN, Heard(application_code=139), Ended(139, None))
+    failure = why_nothing(PLAN, Heard(application_code=139), ProfilerEnd(139, None))
     assert failure.message.startswith("the program ended")
 
 
@@ -78,5 +78,5 @@ def test_program_that_fails_or_is_killed():
 
 
 def test_program_that_fails_before_its_first_kernel():
-    failure = why_nothing(PLAN, Heard(application_code=2), Ended(2, None))
+    failure = why_nothing(PLAN, Heard(application_code=2), ProfilerEnd(2, None))
     assert failure.message.startswith("the program ended with exit code 2")

@@ -8,41 +8,41 @@ from pathlib import Path
 
 import pytest
 
-from timesink.collect.ncu.places import Places, put_away, rescued, workplace
+from timesink.collect.ncu.places import NcuOutputs, put_away, rescued, workplace
 from timesink.errors import CollectError, UsageError
 
 
 def test_free_name_beside_the_table(tmp_path: Path):
-    places = Places(tmp_path / "run.csv.gz")
+    places = NcuOutputs(tmp_path / "run.csv.gz")
     assert places.beside == tmp_path / "run.ncu-rep"
     places.beside.touch()
     assert places.beside == tmp_path / "run-2.ncu-rep"
 
 
 def test_table_with_the_name_of_a_report(tmp_path: Path):
-    assert Places(tmp_path / "s.ncu-rep").beside == tmp_path / "s-2.ncu-rep"
+    assert NcuOutputs(tmp_path / "s.ncu-rep").beside == tmp_path / "s-2.ncu-rep"
 
 
 @pytest.mark.parametrize("name", ["t.csv", "T.CSV.gz", "t.txt", "table", "t.2025", "t.gz"])
 def test_names_a_table_may_have(name: str):
-    Places(Path(name)).check_names()
+    NcuOutputs(Path(name)).check_names()
 
 
 @pytest.mark.parametrize("name", ["t.html", "t.HTM", "t.svg", "t.png", "t.json.gz", "t.md"])
 def test_names_of_what_is_no_table(name: str):
     with pytest.raises(UsageError, match="writes CSV") as caught:
-        Places(Path(name)).check_names()
+        NcuOutputs(Path(name)).check_names()
     assert caught.value.hint.endswith(f"timesink kernels FILE.csv -o {name}")
 
 
 def test_name_of_a_report_for_the_table():
     with pytest.raises(UsageError) as caught:
-        Places(Path("t.ncu-rep")).check_names()
+        NcuOutputs(Path("t.ncu-rep")).check_names()
     assert caught.value.hint.endswith("--keep-report t.ncu-rep")
 
 
 def test_report_nobody_wants_is_removed(tmp_path: Path):
-    places = Places(tmp_path / "run.csv")
+    places = NcuOutputs(tmp_path / "run.csv")
     with workplace(places.output) as report:
         report.touch()
         assert put_away(report, places) is None
@@ -51,7 +51,7 @@ def test_report_nobody_wants_is_removed(tmp_path: Path):
 
 def test_report_on_another_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Where a file cannot be renamed it is copied, under another name until it is whole."""
-    places = Places(tmp_path / "run.csv", tmp_path / "kept.ncu-rep")
+    places = NcuOutputs(tmp_path / "run.csv", tmp_path / "kept.ncu-rep")
     copied: list[str] = []
     copy = shutil.copyfile
 
@@ -80,7 +80,7 @@ def _only_within(folder: Path) -> Callable[[Path, Path], None]:
 def test_report_that_no_place_takes_stays_where_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    places = Places(tmp_path / "run.csv")
+    places = NcuOutputs(tmp_path / "run.csv")
 
     def refuse(*_: object) -> None:
         raise OSError(28, "No space left on device")

@@ -6,12 +6,12 @@ import re
 
 import pytest
 
-from timesink.collect.ncu.sampling import LARGEST, SMALLEST, Sampling, sampling
+from timesink.collect.ncu.sampling import LARGEST, SMALLEST, LaunchPicks, sampling
 
 EVERY = [2, 3, 5, 7, 10, 11, 13, 19, 50, 97, 100, 499, 667, 997, 1000]
 
 
-def picked(chosen: Sampling, launches: int) -> list[int]:
+def picked(chosen: LaunchPicks, launches: int) -> list[int]:
     pattern = re.compile(chosen.expression)
     return [number for number in range(1, launches + 1) if pattern.fullmatch(str(number))]
 

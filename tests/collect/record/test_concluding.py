@@ -11,21 +11,21 @@ from typing import Any
 
 import pytest
 
-from timesink.collect.counters import Sampled
 from timesink.collect.record import traces
 from timesink.collect.record.notes import read_notes
-from timesink.collect.record.places import Place
-from timesink.collect.record.plan import Plan
+from timesink.collect.record.places import RecordingFolder
+from timesink.collect.record.plan import RecordPlan
 from timesink.collect.record.recording import conclude
 from timesink.collect.record.run_file import ProgramRun
-from timesink.collect.record.running import Ended
+from timesink.collect.record.running import ProgramEnd
 from timesink.collect.record.watching import Watched
 from timesink.errors import OutputError
+from timesink.recorder.counter_sampler import SampledCounters
 
 BASE_NS = 1_790_857_026_000_000_000
-PROGRAM = ProgramRun("1", ("python", "a.py"), Plan(cycles=3), 1, 2, Ended(0, "", 0))
-NO_COUNTERS = Watched(Sampled(50, 0, (), (), None), {}, None)
-COUNTERS = Watched(Sampled(50, 9, ("gpu_usage",), (), 0.1), {}, [])
+PROGRAM = ProgramRun("1", ("python", "a.py"), RecordPlan(cycles=3), 1, 2, ProgramEnd(0, "", 0))
+NO_COUNTERS = Watched(SampledCounters(50, 0, (), (), None), {}, None)
+COUNTERS = Watched(SampledCounters(50, 9, ("gpu_usage",), (), 0.1), {}, [])
 WINDOW = {"event": "window", "by": "step()", "name": "", "skipped": 1}
 TRACE = f"""{{"baseTimeNanoseconds": {BASE_NS}, "traceEvents": [
 {{"ph": "X", "cat": "user_annotation", "name": "timesink clock 0", "pid": 1, "tid": 1,
@@ -34,13 +34,13 @@ TRACE = f"""{{"baseTimeNanoseconds": {BASE_NS}, "traceEvents": [
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    place = Place(tmp_path / "run")
+def place(tmp_path: Path) -> RecordingFolder:
+    place = RecordingFolder(tmp_path / "run")
     place.prepare()
     return place
 
 
-def leave(place: Place, pid: int, *notes: dict[str, Any]) -> None:
+def leave(place: RecordingFolder, pid: int, *notes: dict[str, Any]) -> None:
     lines = "".join(f"{json.dumps(note)}\n" for note in notes)
     (place.control / f"{pid}.jsonl").write_text(lines)
     (place.control / f"trace-{pid}.json").write_text(TRACE)
@@ -51,16 +51,18 @@ def exported(pid: int, **more: object) -> dict[str, Any]:
     return {"event": "exported", **facts, **more}
 
 
-def concluded(place: Place, program: ProgramRun = PROGRAM, watched: Watched = COUNTERS) -> Any:
+def concluded(
+    place: RecordingFolder, program: ProgramRun = PROGRAM, watched: Watched = COUNTERS
+) -> Any:
     conclude(program, watched, place)
     return json.loads(place.run_file.read_text())
 
 
-def files(place: Place) -> list[str]:
+def files(place: RecordingFolder) -> list[str]:
     return sorted(path.name for path in place.folder.iterdir())
 
 
-def test_counters_are_put_on_the_clock_of_the_timeline(place: Place):
+def test_counters_are_put_on_the_clock_of_the_timeline(place: RecordingFolder):
     """Marks of the timeline lie five milliseconds before the system's time."""
     mark_ns = BASE_NS + 1_000_000
     late_ns = 5_000_000
@@ -74,7 +76,7 @@ def test_counters_are_put_on_the_clock_of_the_timeline(place: Place):
     assert files(place) == ["counters.csv", "run.json", "trace.json.gz"]
 
 
-def test_timeline_that_cannot_be_kept(place: Place):
+def test_timeline_that_cannot_be_kept(place: RecordingFolder):
     """As where the disk is full: the rest is kept, and says so."""
     leave(place, 7, WINDOW, exported(7))
     # In the way of the file.
@@ -84,7 +86,7 @@ def test_timeline_that_cannot_be_kept(place: Place):
     assert run["why_partial"] == "the timeline cannot be written: Is a directory"
 
 
-def test_second_process_of_a_rank_is_told(place: Place):
+def test_second_process_of_a_rank_is_told(place: RecordingFolder):
     window = {**WINDOW, "rank": 0, "world_size": 2}
     leave(place, 7, window, exported(7))
     leave(place, 8, window, exported(8, cycles=2))
@@ -95,14 +97,14 @@ def test_second_process_of_a_rank_is_told(place: Place):
     assert files(place) == ["run.json", "trace.rank0.json.gz"]
 
 
-def test_workers_without_a_rank_are_told_apart(place: Place):
+def test_workers_without_a_rank_are_told_apart(place: RecordingFolder):
     for pid in (7, 8):
         leave(place, pid, {**WINDOW, "rank": None, "world_size": 2}, exported(pid))
     run = concluded(place)
     assert [one["trace"] for one in run["processes"]] == ["trace.json.gz", "trace.pid8.json.gz"]
 
 
-def test_counters_of_a_program_without_torch_are_all_there_is(place: Place):
+def test_counters_of_a_program_without_torch_are_all_there_is(place: RecordingFolder):
     leave(place, 7, {"event": "python", "version": "3.12"})
     run = concluded(place)
     assert (run["complete"], run["why_partial"]) == (True, "")
@@ -111,33 +113,35 @@ def test_counters_of_a_program_without_torch_are_all_there_is(place: Place):
 
 
 @pytest.mark.parametrize(
-    ("plan", "watched"), [(Plan(marker="step"), COUNTERS), (Plan(), NO_COUNTERS)]
+    ("plan", "watched"), [(RecordPlan(marker="step"), COUNTERS), (RecordPlan(), NO_COUNTERS)]
 )
-def test_program_without_torch_of_which_more_was_asked(place: Place, plan: Plan, watched: Watched):
+def test_program_without_torch_of_which_more_was_asked(
+    place: RecordingFolder, plan: RecordPlan, watched: Watched
+):
     leave(place, 7, {"event": "python", "version": "3.12"})
     run = concluded(place, replace(PROGRAM, plan=plan), watched)
     assert run["why_partial"] == "the program did not import torch: counters only"
 
 
-def test_exit_code_says_more_than_that_it_ended(place: Place):
+def test_exit_code_says_more_than_that_it_ended(place: RecordingFolder):
     leave(place, 7, WINDOW, exported(7, cycles=2, why="the program ended"))
-    run = concluded(place, replace(PROGRAM, ended=Ended(4, "", 4)))
+    run = concluded(place, replace(PROGRAM, ended=ProgramEnd(4, "", 4)))
     assert run["why_partial"] == "the program ended with exit code 4, after 2 of 3 cycles"
 
 
-def test_secrets_of_the_command_are_not_kept(place: Place):
+def test_secrets_of_the_command_are_not_kept(place: RecordingFolder):
     run = concluded(place, replace(PROGRAM, command=("python", "a.py", "--token", "abc")))
     assert run["command"] == ["python", "a.py", "--token", "***"]
 
 
-def test_program_that_tidies_up(place: Place):
+def test_program_that_tidies_up(place: RecordingFolder):
     """Notes are lost with the folder they lie in; the counters are not."""
     shutil.rmtree(place.control)
     assert "no Python of the program let the recorder in" in concluded(place)["why_partial"]
     assert files(place) == ["run.json"]
 
 
-def test_nothing_is_lost_where_it_cannot_be_put(place: Place):
+def test_nothing_is_lost_where_it_cannot_be_put(place: RecordingFolder):
     """As where the folder was locked meanwhile."""
     leave(place, 7, WINDOW, exported(7))
     for path in (place.trace(), place.run_file):
@@ -147,7 +151,9 @@ def test_nothing_is_lost_where_it_cannot_be_put(place: Place):
     assert (place.control / "trace-7.json").read_text() == TRACE
 
 
-def test_full_disk_leaves_room_for_the_rest(place: Place, monkeypatch: pytest.MonkeyPatch):
+def test_full_disk_leaves_room_for_the_rest(
+    place: RecordingFolder, monkeypatch: pytest.MonkeyPatch
+):
     def fill(raw: Path, _packed: Path, _cut: str) -> None:
         assert raw.exists()
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -159,7 +165,7 @@ def test_full_disk_leaves_room_for_the_rest(place: Place, monkeypatch: pytest.Mo
     assert not (place.control / "trace-7.json").exists()
 
 
-def test_folder_that_is_gone(place: Place):
+def test_folder_that_is_gone(place: RecordingFolder):
     shutil.rmtree(place.folder)
     with pytest.raises(OutputError, match=r"run\.json: cannot be written"):
         conclude(PROGRAM, COUNTERS, place)

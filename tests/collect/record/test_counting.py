@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from timesink.collect.record.agent.counting import Counting, Due
-from timesink.collect.record.plan import Plan
+from timesink.collect.record.plan import RecordPlan
 
 
-def dues(plan: Plan, count: int, *, begins: bool) -> list[str]:
+def dues(plan: RecordPlan, count: int, *, begins: bool) -> list[str]:
     counting = Counting(plan, begins=begins)
     return [counting.boundary(at).name for at in range(count)]
 
@@ -25,17 +25,17 @@ def dues(plan: Plan, count: int, *, begins: bool) -> list[str]:
     ],
 )
 def test_profiler_warms_up_in_a_skipped_cycle(skip: int, expected: list[str], *, begins: bool):
-    assert dues(Plan(cycles=2, skip=skip), len(expected), begins=begins) == expected
+    assert dues(RecordPlan(cycles=2, skip=skip), len(expected), begins=begins) == expected
 
 
 def test_counting_ends_some_cycles_after_the_recording():
-    found = dues(Plan(cycles=1, skip=0), 40, begins=True)
+    found = dues(RecordPlan(cycles=1, skip=0), 40, begins=True)
     assert found[:2] == ["START", "FINISH"]
     assert found.index("FORGET") == 21
 
 
 def test_cycles_are_timed_with_and_without_the_profiler():
-    counting = Counting(Plan(cycles=1, skip=3), begins=False)
+    counting = Counting(RecordPlan(cycles=1, skip=3), begins=False)
     for now_ns in (0, 10):
         counting.boundary(now_ns)
     # The cycle in which the profiler warms up is no measure of anything.
@@ -49,7 +49,7 @@ def test_cycles_are_timed_with_and_without_the_profiler():
 
 
 def test_recording_waits_while_another_profiler_runs():
-    counting = Counting(Plan(cycles=1, skip=1), begins=False)
+    counting = Counting(RecordPlan(cycles=1, skip=1), begins=False)
     assert counting.boundary(1) is Due.START
     counting.wait_longer()
     assert counting.boundary(2) is Due.START
@@ -57,7 +57,7 @@ def test_recording_waits_while_another_profiler_runs():
 
 
 def test_cycles_under_another_profiler_are_no_measure():
-    counting = Counting(Plan(cycles=1, skip=9), begins=False)
+    counting = Counting(RecordPlan(cycles=1, skip=9), begins=False)
     for now_ns, is_plain in ((0, True), (10, True), (500, False), (510, True)):
         counting.boundary(now_ns, is_plain=is_plain)
     assert counting.before_ns == [10, 10]

@@ -18,13 +18,13 @@ import pytest
 from timesink.collect.record import agent
 from timesink.collect.record.agent import compiling, window
 from timesink.collect.record.agent.annotations import watch_annotations
-from timesink.collect.record.agent.engine import Engine
+from timesink.collect.record.agent.engine import CycleEngine
 from timesink.collect.record.agent.functions import watch_functions
 from timesink.collect.record.agent.functions.calls import MarkedCalls
 from timesink.collect.record.agent.optimizers import watch_optimizers
 from timesink.collect.record.agent.profiling import Profiling
 from timesink.collect.record.notes import ProcessNotes, read_notes
-from timesink.collect.record.plan import Plan, write_plan
+from timesink.collect.record.plan import RecordPlan, write_plan
 
 torch: Any = pytest.importorskip("torch")
 
@@ -39,10 +39,10 @@ def notes(control: Path) -> ProcessNotes:
 @pytest.fixture
 def engines(tmp_path: Path) -> Iterator[Any]:
     """Makes engines, and ends what a test has left."""
-    made: list[Engine] = []
+    made: list[CycleEngine] = []
 
-    def make(**plan: Any) -> Engine:
-        made.append(Engine(Plan(**plan), torch, tmp_path))
+    def make(**plan: Any) -> CycleEngine:
+        made.append(CycleEngine(RecordPlan(**plan), torch, tmp_path))
         return made[-1]
 
     yield make
@@ -158,7 +158,7 @@ def test_hooks_of_an_agent_that_cannot_begin(tmp_path: Path, monkeypatch: pytest
     kind = torch.autograd.profiler.record_function
     before = kind.__enter__, kind.__exit__
     monkeypatch.setattr(agent, "watch_functions", lambda *_: 1 / 0)
-    write_plan(Plan(marker="decode"), tmp_path)
+    write_plan(RecordPlan(marker="decode"), tmp_path)
     agent.begin(tmp_path)
     assert (kind.__enter__, kind.__exit__) == before
     assert (notes(tmp_path).last("failed") or {})["why"].startswith("ZeroDivisionError")
@@ -176,7 +176,7 @@ def test_optimizers_made_later_are_left_as_they_are(engines: Any):
     assert not hasattr(optimizer.step, "timesink_counts")
 
 
-def watched(engine: Engine, marker: str) -> int:
+def watched(engine: CycleEngine, marker: str) -> int:
     """Cycles that three calls make of one function that calls another."""
     watch_functions(torch, engine, marker)
     for _ in range(3):
@@ -241,7 +241,7 @@ def test_forks_are_watched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     registered: list[object] = []
     monkeypatch.setattr(os, "register_at_fork", lambda **calls: registered.append(calls))
     agent._watch_forks.cache_clear()
-    write_plan(Plan(by_hand=True), tmp_path)
+    write_plan(RecordPlan(by_hand=True), tmp_path)
     for _ in range(3):
         agent.begin(tmp_path)
         engine = agent.running()
@@ -257,8 +257,8 @@ def test_compiler_passes_over_code_of_the_agent_alone(monkeypatch: pytest.Monkey
     skipped: list[CodeType] = []
     monkeypatch.setattr(compiling, "_skipping", lambda _compiler: skipped.append)
     compiling.hide_from_compiler(torch)
-    assert Engine.boundary.__code__ in skipped
-    assert inspect.unwrap(Engine.program_goes_on).__code__ in skipped
+    assert CycleEngine.boundary.__code__ in skipped
+    assert inspect.unwrap(CycleEngine.program_goes_on).__code__ in skipped
     assert contextlib.__file__ not in {code.co_filename for code in skipped}
 
 

@@ -13,8 +13,8 @@ import pytest
 import timesink
 from recorded import Recording, environment, needs_torch, plain, write
 from timesink.collect.record import beside, in_program, joining
-from timesink.collect.record.places import Place
-from timesink.collect.record.plan import Plan, write_plan
+from timesink.collect.record.places import RecordingFolder
+from timesink.collect.record.plan import RecordPlan, write_plan
 from timesink.errors import CollectError, UsageError
 
 BLOCKS = """
@@ -84,16 +84,16 @@ print(recording.path.name)
 """
 
 
-def left_by_a_killed_recorder(place: Place) -> None:
+def left_by_a_killed_recorder(place: RecordingFolder) -> None:
     place.prepare()
-    write_plan(Plan(cycles=7, by_hand=True), place.control)
+    write_plan(RecordPlan(cycles=7, by_hand=True), place.control)
     (place.control / "recorder.pid").write_text(f"{os.getpid()} long ago")
 
 
 @pytest.fixture(scope="module")
 def blocks(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("blocks")
-    left_by_a_killed_recorder(Place(folder / "ranks"))
+    left_by_a_killed_recorder(RecordingFolder(folder / "ranks"))
     command = [sys.executable, write(folder, BLOCKS)]
     subprocess.run(command, cwd=folder, env=environment(), check=True, timeout=300)
     return folder
@@ -130,7 +130,7 @@ def test_workers_of_one_machine_share_a_recording(blocks: Path):
 def test_worker_joins_no_recording_whose_recorder_was_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    left_by_a_killed_recorder(Place(tmp_path))
+    left_by_a_killed_recorder(RecordingFolder(tmp_path))
     monkeypatch.setenv("LOCAL_RANK", "1")
     monkeypatch.setattr(joining, "_FIRST_WORKER_S", 0)
     with pytest.raises(CollectError, match="has not begun"), timesink.record(tmp_path):
@@ -174,7 +174,7 @@ def test_recording_that_fails_at_its_end_is_no_exception(
     with pytest.warns(UserWarning, match="could not be finished"), recording:
         pass
     # Nobody records there any more.
-    Place(tmp_path / "run").check(force=True)
+    RecordingFolder(tmp_path / "run").check(force=True)
 
 
 def test_block_is_not_entered_where_its_plan_cannot_be_written(

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from timesink.collect.record.agent import own_thread
-from timesink.collect.record.agent.own_thread import OwnThread, is_main_thread
+from timesink.collect.record.agent.own_thread import RecordedThread, is_main_thread
 
 
 def in_thread(work: object) -> None:
@@ -18,7 +18,7 @@ def in_thread(work: object) -> None:
 
 def test_thread_that_ends_is_heard_on_itself():
     heard: list[tuple[str, int]] = []
-    own = OwnThread(lambda why: heard.append((why, threading.get_ident())))
+    own = RecordedThread(lambda why: heard.append((why, threading.get_ident())))
     threads: list[int] = []
 
     def work() -> None:
@@ -32,14 +32,14 @@ def test_thread_that_ends_is_heard_on_itself():
 
 def test_main_thread_is_not_waited_for():
     heard: list[str] = []
-    own = OwnThread(heard.append)
+    own = RecordedThread(heard.append)
     own.begin()
     del own
     assert heard == []
 
 
 def test_wish_to_end_is_carried_over():
-    own = OwnThread(lambda _why: None)
+    own = RecordedThread(lambda _why: None)
     is_asked = threading.Event()
 
     def work() -> None:
@@ -58,7 +58,7 @@ def test_wish_to_end_is_carried_over():
 
 def test_recording_that_is_being_written_is_waited_for(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(own_thread, "_ANSWERS_S", 0.0)
-    own = OwnThread(lambda _why: None)
+    own = RecordedThread(lambda _why: None)
     may_go_on, written = threading.Event(), []
 
     def write() -> None:

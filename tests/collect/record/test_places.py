@@ -11,21 +11,21 @@ import pytest
 
 from recorded import environment
 from timesink.collect.processes import birth
-from timesink.collect.record.places import Place
+from timesink.collect.record.places import RecordingFolder
 from timesink.errors import OutputError
 
 PREPARES = """
 import sys
 from pathlib import Path
-from timesink.collect.record.places import Place
-Place(Path(sys.argv[1])).prepare()
+from timesink.collect.record.places import RecordingFolder
+RecordingFolder(Path(sys.argv[1])).prepare()
 print(flush=True)
 sys.stdin.read()
 """
 
 
 def test_two_recordings_are_not_mixed(tmp_path: Path):
-    place, pipe = Place(tmp_path / "run"), subprocess.PIPE
+    place, pipe = RecordingFolder(tmp_path / "run"), subprocess.PIPE
     command = [sys.executable, "-c", PREPARES, str(place.folder)]
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, env=environment()) as other:
         assert other.stdout is not None
@@ -41,7 +41,7 @@ def test_two_recordings_are_not_mixed(tmp_path: Path):
 @pytest.mark.skipif(not birth(os.getpid()), reason="needs /proc")
 def test_number_of_a_killed_recorder_that_is_used_again(tmp_path: Path):
     """As in a container, where it is 1 every time."""
-    place = Place(tmp_path / "run")
+    place = RecordingFolder(tmp_path / "run")
     place.prepare()
     (place.control / "recorder.pid").write_text(f"{os.getpid()} long ago")
     place.check(force=True)
@@ -50,7 +50,7 @@ def test_number_of_a_killed_recorder_that_is_used_again(tmp_path: Path):
 
 
 def test_what_a_killed_recorder_left_is_no_hindrance(tmp_path: Path):
-    place = Place(tmp_path / "run")
+    place = RecordingFolder(tmp_path / "run")
     place.prepare()
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
@@ -63,7 +63,7 @@ def test_what_a_killed_recorder_left_is_no_hindrance(tmp_path: Path):
 
 def test_links_lead_nowhere(tmp_path: Path):
     """Files of others stay as they are, and none appear."""
-    place = Place(tmp_path / "run")
+    place = RecordingFolder(tmp_path / "run")
     place.folder.mkdir()
     (tmp_path / "mine").write_text("mine")
     place.run_file.symlink_to(tmp_path / "mine")

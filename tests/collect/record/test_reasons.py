@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from timesink.collect.record.notes import ProcessNotes
-from timesink.collect.record.plan import Plan
+from timesink.collect.record.plan import RecordPlan
 from timesink.collect.record.reasons import advice, why_partial
 
 TORCH = {"event": "torch"}
@@ -19,16 +19,41 @@ def pace(**more: object) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("notes", "plan", "why", "help_"),
     [
-        ((TORCH,), Plan(), "no optimizer made a step", "name what a cycle is with --marker NAME"),
-        ((TORCH,), Plan(marker="stp"), "nothing called 'stp' ran", "as its `def` does"),
-        ((TORCH, TOOLS), Plan(marker="step"), "other tools monitor", "as its `def` does"),
-        ((TORCH, pace()), Plan(marker="step"), "'step' came only once", "once in every cycle"),
-        ((TORCH, pace(seen=2)), Plan(), "ended after 2 cycles; the first 5 are skipped", "--skip"),
-        ((TORCH, pace(own_profiler=True)), Plan(), "when recording was due", "own profiler off"),
-        ((TORCH, pace(seen=1, elsewhere=9)), Plan(), "on several threads", "let one thread do"),
+        (
+            (TORCH,),
+            RecordPlan(),
+            "no optimizer made a step",
+            "name what a cycle is with --marker NAME",
+        ),
+        ((TORCH,), RecordPlan(marker="stp"), "nothing called 'stp' ran", "as its `def` does"),
+        ((TORCH, TOOLS), RecordPlan(marker="step"), "other tools monitor", "as its `def` does"),
+        (
+            (TORCH, pace()),
+            RecordPlan(marker="step"),
+            "'step' came only once",
+            "once in every cycle",
+        ),
+        (
+            (TORCH, pace(seen=2)),
+            RecordPlan(),
+            "ended after 2 cycles; the first 5 are skipped",
+            "--skip",
+        ),
+        (
+            (TORCH, pace(own_profiler=True)),
+            RecordPlan(),
+            "when recording was due",
+            "own profiler off",
+        ),
+        (
+            (TORCH, pace(seen=1, elsewhere=9)),
+            RecordPlan(),
+            "on several threads",
+            "let one thread do",
+        ),
     ],
 )
-def test_no_cycles(notes: tuple[dict[str, object], ...], plan: Plan, why: str, help_: str):
+def test_no_cycles(notes: tuple[dict[str, object], ...], plan: RecordPlan, why: str, help_: str):
     processes = [ProcessNotes(7, notes)]
     assert why in why_partial([], processes, plan)
     assert help_ in advice([], processes, plan)

@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from timesink.collect.counters import wanted
 from timesink.collect.processes import is_alive
 from timesink.collect.record import recording, urgency
-from timesink.collect.record.places import Place
-from timesink.collect.record.plan import Plan
+from timesink.collect.record.places import RecordingFolder
+from timesink.collect.record.plan import RecordPlan
 from timesink.collect.record.recording import Request, record_program
 from timesink.collect.record.run_file import ProgramRun
-from timesink.collect.record.running import Ended, Running
-from timesink.collect.record.watching import Sampling, Watched
+from timesink.collect.record.running import ProgramEnd, Running
+from timesink.collect.record.watching import Watched
 from timesink.errors import CollectError
+from timesink.recorder.counter_catalogue import wanted
 
 WRITES_AND_GOES = """
 import signal, sys, time
@@ -35,7 +35,7 @@ while True:
 """
 
 
-def run(came: list[int], tick: Callable[[], None]) -> Ended:
+def run(came: list[int], tick: Callable[[], None]) -> ProgramEnd:
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", WRITES_AND_GOES], stdout=pipe) as program:
         assert program.stdout is not None
@@ -50,7 +50,7 @@ def test_several_signals_at_once_are_one_request():
         if len(came) < 3:
             came.append(signal.SIGTERM if came[1:] else signal.SIGHUP)
 
-    assert run(came, tick) == Ended(7, "", 7)
+    assert run(came, tick) == ProgramEnd(7, "", 7)
 
 
 def test_second_ctrl_c_stops_at_once():
@@ -61,20 +61,22 @@ def test_second_ctrl_c_stops_at_once():
         if not came or (len(came) == 1 and time.monotonic() - begun > 1):
             came.append(signal.SIGINT)
 
-    assert run(came, tick) == Ended(None, "SIGKILL", 137)
+    assert run(came, tick) == ProgramEnd(None, "SIGKILL", 137)
 
 
 def test_program_is_not_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Where the recorder itself fails, nobody would pass signals on to it."""
     pids = []
 
-    def fail(_control: Path, _counters: Path, sampling: Sampling) -> None:
-        pids.append(sampling.pid)
+    def fail(_control: Path, _counters: Path, pid: int, **_more: object) -> None:
+        pids.append(pid)
         raise MemoryError
 
     monkeypatch.setattr(recording, "Watch", fail)
     command = (sys.executable, "-c", "import time; time.sleep(300)")
-    request = Request(command, Plan(), Place(tmp_path / "run"), wanted("none"), 50, "1")
+    request = Request(
+        command, RecordPlan(), RecordingFolder(tmp_path / "run"), wanted("none"), 50, "1"
+    )
     with pytest.raises(MemoryError):
         record_program(request, lambda _: None)
     assert not is_alive(pids[0])
@@ -93,7 +95,7 @@ def test_second_ctrl_c_while_packing_stops_at_once(
 ):
     said: list[str] = []
 
-    def pack(_program: ProgramRun, _watched: Watched, place: Place) -> None:
+    def pack(_program: ProgramRun, _watched: Watched, place: RecordingFolder) -> None:
         (place.control / "trace-7.json").touch()
         ctrl_c()
         assert said == ["packing what was recorded (once more: stop at once)"]
@@ -102,8 +104,8 @@ def test_second_ctrl_c_while_packing_stops_at_once(
 
     monkeypatch.setattr(recording, "conclude", pack)
     monkeypatch.setattr(urgency, "_ONE_KEY_S", -1.0)
-    command, place = (sys.executable, "-c", ""), Place(tmp_path / "run")
+    command, place = (sys.executable, "-c", ""), RecordingFolder(tmp_path / "run")
     with pytest.raises(CollectError, match="before the recording was packed") as told:
-        record_program(Request(command, Plan(), place, wanted("none"), 50, "1"), said.append)
+        record_program(Request(command, RecordPlan(), place, wanted("none"), 50, "1"), said.append)
     assert told.value.exit_code == 130
     assert (place.control / "trace-7.json").exists()

@@ -10,17 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from timesink.collect.counters import wanted
 from timesink.collect.record import watching
-from timesink.collect.record.watching import Sampling, Watch
+from timesink.collect.record.watching import Watch
+from timesink.recorder.counter_catalogue import wanted
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
 
 
 @pytest.fixture
 def watch(tmp_path: Path) -> Iterator[Watch]:
-    sampling = Sampling(wanted("process_mem_rss,process_cpu_usage"), 10, os.getpid())
-    watch = Watch(tmp_path, tmp_path / "counters.csv", sampling)
+    counters = wanted("process_mem_rss,process_cpu_usage")
+    file = tmp_path / "counters.csv"
+    watch = Watch(tmp_path, file, os.getpid(), wanted=counters, interval_ms=10)
     yield watch
     watch.sampled()
 
@@ -84,17 +85,18 @@ def test_without_torch_all_samples_are_kept(
 
 def test_counters_that_cannot_be_written_are_missing(tmp_path: Path):
     """The program runs already, and goes on."""
-    sampling = Sampling(wanted("memory"), 10, os.getpid())
-    watch = Watch(tmp_path, tmp_path / "nowhere/counters.csv", sampling)
+    file = tmp_path / "nowhere/counters.csv"
+    watch = Watch(tmp_path, file, os.getpid(), wanted=wanted("memory"), interval_ms=10)
     watch.look()
     sampled = watch.watched().sampled
     assert sampled.samples == 0
-    assert {one.counter for one in sampled.missing} == wanted("memory").counters
+    assert {one.counter for one in sampled.missing} == wanted("memory")
     assert "nowhere" in sampled.missing[0].why
 
 
 def test_folder_that_is_gone_does_not_end_the_program(tmp_path: Path):
-    watch = Watch(tmp_path / "gone", tmp_path / "counters.csv", Sampling(wanted("none"), 10, 1))
+    gone, file = tmp_path / "gone", tmp_path / "counters.csv"
+    watch = Watch(gone, file, 1, wanted=wanted("none"), interval_ms=10)
     watch.look()
     assert not watch.is_ending()
     assert not watch.is_over

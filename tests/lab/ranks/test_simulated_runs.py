@@ -11,8 +11,8 @@ import pytest
 from timesink.errors import UsageError
 from timesink.lab.ranks import CAUSE_OF_KIND, KINDS, Plan, Straggler
 from timesink.lab.ranks.kineto import START_NS
-from timesink.lab.ranks.layout import Layout
-from timesink.lab.ranks.runs import FIRST_STEP, Run, carry_out
+from timesink.lab.ranks.layout import RankLayout
+from timesink.lab.ranks.runs import FIRST_STEP, SimulatedRun, carry_out
 from timesink.lab.ranks.tables import tables_of
 
 PLANS = {
@@ -27,7 +27,7 @@ _IN_STAGES = Plan(ranks=16, pipeline=2, steps=4)
 
 
 @pytest.fixture(scope="module", params=PLANS)
-def run(request) -> Run:
+def run(request) -> SimulatedRun:
     return carry_out(PLANS[request.param])
 
 
@@ -55,7 +55,7 @@ def test_collectives_of_a_group_end_together_once_clocks_agree(run):
     assert (met["shortest"] > 0).all()
 
 
-def _collectives(run: Run, rank: int, trace) -> pl.DataFrame:
+def _collectives(run: SimulatedRun, rank: int, trace) -> pl.DataFrame:
     """Collective kernels on the true clock, counted within their group."""
     kernels = trace.device.join(trace.collectives, on="index").sort("ts_ns")
     one_sided = pl.col("collective").cast(pl.String).is_in(["send", "recv"])
@@ -143,7 +143,10 @@ def test_who_causes_waits_waits_least():
 
 
 def test_two_stragglers_are_told_apart():
-    both = (Straggler("data_loading", rank=1, share=0.5), Straggler("uneven_work", rank=6))
+    both = (
+        Straggler("data_loading", rank=1, share=0.5),
+        Straggler("uneven_work", rank=6),
+    )
     truth = carry_out(Plan(ranks=8, steps=4, stragglers=both)).truth
     assert [answer.ranks for answer in truth.answers] == [(1,), (6,)]
     assert len(truth.answers[0].steps) == 2
@@ -159,7 +162,7 @@ def test_clocks_of_a_node_agree_and_those_of_others_are_apart():
 
 
 def test_every_rank_is_in_one_group_of_each_role():
-    layout = Layout(Plan(ranks=32, tensor=2, pipeline=2, expert=4))
+    layout = RankLayout(Plan(ranks=32, tensor=2, pipeline=2, expert=4))
     for role, groups in layout.members.items():
         ranks = np.concatenate(groups)
         assert sorted(ranks) == list(range(32)), role

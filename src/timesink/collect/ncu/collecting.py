@@ -10,7 +10,7 @@ from typing import Any
 from timesink.collect.masking import masked
 from timesink.collect.ncu.command import (
     CUSTOM,
-    Plan,
+    NcuPlan,
     import_commands,
     profile_command,
     shown_briefly,
@@ -23,12 +23,12 @@ from timesink.collect.ncu.diagnosis import (
 )
 from timesink.collect.ncu.hearing import Heard
 from timesink.collect.ncu.metric_sets import UTILISATION
-from timesink.collect.ncu.places import Places, put_away, rescued, workplace
+from timesink.collect.ncu.places import NcuOutputs, put_away, rescued, workplace
 from timesink.collect.ncu.printing import printed_table
 from timesink.collect.ncu.program import ncu_version
-from timesink.collect.ncu.running import Ended, run_profiler
+from timesink.collect.ncu.running import ProfilerEnd, run_profiler
 from timesink.collect.ncu.screen import Screen
-from timesink.collect.ncu.table import Table, look_at, write_table
+from timesink.collect.ncu.table import PrintedTable, look_at, write_table
 from timesink.collect.signals import interruption, noticed
 from timesink.errors import CollectError
 
@@ -44,24 +44,26 @@ class Collected:
     failure: CollectError | None
 
 
-def collect(ncu: Path, plan: Plan, places: Places, screen: Screen, made_by: str) -> Collected:
+def collect(
+    ncu: Path, plan: NcuPlan, places: NcuOutputs, screen: Screen, made_by: str
+) -> Collected:
     """Measure the kernels of a program and write their table.
 
     ``made_by`` is the version of timesink, for the file to say.
     """
     with noticed() as interruptions:
         places.check(plan.program)
-        run = _Run(ncu, plan, places, screen, interruptions)
+        run = _Collection(ncu, plan, places, screen, interruptions)
         return run.to_the_table(made_by)
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _Collection:
     """One program measured once."""
 
     ncu: Path
-    plan: Plan
-    places: Places
+    plan: NcuPlan
+    places: NcuOutputs
     screen: Screen
     interruptions: list[int]
 
@@ -88,12 +90,20 @@ class _Run:
             elsewhere = put_away(report, self.places)
         failure = interruption(self.interruptions) or program_failed(heard)
         failure = failure or _incomplete(heard, ended)
+        if failure is not None and elsewhere is not None:
+            # The one that matters more, with the hints of both.
+            failure.hint = "; ".join(filter(None, (failure.hint, elsewhere.hint)))
         return Collected(
             self.places.output,
             table.kernels,
             table.device,
-            _surprising(self.plan, table),
-            _both(failure, elsewhere),
+            # Roofline metrics name every precision of every generation; no device has all of them.
+            tuple(
+                name
+                for name in table.without_values
+                if self.plan.metric_set == CUSTOM or name in UTILISATION
+            ),
+            failure or elsewhere,
         )
 
     def _version(self) -> str:
@@ -117,16 +127,17 @@ class _Run:
             stopped.hint = f"{self.places.output} is from before, and was not touched"
         return stopped
 
-    def _measure(self, report: Path, version: str, heard: Heard) -> Ended:
+    def _measure(self, report: Path, version: str, heard: Heard) -> ProfilerEnd:
         stopped = self._stopped(heard)
         if stopped is not None:
             raise stopped
-        command = profile_command(self.ncu, self.plan, report, _comparable(version))
+        numbers = tuple(int(part) for part in version.split(".") if part)
+        command = profile_command(self.ncu, self.plan, report, numbers)
         self.screen.say(shown_briefly(command))
         self.screen.show("waiting for the first kernel")
         return run_profiler(command, self.screen, heard, self.interruptions)
 
-    def _table_of(self, report: Path, heard: Heard) -> Table | None:
+    def _table_of(self, report: Path, heard: Heard) -> PrintedTable | None:
         printed = report.with_name("printed.csv")
         metrics = self.plan.metrics
         if report.exists():
@@ -137,14 +148,10 @@ class _Run:
         return look_at(printed, metrics)
 
 
-def _comparable(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part)
-
-
 # -- what came of it -----------------------------------------------------------------------------
 
 
-def _described(plan: Plan, made_by: str, version: str) -> dict[str, Any]:
+def _described(plan: NcuPlan, made_by: str, version: str) -> dict[str, Any]:
     """How the file came about, for those who read it."""
     every = plan.every
     return {
@@ -167,17 +174,7 @@ def _described(plan: Plan, made_by: str, version: str) -> dict[str, Any]:
     }
 
 
-def _surprising(plan: Plan, table: Table) -> tuple[str, ...]:
-    """Metrics without values that should have some.
-
-    Roofline metrics name every precision of every generation; no device has all of them.
-    """
-    if plan.metric_set == CUSTOM:
-        return table.without_values
-    return tuple(name for name in table.without_values if name in UTILISATION)
-
-
-def _incomplete(heard: Heard, ended: Ended) -> CollectError | None:
+def _incomplete(heard: Heard, ended: ProfilerEnd) -> CollectError | None:
     if heard.errors:
         return profiler_failed(heard)
     crashed = profiler_crashed(heard, ended)
@@ -188,11 +185,3 @@ def _incomplete(heard: Heard, ended: Ended) -> CollectError | None:
             f"Nsight Compute ended with code {ended.code}", "the file may lack kernels"
         )
     return crashed
-
-
-def _both(failure: CollectError | None, elsewhere: CollectError | None) -> CollectError | None:
-    """The failure that matters more, with the hints of both."""
-    if failure is None or elsewhere is None:
-        return failure or elsewhere
-    failure.hint = "; ".join(filter(None, (failure.hint, elsewhere.hint)))
-    return failure

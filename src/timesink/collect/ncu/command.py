@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from timesink.collect.ncu.metric_sets import DURATION, ROOFLINE, UTILISATION
-from timesink.collect.ncu.sampling import Sampling
+from timesink.collect.ncu.sampling import LaunchPicks
 from timesink.errors import UsageError
 
 METRIC_SETS = {"utilisation": UTILISATION, "roofline": ROOFLINE}
@@ -26,7 +26,7 @@ _KNOWS_IMPORT_SASS = (2025, 3)
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class NcuPlan:
     """Which kernels of a program to measure, and how.
 
     ``launches`` is (first, how many or None for all), counted from 0 over the launches that
@@ -36,7 +36,7 @@ class Plan:
     program: tuple[str, ...]
     metrics: tuple[str, ...] = UTILISATION
     metric_set: str = "utilisation"
-    every: Sampling | None = None
+    every: LaunchPicks | None = None
     launches: tuple[int, int | None] | None = None
     kernel: str = ""
     from_start: bool = True
@@ -57,11 +57,7 @@ class Plan:
 
 
 def metrics_named(text: str) -> tuple[str, tuple[str, ...]]:
-    """The name of a set of metrics and its members; the duration is always among them.
-
-    >>> metrics_named("sm__warps_active.avg")
-    ('custom', ('gpu__time_duration.sum', 'sm__warps_active.avg'))
-    """
+    """The name of a set of metrics and its members; the duration is always among them."""
     if text in METRIC_SETS:
         return text, METRIC_SETS[text]
     named = [name.strip() for name in text.split(",")]
@@ -74,7 +70,7 @@ def metrics_named(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def profile_command(
-    ncu: Path | str, plan: Plan, report: Path, version: tuple[int, ...] = ()
+    ncu: Path | str, plan: NcuPlan, report: Path, version: tuple[int, ...] = ()
 ) -> list[str]:
     """Runs the program under Nsight Compute; the report gets its suffix from there."""
     # A percent sign starts a macro in the name of a report.
@@ -92,12 +88,19 @@ def profile_command(
     ]
 
 
-def _selection(plan: Plan) -> list[str]:
+def _selection(plan: NcuPlan) -> list[str]:
     words: list[str] = []
     if not plan.from_start:
         words += ["--profile-from-start", "off"]
     if plan.every is not None:
-        words += ["--kernel-id", _kernel_id(plan.kernel, plan.every)]
+        if ":" in plan.kernel:
+            raise UsageError(
+                f"--kernel {plan.kernel!r} holds a colon, which --every cannot pass on",
+                "write a dot for each colon, or leave out --every",
+            )
+        name = f"regex:{plan.kernel}" if plan.kernel else ""
+        # Context:stream:[operator:]name:invocation; what is empty matches all.
+        words += ["--kernel-id", f"::{name}:{plan.every.expression}"]
     elif plan.kernel:
         words += ["--kernel-name", f"regex:{plan.kernel}"]
     if plan.launches is not None:
@@ -105,17 +108,6 @@ def _selection(plan: Plan) -> list[str]:
         words += ["--launch-skip", str(first)]
         words += ["--launch-count", str(count)] if count is not None else []
     return words
-
-
-def _kernel_id(kernel: str, every: Sampling) -> str:
-    """The form is context:stream:[operator:]name:invocation; what is empty matches all."""
-    if ":" in kernel:
-        raise UsageError(
-            f"--kernel {kernel!r} holds a colon, which --every cannot pass on",
-            "write a dot for each colon, or leave out --every",
-        )
-    name = f"regex:{kernel}" if kernel else ""
-    return f"::{name}:{every.expression}"
 
 
 def import_commands(
@@ -132,11 +124,7 @@ def import_commands(
 
 
 def shown(command: Sequence[str]) -> str:
-    """A command as a shell takes it.
-
-    >>> shown(["ncu", "-k", "regex:a|b"])
-    "ncu -k 'regex:a|b'"
-    """
+    """A command as a shell takes it."""
     return shlex.join(command)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import signal
 
-from timesink.collect.ncu.command import Plan
+from timesink.collect.ncu.command import NcuPlan
 from timesink.collect.ncu.hearing import Heard
 from timesink.collect.ncu.program import crash_of
-from timesink.collect.ncu.running import Ended
+from timesink.collect.ncu.running import ProfilerEnd
 from timesink.errors import CollectError
 
 _REMEDIES = {
@@ -47,7 +47,7 @@ _KILLS = {
 }
 
 
-def why_nothing(plan: Plan, heard: Heard, ended: Ended) -> CollectError:
+def why_nothing(plan: NcuPlan, heard: Heard, ended: ProfilerEnd) -> CollectError:
     """Nothing was measured: the likeliest reason."""
     if heard.errors:
         return profiler_failed(heard)
@@ -61,19 +61,12 @@ def why_nothing(plan: Plan, heard: Heard, ended: Ended) -> CollectError:
         )
     if ended.code and not heard.connected:
         return CollectError(f"Nsight Compute failed with exit code {ended.code}", _OTHERWISE)
-    return _no_kernels(plan, heard)
-
-
-def _no_kernels(plan: Plan, heard: Heard) -> CollectError:
-    message = f"{plan.program[0]}: no kernel was measured"
+    hint = "the program uses CUDA but launched no kernel; does another process do the work?"
     if plan.filters:
-        return CollectError(message, f"try without {' and '.join(plan.filters)}")
-    if not heard.connected:
-        return CollectError(message, "the program started no work on an NVIDIA GPU")
-    return CollectError(
-        message,
-        "the program uses CUDA but launched no kernel; does another process do the work?",
-    )
+        hint = f"try without {' and '.join(plan.filters)}"
+    elif not heard.connected:
+        hint = "the program started no work on an NVIDIA GPU"
+    return CollectError(f"{plan.program[0]}: no kernel was measured", hint)
 
 
 def profiler_failed(heard: Heard) -> CollectError:
@@ -85,7 +78,7 @@ def profiler_failed(heard: Heard) -> CollectError:
     return CollectError(f"Nsight Compute: {heard.errors[0]}", _OTHERWISE)
 
 
-def profiler_crashed(heard: Heard, ended: Ended) -> CollectError | None:
+def profiler_crashed(heard: Heard, ended: ProfilerEnd) -> CollectError | None:
     """A signal ended Nsight Compute itself; it would have told of the program's end."""
     crash = crash_of(ended.code)
     if not crash or heard.application_code is not None:

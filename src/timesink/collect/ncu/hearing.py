@@ -34,7 +34,11 @@ class Heard:
         if kind == "==PROF":
             self._progress(text)
         elif kind in ("==WARNING", "==ERROR"):
-            self._note(f"{kind}== {text}", text)
+            if f"{kind}== {text}" not in self.notes:
+                self.notes.append(f"{kind}== {text}")
+            answered = _ANSWERED.search(text)
+            if answered is not None:
+                self.application_code = int(answered[1])
 
     def _progress(self, text: str) -> None:
         kernel = _PROFILING.match(text)
@@ -45,13 +49,6 @@ class Heard:
         self.connected += text.startswith("Connected to process")
         self.disconnected += text.startswith("Disconnected from process")
         self.is_shutting_down |= text.startswith("Trying to shutdown")
-
-    def _note(self, line: str, text: str) -> None:
-        if line not in self.notes:
-            self.notes.append(line)
-        answered = _ANSWERED.search(text)
-        if answered is not None:
-            self.application_code = int(answered[1])
 
     @property
     def errors(self) -> list[str]:

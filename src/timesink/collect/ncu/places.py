@@ -23,7 +23,7 @@ _OF_OTHER_KINDS = (".html", ".htm", ".svg", ".png", ".json", ".md")
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class NcuOutputs:
     """Where results go; the report only where it is asked for."""
 
     output: Path
@@ -36,7 +36,13 @@ class Places:
         for path in (self.output, self.report):
             if path is not None:
                 self._check_one(path, program)
-                _check_folder(path)
+                if not os.access(path.parent, os.W_OK):
+                    raise OutputError.unwritable(path, "no permission to write to its folder")
+                free = shutil.disk_usage(path.parent).free
+                if free < _LEAST_FREE:
+                    raise OutputError.unwritable(
+                        path, f"only {free // 1024**2} MB left on its disk"
+                    )
 
     def check_names(self) -> None:
         """Refuse one file for two things, and a table under the name of something else."""
@@ -74,11 +80,7 @@ class Places:
 
     @property
     def beside(self) -> Path:
-        """A free name for a report beside the table, for one that nobody asked for.
-
-        >>> Places(Path("nowhere/run.csv.gz")).beside.as_posix()
-        'nowhere/run.ncu-rep'
-        """
+        """A free name for a report beside the table, for one that nobody asked for."""
         stem = Path(self.output.name.removesuffix(".gz")).stem
         names = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
         paths = (self.output.with_name(f"{name}{REPORT_SUFFIX}") for name in names)
@@ -91,14 +93,6 @@ def _is_same(path: Path, word: str) -> bool:
     except (OSError, ValueError):
         # Most words of a program are no files, and some cannot be names of one.
         return False
-
-
-def _check_folder(path: Path) -> None:
-    if not os.access(path.parent, os.W_OK):
-        raise OutputError.unwritable(path, "no permission to write to its folder")
-    free = shutil.disk_usage(path.parent).free
-    if free < _LEAST_FREE:
-        raise OutputError.unwritable(path, f"only {free // 1024**2} MB left on its disk")
 
 
 # -- the report ----------------------------------------------------------------------------------
@@ -123,7 +117,7 @@ def workplace(output: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def rescued(report: Path, places: Places, interruptions: list[int]) -> Iterator[None]:
+def rescued(report: Path, places: NcuOutputs, interruptions: list[int]) -> Iterator[None]:
     """Measuring may have taken hours: what was measured is not thrown away for a later error."""
     try:
         yield
@@ -134,12 +128,12 @@ def rescued(report: Path, places: Places, interruptions: list[int]) -> Iterator[
         message = _worded(error)
         if stopped is not None and not message.startswith(stopped.message):
             message = f"{stopped.message}; {message}"
-        saved = _kept_as(_save(report, places), message)
+        saved = CollectError(message, f"the report is kept as {_save(report, places)}")
         saved.exit_code = stopped.exit_code if stopped is not None else 1
         raise saved from error
 
 
-def put_away(report: Path, places: Places) -> CollectError | None:
+def put_away(report: Path, places: NcuOutputs) -> CollectError | None:
     """Keep the report where that was asked for; what to say where it had to go elsewhere."""
     if places.report is None:
         report.unlink(missing_ok=True)
@@ -148,11 +142,7 @@ def put_away(report: Path, places: Places) -> CollectError | None:
     kept = _save(report, places)
     if kept == places.report:
         return None
-    return _kept_as(kept, f"{places.report}: cannot be written")
-
-
-def _kept_as(path: Path, message: str) -> CollectError:
-    return CollectError(message, f"the report is kept as {path}")
+    return CollectError(f"{places.report}: cannot be written", f"the report is kept as {kept}")
 
 
 def _worded(error: Exception) -> str:
@@ -165,7 +155,7 @@ def _worded(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _save(report: Path, places: Places) -> Path:
+def _save(report: Path, places: NcuOutputs) -> Path:
     """Move a report to the first place that takes it; where none does it stays where it is."""
     for path in (places.report, places.beside):
         if path is not None:

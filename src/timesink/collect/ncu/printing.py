@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from timesink.collect.ncu.table import Table, look_at
+from timesink.collect.ncu.table import PrintedTable, look_at
 from timesink.collect.processes import end_family, family
 from timesink.collect.signals import interruption
 from timesink.errors import CollectError
@@ -23,7 +23,7 @@ PLAIN_NUMBERS = {"LC_ALL": "C"}
 
 def printed_table(
     commands: Sequence[list[str]], path: Path, metrics: Sequence[str], interruptions: list[int]
-) -> Table:
+) -> PrintedTable:
     """The table that the first of the commands prints to its end."""
     complaint = ""
     for command in commands:
@@ -53,19 +53,16 @@ def _print(command: Sequence[str], path: Path, interruptions: list[int]) -> tupl
         except OSError as error:
             raise CollectError.cannot_start(command[0], error.strerror or str(error)) from None
     with process:
-        said = _wait(process, interruptions)
-    return process.returncode, _complaint(said + _excerpt(path), process.returncode)
-
-
-def _wait(process: subprocess.Popen[bytes], interruptions: list[int]) -> bytes:
-    known = len(interruptions)
-    said = None
-    while said is None:
-        with suppress(subprocess.TimeoutExpired):
-            said = process.communicate(timeout=_POLL_S)[1]
-        if said is None and len(interruptions) > known:
-            end_family(family(process.pid), 0)
-    return said
+        said, known = None, len(interruptions)
+        while said is None:
+            with suppress(subprocess.TimeoutExpired):
+                said = process.communicate(timeout=_POLL_S)[1]
+            if said is None and len(interruptions) > known:
+                end_family(family(process.pid), 0)
+    code = process.returncode
+    lines = (said + _excerpt(path)).decode("utf-8", "replace").splitlines()
+    errors = [line.removeprefix(_ERROR).strip() for line in lines if line.startswith(_ERROR)]
+    return code, errors[-1] if errors else f"exit code {code}" if code else "no table"
 
 
 def _excerpt(path: Path) -> bytes:
@@ -74,11 +71,3 @@ def _excerpt(path: Path) -> bytes:
         start = file.read(_EXCERPT)
         file.seek(max(file.seek(0, os.SEEK_END) - _EXCERPT, len(start)))
         return start + b"\n" + file.read()
-
-
-def _complaint(said: bytes, code: int) -> str:
-    lines = said.decode("utf-8", "replace").splitlines()
-    errors = [line.removeprefix(_ERROR).strip() for line in lines if line.startswith(_ERROR)]
-    if errors:
-        return errors[-1]
-    return f"exit code {code}" if code else "no table"

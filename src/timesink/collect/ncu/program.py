@@ -7,7 +7,6 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterable
 from pathlib import Path
 
 from timesink.errors import CollectError
@@ -32,39 +31,19 @@ def find_ncu(named: str | Path | None = None) -> Path | None:
     """The `ncu` to run: the one named, that of $TIMESINK_NCU, of PATH, or the newest installed.
 
     One that is named must be there; otherwise None says that there is none.
-
-    >>> find_ncu("/nowhere/ncu")
-    Traceback (most recent call last):
-    timesink.errors.CollectError: /nowhere/ncu: not a program that can be run
     """
-    # A path without its leading ./ would be looked up in PATH when it is started.
-    found = _found(named)
-    return found.absolute() if found is not None else None
-
-
-def _found(named: str | Path | None) -> Path | None:
     told = str(named) if named else os.environ.get(NCU_VARIABLE, "")
-    if told:
-        found = shutil.which(told)
-        if found is None:
-            raise CollectError.no_ncu_there(told)
-        return Path(found)
-    on_path = shutil.which("ncu")
-    return Path(on_path) if on_path else _newest(_installed())
-
-
-def _installed() -> Iterable[Path]:
-    for folder, pattern in _PLACES:
-        yield from (path for path in Path(folder).glob(pattern) if os.access(path, os.X_OK))
-
-
-def _newest(programs: Iterable[Path]) -> Path | None:
-    return max(programs, key=_numbers, default=None)
-
-
-def _numbers(path: Path) -> list[int]:
-    """The version in a path such as /opt/nvidia/nsight-compute/2025.3.1/ncu, comparable."""
-    return [int(digits) for digits in re.findall(r"\d+", str(path))]
+    found = shutil.which(told or "ncu")
+    if found is None and told:
+        raise CollectError.no_ncu_there(told)
+    if found is None:
+        installed = (path for folder, pattern in _PLACES for path in Path(folder).glob(pattern))
+        usable = [str(path) for path in installed if os.access(path, os.X_OK)]
+        # By the version in a path such as /opt/nvidia/nsight-compute/2025.3.1/ncu.
+        version = lambda path: [int(digits) for digits in re.findall(r"\d+", path)]  # noqa: E731
+        found = max(usable, key=version, default=None)
+    # A path without its leading ./ would be looked up in PATH when it is started.
+    return Path(found).absolute() if found is not None else None
 
 
 def ncu_version(ncu: Path) -> str:
@@ -85,26 +64,18 @@ def ncu_version(ncu: Path) -> str:
         raise CollectError.cannot_start(ncu, error.strerror or str(error)) from None
     said = told.stdout + told.stderr
     if _CALLS_ITSELF not in said:
-        raise _stranger(ncu, told.returncode)
+        end = crash_of(told.returncode)
+        how = f" (ncu --version: {end})" if end else ""
+        raise CollectError(
+            f"{ncu}: is not Nsight Compute{how}",
+            "name Nsight Compute's ncu with --ncu PATH or TIMESINK_NCU",
+        )
     version = re.search(r"^Version\s+([\d.]+)", said, re.MULTILINE)
     return version[1] if version else ""
 
 
-def _stranger(program: Path, code: int) -> CollectError:
-    end = crash_of(code)
-    how = f" (ncu --version: {end})" if end else ""
-    return CollectError(
-        f"{program}: is not Nsight Compute{how}",
-        "name Nsight Compute's ncu with --ncu PATH or TIMESINK_NCU",
-    )
-
-
 def crash_of(code: int) -> str:
-    """The signal that ended a process, or the one below a script; empty where none did.
-
-    >>> crash_of(-11), crash_of(139), crash_of(1)
-    ('signal 11, SIGSEGV', 'signal 11, SIGSEGV', '')
-    """
+    """The signal that ended a process, or the one below a script; empty where none did."""
     number = -code if code < 0 else code - _SIGNALS_FROM
     if number <= 0:
         return ""

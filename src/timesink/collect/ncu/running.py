@@ -31,7 +31,7 @@ _LEAVES_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ProfilerEnd:
     """How a run ended: the profiler's exit code, and the signal that stopped us."""
 
     code: int
@@ -40,39 +40,28 @@ class Ended:
 
 def run_profiler(
     command: Sequence[str], screen: Screen, heard: Heard, interruptions: list[int]
-) -> Ended:
+) -> ProfilerEnd:
     """Run to the end; an interruption lets the profiler finish, a second one kills it."""
+    streams = [screen.out, screen.err]
+    with suppress(OSError, ValueError):
+        if os.path.sameopenfile(screen.out.fileno(), screen.err.fileno()):
+            # One for both, so that lines keep their order.
+            streams = [screen.out]
     with ExitStack() as stack:
-        ends = [_open(stream) for stream in _distinct(screen)]
+        ends = [_open(stream) for stream in streams]
         for reading, _ in ends:
             stack.callback(os.close, reading)
         process = _start(command, [writing for _, writing in ends])
         stack.callback(_never_alone, process)
         channels = {
-            reading: _Channel(stream)
-            for (reading, _), stream in zip(ends, _distinct(screen), strict=True)
+            reading: (stream, Splitter())
+            for (reading, _), stream in zip(ends, streams, strict=True)
         }
         _Watch(process, channels, screen, heard, interruptions).to_the_end()
-    return Ended(process.wait(), interruptions[0] if interruptions else None)
+    return ProfilerEnd(process.wait(), interruptions[0] if interruptions else None)
 
 
 # -- outputs -------------------------------------------------------------------------------------
-
-
-@dataclass(slots=True)
-class _Channel:
-    """Where one output of the program goes."""
-
-    stream: TextIO
-    splitter: Splitter = field(default_factory=Splitter)
-
-
-def _distinct(screen: Screen) -> list[TextIO]:
-    """Our outputs; one where both are the same, so that lines keep their order."""
-    with suppress(OSError, ValueError):
-        if os.path.sameopenfile(screen.out.fileno(), screen.err.fileno()):
-            return [screen.out]
-    return [screen.out, screen.err]
 
 
 def _open(stream: TextIO) -> tuple[int, int]:
@@ -110,14 +99,6 @@ def _start(command: Sequence[str], writing: list[int]) -> subprocess.Popen[bytes
             os.close(end)
 
 
-def _read(end: int) -> bytes:
-    try:
-        return os.read(end, _CHUNK)
-    except OSError:
-        # A terminal that nobody writes to any more.
-        return b""
-
-
 # -- the end -------------------------------------------------------------------------------------
 
 
@@ -137,7 +118,8 @@ class _Watch:
     """Passes output on until the profiler ended and its outputs are empty."""
 
     process: subprocess.Popen[bytes]
-    channels: dict[int, _Channel]
+    channels: dict[int, tuple[TextIO, Splitter]]
+    """Where each output of the program goes."""
     screen: Screen
     heard: Heard
     interruptions: list[int]
@@ -162,25 +144,26 @@ class _Watch:
                     # Something the program left running holds its output open.
                     break
                 else:
-                    self._show_unfinished()
+                    for stream, splitter in self.channels.values():
+                        self._deal(stream, splitter.wait_over())
                 self._mind_interruptions()
-        for channel in self.channels.values():
-            self._deal(channel, channel.splitter.end())
+        for stream, splitter in self.channels.values():
+            self._deal(stream, splitter.end())
         self._wait()
 
     def _pump(self, end: int) -> bool:
-        channel, data = self.channels[end], _read(end)
-        self._deal(channel, channel.splitter.feed(data))
+        stream, splitter = self.channels[end]
+        data = b""
+        with suppress(OSError):
+            # There is an error of a terminal that nobody writes to any more.
+            data = os.read(end, _CHUNK)
+        self._deal(stream, splitter.feed(data))
         return bool(data)
 
-    def _show_unfinished(self) -> None:
-        for channel in self.channels.values():
-            self._deal(channel, channel.splitter.wait_over())
-
-    def _deal(self, channel: _Channel, pieces: Iterable[tuple[Origin, bytes]]) -> None:
+    def _deal(self, stream: TextIO, pieces: Iterable[tuple[Origin, bytes]]) -> None:
         for origin, data in pieces:
             if origin == "program":
-                self.screen.pass_on(data, channel.stream)
+                self.screen.pass_on(data, stream)
             elif origin == "profiler":
                 self.heard.line(data)
             else:

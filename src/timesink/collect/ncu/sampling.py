@@ -11,7 +11,7 @@ _ENOUGH_PICKS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Sampling:
+class LaunchPicks:
     """Launches 1, N + 1, 2 N + 1, ... of every kernel function; the count restarts each period.
 
     Nsight Compute selects launches by a regular expression on their number, and an expression can
@@ -25,11 +25,7 @@ class Sampling:
 
     @property
     def expression(self) -> str:
-        """Matches the numbers of the launches picked, counted from 1; holds no colon.
-
-        >>> sampling(10).expression, sampling(50).expression
-        ('[0-9]*(1)', '1|[0-9]*(01|51)')
-        """
+        """Matches the numbers of the launches picked, counted from 1; holds no colon."""
         numbers = [1 + self.every * pick for pick in range(self.picked)]
         digits = len(str(self.period)) - 1
         # A number too short to end in that many digits is listed as it is.
@@ -38,22 +34,12 @@ class Sampling:
         return "|".join([*short, f"[0-9]*({padded})"])
 
 
-def sampling(every: int) -> Sampling:
-    """How to pick one launch in `every`, 2 to 1000, to less than a hundredth.
-
-    >>> sampling(7)
-    Sampling(every=7, period=1000, picked=143)
-    >>> sampling(997)
-    Sampling(every=997, period=10000, picked=10)
-    """
+def sampling(every: int) -> LaunchPicks:
+    """How to pick one launch in `every`, 2 to 1000, to less than a hundredth."""
     period = 10
-    while not _is_close(every, period):
+    while True:
+        picked = round(period / every)
+        missed = abs(picked * every - period)
+        if not missed or (picked >= _ENOUGH_PICKS and missed * 100 < period):
+            return LaunchPicks(every, period, picked)
         period *= 10
-    return Sampling(every, period, round(period / every))
-
-
-def _is_close(every: int, period: int) -> bool:
-    picked = round(period / every)
-    if picked * every == period:
-        return True
-    return picked >= _ENOUGH_PICKS and abs(picked * every - period) * 100 < period

@@ -33,13 +33,7 @@ _INTERRUPTED = re.compile(
 
 
 class Splitter:
-    r"""Bytes of one output in, pieces with their origin out.
-
-    >>> splitter = Splitter()
-    >>> list(splitter.feed(b"loss 0.5 ==PROF== Connected to process 7 (x)\nmore"))
-    [('program', b'loss 0.5 '), ('profiler', b'==PROF== Connected to process 7 (x)\n'),
-     ('program', b'more')]
-    """
+    r"""Bytes of one output in, pieces with their origin out."""
 
     def __init__(self) -> None:
         self._held = b""

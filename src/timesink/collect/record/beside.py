@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from timesink.collect.record.keeper import READY
-from timesink.collect.record.places import Place
+from timesink.collect.record.places import RecordingFolder
 from timesink.collect.record.plan import CONTROL_VARIABLE
 from timesink.errors import CollectError
 
@@ -22,7 +22,7 @@ _FINISHES_S = 600.0
 """Packing a long timeline takes minutes; a driver that hangs must not stop the program for ever."""
 
 
-def start_keeper(place: Place) -> subprocess.Popen[bytes]:
+def start_keeper(place: RecordingFolder) -> subprocess.Popen[bytes]:
     """The process beside the program, once it samples."""
     environment = {name: value for name, value in os.environ.items() if name != CONTROL_VARIABLE}
     try:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from timesink.collect.record.packing import Found
+from timesink.collect.record.packing import TimelineRanges
 
 _TOLERATED_US = 1000.0
 """Counters are sampled every few milliseconds: less than this cannot be seen in them."""
@@ -24,14 +24,8 @@ class Offset:
     spread_us: float
 
 
-def measure_offset(marks: Iterable[ClockMark], found: Found) -> Offset | None:
-    """The offset every mark allows; None where the timeline has no mark.
-
-    >>> from timesink.collect.record.nesting import Range
-    >>> found = Found(0, [Range("a", "1", 10_000, 11_000), Range("b", "1", 20_000, 21_000)])
-    >>> measure_offset([("a", 14_000, 17_000), ("b", 23_000, 26_500)], found)
-    Offset(offset_us=4.75, spread_us=0.75)
-    """
+def measure_offset(marks: Iterable[ClockMark], found: TimelineRanges) -> Offset | None:
+    """The offset every mark allows; None where the timeline has no mark."""
     least, most = [], []
     for name, before_ns, after_ns in marks:
         span_ns = found.span_ns(name)

@@ -13,12 +13,7 @@ SITE = Path(__file__).resolve().parent / "site"
 
 
 def recorded_environment(environment: Mapping[str, str], control: Path) -> dict[str, str]:
-    """The variables a recorded program is started with.
-
-    >>> told = recorded_environment({"PYTHONPATH": "/mine"}, Path("/run/.control"))
-    >>> told["PYTHONPATH"].endswith("site:/mine"), told["TIMESINK_RECORD"]
-    (True, '/run/.control')
-    """
+    """The variables a recorded program is started with."""
     places = [str(SITE), *filter(None, [environment.get("PYTHONPATH", "")])]
     return {
         **environment,

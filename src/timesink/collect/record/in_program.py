@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import warnings
 from collections.abc import Iterable
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from timesink.collect.counters import wanted
 from timesink.collect.record.agent.endings import BLOCK_ENDED
-from timesink.collect.record.agent.engine import BY_HAND, Engine
+from timesink.collect.record.agent.engine import BY_HAND, CycleEngine
 from timesink.collect.record.agent.facts import told_number
 from timesink.collect.record.beside import has_finished, start_keeper
 from timesink.collect.record.joining import await_recorder, joined
-from timesink.collect.record.keeper import Task, write_task
-from timesink.collect.record.places import Place
+from timesink.collect.record.keeper import KEEPER_FILE, Task
+from timesink.collect.record.places import RecordingFolder
 from timesink.collect.record.plan import (
     CONTROL_VARIABLE,
     DEFAULT_CYCLES,
@@ -26,11 +27,12 @@ from timesink.collect.record.plan import (
     DEFAULT_SKIP,
     EXTRAS,
     INTERVALS,
-    Plan,
+    RecordPlan,
     is_interval,
     write_plan,
 )
 from timesink.errors import UsageError
+from timesink.recorder.counter_catalogue import wanted
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -47,7 +49,7 @@ def record(
     counters: str = "all",
     interval_ms: float = DEFAULT_INTERVAL_MS,
     force: bool = False,
-) -> Recording:
+) -> BlockRecording:
     """Record cycles of a block of this program, as `timesink record` does of a whole program.
 
     `step()` ends a cycle; with `marker` a function or an annotation begins one; `whole` records
@@ -61,7 +63,7 @@ def record(
     >>> (recording.path / "run.json").exists()
     True
     """
-    plan = Plan(
+    plan = RecordPlan(
         cycles=cycles,
         skip=skip,
         marker=marker,
@@ -73,28 +75,24 @@ def record(
     wanted(counters)
     outer = os.environ.get(CONTROL_VARIABLE, "")
     if outer and Path(outer).is_dir():
-        return Recording(Place(Path(outer).parent), plan, None, is_outer=True)
-    place = Place(Path(path).absolute())
+        return BlockRecording(RecordingFolder(Path(outer).parent), plan, None, is_outer=True)
+    place = RecordingFolder(Path(path).absolute())
     if told_number("LOCAL_RANK"):
-        return Recording(place, plan, None)
+        return BlockRecording(place, plan, None)
     place.check(force=force)
     task = Task(
         pid=os.getpid(),
         command=tuple(sys.argv),
         counters=counters,
         interval_ms=interval_ms,
-        timesink=_version(),
+        # The package itself knows this module: it is not imported from here.
+        timesink=str(sys.modules[__name__.partition(".")[0]].__version__),
         workers=told_number("LOCAL_WORLD_SIZE") or 1,
     )
-    return Recording(place, plan, task)
+    return BlockRecording(place, plan, task)
 
 
-def _version() -> str:
-    # The package itself knows this module: it is not imported from here.
-    return str(sys.modules[__name__.partition(".")[0]].__version__)
-
-
-def _check(plan: Plan, interval_ms: float) -> None:
+def _check(plan: RecordPlan, interval_ms: float) -> None:
     unknown = [name for name in plan.extras if name not in EXTRAS]
     if unknown:
         raise UsageError(f"extras: {unknown[0]!r} is not known", f"known are {', '.join(EXTRAS)}")
@@ -106,18 +104,18 @@ def _check(plan: Plan, interval_ms: float) -> None:
         raise UsageError(f"interval_ms is {INTERVALS}, not {interval_ms:g}", "change interval_ms")
 
 
-class Recording:
+class BlockRecording:
     """A recording of the block it is entered for; `step()` ends a cycle."""
 
     def __init__(
-        self, place: Place, plan: Plan, task: Task | None, *, is_outer: bool = False
+        self, place: RecordingFolder, plan: RecordPlan, task: Task | None, *, is_outer: bool = False
     ) -> None:
         self._place = place
         self._plan = plan
         self._task = task
         self._is_outer = is_outer
         self._pid = os.getpid()
-        self._engine: Engine | None = None
+        self._engine: CycleEngine | None = None
         self._keeper: subprocess.Popen[bytes] | None = None
 
     @property
@@ -138,26 +136,23 @@ class Recording:
         try:
             self._begin()
         except BaseException:
-            self._give_up()
+            # The block is not entered.
+            if self._keeper is not None:
+                self._keeper.kill()
+                self._keeper.communicate()
+            if self._task is not None:
+                self._place.discard()
             raise
         return self
 
     def _begin(self) -> None:
         if self._task is not None:
-            write_task(self._task, self._place.control)
+            (self._place.control / KEEPER_FILE).write_text(json.dumps(asdict(self._task)))
             self._keeper = start_keeper(self._place)
             write_plan(self._plan, self._place.control)
         self._engine = joined(self._place.control, is_outer=self._is_outer)
         if self._engine is not None and not (self._engine.plan.whole or self._engine.plan.marker):
             self._engine.begin_by_hand()
-
-    def _give_up(self) -> None:
-        """The block is not entered."""
-        if self._keeper is not None:
-            self._keeper.kill()
-            self._keeper.communicate()
-        if self._task is not None:
-            self._place.discard()
 
     def __exit__(
         self,

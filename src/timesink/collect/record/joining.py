@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 
 from timesink.collect.record.agent import begin, running
-from timesink.collect.record.agent.engine import Engine
+from timesink.collect.record.agent.engine import CycleEngine
 from timesink.collect.record.notes import Notebook
-from timesink.collect.record.places import Place
+from timesink.collect.record.places import RecordingFolder
 from timesink.collect.record.plan import PLAN_FILE
 from timesink.errors import CollectError
 
@@ -17,7 +17,7 @@ _FIRST_WORKER_S = 60.0
 """The first worker of a machine gets so long to begin the recording the others join."""
 
 
-def joined(control: Path, *, is_outer: bool) -> Engine | None:
+def joined(control: Path, *, is_outer: bool) -> CycleEngine | None:
     """The engine of this process; None without torch."""
     try:
         if importlib.util.find_spec("torch") is None:
@@ -31,7 +31,7 @@ def joined(control: Path, *, is_outer: bool) -> Engine | None:
     return running()
 
 
-def await_recorder(place: Place) -> None:
+def await_recorder(place: RecordingFolder) -> None:
     """Wait for the first worker; what a recorder that was killed has left is not joined."""
     deadline = time.monotonic() + _FIRST_WORKER_S
     # In this order: a recorder removes what is left before it says who it is.

@@ -11,18 +11,18 @@ import os
 import select
 import sys
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
-from timesink.collect.counters import wanted
 from timesink.collect.processes import is_alive
-from timesink.collect.record.notes import ProcessNotes, read_notes
-from timesink.collect.record.places import Place
+from timesink.collect.record.notes import read_notes
+from timesink.collect.record.places import RecordingFolder
 from timesink.collect.record.plan import read_plan
 from timesink.collect.record.recording import conclude
 from timesink.collect.record.run_file import ProgramRun
-from timesink.collect.record.watching import Sampling, Watch
+from timesink.collect.record.watching import Watch
 from timesink.errors import TimesinkError
+from timesink.recorder.counter_catalogue import wanted
 
 READY = b"ready\n"
 KEEPER_FILE = "keeper.json"
@@ -46,16 +46,6 @@ class Task:
     """Processes on this machine that take part."""
 
 
-def write_task(task: Task, control: Path) -> None:
-    """Leave a task for the keeper."""
-    (control / KEEPER_FILE).write_text(json.dumps(asdict(task)))
-
-
-def _read_task(control: Path) -> Task:
-    told = json.loads((control / KEEPER_FILE).read_text())
-    return Task(**{**told, "command": tuple(told["command"])})
-
-
 def main() -> None:
     """Keep the recording whose folder is the only argument, until the program ends it."""
     try:
@@ -65,10 +55,12 @@ def main() -> None:
 
 
 def _keep(control: Path) -> None:
-    place, task = Place(control.parent), _read_task(control)
+    told = json.loads((control / KEEPER_FILE).read_text())
+    task = Task(**{**told, "command": tuple(told["command"])})
+    place = RecordingFolder(control.parent)
     started_us = time.time_ns() // 1000
-    sampling = Sampling(wanted(task.counters), task.interval_ms, task.pid)
-    watch = Watch(control, place.counters, sampling)
+    counters = wanted(task.counters)
+    watch = Watch(control, place.counters, task.pid, wanted=counters, interval_ms=task.interval_ms)
     # The program waits for this: what it does next is to be sampled.
     os.write(sys.stdout.fileno(), READY)
     while not _is_told_to_end(task.pid):
@@ -100,11 +92,9 @@ def _wait_for_others(control: Path, workers: int) -> None:
         processes = [process for process in read_notes(control) if process.last("torch")]
         # Without torch there is nothing to wait for.
         is_everyone_here = len(processes) >= workers or not processes or waited_s >= _COME_S
-        if is_everyone_here and all(_is_done(process) for process in processes):
+        if is_everyone_here and all(
+            process.last("left") or process.last("failed") or not is_alive(process.pid)
+            for process in processes
+        ):
             return
         time.sleep(_TICK_S)
-
-
-def _is_done(process: ProcessNotes) -> bool:
-    told = process.last("left") or process.last("failed")
-    return told is not None or not is_alive(process.pid)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
-from timesink.collect.counters import describe_devices, describe_host
 from timesink.collect.record.notes import ProcessNotes
+from timesink.recorder.gpu_counters import describe_devices
+from timesink.recorder.host_description import describe_host
 
 _PATIENCE_S = 5.0
 """A driver that does not answer is not waited for longer."""
@@ -29,7 +30,16 @@ class Machine:
 
     def look(self, processes: Sequence[ProcessNotes]) -> None:
         """See what the program may use: it is told that by itself, or by who starts it."""
-        working = _working(processes) or self._started
+        # The process that is furthest in what is recorded, and how far it is.
+        working = next(
+            (
+                (process.pid, event)
+                for event in ("window", "torch", "python")
+                for process in processes
+                if process.last(event) is not None
+            ),
+            self._started,
+        )
         if working != self._seen:
             self._seen = working
             with suppress(OSError):
@@ -50,12 +60,3 @@ class Machine:
         # Whatever a driver says to that, the recording matters more.
         with suppress(Exception):
             self._devices = describe_devices()
-
-
-def _working(processes: Sequence[ProcessNotes]) -> tuple[int, str] | None:
-    """The process that is furthest in what is recorded, and how far it is."""
-    for event in ("window", "torch", "python"):
-        for process in processes:
-            if process.last(event) is not None:
-                return process.pid, event
-    return None

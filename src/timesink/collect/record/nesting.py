@@ -25,13 +25,7 @@ class Range:
 
 
 def nested(ranges: Iterable[Range]) -> Mapping[Range, Range]:
-    """The ranges that have to change, and what they become.
-
-    >>> steps = [Range("timesink cycle 1", "1", 0, 100), Range("timesink cycle 2", "1", 101, 200)]
-    >>> found = nested([*steps, Range("optimizer", "1", 90, 103)])
-    >>> [(new.start_ns, new.end_ns) for new in found.values()]
-    [(0, 103), (103, 200)]
-    """
+    """The ranges that have to change, and what they become."""
     threads: dict[str, list[Range]] = defaultdict(list)
     for one in ranges:
         threads[one.thread].append(one)
@@ -60,7 +54,14 @@ def _nested_in_thread(ranges: Sequence[Range]) -> dict[Range, Range]:
             steps, starts_ns, [*ends_ns, steps[-1].end_ns], strict=True
         )
     ]
-    changed = dict(zip(steps, wanted, strict=True)) | _cut_at(steps[-1], others)
+    last = steps[-1]
+    # Ranges that the end of the recording has cut end with its last cycle.
+    cut = {
+        one: replace(one, end_ns=last.end_ns)
+        for one in others
+        if last.start_ns <= one.start_ns < last.end_ns < one.end_ns
+    }
+    changed = dict(zip(steps, wanted, strict=True)) | cut
     return {old: new for old, new in changed.items() if old != new}
 
 
@@ -73,12 +74,3 @@ def _starts_ns(steps: Sequence[Range], others: Sequence[Range]) -> list[int]:
         if index > 0 and one.start_ns < marked_ns[index] and one.end_ns <= steps[index].end_ns:
             starts_ns[index] = max(starts_ns[index], one.end_ns)
     return starts_ns
-
-
-def _cut_at(last: Range, others: Sequence[Range]) -> dict[Range, Range]:
-    """Ranges that the end of the recording has cut end with its last cycle."""
-    return {
-        one: replace(one, end_ns=last.end_ns)
-        for one in others
-        if last.start_ns <= one.start_ns < last.end_ns < one.end_ns
-    }

@@ -39,11 +39,7 @@ class ProcessNotes:
     notes: tuple[Note, ...]
 
     def last(self, event: str) -> Note | None:
-        """The latest note of an event.
-
-        >>> ProcessNotes(7, ({"event": "torch", "version": "2"},)).last("torch")["version"]
-        '2'
-        """
+        """The latest note of an event."""
         return next((note for note in reversed(self.notes) if note["event"] == event), None)
 
 

@@ -34,7 +34,7 @@ _ENDS_EVENT = b"},\n"
 
 
 @dataclass
-class Found:
+class TimelineRanges:
     """What a timeline says about its clock and its ranges."""
 
     base_ns: int = 0
@@ -46,12 +46,16 @@ class Found:
         return (self.base_ns + one.start_ns, self.base_ns + one.end_ns) if one else None
 
 
-def pack(raw: Path, packed: Path, cut: str = "") -> Found:
+def pack(raw: Path, packed: Path, cut: str = "") -> TimelineRanges:
     """Pack a timeline; `cut` names the mark of a cycle that was not recorded to its end.
 
     The file appears whole or not at all; until then it lies beside the raw one.
     """
-    found = _look_through(raw)
+    found = TimelineRanges()
+    for piece in _pieces(raw):
+        if not found.base_ns and (base := _BASE.search(piece)):
+            found.base_ns = int(base[1])
+        found.ranges += map(_range_of, _ANNOTATION.finditer(piece))
     changes = nested(one for one in found.ranges if not one.name.startswith(CLOCK_MARK))
     unfinished = raw.with_suffix(".packing")
     try:
@@ -78,15 +82,6 @@ def _pieces(raw: Path) -> Iterator[bytes]:
     yield rest
 
 
-def _look_through(raw: Path) -> Found:
-    found = Found()
-    for piece in _pieces(raw):
-        if not found.base_ns and (base := _BASE.search(piece)):
-            found.base_ns = int(base[1])
-        found.ranges += map(_range_of, _ANNOTATION.finditer(piece))
-    return found
-
-
 def _range_of(event: re.Match[bytes]) -> Range:
     start_ns = _nanoseconds(event["start"])
     return Range(
@@ -98,21 +93,13 @@ def _range_of(event: re.Match[bytes]) -> Range:
 
 
 def _nanoseconds(text: bytes) -> int:
-    """Microseconds as written, exactly.
-
-    >>> _nanoseconds(b"3905049162944.235"), _nanoseconds(b"12")
-    (3905049162944235, 12000)
-    """
+    """Microseconds as written, exactly."""
     whole, _, part = text.partition(b".")
     return int(whole) * 1000 + int((part + b"000")[:3])
 
 
 def _microseconds(time_ns: int) -> bytes:
-    """The other way round.
-
-    >>> _microseconds(1005)
-    b'1.005'
-    """
+    """The other way round."""
     return f"{time_ns // 1000}.{time_ns % 1000:03}".encode()
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -29,7 +28,7 @@ _LEAST_FREE = 64 * 1024**2
 
 
 @dataclass(frozen=True)
-class Place:
+class RecordingFolder:
     """Where a recording goes; absolute, for the program may change its folder."""
 
     folder: Path
@@ -48,11 +47,7 @@ class Place:
         return self.folder / "run.json"
 
     def trace(self, worker: str = "") -> Path:
-        """The timeline of a process.
-
-        >>> Place(Path("run")).trace("rank1").name
-        'trace.rank1.json.gz'
-        """
+        """The timeline of a process."""
         return self.folder / f"trace{f'.{worker}' if worker else ''}.json.gz"
 
     def check(self, *, force: bool) -> None:
@@ -116,11 +111,7 @@ class Place:
 
     def _clear(self) -> None:
         self.clear_control()
-        for path in list(self._parts()):
-            path.unlink()
-
-    def _parts(self) -> Iterator[Path]:
         # Also links to files that are not there.
-        for path in self.folder.iterdir():
+        for path in list(self.folder.iterdir()):
             if any(fnmatchcase(path.name, pattern) for pattern in _PARTS):
-                yield path
+                path.unlink()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from timesink.collect.counters import Sampled
 from timesink.collect.record.agent.endings import ENDED
 from timesink.collect.record.notes import Note, ProcessNotes
-from timesink.collect.record.plan import Plan
-from timesink.collect.record.running import Ended
+from timesink.collect.record.plan import RecordPlan
+from timesink.collect.record.running import ProgramEnd
 from timesink.collect.record.traces import Recorded
+from timesink.recorder.counter_sampler import SampledCounters
 
 NO_PYTHON = (
     "no Python of the program let the recorder in: it is no Python program, "
@@ -19,47 +18,37 @@ NO_PYTHON = (
 NO_TORCH = "the program did not import torch: counters only"
 
 
-@dataclass(frozen=True)
-class Said:
-    """What is to be known of a recording before it is used."""
-
-    why_partial: str
-    notes: tuple[str, ...]
-    """What is as it should be, and yet not as everybody expects."""
-
-
 def said_of(
     recorded: Sequence[Recorded],
     processes: Sequence[ProcessNotes],
-    plan: Plan,
-    ended: Ended | None,
-    sampled: Sampled,
-) -> Said:
-    """Whether all that was asked for is there, in words.
+    plan: RecordPlan,
+    ended: ProgramEnd | None,
+    sampled: SampledCounters,
+) -> tuple[str, tuple[str, ...]]:
+    """Whether all that was asked for is there, in words: why it is not, and what else to know.
+
+    The latter is as it should be, and yet not as everybody expects.
 
     Counters are all there is of a program without torch, unless its cycles were named.
     """
     why = why_partial(recorded, processes, plan, ended)
     if why == NO_TORCH and sampled.samples and not (plan.marker or plan.whole):
-        return Said("", (why,))
+        return "", (why,)
+    dropped = [
+        f"{one.dropped + 1} processes recorded as rank {one.rank}: "
+        f"the one with most cycles, process {one.pid}, is kept"
+        for one in recorded
+        if one.dropped
+    ]
     remarks = _remarks(processes) if recorded else []
-    return Said(why, (*_dropped(recorded), *dict.fromkeys(remarks)))
-
-
-def _dropped(recorded: Sequence[Recorded]) -> Iterator[str]:
-    for one in recorded:
-        if one.dropped:
-            yield (
-                f"{one.dropped + 1} processes recorded as rank {one.rank}: "
-                f"the one with most cycles, process {one.pid}, is kept"
-            )
+    return why, (*dropped, *dict.fromkeys(remarks))
 
 
 def why_partial(
     recorded: Sequence[Recorded],
     processes: Sequence[ProcessNotes],
-    plan: Plan,
-    ended: Ended | None = None,
+    plan: RecordPlan,
+    ended: ProgramEnd | None = None,
 ) -> str:
     """One sentence on what is missing; empty where nothing is."""
     if not recorded:
@@ -78,7 +67,7 @@ def why_partial(
     return f"{why}, after {first.cycles} of {plan.cycles} cycles"
 
 
-def _why_nothing(processes: Sequence[ProcessNotes], plan: Plan) -> str:
+def _why_nothing(processes: Sequence[ProcessNotes], plan: RecordPlan) -> str:
     failures = [failed["why"] for process in processes if (failed := process.last("failed"))]
     if failures:
         return str(failures[0])
@@ -86,21 +75,18 @@ def _why_nothing(processes: Sequence[ProcessNotes], plan: Plan) -> str:
         return NO_PYTHON
     if not any(process.last("torch") for process in processes):
         return NO_TORCH
-    return _why_no_cycles(processes, plan)
-
-
-def _why_no_cycles(processes: Sequence[ProcessNotes], plan: Plan) -> str:
     why = _why_too_few(_paces(processes), plan) or next(iter(_remarks(processes)), "")
     if why:
         return why
+    unseen = "no optimizer made a step"
     if plan.by_hand:
-        return "no cycle was seen: step() was never called"
-    if plan.marker:
-        return f"no cycle was seen: nothing called {plan.marker!r} ran"
-    return "no cycle was seen: no optimizer made a step"
+        unseen = "step() was never called"
+    elif plan.marker:
+        unseen = f"nothing called {plan.marker!r} ran"
+    return f"no cycle was seen: {unseen}"
 
 
-def _why_too_few(paces: Sequence[Note], plan: Plan) -> str:
+def _why_too_few(paces: Sequence[Note], plan: RecordPlan) -> str:
     """Why what was seen of cycles was not enough to record one; empty where none was seen."""
     if any(pace["own_profiler"] for pace in paces):
         return "the program's own profiler was running when recording was due"
@@ -122,7 +108,9 @@ def _paces(processes: Sequence[ProcessNotes]) -> list[Note]:
     return [pace for process in processes if (pace := process.last("pace"))]
 
 
-def advice(recorded: Sequence[Recorded], processes: Sequence[ProcessNotes], plan: Plan) -> str:
+def advice(
+    recorded: Sequence[Recorded], processes: Sequence[ProcessNotes], plan: RecordPlan
+) -> str:
     """What to try where no cycle was recorded; empty where one was."""
     if recorded or not any(process.last("torch") for process in processes):
         return ""

@@ -6,22 +6,21 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from timesink.collect.counters import Wanted
 from timesink.collect.processes import end_family, family
 from timesink.collect.record.clock import shift_counters
 from timesink.collect.record.environment import recorded_environment
 from timesink.collect.record.notes import read_notes
-from timesink.collect.record.places import Place
-from timesink.collect.record.plan import Plan, write_plan
-from timesink.collect.record.reasons import Said, advice, said_of
+from timesink.collect.record.places import RecordingFolder
+from timesink.collect.record.plan import RecordPlan, write_plan
+from timesink.collect.record.reasons import advice, said_of
 from timesink.collect.record.run_file import ProgramRun, describe, write_run_file
-from timesink.collect.record.running import Ended, Running, start
+from timesink.collect.record.running import ProgramEnd, Running, start
 from timesink.collect.record.traces import collect_traces
 from timesink.collect.record.urgency import AGAIN, Urgency
-from timesink.collect.record.watching import Sampling, Watch, Watched
+from timesink.collect.record.watching import Watch, Watched
 from timesink.collect.signals import answered, noticed
 from timesink.errors import CollectError, TimesinkError
 
@@ -34,9 +33,9 @@ class Request:
     """What to run, and what to record of it."""
 
     command: tuple[str, ...]
-    plan: Plan
-    place: Place
-    counters: Wanted
+    plan: RecordPlan
+    place: RecordingFolder
+    counters: frozenset[str]
     interval_ms: float
     timesink: str
     """The version of the recorder."""
@@ -50,7 +49,7 @@ class Conclusion:
     advice: str
 
 
-def record_program(request: Request, say: Callable[[str], None]) -> tuple[Conclusion, Ended]:
+def record_program(request: Request, say: Callable[[str], None]) -> tuple[Conclusion, ProgramEnd]:
     """Run a program to its end and leave a recording, however it ends."""
     urgency = Urgency()
     with noticed() as interruptions:
@@ -65,7 +64,9 @@ def record_program(request: Request, say: Callable[[str], None]) -> tuple[Conclu
 
 
 @contextmanager
-def _stopped_at_once(urgency: Urgency, place: Place, say: Callable[[str], None]) -> Iterator[None]:
+def _stopped_at_once(
+    urgency: Urgency, place: RecordingFolder, say: Callable[[str], None]
+) -> Iterator[None]:
     """What happens within is the end of a recording: only a second signal breaks it off."""
     came: list[int] = []
 
@@ -90,7 +91,7 @@ def _stopped_at_once(urgency: Urgency, place: Place, say: Callable[[str], None])
 
 def _run(
     request: Request, interruptions: list[int], urgency: Urgency, say: Callable[[str], None]
-) -> tuple[Ended, Watch]:
+) -> tuple[ProgramEnd, Watch]:
     place = request.place
     place.prepare()
     write_plan(request.plan, place.control)
@@ -100,11 +101,32 @@ def _run(
         place.discard()
         raise
     try:
-        sampling = Sampling(request.counters, request.interval_ms, process.pid)
-        watch = Watch(place.control, place.counters, sampling)
+        watch = Watch(
+            place.control,
+            place.counters,
+            process.pid,
+            wanted=request.counters,
+            interval_ms=request.interval_ms,
+        )
         running = Running(process, interruptions, watch.is_ending, say, urgency)
-        stopping = _Stopping(running, watch, asked=request.plan.stop)
-        return stopping.judged(running.to_the_end(stopping.tick)), watch
+        over_at: float | None = None
+        has_asked = False
+
+        def tick() -> None:
+            """Follow the program, and end it after its recording where that was asked for."""
+            nonlocal over_at, has_asked
+            watch.look()
+            if not request.plan.stop or not watch.is_over or has_asked:
+                return
+            now = time.monotonic()
+            over_at = now if over_at is None else over_at
+            if now - over_at > _ENDS_ITSELF_S:
+                has_asked = True
+                running.ask_to_stop()
+
+        ended = running.to_the_end(tick)
+        # A program that ended because it was asked to has not failed.
+        return replace(ended, status=0) if has_asked else ended, watch
     except BaseException:
         # Nobody would wait for it, and pass signals on.
         end_family(family(process.pid), 0)
@@ -112,41 +134,18 @@ def _run(
         raise
 
 
-class _Stopping:
-    """Follows the program, and ends it after its recording where that was asked for."""
-
-    def __init__(self, running: Running, watch: Watch, *, asked: bool) -> None:
-        self._running, self._watch, self._asked = running, watch, asked
-        self._over_at: float | None = None
-        self._has_asked = False
-
-    def tick(self) -> None:
-        self._watch.look()
-        if not self._asked or not self._watch.is_over or self._has_asked:
-            return
-        now = time.monotonic()
-        self._over_at = self._over_at if self._over_at is not None else now
-        if now - self._over_at > _ENDS_ITSELF_S:
-            self._has_asked = True
-            self._running.ask_to_stop()
-
-    def judged(self, ended: Ended) -> Ended:
-        """A program that ended because it was asked to has not failed."""
-        return Ended(ended.code, ended.signal, 0) if self._has_asked else ended
-
-
-def conclude(program: ProgramRun, watched: Watched, place: Place) -> Conclusion:
+def conclude(program: ProgramRun, watched: Watched, place: RecordingFolder) -> Conclusion:
     """Pack timelines, check the clock, describe the run, remove the notes."""
     processes = read_notes(place.control)
     recorded = collect_traces(processes, place)
-    said = said_of(recorded, processes, program.plan, program.ended, watched.sampled)
+    why_partial, notes = said_of(recorded, processes, program.plan, program.ended, watched.sampled)
     if recorded and recorded[0].offset is not None:
         try:
             shift_counters(place.counters, recorded[0].offset, place.control)
         except OSError as error:
             why = f"the counters are not on the timeline's clock: {error.strerror or error}"
-            said = Said(said.why_partial or why, said.notes)
-    run = describe(program, recorded, processes, watched, said)
+            why_partial = why_partial or why
+    run = describe(program, recorded, processes, watched, (why_partial, notes))
     write_run_file(run, place)
     place.clear_control()
     return Conclusion(run, advice(recorded, processes, program.plan))

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from timesink.collect.counters import Sampled
 from timesink.collect.masking import masked
 from timesink.collect.record.notes import ProcessNotes
-from timesink.collect.record.places import COUNTERS_FILE, Place
-from timesink.collect.record.plan import Plan
-from timesink.collect.record.reasons import Said
-from timesink.collect.record.running import Ended
+from timesink.collect.record.places import COUNTERS_FILE, RecordingFolder
+from timesink.collect.record.plan import RecordPlan
+from timesink.collect.record.running import ProgramEnd
 from timesink.collect.record.traces import Recorded
 from timesink.collect.record.watching import Watched
 from timesink.errors import OutputError
@@ -39,10 +37,10 @@ class ProgramRun:
 
     timesink: str
     command: tuple[str, ...]
-    plan: Plan
+    plan: RecordPlan
     started_us: int
     ended_us: int
-    ended: Ended | None
+    ended: ProgramEnd | None
     """None where the program goes on after its recording."""
 
 
@@ -51,9 +49,14 @@ def describe(
     recorded: Sequence[Recorded],
     processes: Sequence[ProcessNotes],
     watched: Watched,
-    said: Said,
+    said: tuple[str, Sequence[str]],
 ) -> dict[str, Any]:
-    """The content of run.json; what is not known is None."""
+    """The content of run.json; what is not known is None.
+
+    `said` is why it has less than was asked for, and what else is to be known.
+    """
+    why_partial, notes = said
+    sampled = watched.sampled
     first = recorded[0] if recorded else None
     ended = program.ended
     return {
@@ -62,14 +65,32 @@ def describe(
         "command": masked(program.command),
         "started_us": program.started_us,
         "ended_us": program.ended_us,
-        "complete": not said.why_partial,
-        "why_partial": said.why_partial,
-        "notes": list(said.notes),
+        "complete": not why_partial,
+        "why_partial": why_partial,
+        "notes": list(notes),
         "cycles": _cycles(program.plan, first),
-        "processes": [_process(one) for one in recorded],
-        "counters": _counters(watched.sampled),
+        "processes": [
+            {
+                "pid": one.pid,
+                "rank": one.rank,
+                "world_size": one.world_size,
+                "trace": one.trace,
+                "cycles": one.cycles,
+                "complete": one.is_complete,
+                "why_partial": one.why_partial,
+                "devices": list(one.devices),
+            }
+            for one in recorded
+        ],
+        "counters": {
+            "file": COUNTERS_FILE if sampled.samples else None,
+            "interval_ms": sampled.interval_ms,
+            "samples": sampled.samples,
+            "recorded": list(sampled.recorded),
+            "missing": [asdict(one) for one in sampled.missing],
+        },
         "clock": asdict(first.offset) if first and first.offset else None,
-        "overhead": _overhead(first, watched.sampled),
+        "overhead": _overhead(first, sampled.cpu_pct),
         "host": watched.host,
         "devices": watched.devices,
         "versions": _versions(first, processes),
@@ -77,7 +98,7 @@ def describe(
     }
 
 
-def write_run_file(content: dict[str, Any], place: Place) -> None:
+def write_run_file(content: dict[str, Any], place: RecordingFolder) -> None:
     """Write run.json; it appears whole or not at all."""
     unfinished = place.control / place.run_file.name
     try:
@@ -89,7 +110,7 @@ def write_run_file(content: dict[str, Any], place: Place) -> None:
         raise OutputError.unwritable(place.run_file, error.strerror or str(error)) from None
 
 
-def _cycles(plan: Plan, first: Recorded | None) -> dict[str, Any]:
+def _cycles(plan: RecordPlan, first: Recorded | None) -> dict[str, Any]:
     if plan.whole:
         return dict.fromkeys(("asked", "skipped", "recorded")) | {
             "by": "whole program",
@@ -104,52 +125,22 @@ def _cycles(plan: Plan, first: Recorded | None) -> dict[str, Any]:
     }
 
 
-def _process(one: Recorded) -> dict[str, Any]:
-    return {
-        "pid": one.pid,
-        "rank": one.rank,
-        "world_size": one.world_size,
-        "trace": one.trace,
-        "cycles": one.cycles,
-        "complete": one.is_complete,
-        "why_partial": one.why_partial,
-        "devices": list(one.devices),
-    }
-
-
-def _counters(sampled: Sampled) -> dict[str, Any]:
-    return {
-        "file": COUNTERS_FILE if sampled.samples else None,
-        "interval_ms": sampled.interval_ms,
-        "samples": sampled.samples,
-        "recorded": list(sampled.recorded),
-        "missing": [asdict(one) for one in sampled.missing],
-    }
-
-
-def _overhead(first: Recorded | None, sampled: Sampled) -> dict[str, float | None]:
+def _overhead(first: Recorded | None, sampler_cpu_pct: float | None) -> dict[str, float | None]:
     plain_ns, profiled_ns = _plain_ns(first), first.recorded_ns if first else []
+    slower = None
+    # How much longer cycles take with the profiler, where they are not too uneven to tell.
+    if _is_even(plain_ns) and _is_even(profiled_ns):
+        slower = statistics.median(profiled_ns) / statistics.median(plain_ns) - 1
     return {
         "cycle_us": _median_us(plain_ns),
         "cycle_profiled_us": _median_us(profiled_ns),
-        "profiler_pct": _longer_pct(plain_ns, profiled_ns),
-        "sampler_cpu_pct": sampled.cpu_pct,
+        "profiler_pct": None if slower is None else round(100 * slower, 2),
+        "sampler_cpu_pct": sampler_cpu_pct,
     }
 
 
-def _longer_pct(plain_ns: Sequence[int], profiled_ns: Sequence[int]) -> float | None:
-    """How much longer cycles take with the profiler; None where they are too uneven to tell."""
-    if not (_is_even(plain_ns) and _is_even(profiled_ns)):
-        return None
-    return round(100 * (statistics.median(profiled_ns) / statistics.median(plain_ns) - 1), 2)
-
-
 def _is_even(times_ns: Sequence[int]) -> bool:
-    """Whether the middle half of the cycles takes about as long.
-
-    >>> _is_even([10, 11, 12, 10, 90]), _is_even([10, 10, 25, 40, 90]), _is_even([10])
-    (True, False, False)
-    """
+    """Whether the middle half of the cycles takes about as long."""
     if len(times_ns) < _ENOUGH:
         return False
     lower, _, upper = statistics.quantiles(times_ns, n=4, method="inclusive")
@@ -175,12 +166,10 @@ def _median_us(times_ns: Sequence[int]) -> float | None:
 
 
 def _versions(first: Recorded | None, processes: Sequence[ProcessNotes]) -> dict[str, Any]:
-    told = (
-        first.versions
-        if first
-        else next((note for process in processes if (note := process.last("torch"))), {})
-    )
+    def latest(event: str) -> Mapping[str, Any]:
+        return next((note for process in processes if (note := process.last(event))), {})
+
+    told = first.versions if first else latest("torch")
     if told:
         return {name: value for name, value in told.items() if name != "event"}
-    python = next((note for process in processes if (note := process.last("python"))), {})
-    return {"python": python.get("version"), "torch": None}
+    return {"python": latest("python").get("version"), "torch": None}

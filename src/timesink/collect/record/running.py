@@ -23,7 +23,7 @@ _LEAVES_S = 10.0
 
 
 @dataclass(frozen=True)
-class Ended:
+class ProgramEnd:
     """How a program ended: its exit code, or the signal that killed it."""
 
     code: int | None
@@ -46,7 +46,7 @@ class Running:
     _pass_on_at: float | None = None
     _kill_at: float | None = None
 
-    def to_the_end(self, tick: Callable[[], None]) -> Ended:
+    def to_the_end(self, tick: Callable[[], None]) -> ProgramEnd:
         """Wait for the program, calling `tick` now and then."""
         while True:
             with suppress(subprocess.TimeoutExpired):
@@ -101,9 +101,9 @@ def _is_in_foreground() -> bool:
     return False
 
 
-def _ended(code: int) -> Ended:
+def _ended(code: int) -> ProgramEnd:
     if code >= 0:
-        return Ended(code, "", code)
+        return ProgramEnd(code, "", code)
     with suppress(ValueError):
-        return Ended(None, signal.Signals(-code).name, 128 - code)
-    return Ended(None, f"signal {-code}", 128 - code)
+        return ProgramEnd(None, signal.Signals(-code).name, 128 - code)
+    return ProgramEnd(None, f"signal {-code}", 128 - code)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from timesink.collect.record.clock import Offset, measure_offset
 from timesink.collect.record.notes import Note, ProcessNotes
-from timesink.collect.record.packing import Found, pack
-from timesink.collect.record.places import Place
+from timesink.collect.record.packing import TimelineRanges, pack
+from timesink.collect.record.places import RecordingFolder
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 KILLED = "the program was killed before its recording was written"
@@ -45,7 +45,7 @@ class Recorded:
         return not self.why_partial
 
 
-def collect_traces(processes: Sequence[ProcessNotes], place: Place) -> list[Recorded]:
+def collect_traces(processes: Sequence[ProcessNotes], place: RecordingFolder) -> list[Recorded]:
     """Pack the timeline of every process that recorded cycles, the lowest rank first.
 
     A worker that was started again has recorded twice: the one with more cycles counts.
@@ -53,7 +53,8 @@ def collect_traces(processes: Sequence[ProcessNotes], place: Place) -> list[Reco
     recording = [process for process in processes if process.last("window") is not None]
     workers: dict[tuple[str, int], list[ProcessNotes]] = defaultdict(list)
     for process in recording:
-        workers[_worker(process)].append(process)
+        rank = _rank(process)
+        workers[("rank", rank) if rank >= 0 else ("pid", process.pid)].append(process)
     best = [(max(rivals, key=_worth), len(rivals) - 1) for rivals in workers.values()]
     best.sort(key=lambda one: (_rank(one[0]), one[0].pid))
     names = _names([process for process, _ in best])
@@ -69,23 +70,13 @@ def _worth(process: ProcessNotes) -> tuple[int, int]:
     return (exported["cycles"] if exported else -1, started_us)
 
 
-def _worker(process: ProcessNotes) -> tuple[str, int]:
-    rank = _rank(process)
-    return ("rank", rank) if rank >= 0 else ("pid", process.pid)
-
-
 def _rank(process: ProcessNotes) -> int:
     rank = (process.last("window") or {}).get("rank")
     return rank if isinstance(rank, int) else -1
 
 
 def _names(processes: Sequence[ProcessNotes]) -> list[str]:
-    """What tells the timelines apart: the rank, else the number of the process.
-
-    >>> window = {"event": "window", "world_size": 2}
-    >>> _names([ProcessNotes(7, ({**window, "rank": 1},)), ProcessNotes(8, (window,))])
-    ['rank1', 'pid8']
-    """
+    """What tells the timelines apart: the rank, else the number of the process."""
     names: list[str] = []
     for process in processes:
         several = ((process.last("window") or {}).get("world_size") or 1) > 1
@@ -97,6 +88,7 @@ def _names(processes: Sequence[ProcessNotes]) -> list[str]:
 def _collected(process: ProcessNotes, packed: Path, control: Path, dropped: int) -> Recorded:
     window, exported = process.last("window") or {}, process.last("exported") or {}
     found, problem = _packed(process, exported, packed, control)
+    ended = process.last("exported") or process.last("failed")
     marks = [(name, before, after) for name, before, after in exported.get("clock", ())]
     return Recorded(
         pid=process.pid,
@@ -107,7 +99,7 @@ def _collected(process: ProcessNotes, packed: Path, control: Path, dropped: int)
         name=window["name"],
         skipped=window["skipped"],
         cycles=exported.get("cycles", 0),
-        why_partial=problem or _why_partial(process),
+        why_partial=problem or str(ended["why"] if ended is not None else KILLED),
         offset=measure_offset(marks, found) if found is not None else None,
         recorded_ns=tuple(exported.get("recorded_ns", ())),
         pace=process.last("pace") or {},
@@ -119,9 +111,12 @@ def _collected(process: ProcessNotes, packed: Path, control: Path, dropped: int)
 
 def _packed(
     process: ProcessNotes, exported: Note, packed: Path, control: Path
-) -> tuple[Found | None, str]:
+) -> tuple[TimelineRanges | None, str]:
     """What was found in the timeline of a process, or why it cannot be kept."""
-    raw = _raw(process, exported, control)
+    # As the profiler wrote it, or what it had written of it when it was killed.
+    names = [exported.get("file", ""), f"trace-{process.pid}.unfinished.json"]
+    paths = (control / name for name in names if name)
+    raw = next((path for path in paths if path.is_file() and path.stat().st_size), None)
     if raw is None:
         return None, ""
     try:
@@ -131,17 +126,3 @@ def _packed(
             # It makes room for the rest.
             raw.unlink(missing_ok=True)
         return None, f"the timeline cannot be written: {error.strerror or error}"
-
-
-def _raw(process: ProcessNotes, exported: Note, control: Path) -> Path | None:
-    """The file as the profiler wrote it, or what it had written of it when it was killed."""
-    names = [exported.get("file", ""), f"trace-{process.pid}.unfinished.json"]
-    paths = (control / name for name in names if name)
-    return next((path for path in paths if path.is_file() and path.stat().st_size), None)
-
-
-def _why_partial(process: ProcessNotes) -> str:
-    exported, failed = process.last("exported"), process.last("failed")
-    if exported is not None:
-        return str(exported["why"])
-    return str(failed["why"]) if failed is not None else KILLED

@@ -17,12 +17,7 @@ _ONE_KEY_S = 0.3
 
 @dataclass
 class Urgency:
-    """Whether a signal wants more than what was done about those before it.
-
-    >>> urgency = Urgency()
-    >>> urgency.grows([signal.SIGTERM]), urgency.grows([signal.SIGTERM]), urgency.is_at_once
-    (True, False, False)
-    """
+    """Whether a signal wants more than what was done about those before it."""
 
     _level: int = 0
     _grew_at: float = 0.0

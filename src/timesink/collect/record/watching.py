@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from timesink.collect.counters import Missing, Sampled, Sampler, Wanted
 from timesink.collect.processes import is_alive
 from timesink.collect.record.machine import Machine
 from timesink.collect.record.notes import ProcessNotes, read_notes
 from timesink.errors import TimesinkError
+from timesink.recorder.counter_catalogue import Missing
+from timesink.recorder.counter_sampler import SampledCounters, Sampler
 
 _LOOKS_EVERY_S = 0.25
 _LATE_S = 2.0
@@ -26,20 +27,10 @@ _TRIMS_EVERY_S = 30.0
 
 
 @dataclass(frozen=True)
-class Sampling:
-    """Which counters, how often, of which program."""
-
-    wanted: Wanted
-    interval_ms: float
-    pid: int
-    """The program as it was started; workers of it make themselves known."""
-
-
-@dataclass(frozen=True)
 class Watched:
     """What was seen beside the program."""
 
-    sampled: Sampled
+    sampled: SampledCounters
     host: dict[str, Any]
     devices: list[dict[str, Any]] | None
 
@@ -47,17 +38,26 @@ class Watched:
 class Watch:
     """Samples counters as long as there is something to record."""
 
-    def __init__(self, control: Path, counters: Path, sampling: Sampling) -> None:
+    def __init__(
+        self, control: Path, counters: Path, pid: int, *, wanted: frozenset[str], interval_ms: float
+    ) -> None:
+        """`pid` is the program as it was started; workers of it make themselves known."""
         self._control = control
-        self._machine = Machine(sampling.pid)
+        self._machine = Machine(pid)
         self._workers: frozenset[int] = frozenset()
         self._sampler = Sampler(
             counters,
-            wanted=sampling.wanted,
-            interval_ms=sampling.interval_ms,
-            pids=lambda: {sampling.pid, *self._workers},
+            wanted=wanted,
+            interval_ms=interval_ms,
+            pids=lambda: {pid, *self._workers},
         )
-        self._sampled = _started(self._sampler, sampling)
+        self._sampled: SampledCounters | None = None
+        try:
+            self._sampler.start()
+        except (OSError, RuntimeError, TimesinkError) as error:
+            why = f"sampling cannot be started: {error}"
+            missing = tuple(Missing(name, why) for name in sorted(wanted))
+            self._sampled = SampledCounters(interval_ms, 0, (), missing, None)
         self._is_kept = False
         self._looked_at = 0.0
         self._trimmed_at = time.monotonic()
@@ -82,19 +82,30 @@ class Watch:
 
     def _consider(self, processes: list[ProcessNotes], now: float) -> None:
         self._machine.look(processes)
-        self._workers = _workers(processes)
+        # Those that may record cycles; of a program without torch, all that run Python.
+        able = [one for one in processes if one.last("torch") or one.last("window")]
+        self._workers = frozenset(process.pid for process in able or processes)
         is_new = not self._workers <= self._known
         self._known |= self._workers
         if self._sampled is None and not self._is_kept:
             self._keep(processes, now)
-        if not _all_written(processes):
+        recording = [process for process in processes if process.last("window")]
+        if not recording or not all(
+            process.last("exported") or process.last("failed") for process in recording
+        ):
             self._over_since = None
             self._sampler.go_on()
         elif self._over_since is None or is_new:
             self._over_since = now
             self._sampler.go_on()
-        elif now - self._over_since > (_LATE_WORKERS_S if _may_begin(processes) else _LATE_S):
-            self._sampler.rest()
+        else:
+            # One that is there, uses torch and has not recorded may be a late worker.
+            may_begin = any(
+                process.last("torch") and not process.last("window") and is_alive(process.pid)
+                for process in processes
+            )
+            if now - self._over_since > (_LATE_WORKERS_S if may_begin else _LATE_S):
+                self._sampler.rest()
 
     def is_ending(self) -> bool:
         """Whether a process is writing what it has because the program ends."""
@@ -109,7 +120,7 @@ class Watch:
             self._consider(read_notes(self._control), time.monotonic())
         return Watched(self.sampled(), self._machine.host, self._machine.devices())
 
-    def sampled(self) -> Sampled:
+    def sampled(self) -> SampledCounters:
         """End sampling; what came of it."""
         if self._sampled is None:
             self._sampled = self._sampler.stop()
@@ -128,35 +139,3 @@ class Watch:
         elif now - self._trimmed_at > _TRIMS_EVERY_S:
             self._trimmed_at = now
             self._sampler.keep_from(time.time_ns() // 1000 - round(_TRIMS_EVERY_S * 1e6))
-
-
-def _started(sampler: Sampler, sampling: Sampling) -> Sampled | None:
-    """Start sampling; where that cannot be done, what came of it."""
-    try:
-        sampler.start()
-    except (OSError, RuntimeError, TimesinkError) as error:
-        why = f"sampling cannot be started: {error}"
-        missing = tuple(Missing(name, why) for name in sorted(sampling.wanted.counters))
-        return Sampled(sampling.interval_ms, 0, (), missing, None)
-    return None
-
-
-def _workers(processes: list[ProcessNotes]) -> frozenset[int]:
-    """Processes that may record cycles; of a program without torch, all that run Python."""
-    able = [one for one in processes if one.last("torch") or one.last("window")]
-    return frozenset(process.pid for process in able or processes)
-
-
-def _may_begin(processes: list[ProcessNotes]) -> bool:
-    """Whether a process that is there uses torch and has not recorded: a late worker, perhaps."""
-    return any(
-        process.last("torch") and not process.last("window") and is_alive(process.pid)
-        for process in processes
-    )
-
-
-def _all_written(processes: list[ProcessNotes]) -> bool:
-    recording = [process for process in processes if process.last("window") is not None]
-    return bool(recording) and all(
-        process.last("exported") or process.last("failed") for process in recording
-    )

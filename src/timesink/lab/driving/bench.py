@@ -7,8 +7,8 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-from timesink.collect.counters import describe_host
 from timesink.errors import CollectError
+from timesink.recorder.host_description import describe_host
 
 _PATIENCE_S = 300
 
@@ -24,11 +24,7 @@ class Bench:
 
     @property
     def words(self) -> str:
-        """In a few words.
-
-        >>> Bench("2.9.0", "NVIDIA H200", 16).words
-        'NVIDIA H200, 16 cores, PyTorch 2.9.0'
-        """
+        """In a few words."""
         cores = f"{self.cores:g} cores" if self.cores else "cores unknown"
         return f"{self.gpu or 'no GPU'}, {cores}, PyTorch {self.torch}"
 

@@ -12,8 +12,8 @@ from timesink.collect.signals import interruption, noticed
 from timesink.lab.driving.bench import Bench
 from timesink.lab.driving.lab_folder import LabFolder
 from timesink.lab.driving.one_run import How, Patience, RunFailedError, make, patience_of
-from timesink.lab.driving.order import Run, gone_on_with
-from timesink.lab.driving.parts import Parts
+from timesink.lab.driving.order import LabRun, gone_on_with
+from timesink.lab.driving.parts import PackedParts
 from timesink.lab.driving.time_left import TimeLeft
 from timesink.lab.faults.fault import CODE, NORMAL
 
@@ -22,28 +22,28 @@ _SHORT_S = 100
 """Less is told in seconds."""
 
 Say = Callable[[str], None]
-Record = Callable[[Run, How, LabFolder, Patience], None]
+Record = Callable[[LabRun, How, LabFolder, Patience], None]
 
 
 @dataclass(frozen=True)
 class Outcome:
     """What became of the plan."""
 
-    recorded: tuple[Run, ...]
-    failed: tuple[Run, ...]
-    left: tuple[Run, ...]
+    recorded: tuple[LabRun, ...]
+    failed: tuple[LabRun, ...]
+    left: tuple[LabRun, ...]
     """For which no time was left."""
 
 
 def conduct(
-    runs: Sequence[Run],
+    runs: Sequence[LabRun],
     how: How,
     lab: LabFolder,
     *,
     time_left: TimeLeft,
     bench: Bench,
     say: Say,
-    parts: Parts | None = None,
+    parts: PackedParts | None = None,
     record: Record = make,
 ) -> Outcome:
     """Make every run that is not there yet; one that fails does not stop the others."""
@@ -52,8 +52,8 @@ def conduct(
     missing = [run for run in runs if not lab.has(run)]
     say(plan_in_words(runs, missing, time_left, bench))
     _pack(parts, lab, [lab.about], say)
-    recorded: list[Run] = []
-    failed: list[Run] = []
+    recorded: list[LabRun] = []
+    failed: list[LabRun] = []
     with noticed() as stopped:
         for run in _healthy_again(missing, failed):
             if not time_left.has_room:
@@ -63,7 +63,9 @@ def conduct(
                 record(run, how, lab, patience_of(min(how.deadline_s, time_left.left_s), stopped))
                 lab.finish(run, about(run, how, baseline(run, runs, lab), begun_us))
             except (RunFailedError, OSError) as error:
-                _raise_if(stopped)
+                interrupted = interruption(stopped)
+                if interrupted is not None:
+                    raise interrupted from None
                 if time_left.left_s <= 0:
                     break
                 failed.append(run)
@@ -74,10 +76,12 @@ def conduct(
                 to_come = len(missing) - 1 - missing.index(run)
                 say(f"{run.folder}: recorded, {_time(time_left, to_come)} left")
             _pack(parts, lab, lab.files_of(run), say)
-    return _outcome(missing, recorded, failed)
+    lost = tuple(run for run in missing if run in failed and run not in recorded)
+    left = tuple(run for run in missing if run not in failed and run not in recorded)
+    return Outcome(tuple(recorded), lost, left)
 
 
-def _healthy_again(missing: Sequence[Run], failed: Sequence[Run]) -> Iterator[Run]:
+def _healthy_again(missing: Sequence[LabRun], failed: Sequence[LabRun]) -> Iterator[LabRun]:
     """Each run; one without a fault that failed a second time, as others are compared with it."""
     for run in missing:
         yield run
@@ -85,13 +89,7 @@ def _healthy_again(missing: Sequence[Run], failed: Sequence[Run]) -> Iterator[Ru
             yield run
 
 
-def _outcome(missing: Sequence[Run], recorded: Sequence[Run], failed: Sequence[Run]) -> Outcome:
-    lost = tuple(run for run in missing if run in failed and run not in recorded)
-    left = tuple(run for run in missing if run not in failed and run not in recorded)
-    return Outcome(tuple(recorded), lost, left)
-
-
-def _pack(parts: Parts | None, lab: LabFolder, files: Sequence[Path], say: Say) -> None:
+def _pack(parts: PackedParts | None, lab: LabFolder, files: Sequence[Path], say: Say) -> None:
     if parts is None:
         return
     try:
@@ -100,14 +98,8 @@ def _pack(parts: Parts | None, lab: LabFolder, files: Sequence[Path], say: Say) 
         say(f"not packed: {error}")
 
 
-def _raise_if(stopped: list[int]) -> None:
-    interrupted = interruption(stopped)
-    if interrupted is not None:
-        raise interrupted
-
-
 def plan_in_words(
-    runs: Sequence[Run], missing: Sequence[Run], time_left: TimeLeft, bench: Bench
+    runs: Sequence[LabRun], missing: Sequence[LabRun], time_left: TimeLeft, bench: Bench
 ) -> str:
     """How many runs will be made, where, and how long that takes."""
     before = len(runs) - len(missing)
@@ -127,7 +119,7 @@ def describe(how: How, bench: Bench) -> dict[str, Any]:
     return {"schema": SCHEMA, **told, **asdict(bench)}
 
 
-def baseline(run: Run, runs: Sequence[Run], lab: LabFolder) -> str:
+def baseline(run: LabRun, runs: Sequence[LabRun], lab: LabFolder) -> str:
     """The last run without a fault before this one; one without any before it is its own."""
     if run.is_fresh_start:
         return run.name
@@ -137,7 +129,7 @@ def baseline(run: Run, runs: Sequence[Run], lab: LabFolder) -> str:
     return normal[-1] if normal else f"{NORMAL}-1"
 
 
-def about(run: Run, how: How, base: str, begun_us: int) -> Mapping[str, Any]:
+def about(run: LabRun, how: How, base: str, begun_us: int) -> Mapping[str, Any]:
     """What stands in `fault.json`."""
     fault = run.fault
     return {

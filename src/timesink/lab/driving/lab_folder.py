@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from timesink.errors import OutputError, UnreadableError
-from timesink.lab.driving.order import Run
+from timesink.lab.driving.order import LabRun
 
 ABOUT = "lab.json"
 """In the folder of all recordings: how they were made."""
@@ -30,23 +30,23 @@ class LabFolder:
         """How the recordings are made."""
         return self.root / ABOUT
 
-    def of(self, run: Run) -> Path:
+    def of(self, run: LabRun) -> Path:
         """The folder of a recording."""
         return self.root / run.folder
 
-    def log_of(self, run: Run) -> Path:
+    def log_of(self, run: LabRun) -> Path:
         """What the recorder and the program said."""
         return self.root / "logs" / f"{run.workload.name}-{run.name}.log"
 
-    def files_of(self, run: Run) -> list[Path]:
+    def files_of(self, run: LabRun) -> list[Path]:
         """All there is of a run."""
         return [*sorted(self.of(run).glob("*")), self.log_of(run)]
 
-    def has(self, run: Run) -> bool:
+    def has(self, run: LabRun) -> bool:
         """Whether it was recorded before."""
         return (self.of(run) / FAULT).is_file()
 
-    def finish(self, run: Run, about: Mapping[str, Any]) -> None:
+    def finish(self, run: LabRun, about: Mapping[str, Any]) -> None:
         """Say what was wrong on purpose; from now on the recording is there."""
         write_json(self.of(run) / FAULT, about)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from timesink.lab import words
 from timesink.lab.driving.lab_folder import RUN_FILE, TRACE, LabFolder
 from timesink.lab.driving.loads import beside, end
-from timesink.lab.driving.order import Run
+from timesink.lab.driving.order import LabRun
 from timesink.lab.workloads.switches import VARIABLE, as_text
 
 _POLL_S = 0.02
@@ -44,7 +44,7 @@ class How:
     """A run that takes longer is given up."""
 
 
-def recorder_command(run: Run, how: How, folder: Path) -> list[str]:
+def recorder_command(run: LabRun, how: How, folder: Path) -> list[str]:
     """The command that records a run."""
     marker = ["--marker", run.workload.marker] if run.workload.marker else []
     cycles = how.skip + how.cycles + SPARE_CYCLES
@@ -57,7 +57,7 @@ def recorder_command(run: Run, how: How, folder: Path) -> list[str]:
     ]
 
 
-def make(run: Run, how: How, lab: LabFolder, patience: Patience) -> None:
+def make(run: LabRun, how: How, lab: LabFolder, patience: Patience) -> None:
     """Record a run; whatever it started has ended afterwards."""
     folder, log_path = lab.of(run), lab.log_of(run)
     for path in (folder, log_path):
@@ -74,54 +74,48 @@ def make(run: Run, how: How, lab: LabFolder, patience: Patience) -> None:
         )  # fmt: skip
         stack.callback(end, program)
         load = stack.enter_context(beside(fault.load if fault else (), lab.root, environment, log))
-        both = _Together(said, program, load, patience)
-        both.start()
-        both.follow()
+        _follow(said, program, load, patience)
         _check(program, folder, log_path)
 
 
-@dataclass(frozen=True)
-class _Together:
+def _follow(
+    said: Path,
+    program: subprocess.Popen[str],
+    load: subprocess.Popen[str] | None,
+    patience: Patience,
+) -> None:
     """The program waits until the load runs, and the load until the program is there."""
 
-    said: Path
-    program: subprocess.Popen[str]
-    load: subprocess.Popen[str] | None
-    patience: Patience
+    def check_load() -> None:
+        # One that ends by itself leaves cycles without the fault.
+        if load is not None and load.poll() is not None:
+            raise RunFailedError(f"the load ended early (exit {load.returncode})")
 
-    def start(self) -> None:
-        self._hear("workload.ready")
-        if self.load is not None:
-            self._hear("load.ready")
-            (self.said / "load.go").touch()
-            self._hear("load.works")
-        (self.said / "workload.go").touch()
+    def hear(word: str) -> None:
+        while not (said / word).exists():
+            patience()
+            if program.poll() is not None:
+                raise RunFailedError(f"the program ended early (exit {program.returncode})")
+            check_load()
 
-    def _hear(self, word: str) -> None:
-        while not (self.said / word).exists():
-            self.patience()
-            if self.program.poll() is not None:
-                raise RunFailedError(f"the program ended early (exit {self.program.returncode})")
-            self._check_load()
-
-    def follow(self) -> None:
-        """Wait for the end; the load lasts until the last cycle."""
-        is_over = False
-        while self.program.poll() is None and not is_over:
-            self.patience()
-            self._check_load()
-            is_over = (self.said / "workload.done").exists()
-        self._check_load()
-        if self.load is not None:
-            end(self.load)
-        # The recorder still has to pack what there is.
-        while self.program.poll() is None:
-            self.patience()
-
-    def _check_load(self) -> None:
-        """One that ends by itself leaves cycles without the fault."""
-        if self.load is not None and self.load.poll() is not None:
-            raise RunFailedError(f"the load ended early (exit {self.load.returncode})")
+    hear("workload.ready")
+    if load is not None:
+        hear("load.ready")
+        (said / "load.go").touch()
+        hear("load.works")
+    (said / "workload.go").touch()
+    is_over = False
+    while program.poll() is None and not is_over:
+        patience()
+        check_load()
+        is_over = (said / "workload.done").exists()
+    check_load()
+    if load is not None:
+        # It lasts until the last cycle.
+        end(load)
+    # The recorder still has to pack what there is.
+    while program.poll() is None:
+        patience()
 
 
 def patience_of(most_s: float, stopped: Sequence[int]) -> Patience:

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from itertools import count
 
 from timesink.lab.faults.fault import GPU, LOADER, NORMAL, Fault
-from timesink.lab.workloads.registry import Workload
+from timesink.lab.workloads.registry import LabWorkload
 
 _AT_ONCE = 3
 """Faults that share the run without a fault before them."""
 
 
 @dataclass(frozen=True)
-class Run:
+class LabRun:
     """One recording to make."""
 
-    workload: Workload
+    workload: LabWorkload
     fault: Fault | None
     """None: a run without a fault."""
     number: int
@@ -43,32 +43,27 @@ class Run:
 
 
 def ordered(
-    workloads: Sequence[Workload], faults: Sequence[Fault], repeat: int, *, has_gpu: bool
-) -> tuple[Run, ...]:
+    workloads: Sequence[LabWorkload], faults: Sequence[Fault], repeat: int, *, has_gpu: bool
+) -> tuple[LabRun, ...]:
     """All runs, round by round.
 
     Workloads take turns, a few faults at a time with a run without a fault right before them: a
     machine that drifts then does not look like a fault, and what is there when time runs out is
     whole.  Each fault comes early with one of the workloads that can have it, and later with the
     others, so half of a round has them all.  Rounds have orders of their own.
-
-    >>> from timesink.lab.listing import faults_named, workloads_named
-    >>> denoise, stall = workloads_named(["denoise"]), faults_named(["python_stall"])
-    >>> [run.name for run in ordered(denoise, stall, 2, has_gpu=False)]
-    ['normal-1', 'python_stall-1', 'normal-2', 'python_stall-2']
     """
     healthy = {workload.name: count(1) for workload in workloads}
-    runs: list[Run] = []
+    runs: list[LabRun] = []
     for number in range(1, repeat + 1):
         for workload, some in _turns(workloads, faults, number, has_gpu=has_gpu):
-            runs.append(Run(workload, None, next(healthy[workload.name])))
-            runs += (Run(workload, fault, number) for fault in some)
+            runs.append(LabRun(workload, None, next(healthy[workload.name])))
+            runs += (LabRun(workload, fault, number) for fault in some)
     return tuple(runs)
 
 
 def _turns(
-    workloads: Sequence[Workload], faults: Sequence[Fault], number: int, *, has_gpu: bool
-) -> Iterator[tuple[Workload, list[Fault]]]:
+    workloads: Sequence[LabWorkload], faults: Sequence[Fault], number: int, *, has_gpu: bool
+) -> Iterator[tuple[LabWorkload, list[Fault]]]:
     """A workload and the faults it runs with before it is the turn of the next one."""
     early: dict[str, list[Fault]] = {workload.name: [] for workload in workloads}
     late: dict[str, list[Fault]] = {workload.name: [] for workload in workloads}
@@ -86,38 +81,37 @@ def _turns(
                 yield workload, queue[place : place + _AT_ONCE]
 
 
-def gone_on_with(runs: Sequence[Run], is_there: Callable[[Run], bool]) -> tuple[Run, ...]:
+def gone_on_with(runs: Sequence[LabRun], is_there: Callable[[LabRun], bool]) -> tuple[LabRun, ...]:
     """The plan after a pause: faults are not compared with a run from before it.
 
     Where such faults come first, one more run without a fault is put in front of them.
     """
-    plan: list[Run] = []
+    plan: list[LabRun] = []
     old: set[str] = set()
     for run in runs:
         if is_there(run) and run.fault is None:
             old.add(run.workload.name)
         elif not is_there(run):
             if run.fault is not None and run.workload.name in old:
-                plan.append(_fresh_start(run.workload, runs, is_there))
+                planned = sum(one.workload == run.workload and one.fault is None for one in runs)
+                fresh = (
+                    LabRun(run.workload, None, number, is_fresh_start=True)
+                    for number in count(planned + 1)
+                )
+                plan.append(next(one for one in fresh if not is_there(one)))
             old.discard(run.workload.name)
         plan.append(run)
     return tuple(plan)
 
 
-def _fresh_start(workload: Workload, runs: Sequence[Run], is_there: Callable[[Run], bool]) -> Run:
-    planned = sum(run.workload == workload and run.fault is None for run in runs)
-    numbered = (Run(workload, None, number, is_fresh_start=True) for number in count(planned + 1))
-    return next(run for run in numbered if not is_there(run))
-
-
-def applicable(workload: Workload, faults: Sequence[Fault], *, has_gpu: bool) -> list[Fault]:
+def applicable(workload: LabWorkload, faults: Sequence[Fault], *, has_gpu: bool) -> list[Fault]:
     """The faults that can be put into a workload here."""
     there = [name for name, yes in ((GPU, has_gpu), (LOADER, workload.has_loader)) if yes]
     return [fault for fault in faults if not fault.lacks(there)]
 
 
 def left_out(
-    workloads: Sequence[Workload], faults: Sequence[Fault], *, has_gpu: bool
+    workloads: Sequence[LabWorkload], faults: Sequence[Fault], *, has_gpu: bool
 ) -> list[Fault]:
     """The faults that can be put into none of the workloads here."""
     possible = [one for each in workloads for one in applicable(each, faults, has_gpu=has_gpu)]

@@ -21,7 +21,7 @@ _STORED = 0
 
 
 @dataclass(frozen=True)
-class Parts:
+class PackedParts:
     """A folder of parts."""
 
     folder: Path

@@ -25,29 +25,17 @@ class TimeLeft:
         self._took_s.append(seconds)
 
     def estimate_s(self, runs: int) -> float:
-        """How long so many runs take.
-
-        >>> TimeLeft(cycles=50).estimate_s(4)
-        60.0
-        """
+        """How long so many runs take."""
         return runs * self._mean_s
 
     @property
     def left_s(self) -> float:
-        """Seconds until all is to be over; infinite without a limit.
-
-        >>> TimeLeft(cycles=50).left_s
-        inf
-        """
+        """Seconds until all is to be over; infinite without a limit."""
         return self._until_s - time.monotonic()
 
     @property
     def has_room(self) -> bool:
-        """Whether one more run fits.
-
-        >>> TimeLeft(cycles=50).has_room, TimeLeft(cycles=50, limit_s=10).has_room
-        (True, False)
-        """
+        """Whether one more run fits."""
         return max(self._took_s[-_LATEST:], default=self._mean_s) <= self.left_s
 
     @property

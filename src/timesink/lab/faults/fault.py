@@ -41,27 +41,15 @@ class Fault:
 
     @property
     def kind(self) -> str:
-        """`load`: another process beside the program.  `code`: a switch in the program.
-
-        >>> Fault("copies", "", "", load=("link_copies",)).kind
-        'load'
-        """
+        """`load`: another process beside the program.  `code`: a switch in the program."""
         return LOAD if self.load else CODE
 
     def lacks(self, available: Sequence[str]) -> tuple[str, ...]:
-        """What it needs and what is not there.
-
-        >>> Fault("copies", "", "", needs=(GPU,)).lacks([LOADER])
-        ('gpu',)
-        """
+        """What it needs and what is not there."""
         return tuple(one for one in self.needs if one not in available)
 
     @property
     def expected(self) -> dict[str, str]:
-        """What should head the lists, as `fault.json` says it.
-
-        >>> Fault("hog", "", "", anomaly=("cpu_contention", "host_memory")).expected
-        {'anomaly': 'cpu_contention|host_memory'}
-        """
+        """What should head the lists, as `fault.json` says it."""
         named = {"anomaly": "|".join(self.anomaly), "cause": "|".join(self.cause)}
         return {what: names for what, names in named.items() if names}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 
-from timesink.collect.counters import describe_host
 from timesink.lab.loads.steady import in_processes
+from timesink.recorder.host_description import describe_host
 
 _PIECE = 200_000
 

@@ -1,6 +1,6 @@
 """Runs of many ranks, generated: what happened is known, so that analyses can be measured.
 
-A `Plan` says what the run is like and which `Straggler`s are put in.  `generate_ranks` writes the
+A `Plan` says what the run is like and which stragglers are put in.  `generate_ranks` writes the
 trace of every rank as PyTorch's profiler would, `rank_tables` gives the same as tables without
 files, and both know the `Truth`.
 """

@@ -7,7 +7,7 @@ import numpy as np
 from timesink.lab.ranks import work
 from timesink.lab.ranks.events import differs
 from timesink.lab.ranks.layout import DESCRIPTIONS
-from timesink.lab.ranks.program import Call
+from timesink.lab.ranks.program import HostCall
 
 WAITED = (
     '"Collective name": "wait", "In msg nelems": 0, "Out msg nelems": 0, "Group size": 1, '
@@ -16,7 +16,7 @@ WAITED = (
 """Of a call that waits for a collective; nothing says which one it is."""
 
 
-def described(call: Call, tokens: float) -> str:
+def described(call: HostCall, tokens: float) -> str:
     """Arguments that both a collective call and its kernel carry."""
     elements = round(call.elements * (tokens if call.per_token else 1.0))
     dtype = "Float" if call.talk == "all_reduce_small" else "BFloat16"
@@ -32,7 +32,7 @@ def described(call: Call, tokens: float) -> str:
     )
 
 
-def placed(call: Call, sequence: int | None) -> str:
+def placed(call: HostCall, sequence: int | None) -> str:
     """Arguments that only the call carries: who makes it, with whom, and which it is."""
     parts = [f'"Rank": {differs("rank")}']
     if call.forward:
@@ -44,7 +44,7 @@ def placed(call: Call, sequence: int | None) -> str:
     return ", ".join(parts)
 
 
-def kernel_geometry(kernel: work.Kernel, tokens: float) -> str:
+def kernel_geometry(kernel: work.LaunchedKernel, tokens: float) -> str:
     """The geometry of a kernel that works on so many times the usual tokens."""
     x, y, z = kernel.grid
     if kernel.per_token and tokens != 1.0:
@@ -55,11 +55,7 @@ def kernel_geometry(kernel: work.Kernel, tokens: float) -> str:
 def geometry(
     grid: tuple[int, int, int], block: tuple[int, int, int], registers: int, shared: int
 ) -> str:
-    """Grid, block, and what follows from them.
-
-    >>> "blocks per SM" in geometry((24, 1, 1), (544, 1, 1), 96, 82240)
-    True
-    """
+    """Grid, block, and what follows from them."""
     blocks = float(np.prod(grid)) / work.MULTIPROCESSORS
     warps = blocks * -(-int(np.prod(block)) // 32)
     return (

@@ -12,7 +12,7 @@ import numpy as np
 from timesink.lab.ranks.layout import DESCRIPTIONS, Ints
 from timesink.lab.ranks.plan import Plan
 from timesink.lab.ranks.program import stage_program
-from timesink.lab.ranks.runs import Run
+from timesink.lab.ranks.runs import SimulatedRun
 from timesink.lab.ranks.simulate import StageTimes
 from timesink.lab.ranks.text import Template, template_of
 from timesink.lab.ranks.written import stage_events
@@ -23,7 +23,7 @@ _DEVICE_MEMORY = 150_109_880_320
 
 
 @dataclass(frozen=True, slots=True)
-class Sort:
+class TraceSort:
     """All that the events of a rank depend on, but for their times and names."""
 
     shape: Plan
@@ -35,7 +35,7 @@ class Sort:
 
 
 @lru_cache(maxsize=64)  # runs of other seeds have the same
-def _template_of(sort: Sort) -> Template:
+def _template_of(sort: TraceSort) -> Template:
     program = stage_program(sort.shape, sort.stage, extra_layers=sort.extra_layers)
     return template_of(stage_events(sort.shape, program, sort.synced, sort.tokens))
 
@@ -43,7 +43,7 @@ def _template_of(sort: Sort) -> Template:
 class Traces:
     """Writes the traces of a run, one after the other."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: SimulatedRun) -> None:
         self.run = run
         self._shape = replace(
             run.plan, seed=0, stragglers=(), skew_us=0.0, drift_ppm=0.0, jitter=0.0
@@ -53,11 +53,11 @@ class Traces:
         """The template of a rank; ranks of a stage that did the same share it."""
         return _template_of(self.sort_of(rank))
 
-    def sort_of(self, rank: int) -> Sort:
+    def sort_of(self, rank: int) -> TraceSort:
         run, stage = self.run, self.run.layout.stage_of(rank)
         tokens = tuple(run.tokens_of(rank).tolist())
         extra = run.slow.extra_layers[stage]
-        return Sort(self._shape, stage, extra, run.synced_steps(rank), tokens)
+        return TraceSort(self._shape, stage, extra, run.synced_steps(rank), tokens)
 
     def stage(self, rank: int) -> StageTimes:
         return self.run.stages[self.run.layout.stage_of(rank)]

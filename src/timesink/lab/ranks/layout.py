@@ -34,18 +34,14 @@ class Group:
 
     @property
     def ranks_text(self) -> str:
-        """Its ranks as PyTorch writes them into a call: long lists are cut.
-
-        >>> Group("7", "data", (0, 8)).ranks_text
-        '[0, 8]'
-        """
+        """Its ranks as PyTorch writes them into a call: long lists are cut."""
         if len(self.ranks) <= _LISTED:
             return str(list(self.ranks))
         first = ", ".join(str(rank) for rank in self.ranks[: _LISTED - 1])
         return f"[{first}, ..., {self.ranks[-1]}]"
 
 
-class Layout:
+class RankLayout:
     """Ranks in the order (stage, copy of the model, tensor): the last changes fastest.
 
     >>> layout = Layout(Plan(ranks=8, tensor=2, pipeline=2))
@@ -107,12 +103,7 @@ class Layout:
         return list(self._of_rank[rank].values())
 
     def alike(self, rank: int) -> set[int]:
-        """The ranks that are in every group a rank talks in: a slow link may be any of theirs.
-
-        >>> layout = Layout(Plan(ranks=16, expert=8))
-        >>> sorted(layout.alike(3)), Layout(Plan(ranks=16, tensor=2)).alike(3)
-        ([0, 1, 2, 3, 4, 5, 6, 7], {3})
-        """
+        """The ranks that are in every group a rank talks in: a slow link may be any of theirs."""
         talking = [
             set(group.ranks)
             for group in self.groups_of(rank)

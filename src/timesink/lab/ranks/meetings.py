@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from timesink.lab.ranks.layout import Ints, Layout
-from timesink.lab.ranks.program import Call
+from timesink.lab.ranks.layout import Ints, RankLayout
+from timesink.lab.ranks.program import HostCall
 
 Floats = NDArray[np.float64]
 
@@ -17,15 +17,8 @@ _GB_PER_S = {"inside": 340.0, "between": 46.0}
 _SETUP_US = {"inside": 9.0, "between": 24.0}
 
 
-def transfer_us(layout: Layout, call: Call, size: int) -> float:
-    """How long moving takes once all are there, on links in good order.
-
-    >>> from timesink.lab.ranks.plan import Plan
-    >>> layout = Layout(Plan(ranks=16))
-    >>> call = Call("talk", 90.0, talk="all_reduce", role="data", elements=25_000_000)
-    >>> round(transfer_us(layout, call, 16))
-    2062
-    """
+def transfer_us(layout: RankLayout, call: HostCall, size: int) -> float:
+    """How long moving takes once all are there, on links in good order."""
     between = layout.crosses_nodes[call.role]
     place = "between" if between else "inside"
     element = 4 if call.talk == "all_reduce_small" else 2
@@ -57,11 +50,6 @@ def group_ends(
 
     `groups` has a row of positions per group; `link` says how much slower than usual a rank's link
     is; of `noise` the first number of a group is that of the network, and each one that of a rank.
-
-    >>> one_group = np.array([[0, 1]])
-    >>> ones, zeros = np.ones(2), np.zeros(2)
-    >>> group_ends(np.array([5.0, 9.0]), one_group, ones * 100, ones, zeros)
-    array([109., 109.])
     """
     members = ready[groups]
     usual = moving_us[groups].max(axis=1)

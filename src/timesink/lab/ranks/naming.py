@@ -12,39 +12,24 @@ NAMINGS = ("rank", "handler")
 
 
 def file_name(rank: int) -> str:
-    """The name that tells the rank.
-
-    >>> file_name(3)
-    'rank3.pt.trace.json.gz'
-    """
+    """The name that tells the rank."""
     return f"rank{rank}.pt.trace.json.gz"
 
 
 def file_names(traces: Traces, naming: str) -> list[str]:
-    """The names of the files of all ranks.
-
-    >>> from timesink.lab.ranks.plan import Plan
-    >>> from timesink.lab.ranks.runs import carry_out
-    >>> file_names(Traces(carry_out(Plan(ranks=2, steps=1))), "handler")[1].partition(".")[0]
-    'node000_4007'
-    """
+    """The names of the files of all ranks."""
     ranks = range(traces.run.plan.ranks)
     if naming == "rank":
         return [file_name(rank) for rank in ranks]
-    return [
-        f"{_worker(traces, rank)}.{_written_ns(traces, rank)}.pt.trace.json.gz" for rank in ranks
-    ]
+    return [_as_handler(traces, rank) for rank in ranks]
 
 
-def _worker(traces: Traces, rank: int) -> str:
-    """Host and process, which is what `tensorboard_trace_handler` calls a worker."""
-    node = int(traces.run.layout.node[rank])
-    return f"node{node:03d}_{traces.names_of(rank)['pid']}"
-
-
-def _written_ns(traces: Traces, rank: int) -> int:
-    """When the file is written, on the clock of the rank: some time after the last step."""
+def _as_handler(traces: Traces, rank: int) -> str:
+    """Worker, as `tensorboard_trace_handler` calls host and process, and when it was written."""
     plan, truth = traces.run.plan, traces.run.truth
+    worker = f"node{int(traces.run.layout.node[rank]):03d}_{traces.names_of(rank)['pid']}"
+    # On the clock of the rank, some time after the last step.
     took = 250_000_000 + np.random.default_rng([plan.seed, 6, rank]).integers(150_000_000)
     lasted = round(truth.run_us * 1e3) + int(took)
-    return BASE_NS + START_NS + truth.clock_offset_ns[rank] + lasted
+    written_ns = BASE_NS + START_NS + truth.clock_offset_ns[rank] + lasted
+    return f"{worker}.{written_ns}.pt.trace.json.gz"

@@ -10,7 +10,7 @@ from timesink.lab.ranks.kinds import CAUSE_OF_KIND, KIND_OF_NAME, KINDS
 
 
 @dataclass(frozen=True, slots=True)
-class Straggler:
+class PlannedStraggler:
     """Slowness put into a run.
 
     `rank` is the culprit; of `slow_node` all ranks on its node are, of `first_stage` and
@@ -31,6 +31,10 @@ class Straggler:
     @property
     def share_of_steps(self) -> float:
         return KIND_OF_NAME[self.kind].share_of_steps if self.share is None else self.share
+
+
+Straggler = PlannedStraggler
+"""What those who plan a run call it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,7 @@ class Plan:
     """Layers of each pipeline stage."""
     microbatches: int = 0
     """Parts of a batch; as many as there are stages, unless told."""
-    stragglers: tuple[Straggler, ...] = ()
+    stragglers: tuple[PlannedStraggler, ...] = ()
     sharded: bool = False
     """Whether optimizer states are sharded: gradients are then scattered and weights gathered."""
     sequence_numbers: bool = True
@@ -81,7 +85,7 @@ class Plan:
         for straggler in self.stragglers:
             self._check(straggler)
 
-    def _check(self, straggler: Straggler) -> None:
+    def _check(self, straggler: PlannedStraggler) -> None:
         if straggler.kind not in KINDS:
             raise UsageError(
                 f"There is no slowness of the kind {straggler.kind!r}.",

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 
 from timesink.lab.ranks import work
 from timesink.lab.ranks.plan import Plan
-from timesink.lab.ranks.work import Kernel, Operator
+from timesink.lab.ranks.work import LaunchedKernel, Operator
 
 LOADING = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
 BUCKET = 25_000_000
 """Gradients that are reduced in one call."""
-_COPY = Kernel("Memcpy HtoD (Pinned -> Device)", 55.0, (0, 0, 0), per_token=False)
+_COPY = LaunchedKernel("Memcpy HtoD (Pinned -> Device)", 55.0, (0, 0, 0), per_token=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class HostCall:
     """One call on the host; what it launches is in `operator` or `talk`."""
 
     kind: str
@@ -40,7 +40,7 @@ class Call:
     """For sending and receiving: whether the other is the next stage (1) or the previous (-1)."""
 
     @property
-    def kernels(self) -> tuple[Kernel, ...]:
+    def kernels(self) -> tuple[LaunchedKernel, ...]:
         if self.kind == "copy":
             return (_COPY,)
         return self.operator.kernels if self.operator else ()
@@ -51,7 +51,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class CallSpan:
     """An annotation around several calls, by their numbers in the step."""
 
     name: str
@@ -63,8 +63,8 @@ class Span:
 class Program:
     """One step of one stage."""
 
-    calls: tuple[Call, ...]
-    spans: tuple[Span, ...]
+    calls: tuple[HostCall, ...]
+    spans: tuple[CallSpan, ...]
     stall_at: int
     """The call before which Python stalls, where it does."""
 
@@ -79,29 +79,24 @@ class Program:
 
 
 def stage_program(plan: Plan, stage: int, *, extra_layers: int = 0) -> Program:
-    """What every rank of a stage does in a step.
-
-    >>> program = stage_program(Plan(ranks=8), 0)
-    >>> program.calls[0].kind, program.calls[-1].kind
-    ('load', 'sync')
-    """
+    """What every rank of a stage does in a step."""
     builder = _Builder(plan, stage, plan.layers + extra_layers)
     return builder.program()
 
 
-def _operators(given: Sequence[Operator], thread: str = "main") -> Iterator[Call]:
+def _operators(given: Sequence[Operator], thread: str = "main") -> Iterator[HostCall]:
     for one in given:
-        yield Call("operator", one.host_us, thread, one)
+        yield HostCall("operator", one.host_us, thread, one)
 
 
 class _Builder:
     def __init__(self, plan: Plan, stage: int, layers: int) -> None:
         self.plan, self.stage, self.layers = plan, stage, layers
-        self.calls: list[Call] = []
-        self.spans: list[Span] = []
+        self.calls: list[HostCall] = []
+        self.spans: list[CallSpan] = []
 
     def program(self) -> Program:
-        self.calls += [Call("load", 260.0), Call("copy", 40.0)]
+        self.calls += [HostCall("load", 260.0), HostCall("copy", 40.0)]
         for direction, part in _one_forward_one_backward(self.plan, self.stage):
             (self._forward if direction == "forward" else self._backward)(part)
         stall_at = len(self.calls)
@@ -122,7 +117,7 @@ class _Builder:
             self._pass_on("send", "forward", part, 1, "main")
         else:
             self.calls += _operators(work.LOSS if self.plan.pipeline == 1 else work.LOSS[1:])
-        self.spans.append(Span("DistributedDataParallel.forward", first, len(self.calls) - 1))
+        self.spans.append(CallSpan("DistributedDataParallel.forward", first, len(self.calls) - 1))
 
     def _backward(self, part: int) -> None:
         if self.stage < self.plan.pipeline - 1:
@@ -157,25 +152,25 @@ class _Builder:
         self._reduce_activations("autograd")
         self.calls += _operators(work.LAST_BACK, "autograd")
         # Only on ranks that have this fault: somebody looks at a value after every layer.
-        self.calls.append(Call("extra_sync", 12.0, "autograd"))
+        self.calls.append(HostCall("extra_sync", 12.0, "autograd"))
 
     # -- what ends a step ------------------------------------------------------------------------
 
     def _finish(self) -> None:
-        self.calls.append(Call("join", 14.0))
-        if "model" in _cross_stage_roles(self.plan):
+        self.calls.append(HostCall("join", 14.0))
+        if self.plan.tensor > 1 < self.plan.pipeline:
             self._talk("all_reduce_small", "model", 1, "main", meeting=("norm", 0))
         elif self.plan.tensor > 1:
             self._talk("all_reduce_small", "tensor", 1, "main")
         first = len(self.calls)
         self.calls += _operators(work.OPTIMIZER)
-        self.spans.append(Span("Optimizer.step#AdamW.step", first, len(self.calls) - 1))
+        self.spans.append(CallSpan("Optimizer.step#AdamW.step", first, len(self.calls) - 1))
         if self.plan.sharded and self.plan.data > 1:
             size = BUCKET * self.layers // self.plan.data
             self._talk("all_gather", "data", size, "main", grows=self.plan.data)
         if self.plan.ranks > 1:
             self._talk("all_reduce_small", "world", 1, "main", meeting=("loss", 0))
-        self.calls.append(Call("sync", 12.0))
+        self.calls.append(HostCall("sync", 12.0))
 
     # -- talking ---------------------------------------------------------------------------------
 
@@ -199,20 +194,12 @@ class _Builder:
         )  # fmt: skip
 
     def _talk(self, talk: str, role: str, elements: int, thread: str, **more: object) -> None:
-        call = Call("talk", 92.0, thread, talk=talk, role=role, elements=elements, stream=role)
+        call = HostCall("talk", 92.0, thread, talk=talk, role=role, elements=elements, stream=role)
         self.calls.append(replace(call, **more))  # type: ignore[arg-type]
 
 
-def _cross_stage_roles(plan: Plan) -> tuple[str, ...]:
-    return ("model",) if plan.tensor > 1 < plan.pipeline else ()
-
-
 def _one_forward_one_backward(plan: Plan, stage: int) -> list[tuple[str, int]]:
-    """The order in which a stage handles the parts of a batch.
-
-    >>> _one_forward_one_backward(Plan(ranks=2, pipeline=2), 0)
-    [('forward', 0), ('forward', 1), ('backward', 0), ('backward', 1)]
-    """
+    """The order in which a stage handles the parts of a batch."""
     parts, ahead = plan.parts, min(plan.pipeline - stage - 1, plan.parts)
     order = [("forward", part) for part in range(ahead)]
     for part in range(parts - ahead):

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from timesink.lab.ranks.layout import Ints, Layout
+from timesink.lab.ranks.layout import Ints, RankLayout
 from timesink.lab.ranks.meetings import Floats
-from timesink.lab.ranks.plan import Answer, Plan, Straggler, Truth
+from timesink.lab.ranks.plan import Answer, Plan, PlannedStraggler, Truth
 from timesink.lab.ranks.simulate import StageTimes, simulate
 from timesink.lab.ranks.slowness import Healthy, Slowness, affected_steps, culprits, put_in
 
@@ -20,11 +20,11 @@ _TRIES, _CLOSE, _FLATTEST = 8, 0.1, 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class SimulatedRun:
     """A run that took place."""
 
     plan: Plan
-    layout: Layout
+    layout: RankLayout
     slow: Slowness
     stages: list[StageTimes]
     truth: Truth
@@ -39,19 +39,17 @@ class Run:
         return tuple(int(step) for step in np.flatnonzero(self.slow.sync_us[:, rank] > 0))
 
 
-def carry_out(plan: Plan) -> Run:
-    """Simulate a plan, and the same plan without each straggler, which tells what each costs.
-
-    >>> run = carry_out(Plan(ranks=8, stragglers=(Straggler("data_loading", rank=5),)))
-    >>> run.truth.answers[0].ranks, 0.15 < run.truth.answers[0].cost_us / run.truth.run_us < 0.25
-    ((5,), True)
-    """
+def carry_out(plan: Plan) -> SimulatedRun:
+    """Simulate a plan, and the same plan without each straggler, which tells what each costs."""
     trials = _Trials(plan)
     stragglers = {place: trials.tuned(place) for place in range(len(plan.stragglers))}
     slow = trials.slowness(stragglers)
     stages = simulate(plan, trials.layout, slow) if stragglers else trials.healthy_stages
     run_us = _length(stages)
-    offset, drift = _clocks(plan)
+    # Offset (ns) and drift (ppm) of the clock of every node.
+    rng = np.random.default_rng([plan.seed, 4])
+    offset = np.round(1e3 * plan.skew_us * rng.random(plan.nodes))
+    drift = plan.drift_ppm * (2 * rng.random(plan.nodes) - 1)
     truth = Truth(
         answers=tuple(
             _answer(plan, trials.layout, place, run_us - trials.length_without(place, stragglers))
@@ -62,19 +60,19 @@ def carry_out(plan: Plan) -> Run:
         clock_offset_ns=tuple(int(one) for one in offset[trials.layout.node]),
         clock_drift_ppm=tuple(float(one) for one in drift[trials.layout.node]),
     )
-    return Run(plan, trials.layout, slow, stages, truth)
+    return SimulatedRun(plan, trials.layout, slow, stages, truth)
 
 
 class _Trials:
     """The run without stragglers, and how long it takes with some."""
 
     def __init__(self, plan: Plan) -> None:
-        self.plan, self.layout = plan, Layout(plan)
+        self.plan, self.layout = plan, RankLayout(plan)
         self.healthy_stages = simulate(plan, self.layout, Slowness.none(plan))
         self.healthy_us = _length(self.healthy_stages)
         self.healthy = _measured(plan, self.healthy_stages)
 
-    def slowness(self, stragglers: Mapping[int, Straggler]) -> Slowness:
+    def slowness(self, stragglers: Mapping[int, PlannedStraggler]) -> Slowness:
         slow = Slowness.none(self.plan)
         for place, straggler in stragglers.items():
             slow = put_in(
@@ -82,16 +80,15 @@ class _Trials:
             )
         return slow
 
-    def length_with(self, stragglers: Mapping[int, Straggler]) -> float:
+    def length_with(self, stragglers: Mapping[int, PlannedStraggler]) -> float:
         if not stragglers:
             return self.healthy_us
         return _length(simulate(self.plan, self.layout, self.slowness(stragglers)))
 
-    def length_without(self, left_out: int, stragglers: Mapping[int, Straggler]) -> float:
-        others = {place: one for place, one in stragglers.items() if place != left_out}
-        return self.length_with(others)
+    def length_without(self, left_out: int, stragglers: Mapping[int, PlannedStraggler]) -> float:
+        return self.length_with({at: one for at, one in stragglers.items() if at != left_out})
 
-    def tuned(self, place: int) -> Straggler:
+    def tuned(self, place: int) -> PlannedStraggler:
         """A straggler with the intensity that costs what was asked for, where it can be chosen."""
         straggler = self.plan.stragglers[place]
         if straggler.kind in _WHOLE_LAYERS:
@@ -112,7 +109,7 @@ class _Trials:
         return tried
 
 
-def _answer(plan: Plan, layout: Layout, place: int, cost_us: float) -> Answer:
+def _answer(plan: Plan, layout: RankLayout, place: int, cost_us: float) -> Answer:
     straggler = plan.stragglers[place]
     return Answer(
         kind=straggler.kind,
@@ -124,7 +121,7 @@ def _answer(plan: Plan, layout: Layout, place: int, cost_us: float) -> Answer:
     )
 
 
-def _steps(plan: Plan, straggler: Straggler, place: int) -> Ints:
+def _steps(plan: Plan, straggler: PlannedStraggler, place: int) -> Ints:
     lasting = straggler.kind in {"slow_link", "slow_bus", *_WHOLE_LAYERS}
     return np.arange(plan.steps) if lasting else affected_steps(plan, straggler, place)
 
@@ -132,13 +129,6 @@ def _steps(plan: Plan, straggler: Straggler, place: int) -> Ints:
 def _length(stages: list[StageTimes]) -> float:
     first = min(float(stage.call_start[0].min()) for stage in stages)
     return max(float(stage.call_end[-1].max()) for stage in stages) - first
-
-
-def _clocks(plan: Plan) -> tuple[Floats, Floats]:
-    """Offset (ns) and drift (ppm) of the clock of every node."""
-    rng = np.random.default_rng([plan.seed, 4])
-    offset = np.round(1e3 * plan.skew_us * rng.random(plan.nodes))
-    return offset, plan.drift_ppm * (2 * rng.random(plan.nodes) - 1)
 
 
 def _measured(plan: Plan, stages: list[StageTimes]) -> Healthy:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from timesink.lab.ranks.layout import Ints, Layout
+from timesink.lab.ranks.layout import Ints, RankLayout
 from timesink.lab.ranks.meetings import Floats, Meeting, group_ends, transfer_us
 from timesink.lab.ranks.plan import Plan
-from timesink.lab.ranks.program import Call, Program, stage_program
+from timesink.lab.ranks.program import HostCall, Program, stage_program
 from timesink.lab.ranks.slowness import Slowness
 
 _LAUNCH_TO_START_US = 5.5
@@ -39,14 +39,8 @@ class StageTimes:
     """How far the host was ahead of the device when it made each call."""
 
 
-def simulate(plan: Plan, layout: Layout, slow: Slowness) -> list[StageTimes]:
-    """The times of all stages.
-
-    >>> plan = Plan(ranks=4, steps=2)
-    >>> (stage,) = simulate(plan, Layout(plan), Slowness.none(plan))
-    >>> stage.call_start.shape[1], bool((stage.kernel_end > stage.kernel_start).all())
-    (4, True)
-    """
+def simulate(plan: Plan, layout: RankLayout, slow: Slowness) -> list[StageTimes]:
+    """The times of all stages."""
     board: dict[tuple[object, ...], Meeting] = {}
     stages = [_Stage(plan, layout, slow, number, board) for number in range(plan.pipeline)]
     running = {number: stage.run() for number, stage in enumerate(stages)}
@@ -61,7 +55,7 @@ class _Stage:
     def __init__(
         self,
         plan: Plan,
-        layout: Layout,
+        layout: RankLayout,
         slow: Slowness,
         number: int,
         board: dict[tuple[object, ...], Meeting],
@@ -115,18 +109,23 @@ class _Stage:
                 if call.talks:
                     yield from self._talk(call, step, noise[number, 1], noise[number, 2])
                 elif call.kind == "join":
-                    self._join()
+                    # Kernels that follow wait for the gradients.
+                    self.compute = np.maximum(self.compute, self.streams.get("data", 0.0))
                 elif call.kind in {"sync", "extra_sync"}:
                     self._synchronise(call, step)
                 else:
                     self._launch(call, step, noise[number, 1])
-                self.host = self.call_end[-1] + self._afterwards(call, step)
+                # What Python does with a value it waited for, before it goes on.
+                afterwards = self.slow.sync_us[step] if call.kind == "extra_sync" else 0.0
+                self.host = self.call_end[-1] + afterwards
         for stream in list(self.pending):
             yield from self._settled(stream)
 
     # -- on the host -----------------------------------------------------------------------------
 
-    def _start_call(self, call: Call, number: int, step: int, noise: Floats, rare: Floats) -> None:
+    def _start_call(
+        self, call: HostCall, number: int, step: int, noise: Floats, rare: Floats
+    ) -> None:
         slow = self.slow
         gap = _BETWEEN_CALLS_US * (1.0 + 0.2 * np.abs(noise)) + slow.host_gap_us[step]
         if number == self.program.stall_at:
@@ -144,21 +143,14 @@ class _Stage:
         self.call_end.append(start + takes)
         self.lead.append(np.maximum(self.compute - start, 0.0))
 
-    def _synchronise(self, call: Call, step: int) -> None:
-        done = self.compute + 4.0
-        if call.kind == "sync":
-            self.call_end[-1] = np.maximum(self.call_end[-1], done)
-            return
-        waited = np.maximum(self.call_end[-1], done)
-        self.call_end[-1] = np.where(self.slow.sync_us[step] > 0, waited, self.call_end[-1])
-
-    def _afterwards(self, call: Call, step: int) -> Floats | float:
-        """What Python does with a value it waited for, before it goes on."""
-        return self.slow.sync_us[step] if call.kind == "extra_sync" else 0.0
+    def _synchronise(self, call: HostCall, step: int) -> None:
+        waited = np.maximum(self.call_end[-1], self.compute + 4.0)
+        waits = call.kind == "sync" or self.slow.sync_us[step] > 0
+        self.call_end[-1] = np.where(waits, waited, self.call_end[-1])
 
     # -- on the device ---------------------------------------------------------------------------
 
-    def _launch(self, call: Call, step: int, noise: Floats) -> None:
+    def _launch(self, call: HostCall, step: int, noise: Floats) -> None:
         kernels = call.kernels
         start, end = self.call_start[-1], self.call_end[-1]
         for place, kernel in enumerate(kernels):
@@ -177,12 +169,7 @@ class _Stage:
             self.kernel_start.append(began)
             self.kernel_end.append(self.compute)
 
-    def _join(self) -> None:
-        """Kernels that follow wait for the gradients."""
-        if "data" in self.streams:
-            self.compute = np.maximum(self.compute, self.streams["data"])
-
-    def _talk(self, call: Call, step: int, noise: Floats, network: Floats) -> Iterator[None]:
+    def _talk(self, call: HostCall, step: int, noise: Floats, network: Floats) -> Iterator[None]:
         yield from self._settled(call.stream)
         start, end = self.call_start[-1], self.call_end[-1]
         launched = start + (LAUNCH_AT + LAUNCH_TAKES) * (end - start)
@@ -203,7 +190,11 @@ class _Stage:
                 group_ends(ready, groups, usual, self.slow.link, network),
             )
         else:
-            self._meet(call, step, ready)
+            key = (step, *call.meeting)
+            if key not in self.board:
+                self.board[key] = self._meeting(call, step)
+            self.board[key].come(self.number, ready)
+            self.pending[call.stream] = (len(self.kernel_end) - 1, self.board[key])
         if call.blocking:
             yield from self._settled(call.stream)
             self.compute = np.maximum(self.compute, self.streams[call.stream])
@@ -211,13 +202,6 @@ class _Stage:
     def _ended(self, stream: str, kernel: int, ends: Floats) -> None:
         self.kernel_end[kernel] = ends
         self.streams[stream] = ends
-
-    def _meet(self, call: Call, step: int, ready: Floats) -> None:
-        key = (step, *call.meeting)
-        if key not in self.board:
-            self.board[key] = self._meeting(call, step)
-        self.board[key].come(self.number, ready)
-        self.pending[call.stream] = (len(self.kernel_end) - 1, self.board[key])
 
     def _settled(self, stream: str) -> Iterator[None]:
         """Wait for the other stages to come to the last call of a stream."""
@@ -228,7 +212,7 @@ class _Stage:
             yield
         self._ended(stream, kernel, meeting.ends[self.number])
 
-    def _meeting(self, call: Call, step: int) -> Meeting:
+    def _meeting(self, call: HostCall, step: int) -> Meeting:
         layout = self.layout
         if call.forward:
             stages = [self.number, self.number + call.forward]

@@ -7,9 +7,9 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from timesink.errors import UsageError
-from timesink.lab.ranks.layout import Ints, Layout
+from timesink.lab.ranks.layout import Ints, RankLayout
 from timesink.lab.ranks.meetings import Floats
-from timesink.lab.ranks.plan import Plan, Straggler
+from timesink.lab.ranks.plan import Plan, PlannedStraggler
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,18 +74,14 @@ class Healthy:
     """How far the host is ahead of the device before the optimizer."""
 
 
-def affected_steps(plan: Plan, straggler: Straggler, place: int) -> Ints:
-    """Which steps a straggler affects: drawn, or all of them.
-
-    >>> affected_steps(Plan(steps=4), Straggler("sync", 1), 0).tolist()
-    [0, 1, 2, 3]
-    """
+def affected_steps(plan: Plan, straggler: PlannedStraggler, place: int) -> Ints:
+    """Which steps a straggler affects: drawn, or all of them."""
     count = max(1, round(straggler.share_of_steps * plan.steps))
     rng = np.random.default_rng([plan.seed, 3, place])
     return np.sort(rng.choice(plan.steps, size=min(count, plan.steps), replace=False))
 
 
-def culprits(layout: Layout, straggler: Straggler) -> Ints:
+def culprits(layout: RankLayout, straggler: PlannedStraggler) -> Ints:
     """The ranks that are slow."""
     if straggler.kind == "slow_node":
         return np.flatnonzero(layout.node == layout.node[straggler.rank])
@@ -97,8 +93,8 @@ def culprits(layout: Layout, straggler: Straggler) -> Ints:
 def put_in(
     slow: Slowness,
     plan: Plan,
-    layout: Layout,
-    straggler: Straggler,
+    layout: RankLayout,
+    straggler: PlannedStraggler,
     *,
     place: int,
     healthy: Healthy,
@@ -137,7 +133,7 @@ def _amount(kind: str, lost_us: float, healthy: Healthy) -> tuple[str, float, bo
     return *added[kind], False
 
 
-def _with_layers(slow: Slowness, plan: Plan, straggler: Straggler) -> Slowness:
+def _with_layers(slow: Slowness, plan: Plan, straggler: PlannedStraggler) -> Slowness:
     if plan.pipeline == 1:
         raise UsageError(
             f"A run without pipeline stages has no {straggler.kind.replace('_', ' ')}.",

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import polars as pl
 
-from timesink.lab.ranks.kineto import Sort, Traces
+from timesink.lab.ranks.kineto import Traces, TraceSort
 from timesink.lab.ranks.layout import DESCRIPTIONS
 from timesink.lab.ranks.naming import file_name
 from timesink.lab.ranks.plan import Plan, Truth
-from timesink.lab.ranks.runs import Run, carry_out
+from timesink.lab.ranks.runs import SimulatedRun, carry_out
 from timesink.lab.ranks.text import BASE_NS
 from timesink.model.trace import Distributed, Metadata, Trace
 from timesink.store.opening import open_trace
@@ -25,7 +25,7 @@ from timesink.store.opening import open_trace
 _ROLE_OF = {description: role for role, description in DESCRIPTIONS.items()}
 _TIMED = ("host", "device", "flows", "steps")
 _KEPT = 32
-_models: dict[Sort, _Model] = {}
+_models: dict[TraceSort, _Model] = {}
 """Ranks that were read, the one used last at the end: runs of other seeds use them too."""
 
 
@@ -50,7 +50,7 @@ def ranks_and_truth(plan: Plan) -> tuple[dict[int, Trace], Truth]:
     return dict(tables_of(run)), run.truth
 
 
-def tables_of(run: Run, ranks: Iterable[int] | None = None) -> Iterator[tuple[int, Trace]]:
+def tables_of(run: SimulatedRun, ranks: Iterable[int] | None = None) -> Iterator[tuple[int, Trace]]:
     """The traces of all or some ranks, one after the other."""
     traces = Traces(run)
     for rank in range(run.plan.ranks) if ranks is None else ranks:
@@ -86,27 +86,32 @@ class _Model:
     def trace_of(self, traces: Traces, rank: int) -> Trace:
         names = traces.names_of(rank)
         start, end = (pl.Series(times) for times in traces.times_ns(rank))
-        frames = dict(self._at_place(names))
+        # Tables with the processes, threads and device of another place on a node.
+        place = names["device"]
+        if place not in self.places:
+            self.places[place] = {
+                name: self._renamed(frame, names) for name, frame in self.frames.items()
+            }
+        frames = dict(self.places[place])
         for name, events in self.events.items():
-            frames[name] = _timed(frames[name], start.gather(events), end.gather(events))
+            begins, ends = start.gather(events), end.gather(events)
+            times = {"ts_ns": begins + BASE_NS, "dur_ns": ends - begins}
+            timed = {column: times[column] for column in times if column in frames[name].columns}
+            frames[name] = frames[name].with_columns(**timed)
         if traces.run.plan.pipeline > 1:
-            partners = _replaced("name", self._partners(names))
-            frames |= {name: frames[name].with_columns(partners) for name in ("host", "device")}
+            partners = {
+                f"nccl:{talk} {self.names[key]}": f"nccl:{talk} {names[key]}"
+                for talk in ("send", "recv")
+                for key in (f"peers {talk} -1", f"peers {talk} 1")
+            }
+            renamed = _replaced("name", partners)
+            frames |= {name: frames[name].with_columns(renamed) for name in ("host", "device")}
         frames["collectives"] = self._talking(frames["collectives"], names)
         return Trace(
             metadata=self._metadata(traces, rank),
             health=self.read.health,
             frames={name: frame.lazy() for name, frame in frames.items()},
         )
-
-    def _at_place(self, names: dict[str, str]) -> dict[str, pl.DataFrame]:
-        """Tables with the processes, threads and device of another place on a node."""
-        place = names["device"]
-        if place not in self.places:
-            self.places[place] = {
-                name: self._renamed(frame, names) for name, frame in self.frames.items()
-            }
-        return self.places[place]
 
     def _renamed(self, frame: pl.DataFrame, names: dict[str, str]) -> pl.DataFrame:
         changes = {"pid": ("pid", "device"), "tid": ("tid main", "tid autograd")}
@@ -122,13 +127,6 @@ class _Model:
         if "labels" in frame.columns:
             columns += self._lanes(names)
         return frame.with_columns(columns) if columns else frame
-
-    def _partners(self, names: dict[str, str]) -> dict[str, str]:
-        return {
-            f"nccl:{talk} {self.names[key]}": f"nccl:{talk} {names[key]}"
-            for talk in ("send", "recv")
-            for key in (f"peers {talk} -1", f"peers {talk} 1")
-        }
 
     def _lanes(self, names: dict[str, str]) -> list[pl.Expr]:
         """Names and order of threads."""
@@ -171,11 +169,6 @@ class _Model:
             distributed=Distributed(rank, traces.run.plan.ranks, "nccl", groups),
             extra={**known.extra, "trace_id": told["trace_id"]},
         )
-
-
-def _timed(frame: pl.DataFrame, start: pl.Series, end: pl.Series) -> pl.DataFrame:
-    times = {"ts_ns": start + BASE_NS, "dur_ns": end - start}
-    return frame.with_columns(**{name: times[name] for name in times if name in frame.columns})
 
 
 def _replaced(column: str, changes: dict[str, str]) -> pl.Expr:

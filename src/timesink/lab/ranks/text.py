@@ -60,17 +60,15 @@ _HEAD = f"""
 
 def template_of(events: Events) -> Template:
     texts, event_at = [], []
-    for number, host in enumerate(events.on_host):
-        texts.append(_host_text(number, host))
+    lanes = [("pid", f"tid {one.thread}", "s") for one in events.on_host]
+    lanes += [("device", str(one.stream), "f") for one in events.device]
+    lasting: list[HostEvent | DeviceEvent] = [*events.on_host, *events.device]
+    for number, event in enumerate(lasting):
+        process, lane, phase = lanes[number]
+        texts.append(_event_text(number, event, process, lane))
         event_at.append(number)
-        if host.flow is not None:
-            texts.append(_flow("s", host.flow, "pid", f"tid {host.thread}", number))
-            event_at.append(number)
-    for number, device in enumerate(events.device, len(events.on_host)):
-        texts.append(_device_text(number, device))
-        event_at.append(number)
-        if device.flow is not None:
-            texts.append(_flow("f", device.flow, "device", str(device.stream), number))
+        if event.flow is not None:
+            texts.append(_flow(phase, event.flow, process, lane, number))
             event_at.append(number)
     tail = _tail(events)
     whole, begins, closed = range(len(events), len(events) + _MOMENTS)
@@ -98,10 +96,10 @@ def _compiled(events: Events, whole: str, event_at: Ints) -> Template:
     return Template(events, text, itemgetter(*index), tuple(names), event_at)
 
 
-def _host_text(number: int, event: HostEvent) -> str:
+def _event_text(number: int, event: HostEvent | DeviceEvent, process: str, lane: str) -> str:
     return f"""  {{
-    "ph": "X", "cat": "{event.category}", "name": "{event.name}", "pid": {differs("pid")}, \
-"tid": {differs(f"tid {event.thread}")},
+    "ph": "X", "cat": "{event.category}", "name": "{event.name}", "pid": {differs(process)}, \
+"tid": {_tid(lane)},
     "ts": {differs(f"start {number}")}, "dur": {differs(f"length {number}")},
     "args": {{
       {event.arguments}
@@ -109,22 +107,14 @@ def _host_text(number: int, event: HostEvent) -> str:
   }}"""
 
 
-def _device_text(number: int, event: DeviceEvent) -> str:
-    return f"""  {{
-    "ph": "X", "cat": "{event.category}", "name": "{event.name}", "pid": {differs("device")}, \
-"tid": {event.stream},
-    "ts": {differs(f"start {number}")}, "dur": {differs(f"length {number}")},
-    "args": {{
-      {event.arguments}
-    }}
-  }}"""
+def _tid(lane: str) -> str:
+    return lane if lane.isdigit() else differs(lane)
 
 
 def _flow(phase: str, flow: int, pid: str, lane: str, number: int) -> str:
-    tid = lane if lane.isdigit() else differs(lane)
     ends = ', "bp": "e"' if phase == "f" else ""
     return f"""  {{
-    "ph": "{phase}", "id": {flow}, "pid": {differs(pid)}, "tid": {tid}, \
+    "ph": "{phase}", "id": {flow}, "pid": {differs(pid)}, "tid": {_tid(lane)}, \
 "ts": {differs(f"start {number}")},
     "cat": "ac2g", "name": "ac2g"{ends}
   }}"""

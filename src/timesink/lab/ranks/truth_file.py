@@ -14,12 +14,7 @@ SCHEMA = "timesink/lab-ranks/1"
 
 
 def truth_told(plan: Plan, truth: Truth) -> dict[str, Any]:
-    """The plan and what came of it, as JSON has it.
-
-    >>> told = truth_told(Plan(ranks=1), Truth((), 9.0, 9.0, (0,), (0.0,), 7, ("a/rank0.json",)))
-    >>> told["plan"]["ranks"], told["files"]
-    (1, ['rank0.json'])
-    """
+    """The plan and what came of it, as JSON has it."""
     said = asdict(truth)
     said["files"] = [Path(file).name for file in truth.files]
     return {"schema": SCHEMA, "plan": asdict(plan), **said}

@@ -13,7 +13,7 @@ MULTIPROCESSORS = 132
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class LaunchedKernel:
     """A kernel an operator launches."""
 
     name: str
@@ -32,7 +32,7 @@ class Operator:
 
     name: str
     host_us: float
-    kernels: tuple[Kernel, ...] = ()
+    kernels: tuple[LaunchedKernel, ...] = ()
     children: tuple[str, ...] = ()
     dims: str = "[]"
     """Input shapes; `@T` stands for the tokens."""
@@ -83,31 +83,31 @@ TALKS = {
 }
 
 
-def _gemm(layout: str, us: float, columns: int) -> Kernel:
+def _gemm(layout: str, us: float, columns: int) -> LaunchedKernel:
     name = f"nvjet_tst_256x128_64x4_2x1_v_bz_coopA_{layout}"
-    return Kernel(name, us, (columns, TOKENS // 128, 1), (384, 1, 1))
+    return LaunchedKernel(name, us, (columns, TOKENS // 128, 1), (384, 1, 1))
 
 
-def _elementwise(functor: str, us: float) -> Kernel:
+def _elementwise(functor: str, us: float) -> LaunchedKernel:
     name = (
         "void at::native::vectorized_elementwise_kernel<4, "
         f"at::native::{functor}, std::array<char*, 3ul> >"
         f"(int, at::native::{functor}, std::array<char*, 3ul>)"
     )
-    return Kernel(name, us, (TOKENS * HIDDEN // 2048, 1, 1), registers=32, shared=0)
+    return LaunchedKernel(name, us, (TOKENS * HIDDEN // 2048, 1, 1), registers=32, shared=0)
 
 
-def _multi_tensor(functor: str, us: float) -> Kernel:
+def _multi_tensor(functor: str, us: float) -> LaunchedKernel:
     name = (
         "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous "
         f"namespace)::TensorListMetadata<4>, at::native::(anonymous namespace)::{functor}>"
     )
-    return Kernel(name, us, (320, 1, 1), (512, 1, 1), 40, 0, per_token=False)
+    return LaunchedKernel(name, us, (320, 1, 1), (512, 1, 1), 40, 0, per_token=False)
 
 
 _ROWS = f"[[@T, {HIDDEN}], [{HIDDEN}, {HIDDEN}]]"
 _BF16 = '["c10::BFloat16", "c10::BFloat16"]'
-_NORM = Kernel(
+_NORM = LaunchedKernel(
     "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<c10::BFloat16, float>"
     "(int, float, c10::BFloat16 const*, c10::BFloat16 const*, c10::BFloat16 const*)",
     42.0,
@@ -116,7 +116,7 @@ _NORM = Kernel(
     40,
     24,
 )
-_NORM_BACK = Kernel(
+_NORM_BACK = LaunchedKernel(
     "void at::native::(anonymous namespace)::layer_norm_grad_input_kernel_vectorized"
     "<c10::BFloat16, float>(c10::BFloat16 const*, c10::BFloat16 const*, float const*, int)",
     75.0,
@@ -127,10 +127,10 @@ _NORM_BACK = Kernel(
 )
 _FLASH = "flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 64, 4, cutlass::bfloat16_t> >"
 _FLASH_BACK = "flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<Flash_bwd_kernel_traits<128, 64, 128> >"
-_ATTENTION = Kernel(
+_ATTENTION = LaunchedKernel(
     f"void pytorch_flash::{_FLASH}(pytorch_flash::Flash_fwd_params)", 310.0, (16, 4, 32)
 )
-_ATTENTION_BACK = Kernel(
+_ATTENTION_BACK = LaunchedKernel(
     f"void pytorch_flash::{_FLASH_BACK}(pytorch_flash::Flash_bwd_params)", 690.0, (32, 4, 32)
 )
 _LINEAR = ("aten::t", "aten::transpose", "aten::as_strided", "aten::matmul", "aten::mm")
@@ -214,7 +214,7 @@ EMBEDDING = (
         "aten::embedding",
         34.0,
         (
-            Kernel(
+            LaunchedKernel(
                 "void at::native::(anonymous namespace)::indexSelectLargeIndex<c10::BFloat16, long>"
                 "(at::cuda::detail::TensorInfo<c10::BFloat16, unsigned int>)",
                 52.0,
@@ -235,7 +235,7 @@ LOSS = (
         "aten::cross_entropy_loss",
         52.0,
         (
-            Kernel(
+            LaunchedKernel(
                 "void at::native::(anonymous namespace)::cunn_SoftMaxForward<4, c10::BFloat16, "
                 "float, float>(float*, c10::BFloat16 const*, int)",
                 190.0,

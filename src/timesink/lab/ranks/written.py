@@ -8,7 +8,7 @@ from timesink.lab.ranks import work
 from timesink.lab.ranks.arguments import WAITED, described, geometry, kernel_geometry, placed
 from timesink.lab.ranks.events import DeviceEvent, Events, HostEvent, differs
 from timesink.lab.ranks.plan import Plan
-from timesink.lab.ranks.program import LOADING, Call, Program
+from timesink.lab.ranks.program import LOADING, HostCall, Program
 from timesink.lab.ranks.runs import FIRST_STEP
 from timesink.lab.ranks.simulate import LAUNCH_AT, LAUNCH_TAKES
 
@@ -83,7 +83,7 @@ class _Writer:
 
     # -- calls -----------------------------------------------------------------------------------
 
-    def _write(self, call: Call, number: int) -> None:
+    def _write(self, call: HostCall, number: int) -> None:
         self.call, self.number = call, number
         if call.talks:
             self._talk(call)
@@ -119,7 +119,7 @@ class _Writer:
                 "kernel", kernel.name, COMPUTE_STREAM, kernel_geometry(kernel, self.tokens)
             )
 
-    def _copy(self, call: Call) -> None:
+    def _copy(self, call: HostCall) -> None:
         self._host("cpu_op", "aten::to")
         self._host("cpu_op", "aten::copy_", 0.3, 0.97)
         self._launch("cudaMemcpyAsync")
@@ -127,7 +127,7 @@ class _Writer:
         (kernel,) = call.kernels
         self._device("gpu_memcpy", kernel.name, COMPUTE_STREAM, moved)
 
-    def _talk(self, call: Call) -> None:
+    def _talk(self, call: HostCall) -> None:
         talk, stream = work.TALKS[call.talk], _STREAMS[call.stream]
         annotation = talk.annotation.replace("@P", differs(f"peers {call.talk} {call.forward}"))
         self.sequences[call.stream] = self.sequences.get(call.stream, 100 * FIRST_STEP) + 1

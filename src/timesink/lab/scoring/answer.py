@@ -19,7 +19,7 @@ INCOMPARABLE = "incomparable"
 
 
 @dataclass(frozen=True)
-class Answer:
+class DiagnosisAnswer:
     """What a diagnosis says."""
 
     verdict: str
@@ -41,7 +41,7 @@ class Answer:
         return bool(self.anomalies or self.causes)
 
 
-SILENT = Answer(INCOMPARABLE, None, (), (), 0.0, 0.0, 0.0)
+SILENT = DiagnosisAnswer(INCOMPARABLE, None, (), (), 0.0, 0.0, 0.0)
 """What is said of a recording in which no cycles can be found."""
 
 
@@ -50,10 +50,10 @@ def told(pairs: Sequence[Pair]) -> Diagnosis:
     return diagnose(pairs[0]) if len(pairs) == 1 else diagnose_together(pairs)
 
 
-def answer_of(found: Diagnosis) -> Answer:
+def answer_of(found: Diagnosis) -> DiagnosisAnswer:
     """What of a diagnosis is judged."""
     times = found.cycle_time
-    return Answer(
+    return DiagnosisAnswer(
         found.verdict,
         times.change_pct,
         tuple(dict.fromkeys(one.cause for one in found.anomalies)),
@@ -64,7 +64,7 @@ def answer_of(found: Diagnosis) -> Answer:
     )
 
 
-def misses(wanted: Expected, said: Answer) -> int:
+def misses(wanted: Expected, said: DiagnosisAnswer) -> int:
     """How many of the answers are wrong; for a run without a fault, whether any name is given."""
     wrong_verdict = wanted.verdict is not None and said.verdict != wanted.verdict
     if wanted.is_nothing:
@@ -74,13 +74,8 @@ def misses(wanted: Expected, said: Answer) -> int:
     return int(wrong_anomaly) + int(wrong_cause) + int(wrong_verdict)
 
 
-def first_name(wanted: Expected, said: Answer) -> str:
-    """The name a reader meets first, in the list that should have it, else in the other.
-
-    >>> quiet = Answer("no_change", 0.1, (), ("host_code",), 0, 0, 0)
-    >>> first_name(Expected(cause="host_code"), quiet), first_name(Expected(), quiet)
-    ('host_code', 'host_code')
-    """
+def first_name(wanted: Expected, said: DiagnosisAnswer) -> str:
+    """The name a reader meets first, in the list that should have it, else in the other."""
     around = said.anomalies[:1]
     inside = said.causes[:1]
     asks_inside = wanted.anomaly is None and wanted.cause is not None

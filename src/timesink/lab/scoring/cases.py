@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from timesink.analyses.comparison.pair import Pair
@@ -17,21 +16,10 @@ from timesink.lab.scoring.expected import Expected, expected_of
 from timesink.lab.scoring.score import BETWEEN_RUNS
 from timesink.reports.comparison import compare
 
-_NOTHING_KNOWN: Mapping[str, Expected] = MappingProxyType({})
-
-
-@dataclass(frozen=True, eq=False)
-class FaultCase:
-    """One fault, compared with a run without it."""
-
-    name: str
-    pairs: tuple[Pair, ...]
-    expected: Expected
-
 
 @dataclass(frozen=True)
 class FoundCase:
-    """The same before anything is read."""
+    """One fault, beside a run without it, before anything is read."""
 
     name: str
     recording: str
@@ -46,19 +34,9 @@ class FoundCase:
         """Whether it has a fault of which nobody says what it should be called."""
         return self.expected.is_nothing and not self.fault.startswith(NORMAL)
 
-    def read(self, *, cache: bool = True) -> FaultCase:
-        """Compare both recordings."""
-        return FaultCase(self.name, pairs_of(self.base, self.new, cache=cache), self.expected)
-
-
-def pairs_of(*sources: Path, cache: bool = True) -> tuple[Pair, ...]:
-    """Every process of the second run beside that of the first."""
-    return tuple(one.pair for one in compare(*sources, cache=cache).pairs)
-
-
-def find_cases(folder: Path, known: Mapping[str, Expected] = _NOTHING_KNOWN) -> Iterator[FoundCase]:
-    """Cases in a folder of recordings, a folder with a `fault.json` each."""
-    return (case for found in fault_files(folder) for case in cases_of(found, known))
+    def pairs(self, *, cache: bool = True) -> tuple[Pair, ...]:
+        """Every process of the run with the fault beside that of the other."""
+        return tuple(one.pair for one in compare(self.base, self.new, cache=cache).pairs)
 
 
 def fault_files(folder: Path) -> list[Path]:
@@ -66,7 +44,7 @@ def fault_files(folder: Path) -> list[Path]:
     return sorted(folder.glob(f"*/{FAULT}"))
 
 
-def cases_of(found: Path, known: Mapping[str, Expected] = _NOTHING_KNOWN) -> Iterator[FoundCase]:
+def cases_of(found: Path, known: Mapping[str, Expected]) -> Iterator[FoundCase]:
     """The recording that a `fault.json` describes, beside the one without a fault.
 
     `fault.json` names the `fault`, and may name the `baseline` (a folder beside it; `normal`
@@ -75,7 +53,9 @@ def cases_of(found: Path, known: Mapping[str, Expected] = _NOTHING_KNOWN) -> Ite
     """
     about = read_fault(found)
     name, beside = found.parent.name, found.parent.parent
-    base, new = (_recording(beside / str(each)) for each in (about.get("baseline") or NORMAL, name))
+    folders = [beside / str(each) for each in (about.get("baseline") or NORMAL, name)]
+    # The trace of one process, or the folder of several.
+    base, new = (each / TRACE if (each / TRACE).is_file() else each for each in folders)
     if base == new:
         return
     expected = expected_of(about, known)
@@ -92,11 +72,6 @@ def read_fault(path: Path) -> dict[str, Any]:
     if not isinstance(about, dict):
         raise UnreadableError(f"{path}: does not describe a fault", "record it again")
     return about
-
-
-def _recording(folder: Path) -> Path:
-    """The trace of one process, or the folder of several."""
-    return folder / TRACE if (folder / TRACE).is_file() else folder
 
 
 def _both_orders(one: FoundCase) -> Iterator[FoundCase]:

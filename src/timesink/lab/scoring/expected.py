@@ -27,19 +27,11 @@ class Expected:
 
 
 def expected_of(about: Mapping[str, Any], known: Mapping[str, Expected]) -> Expected:
-    """What a `fault.json` expects, else what is known of its fault.
-
-    >>> expected_of({"fault": "hog", "anomaly": "cpu_contention"}, {}).anomaly
-    'cpu_contention'
-    """
+    """What a `fault.json` expects, else what is known of its fault."""
     told = {what: str(about[what]) for what in _ASKED if about.get(what)}
     return Expected(**told) if told else known.get(str(about.get("fault")), Expected())
 
 
 def heads(wanted: str | None, names: Sequence[str]) -> bool:
-    """Whether the wanted name stands first.
-
-    >>> heads("a|b", ["b", "c"]), heads("a", []), heads(None, ["c"])
-    (True, False, True)
-    """
+    """Whether the wanted name stands first."""
     return wanted is None or (bool(names) and names[0] in wanted.split("|"))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from timesink.lab.scoring.score import Score
+from timesink.lab.scoring.score import LabScore
 
 
-def facts_of(score: Score) -> Iterator[tuple[str, str]]:
+def facts_of(score: LabScore) -> Iterator[tuple[str, str]]:
     """What was run and where, in words; empty where nobody said so."""
     made, about = score.made, score.about
     yield (
@@ -35,7 +35,7 @@ def _span(numbers: Sequence[int]) -> str:
     return f"{low}" if low == high else f"{low} to {high}"
 
 
-def repeats(score: Score) -> list[int]:
+def repeats(score: LabScore) -> list[int]:
     """How often each fault was recorded in each workload that had it."""
     made = [(one.workload, one.fault) for one in score.faults]
     return [made.count(one) for one in dict.fromkeys(made)]

@@ -24,12 +24,7 @@ class Rate:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """95 % interval of the share, by Wilson's formula; None without trials.
-
-        >>> low, high = Rate(9, 10).interval
-        >>> round(low, 3), round(high, 3)
-        (0.596, 0.982)
-        """
+        """95 % interval of the share, by Wilson's formula; None without trials."""
         if not self.trials:
             return None
         share, extra = self.hits / self.trials, _NORMAL_95**2 / self.trials
@@ -40,11 +35,7 @@ class Rate:
 
     @property
     def cells(self) -> tuple[str, str, str]:
-        """For a table: how many, the share, its interval.
-
-        >>> Rate(9, 10).cells, Rate(0, 0).cells
-        (('9 of 10', '90 %', '60 to 98 %'), ('not tried', '', ''))
-        """
+        """For a table: how many, the share, its interval."""
         if self.share is None or self.interval is None:
             return "not tried", "", ""
         low, high = (100 * bound for bound in self.interval)
@@ -56,20 +47,12 @@ class Rate:
 
     @property
     def words(self) -> str:
-        """For people.
-
-        >>> Rate(9, 10).words, Rate(0, 0).words
-        ('9 of 10 (90 %, 95 % interval 60 to 98 %)', 'not tried')
-        """
+        """For people."""
         how_many, share, interval = self.cells
         return f"{how_many} ({share}, 95 % interval {interval})" if self.trials else how_many
 
 
 def rate_of(outcomes: Iterable[bool]) -> Rate:
-    """How many are true.
-
-    >>> rate_of([True, False, True])
-    Rate(hits=2, trials=3)
-    """
+    """How many are true."""
     every = list(outcomes)
     return Rate(sum(every), len(every))

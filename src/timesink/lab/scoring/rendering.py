@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from timesink.lab.faults.catalogue import FAULTS
 from timesink.lab.scoring.facts import repeats
-from timesink.lab.scoring.score import Score
+from timesink.lab.scoring.score import LabScore
 from timesink.lab.scoring.tables import in_short, parts_of
 from timesink.lab.workloads.registry import WORKLOADS
 from timesink.output.tables import markdown_table, text_table
@@ -16,12 +16,12 @@ from timesink.output.terminal import to_plain
 _WIDTH = 160
 
 
-def to_markdown(score: Score) -> str:
+def to_markdown(score: LabScore) -> str:
     """A page."""
     return "\n".join(_page(score)).rstrip()
 
 
-def _page(score: Score) -> Iterator[str]:
+def _page(score: LabScore) -> Iterator[str]:
     yield "# How often a diagnosis is right: the fault lab\n"
     yield "Known faults were put into small programs. Each was recorded with and without them, and"
     yield "`timesink compare` said what had changed. Written by `timesink lab score`;"
@@ -43,14 +43,14 @@ def _page(score: Score) -> Iterator[str]:
     yield "```"
 
 
-def again(score: Score) -> Iterator[str]:
+def again(score: LabScore) -> Iterator[str]:
     """The commands that make such a score."""
     if score.about:
         yield " ".join(["timesink lab run -o lab/", *_options(score)])
     yield "timesink lab score lab/ -o docs/lab_accuracy.md"
 
 
-def _options(score: Score) -> Iterator[str]:
+def _options(score: LabScore) -> Iterator[str]:
     """Those that are not as usual."""
     for what, known in (("workload", WORKLOADS), ("fault", FAULTS)):
         used = {str(getattr(one, what)) for one in score.faults}
@@ -62,7 +62,7 @@ def _options(score: Score) -> Iterator[str]:
             yield f"--{name} {score.about[name]}"
 
 
-def to_text(score: Score) -> str:
+def to_text(score: LabScore) -> str:
     """The same for a terminal."""
     lines = [in_short(score), ""]
     for part in parts_of(score):
@@ -72,12 +72,12 @@ def to_text(score: Score) -> str:
     return "\n".join(lines).rstrip()
 
 
-def to_json(score: Score) -> str:
+def to_json(score: LabScore) -> str:
     """All of it, for a program."""
     return json.dumps(score.to_dict(), indent=1)
 
 
-RENDERERS: dict[str, Callable[[Score], str]] = {
+RENDERERS: dict[str, Callable[[LabScore], str]] = {
     "text": to_text,
     "md": to_markdown,
     "json": to_json,

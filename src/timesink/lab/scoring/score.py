@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from timesink.lab.faults.fault import NORMAL
-from timesink.lab.scoring.answer import INCOMPARABLE, NONE, Answer, first_name, misses
+from timesink.lab.scoring.answer import INCOMPARABLE, NONE, DiagnosisAnswer, first_name, misses
 from timesink.lab.scoring.expected import Expected, heads
 from timesink.lab.scoring.made import Made
 from timesink.lab.scoring.rates import Rate, rate_of
@@ -26,7 +26,7 @@ class ScoredCase:
     name: str
     fault: str
     expected: Expected
-    said: Answer
+    said: DiagnosisAnswer
 
     @property
     def is_right(self) -> bool:
@@ -49,7 +49,7 @@ class ScoredCase:
 
 
 @dataclass(frozen=True)
-class Score:
+class LabScore:
     """All cases of a folder of recordings."""
 
     source: str
@@ -93,17 +93,15 @@ class Score:
     def rates(self) -> dict[str, Rate]:
         """The figures that sum it up, by what they count."""
         faults = self.faults
-        asked = {
-            "anomaly": [one for one in faults if one.expected.anomaly],
-            "cause": [one for one in faults if one.expected.cause],
-        }
         return {
             "right": rate_of(one.is_right for one in faults),
             "anomaly_first": rate_of(
-                heads(one.expected.anomaly, one.said.anomalies) for one in asked["anomaly"]
+                heads(one.expected.anomaly, one.said.anomalies)
+                for one in faults
+                if one.expected.anomaly
             ),
             "cause_first": rate_of(
-                heads(one.expected.cause, one.said.causes) for one in asked["cause"]
+                heads(one.expected.cause, one.said.causes) for one in faults if one.expected.cause
             ),
             "anomaly_beside_code_fault": rate_of(
                 bool(one.said.anomalies) for one in faults if not one.expected.anomaly
@@ -141,10 +139,13 @@ class Score:
             "source": self.source,
             "about": dict(self.about),
             "recorded": asdict(self.made),
-            "rates": {name: _plain_rate(one) for name, one in self.rates.items()},
-            "by_fault": {name: _plain_rate(one) for name, one in self.right_by("fault").items()},
-            "by_workload": {
-                name: _plain_rate(one) for name, one in self.right_by("workload").items()
+            **{
+                what: {name: _plain_rate(one) for name, one in rates.items()}
+                for what, rates in (
+                    ("rates", self.rates),
+                    ("by_fault", self.right_by("fault")),
+                    ("by_workload", self.right_by("workload")),
+                )
             },
             "confusion": {fault: dict(named) for fault, named in self.confusion.items()},
             "pairs": [_plain_case(one) for one in self.cases],

@@ -10,7 +10,7 @@ from timesink.lab.scoring.answer import NO_VERDICT, NONE
 from timesink.lab.scoring.expected import Expected
 from timesink.lab.scoring.facts import facts_of
 from timesink.lab.scoring.rates import rate_of
-from timesink.lab.scoring.score import Score, ScoredCase
+from timesink.lab.scoring.score import LabScore, ScoredCase
 from timesink.model.units import counted
 
 _RATES = {
@@ -28,7 +28,7 @@ _NUMERIC = (False, False, False, True, False, False, False)
 
 
 @dataclass(frozen=True)
-class Part:
+class ScorePart:
     """A heading, what to know before reading, and a table."""
 
     title: str
@@ -38,10 +38,16 @@ class Part:
     numeric: Sequence[bool] = ()
 
 
-def parts_of(score: Score) -> tuple[Part, ...]:
+def parts_of(score: LabScore) -> tuple[ScorePart, ...]:
     """What is shown, in order."""
     return (
-        _run_where(score),
+        ScorePart(
+            "What was run, and where",
+            "",
+            ["what", "by its own account"],
+            [[what, told] for what, told in facts_of(score) if told],
+            [False, False],
+        ),
         _confusion(score),
         _rates(score),
         _by_fault(score),
@@ -50,12 +56,8 @@ def parts_of(score: Score) -> tuple[Part, ...]:
     )
 
 
-def in_short(score: Score) -> str:
-    """The answer, in a sentence or two.
-
-    >>> in_short(Score("lab", {}, ()))
-    'No fault was tried. No pair without a fault was tried.'
-    """
+def in_short(score: LabScore) -> str:
+    """The answer, in a sentence or two."""
     right, named, judged = (
         score.rates[name] for name in ("right", "named_without_fault", "verdict_without_fault")
     )
@@ -63,8 +65,8 @@ def in_short(score: Score) -> str:
     faults = f"{how_many} faults are named right ({share}, 95 % interval {interval})."
     normal = (
         f"Of {counted(named.trials, 'pairs')} without a fault, in either order, {named.hits} "
-        f"{_have(named.hits)} something named and {judged.hits} a verdict of regression or "
-        "improvement."
+        f"{'has' if named.hits == 1 else 'have'} something named and {judged.hits} a verdict of "
+        "regression or improvement."
     )
     return " ".join([
         faults if right.trials else "No fault was tried.",
@@ -72,21 +74,22 @@ def in_short(score: Score) -> str:
     ])  # fmt: skip
 
 
-def _have(count: int) -> str:
-    return "has" if count == 1 else "have"
-
-
-def _run_where(score: Score) -> Part:
-    rows = [[what, told] for what, told in facts_of(score) if told]
-    return Part("What was run, and where", "", ["what", "by its own account"], rows, [False, False])
-
-
-def _confusion(score: Score) -> Part:
+def _confusion(score: LabScore) -> ScorePart:
     table = score.confusion
     given = {name for row in table.values() for name in row}
     names = [*sorted(given - {NONE, NO_VERDICT}), NONE, NO_VERDICT]
     rows = [
-        [fault, *(_cell(row[name], is_sound=name in score.sound[fault]) for name in names)]
+        [
+            fault,
+            *(
+                ""
+                if not row[name]
+                else f"{row[name]}"
+                if name in score.sound[fault]
+                else f"({row[name]})"
+                for name in names
+            ),
+        ]
         for fault, row in table.items()
     ]
     above = (
@@ -94,26 +97,20 @@ def _confusion(score: Score) -> Part:
         f"`{NORMAL}` are pairs without a fault, for which nothing should be named. "
         f"`{NONE}`: both runs were judged and nothing is named; `{NO_VERDICT}`: they could not be."
     )
-    return Part("Confusion", above, ["put in", *names], rows, [False, *(True for _ in names)])
+    return ScorePart("Confusion", above, ["put in", *names], rows, [False, *(True for _ in names)])
 
 
-def _cell(count: int, *, is_sound: bool) -> str:
-    if not count:
-        return ""
-    return str(count) if is_sound else f"({count})"
-
-
-def _rates(score: Score) -> Part:
+def _rates(score: LabScore) -> ScorePart:
     rows = [[_RATES[name], *rate.cells] for name, rate in score.rates.items()]
     above = (
         "Intervals are of 95 %, by Wilson's formula. Pairs share recordings, so they are a little "
         "too narrow."
     )
     titles = ["what", "how many", "share", "interval"]
-    return Part("Rates", above, titles, rows, [False, True, True, True])
+    return ScorePart("Rates", above, titles, rows, [False, True, True, True])
 
 
-def _by_fault(score: Score) -> Part:
+def _by_fault(score: LabScore) -> ScorePart:
     workloads = list(score.right_by("workload"))
     rows = [
         [fault, _expected(own[0].expected), *_cells(own, workloads)]
@@ -124,7 +121,7 @@ def _by_fault(score: Score) -> Part:
     titles = ["fault", "expected", *workloads, "together", "share", "interval"]
     above = "How often each is named right. Of several names that are expected each is sound."
     numeric = [False, False, *(True for _ in workloads), True, True, True]
-    return Part("By fault and workload", above, titles, rows, numeric)
+    return ScorePart("By fault and workload", above, titles, rows, numeric)
 
 
 def _cells(cases: Sequence[ScoredCase], workloads: Sequence[str]) -> list[str]:
@@ -133,31 +130,21 @@ def _cells(cases: Sequence[ScoredCase], workloads: Sequence[str]) -> list[str]:
     return [*(one.cells[0] if one.trials else "" for one in apart), *together.cells]
 
 
-def _normal_pairs(score: Score) -> Part:
+def _normal_pairs(score: LabScore) -> ScorePart:
     above = (
         "Pairs of runs that follow each other, in both orders. "
         "A name is a false alarm. A verdict may be true: a machine that others use as well is not "
         "equally fast all the time."
     )
-    rows = [[*_row(one), _alarm(one)] for one in score.normals]
-    return Part("Runs without a fault", above, [*_PAIR, "false alarm"], rows, _NUMERIC)
+    rows = []
+    for one in score.normals:
+        alarms = {"name": one.said.names_something, "verdict": one.said.has_changed}
+        told = " and ".join(what for what, is_so in alarms.items() if is_so) or "no"
+        rows.append([*_row(one), NO_VERDICT if one.named == NO_VERDICT else told])
+    return ScorePart("Runs without a fault", above, [*_PAIR, "false alarm"], rows, _NUMERIC)
 
 
-def _alarm(one: ScoredCase) -> str:
-    if one.named == NO_VERDICT:
-        return NO_VERDICT
-    by = [
-        what
-        for what, is_so in (
-            ("name", one.said.names_something),
-            ("verdict", one.said.has_changed),
-        )
-        if is_so
-    ]
-    return " and ".join(by) or "no"
-
-
-def _fault_pairs(score: Score) -> Part:
+def _fault_pairs(score: LabScore) -> ScorePart:
     unsure = sum(one.is_right and not one.said.has_changed for one in score.faults)
     above = "Each beside the last run without a fault before it."
     if unsure:
@@ -166,7 +153,7 @@ def _fault_pairs(score: Score) -> Part:
             "cycle time lets them pass."
         )
     rows = [[*_row(one), "yes" if one.is_right else "no"] for one in score.faults]
-    return Part("Runs with a fault", above, [*_PAIR, "right"], rows, _NUMERIC)
+    return ScorePart("Runs with a fault", above, [*_PAIR, "right"], rows, _NUMERIC)
 
 
 def _row(one: ScoredCase) -> list[str]:

@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from timesink.lab import words
 from timesink.lab.workloads.attention import Attention
-from timesink.lab.workloads.setting import Setting, setting_of
+from timesink.lab.workloads.setting import WorkloadSetting, setting_of
 
 _CHANNELS = 16
 """Numbers that describe a patch."""
@@ -24,7 +24,7 @@ _STEP = 0.01
 
 
 @dataclass(frozen=True)
-class Size:
+class DenoiserSize:
     """How large the model is, and how much it draws at once."""
 
     width: int
@@ -35,16 +35,16 @@ class Size:
 
 
 SIZES = {
-    "small": Size(width=128, heads=4, layers=6, batch=4, patches=64),
-    "medium": Size(width=768, heads=12, layers=12, batch=16, patches=256),
-    "large": Size(width=1024, heads=16, layers=24, batch=64, patches=256),
+    "small": DenoiserSize(width=128, heads=4, layers=6, batch=4, patches=64),
+    "medium": DenoiserSize(width=768, heads=12, layers=12, batch=16, patches=256),
+    "large": DenoiserSize(width=1024, heads=16, layers=24, batch=64, patches=256),
 }
 
 
 class Layer(nn.Module):
     """Attention among patches, then two linear layers; the time shifts, scales and gates both."""
 
-    def __init__(self, size: Size, setting: Setting, number: int) -> None:
+    def __init__(self, size: DenoiserSize, setting: WorkloadSetting, number: int) -> None:
         super().__init__()
         self._setting = setting
         # A quarter of them is enough: without tensor cores they take many times as long.
@@ -60,13 +60,11 @@ class Layer(nn.Module):
             functional.silu(time)
         )[:, None].chunk(6, -1)
         hidden = hidden + gate * self._attention(self._norm(hidden) * (1 + scale) + shift)
-        hidden = hidden + next_gate * self._mlp(self._norm(hidden) * (1 + next_scale) + next_shift)
+        wide = self._linear(self._wider, self._norm(hidden) * (1 + next_scale) + next_shift)
+        hidden = hidden + next_gate * self._linear(self._narrower, functional.gelu(wide))
         for _ in self._setting.switches.reads:
             hidden[0, 0, 0].item()
         return hidden
-
-    def _mlp(self, hidden: torch.Tensor) -> torch.Tensor:
-        return self._linear(self._narrower, functional.gelu(self._linear(self._wider, hidden)))
 
     def _linear(self, layer: nn.Linear, hidden: torch.Tensor) -> torch.Tensor:
         if self._in_32_bits:
@@ -79,7 +77,7 @@ class Layer(nn.Module):
 class Denoiser(nn.Module):
     """Says which part of a noisy picture is noise."""
 
-    def __init__(self, size: Size, setting: Setting) -> None:
+    def __init__(self, size: DenoiserSize, setting: WorkloadSetting) -> None:
         super().__init__()
         depth = setting.switches.depth(size.layers)
         self._into = nn.Linear(_CHANNELS, size.width)
@@ -106,7 +104,7 @@ def waves(time: torch.Tensor) -> torch.Tensor:
 
 
 def denoise_step(
-    model: nn.Module, noisy: torch.Tensor, moment: float, setting: Setting
+    model: nn.Module, noisy: torch.Tensor, moment: float, setting: WorkloadSetting
 ) -> torch.Tensor:
     """The pictures with a little less noise."""
     setting.switches.stall()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Workload:
+class LabWorkload:
     """A program that can be recorded, and how."""
 
     name: str
@@ -19,15 +19,11 @@ class Workload:
 
     @property
     def module(self) -> str:
-        """What `python -m` runs.
-
-        >>> Workload("denoise", "").module
-        'timesink.lab.workloads.denoise'
-        """
+        """What `python -m` runs."""
         return f"{__package__}.{self.name}"
 
 
 WORKLOADS = (
-    Workload("vit_train", "vision transformer in training, AdamW, bfloat16", has_loader=True),
-    Workload("denoise", "diffusion transformer that draws pictures, bfloat16", "denoise_step"),
+    LabWorkload("vit_train", "vision transformer in training, AdamW, bfloat16", has_loader=True),
+    LabWorkload("denoise", "diffusion transformer that draws pictures, bfloat16", "denoise_step"),
 )

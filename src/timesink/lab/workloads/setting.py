@@ -16,7 +16,7 @@ _CYCLES = 60
 
 
 @dataclass(frozen=True)
-class Setting:
+class WorkloadSetting:
     """How a workload runs."""
 
     device: torch.device
@@ -34,7 +34,7 @@ class Setting:
         return torch.autocast(self.device.type, torch.bfloat16, enabled=enabled)
 
 
-def setting_of(about: str | None) -> Setting:
+def setting_of(about: str | None) -> WorkloadSetting:
     """Read the command line of a workload, and fix its random numbers."""
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
@@ -43,16 +43,14 @@ def setting_of(about: str | None) -> Setting:
     options = parser.parse_args()
     has_gpu = options.device != "cpu" and torch.cuda.is_available()
     device = torch.device("cuda" if has_gpu or options.device == "cuda" else "cpu")
-    size = _usual_size(device) if options.size == "auto" else options.size
+    size = options.size
+    if size == "auto" and device.type == "cpu":
+        size = "small"
+    elif size == "auto":
+        memory_bytes = torch.cuda.get_device_properties(device).total_memory
+        size = "large" if memory_bytes > _LARGE_FROM_BYTES else "medium"
     torch.manual_seed(0)
     if device.type == "cpu":
         # Threads that wait for each other in every operator measure the neighbours of the machine.
         torch.set_num_threads(1)
-    return Setting(device, size, options.cycles, switched_on())
-
-
-def _usual_size(device: torch.device) -> str:
-    if device.type == "cpu":
-        return "small"
-    memory_bytes = torch.cuda.get_device_properties(device).total_memory
-    return "large" if memory_bytes > _LARGE_FROM_BYTES else "medium"
+    return WorkloadSetting(device, size, options.cycles, switched_on())

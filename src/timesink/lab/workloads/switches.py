@@ -31,12 +31,7 @@ class Switches:
             time.sleep(self.sleep_ms / 1e3)
 
     def depth(self, layers: int) -> int:
-        """How many layers the model gets.
-
-        >>> deeper = Switches(more_depth=0.2)
-        >>> Switches().depth(12), deeper.depth(12), deeper.depth(3)
-        (12, 14, 4)
-        """
+        """How many layers the model gets."""
         return layers + (max(1, int(layers * self.more_depth)) if self.more_depth else 0)
 
     @property
@@ -56,9 +51,5 @@ def switched_on() -> Switches:
 
 
 def as_text(switches: Mapping[str, float]) -> str:
-    """The same for the environment.
-
-    >>> as_text({"sleep_ms": 12, "full_precision": 1})
-    'sleep_ms=12,full_precision=1'
-    """
+    """The same for the environment."""
     return ",".join(f"{name}={value:g}" for name, value in switches.items())

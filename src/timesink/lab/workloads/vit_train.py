@@ -16,7 +16,7 @@ from torch.utils.data import DataLoader, Dataset
 
 from timesink.lab import words
 from timesink.lab.workloads.attention import Attention
-from timesink.lab.workloads.setting import Setting, setting_of
+from timesink.lab.workloads.setting import WorkloadSetting, setting_of
 
 _KINDS = 100
 _PICTURES = 256
@@ -26,7 +26,7 @@ _MARGIN = 8
 
 
 @dataclass(frozen=True)
-class Size:
+class VisionSize:
     """How large model and batches are."""
 
     image: int
@@ -44,16 +44,16 @@ class Size:
 
 
 SIZES = {
-    "small": Size(image=32, patch=8, width=128, heads=4, layers=4, batch=16, workers=2),
-    "medium": Size(image=224, patch=16, width=384, heads=6, layers=12, batch=48, workers=4),
-    "large": Size(image=224, patch=16, width=384, heads=6, layers=12, batch=192, workers=6),
+    "small": VisionSize(image=32, patch=8, width=128, heads=4, layers=4, batch=16, workers=2),
+    "medium": VisionSize(image=224, patch=16, width=384, heads=6, layers=12, batch=48, workers=4),
+    "large": VisionSize(image=224, patch=16, width=384, heads=6, layers=12, batch=192, workers=6),
 }
 
 
 class Pictures(Dataset[tuple[torch.Tensor, int]]):
     """Made-up pictures, each cut out at another place."""
 
-    def __init__(self, size: Size, batches: int, loader_ms: float) -> None:
+    def __init__(self, size: VisionSize, batches: int, loader_ms: float) -> None:
         side = size.image + _MARGIN
         self._pixels = torch.randint(256, (_PICTURES, 3, side, side), dtype=torch.uint8)
         self._image = size.image
@@ -71,10 +71,10 @@ class Pictures(Dataset[tuple[torch.Tensor, int]]):
         return picture[:, top : top + self._image, left : left + self._image], index % _KINDS
 
 
-class Block(nn.Module):
+class TransformerBlock(nn.Module):
     """Attention, then two linear layers."""
 
-    def __init__(self, size: Size, setting: Setting, number: int) -> None:
+    def __init__(self, size: VisionSize, setting: WorkloadSetting, number: int) -> None:
         super().__init__()
         self._setting = setting
         # A quarter of them is enough: without tensor cores they take many times as long.
@@ -88,25 +88,24 @@ class Block(nn.Module):
     def forward(self, hidden: torch.Tensor) -> torch.Tensor:
         hidden = hidden + self._attention(self._before_attention(hidden))
         with self._setting.autocast(enabled=self._in_16_bits):
-            hidden = hidden + self._mlp(self._before_mlp(hidden).to(hidden.dtype))
+            wide = self._wider(self._before_mlp(hidden).to(hidden.dtype))
+            hidden = hidden + self._narrower(functional.gelu(wide))
         for _ in self._setting.switches.reads:
             hidden[0, 0, 0].item()
         return hidden
-
-    def _mlp(self, hidden: torch.Tensor) -> torch.Tensor:
-        narrow: torch.Tensor = self._narrower(functional.gelu(self._wider(hidden)))
-        return narrow
 
 
 class VisionTransformer(nn.Module):
     """Patches, blocks, and a guess of the kind."""
 
-    def __init__(self, size: Size, setting: Setting) -> None:
+    def __init__(self, size: VisionSize, setting: WorkloadSetting) -> None:
         super().__init__()
         self._patches = nn.Conv2d(3, size.width, size.patch, size.patch)
         self._places = nn.Parameter(torch.zeros(1, size.patches, size.width))
         depth = setting.switches.depth(size.layers)
-        self._blocks = nn.Sequential(*(Block(size, setting, number) for number in range(depth)))
+        self._blocks = nn.Sequential(
+            *(TransformerBlock(size, setting, number) for number in range(depth))
+        )
         self._norm = nn.LayerNorm(size.width)
         self._guess = nn.Linear(size.width, _KINDS)
 
@@ -120,7 +119,7 @@ def train_step(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
     batch: tuple[torch.Tensor, torch.Tensor],
-    setting: Setting,
+    setting: WorkloadSetting,
 ) -> float:
     """One step; the loss."""
     setting.switches.stall()

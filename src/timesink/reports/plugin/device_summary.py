@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from timesink.analyses.device.numbers import UNKNOWN_DEVICE
 from timesink.analyses.device.utilisation import device_utilisation
 from timesink.analyses.names import device_word
-from timesink.model.trace import Device, Trace
+from timesink.model.trace import Trace
 
 Line: TypeAlias = dict[str, str]
 
@@ -34,13 +34,7 @@ _MEANINGS = {
 
 
 def device_summary(trace: Trace) -> tuple[str, dict[str, Any]] | None:
-    """Key and value of the summary in the overview; None without kernels.
-
-    >>> import timesink
-    >>> key, summary = device_summary(timesink.open(timesink.sample()))
-    >>> key, summary["title"], summary["data"][0]
-    ('gpu_metrics', 'GPU Summary', {'title': 'GPU 0:', 'value': ''})
-    """
+    """Key and value of the summary in the overview; None without kernels."""
     devices = device_utilisation(trace).to_dicts()
     if not devices:
         return None
@@ -48,40 +42,46 @@ def device_summary(trace: Trace) -> tuple[str, dict[str, Any]] | None:
     lines: list[Line] = []
     for measured in devices:
         lines += [_BETWEEN_DEVICES] if lines else []
-        lines += _lines(measured, _properties(trace, measured["device"]), word)
+        lines += _lines(measured, trace, word)
+    meanings = [
+        text.format(word=word)
+        for column, text in _MEANINGS.items()
+        if any(measured[column] is not None for measured in devices)
+    ]
+    # The same devices against other denominators.
+    more = [
+        f"{_label(measured, word)}: {_percent(measured['utilisation'])} of "
+        f"{measured['window_ns'] / 1e6:.3f} ms from first to last step; "
+        f"{_percent(measured['within_steps'])} of the {measured['steps_ns'] / 1e6:.3f} ms inside "
+        f"steps; {_percent(measured['any_activity'])} when copies and memsets count as well."
+        for measured in devices
+    ]
     key = "mlu_metrics" if word == "MLU" else "gpu_metrics"
-    tooltip = "\n\n".join([*_meanings(devices, word), *(_more(d, word) for d in devices)])
+    tooltip = "\n\n".join([*meanings, *more])
     return key, {"title": f"{word} Summary", "data": lines, "tooltip": tooltip}
 
 
-def _lines(measured: dict[str, Any], device: Device | None, word: str) -> list[Line]:
-    ratios = (
+def _lines(measured: dict[str, Any], trace: Trace, word: str) -> list[Line]:
+    devices = trace.metadata.devices
+    device = next((one for one in devices if one.id == measured["device"]), None)
+    facts: list[tuple[str, str | None]] = []
+    if device is not None:
+        memory = device.memory_bytes
+        facts = [
+            ("Name", device.name or None),
+            ("Memory", None if memory is None else f"{round(memory / 1024**3, 2)} GB"),
+            ("Compute Capability", device.compute_capability or None),
+        ]
+    facts += [
         (f"{word} Utilization", _percent(measured["utilisation"])),
         ("Est. SM Efficiency", _percent(measured["sm_efficiency"])),
         ("Est. Achieved Occupancy", _percent(measured["occupancy_pct"], of=100)),
         ("Kernel Time using Tensor Cores", _percent(measured["tensor_core_ratio"])),
-    )
+    ]
     return [
         {"title": f"{_label(measured, word)}:", "value": ""},
-        *_identity(device),
-        *({"title": title, "value": value} for title, value in ratios if value is not None),
+        *({"title": title, "value": value} for title, value in facts if value is not None),
     ]
-
-
-def _identity(device: Device | None) -> list[Line]:
-    if device is None:
-        return []
-    memory = device.memory_bytes
-    facts = (
-        ("Name", device.name),
-        ("Memory", None if memory is None else f"{round(memory / 1024**3, 2)} GB"),
-        ("Compute Capability", device.compute_capability),
-    )
-    return [{"title": title, "value": value} for title, value in facts if value]
-
-
-def _properties(trace: Trace, number: int) -> Device | None:
-    return next((device for device in trace.metadata.devices if device.id == number), None)
 
 
 def _label(measured: dict[str, Any], word: str) -> str:
@@ -91,24 +91,3 @@ def _label(measured: dict[str, Any], word: str) -> str:
 
 def _percent(value: float | None, of: float = 1) -> str | None:
     return None if value is None else f"{round(value * (100 / of), 2)} %"
-
-
-# -- tooltip ---------------------------------------------------------------------------------------
-
-
-def _meanings(devices: list[dict[str, Any]], word: str) -> list[str]:
-    return [
-        text.format(word=word)
-        for column, text in _MEANINGS.items()
-        if any(measured[column] is not None for measured in devices)
-    ]
-
-
-def _more(measured: dict[str, Any], word: str) -> str:
-    """The same device against other denominators."""
-    return (
-        f"{_label(measured, word)}: {_percent(measured['utilisation'])} of "
-        f"{measured['window_ns'] / 1e6:.3f} ms from first to last step; "
-        f"{_percent(measured['within_steps'])} of the {measured['steps_ns'] / 1e6:.3f} ms inside "
-        f"steps; {_percent(measured['any_activity'])} when copies and memsets count as well."
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from timesink.analyses.diff.call_costs import Cost, OperatorCost
+from timesink.analyses.diff.call_costs import Cost
 from timesink.analyses.diff.trees import Section, Stretch, compare_trees
 from timesink.errors import NotFoundError, UsageError
 from timesink.model.trace import Trace
@@ -80,16 +80,15 @@ def _cost(cost: Cost) -> dict[str, Any]:
         "duration": microseconds(cost.host_ns),
         "device_duration": microseconds(cost.device_ns),
         "total_duration": microseconds(cost.total_ns),
-        "aggs": [_operator(one) for one in cost.operators],
-    }
-
-
-def _operator(cost: OperatorCost) -> dict[str, Any]:
-    return {
-        "name": cost.name,
-        "calls": cost.calls,
-        "host_duration": microseconds(cost.host_ns),
-        "device_duration": microseconds(cost.device_ns),
-        "self_host_duration": microseconds(cost.host_self_ns),
-        "self_device_duration": microseconds(cost.device_self_ns),
+        "aggs": [
+            {
+                "name": one.name,
+                "calls": one.calls,
+                "host_duration": microseconds(one.host_ns),
+                "device_duration": microseconds(one.device_ns),
+                "self_host_duration": microseconds(one.host_self_ns),
+                "self_device_duration": microseconds(one.device_self_ns),
+            }
+            for one in cost.operators
+        ],
     }

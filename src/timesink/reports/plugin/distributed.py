@@ -10,7 +10,6 @@ import polars as pl
 
 from timesink.analyses.communication.comparison import Comparison, mean_over_steps
 from timesink.analyses.ranks.rank_set import RankSet
-from timesink.analyses.ranks.summary import AboutRank
 from timesink.errors import NotFoundError
 from timesink.model.trace import Device
 from timesink.reports.plugin.query import Query, microseconds
@@ -39,14 +38,7 @@ _COLUMNS_OF_ONE_WORKER = _COLUMNS[:-2]
 
 
 def overlap(ranks: RankSet, _query: Query) -> dict[str, Any]:
-    """The response to `/distributed/overlap`: computation and communication of every step.
-
-    >>> import timesink
-    >>> from timesink.analyses.ranks.rank_set import ranks_of_traces
-    >>> overlap(ranks_of_traces({"worker0": timesink.open(timesink.sample())}), Query())
-    Traceback (most recent call last):
-    timesink.errors.NotFoundError: no worker communicates with others in this span
-    """
+    """The response to `/distributed/overlap`: computation and communication of every step."""
     _check_communication(ranks)
     steps = pl.concat(
         [
@@ -102,20 +94,19 @@ def communication_operations(ranks: RankSet, _query: Query) -> dict[str, Any]:
 
 
 def device_info(ranks: RankSet, _query: Query) -> dict[str, Any] | None:
-    """The response to `/distributed/gpuinfo`: accelerators by node and process, if described.
-
-    >>> import timesink
-    >>> from timesink.analyses.ranks.rank_set import ranks_of_traces
-    >>> told = device_info(ranks_of_traces({"node_0": timesink.open(timesink.sample())}), Query())
-    >>> list(told["data"]["node"]["Process 0"])
-    ['GPU0']
-    """
+    """The response to `/distributed/gpuinfo`: accelerators by node and process, if described."""
     nodes: dict[str, dict[str, dict[str, Any]]] = {}
     for rank, worker in ranks.workers.items():
         about = ranks.ranks[rank].about
         if about.device:
-            node, process = _place(worker, about.rank)
-            nodes.setdefault(node, {})[f"Process {process}"] = _devices(about)
+            # Node and process, as far as the name of the worker tells.
+            named = _NODE_AND_PROCESS.match(worker)
+            node, process = (named[1], named[2]) if named else (worker, str(about.rank or 0))
+            nodes.setdefault(node, {})[f"Process {process}"] = {
+                f"{about.device_word}{device.id}": _description(device)
+                for device in about.devices
+                if device.name
+            }
     return {"metadata": {"title": "Device Information"}, "data": nodes} if nodes else None
 
 
@@ -160,24 +151,6 @@ def _operation(operation: Mapping[str, Any]) -> list[Any]:
         time = operation[column]
         row += [None, None] if time is None else [microseconds(time), round(time / calls / 1000)]
     return row
-
-
-# -- devices ---------------------------------------------------------------------------------------
-
-
-def _place(worker: str, rank: int | None) -> tuple[str, str]:
-    """Node and process, as far as the name of the worker tells."""
-    named = _NODE_AND_PROCESS.match(worker)
-    return (named[1], named[2]) if named else (worker, str(rank or 0))
-
-
-def _devices(about: AboutRank) -> dict[str, dict[str, Any]]:
-    """What is known of the devices that did something."""
-    return {
-        f"{about.device_word}{device.id}": _description(device)
-        for device in about.devices
-        if device.name
-    }
 
 
 def _description(device: Device) -> dict[str, Any]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import partial
+from operator import itemgetter
+from typing import Any, TypeAlias
 
 import polars as pl
 
@@ -30,22 +33,10 @@ _OCCUPANCY = (
     "Warps in flight per multiprocessor as a part of what it can hold, estimated from the launch. "
     "Low values leave memory latency uncovered. Mean over the calls, weighted by their duration."
 )
-_DURATIONS = (
-    "Total Duration (us)",
-    "Mean Duration (us)",
-    "Max Duration (us)",
-    "Min Duration (us)",
-)
 
 
 def kernel_pie(trace: Trace, query: Query) -> dict[str, Any]:
-    """The response to `/kernel`: total time of each kernel.
-
-    >>> import timesink
-    >>> pie = kernel_pie(timesink.open(timesink.sample()), Query())
-    >>> [column["name"] for column in pie["total"]["columns"]]
-    ['name', 'value']
-    """
+    """The response to `/kernel`: total time of each kernel."""
     _group(query)
     table = _with_kernels(kernel_table(trace))
     rows = table.select("name", "total_ns").iter_rows()
@@ -53,13 +44,7 @@ def kernel_pie(trace: Trace, query: Query) -> dict[str, Any]:
 
 
 def tensor_core_pie(trace: Trace, query: Query) -> dict[str, Any]:
-    """The response to `/kernel/tc_pie`: parts of the kernel time that use tensor cores or not.
-
-    >>> import timesink
-    >>> pie = tensor_core_pie(timesink.open(timesink.sample()), Query())
-    >>> [row[0] for row in pie["total"]["rows"][:2]]
-    ['Using Tensor Cores', 'Not Using Tensor Cores']
-    """
+    """The response to `/kernel/tc_pie`: parts of the kernel time that use tensor cores or not."""
     _group(query)
     _with_kernels(kernel_table(trace))
     share = tensor_core_share(trace)
@@ -73,30 +58,40 @@ def tensor_core_pie(trace: Trace, query: Query) -> dict[str, Any]:
 
 
 def kernel_table_view(trace: Trace, query: Query) -> dict[str, Any]:
-    """The response to `/kernel/table`: by name, or by name, operator and launch properties.
-
-    >>> import timesink
-    >>> view = kernel_table_view(timesink.open(timesink.sample()), Query({"group_by": "Kernel"}))
-    >>> view["metadata"]
-    {'sort': 'Total Duration (us)'}
-    """
+    """The response to `/kernel/table`: by name, or by name, operator and launch properties."""
     by_name = _group(query) == BY_NAME
     table = _with_kernels(kernel_table(trace) if by_name else kernel_groups(trace))
-    estimates = _estimates(kernel_table(trace))
     if by_name:
-        columns, rows = _by_name(table, _USES if has_tensor_cores(trace) else _NEVER)
+        hint = _USES if has_tensor_cores(trace) else _NEVER
+        columns = [_NAME, _text("Tensor Cores Used", _yes_or_no("tensor_cores"), hint)]
     elif "dim" in table.columns:
-        columns, rows = _by_mlu_properties(table)
+        columns = [
+            *(_NAME, _OPERATOR),
+            *(_text("DimXYZ", itemgetter("dim")), _text("Kernel Type", itemgetter("kernel_type"))),
+            _text("Kernel Uses Tensor Cores", _yes_or_no("tensor_cores"), _NEVER),
+        ]
     else:
-        columns, rows = _by_properties(table)
+        columns = [
+            *(_NAME, _OPERATOR),
+            *(_text("Grid", partial(_shape, "grid")), _text("Block", partial(_shape, "block"))),
+            _number("Register Per Thread", itemgetter("registers_per_thread")),
+            _number("Shared Memory", itemgetter("shared_memory_bytes")),
+            _text("Kernel Uses Tensor Cores", _yes_or_no("tensor_cores"), _USES),
+            _text("Op is Tensor Cores eligible", _yes_or_no("eligible"), _ELIGIBLE),
+        ]
+    columns += [_number("Calls", itemgetter("calls")), *_durations(exact=not by_name)]
+    # Estimates that some kernel states.
+    known = kernel_table(trace)
+    if (known["blocks_per_sm"] > 0).any():
+        columns.append(_number("Mean Blocks Per SM", partial(_rounded, "blocks_per_sm"), _BLOCKS))
+    if known["occupancy_pct"].is_not_null().any():
+        title = "Mean Est. Achieved Occupancy (%)"
+        columns.append(_number(title, partial(_rounded, "occupancy_pct"), _OCCUPANCY))
     return {
         "metadata": {"sort": "Total Duration (us)"},
         "data": {
-            "columns": [*columns, *(column for column, _ in estimates)],
-            "rows": [
-                [*cells, *(_rounded(kernel[name]) for _, name in estimates)]
-                for cells, kernel in zip(rows, table.to_dicts(), strict=True)
-            ],
+            "columns": [told for told, _ in columns],
+            "rows": [[cell(kernel) for _, cell in columns] for kernel in table.to_dicts()],
         },
     }
 
@@ -119,119 +114,48 @@ def _pie(rows: list[list[Any]]) -> dict[str, Any]:
     return {"total": {"columns": columns, "rows": rows}}
 
 
-# -- the three tables ------------------------------------------------------------------------------
+# -- columns: how each is announced, and its cell of a kernel -------------------------------------
+
+_Cell: TypeAlias = Callable[[dict[str, Any]], Any]
+_KernelColumn: TypeAlias = tuple[dict[str, str], _Cell]
 
 
-def _by_name(table: pl.DataFrame, hint: str) -> tuple[list[dict[str, str]], list[list[Any]]]:
-    columns = [_text("Name"), _text("Tensor Cores Used", hint), *_measure_columns()]
-    rows = [
-        [
-            kernel["name"],
-            _answer(uses=kernel["tensor_cores"]),
-            kernel["calls"],
-            *(round(kernel[name] / 1000) for name in ("total_ns", "mean_ns", "max_ns", "min_ns")),
-        ]
-        for kernel in table.to_dicts()
-    ]
-    return columns, rows
+def _text(name: str, cell: _Cell, tooltip: str = "", kind: str = "string") -> _KernelColumn:
+    return {"type": kind, "name": name} | ({"tooltip": tooltip} if tooltip else {}), cell
 
 
-def _by_properties(table: pl.DataFrame) -> tuple[list[dict[str, str]], list[list[Any]]]:
-    columns = [
-        *(_text(name) for name in ("Name", "Operator", "Grid", "Block")),
-        *(_number(name) for name in ("Register Per Thread", "Shared Memory")),
-        _text("Kernel Uses Tensor Cores", _USES),
-        _text("Op is Tensor Cores eligible", _ELIGIBLE),
-        *_measure_columns(),
-    ]
-    rows = [
-        [
-            kernel["name"],
-            _operator(kernel),
-            _shape(kernel, "grid"),
-            _shape(kernel, "block"),
-            kernel["registers_per_thread"],
-            kernel["shared_memory_bytes"],
-            _answer(uses=kernel["tensor_cores"]),
-            _answer(uses=kernel["eligible"]),
-            *_measures(kernel),
-        ]
-        for kernel in table.to_dicts()
-    ]
-    return columns, rows
-
-
-def _by_mlu_properties(table: pl.DataFrame) -> tuple[list[dict[str, str]], list[list[Any]]]:
-    columns = [
-        *(_text(name) for name in ("Name", "Operator", "DimXYZ", "Kernel Type")),
-        _text("Kernel Uses Tensor Cores", _NEVER),
-        *_measure_columns(),
-    ]
-    rows = [
-        [
-            kernel["name"],
-            _operator(kernel),
-            kernel["dim"],
-            kernel["kernel_type"],
-            _answer(uses=kernel["tensor_cores"]),
-            *_measures(kernel),
-        ]
-        for kernel in table.to_dicts()
-    ]
-    return columns, rows
-
-
-# -- columns ---------------------------------------------------------------------------------------
-
-
-def _text(name: str, tooltip: str | None = None) -> dict[str, str]:
-    return {"type": "string", "name": name} | ({"tooltip": tooltip} if tooltip else {})
-
-
-def _number(name: str, tooltip: str | None = None) -> dict[str, str]:
-    return {"type": "number", "name": name} | ({"tooltip": tooltip} if tooltip else {})
-
-
-def _measure_columns() -> list[dict[str, str]]:
-    return [_number("Calls"), *(_number(name) for name in _DURATIONS)]
-
-
-def _estimates(table: pl.DataFrame) -> list[tuple[dict[str, str], str]]:
-    """Columns of the estimates that some kernel states, and where their values are."""
-    shown = []
-    if (table["blocks_per_sm"] > 0).any():
-        shown.append((_number("Mean Blocks Per SM", _BLOCKS), "blocks_per_sm"))
-    if table["occupancy_pct"].is_not_null().any():
-        occupancy = _number("Mean Est. Achieved Occupancy (%)", _OCCUPANCY)
-        shown.append((occupancy, "occupancy_pct"))
-    return shown
-
-
-# -- cells -----------------------------------------------------------------------------------------
-
-
-def _measures(kernel: dict[str, Any]) -> list[Any]:
-    return [
-        kernel["calls"],
-        microseconds(kernel["total_ns"]),
-        round(kernel["mean_ns"] / 1000),
-        microseconds(kernel["max_ns"]),
-        microseconds(kernel["min_ns"]),
-    ]
-
-
-def _answer(*, uses: bool | None) -> str:
-    return {True: "Yes", False: "No", None: "Unknown"}[uses]
+def _number(name: str, cell: _Cell, tooltip: str = "") -> _KernelColumn:
+    return _text(name, cell, tooltip, "number")
 
 
 def _operator(kernel: dict[str, Any]) -> str:
     return str(kernel["operator"]) if kernel["launched"] else NO_LAUNCH
 
 
-def _shape(kernel: dict[str, Any], what: str) -> str | None:
+def _yes_or_no(column: str) -> _Cell:
+    return lambda kernel: {True: "Yes", False: "No", None: "Unknown"}[kernel[column]]
+
+
+def _shape(what: str, kernel: dict[str, Any]) -> str | None:
     sizes = [kernel[f"{what}_{axis}"] for axis in "xyz"]
     return None if sizes == [None] * 3 else str(sizes)
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 2)
+def _rounded(column: str, kernel: dict[str, Any]) -> float | None:
+    return None if kernel[column] is None else round(kernel[column], 2)
+
+
+def _durations(*, exact: bool) -> Iterator[_KernelColumn]:
+    """Microseconds; means are always whole ones, others where kernels of a name are together."""
+    for what in ("total", "mean", "max", "min"):
+        keeps = exact and what != "mean"
+
+        def cell(kernel: dict[str, Any], what: str = what, keeps: bool = keeps) -> int | float:  # noqa: FBT001
+            time_ns = kernel[f"{what}_ns"]
+            return microseconds(time_ns) if keeps else round(time_ns / 1000)
+
+        yield _number(f"{what.capitalize()} Duration (us)", cell)
+
+
+_NAME = _text("Name", itemgetter("name"))
+_OPERATOR = _text("Operator", _operator)

@@ -71,18 +71,9 @@ _NOTES = {
 
 
 def memory_table(trace: Trace, query: Query) -> dict[str, Any]:
-    """The response to `/memory`: memory of each operator, by device.
-
-    >>> import timesink
-    >>> answer = memory_table(timesink.open(timesink.sample()), Query())
-    >>> answer["metadata"]["default_device"], answer["metadata"]["sort"]
-    ('GPU0', 'Self Size Increase (KB)')
-    """
+    """The response to `/memory`: memory of each operator, by device."""
     devices, units = recorded_devices(trace), Units.asked(query, memory="KB")
     window = asked_window(trace, query)
-    titles = {
-        _title(title, column, units): (column, tip) for title, (column, tip) in _TABLE.items()
-    }
     table = memory_by_operator(trace, *window)
     outside = memory_outside_operators(trace, *window)
     return {
@@ -99,27 +90,22 @@ def memory_table(trace: Trace, query: Query) -> dict[str, Any]:
         },
         "columns": [
             {"name": "Operator Name", "type": "string"},
-            *(number_column(title, tip) for title, (_, tip) in titles.items()),
+            *(
+                number_column(
+                    f"{title} ({units.memory})" if column.endswith("_bytes") else title, tip
+                )
+                for title, (column, tip) in _TABLE.items()
+            ),
         ],
         "rows": rows_by_device(in_units(table, units), devices),
     }
-
-
-def _title(title: str, column: str, units: Units) -> str:
-    return f"{title} ({units.memory})" if column.endswith("_bytes") else title
 
 
 # -- over time -------------------------------------------------------------------------------------
 
 
 def memory_curve(trace: Trace, query: Query) -> dict[str, Any]:
-    """The response to `/memory_curve`: memory in use over time, by device, as lines of steps.
-
-    >>> import timesink
-    >>> answer = memory_curve(timesink.open(timesink.sample()), Query())
-    >>> [column["name"] for column in answer["columns"]]
-    ['Time (ms)', 'Allocated (MB)', 'Reserved (MB)']
-    """
+    """The response to `/memory_curve`: memory in use over time, by device, as lines of steps."""
     devices, units = recorded_devices(trace), Units.asked(query, memory="MB")
     start = curves.recording_start(trace)
     steps = curves.as_steps(curves.memory_curve(trace))
@@ -130,12 +116,17 @@ def memory_curve(trace: Trace, query: Query) -> dict[str, Any]:
         units.bytes(drawn["allocated_bytes"]),
         units.bytes(drawn["reserved_bytes"]),
     )
+    peaks = curves.memory_peaks(trace)
+    sizes = units.bytes(peaks["peak_allocated_bytes"])
     capacities = {name: pl.Series([size]) for name, size in memory_capacities(trace).items()}
     return {
         "metadata": {
             "default_device": default_device(devices),
             "devices": devices,
-            "peaks": _peak_texts(trace, units),
+            "peaks": {
+                device: f"Peak Memory Usage: {size:.1f}{units.memory}"
+                for device, size in zip(peaks["device"], sizes, strict=True)
+            },
             "totals": {name: units.bytes(size)[0] for name, size in capacities.items()},
             "first_ts": microseconds(start - trace.metadata.clock_offset_ns),
             "time_metric": units.time,
@@ -156,15 +147,6 @@ def memory_curve(trace: Trace, query: Query) -> dict[str, Any]:
     }
 
 
-def _peak_texts(trace: Trace, units: Units) -> dict[str, str]:
-    peaks = curves.memory_peaks(trace)
-    sizes = units.bytes(peaks["peak_allocated_bytes"])
-    return {
-        device: f"Peak Memory Usage: {size:.1f}{units.memory}"
-        for device, size in zip(peaks["device"], sizes, strict=True)
-    }
-
-
 def _curve_notes(drawn: pl.DataFrame) -> list[str]:
     lines = drawn.group_by("device", maintain_order=True).agg(
         pl.col("source", "points_before").first(), pl.len().alias("kept")
@@ -182,13 +164,7 @@ def _curve_notes(drawn: pl.DataFrame) -> list[str]:
 
 
 def memory_events(trace: Trace, query: Query) -> dict[str, Any]:
-    """The response to `/memory_events`: single blocks, from taking to giving back.
-
-    >>> import timesink
-    >>> answer = memory_events(timesink.open(timesink.sample()), Query())
-    >>> [column["name"] for column in answer["columns"]][:3]
-    ['Operator', 'Size (KB)', 'Allocation Time (ms)']
-    """
+    """The response to `/memory_events`: single blocks, from taking to giving back."""
     devices, units = recorded_devices(trace), Units.asked(query, memory="KB")
     start = curves.recording_start(trace)
     events = blocks.memory_events(trace, *asked_window(trace, query))

@@ -30,12 +30,7 @@ _SMALLEST_ERROR, _PRODUCT_ERROR = 1e-6, 1e-15
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """The units a request asks for.
-
-    >>> units = Units.asked(Query({"memory_metric": "GB"}), memory="MB")
-    >>> units.memory, units.bytes(pl.Series([3 * 1024**3])).to_list()
-    ('GB', [3.0])
-    """
+    """The units a request asks for."""
 
     time: str
     memory: str
@@ -62,12 +57,6 @@ def asked_window(trace: Trace, query: Query) -> tuple[int | None, int | None]:
 
     Requests count microseconds on the clock of the file, as `first_ts` of the curve does, rounded
     to whole ones; so each end reaches half a microsecond further, lest it cut off its own point.
-
-    >>> import timesink
-    >>> trace = timesink.open(timesink.sample())
-    >>> start, end = asked_window(trace, Query({"start_ts": "7"}))
-    >>> start == trace.metadata.clock_offset_ns + 6_500, end
-    (True, None)
     """
     offset = trace.metadata.clock_offset_ns
     start, end = query.whole("start_ts"), query.whole("end_ts")
@@ -78,11 +67,7 @@ def asked_window(trace: Trace, query: Query) -> tuple[int | None, int | None]:
 
 
 def rounded(values: pl.Series) -> list[float | None]:
-    """Two decimals; small numbers keep one digit that is not zero.
-
-    >>> rounded(pl.Series([1.005, 2.675, 0.00123, 0.0, None, -3.14159]))
-    [1.0, 2.67, 0.001, 0.0, None, -3.14]
-    """
+    """Two decimals; small numbers keep one digit that is not zero."""
     numbers = values.fill_null(0.0).to_numpy()
     hundredths = numbers * 100
     result = np.rint(hundredths) / 100
@@ -91,23 +76,15 @@ def rounded(values: pl.Series) -> list[float | None]:
     tie = np.abs(hundredths - np.floor(hundredths) - 0.5) <= error
     small = (np.abs(numbers) < 0.01) & (numbers != 0)
     for place in np.flatnonzero(tie | small):
-        result[place] = _rounded_one(float(numbers[place]))
+        number = float(numbers[place])
+        is_plain = abs(number) >= 0.01 or number == 0
+        digits = 2 if is_plain else abs(int(np.floor(np.log10(abs(number)))))
+        result[place] = round(number, digits)
     return pl.Series(result).set(values.is_null(), None).to_list()
 
 
-def _rounded_one(number: float) -> float:
-    if abs(number) >= 0.01 or number == 0:
-        return round(number, 2)
-    return round(number, abs(int(np.floor(np.log10(abs(number))))))
-
-
 def in_units(table: pl.DataFrame, units: Units) -> pl.DataFrame:
-    """Sizes in the unit asked for, rounded.
-
-    >>> sizes = pl.DataFrame({"calls": [3], "size_bytes": [1536]})
-    >>> in_units(sizes, Units("ms", "KB")).rows()
-    [(3, 1.5)]
-    """
+    """Sizes in the unit asked for, rounded."""
     sizes = [name for name in table.columns if name.endswith("_bytes")]
     return table.with_columns(
         pl.Series(name, rounded(units.bytes(table[name])), dtype=pl.Float64) for name in sizes
@@ -115,12 +92,7 @@ def in_units(table: pl.DataFrame, units: Units) -> pl.DataFrame:
 
 
 def recorded_devices(trace: Trace) -> list[str]:
-    """The devices with memory records; there is no memory view without.
-
-    >>> import timesink
-    >>> recorded_devices(timesink.open(timesink.sample()))
-    ['CPU', 'GPU0']
-    """
+    """The devices with memory records; there is no memory view without."""
     names = memory_device_names(trace)
     if not names:
         raise NotFoundError(
@@ -130,20 +102,12 @@ def recorded_devices(trace: Trace) -> list[str]:
 
 
 def number_column(title: str, tooltip: str) -> dict[str, str]:
-    """How a column of numbers is announced.
-
-    >>> number_column("Calls", "How often.")
-    {'name': 'Calls', 'type': 'number', 'tooltip': 'How often.'}
-    """
+    """How a column of numbers is announced."""
     return {"name": title, "type": "number", "tooltip": tooltip}
 
 
 def rows_by_device(table: pl.DataFrame, devices: list[str]) -> dict[str, list[list[Any]]]:
-    """The rows of each device, without its name.
-
-    >>> rows_by_device(pl.DataFrame({"device": ["GPU0"], "calls": [3]}), ["CPU", "GPU0"])
-    {'CPU': [], 'GPU0': [[3]]}
-    """
+    """The rows of each device, without its name."""
     rows: dict[str, list[list[Any]]] = {device: [] for device in devices}
     for device, *values in table.iter_rows():
         rows[device].append(values)

@@ -23,13 +23,7 @@ from timesink.reports.plugin.query import Query
 
 
 def memory_peak(trace: Trace, query: Query) -> dict[str, Any]:
-    """The response to `/memory_peak`: the highest point of each device, and what was live then.
-
-    >>> import timesink
-    >>> answer = memory_peak(timesink.open(timesink.sample()), Query())
-    >>> [column["name"] for column in answer["columns"]]
-    ['Category', 'Operator', 'Module', 'Blocks', 'Size (MB)']
-    """
+    """The response to `/memory_peak`: the highest point of each device, and what was live then."""
     devices, units = recorded_devices(trace), Units.asked(query, memory="MB")
     start = recording_start(trace)
     peaks = in_units(memory_peaks(trace), units)

@@ -104,11 +104,7 @@ def _percent(ratio: float | None) -> float:
 
 
 def shape_text(dims: str | None) -> str:
-    """Shapes as people write them.
-
-    >>> shape_text("[[2,8,5],[],[]]"), shape_text(None)
-    ('[[2, 8, 5], [], []]', '[]')
-    """
+    """Shapes as people write them."""
     if not dims:
         return "[]"
     try:

@@ -31,19 +31,17 @@ _HOVER = {"type": "string", "role": "tooltip", "p": {"html": "true"}}
 
 
 def overview(trace: Trace, query: Query) -> dict[str, Any]:
-    """The response to `/overview`.
-
-    >>> import timesink
-    >>> answer = overview(timesink.open(timesink.sample()), Query())
-    >>> list(answer)
-    ['steps', 'performance', 'recommendations', 'environments', 'gpu_metrics']
-    """
+    """The response to `/overview`."""
     shown = _shown_parts(trace)
+    advice = [
+        f"<li>{escape(finding.sentence)} {escape(finding.advice)}</li>"
+        for finding in findings.find_all(trace)
+    ]
     word = device_word(trace) if has_device_work(trace) else "CPU"
     answer: dict[str, Any] = {
         "steps": _steps(step_breakdown(trace), shown),
         "performance": [_performance(average_step(trace), shown)],
-        "recommendations": _recommendations(trace),
+        "recommendations": f"<ul>{''.join(advice) or '<li>N/A</li>'}</ul>",
         "environments": [
             {"title": "Number of Worker(s)", "value": str(query.workers)},
             {"title": "Device Type", "value": word},
@@ -68,14 +66,13 @@ def _steps(steps: pl.DataFrame, shown: list[str]) -> dict[str, Any]:
     columns: list[dict[str, Any]] = [{"type": "string", "name": "Step"}]
     for part in shown:
         columns += [{"type": "number", "name": TITLES[part]}, dict(_HOVER)]
-    return {"columns": columns, "rows": [_row(step, shown) for step in steps.to_dicts()]}
-
-
-def _row(step: dict[str, Any], shown: list[str]) -> list[Any]:
-    cells: list[Any] = [step["name"]]
-    for part in shown:
-        cells += [microseconds(step[f"{part}_ns"]), _hover(step, part)]
-    return cells
+    rows = []
+    for step in steps.to_dicts():
+        cells = [step["name"]]
+        for part in shown:
+            cells += [microseconds(step[f"{part}_ns"]), _hover(step, part)]
+        rows.append(cells)
+    return {"columns": columns, "rows": rows}
 
 
 def _hover(step: dict[str, Any], part: str) -> str:
@@ -107,11 +104,3 @@ def _performance(average: dict[str, float], shown: list[str]) -> dict[str, Any]:
         "extra": 100,
         "children": children,
     }
-
-
-def _recommendations(trace: Trace) -> str:
-    found = [
-        f"<li>{escape(finding.sentence)} {escape(finding.advice)}</li>"
-        for finding in findings.find_all(trace)
-    ]
-    return f"<ul>{''.join(found) or '<li>N/A</li>'}</ul>"

@@ -10,12 +10,7 @@ from timesink.errors import UsageError
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """The parameters of one request.
-
-    >>> query = Query({"group_by": "Operation", "start_ts": "12"})
-    >>> query.text("group_by"), query.whole("start_ts"), query.whole("end_ts")
-    ('Operation', 12, None)
-    """
+    """The parameters of one request."""
 
     params: Mapping[str, str] = field(default_factory=dict)
     workers: int = 1
@@ -52,10 +47,6 @@ class Query:
 
 
 def microseconds(ns: int) -> int | float:
-    """Nanoseconds as microseconds; whole ones stay whole numbers.
-
-    >>> microseconds(177_592_000), microseconds(1_500)
-    (177592, 1.5)
-    """
+    """Nanoseconds as microseconds; whole ones stay whole numbers."""
     whole, rest = divmod(int(ns), 1000)
     return ns / 1000 if rest else whole

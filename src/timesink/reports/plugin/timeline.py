@@ -33,13 +33,7 @@ _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
 def trace_view(trace: Trace, _query: Query) -> Iterator[bytes]:
-    """The trace with utilisation counters in front of its events, as JSON text in blocks.
-
-    >>> import timesink
-    >>> text = b"".join(trace_view(timesink.open(timesink.sample()), Query()))
-    >>> b'"GPU 0 Utilization"' in text
-    True
-    """
+    """The trace with utilisation counters in front of its events, as JSON text in blocks."""
     added = counter_events(trace)
     if _can_pass_through(trace):
         moves = find_moves(trace)
@@ -75,7 +69,10 @@ def _with_events(source: Source, added: Iterable[Event], moves: Moves) -> Iterat
             source.path, "its list of events is gone", "it changed after it was read; try again"
         )
     head, bare, events = parts
-    texts = _texts(added)
+    waiting = iter(added)
+    # Many at once.
+    batches = iter(lambda: list(islice(waiting, _BATCH)), [])
+    texts = (_BETWEEN.join(map(_encode, batch)) for batch in batches)
     first = next(texts, b"")
     yield without_mark(head) + first
     for text in texts:
@@ -84,13 +81,6 @@ def _with_events(source: Source, added: Iterable[Event], moves: Moves) -> Iterat
     if first and not start.lstrip().startswith(b"]"):
         yield _BETWEEN
     yield from moved_text(chain([start], events), moves, bare=bare)
-
-
-def _texts(added: Iterable[Event]) -> Iterator[bytes]:
-    """Events as text, many at once."""
-    waiting = iter(added)
-    while batch := list(islice(waiting, _BATCH)):
-        yield _BETWEEN.join(map(_encode, batch))
 
 
 def _up_to_text(blocks: Iterator[bytes]) -> bytes:

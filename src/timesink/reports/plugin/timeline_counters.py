@@ -16,21 +16,15 @@ from timesink.writers.chrome_json import Event
 
 
 def counter_events(trace: Trace) -> Iterator[Event]:
-    """The counters of every device, on the clock of the trace's file.
-
-    >>> import timesink
-    >>> event = next(counter_events(timesink.open(timesink.sample())))
-    >>> event["name"], event["pid"], event["args"]
-    ('GPU 0 Utilization', 0, {'GPU Utilization': 1.0})
-    """
+    """The counters of every device, on the clock of the trace's file."""
     word = device_word(trace)
     quantities = {UTILISATION: f"{word} Utilization", SM_EFFICIENCY: "Est. SM Efficiency"}
-    places = {UTILISATION: "{} {} Utilization", SM_EFFICIENCY: "{} {} Est. SM Efficiency"}
+    titles = {UTILISATION: "Utilization", SM_EFFICIENCY: "Est. SM Efficiency"}
     offset = trace.metadata.clock_offset_ns
     for ts_ns, device, counter, value in utilisation_counters(trace).iter_rows():
         yield {
             "ph": "C",
-            "name": places[counter].format(word, device),
+            "name": f"{word} {device} {titles[counter]}",
             "pid": device,
             "ts": _microseconds(ts_ns - offset),
             "args": {quantities[counter]: value},

@@ -31,17 +31,18 @@ class Moves:
 
 
 def find_moves(trace: Trace) -> Moves:
-    """Lanes for the slices that cross others, and for the ends of the arrows to them.
-
-    >>> import timesink
-    >>> moves = find_moves(timesink.open(timesink.sample()))
-    >>> moves.tracks[0]["args"], set(moves.lanes.values())
-    ({'name': 'stream 7 (overlap 1)'}, {'7 (overlap 1)'})
-    """
+    """Lanes for the slices that cross others, and for the ends of the arrows to them."""
     if all(entry.code != _CROSSING for entry in trace.health):
         return Moves()
-    moved = _moved_slices(trace)
-    arrows = _arrows_to(moved, trace)
+    columns = ("index", "pid", "tid", "stream", "ts_ns", "dur_ns", "correlation")
+    device = trace.lazy("device").select(columns).collect()
+    number = number_lanes(device)
+    beside = pl.format("{} (overlap {})", pl.col("tid").cast(pl.String), pl.col("number"))
+    moved = device.with_columns(number=number).filter(number > 0).with_columns(lane=beside)
+    ends = trace.lazy("flows").filter(pl.col("phase") == "end").collect()
+    at_slice = {"flow_id": "correlation", "pid": "pid", "tid": "tid", "ts_ns": "ts_ns"}
+    targets = moved.select(*at_slice.values(), "lane").unique(list(at_slice.values()))
+    arrows = ends.join(targets, left_on=list(at_slice), right_on=list(at_slice.values()))
     lanes = pl.concat([moved.select("index", "lane"), arrows.select("index", "lane")])
     return Moves(dict(lanes.iter_rows()), list(_tracks(moved, trace)))
 
@@ -81,21 +82,6 @@ def _on_lane(event: msgspec.Raw, lane: str) -> msgspec.Raw:
         return event
     fields["tid"] = msgspec.Raw(msgspec.json.encode(lane))
     return msgspec.Raw(msgspec.json.encode(fields))
-
-
-def _moved_slices(trace: Trace) -> pl.DataFrame:
-    columns = ("index", "pid", "tid", "stream", "ts_ns", "dur_ns", "correlation")
-    device = trace.lazy("device").select(columns).collect()
-    number = number_lanes(device)
-    beside = pl.format("{} (overlap {})", pl.col("tid").cast(pl.String), pl.col("number"))
-    return device.with_columns(number=number).filter(number > 0).with_columns(lane=beside)
-
-
-def _arrows_to(moved: pl.DataFrame, trace: Trace) -> pl.DataFrame:
-    ends = trace.lazy("flows").filter(pl.col("phase") == "end").collect()
-    at_slice = {"flow_id": "correlation", "pid": "pid", "tid": "tid", "ts_ns": "ts_ns"}
-    targets = moved.select(*at_slice.values(), "lane").unique(list(at_slice.values()))
-    return ends.join(targets, left_on=list(at_slice), right_on=list(at_slice.values()))
 
 
 def _tracks(moved: pl.DataFrame, trace: Trace) -> Iterator[Event]:

@@ -24,11 +24,7 @@ def text_blocks(source: Source, damage: Damage | None = None) -> Iterator[bytes]
 
 
 def without_mark(head: bytes) -> bytes:
-    r"""The start of a file without the byte order mark, which is no part of JSON.
-
-    >>> without_mark(b'\xef\xbb\xbf{"traceEvents": [')
-    b'{"traceEvents": ['
-    """
+    r"""The start of a file without the byte order mark, which is no part of JSON."""
     return head.removeprefix(_BYTE_ORDER_MARK)
 
 

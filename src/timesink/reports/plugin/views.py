@@ -27,16 +27,18 @@ VIEWS = (
 
 
 def available_views(trace: Trace) -> list[str]:
-    """Names of the views with data; one trace of a run is enough to tell.
-
-    >>> import timesink
-    >>> available_views(timesink.open(timesink.sample()))
-    ['Overview', 'Operator', 'Kernel', 'Trace', 'Memory']
-    """
-    lightning = _has_lightning_modules(trace)
+    """Names of the views with data; one trace of a run is enough to tell."""
+    lightning = trace.metadata.framework == LIGHTNING and any(
+        name.startswith(LIGHTNING_MODULE) for name in _names(trace, "host")
+    )
+    communicates = (
+        _has_rows(trace, "collectives")
+        or any(is_collective_call(name) for name in _names(trace, "host"))
+        or any(is_collective_kernel(name) for name in _names(trace, "device"))
+    )
     has_data = {
         "Kernel": _has_rows(trace, "device", pl.col("kind").is_in(KERNEL_KINDS)),
-        "Distributed": _communicates(trace),
+        "Distributed": communicates,
         "Memory": _has_rows(trace, "memory"),
         "Module": not lightning and _has_rows(trace, "host", pl.col("kind") == "module"),
         "Lightning": lightning,
@@ -49,20 +51,6 @@ def _has_rows(trace: Trace, table: str, condition: pl.Expr | None = None) -> boo
     if condition is not None:
         rows = rows.filter(condition)
     return bool(rows.select(pl.len() > 0).collect().item())
-
-
-def _has_lightning_modules(trace: Trace) -> bool:
-    return trace.metadata.framework == LIGHTNING and any(
-        name.startswith(LIGHTNING_MODULE) for name in _names(trace, "host")
-    )
-
-
-def _communicates(trace: Trace) -> bool:
-    return (
-        _has_rows(trace, "collectives")
-        or any(is_collective_call(name) for name in _names(trace, "host"))
-        or any(is_collective_kernel(name) for name in _names(trace, "device"))
-    )
 
 
 def _names(trace: Trace, table: str) -> list[str]:

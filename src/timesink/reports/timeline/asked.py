@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from timesink.analyses.timeline.tracks import CURVES
 from timesink.errors import NotFoundError, UsageError
@@ -30,8 +31,17 @@ def asked_pixels(query: Query) -> int:
 def asked_tracks(query: Query, timeline: Timeline, *, curves: bool) -> list[int]:
     """Tracks of slices (or of `curves`) by id, in order; all of them where none is named."""
     tracks = timeline.layout.lanes.tracks
-    named = query.text("tracks")
-    chosen = _numbers(named, len(tracks)) if "tracks" in query.params else range(len(tracks))
+    chosen: Iterable[int] = range(len(tracks))
+    if "tracks" in query.params:
+        text = query.text("tracks")
+        parts = [part for part in text.split(",") if part]
+        most = len(tracks)
+        if not all(part.isascii() and part.isdigit() and int(part[:9]) < most for part in parts):
+            raise UsageError(
+                f"the parameter 'tracks' is {text[:80]!r}",
+                "give numbers of tracks, as tracks=1,2,3",
+            )
+        chosen = map(int, parts)
     return sorted({number for number in chosen if (tracks[number].kind in CURVES) == curves})
 
 
@@ -58,12 +68,3 @@ def _moment(query: Query, name: str, default: int) -> int:
     if not math.isfinite(value) or abs(value) > 2**62:
         raise UsageError(f"the parameter {name!r} is {text!r}, not a number", f"give {name}=123")
     return round(value)
-
-
-def _numbers(text: str, limit: int) -> list[int]:
-    parts = [part for part in text.split(",") if part]
-    if not all(part.isascii() and part.isdigit() and int(part[:9]) < limit for part in parts):
-        raise UsageError(
-            f"the parameter 'tracks' is {text[:80]!r}", "give numbers of tracks, as tracks=1,2,3"
-        )
-    return [int(part) for part in parts]

@@ -22,16 +22,7 @@ _KERNELS = ("kernel", "collective", "memcpy", "memset")
 
 
 def details(timeline: Timeline, query: Query) -> dict[str, Any]:
-    """A slice with its arguments, what is around it, and where its arrows lead.
-
-    >>> import timesink
-    >>> from timesink.reports.timeline.opening import open_timeline
-    >>> timeline = open_timeline(timesink.open(timesink.sample()))
-    >>> kernel = timeline.layout.host_rows + 50
-    >>> told = details(timeline, Query({"id": str(kernel)}))
-    >>> told["kind"], [(flow["kind"], flow["direction"]) for flow in told["flows"]]
-    ('kernel', [('launch', 'from')])
-    """
+    """A slice with its arguments, what is around it, and where its arrows lead."""
     number = asked_slice(query, timeline)
     lanes = timeline.layout.lanes
     own = place_of(timeline, number)
@@ -42,7 +33,11 @@ def details(timeline: Timeline, query: Query) -> dict[str, Any]:
         {"kind": what, "direction": direction, "place": place_of(timeline, other)}
         for what, direction, other in timeline.whole.arrows.at(number)
     ]
-    callers = around if is_host else _callers_of_launch(timeline, flows)
+    callers = around
+    if not is_host:
+        # What was going on where the work was launched, the outermost first.
+        launches = [one["place"] for one in flows if one["direction"] == "from"]
+        callers = _around(timeline, launches[0]) if launches else []
     return {
         **own,
         "self_ns": _self_ns(lanes, own) if is_host else own["dur_ns"],
@@ -72,12 +67,6 @@ def _around(timeline: Timeline, own: Place) -> list[Place]:
         holds = lanes.slices.start[places] + lanes.slices.dur[places] >= end
         found.extend(lanes.slices.id[places[holds]].tolist())
     return places_of(timeline, np.array(found, dtype=np.int64))
-
-
-def _callers_of_launch(timeline: Timeline, flows: list[dict[str, Any]]) -> list[Place]:
-    """What was going on where work on a device was launched, the outermost first."""
-    launches = [one["place"] for one in flows if one["direction"] == "from"]
-    return _around(timeline, launches[0]) if launches else []
 
 
 def _self_ns(lanes: Lanes, own: Place) -> int:

@@ -23,15 +23,7 @@ _ARGUMENTS = ("collectives", "event_args")
 
 
 def export(timeline: Timeline, query: Query) -> Iterator[bytes]:
-    """Chrome-format JSON, gzipped, in blocks; of a range everything that overlaps it.
-
-    >>> import timesink, zlib
-    >>> from timesink.reports.timeline.opening import open_timeline
-    >>> timeline = open_timeline(timesink.open(timesink.sample()))
-    >>> packed = b"".join(export(timeline, Query({"from": "0", "to": "1000000"})))
-    >>> b'"traceEvents"' in zlib.decompress(packed, wbits=31)
-    True
-    """
+    """Chrome-format JSON, gzipped, in blocks; of a range everything that overlaps it."""
     trace = timeline.trace
     if "from" in query.params or "to" in query.params:
         start = timeline.layout.start_ns

@@ -15,18 +15,24 @@ _BYTES = ("bytes", "shared_memory_bytes")
 
 
 def facts_of(timeline: Timeline, slice_id: int) -> Iterator[tuple[str, str]]:
-    """Label and value of everything recorded with an event.
-
-    >>> import timesink
-    >>> from timesink.reports.timeline.opening import open_timeline
-    >>> timeline = open_timeline(timesink.open(timesink.sample()))
-    >>> dict(facts_of(timeline, timeline.layout.host_rows + 50))["block"]
-    '128, 1, 1'
-    """
+    """Label and value of everything recorded with an event."""
     hosts = timeline.layout.host_rows
     table, place = ("host", slice_id) if slice_id < hosts else ("device", slice_id - hosts)
     row = _row(timeline.trace.lazy(table).slice(place, 1))
-    yield from (_host_facts(row) if table == "host" else _device_facts(row))
+    if row["category"]:
+        yield "category", row["category"]
+    if table == "host":
+        yield from _named(row, names.HOST_JSON_ARGUMENTS)
+        yield from _named(row, names.HOST_ARGUMENTS)
+    else:
+        if row["stream"] is not None:
+            yield "stream", row["stream"]
+        for shape in ("grid", "block"):
+            if row[f"{shape}_x"] is not None:
+                yield shape, ", ".join(str(row[f"{shape}_{axis}"]) for axis in "xyz")
+        if row["copy_direction"] is not None:
+            yield "direction", row["copy_direction"]
+        yield from _named(row, names.DEVICE_ARGUMENTS)
     of_event = pl.col("index") == row["index"]
     collective = timeline.trace.lazy("collectives").filter(of_event).head(1)
     yield from _named(_row(collective), names.COLLECTIVE_ARGUMENTS)
@@ -34,35 +40,13 @@ def facts_of(timeline: Timeline, slice_id: int) -> Iterator[tuple[str, str]]:
     yield from rare.select(pl.col("key").cast(pl.String), "value").collect().iter_rows()
 
 
-def _host_facts(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    if row["category"]:
-        yield "category", row["category"]
-    yield from _named(row, names.HOST_JSON_ARGUMENTS)
-    yield from _named(row, names.HOST_ARGUMENTS)
-
-
-def _device_facts(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    if row["category"]:
-        yield "category", row["category"]
-    if row["stream"] is not None:
-        yield "stream", row["stream"]
-    for shape in ("grid", "block"):
-        if row[f"{shape}_x"] is not None:
-            yield shape, ", ".join(str(row[f"{shape}_{axis}"]) for axis in "xyz")
-    if row["copy_direction"] is not None:
-        yield "direction", row["copy_direction"]
-    yield from _named(row, names.DEVICE_ARGUMENTS)
-
-
 def _named(row: dict[str, Any], labels: dict[str, str]) -> Iterator[tuple[str, str]]:
     for column, label in labels.items():
         value = row.get(column)
-        if value is not None:
-            yield label, size_bytes(value) if column in _BYTES else _text(value)
-
-
-def _text(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+        if value is not None and column in _BYTES:
+            yield label, size_bytes(value)
+        elif value is not None:
+            yield label, f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _row(frame: pl.LazyFrame) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any, TypeVar
 
@@ -22,22 +22,18 @@ _SINGLE = ("first", "start", "dur", "label", "id")
 
 
 def to_arrays(layout: WholeLayout) -> Arrays:
-    """A layout as arrays and plain data.
-
-    >>> import timesink
-    >>> from timesink.analyses.timeline.layout import layout_of, whole_layout
-    >>> trace = timesink.open(timesink.sample())
-    >>> layout = whole_layout(trace, layout_of(trace))
-    >>> from_arrays(to_arrays(layout)).lanes.tracks == layout.lanes.tracks
-    True
-    """
+    """A layout as arrays and plain data."""
     lanes = layout.lanes
     about = {
         "start_ns": layout.start_ns,
         "length_ns": layout.length_ns,
         "host_rows": layout.host_rows,
         "steps": [asdict(step) for step in layout.steps],
-        "tracks": [_without_order(track) for track in lanes.tracks],
+        # The id of a track says where it stands.
+        "tracks": [
+            {name: value for name, value in asdict(track).items() if name != "order"}
+            for track in lanes.tracks
+        ],
         "names": [name.encode("utf-8", "replace").decode() for name in lanes.names],
         "kinds": list(lanes.kinds),
         "levels": [level.resolution for level in layout.levels],
@@ -65,44 +61,35 @@ def from_arrays(kept: Arrays) -> WholeLayout:
     """The layout that was kept; its arrays are those given."""
     about, arrays = kept.about, kept.arrays
     slices = single(*(arrays[f"level0.{name}"] for name in _SINGLE))
-    tracks = tuple(Track(**track) for track in about["tracks"])
+    samples = as_points(*(arrays[f"curve0.{name}"] for name in ("first", "x", "value")))
+    levels = [
+        Level(resolution, _gathered(Pieces, f"level{number}", arrays))
+        for number, resolution in enumerate(about["levels"][1:], 1)
+    ]
+    curves = [
+        CurveLevel(resolution, _gathered(Points, f"curve{number}", arrays))
+        for number, resolution in enumerate(about["curves"][1:], 1)
+    ]
     return WholeLayout(
         start_ns=about["start_ns"],
         length_ns=about["length_ns"],
         host_rows=about["host_rows"],
         steps=tuple(Step(**step) for step in about["steps"]),
         lanes=Lanes(
-            tracks=tracks,
+            tracks=tuple(Track(**track) for track in about["tracks"]),
             first_lane=arrays["first_lane"],
             slices=slices,
             place=arrays["place"],
             names=about["names"],
             kinds=about["kinds"],
         ),
-        levels=(Level(0, slices), *_levels(about["levels"], arrays)),
+        levels=(Level(0, slices), *levels),
         curve_tracks=tuple(about["curve_tracks"]),
-        curves=tuple(_curves(about["curves"], arrays)),
+        curves=(CurveLevel(0, samples), *curves),
         arrows=_gathered(Arrows, "arrows", arrays),
         calls=arrays["calls"],
         total_ns=arrays["total_ns"],
     )
-
-
-def _without_order(track: Track) -> dict[str, Any]:
-    """A track as plain data; its id says where it stands."""
-    return {name: value for name, value in asdict(track).items() if name != "order"}
-
-
-def _levels(resolutions: Sequence[int], arrays: Mapping[str, NDArray[Any]]) -> Iterator[Level]:
-    for number, resolution in enumerate(resolutions[1:], 1):
-        yield Level(resolution, _gathered(Pieces, f"level{number}", arrays))
-
-
-def _curves(resolutions: Sequence[int], arrays: Mapping[str, NDArray[Any]]) -> Iterator[CurveLevel]:
-    samples = as_points(*(arrays[f"curve0.{name}"] for name in ("first", "x", "value")))
-    yield CurveLevel(0, samples)
-    for number, resolution in enumerate(resolutions[1:], 1):
-        yield CurveLevel(resolution, _gathered(Points, f"curve{number}", arrays))
 
 
 def _prefixed(prefix: str, columns: Pieces | Points | Arrows) -> dict[str, NDArray[Any]]:

@@ -41,13 +41,7 @@ class Timeline:
 
 
 def open_timeline(trace: Trace) -> Timeline:
-    """The timeline of a trace; the second time it is there at once.
-
-    >>> import timesink
-    >>> timeline = open_timeline(timesink.open(timesink.sample()))
-    >>> timeline.layout.lanes.tracks[0].name
-    'stream 7'
-    """
+    """The timeline of a trace; the second time it is there at once."""
     timeline = Timeline(trace)
     if len(timeline.layout.lanes.slices) < _WORTH_KEEPING:
         timeline.finish()
@@ -64,11 +58,13 @@ def _layout(trace: Trace) -> Layout:
 @once_per_trace
 def _whole(trace: Trace) -> Future[WholeLayout]:
     layout = _layout(trace)
-    if isinstance(layout, WholeLayout):
-        return _finished(layout)
-    if len(layout.lanes.slices) < _WORTH_KEEPING:
-        return _finished(_drawn_from(trace, whole_layout(trace, layout)))
-    return _aside.submit(_finish, trace, layout)
+    if len(layout.lanes.slices) >= _WORTH_KEEPING and not isinstance(layout, WholeLayout):
+        return _aside.submit(_finish, trace, layout)
+    if not isinstance(layout, WholeLayout):
+        layout = _drawn_from(trace, whole_layout(trace, layout))
+    future: Future[WholeLayout] = Future()
+    future.set_result(layout)
+    return future
 
 
 def _finish(trace: Trace, layout: Layout) -> WholeLayout:
@@ -87,12 +83,6 @@ def _drawn_from(trace: Trace, whole: WholeLayout) -> WholeLayout:
     layout: Layout = whole
     remember(trace, _layout, layout)
     return whole
-
-
-def _finished(layout: WholeLayout) -> Future[WholeLayout]:
-    future: Future[WholeLayout] = Future()
-    future.set_result(layout)
-    return future
 
 
 def _kept_at(place: KeptAnswer) -> WholeLayout | None:

@@ -15,15 +15,7 @@ _TYPES = {"<f8": "f64", "<u4": "u32", "<i4": "i32", "<u2": "u16", "|u1": "u8"}
 
 
 def packed(head: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
-    r"""A head and arrays as one run of bytes, little-endian.
-
-    >>> answer = packed({"slices": 1}, {"row": np.array([3], np.uint16)})
-    >>> length = int.from_bytes(answer[:4], "little")
-    >>> msgspec.json.decode(answer[4 : 4 + length])
-    {'slices': 1, 'arrays': [['row', 'u16', 1]]}
-    >>> answer[4 + length :]
-    b'\x03\x00\x00\x00\x00\x00\x00\x00'
-    """
+    r"""A head and arrays as one run of bytes, little-endian."""
     little = {
         name: np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
         for name, array in arrays.items()

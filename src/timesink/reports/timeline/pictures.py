@@ -17,35 +17,18 @@ from timesink.reports.timeline.places import places_of
 
 MOST_ARROWS = 500
 _NAME_LENGTH = 160
+_OF_TRACK = ("id", "kind", "group", "name", "rows", "events", "unit", "lowest", "highest")
 
 
 def tracks(timeline: Timeline, _query: Query) -> dict[str, Any]:
-    """The tracks of a recording and its steps.
-
-    >>> import timesink
-    >>> from timesink.reports.timeline.opening import open_timeline
-    >>> told = tracks(open_timeline(timesink.open(timesink.sample())), Query())
-    >>> told["tracks"][0]["kind"], told["steps"][0]["name"]
-    ('device', '3')
-    """
+    """The tracks of a recording and its steps."""
     layout = timeline.layout
     return {
         "start_ns": str(layout.start_ns),
         "length_ns": layout.length_ns,
         "events": len(layout.lanes.slices),
         "tracks": [
-            {
-                "id": track.id,
-                "kind": track.kind,
-                "group": track.group,
-                "name": track.name,
-                "rows": track.rows,
-                "events": track.events,
-                "unit": track.unit,
-                "lowest": track.lowest,
-                "highest": track.highest,
-            }
-            for track in layout.lanes.tracks
+            {name: getattr(track, name) for name in _OF_TRACK} for track in layout.lanes.tracks
         ],
         "steps": [
             {"name": step.name, "from_ns": step.from_ns, "to_ns": step.to_ns}
@@ -55,14 +38,7 @@ def tracks(timeline: Timeline, _query: Query) -> dict[str, Any]:
 
 
 def slices(timeline: Timeline, query: Query) -> bytes:
-    """The slices of a window, merged below a pixel, as arrays.
-
-    >>> import timesink
-    >>> from timesink.reports.timeline.opening import open_timeline
-    >>> answer = slices(open_timeline(timesink.open(timesink.sample())), Query({"pixels": "100"}))
-    >>> b'"resolution_ns":524288' in answer
-    True
-    """
+    """The slices of a window, merged below a pixel, as arrays."""
     layout, lanes = timeline.layout, timeline.layout.lanes
     first, last = asked_range(query, timeline)
     shown = lanes.lanes_of(asked_tracks(query, timeline, curves=False))
@@ -106,10 +82,7 @@ def counters(timeline: Timeline, query: Query) -> dict[str, Any]:
         told.append(
             {
                 "track": track,
-                "x": points.x.tolist(),
-                "low": points.low.tolist(),
-                "mean": points.mean.tolist(),
-                "high": points.high.tolist(),
+                **{of: getattr(points, of).tolist() for of in ("x", "low", "mean", "high")},
             }
         )
     return {"tracks": told}

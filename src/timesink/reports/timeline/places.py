@@ -13,13 +13,7 @@ Place = dict[str, Any]
 
 
 def place_of(timeline: Timeline, slice_id: int) -> Place:
-    """A slice: where it is drawn, when it was and what it is called.
-
-    >>> import timesink
-    >>> from timesink.reports.timeline.opening import open_timeline
-    >>> sorted(place_of(open_timeline(timesink.open(timesink.sample())), 0))
-    ['dur_ns', 'from_ns', 'id', 'name', 'row', 'track']
-    """
+    """A slice: where it is drawn, when it was and what it is called."""
     return places_of(timeline, np.array([slice_id]))[0]
 
 

@@ -17,15 +17,7 @@ MOST_NAMES = 200
 
 
 def search(timeline: Timeline, query: Query) -> dict[str, Any]:
-    """Slices whose name holds a text, whatever its case; hits are those that start in the range.
-
-    >>> import timesink
-    >>> from timesink.reports.timeline.opening import open_timeline
-    >>> timeline = open_timeline(timesink.open(timesink.sample()))
-    >>> found = search(timeline, Query({"q": "ATEN::CONV2D"}))
-    >>> found["names"][0]["name"], found["total"] == len(found["hits"])
-    ('aten::conv2d', True)
-    """
+    """Slices whose name holds a text, whatever its case; hits are those that start in the range."""
     lanes = timeline.layout.lanes
     wanted = query.text("q").strip().lower()
     matches = np.array([wanted in name.lower() for name in lanes.names] or [False])

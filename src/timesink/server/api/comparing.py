@@ -7,7 +7,7 @@ from timesink.reports.plugin.query import Query
 from timesink.server.answers import Encoded
 from timesink.server.desk import Desk
 from timesink.server.progress import Report
-from timesink.server.runs import Run
+from timesink.server.runs import ServedRun
 
 _LONGEST_MARKER = 1000
 
@@ -42,7 +42,7 @@ def comparison(desk: Desk, query: Query) -> Encoded:
     return desk.document(("compare", base.state, new.state, marker), make)
 
 
-def _comparable(desk: Desk, name: str) -> Run:
+def _comparable(desk: Desk, name: str) -> ServedRun:
     run = desk.library.run(name)
     if not run.recordings and not run.tables:
         raise NotFoundError(

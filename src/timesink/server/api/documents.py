@@ -12,7 +12,7 @@ from timesink.server.answers import Encoded
 from timesink.server.bounds import row_limit
 from timesink.server.desk import Desk
 from timesink.server.progress import Report
-from timesink.server.runs import Run
+from timesink.server.runs import ServedRun
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,7 +29,7 @@ _PAGE_ROWS = 1000
 class _Chosen:
     """Which recording a request is about."""
 
-    run: Run
+    run: ServedRun
     worker: str
     span: str
     steps: str
@@ -46,14 +46,6 @@ class _Chosen:
         return (*self.run.state, self.worker, self.span, self.steps)
 
 
-@dataclass(frozen=True, eq=False)
-class _Found:
-    """An analysis, and when the whole recording began: of some steps it is not known."""
-
-    analysis: Analysis
-    start_ns: int
-
-
 def document(desk: Desk, query: Query) -> Encoded:
     """One page of a run."""
     from timesink.answers.analysis import PAGES  # noqa: PLC0415 - loads every analysis
@@ -66,9 +58,9 @@ def document(desk: Desk, query: Query) -> Encoded:
         from timesink.answers.analysis import analysis_document  # noqa: PLC0415
         from timesink.output.json import to_json  # noqa: PLC0415
 
-        found = _found(desk, chosen, report, together=page in _OF_ALL_WORKERS)
+        analysis, start_ns = _found(desk, chosen, report, together=page in _OF_ALL_WORKERS)
         report.start(f"finding what {chosen.worker} spent its time on")
-        made = analysis_document(found.analysis, page=page, rows=rows, start_ns=found.start_ns)
+        made = analysis_document(analysis, page=page, rows=rows, start_ns=start_ns)
         return Encoded(to_json(made))
 
     return desk.document(("document", chosen.state, page, rows), make)
@@ -88,12 +80,12 @@ def table(desk: Desk, query: Query) -> Encoded:
             device_work_ns,
         )
 
-        found = _found(desk, chosen, report, together=VIEWS[view].per_span)
-        frame = found.analysis.table(view, group or None)
+        analysis, start_ns = _found(desk, chosen, report, together=VIEWS[view].per_span)
+        frame = analysis.table(view, group or None)
         if column:
-            return _block(_with_value(frame, column, value), view, found.start_ns, rows)
-        whole = device_work_ns(found.analysis) if view == "operators" else None
-        return _block(frame, view, found.start_ns, rows, whole)
+            return _block(_with_value(frame, column, value), view, start_ns, rows)
+        whole = device_work_ns(analysis) if view == "operators" else None
+        return _block(frame, view, start_ns, rows, whole)
 
     return desk.document(("table", chosen.state, view, group, column, value, rows), make)
 
@@ -105,17 +97,18 @@ def stacks(desk: Desk, query: Query) -> Encoded:
     rows = row_limit(query)
 
     def make(report: Report) -> Encoded:
-        found = _found(desk, chosen, report, together=False)
-        frame = found.analysis.table("operators", "shape-stack" if dims else "stack")
+        analysis, start_ns = _found(desk, chosen, report, together=False)
+        frame = analysis.table("operators", "shape-stack" if dims else "stack")
         frame = _with_value(frame, "name", operator)
         if dims:
             frame = _with_value(frame, "input_dims", dims)
-        return _block(frame, "operators", found.start_ns, rows)
+        return _block(frame, "operators", start_ns, rows)
 
     return desk.document(("stacks", chosen.state, operator, dims, rows), make)
 
 
-def _found(desk: Desk, chosen: _Chosen, report: Report, *, together: bool) -> _Found:
+def _found(desk: Desk, chosen: _Chosen, report: Report, *, together: bool) -> tuple[Analysis, int]:
+    """An analysis, and when the whole recording began: of some steps it is not known."""
     from timesink.analyses.memory.curve import recording_start  # noqa: PLC0415 - as above
     from timesink.reports.analyzing import analyze_opened  # noqa: PLC0415
     from timesink.reports.step_choice import step_choice  # noqa: PLC0415
@@ -128,7 +121,7 @@ def _found(desk: Desk, chosen: _Chosen, report: Report, *, together: bool) -> _F
         ranks = desk.library.ranks(run, chosen.span, worker, steps=wanted, report=report)
     trace = desk.library.trace(run, worker, chosen.span, report)
     analysis = analyze_opened({worker: trace}, worker, path=run.name, steps=steps, ranks=ranks)
-    return _Found(analysis, recording_start(trace))
+    return analysis, recording_start(trace)
 
 
 def _with_value(frame: pl.DataFrame, column: str, value: str) -> pl.DataFrame:

@@ -10,7 +10,7 @@ from timesink import __version__
 from timesink.readers.discover import sayable
 from timesink.reports.plugin.query import Query
 from timesink.server.desk import Desk
-from timesink.server.runs import Run
+from timesink.server.runs import ServedRun
 
 _JUST_NOW_SECONDS = 5.0
 """A file that changed so shortly ago may still be written."""
@@ -30,7 +30,7 @@ def runs(desk: Desk, _query: Query) -> dict[str, Any]:
     }
 
 
-def _listed(run: Run, now: float) -> dict[str, Any]:
+def _listed(run: ServedRun, now: float) -> dict[str, Any]:
     changed_s = max((time_ns for _, _, time_ns in run.files), default=0) / 1e9
     return {
         "name": run.name,

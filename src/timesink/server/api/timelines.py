@@ -11,7 +11,6 @@ from timesink.server.answers import Download, Encoded
 from timesink.server.bounds import check_bounds
 from timesink.server.desk import Answer, Desk
 from timesink.server.progress import Report
-from timesink.server.runs import Run
 
 if TYPE_CHECKING:
     from timesink.reports.timeline import Timeline
@@ -61,13 +60,11 @@ def _timeline(desk: Desk, query: Query) -> Timeline:
     known: Timeline | None = desk.library.made_already(run, recording, _TIMELINE)
     if known is not None:
         return known
-    key = ("timeline", run.state, worker, span)
-    opened: Timeline = desk.soon(key, partial(_open, desk, run, worker, span))
-    return opened
 
+    def opened(report: Report) -> Any:
+        from timesink.reports.timeline import open_timeline  # noqa: PLC0415 - as above
 
-def _open(desk: Desk, run: Run, worker: str, span: str, report: Report) -> Any:
-    from timesink.reports.timeline import open_timeline  # noqa: PLC0415 - as above
+        return desk.library.made(run, recording, _TIMELINE, open_timeline, report)
 
-    recording = run.recording(worker, span)
-    return desk.library.made(run, recording, _TIMELINE, open_timeline, report)
+    timeline: Timeline = desk.soon(("timeline", run.state, worker, span), opened)
+    return timeline

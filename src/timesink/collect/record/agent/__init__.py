@@ -11,14 +11,14 @@ from typing import Any
 
 from timesink.collect.record.agent.annotations import watch_annotations
 from timesink.collect.record.agent.compiling import hide_from_compiler
-from timesink.collect.record.agent.engine import Engine
+from timesink.collect.record.agent.engine import CycleEngine
 from timesink.collect.record.agent.facts import versions
 from timesink.collect.record.agent.functions import watch_functions
 from timesink.collect.record.agent.optimizers import watch_optimizers
 from timesink.collect.record.notes import Notebook
-from timesink.collect.record.plan import Plan, read_plan
+from timesink.collect.record.plan import RecordPlan, read_plan
 
-_running: list[Engine] = []
+_running: list[CycleEngine] = []
 """The engine of this process, once it has one."""
 
 _LAUNCHERS = ("torchrun", "accelerate", "deepspeed")
@@ -37,13 +37,13 @@ def begin(control: str | Path) -> None:
     folder = Path(control)
     plan = read_plan(folder)
     Notebook(folder).add("torch", **versions(torch))
-    engine = Engine(plan, torch, folder)
+    engine = CycleEngine(plan, torch, folder)
     _running[:] = [engine]
     with engine.program_goes_on():
         _watch(torch, engine, plan)
 
 
-def _watch(torch: Any, engine: Engine, plan: Plan) -> None:
+def _watch(torch: Any, engine: CycleEngine, plan: RecordPlan) -> None:
     _watch_forks()
     hide_from_compiler(torch)
     if plan.whole:
@@ -56,7 +56,7 @@ def _watch(torch: Any, engine: Engine, plan: Plan) -> None:
         watch_optimizers(torch, engine)
 
 
-def running() -> Engine | None:
+def running() -> CycleEngine | None:
     """The engine of this process; None where it has none."""
     return _running[0] if _running else None
 
@@ -64,26 +64,19 @@ def running() -> Engine | None:
 @functools.cache
 def _watch_forks() -> None:
     """Once for all engines: it cannot be taken back."""
+
+    def forget() -> None:
+        for engine in _running:
+            engine.forget_in_fork()
+
     if hasattr(os, "register_at_fork"):
-        os.register_at_fork(after_in_child=_forget_in_fork)
-
-
-def _forget_in_fork() -> None:
-    for engine in _running:
-        engine.forget_in_fork()
+        os.register_at_fork(after_in_child=forget)
 
 
 def _only_launches(arguments: list[str], typed: list[str]) -> bool:
     """Whether this process starts the workers that are meant, and does no work itself.
 
     A module goes by the name `-m` until it is found; what was typed says more.
-
-    >>> _only_launches(["-m", "train.py"], ["python", "-m", "torch.distributed.run", "train.py"])
-    True
-    >>> _only_launches(["/bin/torchrun", "train.py"], ["python", "/bin/torchrun", "train.py"])
-    True
-    >>> _only_launches(["train.py"], ["python", "-u", "train.py"])
-    False
     """
     first = len(typed) - max(1, len(arguments))
     program = typed[first].removeprefix("-m") if first >= 0 else ""

@@ -7,12 +7,12 @@ import functools
 import threading
 from typing import Any
 
-from timesink.collect.record.agent.engine import Engine
+from timesink.collect.record.agent.engine import CycleEngine
 
 _BY = "annotation"
 
 
-def watch_annotations(torch: Any, engine: Engine, pattern: str) -> None:
+def watch_annotations(torch: Any, engine: CycleEngine, pattern: str) -> None:
     """Begin a cycle with every range whose name fits; a range within such a range begins none."""
     kind = torch.autograd.profiler.record_function
     enter, leave_range = kind.__enter__, kind.__exit__
@@ -49,13 +49,7 @@ def watch_annotations(torch: Any, engine: Engine, pattern: str) -> None:
 
 
 def name_fits(name: str, pattern: str) -> bool:
-    """Whether a name is the one asked for, as it is, with its number, or as a shell pattern.
-
-    >>> name_fits("decode", "decode"), name_fits("decode 12", "decode"), name_fits("a_b", "a_*")
-    (True, True, True)
-    >>> name_fits("decode_batch", "decode")
-    False
-    """
+    """Whether a name is the one asked for, as it is, with its number, or as a shell pattern."""
     return (
         name == pattern
         or fnmatch.fnmatchcase(name, pattern)

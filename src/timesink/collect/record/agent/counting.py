@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass, field
 from enum import Enum
 
-from timesink.collect.record.plan import Plan
+from timesink.collect.record.plan import RecordPlan
 
 _FOLLOWED_AT_MOST = 20
 """So many cycles after the recording show how fast the program is without it."""
@@ -28,15 +28,9 @@ class Counting:
 
     Some marks end a cycle (a step of an optimizer), some begin one (a call of a function): the
     first of those that begin one has no cycle before it.
-
-    >>> counting = Counting(Plan(cycles=1, skip=2), begins=False)
-    >>> [counting.boundary(at).name for at in (10, 20, 30)]
-    ['PREPARE', 'START', 'FINISH']
-    >>> counting.recorded_ns
-    [10]
     """
 
-    def __init__(self, plan: Plan, *, begins: bool, since_ns: int | None = None) -> None:
+    def __init__(self, plan: RecordPlan, *, begins: bool, since_ns: int | None = None) -> None:
         self._plan = plan
         self._completed = 0 if begins else 1
         self._last_ns = since_ns
@@ -54,10 +48,16 @@ class Counting:
         lasted_ns = now_ns - self._last_ns if self._last_ns is not None and is_plain else None
         self._last_ns = now_ns
         if self._is_over:
-            return self._after(lasted_ns)
-        if self.skipped is not None:
-            return self._while_recording(lasted_ns or 0)
-        return self._before(lasted_ns)
+            if lasted_ns is not None:
+                self.after_ns.append(lasted_ns)
+            return Due.NOTHING if len(self.after_ns) < _FOLLOWED_AT_MOST else Due.FORGET
+        if self.skipped is None:
+            return self._before(lasted_ns)
+        self.recorded_ns.append(lasted_ns or 0)
+        if len(self.recorded_ns) < self._plan.cycles:
+            return Due.NEXT
+        self._is_over = True
+        return Due.FINISH
 
     def resume(self, now_ns: int) -> None:
         """Leave the time a profiler took to start or to write out of the cycles."""
@@ -94,18 +94,6 @@ class Counting:
             self._is_prepared = True
             return Due.PREPARE
         return Due.NOTHING
-
-    def _while_recording(self, lasted_ns: int) -> Due:
-        self.recorded_ns.append(lasted_ns)
-        if len(self.recorded_ns) < self._plan.cycles:
-            return Due.NEXT
-        self._is_over = True
-        return Due.FINISH
-
-    def _after(self, lasted_ns: int | None) -> Due:
-        if lasted_ns is not None:
-            self.after_ns.append(lasted_ns)
-        return Due.NOTHING if len(self.after_ns) < _FOLLOWED_AT_MOST else Due.FORGET
 
 
 @dataclass

@@ -64,8 +64,16 @@ class Endings:
 
     def _at_exit(self) -> None:
         if self._is_here():
-            self._end(_reason_at_exit())
-            _stay_interrupted()
+            # Python keeps the last exception that nobody caught.
+            kind = getattr(sys, "last_type", None)
+            why = ENDED if kind is None else f"the program ended with {kind.__name__}"
+            is_interrupted = kind is KeyboardInterrupt
+            self._end("the program was interrupted" if is_interrupted else why)
+            if is_interrupted:
+                # Let it end as one, by its signal, as a shell expects: Python remembers the
+                # interruption until it runs text as code, which exporting does.
+                with suppress(KeyboardInterrupt):
+                    exec("raise KeyboardInterrupt")  # noqa: S102
 
     def _before_exit(self, status: int) -> NoReturn:
         if self._is_here():
@@ -98,23 +106,3 @@ def undisturbed() -> Iterator[None]:
             signal.signal(number, handler)
         for first in came[:1]:
             os.kill(os.getpid(), first)
-
-
-def _stay_interrupted() -> None:
-    """Let an interrupted program end as one, by its signal, as a shell expects.
-
-    Python remembers the interruption until it runs text as code, which exporting does.
-    """
-    if getattr(sys, "last_type", None) is KeyboardInterrupt:
-        with suppress(KeyboardInterrupt):
-            exec("raise KeyboardInterrupt")  # noqa: S102
-
-
-def _reason_at_exit() -> str:
-    """Python keeps the last exception that nobody caught."""
-    kind = getattr(sys, "last_type", None)
-    if kind is None:
-        return ENDED
-    if kind is KeyboardInterrupt:
-        return "the program was interrupted"
-    return f"the program ended with {kind.__name__}"

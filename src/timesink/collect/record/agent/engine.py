@@ -11,30 +11,30 @@ from typing import Any
 from timesink.collect.record.agent.counting import Counting, CycleSource, Due
 from timesink.collect.record.agent.endings import BLOCK_ENDED, ENDED, Endings
 from timesink.collect.record.agent.foreign import ForeignProfilers
-from timesink.collect.record.agent.own_thread import OwnThread
-from timesink.collect.record.agent.window import Stage, Window
+from timesink.collect.record.agent.own_thread import RecordedThread
+from timesink.collect.record.agent.window import RecordedWindow, Stage
 from timesink.collect.record.notes import Notebook
-from timesink.collect.record.plan import Plan
+from timesink.collect.record.plan import RecordPlan
 from timesink.errors import TimesinkError
 
 BY_HAND = "step()"
 WHOLE = "whole program"
 
 
-class Engine:
+class CycleEngine:
     """Records the cycles of this process as planned, and writes down what it did.
 
     Whatever fails in here ends the recording, not the program.
     """
 
-    def __init__(self, plan: Plan, torch: Any, control: Path) -> None:
+    def __init__(self, plan: RecordPlan, torch: Any, control: Path) -> None:
         self.plan = plan
         self.is_over = False
         """Whether nothing is left to count."""
         self._notebook = Notebook(control)
-        self._window = Window(torch, plan.extras, self._notebook)
+        self._window = RecordedWindow(torch, plan.extras, self._notebook)
         self._source: CycleSource | None = None
-        self._own_thread = OwnThread(self._end_of_thread)
+        self._own_thread = RecordedThread(self._end_of_thread)
         self._foreign = ForeignProfilers(torch, self._give_way)
         self._endings = Endings(self.end)
         self._leaving = [self._endings.leave, self._foreign.leave]

@@ -47,8 +47,3 @@ def devices(torch: Any) -> list[str]:
             seen = [cuda.get_device_properties(number) for number in range(cuda.device_count())]
             return [f"GPU-{str(device.uuid).removeprefix('GPU-')}" for device in seen]
     return []
-
-
-def is_loader_worker(torch: Any) -> bool:
-    """Whether this process only loads data for another."""
-    return torch.utils.data.get_worker_info() is not None

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from timesink.collect.record.agent.compiling import compiling_test
-from timesink.collect.record.agent.engine import Engine
+from timesink.collect.record.agent.engine import CycleEngine
 
 _BY = "optimizer step"
 _GONE_AFTER = 20
@@ -30,7 +30,7 @@ class OptimizerSteps:
     as the critic of a GAN does: then the other's steps are the cycles.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: CycleEngine) -> None:
         self._engine = engine
         self._marking: weakref.ref[Any] | None = None
         self._steps = 0
@@ -44,15 +44,11 @@ class OptimizerSteps:
         if self._engine.is_over:
             return
         with self._engine.program_goes_on():
-            self._count(optimizer)
-
-    def _count(self, optimizer: Any) -> None:
-        marking = self._marking() if self._marking is not None else None
-        if marking is not optimizer and not self._takes_over(marking, optimizer):
-            return
-        self._steps_of_others = 0
-        self._steps += 1
-        self._engine.boundary(_BY, type(optimizer).__name__, begins=False)
+            marking = self._marking() if self._marking is not None else None
+            if marking is optimizer or self._takes_over(marking, optimizer):
+                self._steps_of_others = 0
+                self._steps += 1
+                self._engine.boundary(_BY, type(optimizer).__name__, begins=False)
 
     def _takes_over(self, marking: Any, optimizer: Any) -> bool:
         self._steps_of_others += 1
@@ -71,22 +67,19 @@ class OptimizerSteps:
         # Two that step in turns of several must not replace each other for ever.
         if steps_since < _SEVERAL or optimizer in self._outpaced:
             return False
-        if self._engine.has_begun:
-            self._tell_of_slower(optimizer, steps_since)
-            return False
-        self._outpaced.add(marking)
-        return True
-
-    def _tell_of_slower(self, optimizer: Any, steps_since: int) -> None:
+        if not self._engine.has_begun:
+            self._outpaced.add(marking)
+            return True
         if not self._told_of_slower:
             self._told_of_slower = True
             self._engine.remark(
                 f"{type(optimizer).__name__} made one step in {steps_since} of these cycles: "
                 "where all of them are one, name what makes a whole one with --marker"
             )
+        return False
 
 
-def watch_optimizers(torch: Any, engine: Engine) -> None:
+def watch_optimizers(torch: Any, engine: CycleEngine) -> None:
     """Count the steps of every optimizer made from now on."""
     steps = OptimizerSteps(engine)
     base = sys.modules["torch.optim.optimizer"].Optimizer

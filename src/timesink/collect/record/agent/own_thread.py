@@ -11,7 +11,7 @@ _WRITES_S = 300.0
 """And so long to write its recording, once it does."""
 
 
-class OwnThread:
+class RecordedThread:
     """Carries the wish to end to the thread that is recorded, and hears of its own end."""
 
     def __init__(self, end: Callable[[str], None]) -> None:

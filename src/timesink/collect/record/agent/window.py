@@ -25,7 +25,7 @@ class Stage(Enum):
     CLOSED = "there is no profiler any more"
 
 
-class Window:
+class RecordedWindow:
     """The one stretch of a program that is recorded; all of it happens on one thread."""
 
     def __init__(self, torch: Any, extras: tuple[str, ...], notebook: Notebook) -> None:

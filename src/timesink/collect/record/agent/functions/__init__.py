@@ -6,14 +6,14 @@ import sys
 from typing import Any
 
 from timesink.collect.record.agent.compiling import compiling_test
-from timesink.collect.record.agent.engine import Engine
+from timesink.collect.record.agent.engine import CycleEngine
 from timesink.collect.record.agent.functions.calls import MarkedCalls
 from timesink.collect.record.agent.functions.matching import FunctionName
 from timesink.collect.record.agent.functions.monitoring import monitor_calls
 from timesink.collect.record.agent.functions.tracing import trace_until_called
 
 
-def watch_functions(torch: Any, engine: Engine, pattern: str) -> None:
+def watch_functions(torch: Any, engine: CycleEngine, pattern: str) -> None:
     """Begin a cycle with every call of the first function that is called and fits."""
     calls = MarkedCalls(torch, engine, pattern)
     if sys.version_info >= (3, 12):

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from timesink.collect.record.agent.engine import Engine
-from timesink.collect.record.agent.facts import is_loader_worker
+from timesink.collect.record.agent.engine import CycleEngine
 
 _BY = "function"
 
@@ -16,7 +15,7 @@ _BY = "function"
 class MarkedCalls:
     """Calls that begin cycles; they are shown in the timeline under the name asked for."""
 
-    def __init__(self, torch: Any, engine: Engine, name: str) -> None:
+    def __init__(self, torch: Any, engine: CycleEngine, name: str) -> None:
         self._torch = torch
         self._engine = engine
         self._name = name
@@ -28,7 +27,8 @@ class MarkedCalls:
         is_outermost = not ranges
         ranges.append(None)
         with self._engine.program_goes_on():
-            if is_outermost and not is_loader_worker(self._torch):
+            # A process that only loads data for another has no cycles.
+            if is_outermost and self._torch.utils.data.get_worker_info() is None:
                 self._engine.boundary(_BY, self._name, begins=True)
             if is_outermost and shown and self._engine.is_recording:
                 ranges[-1] = self._torch.profiler.record_function(self._name)

@@ -18,16 +18,7 @@ PASSES_ON = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENER
 
 
 class FunctionName:
-    """A function by its name: `train_step`, `Model.forward`, `package.module:function`, `*_step`.
-
-    >>> wanted = FunctionName("Model.forward")
-    >>> wanted.may_be("forward"), wanted.may_be("backward")
-    (True, False)
-    >>> wanted.is_it("models", "Model.forward"), wanted.is_it("models", "Loss.forward")
-    (True, False)
-    >>> FunctionName("train:main").is_it("test", "main")
-    False
-    """
+    """A function by its name: `step`, `Model.forward`, `package.module:function`, `*_step`."""
 
     def __init__(self, pattern: str) -> None:
         module, colon, name = pattern.rpartition(":")

@@ -7,7 +7,7 @@ from contextlib import suppress
 from types import CodeType
 from typing import Any
 
-from timesink.collect.record.agent.engine import Engine
+from timesink.collect.record.agent.engine import CycleEngine
 from timesink.collect.record.agent.functions.calls import MarkedCalls
 from timesink.collect.record.agent.functions.matching import PASSES_ON, FunctionName, functions_with
 
@@ -15,7 +15,7 @@ _TOOL_IDS = (3, 4, 2)
 """Free for tools such as this one; the last is that of profilers."""
 
 
-def monitor_calls(engine: Engine, calls: MarkedCalls, wanted: FunctionName) -> None:
+def monitor_calls(engine: CycleEngine, calls: MarkedCalls, wanted: FunctionName) -> None:
     """Tell `calls` of every call of the first function that is called and wanted."""
     monitoring: Any = sys.monitoring  # type: ignore[attr-defined, unused-ignore]
     tool = next((number for number in _TOOL_IDS if monitoring.get_tool(number) is None), None)
@@ -30,7 +30,12 @@ def monitor_calls(engine: Engine, calls: MarkedCalls, wanted: FunctionName) -> N
 
 class _Monitor:
     def __init__(
-        self, monitoring: Any, tool: int, engine: Engine, calls: MarkedCalls, wanted: FunctionName
+        self,
+        monitoring: Any,
+        tool: int,
+        engine: CycleEngine,
+        calls: MarkedCalls,
+        wanted: FunctionName,
     ) -> None:
         self._monitoring, self._tool = monitoring, tool
         self._engine, self._calls, self._wanted = engine, calls, wanted
@@ -50,7 +55,7 @@ class _Monitor:
         events = self._monitoring.events
         return [
             (events.PY_START, self._started),
-            (events.PY_RETURN, self._returned),
+            (events.PY_RETURN, lambda _code, _offset, _value: self._calls.left()),
             (events.PY_UNWIND, self._unwound),
         ]
 
@@ -86,9 +91,6 @@ class _Monitor:
         events = self._monitoring.events
         self._monitoring.set_events(self._tool, events.PY_START | events.PY_UNWIND)
         return True
-
-    def _returned(self, _code: CodeType, _offset: int, _value: object) -> None:
-        self._calls.left()
 
     def _unwound(self, code: CodeType, _offset: int, _error: BaseException) -> None:
         if id(code) in self._followed:

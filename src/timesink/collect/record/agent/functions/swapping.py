@@ -21,21 +21,6 @@ def tell_of_calls(
 
     The function stays the same object, so that whoever imported or stored it is served as well;
     what it runs becomes a function of its own.
-
-    >>> from contextlib import contextmanager
-    >>> heard = []
-    >>> @contextmanager
-    ... def call():
-    ...     heard.append("called")
-    ...     yield
-    >>> def double(x, *, times=2):
-    ...     return x * times
-    >>> put_back = tell_of_calls(double, call)
-    >>> double(3), double(3, times=4), heard, str(inspect.signature(double))
-    (6, 12, ['called', 'called'], '(x, *, times=2)')
-    >>> put_back()
-    >>> double(3), heard
-    (6, ['called', 'called'])
     """
     code, own = function.__code__, vars(function).get("__signature__")
     signature = inspect.signature(function)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from timesink.collect.record.agent.engine import Engine
+from timesink.collect.record.agent.engine import CycleEngine
 from timesink.collect.record.agent.functions.calls import MarkedCalls
 from timesink.collect.record.agent.functions.matching import PASSES_ON, FunctionName, functions_with
 from timesink.collect.record.agent.functions.swapping import tell_of_calls
@@ -21,22 +21,22 @@ _LOADER = "_worker_loop"
 
 
 def trace_until_called(
-    engine: Engine, calls: MarkedCalls, wanted: FunctionName, is_compiling: Callable[[], bool]
+    engine: CycleEngine, calls: MarkedCalls, wanted: FunctionName, is_compiling: Callable[[], bool]
 ) -> None:
     """Tell `calls` of every call of the first function that is called and wanted."""
     if sys.getprofile() is not None:
         engine.remark("functions cannot be marked: another profiler watches this program")
         return
-    search = _Search(engine, calls, wanted, is_compiling)
+    search = _FunctionSearch(engine, calls, wanted, is_compiling)
     engine.when_over(search.leave)
     threading.setprofile(search.look)
     sys.setprofile(search.look)
 
 
-class _Search:
+class _FunctionSearch:
     def __init__(
         self,
-        engine: Engine,
+        engine: CycleEngine,
         calls: MarkedCalls,
         wanted: FunctionName,
         is_compiling: Callable[[], bool],

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from timesink.collect.counters.probing import Sample
 from timesink.errors import OutputError
+from timesink.recorder.counter_probes import Sample
 
 HEADER = b"timestamp_us,counter,device,value\n"
 _MARK_EVERY_US = 250_000
@@ -98,15 +98,22 @@ class Rows:
             place = bisect_right(self._marks_us, first_us - _DISORDER_US) - 1
             begin = self._marks_at[place] if place >= 0 else len(HEADER)
             tail = os.pread(self._file, self._end - begin, begin)
-            kept = [line for line in tail.splitlines(keepends=True) if _ts(line) >= first_us]
+            kept = [
+                line
+                for line in tail.splitlines(keepends=True)
+                if int(line.partition(b",")[0]) >= first_us
+            ]
             self._replace(b"".join(kept), first_us)
-            self._many = Counter(_what(line) for line in kept)
+            cells = (line.decode().split(",") for line in kept)
+            self._many = Counter((counter, device) for _, counter, device, _ in cells)
 
     def _replace(self, kept: bytes, first_us: int) -> None:
         beside = self._path.with_name(f".{self._path.name}.new")
         file = _opened(beside)
         try:
-            _write_all(file, HEADER + kept)
+            view = memoryview(HEADER + kept)
+            while view:
+                view = view[os.write(file, view) :]
             beside.replace(self._path)
         except OSError:
             os.close(file)
@@ -131,27 +138,7 @@ def _opened(path: Path) -> int:
     return os.open(path, flags, 0o666)
 
 
-def _write_all(file: int, content: bytes) -> None:
-    view = memoryview(content)
-    while view:
-        view = view[os.write(file, view) :]
-
-
-def _ts(line: bytes) -> int:
-    return int(line.partition(b",")[0])
-
-
-def _what(line: bytes) -> tuple[str, str]:
-    """Counter and device of a line."""
-    _, counter, device, _ = line.decode().split(",")
-    return counter, device
-
-
 def _number(value: float) -> str:
-    """A value without digits that say nothing.
-
-    >>> _number(150_000_000_123), _number(12.0), _number(100 / 3), _number(0.0)
-    ('150000000123', '12', '33.33333', '0')
-    """
+    """A value without digits that say nothing."""
     whole = int(value)
     return str(whole) if whole == value else f"{value:.7g}"

@@ -1,0 +1,1 @@
+"""Measuring programs while they run, with the standard library only."""

@@ -1,0 +1,331 @@
+"""Sampling counters into a file, beside a program that runs."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from timesink.errors import UsageError
+from timesink.recorder.counter_catalogue import HOST, Missing
+from timesink.recorder.counter_probes import (
+    CounterSource,
+    MissingBook,
+    OwnProcesses,
+    Probe,
+    ProbeContext,
+    Sample,
+    reason,
+)
+from timesink.recorder.counter_rows import Rows
+from timesink.recorder.gpu_counters import GPU_SOURCE
+from timesink.recorder.host_counters import HOST_SOURCES
+
+_LEAST_INTERVAL_MS = 1.0
+_PATIENCE_S = 5.0
+"""A library that does not answer is not waited for longer."""
+_NO_VALUE = "no value was read before the recording ended"
+
+
+@dataclass(frozen=True, slots=True)
+class SampledCounters:
+    """What a sampler wrote and what it cost."""
+
+    interval_ms: float
+    """As it was asked for; counters that take longer to read come less often."""
+    samples: int
+    """Moments at which something was read; of notes alone, those at which they were taken."""
+    recorded: tuple[str, ...]
+    missing: tuple[Missing, ...]
+    cpu_pct: float | None
+    """Share of one core the sampling took; None where nothing was sampled."""
+
+
+class Sampler:
+    """Writes counters at a steady interval, in threads of its own."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        wanted: frozenset[str],
+        interval_ms: float,
+        pids: Callable[[], Collection[int]],
+        root: Path = Path("/"),
+    ) -> None:
+        """`pids` gives processes of the program; what they started is found from there.
+
+        Each of them has counters of its own, so those that are traced should be among them.
+        `root` is the folder that holds `proc` and `sys`.
+        """
+        if not interval_ms >= _LEAST_INTERVAL_MS:
+            raise UsageError(
+                f"an interval of {interval_ms:g} ms is too short", "take 10 ms or more; 50 is usual"
+            )
+        self._path = path
+        self._interval_ms = interval_ms
+        self._context = ProbeContext(wanted, OwnProcesses(pids, root), MissingBook(), root)
+        self._rows: Rows | None = None
+        """There once sampling has begun."""
+        self._otherwise: dict[str, str] = {}
+        """Why counters may never have come."""
+        self._lanes: list[Lane] = []
+        self._lock = threading.Lock()
+        self._is_over = False
+        self._resting = threading.Event()
+        self._begun_s = 0.0
+        self._worked_s = 0.0
+        self._opening = threading.Thread(
+            target=self._open, args=([GPU_SOURCE],), name="timesink devices", daemon=True
+        )
+        self._sampled: SampledCounters | None = None
+
+    def start(self) -> None:
+        """Begin; `OutputError` where the file cannot be written."""
+        if self._context.wanted and self._rows is None:
+            self._rows = Rows(self._path)
+            self._begun_s = time.monotonic()
+            self._open(HOST_SOURCES)
+            self._opening.start()
+
+    def _open(self, sources: Iterable[CounterSource]) -> None:
+        """Find what can be read, and begin to."""
+        probes: dict[str, list[Probe]] = defaultdict(list)
+        for source in sources:
+            for probe in source.probes(self._context):
+                probes[probe.lane].append(_only(probe, self._context.wanted))
+        with self._lock:
+            if self._is_over or self._rows is None:
+                return
+            for name, members in probes.items():
+                lane = Lane(
+                    name, members, self._interval_ms / 1000, self._rows, self._context.missing,
+                    resting=self._resting,
+                )  # fmt: skip
+                self._lanes.append(lane)
+                for probe in members:
+                    self._otherwise |= dict.fromkeys(probe.counters, probe.otherwise)
+                lane.start()
+
+    def keep_from(self, ts_us: int) -> None:
+        """Drop rows of more than a second before this moment, as often as one likes."""
+        if self._rows is not None:
+            with suppress(OSError):
+                # More rows than needed do no harm.
+                self._rows.keep_from(ts_us)
+
+    def rest(self) -> None:
+        """Sample nothing until told to go on."""
+        if self._rows is not None:
+            self._pause()
+
+    def _pause(self) -> None:
+        if not self._resting.is_set():
+            self._resting.set()
+            self._worked_s += time.monotonic() - self._begun_s
+
+    def go_on(self) -> None:
+        """Sample again after a rest."""
+        if self._resting.is_set():
+            self._begun_s = time.monotonic()
+            self._resting.clear()
+
+    def stop(self) -> SampledCounters:
+        """End; the file is complete then.  A second call tells the same again."""
+        if self._sampled is None:
+            self._sampled = self._ended()
+        return self._sampled
+
+    def _ended(self) -> SampledCounters:
+        if self._rows is None:
+            return SampledCounters(self._interval_ms, 0, (), (), None)
+        self._end_threads()
+        self._rows.close()
+        cpu_s = sum(lane.cpu_s for lane in self._lanes)
+        recorded = self._rows.counters
+        missing = list(self._context.missing.named())
+        # Counters that were asked for, and neither came nor failed.
+        silent = self._context.wanted - {one.counter for one in missing} - set(recorded)
+        missing += [Missing(name, self._otherwise.get(name) or _NO_VALUE) for name in silent]
+        return SampledCounters(
+            self._interval_ms,
+            self._rows.moments,
+            recorded,
+            tuple(sorted(missing, key=lambda one: one.counter)),
+            round(100.0 * cpu_s / max(self._worked_s, 1e-3), 3),
+        )
+
+    def _end_threads(self) -> None:
+        with self._lock:
+            self._is_over = True
+        self._pause()
+        for lane in self._lanes:
+            lane.end()
+        until_s = time.monotonic() + _PATIENCE_S
+        for thread in (*self._lanes, self._opening):
+            thread.join(max(until_s - time.monotonic(), 0.0))
+
+
+def _only(probe: Probe, wanted: frozenset[str]) -> Probe:
+    """A probe that gives no more than what was asked for."""
+    asked = tuple(counter for counter in probe.counters if counter in wanted)
+    if asked == probe.counters:
+        return probe
+
+    def read(now_s: float) -> Iterable[Sample]:
+        return [sample for sample in probe.read(now_s) if sample.counter in asked]
+
+    return replace(probe, counters=asked, read=read)
+
+
+# -- probes that take turns ----------------------------------------------------------------------
+
+_LOOKS_UP_EVERY_S = 0.1
+_FIRST_REST_S = 1.0
+_LONGEST_REST_S = 60.0
+_NOT_FINITE = "values that are not finite were left out"
+
+
+class Lane(threading.Thread):
+    """Reads its probes at times that do not drift; a time that was missed is left out."""
+
+    def __init__(
+        self,
+        name: str,
+        probes: Sequence[Probe],
+        interval_s: float,
+        rows: Rows,
+        missing: MissingBook,
+        *,
+        resting: threading.Event | None = None,
+    ) -> None:
+        """Nothing is read as long as `resting` is set."""
+        super().__init__(name=f"timesink {name}", daemon=True)
+        # Probes of a device come together: they share a moment.
+        self._turns = [_Turn(probe) for probe in sorted(probes, key=lambda each: each.device)]
+        self._interval_s = interval_s
+        self._rows = rows
+        self._missing = missing
+        self._ending = threading.Event()
+        self._resting = resting or threading.Event()
+        self.cpu_s = 0.0
+        """Processor time it took."""
+
+    def end(self) -> None:
+        """Let the turn under way be the last."""
+        self._ending.set()
+
+    def run(self) -> None:
+        begun_s = time.monotonic()
+        wait_s = 0.0
+        while not self._ending.wait(wait_s):
+            if self._resting.is_set():
+                self._sleep()
+                continue
+            self.round(time.monotonic())
+            self.cpu_s = time.thread_time()
+            now_s = time.monotonic() - begun_s
+            due_s = min(turn.due_s for turn in self._turns) - begun_s
+            wait_s = next_moment_s(now_s, due_s, self._interval_s) - now_s
+        self._look_back()
+
+    def _sleep(self) -> None:
+        self._look_back()
+        while self._resting.is_set() and not self._ending.wait(_LOOKS_UP_EVERY_S):
+            pass
+        if self._ending.is_set():
+            return
+        for turn in self._turns:
+            # What happened meanwhile is part of no rate and no mean.
+            with suppress(Exception):
+                turn.read()
+
+    def _look_back(self) -> None:
+        self._read_all(turn for turn in self._turns if turn.probe.looks_back)
+
+    def round(self, now_s: float) -> None:
+        """One moment: read what is due; half an interval early is near enough."""
+        latest_s = now_s + self._interval_s / 2
+        self._read_all(turn for turn in self._turns if turn.due_s <= latest_s)
+
+    def _read_all(self, turns: Iterable[_Turn]) -> None:
+        """Probes of a device share the time that is written down."""
+        device, ts_us = "", 0
+        samples: list[Sample] = []
+        for turn in turns:
+            if turn.probe.device != device:
+                self._write(ts_us, samples)
+                device, ts_us, samples = turn.probe.device, time.time_ns() // 1000, []
+            samples += self._read(turn)
+        self._write(ts_us, samples)
+
+    def _read(self, turn: _Turn) -> list[Sample]:
+        try:
+            found = turn.read()
+        except Exception as error:  # noqa: BLE001 - no counter may end the others
+            if not turn.failed_before:
+                # Said once, however often it fails.
+                turn.failed_before = True
+                lasted_s = time.monotonic() - turn.begun_s
+                stopped = f"stopped after {lasted_s:.0f} s: " if turn.gave else ""
+                self._say_missing(
+                    turn.probe.counters, f"{stopped}{reason(error)}", turn.probe.device
+                )
+            return []
+        for sample in found:
+            if not math.isfinite(sample.value):
+                self._say_missing([sample.counter], _NOT_FINITE, sample.device)
+        return [sample for sample in found if math.isfinite(sample.value)]
+
+    def _say_missing(self, counters: Iterable[str], why: str, device: str) -> None:
+        # There is one host: it need not be told.
+        self._missing.name(counters, why, "" if device == HOST else device)
+
+    def _write(self, ts_us: int, samples: list[Sample]) -> None:
+        if not samples:
+            return
+        try:
+            self._rows.write(ts_us, samples)
+        except OSError as error:
+            names = {sample.counter for sample in samples}
+            self._missing.name(names, f"not written to the end: {reason(error)}")
+
+
+def next_moment_s(now_s: float, due_s: float, interval_s: float) -> float:
+    """The next whole interval at which something is due, half an interval early at most.
+
+    One that was missed is not made up for, and none shifts those that follow.
+    """
+    return max(math.floor(now_s / interval_s) + 1, math.ceil(due_s / interval_s - 0.5)) * interval_s
+
+
+class _Turn:
+    """A probe and when it is its turn again."""
+
+    def __init__(self, probe: Probe) -> None:
+        self.probe = probe
+        self.gave = False
+        """Whether it ever read something."""
+        self.failed_before = False
+        self.begun_s = time.monotonic()
+        self.due_s = 0.0
+        self._rest_s = _FIRST_REST_S
+
+    def read(self) -> list[Sample]:
+        """What it reads now; after an error it rests, the longer the more there were."""
+        now_s = time.monotonic()
+        try:
+            found = list(self.probe.read(now_s))
+        except Exception:
+            self.due_s = now_s + self._rest_s
+            self._rest_s = min(2 * self._rest_s, _LONGEST_REST_S)
+            raise
+        self.due_s = now_s + self.probe.least_ms / 1000
+        self._rest_s = _FIRST_REST_S
+        self.gave = self.gave or bool(found)
+        return found

@@ -1,0 +1,504 @@
+"""Counters of the host: what the Linux kernel tells in /proc and /sys."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from timesink.recorder.counter_catalogue import HOST
+from timesink.recorder.counter_probes import (
+    HOST_LANE,
+    SLOW_LANE,
+    CounterSource,
+    GrowthRate,
+    KeptFile,
+    Probe,
+    ProbeContext,
+    Sample,
+    UnavailableError,
+    read_text,
+    try_text,
+)
+from timesink.recorder.host_description import cpu_groups, quota_cores
+
+_STALLS = ("cpu", "io", "memory")
+_NO_INFINIBAND = "no InfiniBand or RDMA card"
+
+
+def _of_file(
+    path: str,
+    names: tuple[str, ...],
+    make: Callable[[], Callable[[str, float], Iterable[Sample]]],
+    lane: str = HOST_LANE,
+    least_ms: float = 0.0,
+) -> CounterSource:
+    """Counters of one file that is read again and again.
+
+    `make` gives, for each sampler, what turns its text and the time into samples.
+    """
+
+    def probes(context: ProbeContext) -> Iterator[Probe]:
+        file = KeptFile(context.root / path)
+        file.read()
+        samples = make()
+        read = lambda now_s: samples(file.read(), now_s)  # noqa: E731 - a probe reads with it
+        yield Probe(names, read, lane=lane, least_ms=least_ms)
+
+    return CounterSource(names, probes)
+
+
+# -- processors ----------------------------------------------------------------------------------
+
+_IDLE, _IOWAIT, _STEAL = 3, 4, 7
+_FIELDS = 8
+"""Columns after these repeat time of guests that the first ones hold already."""
+_USE = ("host_cpu_usage", "host_cpu_steal", "host_cpu_iowait")
+
+
+def ticks_of(line: str) -> list[int]:
+    """Ticks a core spent in each way, of a line of /proc/stat."""
+    found = [int(each) for each in line.split()[1 : 1 + _FIELDS]]
+    return found + [0] * (_FIELDS - len(found))
+
+
+def _use_of_cores() -> Callable[[str, float], Iterable[Sample]]:
+    before: list[int] = []
+
+    def samples(stat: str, _now_s: float) -> Iterable[Sample]:
+        ticks = ticks_of(stat.split("\n", 1)[0])
+        passed = [max(now - then, 0) for now, then in zip(ticks, before or ticks, strict=True)]
+        total = sum(passed)
+        if total > 0 or not before:
+            before[:] = ticks
+        if total <= 0:
+            # The kernel counts in hundredths of a second: nothing was counted yet.
+            return ()
+        part = [100.0 * each / total for each in passed]
+        values = (max(100.0 - part[_IDLE] - part[_IOWAIT], 0.0), part[_STEAL], part[_IOWAIT])
+        return [Sample(name, HOST, value) for name, value in zip(_USE, values, strict=True)]
+
+    return samples
+
+
+def _clock(context: ProbeContext) -> Iterator[Probe]:
+    """The mean clock of cores that work."""
+    clocks = _cpufreq_clocks(context.root) or _cpuinfo_clocks(context.root)
+    if clocks is None or try_text(context.root / "proc/stat") is None:
+        raise UnavailableError(
+            "the system does not tell the clock of its cores, as in most virtual machines"
+        )
+    stat = KeptFile(context.root / "proc/stat")
+    before: dict[int, int] = {}
+
+    def read(_now_s: float) -> Iterable[Sample]:
+        busy = {}
+        for line in stat.read().splitlines():
+            if found := re.match(r"cpu(\d+)", line):
+                ticks = ticks_of(line)
+                busy[int(found[1])] = sum(ticks) - ticks[_IDLE] - ticks[_IOWAIT]
+        weights = {core: max(ticks - before.get(core, ticks), 0) for core, ticks in busy.items()}
+        is_first = not before
+        before.clear()
+        before.update(busy)
+        known = {} if is_first else clocks()
+        total = sum(weights.get(core, 0) for core in known)
+        if total <= 0:
+            return ()
+        mean = sum(mhz * weights.get(core, 0) for core, mhz in known.items()) / total
+        return (Sample("cpu_frequency", HOST, mean),)
+
+    # Some kernels measure the clock of every core for milliseconds when asked.
+    yield Probe(("cpu_frequency",), read, lane=SLOW_LANE, least_ms=250.0)
+
+
+def _cpufreq_clocks(root: Path) -> Callable[[], Mapping[int, float]] | None:
+    files = {}
+    for path in (root / "sys/devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_cur_freq"):
+        with suppress(OSError):
+            files[int(path.parent.parent.name.removeprefix("cpu"))] = KeptFile(path)
+    if not files:
+        return None
+    return lambda: {core: float(file.read()) / 1000 for core, file in files.items()}
+
+
+def _cpuinfo_clocks(root: Path) -> Callable[[], Mapping[int, float]] | None:
+    """Only where the processor counts its cycles; else the figure is the nominal one."""
+    path = root / "proc/cpuinfo"
+    if not re.search(r"^flags\s*:.*\baperfmperf\b", try_text(path) or "", re.MULTILINE):
+        return None
+
+    def clocks() -> Mapping[int, float]:
+        text = read_text(path)
+        cores = re.findall(r"^processor\s*:\s*(\d+)", text, re.MULTILINE)
+        found = re.findall(r"^cpu MHz\s*:\s*([0-9.]+)", text, re.MULTILINE)
+        return {int(core): float(mhz) for core, mhz in zip(cores, found, strict=False)}
+
+    return clocks
+
+
+# -- the quota of a container --------------------------------------------------------------------
+
+
+def _throttling(context: ProbeContext) -> Iterator[Probe]:
+    """Of the tightest of all groups that the program is in."""
+    if not (context.root / "proc/self").exists():
+        raise UnavailableError("the system has no control groups")
+    pid = next(iter(context.own.roots()), "self")
+    groups = [each for each in dict.fromkeys(cpu_groups(context.root, pid)) if quota_cores(each)]
+    if not groups:
+        raise UnavailableError("no quota is set on the processor time of the program")
+    known: dict[Path, tuple[int, int]] = {}
+
+    def share(group: Path) -> float | None:
+        lines = read_text(group / "cpu.stat").splitlines()
+        values = dict(line.split(None, 1) for line in lines if " " in line)
+        periods, throttled = int(values["nr_periods"]), int(values["nr_throttled"])
+        before = known.setdefault(group, (periods, throttled))
+        if periods == before[0]:
+            # No period has ended since: what was said last still holds.
+            return None
+        known[group] = periods, throttled
+        return min(100.0 * (throttled - before[1]) / (periods - before[0]), 100.0)
+
+    def read(_now_s: float) -> Iterable[Sample]:
+        shares = [found for group in groups if (found := share(group)) is not None]
+        return [Sample("container_cpu_throttled_pct", HOST, max(shares))] if shares else ()
+
+    yield Probe(("container_cpu_throttled_pct",), read, least_ms=50.0)
+
+
+# -- processes of the program --------------------------------------------------------------------
+
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+_VM_SWAP = re.compile(r"^VmSwap:\s*(\d+) kB", re.MULTILINE)
+_MAJOR_FAULTS = 9
+"""Column of /proc/PID/stat, counted from behind the name of the program."""
+
+
+def _pid_label(pid: int) -> str:
+    """The device under which counters of a process stand."""
+    return f"pid {pid}"
+
+
+def _check_processes(context: ProbeContext) -> None:
+    if not (context.root / "proc/self").exists():
+        raise UnavailableError("the system has no /proc")
+
+
+def _search_of_children(context: ProbeContext) -> Iterator[Probe]:
+    """Others look at the children too: they are looked for whatever was asked for."""
+
+    def look(now_s: float) -> Iterable[Sample]:
+        context.own.look(now_s)
+        return ()
+
+    _check_processes(context)
+    yield Probe((), look, lane=SLOW_LANE, least_ms=200.0)
+
+
+def _cpu_time(context: ProbeContext) -> Iterator[Probe]:
+    """Processor time of each process that the recorder knows, with all it started."""
+    _check_processes(context)
+    rate = GrowthRate()
+
+    def share(pid: int, now_s: float) -> float | None:
+        try:
+            total_s = context.cpu_time_s(pid)
+        except OSError:
+            # It has ended; what it did until then was counted before.
+            rate.forget(str(pid))
+            return None
+        return rate.of(str(pid), now_s, total_s)
+
+    def read(now_s: float) -> Iterator[Sample]:
+        families = context.own.families()
+        # Families hold each other: every process is asked once.
+        members = dict.fromkeys(pid for family in families.values() for pid in family)
+        rates = {pid: found for pid in members if (found := share(pid, now_s)) is not None}
+        for root, family in families.items():
+            known = [rates[pid] for pid in family if pid in rates]
+            if known:
+                yield Sample("process_cpu_usage", _pid_label(root), 100.0 * sum(known))
+
+    yield Probe(("process_cpu_usage",), read)
+
+
+def _of_process(name: str, file: str, value: Callable[[str], int | None]) -> CounterSource:
+    """A figure of each process that the recorder knows; per second where the name says so."""
+
+    def probes(context: ProbeContext) -> Iterator[Probe]:
+        _check_processes(context)
+        rate = GrowthRate() if name.endswith("_per_s") else None
+
+        def read(now_s: float) -> Iterator[Sample]:
+            for pid in context.own.roots():
+                with suppress(FileNotFoundError, ProcessLookupError):
+                    found: float | None = value(read_text(context.root / f"proc/{pid}/{file}"))
+                    if rate is not None and found is not None:
+                        found = rate.of(str(pid), now_s, found)
+                    if found is not None:
+                        yield Sample(name, _pid_label(pid), found)
+
+        yield Probe((name,), read, lane=SLOW_LANE, least_ms=500.0)
+
+    return CounterSource((name,), probes)
+
+
+_THREADS_EVERY_S = 0.25
+_MOST_KEPT = 512
+"""Files kept open; threads beyond are read the slow way."""
+
+
+def _run_queue(context: ProbeContext) -> Iterator[Probe]:
+    """Waits for a core of each process that the recorder knows, without those it started.
+
+    Of a process, the thread counts that waited longest since the last reading.  The threads that
+    decide how long a cycle takes alternate (forward pass and autograd), so none of them can be
+    chosen once and for all.  A sum would count helpers whose waits nobody waits for, and be no
+    share of the time.
+    """
+    if not (context.root / "proc/self/schedstat").exists():
+        raise UnavailableError("the system does not tell how long threads wait (no schedstat)")
+    processes: dict[int, _ThreadWaits] = {}
+
+    def read(now_s: float) -> Iterator[Sample]:
+        roots = context.own.roots()
+        for pid in processes.keys() - set(roots):
+            del processes[pid]
+        for pid in roots:
+            threads = processes.setdefault(pid, _ThreadWaits(context.root / f"proc/{pid}/task"))
+            waited = threads.waited(now_s)
+            if waited is not None:
+                yield Sample("process_runq_wait_pct", _pid_label(pid), waited)
+
+    yield Probe(("process_runq_wait_pct",), read)
+
+
+class _ThreadWaits:
+    """The threads of one process."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._files: dict[str, KeptFile | None] = {}
+        self._before: dict[str, int] = {}
+        self._untold_ns: dict[str, float] = {}
+        self._read_at_s = 0.0
+        self._list_from_s = 0.0
+
+    def waited(self, now_s: float) -> float | None:
+        """Share of the time since the last reading; None for the first."""
+        if now_s >= self._list_from_s:
+            names: list[str] = []
+            with suppress(OSError):
+                names = os.listdir(self._folder)  # noqa: PTH208 - half the time of iterdir()
+            self._files = {name: self._files.get(name) for name in names}
+            self._list_from_s = now_s + _THREADS_EVERY_S
+        waits = dict(self._waits())
+        passed_ns = (now_s - self._read_at_s) * 1e9
+        # The kernel counts a wait when it ends: what does not fit since the last reading is told in
+        # the next ones, so that no thread waits more than all the time, and no wait is lost.
+        due_ns = {
+            tid: wait - self._before[tid] + self._untold_ns.get(tid, 0.0)
+            for tid, wait in waits.items()
+            if tid in self._before
+        }
+        self._untold_ns = {tid: due - passed_ns for tid, due in due_ns.items() if due > passed_ns}
+        self._before, self._read_at_s = waits, now_s
+        if not due_ns or passed_ns <= 0:
+            return None
+        return 100.0 * min(max(0.0, *due_ns.values()) / passed_ns, 1.0)
+
+    def _waits(self) -> Iterator[tuple[str, int]]:
+        kept = sum(file is not None for file in self._files.values())
+        for tid, file in list(self._files.items()):
+            path = self._folder / tid / "schedstat"
+            try:
+                if file is None and kept < _MOST_KEPT:
+                    file = self._files[tid] = KeptFile(path)  # noqa: PLW2901
+                    kept += 1
+                text = read_text(path) if file is None else file.read()
+                yield tid, int(text.split()[1])
+            except (OSError, IndexError):
+                # The thread has ended since.
+                del self._files[tid]
+
+
+# -- memory, pressure, disks, network ------------------------------------------------------------
+
+_MEM_AVAILABLE = re.compile(r"^MemAvailable:\s*(\d+) kB", re.MULTILINE)
+_PAGES = {
+    "pswpin": "host_swap_in_per_s",
+    "pswpout": "host_swap_out_per_s",
+    "pgmajfault": "host_major_faults_per_s",
+}
+_SUMS_LEAST_MS = 100.0
+"""The kernel adds these up over all cores when asked."""
+_STALLED = re.compile(r"^some .*total=(\d+)", re.MULTILINE)
+_PCT_PER_US_PER_S = 1e-4
+_DISK = ("disk_read_bytes_per_s", "disk_write_bytes_per_s", "disk_util_pct")
+_SECTOR_BYTES = 512
+_IN_MEMORY = ("loop", "ram", "zram")
+_PCT_PER_MS_PER_S = 0.1
+_CARDS = ("net_rx_rate", "net_tx_rate")
+_SOFTWARE = ("lo", "docker", "veth", "br-", "virbr", "ifb", "dummy", "tun", "tap", "cni", "flannel")
+_INFINIBAND = {"ib_rx_bytes_per_s": "port_rcv_data", "ib_tx_bytes_per_s": "port_xmit_data"}
+_WORD_BYTES = 4
+"""InfiniBand counts words and not bytes."""
+
+
+def _available(meminfo: str, _now_s: float) -> Iterable[Sample]:
+    found = _MEM_AVAILABLE.search(meminfo)
+    if found is None:
+        raise KeyError("MemAvailable")
+    return (Sample("host_mem_available", HOST, int(found[1])),)
+
+
+def _moved_pages() -> Callable[[str, float], Iterable[Sample]]:
+    rate = GrowthRate()
+
+    def samples(vmstat: str, now_s: float) -> Iterable[Sample]:
+        cells = (line.partition(" ") for line in vmstat.splitlines())
+        totals = {_PAGES[name]: int(value) for name, _, value in cells if name in _PAGES}
+        return rate.samples(now_s, totals)
+
+    return samples
+
+
+def _stalled(name: str) -> Callable[[str, float], Iterable[Sample]]:
+    rate = GrowthRate()
+
+    def samples(pressure: str, now_s: float) -> Iterable[Sample]:
+        found = _STALLED.search(pressure)
+        if found is None:
+            raise KeyError(f"the total of {name}")
+        for sample in rate.samples(now_s, {name: int(found[1])}, scale=_PCT_PER_US_PER_S):
+            # The clock and the file are not read at once.
+            yield sample._replace(value=min(sample.value, 100.0))
+
+    return samples
+
+
+def disk_totals(text: str) -> Mapping[str, tuple[int, int, int]]:
+    """Bytes read, bytes written, milliseconds busy of each disk since the system was started."""
+    found = {}
+    for line in text.splitlines():
+        cells = line.split()
+        if len(cells) > 12:
+            read, written = int(cells[5]) * _SECTOR_BYTES, int(cells[9]) * _SECTOR_BYTES
+            found[cells[2]] = read, written, int(cells[12])
+    return found
+
+
+def _disks(context: ProbeContext) -> Iterator[Probe]:
+    """Rates over all disks: no parts of them, none in memory and none made of others."""
+    block = context.root / "sys/block"
+    whole = {
+        entry.name
+        for entry in (block.iterdir() if block.is_dir() else ())
+        if not entry.name.startswith(_IN_MEMORY) and not any((entry / "slaves").glob("*"))
+    }
+    file = KeptFile(context.root / "proc/diskstats")
+    disks = whole & disk_totals(file.read()).keys()
+    if not disks:
+        raise UnavailableError("the system has no disk of its own")
+    rate = GrowthRate()
+
+    def read(now_s: float) -> Iterable[Sample]:
+        per_s = []
+        for disk, sums in disk_totals(file.read()).items():
+            if disk in disks:
+                rates = [rate.of(f"{disk} {at}", now_s, each) for at, each in enumerate(sums)]
+                if None not in rates:
+                    per_s.append([each or 0.0 for each in rates])
+        if not per_s:
+            return ()
+        reads, writes, busy = zip(*per_s, strict=True)
+        values = sum(reads), sum(writes), min(max(busy) * _PCT_PER_MS_PER_S, 100.0)
+        return [Sample(name, HOST, value) for name, value in zip(_DISK, values, strict=True)]
+
+    yield Probe(_DISK, read)
+
+
+def card_totals(text: str) -> Mapping[str, tuple[int, int]]:
+    """Bytes each network card received and sent since the system was started."""
+    found = {}
+    for line in text.splitlines()[2:]:
+        name, _, rest = line.rpartition(":")
+        cells = rest.split()
+        if len(cells) > 8:
+            found[name.strip()] = int(cells[0]), int(cells[8])
+    return found
+
+
+def _cards(context: ProbeContext) -> Iterator[Probe]:
+    """Rates over all cards, and not what is put on top of them."""
+    file = KeptFile(context.root / "proc/net/dev")
+    names, classes = card_totals(file.read()), context.root / "sys/class/net"
+    # A container sees no card but its end of one.
+    cards = {name for name in names if (classes / name / "device").exists()}
+    cards = cards or {name for name in names if not name.startswith(_SOFTWARE)}
+    if not cards:
+        raise UnavailableError("the system has no network card")
+    rate = GrowthRate()
+
+    def read(now_s: float) -> Iterable[Sample]:
+        known = card_totals(file.read())
+        sums = [sum(known[card][way] for card in cards & known.keys()) for way in (0, 1)]
+        return rate.samples(now_s, dict(zip(_CARDS, sums, strict=True)))
+
+    yield Probe(_CARDS, read)
+
+
+def _infiniband(context: ProbeContext) -> Iterator[Probe]:
+    ports = list((context.root / "sys/class/infiniband").glob("*/ports/*/counters"))
+    if not ports:
+        raise UnavailableError(_NO_INFINIBAND)
+    rate = GrowthRate()
+
+    def read(now_s: float) -> Iterable[Sample]:
+        totals = {
+            name: sum(int(read_text(port / file)) for port in ports) * _WORD_BYTES
+            for name, file in _INFINIBAND.items()
+        }
+        return rate.samples(now_s, totals)
+
+    # The card is asked each time.
+    yield Probe(tuple(_INFINIBAND), read, lane=SLOW_LANE, least_ms=200.0)
+
+
+HOST_SOURCES = (
+    _of_file("proc/stat", _USE, _use_of_cores),
+    CounterSource(("cpu_frequency",), _clock),
+    CounterSource(("container_cpu_throttled_pct",), _throttling),
+    CounterSource((), _search_of_children),
+    CounterSource(("process_cpu_usage",), _cpu_time),
+    _of_process("process_mem_rss", "statm", lambda text: int(text.split()[1]) * _PAGE_BYTES),
+    _of_process(
+        "process_mem_swap",
+        "status",
+        lambda text: int(found[1]) * 1024 if (found := _VM_SWAP.search(text)) else None,
+    ),
+    _of_process(
+        "process_major_faults_per_s",
+        "stat",
+        lambda text: int(text.rpartition(")")[2].split()[_MAJOR_FAULTS]),
+    ),
+    CounterSource(("process_runq_wait_pct",), _run_queue),
+    _of_file(
+        "proc/meminfo", ("host_mem_available",), lambda: _available, SLOW_LANE, _SUMS_LEAST_MS
+    ),
+    _of_file("proc/vmstat", tuple(_PAGES.values()), _moved_pages, SLOW_LANE, _SUMS_LEAST_MS),
+    *(
+        _of_file(f"proc/pressure/{kind}", (name,), partial(_stalled, name))
+        for kind in _STALLS
+        for name in [f"psi_{kind}_some_pct"]
+    ),
+    CounterSource(_DISK, _disks),
+    CounterSource(_CARDS, _cards),
+    CounterSource(tuple(_INFINIBAND), _infiniband),
+)
+"""Opened at once."""

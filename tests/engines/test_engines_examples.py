@@ -1,0 +1,62 @@
+"""Small examples of functions that other tests use only in passing."""
+
+from __future__ import annotations
+
+import pickle
+
+from timesink.engines.calling import internal, killed, make, name_of
+from timesink.engines.choosing import engine_of
+from timesink.engines.engine import Call
+from timesink.engines.local import LocalEngine
+from timesink.engines.ray_engine import _environment, last_words
+from timesink.engines.ray_worker import local_path
+
+
+def test_calling_make():
+    assert make(Call("os", "fsencode"), pickle.dumps("gemm")) == (b"gemm", None)
+
+
+def test_calling_name_of():
+    assert name_of("runs/rank3.json") == "runs/rank3.json"
+
+
+def test_calling_internal():
+    assert (
+        internal("rank3.json", KeyError("pid")).message
+        == "rank3.json: internal error (KeyError: 'pid')"
+    )
+
+
+def test_calling_killed():
+    assert (
+        killed("rank3.json", "killed by SIGKILL", "try --jobs 1").message
+        == "rank3.json: the process that read it died each time (killed by SIGKILL)"
+    )
+
+
+def test_choosing_engine_of():
+    assert engine_of("local", jobs=4).name == "local"
+
+
+def test_local_localengine():
+    engine = LocalEngine(jobs=2)
+    done = engine.run(Call("os", "fsencode"), ["b", "a", "c"])
+    assert sorted((one.place, one.value) for one in done) == [(0, b"b"), (1, b"a"), (2, b"c")]
+
+
+def test_ray_engine_environment():
+    assert ["RAY_AUTH_TOKEN" in _environment(address) for address in (None, "head:6379")] == [
+        True,
+        False,
+    ]
+
+
+def test_ray_engine_last_words():
+    assert (
+        last_words("[2026-11-16 02:46:00,900 E 25 26] rpc_client.h:204: GCS is gone. See its log.")
+        == "GCS is gone"
+    )
+
+
+def test_ray_worker_local_path():
+    assert local_path("no recording") is None

@@ -1,0 +1,118 @@
+"""Small examples of functions that other tests use only in passing."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from timesink.readers.discover import Recording
+from timesink.reports.plugin.query import Query
+from timesink.server.answers import encoded
+from timesink.server.app import clean_prefix
+from timesink.server.asked import Asked
+from timesink.server.bounds import check_bounds, row_limit
+from timesink.server.former import former_routes
+from timesink.server.inside import Inside
+from timesink.server.jobs import Jobs
+from timesink.server.library import RunLibrary
+from timesink.server.log_folders import log_folders
+from timesink.server.progress import Report
+from timesink.server.routes import load_view
+from timesink.server.runs import span_of
+from timesink.server.safety import allowed_hosts, is_allowed
+from timesink.server.site import Site
+from timesink.server.threads import in_thread
+
+
+def test_answers_encoded():
+    assert repr(encoded({"share": float("nan")})) == "Encoded(text=b'{\"share\":null}')"
+
+
+def test_app_clean_prefix():
+    assert clean_prefix("profiles/") == "/profiles"
+    assert clean_prefix("/") == ""
+
+
+def test_asked_asked_parameters():
+    assert Asked("api/runs", "run=a%20b&run=c").parameters().text("run") == "c"
+
+
+def test_bounds_row_limit():
+    assert row_limit(Query({"rows": "50"})) == 50
+    assert row_limit(Query()) is None
+
+
+def test_bounds_check_bounds():
+    check_bounds(Query({"pixels": "1920", "tracks": "1,2,3"}))
+
+
+def test_former_former_routes():
+    from timesink.server.routes import VIEWS
+
+    assert sorted(former_routes(VIEWS))[:3] == ["diff", "diffnode", "distributed/commops"]
+
+
+def test_inside_inside_holds():
+    inside = Inside(Path("/data/logs"))
+    assert inside.holds(Path("/data/logs/run/a.json"))
+    assert not inside.holds(Path("/data/logs/../b.json"))
+
+
+def test_jobs_jobs():
+    jobs = Jobs()
+    assert jobs.ask("sum", lambda _report: 2 + 2) == 4
+
+
+def test_library_runlibrary():
+    import timesink
+
+    library = RunLibrary(timesink.sample())
+    assert library.runs() == ["unet_train.pt.trace.json.gz"]
+    assert library.run("unet_train.pt.trace.json.gz").workers == ["unet_train"]
+
+
+def test_log_folders_log_folders():
+    assert repr(log_folders("/data/logs")) == "{'': PosixPath('/data/logs')}"
+    assert (
+        repr(log_folders("", "old:/data/old,/data/new"))
+        == "{'old': PosixPath('/data/old'), 'data/new': PosixPath('/data/new')}"
+    )
+
+
+def test_progress_report():
+    report = Report("waiting")
+    advance = report.start("reading trace.json")
+    advance(10, 40)
+    assert report.doing == "reading trace.json"
+    assert report.share == 0.25
+
+
+def test_routes_load_view():
+    assert load_view("views:available_views").__name__ == "available_views"
+
+
+def test_runs_span_of():
+    assert span_of(Recording(Path("a"), "worker0", span=2)) == "2"
+    assert span_of(Recording(Path("a"), "worker0")) == "default"
+
+
+def test_safety_allowed_hosts():
+    assert sorted(allowed_hosts("127.0.0.1")) == ["127.0.0.1", "::1", "localhost"]
+    assert allowed_hosts("0.0.0.0") is None  # noqa: S104
+
+
+def test_safety_is_allowed():
+    assert is_allowed("[::1]:6006", ["::1"])
+    assert not is_allowed("evil.example:6006", ["localhost"])
+
+
+def test_site_site():
+    import timesink
+
+    site = Site(RunLibrary(timesink.sample()))
+    assert site.reply(Asked("api/runs")).status == 200
+    assert site.reply(Asked("api/nonsense")).status == 404
+
+
+def test_threads_in_thread():
+    assert asyncio.run(in_thread(lambda: 2 + 2)) == 4
