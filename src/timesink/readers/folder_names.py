@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from timesink.model.vendors import DEVICE_WORDS
+
 _HOSTS = "host|hostname|node|machine|server|pod|instance"
-_RANKS = "rank|worker|gpu|device|cuda|npu|mlu|xpu|process|proc|task|replica|trainer|actor"
+_RANKS = f"rank|worker|device|{DEVICE_WORDS}|process|proc|task|replica|trainer|actor"
 _ROLE = re.compile(
     rf"^(?:(?P<host>{_HOSTS})|(?:global|world|local)?[-_. ]?(?:{_RANKS}))[-_. ]?[0-9]{{1,6}}$",
     re.IGNORECASE,

@@ -14,6 +14,7 @@ import polars as pl
 
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Metadata, Trace
+from timesink.model.vendors import NVIDIA
 from timesink.readers.finish import finish_trace
 from timesink.readers.options import ReadOptions
 from timesink.readers.source import Damage, Source
@@ -53,7 +54,7 @@ def read(source: Source, options: ReadOptions) -> Trace:  # noqa: ARG001
     metadata = Metadata(
         source=str(source.path),
         format=NAME,
-        vendor="nvidia",
+        vendor=NVIDIA.name,
         events=calls.height,
         extra={"layout": "table", "profiler_notes": []},
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from timesink.model.vendors import DEVICE_WORDS
+
 _WORKER_NAME = re.compile(r"^(?P<worker>.*?)(?:\.(?P<span>\d+))?\.pt\.trace\.json(?:\.gz|\.zip)?$")
 _PROFILER_NAME = re.compile(r"\.pt\.trace\.json(?:\.gz|\.zip)?$", re.IGNORECASE)
 _RANK_IN_HEAD = re.compile(rb'"distributedInfo"\s*:\s*\{[^{}]*?"rank"\s*:\s*"?(\d{1,6})(?!\d)')
@@ -21,7 +23,7 @@ _TENSOR_RANK = re.compile(r"(?<![A-Za-z])TP-([0-9]{1,6})(?![0-9])")
 _OTHER_PARTS = re.compile(r"(?<![A-Za-z])[DPEC]P-[0-9]")
 _HOST_AND_PROCESS = re.compile(r"^(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)_[0-9]{1,10}")
 _NO_HOSTS = re.compile(
-    r"^(?:worker|rank|gpu|device|cuda|node|host|process|proc|pid|task|train(?:er)?|trace|profile[rd]?"
+    rf"^(?:worker|rank|{DEVICE_WORDS}|device|node|host|process|proc|pid|task|train(?:er)?|trace|profile[rd]?"
     r"|run|job|exp(?:eriment)?|step|iter(?:ation)?|epoch|test|eval|val|model|local|global|localhost(?:\..*)?)s?[0-9]*$",
     re.IGNORECASE,
 )

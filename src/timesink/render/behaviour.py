@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 from timesink.model import units
 from timesink.model.amounts import amount, per_cycle
 from timesink.model.schema import HOST_DEVICE
+from timesink.model.vendors import DEVICE_WORDS
 from timesink.render.shown import FILE_WIDTH, WIDEST, note_lines
 from timesink.render.table import GAP, natural_width, text_table
 from timesink.render.terminal import show, terminal_width, text, to_plain
@@ -24,7 +25,7 @@ _MOST_ANCHORS = 3
 _NAME, _SHORTEST_NAME, _NARROWEST = 36, 20, 40
 """Characters for names of functions, and the fewest for them and for a column of counters."""
 _NUMBERS = ("share", "time", "calls")
-_PREFIXES = ("gpu_", "process_", "host_", "npu_", "mlu_", "xpu_")
+_PREFIXES = ("process_", "host_", *(f"{word}_" for word in DEVICE_WORDS.split("|")))
 
 
 def to_json(report: BehaviourReport, top: int = _TOP) -> str:  # noqa: ARG001 - programs get all

@@ -14,18 +14,10 @@ from timesink.analyses.summary import Summary
 from timesink.model import units
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Metadata
+from timesink.model.vendors import TITLES
 from timesink.render.recording_facts import counter_facts, counters_headline, recording_facts
 from timesink.reports.info import Info, TraceInfo
 
-_VENDORS = {
-    "nvidia": "NVIDIA (CUDA)",
-    "amd": "AMD (ROCm)",
-    "cambricon": "Cambricon (MLU)",
-    "ascend": "Huawei Ascend (NPU)",
-    "intel": "Intel (XPU)",
-    "mtia": "Meta MTIA",
-    "cpu": "CPU only",
-}
 _FOLDER_COLUMNS = ("trace", "rank", "events", "kernels", "steps", "device span", "busy")
 _BEHAVIOUR_COLUMNS = ("table", "processes", "cycles", "cycle", "functions", "metrics", "rows")
 
@@ -91,7 +83,7 @@ def facts(trace: TraceInfo) -> list[tuple[str, str]]:
         return counter_facts(trace)
     listed = [
         ("device", _device_text(trace)),
-        ("vendor", _VENDORS.get(metadata.vendor, metadata.vendor)),
+        ("vendor", TITLES.get(metadata.vendor, metadata.vendor)),
         ("framework", _framework_text(metadata)),
         ("rank", _rank_text(metadata)),
         ("steps", units.count(summary.steps) if summary.steps else "none marked"),
@@ -112,7 +104,7 @@ def _behaviour_facts(trace: TraceInfo, table: BehaviourCounts) -> list[tuple[str
     """What there is to say about a behaviour table: it has cycles and no timeline."""
     metadata = trace.metadata
     listed = [
-        ("vendor", _VENDORS.get(metadata.vendor, metadata.vendor)),
+        ("vendor", TITLES.get(metadata.vendor, metadata.vendor)),
         (
             "cycles",
             f"{units.count(table.cycles)}, marked by {units.listed(table.anchors) or 'nothing'}",
@@ -136,7 +128,7 @@ def _counter_facts(trace: TraceInfo) -> list[tuple[str, str]]:
     collected = metadata.extra.get("collected", {})
     listed = [
         ("device", "; ".join(map(_measured_device, metadata.devices)) or "not named"),
-        ("vendor", _VENDORS.get(metadata.vendor, metadata.vendor)),
+        ("vendor", TITLES.get(metadata.vendor, metadata.vendor)),
         ("kernels", f"{units.counted(summary.kernel_calls, 'launches')} measured one by one"),
         ("kernel time", _kernel_time_text(trace)),
         ("sampled", str(stated_sampling(metadata) or "")),

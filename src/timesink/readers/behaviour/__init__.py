@@ -14,11 +14,11 @@ from timesink.model.health import HealthEntry
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Metadata, Trace
 from timesink.model.units import counted
+from timesink.model.vendors import NO_ACCELERATOR, recognise_vendor
 from timesink.readers.behaviour import csv, parquet
 from timesink.readers.finish import finish_trace
 from timesink.readers.options import ReadOptions
 from timesink.readers.source import Damage, Source
-from timesink.readers.vendors import NO_ACCELERATOR, recognise_vendor
 
 NAME = "behaviour"
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Raw
 
+from timesink.model.vendors import DEVICE_CATEGORIES, HOST_CATEGORIES
 from timesink.readers.chrome import argument_sets
 from timesink.readers.chrome.arguments import ArgumentDecoder
 from timesink.readers.chrome.chosen_inputs import ChosenInputs
@@ -33,7 +34,6 @@ from timesink.readers.chrome.rare_arguments import collective_rows, other_rows
 from timesink.readers.chrome.side_columns import append, flow_ids, samples
 from timesink.readers.chrome.timestamps import NULL_INT, Int64Array
 from timesink.readers.options import IsChosen
-from timesink.readers.vendors import DEVICE_CATEGORIES, HOST_CATEGORIES
 
 MEMORY_NAME = "[memory]"
 

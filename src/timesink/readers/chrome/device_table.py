@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
+from timesink.model import vendors
 from timesink.model.schema import COPY_DIRECTIONS, DEVICE, DEVICE_KINDS
-from timesink.readers import vendors
 from timesink.readers.chrome.assemble import Array, Joined, nullable
 from timesink.readers.chrome.columns import NULL_CODE, Tally
 from timesink.readers.chrome.kinds import enum_series, kind_numbers

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from timesink.model import vendors
 from timesink.model.schema import HOST, HOST_KINDS
-from timesink.readers import vendors
 from timesink.readers.chrome.assemble import Joined
 from timesink.readers.chrome.kinds import enum_series, kind_numbers
 from timesink.readers.chrome.timestamps import NULL_INT

@@ -13,6 +13,7 @@ from timesink.errors import UnreadableError
 from timesink.model.health import HealthEntry
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Device, Metadata, Trace
+from timesink.model.vendors import DEVICE_LABEL, recognise_vendor
 from timesink.readers.chrome import metadata as top
 from timesink.readers.chrome.assemble import Assembly
 from timesink.readers.chrome.columns import Piece, Tally
@@ -24,7 +25,6 @@ from timesink.readers.finish import finish_trace
 from timesink.readers.names import worker_and_span
 from timesink.readers.options import ReadOptions
 from timesink.readers.source import Source
-from timesink.readers.vendors import DEVICE_LABEL, recognise_vendor
 
 NAME = "chrome"
 _UNIX_SINCE_2001_NS = 10**18

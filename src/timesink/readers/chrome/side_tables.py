@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from timesink.model import vendors
 from timesink.model.schema import FLOW_KINDS, FLOW_PHASES, TABLES
-from timesink.readers import vendors
 from timesink.readers.chrome.argument_sets import FLOW_PHASE_NAMES
 from timesink.readers.chrome.assemble import Joined
 from timesink.readers.chrome.columns import NULL_CODE

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from timesink.model import vendors
 from timesink.model.schema import DEVICE_KINDS, HOST_KINDS
-from timesink.readers import vendors
 from timesink.readers.chrome.assemble import Array, Assembly, BoolArray, Joined
 from timesink.readers.chrome.columns import NULL_CODE, Tally
 from timesink.readers.chrome.device_table import device_frame, with_launch_geometry
@@ -132,8 +132,8 @@ def _untyped_device_kinds(joined: Joined, names: dict[str, str]) -> Array:
     by_task = joined.map_words(
         "task_type",
         lambda task: (
-            DEVICE_KINDS.index(vendors.ASCEND_TASK_KINDS[task])
-            if task in vendors.ASCEND_TASK_KINDS
+            DEVICE_KINDS.index(vendors.TASK_KINDS[task])
+            if task in vendors.TASK_KINDS
             else NULL_CODE
         ),
         NULL_CODE,

@@ -15,6 +15,7 @@ from timesink.errors import UnreadableError
 from timesink.model.health import HealthEntry
 from timesink.model.schema import COUNTERS
 from timesink.model.trace import Metadata, Trace
+from timesink.model.vendors import NO_ACCELERATOR
 from timesink.readers.counters.layouts import COLUMNS, in_own_columns, layout_of
 from timesink.readers.csv_text import (
     count_foreign_lines,
@@ -41,7 +42,9 @@ def sniff(head: bytes, name: str) -> bool:  # noqa: ARG001
 def read(source: Source, options: ReadOptions) -> Trace:  # noqa: ARG001
     """A trace of counters alone, for a CSV given by itself."""
     counters, health = _read_source(source)
-    metadata = Metadata(source=str(source.path), format=NAME, vendor="cpu", events=counters.height)
+    metadata = Metadata(
+        source=str(source.path), format=NAME, vendor=NO_ACCELERATOR, events=counters.height
+    )
     return finish_trace(metadata, {"counters": counters}, health)
 
 

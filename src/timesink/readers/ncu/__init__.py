@@ -16,6 +16,7 @@ import polars as pl
 from timesink.errors import UnreadableError
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Metadata, Trace
+from timesink.model.vendors import NVIDIA
 from timesink.readers.finish import finish_trace
 from timesink.readers.ncu.assemble import build_tables, list_devices
 from timesink.readers.ncu.csv_pages import CsvPages, has_header
@@ -127,7 +128,7 @@ def _describe(source: Source, pages: Pages, layout: str, calls: pl.DataFrame) ->
     return Metadata(
         source=str(source.path),
         format=NAME,
-        vendor="nvidia",
+        vendor=NVIDIA.name,
         events=calls.height,
         devices=list_devices(pages.launches, calls, name if isinstance(name, str) else ""),
         versions={"ncu": str(version)} if version else {},

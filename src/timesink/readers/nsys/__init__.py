@@ -13,6 +13,7 @@ import polars as pl
 from timesink.errors import UnreadableError
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Metadata, Trace
+from timesink.model.vendors import NVIDIA
 from timesink.readers.finish import finish_trace
 from timesink.readers.nsys import activities, samples, target
 from timesink.readers.nsys.database import Database, open_database
@@ -49,7 +50,7 @@ def read(source: Source, options: ReadOptions) -> Trace:  # noqa: ARG001
     metadata = Metadata(
         source=str(source.path),
         format=NAME,
-        vendor="nvidia",
+        vendor=NVIDIA.name,
         events=sum(rows.values()),
         clock=clock,
         clock_offset_ns=offset,

@@ -17,6 +17,7 @@ import polars as pl
 from timesink.errors import UnreadableError
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Metadata, Trace
+from timesink.model.vendors import AMD
 from timesink.readers.finish import finish_trace
 from timesink.readers.lanes import list_lanes
 from timesink.readers.options import ReadOptions
@@ -184,7 +185,7 @@ def _describe(source: Source, readings: list[_Reading], events: int) -> Metadata
     return Metadata(
         source=str(source.path),
         format=NAME,
-        vendor="amd",
+        vendor=AMD.name,
         events=events,
         clock="monotonic",
         devices=tuple(devices[number] for number in sorted(devices)),
