@@ -17,7 +17,7 @@ from timesink.model.trace import Metadata, Trace
 from timesink.model.vendors import NVIDIA
 from timesink.readers.finish import finish_trace
 from timesink.readers.options import ReadOptions
-from timesink.readers.source import Damage, Source
+from timesink.readers.source import Damage, SourceFile
 
 NAME = "kernel-table"
 
@@ -32,7 +32,7 @@ def sniff(head: bytes, name: str) -> bool:  # noqa: ARG001
     return _HEADER.match(head) is not None
 
 
-def read(source: Source, options: ReadOptions) -> Trace:  # noqa: ARG001
+def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
     damage = Damage()
     text = b"".join(source.blocks(damage)).decode("utf-8-sig", "replace")
     lines = pl.Series("line", text.split("\n"))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from timesink.readers.chrome.crew import Crew
+    from timesink.readers.chrome.crew import DecoderCrew
 
 Progress = Callable[[int, int], None]
 """Called with (bytes read, bytes in all) of the packed file."""
@@ -47,5 +47,5 @@ class ReadOptions:
 
     jobs: int | None = None
     progress: Progress | None = None
-    crew: Crew | None = None
+    crew: DecoderCrew | None = None
     brief: IsChosen | None = None

@@ -46,7 +46,7 @@ class Damage:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceFile:
     """One file to read, with its packing found from its first bytes."""
 
     path: Path
@@ -92,7 +92,7 @@ class Source:
         return gathered[:size]
 
 
-def open_source(path: Path) -> Source:
+def open_source(path: Path) -> SourceFile:
     """Look at the first bytes of a file and find out how it is packed."""
     try:
         size = path.stat().st_size
@@ -109,7 +109,7 @@ def open_source(path: Path) -> Source:
     if size == 0:
         raise UnreadableError.empty(path)
     if magic.startswith(_GZIP_MAGIC):
-        return Source(path, "gzip", packed_size=size)
+        return SourceFile(path, "gzip", packed_size=size)
     if magic.startswith(_ZIP_MAGIC):
         return _open_zip(path)
     for other, label in _OTHER_PACKINGS.items():
@@ -118,7 +118,7 @@ def open_source(path: Path) -> Source:
                 f"{path}: packed with {label}, which timesink does not unpack",
                 "unpack it first, or pack it with gzip",
             )
-    return Source(path, "plain", packed_size=size)
+    return SourceFile(path, "plain", packed_size=size)
 
 
 def head_of_packed(packed: bytes) -> bytes:
@@ -137,7 +137,7 @@ def head_of_packed(packed: bytes) -> bytes:
     return b""
 
 
-def _open_zip(path: Path) -> Source:
+def _open_zip(path: Path) -> SourceFile:
     try:
         return _zip_member(path)
     except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error, OSError) as error:
@@ -146,7 +146,7 @@ def _open_zip(path: Path) -> Source:
         ) from None
 
 
-def _zip_member(path: Path) -> Source:
+def _zip_member(path: Path) -> SourceFile:
     """The largest file in the archive that is named like a trace, else the largest."""
     with zipfile.ZipFile(path) as archive:
         members = [member for member in archive.infolist() if not member.is_dir()]
@@ -162,7 +162,7 @@ def _zip_member(path: Path) -> Source:
             f"{path}: the archive is encrypted or uses an unusual compression",
             "unpack it first, or pack it with gzip",
         )
-    return Source(
+    return SourceFile(
         path,
         "zip",
         offset=_zip_data_offset(path, chosen),

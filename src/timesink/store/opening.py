@@ -32,7 +32,7 @@ from timesink.writers.marks import is_folder
 
 if TYPE_CHECKING:
     from timesink.model.trace import Metadata, Trace
-    from timesink.readers.chrome.crew import Crew
+    from timesink.readers.chrome.crew import DecoderCrew
 
 
 _HOST_KEYS = ("hostname", "host_name", "host")
@@ -187,15 +187,15 @@ def _read(path: Path, how: ReadOptions) -> Trace:
     return trace if counters is None else _with_counters(trace, counters)
 
 
-def _start_early(path: Path, how: ReadOptions) -> Crew | None:
+def _start_early(path: Path, how: ReadOptions) -> DecoderCrew | None:
     """Processes that decode a Chrome-format trace, already running; None for other files."""
     from timesink.readers.chrome.container import looks_like_events  # noqa: PLC0415
-    from timesink.readers.chrome.crew import Crew  # noqa: PLC0415
+    from timesink.readers.chrome.crew import DecoderCrew  # noqa: PLC0415
 
     source = open_source(path)
     with contextlib.suppress(OSError):
         if looks_like_events(source.head()):
-            return Crew(source, how.jobs, how.brief)
+            return DecoderCrew(source, how.jobs, how.brief)
     return None
 
 

@@ -18,7 +18,7 @@ from timesink.model.vendors import NO_ACCELERATOR, recognise_vendor
 from timesink.readers.behaviour import csv, parquet
 from timesink.readers.finish import finish_trace
 from timesink.readers.options import ReadOptions
-from timesink.readers.source import Damage, Source
+from timesink.readers.source import Damage, SourceFile
 
 NAME = "behaviour"
 
@@ -36,7 +36,7 @@ def is_table(head: bytes) -> bool:
     return csv.is_behaviour(head) or parquet.is_parquet(head)
 
 
-def read(source: Source, options: ReadOptions) -> Trace:  # noqa: ARG001
+def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
     """A trace whose table `behaviour` is filled, and no other."""
     damage = Damage()
     content = b"".join(source.blocks(damage))

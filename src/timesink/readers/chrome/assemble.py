@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from timesink.readers.chrome.columns import NULL_CODE, Column, Group, Piece
+from timesink.readers.chrome.columns import NULL_CODE, Group, Piece, PieceColumn
 from timesink.readers.chrome.shares import Share
 from timesink.readers.chrome.timestamps import NULL_INT
 
@@ -19,7 +19,7 @@ Array = npt.NDArray[Any]
 BoolArray = npt.NDArray[np.bool_]
 
 
-class Words:
+class TraceWords:
     """Every text of the trace, numbered once for all shares."""
 
     def __init__(self, shares: Sequence[Share]) -> None:
@@ -43,7 +43,7 @@ class Words:
         # The last entry answers the code of a missing word, which is -1.
         return np.array([*codes, NULL_CODE], np.int32)
 
-    def translate(self, share: int, column: Column) -> Array:
+    def translate(self, share: int, column: PieceColumn) -> Array:
         """Values of a column with the codes of one share replaced by the common ones."""
         if not column.vocabulary:
             return column.values
@@ -72,7 +72,7 @@ class Joined:
 
     arrays: Mapping[str, Array]
     vocabularies: Mapping[str, str]
-    words: Words
+    words: TraceWords
 
     def __len__(self) -> int:
         return len(self.arrays["index"])
@@ -136,7 +136,7 @@ class Assembly:
     """Joins the groups of all pieces, in the order of the stream."""
 
     def __init__(self, shares: Sequence[Share]) -> None:
-        self.words = Words(shares)
+        self.words = TraceWords(shares)
         placed = sorted(
             ((piece, number) for number, share in enumerate(shares) for piece in share.pieces),
             key=lambda pair: pair[0].number,

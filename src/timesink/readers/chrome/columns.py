@@ -65,14 +65,14 @@ class Vocabularies:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class PieceColumn:
     """Values of one column; with `vocabulary` set they are codes into that vocabulary."""
 
     values: npt.NDArray[Any]
     vocabulary: str = ""
 
 
-Group = dict[str, Column]
+Group = dict[str, PieceColumn]
 """Columns of equal length, by name."""
 
 

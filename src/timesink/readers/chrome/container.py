@@ -43,7 +43,7 @@ _ENOUGH_EVENTS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class PieceText:
     """A stretch of the event list: whole events, in brackets of their own."""
 
     number: int
@@ -125,7 +125,7 @@ def cut_pieces(
     shares: int = 1,
     size: int = PIECE_BYTES,
     limit: int = EVENT_LIMIT,
-) -> Iterator[Cut]:
+) -> Iterator[PieceText]:
     """Every `shares`-th piece of the event list, from number `share` on.
 
     Pieces of other shares are cut at the same places and skipped without being copied.  Where no
@@ -146,14 +146,14 @@ def cut_pieces(
             if number % shares == share:
                 with memoryview(buffer) as view:
                     text = b"".join((b"[", view[:end], b"]"))
-                yield Cut(number, text, last=False)
+                yield PieceText(number, text, last=False)
             comma = buffer.index(b",", end)
             del buffer[: comma + 1]
             number += 1
         if len(buffer) > limit:
             break
     if number % shares == share:
-        yield Cut(number, b"[" + buffer, last=True)
+        yield PieceText(number, b"[" + buffer, last=True)
 
 
 def _last_boundary(buffer: bytearray, searched: int) -> int | None:

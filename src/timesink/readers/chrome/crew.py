@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from timesink.readers.options import IsChosen, Progress
-from timesink.readers.source import Source
+from timesink.readers.source import SourceFile
 from timesink.readers.workers import Worker, usable_cores
 
 if TYPE_CHECKING:
@@ -18,14 +18,14 @@ WORTH_A_WORKER = 512 * 1024
 _SHARES = "timesink.readers.chrome.shares"
 
 
-class Crew:
+class DecoderCrew:
     """This process and its workers, about to decode one source.
 
     Workers start at once, so that the caller can load what it needs meanwhile.
     """
 
     def __init__(
-        self, source: Source, jobs: int | None = None, brief: IsChosen | None = None
+        self, source: SourceFile, jobs: int | None = None, brief: IsChosen | None = None
     ) -> None:
         self._source, self._brief = source, brief
         self._size = choose_jobs(source, jobs)
@@ -53,7 +53,7 @@ class Crew:
             worker.stop()
 
 
-def choose_jobs(source: Source, asked: int | None) -> int:
+def choose_jobs(source: SourceFile, asked: int | None) -> int:
     """How many processes a source deserves."""
     if asked is not None:
         return max(1, asked)

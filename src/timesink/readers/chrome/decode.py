@@ -17,9 +17,9 @@ from timesink.readers.chrome.arguments import ArgumentDecoder
 from timesink.readers.chrome.chosen_inputs import ChosenInputs
 from timesink.readers.chrome.columns import (
     NULL_CODE,
-    Column,
     Group,
     Piece,
+    PieceColumn,
     Tally,
     Vocabularies,
 )
@@ -149,20 +149,20 @@ class PieceDecoder:
         count = len(phase)
         words = self.vocabularies
         base: Group = {
-            "index": Column(np.arange(count, dtype=np.int64)),
-            "phase": Column(words.phases.encode(phase), "phases"),
-            "category": Column(words.categories.encode(category), "categories"),
-            "name": Column(words.names.encode(name), "names"),
-            "pid": Column(words.lanes.encode(pid), "lanes"),
-            "tid": Column(words.lanes.encode(tid), "lanes"),
-            "ts_ns": Column(ts_ns),
-            "dur_ns": Column(dur_ns),
+            "index": PieceColumn(np.arange(count, dtype=np.int64)),
+            "phase": PieceColumn(words.phases.encode(phase), "phases"),
+            "category": PieceColumn(words.categories.encode(category), "categories"),
+            "name": PieceColumn(words.names.encode(name), "names"),
+            "pid": PieceColumn(words.lanes.encode(pid), "lanes"),
+            "tid": PieceColumn(words.lanes.encode(tid), "lanes"),
+            "ts_ns": PieceColumn(ts_ns),
+            "dur_ns": PieceColumn(dur_ns),
         }
         groups: dict[str, Group] = {}
         for group_name, rows in self._place(base, tally):
             unused = self._unused.get(group_name, _UNUSED_BY_SLICES)
             group = {
-                key: Column(column.values[rows], column.vocabulary)
+                key: PieceColumn(column.values[rows], column.vocabulary)
                 for key, column in base.items()
                 if key not in unused
             }

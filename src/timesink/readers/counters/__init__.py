@@ -27,7 +27,7 @@ from timesink.readers.csv_text import (
 from timesink.readers.exact_times import microseconds_as_ns
 from timesink.readers.finish import conform, finish_trace
 from timesink.readers.options import ReadOptions
-from timesink.readers.source import Damage, Source, open_source
+from timesink.readers.source import Damage, SourceFile, open_source
 
 NAME = "counters"
 
@@ -39,7 +39,7 @@ def sniff(head: bytes, name: str) -> bool:  # noqa: ARG001
     return layout_of(header_of(head)) is not None
 
 
-def read(source: Source, options: ReadOptions) -> Trace:  # noqa: ARG001
+def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
     """A trace of counters alone, for a CSV given by itself."""
     counters, health = _read_source(source)
     metadata = Metadata(
@@ -53,7 +53,7 @@ def read_counters(path: Path) -> tuple[pl.DataFrame, list[HealthEntry]]:
     return _read_source(open_source(path))
 
 
-def _read_source(source: Source) -> tuple[pl.DataFrame, list[HealthEntry]]:
+def _read_source(source: SourceFile) -> tuple[pl.DataFrame, list[HealthEntry]]:
     damage = Damage()
     content = b"".join(source.blocks(damage))
     if not content.strip():

@@ -23,7 +23,7 @@ _LAST_NUMBER = r"(\d+)\D*$"
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class CounterLayout:
     """Columns a layout must have, and what they are called here."""
 
     names: tuple[tuple[str, str], ...]
@@ -36,18 +36,20 @@ class Layout:
 
 
 LAYOUTS = (
-    Layout(tuple((name, name) for name in COLUMNS)),
-    Layout((("timestamp", "timestamp_us"), ("counter_name", "counter"), ("value", "value"))),
-    Layout((("timestamp", "timestamp_us"), ("name", "counter"), ("value", "value")), located=True),
+    CounterLayout(tuple((name, name) for name in COLUMNS)),
+    CounterLayout((("timestamp", "timestamp_us"), ("counter_name", "counter"), ("value", "value"))),
+    CounterLayout(
+        (("timestamp", "timestamp_us"), ("name", "counter"), ("value", "value")), located=True
+    ),
 )
 
 
-def layout_of(header: Sequence[str]) -> Layout | None:
+def layout_of(header: Sequence[str]) -> CounterLayout | None:
     """The layout of a header line, None where it is of no counters."""
     return next((layout for layout in LAYOUTS if layout.fits(header)), None)
 
 
-def in_own_columns(rows: pl.DataFrame, layout: Layout) -> pl.DataFrame:
+def in_own_columns(rows: pl.DataFrame, layout: CounterLayout) -> pl.DataFrame:
     """Texts of any layout under the names of the first."""
     if "device" in rows.columns:
         device = pl.col("device")

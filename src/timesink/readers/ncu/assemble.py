@@ -11,7 +11,7 @@ from timesink.model.health import HealthEntry
 from timesink.model.schema import KERNEL_CALLS, KERNEL_METRICS
 from timesink.model.trace import Device
 from timesink.readers.finish import conform
-from timesink.readers.ncu.launches import Launches
+from timesink.readers.ncu.launches import GatheredLaunches
 from timesink.readers.ncu.merging import merge_pieces
 from timesink.readers.ncu.metrics import (
     COLUMN_RULES,
@@ -24,7 +24,7 @@ _SHAPE = r"(\d+)\D+(\d+)\D+(\d+)"
 _MOST_NAMED = 6
 
 
-def build_tables(gathered: Launches) -> tuple[dict[str, pl.DataFrame], list[HealthEntry]]:
+def build_tables(gathered: GatheredLaunches) -> tuple[dict[str, pl.DataFrame], list[HealthEntry]]:
     """The tables `kernel_calls` and `kernel_metrics`, and what is odd about them."""
     merged = merge_pieces(*gathered.tables(), repeats=gathered.repeats)
     values = merged.values
@@ -129,7 +129,9 @@ def _with_shape_metrics(
 # -- devices ---------------------------------------------------------------------------------------
 
 
-def list_devices(gathered: Launches, calls: pl.DataFrame, name: str = "") -> tuple[Device, ...]:
+def list_devices(
+    gathered: GatheredLaunches, calls: pl.DataFrame, name: str = ""
+) -> tuple[Device, ...]:
     """The devices of the launches, by number; `name` is that of an only one if no page says it."""
     known = calls.group_by("device").agg(pl.col("compute_capability").drop_nulls().first())
     found = known.drop_nulls("device").sort("device").rows()
@@ -174,7 +176,9 @@ def _whole(fact: Any) -> int | None:
 # -- health ----------------------------------------------------------------------------------------
 
 
-def _missing(gathered: Launches, lacking: Mapping[str, int], launches: int) -> list[HealthEntry]:
+def _missing(
+    gathered: GatheredLaunches, lacking: Mapping[str, int], launches: int
+) -> list[HealthEntry]:
     """Metrics that were asked for and are not there for every launch, or for none."""
     of_columns = {
         name for rule in COLUMN_RULES for group in rule.choices(gathered.asked) for name in group
@@ -194,6 +198,6 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
 
 
-def _words(gathered: Launches) -> list[HealthEntry]:
+def _words(gathered: GatheredLaunches) -> list[HealthEntry]:
     named = [f"{metric} is {text}" for metric, text in gathered.words.items()]
     return [HealthEntry("text_metrics", len(named), named[0] if named else "")]

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 from timesink.model.health import HealthEntry
 from timesink.readers.ncu import details_page, raw_page
-from timesink.readers.ncu.launches import Launches
+from timesink.readers.ncu.launches import GatheredLaunches
 from timesink.readers.ncu.lines import ahead, all_quoted_rows, stretches
-from timesink.readers.ncu.log import Log
-from timesink.readers.ncu.table import BadRowsError, Table
+from timesink.readers.ncu.log import ProfilerLog
+from timesink.readers.ncu.table import BadRowsError, CsvTable
 
 _SEPARATORS = b",;\t"
 _LONGEST_EXAMPLE = 120
@@ -25,9 +25,9 @@ _LONGEST_EXAMPLE = 120
 class CsvPages:
     """The tables of one file, while it is read."""
 
-    launches: Launches
-    log: Log = field(default_factory=Log)
-    table: Table | None = None
+    launches: GatheredLaunches
+    log: ProfilerLog = field(default_factory=ProfilerLog)
+    table: CsvTable | None = None
     runs: int = 0
     layouts: list[str] = field(default_factory=list)
     bad_rows: int = 0
@@ -58,7 +58,7 @@ class CsvPages:
         ]
 
     def _begin_table(self, header: bytes) -> None:
-        self.table = Table.from_header(header.rstrip(b"\n"))
+        self.table = CsvTable.from_header(header.rstrip(b"\n"))
         self.runs += 1
         self._units_follow = not self.table.is_details
         self.layouts.append("details-csv" if self.table.is_details else "raw-csv")
@@ -84,7 +84,7 @@ class CsvPages:
                 if not (all_quoted_rows(rows) and self._take_rows(rows)):
                     self._take_one_by_one(self.table, rows)
 
-    def _take_units(self, table: Table, lines: bytes) -> bytes:
+    def _take_units(self, table: CsvTable, lines: bytes) -> bytes:
         """Read the row of units, the first of the table; what is left of the lines."""
         while lines:
             first, _, rest = lines.partition(b"\n")
@@ -98,7 +98,7 @@ class CsvPages:
             lines = rest
         return b""
 
-    def _take_one_by_one(self, table: Table, lines: bytes) -> None:
+    def _take_one_by_one(self, table: CsvTable, lines: bytes) -> None:
         rows, others = [], []
         for line in lines.split(b"\n"):
             if table.is_row(line):
@@ -119,7 +119,7 @@ class CsvPages:
         except BadRowsError:
             self._take_whole_rows(table, rows)
 
-    def _take_whole_rows(self, table: Table, rows: list[bytes]) -> None:
+    def _take_whole_rows(self, table: CsvTable, rows: list[bytes]) -> None:
         whole = [row for row in rows if table.is_whole(row)]
         self._note_bad([row for row in rows if not table.is_whole(row)])
         text = b"\n".join(whole).decode("utf-8", "replace")
@@ -135,7 +135,7 @@ class CsvPages:
         if rows and not self.bad_example:
             self.bad_example = _shown(rows[0])
 
-    def _parse(self, table: Table, rows: bytes) -> None:
+    def _parse(self, table: CsvTable, rows: bytes) -> None:
         page = details_page if table.is_details else raw_page
         self.launches.add(page.read_part(table, rows), self.runs)
 

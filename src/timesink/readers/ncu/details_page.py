@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from timesink.readers.ncu.launches import PLACE, Part
-from timesink.readers.ncu.table import Table
+from timesink.readers.ncu.launches import PLACE, LaunchPart
+from timesink.readers.ncu.table import CsvTable
 
 _METRIC = {
     "Section Name": "section",
@@ -17,7 +17,7 @@ _OF_LAUNCH = ("launch_id", "pid", "host", "device", "name", "grid", "block")
 """Where one of these changes, another launch begins."""
 
 
-def read_part(table: Table, rows: bytes) -> Part:
+def read_part(table: CsvTable, rows: bytes) -> LaunchPart:
     """The launches of some rows; a row that holds advice instead of a metric has no value."""
     wanted = {**table.place, **{c: n for c, n in _METRIC.items() if c in table.columns}}
     frame = table.parse(rows, wanted, texts={"text"})
@@ -34,4 +34,4 @@ def read_part(table: Table, rows: bytes) -> Part:
         (starts.cast(pl.UInt32).cum_sum() - 1).alias("piece"), "section", "metric", "unit", "text"
     )
     measured = values.filter(pl.col("metric").is_not_null() & (pl.col("metric") != ""))
-    return Part(frame.filter(starts).select(*PLACE), measured)
+    return LaunchPart(frame.filter(starts).select(*PLACE), measured)

@@ -26,7 +26,7 @@ _LONGEST_EXAMPLE = 160
 
 
 @dataclass(slots=True)
-class Log:
+class ProfilerLog:
     """What was said around the tables of one file."""
 
     warnings: dict[str, int] = field(default_factory=dict)

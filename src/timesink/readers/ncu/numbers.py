@@ -47,7 +47,7 @@ SMALL_UNITS = ("%",)
 
 
 @dataclass(slots=True)
-class Evidence:
+class DecimalEvidence:
     """How often the decimal mark was certainly, or probably, a point or a comma."""
 
     certain: dict[str, int] = field(default_factory=lambda: {POINT: 0, COMMA: 0})

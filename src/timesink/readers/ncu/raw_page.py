@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import polars as pl
 
-from timesink.readers.ncu.launches import PLACE, Part
+from timesink.readers.ncu.launches import PLACE, LaunchPart
 from timesink.readers.ncu.metrics import is_of_machine
-from timesink.readers.ncu.table import Table
+from timesink.readers.ncu.table import CsvTable
 
 
-def read_part(table: Table, rows: bytes) -> Part:
+def read_part(table: CsvTable, rows: bytes) -> LaunchPart:
     """The launches of some rows; what describes the machine is taken once per device."""
     metrics = [name for name in table.columns if name and name not in {*table.place, *PLACE}]
     frame = table.parse(
@@ -26,7 +26,7 @@ def read_part(table: Table, rows: bytes) -> Part:
             _long(described, [name for name in metrics if is_of_machine(name)], table.units),
         ]
     )
-    return Part(frame.select(*PLACE), values)
+    return LaunchPart(frame.select(*PLACE), values)
 
 
 def _long(frame: pl.DataFrame, metrics: list[str], units: dict[str, str]) -> pl.DataFrame:

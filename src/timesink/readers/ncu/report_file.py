@@ -16,7 +16,7 @@ from timesink.collect.ncu.printing import PLAIN_NUMBERS
 from timesink.collect.ncu.program import find_ncu
 from timesink.collect.ncu.table import TABLE_HEAD
 from timesink.errors import UnreadableError
-from timesink.readers.source import Source
+from timesink.readers.source import SourceFile
 
 _MAGIC = b"NVR\0"
 _LONGEST_HEADER = 1 << 16
@@ -34,7 +34,7 @@ def looks_like_report(head: bytes, name: str) -> bool:
     return name.lower().endswith(REPORT_SUFFIX) and b"\0" in head[:1024]
 
 
-def exported_blocks(source: Source) -> Iterator[bytes]:
+def exported_blocks(source: SourceFile) -> Iterator[bytes]:
     """The raw page of a report as CSV, block by block."""
     program = find_ncu()
     if program is None:
@@ -68,7 +68,7 @@ def _printed(commands: Sequence[list[str]], path: Path) -> Iterator[bytes]:
 
 
 @contextmanager
-def _plain_file(source: Source) -> Iterator[Path]:
+def _plain_file(source: SourceFile) -> Iterator[Path]:
     """The report as a file of its own, as the program wants it."""
     if source.packing == "plain":
         yield source.path

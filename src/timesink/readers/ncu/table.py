@@ -36,7 +36,7 @@ class BadRowsError(Exception):
 
 
 @dataclass(frozen=True)
-class Table:
+class CsvTable:
     """One table of a file: what its header says."""
 
     columns: tuple[str, ...]
@@ -46,20 +46,20 @@ class Table:
     """By metric, on the raw page."""
 
     @classmethod
-    def from_header(cls, line: bytes) -> Table:
+    def from_header(cls, line: bytes) -> CsvTable:
         """The table a header line announces.
 
-        >>> Table.from_header(b'"ID","Process ID","Kernel Name"').place
+        >>> CsvTable.from_header(b'"ID","Process ID","Kernel Name"').place
         {'ID': 'launch_id', 'Process ID': 'pid', 'Kernel Name': 'name'}
         """
         quoted = line.startswith(b'"')
         separator = chr(line[len(b'"ID"') if quoted else len(b"ID")])
         return cls(_unlike(_fields(line, separator)), separator, quoted)
 
-    def with_units(self, line: bytes) -> Table:
+    def with_units(self, line: bytes) -> CsvTable:
         """The table with the units of its second row."""
         units = dict(zip(self.columns, _fields(line, self.separator), strict=False))
-        return Table(self.columns, self.separator, self.is_quoted, units)
+        return CsvTable(self.columns, self.separator, self.is_quoted, units)
 
     @cached_property
     def is_details(self) -> bool:

@@ -18,7 +18,7 @@ from timesink.readers.finish import finish_trace
 from timesink.readers.nsys import activities, samples, target
 from timesink.readers.nsys.database import Database, open_database
 from timesink.readers.options import ReadOptions
-from timesink.readers.source import Damage, Source
+from timesink.readers.source import Damage, SourceFile
 from timesink.readers.spans import close_spans, place_samples
 
 NAME = "nsys"
@@ -35,7 +35,7 @@ def sniff(head: bytes, name: str) -> bool:  # noqa: ARG001
     return head.startswith(_SQLITE_MAGIC)
 
 
-def read(source: Source, options: ReadOptions) -> Trace:  # noqa: ARG001
+def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
     damage = Damage()
     with open_database(source, damage) as database:
         _require_export(source, database)
@@ -63,7 +63,7 @@ def read(source: Source, options: ReadOptions) -> Trace:  # noqa: ARG001
     return finish_trace(metadata, tables, health + _find_undecoded(tables))
 
 
-def _require_export(source: Source, database: Database) -> None:
+def _require_export(source: SourceFile, database: Database) -> None:
     known = {*activities.DEVICE_KINDS, *activities.HOST_KINDS, *target.EXPORT_TABLES}
     if known.isdisjoint(database.columns):
         raise UnreadableError.unrecognised(

@@ -12,7 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from timesink.errors import UnreadableError
-from timesink.readers.source import Damage, Source
+from timesink.readers.source import Damage, SourceFile
 
 ROWS_AT_ONCE = 100_000
 
@@ -89,7 +89,7 @@ class Database:
 
 
 @contextmanager
-def open_database(source: Source, damage: Damage) -> Iterator[Database]:
+def open_database(source: SourceFile, damage: Damage) -> Iterator[Database]:
     """Open an export without ever writing to it, unpacking it aside when it is packed."""
     with _plain_file(source, damage) as path:
         address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
@@ -117,7 +117,7 @@ def _check_length(connection: sqlite3.Connection, path: Path) -> None:
 
 
 @contextmanager
-def _plain_file(source: Source, damage: Damage) -> Iterator[Path]:
+def _plain_file(source: SourceFile, damage: Damage) -> Iterator[Path]:
     if source.packing == "plain":
         yield source.path
         return

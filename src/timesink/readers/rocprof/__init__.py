@@ -23,7 +23,7 @@ from timesink.readers.lanes import list_lanes
 from timesink.readers.options import ReadOptions
 from timesink.readers.rocprof import records, tables
 from timesink.readers.rocprof.records import Decoder, Process
-from timesink.readers.source import Damage, Source
+from timesink.readers.source import Damage, SourceFile
 from timesink.readers.spans import close_spans, place_samples
 
 NAME = "rocprof"
@@ -41,10 +41,10 @@ _LOST = "lost_events"
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _ProcessReading:
     """What one process recorded."""
 
-    facts: records.Facts
+    facts: records.ProcessFacts
     devices: dict[int, Device]
     sections: list[tuple[str, str, pl.DataFrame]]
     """Section of the file, table of the model, rows with `start` and `end` as recorded."""
@@ -54,7 +54,7 @@ def sniff(head: bytes, name: str) -> bool:  # noqa: ARG001
     return _OPENING.match(head) is not None
 
 
-def read(source: Source, options: ReadOptions) -> Trace:  # noqa: ARG001
+def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
     health: list[HealthEntry] = []
     readings = [_read_process(process, health) for process in _load(source, health)]
     parts: dict[str, list[pl.DataFrame]] = {}
@@ -70,7 +70,7 @@ def read(source: Source, options: ReadOptions) -> Trace:  # noqa: ARG001
     return finish_trace(_describe(source, readings, events), frames, health)
 
 
-def _load(source: Source, health: list[HealthEntry]) -> list[Process]:
+def _load(source: SourceFile, health: list[HealthEntry]) -> list[Process]:
     damage = Damage()
     content = _replace_invalid(b"".join(source.blocks(damage)), health)
     try:
@@ -99,9 +99,11 @@ def _replace_invalid(content: bytes, health: list[HealthEntry]) -> bytes:
     return content
 
 
-def _read_process(process: Process, health: list[HealthEntry]) -> _Reading:
+def _read_process(process: Process, health: list[HealthEntry]) -> _ProcessReading:
     decoder = Decoder(health)
-    facts = decoder.one(process.metadata, records.Facts, "metadata") or records.Facts()
+    facts = (
+        decoder.one(process.metadata, records.ProcessFacts, "metadata") or records.ProcessFacts()
+    )
     agents = decoder.many(process.agents, records.Agent, "agents")
     kinds = decoder.many(process.strings.buffer_records, records.Operations, "operations")
     symbols = decoder.many(process.kernel_symbols, records.Symbol, "kernel_symbols")
@@ -119,7 +121,7 @@ def _read_process(process: Process, health: list[HealthEntry]) -> _Reading:
         for agent in agents
         if agent.id.handle in numbers
     }
-    return _Reading(facts, devices, list(_read_sections(process, names, decoder)))
+    return _ProcessReading(facts, devices, list(_read_sections(process, names, decoder)))
 
 
 def _read_sections(
@@ -127,7 +129,7 @@ def _read_sections(
 ) -> Iterator[tuple[str, str, pl.DataFrame]]:
     for section, raw in process.buffer_records.items():
         if section == "kernel_dispatch":
-            kernels = decoder.many(raw, records.Kernel, section, _LOST)
+            kernels = decoder.many(raw, records.KernelRecord, section, _LOST)
             yield section, "device", tables.kernel_rows(kernels, names)
         elif section == "memory_copy":
             copies = decoder.many(raw, records.Copy, section, _LOST)
@@ -164,7 +166,7 @@ def _to_device(agent: records.Agent, number: int) -> Device:
     )
 
 
-def _name_tracks(readings: list[_Reading], device: pl.DataFrame | None) -> pl.DataFrame:
+def _name_tracks(readings: list[_ProcessReading], device: pl.DataFrame | None) -> pl.DataFrame:
     processes = [
         (str(reading.facts.pid), PurePath(reading.facts.command[0]).name)
         for reading in readings
@@ -176,7 +178,7 @@ def _name_tracks(readings: list[_Reading], device: pl.DataFrame | None) -> pl.Da
     return pl.concat([named, list_lanes(device)], how="diagonal")
 
 
-def _describe(source: Source, readings: list[_Reading], events: int) -> Metadata:
+def _describe(source: SourceFile, readings: list[_ProcessReading], events: int) -> Metadata:
     devices: dict[int, Device] = {}
     for reading in readings:
         devices |= reading.devices
