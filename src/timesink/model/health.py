@@ -61,11 +61,7 @@ class HealthEntry:
 
 
 def merge_entries(entries: Iterable[HealthEntry]) -> tuple[HealthEntry, ...]:
-    """Add up entries with the same code, keep the first example, order by severity then code.
-
-    >>> merge_entries([HealthEntry("nan_value", 2, "dur"), HealthEntry("nan_value", 1, "ts")])
-    (HealthEntry(code='nan_value', count=3, example='dur'),)
-    """
+    """Add up entries with the same code, keep the first example, order by severity then code."""
     merged: dict[str, HealthEntry] = {}
     for entry in entries:
         known = merged.get(entry.code)

@@ -418,13 +418,6 @@ def recognise_vendor(
 
     Evidence is weighed in the order of the arguments: a trace that lists an NVIDIA device is an
     NVIDIA trace whatever its calls are named.
-
-    >>> recognise_vendor(device_names=["AMD Instinct MI300X"], categories=["cuda_runtime"])
-    'amd'
-    >>> recognise_vendor(categories=["kernel"], calls=["hipLaunchKernel"])
-    'amd'
-    >>> recognise_vendor(has_device_work=False)
-    'cpu'
     """
     evidence = {
         "device_names": device_names,
@@ -458,11 +451,7 @@ def multiprocessors(properties: Mapping[str, Any]) -> int | None:
 
 
 def is_collective_call(name: str) -> bool:
-    """Whether a host call communicates with other ranks, whatever the library.
-
-    >>> is_collective_call("nccl:_all_gather_base"), is_collective_call("aten::mm")
-    (True, False)
-    """
+    """Whether a host call communicates with other ranks, whatever the library."""
     return _COLLECTIVE_CALL.match(name) is not None
 
 
@@ -470,11 +459,6 @@ def is_collective_kernel(name: str) -> bool:
     """Whether a kernel communicates with other devices.
 
     Compiled kernels name every operator they fuse, so theirs tell nothing.
-
-    >>> is_collective_kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)")
-    True
-    >>> is_collective_kernel("triton_poi_fused_all_gather_into_tensor_copy_0")
-    False
     """
     return _COLLECTIVE_KERNEL.search(name) is not None and not name.startswith("triton_")
 
@@ -489,9 +473,5 @@ def library_in(name: str) -> str | None:
 
 
 def waits_for_device(name: str) -> bool:
-    """Whether a runtime call returns only when the device has finished something.
-
-    >>> waits_for_device("cudaStreamSynchronize"), waits_for_device("cudaMemcpyAsync")
-    (True, False)
-    """
+    """Whether a runtime call returns only when the device has finished something."""
     return _WAITING.search(name) is not None

@@ -140,13 +140,7 @@ def may_be_trace(path: Path) -> bool:
 
 
 def head_may_be_trace(head: bytes, *, is_whole: bool) -> bool:
-    """Whether a file that begins like this is a trace, or was meant to be one.
-
-    >>> head_may_be_trace(b'{"traceEvents": [', is_whole=False)
-    True
-    >>> head_may_be_trace(b'{"batch": 8}', is_whole=True)
-    False
-    """
+    """Whether a file that begins like this is a trace, or was meant to be one."""
     if any(mark in head for mark in _COUNTER_MARKS):
         return False
     return _is_trace(head) or (is_whole and not _is_json(head))
@@ -158,20 +152,12 @@ def is_event_table(path: Path) -> bool:
 
 
 def is_named_by_rank_alone(name: str) -> bool:
-    """Whether a name has no ending but states a rank, as some recorders write them.
-
-    >>> is_named_by_rank_alone("kineto-trace-0-of-64"), is_named_by_rank_alone("rank0.log")
-    (True, False)
-    """
+    """Whether a name has no ending but states a rank, as some recorders write them."""
     return "." not in name and rank_in_name(name) is not None
 
 
 def is_named_as_event_table(name: str) -> bool:
-    """Whether a name is that of a CSV of events.
-
-    >>> is_named_as_event_table("run_micro_event.csv.gz"), is_named_as_event_table("a.csv")
-    (True, False)
-    """
+    """Whether a name is that of a CSV of events."""
     return _EVENT_TABLE.search(name) is not None
 
 
@@ -179,11 +165,6 @@ def belongs_beside(name: str, trace: str, *, shared: bool) -> bool:
     """Whether a file is one that is read with a trace beside it, as far as names tell.
 
     `shared` says that what has the name of no trace is of this one.
-
-    >>> belongs_beside("a.counters.csv", "a.json", shared=False)
-    True
-    >>> belongs_beside("counters.csv", "a.json", shared=False)
-    False
     """
     plain = re.sub(r"\.gz$", "", name, flags=re.IGNORECASE)
     partner, paired = _PAIRED.subn(lambda found: _PARTNERS[found[0].lower()], trace)

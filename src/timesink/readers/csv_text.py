@@ -17,22 +17,14 @@ _DECIMAL_COMMA = r"^([+-]?\d+),(\d+)$"
 
 
 def header_of(content: bytes) -> list[str]:
-    r"""Names of the columns, in small letters, of content that begins with its header.
-
-    >>> header_of(b'\xef\xbb\xbf"Cycle", pid\r\n1,2'), header_of(b"cycle;pid")
-    (['cycle', 'pid'], ['cycle', 'pid'])
-    """
+    r"""Names of the columns, in small letters, of content that begins with its header."""
     line = _first_line(content)
     names = line.decode("utf-8", "replace").lower().split(separator_of(line).decode())
     return [name.strip().strip('"').strip() for name in names]
 
 
 def separator_of(content: bytes) -> bytes:
-    r"""What parts the values: a comma, unless the header has none and has another.
-
-    >>> separator_of(b"a,b;c\n"), separator_of(b"a;b\n1,5;2"), separator_of(b"a\n")
-    (b',', b';', b',')
-    """
+    r"""What parts the values: a comma, unless the header has none and has another."""
     line = _first_line(content)
     if _COMMA in line:
         return _COMMA
@@ -44,11 +36,7 @@ def _first_line(content: bytes) -> bytes:
 
 
 def count_foreign_lines(content: bytes) -> int:
-    r"""How many lines are not UTF-8: their odd bytes are read as the replacement character.
-
-    >>> count_foreign_lines(b"name\ncaf\xe9\ncaf\xc3\xa9")
-    1
-    """
+    r"""How many lines are not UTF-8: their odd bytes are read as the replacement character."""
     if content.isascii() or _is_utf8(content):
         return 0
     return sum(not _is_utf8(line) for line in content.split(b"\n"))
@@ -68,9 +56,6 @@ def texts_of(content: bytes, *, numbers: str, strip: str = " \t\r") -> pl.DataFr
     What is empty or absent is null; of columns of one name the first counts.  A quote that is never
     closed would swallow rows, so rows are told by lines as well, and the reading stands that has
     more numbers in the column that should be all `numbers`.
-
-    >>> texts_of(b'n,name\n1,"a,b"\n\n2,"c\n3,d\n', numbers="n").rows()
-    [('1', 'a,b'), ('2', 'c'), ('3', 'd')]
     """
     content = content.removeprefix(_BOM).strip()
     header = header_of(content)
@@ -104,11 +89,7 @@ def _split(content: bytes, separator: str, quote: str | None = '"') -> pl.DataFr
 
 
 def with_decimal_points(texts: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
-    """Numbers with a decimal comma as others write them, where commas do not part values.
-
-    >>> with_decimal_points(pl.DataFrame({"a": ["1,5", "2.5", "x,y"]}), ["a"])["a"].to_list()
-    ['1.5', '2.5', 'x,y']
-    """
+    """Numbers with a decimal comma as others write them, where commas do not part values."""
     known = [name for name in columns if name in texts.columns]
     return texts.with_columns(pl.col(known).str.replace(_DECIMAL_COMMA, "$1.$2"))
 

@@ -15,12 +15,7 @@ from timesink.readers.run_file import run_file_in
 
 
 def files_at(path: Path) -> list[Path]:
-    """The traces at a path: the file itself, or those of the folder, else of folders below it.
-
-    >>> import timesink
-    >>> [file.name for file in files_at(timesink.sample())]
-    ['unet_train.pt.trace.json.gz']
-    """
+    """The traces at a path: the file itself, or those of the folder, else of folders below it."""
     if not path.exists():
         raise UnreadableError.missing(path)
     if path.is_file():
@@ -37,12 +32,7 @@ def files_at(path: Path) -> list[Path]:
 
 
 def matching(pattern: str) -> list[Path]:
-    """Traces that a pattern of paths fits, and those in folders that it fits.
-
-    >>> import timesink
-    >>> [file.name for file in matching(f"{timesink.sample().parent}/unet*")]
-    ['unet_train.pt.trace.json.gz']
-    """
+    """Traces that a pattern of paths fits, and those in folders that it fits."""
     # The pattern may begin anywhere, which pathlib does not take.
     matches = [Path(match) for match in sorted(glob.glob(pattern, recursive=True))]  # noqa: PTH207
     named = [file for file in matches if file.is_file()]
@@ -73,12 +63,7 @@ def _nothing_in(folder: Path) -> UnreadableError:
 
 
 def traces_in(folder: Path) -> list[Path]:
-    """Traces of one folder: those with the profiler's names if there are any, else by content.
-
-    >>> import timesink
-    >>> [file.name for file in traces_in(timesink.sample().parent)]
-    ['unet_train.pt.trace.json.gz']
-    """
+    """Traces of one folder: those with the profiler's names if there are any, else by content."""
     listed = sorted(folder.iterdir())
     named = [file for file in listed if is_profiler_name(file.name) and file.is_file()]
     found = named or [file for file in listed if may_be_trace(file)]
@@ -87,12 +72,7 @@ def traces_in(folder: Path) -> list[Path]:
 
 
 def traces_left_out(folder: Path) -> list[Path]:
-    """Traces of a folder that `traces_in` does not take, because others have a profiler's names.
-
-    >>> import timesink
-    >>> traces_left_out(timesink.sample().parent)
-    []
-    """
+    """Traces of a folder that `traces_in` does not take, because others have a profiler's names."""
     taken = set(traces_in(folder))
     if not any(is_profiler_name(file.name) for file in taken):
         return []
@@ -124,12 +104,7 @@ def _behaviour_tables(folder: Path) -> list[Path]:
 
 
 def folders_below(path: Path) -> Iterator[Path]:
-    """A folder and every one below it, in the order of names; links are followed, none twice.
-
-    >>> import timesink
-    >>> [folder.name for folder in folders_below(timesink.sample().parent)]
-    ['samples']
-    """
+    """A folder and every one below it, in the order of names; links are followed, none twice."""
     seen: set[Path] = set()
     for folder, names, _ in os.walk(path, followlinks=True):
         names[:] = sorted(name for name in names if name != CONTROL_FOLDER)

@@ -20,9 +20,6 @@ def tell_of_set(progress: Progress | None, done: int, total: int, damaged: int) 
     """Say how reading a set goes, in files.
 
     Who has a method `of_set` learns how many are damaged, others (done, total) as of one file.
-
-    >>> tell_of_set(lambda done, total: print(done, "of", total), 3, 8, 0)
-    3 of 8
     """
     of_set = getattr(progress, "of_set", None)
     if of_set is not None:

@@ -44,13 +44,7 @@ _Listed = Mapping[str, Mapping[str, Any]]
 
 
 def remote_recordings(url: str) -> list[Recording]:
-    """Every trace at a URL of a file, a folder or a pattern; spans are not numbered.
-
-    >>> import fsspec
-    >>> fsspec.filesystem("memory").pipe_file("/example/rank0.json", b'{"traceEvents": []}')
-    >>> [recording.rank for recording in remote_recordings("memory://example")]
-    [0]
-    """
+    """Every trace at a URL of a file, a folder or a pattern; spans are not numbered."""
     system, place = connected(url)
     parts = RemoteUrl.of(url, place)
     said = without_password(url)

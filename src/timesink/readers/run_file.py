@@ -40,11 +40,7 @@ class RunFile:
 
 
 def counters_name(run: RecordedRun | None) -> str:
-    """The name of the counters of a run; only a plain name can lie beside it.
-
-    >>> counters_name(RecordedRun())
-    'counters.csv'
-    """
+    """The name of the counters of a run; only a plain name can lie beside it."""
     name = None if run is None else run.counters.file
     return name if name and Path(name).name == name else "counters.csv"
 

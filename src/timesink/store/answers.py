@@ -38,11 +38,6 @@ class KeptAnswer:
         """The place for an answer; the trace need not be in the store yet.
 
         The `sort` is the first part of its file's name.
-
-        >>> store = Cache(Path("cache"))
-        >>> first, second = (KeptAnswer.about(store, "k", ["steps", n]) for n in (1, 2))
-        >>> first.file.parent == second.file.parent, first == second
-        (True, False)
         """
         digest = hashlib.blake2b(state_of_code(), digest_size=16)
         for part in question:
@@ -50,11 +45,7 @@ class KeptAnswer:
         return cls(store, key, f"{sort}-{digest.hexdigest()}")
 
     def as_form(self, form: str) -> KeptAnswer:
-        """The place for the same answer in another form.
-
-        >>> KeptAnswer(Cache(Path("cache")), "k", "answer-1").as_form("html").name
-        'answer-1-html'
-        """
+        """The place for the same answer in another form."""
         return replace(self, name=f"{self.name}-{form}")
 
     @property

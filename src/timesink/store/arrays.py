@@ -27,13 +27,7 @@ class Arrays:
 
 
 def array_blocks(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Iterator[Block]:
-    """The content of a file of arrays, in blocks.
-
-    >>> content = b"".join(array_blocks({"cycles": 2}, {"ns": np.array([7, 9])}))
-    >>> found = arrays_in(content)
-    >>> found.about, found.arrays["ns"].tolist()
-    ({'cycles': 2}, [7, 9])
-    """
+    """The content of a file of arrays, in blocks."""
     flat = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     listed = [(name, array.dtype.str, len(array)) for name, array in flat.items()]
     head = msgspec.json.encode({"about": about, "arrays": listed})
@@ -47,11 +41,7 @@ def array_blocks(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -
 
 
 def arrays_in(content: bytes | memoryview) -> Arrays | None:
-    """What `array_blocks` was given, as views of the content; None where it is not whole.
-
-    >>> arrays_in(b"half of it") is None
-    True
-    """
+    """What `array_blocks` was given, as views of the content; None where it is not whole."""
     view = memoryview(content)
     start = len(_MARK) + _LENGTH_BYTES
     if len(view) < start or bytes(view[: len(_MARK)]) != _MARK:

@@ -49,12 +49,7 @@ class Entry:
 
 
 class Cache:
-    """A folder of cached traces.
-
-    >>> import tempfile
-    >>> Cache(Path(tempfile.mkdtemp())).entries()
-    []
-    """
+    """A folder of cached traces."""
 
     def __init__(self, root: Path, limit_bytes: int | None = None) -> None:
         self.root = root

@@ -135,13 +135,7 @@ def _read_and_keep(
 
 
 def kept_as(trace: Trace) -> tuple[Cache, str] | None:
-    """The store and the key a trace is kept under; None for one that is not, or not as it is.
-
-    >>> import timesink
-    >>> trace = timesink.open(timesink.sample(), cache=False)
-    >>> kept_as(trace) is None
-    True
-    """
+    """The store and the key a trace is kept under; None for one that is not, or not as it is."""
     return _kept.get(trace)
 
 

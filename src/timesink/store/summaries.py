@@ -19,12 +19,7 @@ from timesink.store.cache import Cache
 
 @dataclass(frozen=True, slots=True)
 class KeptSummaries:
-    """The summaries that answer one question, such as which steps they are of.
-
-    >>> first, second = (KeptSummaries(Cache(Path("cache")), steps) for steps in ("", "5-8"))
-    >>> first.file("k").parent == second.file("k").parent, first.file("k") == second.file("k")
-    (True, False)
-    """
+    """The summaries that answer one question, such as which steps they are of."""
 
     store: Cache
     question: str = ""

@@ -26,13 +26,7 @@ class Tables:
 def to_bytes(
     about: Mapping[str, Any], tables: Mapping[str, pl.DataFrame], *, small: bool = False
 ) -> bytes:
-    """Tables with exact types and values; `small` takes longer to write.
-
-    >>> kept = to_bytes({"cycles": 2}, {"lengths": pl.DataFrame({"ns": [7, 9]})})
-    >>> found = from_bytes(kept)
-    >>> found.about, found.tables["lengths"]["ns"].to_list()
-    ({'cycles': 2}, [7, 9])
-    """
+    """Tables with exact types and values; `small` takes longer to write."""
     blocks = {name: _packed(table, small=small) for name, table in tables.items()}
     sizes = {name: len(block) for name, block in blocks.items()}
     head = json.dumps({"about": dict(about), "sizes": sizes}).encode()
@@ -40,11 +34,7 @@ def to_bytes(
 
 
 def from_bytes(kept: bytes) -> Tables | None:
-    """What `to_bytes` was given; None where the bytes are not whole.
-
-    >>> from_bytes(b"half of it") is None
-    True
-    """
+    """What `to_bytes` was given; None where the bytes are not whole."""
     start = len(_MARK) + _HEAD_BYTES
     if not kept.startswith(_MARK) or len(kept) < start:
         return None

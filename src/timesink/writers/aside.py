@@ -16,13 +16,6 @@ def written_aside(path: Path, *, force: bool = True) -> Iterator[Path]:
     """A place to write a file or a folder to; it takes the name `path` when all went well.
 
     A file that is there is replaced; a folder only by `force`, else that is an error.
-
-    >>> import tempfile
-    >>> place = Path(tempfile.mkdtemp()) / "answer.txt"
-    >>> with written_aside(place) as aside:
-    ...     _ = aside.write_text("42")
-    >>> place.read_text(), [file.name for file in place.parent.iterdir()]
-    ('42', ['answer.txt'])
     """
     place = path.resolve()
     aside = place.with_name(f".timesink-{os.getpid()}.writing")

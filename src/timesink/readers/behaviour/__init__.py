@@ -68,11 +68,7 @@ def _check_rows(table: pl.DataFrame, health: Sequence[HealthEntry], path: Path) 
 
 
 def type_in_name(name: str) -> str:
-    """The sort of cycles a file's name says it holds.
-
-    >>> type_in_name("result_prefill_perf_data.csv.gz"), type_in_name("result_perf_data.csv")
-    ('prefill', 'generic')
-    """
+    """The sort of cycles a file's name says it holds."""
     found = _TYPE_IN_NAME.findall(name)
     return found[-1].lower() if found else "generic"
 

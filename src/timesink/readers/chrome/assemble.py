@@ -56,11 +56,7 @@ class TraceWords:
 
 
 def _text_of_raw(raw: bytes) -> str:
-    """A JSON string without its quotes; any other JSON in one layout, however it was written.
-
-    >>> _text_of_raw(b'[[2,8], []]'), _text_of_raw(b'"a.py(1): f"')
-    ('[[2, 8], []]', 'a.py(1): f')
-    """
+    """A JSON string without its quotes; any other JSON in one layout, however it was written."""
     if raw.startswith(b'"'):
         return str(msgspec.json.decode(raw))
     return msgspec.json.format(raw, indent=0).decode()

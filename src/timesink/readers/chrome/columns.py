@@ -17,12 +17,7 @@ NULL_CODE = -1
 
 
 class Vocabulary(dict[Any, int]):
-    """Texts (or other hashables) numbered in order of appearance; None and b"" are missing.
-
-    >>> words = Vocabulary()
-    >>> words.encode(["a", "b", "a", None]).tolist()
-    [0, 1, 0, -1]
-    """
+    """Texts (or other hashables) numbered in order of appearance; None and b"" are missing."""
 
     def __init__(self) -> None:
         super().__init__()

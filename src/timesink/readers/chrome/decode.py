@@ -87,11 +87,7 @@ def _argument_decoder(group: str, *, brief: bool) -> ArgumentDecoder:
 
 
 def group_of_category(category: str | None) -> str:
-    """Which group of columns a duration event goes to, by its category.
-
-    >>> group_of_category("Kernel"), group_of_category("cuda_driver"), group_of_category(None)
-    ('device', 'runtime', 'untyped')
-    """
+    """Which group of columns a duration event goes to, by its category."""
     if not category:
         return "untyped"
     lowered = category.lower()

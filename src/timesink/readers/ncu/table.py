@@ -47,11 +47,7 @@ class CsvTable:
 
     @classmethod
     def from_header(cls, line: bytes) -> CsvTable:
-        """The table a header line announces.
-
-        >>> CsvTable.from_header(b'"ID","Process ID","Kernel Name"').place
-        {'ID': 'launch_id', 'Process ID': 'pid', 'Kernel Name': 'name'}
-        """
+        """The table a header line announces."""
         quoted = line.startswith(b'"')
         separator = chr(line[len(b'"ID"') if quoted else len(b"ID")])
         return cls(_unlike(_fields(line, separator)), separator, quoted)

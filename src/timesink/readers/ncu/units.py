@@ -41,11 +41,7 @@ class PrintedUnit:
 
 @cache
 def unit_of(printed: str) -> PrintedUnit:
-    """What a printed unit means.
-
-    >>> unit_of("usecond"), unit_of("Kbyte/block"), unit_of("cycle/nsecond")
-    (PrintedUnit(base='ns', power=3), PrintedUnit(base='byte/block', power=3), PrintedUnit(base='hz', power=9))
-    """
+    """What a printed unit means."""
     above, slash, below = printed.strip().partition("/")
     if not slash:
         return _single(above, of_time="ns", time_power=_NANO)

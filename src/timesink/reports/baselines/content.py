@@ -106,11 +106,7 @@ def _named(name: str, place: str) -> str:
 
 
 def _without_place(note: str, root: Path) -> str:
-    r"""A note that names files by their place below what was given.
-
-    >>> _without_place("/a/b/c.json: cut; /a/b/c.json2 and x/a/b/y are others", Path("/a/b/c.json"))
-    'c.json: cut; c.json2 and x/a/b/y are others'
-    """
+    r"""A note that names files by their place below what was given."""
     folder = root if root.is_dir() else root.parent
     below = re.sub(rf"{_BEGIN}{re.escape(str(folder))}/", "", note)
     return re.sub(rf"{_BEGIN}{re.escape(str(root))}{_END}", lambda _: root.name or ".", below)

@@ -72,12 +72,7 @@ def _taken(name: str, place: str) -> OutputError:
 def unsaved_baseline(
     run: str | Path, *, rank: int | None = None, reading: Reading | None = None
 ) -> Baseline:
-    """What would be kept of a run.
-
-    >>> import timesink
-    >>> unsaved_baseline(timesink.sample()).runs[0].unit.anchor
-    'ProfilerStep'
-    """
+    """What would be kept of a run."""
     _check_run(run)
     content = _content(Path(run), rank, reading or Reading())
     return baseline_of(content, "run", str(run))
@@ -129,12 +124,7 @@ def load_baseline(name: str, store: StorePlace = None) -> Baseline:
 
 
 def list_baselines(store: StorePlace = None) -> tuple[Listed, ...]:
-    """All baselines of a store, in the order of names.
-
-    >>> import tempfile
-    >>> list_baselines(tempfile.mkdtemp())
-    ()
-    """
+    """All baselines of a store, in the order of names."""
     return tuple(_listed(name, store) for name in store_at(store).names())
 
 

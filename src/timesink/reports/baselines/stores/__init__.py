@@ -17,11 +17,7 @@ _URL = "://"
 
 
 def store_at(place: str | Path | None = None) -> Store:
-    """The store of a folder or URL; without one that of the environment, or of this folder.
-
-    >>> store_at("baselines").place
-    'baselines'
-    """
+    """The store of a folder or URL; without one that of the environment, or of this folder."""
     chosen = os.environ.get(VARIABLE) or DEFAULT if place is None else place
     if isinstance(chosen, str) and _URL in chosen:
         # A folder needs nothing that has to be installed.

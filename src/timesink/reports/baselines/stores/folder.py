@@ -14,14 +14,7 @@ _ELSEWHERE = "choose another place with --store"
 
 
 class FolderStore:
-    """Baselines as files of a folder, which is made when it is needed.
-
-    >>> import tempfile
-    >>> store = FolderStore(Path(tempfile.mkdtemp()))
-    >>> store.write("main", b"content")
-    >>> store.names(), store.read("main"), store.remove("main"), store.remove("main")
-    (['main'], b'content', True, False)
-    """
+    """Baselines as files of a folder, which is made when it is needed."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

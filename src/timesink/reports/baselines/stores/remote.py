@@ -16,13 +16,7 @@ _RENAMING = frozenset({"file", "local", "sftp", "ssh", "smb", "hdfs", "dir", "me
 
 
 class RemoteStore:
-    """Baselines behind a URL.
-
-    >>> store = RemoteStore("memory://example")
-    >>> store.write("main", b"content")
-    >>> store.names(), store.read("main"), store.remove("main"), store.remove("main")
-    (['main'], b'content', True, False)
-    """
+    """Baselines behind a URL."""
 
     def __init__(self, url: str) -> None:
         self._url = without_password(url)

@@ -10,11 +10,7 @@ ENDING = ".baseline"
 
 
 def baseline_names(files: Iterable[str]) -> list[str]:
-    """The baselines among files of these names, in order; what is being written is none.
-
-    >>> baseline_names(["main.baseline", ".writing-1.baseline", "notes.txt"])
-    ['main']
-    """
+    """The baselines among files of these names, in order; what is being written is none."""
     return sorted(
         file.removesuffix(ENDING)
         for file in files
