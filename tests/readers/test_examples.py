@@ -40,7 +40,6 @@ from timesink.readers.csv_text import (
     header_of,
     separator_of,
     texts_of,
-    with_decimal_points,
 )
 from timesink.readers.discover import (
     is_named_by_profiler,
@@ -253,10 +252,10 @@ def test_csv_text_texts_of() -> None:
     ]
 
 
-def test_csv_text_with_decimal_points() -> None:
-    assert (
-        with_decimal_points(pl.DataFrame({"a": ["1,5", "2.5", "x,y"]}), ["a"])["a"].to_list()
-    ) == ["1.5", "2.5", "x,y"]
+def test_csv_text_decimal_commas() -> None:
+    texts = texts_of(b"a;b\n1,5;1,5\n2.5;x\nx,y;z\n", numbers="a", decimals=["a"])
+    assert texts["a"].to_list() == ["1.5", "2.5", "x,y"]
+    assert texts["b"].to_list() == ["1,5", "x", "z"]
 
 
 def test_discover_is_named_by_profiler() -> None:

@@ -50,12 +50,15 @@ def _is_utf8(content: bytes) -> bool:
     return True
 
 
-def texts_of(content: bytes, *, numbers: str, strip: str = " \t\r") -> pl.DataFrame:
+def texts_of(
+    content: bytes, *, numbers: str, strip: str = " \t\r", decimals: Iterable[str] = ()
+) -> pl.DataFrame:
     r"""The columns as trimmed text under the names of :func:`header_of`, without blank lines.
 
     What is empty or absent is null; of columns of one name the first counts.  A quote that is never
     closed would swallow rows, so rows are told by lines as well, and the reading stands that has
-    more numbers in the column that should be all `numbers`.
+    more numbers in the column that should be all `numbers`.  Where commas do not part values, the
+    columns `decimals` may have decimal commas, which become points.
     """
     content = content.removeprefix(_BOM).strip()
     header = header_of(content)
@@ -71,7 +74,11 @@ def texts_of(content: bytes, *, numbers: str, strip: str = " \t\r") -> pl.DataFr
         place = header.index(numbers)
         known = [reading for reading in readings if reading is not None]
         whole = max(known, key=lambda reading: _count_numbers(reading, place), default=None)
-    return pl.DataFrame() if whole is None else _named(whole, header, strip)
+    texts = pl.DataFrame() if whole is None else _named(whole, header, strip)
+    if separator.encode() == _COMMA:
+        return texts
+    present = [name for name in decimals if name in texts.columns]
+    return texts.with_columns(pl.col(present).str.replace(_DECIMAL_COMMA, "$1.$2"))
 
 
 def _split(content: bytes, separator: str, quote: str | None = '"') -> pl.DataFrame | None:
@@ -86,12 +93,6 @@ def _split(content: bytes, separator: str, quote: str | None = '"') -> pl.DataFr
         )
     except pl.exceptions.PolarsError:
         return None
-
-
-def with_decimal_points(texts: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
-    """Numbers with a decimal comma as others write them, where commas do not part values."""
-    known = [name for name in columns if name in texts.columns]
-    return texts.with_columns(pl.col(known).str.replace(_DECIMAL_COMMA, "$1.$2"))
 
 
 def _without_open_quotes(content: bytes) -> bytes:

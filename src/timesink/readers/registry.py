@@ -102,9 +102,9 @@ def reader_of(source: SourceFile) -> Reader:
             raise UnreadableError.empty(source.path)
         return find_reader(source, head)
     except UnreadableError:
-        if damage.reasons:
+        if damage:
             raise UnreadableError.damaged(
-                source.path, damage.reasons[0], "copy the file again, or record again"
+                source.path, damage[0], "copy the file again, or record again"
             ) from None
         # A profiled program may have printed much before the profiler wrote its first line.
         ncu = _loaded("ncu")

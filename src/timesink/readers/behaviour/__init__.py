@@ -18,7 +18,7 @@ from timesink.model.vendors import NO_ACCELERATOR, recognise_vendor
 from timesink.readers.behaviour import csv, parquet
 from timesink.readers.finish import finish_trace
 from timesink.readers.options import ReadOptions
-from timesink.readers.source import Damage, SourceFile
+from timesink.readers.source import SourceFile
 
 NAME = "behaviour"
 
@@ -38,15 +38,13 @@ def is_table(head: bytes) -> bool:
 
 def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
     """A trace whose table `behaviour` is filled, and no other."""
-    damage = Damage()
-    content = b"".join(source.blocks(damage))
+    content, lost = source.content()
     cycle_type = type_in_name(source.name)
     if parquet.is_parquet(content):
         table, health = parquet.read_table(content, source.path, cycle_type)
     else:
         table, health = csv.read_table(content, source.path, cycle_type)
     _check_rows(table, health, source.path)
-    lost = [HealthEntry("truncated_archive", 1, reason) for reason in damage.reasons]
     metadata = Metadata(
         source=str(source.path),
         format=NAME,

@@ -9,13 +9,7 @@ import polars as pl
 from timesink.errors import UnreadableError
 from timesink.model.health import HealthEntry
 from timesink.readers.behaviour.rows import AS_CSV, NEEDED, table_of
-from timesink.readers.csv_text import (
-    count_foreign_lines,
-    header_of,
-    separator_of,
-    texts_of,
-    with_decimal_points,
-)
+from timesink.readers.csv_text import count_foreign_lines, header_of, texts_of
 
 _OF_NO_OTHER = frozenset(
     {"beta_pct", "mu_pct", "sigma_pct", "func_type", "anchor_name", "anchor_dur_us"}
@@ -38,9 +32,7 @@ def read_table(
 ) -> tuple[pl.DataFrame, list[HealthEntry]]:
     """The table of a CSV, and what of it could not be used."""
     check_columns(path, header_of(content))
-    texts = texts_of(content, numbers="duration")
-    if separator_of(content) != b",":
-        texts = with_decimal_points(texts, AS_CSV.numbers())
+    texts = texts_of(content, numbers="duration", decimals=AS_CSV.numbers())
     table, health = table_of(texts, cycle_type)
     return table, [HealthEntry("invalid_utf8", count_foreign_lines(content)), *health]
 

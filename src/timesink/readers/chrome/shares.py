@@ -48,7 +48,7 @@ def decode_share(
     damage = Damage()
     opened = split_head(source.blocks(damage, progress))
     if opened is None:
-        return Share([], {}, source.head(), bare=False, found=False, damage=damage.reasons)
+        return Share([], {}, source.head(), bare=False, found=False, damage=damage)
     head, bare, stream = opened
     decoder = PieceDecoder(brief)
     _keep_freed_memory()
@@ -57,9 +57,7 @@ def decode_share(
             _decode_cut(decoder, cut, bare=bare)
             for cut in cut_pieces(stream, share=share, shares=shares)
         ]
-    return Share(
-        pieces, decoder.vocabularies.tables(), head, bare, found=True, damage=damage.reasons
-    )
+    return Share(pieces, decoder.vocabularies.tables(), head, bare, found=True, damage=damage)
 
 
 def _decode_cut(decoder: PieceDecoder, cut: PieceText, *, bare: bool) -> Piece:

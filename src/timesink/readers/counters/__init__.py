@@ -17,17 +17,11 @@ from timesink.model.schema import COUNTERS
 from timesink.model.trace import Metadata, Trace
 from timesink.model.vendors import NO_ACCELERATOR
 from timesink.readers.counters.layouts import COLUMNS, in_own_columns, layout_of
-from timesink.readers.csv_text import (
-    count_foreign_lines,
-    header_of,
-    separator_of,
-    texts_of,
-    with_decimal_points,
-)
+from timesink.readers.csv_text import count_foreign_lines, header_of, texts_of
 from timesink.readers.exact_times import microseconds_as_ns
 from timesink.readers.finish import conform, finish_trace
 from timesink.readers.options import ReadOptions
-from timesink.readers.source import Damage, SourceFile, open_source
+from timesink.readers.source import SourceFile, open_source
 
 NAME = "counters"
 
@@ -54,19 +48,15 @@ def read_counters(path: Path) -> tuple[pl.DataFrame, list[HealthEntry]]:
 
 
 def _read_source(source: SourceFile) -> tuple[pl.DataFrame, list[HealthEntry]]:
-    damage = Damage()
-    content = b"".join(source.blocks(damage))
+    content, health = source.content()
     if not content.strip():
         raise UnreadableError(f"{source.path}: the file is empty", _EXPECTED)
-    health = [HealthEntry("truncated_archive", 1, reason) for reason in damage.reasons]
     health.append(HealthEntry("invalid_utf8", count_foreign_lines(content), source.path.name))
     layout = layout_of(header_of(content))
     if layout is None:
         reason = _why_no_layout(header_of(content))
         raise UnreadableError(f"{source.path}: not a counter CSV ({reason})", _EXPECTED)
-    texts = texts_of(content, numbers="value", strip=_STRIPPED)
-    if separator_of(content) != b",":
-        texts = with_decimal_points(texts, ["value"])
+    texts = texts_of(content, numbers="value", strip=_STRIPPED, decimals=["value"])
     rows = in_own_columns(texts, layout)
     samples = rows.with_columns(
         ts_ns=microseconds_as_ns(rows["timestamp_us"]),

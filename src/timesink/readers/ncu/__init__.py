@@ -26,7 +26,7 @@ from timesink.readers.ncu.numbers import COMMA, POINT
 from timesink.readers.ncu.report_file import exported_blocks, looks_like_report
 from timesink.readers.ncu.text_page import TextPage, looks_like_text_page
 from timesink.readers.options import ReadOptions
-from timesink.readers.source import Damage, SourceFile
+from timesink.readers.source import Damage, SourceFile, packing_health
 
 NAME = "ncu"
 
@@ -77,11 +77,13 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:
     if not pages.launches.pieces:
         raise _without_launches(source, pages)
     tables, health = build_tables(pages.launches)
-    broken = dict.fromkeys(damage.reasons)
-    health += [HealthEntry("truncated_archive", 1, reason) for reason in broken]
-    health.append(HealthEntry("mixed_decimals", int(pages.launches.evidence.is_mixed)))
+    mixed = HealthEntry("mixed_decimals", int(pages.launches.evidence.is_mixed))
     metadata = _describe(source, pages, layout, tables["kernel_calls"])
-    return finish_trace(metadata, tables, [*health, *pages.log.health(), *pages.health()])
+    return finish_trace(
+        metadata,
+        tables,
+        [*health, mixed, *packing_health(damage), *pages.log.health(), *pages.health()],
+    )
 
 
 def _form_of(head: bytes) -> Callable[[GatheredLaunches], Pages]:

@@ -18,7 +18,7 @@ from timesink.readers.finish import finish_trace
 from timesink.readers.nsys import activities, samples, target
 from timesink.readers.nsys.database import Database, open_database
 from timesink.readers.options import ReadOptions
-from timesink.readers.source import Damage, SourceFile
+from timesink.readers.source import Damage, SourceFile, packing_health
 from timesink.readers.spans import close_spans, place_samples
 
 NAME = "nsys"
@@ -59,7 +59,7 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
         versions=target.versions_in(facts),
         extra={**target.machine_in(facts), "rows": rows},
     )
-    health += [HealthEntry("truncated_archive", 1, reason) for reason in damage.reasons]
+    health += packing_health(damage)
     return finish_trace(metadata, tables, health + _find_undecoded(tables))
 
 

@@ -23,7 +23,7 @@ from timesink.readers.lanes import list_lanes
 from timesink.readers.options import ReadOptions
 from timesink.readers.rocprof import records, tables
 from timesink.readers.rocprof.records import Decoder, Process
-from timesink.readers.source import Damage, SourceFile
+from timesink.readers.source import SourceFile
 from timesink.readers.spans import close_spans, place_samples
 
 NAME = "rocprof"
@@ -71,8 +71,8 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
 
 
 def _load(source: SourceFile, health: list[HealthEntry]) -> list[Process]:
-    damage = Damage()
-    content = _replace_invalid(b"".join(source.blocks(damage)), health)
+    packed, lost = source.content()
+    content = _replace_invalid(packed, health)
     try:
         processes = msgspec.json.decode(content, type=records.File).processes
     except msgspec.ValidationError as error:
@@ -80,11 +80,11 @@ def _load(source: SourceFile, health: list[HealthEntry]) -> list[Process]:
             source.path, f"rocprofv3 JSON of an unknown shape: {error}"
         ) from None
     except msgspec.DecodeError as error:
-        reason = "; ".join([str(error), *damage.reasons])
+        reason = "; ".join([str(error), *(entry.example for entry in lost)])
         raise UnreadableError.damaged(
             source.path, reason, "let rocprofv3 finish writing, or copy the file again"
         ) from None
-    health += [HealthEntry("truncated_archive", 1, reason) for reason in damage.reasons]
+    health += lost
     return processes
 
 

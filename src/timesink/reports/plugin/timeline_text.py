@@ -48,7 +48,7 @@ def is_valid_json(source: SourceFile) -> bool:
         ending = split_end(piece.text, bare=bare) if piece.last else (piece.text, b"")
         if ending is None or not _is_json(ending[0]):
             return False
-    return not damage.reasons
+    return not damage
 
 
 def _is_json(text: bytes) -> bool:
