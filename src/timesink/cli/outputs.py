@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from timesink.errors import OutputError, TimesinkError, UsageError
-from timesink.reports.baselines.stores.store import ENDING as BASELINE_ENDING
+from timesink.reports.baselines.stores import ENDING as BASELINE_ENDING
 from timesink.writers.marks import is_folder
 
 

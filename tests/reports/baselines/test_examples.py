@@ -10,10 +10,7 @@ from timesink.reports.baselines.content import _without_place
 from timesink.reports.baselines.facts import facts_of
 from timesink.reports.baselines.keeping import list_baselines, unsaved_baseline
 from timesink.reports.baselines.names import checked_name, is_reference, reference
-from timesink.reports.baselines.stores import store_at
-from timesink.reports.baselines.stores.folder import FolderStore
-from timesink.reports.baselines.stores.remote import RemoteStore
-from timesink.reports.baselines.stores.store import baseline_names
+from timesink.reports.baselines.stores import FolderStore, RemoteStore, store_at
 
 
 def test_content_without_place() -> None:
@@ -76,5 +73,7 @@ def test_stores_remote_remotestore() -> None:
     )
 
 
-def test_stores_store_baseline_names() -> None:
-    assert (baseline_names(["main.baseline", ".writing-1.baseline", "notes.txt"])) == ["main"]
+def test_what_is_being_written_or_is_something_else_is_no_baseline(tmp_path: Path) -> None:
+    for name in ("main.baseline", ".writing-1.baseline", "notes.txt"):
+        (tmp_path / name).write_bytes(b"")
+    assert FolderStore(tmp_path).names() == ["main"]

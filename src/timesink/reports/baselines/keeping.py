@@ -10,7 +10,7 @@ from timesink import __version__
 from timesink.errors import NotFoundError, OutputError, TimesinkError, UsageError
 from timesink.model.units import listed
 from timesink.reports.baselines.baseline import Baseline
-from timesink.reports.baselines.content import About, baseline_of, content_of
+from timesink.reports.baselines.content import baseline_of, content_of
 from timesink.reports.baselines.facts import facts_of
 from timesink.reports.baselines.names import checked_name, is_reference, reference
 from timesink.reports.baselines.stores import store_at
@@ -80,14 +80,14 @@ def unsaved_baseline(
 
 def _content(run: Path, rank: int | None, reading: Reading) -> bytes:
     runs, notes = _read(run, rank, reading)
-    about = About(
-        timesink=__version__,
-        saved_us=time.time_ns() // 1000,
-        marker=reading.finding.marker,
-        by=reading.finding.by,
-        facts=facts_of(runs),
-        notes=notes,
-    )
+    about = {
+        "timesink": __version__,
+        "saved_us": time.time_ns() // 1000,
+        "marker": reading.finding.marker,
+        "by": reading.finding.by,
+        "facts": facts_of(runs),
+        "notes": notes,
+    }
     return content_of(tuple(replace(one, trace=None) for one in runs), run, about)
 
 
