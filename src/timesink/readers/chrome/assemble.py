@@ -121,6 +121,18 @@ class Joined:
         """Those of the columns that exist."""
         return pl.DataFrame([self.series(key) for key in keys if key in self.arrays])
 
+    def kinds(self, known: Mapping[str, str], members: tuple[str, ...]) -> Array:
+        """Number of the member each row is of, by its category; what is not known is `other`."""
+        other = members.index("other")
+        return self.map_words(
+            "category", lambda text: members.index(known.get(text.lower(), "other")), other
+        )
+
+
+def enum_series(values: Array, members: tuple[str, ...], name: str = "kind") -> pl.Series:
+    """Numbers of members as an Enum; -1 is null."""
+    return pl.Series([*members, None], dtype=pl.Enum(members))[values].alias(name)
+
 
 def nullable(values: Array) -> pl.Series:
     series = pl.Series("values", values)
