@@ -8,8 +8,8 @@ tables, `kernel_calls` and `kernel_metrics`; there is no timeline.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import polars as pl
 
@@ -21,7 +21,7 @@ from timesink.readers.finish import finish_trace
 from timesink.readers.ncu.assemble import build_tables, list_devices
 from timesink.readers.ncu.csv_pages import CsvPages, has_header
 from timesink.readers.ncu.launches import GatheredLaunches
-from timesink.readers.ncu.log import COLLECTED, ProfilerLog
+from timesink.readers.ncu.log import COLLECTED
 from timesink.readers.ncu.numbers import COMMA, POINT
 from timesink.readers.ncu.report_file import exported_blocks, looks_like_report
 from timesink.readers.ncu.text_page import TextPage, looks_like_text_page
@@ -34,18 +34,8 @@ _PROFILER_LINE = re.compile(rb"(?m)^==(?:PROF|WARNING|ERROR)== ")
 _BOM = b"\xef\xbb\xbf"
 
 
-class Pages(Protocol):
-    """A layout while it is read."""
-
-    launches: GatheredLaunches
-    log: ProfilerLog
-
-    def read(self, blocks: Iterable[bytes]) -> Iterator[None]: ...
-
-    def health(self) -> list[HealthEntry]: ...
-
-    @property
-    def layout(self) -> str: ...
+Pages = CsvPages | TextPage
+"""A layout while it is read."""
 
 
 def sniff(head: bytes, name: str) -> bool:

@@ -26,9 +26,8 @@ _MOST_NAMED = 6
 
 def build_tables(gathered: GatheredLaunches) -> tuple[dict[str, pl.DataFrame], list[HealthEntry]]:
     """The tables `kernel_calls` and `kernel_metrics`, and what is odd about them."""
-    merged = merge_pieces(*gathered.tables(), repeats=gathered.repeats)
-    values = merged.values
-    calls = _with_shapes(merged.launches)
+    launches, values, health = merge_pieces(*gathered.tables(), repeats=gathered.repeats)
+    calls = _with_shapes(launches)
     metrics = [name for name in values["metric"].unique().to_list() if name]
     placed = []
     for rule in COLUMN_RULES:
@@ -41,7 +40,9 @@ def build_tables(gathered: GatheredLaunches) -> tuple[dict[str, pl.DataFrame], l
         if rule.choices(gathered.asked)
     }
     calls = _with_shape_metrics(calls, values, metrics)
-    health = [*merged.health, *_words(gathered), *_missing(gathered, lacking, calls.height)]
+    named = [f"{metric} is {text}" for metric, text in gathered.words.items()]
+    health.append(HealthEntry("text_metrics", len(named), named[0] if named else ""))
+    health += _missing(gathered, lacking, calls.height)
     tables = {
         "kernel_calls": conform(
             calls.with_columns(pl.col("device").cast(pl.String).cast(pl.Int32, strict=False)),
@@ -196,8 +197,3 @@ def _missing(
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
-
-
-def _words(gathered: GatheredLaunches) -> list[HealthEntry]:
-    named = [f"{metric} is {text}" for metric, text in gathered.words.items()]
-    return [HealthEntry("text_metrics", len(named), named[0] if named else "")]

@@ -11,14 +11,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from timesink.model.health import HealthEntry
-from timesink.readers.ncu import details_page, raw_page
 from timesink.readers.ncu.launches import GatheredLaunches
 from timesink.readers.ncu.lines import ahead, all_quoted_rows, stretches
-from timesink.readers.ncu.log import ProfilerLog
+from timesink.readers.ncu.log import ProfilerLog, shortened
 from timesink.readers.ncu.table import BadRowsError, CsvTable
 
 _SEPARATORS = b",;\t"
-_LONGEST_EXAMPLE = 120
 
 
 @dataclass(slots=True)
@@ -111,7 +109,7 @@ class CsvPages:
         self.log.add(b"\n".join(others))
         # Without a line end, the last line may have been cut where the file was.
         if rows and not lines.endswith(b"\n") and not table.is_whole(rows[-1]):
-            self.cut_line = _shown(rows.pop())
+            self.cut_line = shortened(rows.pop(), 120)
         if not rows:
             return
         try:
@@ -133,11 +131,10 @@ class CsvPages:
     def _note_bad(self, rows: list[bytes]) -> None:
         self.bad_rows += len(rows)
         if rows and not self.bad_example:
-            self.bad_example = _shown(rows[0])
+            self.bad_example = shortened(rows[0], 120)
 
     def _parse(self, table: CsvTable, rows: bytes) -> None:
-        page = details_page if table.is_details else raw_page
-        self.launches.add(page.read_part(table, rows), self.runs)
+        self.launches.add(table.part_of(rows), self.runs)
 
 
 def split_at_headers(text: bytes) -> Iterator[tuple[bool, bytes]]:
@@ -187,8 +184,3 @@ def _is_header(text: bytes, start: int, mark: bytes) -> bool:
         and b"Process ID" in line
         and b"Kernel Name" in line
     )
-
-
-def _shown(line: bytes) -> str:
-    text = line.decode("utf-8", "replace")
-    return text if len(text) <= _LONGEST_EXAMPLE else text[: _LONGEST_EXAMPLE - 3] + "..."
