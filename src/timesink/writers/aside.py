@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from timesink.errors import OutputError
+
+
+def replace_file(file: Path, blocks: Iterable[bytes | memoryview]) -> None:
+    """Write a file that nobody ever reads half of; that it cannot be written is no error."""
+    with suppress(OSError):
+        handle, aside = tempfile.mkstemp(dir=file.parent, prefix=".writing-")
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.writelines(blocks)
+            Path(aside).replace(file)
+        except OSError:
+            # A full disk: half a file is of no use.
+            Path(aside).unlink()
 
 
 @contextmanager
