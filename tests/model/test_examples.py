@@ -23,10 +23,8 @@ from timesink.model.intervals import (
     coverage,
     coverage_within,
     crossed,
-    depth,
     from_starts,
     intersect,
-    max_depth,
     merge,
     subtract,
     sweep,
@@ -195,21 +193,12 @@ def test_intervals_crossed() -> None:
     assert (crossed([[0, 10], [2, 4], [8, 12], [12, 15]]).tolist()) == [True, False, False, False]
 
 
-def test_intervals_depth() -> None:
-    boundaries, counts = depth([[0, 10], [5, 12], [20, 25]])
-    assert (boundaries.tolist(), counts.tolist()) == ([0, 5, 10, 12, 20, 25], [1, 2, 1, 0, 1])
-
-
 def test_intervals_from_starts() -> None:
     assert (from_starts([10, 30], [5, 0]).tolist()) == [[10, 15], [30, 30]]
 
 
 def test_intervals_intersect() -> None:
     assert (intersect([[0, 10], [20, 30]], [[5, 25]]).tolist()) == [[5, 10], [20, 25]]
-
-
-def test_intervals_max_depth() -> None:
-    assert (max_depth([[0, 10], [5, 12], [10, 25]])) == 2
 
 
 def test_intervals_merge() -> None:

@@ -1,4 +1,4 @@
-"""Interval algebra: union, intersection, difference, coverage and depth of time intervals.
+"""Interval algebra: union, intersection, difference, coverage and sums of time intervals.
 
 An interval set is an int64 array of shape ``(n, 2)``; each row is a half-open ``[start, end)`` in
 nanoseconds.  Rows may come in any order, overlap, or be empty (``start == end``).  What
@@ -97,21 +97,6 @@ def sweep(starts: ArrayLike, ends: ArrayLike, values: ArrayLike) -> tuple[Times,
         sums = _without_residue(sums, arrives)
     last_at_its_time = np.append(times[1:] != times[:-1], np.full(min(1, len(times)), True))
     return times[last_at_its_time], sums[last_at_its_time][:-1]
-
-
-def depth(intervals: ArrayLike) -> tuple[Times, Times]:
-    """Number of active intervals as a step function of time; see :func:`sweep`."""
-    # For a count it does not matter which start belongs to which end.
-    starts, ends = _sorted_apart(intervals)
-    return sweep(starts, ends, np.ones(len(starts), dtype=np.int64))
-
-
-def max_depth(intervals: ArrayLike) -> int:
-    """The most intervals that are active at one time."""
-    starts, ends = _sorted_apart(intervals)
-    begun = np.arange(1, len(starts) + 1)
-    ended = np.searchsorted(ends, starts, side="right")
-    return int((begun - ended).max(initial=0))
 
 
 def crossed(intervals: ArrayLike) -> NDArray[np.bool_]:

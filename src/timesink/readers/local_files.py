@@ -9,7 +9,7 @@ from pathlib import Path
 
 from timesink.collect.record.places import CONTROL_FOLDER
 from timesink.errors import UnreadableError
-from timesink.readers.beside import counters_of_run, may_be_trace
+from timesink.readers.beside import counters_of_run, is_trace_file
 from timesink.readers.names import is_named_as_table, is_profiler_name
 from timesink.readers.run_file import run_file_in
 
@@ -37,14 +37,18 @@ def matching(pattern: str) -> list[Path]:
     matches = [Path(match) for match in sorted(glob.glob(pattern, recursive=True))]  # noqa: PTH207
     named = [file for file in matches if file.is_file()]
     folders = [folder for folder in matches if folder.is_dir()]
-    traces = [file for file in named if may_be_trace(file)]
+    traces = [file for file in named if is_trace_file(file)]
     traces += [file for folder in folders for file in _recorded_in(folder)]
     traces = traces or [file for folder in folders for file in _recorded_below(folder)]
     found = traces or [file for file in named if is_named_as_table(file.name)] or named
     if not found:
         raise UnreadableError.no_match(pattern)
-    # A file is there once, however many ways lead to it; the first of them counts.
-    return list({file.resolve(): file for file in reversed(found)}.values())[::-1]
+    return _each_once(found)
+
+
+def _each_once(files: list[Path]) -> list[Path]:
+    """A file is there once, however many ways and links lead to it; the first of them counts."""
+    return list({file.resolve(): file for file in reversed(files)}.values())[::-1]
 
 
 def _nothing_in(folder: Path) -> UnreadableError:
@@ -66,9 +70,7 @@ def traces_in(folder: Path) -> list[Path]:
     """Traces of one folder: those with the profiler's names if there are any, else by content."""
     listed = sorted(folder.iterdir())
     named = [file for file in listed if is_profiler_name(file.name) and file.is_file()]
-    found = named or [file for file in listed if may_be_trace(file)]
-    # A link to a neighbour is not another trace.
-    return list({file.resolve(): file for file in reversed(found)}.values())[::-1]
+    return _each_once(named or [file for file in listed if is_trace_file(file)])
 
 
 def traces_left_out(folder: Path) -> list[Path]:
@@ -77,7 +79,7 @@ def traces_left_out(folder: Path) -> list[Path]:
     if not any(is_profiler_name(file.name) for file in taken):
         return []
     others = (file for file in sorted(folder.iterdir()) if not is_profiler_name(file.name))
-    return [file for file in others if may_be_trace(file)]
+    return [file for file in others if is_trace_file(file)]
 
 
 def _recorded_in(folder: Path) -> list[Path]:
