@@ -106,6 +106,20 @@ _NAME = TableColumn("name", _TEXT, "name as recorded")
 _CATEGORY = TableColumn("category", _TEXT, "category as recorded, before it was mapped to a kind")
 _PID = TableColumn("pid", _TEXT, "process, as recorded")
 _TID = TableColumn("tid", _TEXT, "thread or lane inside the process, as recorded")
+_EVENT = (_CATEGORY, _NAME, _PID, _TID, _TS, _DUR)
+
+
+def _text(name: str, meaning: str) -> TableColumn:
+    return TableColumn(name, _TEXT, meaning)
+
+
+def _whole(name: str, meaning: str) -> TableColumn:
+    return TableColumn(name, pl.Int64(), meaning)
+
+
+def _real(name: str, meaning: str) -> TableColumn:
+    return TableColumn(name, pl.Float64(), meaning)
+
 
 HOST = TraceTable(
     "host",
@@ -113,30 +127,19 @@ HOST = TraceTable(
     (
         _INDEX,
         TableColumn("kind", pl.Enum(HOST_KINDS), "what sort of activity it is"),
-        _CATEGORY,
-        _NAME,
-        _PID,
-        _TID,
-        _TS,
-        _DUR,
-        TableColumn("external_id", pl.Int64(), "id that ties an operator to its runtime calls"),
-        TableColumn("correlation", pl.Int64(), "id that ties a runtime call to its device work"),
-        TableColumn(
-            "sequence_number", pl.Int64(), "autograd sequence number, forward and backward"
-        ),
-        TableColumn(
-            "fwd_thread_id", pl.Int64(), "thread of the forward pass, on backward operators"
-        ),
-        TableColumn("input_dims", _TEXT, "input shapes as JSON text"),
-        TableColumn("input_types", _TEXT, "input dtypes as JSON text"),
-        TableColumn("concrete_inputs", _TEXT, "scalar input values as JSON text"),
-        TableColumn(
-            "call_stack", _TEXT, "Python frames separated by ';', outermost last as recorded"
-        ),
-        TableColumn("module_hierarchy", _TEXT, "module path as recorded on the operator"),
-        TableColumn("python_id", pl.Int64(), "id of a Python call"),
-        TableColumn("python_parent_id", pl.Int64(), "id of the calling Python call"),
-        TableColumn("python_module_id", pl.Int64(), "which nn.Module instance, on module calls"),
+        *_EVENT,
+        _whole("external_id", "id that ties an operator to its runtime calls"),
+        _whole("correlation", "id that ties a runtime call to its device work"),
+        _whole("sequence_number", "autograd sequence number, forward and backward"),
+        _whole("fwd_thread_id", "thread of the forward pass, on backward operators"),
+        _text("input_dims", "input shapes as JSON text"),
+        _text("input_types", "input dtypes as JSON text"),
+        _text("concrete_inputs", "scalar input values as JSON text"),
+        _text("call_stack", "Python frames separated by ';', outermost last as recorded"),
+        _text("module_hierarchy", "module path as recorded on the operator"),
+        _whole("python_id", "id of a Python call"),
+        _whole("python_parent_id", "id of the calling Python call"),
+        _whole("python_module_id", "which nn.Module instance, on module calls"),
     ),
 )
 
@@ -146,33 +149,26 @@ DEVICE = TraceTable(
     (
         _INDEX,
         TableColumn("kind", pl.Enum(DEVICE_KINDS), "what sort of activity it is"),
-        _CATEGORY,
-        _NAME,
-        _PID,
-        _TID,
-        _TS,
-        _DUR,
+        *_EVENT,
         TableColumn("device", pl.Int32(), "device number inside the process"),
-        TableColumn("stream", _TEXT, "stream or queue, as recorded"),
-        TableColumn("correlation", pl.Int64(), "id of the runtime call that launched it"),
-        TableColumn("external_id", pl.Int64(), "id of the operator that launched it"),
-        TableColumn("grid_x", pl.Int64(), "blocks in x (ROCm: work-groups)"),
-        TableColumn("grid_y", pl.Int64(), "blocks in y"),
-        TableColumn("grid_z", pl.Int64(), "blocks in z"),
-        TableColumn("block_x", pl.Int64(), "threads of a block in x"),
-        TableColumn("block_y", pl.Int64(), "threads of a block in y"),
-        TableColumn("block_z", pl.Int64(), "threads of a block in z"),
-        TableColumn("registers_per_thread", pl.Int64(), "registers of one thread"),
-        TableColumn(
-            "shared_memory_bytes", pl.Int64(), "static and dynamic shared memory of a block"
-        ),
-        TableColumn("blocks_per_sm", pl.Float64(), "blocks per multiprocessor, from the geometry"),
-        TableColumn("warps_per_sm", pl.Float64(), "warps per multiprocessor, from the geometry"),
-        TableColumn("occupancy_pct", pl.Float64(), "estimated achieved occupancy in percent"),
-        TableColumn("bytes", pl.Int64(), "bytes copied or set"),
+        _text("stream", "stream or queue, as recorded"),
+        _whole("correlation", "id of the runtime call that launched it"),
+        _whole("external_id", "id of the operator that launched it"),
+        _whole("grid_x", "blocks in x (ROCm: work-groups)"),
+        _whole("grid_y", "blocks in y"),
+        _whole("grid_z", "blocks in z"),
+        _whole("block_x", "threads of a block in x"),
+        _whole("block_y", "threads of a block in y"),
+        _whole("block_z", "threads of a block in z"),
+        _whole("registers_per_thread", "registers of one thread"),
+        _whole("shared_memory_bytes", "static and dynamic shared memory of a block"),
+        _real("blocks_per_sm", "blocks per multiprocessor, from the geometry"),
+        _real("warps_per_sm", "warps per multiprocessor, from the geometry"),
+        _real("occupancy_pct", "estimated achieved occupancy in percent"),
+        _whole("bytes", "bytes copied or set"),
         TableColumn("copy_direction", pl.Enum(COPY_DIRECTIONS), "direction of a copy"),
-        TableColumn("graph_id", pl.Int64(), "graph whose replay launched it"),
-        TableColumn("graph_node_id", pl.Int64(), "node of that graph"),
+        _whole("graph_id", "graph whose replay launched it"),
+        _whole("graph_node_id", "node of that graph"),
     ),
 )
 
@@ -183,21 +179,21 @@ COLLECTIVES = TraceTable(
         TableColumn(
             "index", pl.UInt32(), "the event in `host` or `device` these arguments belong to"
         ),
-        TableColumn("collective", _TEXT, "operation, e.g. allreduce"),
-        TableColumn("dtype", _TEXT, "element type"),
-        TableColumn("in_elements", pl.Int64(), "elements sent by this rank"),
-        TableColumn("out_elements", pl.Int64(), "elements received by this rank"),
-        TableColumn("in_split", _TEXT, "send split sizes as text"),
-        TableColumn("out_split", _TEXT, "receive split sizes as text"),
-        TableColumn("group_size", pl.Int64(), "ranks in the process group"),
-        TableColumn("group_name", _TEXT, "process group"),
-        TableColumn("group_description", _TEXT, "what the process group is for"),
-        TableColumn("group_ranks", _TEXT, "ranks of the process group as text"),
-        TableColumn("rank", pl.Int64(), "rank that recorded the call"),
-        TableColumn("src_rank", pl.Int64(), "sending rank of a point-to-point call"),
-        TableColumn("dst_rank", pl.Int64(), "receiving rank of a point-to-point call"),
-        TableColumn("sequence", pl.Int64(), "sequence number inside the process group"),
-        TableColumn("comms_id", pl.Int64(), "id of the communicator"),
+        _text("collective", "operation, e.g. allreduce"),
+        _text("dtype", "element type"),
+        _whole("in_elements", "elements sent by this rank"),
+        _whole("out_elements", "elements received by this rank"),
+        _text("in_split", "send split sizes as text"),
+        _text("out_split", "receive split sizes as text"),
+        _whole("group_size", "ranks in the process group"),
+        _text("group_name", "process group"),
+        _text("group_description", "what the process group is for"),
+        _text("group_ranks", "ranks of the process group as text"),
+        _whole("rank", "rank that recorded the call"),
+        _whole("src_rank", "sending rank of a point-to-point call"),
+        _whole("dst_rank", "receiving rank of a point-to-point call"),
+        _whole("sequence", "sequence number inside the process group"),
+        _whole("comms_id", "id of the communicator"),
     ),
 )
 
@@ -209,16 +205,12 @@ MEMORY = TraceTable(
         _TS,
         _PID,
         _TID,
-        TableColumn(
-            "device_type", pl.Int64(), "0 CPU, 1 CUDA, 20 PrivateUse1, ... (c10::DeviceType)"
-        ),
-        TableColumn("device", pl.Int64(), "device number, -1 for the host"),
+        _whole("device_type", "0 CPU, 1 CUDA, 20 PrivateUse1, ... (c10::DeviceType)"),
+        _whole("device", "device number, -1 for the host"),
         TableColumn("address", pl.UInt64(), "address of the block"),
-        TableColumn("bytes", pl.Int64(), "bytes allocated, negative when freed"),
-        TableColumn("total_allocated_bytes", pl.Int64(), "allocated after the event"),
-        TableColumn(
-            "total_reserved_bytes", pl.Int64(), "reserved by the allocator after the event"
-        ),
+        _whole("bytes", "bytes allocated, negative when freed"),
+        _whole("total_allocated_bytes", "allocated after the event"),
+        _whole("total_reserved_bytes", "reserved by the allocator after the event"),
     ),
 )
 
@@ -226,11 +218,11 @@ COUNTERS = TraceTable(
     "counters",
     "Samples of hardware and process counters, from the trace or from a CSV beside it.",
     (
-        TableColumn("ts_ns", pl.Int64(), "when the sample was taken, on the trace's clock"),
-        TableColumn("counter", _TEXT, "counter name"),
-        TableColumn("device", _TEXT, "device or process the sample belongs to, as recorded"),
-        TableColumn("value", pl.Float64(), "value in the counter's own unit"),
-        TableColumn("source", _TEXT, "`trace`, `profiler_range` or the name of the CSV"),
+        _whole("ts_ns", "when the sample was taken, on the trace's clock"),
+        _text("counter", "counter name"),
+        _text("device", "device or process the sample belongs to, as recorded"),
+        _real("value", "value in the counter's own unit"),
+        _text("source", "`trace`, `profiler_range` or the name of the CSV"),
         TableColumn("index", pl.UInt32(), "source event, null for samples from a CSV"),
     ),
 )
@@ -242,9 +234,7 @@ FLOWS = TraceTable(
         _INDEX,
         TableColumn("kind", pl.Enum(FLOW_KINDS), "what the arrow means"),
         TableColumn("phase", pl.Enum(FLOW_PHASES), "which end of the arrow this is"),
-        TableColumn(
-            "flow_id", pl.Int64(), "id shared by the ends of one arrow; text ids are hashed"
-        ),
+        _whole("flow_id", "id shared by the ends of one arrow; text ids are hashed"),
         _CATEGORY,
         _PID,
         _TID,
@@ -257,7 +247,7 @@ EVENT_ARGS = TraceTable(
     "Arguments that only a few events carry (Triton, synchronisation, vendor specials).",
     (
         TableColumn("index", pl.UInt32(), "the event these arguments belong to"),
-        TableColumn("key", _TEXT, "argument name as recorded"),
+        _text("key", "argument name as recorded"),
         TableColumn("value", pl.String(), "argument value as JSON text"),
     ),
 )
@@ -267,10 +257,10 @@ TRACKS = TraceTable(
     "Names, labels and order of processes and threads.",
     (
         _PID,
-        TableColumn("tid", _TEXT, "thread or lane; null for the process itself"),
-        TableColumn("name", _TEXT, "name shown for the lane"),
-        TableColumn("labels", _TEXT, "labels, e.g. `CPU` or `GPU 0`"),
-        TableColumn("sort_index", pl.Int64(), "order of the lanes"),
+        _text("tid", "thread or lane; null for the process itself"),
+        _text("name", "name shown for the lane"),
+        _text("labels", "labels, e.g. `CPU` or `GPU 0`"),
+        _whole("sort_index", "order of the lanes"),
     ),
 )
 
@@ -279,7 +269,7 @@ STEPS = TraceTable(
     "Iterations marked by the profiler on the host, in time order.",
     (
         TableColumn("index", pl.UInt32(), "the marking event in `host`"),
-        TableColumn("step", pl.Int64(), "step number"),
+        _whole("step", "step number"),
         _NAME,
         _PID,
         _TID,
@@ -294,29 +284,25 @@ KERNEL_CALLS = TraceTable(
     "hardware each used. Durations come from replays of single kernels, not from a timeline.",
     (
         TableColumn("index", pl.UInt32(), "position of the launch in the source, counted from 0"),
-        TableColumn(
-            "launch_id", pl.Int64(), "number the profiler gave the launch inside its process"
-        ),
+        _whole("launch_id", "number the profiler gave the launch inside its process"),
         _PID,
-        TableColumn("process", _TEXT, "name of the process"),
-        TableColumn("host", _TEXT, "machine the process ran on"),
+        _text("process", "name of the process"),
+        _text("host", "machine the process ran on"),
         TableColumn("device", pl.Int32(), "device number"),
-        TableColumn("compute_capability", _TEXT, "generation of the device, e.g. 9.0"),
-        TableColumn("context", _TEXT, "device context, as recorded"),
-        TableColumn("stream", _TEXT, "stream or queue, as recorded"),
+        _text("compute_capability", "generation of the device, e.g. 9.0"),
+        _text("context", "device context, as recorded"),
+        _text("stream", "stream or queue, as recorded"),
         _NAME,
         *(
             TableColumn(f"{shape}_{axis}", pl.Int64(), f"{things} in {axis}")
             for shape, things in (("grid", "blocks"), ("block", "threads of a block"))
             for axis in "xyz"
         ),
-        TableColumn("dur_ns", pl.Int64(), "length in ns; null where it was not measured"),
-        TableColumn("tensor_pct", pl.Float64(), "tensor pipe active, percent of its peak"),
-        TableColumn("dram_pct", pl.Float64(), "device memory traffic, percent of its peak"),
-        TableColumn(
-            "sm_pct", pl.Float64(), "busiest unit of the multiprocessors, percent of its peak"
-        ),
-        TableColumn("occupancy_pct", pl.Float64(), "warps in flight, percent of the most possible"),
+        _whole("dur_ns", "length in ns; null where it was not measured"),
+        _real("tensor_pct", "tensor pipe active, percent of its peak"),
+        _real("dram_pct", "device memory traffic, percent of its peak"),
+        _real("sm_pct", "busiest unit of the multiprocessors, percent of its peak"),
+        _real("occupancy_pct", "warps in flight, percent of the most possible"),
     ),
 )
 
@@ -325,11 +311,9 @@ KERNEL_METRICS = TraceTable(
     "Further metrics of `kernel_calls`, one row per launch and metric.",
     (
         TableColumn("index", pl.UInt32(), "the launch in `kernel_calls`"),
-        TableColumn("metric", _TEXT, "name of the metric as recorded"),
-        TableColumn(
-            "value", pl.Float64(), "value in the base unit: ns, bytes, hertz, percent, counts"
-        ),
-        TableColumn("unit", _TEXT, "the base unit the value is in; empty for counts"),
+        _text("metric", "name of the metric as recorded"),
+        _real("value", "value in the base unit: ns, bytes, hertz, percent, counts"),
+        _text("unit", "the base unit the value is in; empty for counts"),
     ),
 )
 
@@ -339,31 +323,29 @@ BEHAVIOUR = TraceTable(
     "one row per cycle, process, function, device and metric. Read from a behaviour table; "
     "computed from a timeline by `timesink behaviour`.",
     (
-        TableColumn("cycle", pl.Int64(), "number of the cycle in its process, from 1"),
+        _whole("cycle", "number of the cycle in its process, from 1"),
         TableColumn("cycle_type", pl.Enum(CYCLE_TYPES), "what sort of cycle it is"),
         _PID,
-        TableColumn("host", _TEXT, "machine the process ran on"),
-        TableColumn("function", _TEXT, "name of the function, as recorded"),
-        TableColumn("metric", _TEXT, "counter; null when the function has none in that cycle"),
-        TableColumn("device", _TEXT, "`Host` or the accelerator, e.g. `GPU 7`"),
-        TableColumn("function_class", _TEXT, "class that says which counters matter to it"),
-        TableColumn(
-            "beta_pct", pl.Float64(), "time of the function, percent of the cycle's length"
-        ),
-        TableColumn("mu", pl.Float64(), "counter while it ran, mean weighted by time, in `unit`"),
-        TableColumn("sigma", pl.Float64(), "spread of the counter while it ran, in `unit`"),
-        TableColumn("unit", _TEXT, "unit of mu and sigma, with a factor where needed: `0.01 MHz`"),
-        TableColumn("dur_ns", pl.Int64(), "time of the function in the cycle, all calls together"),
-        TableColumn("calls", pl.Int64(), "calls in the cycle"),
+        _text("host", "machine the process ran on"),
+        _text("function", "name of the function, as recorded"),
+        _text("metric", "counter; null when the function has none in that cycle"),
+        _text("device", "`Host` or the accelerator, e.g. `GPU 7`"),
+        _text("function_class", "class that says which counters matter to it"),
+        _real("beta_pct", "time of the function, percent of the cycle's length"),
+        _real("mu", "counter while it ran, mean weighted by time, in `unit`"),
+        _real("sigma", "spread of the counter while it ran, in `unit`"),
+        _text("unit", "unit of mu and sigma, with a factor where needed: `0.01 MHz`"),
+        _whole("dur_ns", "time of the function in the cycle, all calls together"),
+        _whole("calls", "calls in the cycle"),
         TableColumn(
             "interpolated",
             pl.Enum(INTERPOLATED),
             "calls whose counter value was interpolated: fewer than three samples fell into them",
         ),
-        TableColumn("anchor", _TEXT, "what marks the cycle: a call, an annotation, a kernel"),
-        TableColumn("cycle_ts_ns", pl.Int64(), "start of the cycle"),
-        TableColumn("cycle_dur_ns", pl.Int64(), "length of the cycle"),
-        TableColumn("short_name", _TEXT, "the function's name as people say it"),
+        _text("anchor", "what marks the cycle: a call, an annotation, a kernel"),
+        _whole("cycle_ts_ns", "start of the cycle"),
+        _whole("cycle_dur_ns", "length of the cycle"),
+        _text("short_name", "the function's name as people say it"),
     ),
 )
 

@@ -173,7 +173,9 @@ def _read(path: Path, how: ReadOptions) -> Trace:
         return_free_memory()
     counters, topology, run = find_beside(path), find_topology(path), find_run(path)
     if topology is not None:
-        trace = _with_topology(trace, topology)
+        from timesink.readers.topology import with_topology  # noqa: PLC0415
+
+        trace = with_topology(trace, topology)
     if run is not None:
         from timesink.readers.run_facts import with_run  # noqa: PLC0415
 
@@ -223,12 +225,6 @@ def _rank(about: Metadata, recording: Recording) -> int | None:
     if told.rank is None or (is_of_name and told.world_size is None and told.backend is None):
         return recording.rank
     return told.rank
-
-
-def _with_topology(trace: Trace, topology: Path) -> Trace:
-    from timesink.readers.topology import with_topology  # noqa: PLC0415
-
-    return with_topology(trace, topology)
 
 
 def _with_counters(trace: Trace, counters: Path) -> Trace:

@@ -6,7 +6,7 @@ This is what a worker hands back: small, flat, picklable, free of Python objects
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -50,13 +50,8 @@ class Vocabularies:
     """Raw JSON of shapes, stacks, splits, geometry."""
 
     def tables(self) -> dict[str, list[Any]]:
-        return {
-            "phases": self.phases.words(),
-            "categories": self.categories.words(),
-            "names": self.names.words(),
-            "lanes": self.lanes.words(),
-            "texts": self.texts.words(),
-        }
+        """The words of each, in the order of their codes."""
+        return {one.name: getattr(self, one.name).words() for one in fields(self)}
 
 
 @dataclass(frozen=True, slots=True)

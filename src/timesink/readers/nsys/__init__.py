@@ -44,7 +44,8 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
         tables, rows, health = _read_tables(database, strings, devices)
         clock, offset = _find_clock(target.read_session_start(database), tables)
         facts = target.read_export_facts(database)
-        tables = {name: _shift(frame, offset) for name, frame in tables.items()}
+        shifted = pl.col("^ts_ns$") + offset
+        tables = {name: frame.with_columns(shifted) for name, frame in tables.items()}
         tables["tracks"] = target.read_tracks(database, strings, tables.get("device"))
         health += _list_unread(database, rows)
     metadata = Metadata(
@@ -56,8 +57,8 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
         clock_offset_ns=offset,
         devices=devices,
         schema_version=target.schema_version_in(facts),
-        versions=target.versions_in(facts),
-        extra={**target.machine_in(facts), "rows": rows},
+        versions=target.labelled(facts, target.VERSIONS),
+        extra={**target.labelled(facts, target.MACHINE), "rows": rows},
     )
     health += packing_health(damage)
     return finish_trace(metadata, tables, health + _find_undecoded(tables))
@@ -137,10 +138,6 @@ def _find_clock(session_start_ns: int | None, tables: dict[str, pl.DataFrame]) -
     if isinstance(middle, float) and middle > _UNIX_SINCE_1973_NS:
         return "unix", 0
     return ("monotonic", 0) if session_start_ns is None else ("unix", session_start_ns)
-
-
-def _shift(frame: pl.DataFrame, offset_ns: int) -> pl.DataFrame:
-    return frame.with_columns(pl.col("^ts_ns$") + offset_ns)
 
 
 def _list_unread(database: Database, rows: dict[str, int]) -> list[HealthEntry]:

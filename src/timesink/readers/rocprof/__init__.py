@@ -61,7 +61,8 @@ def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
     events = 0
     for reading in readings:
         for section, table, rows in reading.sections:
-            placed, found = _place_in_time(rows.with_row_index("index", offset=events), section)
+            place = close_spans if "end" in rows.columns else place_samples
+            placed, found = place(rows.with_row_index("index", offset=events), section)
             parts.setdefault(table, []).append(placed)
             health += found
             events += rows.height
@@ -144,11 +145,6 @@ def _read_sections(
             decoder.skip(raw, section)
     for section, raw in process.callback_records.items():
         decoder.skip(raw, section)
-
-
-def _place_in_time(frame: pl.DataFrame, section: str) -> tuple[pl.DataFrame, list[HealthEntry]]:
-    place = close_spans if "end" in frame.columns else place_samples
-    return place(frame, section)
 
 
 def _to_device(agent: records.Agent, number: int) -> Device:
