@@ -13,10 +13,8 @@ from timesink.model.intervals import (
     coverage,
     coverage_within,
     crossed,
-    depth,
     from_starts,
     intersect,
-    max_depth,
     merge,
     subtract,
     sweep,
@@ -89,7 +87,6 @@ class TestExamples:
         assert coverage_within([], [[0, 5]]).tolist() == [0]
         assert coverage_within([[0, 5]], []).tolist() == []
         assert [part.tolist() for part in sweep([], [], [])] == [[], []]
-        assert max_depth([]) == 0
         assert crossed([]).tolist() == []
 
 
@@ -154,14 +151,6 @@ class TestAgainstSets:
         starts, ends, values = columns(rows)
         boundaries, sums = sweep(starts, ends, np.array(values, dtype=np.float64) / 10)
         assert_sweep_matches(rows, (boundaries, sums * 10))
-
-    @given(interval_sets)
-    def test_depth(self, a):
-        assert_sweep_matches([(row, 1) for row in a.tolist()], depth(a))
-
-    @given(interval_sets)
-    def test_max_depth(self, a):
-        assert max_depth(a) == max(instants(a).values(), default=0)
 
     @given(interval_sets)
     def test_crossed(self, a):

@@ -27,9 +27,10 @@ from timesink.analyses.nesting import Nodes
 from timesink.analyses.once import once_per_trace
 from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
+from timesink.model.vendors import names_where
 
 LAUNCH_KINDS = ("runtime", "driver")
-_CALLS_APART = ("ascend",)
+_CALLS_APART = names_where("calls_apart", value=True)
 """Makers whose profiler shows the calls of a thread in a process of their own, same thread."""
 
 

@@ -2,10 +2,30 @@
 
 from __future__ import annotations
 
-import re
-
 from timesink.analyses.columns import device_columns
 from timesink.model.trace import Trace
+from timesink.model.vendors import (
+    DEVICE_WORD_OF,
+    is_collective_call,
+    is_collective_kernel,
+    waits_for_device,
+)
+
+__all__ = [
+    "LIGHTNING",
+    "LIGHTNING_ACTION",
+    "LIGHTNING_MODULE",
+    "ROOT",
+    "device_word",
+    "is_collective_call",
+    "is_collective_kernel",
+    "is_data_loader",
+    "is_lightning_mark",
+    "is_optimizer_step",
+    "is_profiler_step",
+    "is_wrapper",
+    "waits_for_device",
+]
 
 ROOT = "CallTreeRoot"
 """Stands for the thread itself where work was launched outside every call."""
@@ -13,28 +33,6 @@ ROOT = "CallTreeRoot"
 LIGHTNING = "pytorch-lightning"
 """The framework that marks its actions and modules itself, by these prefixes."""
 LIGHTNING_ACTION, LIGHTNING_MODULE = "[pl][profile]", "[pl][module]"
-
-_COLLECTIVE_CALL = re.compile(
-    r"^(?:(?:nccl|rccl|gloo|mpi|ucc|cncl|hccl|eccl|xccl|ccl|oneccl|flagcx):|record_param_comms)"
-)
-_COLLECTIVE_KERNEL = re.compile(
-    r"nccl|rccl|cncl|hccl|oneccl|xccl|cross_device_reduce"
-    r"|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all|hcom_",
-    re.IGNORECASE,
-)
-_WAITING = re.compile(
-    r"(?:Stream|Device|Event|Queue|Ctx|Notifier)_?Sync(?:hronize)?|SyncDevice|Synchronize(?:Stream"
-    r"|Device|Event)|hipMemcpyWithStream|urQueueFinish|urEventWait|zeEventHostSynchronize"
-    r"|^(?:cuda|hip|cu)Memcpy(?:HtoD|DtoH|DtoD)?(?:_v2)?$"
-)
-_DEVICE_WORDS = {
-    "nvidia": "GPU",
-    "amd": "GPU",
-    "cambricon": "MLU",
-    "ascend": "NPU",
-    "intel": "XPU",
-    "mtia": "MTIA",
-}
 
 
 def is_profiler_step(name: str) -> bool:
@@ -64,25 +62,7 @@ def is_lightning_mark(name: str) -> bool:
     return name.startswith((LIGHTNING_ACTION, LIGHTNING_MODULE))
 
 
-def is_collective_call(name: str) -> bool:
-    """Whether a host call communicates with other ranks, whatever the library."""
-    return _COLLECTIVE_CALL.match(name) is not None
-
-
-def is_collective_kernel(name: str) -> bool:
-    """Whether a kernel communicates with other devices.
-
-    Compiled kernels name every operator they fuse, so theirs tell nothing.
-    """
-    return _COLLECTIVE_KERNEL.search(name) is not None and not name.startswith("triton_")
-
-
-def waits_for_device(name: str) -> bool:
-    """Whether a runtime call returns only when the device has finished something."""
-    return _WAITING.search(name) is not None
-
-
 def device_word(trace: Trace) -> str:
     """What users call an accelerator of this maker; `CPU` where there is none at all."""
-    word = _DEVICE_WORDS.get(trace.metadata.vendor)
+    word = DEVICE_WORD_OF.get(trace.metadata.vendor)
     return word or ("CPU" if device_columns(trace).is_empty() else "GPU")

@@ -9,6 +9,7 @@ from timesink import __version__
 from timesink.model import units
 from timesink.model.amounts import amount, per_cycle
 from timesink.model.schema import HOST_DEVICE
+from timesink.model.vendors import DEVICE_WORDS
 from timesink.output.blocks import Document, Section, Table, Text
 from timesink.output.columns import column, table
 from timesink.reports.behaviour import BehaviourReport
@@ -17,7 +18,7 @@ from timesink.reports.function_names import short_labels
 _MOST_ANCHORS = 3
 _COUNTERS = 60
 """Characters for counters beside a function."""
-_PREFIXES = ("gpu_", "process_", "host_", "npu_", "mlu_", "xpu_")
+_PREFIXES = ("process_", "host_", *(f"{word}_" for word in DEVICE_WORDS.split("|")))
 
 
 def behaviour_document(report: BehaviourReport, top: int) -> Document:

@@ -21,19 +21,11 @@ from timesink.answers.recording import (
 )
 from timesink.model import units
 from timesink.model.trace import Device, Metadata
+from timesink.model.vendors import TITLES
 from timesink.output.blocks import Document, Facts, Section, Table
 from timesink.output.columns import column, table
 from timesink.reports.info import Info, TraceInfo
 
-_VENDORS = {
-    "nvidia": "NVIDIA (CUDA)",
-    "amd": "AMD (ROCm)",
-    "cambricon": "Cambricon (MLU)",
-    "ascend": "Huawei Ascend (NPU)",
-    "intel": "Intel (XPU)",
-    "mtia": "Meta MTIA",
-    "cpu": "CPU only",
-}
 _MEANINGS: Mapping[str, str] = {
     "events": "Everything that was recorded, of host and device.",
     "kernels": "Kernel launches.",
@@ -176,7 +168,7 @@ def facts(trace: TraceInfo) -> list[tuple[str, str]]:
         return counter_facts(trace)
     listed = [
         ("device", _device_text(trace)),
-        ("vendor", _VENDORS.get(metadata.vendor, metadata.vendor)),
+        ("vendor", TITLES.get(metadata.vendor, metadata.vendor)),
         ("framework", _framework_text(metadata)),
         ("rank", _rank_text(metadata)),
         ("steps", units.count(summary.steps) if summary.steps else "none marked"),
@@ -197,7 +189,7 @@ def _behaviour_facts(trace: TraceInfo, table: BehaviourCounts) -> list[tuple[str
     """What there is to say about a behaviour table: it has cycles and no timeline."""
     metadata = trace.metadata
     listed = [
-        ("vendor", _VENDORS.get(metadata.vendor, metadata.vendor)),
+        ("vendor", TITLES.get(metadata.vendor, metadata.vendor)),
         (
             "cycles",
             f"{units.count(table.cycles)}, marked by {units.listed(table.anchors) or 'nothing'}",
@@ -221,7 +213,7 @@ def _counter_facts(trace: TraceInfo) -> list[tuple[str, str]]:
     collected = metadata.extra.get("collected", {})
     listed = [
         ("device", "; ".join(map(_measured_device, metadata.devices)) or "not named"),
-        ("vendor", _VENDORS.get(metadata.vendor, metadata.vendor)),
+        ("vendor", TITLES.get(metadata.vendor, metadata.vendor)),
         ("kernels", f"{units.counted(summary.kernel_calls, 'launches')} measured one by one"),
         ("kernel time", _kernel_time_text(trace)),
         ("sampled", str(stated_sampling(metadata) or "")),

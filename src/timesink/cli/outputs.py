@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from timesink.errors import OutputError, TimesinkError, UsageError
-from timesink.reports.baselines.stores.store import ENDING as BASELINE_ENDING
+from timesink.reports.baselines.stores import ENDING as BASELINE_ENDING
 from timesink.writers.marks import is_folder
 
 if TYPE_CHECKING:

@@ -51,24 +51,13 @@ def unit_of(counter: str, largest: float | None = None) -> str | None:
 
     With the largest value seen, counters that are written as a fraction here and as percent there
     are told apart.
-
-    >>> unit_of("gpu_sm_frequency"), unit_of("gpu_power_mw"), unit_of("queue_length")
-    ('MHz', 'mW', None)
-    >>> unit_of("gpu_sm_util", largest=0.79), unit_of("gpu_sm_util", largest=79)
-    ('100 %', '%')
     """
     line = _fitting("recorded", counter, largest)
     return None if line is None else line.unit
 
 
 def published_unit(metric: str, typical: float) -> str | None:
-    """The unit of a metric in a table of behaviour that does not say it.
-
-    >>> published_unit("gpu_frequency", 118687.5), published_unit("gpu_sm_util", 0.26)
-    ('0.01 MHz', '100 %')
-    >>> published_unit("cpu_frequency", 87.5), published_unit("cpu_frequency", 350000.0)
-    ('%', '0.01 MHz')
-    """
+    """The unit of a metric in a table of behaviour that does not say it."""
     line = _fitting("published", metric, typical)
     if line is not None:
         return line.unit
@@ -82,11 +71,6 @@ def quantity(value: float, unit: str | None) -> tuple[float, str]:
     """A value in the base unit of what it measures, without the factor its unit may begin with.
 
     Values of one quantity, however it was written down, have the same unit afterwards.
-
-    >>> quantity(118687.5, "0.01 MHz"), quantity(0.26, "100 %"), quantity(3, None)
-    ((1186.875, 'MHz'), (26.0, '%'), (3, ''))
-    >>> quantity(650_000, "mW"), quantity(2, "GiB"), quantity(3.2, "GHz")
-    ((650.0, 'W'), (2147483648.0, 'B'), (3200.0, 'MHz'))
     """
     found = _FACTOR.fullmatch(unit or "")
     if found is not None:

@@ -1,4 +1,4 @@
-"""Interval algebra: union, intersection, difference, coverage and depth of time intervals.
+"""Interval algebra: union, intersection, difference, coverage and sums of time intervals.
 
 An interval set is an int64 array of shape ``(n, 2)``; each row is a half-open ``[start, end)`` in
 nanoseconds.  Rows may come in any order, overlap, or be empty (``start == end``).  What
@@ -23,22 +23,14 @@ _END_OF_TIME = np.iinfo(np.int64).max
 
 
 def from_starts(ts_ns: ArrayLike, dur_ns: ArrayLike) -> IntervalSet:
-    """Build an interval set from starts and durations.
-
-    >>> from_starts([10, 30], [5, 0]).tolist()
-    [[10, 15], [30, 30]]
-    """
+    """Build an interval set from starts and durations."""
     intervals = _pair(_times(ts_ns), _times(dur_ns))
     intervals[:, 1] += intervals[:, 0]
     return _checked(intervals)
 
 
 def merge(intervals: ArrayLike) -> IntervalSet:
-    """Join what overlaps or touches; drop what is empty; sort the rest.
-
-    >>> merge([[20, 25], [0, 10], [5, 12], [12, 15], [30, 30]]).tolist()
-    [[0, 15], [20, 25]]
-    """
+    """Join what overlaps or touches; drop what is empty; sort the rest."""
     rows = _checked(intervals)
     if _is_merged(rows):
         return rows
@@ -54,30 +46,18 @@ def merge(intervals: ArrayLike) -> IntervalSet:
 
 
 def intersect(a: ArrayLike, b: ArrayLike) -> IntervalSet:
-    """What both sets cover.
-
-    >>> intersect([[0, 10], [20, 30]], [[5, 25]]).tolist()
-    [[5, 10], [20, 25]]
-    """
+    """What both sets cover."""
     return _intersect_merged(merge(a), merge(b))
 
 
 def subtract(a: ArrayLike, b: ArrayLike) -> IntervalSet:
-    """What the first set covers and the second does not.
-
-    >>> subtract([[0, 10], [20, 30]], [[5, 25]]).tolist()
-    [[0, 5], [25, 30]]
-    """
+    """What the first set covers and the second does not."""
     merged, taken = merge(a), merge(b)
     return _intersect_merged(merged, _complement(taken)) if len(taken) else merged
 
 
 def clip(intervals: ArrayLike, start: int, end: int) -> IntervalSet:
-    """The parts inside ``[start, end)``, row by row; rows with nothing inside are dropped.
-
-    >>> clip([[0, 10], [5, 12], [20, 30]], 8, 20).tolist()
-    [[8, 10], [8, 12]]
-    """
+    """The parts inside ``[start, end)``, row by row; rows with nothing inside are dropped."""
     if end < start:
         msg = f"the window ends before it starts: [{start}, {end})"
         raise ValueError(msg)
@@ -86,21 +66,13 @@ def clip(intervals: ArrayLike, start: int, end: int) -> IntervalSet:
 
 
 def coverage(intervals: ArrayLike) -> int:
-    """Length of the union: time covered at least once.
-
-    >>> coverage([[0, 10], [5, 12], [20, 25]])
-    17
-    """
+    """Length of the union: time covered at least once."""
     merged = merge(intervals)
     return int((merged[:, 1] - merged[:, 0]).sum())
 
 
 def coverage_within(intervals: ArrayLike, windows: ArrayLike) -> Times:
-    """Length of the union inside each window; windows may overlap each other.
-
-    >>> coverage_within([[0, 10], [5, 12], [20, 25]], [[0, 12], [8, 22], [13, 13]]).tolist()
-    [12, 6, 0]
-    """
+    """Length of the union inside each window; windows may overlap each other."""
     merged = merge(intervals)
     frames = _checked(windows)
     covered: Times = _covered_before(merged, frames[:, 1]) - _covered_before(merged, frames[:, 0])
@@ -166,10 +138,6 @@ def sweep(starts: ArrayLike, ends: ArrayLike, values: ArrayLike) -> tuple[Times,
 
     Whole numbers are summed exactly.  Sums of floats are rounded, but start afresh after every
     gap, so that errors do not pile up over a long trace and gaps are exactly zero.
-
-    >>> boundaries, sums = sweep([0, 5, 20], [10, 12, 25], [1.5, 2.0, 4.0])
-    >>> boundaries.tolist(), sums.tolist()
-    ([0, 5, 10, 12, 20, 25], [1.5, 3.5, 2.0, 0.0, 4.0])
     """
     intervals = _checked(_pair(_times(starts), _times(ends)))
     amounts = _amounts(values, len(intervals))
@@ -182,37 +150,10 @@ def sweep(starts: ArrayLike, ends: ArrayLike, values: ArrayLike) -> tuple[Times,
     return times[last_at_its_time], sums[last_at_its_time][:-1]
 
 
-def depth(intervals: ArrayLike) -> tuple[Times, Times]:
-    """Number of active intervals as a step function of time; see :func:`sweep`.
-
-    >>> boundaries, counts = depth([[0, 10], [5, 12], [20, 25]])
-    >>> boundaries.tolist(), counts.tolist()
-    ([0, 5, 10, 12, 20, 25], [1, 2, 1, 0, 1])
-    """
-    # For a count it does not matter which start belongs to which end.
-    starts, ends = _sorted_apart(intervals)
-    return sweep(starts, ends, np.ones(len(starts), dtype=np.int64))
-
-
-def max_depth(intervals: ArrayLike) -> int:
-    """The most intervals that are active at one time.
-
-    >>> max_depth([[0, 10], [5, 12], [10, 25]])
-    2
-    """
-    starts, ends = _sorted_apart(intervals)
-    begun = np.arange(1, len(starts) + 1)
-    ended = np.searchsorted(ends, starts, side="right")
-    return int((begun - ended).max(initial=0))
-
-
 def crossed(intervals: ArrayLike) -> NDArray[np.bool_]:
     """Which intervals have another one start inside them and end after them.
 
     Intervals that are disjoint, touch or lie inside one another do not cross.
-
-    >>> crossed([[0, 10], [2, 4], [8, 12], [12, 15]]).tolist()
-    [True, False, False, False]
     """
     rows = _checked(intervals)
     order, starts = _outer_first(rows)

@@ -8,10 +8,6 @@ _NUMBERS = re.compile(r"(\d+)")
 
 
 def natural(text: str) -> list[tuple[int, str]]:
-    """Sort key by which `GPU 2` comes before `GPU 10`.
-
-    >>> sorted(["GPU 10", "GPU 2", "GPU"], key=natural)
-    ['GPU', 'GPU 2', 'GPU 10']
-    """
+    """Sort key by which `GPU 2` comes before `GPU 10`."""
     parts = filter(None, _NUMBERS.split(text))
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]

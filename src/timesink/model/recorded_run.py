@@ -82,13 +82,7 @@ class RunOverhead:
 
     @property
     def ratio(self) -> float | None:
-        """How many times as long as plain cycles profiled ones were; None where not measured.
-
-        >>> RunOverhead(cycle_us=50.0, cycle_profiled_us=60.0).ratio
-        1.2
-        >>> RunOverhead(profiler_pct=20.0).ratio
-        1.2
-        """
+        """How many times as long as plain cycles profiled ones were; None where not measured."""
         if self.cycle_us and self.cycle_profiled_us:
             return self.cycle_profiled_us / self.cycle_us
         return None if self.profiler_pct is None else 1 + self.profiler_pct / 100
@@ -152,11 +146,7 @@ class RecordedRun:
 
     @property
     def why_no_calls(self) -> str:
-        """Why a recording may have counters alone.
-
-        >>> RecordedRun().why_no_calls
-        'the program did not use PyTorch'
-        """
+        """Why a recording may have counters alone."""
         if self.why_partial:
             return self.why_partial
         if self.uses_torch:
@@ -173,11 +163,6 @@ class RecordedRun:
         """For processes whose devices are known: the number the counters have for each of them.
 
         A process that was shown some of the devices counts these from zero.
-
-        >>> known = (RunDevice("GPU 0", uuid="GPU-aa"), RunDevice("GPU 1", uuid="GPU-bb"))
-        >>> shown_one = RunProcess(pid=7, devices=("GPU-bb",))
-        >>> RecordedRun(processes=(shown_one,), devices=known).device_numbers
-        {7: (1,)}
         """
         places = {one.uuid: one.device for one in self.devices if one.uuid}
         if len(places) < len(self.devices):
@@ -194,12 +179,7 @@ class RecordedRun:
         }
 
     def process_of(self, trace: str) -> RunProcess | None:
-        """The process whose trace has this file name, packed or not.
-
-        >>> run = RecordedRun(processes=(RunProcess(pid=7, trace="trace.json.gz"),))
-        >>> run.process_of("trace.json").pid, run.process_of("other.json")
-        (7, None)
-        """
+        """The process whose trace has this file name, packed or not."""
         fitting = (
             one
             for one in self.processes

@@ -18,10 +18,6 @@ def recorded_run(values: Mapping[str, Any]) -> tuple[RecordedRun, list[str]]:
     """The run that plain data describes, and which of its fields could not be used.
 
     Fields that nobody knows here are left alone: a later version may have more.
-
-    >>> run, unused = recorded_run({"complete": True, "host": {"cores": "many"}, "new": 1})
-    >>> run.complete, run.host.cores, unused
-    (True, None, ["host.cores: 'many'"])
     """
     unused: list[str] = []
     return _section(RecordedRun, values, "", unused), unused

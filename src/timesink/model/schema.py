@@ -68,7 +68,7 @@ HOST_DEVICE = "Host"
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """One column: its name (with unit), dtype and meaning in a sentence."""
 
     name: str
@@ -77,12 +77,12 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TraceTable:
     """One table of the trace model."""
 
     name: str
     meaning: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
 
     @property
     def schema(self) -> dict[str, PolarsDataType]:
@@ -93,105 +93,111 @@ class Table:
 
 
 @cache  # every trace has many empty tables, and making one takes longer than reading a small file
-def _empty(table: Table) -> pl.DataFrame:
+def _empty(table: TraceTable) -> pl.DataFrame:
     return pl.DataFrame(schema=table.schema)
 
 
 _TEXT = pl.Categorical()
 
-_INDEX = Column("index", pl.UInt32(), "position of the event in the source, counted from 0")
-_TS = Column("ts_ns", pl.Int64(), "start, in ns on the clock named by the trace's metadata")
-_DUR = Column("dur_ns", pl.Int64(), "length in ns; never negative")
-_NAME = Column("name", _TEXT, "name as recorded")
-_CATEGORY = Column("category", _TEXT, "category as recorded, before it was mapped to a kind")
-_PID = Column("pid", _TEXT, "process, as recorded")
-_TID = Column("tid", _TEXT, "thread or lane inside the process, as recorded")
+_INDEX = TableColumn("index", pl.UInt32(), "position of the event in the source, counted from 0")
+_TS = TableColumn("ts_ns", pl.Int64(), "start, in ns on the clock named by the trace's metadata")
+_DUR = TableColumn("dur_ns", pl.Int64(), "length in ns; never negative")
+_NAME = TableColumn("name", _TEXT, "name as recorded")
+_CATEGORY = TableColumn("category", _TEXT, "category as recorded, before it was mapped to a kind")
+_PID = TableColumn("pid", _TEXT, "process, as recorded")
+_TID = TableColumn("tid", _TEXT, "thread or lane inside the process, as recorded")
+_EVENT = (_CATEGORY, _NAME, _PID, _TID, _TS, _DUR)
 
-HOST = Table(
+
+def _text(name: str, meaning: str) -> TableColumn:
+    return TableColumn(name, _TEXT, meaning)
+
+
+def _whole(name: str, meaning: str) -> TableColumn:
+    return TableColumn(name, pl.Int64(), meaning)
+
+
+def _real(name: str, meaning: str) -> TableColumn:
+    return TableColumn(name, pl.Float64(), meaning)
+
+
+HOST = TraceTable(
     "host",
     "What the processors did: operators, annotations, Python, runtime and driver calls.",
     (
         _INDEX,
-        Column("kind", pl.Enum(HOST_KINDS), "what sort of activity it is"),
-        _CATEGORY,
-        _NAME,
-        _PID,
-        _TID,
-        _TS,
-        _DUR,
-        Column("external_id", pl.Int64(), "id that ties an operator to its runtime calls"),
-        Column("correlation", pl.Int64(), "id that ties a runtime call to its device work"),
-        Column("sequence_number", pl.Int64(), "autograd sequence number, forward and backward"),
-        Column("fwd_thread_id", pl.Int64(), "thread of the forward pass, on backward operators"),
-        Column("input_dims", _TEXT, "input shapes as JSON text"),
-        Column("input_types", _TEXT, "input dtypes as JSON text"),
-        Column("concrete_inputs", _TEXT, "scalar input values as JSON text"),
-        Column("call_stack", _TEXT, "Python frames separated by ';', outermost last as recorded"),
-        Column("module_hierarchy", _TEXT, "module path as recorded on the operator"),
-        Column("python_id", pl.Int64(), "id of a Python call"),
-        Column("python_parent_id", pl.Int64(), "id of the calling Python call"),
-        Column("python_module_id", pl.Int64(), "which nn.Module instance, on module calls"),
+        TableColumn("kind", pl.Enum(HOST_KINDS), "what sort of activity it is"),
+        *_EVENT,
+        _whole("external_id", "id that ties an operator to its runtime calls"),
+        _whole("correlation", "id that ties a runtime call to its device work"),
+        _whole("sequence_number", "autograd sequence number, forward and backward"),
+        _whole("fwd_thread_id", "thread of the forward pass, on backward operators"),
+        _text("input_dims", "input shapes as JSON text"),
+        _text("input_types", "input dtypes as JSON text"),
+        _text("concrete_inputs", "scalar input values as JSON text"),
+        _text("call_stack", "Python frames separated by ';', outermost last as recorded"),
+        _text("module_hierarchy", "module path as recorded on the operator"),
+        _whole("python_id", "id of a Python call"),
+        _whole("python_parent_id", "id of the calling Python call"),
+        _whole("python_module_id", "which nn.Module instance, on module calls"),
     ),
 )
 
-DEVICE = Table(
+DEVICE = TraceTable(
     "device",
     "What the accelerators did: kernels, copies, memsets, collectives, device-side annotations.",
     (
         _INDEX,
-        Column("kind", pl.Enum(DEVICE_KINDS), "what sort of activity it is"),
-        _CATEGORY,
-        _NAME,
-        _PID,
-        _TID,
-        _TS,
-        _DUR,
-        Column("device", pl.Int32(), "device number inside the process"),
-        Column("stream", _TEXT, "stream or queue, as recorded"),
-        Column("correlation", pl.Int64(), "id of the runtime call that launched it"),
-        Column("external_id", pl.Int64(), "id of the operator that launched it"),
-        Column("grid_x", pl.Int64(), "blocks in x (ROCm: work-groups)"),
-        Column("grid_y", pl.Int64(), "blocks in y"),
-        Column("grid_z", pl.Int64(), "blocks in z"),
-        Column("block_x", pl.Int64(), "threads of a block in x"),
-        Column("block_y", pl.Int64(), "threads of a block in y"),
-        Column("block_z", pl.Int64(), "threads of a block in z"),
-        Column("registers_per_thread", pl.Int64(), "registers of one thread"),
-        Column("shared_memory_bytes", pl.Int64(), "static and dynamic shared memory of a block"),
-        Column("blocks_per_sm", pl.Float64(), "blocks per multiprocessor, from the geometry"),
-        Column("warps_per_sm", pl.Float64(), "warps per multiprocessor, from the geometry"),
-        Column("occupancy_pct", pl.Float64(), "estimated achieved occupancy in percent"),
-        Column("bytes", pl.Int64(), "bytes copied or set"),
-        Column("copy_direction", pl.Enum(COPY_DIRECTIONS), "direction of a copy"),
-        Column("graph_id", pl.Int64(), "graph whose replay launched it"),
-        Column("graph_node_id", pl.Int64(), "node of that graph"),
+        TableColumn("kind", pl.Enum(DEVICE_KINDS), "what sort of activity it is"),
+        *_EVENT,
+        TableColumn("device", pl.Int32(), "device number inside the process"),
+        _text("stream", "stream or queue, as recorded"),
+        _whole("correlation", "id of the runtime call that launched it"),
+        _whole("external_id", "id of the operator that launched it"),
+        _whole("grid_x", "blocks in x (ROCm: work-groups)"),
+        _whole("grid_y", "blocks in y"),
+        _whole("grid_z", "blocks in z"),
+        _whole("block_x", "threads of a block in x"),
+        _whole("block_y", "threads of a block in y"),
+        _whole("block_z", "threads of a block in z"),
+        _whole("registers_per_thread", "registers of one thread"),
+        _whole("shared_memory_bytes", "static and dynamic shared memory of a block"),
+        _real("blocks_per_sm", "blocks per multiprocessor, from the geometry"),
+        _real("warps_per_sm", "warps per multiprocessor, from the geometry"),
+        _real("occupancy_pct", "estimated achieved occupancy in percent"),
+        _whole("bytes", "bytes copied or set"),
+        TableColumn("copy_direction", pl.Enum(COPY_DIRECTIONS), "direction of a copy"),
+        _whole("graph_id", "graph whose replay launched it"),
+        _whole("graph_node_id", "node of that graph"),
     ),
 )
 
-COLLECTIVES = Table(
+COLLECTIVES = TraceTable(
     "collectives",
     "Arguments of communication calls, one row per host or device event that carries them.",
     (
-        Column("index", pl.UInt32(), "the event in `host` or `device` these arguments belong to"),
-        Column("collective", _TEXT, "operation, e.g. allreduce"),
-        Column("dtype", _TEXT, "element type"),
-        Column("in_elements", pl.Int64(), "elements sent by this rank"),
-        Column("out_elements", pl.Int64(), "elements received by this rank"),
-        Column("in_split", _TEXT, "send split sizes as text"),
-        Column("out_split", _TEXT, "receive split sizes as text"),
-        Column("group_size", pl.Int64(), "ranks in the process group"),
-        Column("group_name", _TEXT, "process group"),
-        Column("group_description", _TEXT, "what the process group is for"),
-        Column("group_ranks", _TEXT, "ranks of the process group as text"),
-        Column("rank", pl.Int64(), "rank that recorded the call"),
-        Column("src_rank", pl.Int64(), "sending rank of a point-to-point call"),
-        Column("dst_rank", pl.Int64(), "receiving rank of a point-to-point call"),
-        Column("sequence", pl.Int64(), "sequence number inside the process group"),
-        Column("comms_id", pl.Int64(), "id of the communicator"),
+        TableColumn(
+            "index", pl.UInt32(), "the event in `host` or `device` these arguments belong to"
+        ),
+        _text("collective", "operation, e.g. allreduce"),
+        _text("dtype", "element type"),
+        _whole("in_elements", "elements sent by this rank"),
+        _whole("out_elements", "elements received by this rank"),
+        _text("in_split", "send split sizes as text"),
+        _text("out_split", "receive split sizes as text"),
+        _whole("group_size", "ranks in the process group"),
+        _text("group_name", "process group"),
+        _text("group_description", "what the process group is for"),
+        _text("group_ranks", "ranks of the process group as text"),
+        _whole("rank", "rank that recorded the call"),
+        _whole("src_rank", "sending rank of a point-to-point call"),
+        _whole("dst_rank", "receiving rank of a point-to-point call"),
+        _whole("sequence", "sequence number inside the process group"),
+        _whole("comms_id", "id of the communicator"),
     ),
 )
 
-MEMORY = Table(
+MEMORY = TraceTable(
     "memory",
     "Allocations (positive bytes) and frees (negative bytes).",
     (
@@ -199,36 +205,36 @@ MEMORY = Table(
         _TS,
         _PID,
         _TID,
-        Column("device_type", pl.Int64(), "0 CPU, 1 CUDA, 20 PrivateUse1, ... (c10::DeviceType)"),
-        Column("device", pl.Int64(), "device number, -1 for the host"),
-        Column("address", pl.UInt64(), "address of the block"),
-        Column("bytes", pl.Int64(), "bytes allocated, negative when freed"),
-        Column("total_allocated_bytes", pl.Int64(), "allocated after the event"),
-        Column("total_reserved_bytes", pl.Int64(), "reserved by the allocator after the event"),
+        _whole("device_type", "0 CPU, 1 CUDA, 20 PrivateUse1, ... (c10::DeviceType)"),
+        _whole("device", "device number, -1 for the host"),
+        TableColumn("address", pl.UInt64(), "address of the block"),
+        _whole("bytes", "bytes allocated, negative when freed"),
+        _whole("total_allocated_bytes", "allocated after the event"),
+        _whole("total_reserved_bytes", "reserved by the allocator after the event"),
     ),
 )
 
-COUNTERS = Table(
+COUNTERS = TraceTable(
     "counters",
     "Samples of hardware and process counters, from the trace or from a CSV beside it.",
     (
-        Column("ts_ns", pl.Int64(), "when the sample was taken, on the trace's clock"),
-        Column("counter", _TEXT, "counter name"),
-        Column("device", _TEXT, "device or process the sample belongs to, as recorded"),
-        Column("value", pl.Float64(), "value in the counter's own unit"),
-        Column("source", _TEXT, "`trace`, `profiler_range` or the name of the CSV"),
-        Column("index", pl.UInt32(), "source event, null for samples from a CSV"),
+        _whole("ts_ns", "when the sample was taken, on the trace's clock"),
+        _text("counter", "counter name"),
+        _text("device", "device or process the sample belongs to, as recorded"),
+        _real("value", "value in the counter's own unit"),
+        _text("source", "`trace`, `profiler_range` or the name of the CSV"),
+        TableColumn("index", pl.UInt32(), "source event, null for samples from a CSV"),
     ),
 )
 
-FLOWS = Table(
+FLOWS = TraceTable(
     "flows",
     "Ends of the arrows between events: launch to kernel, forward to backward.",
     (
         _INDEX,
-        Column("kind", pl.Enum(FLOW_KINDS), "what the arrow means"),
-        Column("phase", pl.Enum(FLOW_PHASES), "which end of the arrow this is"),
-        Column("flow_id", pl.Int64(), "id shared by the ends of one arrow; text ids are hashed"),
+        TableColumn("kind", pl.Enum(FLOW_KINDS), "what the arrow means"),
+        TableColumn("phase", pl.Enum(FLOW_PHASES), "which end of the arrow this is"),
+        _whole("flow_id", "id shared by the ends of one arrow; text ids are hashed"),
         _CATEGORY,
         _PID,
         _TID,
@@ -236,34 +242,34 @@ FLOWS = Table(
     ),
 )
 
-EVENT_ARGS = Table(
+EVENT_ARGS = TraceTable(
     "event_args",
     "Arguments that only a few events carry (Triton, synchronisation, vendor specials).",
     (
-        Column("index", pl.UInt32(), "the event these arguments belong to"),
-        Column("key", _TEXT, "argument name as recorded"),
-        Column("value", pl.String(), "argument value as JSON text"),
+        TableColumn("index", pl.UInt32(), "the event these arguments belong to"),
+        _text("key", "argument name as recorded"),
+        TableColumn("value", pl.String(), "argument value as JSON text"),
     ),
 )
 
-TRACKS = Table(
+TRACKS = TraceTable(
     "tracks",
     "Names, labels and order of processes and threads.",
     (
         _PID,
-        Column("tid", _TEXT, "thread or lane; null for the process itself"),
-        Column("name", _TEXT, "name shown for the lane"),
-        Column("labels", _TEXT, "labels, e.g. `CPU` or `GPU 0`"),
-        Column("sort_index", pl.Int64(), "order of the lanes"),
+        _text("tid", "thread or lane; null for the process itself"),
+        _text("name", "name shown for the lane"),
+        _text("labels", "labels, e.g. `CPU` or `GPU 0`"),
+        _whole("sort_index", "order of the lanes"),
     ),
 )
 
-STEPS = Table(
+STEPS = TraceTable(
     "steps",
     "Iterations marked by the profiler on the host, in time order.",
     (
-        Column("index", pl.UInt32(), "the marking event in `host`"),
-        Column("step", pl.Int64(), "step number"),
+        TableColumn("index", pl.UInt32(), "the marking event in `host`"),
+        _whole("step", "step number"),
         _NAME,
         _PID,
         _TID,
@@ -272,74 +278,74 @@ STEPS = Table(
     ),
 )
 
-KERNEL_CALLS = Table(
+KERNEL_CALLS = TraceTable(
     "kernel_calls",
     "Launches measured by a kernel profiler, in launch order: how long, and how much of the "
     "hardware each used. Durations come from replays of single kernels, not from a timeline.",
     (
-        Column("index", pl.UInt32(), "position of the launch in the source, counted from 0"),
-        Column("launch_id", pl.Int64(), "number the profiler gave the launch inside its process"),
+        TableColumn("index", pl.UInt32(), "position of the launch in the source, counted from 0"),
+        _whole("launch_id", "number the profiler gave the launch inside its process"),
         _PID,
-        Column("process", _TEXT, "name of the process"),
-        Column("host", _TEXT, "machine the process ran on"),
-        Column("device", pl.Int32(), "device number"),
-        Column("compute_capability", _TEXT, "generation of the device, e.g. 9.0"),
-        Column("context", _TEXT, "device context, as recorded"),
-        Column("stream", _TEXT, "stream or queue, as recorded"),
+        _text("process", "name of the process"),
+        _text("host", "machine the process ran on"),
+        TableColumn("device", pl.Int32(), "device number"),
+        _text("compute_capability", "generation of the device, e.g. 9.0"),
+        _text("context", "device context, as recorded"),
+        _text("stream", "stream or queue, as recorded"),
         _NAME,
         *(
-            Column(f"{shape}_{axis}", pl.Int64(), f"{things} in {axis}")
+            TableColumn(f"{shape}_{axis}", pl.Int64(), f"{things} in {axis}")
             for shape, things in (("grid", "blocks"), ("block", "threads of a block"))
             for axis in "xyz"
         ),
-        Column("dur_ns", pl.Int64(), "length in ns; null where it was not measured"),
-        Column("tensor_pct", pl.Float64(), "tensor pipe active, percent of its peak"),
-        Column("dram_pct", pl.Float64(), "device memory traffic, percent of its peak"),
-        Column("sm_pct", pl.Float64(), "busiest unit of the multiprocessors, percent of its peak"),
-        Column("occupancy_pct", pl.Float64(), "warps in flight, percent of the most possible"),
+        _whole("dur_ns", "length in ns; null where it was not measured"),
+        _real("tensor_pct", "tensor pipe active, percent of its peak"),
+        _real("dram_pct", "device memory traffic, percent of its peak"),
+        _real("sm_pct", "busiest unit of the multiprocessors, percent of its peak"),
+        _real("occupancy_pct", "warps in flight, percent of the most possible"),
     ),
 )
 
-KERNEL_METRICS = Table(
+KERNEL_METRICS = TraceTable(
     "kernel_metrics",
     "Further metrics of `kernel_calls`, one row per launch and metric.",
     (
-        Column("index", pl.UInt32(), "the launch in `kernel_calls`"),
-        Column("metric", _TEXT, "name of the metric as recorded"),
-        Column("value", pl.Float64(), "value in the base unit: ns, bytes, hertz, percent, counts"),
-        Column("unit", _TEXT, "the base unit the value is in; empty for counts"),
+        TableColumn("index", pl.UInt32(), "the launch in `kernel_calls`"),
+        _text("metric", "name of the metric as recorded"),
+        _real("value", "value in the base unit: ns, bytes, hertz, percent, counts"),
+        _text("unit", "the base unit the value is in; empty for counts"),
     ),
 )
 
-BEHAVIOUR = Table(
+BEHAVIOUR = TraceTable(
     "behaviour",
     "What each function cost in each cycle of a run, and how loaded its resources were meanwhile: "
     "one row per cycle, process, function, device and metric. Read from a behaviour table; "
     "computed from a timeline by `timesink behaviour`.",
     (
-        Column("cycle", pl.Int64(), "number of the cycle in its process, from 1"),
-        Column("cycle_type", pl.Enum(CYCLE_TYPES), "what sort of cycle it is"),
+        _whole("cycle", "number of the cycle in its process, from 1"),
+        TableColumn("cycle_type", pl.Enum(CYCLE_TYPES), "what sort of cycle it is"),
         _PID,
-        Column("host", _TEXT, "machine the process ran on"),
-        Column("function", _TEXT, "name of the function, as recorded"),
-        Column("metric", _TEXT, "counter; null when the function has none in that cycle"),
-        Column("device", _TEXT, "`Host` or the accelerator, e.g. `GPU 7`"),
-        Column("function_class", _TEXT, "class that says which counters matter to it"),
-        Column("beta_pct", pl.Float64(), "time of the function, percent of the cycle's length"),
-        Column("mu", pl.Float64(), "counter while it ran, mean weighted by time, in `unit`"),
-        Column("sigma", pl.Float64(), "spread of the counter while it ran, in `unit`"),
-        Column("unit", _TEXT, "unit of mu and sigma, with a factor where needed: `0.01 MHz`"),
-        Column("dur_ns", pl.Int64(), "time of the function in the cycle, all calls together"),
-        Column("calls", pl.Int64(), "calls in the cycle"),
-        Column(
+        _text("host", "machine the process ran on"),
+        _text("function", "name of the function, as recorded"),
+        _text("metric", "counter; null when the function has none in that cycle"),
+        _text("device", "`Host` or the accelerator, e.g. `GPU 7`"),
+        _text("function_class", "class that says which counters matter to it"),
+        _real("beta_pct", "time of the function, percent of the cycle's length"),
+        _real("mu", "counter while it ran, mean weighted by time, in `unit`"),
+        _real("sigma", "spread of the counter while it ran, in `unit`"),
+        _text("unit", "unit of mu and sigma, with a factor where needed: `0.01 MHz`"),
+        _whole("dur_ns", "time of the function in the cycle, all calls together"),
+        _whole("calls", "calls in the cycle"),
+        TableColumn(
             "interpolated",
             pl.Enum(INTERPOLATED),
             "calls whose counter value was interpolated: fewer than three samples fell into them",
         ),
-        Column("anchor", _TEXT, "what marks the cycle: a call, an annotation, a kernel"),
-        Column("cycle_ts_ns", pl.Int64(), "start of the cycle"),
-        Column("cycle_dur_ns", pl.Int64(), "length of the cycle"),
-        Column("short_name", _TEXT, "the function's name as people say it"),
+        _text("anchor", "what marks the cycle: a call, an annotation, a kernel"),
+        _whole("cycle_ts_ns", "start of the cycle"),
+        _whole("cycle_dur_ns", "length of the cycle"),
+        _text("short_name", "the function's name as people say it"),
     ),
 )
 

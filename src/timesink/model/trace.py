@@ -75,6 +75,15 @@ def why_no_calls(trace: Trace) -> str:
     return "" if run is None else run.why_no_calls
 
 
+def _table(name: str) -> cached_property[pl.DataFrame]:
+    """A table as an attribute: loaded whole when it is first asked for."""
+
+    def load(trace: Trace) -> pl.DataFrame:
+        return trace.lazy(name).collect()
+
+    return cached_property(load)
+
+
 @dataclass(frozen=True, eq=False)
 class Trace:
     """A recorded run: tables, metadata and health.
@@ -119,50 +128,15 @@ class Trace:
     def _holds(self, table: str) -> bool:
         return self.lazy(table).head(1).collect().height > 0
 
-    @cached_property
-    def host(self) -> pl.DataFrame:
-        return self.lazy("host").collect()
-
-    @cached_property
-    def device(self) -> pl.DataFrame:
-        return self.lazy("device").collect()
-
-    @cached_property
-    def collectives(self) -> pl.DataFrame:
-        return self.lazy("collectives").collect()
-
-    @cached_property
-    def memory(self) -> pl.DataFrame:
-        return self.lazy("memory").collect()
-
-    @cached_property
-    def counters(self) -> pl.DataFrame:
-        return self.lazy("counters").collect()
-
-    @cached_property
-    def flows(self) -> pl.DataFrame:
-        return self.lazy("flows").collect()
-
-    @cached_property
-    def event_args(self) -> pl.DataFrame:
-        return self.lazy("event_args").collect()
-
-    @cached_property
-    def tracks(self) -> pl.DataFrame:
-        return self.lazy("tracks").collect()
-
-    @cached_property
-    def steps(self) -> pl.DataFrame:
-        return self.lazy("steps").collect()
-
-    @cached_property
-    def kernel_calls(self) -> pl.DataFrame:
-        return self.lazy("kernel_calls").collect()
-
-    @cached_property
-    def kernel_metrics(self) -> pl.DataFrame:
-        return self.lazy("kernel_metrics").collect()
-
-    @cached_property
-    def behaviour(self) -> pl.DataFrame:
-        return self.lazy("behaviour").collect()
+    host = _table("host")
+    device = _table("device")
+    collectives = _table("collectives")
+    memory = _table("memory")
+    counters = _table("counters")
+    flows = _table("flows")
+    event_args = _table("event_args")
+    tracks = _table("tracks")
+    steps = _table("steps")
+    kernel_calls = _table("kernel_calls")
+    kernel_metrics = _table("kernel_metrics")
+    behaviour = _table("behaviour")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -12,10 +11,17 @@ import msgspec
 from timesink.errors import UnreadableError
 from timesink.readers.chrome.container import looks_like_events
 from timesink.readers.names import rank_in_name
-from timesink.readers.run_file import RUN_FILE, RunFile, counters_name, is_run_file, run_file_in
+from timesink.readers.run_file import (
+    RUN_FILE,
+    RunFile,
+    counters_name,
+    describes_run,
+    run_file_in,
+)
 from timesink.readers.source import open_source
 
 _PACKINGS = ("", ".gz")
+_PACKED = re.compile(r"\.gz$", re.IGNORECASE)
 TRACE_ENDINGS = (".json", ".json.gz", ".zip", ".sqlite", ".sqlite.gz")
 """How the names of files that may be traces end, in small letters."""
 
@@ -32,7 +38,82 @@ _PAIRED = re.compile(
 )
 _EVENT_TABLE = re.compile(r"(?<![^_.-])micro_event\.csv(?:\.gz)?$", re.IGNORECASE)
 _TOPOLOGY = "topo_component.csv"
-_HEAD_BYTES = 64 * 1024
+HEAD_BYTES = 64 * 1024
+"""So much of a file is looked at."""
+
+
+# -- traces ----------------------------------------------------------------------------------------
+
+
+def is_named_by_rank_alone(name: str) -> bool:
+    """Whether a name has no ending but states a rank, as some recorders write them."""
+    return "." not in name and rank_in_name(name) is not None
+
+
+def is_named_as_event_table(name: str) -> bool:
+    """Whether a name is that of a CSV of events: other CSV files are no traces."""
+    return _EVENT_TABLE.search(name) is not None
+
+
+def is_named_like_trace(name: str) -> bool:
+    """Whether a name is one that traces have; what the file holds may still be something else."""
+    is_named = name.lower().endswith(TRACE_ENDINGS) or is_named_as_event_table(name)
+    return is_named or is_named_by_rank_alone(name)
+
+
+def may_be_trace(name: str, head_of: Callable[[], bytes], *, certain: bool = False) -> bool:
+    """Whether a file of this name is a trace, or (unless `certain`) was meant to be one.
+
+    Only what can be read as one goes by a name without an ending, or by that of a recorder's
+    description.  Of others, those that cannot be read count: whoever opens them will say why.
+    """
+    if is_named_as_event_table(name) or not is_named_like_trace(name):
+        return is_named_as_event_table(name)
+    certain = certain or name == RUN_FILE or is_named_by_rank_alone(name)
+    try:
+        head = head_of()
+    except (UnreadableError, OSError):
+        return not certain
+    if certain:
+        is_description = name == RUN_FILE and describes_run(head)
+        return _is_trace(head) and not is_description
+    return head_may_be_trace(head, is_whole=len(head) < HEAD_BYTES)
+
+
+def is_trace_file(path: Path, *, certain: bool = False) -> bool:
+    """Whether a file of this machine is a trace, or was meant to be one; see `may_be_trace`."""
+
+    def head() -> bytes:
+        return open_source(path).head(HEAD_BYTES)
+
+    # Most files are told by their names, without a look at the disk.
+    return (
+        is_named_like_trace(path.name)
+        and path.is_file()
+        and may_be_trace(path.name, head, certain=certain)
+    )
+
+
+def head_may_be_trace(head: bytes, *, is_whole: bool) -> bool:
+    """Whether a file that begins like this is a trace, or was meant to be one."""
+    if any(mark in head for mark in _COUNTER_MARKS):
+        return False
+    return _is_trace(head) or (is_whole and not _is_json(head))
+
+
+def _is_trace(head: bytes) -> bool:
+    return looks_like_events(head) or any(mark in head for mark in _TRACE_MARKS)
+
+
+def _is_json(content: bytes) -> bool:
+    try:
+        msgspec.json.decode(content, type=msgspec.Raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return True
+
+
+# -- what lies beside them -------------------------------------------------------------------------
 
 
 def find_beside(path: Path) -> Path | None:
@@ -42,22 +123,15 @@ def find_beside(path: Path) -> Path | None:
     where `run.json` says that both are of one run.
     `X_counters_data.csv` goes with `X_perf_data.csv`, `macro_counter.csv` with `micro_event.csv`.
     """
-    partner = _partner(path)
-    if partner is not None:
-        return partner
-    named = (f"{stem}.counters.csv{packing}" for stem in _stems(path) for packing in _PACKINGS)
-    found = next((path.with_name(name) for name in named if path.with_name(name).is_file()), None)
-    if found is not None:
-        return found
+    own = _first_beside(path, *_own_counters(path.name))
+    if own is not None:
+        return own
     run = find_run(path)
     shared = None if run is None else counters_of_run(run)
     if run is not None and run.names(path.name) and shared is not None:
         return shared if shared.name != path.name else None
-    for packing in _PACKINGS:
-        common = path.with_name(f"counters.csv{packing}")
-        if common.is_file() and common != path:
-            return common if _is_only_trace(path) else None
-    return None
+    common = _first_beside(path, "counters.csv")
+    return common if common not in (None, path) and _is_only_trace(path) else None
 
 
 def find_run(path: Path) -> RunFile | None:
@@ -72,138 +146,41 @@ def find_run(path: Path) -> RunFile | None:
 
 def counters_of_run(run: RunFile) -> Path | None:
     """The counters of a recorded run, where they are there."""
-    files = (run.path.with_name(counters_name(run.run) + packing) for packing in _PACKINGS)
-    return next((file for file in files if file.is_file()), None)
+    return _first_beside(run.path, counters_name(run.run))
 
 
 def find_topology(path: Path) -> Path | None:
     """The description of the machine that some recorders leave beside a trace."""
-    files = (path.with_name(_TOPOLOGY + packing) for packing in _PACKINGS)
-    return next((file for file in files if file.is_file()), None)
-
-
-def _partner(path: Path) -> Path | None:
-    """The file that some programs write together with one of this name."""
-    name, replaced = _PAIRED.subn(lambda found: _PARTNERS[found[0].lower()], path.name)
-    if not replaced:
-        return None
-    stem = re.sub(r"\.gz$", "", name, flags=re.IGNORECASE)
-    files = (path.with_name(stem + packing) for packing in _PACKINGS)
-    return next((file for file in files if file.is_file()), None)
-
-
-def _stems(path: Path) -> Iterator[str]:
-    name = path.name
-    while stripped := _KNOWN_SUFFIX.sub("", name):
-        if stripped == name:
-            return
-        name = stripped
-        yield name
-
-
-def _is_only_trace(path: Path) -> bool:
-    return not any(
-        other.name != path.name and looks_like_trace(other) for other in path.parent.iterdir()
-    )
-
-
-def looks_like_trace(path: Path) -> bool:
-    """Whether a file named like a trace is one."""
-    if is_event_table(path):
-        return True
-    if is_run_file(path):
-        return False
-    return _is_named_like_trace(path) and _holds_trace(path)
-
-
-def _holds_trace(path: Path) -> bool:
-    with suppress(UnreadableError, OSError):
-        return _is_trace(open_source(path).head(_HEAD_BYTES))
-    return False
-
-
-def may_be_trace(path: Path) -> bool:
-    """Whether a file named like a trace is one, or was meant to be: other JSON is none."""
-    if is_event_table(path):
-        return True
-    if is_named_by_rank_alone(path.name):
-        return path.is_file() and _holds_trace(path)
-    if not _is_named_like_trace(path):
-        return False
-    if path.name == RUN_FILE:
-        # Only a trace that can be read as one goes by this name.
-        return looks_like_trace(path)
-    with suppress(UnreadableError, OSError):
-        head = open_source(path).head(_HEAD_BYTES)
-        return head_may_be_trace(head, is_whole=len(head) < _HEAD_BYTES)
-    return True  # it cannot be read, and whoever opens it will say why
-
-
-def head_may_be_trace(head: bytes, *, is_whole: bool) -> bool:
-    """Whether a file that begins like this is a trace, or was meant to be one.
-
-    >>> head_may_be_trace(b'{"traceEvents": [', is_whole=False)
-    True
-    >>> head_may_be_trace(b'{"batch": 8}', is_whole=True)
-    False
-    """
-    if any(mark in head for mark in _COUNTER_MARKS):
-        return False
-    return _is_trace(head) or (is_whole and not _is_json(head))
-
-
-def is_event_table(path: Path) -> bool:
-    """Whether a file is named as a CSV of events is: other CSV files are no traces."""
-    return is_named_as_event_table(path.name) and path.is_file()
-
-
-def is_named_by_rank_alone(name: str) -> bool:
-    """Whether a name has no ending but states a rank, as some recorders write them.
-
-    >>> is_named_by_rank_alone("kineto-trace-0-of-64"), is_named_by_rank_alone("rank0.log")
-    (True, False)
-    """
-    return "." not in name and rank_in_name(name) is not None
-
-
-def is_named_as_event_table(name: str) -> bool:
-    """Whether a name is that of a CSV of events.
-
-    >>> is_named_as_event_table("run_micro_event.csv.gz"), is_named_as_event_table("a.csv")
-    (True, False)
-    """
-    return _EVENT_TABLE.search(name) is not None
+    return _first_beside(path, _TOPOLOGY)
 
 
 def belongs_beside(name: str, trace: str, *, shared: bool) -> bool:
     """Whether a file is one that is read with a trace beside it, as far as names tell.
 
     `shared` says that what has the name of no trace is of this one.
-
-    >>> belongs_beside("a.counters.csv", "a.json", shared=False)
-    True
-    >>> belongs_beside("counters.csv", "a.json", shared=False)
-    False
     """
-    plain = re.sub(r"\.gz$", "", name, flags=re.IGNORECASE)
-    partner, paired = _PAIRED.subn(lambda found: _PARTNERS[found[0].lower()], trace)
-    own = [f"{stem}.counters.csv" for stem in _stems(Path(trace))]
-    own += [re.sub(r"\.gz$", "", partner, flags=re.IGNORECASE)] if paired else []
     common = ("counters.csv", RUN_FILE) if shared else ()
-    return plain in (*own, *common, _TOPOLOGY)
+    return _PACKED.sub("", name) in (*_own_counters(trace), *common, _TOPOLOGY)
 
 
-def _is_named_like_trace(path: Path) -> bool:
-    return path.name.lower().endswith(TRACE_ENDINGS) and path.is_file()
+def _first_beside(path: Path, *names: str) -> Path | None:
+    """The first of some files beside another that is there, packed or not."""
+    files = (path.with_name(name + packing) for name in names for packing in _PACKINGS)
+    return next((file for file in files if file.is_file()), None)
 
 
-def _is_trace(head: bytes) -> bool:
-    return looks_like_events(head) or any(mark in head for mark in _TRACE_MARKS)
+def _own_counters(trace: str) -> list[str]:
+    """What the counters of a trace of this name are called, without their packing."""
+    partner, paired = _PAIRED.subn(lambda found: _PARTNERS[found[0].lower()], trace)
+    own = [_PACKED.sub("", partner)] if paired else []
+    while (shorter := _KNOWN_SUFFIX.sub("", trace)) not in ("", trace):
+        trace = shorter
+        own.append(f"{trace}.counters.csv")
+    return own
 
 
-def _is_json(content: bytes) -> bool:
-    try:
-        msgspec.json.decode(content, type=msgspec.Raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return False
-    return True
+def _is_only_trace(path: Path) -> bool:
+    return not any(
+        other.name != path.name and is_trace_file(other, certain=True)
+        for other in path.parent.iterdir()
+    )

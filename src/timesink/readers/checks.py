@@ -35,14 +35,7 @@ LARGEST_CODE_TABLE = 1 << 24
 
 
 def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> list[HealthEntry]:
-    """What looks wrong in a trace whose tables are complete and conform to the schema.
-
-    >>> from timesink.model.schema import TABLES
-    >>> tables = {name: table.empty() for name, table in TABLES.items()}
-    >>> metadata = Metadata("empty.json", "kineto", "cpu", events=0)
-    >>> [entry.code for entry in find_oddities(tables, metadata)]
-    ['rank_assumed', 'no_device_activity', 'no_host_activity']
-    """
+    """What looks wrong in a trace whose tables are complete and conform to the schema."""
     host, device = tables["host"], tables["device"]
     # Counters of kernels and behaviour have no timeline, and no rank; nothing of it is missing.
     needs_timeline = tables["kernel_calls"].is_empty() and tables["behaviour"].is_empty()

@@ -17,22 +17,14 @@ _DECIMAL_COMMA = r"^([+-]?\d+),(\d+)$"
 
 
 def header_of(content: bytes) -> list[str]:
-    r"""Names of the columns, in small letters, of content that begins with its header.
-
-    >>> header_of(b'\xef\xbb\xbf"Cycle", pid\r\n1,2'), header_of(b"cycle;pid")
-    (['cycle', 'pid'], ['cycle', 'pid'])
-    """
+    r"""Names of the columns, in small letters, of content that begins with its header."""
     line = _first_line(content)
     names = line.decode("utf-8", "replace").lower().split(separator_of(line).decode())
     return [name.strip().strip('"').strip() for name in names]
 
 
 def separator_of(content: bytes) -> bytes:
-    r"""What parts the values: a comma, unless the header has none and has another.
-
-    >>> separator_of(b"a,b;c\n"), separator_of(b"a;b\n1,5;2"), separator_of(b"a\n")
-    (b',', b';', b',')
-    """
+    r"""What parts the values: a comma, unless the header has none and has another."""
     line = _first_line(content)
     if _COMMA in line:
         return _COMMA
@@ -44,11 +36,7 @@ def _first_line(content: bytes) -> bytes:
 
 
 def count_foreign_lines(content: bytes) -> int:
-    r"""How many lines are not UTF-8: their odd bytes are read as the replacement character.
-
-    >>> count_foreign_lines(b"name\ncaf\xe9\ncaf\xc3\xa9")
-    1
-    """
+    r"""How many lines are not UTF-8: their odd bytes are read as the replacement character."""
     if content.isascii() or _is_utf8(content):
         return 0
     return sum(not _is_utf8(line) for line in content.split(b"\n"))
@@ -62,15 +50,15 @@ def _is_utf8(content: bytes) -> bool:
     return True
 
 
-def texts_of(content: bytes, *, numbers: str, strip: str = " \t\r") -> pl.DataFrame:
+def texts_of(
+    content: bytes, *, numbers: str, strip: str = " \t\r", decimals: Iterable[str] = ()
+) -> pl.DataFrame:
     r"""The columns as trimmed text under the names of :func:`header_of`, without blank lines.
 
     What is empty or absent is null; of columns of one name the first counts.  A quote that is never
     closed would swallow rows, so rows are told by lines as well, and the reading stands that has
-    more numbers in the column that should be all `numbers`.
-
-    >>> texts_of(b'n,name\n1,"a,b"\n\n2,"c\n3,d\n', numbers="n").rows()
-    [('1', 'a,b'), ('2', 'c'), ('3', 'd')]
+    more numbers in the column that should be all `numbers`.  Where commas do not part values, the
+    columns `decimals` may have decimal commas, which become points.
     """
     content = content.removeprefix(_BOM).strip()
     header = header_of(content)
@@ -86,7 +74,11 @@ def texts_of(content: bytes, *, numbers: str, strip: str = " \t\r") -> pl.DataFr
         place = header.index(numbers)
         known = [reading for reading in readings if reading is not None]
         whole = max(known, key=lambda reading: _count_numbers(reading, place), default=None)
-    return pl.DataFrame() if whole is None else _named(whole, header, strip)
+    texts = pl.DataFrame() if whole is None else _named(whole, header, strip)
+    if separator.encode() == _COMMA:
+        return texts
+    present = [name for name in decimals if name in texts.columns]
+    return texts.with_columns(pl.col(present).str.replace(_DECIMAL_COMMA, "$1.$2"))
 
 
 def _split(content: bytes, separator: str, quote: str | None = '"') -> pl.DataFrame | None:
@@ -101,16 +93,6 @@ def _split(content: bytes, separator: str, quote: str | None = '"') -> pl.DataFr
         )
     except pl.exceptions.PolarsError:
         return None
-
-
-def with_decimal_points(texts: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
-    """Numbers with a decimal comma as others write them, where commas do not part values.
-
-    >>> with_decimal_points(pl.DataFrame({"a": ["1,5", "2.5", "x,y"]}), ["a"])["a"].to_list()
-    ['1.5', '2.5', 'x,y']
-    """
-    known = [name for name in columns if name in texts.columns]
-    return texts.with_columns(pl.col(known).str.replace(_DECIMAL_COMMA, "$1.$2"))
 
 
 def _without_open_quotes(content: bytes) -> bytes:

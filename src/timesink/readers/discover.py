@@ -43,11 +43,7 @@ _TRACE_NAME = re.compile(r"\.(?:(?:json|sqlite|csv)(?:\.gz)?|json\.zip|parquet)$
 
 
 def is_named_by_profiler(recording: Recording) -> bool:
-    """Whether the file has the name PyTorch's profiler gives its traces.
-
-    >>> is_named_by_profiler(Recording(Path("worker0.1.pt.trace.json.gz"), "worker0"))
-    True
-    """
+    """Whether the file has the name PyTorch's profiler gives its traces."""
     return is_profiler_name(recording.path.name)
 
 
@@ -77,12 +73,7 @@ def find_recordings(place: Place) -> list[Recording]:
 
 
 def recordings_in(folder: Path) -> list[Recording]:
-    """The traces of exactly this folder, ordered by worker and span; none is no error.
-
-    >>> import timesink
-    >>> [recording.worker for recording in recordings_in(timesink.sample().parent)]
-    ['unet_train']
-    """
+    """The traces of exactly this folder, ordered by worker and span; none is no error."""
     return numbered((recording_of(file) for file in traces_in(folder)), stated_rank)
 
 
@@ -90,10 +81,6 @@ def told_apart(recordings: Iterable[Recording]) -> list[Recording]:
     """Recordings of one run, none with the worker and span of another.
 
     Where both are the same, as of `a.json` and `a.json.gz`, the second goes by its file's name.
-
-    >>> files = [Recording(Path("a.json"), "a"), Recording(Path("a.json.gz"), "a")]
-    >>> [recording.worker for recording in told_apart(files)]
-    ['a', 'a.json.gz']
     """
     seen: set[tuple[str, int | None]] = set()
     apart = []
@@ -106,11 +93,7 @@ def told_apart(recordings: Iterable[Recording]) -> list[Recording]:
 
 
 def recording_of(file: Path) -> Recording:
-    """A file as a recording, as far as its name and that of its folder say.
-
-    >>> recording_of(Path("run/rank_3/trace.json")).rank
-    3
-    """
+    """A file as a recording, as far as its name and that of its folder say."""
     worker, timestamp = worker_and_span(file.name)
     rank = rank_in_name(file.name)
     return Recording(
@@ -123,11 +106,7 @@ def recording_of(file: Path) -> Recording:
 
 
 def sayable(name: str) -> str:
-    r"""A name that fits into JSON and into an address; not every file name is proper text.
-
-    >>> sayable("caf\udce9")
-    'caf\\xe9'
-    """
+    r"""A name that fits into JSON and into an address; not every file name is proper text."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
@@ -149,11 +128,7 @@ def choose_recording(
 
 
 def stated_rank(recording: Recording) -> int | None:
-    """The rank a file states in its first bytes, else its name: a trace is not read for it.
-
-    >>> stated_rank(Recording(Path("rank3.json"), "rank3", rank=3))
-    3
-    """
+    """The rank a file states in its first bytes, else its name: a trace is not read for it."""
     if recording.remote is not None and recording.rank is not None:
         return recording.rank  # every look costs a way over the network
     stated = None

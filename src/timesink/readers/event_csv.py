@@ -15,7 +15,7 @@ from timesink.model.trace import Trace
 from timesink.readers.chrome import reader as chrome
 from timesink.readers.csv_text import header_of, texts_of
 from timesink.readers.options import Progress, ReadOptions
-from timesink.readers.source import Damage, Source
+from timesink.readers.source import Damage, SourceFile
 
 NAME = "event-csv"
 
@@ -29,16 +29,16 @@ def sniff(head: bytes, name: str) -> bool:  # noqa: ARG001
     return set(header_of(head)) >= _NEEDED
 
 
-def read(source: Source, options: ReadOptions) -> Trace:
+def read(source: SourceFile, options: ReadOptions) -> Trace:
     """The events as a trace; see `readers.chrome`."""
-    events = EventRows(**{part.name: getattr(source, part.name) for part in fields(Source)})
+    events = EventRows(**{part.name: getattr(source, part.name) for part in fields(SourceFile)})
     # Rows are spelled anew by every process that reads them, so there is only this one.
     trace = chrome.read(events, replace(options, jobs=1, crew=None))
     return replace(trace, metadata=replace(trace.metadata, format=NAME))
 
 
 @dataclass(frozen=True, slots=True)
-class EventRows(Source):
+class EventRows(SourceFile):
     """A CSV of events that reads as their JSON."""
 
     def blocks(
@@ -46,7 +46,7 @@ class EventRows(Source):
     ) -> Iterator[bytes]:
         damage = Damage() if damage is None else damage
         # `super()` without arguments does not work in a class with slots.
-        content = b"".join(Source.blocks(self, damage, progress))
+        content = b"".join(SourceFile.blocks(self, damage, progress))
         rows = _rows(content)
         yield b'{"traceEvents": ['
         for place, part in enumerate(rows.iter_slices(_ROWS_AT_ONCE)):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import polars as pl
 
 from timesink.model.health import HealthEntry, merge_entries
-from timesink.model.schema import STEPS, TABLES, Table
+from timesink.model.schema import STEPS, TABLES, TraceTable
 from timesink.model.trace import Metadata, Trace
 from timesink.readers.checks import find_oddities
 
@@ -44,7 +44,7 @@ def finish_trace(
     )
 
 
-def conform(frame: pl.DataFrame, table: Table) -> pl.DataFrame:
+def conform(frame: pl.DataFrame, table: TraceTable) -> pl.DataFrame:
     """The frame with exactly the columns of the table, in order; absent ones become null.
 
     A value the column cannot hold becomes null as well.

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from timesink.model.vendors import DEVICE_WORDS
+
 _HOSTS = "host|hostname|node|machine|server|pod|instance"
-_RANKS = "rank|worker|gpu|device|cuda|npu|mlu|xpu|process|proc|task|replica|trainer|actor"
+_RANKS = f"rank|worker|device|{DEVICE_WORDS}|process|proc|task|replica|trainer|actor"
 _ROLE = re.compile(
     rf"^(?:(?P<host>{_HOSTS})|(?:global|world|local)?[-_. ]?(?:{_RANKS}))[-_. ]?[0-9]{{1,6}}$",
     re.IGNORECASE,
@@ -36,11 +38,7 @@ class Folder:
 
 
 def folder_of(name: str) -> Folder:
-    """What the name of a folder says.
-
-    >>> folder_of("rank_0/iteration_10").alike, folder_of("normal").alike
-    ('rank_*/iteration_10', 'normal')
-    """
+    """What the name of a folder says."""
     parts = name.split("/")
     numbered = [part for part in parts if _alike(part) != part]
     return Folder(
@@ -71,11 +69,7 @@ def _is_host(part: str) -> bool:
 
 
 def host_of(folder: Folder) -> str | None:
-    """The host a folder is of: by a word that says so, or its name where no word says anything.
-
-    >>> host_of(folder_of("host3/rank_1")), host_of(folder_of("dgx-07")), host_of(folder_of("3"))
-    ('host3', 'dgx-07', None)
-    """
+    """The host a folder is of: by a word that says so, or its name where no word says anything."""
     parts = folder.name.split("/")
     said = next((part for part in parts if _is_host(part)), None)
     if said is not None:
@@ -85,11 +79,7 @@ def host_of(folder: Folder) -> str | None:
 
 
 def number_of(folder: Folder) -> int | None:
-    """The rank a folder states: the last number that is not of a host.
-
-    >>> number_of(folder_of("rank_3")), number_of(folder_of("7")), number_of(folder_of("host3"))
-    (3, 7, None)
-    """
+    """The rank a folder states: the last number that is not of a host."""
     for part in reversed(folder.name.split("/")):
         if part.isdecimal() or (_says_so(part) and not _is_host(part)):
             return int(_NUMBER.findall(part)[-1])
@@ -97,11 +87,7 @@ def number_of(folder: Folder) -> int | None:
 
 
 def rank_of_folder(name: str) -> int | None:
-    """Rank of which a folder is, where its whole name says nothing else.
-
-    >>> rank_of_folder("rank_3"), rank_of_folder("stall_rank3"), rank_of_folder("worker3")
-    (3, None, None)
-    """
+    """Rank of which a folder is, where its whole name says nothing else."""
     found = _ROLE.match(name)
     rank = _RANK_AT_END.search(name)
     return int(rank[1]) if found is not None and rank is not None else None

@@ -14,9 +14,10 @@ import polars as pl
 
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Metadata, Trace
+from timesink.model.vendors import NVIDIA
 from timesink.readers.finish import finish_trace
 from timesink.readers.options import ReadOptions
-from timesink.readers.source import Damage, Source
+from timesink.readers.source import SourceFile
 
 NAME = "kernel-table"
 
@@ -31,10 +32,9 @@ def sniff(head: bytes, name: str) -> bool:  # noqa: ARG001
     return _HEADER.match(head) is not None
 
 
-def read(source: Source, options: ReadOptions) -> Trace:  # noqa: ARG001
-    damage = Damage()
-    text = b"".join(source.blocks(damage)).decode("utf-8-sig", "replace")
-    lines = pl.Series("line", text.split("\n"))
+def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
+    content, lost = source.content()
+    lines = pl.Series("line", content.decode("utf-8-sig", "replace").split("\n"))
     wanted = lines.filter((lines.str.strip_chars() != "") & ~lines.str.contains(_HEADER_LINE))
     fields = wanted.str.extract_groups(_ROW).struct.unnest()
     fields.columns = ["name", "dur_ns", "tensor", "dram"]
@@ -46,18 +46,15 @@ def read(source: Source, options: ReadOptions) -> Trace:  # noqa: ARG001
         _percent("dram"),
     )
     others = wanted.filter(~is_row)
-    health = [
-        HealthEntry("bad_table_row", len(others), others[0] if len(others) else ""),
-        *(HealthEntry("truncated_archive", 1, reason) for reason in damage.reasons),
-    ]
+    bad = HealthEntry("bad_table_row", len(others), others[0] if len(others) else "")
     metadata = Metadata(
         source=str(source.path),
         format=NAME,
-        vendor="nvidia",
+        vendor=NVIDIA.name,
         events=calls.height,
         extra={"layout": "table", "profiler_notes": []},
     )
-    return finish_trace(metadata, {"kernel_calls": calls.with_row_index("index")}, health)
+    return finish_trace(metadata, {"kernel_calls": calls.with_row_index("index")}, [bad, *lost])
 
 
 def _percent(column: str) -> pl.Expr:

@@ -9,18 +9,13 @@ from pathlib import Path
 
 from timesink.collect.record.places import CONTROL_FOLDER
 from timesink.errors import UnreadableError
-from timesink.readers.beside import counters_of_run, may_be_trace
+from timesink.readers.beside import counters_of_run, is_trace_file
 from timesink.readers.names import is_named_as_table, is_profiler_name
 from timesink.readers.run_file import run_file_in
 
 
 def files_at(path: Path) -> list[Path]:
-    """The traces at a path: the file itself, or those of the folder, else of folders below it.
-
-    >>> import timesink
-    >>> [file.name for file in files_at(timesink.sample())]
-    ['unet_train.pt.trace.json.gz']
-    """
+    """The traces at a path: the file itself, or those of the folder, else of folders below it."""
     if not path.exists():
         raise UnreadableError.missing(path)
     if path.is_file():
@@ -37,24 +32,23 @@ def files_at(path: Path) -> list[Path]:
 
 
 def matching(pattern: str) -> list[Path]:
-    """Traces that a pattern of paths fits, and those in folders that it fits.
-
-    >>> import timesink
-    >>> [file.name for file in matching(f"{timesink.sample().parent}/unet*")]
-    ['unet_train.pt.trace.json.gz']
-    """
+    """Traces that a pattern of paths fits, and those in folders that it fits."""
     # The pattern may begin anywhere, which pathlib does not take.
     matches = [Path(match) for match in sorted(glob.glob(pattern, recursive=True))]  # noqa: PTH207
     named = [file for file in matches if file.is_file()]
     folders = [folder for folder in matches if folder.is_dir()]
-    traces = [file for file in named if may_be_trace(file)]
+    traces = [file for file in named if is_trace_file(file)]
     traces += [file for folder in folders for file in _recorded_in(folder)]
     traces = traces or [file for folder in folders for file in _recorded_below(folder)]
     found = traces or [file for file in named if is_named_as_table(file.name)] or named
     if not found:
         raise UnreadableError.no_match(pattern)
-    # A file is there once, however many ways lead to it; the first of them counts.
-    return list({file.resolve(): file for file in reversed(found)}.values())[::-1]
+    return _each_once(found)
+
+
+def _each_once(files: list[Path]) -> list[Path]:
+    """A file is there once, however many ways and links lead to it; the first of them counts."""
+    return list({file.resolve(): file for file in reversed(files)}.values())[::-1]
 
 
 def _nothing_in(folder: Path) -> UnreadableError:
@@ -73,31 +67,19 @@ def _nothing_in(folder: Path) -> UnreadableError:
 
 
 def traces_in(folder: Path) -> list[Path]:
-    """Traces of one folder: those with the profiler's names if there are any, else by content.
-
-    >>> import timesink
-    >>> [file.name for file in traces_in(timesink.sample().parent)]
-    ['unet_train.pt.trace.json.gz']
-    """
+    """Traces of one folder: those with the profiler's names if there are any, else by content."""
     listed = sorted(folder.iterdir())
     named = [file for file in listed if is_profiler_name(file.name) and file.is_file()]
-    found = named or [file for file in listed if may_be_trace(file)]
-    # A link to a neighbour is not another trace.
-    return list({file.resolve(): file for file in reversed(found)}.values())[::-1]
+    return _each_once(named or [file for file in listed if is_trace_file(file)])
 
 
 def traces_left_out(folder: Path) -> list[Path]:
-    """Traces of a folder that `traces_in` does not take, because others have a profiler's names.
-
-    >>> import timesink
-    >>> traces_left_out(timesink.sample().parent)
-    []
-    """
+    """Traces of a folder that `traces_in` does not take, because others have a profiler's names."""
     taken = set(traces_in(folder))
     if not any(is_profiler_name(file.name) for file in taken):
         return []
     others = (file for file in sorted(folder.iterdir()) if not is_profiler_name(file.name))
-    return [file for file in others if may_be_trace(file)]
+    return [file for file in others if is_trace_file(file)]
 
 
 def _recorded_in(folder: Path) -> list[Path]:
@@ -124,12 +106,7 @@ def _behaviour_tables(folder: Path) -> list[Path]:
 
 
 def folders_below(path: Path) -> Iterator[Path]:
-    """A folder and every one below it, in the order of names; links are followed, none twice.
-
-    >>> import timesink
-    >>> [folder.name for folder in folders_below(timesink.sample().parent)]
-    ['samples']
-    """
+    """A folder and every one below it, in the order of names; links are followed, none twice."""
     seen: set[Path] = set()
     for folder, names, _ in os.walk(path, followlinks=True):
         names[:] = sorted(name for name in names if name != CONTROL_FOLDER)

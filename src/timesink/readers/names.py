@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from timesink.model.vendors import DEVICE_WORDS
+
 _WORKER_NAME = re.compile(r"^(?P<worker>.*?)(?:\.(?P<span>\d+))?\.pt\.trace\.json(?:\.gz|\.zip)?$")
 _PROFILER_NAME = re.compile(r"\.pt\.trace\.json(?:\.gz|\.zip)?$", re.IGNORECASE)
 _RANK_IN_HEAD = re.compile(rb'"distributedInfo"\s*:\s*\{[^{}]*?"rank"\s*:\s*"?(\d{1,6})(?!\d)')
@@ -21,7 +23,7 @@ _TENSOR_RANK = re.compile(r"(?<![A-Za-z])TP-([0-9]{1,6})(?![0-9])")
 _OTHER_PARTS = re.compile(r"(?<![A-Za-z])[DPEC]P-[0-9]")
 _HOST_AND_PROCESS = re.compile(r"^(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)_[0-9]{1,10}")
 _NO_HOSTS = re.compile(
-    r"^(?:worker|rank|gpu|device|cuda|node|host|process|proc|pid|task|train(?:er)?|trace|profile[rd]?"
+    rf"^(?:worker|rank|{DEVICE_WORDS}|device|node|host|process|proc|pid|task|train(?:er)?|trace|profile[rd]?"
     r"|run|job|exp(?:eriment)?|step|iter(?:ation)?|epoch|test|eval|val|model|local|global|localhost(?:\..*)?)s?[0-9]*$",
     re.IGNORECASE,
 )
@@ -32,13 +34,6 @@ def rank_in_name(name: str) -> int | None:
     """Rank that a name states.
 
     A rank among all goes before one of a part, such as `tp_rank1`; several of those state none.
-
-    >>> rank_in_name("rank-34.Jul_15.pt.trace.json.gz"), rank_in_name("worker0.pt.trace.json")
-    (34, None)
-    >>> rank_in_name("dp0_pp0_tp1_rank5.17.pt.trace.json"), rank_in_name("kineto-trace-3-of-64")
-    (5, 3)
-    >>> rank_in_name("17-TP-3.trace.json.gz"), rank_in_name("17-TP-3-PP-1.trace.json.gz")
-    (3, None)
     """
     found = list(_RANK.finditer(name))
     whole = [match["rank"] for match in found if match["part"] is None]
@@ -55,11 +50,7 @@ def rank_in_name(name: str) -> int | None:
 
 
 def without_rank(name: str) -> str:
-    """A name without the rank it states and without its endings.
-
-    >>> without_rank("trace_rank0_step10.json.gz"), without_rank("trace_rank17_step10.json")
-    ('trace_rank_step10', 'trace_rank_step10')
-    """
+    """A name without the rank it states and without its endings."""
     stem = stem_of(name)
     for pattern in (_RANK, _TENSOR_RANK, _RANK_OF_ALL):
         stem = pattern.sub(lambda found: re.sub("[0-9]", "", found[0]), stem)
@@ -67,24 +58,14 @@ def without_rank(name: str) -> str:
 
 
 def stem_of(name: str) -> str:
-    """A name without what says only how the file is packed and written.
-
-    >>> stem_of("rank0.17.pt.trace.json.gz"), stem_of("a.json")
-    ('rank0.17', 'a')
-    """
+    """A name without what says only how the file is packed and written."""
     while (shorter := _ENDING.sub("", name)) not in ("", name):
         name = shorter
     return name
 
 
 def host_in_name(name: str) -> str | None:
-    """Host in a file name of PyTorch's profiler, which calls a worker by host and process.
-
-    >>> host_in_name("dgx-07.cluster_8123.1623143089861.pt.trace.json.gz")
-    'dgx-07.cluster'
-    >>> host_in_name("worker_0.1623143089861.pt.trace.json"), host_in_name("a_1.json")
-    (None, None)
-    """
+    """Host in a file name of PyTorch's profiler, which calls a worker by host and process."""
     worker, _ = worker_and_span(name)
     if worker is None or rank_in_name(worker) is not None:
         return None
@@ -96,20 +77,12 @@ def host_in_name(name: str) -> str | None:
 
 
 def is_profiler_name(name: str) -> bool:
-    """Whether a file has the name PyTorch's profiler gives its traces.
-
-    >>> is_profiler_name("worker0.1.pt.trace.json.gz"), is_profiler_name("trace.json")
-    (True, False)
-    """
+    """Whether a file has the name PyTorch's profiler gives its traces."""
     return _PROFILER_NAME.search(name) is not None
 
 
 def worker_and_span(name: str) -> tuple[str | None, int | None]:
-    """Worker and span timestamp in the file names the PyTorch profiler writes.
-
-    >>> worker_and_span("worker0.1623143089861.pt.trace.json.gz")
-    ('worker0', 1623143089861)
-    """
+    """Worker and span timestamp in the file names the PyTorch profiler writes."""
     match = _WORKER_NAME.match(name)
     if not match:
         return None, None
@@ -118,19 +91,11 @@ def worker_and_span(name: str) -> tuple[str | None, int | None]:
 
 
 def rank_in_head(head: bytes) -> int | None:
-    """Rank that the first bytes of a trace state.
-
-    >>> rank_in_head(b'{"distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8}')
-    3
-    """
+    """Rank that the first bytes of a trace state."""
     match = _RANK_IN_HEAD.search(head)
     return int(match.group(1)) if match else None
 
 
 def is_named_as_table(name: str) -> bool:
-    """Whether the name of a file says that it is a behaviour table.
-
-    >>> is_named_as_table("result_perf_data.csv.gz"), is_named_as_table("counters.csv")
-    (True, False)
-    """
+    """Whether the name of a file says that it is a behaviour table."""
     return _TABLE_NAME.search(name) is not None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from timesink.readers.chrome.crew import Crew
+    from timesink.readers.chrome.crew import DecoderCrew
 
 Progress = Callable[[int, int], None]
 """Called with (bytes read, bytes in all) of the packed file."""
@@ -20,9 +20,6 @@ def tell_of_set(progress: Progress | None, done: int, total: int, damaged: int) 
     """Say how reading a set goes, in files.
 
     Who has a method `of_set` learns how many are damaged, others (done, total) as of one file.
-
-    >>> tell_of_set(lambda done, total: print(done, "of", total), 3, 8, 0)
-    3 of 8
     """
     of_set = getattr(progress, "of_set", None)
     if of_set is not None:
@@ -47,5 +44,5 @@ class ReadOptions:
 
     jobs: int | None = None
     progress: Progress | None = None
-    crew: Crew | None = None
+    crew: DecoderCrew | None = None
     brief: IsChosen | None = None

@@ -26,13 +26,7 @@ _SIGNATURE = re.compile(
 
 
 def place_of(source: str | Path) -> Place:
-    """What a user named: a path where it is one, else the text as it is.
-
-    >>> place_of("s3://bucket/run"), place_of("file:///runs/a"), place_of("run")
-    ('s3://bucket/run', PosixPath('/runs/a'), PosixPath('run'))
-    >>> place_of(Path("s3://bucket/run"))
-    's3://bucket/run'
-    """
+    """What a user named: a path where it is one, else the text as it is."""
     if isinstance(source, Path):
         return _restored(source)
     if _OF_THIS_MACHINE.match(source):
@@ -56,61 +50,31 @@ def _local_part(url: str) -> str:
 
 
 def is_url(place: Place) -> bool:
-    """Whether a place is behind a URL, which a drive letter is not.
-
-    >>> is_url("gs://bucket/run"), is_url("zip://*.json::s3://bucket/a.zip"), is_url("C:/runs")
-    (True, True, False)
-    """
+    """Whether a place is behind a URL, which a drive letter is not."""
     return isinstance(place, str) and _URL.match(place) is not None
 
 
 def is_pattern(place: Place) -> bool:
-    """Whether a place is a pattern of paths; a file of just this name is none.
-
-    >>> is_pattern("run/rank*.json"), is_pattern("run"), is_pattern(Path("run/*"))
-    (True, False, False)
-    """
+    """Whether a place is a pattern of paths; a file of just this name is none."""
     return isinstance(place, str) and is_wild(place) and not Path(place).exists()
 
 
 def is_wild(text: str) -> bool:
-    """Whether a text has signs that stand for others.
-
-    >>> is_wild("rank[0-3].json"), is_wild("rank0.json")
-    (True, False)
-    """
+    """Whether a text has signs that stand for others."""
     return _WILD.search(text) is not None
 
 
 def shown(place: Place) -> str:
-    """A place as it may be shown: a URL without its password.
-
-    >>> shown("sftp://me:secret@host/runs"), shown(Path("runs"))
-    ('sftp://me@host/runs', 'runs')
-    """
+    """A place as it may be shown: a URL without its password."""
     return without_password(str(place))
 
 
 def without_password(text: str) -> str:
-    """A URL, or text with URLs in it, without the passwords; a port stays.
-
-    >>> without_password("sftp://me:secret@host:22/runs")
-    'sftp://me@host:22/runs'
-    >>> without_password("sftp://host:22/runs@home")
-    'sftp://host:22/runs@home'
-    >>> without_password("no answer from ftp://me:a/b@c@host, ftp://host")
-    'no answer from ftp://me@host, ftp://host'
-    >>> without_password("https://host/a.json?X-Amz-Signature=0123&part=1")
-    'https://host/a.json?X-Amz-Signature=***&part=1'
-    """
+    """A URL, or text with URLs in it, without the passwords; a port stays."""
     return _SIGNATURE.sub(r"\1***", _PASSWORD.sub(r"\1@", text))
 
 
 def password_in(url: str) -> str | None:
-    """The password a URL holds.
-
-    >>> password_in("ftp://me:secret@host/runs"), password_in("ftp://host:22/runs")
-    ('secret', None)
-    """
+    """The password a URL holds."""
     found = _PASSWORD.search(url)
     return None if found is None else found[2]

@@ -45,11 +45,7 @@ class Recording:
 
     @property
     def source(self) -> str:
-        """Where it comes from, as it may be shown.
-
-        >>> Recording(Path("a.json"), "a").source
-        'a.json'
-        """
+        """Where it comes from, as it may be shown."""
         return str(self.path) if self.remote is None else without_password(self.remote.url)
 
     def size_bytes(self) -> int:

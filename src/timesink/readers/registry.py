@@ -14,7 +14,7 @@ from typing import Protocol, cast
 from timesink.errors import UnreadableError
 from timesink.model.trace import Trace
 from timesink.readers.options import ReadOptions
-from timesink.readers.source import Damage, Source, open_source
+from timesink.readers.source import Damage, SourceFile, open_source
 
 
 class Reader(Protocol):
@@ -24,7 +24,7 @@ class Reader(Protocol):
 
     def sniff(self, head: bytes, name: str) -> bool: ...
 
-    def read(self, source: Source, options: ReadOptions) -> Trace: ...
+    def read(self, source: SourceFile, options: ReadOptions) -> Trace: ...
 
 
 _FURTHER = 16 * 1024 * 1024
@@ -64,7 +64,7 @@ _DECLINED: tuple[tuple[re.Pattern[bytes], str, str], ...] = (
 )
 
 
-def find_reader(source: Source, head: bytes) -> Reader:
+def find_reader(source: SourceFile, head: bytes) -> Reader:
     """The reader whose format this is, decided by content."""
     if head.startswith(_UTF_16):
         raise UnreadableError(
@@ -93,7 +93,7 @@ def read_trace(path: Path, options: ReadOptions | None = None) -> Trace:
         ) from None
 
 
-def reader_of(source: Source) -> Reader:
+def reader_of(source: SourceFile) -> Reader:
     """The reader of a file that can be read."""
     damage = Damage()
     head = source.head(damage=damage)
@@ -102,9 +102,9 @@ def reader_of(source: Source) -> Reader:
             raise UnreadableError.empty(source.path)
         return find_reader(source, head)
     except UnreadableError:
-        if damage.reasons:
+        if damage:
             raise UnreadableError.damaged(
-                source.path, damage.reasons[0], "copy the file again, or record again"
+                source.path, damage[0], "copy the file again, or record again"
             ) from None
         # A profiled program may have printed much before the profiler wrote its first line.
         ncu = _loaded("ncu")

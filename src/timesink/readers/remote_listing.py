@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import PurePosixPath
@@ -13,11 +13,12 @@ from typing import Any
 from timesink.collect.record.places import CONTROL_FOLDER
 from timesink.errors import UnreadableError
 from timesink.readers.beside import (
-    TRACE_ENDINGS,
+    HEAD_BYTES,
     belongs_beside,
     head_may_be_trace,
     is_named_as_event_table,
     is_named_by_rank_alone,
+    is_named_like_trace,
 )
 from timesink.readers.discover import recording_of
 from timesink.readers.names import is_profiler_name, rank_in_name
@@ -28,7 +29,6 @@ from timesink.readers.remote_urls import RemoteUrl
 from timesink.readers.run_file import RUN_FILE
 from timesink.readers.source import head_of_packed
 
-_HEAD_BYTES = 64 * 1024
 _MOST_HEADS = 200
 """Files whose first bytes are looked at; of more, the names have to do."""
 _VERSIONS = re.compile(
@@ -44,13 +44,7 @@ _Listed = Mapping[str, Mapping[str, Any]]
 
 
 def remote_recordings(url: str) -> list[Recording]:
-    """Every trace at a URL of a file, a folder or a pattern; spans are not numbered.
-
-    >>> import fsspec
-    >>> fsspec.filesystem("memory").pipe_file("/example/rank0.json", b'{"traceEvents": []}')
-    >>> [recording.rank for recording in remote_recordings("memory://example")]
-    [0]
-    """
+    """Every trace at a URL of a file, a folder or a pattern; spans are not numbered."""
     system, place = connected(url)
     parts = RemoteUrl.of(url, place)
     said = without_password(url)
@@ -82,7 +76,7 @@ def remote_head(url: str) -> bytes:
 
 
 def _head(system: Any, place: str) -> bytes:
-    packed: bytes = system.cat_file(place, start=0, end=_HEAD_BYTES)
+    packed: bytes = system.cat_file(place, start=0, end=HEAD_BYTES)
     return head_of_packed(packed)
 
 
@@ -135,56 +129,47 @@ def _is_named_by_rank(name: str) -> bool:
 
 def _is_named_like_trace(place: str) -> bool:
     name = PurePosixPath(place).name
-    if is_named_as_event_table(name) or is_named_by_rank_alone(name):
-        return True
-    return name.lower().endswith(TRACE_ENDINGS) and name != RUN_FILE
+    return is_named_like_trace(name) and name != RUN_FILE
 
 
 def _may_be_trace(system: Any, place: str) -> bool:
-    if is_named_as_event_table(PurePosixPath(place).name):
-        return True
     # What cannot be read is reported by whoever opens it.
     with suppress(Exception):
         head = _head(system, place)
-        return not head or head_may_be_trace(head, is_whole=len(head) < _HEAD_BYTES)
+        named = is_named_as_event_table(PurePosixPath(place).name)
+        return named or not head or head_may_be_trace(head, is_whole=len(head) < HEAD_BYTES)
     return True
 
 
 def _chosen(parts: RemoteUrl, files: _Listed, listed: _Listed) -> list[Recording]:
-    """Files as recordings, with what lies beside them."""
-    folders: defaultdict[str, list[str]] = defaultdict(list)
+    """Files as recordings, with what lies beside them; what is no trace by its name goes.
+
+    Unless all are so: a pattern that fits nothing else names them.
+    """
+    folders: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for place in listed:
-        folders[place.rpartition("/")[0]].append(place)
-    traces: defaultdict[str, int] = defaultdict(int)
-    for place in files:
-        traces[place.rpartition("/")[0]] += 1
-    recordings = []
-    for place, about in _without_others(files).items():
         folder, _, name = place.rpartition("/")
-        near = [one for one in folders[folder] if one != place]
-        alone = traces[folder] == 1
-        beside = _beside(name, near, alone=alone)
+        folders[folder][name] = place
+    traces = Counter(place.rpartition("/")[0] for place in files)
+    named = {place: about for place, about in files.items() if _is_named_like_trace(place)}
+    recordings = []
+    for place, about in (named or files).items():
+        folder, _, name = place.rpartition("/")
+        near = folders[folder]
+        shared = traces[folder] == 1 or (RUN_FILE in near and name != RUN_FILE)
+        beside = tuple(
+            _remote(parts, one, listed[one])
+            for other, one in near.items()
+            if one != place and belongs_beside(other, name, shared=shared)
+        )
         recordings.append(
             replace(
                 recording_of(parts.path_of(place)),
                 remote=_remote(parts, place, about),
-                beside=tuple(_remote(parts, one, listed[one]) for one in beside),
+                beside=beside,
             )
         )
     return recordings
-
-
-def _without_others(files: _Listed) -> _Listed:
-    """Files of a pattern without what is no trace by its name, unless all are so."""
-    traces = {place: about for place, about in files.items() if _is_named_like_trace(place)}
-    return traces or files
-
-
-def _beside(name: str, near: Iterable[str], *, alone: bool) -> Iterator[str]:
-    names = {one.rpartition("/")[2]: one for one in near}
-    for other, place in names.items():
-        if belongs_beside(other, name, shared=alone or RUN_FILE in names):
-            yield place
 
 
 def _remote(parts: RemoteUrl, place: str, about: Mapping[str, Any]) -> RemoteFile:

@@ -15,12 +15,7 @@ ACCESS = "check the URL, your access to it, and the network"
 
 
 def connected(url: str, *, otherwise: str = "copy the files to this machine") -> tuple[Any, str]:
-    """The file system of a URL, and the place in it; `otherwise` is what to do without fsspec.
-
-    >>> system, place = connected("memory://runs/a")
-    >>> place
-    '/runs/a'
-    """
+    """The file system of a URL, and the place in it; `otherwise` is what to do without fsspec."""
     said = without_password(url)
     try:
         fsspec = importlib.import_module("fsspec")
@@ -64,9 +59,5 @@ def saying(url: str, what: str, kind: type[TimesinkError] = UnreadableError) -> 
 
 
 def why(error: BaseException) -> str:
-    """What an error says, on one line and without passwords.
-
-    >>> why(OSError("no way to ftp://me:secret@host"))
-    'no way to ftp://me@host'
-    """
+    """What an error says, on one line and without passwords."""
     return without_password(" ".join(str(error).split())) or type(error).__name__

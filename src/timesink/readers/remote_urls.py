@@ -30,13 +30,7 @@ class RemoteUrl:
 
     @classmethod
     def of(cls, url: str, place: str) -> RemoteUrl:
-        """The parts of a URL that leads to a place of its file system.
-
-        >>> RemoteUrl.of("sftp://me:secret@host/runs/a", "/runs/a").url_of("/runs/a/rank0.json")
-        'sftp://me:secret@host/runs/a/rank0.json'
-        >>> RemoteUrl.of("zip://a/*::s3://bucket/run.zip", "a/*").url_of("a/rank0.json")
-        'zip://a/rank0.json::s3://bucket/run.zip'
-        """
+        """The parts of a URL that leads to a place of its file system."""
         links = url.split("::")
         own = next(number for number, link in enumerate(links) if "://" in link)
         link = links[own] if links[own].endswith("://") else links[own].rstrip("/")
@@ -58,12 +52,7 @@ class RemoteUrl:
         return place if "://" in place else self.root + place.removeprefix(self.hidden)
 
     def path_of(self, place: str) -> Path:
-        """A path that has the name of the file and of its folder, and is of no other file.
-
-        >>> parts = RemoteUrl.of("zip://*.json::file:///runs/a.zip", "*.json")
-        >>> parts.path_of("rank0.json").as_posix()
-        'file:/runs/a.zip/zip:/rank0.json'
-        """
+        """A path that has the name of the file and of its folder, and is of no other file."""
         own = self._link(place)
         own = own.partition("?")[0] if _PAGES.match(own) else own
         around = [link for link in reversed(self.after.split("::")) if link]

@@ -40,18 +40,14 @@ class RunFile:
 
 
 def counters_name(run: RecordedRun | None) -> str:
-    """The name of the counters of a run; only a plain name can lie beside it.
-
-    >>> counters_name(RecordedRun())
-    'counters.csv'
-    """
+    """The name of the counters of a run; only a plain name can lie beside it."""
     name = None if run is None else run.counters.file
     return name if name and Path(name).name == name else "counters.csv"
 
 
-def is_run_file(path: Path) -> bool:
-    """Whether a file describes a recorded run: by its name and by what it says of itself."""
-    return path.name == RUN_FILE and _MARK in _content(path)
+def describes_run(content: bytes) -> bool:
+    """Whether the content of a file says that it describes a recorded run."""
+    return _MARK in content
 
 
 def run_file_in(folder: Path) -> RunFile | None:

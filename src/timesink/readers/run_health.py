@@ -17,11 +17,7 @@ _US, _MS = 1_000, 1_000_000
 
 
 def run_health(run: RecordedRun, own: RunProcess | None) -> list[HealthEntry]:
-    """What weakens a recording, of one of its processes where that is known.
-
-    >>> [entry.code for entry in run_health(RecordedRun(complete=False), None)]
-    ['partial_recording']
-    """
+    """What weakens a recording, of one of its processes where that is known."""
     return [*_partial(run, own), *_overhead(run), *_clock(run), *_missing_counters(run)]
 
 

@@ -22,11 +22,7 @@ _FEWEST_RANKS = 2
 
 
 def runs_among(recordings: Iterable[Recording]) -> dict[str, list[Recording]]:
-    """Recordings by the run they are of, as `find_recordings` told them apart.
-
-    >>> sorted(runs_among([Recording(Path("a/x.json"), "x", run="a")]))
-    ['a']
-    """
+    """Recordings by the run they are of, as `find_recordings` told them apart."""
     runs: defaultdict[str, list[Recording]] = defaultdict(list)
     for recording in recordings:
         runs[recording.run].append(recording)
@@ -34,12 +30,7 @@ def runs_among(recordings: Iterable[Recording]) -> dict[str, list[Recording]]:
 
 
 def one_run(found: Sequence[Recording], place: Place) -> tuple[list[Recording], list[str]]:
-    """The recordings of the first span of the only run, and what to know about them.
-
-    >>> pair = [Recording(Path("rank0.json"), "rank0"), Recording(Path("rank1.json"), "rank1")]
-    >>> [recording.worker for recording in one_run(pair, Path())[0]]
-    ['rank0', 'rank1']
-    """
+    """The recordings of the first span of the only run, and what to know about them."""
     runs = runs_among(found)
     if len(runs) > 1:
         raise _several_runs(runs, place)

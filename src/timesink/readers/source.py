@@ -7,20 +7,25 @@ the packing is reported instead of raised: everything before the break is still 
 from __future__ import annotations
 
 import struct
+import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import suppress
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal
 
 from isal import isal_zlib
 
 from timesink.errors import UnreadableError
+from timesink.model.health import HealthEntry
 from timesink.readers.options import Progress
 
 Packing = Literal["plain", "gzip", "zip"]
+
+Damage = list[str]
+"""Collects what was wrong with the packing while a stream was read."""
 
 PACKED_BLOCK = 64 * 1024
 """Compressed bytes fed at once; traces shrink 10 to 40 times, so a block is 1 to 3 MB of text."""
@@ -35,18 +40,8 @@ _OTHER_PACKINGS = {
 }
 
 
-@dataclass(slots=True)
-class Damage:
-    """Collects what was wrong with the packing while a stream was read."""
-
-    reasons: list[str] = field(default_factory=list)
-
-    def add(self, reason: str) -> None:
-        self.reasons.append(reason)
-
-
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceFile:
     """One file to read, with its packing found from its first bytes."""
 
     path: Path
@@ -82,6 +77,24 @@ class Source:
                 if progress is not None:
                     progress(file.tell() - self.offset, self.packed_size)
 
+    def content(self) -> tuple[bytes, list[HealthEntry]]:
+        """All of the unpacked content, and what was wrong with the packing."""
+        damage = Damage()
+        content = b"".join(self.blocks(damage))
+        return content, packing_health(damage)
+
+    @contextmanager
+    def plain_file(self, name: str, damage: Damage | None = None) -> Iterator[Path]:
+        """The content as a file of this machine, for programs that want one: unpacked aside."""
+        if self.packing == "plain":
+            yield self.path
+            return
+        with tempfile.TemporaryDirectory(prefix="timesink-") as folder:
+            path = Path(folder) / name
+            with path.open("wb") as file:
+                file.writelines(self.blocks(damage))
+            yield path
+
     def head(self, size: int = 64 * 1024, damage: Damage | None = None) -> bytes:
         """The first bytes of the content, as many as `size` if there are."""
         gathered = b""
@@ -92,7 +105,12 @@ class Source:
         return gathered[:size]
 
 
-def open_source(path: Path) -> Source:
+def packing_health(damage: Damage) -> list[HealthEntry]:
+    """What was wrong with the packing, each once."""
+    return [HealthEntry("truncated_archive", 1, reason) for reason in dict.fromkeys(damage)]
+
+
+def open_source(path: Path) -> SourceFile:
     """Look at the first bytes of a file and find out how it is packed."""
     try:
         size = path.stat().st_size
@@ -109,7 +127,7 @@ def open_source(path: Path) -> Source:
     if size == 0:
         raise UnreadableError.empty(path)
     if magic.startswith(_GZIP_MAGIC):
-        return Source(path, "gzip", packed_size=size)
+        return SourceFile(path, "gzip", packed_size=size)
     if magic.startswith(_ZIP_MAGIC):
         return _open_zip(path)
     for other, label in _OTHER_PACKINGS.items():
@@ -118,16 +136,11 @@ def open_source(path: Path) -> Source:
                 f"{path}: packed with {label}, which timesink does not unpack",
                 "unpack it first, or pack it with gzip",
             )
-    return Source(path, "plain", packed_size=size)
+    return SourceFile(path, "plain", packed_size=size)
 
 
 def head_of_packed(packed: bytes) -> bytes:
-    """What the first bytes of a file hold, unpacked as far as they go; of a zip, nothing.
-
-    >>> import gzip
-    >>> head_of_packed(gzip.compress(b"events")), head_of_packed(b"events")
-    (b'events', b'events')
-    """
+    """What the first bytes of a file hold, unpacked as far as they go; of a zip, nothing."""
     if packed.startswith(_ZIP_MAGIC):
         return b""
     if not packed.startswith(_GZIP_MAGIC):
@@ -137,7 +150,7 @@ def head_of_packed(packed: bytes) -> bytes:
     return b""
 
 
-def _open_zip(path: Path) -> Source:
+def _open_zip(path: Path) -> SourceFile:
     try:
         return _zip_member(path)
     except (zipfile.BadZipFile, NotImplementedError, ValueError, struct.error, OSError) as error:
@@ -146,7 +159,7 @@ def _open_zip(path: Path) -> Source:
         ) from None
 
 
-def _zip_member(path: Path) -> Source:
+def _zip_member(path: Path) -> SourceFile:
     """The largest file in the archive that is named like a trace, else the largest."""
     with zipfile.ZipFile(path) as archive:
         members = [member for member in archive.infolist() if not member.is_dir()]
@@ -162,7 +175,7 @@ def _zip_member(path: Path) -> Source:
             f"{path}: the archive is encrypted or uses an unusual compression",
             "unpack it first, or pack it with gzip",
         )
-    return Source(
+    return SourceFile(
         path,
         "zip",
         offset=_zip_data_offset(path, chosen),
@@ -191,8 +204,8 @@ def _checked(blocks: Iterator[bytes], checksum: int | None, damage: Damage) -> I
     for block in blocks:
         found = isal_zlib.crc32(block, found)
         yield block
-    if found != checksum and not damage.reasons:
-        damage.add("the checksum of the content is wrong")
+    if found != checksum and not damage:
+        damage.append("the checksum of the content is wrong")
 
 
 def _plain_blocks(file: BinaryIO, size: int) -> Iterator[bytes]:
@@ -230,12 +243,12 @@ def _inflated_blocks(
     packed = _Packed(file, packed_size)
     while True:
         yield from _inflated_member(packed, wbits, damage)
-        if damage.reasons:
+        if damage:
             return
         packed.unused = packed.read()
         if wbits < 0 or not packed.unused.startswith(_GZIP_MAGIC):
             if packed.unused.strip(b"\0"):
-                damage.add("bytes after the end of the compressed stream")
+                damage.append("bytes after the end of the compressed stream")
             return
 
 
@@ -246,12 +259,12 @@ def _inflated_member(packed: _Packed, wbits: int, damage: Damage) -> Iterator[by
         block_start = packed.tell()
         block = packed.read()
         if not block:
-            damage.add("the compressed stream ends early")
+            damage.append("the compressed stream ends early")
             return
         try:
             text = inflater.decompress(block)
         except isal_zlib.IsalError as error:  # type: ignore[misc]
-            damage.add(f"the compressed stream is corrupt ({error})")
+            damage.append(f"the compressed stream is corrupt ({error})")
             yield from _before_break(packed.file, start, block_start, wbits, delivered)
             return
         delivered += len(text)

@@ -10,9 +10,14 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Answer = TypeVar("Answer")
 
 # Isolated: nothing in the current folder or the environment is imported before our path is set.
 _COMMAND = (sys.executable, "-I", "-c")
@@ -47,6 +52,29 @@ class Worker:
             self._process.stdout.close()
         self._process.kill()
         self._process.wait()
+
+
+class Workers:
+    """Processes that make one call for each of some shares; this process does its own meanwhile.
+
+    A share is the arguments of the call.  Workers start at once, and are stopped with the block.
+    """
+
+    def __init__(self, module: str, function: str, shares: Iterable[tuple[Any, ...]]) -> None:
+        self._work = [(share, Worker(module, function, *share)) for share in shares]
+
+    def results(self, otherwise: Callable[..., Answer]) -> Iterator[Answer]:
+        """What came of every share; `otherwise` does that of a process that failed."""
+        for share, worker in self._work:
+            result = worker.result()
+            yield otherwise(*share) if result is None else result
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for _, worker in self._work:
+            worker.stop()
 
 
 def _start(task: tuple[Any, ...]) -> subprocess.Popen[bytes] | None:

@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import mmap
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -19,6 +18,7 @@ from pathlib import Path
 from timesink.store.arrays import Block
 from timesink.store.background import after_saving
 from timesink.store.cache import Cache
+from timesink.writers.aside import replace_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,6 @@ class KeptAnswer:
         """The place for an answer; the trace need not be in the store yet.
 
         The `sort` is the first part of its file's name.
-
-        >>> store = Cache(Path("cache"))
-        >>> first, second = (KeptAnswer.about(store, "k", ["steps", n]) for n in (1, 2))
-        >>> first.file.parent == second.file.parent, first == second
-        (True, False)
         """
         digest = hashlib.blake2b(state_of_code(), digest_size=16)
         for part in question:
@@ -50,11 +45,7 @@ class KeptAnswer:
         return cls(store, key, f"{sort}-{digest.hexdigest()}")
 
     def as_form(self, form: str) -> KeptAnswer:
-        """The place for the same answer in another form.
-
-        >>> KeptAnswer(Cache(Path("cache")), "k", "answer-1").as_form("html").name
-        'answer-1-html'
-        """
+        """The place for the same answer in another form."""
         return replace(self, name=f"{self.name}-{form}")
 
     @property
@@ -74,30 +65,19 @@ class KeptAnswer:
 
     def save(self, answer: bytes) -> None:
         """Keep an answer as soon as its trace is kept; that it cannot be written is no error."""
-        after_saving(self.store, self.key, lambda: self._write([answer]))
+        after_saving(self.store, self.key, lambda: replace_file(self.file, [answer]))
 
     def save_only(self, blocks: Iterable[Block]) -> None:
         """Keep a large answer, and none of its sort that older code gave."""
         after_saving(self.store, self.key, lambda: self._replace(blocks))
 
     def _replace(self, blocks: Iterable[Block]) -> None:
-        self._write(blocks)
+        replace_file(self.file, blocks)
         sort, _, _ = self.name.partition("-")
         with contextlib.suppress(OSError):
             for other in self.file.parent.glob(f"{sort}-*"):
                 if other.name != self.name:
                     other.unlink()
-
-    def _write(self, blocks: Iterable[Block]) -> None:
-        with contextlib.suppress(OSError):
-            handle, aside = tempfile.mkstemp(dir=self.file.parent, prefix=".answer-")
-            try:
-                with os.fdopen(handle, "wb") as stream:
-                    stream.writelines(blocks)
-                Path(aside).replace(self.file)
-            except OSError:
-                # A full disk: half an answer is of no use.
-                Path(aside).unlink()
 
 
 @cache

@@ -49,12 +49,7 @@ class Entry:
 
 
 class Cache:
-    """A folder of cached traces.
-
-    >>> import tempfile
-    >>> Cache(Path(tempfile.mkdtemp())).entries()
-    []
-    """
+    """A folder of cached traces."""
 
     def __init__(self, root: Path, limit_bytes: int | None = None) -> None:
         self.root = root
@@ -125,36 +120,22 @@ class Cache:
 
     def entries(self) -> list[Entry]:
         """Cached traces, the least recently used first."""
-        found = []
-        for folder in self._own_folders(_KEY):
-            # Another process may remove it at any moment.
-            with contextlib.suppress(OSError):
-                size = sum(file.stat().st_size for file in folder.iterdir())
-                found.append(Entry(folder, size, folder.stat().st_mtime))
-        return sorted(found, key=lambda entry: entry.last_used)
+        return _entries(self._own_folders(_KEY))
 
     def summary_entries(self) -> list[Entry]:
         """Summaries of ranks, the least recently used first."""
-        found = []
-        for file in _children(self.summaries):
-            if _SUMMARY.fullmatch(file.name):
-                with contextlib.suppress(OSError):
-                    stat = file.stat()
-                    found.append(Entry(file, stat.st_size, stat.st_mtime))
-        return sorted(found, key=lambda entry: entry.last_used)
+        return _entries(_named(self.summaries, _SUMMARY))
 
     def clear(self) -> list[Entry]:
         """Remove every entry and tell which there were, summaries of ranks after traces."""
         removed = [*self.entries(), *self.summary_entries()]
         for folder in [*self._own_folders(_KEY), *self._own_folders(_TEMPORARY)]:
             _discard(folder)
-        for file in _children(self.summaries):
-            if _SUMMARY.fullmatch(file.name) or _TEMPORARY.fullmatch(file.name):
-                _discard(file)
-        for note in _children(self._index):
-            if _KEY.fullmatch(note.name):
-                with contextlib.suppress(OSError):
-                    note.unlink()
+        for file in [*_named(self.summaries, _SUMMARY), *_named(self.summaries, _TEMPORARY)]:
+            _discard(file)
+        for note in _named(self._index, _KEY):
+            with contextlib.suppress(OSError):
+                note.unlink()
         if any(entry.folder.exists() for entry in removed):
             raise OutputError.not_cleared(self.root)
         return removed
@@ -174,11 +155,7 @@ class Cache:
 
     def _own_folders(self, name: re.Pattern[str]) -> Iterator[Path]:
         """Folders of this cache; what else a user keeps in the same place is not touched."""
-        return (
-            child
-            for child in _children(self._traces)
-            if name.fullmatch(child.name) and child.is_dir()
-        )
+        return (child for child in _named(self._traces, name) if child.is_dir())
 
     def _put(self, aside: Path, key: str) -> None:
         folder = self._traces / key
@@ -209,7 +186,7 @@ class Cache:
     def settle(self) -> None:
         """Drop leftovers of crashed processes, and the least recently used beyond the limit."""
         abandoned_before = time.time() - _ABANDONED_SECONDS
-        for left in [*self._own_folders(_TEMPORARY), *_temporary_files(self.summaries)]:
+        for left in [*self._own_folders(_TEMPORARY), *_named(self.summaries, _TEMPORARY)]:
             with contextlib.suppress(OSError):
                 if left.stat().st_mtime < abandoned_before:
                     _remove(left)
@@ -239,13 +216,22 @@ def _remove(entry: Path) -> None:
         entry.unlink()
 
 
-def _temporary_files(folder: Path) -> Iterator[Path]:
-    return (child for child in _children(folder) if _TEMPORARY.fullmatch(child.name))
+def _entries(places: Iterable[Path]) -> list[Entry]:
+    """Files and folders of files as entries, the least recently used first."""
+    found = []
+    for place in places:
+        # Another process may remove it at any moment.
+        with contextlib.suppress(OSError):
+            files = place.iterdir() if place.is_dir() else [place]
+            size = sum(file.stat().st_size for file in files)
+            found.append(Entry(place, size, place.stat().st_mtime))
+    return sorted(found, key=lambda entry: entry.last_used)
 
 
-def _children(folder: Path) -> list[Path]:
+def _named(folder: Path, name: re.Pattern[str]) -> list[Path]:
+    """What lies in a folder under such a name; nothing where there is no folder."""
     try:
-        return list(folder.iterdir())
+        return [child for child in folder.iterdir() if name.fullmatch(child.name)]
     except OSError:
         return []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from timesink.errors import TimesinkError
 from timesink.readers.discover import Recording
 from timesink.readers.options import Progress
-from timesink.readers.workers import Worker, usable_cores
+from timesink.readers.workers import Workers, usable_cores
 from timesink.store.cache import Cache
 from timesink.store.opening import key_of, open_recording
 
@@ -74,24 +75,16 @@ def _read_into(
     """Read what the store lacks, with this process and `jobs - 1` others."""
     missing = [r for r in recordings if not store.holds(key_of(r, store))]
     jobs = max(1, min(jobs, len(missing)))
-    workers = [
-        Worker(__name__, "read_quietly", store, missing[place::jobs]) for place in range(1, jobs)
-    ]
-    try:
-        _read_own(store, missing[0::jobs], progress)
-        for worker in workers:
-            worker.result()
-    finally:
-        for worker in workers:
-            worker.stop()
-
-
-def _read_own(store: Cache, recordings: Sequence[Recording], progress: Progress | None) -> None:
-    sizes = [recording.size_bytes() for recording in recordings]
-    for place, recording in enumerate(recordings):
-        _open(recording, store, 1, None)
-        if progress is not None:
-            progress(sum(sizes[: place + 1]), sum(sizes))
+    shares = [(store, missing[place::jobs]) for place in range(1, jobs)]
+    with Workers(__name__, "read_quietly", shares) as workers:
+        own = missing[0::jobs]
+        sizes = [recording.size_bytes() for recording in own]
+        for place, recording in enumerate(own, 1):
+            _open(recording, store, 1, None)
+            if progress is not None:
+                progress(sum(sizes[:place]), sum(sizes))
+        # What a worker could not read is read by whoever opens it.
+        deque(workers.results(lambda *_: None), maxlen=0)
 
 
 def read_quietly(store: Cache, recordings: Sequence[Recording]) -> None:

@@ -32,7 +32,7 @@ from timesink.writers.marks import is_folder
 
 if TYPE_CHECKING:
     from timesink.model.trace import Metadata, Trace
-    from timesink.readers.chrome.crew import Crew
+    from timesink.readers.chrome.crew import DecoderCrew
 
 
 _HOST_KEYS = ("hostname", "host_name", "host")
@@ -135,13 +135,7 @@ def _read_and_keep(
 
 
 def kept_as(trace: Trace) -> tuple[Cache, str] | None:
-    """The store and the key a trace is kept under; None for one that is not, or not as it is.
-
-    >>> import timesink
-    >>> trace = timesink.open(timesink.sample(), cache=False)
-    >>> kept_as(trace) is None
-    True
-    """
+    """The store and the key a trace is kept under; None for one that is not, or not as it is."""
     return _kept.get(trace)
 
 
@@ -179,7 +173,9 @@ def _read(path: Path, how: ReadOptions) -> Trace:
         return_free_memory()
     counters, topology, run = find_beside(path), find_topology(path), find_run(path)
     if topology is not None:
-        trace = _with_topology(trace, topology)
+        from timesink.readers.topology import with_topology  # noqa: PLC0415
+
+        trace = with_topology(trace, topology)
     if run is not None:
         from timesink.readers.run_facts import with_run  # noqa: PLC0415
 
@@ -187,15 +183,15 @@ def _read(path: Path, how: ReadOptions) -> Trace:
     return trace if counters is None else _with_counters(trace, counters)
 
 
-def _start_early(path: Path, how: ReadOptions) -> Crew | None:
+def _start_early(path: Path, how: ReadOptions) -> DecoderCrew | None:
     """Processes that decode a Chrome-format trace, already running; None for other files."""
     from timesink.readers.chrome.container import looks_like_events  # noqa: PLC0415
-    from timesink.readers.chrome.crew import Crew  # noqa: PLC0415
+    from timesink.readers.chrome.crew import DecoderCrew  # noqa: PLC0415
 
     source = open_source(path)
     with contextlib.suppress(OSError):
         if looks_like_events(source.head()):
-            return Crew(source, how.jobs, how.brief)
+            return DecoderCrew(source, how.jobs, how.brief)
     return None
 
 
@@ -229,12 +225,6 @@ def _rank(about: Metadata, recording: Recording) -> int | None:
     if told.rank is None or (is_of_name and told.world_size is None and told.backend is None):
         return recording.rank
     return told.rank
-
-
-def _with_topology(trace: Trace, topology: Path) -> Trace:
-    from timesink.readers.topology import with_topology  # noqa: PLC0415
-
-    return with_topology(trace, topology)
 
 
 def _with_counters(trace: Trace, counters: Path) -> Trace:

@@ -23,9 +23,6 @@ def remote_key(recording: Recording) -> str:
     """Key of a remote recording and of what is read with it; empty where nobody knows versions.
 
     It is found without the network, and is the same on every machine.
-
-    >>> remote_key(Recording(Path("a.json"), "a", remote=RemoteFile("memory://a.json")))
-    ''
     """
     files = [recording.remote, *recording.beside]
     versions = [file.version for file in files if file is not None]

@@ -9,22 +9,17 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from timesink.store.answers import state_of_code
 from timesink.store.cache import Cache
+from timesink.writers.aside import replace_file
 
 
 @dataclass(frozen=True, slots=True)
 class KeptSummaries:
-    """The summaries that answer one question, such as which steps they are of.
-
-    >>> first, second = (KeptSummaries(Cache(Path("cache")), steps) for steps in ("", "5-8"))
-    >>> first.file("k").parent == second.file("k").parent, first.file("k") == second.file("k")
-    (True, False)
-    """
+    """The summaries that answer one question, such as which steps they are of."""
 
     store: Cache
     question: str = ""
@@ -54,14 +49,7 @@ class KeptSummaries:
         file = self.file(key)
         with contextlib.suppress(OSError):
             file.parent.mkdir(parents=True, exist_ok=True)
-            handle, aside = tempfile.mkstemp(dir=file.parent, prefix=".writing-")
-            try:
-                with os.fdopen(handle, "wb") as stream:
-                    stream.write(summary)
-                Path(aside).replace(file)
-            except OSError:
-                # A full disk: half a summary is of no use.
-                Path(aside).unlink()
+            replace_file(file, [summary])
 
     def forget(self, key: str) -> None:
         """Remove a summary that turned out to be broken."""

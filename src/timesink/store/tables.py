@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
+from timesink.store.arrays import Block, pack, unpack
+
 _MARK = b"timesink tables 1\n"
-_HEAD_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,47 +26,20 @@ class Tables:
 def to_bytes(
     about: Mapping[str, Any], tables: Mapping[str, pl.DataFrame], *, small: bool = False
 ) -> bytes:
-    """Tables with exact types and values; `small` takes longer to write.
-
-    >>> kept = to_bytes({"cycles": 2}, {"lengths": pl.DataFrame({"ns": [7, 9]})})
-    >>> found = from_bytes(kept)
-    >>> found.about, found.tables["lengths"]["ns"].to_list()
-    ({'cycles': 2}, [7, 9])
-    """
-    blocks = {name: _packed(table, small=small) for name, table in tables.items()}
-    sizes = {name: len(block) for name, block in blocks.items()}
-    head = json.dumps({"about": dict(about), "sizes": sizes}).encode()
-    return b"".join([_MARK, len(head).to_bytes(_HEAD_BYTES, "big"), head, *blocks.values()])
+    """Tables with exact types and values; `small` takes longer to write."""
+    blocks: dict[str, Block] = {}
+    for name, table in tables.items():
+        stream = io.BytesIO()
+        table.write_ipc_stream(stream, compression="zstd" if small else "lz4")
+        blocks[name] = stream.getvalue()
+    return b"".join(pack(_MARK, about, blocks))
 
 
 def from_bytes(kept: bytes) -> Tables | None:
-    """What `to_bytes` was given; None where the bytes are not whole.
-
-    >>> from_bytes(b"half of it") is None
-    True
-    """
-    start = len(_MARK) + _HEAD_BYTES
-    if not kept.startswith(_MARK) or len(kept) < start:
-        return None
-    end = start + int.from_bytes(kept[len(_MARK) : start], "big")
+    """What `to_bytes` was given; None where the bytes are not whole."""
     try:
-        head = json.loads(kept[start:end])
-        if len(kept) != end + sum(head["sizes"].values()):
-            return None
-        return Tables(dict(head["about"]), _unpacked(kept, end, head["sizes"]))
+        about, blocks = unpack(_MARK, kept)
+        tables = {name: pl.read_ipc_stream(io.BytesIO(block)) for name, block in blocks.items()}
+        return Tables(about, tables)
     except (AttributeError, KeyError, TypeError, ValueError, pl.exceptions.PolarsError):
         return None
-
-
-def _packed(table: pl.DataFrame, *, small: bool) -> bytes:
-    stream = io.BytesIO()
-    table.write_ipc_stream(stream, compression="zstd" if small else "lz4")
-    return stream.getvalue()
-
-
-def _unpacked(kept: bytes, start: int, sizes: Mapping[str, int]) -> dict[str, pl.DataFrame]:
-    tables = {}
-    for name, size in sizes.items():
-        tables[name] = pl.read_ipc_stream(io.BytesIO(kept[start : start + size]))
-        start += size
-    return tables

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from timesink.errors import OutputError
+
+
+def replace_file(file: Path, blocks: Iterable[bytes | memoryview]) -> None:
+    """Write a file that nobody ever reads half of; that it cannot be written is no error."""
+    with suppress(OSError):
+        handle, aside = tempfile.mkstemp(dir=file.parent, prefix=".writing-")
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.writelines(blocks)
+            Path(aside).replace(file)
+        except OSError:
+            # A full disk: half a file is of no use.
+            Path(aside).unlink()
 
 
 @contextmanager
@@ -16,13 +30,6 @@ def written_aside(path: Path, *, force: bool = True) -> Iterator[Path]:
     """A place to write a file or a folder to; it takes the name `path` when all went well.
 
     A file that is there is replaced; a folder only by `force`, else that is an error.
-
-    >>> import tempfile
-    >>> place = Path(tempfile.mkdtemp()) / "answer.txt"
-    >>> with written_aside(place) as aside:
-    ...     _ = aside.write_text("42")
-    >>> place.read_text(), [file.name for file in place.parent.iterdir()]
-    ('42', ['answer.txt'])
     """
     place = path.resolve()
     aside = place.with_name(f".timesink-{os.getpid()}.writing")

@@ -53,12 +53,7 @@ def _write(trace: Trace, file: BinaryIO) -> int:
 
 
 def json_texts(trace: Trace) -> Iterator[bytes]:
-    """A trace as Chrome JSON: what stands before the events, each event, what stands after them.
-
-    >>> import timesink
-    >>> next(json_texts(timesink.open(timesink.sample())))[:20]
-    b'{"schemaVersion":1,"'
-    """
+    """A trace as Chrome JSON: what stands before the events, each event, what stands after them."""
     head = _encode(_top_level(trace))
     yield head[:-1] + b',\n"traceEvents": [\n'
     between = b""

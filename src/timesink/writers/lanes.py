@@ -13,10 +13,6 @@ def number_lanes(slices: pl.DataFrame) -> pl.Series:
 
     Slices on one lane must be apart or one inside the other.  A slice that would cross an earlier
     one goes to the first extra lane where it crosses none.
-
-    >>> crossing = {"pid": ["0", "0"], "tid": ["7", "7"], "ts_ns": [0, 5], "dur_ns": [10, 10]}
-    >>> number_lanes(pl.DataFrame(crossing)).to_list()
-    [0, 1]
     """
     ordered = (
         slices.select("pid", "tid", "ts_ns", end_ns=pl.col("ts_ns") + pl.col("dur_ns"))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from builders import training_trace
 from timesink.readers.chrome.container import (
-    Cut,
+    PieceText,
     cut_pieces,
     find_events,
     looks_like_events,
@@ -46,13 +46,15 @@ events = st.fixed_dictionaries(
 )
 
 
-def cut_text(text: bytes, *, size: int, block: int, share: int = 0, shares: int = 1) -> list[Cut]:
+def cut_text(
+    text: bytes, *, size: int, block: int, share: int = 0, shares: int = 1
+) -> list[PieceText]:
     opened = split_head(text[at : at + block] for at in range(0, len(text), block))
     assert opened is not None
     return list(cut_pieces(opened[2], share=share, shares=shares, size=size))
 
 
-def events_of(cuts: list[Cut], *, bare: bool = False) -> list[object]:
+def events_of(cuts: list[PieceText], *, bare: bool = False) -> list[object]:
     """Events of all pieces, each decoded by itself."""
     found = []
     for cut in cuts:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ncu_files import LOCALES, number
-from timesink.readers.ncu.numbers import Evidence, is_missing, to_numbers
+from timesink.readers.ncu.numbers import DecimalEvidence, is_missing, to_numbers
 
 
 def one(text: str, decimal: str = ".", exponent: str = "") -> float | None:
@@ -91,6 +91,6 @@ def test_every_nanosecond_survives_every_unit(nanoseconds: int, decimals: int) -
     ],
 )
 def test_the_file_says_which_mark_is_decimal(texts: list[str], unit: str, decimal: str) -> None:
-    evidence = Evidence()
+    evidence = DecimalEvidence()
     evidence.look_at(pl.Series(texts), pl.Series([unit] * len(texts), dtype=pl.Categorical))
     assert evidence.decimal == decimal

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from timesink.readers.ncu.units import Unit, unit_of
+from timesink.readers.ncu.units import PrintedUnit, unit_of
 
 
 @pytest.mark.parametrize(
@@ -44,4 +44,4 @@ from timesink.readers.ncu.units import Unit, unit_of
     ],
 )
 def test_units(printed: str, base: str, power: int) -> None:
-    assert unit_of(printed) == Unit(base, power)
+    assert unit_of(printed) == PrintedUnit(base, power)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from timesink.errors import OutputError, UnreadableError, UsageError
-from timesink.reports.baselines.stores import folder, store_at
+from timesink.reports.baselines.stores import store_at
 
 
 @pytest.fixture(params=["folder", "file", "memory"])
@@ -49,7 +49,7 @@ def links(request, monkeypatch) -> None:
         raise PermissionError(1, "Operation not permitted")
 
     if request.param == "without links":
-        monkeypatch.setattr(folder.Path, "hardlink_to", refused)
+        monkeypatch.setattr(Path, "hardlink_to", refused)
 
 
 @pytest.mark.usefixtures("links")
@@ -69,7 +69,7 @@ def test_nobody_reads_half_of_one(tmp_path: Path, monkeypatch, scheme: str):
     def fails(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(folder.Path, "replace", fails)
+    monkeypatch.setattr(Path, "replace", fails)
     monkeypatch.setattr("fsspec.implementations.local.LocalFileSystem.mv", fails)
     with pytest.raises(OutputError, match=r"cannot be written [(].*No space left"):
         store_at(place).write("main", b"other")

@@ -18,8 +18,9 @@ from timesink.analyses.behaviour.windows import Windows
 from timesink.model.arrays import Floats, Ints
 from timesink.model.counter_units import quantity
 from timesink.model.schema import HOST_DEVICE
+from timesink.model.vendors import DEVICE_WORDS
 
-OF_DEVICE = re.compile(r"(?:^|_)(?:gpu|mlu|npu|xpu|dcu|hpu|tpu|mtia)(?:_|$)")
+OF_DEVICE = re.compile(rf"(?:^|_)(?:{DEVICE_WORDS})(?:_|$)")
 """Counters of an accelerator, where the sampler does not say which."""
 RUN_QUEUE = re.compile(r"^(?:process|thread|task)_.*(?:runq|run_?queue|sched_wait)")
 """Share of time in which the process could have run and had no processor."""

@@ -18,6 +18,7 @@ from timesink.analyses.roles import is_communication
 from timesink.analyses.texts import Texts
 from timesink.model.schema import BUSY_KINDS, COPY_DIRECTIONS, HOST_KINDS
 from timesink.model.trace import Trace
+from timesink.model.vendors import CALL_PREFIXES
 
 NOT_COUNTED = -1
 """Class of events that are no work: marks, spans of the recording, the profiler's own time."""
@@ -41,7 +42,7 @@ _CLASS_OF_KIND: Mapping[str, str] = {
 }
 _OF_RUNTIME = ("runtime", "driver", "other")
 _COPY_CALL = re.compile(
-    r"^(?:\w+@)?(?:cuda|cu|hip|musa|cnrt|cn|acl|ze|ur)(?!\w*Graph)\w*?"
+    rf"^(?:\w+@)?(?:{CALL_PREFIXES})(?!\w*Graph)\w*?"
     r"(?:Memcpy|Memset|MemoryCopy|MemoryFill|MemBufferCopy|MemBufferFill|USMFill)"
 )
 """Calls that copy or fill memory, whether they wait for it or not: makers differ in that."""

@@ -13,10 +13,11 @@ from timesink.analyses.behaviour.samples import Series
 from timesink.model.counter_units import unit_of
 from timesink.model.processes import host_and_pid
 from timesink.model.trace import Trace
+from timesink.model.vendors import DEVICE_WORDS
 
 HOST = "host"
 _ACCELERATOR = re.compile(
-    r"(?:cat_)?(?:gpu|mlu|npu|xpu|mtia|dcu|hpu|tpu|device|cuda|hip|ascend)(?![a-z])"
+    rf"(?:cat_)?(?:{DEVICE_WORDS}|device)(?![a-z])"
     r"(?:[ :_#-]*(\d+)(?![\w-]))?.*",
     re.IGNORECASE | re.DOTALL,
 )

@@ -8,6 +8,8 @@ from typing import Any
 
 import msgspec
 
+from timesink.model.vendors import library_in
+
 ARGUMENTS_CALL = "record_param_comms"
 """The host call that carries the arguments of the collective around or inside it."""
 
@@ -37,7 +39,6 @@ _KINDS = (
 )
 _MORE_THAN_ANY_MEMORY = 2**60
 _PREFIX = re.compile(r"^([a-z]+):")
-_LIBRARY = re.compile(r"nccl|rccl|cncl|hccl|hcom|oneccl|xccl", re.IGNORECASE)
 _SEND = re.compile(r"send (\d+)->(\d+)")
 _RECEIVE = re.compile(r"recv (\d+)<-(\d+)")
 _DIMENSIONS = msgspec.json.Decoder(list[Any])
@@ -61,10 +62,7 @@ def collective_kind(name: str) -> str | None:
 def library_of(name: str) -> str | None:
     """The library that a call or a kernel belongs to."""
     prefix = _PREFIX.match(name)
-    if prefix:
-        return prefix[1]
-    found = _LIBRARY.search(name)
-    return found[0].lower().replace("hcom", "hccl") if found else None
+    return prefix[1] if prefix else library_in(name)
 
 
 def peers_of(name: str) -> list[int | None]:

@@ -13,6 +13,7 @@ from timesink.analyses.names import is_collective_call
 from timesink.analyses.roles import is_communication
 from timesink.model import units
 from timesink.model.trace import Trace
+from timesink.model.vendors import NVIDIA
 
 LEAST_SHARE = 0.1
 
@@ -73,9 +74,9 @@ def gloo_on_devices(trace: Trace) -> list[Finding]:
     calls, steps = _collective_calls(trace), complete_steps(trace)
     names = calls["name"].cast(pl.String)
     through_host = names.str.starts_with("gloo:")
-    if trace.metadata.vendor != "nvidia" or not through_host.any() or not steps.length_ns:
+    if trace.metadata.vendor != NVIDIA.name or not through_host.any() or not steps.length_ns:
         return []
-    if names.str.starts_with("nccl:").any() or is_communication(trace).any():
+    if names.str.starts_with(f"{NVIDIA.collectives[0]}:").any() or is_communication(trace).any():
         return []
     spent = int(calls.filter(through_host)["dur_ns"].sum())
     exposed = average_step(trace)["communication_ns"]

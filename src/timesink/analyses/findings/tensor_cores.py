@@ -18,6 +18,7 @@ from timesink.analyses.kernels.tensor_cores import tensor_core_use
 from timesink.analyses.links import link_launches
 from timesink.model import intervals, units
 from timesink.model.trace import Device, Trace
+from timesink.model.vendors import NVIDIA
 
 LEAST_SHARE = 0.02
 _MATRIX_KERNEL = re.compile(
@@ -76,7 +77,7 @@ def _advice(trace: Trace) -> str:
 
 def _has_tensor_cores(trace: Trace) -> bool:
     devices = trace.metadata.devices
-    return trace.metadata.vendor == "nvidia" and any(
+    return trace.metadata.vendor == NVIDIA.name and any(
         _major(device) >= FIRST_MAJOR for device in devices
     )
 

@@ -8,12 +8,13 @@ from functools import lru_cache
 from timesink.analyses.kernel_names.display import EVERYWHERE
 from timesink.analyses.kernel_names.mangling import is_mangled, mangled_words
 from timesink.analyses.kernel_names.spelling import kernel_name
+from timesink.model.vendors import CALL_PREFIXES, COLLECTIVES
 
 _PYTHON_CALL = re.compile(r"^(?P<file>[^()]*\.py[xdi]?)\(\d+\):\s*(?P<function>.+)$")
 _PACKAGES = re.compile(r"^.*?(?:site-packages|dist-packages|lib/python[\d.]+)/")
 _COPY = re.compile(r"^(Memcpy \w+|Memset)\b.*$")
 _COLLECTIVE = re.compile(
-    r"^(?:void\s+)?(nccl|rccl|msccl|cncl|hccl)\w*?_?"
+    rf"^(?:void\s+)?({COLLECTIVES})\w*?_?"
     r"(AllReduce|AllGather|ReduceScatter|AllToAll|Broadcast|SendRecv|Gather|Scatter|Reduce)",
     re.IGNORECASE,
 )
@@ -21,7 +22,7 @@ _COMPILED_KERNEL = re.compile(r"^(triton_\w*?)(?:_+\d+)?(?:_\d+d[\dcde]*)?(?:\.k
 _TENSILE = re.compile(r"^(?:Custom_)?(Cijk_\w*?)_(?:MT\d|UserArgs).*$")
 _MARK_OF = re.compile(r"^(enumerate\(\w+\)|Optimizer\.\w+)#.*$")
 """Marks of a framework, and behind them which class does it."""
-_RUNTIME_CALL = re.compile(r"^(?:cudart?|cuda|cu|hip|musa|cnrt|cn|aclrt|acl|ze|ur)(?=[A-Z])")
+_RUNTIME_CALL = re.compile(rf"^(?:{CALL_PREFIXES})(?=[A-Z])")
 _RUNTIME_VERSION = re.compile(r"(?:_v\d+|_ptsz|_ptds)+$")
 _LAUNCH = re.compile(
     r"^(?:Ext|Module|ExtModule|CommandListAppend)?(?:LaunchKernel|InvokeKernel)(?:Ex|ExC)?$"

@@ -16,6 +16,9 @@ from timesink.analyses.once import once_per_trace
 from timesink.model.arrays import Floats, Ints
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
+from timesink.model.vendors import names_where
+
+_TASK_TOPOLOGY = names_where("task_topology", value=True)
 
 GEOMETRY = (
     *(f"{shape}_{axis}" for shape in ("grid", "block") for axis in "xyz"),
@@ -197,15 +200,15 @@ def _origin(trace: Trace) -> pl.DataFrame:
 
 
 def _launch_properties(trace: Trace) -> pl.DataFrame:
-    if trace.metadata.vendor == "cambricon":
-        return _mlu_properties(trace)
+    if trace.metadata.vendor in _TASK_TOPOLOGY:
+        return _task_properties(trace)
     return (
         trace.lazy("device").filter(pl.col("kind").is_in(KERNEL_KINDS)).select(GEOMETRY).collect()
     )
 
 
-def _mlu_properties(trace: Trace) -> pl.DataFrame:
-    """Launch properties of Cambricon kernels, which have no grids and blocks."""
+def _task_properties(trace: Trace) -> pl.DataFrame:
+    """Types and task topologies of kernels that have no grids and blocks."""
     sizes = ("dimx", "dimy", "dimz")
     recorded = ("kernel type", "dim", *sizes, "tasktopo", "tasktopo_node")
     kernels = trace.lazy("device").filter(pl.col("kind").is_in(KERNEL_KINDS)).select("index")

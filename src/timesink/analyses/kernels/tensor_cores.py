@@ -17,81 +17,29 @@ from timesink.analyses.columns import device_columns
 from timesink.analyses.kernel_names.display import short_kernel_name
 from timesink.analyses.once import once_per_trace
 from timesink.analyses.texts import encode
+from timesink.model import vendors
 from timesink.model.trace import Trace
 
-USES_2021 = (
-    "h884",
-    "s884",
-    "h1688",
-    "s1688",
-    "c1688",
-    "hmma",
-    "i8816",
-    "16816",
-    "dgrad_1x1_stride_2x2",
-    "first_layer_wgrad_kernel",
-    "conv1x1",
-    "conv2d_c1_k1",
-    "direct_group",
-    "xmma_implicit_gemm",
-    "xmma_sparse_conv",
-    "xmma_warp_specialized_implicit_gemm",
-    "xmma_gemm",
-    "xmma_sparse_gemm",
-)
-"""Parts of names up to Ampere, as written (2021-06)."""
-
 USES_2026 = (
-    # NVIDIA: libraries from Ampere to Blackwell
-    "xmma_fprop",
-    "xmma_dgrad",
-    "xmma_wgrad",
-    "_tensorop_",
-    "mmatensorop",
-    "tensoropmultiplicand",
-    "opclasstensorop",
-    "gmma",
-    "tcgen05",
-    "utcmma",
-    "utchmma",
-    "utcqmma",
-    "umma_",
-    "nvjet_",
-    "cutlass3x",
-    "cutlass_3x",
-    "tinygemm_m16n8k16",
-    # attention
-    "flash_fwd",
-    "flash_bwd",
-    "flash_fprop",
-    "flash_dgrad",
-    "fmha",
-    "unified_attention_",
-    # AMD and Intel
-    "mfma",
-    "wmma",
-    "xdlops",
-    "_xdl_",
-    "_gtcx",
-    "dpas",
+    *vendors.every("matrix_kernels_2026"),
+    # attention, whoever made the device
+    *("flash_fwd", "flash_bwd", "flash_fprop", "flash_dgrad", "fmha", "unified_attention_"),
 )
-"""Parts of later names, in lower case (2026-11)."""
+"""Parts of later names, in lower case (2026-11); those up to Ampere are as written (2021-06)."""
 
-USES_FROM_START_2026 = (
-    r"Cijk_.*_MI\d+x\d+"
-    r"|triton_tem_.*(?:mm|conv|attention)"
+_USES_FROM_START = re.compile(
+    vendors.any_of("matrix_starts_2026") + r"|triton_tem_.*(?:mm|conv|attention)"
     r"|triton_(?:mm|bmm|addmm|matmul)"
     r"|_?attn_(?:fwd|bwd)"
     r"|(?:fused|batched)_moe_kernel"
 )
-"""What later names start with: Tensile with a matrix instruction, Triton templates (2026-11)."""
+"""What later names start with: matrix instructions of a library, Triton templates (2026-11)."""
 
 PRODUCTS_2026 = ("gemm", "bmm_", "matmul")
 NARROW_TYPES_2026 = ("bf16", "bfloat16", "fp16", "f16f16", "e4m3", "e5m2", "fp8", "e2m1", "fp4")
 """Matrix products of these types run on matrix units wherever there are any (2026-11)."""
-CHIPS_2026 = ("sm90_", "sm90a_", "sm100_", "sm100a_", "sm100f_", "sm103_", "sm120_", "sm120a_")
 CHIP_PRODUCTS_2026 = (*PRODUCTS_2026, "_mma", "fprop", "dgrad", "wgrad", "conv_", "attention")
-"""Products in libraries written for one of these chips use its matrix units (2026-11)."""
+"""Products in libraries written for one chip (`matrix_chips_2026`) use its matrix units."""
 
 NOT_DESPITE_NAME_2026 = (
     # products without matrix units
@@ -118,18 +66,13 @@ NOT_DESPITE_NAME_2026 = (
     "_finalize_",
     "attention_ll4mi_reduce",
     # communication
-    "nccl",
-    "rccl",
-    "cncl",
+    *vendors.every("collectives"),
     "cross_device_reduce",
 )
 """Parts of names, in lower case, that decide before the lists above (2026-11)."""
 
-NOT_DESPITE_START_2026 = (
-    r"triton_(?:poi|red|per|for|spl|unk)_"
-    r"|Cijk_(?:.*(?:PostGSU|BetaOnly)|(?!.*_MI\d).*_MT\d)"
-    r"|(?:maxwell|pascal|volta|turing|ampere)_(?:fp16_|bf16_)?[a-z]{1,2}gemm_"
-    r"|(?:void )?MLU"
+_NOT_DESPITE_START = re.compile(
+    r"triton_(?:poi|red|per|for|spl|unk)_|" + vendors.any_of("plain_starts_2026")
 )
 """Starts of names that decide before the lists above (2026-11)."""
 
@@ -155,7 +98,7 @@ PLAIN_WORK_2026 = re.compile(
     r"|embedding|ind(?:ex|ices)|gather|scatter|where|mask|segment"
     r"|multi_tensor_apply|adam|sgd|foreach|amp_|scale|scal_kernel"
     r"|rotary|quant|cache|routing|arange|random|distribution|bernoulli|spin_kernel|assert"
-    r"|all_?reduce|epilogue|finalize|tensoropwith|\bcub::|thrust::|rocprim::|hipcub::"
+    r"|all_?reduce|epilogue|finalize|tensoropwith|" + vendors.any_of("plain_work_2026")
 )
 """Work, by short names in lower case, that has no products of matrices in it (2026-11)."""
 
@@ -165,10 +108,9 @@ _PRODUCT_WORDS = re.compile(
 _PYTORCH_KERNELS = ("at::native::", "void at::native::")
 """Kernels PyTorch wrote itself; its matrix products come from libraries."""
 
-_USES_FROM_START = re.compile(USES_FROM_START_2026)
-_NOT_DESPITE_START = re.compile(NOT_DESPITE_START_2026)
-
-_WITHOUT_TENSOR_CORES = ("cambricon",)
+_USES_2021 = vendors.every("matrix_kernels_2021")
+_CHIPS = vendors.every("matrix_chips_2026")
+_WITHOUT_TENSOR_CORES = vendors.names_where("matrix_units", value=False)
 """Makers whose devices have none, whatever their kernels are called."""
 
 ELIGIBLE_2021 = re.compile(
@@ -199,7 +141,7 @@ def uses_tensor_cores(kernel_name: str) -> bool | None:
     lower = kernel_name.lower()
     if _holds(lower, NOT_DESPITE_NAME_2026) or _NOT_DESPITE_START.match(kernel_name):
         return False
-    if _holds(kernel_name, USES_2021) or _uses_by_later_lists(kernel_name, lower):
+    if _holds(kernel_name, _USES_2021) or _uses_by_later_lists(kernel_name, lower):
         return True
     return False if _is_plain(kernel_name) else None
 
@@ -228,7 +170,7 @@ def _uses_by_later_lists(name: str, lower: str) -> bool:
     if _holds(lower, USES_2026) or _USES_FROM_START.match(name):
         return True
     narrow_product = _holds(lower, NARROW_TYPES_2026) and _holds(lower, PRODUCTS_2026)
-    return narrow_product or (_holds(lower, CHIPS_2026) and _holds(lower, CHIP_PRODUCTS_2026))
+    return narrow_product or (_holds(lower, _CHIPS) and _holds(lower, CHIP_PRODUCTS_2026))
 
 
 def _is_plain(name: str) -> bool:

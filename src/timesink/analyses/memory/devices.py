@@ -11,11 +11,10 @@ from timesink.analyses.names import device_word
 from timesink.analyses.once import once_per_trace
 from timesink.model.arrays import Ints
 from timesink.model.trace import Trace
+from timesink.model.vendors import PRIVATE_TORCH_TYPE, TORCH_DEVICE_WORDS
 
 CPU = "CPU"
-_HOST_TYPE, _PRIVATE_TYPE = 0, 20
-_WORDS = {1: "GPU", 6: "GPU", 12: "XPU", 13: "MPS", 15: "HPU", 19: "MTIA"}
-"""What users call the types PyTorch numbers; 6 is how it records AMD's."""
+_HOST_TYPE = 0
 _NOT_PRIVATE = ("CPU", "GPU")
 _COLUMNS = (
     "ts_ns",
@@ -37,8 +36,8 @@ def memory_device(device_type: int | None, number: int | None, vendor_word: str)
     if device_type == _HOST_TYPE:
         return CPU
     digits = "" if number is None or number < 0 else str(number)
-    word = _WORDS.get(-1 if device_type is None else device_type)
-    if device_type == _PRIVATE_TYPE and vendor_word not in _NOT_PRIVATE:
+    word = TORCH_DEVICE_WORDS.get(-1 if device_type is None else device_type)
+    if device_type == PRIVATE_TORCH_TYPE and vendor_word not in _NOT_PRIVATE:
         word = vendor_word
     if word is not None:
         return f"{word}{digits}"

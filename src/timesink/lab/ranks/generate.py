@@ -13,7 +13,7 @@ from timesink.lab.ranks.kineto import Traces
 from timesink.lab.ranks.naming import file_names
 from timesink.lab.ranks.plan import Plan, Truth
 from timesink.lab.ranks.runs import carry_out
-from timesink.readers.workers import Worker, usable_cores
+from timesink.readers.workers import Workers, usable_cores
 
 _ALONE = 400_000
 """Events below which another process is not worth its start."""
@@ -46,18 +46,11 @@ def generate_ranks(
     wanted = min(jobs or (usable_cores() if events > _ALONE else 1), plan.ranks)
     shares = [range(first, plan.ranks, wanted) for first in range(wanted)]
     # Processes share nothing: each simulates the run anew, which takes little.
-    helpers = [(Worker(__name__, "write_share", plan, files, share), share)
-               for share in shares[1:]]  # fmt: skip
-    try:
+    with Workers(__name__, "write_share", [(plan, files, each) for each in shares[1:]]) as helpers:
         for written, _ in enumerate(_write(traces, files, shares[0]), 1):
             if progress:
                 progress(min(written * wanted, plan.ranks), plan.ranks)
-        for helper, share in helpers:
-            if helper.result() is None:
-                deque(_write(traces, files, share), maxlen=0)
-    finally:
-        for helper, _ in helpers:
-            helper.stop()
+        deque(helpers.results(write_share), maxlen=0)
     return replace(run.truth, events=events, files=tuple(files))
 
 

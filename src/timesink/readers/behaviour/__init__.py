@@ -1,7 +1,12 @@
-"""Behaviour tables: what each function cost per cycle, as CSV or Parquet, without a timeline."""
+"""Behaviour tables: what each function cost per cycle, as CSV or Parquet, without a timeline.
+
+A CSV has its columns in any order, with or without `simple_name` and `unit`; a Parquet file has the
+columns of the CSV or those of the model.
+"""
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,39 +19,48 @@ from timesink.model.health import HealthEntry
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Metadata, Trace
 from timesink.model.units import counted
-from timesink.readers.behaviour import csv, parquet
+from timesink.model.vendors import NO_ACCELERATOR, recognise_vendor
+from timesink.readers.behaviour.rows import AS_CSV, AS_MODEL, NEEDED, table_of
+from timesink.readers.csv_text import count_foreign_lines, header_of, texts_of
 from timesink.readers.finish import finish_trace
 from timesink.readers.options import ReadOptions
-from timesink.readers.source import Damage, Source
-from timesink.readers.vendors import NO_ACCELERATOR, recognise_vendor
+from timesink.readers.source import SourceFile
 
 NAME = "behaviour"
 
+_PARQUET = b"PAR1"
+_OF_NO_OTHER = frozenset(
+    {"beta_pct", "mu_pct", "sigma_pct", "func_type", "anchor_name", "anchor_dur_us"}
+)
+"""Columns that no other table has."""
+_MOST_MISSING = 2
+"""Without more of the columns it needs, a Parquet file is no behaviour table at all."""
 _TYPE_IN_NAME = re.compile(r"_(prefill|decode)(?=[_.]|$)", re.IGNORECASE)
 _EARLIEST_UNIX_NS = 10**18
 """September 2001: smaller times count from somewhere else."""
 
 
 def sniff(head: bytes, name: str) -> bool:  # noqa: ARG001
-    return csv.may_be_behaviour(head) or parquet.is_parquet(head)
+    """Whether the header is one of behaviour, be it complete or not."""
+    header = header_of(head)
+    return (
+        head.startswith(_PARQUET)
+        or len(AS_CSV.lacks(header)) <= 1
+        or not _OF_NO_OTHER.isdisjoint(header)
+    )
 
 
 def is_table(head: bytes) -> bool:
     """Whether content is a table with all it needs; for that of Parquet, only reading tells."""
-    return csv.is_behaviour(head) or parquet.is_parquet(head)
+    return head.startswith(_PARQUET) or not AS_CSV.lacks(header_of(head))
 
 
-def read(source: Source, options: ReadOptions) -> Trace:  # noqa: ARG001
+def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
     """A trace whose table `behaviour` is filled, and no other."""
-    damage = Damage()
-    content = b"".join(source.blocks(damage))
-    cycle_type = type_in_name(source.name)
-    if parquet.is_parquet(content):
-        table, health = parquet.read_table(content, source.path, cycle_type)
-    else:
-        table, health = csv.read_table(content, source.path, cycle_type)
+    content, lost = source.content()
+    of_format = _of_parquet if content.startswith(_PARQUET) else _of_csv
+    table, health = of_format(content, source.path, type_in_name(source.name))
     _check_rows(table, health, source.path)
-    lost = [HealthEntry("truncated_archive", 1, reason) for reason in damage.reasons]
     metadata = Metadata(
         source=str(source.path),
         format=NAME,
@@ -55,6 +69,46 @@ def read(source: Source, options: ReadOptions) -> Trace:  # noqa: ARG001
         clock=_clock(table),
     )
     return finish_trace(metadata, {"behaviour": table}, [*lost, *health])
+
+
+def _of_csv(content: bytes, path: Path, cycle_type: str) -> tuple[pl.DataFrame, list[HealthEntry]]:
+    """The table of a CSV, and what of it could not be used."""
+    header = header_of(content)
+    missing = AS_CSV.lacks(header)
+    if missing:
+        columns = "column" if len(missing) == 1 else "columns"
+        needed = ", ".join(AS_CSV.names[name] for name in NEEDED)
+        raise UnreadableError(
+            f"{path}: a behaviour table without the {columns} {', '.join(missing)}",
+            f"it needs {needed}; it has {', '.join(header)}",
+        )
+    texts = texts_of(content, numbers="duration", decimals=AS_CSV.numbers())
+    table, health = table_of(texts, cycle_type)
+    return table, [HealthEntry("invalid_utf8", count_foreign_lines(content)), *health]
+
+
+def _of_parquet(
+    content: bytes, path: Path, cycle_type: str
+) -> tuple[pl.DataFrame, list[HealthEntry]]:
+    """The table of a Parquet file, and what of it could not be used."""
+    try:
+        rows = pl.read_parquet(io.BytesIO(content))
+    except (pl.exceptions.PolarsError, OSError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        hint = "copy the file again, or write it again"
+        raise UnreadableError.damaged(path, reason, hint) from None
+    spelling = min((AS_CSV, AS_MODEL), key=lambda each: len(each.lacks(rows.columns)))
+    missing = spelling.lacks(rows.columns)
+    if missing:
+        what = "a Parquet file that is no behaviour table"
+        if len(missing) <= _MOST_MISSING:
+            what = f"a behaviour table without the column {' and '.join(missing)}"
+        raise UnreadableError(
+            f"{path}: {what}",
+            f"expected the columns {', '.join(NEEDED)}; "
+            "of a folder that timesink export wrote, name the folder",
+        )
+    return table_of(rows, cycle_type, spelling)
 
 
 def _check_rows(table: pl.DataFrame, health: Sequence[HealthEntry], path: Path) -> None:
@@ -68,11 +122,7 @@ def _check_rows(table: pl.DataFrame, health: Sequence[HealthEntry], path: Path) 
 
 
 def type_in_name(name: str) -> str:
-    """The sort of cycles a file's name says it holds.
-
-    >>> type_in_name("result_prefill_perf_data.csv.gz"), type_in_name("result_perf_data.csv")
-    ('prefill', 'generic')
-    """
+    """The sort of cycles a file's name says it holds."""
     found = _TYPE_IN_NAME.findall(name)
     return found[-1].lower() if found else "generic"
 

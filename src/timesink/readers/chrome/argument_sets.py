@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from timesink.model import vendors
+
 ValueType = Literal["int", "float", "lane", "text"]
 
 
@@ -41,7 +43,9 @@ class ArgumentSet:
 
 
 _EXTERNAL_ID = Argument("external_id", ("External id", "external id"), "int")
-_CORRELATION = Argument("correlation", ("correlation", "connection_id"), "int")
+_CORRELATION = Argument(
+    "correlation", ("correlation", *vendors.every("correlation_arguments")), "int"
+)
 
 FLOW_PHASE_NAMES = {"s": "start", "t": "step", "f": "end"}
 COLLECTIVE_KEYS = {
@@ -143,8 +147,8 @@ RUNTIME = ArgumentSet(
 )
 DEVICE = ArgumentSet(
     kept=(
-        Argument("device", ("device", "Device Id"), "lane"),
-        Argument("stream", ("stream", "sycl queue", "l0 queue", "Stream Id"), "lane"),
+        Argument("device", ("device", *vendors.every("device_arguments")), "lane"),
+        Argument("stream", ("stream", *vendors.every("stream_arguments")), "lane"),
         _CORRELATION,
         _EXTERNAL_ID,
         Argument("grid", ("grid",), "text"),
@@ -160,17 +164,7 @@ DEVICE = ArgumentSet(
         Argument("graph_node_id", ("graph node id",), "int"),
         Argument("task_type", ("Task Type",), "text"),
     ),
-    rare=(
-        _COLLECTIVE,
-        (
-            "cuda_sync_kind",
-            "wait_on_stream",
-            "wait_on_cuda_event_id",
-            "wait_on_cuda_event_record_corr_id",
-        ),
-        ("kernel type", "dim", "dimx", "dimy", "dimz", "tasktopo", "tasktopo_node"),
-        ("Model Id", "Task Id", "Task Type"),
-    ),
+    rare=(_COLLECTIVE, *vendors.every("rare_arguments")),
     ignored=(
         "queued",
         "context",
@@ -182,8 +176,7 @@ DEVICE = ArgumentSet(
         "column",
         "sqid",
         "critical",
-        "Batch Id",
-        "Subtask Id",
+        *vendors.every("ignored_arguments"),
     ),
     in_brief=(
         "device",

@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Raw
 
 from timesink.readers.chrome.argument_sets import Argument, ArgumentSet, ValueType
-from timesink.readers.chrome.columns import Column, Group, Tally, Vocabularies
+from timesink.readers.chrome.columns import Group, PieceColumn, Tally, Vocabularies
 from timesink.readers.chrome.forgiving import CONVERSIONS, PACKED_ARGUMENTS, load_each
 from timesink.readers.chrome.timestamps import NULL_INT
 
@@ -182,13 +182,13 @@ def _first_given(given: list[list[Any]], absent: Any) -> list[Any] | None:
     return first
 
 
-def _to_column(values: Sequence[Any], kind: ValueType, vocabularies: Vocabularies) -> Column:
+def _to_column(values: Sequence[Any], kind: ValueType, vocabularies: Vocabularies) -> PieceColumn:
     if kind == "int":
         if values.count(None):
             values = [NULL_INT if value is None else value for value in values]
-        return Column(np.array(values, np.int64))
+        return PieceColumn(np.array(values, np.int64))
     if kind == "float":
-        return Column(np.array(values, np.float64))
+        return PieceColumn(np.array(values, np.float64))
     if kind == "lane":
-        return Column(vocabularies.lanes.encode(values), "lanes")
-    return Column(vocabularies.texts.encode(map(bytes, values)), "texts")
+        return PieceColumn(vocabularies.lanes.encode(values), "lanes")
+    return PieceColumn(vocabularies.texts.encode(map(bytes, values)), "texts")

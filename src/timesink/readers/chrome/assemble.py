@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from timesink.readers.chrome.columns import NULL_CODE, Column, Group, Piece
+from timesink.readers.chrome.columns import NULL_CODE, Group, Piece, PieceColumn
 from timesink.readers.chrome.shares import Share
 from timesink.readers.chrome.timestamps import NULL_INT
 
@@ -19,7 +19,7 @@ Array = npt.NDArray[Any]
 BoolArray = npt.NDArray[np.bool_]
 
 
-class Words:
+class TraceWords:
     """Every text of the trace, numbered once for all shares."""
 
     def __init__(self, shares: Sequence[Share]) -> None:
@@ -43,7 +43,7 @@ class Words:
         # The last entry answers the code of a missing word, which is -1.
         return np.array([*codes, NULL_CODE], np.int32)
 
-    def translate(self, share: int, column: Column) -> Array:
+    def translate(self, share: int, column: PieceColumn) -> Array:
         """Values of a column with the codes of one share replaced by the common ones."""
         if not column.vocabulary:
             return column.values
@@ -56,11 +56,7 @@ class Words:
 
 
 def _text_of_raw(raw: bytes) -> str:
-    """A JSON string without its quotes; any other JSON in one layout, however it was written.
-
-    >>> _text_of_raw(b'[[2,8], []]'), _text_of_raw(b'"a.py(1): f"')
-    ('[[2, 8], []]', 'a.py(1): f')
-    """
+    """A JSON string without its quotes; any other JSON in one layout, however it was written."""
     if raw.startswith(b'"'):
         return str(msgspec.json.decode(raw))
     return msgspec.json.format(raw, indent=0).decode()
@@ -72,7 +68,7 @@ class Joined:
 
     arrays: Mapping[str, Array]
     vocabularies: Mapping[str, str]
-    words: Words
+    words: TraceWords
 
     def __len__(self) -> int:
         return len(self.arrays["index"])
@@ -125,6 +121,18 @@ class Joined:
         """Those of the columns that exist."""
         return pl.DataFrame([self.series(key) for key in keys if key in self.arrays])
 
+    def kinds(self, known: Mapping[str, str], members: tuple[str, ...]) -> Array:
+        """Number of the member each row is of, by its category; what is not known is `other`."""
+        other = members.index("other")
+        return self.map_words(
+            "category", lambda text: members.index(known.get(text.lower(), "other")), other
+        )
+
+
+def enum_series(values: Array, members: tuple[str, ...], name: str = "kind") -> pl.Series:
+    """Numbers of members as an Enum; -1 is null."""
+    return pl.Series([*members, None], dtype=pl.Enum(members))[values].alias(name)
+
 
 def nullable(values: Array) -> pl.Series:
     series = pl.Series("values", values)
@@ -136,7 +144,7 @@ class Assembly:
     """Joins the groups of all pieces, in the order of the stream."""
 
     def __init__(self, shares: Sequence[Share]) -> None:
-        self.words = Words(shares)
+        self.words = TraceWords(shares)
         placed = sorted(
             ((piece, number) for number, share in enumerate(shares) for piece in share.pieces),
             key=lambda pair: pair[0].number,

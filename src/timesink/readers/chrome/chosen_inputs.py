@@ -9,7 +9,7 @@ from msgspec import Raw
 
 from timesink.readers.chrome.argument_sets import INPUTS
 from timesink.readers.chrome.arguments import ArgumentDecoder
-from timesink.readers.chrome.columns import NULL_CODE, Codes, Column, Group, Vocabularies
+from timesink.readers.chrome.columns import NULL_CODE, Codes, Group, PieceColumn, Vocabularies
 from timesink.readers.options import IsChosen
 
 
@@ -31,5 +31,5 @@ class ChosenInputs:
         for key, column in self._decoder.columns([raws[row] for row in rows], words).items():
             codes = np.full(len(raws), NULL_CODE, np.int32)
             codes[rows] = column.values
-            group[key] = Column(codes, column.vocabulary)
+            group[key] = PieceColumn(codes, column.vocabulary)
         return group

@@ -6,7 +6,7 @@ This is what a worker hands back: small, flat, picklable, free of Python objects
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,7 @@ NULL_CODE = -1
 
 
 class Vocabulary(dict[Any, int]):
-    """Texts (or other hashables) numbered in order of appearance; None and b"" are missing.
-
-    >>> words = Vocabulary()
-    >>> words.encode(["a", "b", "a", None]).tolist()
-    [0, 1, 0, -1]
-    """
+    """Texts (or other hashables) numbered in order of appearance; None and b"" are missing."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,24 +50,19 @@ class Vocabularies:
     """Raw JSON of shapes, stacks, splits, geometry."""
 
     def tables(self) -> dict[str, list[Any]]:
-        return {
-            "phases": self.phases.words(),
-            "categories": self.categories.words(),
-            "names": self.names.words(),
-            "lanes": self.lanes.words(),
-            "texts": self.texts.words(),
-        }
+        """The words of each, in the order of their codes."""
+        return {one.name: getattr(self, one.name).words() for one in fields(self)}
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class PieceColumn:
     """Values of one column; with `vocabulary` set they are codes into that vocabulary."""
 
     values: npt.NDArray[Any]
     vocabulary: str = ""
 
 
-Group = dict[str, Column]
+Group = dict[str, PieceColumn]
 """Columns of equal length, by name."""
 
 

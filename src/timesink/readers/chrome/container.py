@@ -43,7 +43,7 @@ _ENOUGH_EVENTS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class PieceText:
     """A stretch of the event list: whole events, in brackets of their own."""
 
     number: int
@@ -53,13 +53,7 @@ class Cut:
 
 
 def find_events(head: bytes | bytearray, search_from: int = 0) -> tuple[int, bool] | None:
-    """Where the first event may start, and whether the list is bare; None when there is no list.
-
-    >>> find_events(b'{"schemaVersion": 1, "traceEvents": [ {"ph": "X"}]}')
-    (37, False)
-    >>> find_events(b'[{"ph": "X"}]')
-    (1, True)
-    """
+    """Where the first event may start, and whether the list is bare; None when there is no list."""
     start = len(_BYTE_ORDER_MARK) if head.startswith(_BYTE_ORDER_MARK) else 0
     bare = _BARE_LIST.match(head, start)
     if bare:
@@ -80,13 +74,7 @@ def _is_top_level(before_events: bytes) -> bool:
 
 
 def looks_like_events(head: bytes) -> bool:
-    """Whether the start of a file can be the start of a trace.
-
-    >>> looks_like_events(b'{"traceEvents": [{"ph": "X", "ts": 1}]}')
-    True
-    >>> looks_like_events(b'[[1, 2], [3, 4]]')
-    False
-    """
+    """Whether the start of a file can be the start of a trace."""
     found = find_events(head)
     if found is None:
         # Metadata may be longer than the head; its keys give it away.
@@ -125,7 +113,7 @@ def cut_pieces(
     shares: int = 1,
     size: int = PIECE_BYTES,
     limit: int = EVENT_LIMIT,
-) -> Iterator[Cut]:
+) -> Iterator[PieceText]:
     """Every `shares`-th piece of the event list, from number `share` on.
 
     Pieces of other shares are cut at the same places and skipped without being copied.  Where no
@@ -146,14 +134,14 @@ def cut_pieces(
             if number % shares == share:
                 with memoryview(buffer) as view:
                     text = b"".join((b"[", view[:end], b"]"))
-                yield Cut(number, text, last=False)
+                yield PieceText(number, text, last=False)
             comma = buffer.index(b",", end)
             del buffer[: comma + 1]
             number += 1
         if len(buffer) > limit:
             break
     if number % shares == share:
-        yield Cut(number, b"[" + buffer, last=True)
+        yield PieceText(number, b"[" + buffer, last=True)
 
 
 def _last_boundary(buffer: bytearray, searched: int) -> int | None:
@@ -222,20 +210,12 @@ def _cut_before_early_phase(buffer: bytearray, segments: list[tuple[int, int]]) 
 
 
 def event_starts(text: bytes, at: int) -> bool:
-    """Whether an event seems to start here, as far as its first keys tell.
-
-    >>> event_starts(b'}, {"ph": "X"}', 1), event_starts(b'}, {"dims": [1]}', 1)
-    (True, False)
-    """
+    """Whether an event seems to start here, as far as its first keys tell."""
     return _EARLY_PHASE.match(text, at) is not None
 
 
 def value_end(text: bytes, at: int, most: int = _LONGEST_VALUE) -> int | None:
-    """Where the object or list that starts here ends, brackets in strings not counted.
-
-    >>> value_end(b'{"a": [1, "}"]}, 2', 0)
-    15
-    """
+    """Where the object or list that starts here ends, brackets in strings not counted."""
     depth = 0
     for token in _STRUCTURE.finditer(text, at, at + most):
         first = token.group()[:1]
@@ -249,11 +229,7 @@ def value_end(text: bytes, at: int, most: int = _LONGEST_VALUE) -> int | None:
 
 
 def split_end(text: bytes, *, bare: bool) -> tuple[bytes, bytes] | None:
-    """The list of the last piece and the text after it; None when its end is not clear.
-
-    >>> split_end(b'[{"ph": "X"}], "displayTimeUnit": "ms"}', bare=False)
-    (b'[{"ph": "X"}]', b', "displayTimeUnit": "ms"}')
-    """
+    """The list of the last piece and the text after it; None when its end is not clear."""
     empty = _EMPTY_LIST.match(text)
     for match in [empty] if empty else _LIST_END.finditer(text):
         # A list in the arguments ends alike, but events follow: no need to try a long rest.
@@ -266,11 +242,7 @@ def split_end(text: bytes, *, bare: bool) -> tuple[bytes, bytes] | None:
 
 
 def closes_document(rest: bytes) -> bool:
-    """Whether this text completes a document after its event list; a bare list needs no more.
-
-    >>> closes_document(b', "displayTimeUnit": "ms"}'), closes_document(b', {"ph": "X"}]')
-    (True, False)
-    """
+    """Whether this text completes a document after its event list; a bare list needs no more."""
     if not rest.strip():
         return True
     try:

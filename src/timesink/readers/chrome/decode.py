@@ -11,14 +11,15 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Raw
 
+from timesink.model.vendors import DEVICE_CATEGORIES, HOST_CATEGORIES
 from timesink.readers.chrome import argument_sets
 from timesink.readers.chrome.arguments import ArgumentDecoder
 from timesink.readers.chrome.chosen_inputs import ChosenInputs
 from timesink.readers.chrome.columns import (
     NULL_CODE,
-    Column,
     Group,
     Piece,
+    PieceColumn,
     Tally,
     Vocabularies,
 )
@@ -33,7 +34,6 @@ from timesink.readers.chrome.rare_arguments import collective_rows, other_rows
 from timesink.readers.chrome.side_columns import append, flow_ids, samples
 from timesink.readers.chrome.timestamps import NULL_INT, Int64Array
 from timesink.readers.options import IsChosen
-from timesink.readers.vendors import DEVICE_CATEGORIES, HOST_CATEGORIES
 
 MEMORY_NAME = "[memory]"
 
@@ -87,11 +87,7 @@ def _argument_decoder(group: str, *, brief: bool) -> ArgumentDecoder:
 
 
 def group_of_category(category: str | None) -> str:
-    """Which group of columns a duration event goes to, by its category.
-
-    >>> group_of_category("Kernel"), group_of_category("cuda_driver"), group_of_category(None)
-    ('device', 'runtime', 'untyped')
-    """
+    """Which group of columns a duration event goes to, by its category."""
     if not category:
         return "untyped"
     lowered = category.lower()
@@ -149,20 +145,20 @@ class PieceDecoder:
         count = len(phase)
         words = self.vocabularies
         base: Group = {
-            "index": Column(np.arange(count, dtype=np.int64)),
-            "phase": Column(words.phases.encode(phase), "phases"),
-            "category": Column(words.categories.encode(category), "categories"),
-            "name": Column(words.names.encode(name), "names"),
-            "pid": Column(words.lanes.encode(pid), "lanes"),
-            "tid": Column(words.lanes.encode(tid), "lanes"),
-            "ts_ns": Column(ts_ns),
-            "dur_ns": Column(dur_ns),
+            "index": PieceColumn(np.arange(count, dtype=np.int64)),
+            "phase": PieceColumn(words.phases.encode(phase), "phases"),
+            "category": PieceColumn(words.categories.encode(category), "categories"),
+            "name": PieceColumn(words.names.encode(name), "names"),
+            "pid": PieceColumn(words.lanes.encode(pid), "lanes"),
+            "tid": PieceColumn(words.lanes.encode(tid), "lanes"),
+            "ts_ns": PieceColumn(ts_ns),
+            "dur_ns": PieceColumn(dur_ns),
         }
         groups: dict[str, Group] = {}
         for group_name, rows in self._place(base, tally):
             unused = self._unused.get(group_name, _UNUSED_BY_SLICES)
             group = {
-                key: Column(column.values[rows], column.vocabulary)
+                key: PieceColumn(column.values[rows], column.vocabulary)
                 for key, column in base.items()
                 if key not in unused
             }

@@ -8,11 +8,10 @@ from collections.abc import Callable
 import numpy as np
 import polars as pl
 
+from timesink.model import vendors
 from timesink.model.schema import COPY_DIRECTIONS, DEVICE, DEVICE_KINDS
-from timesink.readers import vendors
-from timesink.readers.chrome.assemble import Array, Joined, nullable
+from timesink.readers.chrome.assemble import Array, Joined, enum_series, nullable
 from timesink.readers.chrome.columns import NULL_CODE, Tally
-from timesink.readers.chrome.kinds import enum_series, kind_numbers
 from timesink.readers.chrome.timestamps import NULL_INT
 
 _DEVICE_IN_LANE = re.compile(r"\bdevice:?\s*(\d+)", re.IGNORECASE)
@@ -31,7 +30,7 @@ def device_frame(
     if not len(joined):
         return pl.DataFrame()
     if kinds is None:
-        kinds = kind_numbers(joined, vendors.DEVICE_CATEGORIES, DEVICE_KINDS, "other")
+        kinds = joined.kinds(vendors.DEVICE_CATEGORIES, DEVICE_KINDS)
     directions = _copy_directions(joined)
     copies = (kinds == DEVICE_KINDS.index("kernel")) & (_named_direction(joined) >= 0)
     kinds = np.where(copies, DEVICE_KINDS.index("memcpy"), kinds)

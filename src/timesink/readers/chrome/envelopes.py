@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 from msgspec import Raw
 
+from timesink.model.vendors import DEVICE_CATEGORIES, FLOW_CATEGORIES, HOST_CATEGORIES
 from timesink.readers.chrome.arguments import NO_ARGUMENTS, NO_RAW
 from timesink.readers.chrome.timestamps import (
     EXACT_FLOAT_LIMIT_US,
@@ -17,7 +18,6 @@ from timesink.readers.chrome.timestamps import (
     float_us_to_ns,
     text_us_to_ns,
 )
-from timesink.readers.vendors import DEVICE_CATEGORIES, FLOW_CATEGORIES, HOST_CATEGORIES
 
 Lane = int | str | None
 Fields = list[tuple[Any, ...]]

@@ -8,17 +8,12 @@ from typing import Any
 
 import msgspec
 
+from timesink.model import vendors
 from timesink.model.trace import Device, Distributed
-from timesink.readers import vendors
 from timesink.readers.chrome.columns import Tally
 from timesink.readers.chrome.container import closes_document, value_end
 from timesink.readers.names import rank_in_name
 
-_VERSION_KEY = re.compile(
-    r"^(?:cuda|cupti|hip|roc|nccl|rccl|torch|pytorch|mlu|cn|npu|cann|xpu|level_zero|driver|runtime)"
-    r".*version$",
-    re.IGNORECASE,
-)
 _DEVICE_KEYS = ("deviceProperties", "computeProperties")
 _CONSUMED = frozenset(
     {*_DEVICE_KEYS, "distributedInfo", "schemaVersion", "baseTimeNanoseconds", "traceEvents"}
@@ -152,7 +147,7 @@ def versions_of(fields: Mapping[str, Any]) -> dict[str, str]:
     return {
         key: str(value)
         for key, value in fields.items()
-        if _VERSION_KEY.search(key) and not isinstance(value, (dict, list))
+        if vendors.VERSION_KEY.search(key) and not isinstance(value, (dict, list))
     }
 
 

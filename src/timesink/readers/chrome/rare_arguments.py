@@ -12,7 +12,7 @@ from msgspec import UNSET
 
 from timesink.readers.chrome.argument_sets import COLLECTIVE_KEYS
 from timesink.readers.chrome.arguments import Rare, as_list
-from timesink.readers.chrome.columns import NULL_CODE, Codes, Column, Group, Vocabulary
+from timesink.readers.chrome.columns import NULL_CODE, Codes, Group, PieceColumn, Vocabulary
 from timesink.readers.chrome.timestamps import Int64Array
 
 _Collective: Any = msgspec.defstruct(
@@ -54,8 +54,8 @@ def collective_rows(index: Int64Array, rare: Rare, texts: Vocabulary) -> Group:
     rows = np.array([row for row, _ in rare], np.intp)
     told = np.any([column != NULL_CODE for column in codes.values()], axis=0)
     return {
-        "index": Column(index[rows[told]]),
-        **{column: Column(values[told], "texts") for column, values in codes.items()},
+        "index": PieceColumn(index[rows[told]]),
+        **{column: PieceColumn(values[told], "texts") for column, values in codes.items()},
     }
 
 
@@ -71,7 +71,7 @@ def other_rows(
         if key in keys and key not in COLLECTIVE_KEYS
     ]
     return {
-        "index": Column(index[np.array([row for row, _, _ in rows], np.intp)]),
-        "key": Column(names.encode([key for _, key, _ in rows]), "names"),
-        "value": Column(texts.encode([value for _, _, value in rows]), "texts"),
+        "index": PieceColumn(index[np.array([row for row, _, _ in rows], np.intp)]),
+        "key": PieceColumn(names.encode([key for _, key, _ in rows]), "names"),
+        "value": PieceColumn(texts.encode([value for _, _, value in rows]), "texts"),
     }

@@ -13,18 +13,18 @@ from timesink.errors import UnreadableError
 from timesink.model.health import HealthEntry
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Device, Metadata, Trace
+from timesink.model.vendors import DEVICE_LABEL, recognise_vendor
 from timesink.readers.chrome import metadata as top
 from timesink.readers.chrome.assemble import Assembly
 from timesink.readers.chrome.columns import Piece, Tally
 from timesink.readers.chrome.container import looks_like_events
-from timesink.readers.chrome.crew import Crew
+from timesink.readers.chrome.crew import DecoderCrew
 from timesink.readers.chrome.shares import Share, text_of_pieces_after
 from timesink.readers.chrome.tables import LEFT_OUT_IN_BRIEF, build_tables
 from timesink.readers.finish import finish_trace
 from timesink.readers.names import worker_and_span
 from timesink.readers.options import ReadOptions
-from timesink.readers.source import Source
-from timesink.readers.vendors import DEVICE_LABEL, recognise_vendor
+from timesink.readers.source import SourceFile
 
 NAME = "chrome"
 _UNIX_SINCE_2001_NS = 10**18
@@ -37,9 +37,9 @@ def sniff(head: bytes, name: str) -> bool:
     return looks_like_events(head)
 
 
-def read(source: Source, options: ReadOptions) -> Trace:
+def read(source: SourceFile, options: ReadOptions) -> Trace:
     """Read a trace of any size; what is damaged is mended or counted."""
-    crew = options.crew or Crew(source, options.jobs, options.brief)
+    crew = options.crew or DecoderCrew(source, options.jobs, options.brief)
     shares = crew.decode(options.progress)
     if not shares[0].found:
         raise _no_events(source, shares[0])
@@ -68,7 +68,7 @@ def read(source: Source, options: ReadOptions) -> Trace:
     return finish_trace(metadata, tables, health)
 
 
-def _no_events(source: Source, share: Share) -> UnreadableError:
+def _no_events(source: SourceFile, share: Share) -> UnreadableError:
     if share.damage:
         return UnreadableError.damaged(
             source.path, share.damage[0], "copy the file again, or record again"
@@ -80,7 +80,7 @@ def _no_events(source: Source, share: Share) -> UnreadableError:
     )
 
 
-def _end_of_list(source: Source, shares: list[Share]) -> tuple[list[Share], bytes | None]:
+def _end_of_list(source: SourceFile, shares: list[Share]) -> tuple[list[Share], bytes | None]:
     """Pieces up to the end of the event list, and the text behind it; None when it never ends.
 
     Metadata behind the list may be longer than a piece; then later pieces are not events.
@@ -109,7 +109,7 @@ def _shifted(frame: pl.DataFrame, offset_ns: int, tally: Tally) -> pl.DataFrame:
 
 
 def _metadata(
-    source: Source,
+    source: SourceFile,
     fields: Mapping[str, Any],
     assembly: Assembly,
     tables: Mapping[str, pl.DataFrame],

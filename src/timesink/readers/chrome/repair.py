@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Raw
@@ -56,13 +56,12 @@ Mend = Callable[[bytes, Tally], bytes]
 _decode_envelope = msgspec.json.Decoder(TextEnvelope).decode
 
 
-class Mended:
+class Mended(NamedTuple):
     """Events of a damaged piece, in order, and how the piece ended."""
 
-    def __init__(self, envelopes: list[TextEnvelope], rest: bytes, *, closed: bool) -> None:
-        self.envelopes = envelopes
-        self.rest = rest
-        self.closed = closed
+    envelopes: list[TextEnvelope]
+    rest: bytes
+    closed: bool
 
 
 def mend_piece(text: bytes, tally: Tally, *, last: bool) -> Mended:

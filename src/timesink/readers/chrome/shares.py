@@ -16,12 +16,12 @@ import msgspec
 import numpy as np
 
 from timesink.readers.chrome.columns import Piece, Tally
-from timesink.readers.chrome.container import Cut, cut_pieces, split_end, split_head
+from timesink.readers.chrome.container import PieceText, cut_pieces, split_end, split_head
 from timesink.readers.chrome.decode import PieceDecoder
 from timesink.readers.chrome.repair import mend_piece
 from timesink.readers.chrome.whole_piece import mend_text
 from timesink.readers.options import IsChosen, Progress
-from timesink.readers.source import Damage, Source
+from timesink.readers.source import Damage, SourceFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Share:
 
 
 def decode_share(
-    source: Source,
+    source: SourceFile,
     share: int,
     shares: int,
     brief: IsChosen | None = None,
@@ -48,7 +48,7 @@ def decode_share(
     damage = Damage()
     opened = split_head(source.blocks(damage, progress))
     if opened is None:
-        return Share([], {}, source.head(), bare=False, found=False, damage=damage.reasons)
+        return Share([], {}, source.head(), bare=False, found=False, damage=damage)
     head, bare, stream = opened
     decoder = PieceDecoder(brief)
     _keep_freed_memory()
@@ -57,12 +57,10 @@ def decode_share(
             _decode_cut(decoder, cut, bare=bare)
             for cut in cut_pieces(stream, share=share, shares=shares)
         ]
-    return Share(
-        pieces, decoder.vocabularies.tables(), head, bare, found=True, damage=damage.reasons
-    )
+    return Share(pieces, decoder.vocabularies.tables(), head, bare, found=True, damage=damage)
 
 
-def _decode_cut(decoder: PieceDecoder, cut: Cut, *, bare: bool) -> Piece:
+def _decode_cut(decoder: PieceDecoder, cut: PieceText, *, bare: bool) -> Piece:
     """A piece by the fastest way it allows: as it is, mended as a whole, event by event."""
     piece = _decode_whole(decoder, cut, bare=bare)
     if piece is not None:
@@ -76,7 +74,7 @@ def _decode_cut(decoder: PieceDecoder, cut: Cut, *, bare: bool) -> Piece:
     return _decode_each(decoder, cut)
 
 
-def _decode_whole(decoder: PieceDecoder, cut: Cut, *, bare: bool) -> Piece | None:
+def _decode_whole(decoder: PieceDecoder, cut: PieceText, *, bare: bool) -> Piece | None:
     text, rest = cut.text, b""
     if cut.last:
         ended = split_end(text, bare=bare)
@@ -90,14 +88,14 @@ def _decode_whole(decoder: PieceDecoder, cut: Cut, *, bare: bool) -> Piece | Non
     return replace(piece, rest=rest, closed=cut.last)
 
 
-def _decode_each(decoder: PieceDecoder, cut: Cut) -> Piece:
+def _decode_each(decoder: PieceDecoder, cut: PieceText) -> Piece:
     tally = Tally()
     mended = mend_piece(cut.text, tally, last=cut.last)
     piece = decoder.columns_of(cut.number, mended.envelopes, tally)
     return replace(piece, rest=mended.rest, closed=mended.closed)
 
 
-def text_of_pieces_after(source: Source, number: int) -> bytes:
+def text_of_pieces_after(source: SourceFile, number: int) -> bytes:
     """Raw text of the pieces after this one: metadata longer than a piece."""
     opened = split_head(source.blocks())
     if opened is None:

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Raw
 
 from timesink.readers.chrome.argument_sets import DEVICE
-from timesink.readers.chrome.columns import Column, Group, Tally, Vocabularies
+from timesink.readers.chrome.columns import Group, PieceColumn, Tally, Vocabularies
 from timesink.readers.chrome.envelopes import Lane
 from timesink.readers.chrome.forgiving import load_each
 from timesink.readers.chrome.timestamps import NULL_INT
@@ -21,12 +21,12 @@ _SAMPLED = ("index", "phase", "category", "ts_ns", "pid", "tid")
 """What a sample takes over from its event."""
 
 
-def flow_ids(ids: Sequence[Lane]) -> Column:
+def flow_ids(ids: Sequence[Lane]) -> PieceColumn:
     """Ids as numbers: text is read as one, or hashed alike in every process."""
     try:
-        return Column(np.array(ids, np.int64))
+        return PieceColumn(np.array(ids, np.int64))
     except (TypeError, ValueError, OverflowError):
-        return Column(np.array([_flow_number(flow_id) for flow_id in ids], np.int64))
+        return PieceColumn(np.array([_flow_number(flow_id) for flow_id in ids], np.int64))
 
 
 def _flow_number(flow_id: Lane) -> int:
@@ -57,11 +57,11 @@ def samples(
             counter = key if of_ranges else name if alone else f"{name} {key}"
             rows.append((row, counter, value))
     where = np.array([row for row, _, _ in rows], np.intp)
-    taken = {key: Column(group[key].values[where], group[key].vocabulary) for key in _SAMPLED}
+    taken = {key: PieceColumn(group[key].values[where], group[key].vocabulary) for key in _SAMPLED}
     return {
         **taken,
-        "counter": Column(words.names.encode(counter for _, counter, _ in rows), "names"),
-        "value": Column(np.array([value for _, _, value in rows], np.float64)),
+        "counter": PieceColumn(words.names.encode(counter for _, counter, _ in rows), "names"),
+        "value": PieceColumn(np.array([value for _, _, value in rows], np.float64)),
     }
 
 
@@ -91,6 +91,8 @@ def append(groups: dict[str, Group], name: str, more: Group) -> None:
         groups[name] = more
         return
     groups[name] = {
-        key: Column(np.concatenate((known[key].values, more[key].values)), more[key].vocabulary)
+        key: PieceColumn(
+            np.concatenate((known[key].values, more[key].values)), more[key].vocabulary
+        )
         for key in more
     }

@@ -1,4 +1,7 @@
-"""The smaller tables: memory, flows, counters, collectives, rare arguments, tracks."""
+"""The smaller tables: memory, flows, counters, collectives, rare arguments, tracks.
+
+Groups have rows, except for tracks: who asks leaves out those without.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from timesink.model import vendors
 from timesink.model.schema import FLOW_KINDS, FLOW_PHASES, TABLES
-from timesink.readers import vendors
 from timesink.readers.chrome.argument_sets import FLOW_PHASE_NAMES
-from timesink.readers.chrome.assemble import Joined
+from timesink.readers.chrome.assemble import Joined, enum_series
 from timesink.readers.chrome.columns import NULL_CODE
-from timesink.readers.chrome.kinds import enum_series, kind_numbers
 from timesink.readers.counters.names import (
     HOST_OF_PROCESS,
     device_of_lane,
@@ -21,8 +23,6 @@ from timesink.readers.counters.names import (
 
 
 def memory_frame(joined: Joined) -> pl.DataFrame:
-    if not len(joined):
-        return pl.DataFrame()
     frame = joined.frame(c for c in TABLES["memory"].schema if c != "address")
     if "address" in joined:
         frame = frame.with_columns(pl.Series("address", _addresses(joined), dtype=pl.UInt64))
@@ -44,9 +44,7 @@ def _addresses(joined: Joined) -> list[int | None]:
 
 
 def flow_frame(joined: Joined) -> pl.DataFrame:
-    if not len(joined):
-        return pl.DataFrame()
-    kinds = kind_numbers(joined, vendors.FLOW_CATEGORIES, FLOW_KINDS, "other")
+    kinds = joined.kinds(vendors.FLOW_CATEGORIES, FLOW_KINDS)
     phases = joined.map_words("phase", lambda p: FLOW_PHASES.index(FLOW_PHASE_NAMES[p]), NULL_CODE)
     columns = ("index", "flow_id", "category", "pid", "tid", "ts_ns")
     return joined.frame(columns).with_columns(
@@ -55,8 +53,6 @@ def flow_frame(joined: Joined) -> pl.DataFrame:
 
 
 def counter_frame(joined: Joined) -> pl.DataFrame:
-    if not len(joined):
-        return pl.DataFrame()
     sampled = joined.map_words("phase", lambda phase: phase == "C", missing=False)
     # Counter tracks of accelerators name the device in the lane, others in the process.
     named_lane = joined.map_words("tid", lambda tid: not tid.isdigit(), missing=False)
@@ -88,12 +84,10 @@ def _device_of_samples(frame: pl.DataFrame, named_lane: pl.Expr) -> pl.Expr:
 
 
 def rare_frame(joined: Joined) -> pl.DataFrame:
-    return joined.frame(("index", "key", "value")) if len(joined) else pl.DataFrame()
+    return joined.frame(("index", "key", "value"))
 
 
 def collective_frame(joined: Joined) -> pl.DataFrame:
-    if not len(joined):
-        return pl.DataFrame()
     schema = TABLES["collectives"].schema
     numbers = pl.col([column for column, dtype in schema.items() if dtype == pl.Int64()])
     return joined.frame(schema).with_columns(

@@ -29,9 +29,6 @@ _BEFORE_VALUE = re.compile(rb"[:,\[]\s{0,64}[-+]?\Z")
 def mend_text(text: bytes, tally: Tally) -> bytes:
     """The text with bare words as null and control characters in strings escaped.
 
-    >>> mend_text(b'{"occupancy": N/A, "name": "N/A"}', Tally())
-    b'{"occupancy": null, "name": "N/A"}'
-
     Strings are told from the rest by their quotes alone, so the result is right only if it decodes.
     """
     quotes = _quotes(text)

@@ -15,18 +15,13 @@ from timesink.errors import UnreadableError
 from timesink.model.health import HealthEntry
 from timesink.model.schema import COUNTERS
 from timesink.model.trace import Metadata, Trace
+from timesink.model.vendors import NO_ACCELERATOR
 from timesink.readers.counters.layouts import COLUMNS, in_own_columns, layout_of
-from timesink.readers.csv_text import (
-    count_foreign_lines,
-    header_of,
-    separator_of,
-    texts_of,
-    with_decimal_points,
-)
+from timesink.readers.csv_text import count_foreign_lines, header_of, texts_of
 from timesink.readers.exact_times import microseconds_as_ns
 from timesink.readers.finish import conform, finish_trace
 from timesink.readers.options import ReadOptions
-from timesink.readers.source import Damage, Source, open_source
+from timesink.readers.source import SourceFile, open_source
 
 NAME = "counters"
 
@@ -38,10 +33,12 @@ def sniff(head: bytes, name: str) -> bool:  # noqa: ARG001
     return layout_of(header_of(head)) is not None
 
 
-def read(source: Source, options: ReadOptions) -> Trace:  # noqa: ARG001
+def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
     """A trace of counters alone, for a CSV given by itself."""
     counters, health = _read_source(source)
-    metadata = Metadata(source=str(source.path), format=NAME, vendor="cpu", events=counters.height)
+    metadata = Metadata(
+        source=str(source.path), format=NAME, vendor=NO_ACCELERATOR, events=counters.height
+    )
     return finish_trace(metadata, {"counters": counters}, health)
 
 
@@ -50,20 +47,16 @@ def read_counters(path: Path) -> tuple[pl.DataFrame, list[HealthEntry]]:
     return _read_source(open_source(path))
 
 
-def _read_source(source: Source) -> tuple[pl.DataFrame, list[HealthEntry]]:
-    damage = Damage()
-    content = b"".join(source.blocks(damage))
+def _read_source(source: SourceFile) -> tuple[pl.DataFrame, list[HealthEntry]]:
+    content, health = source.content()
     if not content.strip():
         raise UnreadableError(f"{source.path}: the file is empty", _EXPECTED)
-    health = [HealthEntry("truncated_archive", 1, reason) for reason in damage.reasons]
     health.append(HealthEntry("invalid_utf8", count_foreign_lines(content), source.path.name))
     layout = layout_of(header_of(content))
     if layout is None:
         reason = _why_no_layout(header_of(content))
         raise UnreadableError(f"{source.path}: not a counter CSV ({reason})", _EXPECTED)
-    texts = texts_of(content, numbers="value", strip=_STRIPPED)
-    if separator_of(content) != b",":
-        texts = with_decimal_points(texts, ["value"])
+    texts = texts_of(content, numbers="value", strip=_STRIPPED, decimals=["value"])
     rows = in_own_columns(texts, layout)
     samples = rows.with_columns(
         ts_ns=microseconds_as_ns(rows["timestamp_us"]),

@@ -8,8 +8,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -22,39 +21,31 @@ _LOCATION = re.compile(r"^loc\d+$")
 _LAST_NUMBER = r"(\d+)\D*$"
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Columns a layout must have, and what they are called here."""
-
-    names: tuple[tuple[str, str], ...]
-    located: bool = False
-    """Whether columns say where a sample was taken: `category`, `loc1`, `loc1_type`, ..."""
-
-    def fits(self, header: Sequence[str]) -> bool:
-        needed = {name for name, _ in self.names} | ({"category"} if self.located else set())
-        return needed <= set(header)
-
-
-LAYOUTS = (
-    Layout(tuple((name, name) for name in COLUMNS)),
-    Layout((("timestamp", "timestamp_us"), ("counter_name", "counter"), ("value", "value"))),
-    Layout((("timestamp", "timestamp_us"), ("name", "counter"), ("value", "value")), located=True),
+CounterLayout = Mapping[str, str]
+"""What the columns a layout must have are called here."""
+_LOCATED: CounterLayout = {"timestamp": "timestamp_us", "name": "counter", "value": "value"}
+"""Columns say where a sample was taken: `category`, and `loc1`, `loc1_type`, ..."""
+LAYOUTS: tuple[CounterLayout, ...] = (
+    {name: name for name in COLUMNS},
+    {"timestamp": "timestamp_us", "counter_name": "counter", "value": "value"},
+    _LOCATED,
 )
 
 
-def layout_of(header: Sequence[str]) -> Layout | None:
+def layout_of(header: Sequence[str]) -> CounterLayout | None:
     """The layout of a header line, None where it is of no counters."""
-    return next((layout for layout in LAYOUTS if layout.fits(header)), None)
+    fitting = (layout for layout in LAYOUTS if layout.keys() <= set(header))
+    return next((one for one in fitting if one is not _LOCATED or "category" in header), None)
 
 
-def in_own_columns(rows: pl.DataFrame, layout: Layout) -> pl.DataFrame:
+def in_own_columns(rows: pl.DataFrame, layout: CounterLayout) -> pl.DataFrame:
     """Texts of any layout under the names of the first."""
     if "device" in rows.columns:
         device = pl.col("device")
     else:
-        device = _place(rows.columns) if layout.located else _host_name(rows.columns)
+        device = _place(rows.columns) if layout is _LOCATED else _host_name(rows.columns)
     named = rows.select(
-        *(pl.col(theirs).alias(own) for theirs, own in layout.names if own != "device"),
+        *(pl.col(theirs).alias(own) for theirs, own in layout.items() if own != "device"),
         device=device,
     )
     return with_processes_apart(named).select(COLUMNS)

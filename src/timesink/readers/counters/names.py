@@ -18,12 +18,7 @@ OF_THE_HOST = ("CPU", "MEMORY", "NET", "DISK", "HOST")
 
 
 def with_processes_apart(samples: pl.DataFrame) -> pl.DataFrame:
-    """Counters that carry a process in their name under the plain name, with it as device.
-
-    >>> samples = pl.DataFrame({"counter": ["process_cpu_usage_17"], "device": ["Host"]})
-    >>> with_processes_apart(samples).rows()
-    [('process_cpu_usage', 'pid 17')]
-    """
+    """Counters that carry a process in their name under the plain name, with it as device."""
     name = pl.col("counter").cast(pl.String)
     pid = name.str.extract(_OF_PROCESS, 2)
     return samples.with_columns(
@@ -33,11 +28,7 @@ def with_processes_apart(samples: pl.DataFrame) -> pl.DataFrame:
 
 
 def device_of_lane(lane: str) -> str:
-    """The device that the lane of a counter stands for; other lanes stand for themselves.
-
-    >>> device_of_lane("CAT_XPU_3"), device_of_lane("CAT_CPU"), device_of_lane("GPU 0")
-    ('GPU 3', 'Host', 'GPU 0')
-    """
+    """The device that the lane of a counter stands for; other lanes stand for themselves."""
     found = _LANE.match(lane)
     if found is None:
         return lane

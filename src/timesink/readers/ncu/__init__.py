@@ -8,24 +8,25 @@ tables, `kernel_calls` and `kernel_metrics`; there is no timeline.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import polars as pl
 
 from timesink.errors import UnreadableError
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Metadata, Trace
+from timesink.model.vendors import NVIDIA
 from timesink.readers.finish import finish_trace
 from timesink.readers.ncu.assemble import build_tables, list_devices
 from timesink.readers.ncu.csv_pages import CsvPages, has_header
-from timesink.readers.ncu.launches import Launches
-from timesink.readers.ncu.log import COLLECTED, Log
+from timesink.readers.ncu.launches import GatheredLaunches
+from timesink.readers.ncu.log import COLLECTED
 from timesink.readers.ncu.numbers import COMMA, POINT
 from timesink.readers.ncu.report_file import exported_blocks, looks_like_report
 from timesink.readers.ncu.text_page import TextPage, looks_like_text_page
 from timesink.readers.options import ReadOptions
-from timesink.readers.source import Damage, Source
+from timesink.readers.source import Damage, SourceFile, packing_health
 
 NAME = "ncu"
 
@@ -33,18 +34,8 @@ _PROFILER_LINE = re.compile(rb"(?m)^==(?:PROF|WARNING|ERROR)== ")
 _BOM = b"\xef\xbb\xbf"
 
 
-class Pages(Protocol):
-    """A layout while it is read."""
-
-    launches: Launches
-    log: Log
-
-    def read(self, blocks: Iterable[bytes]) -> Iterator[None]: ...
-
-    def health(self) -> list[HealthEntry]: ...
-
-    @property
-    def layout(self) -> str: ...
+Pages = CsvPages | TextPage
+"""A layout while it is read."""
 
 
 def sniff(head: bytes, name: str) -> bool:
@@ -62,7 +53,7 @@ def sniff(head: bytes, name: str) -> bool:
     )
 
 
-def read(source: Source, options: ReadOptions) -> Trace:
+def read(source: SourceFile, options: ReadOptions) -> Trace:
     """The launches of a file, whatever its layout."""
     damage = Damage()
     head = source.head()
@@ -76,34 +67,38 @@ def read(source: Source, options: ReadOptions) -> Trace:
     if not pages.launches.pieces:
         raise _without_launches(source, pages)
     tables, health = build_tables(pages.launches)
-    broken = dict.fromkeys(damage.reasons)
-    health += [HealthEntry("truncated_archive", 1, reason) for reason in broken]
-    health.append(HealthEntry("mixed_decimals", int(pages.launches.evidence.is_mixed)))
+    mixed = HealthEntry("mixed_decimals", int(pages.launches.evidence.is_mixed))
     metadata = _describe(source, pages, layout, tables["kernel_calls"])
-    return finish_trace(metadata, tables, [*health, *pages.log.health(), *pages.health()])
+    return finish_trace(
+        metadata,
+        tables,
+        [*health, mixed, *packing_health(damage), *pages.log.health(), *pages.health()],
+    )
 
 
-def _form_of(head: bytes) -> Callable[[Launches], Pages]:
+def _form_of(head: bytes) -> Callable[[GatheredLaunches], Pages]:
     """A file that begins with neither page may still have a CSV table behind much output."""
     text = head.removeprefix(_BOM)
     return TextPage if not has_header(text) and looks_like_text_page(text) else CsvPages
 
 
-def _read_pages(blocks: Callable[[], Iterator[bytes]], form: Callable[[Launches], Pages]) -> Pages:
+def _read_pages(
+    blocks: Callable[[], Iterator[bytes]], form: Callable[[GatheredLaunches], Pages]
+) -> Pages:
     """Everything read with the decimal mark that the file itself turns out to use."""
-    pages = form(Launches(POINT))
+    pages = form(GatheredLaunches(POINT))
     for place, _ in enumerate(pages.read(blocks())):
         if place == 0 and pages.launches.evidence.decimal == COMMA:
             break
     if pages.launches.evidence.decimal == POINT:
         return pages
-    pages = form(Launches(COMMA))
+    pages = form(GatheredLaunches(COMMA))
     for _ in pages.read(blocks()):
         pass
     return pages
 
 
-def _without_launches(source: Source, pages: Pages) -> UnreadableError:
+def _without_launches(source: SourceFile, pages: Pages) -> UnreadableError:
     """Why a file of Nsight Compute holds no launch, as far as it says."""
     if pages.log.says_nothing_profiled:
         reason = "no kernels were profiled"
@@ -117,7 +112,7 @@ def _without_launches(source: Source, pages: Pages) -> UnreadableError:
     )
 
 
-def _describe(source: Source, pages: Pages, layout: str, calls: pl.DataFrame) -> Metadata:
+def _describe(source: SourceFile, pages: Pages, layout: str, calls: pl.DataFrame) -> Metadata:
     collected = pages.log.collected
     extra: dict[str, Any] = {"layout": layout, "profiler_notes": pages.log.notes}
     if collected:
@@ -127,7 +122,7 @@ def _describe(source: Source, pages: Pages, layout: str, calls: pl.DataFrame) ->
     return Metadata(
         source=str(source.path),
         format=NAME,
-        vendor="nvidia",
+        vendor=NVIDIA.name,
         events=calls.height,
         devices=list_devices(pages.launches, calls, name if isinstance(name, str) else ""),
         versions={"ncu": str(version)} if version else {},

@@ -11,7 +11,7 @@ from timesink.model.health import HealthEntry
 from timesink.model.schema import KERNEL_CALLS, KERNEL_METRICS
 from timesink.model.trace import Device
 from timesink.readers.finish import conform
-from timesink.readers.ncu.launches import Launches
+from timesink.readers.ncu.launches import GatheredLaunches
 from timesink.readers.ncu.merging import merge_pieces
 from timesink.readers.ncu.metrics import (
     COLUMN_RULES,
@@ -24,11 +24,10 @@ _SHAPE = r"(\d+)\D+(\d+)\D+(\d+)"
 _MOST_NAMED = 6
 
 
-def build_tables(gathered: Launches) -> tuple[dict[str, pl.DataFrame], list[HealthEntry]]:
+def build_tables(gathered: GatheredLaunches) -> tuple[dict[str, pl.DataFrame], list[HealthEntry]]:
     """The tables `kernel_calls` and `kernel_metrics`, and what is odd about them."""
-    merged = merge_pieces(*gathered.tables(), repeats=gathered.repeats)
-    values = merged.values
-    calls = _with_shapes(merged.launches)
+    launches, values, health = merge_pieces(*gathered.tables(), repeats=gathered.repeats)
+    calls = _with_shapes(launches)
     metrics = [name for name in values["metric"].unique().to_list() if name]
     placed = []
     for rule in COLUMN_RULES:
@@ -41,7 +40,9 @@ def build_tables(gathered: Launches) -> tuple[dict[str, pl.DataFrame], list[Heal
         if rule.choices(gathered.asked)
     }
     calls = _with_shape_metrics(calls, values, metrics)
-    health = [*merged.health, *_words(gathered), *_missing(gathered, lacking, calls.height)]
+    named = [f"{metric} is {text}" for metric, text in gathered.words.items()]
+    health.append(HealthEntry("text_metrics", len(named), named[0] if named else ""))
+    health += _missing(gathered, lacking, calls.height)
     tables = {
         "kernel_calls": conform(
             calls.with_columns(pl.col("device").cast(pl.String).cast(pl.Int32, strict=False)),
@@ -129,7 +130,9 @@ def _with_shape_metrics(
 # -- devices ---------------------------------------------------------------------------------------
 
 
-def list_devices(gathered: Launches, calls: pl.DataFrame, name: str = "") -> tuple[Device, ...]:
+def list_devices(
+    gathered: GatheredLaunches, calls: pl.DataFrame, name: str = ""
+) -> tuple[Device, ...]:
     """The devices of the launches, by number; `name` is that of an only one if no page says it."""
     known = calls.group_by("device").agg(pl.col("compute_capability").drop_nulls().first())
     found = known.drop_nulls("device").sort("device").rows()
@@ -174,7 +177,9 @@ def _whole(fact: Any) -> int | None:
 # -- health ----------------------------------------------------------------------------------------
 
 
-def _missing(gathered: Launches, lacking: Mapping[str, int], launches: int) -> list[HealthEntry]:
+def _missing(
+    gathered: GatheredLaunches, lacking: Mapping[str, int], launches: int
+) -> list[HealthEntry]:
     """Metrics that were asked for and are not there for every launch, or for none."""
     of_columns = {
         name for rule in COLUMN_RULES for group in rule.choices(gathered.asked) for name in group
@@ -192,8 +197,3 @@ def _missing(gathered: Launches, lacking: Mapping[str, int], launches: int) -> l
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")
-
-
-def _words(gathered: Launches) -> list[HealthEntry]:
-    named = [f"{metric} is {text}" for metric, text in gathered.words.items()]
-    return [HealthEntry("text_metrics", len(named), named[0] if named else "")]

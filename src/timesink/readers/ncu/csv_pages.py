@@ -11,23 +11,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from timesink.model.health import HealthEntry
-from timesink.readers.ncu import details_page, raw_page
-from timesink.readers.ncu.launches import Launches
+from timesink.readers.ncu.launches import GatheredLaunches
 from timesink.readers.ncu.lines import ahead, all_quoted_rows, stretches
-from timesink.readers.ncu.log import Log
-from timesink.readers.ncu.table import BadRowsError, Table
+from timesink.readers.ncu.log import ProfilerLog, shortened
+from timesink.readers.ncu.table import BadRowsError, CsvTable
 
 _SEPARATORS = b",;\t"
-_LONGEST_EXAMPLE = 120
 
 
 @dataclass(slots=True)
 class CsvPages:
     """The tables of one file, while it is read."""
 
-    launches: Launches
-    log: Log = field(default_factory=Log)
-    table: Table | None = None
+    launches: GatheredLaunches
+    log: ProfilerLog = field(default_factory=ProfilerLog)
+    table: CsvTable | None = None
     runs: int = 0
     layouts: list[str] = field(default_factory=list)
     bad_rows: int = 0
@@ -58,7 +56,7 @@ class CsvPages:
         ]
 
     def _begin_table(self, header: bytes) -> None:
-        self.table = Table.from_header(header.rstrip(b"\n"))
+        self.table = CsvTable.from_header(header.rstrip(b"\n"))
         self.runs += 1
         self._units_follow = not self.table.is_details
         self.layouts.append("details-csv" if self.table.is_details else "raw-csv")
@@ -84,7 +82,7 @@ class CsvPages:
                 if not (all_quoted_rows(rows) and self._take_rows(rows)):
                     self._take_one_by_one(self.table, rows)
 
-    def _take_units(self, table: Table, lines: bytes) -> bytes:
+    def _take_units(self, table: CsvTable, lines: bytes) -> bytes:
         """Read the row of units, the first of the table; what is left of the lines."""
         while lines:
             first, _, rest = lines.partition(b"\n")
@@ -98,7 +96,7 @@ class CsvPages:
             lines = rest
         return b""
 
-    def _take_one_by_one(self, table: Table, lines: bytes) -> None:
+    def _take_one_by_one(self, table: CsvTable, lines: bytes) -> None:
         rows, others = [], []
         for line in lines.split(b"\n"):
             if table.is_row(line):
@@ -111,7 +109,7 @@ class CsvPages:
         self.log.add(b"\n".join(others))
         # Without a line end, the last line may have been cut where the file was.
         if rows and not lines.endswith(b"\n") and not table.is_whole(rows[-1]):
-            self.cut_line = _shown(rows.pop())
+            self.cut_line = shortened(rows.pop(), 120)
         if not rows:
             return
         try:
@@ -119,7 +117,7 @@ class CsvPages:
         except BadRowsError:
             self._take_whole_rows(table, rows)
 
-    def _take_whole_rows(self, table: Table, rows: list[bytes]) -> None:
+    def _take_whole_rows(self, table: CsvTable, rows: list[bytes]) -> None:
         whole = [row for row in rows if table.is_whole(row)]
         self._note_bad([row for row in rows if not table.is_whole(row)])
         text = b"\n".join(whole).decode("utf-8", "replace")
@@ -133,19 +131,14 @@ class CsvPages:
     def _note_bad(self, rows: list[bytes]) -> None:
         self.bad_rows += len(rows)
         if rows and not self.bad_example:
-            self.bad_example = _shown(rows[0])
+            self.bad_example = shortened(rows[0], 120)
 
-    def _parse(self, table: Table, rows: bytes) -> None:
-        page = details_page if table.is_details else raw_page
-        self.launches.add(page.read_part(table, rows), self.runs)
+    def _parse(self, table: CsvTable, rows: bytes) -> None:
+        self.launches.add(table.part_of(rows), self.runs)
 
 
 def split_at_headers(text: bytes) -> Iterator[tuple[bool, bytes]]:
-    r"""Headers, and the lines before and after them.
-
-    >>> list(split_at_headers(b'hi\nID,Process ID,Kernel Name\n0,7,a\n'))
-    [(False, b'hi\n'), (True, b'ID,Process ID,Kernel Name\n'), (False, b'0,7,a\n')]
-    """
+    r"""Headers, and the lines before and after them."""
     done = 0
     for start in _header_starts(text):
         if start > done:
@@ -191,8 +184,3 @@ def _is_header(text: bytes, start: int, mark: bytes) -> bool:
         and b"Process ID" in line
         and b"Kernel Name" in line
     )
-
-
-def _shown(line: bytes) -> str:
-    text = line.decode("utf-8", "replace")
-    return text if len(text) <= _LONGEST_EXAMPLE else text[: _LONGEST_EXAMPLE - 3] + "..."

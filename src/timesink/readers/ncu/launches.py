@@ -1,4 +1,4 @@
-"""Launches and their values, gathered stretch by stretch from a page of any layout.
+"""GatheredLaunches and their values, gathered stretch by stretch from a page of any layout.
 
 A page gives *pieces*: neighbouring rows of one launch.  Usually a piece is a launch; where the
 rows of a launch lie apart, or a launch is printed twice, :mod:`timesink.readers.ncu.merging`
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from timesink.readers.ncu.metrics import is_of_machine
-from timesink.readers.ncu.numbers import POINT, Evidence, is_missing, to_numbers
+from timesink.readers.ncu.numbers import POINT, DecimalEvidence, is_missing, to_numbers
 from timesink.readers.ncu.units import unit_of
 
 _TEXT = pl.Categorical()
@@ -43,7 +43,7 @@ _VALUES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class LaunchPart:
     """Some neighbouring pieces of one page.
 
     `launches` has the columns of `PLACE`, one row per piece; `values` has `piece` (a row number of
@@ -55,12 +55,12 @@ class Part:
 
 
 @dataclass(slots=True)
-class Launches:
+class GatheredLaunches:
     """Everything gathered from the pages of one file."""
 
     decimal: str = POINT
     """The decimal mark that texts which can be read in two ways are read with."""
-    evidence: Evidence = field(default_factory=Evidence)
+    evidence: DecimalEvidence = field(default_factory=DecimalEvidence)
     properties: dict[str, dict[str, str]] = field(default_factory=dict)
     """By device: what the page says about the machine, as printed."""
     missing: Counter[str] = field(default_factory=Counter)
@@ -76,7 +76,7 @@ class Launches:
     _values: list[pl.DataFrame] = field(default_factory=list)
     _last: tuple[object, ...] | None = None
 
-    def add(self, part: Part, run: int) -> None:
+    def add(self, part: LaunchPart, run: int) -> None:
         """Take in a part; a launch that the last part began is continued."""
         if part.launches.is_empty():
             return
@@ -112,7 +112,7 @@ class Launches:
         )
         return not set(before).isdisjoint(after)
 
-    def _read_values(self, part: Part, offset: int) -> pl.DataFrame:
+    def _read_values(self, part: LaunchPart, offset: int) -> pl.DataFrame:
         rows = self._without_properties(part)
         units = {printed: unit_of(printed or "") for printed in rows["unit"].unique().to_list()}
         self.evidence.look_at(rows["text"], rows["unit"])
@@ -134,7 +134,7 @@ class Launches:
             read = read.filter(~without)
         return read
 
-    def _without_properties(self, part: Part) -> pl.DataFrame:
+    def _without_properties(self, part: LaunchPart) -> pl.DataFrame:
         """The values that were measured; what describes the machine is noted once per device."""
         rows = part.values
         names = {name for name in rows["metric"].unique().to_list() if name}

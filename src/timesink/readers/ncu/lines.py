@@ -18,11 +18,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def stretches(blocks: Iterable[bytes], size: int = STRETCH) -> Iterator[bytes]:
-    r"""Whole lines of about `size` bytes in all, ended by `\n`; only the last line may lack it.
-
-    >>> list(stretches([b"a\r\nb", b"c\nd"], size=2))
-    [b'a\n', b'bc\n', b'd']
-    """
+    r"""Whole lines of about `size` bytes in all, ended by `\n`; only the last line may lack it."""
     held: list[bytes] = []
     length = 0
     for block in _without_mark(blocks):
@@ -41,11 +37,7 @@ def stretches(blocks: Iterable[bytes], size: int = STRETCH) -> Iterator[bytes]:
 
 
 def ahead(items: Iterator[_Item]) -> Iterator[_Item]:
-    """The same items; each is made while the one before is worked on.
-
-    >>> list(ahead(iter([1, 2, 3])))
-    [1, 2, 3]
-    """
+    """The same items; each is made while the one before is worked on."""
     with ThreadPoolExecutor(1) as pool:
         coming = pool.submit(next, items, None)
         while (item := coming.result()) is not None:
@@ -63,11 +55,7 @@ def _plain_ends(text: bytes) -> bytes:
 
 
 def count_lines(text: bytes) -> int:
-    r"""How many lines there are; the last need not end.
-
-    >>> count_lines(b"a\nb"), count_lines(b"a\nb\n")
-    (2, 2)
-    """
+    r"""How many lines there are; the last need not end."""
     letters = np.frombuffer(text, np.uint8)
     ends = sum(int(np.count_nonzero(part == _LINE_END)) for _, part in _parts(letters))
     return ends + (not text.endswith(b"\n"))
@@ -80,11 +68,7 @@ def _parts(letters: NDArray[np.uint8]) -> Iterator[tuple[int, NDArray[np.uint8]]
 
 
 def all_quoted_rows(text: bytes) -> bool:
-    r"""Whether every line ends, and begins with a quoted number.
-
-    >>> all_quoted_rows(b'"0","a"\n"1","b"\n'), all_quoted_rows(b'"0","a"\nhello\n')
-    (True, False)
-    """
+    r"""Whether every line ends, and begins with a quoted number."""
     if not text.endswith(b"\n"):
         return False
     letters = np.frombuffer(text, np.uint8)

@@ -26,7 +26,7 @@ _LONGEST_EXAMPLE = 160
 
 
 @dataclass(slots=True)
-class Log:
+class ProfilerLog:
     """What was said around the tables of one file."""
 
     warnings: dict[str, int] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class Log:
         lines = [line for line in _SAID.sub(b"", text).split(b"\n") if line.strip()]
         self.program_lines += len(lines)
         if lines and not self.program_example:
-            self.program_example = _shown(lines[0])
+            self.program_example = shortened(lines[0].strip(), _LONGEST_EXAMPLE)
 
     def _note(self, found: re.Match[bytes]) -> None:
         kind = (found[1] or found[3]).upper()
@@ -98,6 +98,6 @@ class Log:
         return [*entries, *special.values()]
 
 
-def _shown(line: bytes) -> str:
-    text = line.decode("utf-8", "replace").strip()
-    return text if len(text) <= _LONGEST_EXAMPLE else text[: _LONGEST_EXAMPLE - 3] + "..."
+def shortened(line: bytes, longest: int) -> str:
+    text = line.decode("utf-8", "replace")
+    return text if len(text) <= longest else text[: longest - 3] + "..."

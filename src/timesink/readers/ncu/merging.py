@@ -7,8 +7,6 @@ value, and are launches of their own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import polars as pl
 
 from timesink.model.health import HealthEntry
@@ -18,13 +16,8 @@ _SAME_VALUE = ("section", "metric", "unit")
 """What a launch has one value for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
-    """Launches in the order of their first rows, and values with the `index` of their launch."""
-
-    launches: pl.DataFrame
-    values: pl.DataFrame
-    health: list[HealthEntry]
+Merged = tuple[pl.DataFrame, pl.DataFrame, list[HealthEntry]]
+"""Launches in the order of their first rows, values with `index` (their launch), and health."""
 
 
 def merge_pieces(launches: pl.DataFrame, values: pl.DataFrame, *, repeats: bool) -> Merged:
@@ -41,9 +34,7 @@ def merge_pieces(launches: pl.DataFrame, values: pl.DataFrame, *, repeats: bool)
             ["piece", "metric", "unit", "value"], keep="first", maintain_order=True
         )
     if not _has_repeated_keys(launches):
-        return Merged(
-            launches.rename({"piece": "index"}), values.rename({"piece": "index"}), health=[]
-        )
+        return launches.rename({"piece": "index"}), values.rename({"piece": "index"}), []
     own = pl.col("launch_id").is_null()
     first = pl.when(own).then("piece").otherwise(pl.col("piece").min().over(KEY))
     return _merged(launches.with_columns(first=first), values)
@@ -110,7 +101,7 @@ def _merged(firsts: pl.DataFrame, values: pl.DataFrame) -> Merged:
         HealthEntry("repeated_rows", repeated.height, _named(repeated, firsts)),
         HealthEntry("restarted_ids", again.height, _named(again, firsts)),
     ]
-    return Merged(launches, joined, health)
+    return launches, joined, health
 
 
 def _sort_out(shared: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:

@@ -96,9 +96,5 @@ SHAPE_METRICS = {
 
 
 def is_of_machine(metric: str) -> bool:
-    """Whether a metric describes the machine or the profiler and is the same for every launch.
-
-    >>> is_of_machine("device__attribute_display_name"), is_of_machine("dram__bytes.sum")
-    (True, False)
-    """
+    """Whether a metric describes the machine or the profiler and is the same for every launch."""
     return _MACHINE.match(metric) is not None

@@ -47,7 +47,7 @@ SMALL_UNITS = ("%",)
 
 
 @dataclass(slots=True)
-class Evidence:
+class DecimalEvidence:
     """How often the decimal mark was certainly, or probably, a point or a comma."""
 
     certain: dict[str, int] = field(default_factory=lambda: {POINT: 0, COMMA: 0})
@@ -89,11 +89,6 @@ def to_numbers(texts: pl.Series, decimal: str, exponents: pl.Series | None = Non
     """The values of printed numbers; null where a text is none, or is not finite.
 
     `exponents` are powers of ten as text (`e3`, or nothing), one for every number.
-
-    >>> to_numbers(pl.Series(["26,336", "0.5", "1 234,5", "n/a"]), ".").to_list()
-    [26336.0, 0.5, 1234.5, None]
-    >>> to_numbers(pl.Series(["26,336", "5.984"]), ",", pl.Series(["", "e3"])).to_list()
-    [26.336, 5984000.0]
     """
     plain = _to_plain(texts, decimal)
     if exponents is not None:
@@ -133,9 +128,5 @@ def _without_spaces(text: pl.Expr) -> pl.Expr:
 
 
 def is_missing(texts: pl.Series) -> pl.Series:
-    """Whether a text says that there is no value, rather than being a word.
-
-    >>> is_missing(pl.Series(["n/a", "", None, "-nan", "PolicySpread"])).to_list()
-    [True, True, True, True, False]
-    """
+    """Whether a text says that there is no value, rather than being a word."""
     return texts.str.contains(_NO_VALUE).fill_null(value=True)

@@ -6,9 +6,7 @@ import os
 import re
 import struct
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 from timesink.collect.ncu.command import REPORT_SUFFIX, import_commands, shown
@@ -16,7 +14,7 @@ from timesink.collect.ncu.printing import PLAIN_NUMBERS
 from timesink.collect.ncu.program import find_ncu
 from timesink.collect.ncu.table import TABLE_HEAD
 from timesink.errors import UnreadableError
-from timesink.readers.source import Source
+from timesink.readers.source import SourceFile
 
 _MAGIC = b"NVR\0"
 _LONGEST_HEADER = 1 << 16
@@ -34,12 +32,12 @@ def looks_like_report(head: bytes, name: str) -> bool:
     return name.lower().endswith(REPORT_SUFFIX) and b"\0" in head[:1024]
 
 
-def exported_blocks(source: Source) -> Iterator[bytes]:
+def exported_blocks(source: SourceFile) -> Iterator[bytes]:
     """The raw page of a report as CSV, block by block."""
     program = find_ncu()
     if program is None:
         raise _not_installed(source.path)
-    with _plain_file(source) as report:
+    with source.plain_file(f"report{REPORT_SUFFIX}") as report:
         yield from _printed(import_commands(program, report), source.path)
 
 
@@ -65,20 +63,6 @@ def _printed(commands: Sequence[list[str]], path: Path) -> Iterator[bytes]:
         if is_passed_on:
             break
     raise _failed(path, head[:_HEAD_BYTES], process.returncode)
-
-
-@contextmanager
-def _plain_file(source: Source) -> Iterator[Path]:
-    """The report as a file of its own, as the program wants it."""
-    if source.packing == "plain":
-        yield source.path
-        return
-    with tempfile.TemporaryDirectory(prefix="timesink-") as folder:
-        path = Path(folder) / f"report{REPORT_SUFFIX}"
-        with path.open("wb") as file:
-            for block in source.blocks():
-                file.write(block)
-        yield path
 
 
 def _not_installed(path: Path) -> UnreadableError:

@@ -1,17 +1,23 @@
-"""The header of a CSV page, and its rows parsed by the names of their columns."""
+"""The header of a CSV page, and its rows parsed by the names of their columns.
+
+The details page has a row per launch and metric; the raw page a row per launch, a column per
+metric, and units in the row below the names.
+"""
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import polars as pl
 
+from timesink.readers.ncu.launches import PLACE, LaunchPart
 from timesink.readers.ncu.lines import count_lines
+from timesink.readers.ncu.metrics import is_of_machine
 
 _PLACE_COLUMNS = {
     "id": "launch_id",
@@ -26,7 +32,15 @@ _PLACE_COLUMNS = {
     "device": "device",
     "cc": "compute_capability",
 }
+_METRIC = {
+    "Section Name": "section",
+    "Metric Name": "metric",
+    "Metric Unit": "unit",
+    "Metric Value": "text",
+}
 _LAST_OF_DETAILS = "Metric Value"
+_OF_LAUNCH = ("launch_id", "pid", "host", "device", "name", "grid", "block")
+"""Where one of these changes, another launch begins."""
 _FIELD = rb'(?:"(?:[^"]|"")*"|[^"%s]*)'
 """A field with its quotes, or one without any; the place is that of the separator."""
 
@@ -36,7 +50,7 @@ class BadRowsError(Exception):
 
 
 @dataclass(frozen=True)
-class Table:
+class CsvTable:
     """One table of a file: what its header says."""
 
     columns: tuple[str, ...]
@@ -46,20 +60,16 @@ class Table:
     """By metric, on the raw page."""
 
     @classmethod
-    def from_header(cls, line: bytes) -> Table:
-        """The table a header line announces.
-
-        >>> Table.from_header(b'"ID","Process ID","Kernel Name"').place
-        {'ID': 'launch_id', 'Process ID': 'pid', 'Kernel Name': 'name'}
-        """
+    def from_header(cls, line: bytes) -> CsvTable:
+        """The table a header line announces."""
         quoted = line.startswith(b'"')
         separator = chr(line[len(b'"ID"') if quoted else len(b"ID")])
         return cls(_unlike(_fields(line, separator)), separator, quoted)
 
-    def with_units(self, line: bytes) -> Table:
+    def with_units(self, line: bytes) -> CsvTable:
         """The table with the units of its second row."""
         units = dict(zip(self.columns, _fields(line, self.separator), strict=False))
-        return Table(self.columns, self.separator, self.is_quoted, units)
+        return CsvTable(self.columns, self.separator, self.is_quoted, units)
 
     @cached_property
     def is_details(self) -> bool:
@@ -111,13 +121,42 @@ class Table:
         found = self._row_start.search(line) if self.is_quoted else None
         return found.start() if found and self.is_whole(line[found.start() :]) else -1
 
-    def parse(
+    def part_of(self, rows: bytes) -> LaunchPart:
+        """The launches of some rows.  Raises BadRowsError when a line among the rows is none."""
+        return self._details(rows) if self.is_details else self._raw(rows)
+
+    def _details(self, rows: bytes) -> LaunchPart:
+        """A row that holds advice instead of a metric has no value."""
+        wanted = {**self.place, **{c: n for c, n in _METRIC.items() if c in self.columns}}
+        frame = _with_all(self._parse(rows, wanted, texts={"text"}), (*PLACE, *_METRIC.values()))
+        starts = frame.select(
+            pl.any_horizontal(
+                pl.col(name).to_physical().ne_missing(pl.col(name).to_physical().shift(1))
+                for name in _OF_LAUNCH
+            )
+            | (pl.int_range(pl.len()) == 0)
+        ).to_series()
+        piece = (starts.cast(pl.UInt32).cum_sum() - 1).alias("piece")
+        values = frame.select(piece, "section", "metric", "unit", "text")
+        measured = values.filter(pl.col("metric").is_not_null() & (pl.col("metric") != ""))
+        return LaunchPart(frame.filter(starts).select(*PLACE), measured)
+
+    def _raw(self, rows: bytes) -> LaunchPart:
+        """What describes the machine is taken once per device."""
+        metrics = [name for name in self.columns if name and name not in {*self.place, *PLACE}]
+        wanted = {**self.place, **{name: name for name in metrics}}
+        frame = _with_all(self._parse(rows, wanted, texts=set(metrics)), PLACE)
+        frame = frame.with_row_index("piece")
+        measured = [name for name in metrics if not is_of_machine(name)]
+        of_machine = [name for name in metrics if is_of_machine(name)]
+        described = frame.unique("device", keep="first", maintain_order=True)
+        values = [_long(frame, measured, self.units), _long(described, of_machine, self.units)]
+        return LaunchPart(frame.select(*PLACE), pl.concat(values))
+
+    def _parse(
         self, rows: bytes, wanted: Mapping[str, str], *, texts: AbstractSet[str]
     ) -> pl.DataFrame:
-        """The wanted columns under their new names; those of `texts` as plain text.
-
-        Raises BadRowsError when a line among the rows is none.
-        """
+        """The wanted columns under their new names; those of `texts` as plain text."""
         if not rows.isascii() and not all(self._is_text(line) for line in rows.split(b"\n")):
             # The parser may cut a character in two where quotes do not fit.
             raise BadRowsError
@@ -144,6 +183,30 @@ class Table:
         if named["launch_id"].null_count():
             raise BadRowsError
         return named
+
+
+def _with_all(frame: pl.DataFrame, columns: Iterable[str]) -> pl.DataFrame:
+    absent = [name for name in columns if name not in frame.columns]
+    return frame.with_columns(pl.lit(None, pl.Categorical).alias(name) for name in absent)
+
+
+def _long(frame: pl.DataFrame, metrics: list[str], units: dict[str, str]) -> pl.DataFrame:
+    """One row per launch and metric, in the order of the launches."""
+    known = pl.DataFrame(
+        {
+            "metric": pl.Series(metrics, dtype=pl.Categorical),
+            "unit": pl.Series([units.get(name, "") for name in metrics], dtype=pl.Categorical),
+        }
+    )
+    # Without a metric there is nothing to tell the type of the values from.
+    long = frame.unpivot(metrics, index="piece", variable_name="metric", value_name="text").cast(
+        {"metric": pl.Categorical(), "text": pl.String()}
+    )
+    return (
+        long.join(known, on="metric", how="left", maintain_order="left")
+        .select("piece", pl.lit(None, pl.Categorical).alias("section"), "metric", "unit", "text")
+        .sort("piece", maintain_order=True)
+    )
 
 
 def _unlike(names: list[str]) -> tuple[str, ...]:

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from timesink.model.health import HealthEntry
-from timesink.readers.ncu.launches import PLACE, Launches, Part
+from timesink.readers.ncu.launches import PLACE, GatheredLaunches, LaunchPart
 from timesink.readers.ncu.lines import stretches
-from timesink.readers.ncu.log import Log
+from timesink.readers.ncu.log import ProfilerLog
 
 _PROCESS = re.compile(r"^\[(?P<pid>\d+)\] (?P<process>.*)@(?P<host>\S+)\s*$")
 _LAUNCH = re.compile(
@@ -59,8 +59,8 @@ def looks_like_text_page(head: bytes) -> bool:
 class TextPage:
     """The launches of one file, while it is read."""
 
-    launches: Launches
-    log: Log = field(default_factory=Log)
+    launches: GatheredLaunches
+    log: ProfilerLog = field(default_factory=ProfilerLog)
     _process: dict[str, str | None] = field(default_factory=dict)
     _places: list[dict[str, str | None]] = field(default_factory=list)
     _rows: list[tuple[int, str, str, str, str]] = field(default_factory=list)
@@ -137,5 +137,6 @@ class TextPage:
             schema=dict.fromkeys(PLACE, pl.String()),
         )
         self.launches.add(
-            Part(launches.cast(pl.Schema(PLACE)), pl.DataFrame(rows, _ROWS, orient="row")), run=0
+            LaunchPart(launches.cast(pl.Schema(PLACE)), pl.DataFrame(rows, _ROWS, orient="row")),
+            run=0,
         )

@@ -27,7 +27,7 @@ _NANO = 9
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class PrintedUnit:
     """A base unit, and the power of ten that leads to it."""
 
     base: str
@@ -40,12 +40,8 @@ class Unit:
 
 
 @cache
-def unit_of(printed: str) -> Unit:
-    """What a printed unit means.
-
-    >>> unit_of("usecond"), unit_of("Kbyte/block"), unit_of("cycle/nsecond")
-    (Unit(base='ns', power=3), Unit(base='byte/block', power=3), Unit(base='hz', power=9))
-    """
+def unit_of(printed: str) -> PrintedUnit:
+    """What a printed unit means."""
     above, slash, below = printed.strip().partition("/")
     if not slash:
         return _single(above, of_time="ns", time_power=_NANO)
@@ -53,14 +49,16 @@ def unit_of(printed: str) -> Unit:
     # Rates are per second whatever time they are printed for.
     lower = _single(below, of_time="s", time_power=0)
     base = f"{upper.base}/{lower.base}"
-    return Unit(_SAME.get(base, base), upper.power - lower.power)
+    return PrintedUnit(_SAME.get(base, base), upper.power - lower.power)
 
 
-def _single(printed: str, *, of_time: str, time_power: int) -> Unit:
+def _single(printed: str, *, of_time: str, time_power: int) -> PrintedUnit:
     time = _TIME.match(printed)
     if time:
-        return Unit(of_time, _SECONDS.get(time["prefix"], 0) + time_power)
+        return PrintedUnit(of_time, _SECONDS.get(time["prefix"], 0) + time_power)
     prefixed = _PREFIXED.match(printed)
     if prefixed:
-        return Unit(_SAME.get(prefixed["unit"], prefixed["unit"]), _POWERS[prefixed["prefix"]])
-    return Unit(_SAME.get(printed, printed))
+        return PrintedUnit(
+            _SAME.get(prefixed["unit"], prefixed["unit"]), _POWERS[prefixed["prefix"]]
+        )
+    return PrintedUnit(_SAME.get(printed, printed))

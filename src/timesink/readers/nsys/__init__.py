@@ -13,11 +13,12 @@ import polars as pl
 from timesink.errors import UnreadableError
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Metadata, Trace
+from timesink.model.vendors import NVIDIA
 from timesink.readers.finish import finish_trace
 from timesink.readers.nsys import activities, samples, target
 from timesink.readers.nsys.database import Database, open_database
 from timesink.readers.options import ReadOptions
-from timesink.readers.source import Damage, Source
+from timesink.readers.source import Damage, SourceFile, packing_health
 from timesink.readers.spans import close_spans, place_samples
 
 NAME = "nsys"
@@ -34,7 +35,7 @@ def sniff(head: bytes, name: str) -> bool:  # noqa: ARG001
     return head.startswith(_SQLITE_MAGIC)
 
 
-def read(source: Source, options: ReadOptions) -> Trace:  # noqa: ARG001
+def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
     damage = Damage()
     with open_database(source, damage) as database:
         _require_export(source, database)
@@ -43,26 +44,27 @@ def read(source: Source, options: ReadOptions) -> Trace:  # noqa: ARG001
         tables, rows, health = _read_tables(database, strings, devices)
         clock, offset = _find_clock(target.read_session_start(database), tables)
         facts = target.read_export_facts(database)
-        tables = {name: _shift(frame, offset) for name, frame in tables.items()}
+        shifted = pl.col("^ts_ns$") + offset
+        tables = {name: frame.with_columns(shifted) for name, frame in tables.items()}
         tables["tracks"] = target.read_tracks(database, strings, tables.get("device"))
         health += _list_unread(database, rows)
     metadata = Metadata(
         source=str(source.path),
         format=NAME,
-        vendor="nvidia",
+        vendor=NVIDIA.name,
         events=sum(rows.values()),
         clock=clock,
         clock_offset_ns=offset,
         devices=devices,
         schema_version=target.schema_version_in(facts),
-        versions=target.versions_in(facts),
-        extra={**target.machine_in(facts), "rows": rows},
+        versions=target.labelled(facts, target.VERSIONS),
+        extra={**target.labelled(facts, target.MACHINE), "rows": rows},
     )
-    health += [HealthEntry("truncated_archive", 1, reason) for reason in damage.reasons]
+    health += packing_health(damage)
     return finish_trace(metadata, tables, health + _find_undecoded(tables))
 
 
-def _require_export(source: Source, database: Database) -> None:
+def _require_export(source: SourceFile, database: Database) -> None:
     known = {*activities.DEVICE_KINDS, *activities.HOST_KINDS, *target.EXPORT_TABLES}
     if known.isdisjoint(database.columns):
         raise UnreadableError.unrecognised(
@@ -136,10 +138,6 @@ def _find_clock(session_start_ns: int | None, tables: dict[str, pl.DataFrame]) -
     if isinstance(middle, float) and middle > _UNIX_SINCE_1973_NS:
         return "unix", 0
     return ("monotonic", 0) if session_start_ns is None else ("unix", session_start_ns)
-
-
-def _shift(frame: pl.DataFrame, offset_ns: int) -> pl.DataFrame:
-    return frame.with_columns(pl.col("^ts_ns$") + offset_ns)
 
 
 def _list_unread(database: Database, rows: dict[str, int]) -> list[HealthEntry]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from timesink.errors import UnreadableError
-from timesink.readers.source import Damage, Source
+from timesink.readers.source import Damage, SourceFile
 
 ROWS_AT_ONCE = 100_000
 
@@ -89,9 +88,9 @@ class Database:
 
 
 @contextmanager
-def open_database(source: Source, damage: Damage) -> Iterator[Database]:
+def open_database(source: SourceFile, damage: Damage) -> Iterator[Database]:
     """Open an export without ever writing to it, unpacking it aside when it is packed."""
-    with _plain_file(source, damage) as path:
+    with source.plain_file("export.sqlite", damage) as path:
         address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
         try:
             with closing(sqlite3.connect(address, uri=True)) as connection:
@@ -100,7 +99,7 @@ def open_database(source: Source, damage: Damage) -> Iterator[Database]:
                 yield Database(connection, _columns_of(connection))
         # A damaged schema is quoted in SQLite's message, as bytes that may be no text.
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            reason = "; ".join([" ".join(str(error).split()), *damage.reasons])
+            reason = "; ".join([" ".join(str(error).split()), *damage])
             raise UnreadableError.damaged(
                 source.path, reason, "copy the file again, or repeat `nsys export --type sqlite`"
             ) from None
@@ -114,18 +113,6 @@ def _check_length(connection: sqlite3.Connection, path: Path) -> None:
     if path.stat().st_size < pages * page_size:
         message = "the file ends early"
         raise sqlite3.DatabaseError(message)
-
-
-@contextmanager
-def _plain_file(source: Source, damage: Damage) -> Iterator[Path]:
-    if source.packing == "plain":
-        yield source.path
-        return
-    with tempfile.TemporaryDirectory(prefix="timesink-") as folder:
-        path = Path(folder) / "export.sqlite"
-        with path.open("wb") as file:
-            file.writelines(source.blocks(damage))
-        yield path
 
 
 def _columns_of(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:

@@ -13,13 +13,13 @@ from timesink.readers.nsys.database import INTEGER, TEXT, Database
 
 EXPORT_TABLES = ("META_DATA_EXPORT", "EXPORT_META_DATA")
 """Name of the table since 2023, and before."""
-_VERSIONS = {
+VERSIONS = {
     "EXPORT_PRODUCT_VERSION": "nsight_systems",
     "EXPORT_SCHEMA_VERSION": "export_schema",
     "NvDriverVersion": "nvidia_driver_version",
     "CudaDriverVersion": "cuda_driver_version",
 }
-_MACHINE = {"Hostname": "host_name", "OsDescription": "system", "CpuDescription": "cpu"}
+MACHINE = {"Hostname": "host_name", "OsDescription": "system", "CpuDescription": "cpu"}
 
 _GPU_TEXTS = ("name", "busLocation", "uuid", "chipName")
 _GPU_NUMBERS = (
@@ -78,12 +78,9 @@ def read_export_facts(database: Database) -> dict[str, str]:
     return facts
 
 
-def versions_in(facts: dict[str, str]) -> dict[str, str]:
-    return {label: facts[name] for name, label in _VERSIONS.items() if facts.get(name)}
-
-
-def machine_in(facts: dict[str, str]) -> dict[str, str]:
-    return {label: facts[name] for name, label in _MACHINE.items() if facts.get(name)}
+def labelled(facts: dict[str, str], labels: dict[str, str]) -> dict[str, str]:
+    """Those of the facts that are there, as they are called here."""
+    return {label: facts[name] for name, label in labels.items() if facts.get(name)}
 
 
 def schema_version_in(facts: dict[str, str]) -> int | None:

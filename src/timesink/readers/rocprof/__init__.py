@@ -17,12 +17,13 @@ import polars as pl
 from timesink.errors import UnreadableError
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Metadata, Trace
+from timesink.model.vendors import AMD
 from timesink.readers.finish import finish_trace
 from timesink.readers.lanes import list_lanes
 from timesink.readers.options import ReadOptions
 from timesink.readers.rocprof import records, tables
 from timesink.readers.rocprof.records import Decoder, Process
-from timesink.readers.source import Damage, Source
+from timesink.readers.source import SourceFile
 from timesink.readers.spans import close_spans, place_samples
 
 NAME = "rocprof"
@@ -40,10 +41,10 @@ _LOST = "lost_events"
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _ProcessReading:
     """What one process recorded."""
 
-    facts: records.Facts
+    facts: records.ProcessFacts
     devices: dict[int, Device]
     sections: list[tuple[str, str, pl.DataFrame]]
     """Section of the file, table of the model, rows with `start` and `end` as recorded."""
@@ -53,14 +54,15 @@ def sniff(head: bytes, name: str) -> bool:  # noqa: ARG001
     return _OPENING.match(head) is not None
 
 
-def read(source: Source, options: ReadOptions) -> Trace:  # noqa: ARG001
+def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
     health: list[HealthEntry] = []
     readings = [_read_process(process, health) for process in _load(source, health)]
     parts: dict[str, list[pl.DataFrame]] = {}
     events = 0
     for reading in readings:
         for section, table, rows in reading.sections:
-            placed, found = _place_in_time(rows.with_row_index("index", offset=events), section)
+            place = close_spans if "end" in rows.columns else place_samples
+            placed, found = place(rows.with_row_index("index", offset=events), section)
             parts.setdefault(table, []).append(placed)
             health += found
             events += rows.height
@@ -69,9 +71,9 @@ def read(source: Source, options: ReadOptions) -> Trace:  # noqa: ARG001
     return finish_trace(_describe(source, readings, events), frames, health)
 
 
-def _load(source: Source, health: list[HealthEntry]) -> list[Process]:
-    damage = Damage()
-    content = _replace_invalid(b"".join(source.blocks(damage)), health)
+def _load(source: SourceFile, health: list[HealthEntry]) -> list[Process]:
+    packed, lost = source.content()
+    content = _replace_invalid(packed, health)
     try:
         processes = msgspec.json.decode(content, type=records.File).processes
     except msgspec.ValidationError as error:
@@ -79,11 +81,11 @@ def _load(source: Source, health: list[HealthEntry]) -> list[Process]:
             source.path, f"rocprofv3 JSON of an unknown shape: {error}"
         ) from None
     except msgspec.DecodeError as error:
-        reason = "; ".join([str(error), *damage.reasons])
+        reason = "; ".join([str(error), *(entry.example for entry in lost)])
         raise UnreadableError.damaged(
             source.path, reason, "let rocprofv3 finish writing, or copy the file again"
         ) from None
-    health += [HealthEntry("truncated_archive", 1, reason) for reason in damage.reasons]
+    health += lost
     return processes
 
 
@@ -98,9 +100,11 @@ def _replace_invalid(content: bytes, health: list[HealthEntry]) -> bytes:
     return content
 
 
-def _read_process(process: Process, health: list[HealthEntry]) -> _Reading:
+def _read_process(process: Process, health: list[HealthEntry]) -> _ProcessReading:
     decoder = Decoder(health)
-    facts = decoder.one(process.metadata, records.Facts, "metadata") or records.Facts()
+    facts = (
+        decoder.one(process.metadata, records.ProcessFacts, "metadata") or records.ProcessFacts()
+    )
     agents = decoder.many(process.agents, records.Agent, "agents")
     kinds = decoder.many(process.strings.buffer_records, records.Operations, "operations")
     symbols = decoder.many(process.kernel_symbols, records.Symbol, "kernel_symbols")
@@ -118,7 +122,7 @@ def _read_process(process: Process, health: list[HealthEntry]) -> _Reading:
         for agent in agents
         if agent.id.handle in numbers
     }
-    return _Reading(facts, devices, list(_read_sections(process, names, decoder)))
+    return _ProcessReading(facts, devices, list(_read_sections(process, names, decoder)))
 
 
 def _read_sections(
@@ -126,7 +130,7 @@ def _read_sections(
 ) -> Iterator[tuple[str, str, pl.DataFrame]]:
     for section, raw in process.buffer_records.items():
         if section == "kernel_dispatch":
-            kernels = decoder.many(raw, records.Kernel, section, _LOST)
+            kernels = decoder.many(raw, records.KernelRecord, section, _LOST)
             yield section, "device", tables.kernel_rows(kernels, names)
         elif section == "memory_copy":
             copies = decoder.many(raw, records.Copy, section, _LOST)
@@ -141,11 +145,6 @@ def _read_sections(
             decoder.skip(raw, section)
     for section, raw in process.callback_records.items():
         decoder.skip(raw, section)
-
-
-def _place_in_time(frame: pl.DataFrame, section: str) -> tuple[pl.DataFrame, list[HealthEntry]]:
-    place = close_spans if "end" in frame.columns else place_samples
-    return place(frame, section)
 
 
 def _to_device(agent: records.Agent, number: int) -> Device:
@@ -163,7 +162,7 @@ def _to_device(agent: records.Agent, number: int) -> Device:
     )
 
 
-def _name_tracks(readings: list[_Reading], device: pl.DataFrame | None) -> pl.DataFrame:
+def _name_tracks(readings: list[_ProcessReading], device: pl.DataFrame | None) -> pl.DataFrame:
     processes = [
         (str(reading.facts.pid), PurePath(reading.facts.command[0]).name)
         for reading in readings
@@ -175,7 +174,7 @@ def _name_tracks(readings: list[_Reading], device: pl.DataFrame | None) -> pl.Da
     return pl.concat([named, list_lanes(device)], how="diagonal")
 
 
-def _describe(source: Source, readings: list[_Reading], events: int) -> Metadata:
+def _describe(source: SourceFile, readings: list[_ProcessReading], events: int) -> Metadata:
     devices: dict[int, Device] = {}
     for reading in readings:
         devices |= reading.devices
@@ -184,7 +183,7 @@ def _describe(source: Source, readings: list[_Reading], events: int) -> Metadata
     return Metadata(
         source=str(source.path),
         format=NAME,
-        vendor="amd",
+        vendor=AMD.name,
         events=events,
         clock="monotonic",
         devices=tuple(devices[number] for number in sorted(devices)),

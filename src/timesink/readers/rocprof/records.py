@@ -56,7 +56,7 @@ class Dispatch(msgspec.Struct, frozen=True, gc=False):
     grid_size: Extent = Extent()
 
 
-class Kernel(Record, frozen=True, gc=False):
+class KernelRecord(Record, frozen=True, gc=False):
     dispatch_info: Dispatch = Dispatch()
     stream_id: Handle = Handle()
 
@@ -122,7 +122,7 @@ class Node(msgspec.Struct, frozen=True):
     release: str = ""
 
 
-class Facts(msgspec.Struct, frozen=True):
+class ProcessFacts(msgspec.Struct, frozen=True):
     pid: int | None = None
     node: Node = Node()
     command: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from timesink.readers.rocprof.records import (
     Agent,
     Allocation,
     Copy,
-    Kernel,
+    KernelRecord,
     Operations,
     Record,
     Symbol,
@@ -73,7 +73,7 @@ def _symbol_name(symbol: Symbol) -> str | None:
     return next((str(name) for name in names if name), None)
 
 
-def kernel_rows(kernels: Sequence[Kernel], names: Names) -> pl.DataFrame:
+def kernel_rows(kernels: Sequence[KernelRecord], names: Names) -> pl.DataFrame:
     dispatches = [kernel.dispatch_info for kernel in kernels]
     rows = _common_rows(kernels, names).with_columns(
         _integers("kernel_id", [d.kernel_id for d in dispatches]),
@@ -188,7 +188,7 @@ def _groups(items: pl.Expr, group_size: pl.Expr) -> pl.Expr:
     return pl.when(group_size > 0).then((items + group_size - 1) // group_size)
 
 
-def _stream_texts(kernels: Sequence[Kernel]) -> list[str]:
+def _stream_texts(kernels: Sequence[KernelRecord]) -> list[str]:
     """Streams, or queues when no stream was recorded: handle 0 is then on every record."""
     if any(kernel.stream_id.handle for kernel in kernels):
         return [str(kernel.stream_id.handle) for kernel in kernels]

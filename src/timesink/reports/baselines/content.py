@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,20 +30,11 @@ _BEGIN, _END = r"(?<![\w./-])", r"(?![\w-]|[./]\w)"
 _AGAIN = "save it again from its recording, with --force"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class About:
-    """What is known of a baseline beside its runs."""
+def content_of(runs: tuple[Run, ...], root: Path, about: Mapping[str, Any]) -> bytes:
+    """Runs of files at or below a path as bytes that name no other place.
 
-    timesink: str
-    saved_us: int
-    marker: str | None
-    by: str | None
-    facts: Mapping[str, Any]
-    notes: tuple[str, ...]
-
-
-def content_of(runs: tuple[Run, ...], root: Path, about: About) -> bytes:
-    """Runs of files at or below a path as bytes that name no other place."""
+    `about` is what else is known: the fields of a `Baseline`, of its finding `marker` and `by`.
+    """
     plain: list[dict[str, Any]] = []
     tables: dict[str, pl.DataFrame] = {}
     for number, run in enumerate(runs):
@@ -51,7 +42,7 @@ def content_of(runs: tuple[Run, ...], root: Path, about: About) -> bytes:
         kept = tables_of(replace(run, notes=notes))
         plain.append({"source": _source_facts(run.source, root), "run": kept.about})
         tables |= {f"{number}{_BETWEEN}{name}": table for name, table in kept.tables.items()}
-    said = {**asdict(about), "notes": [_without_place(note, root) for note in about.notes]}
+    said = {**about, "notes": [_without_place(note, root) for note in about["notes"]]}
     packed = to_bytes({**said, "runs": plain}, tables, small=True)
     return b"".join([_MARK, f"{FORMAT}\n".encode(), _digest(packed), packed])
 
@@ -106,11 +97,7 @@ def _named(name: str, place: str) -> str:
 
 
 def _without_place(note: str, root: Path) -> str:
-    r"""A note that names files by their place below what was given.
-
-    >>> _without_place("/a/b/c.json: cut; /a/b/c.json2 and x/a/b/y are others", Path("/a/b/c.json"))
-    'c.json: cut; c.json2 and x/a/b/y are others'
-    """
+    r"""A note that names files by their place below what was given."""
     folder = root if root.is_dir() else root.parent
     below = re.sub(rf"{_BEGIN}{re.escape(str(folder))}/", "", note)
     return re.sub(rf"{_BEGIN}{re.escape(str(root))}{_END}", lambda _: root.name or ".", below)

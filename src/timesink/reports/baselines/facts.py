@@ -9,11 +9,7 @@ from timesink.reports.comparison.runs import Run
 
 
 def facts_of(runs: Sequence[Run]) -> dict[str, Any]:
-    """Devices and versions the recordings and their recorder name, each once.
-
-    >>> facts_of([])
-    {'devices': [], 'processor': None, 'versions': {}, 'world_size': None}
-    """
+    """Devices and versions the recordings and their recorder name, each once."""
     traces = [run.trace.metadata for run in runs if run.trace is not None]
     recorders = [run.recorded for run in runs if run.recorded is not None]
     named = [one.versions for one in traces] + [one.versions for one in recorders]

@@ -10,7 +10,7 @@ from timesink import __version__
 from timesink.errors import NotFoundError, OutputError, TimesinkError, UsageError
 from timesink.model.units import listed
 from timesink.reports.baselines.baseline import Baseline
-from timesink.reports.baselines.content import About, baseline_of, content_of
+from timesink.reports.baselines.content import baseline_of, content_of
 from timesink.reports.baselines.facts import facts_of
 from timesink.reports.baselines.names import checked_name, is_reference, reference
 from timesink.reports.baselines.stores import store_at
@@ -72,12 +72,7 @@ def _taken(name: str, place: str) -> OutputError:
 def unsaved_baseline(
     run: str | Path, *, rank: int | None = None, reading: Reading | None = None
 ) -> Baseline:
-    """What would be kept of a run.
-
-    >>> import timesink
-    >>> unsaved_baseline(timesink.sample()).runs[0].unit.anchor
-    'ProfilerStep'
-    """
+    """What would be kept of a run."""
     _check_run(run)
     content = _content(Path(run), rank, reading or Reading())
     return baseline_of(content, "run", str(run))
@@ -85,14 +80,14 @@ def unsaved_baseline(
 
 def _content(run: Path, rank: int | None, reading: Reading) -> bytes:
     runs, notes = _read(run, rank, reading)
-    about = About(
-        timesink=__version__,
-        saved_us=time.time_ns() // 1000,
-        marker=reading.finding.marker,
-        by=reading.finding.by,
-        facts=facts_of(runs),
-        notes=notes,
-    )
+    about = {
+        "timesink": __version__,
+        "saved_us": time.time_ns() // 1000,
+        "marker": reading.finding.marker,
+        "by": reading.finding.by,
+        "facts": facts_of(runs),
+        "notes": notes,
+    }
     return content_of(tuple(replace(one, trace=None) for one in runs), run, about)
 
 
@@ -129,12 +124,7 @@ def load_baseline(name: str, store: StorePlace = None) -> Baseline:
 
 
 def list_baselines(store: StorePlace = None) -> tuple[Listed, ...]:
-    """All baselines of a store, in the order of names.
-
-    >>> import tempfile
-    >>> list_baselines(tempfile.mkdtemp())
-    ()
-    """
+    """All baselines of a store, in the order of names."""
     return tuple(_listed(name, store) for name in store_at(store).names())
 
 

@@ -11,20 +11,12 @@ _MARK = "@"
 
 
 def is_reference(text: str) -> bool:
-    """Whether a baseline is meant, and no path.
-
-    >>> is_reference("@main"), is_reference("./@main"), is_reference("runs/new")
-    (True, False, False)
-    """
+    """Whether a baseline is meant, and no path."""
     return text.startswith(_MARK)
 
 
 def checked_name(text: str) -> str:
-    """The name of a baseline, given with its @ or without; refused where it is not safe.
-
-    >>> checked_name("@main"), checked_name("v2.1-h200")
-    ('main', 'v2.1-h200')
-    """
+    """The name of a baseline, given with its @ or without; refused where it is not safe."""
     name = text.removeprefix(_MARK)
     if _SAFE.fullmatch(name) is None:
         raise UsageError(
@@ -35,9 +27,5 @@ def checked_name(text: str) -> str:
 
 
 def reference(name: str) -> str:
-    """How a baseline is named where paths are.
-
-    >>> reference("main")
-    '@main'
-    """
+    """How a baseline is named where paths are."""
     return f"{_MARK}{name}"

@@ -11,6 +11,7 @@ from timesink.analyses.kernel_calls.usage import DeviceUse, of_device
 from timesink.analyses.names import device_word
 from timesink.model import units
 from timesink.model.trace import Trace
+from timesink.model.vendors import NVIDIA, UNKNOWN
 
 _REMEDY = ": `timesink ncu` measures how well each uses the hardware"
 _DURATIONS = "; collect gpu__time_duration.sum as well, as `timesink ncu` does"
@@ -56,7 +57,7 @@ def can_be_measured(trace: Trace) -> bool:
     >>> can_be_measured(timesink.open(timesink.sample()))
     True
     """
-    return trace.metadata.vendor in {"nvidia", "unknown"}
+    return trace.metadata.vendor in {NVIDIA.name, UNKNOWN}
 
 
 def _where(trace: Trace, devices: tuple[DeviceUse, ...], longest: DeviceUse) -> str:

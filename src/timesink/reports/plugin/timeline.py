@@ -18,7 +18,7 @@ from timesink.analyses.once import once_per_trace
 from timesink.errors import UnreadableError
 from timesink.model.trace import Trace
 from timesink.readers.chrome.container import split_head
-from timesink.readers.source import Source, open_source
+from timesink.readers.source import SourceFile, open_source
 from timesink.reports.plugin.query import Query
 from timesink.reports.plugin.timeline_counters import counter_events
 from timesink.reports.plugin.timeline_lanes import Moves, find_moves, moved_text
@@ -62,7 +62,7 @@ def _written_anew(trace: Trace, added: Iterable[Event]) -> Iterator[bytes]:
         yield from _with_events(open_source(file), added, Moves())
 
 
-def _with_events(source: Source, added: Iterable[Event], moves: Moves) -> Iterator[bytes]:
+def _with_events(source: SourceFile, added: Iterable[Event], moves: Moves) -> Iterator[bytes]:
     parts = split_head(text_blocks(source))
     if parts is None:
         raise UnreadableError.damaged(

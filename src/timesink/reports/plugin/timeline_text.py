@@ -8,12 +8,12 @@ from collections.abc import Iterator
 import msgspec
 
 from timesink.readers.chrome.container import cut_pieces, split_end, split_head
-from timesink.readers.source import Damage, Source
+from timesink.readers.source import Damage, SourceFile
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def text_blocks(source: Source, damage: Damage | None = None) -> Iterator[bytes]:
+def text_blocks(source: SourceFile, damage: Damage | None = None) -> Iterator[bytes]:
     """The content of a file; bytes that are not UTF-8 become replacement characters."""
     decoder = getincrementaldecoder("utf-8")("replace")
     for block in source.blocks(damage):
@@ -28,7 +28,7 @@ def without_mark(head: bytes) -> bytes:
     return head.removeprefix(_BYTE_ORDER_MARK)
 
 
-def is_valid_json(source: Source) -> bool:
+def is_valid_json(source: SourceFile) -> bool:
     """Whether the content is one JSON document with a list of events, looked at piece by piece.
 
     Readers mend more than they report: a comma too few or too many costs no event.
@@ -44,7 +44,7 @@ def is_valid_json(source: Source) -> bool:
         ending = split_end(piece.text, bare=bare) if piece.last else (piece.text, b"")
         if ending is None or not _is_json(ending[0]):
             return False
-    return not damage.reasons
+    return not damage
 
 
 def _is_json(text: bytes) -> bool:

@@ -13,10 +13,10 @@ from timesink.analyses.cycles.marks.events import reach_before
 from timesink.analyses.cycles.reading import family_name
 from timesink.collect.record.marks import CUT_MARK
 from timesink.model.trace import Trace
+from timesink.model.vendors import COLLECTIVE_CALLS, every
 
 _NOT_A_UNIT = re.compile(
-    r"^(nccl|rccl|gloo|mpi|ucc|hccl|cncl|xccl|oneccl)[:A-Z]"
-    r"|^(cublas|cudnn|cusparse|cusolver|cufft|thrust|cub::|hipblas|rocblas|miopen)"
+    rf"^({COLLECTIVE_CALLS})[:A-Z]|^({'|'.join(every('libraries'))})"
     r"|^## Call CompiledFxGraph|^Pregraph bytecode|^Torch-Compiled Region|^CompiledFunction"
     r"|^ProfilerStep|^" + re.escape(CUT_MARK) + "$"
 )

@@ -10,12 +10,16 @@ from functools import lru_cache
 from pathlib import Path
 
 from timesink.model.counter_units import quantity, unit_of
+from timesink.model.vendors import DEVICE_WORDS, every
 
 _FLOOR = 0.1
 ROLES = ("exogenous", "context", "symptom", "ignored")
 _DATA = Path(__file__).with_name("resources.csv")
-_MAKERS = r"(?:gpu|npu|mlu|xpu|tpu|hpu|dcu|gcu|ppu|ipu|rocm|amdgpu|device|accelerator)"
-_DEVICE = re.compile(rf"^(?:nvml_|nvidia_smi_)?(?:dcgm_fi_(?:dev|prof)_|{_MAKERS}_)")
+_MAKERS = rf"(?:{DEVICE_WORDS}|device|accelerator)"
+_DEVICE = re.compile(
+    rf"^(?:{'|'.join(every('sampler_prefixes'))})?"
+    rf"(?:{'|'.join(every('counter_prefixes'))}|{_MAKERS}_)"
+)
 _OF_A_PROCESS = re.compile(rf"^(process|container)_{_MAKERS}_")
 _PID = re.compile(r"^((?:process|container)_.*?)_(\d+)$")
 _UNIT = re.compile(r"\s*[\[(][^\])]*[\])]$")
