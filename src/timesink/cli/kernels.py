@@ -316,9 +316,9 @@ def _give_picture(reports: Sequence[KernelReport], options: argparse.Namespace, 
 
         give(report_html(kernels_document(reports, _choice(options))), options.output)
         return
-    from timesink.render.drawing.png import to_png  # noqa: PLC0415
-    from timesink.render.drawing.svg import to_svg  # noqa: PLC0415
-    from timesink.render.kernels.pictures.choice import draw  # noqa: PLC0415
+    from timesink.answers.kernel_pictures import draw  # noqa: PLC0415
+    from timesink.output.png import to_png  # noqa: PLC0415
+    from timesink.output.svg import to_svg  # noqa: PLC0415
 
     drawing = draw(reports, options.picture)
     if form == "png":

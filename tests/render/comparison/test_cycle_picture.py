@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from timesink.output.drawing import Label, Rect
 from timesink.render.comparison.cycle_picture import (
     OTHER,
     USUAL,
@@ -10,7 +11,6 @@ from timesink.render.comparison.cycle_picture import (
     cycle_picture,
     side,
 )
-from timesink.render.drawing.shapes import Rect, Text
 
 
 def bars(*sides: Side) -> list[Rect]:
@@ -45,4 +45,4 @@ def test_of_very_many_cycles_some_share_a_bar():
 def test_the_unit_suits_the_lengths():
     for length, unit in ((3e9, "s"), (3e6, "ms"), (3e3, "us"), (3.0, "ns")):
         shapes = cycle_picture([side("run", [length], USUAL)]).shapes
-        assert f"cycle time, {unit}" in [one.text for one in shapes if isinstance(one, Text)]
+        assert f"cycle time, {unit}" in [one.text for one in shapes if isinstance(one, Label)]

@@ -9,11 +9,27 @@ from math import ceil
 from statistics import fmean
 
 from timesink.model import units
-from timesink.render.drawing.axes import Frame, grid, x_axis, y_axis
-from timesink.render.drawing.colours import INK, QUIET, Colour
-from timesink.render.drawing.lettering import cut_text, text_width
-from timesink.render.drawing.scales import Linear, nice_ticks
-from timesink.render.drawing.shapes import Drawing, Hatch, Line, Rect, Shape, Text
+from timesink.output.drawing import (
+    INK,
+    QUIET,
+    Colour,
+    Drawing,
+    Hatch,
+    Label,
+    Line,
+    Rect,
+    Shape,
+)
+from timesink.output.plot import (
+    Frame,
+    Scale,
+    cut_text,
+    grid,
+    nice_ticks,
+    text_width,
+    x_axis,
+    y_axis,
+)
 
 WIDTH = 1008
 _HEIGHT = 170
@@ -93,7 +109,7 @@ def _frames(sides: Sequence[Side], width: float) -> list[Frame]:
     return [Frame(left, _TOP, size, _HEIGHT) for left, size in zip(starts, wide, strict=True)]
 
 
-def _across(frame: Frame, one: Side) -> Linear:
+def _across(frame: Frame, one: Side) -> Scale:
     """From numbers of cycles, which begin with 1, to the middles of bars."""
     return frame.across(0.5, len(one.lengths_ns) + 0.5)
 
@@ -104,7 +120,7 @@ def _numbers(one: Side) -> list[float]:
     return found or [1]
 
 
-def _bars(frame: Frame, one: Side, scale: float, upwards: Linear) -> Iterator[Shape]:
+def _bars(frame: Frame, one: Side, scale: float, upwards: Scale) -> Iterator[Shape]:
     together = ceil(len(one.lengths_ns) * _LEAST_BAR / frame.width)
     across = _across(frame, one)
     for first in range(0, len(one.lengths_ns), together):
@@ -126,7 +142,7 @@ def _heading(frame: Frame, one: Side) -> Iterator[Shape]:
     warm = f", {units.counted(one.warm_up, 'cycles')} of warm-up hatched" if one.warm_up else ""
     more = f"mean {units.brief_ns(one.mean_ns)}{warm}"
     name = cut_text(one.name, 13, frame.width / 2, bold=True)
-    yield Text(frame.left, _TOP - 16, name, 13, bold=True)
+    yield Label(frame.left, _TOP - 16, name, 13, bold=True)
     start = text_width(name, 13, bold=True) + 10
-    yield Text(frame.left + start, _TOP - 16, cut_text(more, 12, frame.width - start), 12,
-               fill=QUIET)  # fmt: skip
+    told = cut_text(more, 12, frame.width - start)
+    yield Label(frame.left + start, _TOP - 16, told, 12, fill=QUIET)

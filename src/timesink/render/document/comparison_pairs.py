@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from timesink.analyses.diagnosis.diagnosis import Diagnosis
 from timesink.output.blocks import Block, Picture, Section, Text
+from timesink.output.svg import picture
 from timesink.render.comparison import words
 from timesink.render.comparison.cycle_picture import OTHER, USUAL, cycle_picture, side
 from timesink.render.comparison.text import in_full, is_one_case, pair_notes
@@ -28,7 +29,6 @@ from timesink.render.document.diagnosis_blocks import (
     why_blocks,
 )
 from timesink.render.document.diagnosis_causes import Functions
-from timesink.render.document.pictures import picture
 from timesink.reports.comparison.answer import answer
 from timesink.reports.comparison.naming import VERSUS
 from timesink.reports.comparison.report import Compared, Comparison

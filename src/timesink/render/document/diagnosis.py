@@ -9,6 +9,7 @@ from pathlib import Path
 from timesink import __version__
 from timesink.output.blocks import Block, Document, Picture, Section, Table
 from timesink.output.columns import column, table
+from timesink.output.svg import picture
 from timesink.render.comparison.cycle_picture import OTHER, USUAL, Side, cycle_picture
 from timesink.render.comparison.words import short_names
 from timesink.render.diagnosis.diagnosed import (
@@ -27,7 +28,6 @@ from timesink.render.document.diagnosis_blocks import (
 )
 from timesink.render.document.diagnosis_causes import Functions
 from timesink.render.document.meanings import CYCLES
-from timesink.render.document.pictures import picture
 from timesink.reports.comparison.told import Told
 from timesink.reports.diagnosis.report import Diagnosed, Within
 from timesink.reports.diagnosis.telling import of_single_cycles, spans

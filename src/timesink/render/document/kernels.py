@@ -11,6 +11,8 @@ from timesink.analyses.findings import Finding
 from timesink.analyses.kernel_advice import Advice
 from timesink.analyses.kernel_calls.usage import DeviceUse, of_device
 from timesink.answers.findings import health_section
+from timesink.answers.kernel_pictures import class_picture, device_pictures
+from timesink.answers.picture_sheet import Subject
 from timesink.model import units
 from timesink.model.health import merge_entries
 from timesink.output.blocks import (
@@ -29,10 +31,8 @@ from timesink.output.blocks import (
 from timesink.output.columns import known
 from timesink.render.document.kernels_launches import launches_block, runs_block
 from timesink.render.document.kernels_tables import HELP, groups_table, roofline_table
-from timesink.render.document.pictures import class_picture, device_pictures
 from timesink.render.kernels import runs, words
 from timesink.render.kernels.groups import Choice
-from timesink.render.kernels.pictures.subject import subjects
 from timesink.render.kernels.sections import roofline_groups, roofline_lines
 from timesink.reports.kernels import KernelReport
 from timesink.reports.kernels.headline import headroom_sentence
@@ -115,16 +115,10 @@ def _notes_section(notes: Sequence[str], prefix: str = "") -> Section:
 
 def _device(report: KernelReport, use: DeviceUse, choice: Choice, mark: str) -> Iterator[Section]:
     of = "" if len(report.devices) == 1 else f"{words.device_name(report, use)}: "
-    pictures = [
-        picture
-        for subject in subjects(report)
-        if subject.use is use
-        for picture in device_pictures(subject)
-    ]
     yield Section(
         f"{mark}use",
         words.device_title(report, use),
-        (_tiles(use), *_classes(report, use), *pictures),
+        (_tiles(use), *_classes(report, use), *device_pictures(Subject(report, use))),
         "; ".join(words.device_lines(report, use)),
     )
     section = f"{mark}kernels"

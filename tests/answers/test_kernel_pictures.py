@@ -12,14 +12,13 @@ import pytest
 
 import timesink
 from measured_kernels import H200, Launch, launch, measured
+from timesink.answers.kernel_pictures import PICTURES, draw
+from timesink.answers.picture_sheet import CLASS_FILL, CLASS_HATCH
 from timesink.errors import NotFoundError
 from timesink.model.trace import Device, Trace
-from timesink.render.drawing.colours import luminance, rgb
-from timesink.render.drawing.lettering import text_width
-from timesink.render.drawing.shapes import Circle, Drawing, Line, Polygon, Rect, Text
-from timesink.render.drawing.svg import to_svg
-from timesink.render.kernels.classes import CLASS_FILL, CLASS_HATCH
-from timesink.render.kernels.pictures.choice import PICTURES, draw
+from timesink.output.drawing import Circle, Drawing, Label, Line, Polygon, Rect, luminance, rgb
+from timesink.output.plot import text_width
+from timesink.output.svg import to_svg
 from timesink.reports.kernels import KernelReport
 
 FMA = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
@@ -59,7 +58,7 @@ ROOFED = report(
 
 
 def words(drawing: Drawing) -> list[str]:
-    return [shape.text for shape in drawing.shapes if isinstance(shape, Text)]
+    return [shape.text for shape in drawing.shapes if isinstance(shape, Label)]
 
 
 def said(drawing: Drawing) -> str:
@@ -69,7 +68,7 @@ def said(drawing: Drawing) -> str:
 def boxes(drawing: Drawing) -> Iterable[tuple[str, float, float, float, float]]:
     """Where level text lies."""
     for shape in drawing.shapes:
-        if isinstance(shape, Text) and not shape.upright:
+        if isinstance(shape, Label) and not shape.upright:
             # Room is reckoned for wide fonts; most are narrower.
             width = 0.8 * text_width(shape.text, shape.size, bold=shape.bold)
             left = shape.x - {"start": 0, "middle": width / 2, "end": width}[shape.anchor]

@@ -5,10 +5,19 @@ from __future__ import annotations
 from functools import singledispatchmethod
 from html import escape
 
+from timesink.output.blocks import Picture
+from timesink.output.drawing import (
+    PAPER,
+    Circle,
+    Colour,
+    Drawing,
+    Label,
+    Line,
+    Polygon,
+    Rect,
+    hatch_lines,
+)
 from timesink.output.names import printable
-from timesink.render.drawing.colours import PAPER, Colour
-from timesink.render.drawing.hatching import hatch_lines
-from timesink.render.drawing.shapes import Circle, Drawing, Line, Polygon, Rect, Text
 
 _SPACE = "http://www.w3.org/2000/svg"
 _FONTS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
@@ -18,10 +27,6 @@ def to_svg(drawing: Drawing, *, dark: bool = True) -> str:
     """The drawing as one SVG element with its title and description, for light and dark paper.
 
     Without `dark` the paper is light wherever it lies, as on a page with a switch of its own.
-
-    >>> drawing = Drawing(100, 40, (Text(50, 25, "a<b", anchor="middle"),), "Nothing")
-    >>> print(to_svg(drawing).splitlines()[-2])
-    <text x="50" y="25" font-size="12" class="f-1d2129-e9ecf1" text-anchor="middle">a&lt;b</text>
     """
     pen = _SvgPen()
     body = [pen.draw(shape) for shape in drawing.shapes]
@@ -39,6 +44,13 @@ def to_svg(drawing: Drawing, *, dark: bool = True) -> str:
             "</svg>\n",
         ]
     )
+
+
+def picture(drawing: Drawing) -> Picture:
+    """A drawing as a block, with its own words; names of a trace are text in it."""
+    # The drawing shows its title itself; who cannot see it hears the caption.  Its paper is light,
+    # whatever the page is.
+    return Picture("", to_svg(drawing, dark=False), drawing.description or drawing.title)
 
 
 class _SvgPen:
@@ -107,7 +119,7 @@ class _SvgPen:
         return _element("circle", f"{place} {more}", shape.tip)
 
     @draw.register
-    def _(self, shape: Text) -> str:
+    def _(self, shape: Label) -> str:
         more = _numbers(x=shape.x, y=shape.y) + f' font-size="{_number(shape.size)}"'
         more += " " + self._colours(shape.fill, shape.halo)
         if shape.anchor != "start":

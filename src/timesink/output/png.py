@@ -9,10 +9,21 @@ from math import hypot
 from typing import TYPE_CHECKING
 
 from timesink.errors import OutputError
+from timesink.output.drawing import (
+    PAPER,
+    Circle,
+    Colour,
+    Drawing,
+    Label,
+    Line,
+    Point,
+    Polygon,
+    Rect,
+    Segment,
+    hatch_lines,
+    rgb,
+)
 from timesink.output.names import printable
-from timesink.render.drawing.colours import PAPER, Colour, rgb
-from timesink.render.drawing.hatching import hatch_lines
-from timesink.render.drawing.shapes import Circle, Drawing, Line, Point, Polygon, Rect, Text
 
 if TYPE_CHECKING:
     from PIL.ImageDraw import ImageDraw
@@ -90,13 +101,13 @@ class _PngPen:
         )
 
     @draw.register
-    def _(self, shape: Text) -> None:
+    def _(self, shape: Label) -> None:
         if shape.upright:
             self._upright(shape)
         else:
             self._write(self._image, (shape.x * self._scale, shape.y * self._scale), shape)
 
-    def _write(self, image: ImageDraw, place: Point, shape: Text) -> None:
+    def _write(self, image: ImageDraw, place: Point, shape: Label) -> None:
         text, font = printable(shape.text), _font(shape.size * self._scale)
         anchor, colour = _ANCHORS[shape.anchor], rgb(shape.fill.light)
         if shape.halo:
@@ -107,7 +118,7 @@ class _PngPen:
         heavier = self._thickness(shape.size / 45) if shape.bold else 0
         image.text(place, text, colour, font, anchor, stroke_width=heavier, stroke_fill=colour)
 
-    def _upright(self, shape: Text) -> None:
+    def _upright(self, shape: Label) -> None:
         from PIL import Image, ImageDraw  # noqa: PLC0415 - optional
 
         font = _font(shape.size * self._scale)
@@ -122,9 +133,7 @@ class _PngPen:
         top = round(shape.y * self._scale - (room - start))
         self._image.bitmap((left, top), mask.rotate(90, expand=True), fill=rgb(shape.fill.light))
 
-    def _segment(
-        self, segment: tuple[float, float, float, float], stroke: Colour, width: float
-    ) -> None:
+    def _segment(self, segment: Segment, stroke: Colour, width: float) -> None:
         x1, y1, x2, y2 = self._pixels(*segment)
         self._image.line((x1, y1, x2, y2), fill=rgb(stroke.light), width=self._thickness(width))
 
@@ -143,7 +152,7 @@ def _font(size: float) -> FreeTypeFont | ImageFont:
     return ImageFont.load_default(size)
 
 
-def _dashes(line: Line) -> Iterator[tuple[float, float, float, float]]:
+def _dashes(line: Line) -> Iterator[Segment]:
     """The drawn parts of a line."""
     length = hypot(line.x2 - line.x1, line.y2 - line.y1)
     if not line.dash or not length:

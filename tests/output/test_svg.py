@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from timesink.render.drawing.colours import FAINT, INK, WHITE
-from timesink.render.drawing.shapes import (
+from timesink.output.drawing import (
+    FAINT,
+    INK,
+    WHITE,
     Circle,
     Drawing,
     Hatch,
+    Label,
     Line,
     Polygon,
     Rect,
     Shape,
-    Text,
     side_by_side,
     stacked,
 )
-from timesink.render.drawing.svg import to_svg
+from timesink.output.svg import picture, to_svg
 
 SPACE = "{http://www.w3.org/2000/svg}"
 ALL: tuple[Shape, ...] = (
@@ -27,7 +30,7 @@ ALL: tuple[Shape, ...] = (
     Line(0, 0, 5, 5, dash=(2, 1)),
     Polygon(((0, 0), (1, 0), (1, 1)), INK),
     Circle(4, 4, 2, INK, WHITE, 0.5, "a circle"),
-    Text(1, 9, "words", 9, "end", upright=True, bold=True, halo=WHITE),
+    Label(1, 9, "words", 9, "end", upright=True, bold=True, halo=WHITE),
 )
 
 
@@ -62,14 +65,14 @@ def test_shapes_say_what_they_are_under_the_pointer():
 
 @pytest.mark.parametrize("text", ["</text><script>", "a & b", "\x00\x1b", "\u202e", '"', "\ud800"])
 def test_text_of_recordings_is_no_markup(text: str):
-    root = parsed(Text(0, 0, text), Rect(0, 0, 1, 1, tip=text), title=text)
+    root = parsed(Label(0, 0, text), Rect(0, 0, 1, 1, tip=text), title=text)
     shown = found(root, "text").text or ""
     assert shown.isprintable()
     assert not root.findall(f".//{SPACE}script")
 
 
 def test_colours_follow_the_paper():
-    style = found(parsed(Text(0, 0, "a")), "style").text or ""
+    style = found(parsed(Label(0, 0, "a")), "style").text or ""
     light, dark = style.split("@media (prefers-color-scheme:dark)")
     assert f"fill:{INK.light}" in light
     assert f"fill:{INK.dark}" in dark
@@ -90,10 +93,23 @@ def test_nothing_is_loaded():
 
 def test_sheets_are_put_together():
     first, second = Drawing(10, 20, ALL, "a", "A."), Drawing(30, 5, ALL, "b", "B.")
-    beside, below = side_by_side([first, second], gap=1), stacked([first, second])
-    assert (beside.width, beside.height) == (41, 20)
+    beside, below = side_by_side([first, second]), stacked([first, second])
+    assert (beside.width, beside.height) == (40, 20)
     assert (below.width, below.height) == (30, 25)
     assert beside.title == "a; b"
     assert below.description == "A. B."
-    assert beside.shapes[len(ALL) :] == tuple(shape.moved(11, 0) for shape in ALL)
-    assert below.shapes[len(ALL) :] == tuple(shape.moved(0, 20) for shape in ALL)
+    rect, line, polygon, circle, label = beside.shapes[len(ALL) :]
+    assert (rect, label) == (replace(ALL[0], x=10), replace(ALL[4], x=11))
+    assert line == replace(ALL[1], x1=10, x2=15)
+    assert polygon == replace(ALL[2], points=((10, 0), (11, 0), (11, 1)))
+    assert circle == replace(ALL[3], x=14)
+    _, line, polygon, _, label = below.shapes[len(ALL) :]
+    assert line == replace(ALL[1], y1=20, y2=25)
+    assert polygon == replace(ALL[2], points=((0, 20), (1, 20), (1, 21)))
+    assert label == replace(ALL[4], y=29)
+
+
+def test_a_drawing_is_a_block_on_light_paper():
+    block = picture(Drawing(100, 40, (Label(50, 25, "a<b"),), "Nothing"))
+    assert ("a&lt;b" in block.svg, block.caption) == (True, "Nothing")
+    assert "prefers-color-scheme" not in block.svg

@@ -8,18 +8,18 @@ from io import BytesIO
 import pytest
 
 from timesink.errors import OutputError
-from timesink.render.drawing.colours import Colour
-from timesink.render.drawing.png import to_png
-from timesink.render.drawing.shapes import (
+from timesink.output.drawing import (
     Circle,
+    Colour,
     Drawing,
     Hatch,
+    Label,
     Line,
     Polygon,
     Rect,
     Shape,
-    Text,
 )
+from timesink.output.png import to_png
 
 Pixel = tuple[int, int, int]
 RED, BLUE, BLACK = (Colour(one, one) for one in ("#ff0000", "#0000ff", "#000000"))
@@ -71,13 +71,13 @@ def test_polygons_are_filled():
 
 @pytest.mark.parametrize(("anchor", "left"), [("start", 30), ("middle", 15), ("end", 0)])
 def test_text_is_anchored(anchor: str, left: int):
-    places = dark(pixels(Text(30, 30, "mmm", 12, anchor, BLACK), size=60))  # type: ignore[arg-type]
+    places = dark(pixels(Label(30, 30, "mmm", 12, anchor, BLACK), size=60))  # type: ignore[arg-type]
     assert left - 2 <= min(x for x, _ in places) <= left + 4
     assert max(y for _, y in places) <= 31
 
 
 def test_upright_text_reads_from_below():
-    places = dark(pixels(Text(30, 30, "mmm", 12, "middle", BLACK, upright=True), size=60))
+    places = dark(pixels(Label(30, 30, "mmm", 12, "middle", BLACK, upright=True), size=60))
     across, up = ([place[axis] for place in places] for axis in (0, 1))
     assert max(up) - min(up) > max(across) - min(across)
     assert abs((max(up) + min(up)) / 2 - 30) <= 2
@@ -85,17 +85,17 @@ def test_upright_text_reads_from_below():
 
 def test_bold_is_heavier_and_a_halo_clears_the_ground():
     plain, bold = (
-        len(dark(pixels(Text(2, 15, "ml", 12, fill=BLACK, bold=one)))) for one in (False, True)
+        len(dark(pixels(Label(2, 15, "ml", 12, fill=BLACK, bold=one)))) for one in (False, True)
     )
     assert bold > plain
     ground = Rect(0, 0, 20, 20, RED)
     paper = Colour("#ffffff", "#ffffff")
-    with_halo = pixels(ground, Text(2, 15, "l", 12, fill=BLACK, halo=paper))
+    with_halo = pixels(ground, Label(2, 15, "l", 12, fill=BLACK, halo=paper))
     assert WHITE in with_halo.values()
 
 
 def test_letters_the_font_lacks_do_no_harm():
-    assert to_png(Drawing(50, 20, (Text(2, 15, "\u65e5\u672c \x00"),), "A title"))
+    assert to_png(Drawing(50, 20, (Label(2, 15, "\u65e5\u672c \x00"),), "A title"))
 
 
 def test_without_pillow_the_way_out_is_told(monkeypatch: pytest.MonkeyPatch):
