@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import singledispatchmethod
 from html import escape
 
+from timesink.output.blocks import Picture
 from timesink.output.names import printable
 from timesink.render.drawing.colours import PAPER, Colour
 from timesink.render.drawing.hatching import hatch_lines
@@ -158,3 +159,14 @@ def _number(value: float) -> str:
 
 def _text(value: str) -> str:
     return escape(printable(value))
+
+
+def picture(drawing: Drawing) -> Picture:
+    """A drawing as a block with its own words; names of a trace are text in it.
+
+    >>> "a&lt;b" in picture(Drawing(100, 40, (Text(50, 25, "a<b"),), "Nothing")).svg
+    True
+    """
+    # The drawing shows its title itself; who cannot see it hears the caption.  Its paper is light,
+    # whatever the page is.
+    return Picture("", to_svg(drawing, dark=False), drawing.description or drawing.title)
