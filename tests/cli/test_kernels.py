@@ -14,8 +14,8 @@ import pytest
 
 import timesink
 from ncu_files import Call, collected_line, details_csv, kernel_table
+from timesink.answers.kernel_rows import SORTS
 from timesink.cli import kernels as command
-from timesink.render.kernels.groups import SORTS
 from timesink.render.kernels.pictures.choice import PICTURES
 from timesink.reports.kernels import BY
 

@@ -51,7 +51,11 @@ _SEVERITIES = {
     "warning": "yellow",
     "info": "dim",
 }
-_PARTS = {"kernel": "green", "communication": "magenta", "data_loader": "red", "other": "dim"}
+_PARTS = {
+    "kernel": "green", "communication": "magenta", "data_loader": "red", "other": "dim",
+    "both_low": "red", "low_sm": "cyan", "low_dram": "blue", "neither_low": "green",
+    "unknown": "dim",
+}
 _LEVELS = "▁▂▃▄▅▆▇█"
 _STRIP = 60
 _SHADES = "·░▒▓█"
@@ -270,14 +274,16 @@ def _table(block: blocks.Table, width: int) -> Iterator[RenderableType]:
         yield from wrapped(said, width, "dim")
 
 
-def _parts(block: blocks.Parts, _: int) -> Iterator[RenderableType]:
+def _parts(block: blocks.Parts, width: int) -> Iterator[RenderableType]:
     label = max((cell_len(part.name) for part in block.parts), default=0) + _INDENT
     for part in block.parts:
         share = part.value / block.total if block.total else 0.0
         length, share_said = worded(part.value, block.kind), worded(share, "share")
         bar = Text("█" * round(_BAR * share) or "▏", _PARTS.get(part.id, "yellow"))
-        line = text(f"  {part.name:<{label}}{length:>10}{share_said:>9}  ")
-        yield line.append_text(bar)
+        line = text(f"  {part.name:<{label}}{length:>10}{share_said:>9}  ").append_text(bar)
+        if part.help and cell_len(line.plain) + 2 + cell_len(part.help) <= width:
+            line.append(f"  {printable(part.help)}", "dim")
+        yield line
 
 
 def _stacks(block: blocks.Stacks, width: int) -> Iterator[RenderableType]:

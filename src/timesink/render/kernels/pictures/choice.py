@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from timesink.analyses.kernel_calls.calls import has_counters
+from timesink.answers import kernel_words as words
 from timesink.errors import NotFoundError
 from timesink.render.drawing.shapes import Drawing, side_by_side, stacked
-from timesink.render.kernels import words
 from timesink.render.kernels.pictures import class_bars, density, roofline, strip
 from timesink.render.kernels.pictures.subject import Subject, subjects
 from timesink.reports.kernels import KernelReport

@@ -7,16 +7,16 @@ from typing import TypeAlias
 
 from timesink.analyses.kernel_calls.classes import CLASSES
 from timesink.analyses.kernel_calls.usage import DeviceUse
+from timesink.answers import kernel_words as words
+from timesink.answers.kernel_words import axis_of_all
 from timesink.model import units
 from timesink.render.drawing.axes import Frame, x_axis
 from timesink.render.drawing.colours import FAINT, INK, PAPER, QUIET, WASH, on_top_of
 from timesink.render.drawing.lettering import telling_parts, text_width
 from timesink.render.drawing.shapes import Drawing, Line, Rect, Shape, Text
-from timesink.render.kernels import words
 from timesink.render.kernels.classes import CLASS_FILL, CLASS_HATCH, class_title
 from timesink.render.kernels.pictures.legend import class_legend, legend_bottom
 from timesink.render.kernels.pictures.subject import LINE, MARGIN, footnotes
-from timesink.render.kernels.sections import axis_of_all
 from timesink.reports.kernels import KernelReport
 
 WIDTH = 900

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from timesink.analyses.kernel_calls.calls import UTILISATIONS
 from timesink.analyses.kernel_calls.classes import CLASSES
 from timesink.analyses.kernel_calls.strip import Strip, strip
+from timesink.answers import kernel_words as words
 from timesink.model import units
 from timesink.render.drawing.axes import Frame, tick_label, x_axis, y_axis
 from timesink.render.drawing.colours import AREA, FAINT, INK, QUIET, WASH
 from timesink.render.drawing.scales import nice_ticks
 from timesink.render.drawing.shapes import Drawing, Hatch, Line, Point, Polygon, Rect, Shape, Text
-from timesink.render.kernels import words
 from timesink.render.kernels.classes import CLASS_FILL, CLASS_HATCH, class_title
 from timesink.render.kernels.pictures.legend import class_legend, legend_bottom
 from timesink.render.kernels.pictures.subject import (

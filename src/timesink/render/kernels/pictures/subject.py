@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import polars as pl
 
 from timesink.analyses.kernel_calls.usage import DeviceUse, of_device
+from timesink.answers import kernel_words as words
 from timesink.model import units
 from timesink.render.drawing.colours import QUIET
 from timesink.render.drawing.lettering import cut_middle, cut_text, text_width
 from timesink.render.drawing.shapes import Shape, Text
-from timesink.render.kernels import words
 from timesink.reports.kernels import KernelReport
 
 TITLE_SIZE = 15

@@ -9,9 +9,9 @@ import polars as pl
 from timesink.analyses.kernel_calls.usage import headroom
 from timesink.analyses.kernel_names.short import cut_name
 from timesink.analyses.texts import encode
+from timesink.answers.kernel_rows import KernelChoice
+from timesink.answers.kernel_words import run_names
 from timesink.output.names import NO_NAME, printable
-from timesink.render.kernels.groups import Choice
-from timesink.render.kernels.words import run_names
 from timesink.reports.kernels import KernelReport, without_noise
 
 _NAME, _LATENCY, _SHARE = 50, 10, 6
@@ -66,7 +66,7 @@ def _right(text: pl.Expr, width: int) -> pl.Expr:
     return text.fill_null(_MISSING).str.pad_start(width)
 
 
-def chosen_calls(calls: pl.DataFrame, sort: str | None, choice: Choice) -> pl.DataFrame:
+def chosen_calls(calls: pl.DataFrame, sort: str | None, choice: KernelChoice) -> pl.DataFrame:
     """The calls that were asked for, in launch order unless another one was."""
     if choice.min_share_pct:
         time = pl.col("dur_ns").fill_null(0) * pl.col("weight")
@@ -89,7 +89,9 @@ _SORTS = {
 }
 
 
-def all_columns(reports: Sequence[KernelReport], sort: str | None, choice: Choice) -> pl.DataFrame:
+def all_columns(
+    reports: Sequence[KernelReport], sort: str | None, choice: KernelChoice
+) -> pl.DataFrame:
     """Every column of the calls that were asked for; of several runs, with the run of each."""
     tables = [without_noise(chosen_calls(report.calls, sort, choice)) for report in reports]
     if len(tables) == 1:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import timesink
 from measured_kernels import launch, measured
 from ncu_files import Call, kernel_table
-from timesink.render.kernels.calls_table import all_columns, chosen_calls, to_lines
-from timesink.render.kernels.groups import Choice
+from timesink.answers.kernel_calls import all_columns, chosen_calls, to_lines
+from timesink.answers.kernel_rows import KernelChoice as Choice
 
 HEADER = "Kernel                                                 Latency Tensor   DRAM"
 

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
 from timesink.analyses.kernel_advice import Advice
-from timesink.analyses.kernel_calls.classes import CLASSES
+from timesink.analyses.kernel_calls.classes import Axis
 from timesink.analyses.kernel_calls.usage import DeviceUse
 from timesink.analyses.kernel_join.joining import Join
-from timesink.analyses.kernel_names.short import cut_name
 from timesink.analyses.names import device_word
 from timesink.analyses.roofline.peaks import DevicePeaks
 from timesink.analyses.roofline.roofline import DeviceRoof, Roofline
 from timesink.model import units
 from timesink.output.names import told_apart
-from timesink.render.kernels.classes import class_title
 from timesink.reports.kernels import KernelReport
 
 MEANINGS = {
@@ -31,20 +28,7 @@ MEANINGS = {
 }
 """Each class in a few words."""
 _MUCH_PCT = 10.0
-VISIBLE = 0.0005
-"""Fraction from which on a share reads as more than 0.0 %."""
 METRICS = {"tensor": "tensor", "dram": "DRAM", "sm": "SM"}
-
-
-@dataclass(frozen=True, slots=True)
-class ClassShare:
-    """One class of kernels in the time of a device."""
-
-    key: str
-    name: str
-    share: str
-    fraction: float
-    meaning: str
 
 
 def peak_share(value: float) -> str:
@@ -113,7 +97,7 @@ def device_lines(report: KernelReport, use: DeviceUse) -> Iterator[str]:
     """How much ran on a device, and how well it was used."""
     yield _amount(use, sampled=report.sampling is not None)
     told = [
-        f"{METRICS[metric]} {units.share(value, 100)}{_interval(use, f'{metric}_pct', 1)}"
+        f"{METRICS[metric]} {units.share(value, 100)}{interval(use, f'{metric}_pct', 1)}"
         for metric, value in utilisations(use)
         if value is not None
     ]
@@ -151,7 +135,7 @@ def _time_interval(use: DeviceUse) -> str:
     return f" ({units.duration_ns(found[0])} to {units.duration_ns(found[1])})"
 
 
-def _interval(use: DeviceUse, key: str, scale: float) -> str:
+def interval(use: DeviceUse, key: str, scale: float) -> str:
     """The 95 % interval of a share of a sample."""
     found = (use.intervals or {}).get(key)
     if found is None:
@@ -169,23 +153,6 @@ def _missing(use: DeviceUse) -> Iterator[str]:
         yield f"not measured: {', '.join(lacking)}"
 
 
-def class_shares(use: DeviceUse) -> list[ClassShare]:
-    """The classes of the time of a device; none without utilisation."""
-    if not has_utilisation(use):
-        return []
-    return [
-        ClassShare(
-            key,
-            class_title(key, use.axis),
-            units.share(use.class_share[key], 1) + _interval(use, f"{key}_share", 100),
-            use.class_share[key],
-            MEANINGS[key],
-        )
-        for key in CLASSES
-        if key != "unknown" or use.class_share[key]
-    ]
-
-
 def classes_title(report: KernelReport) -> str:
     """What low means.
 
@@ -194,20 +161,6 @@ def classes_title(report: KernelReport) -> str:
     'Share of time by class (low: below 33.3 % of peak)'
     """
     return f"Share of time by class (low: below {units.share(report.thresholds.low, 1)} of peak)"
-
-
-def advice_lines(report: KernelReport, use: DeviceUse) -> Iterator[str]:
-    """What to try on a device: what was measured and on which kernels, then the advice."""
-    for one in advice_of(report, use):
-        names = ", ".join(cut_name(name) for name in one.kernels)
-        yield f"{one.sentence.removesuffix('.')} ({names})"
-        saved = gain(one)
-        yield f"→ {one.advice} {saved[0].upper()}{saved[1:]}." if saved else f"→ {one.advice}"
-
-
-def advice_of(report: KernelReport, use: DeviceUse) -> list[Advice]:
-    """What to try on a device, first what may bring most."""
-    return [one for one in report.advice if (one.host, one.device) == (use.host, use.device)]
 
 
 def gain(advice: Advice) -> str:
@@ -318,3 +271,32 @@ def join_lines(report: KernelReport) -> Iterator[str]:
     if join.exact_share < join.aligned_share:
         rest = join.aligned_share - join.exact_share
         yield f"{units.share(rest, 1)} by name only: grid or block differ"
+
+
+# -- several runs --------------------------------------------------------------------------------
+
+
+def runs_headline(reports: Sequence[KernelReport]) -> str:
+    """Which run leaves the most unused, and which the least, of those that can be compared."""
+    runs, axis = units.counted(len(reports), "runs"), axis_of_all(reports)
+    known = [row for row in device_rows(reports) if _has_headroom(row[1])]
+    # Without an SM counter kernels of ordinary pipes seem idle: such runs compare among themselves.
+    alike = [(name, use) for name, use in known if use.axis == axis]
+    left = sorted(((use.headroom_ns or 0) / use.measured_ns, name) for name, use in alike)
+    if len(left) < 2 or units.share(left[0][0], 1) == units.share(left[-1][0], 1):
+        return f"{runs} side by side"
+    (least, best), (most, worst) = left[0], left[-1]
+    which = runs if len(alike) == len(known) else f"{runs}, as far as they have SM counters,"
+    return (
+        f"Of {which} {worst} leaves the most unused: {units.share(most, 1)} of its kernel time "
+        f"would vanish at the nearest roofs; {best} the least, {units.share(least, 1)}"
+    )
+
+
+def _has_headroom(use: DeviceUse) -> bool:
+    return use.headroom_ns is not None and use.measured_ns > 0
+
+
+def axis_of_all(reports: Sequence[KernelReport]) -> Axis:
+    """What stands for the multiprocessors: the tensor pipe only where no device has better."""
+    return "sm" if any(use.axis == "sm" for one in reports for use in one.devices) else "tensor"

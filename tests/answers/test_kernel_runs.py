@@ -7,17 +7,14 @@ from dataclasses import replace
 import pytest
 
 import timesink
+from kernels_text import to_markdown, to_text
 from measured_kernels import Launch, launch, measured, use
+from timesink.answers.kernel_rows import KernelChoice as Choice
+from timesink.answers.kernel_rows import runs_frame
+from timesink.answers.kernel_tables import runs_tables
+from timesink.answers.kernel_words import runs_headline as headline
 from timesink.model.trace import Trace
-from timesink.render.kernels.groups import Choice
-from timesink.render.kernels.runs import (
-    headline,
-    one_table,
-    print_text,
-    runs_frame,
-    to_markdown,
-    to_text,
-)
+from timesink.output.columns import cells
 from timesink.reports.kernels import KernelReport
 
 
@@ -53,27 +50,26 @@ def test_runs_without_sm_counters_are_ranked_among_themselves():
     assert headline([better, tensor]).startswith("Of 2 runs tensor.csv leaves the most unused")
 
 
-def test_samples_are_marked():
-    sampled = timesink.kernels(SLOW.trace, every=5)
-    table = one_table([sampled, FAST], None, Choice())
-    assert [row[1] for row in table.rows] == ["2 (sample)", "1"]
-
-
 def test_one_row_per_run():
-    table = one_table([SLOW, FAST], None, Choice())
-    assert table.columns == (
+    use_of, classes = runs_tables([SLOW, FAST])
+    assert [column.title for column in use_of.columns] == [
         *("run", "calls", "total", "tensor", "DRAM", "SM", "headroom", "of time"),
-        *("both low", "low SM", "low DRAM"),
-    )
-    assert ["|".join(row) for row in table.rows] == [
-        "slow.csv|2|1.00 us|0 %|20 %|12 %|680 ns|68.0 %|60.0 %|40.0 %|0.0 %",
-        "fast.csv|1|300 ns|0 %|0 %|90 %|30 ns|10.0 %|0.0 %|0.0 %|100.0 %",
     ]
+    assert list(zip(*map(cells, use_of.columns), strict=True)) == [
+        ("slow.csv", "2", "1.00 us", "0.0 %", "20.0 %", "12.0 %", "680 ns", "68.0 %"),
+        ("fast.csv", "1", "300 ns", "0.0 %", "0.0 %", "90.0 %", "30 ns", "10.0 %"),
+    ]
+    assert {column.title: cells(column) for column in classes.columns} == {
+        "run": ["slow.csv", "fast.csv"],
+        "both low": ["60.0 %", "0.0 %"],
+        "low SM": ["40.0 %", "0.0 %"],
+        "low DRAM": ["0.0 %", "100.0 %"],
+    }
 
 
 def test_a_run_without_counters_has_dashes():
-    table = one_table([FAST, BARE], None, Choice())
-    assert table.rows[1] == ("bare.csv", "1", "100 ns", *["-"] * 5, "-")
+    use_of, *_ = runs_tables([FAST, BARE])
+    assert [cells(column)[1] for column in use_of.columns][:4] == ["bare.csv", "1", "100 ns", "-"]
 
 
 def test_without_any_counters_there_are_times_only():
@@ -84,32 +80,14 @@ def test_without_any_counters_there_are_times_only():
 
 def test_devices_of_a_run_have_rows_of_their_own():
     both = run("two.csv", use("a", 100, sm=5.0), use("a", 300, sm=5.0, device=1))
-    table = one_table([both, FAST], None, Choice())
-    assert [row[0] for row in table.rows] == ["two.csv, GPU 0", "two.csv, GPU 1", "fast.csv"]
-
-
-def test_bars_where_there_is_room(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-):
-    def lines(*reports: KernelReport) -> list[str]:
-        monkeypatch.setenv("COLUMNS", "100")
-        print_text(reports, None, Choice())
-        return capsys.readouterr().out.splitlines()
-
-    wide = lines(SLOW, FAST)
-    place = next(i for i, line in enumerate(wide) if line.startswith("Share of time")) + 1
-    assert wide[place].split() == [
-        *("run", "█", "both", "low", "▓", "low", "SM", "▒", "low", "DRAM"),
-    ]
-    assert wide[place + 1].endswith(24 * "█" + 16 * "▓")
-    assert wide[place + 2].endswith(40 * "▒")
-    long = run(f"{70 * 'n'}.csv", use("gemm", 600, sm=20.0))
-    assert not any("█" in line for line in lines(long, FAST))
+    name, device, *_ = runs_tables([both, FAST])[0].columns
+    assert cells(name) == ["two.csv", "two.csv", "fast.csv"]
+    assert cells(device) == ["0", "1", "0"]
 
 
 def test_groups_of_each_run():
     told = to_text([SLOW, FAST], "name", Choice(top=1)).splitlines()
-    start = told.index("Kernels (2 of 3)")
+    start = told.index("Kernels (the first 2 of 3)")
     assert told[start + 1].split()[:3] == ["run", "kernel", "calls"]
     assert [line.split()[:2] for line in told[start + 2 : start + 4]] == [
         ["slow.csv", "gemm"],
@@ -120,7 +98,7 @@ def test_groups_of_each_run():
 
 def test_markdown():
     told = to_markdown([SLOW, FAST], None, Choice())
-    assert told.startswith("**Of 2 runs slow.csv")
+    assert "**Of 2 runs slow.csv" in told
     assert "| run | both low | low SM | low DRAM |" in told
 
 

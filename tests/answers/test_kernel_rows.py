@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -11,9 +12,12 @@ from hypothesis import strategies as st
 
 import timesink
 from measured_kernels import Launch, launch, measured, use
-from timesink.render.kernels.columns import WHOLE
-from timesink.render.kernels.groups import SORTS, Choice, choose, choose_of_runs, shown_table
-from timesink.render.shown import fitting, with_columns
+from timesink.answers.kernel_rows import SORTS, choose, choose_of_runs, rest_line
+from timesink.answers.kernel_rows import KernelChoice as Choice
+from timesink.answers.kernel_tables import groups_of_runs_table, groups_table
+from timesink.output.blocks import Table
+from timesink.output.columns import cells
+from timesink.output.tables import fitting
 
 NOTHING = {"tensor_pct": None, "dram_pct": None, "sm_pct": None}
 
@@ -62,8 +66,7 @@ class TestChoice:
     def test_the_rest_may_be_of_the_headroom(self):
         chosen = choose(groups(*THREE), Choice("headroom", top=1), "headroom")
         assert chosen.left_pct == pytest.approx(100 * (20 + 120) / (350 + 20 + 120))
-        shown = shown_table(chosen, "name", WHOLE)
-        assert shown.rest == "... 2 more kernels: 28.6 % of the headroom"
+        assert rest_line(chosen, "kernel") == "... 2 more kernels: 28.6 % of the headroom"
 
     def test_small_rows_are_left_out(self):
         chosen = choose(groups(*THREE), Choice(min_share_pct=30))
@@ -79,44 +82,56 @@ class TestChoice:
         assert shown + (chosen.left_pct or 0) == pytest.approx(100)
 
     def test_each_run_has_its_own_rows(self):
-        chosen = choose_of_runs({"x": groups(*THREE), "y": groups(*THREE[:1])}, Choice(top=1))
+        runs = [
+            replace(timesink.kernels(measured(*launches)), source=name)
+            for name, launches in (("x", THREE), ("y", THREE[:1]))
+        ]
+        chosen = choose_of_runs(runs, "name", Choice(top=1))
         assert chosen.rows.select("run", "group").rows() == [("x", "a"), ("y", "a")]
         assert (chosen.left, chosen.places) == (2, ("run",))
 
 
+def titles(table: Table) -> list[str]:
+    return [column.title for column in table.columns if column.main]
+
+
+def values(table: Table, title: str) -> list[str]:
+    return next(cells(column) for column in table.columns if column.title == title)
+
+
 class TestColumns:
-    def shown(self, *launches: Launch, by: str = "name", **options: Any):
-        return shown_table(choose(groups(*launches, by=by), Choice()), by, WHOLE, **options)
+    def shown(self, *launches: Launch, by: str = "name", **options: Any) -> Table:
+        report = timesink.kernels(measured(*launches), **options)
+        return groups_of_runs_table([report], by, Choice())
 
     def test_what_is_not_known_has_no_column(self):
         table = self.shown(launch(100, {}, name="a"))
-        assert table.columns == ("kernel", "calls", "share", "total", "mean")
-        assert table.rows == (("a", "1", "100.0 %", "100 ns", "100 ns"),)
+        assert titles(table) == ["kernel", "calls", "share", "total", "mean"]
+        assert values(table, "share") == ["100.0 %"]
 
     def test_a_gap_in_a_column_is_a_dash(self):
         table = self.shown(use("a", 900), use("b", 100, sm=None, tensor=None))
-        assert table.rows[1][table.columns.index("SM")] == "-"
+        assert values(table, "SM")[1] == "-"
 
     def test_classes_are_named_after_what_was_measured(self):
-        table = self.shown(use("a", 900, dram=50.0))
-        assert table.rows[0][table.columns.index("class")] == "low SM"
-        table = self.shown(use("a", 900, dram=50.0, sm=None), axis="tensor")
-        assert table.rows[0][table.columns.index("class")] == "low tensor"
+        assert values(self.shown(use("a", 900, dram=50.0)), "class") == ["low SM"]
+        table = self.shown(use("a", 900, dram=50.0, sm=None))
+        assert values(table, "class") == ["low tensor"]
 
     def test_namesakes_are_counted(self):
         launches = (use("void f<A>(int)", 900), use("void f<B>(int)", 100))
-        assert self.shown(*launches).columns[-1] == "variants"
-        assert self.shown(*launches, by="family").columns[-1] == "kernels"
-        assert self.shown(launches[0]).columns[-1] == "headroom"
+        assert titles(self.shown(*launches))[-1] == "variants"
+        assert titles(self.shown(*launches, by="family"))[-1] == "kernels"
+        assert titles(self.shown(launches[0]))[-1] == "headroom"
 
     def test_of_a_sample_both_counts_are_shown(self):
-        table = self.shown(use("a", 900), sampled=True)
-        assert table.columns[:3] == ("kernel", "seen", "launches")
+        table = self.shown(use("a", 900), every=2)
+        assert titles(table)[:3] == ["kernel", "seen", "launches"]
 
     def test_devices_have_a_column_where_there_are_several(self):
         table = self.shown(use("a", 900), use("a", 100, device=1))
-        assert table.columns[:2] == ("device", "kernel")
-        assert [row[:2] for row in table.rows] == [("0", "a"), ("1", "a")]
+        assert titles(table)[:2] == ["device", "kernel"]
+        assert (values(table, "device"), values(table, "kernel")) == (["0", "1"], ["a", "a"])
 
     @pytest.mark.parametrize(
         ("by", "label"),
@@ -127,33 +142,27 @@ class TestColumns:
         ],
     )
     def test_groups_without_a_name(self, by: str, label: str):
-        table = groups(use("a", 900)).with_columns(label=pl.lit(None, pl.String))
-        shown = shown_table(choose(table, Choice()), by, WHOLE)
-        assert shown.rows[0][0] == label
+        report = timesink.kernels(measured(use("a", 900)))
+        table = report.groups("name").with_columns(label=pl.lit(None, pl.String))
+        shown = groups_table(report, table, by, Choice(), "t")
+        assert cells(shown.columns[0]) == [label]
 
     def test_rest_of_the_rows(self):
-        shown = shown_table(choose(groups(*THREE), Choice(top=2)), "name", WHOLE)
-        assert (shown.title, shown.rest) == (
-            "Kernels (2 of 3)",
-            "... 1 more kernel: 20.0 % of the time",
-        )
+        report = timesink.kernels(measured(*THREE))
+        shown = groups_of_runs_table([report], "name", Choice(top=2))
+        assert (shown.title, shown.rows, shown.total_rows) == ("Kernels", 2, 3)
+        assert shown.note == "... 1 more kernel: 20.0 % of the time"
 
 
 class TestWidth:
-    def test_what_is_easily_spared_goes_first(self):
-        table = shown_table(choose(groups(*THREE), Choice()), "name", WHOLE)
-        assert fitting(table, 500) == table
-        narrow = fitting(table, 60)
-        assert [title for title in table.columns if title not in narrow.columns] == [
-            "mean",
-            "headroom",
-        ]
+    @pytest.fixture
+    def table(self) -> Table:
+        return groups_of_runs_table([timesink.kernels(measured(*THREE))], "name", Choice())
 
-    def test_names_and_main_numbers_stay(self):
-        table = shown_table(choose(groups(*THREE), Choice()), "name", WHOLE)
-        assert fitting(table, 1).columns == ("kernel", "share", "total", "tensor", "DRAM", "SM")
+    def test_what_is_easily_spared_goes_first(self, table: Table):
+        assert list(fitting(table, 500).titles) == titles(table)
+        narrow = fitting(table, 64).titles
+        assert [title for title in titles(table) if title not in narrow] == ["mean", "headroom"]
 
-    def test_some_columns(self):
-        table = shown_table(choose(groups(*THREE), Choice()), "name", WHOLE)
-        first = with_columns(table, [0])
-        assert (first.columns, first.rows) == (("kernel",), (("a",), ("b",), ("c",)))
+    def test_names_and_main_numbers_stay(self, table: Table):
+        assert fitting(table, 1).titles == ("kernel", "share", "total", "tensor", "DRAM", "SM")
