@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from timesink.analyses.kernel_calls.density import Density, density
+from timesink.answers.kernel_words import UNIT, class_title
 from timesink.answers.picture_sheet import (
     HEAD,
     LOW_DASH,
@@ -33,7 +34,6 @@ from timesink.output.drawing import (
     ramp,
 )
 from timesink.output.plot import Frame, Scale, x_axis, y_axis
-from timesink.render.kernels.classes import UNIT, class_title
 
 _SIDE, _LEFT = 360, 74
 _HISTOGRAM = 44

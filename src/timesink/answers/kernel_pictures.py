@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from timesink.analyses.kernel_calls.calls import has_counters
 from timesink.analyses.kernel_calls.classes import CLASSES
 from timesink.analyses.kernel_calls.usage import DeviceUse
+from timesink.answers import kernel_words as words
 from timesink.answers.density_picture import density_picture
 from timesink.answers.picture_sheet import (
     CLASS_FILL,
@@ -40,9 +41,6 @@ from timesink.output.drawing import (
 )
 from timesink.output.plot import Frame, telling_parts, text_width, x_axis
 from timesink.output.svg import picture
-from timesink.render.kernels import words
-from timesink.render.kernels.classes import class_title
-from timesink.render.kernels.sections import axis_of_all
 from timesink.reports.kernels import KernelReport
 from timesink.reports.kernels.notes import no_counters
 
@@ -155,14 +153,14 @@ def class_bars(reports: Sequence[KernelReport], width: float = 900) -> Drawing:
 
 
 def _legend(reports: Sequence[KernelReport], width: float) -> list[Shape]:
-    axis = axis_of_all(reports)
+    axis = words.axis_of_all(reports)
     entries = {
-        name: f"{class_title(name, axis)} ({words.MEANINGS[name]})"
+        name: f"{words.class_title(name, axis)} ({words.MEANINGS[name]})"
         for name in CLASSES
         if name != "unknown"
     }
     if any(use.class_share["unknown"] for report in reports for use in report.devices):
-        entries["unknown"] = class_title("unknown", axis)
+        entries["unknown"] = words.class_title("unknown", axis)
     return class_legend(entries, 54, width - MARGIN)
 
 
@@ -186,7 +184,7 @@ def _bar(frame: Frame, place: int, name: str, use: DeviceUse) -> Iterator[Shape]
 def _part(part: Frame, key: str, use: DeviceUse, share: float) -> Iterator[Shape]:
     fill, hatch = CLASS_FILL[key], CLASS_HATCH[key]
     shown = units.share(share, 1)
-    tip = f"{class_title(key, use.axis)}: {shown}"
+    tip = f"{words.class_title(key, use.axis)}: {shown}"
     yield Rect(part.left, part.top, part.width, part.height, fill, hatch=hatch, tip=tip)
     for label in (shown, f"{100 * share:.0f} %"):
         if text_width(label, 12, bold=True) + 6 <= part.width:
@@ -213,7 +211,7 @@ def _notes(reports: Sequence[KernelReport]) -> Iterator[str]:
 
 def _sentence(name: str, use: DeviceUse) -> str:
     shares = (
-        f"{class_title(key, use.axis)} {units.share(share, 1)}"
+        f"{words.class_title(key, use.axis)} {units.share(share, 1)}"
         for key, share in use.class_share.items()
         if share
     )

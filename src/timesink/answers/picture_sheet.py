@@ -9,10 +9,10 @@ import polars as pl
 
 from timesink.analyses.kernel_calls.classes import CLASSES
 from timesink.analyses.kernel_calls.usage import DeviceUse, of_device
+from timesink.answers import kernel_words as words
 from timesink.model import units
 from timesink.output.drawing import FAINT, QUIET, Colour, Drawing, Hatch, Label, Rect, Shape
 from timesink.output.plot import cut_middle, cut_text, text_width
-from timesink.render.kernels import words
 from timesink.reports.kernels import KernelReport
 
 HEAD = 58

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from timesink.analyses.kernel_calls.calls import UTILISATIONS
 from timesink.analyses.kernel_calls.classes import CLASSES
 from timesink.analyses.kernel_calls.strip import Strip, strip
+from timesink.answers import kernel_words as words
 from timesink.answers.picture_sheet import (
     CLASS_FILL,
     CLASS_HATCH,
@@ -40,8 +41,6 @@ from timesink.output.drawing import (
     Shape,
 )
 from timesink.output.plot import Frame, nice_ticks, x_axis, y_axis
-from timesink.render.kernels import words
-from timesink.render.kernels.classes import class_title
 
 _GAP, _LANE = 14, 36
 _LEFT, _RIGHT = 84, 70
@@ -100,7 +99,7 @@ def _classes(subject: Subject, along: Strip, width: float) -> tuple[list[Shape],
     if not words.has_utilisation(subject.use):
         return [], HEAD + 14
     entries = {
-        name: f"{class_title(name, subject.use.axis)} {units.share(share, 1)}"
+        name: f"{words.class_title(name, subject.use.axis)} {units.share(share, 1)}"
         for name, share in subject.use.class_share.items()
         if share
     }
