@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
+import msgspec
 import polars as pl
 
 from timesink.analyses.kernel_calls.classes import CLASSES, Axis
@@ -29,7 +31,6 @@ from timesink.answers.kernel_words import (
     METRICS,
     axis_of_all,
     class_title,
-    classes_title,
     has_utilisation,
     nearest,
     peak_share,
@@ -41,29 +42,55 @@ from timesink.reports.kernels import KernelReport
 
 MOST_ROWS = 500
 """Rows of a table unless others were asked for."""
-_COLUMNS: Mapping[str, tuple[str, int]] = {
-    "calls": ("calls", 3),
-    "launches": ("launches", 3),
-    "share_pct": ("share", 0),
-    "total_ns": ("total", 0),
-    "mean_ns": ("mean", 6),
-    "tensor_pct": ("tensor", 0),
-    "dram_pct": ("DRAM", 0),
-    "sm_pct": ("SM", 0),
-    "occupancy_pct": ("occup.", 4),
-    "class": ("class", 2),
-    "variants": ("variants", 5),
-    "headroom_ns": ("headroom", 3),
-    "headroom_share_pct": ("of all", 0),
-    "nearest": ("nearest roof", 4),
-    "intensity": ("FLOP/byte", 2),
-    "achieved_flop_per_s": ("TFLOP/s", 0),
-    "achieved_bytes_per_s": ("bandwidth", 0),
-    "roof_share_pct": ("of roof", 0),
-    "bound": ("bound by", 0),
-    "precision": ("mostly", 3),
-}
-"""Titles of columns, and which go first where text has no room: the highest numbers."""
+_Spec: TypeAlias = tuple[str, int, str]
+_COLUMNS: Mapping[str, _Spec] = {
+    "index": ("launch", 0, "Place in the order of launches."),
+    "short_name": ("kernel", 0, ""),
+    "calls": ("calls", 3, "Number of launches."),
+    "launches": ("launches", 3, "Number of launches of the whole run; some were measured."),
+    "share_pct": ("share", 0, "Part of the kernel time of the device."),
+    "total_ns": ("total", 0, "Length of all launches, added up."),
+    "dur_ns": ("duration", 0, "Length of the launch."),
+    "mean_ns": ("mean", 6, "Mean length of a launch."),
+    "min_ns": ("min", 0, "Shortest launch."),
+    "median_ns": ("median", 0, "Half of the launches are shorter."),
+    "max_ns": ("max", 0, "Longest launch."),
+    "tensor_pct": ("tensor", 0, "Use of the tensor cores, of peak; weighted by time."),
+    "dram_pct": ("DRAM", 0, "Throughput of the memory, of peak; weighted by time."),
+    "sm_pct": ("SM", 0, "Throughput of the multiprocessors, of peak; weighted by time."),
+    "occupancy_pct": ("occupancy", 4, "Warps that ran, of those that fit."),
+    "class": (
+        "class", 2, "Which of SM and DRAM are used little in more than two thirds of the time."
+    ),
+    "variants": ("variants", 5, "Kernels of different full names."),
+    "headroom_ns": ("headroom", 3, "What would be saved if every launch ran at its nearest roof."),
+    "headroom_share_pct": ("of all", 0, "Part of the headroom of the device."),
+    "headroom_part_pct": ("of time", 0, "The headroom, of the time that was measured."),
+    "nearest": ("nearest roof", 4, "The limit it is nearest to."),
+    "intensity": ("FLOP/byte", 2, "Floating point operations per byte of memory traffic."),
+    "achieved_flop_per_s": ("TFLOP/s", 0, ""),
+    "achieved_bytes_per_s": ("bandwidth", 0, ""),
+    "roof_share_pct": ("of roof", 0, "Of what the roof allows."),
+    "bound": ("bound by", 0, ""),
+    "precision": ("mostly", 3, ""),
+    "grid": ("grid", 0, "Blocks of the launch along x, y and z."),
+    "block": ("block", 0, "Threads of a block along x, y and z."),
+    "family": ("family", 0, "What kind of kernel it is, by its name."),
+    "name": ("full name", 0, "Name as recorded."),
+    "device_name": ("device name", 0, ""),
+    **{
+        f"{metric}_{statistic}_pct": (
+            f"{metric} {statistic}", 0, f"{word} use of {unit} by a launch, of peak."
+        )
+        for metric, unit in (("tensor", "tensor cores"), ("dram", "memory"), ("sm", "SMs"))
+        for statistic, word in (("min", "Least"), ("median", "Median"), ("max", "Most"))
+    },
+    **{
+        f"{name}_share_pct": ("", 0, f"Part of the time: {meaning}.")
+        for name, meaning in MEANINGS.items()
+    },
+}  # fmt: skip
+"""Titles of columns, which go first where text has no room (the highest numbers), and meanings."""
 MAIN = (
     *("share_pct", "total_ns", "tensor_pct", "dram_pct", "sm_pct", "class"),
     *("headroom_ns", "nearest"),
@@ -84,52 +111,19 @@ ROOFLINE = (
 )
 """Columns of the table of kernels against their roofs."""
 LINKS: Mapping[str, CellLink] = {
-    "name": "kernel", "full-name": "kernel", "operator": "operator", "module": "module",
+    "name": "kernel", "short_name": "kernel", "full-name": "kernel",
+    "operator": "operator", "module": "module",
 }  # fmt: skip
-HELP = {
-    "calls": "Number of launches.",
-    "launches": "Number of launches of the whole run; some were measured.",
-    "total_ns": "Length of all launches, added up.",
-    "mean_ns": "Mean length of a launch.",
-    "share_pct": "Part of the kernel time of the device.",
-    "tensor_pct": "Use of the tensor cores, of peak; weighted by time.",
-    "dram_pct": "Throughput of the memory, of peak; weighted by time.",
-    "sm_pct": "Throughput of the multiprocessors, of peak; weighted by time.",
-    "occupancy_pct": "Warps that ran, of those that fit.",
-    "class": "Which of SM and DRAM are used little in more than two thirds of the time.",
-    "headroom_ns": "What would be saved if every launch ran at its nearest roof.",
-    "headroom_share_pct": "Part of the headroom of the device.",
-    "nearest": "The limit it is nearest to.",
-    "index": "Place in the order of launches.",
-    "dur_ns": "Length of the launch.",
-    "grid": "Blocks of the launch along x, y and z.",
-    "block": "Threads of a block along x, y and z.",
-    "family": "What kind of kernel it is, by its name.",
-    "name": "Name as recorded.",
-    "variants": "Kernels of different full names.",
-    "intensity": "Floating point operations per byte of memory traffic.",
-    "roof_share_pct": "Of what the roof allows.",
-    "min_ns": "Shortest launch.",
-    "median_ns": "Half of the launches are shorter.",
-    "max_ns": "Longest launch.",
-    **{
-        f"{metric}_{statistic}_pct": f"{word} use of {unit} by a launch, of peak."
-        for metric, unit in (("tensor", "tensor cores"), ("dram", "memory"), ("sm", "SMs"))
-        for statistic, word in (("min", "Least"), ("median", "Median"), ("max", "Most"))
-    },
-}
-"""What columns mean."""
-_FACTORS = {"achieved_flop_per_s": 1e12}
-"""What a number is divided by, so that its title tells the unit."""
-_BARS = frozenset({"share_pct", "roof_share_pct"})
-_UTILISATIONS = {
-    "tensor_pct": "tensor",
-    "dram_pct": "DRAM",
-    "sm_pct": "SM",
-    "occupancy_pct": "occupancy",
-}
-_PEAKS = (*_UTILISATIONS, "roof_share_pct")
+_PEAKS = ("tensor_pct", "dram_pct", "sm_pct", "occupancy_pct")
+_BARS = ("share_pct", "roof_share_pct", "dur_ns")
+_GLYPHS = {"both_low": "█", "low_sm": "▓", "low_dram": "▒", "neither_low": "░", "unknown": "·"}
+_BAR = 24
 _LEFT_OUT = ("host", "device", "group", "label", "calls", "launches")
+
+
+def meaning(name: str) -> str:
+    """What the numbers of a column mean."""
+    return _COLUMNS[name][2]
 
 
 # -- groups ----------------------------------------------------------------------------------------
@@ -220,25 +214,26 @@ def _columns(
     first = [name for name in (*counts, *main) if name in rows.columns]
     if main is not MAIN:
         first = [name for name in first if _tells(rows, name)]
+    brief = main is not MAIN
     for name in first:
-        title, spare = _COLUMNS[name]
+        title, spare, _ = _COLUMNS[name]
         if name == "calls" and sampled:
             title = "seen"
         elif name == "variants" and word != "kernel":
             title = "kernels"
         elif main is LEFT_ON:
             spare = {"total_ns": 2, "nearest": 1, "headroom_ns": 0}.get(name, spare)
-        if name in _PEAKS and main is not MAIN:
+        if brief and name in (*_PEAKS, "roof_share_pct"):
             # As precise as such measurements are: text has little room.
             told = [None if value is None else peak_share(value) for value in rows[name]]
             yield column(name, title, "text", told, spare=spare, right=True)
         else:
-            yield _group_column(rows, name, title, axis, spare=spare)
-    told = {*first, *excerpt.places, *_LEFT_OUT}
+            yield _column(rows, name, title, axis=axis, spare=spare)
+    known = {*first, *excerpt.places, *_LEFT_OUT}
     for name in rows.columns:
-        if name not in told:
+        if name not in known:
             spelled = name.removesuffix("_ns").removesuffix("_pct").replace("_", " ")
-            yield _group_column(rows, name, spelled, axis, main=False)
+            yield _column(rows, name, spelled, axis=axis, main=False)
 
 
 def _tells(rows: pl.DataFrame, name: str) -> bool:
@@ -248,31 +243,32 @@ def _tells(rows: pl.DataFrame, name: str) -> bool:
     return name != "class" or bool((rows[name].cast(pl.String) != "unknown").any())
 
 
-def _group_column(
-    rows: pl.DataFrame, name: str, title: str, axis: Axis, *, main: bool = True, spare: int = 0
+def _column(
+    rows: pl.DataFrame,
+    name: str,
+    title: str = "",
+    *,
+    axis: Axis = "sm",
+    main: bool = True,
+    bar: bool = False,
+    link: CellLink = "",
+    spare: int = 0,
 ) -> Column:
+    """A column of a table as its specification says, under another title where one is given."""
+    spec_title, _, about = _COLUMNS.get(name, (name, 0, ""))
     values = rows[name]
     kind: Kind = kind_of(name, values.dtype)
     if name == "class":
-        values = classes_in_words(values, axis)
+        words = {one: class_title(one, axis) for one in CLASSES}
+        values = values.cast(pl.String).replace(words)
     elif kind == "text":
         values = values.cast(pl.String)
-    elif name in _FACTORS:
-        values = values / _FACTORS[name]
-    bar, about = name in _BARS, HELP.get(name, "")
+    elif name == "achieved_flop_per_s":
+        values = values / 1e12  # its title tells the unit
     return column(
-        name, title, kind, values, help=about, main=main, bar=bar, spare=spare, cut="nothing"
-    )
-
-
-def classes_in_words(values: pl.Series, axis: Axis) -> pl.Series:
-    """Classes as people read them.
-
-    >>> classes_in_words(pl.Series(["both_low", "low_sm"]), "sm").to_list()
-    ['both low', 'low SM']
-    """
-    words = {name: class_title(name, axis) for name in CLASSES}
-    return values.cast(pl.String).replace(words)
+        name, title or spec_title, kind, values, help=about, main=main,
+        bar=bar or name in _BARS, link=link, spare=spare, cut="nothing",
+    )  # fmt: skip
 
 
 # -- launches --------------------------------------------------------------------------------------
@@ -284,35 +280,25 @@ def launches_block(report: KernelReport, choice: KernelChoice, id_: str) -> Tabl
     calls = chosen_calls(report.calls, sort, replace(choice, top=None))
     rows = calls.head(choice.top or MOST_ROWS)
     axis = axis_of_all([report])
-    grid, block = ([rows[f"{what}_{axis}"] for axis in "xyz"] for what in ("grid", "block"))
-    several = rows.select("host", "device").n_unique() > 1
-    texts = {name: rows[name].cast(pl.String) for name in ("short_name", "family", "name", "class")}
+    sizes = [(what, [rows[f"{what}_{side}"] for side in "xyz"]) for what in ("grid", "block")]
+    rows = rows.with_columns(
+        pl.col("stream").cast(pl.String),
+        *(pl.Series(name, joined(of), pl.String) for name, of in sizes),
+    )
+    places = ["device"] if rows.select("host", "device").n_unique() > 1 else []
     origins = [name for name in ("operator", "module") if name in rows.columns]
+    first = ["index", "short_name", *places, "dur_ns", *_PEAKS, "class", *origins]
     return table(
         id_,
         "Launches",
         [
-            column("index", "launch", "count", rows["index"]),
-            column("short_name", "kernel", "text", texts["short_name"], link="kernel"),
-            *([column("device", "device", "text", rows["device"].cast(pl.String))] * several),
-            column("dur_ns", "duration", "time_ns", rows["dur_ns"], bar=True),
+            *(_column(rows, name, axis=axis, link=LINKS.get(name, "")) for name in first),
             *(
-                column(name, title, "percent", rows[name], help=HELP[name])
-                for name, title in _UTILISATIONS.items()
+                _column(rows, name, main=False)
+                for name in ("grid", "block", "stream", "family", "name")
             ),
-            column("class", "class", "text", classes_in_words(rows["class"], axis)),
-            *(
-                column(name, name, "text", rows[name].cast(pl.String), link=LINKS[name])
-                for name in origins
-            ),
-            column("grid", "grid", "text", joined(grid), main=False),
-            column("block", "block", "text", joined(block), main=False),
-            column("stream", "stream", "text", rows["stream"].cast(pl.String), main=False),
-            column("family", "family", "text", texts["family"], main=False),
-            column("name", "full name", "text", texts["name"], main=False),
         ],
         total_rows=calls.height,
-        meanings=HELP,
     )
 
 
@@ -321,48 +307,50 @@ def launches_block(report: KernelReport, choice: KernelChoice, id_: str) -> Tabl
 
 def runs_block(reports: Sequence[KernelReport]) -> Table:
     """One row per run and device: how much ran, how well it used the device, and its classes."""
-    rows = runs_frame(reports)
-    axis = axis_of_all(reports)
-    several = any(len(report.devices) > 1 for report in reports)
-    return table(
-        "runs",
-        "Runs",
-        [
-            column("run", "run", "text", rows["run"]),
-            *([column("device", "device", "text", rows["device"].cast(pl.String))] * several),
-            column("calls", "calls", "count", rows["calls"]),
-            column("total_ns", "total", "time_ns", rows["total_ns"], bar=True),
-            *(
-                column(name, title, "percent", rows[name], help=HELP[name])
-                for name, title in _UTILISATIONS.items()
-                if name in rows.columns
-            ),
-            column("headroom_ns", "headroom", "time_ns", rows["headroom_ns"],
-                   help=HELP["headroom_ns"]),
-            *(
-                column(f"{name}_share_pct", class_title(name, axis), "percent",
-                       rows[f"{name}_share_pct"], help=f"Part of the time: {MEANINGS[name]}.")
-                for name in CLASSES
-                if rows[f"{name}_share_pct"].sum()
-            ),
-            column("device_name", "device name", "text", rows["device_name"].replace("", None)),
-        ],
-        meanings=HELP,
-    )  # fmt: skip
+    rows, axis = runs_frame(reports), axis_of_all(reports)
+    left = 100 * pl.col("headroom_ns").cast(pl.Float64) / pl.col("measured_ns")
+    named = pl.col("device_name").replace("", None)
+    rows = rows.with_columns(named, left.alias("headroom_part_pct"))
+    places = ["device"] if any(len(report.devices) > 1 for report in reports) else []
+    counts = ["calls", "launches"] if any(report.sampling for report in reports) else ["calls"]
+    use = ("total_ns", "tensor_pct", "dram_pct", "sm_pct", "headroom_ns", "headroom_part_pct")
+    columns = [
+        column("run", "run", "text", rows["run"]),
+        *(_column(rows, name, bar=name == "total_ns") for name in (*places, *counts, *use)),
+    ]
+    classes = [
+        _column(rows, f"{name}_share_pct", class_title(name, axis))
+        for name in CLASSES
+        if rows[f"{name}_share_pct"].sum()
+    ]
+    return table("runs", "Runs", [*columns, *classes, _column(rows, "device_name")])
 
 
 def runs_tables(reports: Sequence[KernelReport]) -> tuple[Table, ...]:
     """The same as two tables, which fit a line of text: how much ran and how well, then classes."""
     whole = runs_block(reports)
     named = [one for one in whole.columns if one.key in {"run", "device"}]
-    shares = [one for one in whole.columns if one.key.endswith("_share_pct")]
-    has_classes = any(has_utilisation(use) for report in reports for use in report.devices)
-    rows = runs_frame(reports)
-    left = 100 * rows["headroom_ns"].cast(pl.Float64) / rows["measured_ns"]
-    of_time = column("headroom_part", "of time", "percent", left)
+    shares = [one for one in whole.columns if one.key.removesuffix("_share_pct") in CLASSES]
     use = [one for one in whole.columns if one not in shares and one.key != "device_name"]
-    tables = (
-        table("runs", "Runs", [*use, of_time]),
-        table("classes", classes_title(reports[0]), [*named, *shares]),
+    uses = [use for report in reports for use in report.devices]
+    if not any(map(has_utilisation, uses)):
+        return (table("runs", whole.title, use),)
+    glyphs = [_GLYPHS[one.key.removesuffix("_share_pct")] for one in shares]
+    marked = [
+        msgspec.structs.replace(one, title=f"{glyph} {one.title}")
+        for one, glyph in zip(shares, glyphs, strict=True)
+    ]
+    bars = column("bar", "", "text", map(_bar, uses), cut="nothing", spare=1)
+    return (
+        table("runs", whole.title, use),
+        table("classes", "Share of time by class", [*named, *marked, bars]),
     )
-    return tables if has_classes else tables[:1]
+
+
+def _bar(use: DeviceUse) -> str:
+    """Classes one after the other; each ends where its share of all before it does."""
+    bar, reached = "", 0.0
+    for key in CLASSES:
+        reached += use.class_share[key]
+        bar += _GLYPHS[key] * (round(_BAR * reached) - len(bar))
+    return bar

@@ -150,9 +150,7 @@ def _time_interval(use: DeviceUse) -> str:
 def interval(use: DeviceUse, key: str, scale: float) -> str:
     """The 95 % interval of a share of a sample."""
     found = (use.intervals or {}).get(key)
-    if found is None:
-        return ""
-    return f" ({scale * found[0]:.1f} to {scale * found[1]:.1f})"
+    return "" if found is None else f" ({scale * found[0]:.1f} to {scale * found[1]:.1f} %)"
 
 
 def _missing(use: DeviceUse) -> Iterator[str]:
@@ -165,14 +163,9 @@ def _missing(use: DeviceUse) -> Iterator[str]:
         yield f"not measured: {', '.join(lacking)}"
 
 
-def classes_title(report: KernelReport) -> str:
-    """What low means.
-
-    >>> import timesink
-    >>> classes_title(timesink.kernels(timesink.sample()))
-    'Share of time by class (low: below 33.3 % of peak)'
-    """
-    return f"Share of time by class (low: below {units.share(report.thresholds.low, 1)} of peak)"
+def what_is_low(report: KernelReport) -> str:
+    """From where on use is no longer low."""
+    return f"low: below {units.share(report.thresholds.low, 1)} of peak"
 
 
 def gain(advice: Advice) -> str:
@@ -279,7 +272,7 @@ def join_lines(report: KernelReport) -> Iterator[str]:
     if join.steps:
         said += f", step {join.steps[0]}" if len(join.steps) == 1 else f", {len(join.steps)} steps"
     known = " and ".join(origins(report))
-    yield f"{said}; utilisation per {known}:" if known else f"{said}, which names no operators"
+    yield f"{said}; utilisation per {known}" if known else f"{said}, which names no operators"
     if join.exact_share < join.aligned_share:
         rest = join.aligned_share - join.exact_share
         yield f"{units.share(rest, 1)} by name only: grid or block differ"

@@ -18,13 +18,13 @@ from timesink.answers.findings import health_section
 from timesink.answers.kernel_pictures import class_picture, device_pictures
 from timesink.answers.kernel_rows import KernelChoice
 from timesink.answers.kernel_tables import (
-    HELP,
     LEFT_ON,
     MAIN,
     SUMMARY,
     groups_of_runs_table,
     groups_table,
     launches_block,
+    meaning,
     roofline_table,
     runs_block,
     runs_tables,
@@ -79,7 +79,8 @@ def kernels_document(
 def groups_document(reports: Sequence[KernelReport], by: str, choice: KernelChoice) -> Document:
     """The answer, and one table: kernels, families, operators or modules."""
     table = groups_of_runs_table(reports, by, choice)
-    return _document(reports, (Section(by, table.title, (table,)),))
+    notes = _notes_of_runs(reports) if len(reports) > 1 else ()
+    return _document(reports, (Section(by, table.title, (table,)), *notes))
 
 
 def _document(reports: Sequence[KernelReport], sections: tuple[Section, ...]) -> Document:
@@ -113,9 +114,16 @@ def _runs(reports: Sequence[KernelReport], choice: KernelChoice) -> Iterator[Sec
 
 
 def _runs_briefly(reports: Sequence[KernelReport]) -> Iterator[Section]:
-    """One row per run; notes once, with the runs they hold for where these are not all."""
-    for table in runs_tables(reports):
-        yield Section(table.id, table.title, (table,))
+    """One row per run, and what to know of the numbers."""
+    use, *classes = runs_tables(reports)
+    yield Section("runs", use.title, (use,))
+    for table in classes:
+        yield Section("classes", table.title, (table,), words.what_is_low(reports[0]))
+    yield from _notes_of_runs(reports)
+
+
+def _notes_of_runs(reports: Sequence[KernelReport]) -> Iterator[Section]:
+    """What to know of the numbers, once; with the runs it holds for where these are not all."""
     told: dict[str, list[str]] = {}
     for name, report in zip(words.run_names(reports), reports, strict=True):
         for note in report.notes:
@@ -208,7 +216,7 @@ def _device(
 
 def _tiles(use: DeviceUse) -> Tiles:
     """What one sees first: time, calls, and how much of each unit was used."""
-    time = Tile("kernel time", use.total_ns if use.timed else None, "time_ns", HELP["total_ns"])
+    time = Tile("kernel time", use.total_ns if use.timed else None, "time_ns", meaning("total_ns"))
     left = use.headroom_ns
     share = left / use.measured_ns if left is not None and use.measured_ns else None
     return Tiles(
@@ -242,25 +250,26 @@ def _classes(report: KernelReport, use: DeviceUse, *, brief: bool) -> Iterator[P
             key,
             words.class_title(key, use.axis),
             use.class_share[key] * use.total_ns,
-            words.MEANINGS[key] + words.interval(use, f"{key}_share", 100) * brief,
+            f"{words.MEANINGS[key]}{brief * words.interval(use, f'{key}_share', 100)}",
         )
         for key in CLASSES
         if key != "unknown" or use.class_share[key]
     )
-    yield Parts(words.classes_title(report), "time_ns", use.total_ns, parts)
+    title = f"Share of time by class ({words.what_is_low(report)})"
+    yield Parts(title, "time_ns", use.total_ns, parts)
 
 
 def _card(one: Advice, section: str, *, brief: bool) -> FindingCard:
-    title = one.rule.replace("-", " ").capitalize()
+    title, named = one.rule.replace("-", " ").capitalize(), ", ".join(map(cut_name, one.kernels))
     graded = Finding(one.rule, title, one.sentence, one.advice, share=one.share_pct / 100)
     return FindingCard(
         one.rule,
         graded.severity,
         title,
-        one.sentence,
+        f"{one.sentence.removesuffix('.')} ({named})." if brief and named else one.sentence,
         one.advice,
         words.gain(one),
-        (", ".join(map(cut_name, one.kernels)),) if brief and one.kernels else (),
+        (),
         tuple(Link(name, section, name) for name in one.kernels),
     )
 
@@ -283,7 +292,9 @@ def _joined(
     report: KernelReport, choice: KernelChoice, prefix: str, *, brief: bool
 ) -> Iterator[Section]:
     """What a timeline adds: the operators and modules that launched the kernels."""
-    lead = " ".join(words.join_lines(report))
+    lead = ". ".join(words.join_lines(report))
+    if lead and not words.origins(report):
+        yield Section(f"{prefix}joined", "Joined with a timeline", (Text(lead),))
     if lead and brief and not words.origins(report):
         yield Section("joined", "Joined with a timeline", (Text(lead),))
     main = (*SUMMARY, "headroom_ns") if brief else MAIN

@@ -129,11 +129,13 @@ def _extent(table: Table) -> str:
 
 def parts_table(block: Parts) -> Table:
     """A whole and its parts, row by row."""
+    parts, meanings = block.parts, [part.help for part in block.parts]
     return _table(
         block.title,
-        column("part", "part", "text", [part.name for part in block.parts]),
-        column("mean", "time", block.kind, [part.value for part in block.parts]),
-        column("share", "share", "share", [part.value / block.total for part in block.parts]),
+        column("part", "part", "text", [part.name for part in parts]),
+        column("mean", "time", block.kind, [part.value for part in parts]),
+        column("share", "share", "share", [part.value / block.total for part in parts]),
+        *([column("meaning", "meaning", "text", meanings)] if any(meanings) else ()),
     )
 
 

@@ -22,7 +22,7 @@ from timesink.output import blocks
 from timesink.output.blocks import Block, Document, Section, Tone
 from timesink.output.names import printable
 from timesink.output.numbers import change_of, cost_of, signed, worded
-from timesink.output.tables import ROLES, fitting, heading, stacks_table, text_table, title_of
+from timesink.output.tables import GAP, ROLES, fitting, heading, stacks_table, text_table, title_of
 
 FILE_WIDTH = 100
 """Characters of a line of text in a file."""
@@ -34,6 +34,8 @@ _CARD = 7
 """Blanks before what is said of a finding, so that severities stand out."""
 _BAR = 40
 _SHORTEST_BAR = 8
+_VISIBLE = 0.0005
+"""From this share on a part reads as more than 0.0 %."""
 _PART = 28
 """Characters of the name of a part."""
 _TONES: Mapping[Tone, str] = {
@@ -281,14 +283,19 @@ def _table(block: blocks.Table, width: int) -> Iterator[RenderableType]:
 
 
 def _parts(block: blocks.Parts, width: int) -> Iterator[RenderableType]:
+    """A bar for each part; what parts mean stands in a column, where there is room for all."""
     label = max((cell_len(part.name) for part in block.parts), default=0) + _INDENT
-    for part in block.parts:
-        share = part.value / block.total if block.total else 0.0
+    shares = [part.value / block.total if block.total else 0.0 for part in block.parts]
+    bars = ["█" * round(_BAR * share) or "▏" * (share >= _VISIBLE) for share in shares]
+    longest = max(map(len, bars), default=0)
+    for part, share, bar in zip(block.parts, shares, bars, strict=True):
         length, share_said = worded(part.value, block.kind), worded(share, "share")
-        bar = Text("█" * round(_BAR * share) or "▏", _PARTS.get(part.id, "yellow"))
-        line = text(f"  {part.name:<{label}}{length:>10}{share_said:>9}  ").append_text(bar)
-        if part.help and cell_len(line.plain) + 2 + cell_len(part.help) <= width:
-            line.append(f"  {printable(part.help)}", "dim")
+        line = text(f"  {part.name:<{label}}{length:>10}{share_said:>9}  ")
+        line.append(bar, _PARTS.get(part.id, "yellow"))
+        gap = longest - len(bar) + GAP
+        if part.help and cell_len(line.plain) + gap + cell_len(part.help) <= width:
+            line.append(f"{'':{gap}}{printable(part.help)}", "dim")
+        line.rstrip()
         yield line
 
 
