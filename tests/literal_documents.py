@@ -83,7 +83,7 @@ CAUSES = Causes(
 )
 VERDICT = Verdict(
     "regression", "Slower", "Cycles are longer.", Measured("base", 1e6), Measured("new", 2e6),
-    "time_ns", 100.0, 90.0, 110.0, ("Two cycles were cut.",),
+    "time_ns", 1.0, 0.9, 1.1, ("Two cycles were cut.",),
 )  # fmt: skip
 ATTRIBUTION = Attribution(
     "Where the change is",

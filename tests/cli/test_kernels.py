@@ -14,9 +14,9 @@ import pytest
 
 import timesink
 from ncu_files import Call, collected_line, details_csv, kernel_table
+from timesink.answers.kernel_pictures import PICTURES
+from timesink.answers.kernel_rows import SORTS
 from timesink.cli import kernels as command
-from timesink.render.kernels.groups import SORTS
-from timesink.render.kernels.pictures.choice import PICTURES
 from timesink.reports.kernels import BY
 
 GEMM = "void cutlass::Kernel<cutlass_80_tensorop_s16816gemm_64x128>(Params)"

@@ -62,8 +62,8 @@ def test_cards_are_lists():
         "Use CUDA graphs. It may save 2.00 ms a step if all go."
     )
     assert said(CAUSES) == (
-        "- **Host code in rank 3**: Rank 3 holds the others up. It starts 2 ms late. "
-        "Look at its Python code."
+        "1. **Host code in rank 3** (+6.00 ms, 12.0 % of the run): Rank 3 holds the others up. "
+        "Look at its Python code.\n   - It starts 2 ms late."
     )
     assert said(HEALTH) == "- warning: 36 x activities overlap: a and b; all are kept"
 
@@ -76,7 +76,7 @@ def test_parts_and_changes_are_tables():
         "| other | 1.00 ms | 25.0 % |",
     ]
     assert said(ATTRIBUTION, title="Change").splitlines()[4] == (
-        "| kernels | 1.00 ms | 2.50 ms | +1.50 ms | +1.40 ms to +1.60 ms |"
+        "| kernels | 1.00 ms | 2.50 ms | +1.50 ms | +1.40 to +1.60 ms |"
     )
 
 

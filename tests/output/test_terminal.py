@@ -104,7 +104,7 @@ def test_findings():
 
 def test_causes():
     assert said(CAUSES) == dedent("""\
-        Host code in rank 3  6.00 ms, 12.0 % of the run
+        Host code in rank 3  +6.00 ms, 12.0 % of the run
                Rank 3 holds the others up.
                try: Look at its Python code.
                seen: It starts 2 ms late.""")
@@ -125,8 +125,8 @@ def test_a_verdict_and_the_parts_of_a_change():
           Two cycles were cut.
 
         Where the change is
-          kernels   +1.50 ms  (+1.40 ms to +1.60 ms)  ██████████████████████████
-          idle     -500.0 us                          ░░░░░░░░░""")
+          kernels   +1.50 ms  +1.40 to +1.60 ms  ███████████████████████████████
+          idle     -500.0 us                     ░░░░░░░░░░""")
 
 
 def test_health():

@@ -16,6 +16,7 @@ from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.ranks.stragglers import Straggler
 from timesink.analyses.ranks.telling import set_notes
 from timesink.analyses.ranks.together import cost_together, share_together
+from timesink.answers.cause_words import cause_name
 from timesink.model import units
 from timesink.output.blocks import (
     Block,
@@ -28,7 +29,6 @@ from timesink.output.blocks import (
     Text,
     Tone,
 )
-from timesink.render.diagnosis.words import cause_name
 
 MOST_CARDS = 8
 _TOGETHER = 3

@@ -112,7 +112,7 @@ def _files(
     said: Said, options: argparse.Namespace, form: str
 ) -> Iterator[tuple[str, Callable[[], str]]]:
     """Tables, reports and JSON; of a gate, a comment and test results as well."""
-    from timesink.render.comparison.files import FORMATS, files_of  # noqa: PLC0415
+    from timesink.answers.comparison_files import FORMATS, files_of  # noqa: PLC0415
 
     formats = (form,) if form else FORMATS
     gate = said.gate

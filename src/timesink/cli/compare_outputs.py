@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from timesink.reports.comparison import Compared, Comparison
     from timesink.reports.gate.gate import Gate
 
-_TOP = 10
 _SHOWN = 4
 
 
@@ -81,17 +80,27 @@ def _was_read(comparison: Comparison, output: Path) -> bool:
 
 
 def _give_text(said: Said, options: argparse.Namespace) -> None:
-    from timesink.render.comparison import text  # noqa: PLC0415
+    from timesink.answers.comparison import (  # noqa: PLC0415
+        TOP,
+        comparison_document,
+        one_table_document,
+    )
+    from timesink.output import terminal  # noqa: PLC0415
 
-    top = options.top or _TOP
-    if options.output is None:
-        handed_over(lambda: text.print_text(said.comparison, top, options.table), sys.stdout)
+    top = options.top or TOP
+    if options.table is None:
+        # The gate says its part on standard error.
+        document = comparison_document(said.comparison, top=top)
     else:
-        _give(text.to_text(said.comparison, top, options.table), options.output)
+        document = one_table_document(said.comparison, options.table, top)
+    if options.output is None:
+        handed_over(lambda: terminal.print_text(document), sys.stdout)
+    else:
+        _give(terminal.to_text(document), options.output)
 
 
 def _give_csv(said: Said, options: argparse.Namespace) -> None:
-    from timesink.render.comparison.csv import table_csv  # noqa: PLC0415
+    from timesink.answers.published_tables import table_csv  # noqa: PLC0415
 
     one = _only_pair(said.comparison)
     notices = [*warnings(said.comparison), *said_of_table(one, options.table)]
@@ -105,7 +114,7 @@ def _give_md(said: Said, options: argparse.Namespace) -> None:
 
 def comment(said: Said, options: argparse.Namespace) -> str:
     """The comment on a pull request, with the command that says all of it."""
-    from timesink.render.comparison.comment.comment import comment_md  # noqa: PLC0415
+    from timesink.answers.comment import comment_md  # noqa: PLC0415
 
     everything = command_of(options, "--format", "report")
     return comment_md(said.comparison, said.gate, everything)
@@ -113,30 +122,30 @@ def comment(said: Said, options: argparse.Namespace) -> str:
 
 def comment_of_error(gate: Gate) -> str:
     """The comment of runs that cannot be compared."""
-    from timesink.render.comparison.comment.comment import gate_md  # noqa: PLC0415
+    from timesink.answers.comment import gate_md  # noqa: PLC0415
 
     return gate_md(gate)
 
 
 def json_of_error(gate: Gate, error: TimesinkError) -> str:
     """The JSON of runs that cannot be compared."""
-    from timesink.render.comparison.files import error_json  # noqa: PLC0415
+    from timesink.answers.comparison_files import error_json  # noqa: PLC0415
 
     return error_json(gate, error)
 
 
 def page_of_error(gate: Gate, error: TimesinkError) -> str:
     """The page of runs that cannot be compared."""
+    from timesink.answers.gate import error_document  # noqa: PLC0415
     from timesink.output.html import report_html  # noqa: PLC0415
-    from timesink.render.document.comparison_gate import error_document  # noqa: PLC0415
 
     return report_html(error_document(gate, error))
 
 
 def page(said: Said) -> str:
     """Everything as one page that needs nothing else."""
+    from timesink.answers.comparison import comparison_document  # noqa: PLC0415
     from timesink.output.html import report_html  # noqa: PLC0415
-    from timesink.render.document.comparison import comparison_document  # noqa: PLC0415
 
     return report_html(comparison_document(said.comparison, said.gate))
 
@@ -147,14 +156,14 @@ def _give_html(said: Said, options: argparse.Namespace) -> None:
 
 
 def _give_report(said: Said, options: argparse.Namespace) -> None:
-    from timesink.render.comparison.markdown import comparison_md  # noqa: PLC0415
+    from timesink.answers.published_report import comparison_md  # noqa: PLC0415
 
     text = comparison_md(said.comparison).removesuffix("\n")
     _give(text, options.output, _unequal_work(said.comparison))
 
 
 def _give_json(said: Said, options: argparse.Namespace) -> None:
-    from timesink.render.comparison.files import indented_json  # noqa: PLC0415
+    from timesink.answers.comparison_files import indented_json  # noqa: PLC0415
 
     text = indented_json(said.comparison, said.gate)
     _give(text, options.output, warnings(said.comparison))
@@ -216,7 +225,7 @@ def nothing_to_compare() -> NotFoundError:
 
 def said_of_table(one: Compared, table: str | None) -> Iterator[str]:
     """That a CSV holds times where nobody asked for them, or why it holds no rows."""
-    from timesink.render.comparison.csv import table_of  # noqa: PLC0415
+    from timesink.answers.published_tables import table_of  # noqa: PLC0415
 
     if table is None and table_of(one.pair, None) == "times":
         yield (
@@ -224,7 +233,7 @@ def said_of_table(one: Compared, table: str | None) -> Iterator[str]:
             "function (--table times)"
         )
     if table == "families" and one.pair.families.is_empty():
-        from timesink.render.comparison.tables import NO_FAMILIES  # noqa: PLC0415
+        from timesink.answers.pair_tables import NO_FAMILIES  # noqa: PLC0415
 
         yield f"{one.title}: {NO_FAMILIES}"
 

@@ -32,10 +32,10 @@ def run(options: argparse.Namespace) -> int:
         analysis_document,
         analysis_report,
     )
+    from timesink.answers.comparison import comparison_document  # noqa: PLC0415
+    from timesink.answers.kernels import kernels_document  # noqa: PLC0415
     from timesink.output.html import report_html  # noqa: PLC0415
     from timesink.output.terminal import print_text  # noqa: PLC0415
-    from timesink.render.document.comparison import comparison_document  # noqa: PLC0415
-    from timesink.render.document.kernels import kernels_document  # noqa: PLC0415
     from timesink.reports.analyzing import analyze  # noqa: PLC0415
     from timesink.reports.comparison import compare  # noqa: PLC0415
     from timesink.reports.kernels import kernels  # noqa: PLC0415

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from timesink.cli.common import add_cycle_options, add_output, add_reading, progress_bar
 from timesink.cli.compare import CYCLE_TYPES
 from timesink.cli.compare_folder import output_folder
-from timesink.cli.outputs import check_output, check_page, format_of, give
+from timesink.cli.outputs import check_output, check_page, format_of, give, give_document
 from timesink.cli.values import not_empty
 from timesink.errors import OutputError, UsageError
 
@@ -55,8 +55,7 @@ def run(options: argparse.Namespace) -> int:
         if path == options.output or path.parent.is_dir():
             for source in filter(None, (options.path, options.map)):
                 check_output(path, source, force=options.force)
-    from timesink.render.diagnosis import diagnosed as render  # noqa: PLC0415 - --help is quick
-    from timesink.reports.diagnosis import diagnose  # noqa: PLC0415
+    from timesink.reports.diagnosis import diagnose  # noqa: PLC0415 - --help is quick
 
     with progress_bar() as progress:
         report = diagnose(
@@ -72,22 +71,23 @@ def run(options: argparse.Namespace) -> int:
             progress=progress,
         )
     for place, form in files.items():
-        if place is None and form == "text":
-            render.print_text(report)
-        else:
-            _give(_rendered(report, form), place)
+        _give(report, form, place)
     return 0
 
 
-def _rendered(report: Diagnosed, form: str) -> str:
-    from timesink.render.diagnosis import diagnosed as render  # noqa: PLC0415
+def _give(report: Diagnosed, form: str, path: Path | None) -> None:
+    if path is not None:
+        path.parent.mkdir(exist_ok=True)
+    if form == "json":
+        from timesink.output.json import indented  # noqa: PLC0415
 
-    if form != "html":
-        return render.RENDERERS[form](report)
-    from timesink.output.html import report_html  # noqa: PLC0415
-    from timesink.render.document.diagnosis import diagnosis_document  # noqa: PLC0415
+        give(indented(report.to_json()), path)
+        return
+    from timesink.answers.diagnosis import diagnosis_document  # noqa: PLC0415
 
-    return report_html(diagnosis_document(report))
+    give_document(
+        diagnosis_document(report, brief=form != "html"), form, argparse.Namespace(output=path)
+    )
 
 
 def _files(options: argparse.Namespace) -> dict[Path | None, str]:
@@ -103,9 +103,3 @@ def _files(options: argparse.Namespace) -> dict[Path | None, str]:
         raise OutputError.no_folder(folder)
     forms = (options.format,) if options.format else _IN_FOLDER
     return {folder / f"diagnosis.{form}": form for form in forms}
-
-
-def _give(text: str, path: Path | None) -> None:
-    if path is not None:
-        path.parent.mkdir(exist_ok=True)
-    give(text, path)

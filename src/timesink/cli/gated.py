@@ -105,7 +105,7 @@ def gate_for_error(error: TimesinkError, options: argparse.Namespace) -> Gate:
 
 def concluded(gate: Gate) -> int:
     """Say on standard error why it does or does not pass; the exit code."""
-    from timesink.render.gate.screen import screen  # noqa: PLC0415
+    from timesink.answers.gate import screen  # noqa: PLC0415
 
     handed_over(lambda: print(screen(gate), file=sys.stderr), sys.stderr)
     return gate.exit_code
@@ -123,9 +123,10 @@ def handed_over(give: Callable[[], None], stream: TextIO) -> None:
 
 def junit(gate: Gate) -> str:
     """The gate as JUnit XML, of now and here."""
-    from timesink.render.gate.junit import junit_xml  # noqa: PLC0415
+    from timesink.answers.gate import screen  # noqa: PLC0415
+    from timesink.output.junit import junit_xml  # noqa: PLC0415
 
-    return junit_xml(gate, datetime.now(), socket.gethostname())  # noqa: DTZ005 - it has no zone
+    return junit_xml(gate, screen(gate), datetime.now(), socket.gethostname())  # noqa: DTZ005 - it has no zone
 
 
 def command_of(options: argparse.Namespace, *more: str) -> tuple[str, ...]:

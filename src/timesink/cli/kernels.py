@@ -19,7 +19,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from timesink.cli.common import add_choice, add_output, add_reading, progress_bar, reading_of
-from timesink.cli.outputs import check_output, check_page, format_of, give, write_bytes
+from timesink.cli.outputs import (
+    check_output,
+    check_page,
+    format_of,
+    give,
+    give_document,
+    write_bytes,
+)
 from timesink.cli.values import (
     fraction,
     fraction_or_all,
@@ -33,7 +40,7 @@ from timesink.errors import TimesinkError, UsageError
 if TYPE_CHECKING:
     import polars as pl
 
-    from timesink.render.kernels.groups import Choice
+    from timesink.answers.kernel_rows import KernelChoice
     from timesink.reports.kernels import KernelReport
 
 BY = ("name", "full-name", "family", "operator", "module", "module-class")
@@ -44,6 +51,7 @@ _FILES = ("text", "csv", "json", "md", "html", "svg", "png")
 _FORMATS = (*_FILES, "table")
 _DRAWN = ("svg", "png")
 _DATA = ("csv", "json")
+_WIDEST = 10_000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -189,7 +197,7 @@ def _refusal(report: KernelReport) -> TimesinkError | None:
     """Why the timeline is taken for one of another program; None where it is not."""
     if report.join is None or not report.join.refused:
         return None
-    from timesink.render.kernels.words import refusal  # noqa: PLC0415
+    from timesink.answers.kernel_words import refusal  # noqa: PLC0415
 
     return TimesinkError(
         refusal(report),
@@ -208,19 +216,19 @@ def _mention_missing_roofs(reports: Sequence[KernelReport]) -> None:
             print(f"{report.source}: no roofline: {why}", file=sys.stderr)
 
 
-def _choice(options: argparse.Namespace) -> Choice:
-    from timesink.render.kernels.groups import Choice  # noqa: PLC0415
+def _choice(options: argparse.Namespace) -> KernelChoice:
+    from timesink.answers.kernel_rows import KernelChoice  # noqa: PLC0415
 
-    return Choice(options.sort or "time", options.top, options.min_share)
+    return KernelChoice(options.sort or "time", options.top, options.min_share)
 
 
 # -- every call ------------------------------------------------------------------------------------
 
 
 def _give_calls(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
+    from timesink.answers import kernel_calls as lines  # noqa: PLC0415
     from timesink.output.csv import frame_csv  # noqa: PLC0415
     from timesink.output.json import frame_json  # noqa: PLC0415
-    from timesink.render.kernels import calls_table as lines  # noqa: PLC0415
 
     if form in {"text", "table"}:
         calls = lines.chosen_calls(reports[0].calls, options.sort, _choice(options))
@@ -255,16 +263,15 @@ def _whole_json(reports: Sequence[KernelReport]) -> str:
 
 def _data_table(reports: Sequence[KernelReport], options: argparse.Namespace) -> pl.DataFrame:
     """Every column of a table; of several runs without `--by`, one row per run."""
-    from timesink.render.kernels import groups as tables  # noqa: PLC0415
-    from timesink.render.kernels import runs  # noqa: PLC0415
+    from timesink.answers import kernel_rows as tables  # noqa: PLC0415
     from timesink.reports.kernels import without_noise  # noqa: PLC0415
 
     if len(reports) == 1:
         groups = reports[0].groups(options.by or "name")
         return without_noise(tables.choose(groups, _choice(options)).rows)
     if options.by is None:
-        return without_noise(runs.runs_frame(reports))
-    excerpt = runs.chosen_groups(reports, options.by, _choice(options))
+        return without_noise(tables.runs_frame(reports))
+    excerpt = tables.choose_of_runs(reports, options.by, _choice(options))
     return without_noise(excerpt.rows)
 
 
@@ -272,53 +279,30 @@ def _data_table(reports: Sequence[KernelReport], options: argparse.Namespace) ->
 
 
 def _give_words(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
-    if len(reports) > 1:
-        _give_runs(reports, options, form)
-    else:
-        _give_run(reports[0], options, form)
+    from timesink.answers.kernels import groups_document, kernels_document, one_table  # noqa: PLC0415
 
-
-def _give_run(report: KernelReport, options: argparse.Namespace, form: str) -> None:
-    from timesink.render.kernels import text as render  # noqa: PLC0415
-    from timesink.render.kernels.sections import one_table  # noqa: PLC0415
-    from timesink.render.shown import plain_table  # noqa: PLC0415
-
-    choice, by = _choice(options), options.by
+    choice = _choice(options)
     if form == "table":
-        give(plain_table(one_table(report, by or "name", choice)), options.output)
-    elif form == "md":
-        give(render.to_markdown(report, by, choice), options.output)
-    elif options.output is None:
-        render.print_text(report, by, choice)
+        from timesink.output.terminal import to_text  # noqa: PLC0415
+
+        # As wide as it is: nothing is cut.
+        give(to_text(one_table(reports, options.by, choice), _WIDEST), options.output)
+    elif options.by is not None:
+        give_document(groups_document(reports, options.by, choice), form, options)
     else:
-        give(render.to_text(report, by, choice), options.output)
-
-
-def _give_runs(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
-    from timesink.render.kernels import runs as render  # noqa: PLC0415
-    from timesink.render.shown import plain_table  # noqa: PLC0415
-
-    choice, by = _choice(options), options.by
-    if form == "table":
-        give(plain_table(render.one_table(reports, by, choice)), options.output)
-    elif form == "md":
-        give(render.to_markdown(reports, by, choice), options.output)
-    elif options.output is None:
-        render.print_text(reports, by, choice)
-    else:
-        give(render.to_text(reports, by, choice), options.output)
+        give_document(kernels_document(reports, choice, brief=True), form, options)
 
 
 def _give_picture(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
     if form == "html":
+        from timesink.answers.kernels import kernels_document  # noqa: PLC0415
         from timesink.output.html import report_html  # noqa: PLC0415
-        from timesink.render.document.kernels import kernels_document  # noqa: PLC0415
 
         give(report_html(kernels_document(reports, _choice(options))), options.output)
         return
-    from timesink.render.drawing.png import to_png  # noqa: PLC0415
-    from timesink.render.drawing.svg import to_svg  # noqa: PLC0415
-    from timesink.render.kernels.pictures.choice import draw  # noqa: PLC0415
+    from timesink.answers.kernel_pictures import draw  # noqa: PLC0415
+    from timesink.output.png import to_png  # noqa: PLC0415
+    from timesink.output.svg import to_svg  # noqa: PLC0415
 
     drawing = draw(reports, options.picture)
     if form == "png":

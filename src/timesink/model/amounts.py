@@ -96,6 +96,15 @@ def signed_ns(value: float) -> str:
     return said if said == "0 ns" else f"{'+' if value > 0 else '-'}{said}"
 
 
+def interval_ns(low: float, high: float) -> str:
+    """Bounds of a change of time.
+
+    >>> interval_ns(5_000_000.0, 5_600_000.0)
+    '+5.00 to +5.60 ms'
+    """
+    return from_to(signed_ns(low), signed_ns(high)).replace(" → ", " to ")
+
+
 def interval_pct(low: float, high: float) -> str:
     """Bounds of a change in percent, rounded outward; nothing shrinks by more than all of it."""
     down, up = math.floor(max(low, -100.0) * 10) / 10, math.ceil(max(high, -100.0) * 10) / 10

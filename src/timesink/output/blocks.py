@@ -161,6 +161,8 @@ class CauseCard(msgspec.Struct, frozen=True):
     advice: str
     evidence: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
+    interval: str = ""
+    """Between which bounds `explained` is; text and Markdown say it."""
 
 
 class Causes(msgspec.Struct, frozen=True, tag_field="type", tag="causes"):
@@ -195,6 +197,8 @@ class Column(msgspec.Struct, frozen=True):
     """What goes of words that are too long for a line of text."""
     right: bool = False
     """Words that stand to the right, as numbers do: numbers with units of their own."""
+    signed: bool = False
+    """Changes: text tells a plus as well."""
 
 
 class Sort(msgspec.Struct, frozen=True):

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from timesink.output.blocks import CellLink, Column, Cut, Kind, Numbers, Sort, Table, Words
 from timesink.output.names import NO_NAME
-from timesink.output.numbers import NONE, worded
+from timesink.output.numbers import NONE, signed, worded
 
 _YES_NO = {True: "yes", False: "no", None: None}
 _DECIMALS = {"time_ns": 1, "bytes": 0, "bytes_per_s": 0, "share": 6, "percent": 4}
@@ -90,6 +90,7 @@ def column(
     spare: int = 0,
     cut: Cut = "end",
     right: bool = False,
+    signed: bool = False,
 ) -> Column:
     """A column of values; those of kind `text` are text."""
     if kind == "text":
@@ -97,7 +98,9 @@ def column(
     series = values if isinstance(values, pl.Series) else pl.Series(list(values), strict=False)
     if series.dtype == pl.Null:
         series = series.cast(pl.Int64)
-    return Column(key, title, kind, numbers(series, kind), help, main, bar, link, spare)
+    return Column(
+        key, title, kind, numbers(series, kind), help, main, bar, link, spare, signed=signed
+    )
 
 
 def table(
@@ -130,7 +133,8 @@ def cells(column: Column) -> list[str]:
     """The values of a column as people read them."""
     data = column.data
     if isinstance(data, Numbers):
-        return [worded(value, column.kind) for value in data.values]
+        said = signed if column.signed else worded
+        return [said(value, column.kind) for value in data.values]
     return [NONE if code < 0 else data.texts[code] for code in data.codes]
 
 

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeAlias
+
+import msgspec
 
 from timesink.output import blocks
 from timesink.output.blocks import Document, Section
-from timesink.output.names import in_line
-from timesink.output.numbers import signed, worded
+from timesink.output.names import cut_middle, in_line
+from timesink.output.numbers import cost_of, signed, worded
 from timesink.output.tables import (
+    ROLES,
     attribution_table,
     heading,
     lines_of,
@@ -20,16 +25,31 @@ from timesink.output.tables import (
     title_of,
 )
 
+Words: TypeAlias = Callable[[str], str]
+"""What makes a sentence harmless."""
+
+_LONGEST_SENTENCE, _LONGEST_CELL = 600, 80
+_CODE = re.compile(r"((?<!`)`(?!`)[^`]+(?<!`)`(?!`))")
+_WIDE = re.compile(" {2,}")
+"""Around commands, where there are no marks to set them off."""
+_REFERS = re.compile(r"(?<!\w)@(?=\w)|#(?=\d)")
+"""What a forge takes for a person to call, or for another issue to link."""
+_MARKS = re.compile(r"\*|~|(?<![^\W_])_|_(?![^\W_])")
+"""What begins or ends bold, slanted or struck out words: patterns and names hold these as well."""
+
 
 def to_markdown(document: Document) -> str:
     """What was read, the answer, notes, then section by section."""
     made = [f"# {in_line(document.subject)}"] if document.subject else []
     made += [f"**{in_line(document.headline)}**"] if document.headline else []
     made += [f"> {in_line(note)}" for note in document.notes]
-    for section in document.sections:
-        if section.medium != "page":
-            made += _section(section)
+    made += [section_markdown(one) for one in document.sections if one.medium != "page"]
     return "\n\n".join(filter(None, made))
+
+
+def section_markdown(section: Section, level: str = "##") -> str:
+    """A section under a heading of a level."""
+    return "\n\n".join(filter(None, _section(section, level, in_line)))
 
 
 def bullets(lines: Iterable[str]) -> str:
@@ -37,96 +57,184 @@ def bullets(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _section(section: Section) -> Iterator[str]:
+# -- comments --------------------------------------------------------------------------------------
+
+
+def to_comment(document: Document, most_lines: int, kept: Collection[str] = ()) -> str:
+    """A document as a comment on a pull request: of bounded height, its tables folded.
+
+    Where there is no room, sections go, the last ones first, but for those that are `kept`.
+
+    >>> told = [blocks.Section(one, one, (blocks.Text(one),)) for one in ("why", "notes")]
+    >>> short = Document("info", "t", "", "As @before.", "1", tuple(told))
+    >>> print(to_comment(short, 6))
+    ## t
+    <BLANKLINE>
+    **As @<!-- -->before.**
+    <BLANKLINE>
+    **why**
+    ...
+    """
+    first, dot, rest = document.headline.partition(". ")
+    said = f"**{harmless(first)}{dot.strip()}** {harmless(rest)}".strip() if first else ""
+    head = [f"## {document.title}", said]
+    parts = [(one.id, _folded(one)) for one in document.sections]
+    parts = [(name, part) for name, part in parts if part]
+
+    def lines() -> list[str]:
+        every = filter(None, (*head, *(part for _, part in parts)))
+        return "\n\n".join(every).splitlines()
+
+    while len(lines()) > most_lines:
+        spare = [place for place, (name, _) in enumerate(parts) if name not in kept]
+        if len(spare) < 2:
+            break
+        del parts[spare[-1]]
+    shown = lines()
+    return "\n".join(shown if len(shown) <= most_lines else [*shown[: most_lines - 1], "..."])
+
+
+def _folded(section: Section) -> str:
+    """A section of a comment; one that begins with a table shows when its title is opened."""
+    first, untitled = next(iter(section.blocks), None), msgspec.structs.replace(section, title="")
+    if not isinstance(first, blocks.Table | blocks.Attribution):
+        named = f"**{harmless(section.title)}**" if section.title else ""
+        return "\n\n".join(filter(None, (named, *_section(untitled, "", harmless))))
+    title = heading(section.title, section.blocks)
+    shown = "\n\n".join(filter(None, _section(untitled, "", harmless)))
+    return f"<details><summary>{harmless(title)}</summary>\n\n{shown}\n\n</details>"
+
+
+def harmless(sentence: str) -> str:
+    r"""A sentence that calls nobody, links nothing and has no markup, whatever names it holds.
+
+    >>> harmless("@main is as `@before`, {lambda#1}")
+    '@<!-- -->main is as `@before`, {lambda#<!-- -->1}'
+    >>> print(harmless("save one with  timesink baseline save"))
+    save one with timesink baseline save
+    >>> print(harmless('operators "*attn*", aten::__and__, my_op'))
+    operators "\*attn\*", aten::\_\_and\_\_, my_op
+    """
+    if len(sentence) > _LONGEST_SENTENCE:
+        sentence = f"{sentence[: _LONGEST_SENTENCE - 4].rstrip()} ..."
+    parts = _CODE.split(in_line(sentence))
+    return "".join(
+        part if odd % 2 else _WIDE.sub(" ", _plain(part)) for odd, part in enumerate(parts)
+    )
+
+
+def _plain(text: str) -> str:
+    return _REFERS.sub(r"\g<0><!-- -->", _MARKS.sub(r"\\\g<0>", text))
+
+
+# -- sections and blocks ---------------------------------------------------------------------------
+
+
+def _section(section: Section, level: str, said: Words) -> Iterator[str]:
     shown = [one for one in section.blocks if type(one) in _WRITERS]
     if not shown and not section.lead:
         return
     alone = len(shown) == 1
     if section.title:
-        yield f"## {in_line(heading(section.title, shown))}"
-    yield in_line(section.lead)
+        yield f"{level} {said(heading(section.title, shown))}"
+    yield said(section.lead)
     for kind, group in groupby(shown, type):
         together = list(group)
         if kind is blocks.Text:
-            said = [in_line(one.text) for one in together if isinstance(one, blocks.Text)]
-            yield bullets(said) if len(said) > 1 else said[0]
+            lines = [said(one.text) for one in together if isinstance(one, blocks.Text)]
+            yield bullets(lines) if len(lines) > 1 else lines[0]
             continue
         for block in together:
-            title = "" if alone and section.title else title_of(block, section.title)
-            yield f"**{in_line(title)}**" if title else ""
-            yield _WRITERS[kind](block)
+            hidden = kind is blocks.Causes or (alone and (section.title or not level))
+            title = "" if hidden else title_of(block, section.title)
+            yield f"**{said(title)}**" if title else ""
+            yield _WRITERS[kind](block, said)
 
 
-def _facts(block: blocks.Facts) -> str:
-    return bullets(f"{in_line(label)}: {in_line(value)}" for label, value in block.rows)
+def _facts(block: blocks.Facts, said: Words) -> str:
+    return bullets(f"{said(label)}: {said(value)}" for label, value in block.rows)
 
 
-def _tiles(block: blocks.Tiles) -> str:
+def _tiles(block: blocks.Tiles, _: Words) -> str:
     known = [tile for tile in block.tiles if tile.value is not None]
     return bullets(f"{tile.label}: {worded(tile.value, tile.kind)}" for tile in known)
 
 
-def _table(block: blocks.Table) -> str:
+def _table(block: blocks.Table, said: Words) -> str:
     made = lines_of(block)
+    if said is harmless:
+        made = replace(
+            made, rows=tuple(tuple(cut_middle(cell, _LONGEST_CELL) for cell in row)
+                             for row in made.rows),
+        )  # fmt: skip
     table = (
         markdown_table(made.titles, made.rows, made.right) if block.rows or not block.note else ""
     )
-    return "\n\n".join(filter(None, (table, in_line(block.rest), in_line(block.note))))
+    table = _plain(table) if said is harmless else table
+    return "\n\n".join(filter(None, (table, said(block.rest), said(block.note))))
 
 
-def _stacks(block: blocks.Stacks) -> str:
+def _stacks(block: blocks.Stacks, said: Words) -> str:
     table = stacks_table(block)
-    return "" if table is None else _table(table)
+    return "" if table is None else _table(table, said)
 
 
-def _findings(block: blocks.Findings) -> str:
+def _findings(block: blocks.Findings, said: Words) -> str:
     items = [
-        f"**{in_line(card.title)}** (`{card.rule}`, {card.severity}): "
-        f"{in_line(' '.join(filter(None, (card.sentence, card.advice, _gain(card)))))}"
+        f"**{said(card.title)}** (`{card.rule}`, {card.severity}): "
+        f"{said(' '.join(filter(None, (card.sentence, card.advice, _gain(card)))))}"
         for card in block.items
     ]
-    return bullets(items) or in_line(block.empty)
+    return bullets(items) or said(block.empty)
 
 
 def _gain(card: blocks.FindingCard) -> str:
     return f"It {card.gain}." if card.gain else ""
 
 
-def _causes(block: blocks.Causes) -> str:
-    items = [
-        f"**{in_line(card.title)}**: "
-        f"{in_line(' '.join(filter(None, (card.sentence, *card.evidence, card.advice))))}"
-        for card in block.items
-    ]
-    return bullets(items) or in_line(block.empty)
+def _causes(block: blocks.Causes, said: Words) -> str:
+    """Causes under their numbers, each with what it rests on; then what is different around it."""
+    alone = all(card.role == "anomaly" for card in block.items)
+    made = [said(block.empty) if alone else ""]
+    cards = enumerate(block.items, 1)
+    for place, (role, group) in enumerate(groupby(cards, lambda one: one[1].role)):
+        made.append(f"**{ROLES.get(role, role)}**" if place else "")
+        items = []
+        for number, card in group:
+            cost = cost_of(card)
+            title = f"**{said(card.title)}**{f' ({said(cost)})' if cost else ''}"
+            line = said(" ".join(filter(None, (card.sentence, card.advice))))
+            items.append("\n   - ".join([f"{number}. {title}: {line}", *map(said, card.evidence)]))
+        made.append("\n".join(items))
+    return "\n\n".join(filter(None, made))
 
 
-def _verdict(block: blocks.Verdict) -> str:
+def _verdict(block: blocks.Verdict, said: Words) -> str:
     values = [f"{one.label} {worded(one.value, block.kind)}" for one in (block.base, block.new)]
-    change = [] if block.change is None else [signed(block.change, "percent")]
-    said = [block.sentence]
+    change = [] if block.change is None else [signed(block.change, "share")]
+    told = [block.sentence]
     if block.base.value is not None or block.new.value is not None:
-        said.append(f"{', '.join([' → '.join(values), *change])}.")
-    return "\n\n".join([in_line(" ".join(said)), bullets(map(in_line, block.notes))]).rstrip()
+        told.append(f"{', '.join([' → '.join(values), *change])}.")
+    return "\n\n".join([said(" ".join(told)), bullets(map(said, block.notes))]).rstrip()
 
 
-def _health(block: blocks.Health) -> str:
+def _health(block: blocks.Health, said: Words) -> str:
     return bullets(
-        f"{item.severity}: {item.count} x {in_line(item.title)}"
-        f"{in_line(f': {item.told}') if item.told else ''}; {in_line(item.consequence)}"
+        f"{item.severity}: {item.count} x {said(item.title)}"
+        f"{said(f': {item.told}') if item.told else ''}; {said(item.consequence)}"
         for item in block.items
     )
 
 
-_WRITERS: Mapping[type, Callable[[Any], str]] = {
-    blocks.Text: lambda block: in_line(block.text),
+_WRITERS: Mapping[type, Callable[[Any, Words], str]] = {
+    blocks.Text: lambda block, said: said(block.text),
     blocks.Facts: _facts,
     blocks.Tiles: _tiles,
-    blocks.Parts: lambda block: _table(parts_table(block)),
+    blocks.Parts: lambda block, said: _table(parts_table(block), said),
     blocks.Stacks: _stacks,
     blocks.Findings: _findings,
     blocks.Verdict: _verdict,
-    blocks.Attribution: lambda block: _table(attribution_table(block)),
+    blocks.Attribution: lambda block, said: _table(attribution_table(block), said),
     blocks.Causes: _causes,
     blocks.Table: _table,
     blocks.Health: _health,

@@ -19,6 +19,13 @@ _TYPES = re.compile(
 _TAG = re.compile(r"<(?=[/!?]|([A-Za-z][A-Za-z0-9+.-]*)(?:(?=[\s/>]|$)|:(?!:))([^<>]*))")
 """What may be a tag, a comment, or an address that browsers follow."""
 _SPAN = re.compile(r"((?<!`)`(?!`)[^`]+(?<!`)`(?!`))")
+LONGEST_NAME = 80
+"""Characters of a name in a sentence."""
+_LONG_NAME = re.compile(
+    rf"`([^`]{{{LONGEST_NAME + 1},}})`"
+    rf"|(\S{{{2 * LONGEST_NAME},}}|(?<![\w./-])\w{{{LONGEST_NAME + 1},}}(?![\w/-]|\.\w))"
+)
+"""Names of this length, and parts of no path; paths only where they are twice as long."""
 _HEAD = 7
 """Characters of the beginning that stay where names are told apart by what follows."""
 _WORD_START = re.compile(r"[A-Za-z0-9.]+$")
@@ -106,8 +113,8 @@ def cut_end(name: str, room: int) -> str:
     return name if cell_len(name) <= room else f"{name[: room - 1]}…"
 
 
-def cut_middle(name: str, room: int) -> str:
-    """A name without its middle, where it is too long."""
+def cut_middle(name: str, room: int = 40) -> str:
+    """A name without its middle, where it is too long: by default for a sentence."""
     if cell_len(name) <= room:
         return name
     tail = room // 2
@@ -156,3 +163,27 @@ def end_of_path(path: str, room: int) -> str:
     while cell_len(end) + 2 * cut > room and "." in end:
         end, cut = end.partition(".")[2], True
     return f"….{end}" if cut else end
+
+
+# -- in sentences --------------------------------------------------------------------------------
+
+
+def short_names(line: str) -> str:
+    """A sentence in which no name is longer than a line.
+
+    >>> short_names("marked by `" + "x" * 3000 + "` in base") == (
+    ...     "marked by `" + "x" * 39 + "…" + "x" * 40 + "` in base"
+    ... )
+    True
+    >>> len(short_names("y" * 130)), len(short_names("/runs/" + "y" * 130))
+    (80, 136)
+    """
+    return _LONG_NAME.sub(_shortened, line)
+
+
+def _shortened(found: re.Match[str]) -> str:
+    return (
+        cut_middle(found[2], LONGEST_NAME)
+        if found[1] is None
+        else f"`{cut_middle(found[1], LONGEST_NAME)}`"
+    )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 import polars as pl
 
 from timesink.model import amounts, units
-from timesink.output.blocks import Kind
+from timesink.output.blocks import CauseCard, Kind
 
 NONE = "-"
 """What stands for a number there is none of."""
@@ -45,6 +45,23 @@ def signed(value: float | None, kind: Kind) -> str:
         return NONE
     said = worded(abs(value), kind)
     return f"{'-' if value < 0 else '+'}{said}" if any(c in "123456789" for c in said) else said
+
+
+def cost_of(card: CauseCard) -> str:
+    """What a cause explains, between which bounds, and how much of the change that is."""
+    explains = "" if not card.explained else change_of(card.explained, card.kind)
+    bounds = f" ({card.interval})" if card.interval else ""
+    share = "" if card.share is None else f"{worded(card.share, 'share')} {card.share_word}"
+    return ", ".join(filter(None, (f"{explains}{bounds}", share)))
+
+
+def change_of(value: float, kind: Kind) -> str:
+    """A change as sentences say it, with its sign.
+
+    >>> change_of(5_310_000, "time_ns")
+    '+5.31 ms'
+    """
+    return amounts.signed_ns(value) if kind == "time_ns" else signed(value, kind)
 
 
 def is_moment(name: str) -> bool:

@@ -12,10 +12,11 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from timesink.model import units
-from timesink.output.blocks import Attribution, Block, Column, Parts, Stacks, Table
+from timesink.model.amounts import interval_ns
+from timesink.output.blocks import Attribution, Block, Causes, Column, Parts, Stacks, Table
 from timesink.output.columns import cells, column
 from timesink.output.names import cut_apart, end_of_path, in_cell, printable
-from timesink.output.numbers import signed
+from timesink.output.numbers import change_of
 
 GAP = 2
 """Blanks between columns."""
@@ -27,6 +28,10 @@ _MINOR = 4
 """From here on a column is a minor one."""
 _MOST_BARS = 16
 """More bars side by side are left to pages."""
+
+
+ROLES = {"cause": "Causes", "anomaly": "Anomalies: what is different around it"}
+"""Headings above cards of a role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +109,8 @@ def heading(title: str, shown: Sequence[Block]) -> str:
 def title_of(block: Block, above: str) -> str:
     """The title of a block, unless the section above it has the same."""
     title: str = getattr(block, "title", "")
+    if isinstance(block, Causes) and block.items:
+        title = ROLES.get(block.items[0].role, "")
     if not title or title == above:
         return ""
     return f"{title}{_extent(block)}" if isinstance(block, Table) else title
@@ -122,11 +129,13 @@ def _extent(table: Table) -> str:
 
 def parts_table(block: Parts) -> Table:
     """A whole and its parts, row by row."""
+    parts, meanings = block.parts, [part.help for part in block.parts]
     return _table(
         block.title,
-        column("part", "part", "text", [part.name for part in block.parts]),
-        column("mean", "time", block.kind, [part.value for part in block.parts]),
-        column("share", "share", "share", [part.value / block.total for part in block.parts]),
+        column("part", "part", "text", [part.name for part in parts]),
+        column("mean", "time", block.kind, [part.value for part in parts]),
+        column("share", "share", "share", [part.value / block.total for part in parts]),
+        *([column("meaning", "meaning", "text", meanings)] if any(meanings) else ()),
     )
 
 
@@ -141,13 +150,12 @@ def stacks_table(block: Stacks) -> Table | None:
 def attribution_table(block: Attribution) -> Table:
     """Parts of a change, row by row."""
     rows, kind = block.rows, block.kind
-    changes = [signed(one.change, kind) for one in rows]
+    changes = [change_of(one.change, kind) for one in rows]
     intervals = [
-        ""
-        if one.low is None or one.high is None
-        else f"{signed(one.low, kind)} to {signed(one.high, kind)}"
+        "" if one.low is None or one.high is None else interval_ns(one.low, one.high)
         for one in rows
     ]
+    about = column("about", "", "text", [one.help for one in rows], spare=4)
     return _table(
         block.title,
         column("part", "part", "text", [one.name for one in rows]),
@@ -155,6 +163,7 @@ def attribution_table(block: Attribution) -> Table:
         column("new", "new", kind, [one.new for one in rows], spare=2),
         column("change", "change", "text", changes, right=True),
         column("interval", "interval", "text", intervals, cut="nothing", spare=3),
+        *([about] if any(one.help for one in rows) else []),
     )
 
 

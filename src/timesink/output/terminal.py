@@ -17,11 +17,12 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from timesink.model.amounts import interval_ns
 from timesink.output import blocks
 from timesink.output.blocks import Block, Document, Section, Tone
 from timesink.output.names import printable
-from timesink.output.numbers import signed, worded
-from timesink.output.tables import fitting, heading, stacks_table, text_table, title_of
+from timesink.output.numbers import change_of, cost_of, signed, worded
+from timesink.output.tables import GAP, ROLES, fitting, heading, stacks_table, text_table, title_of
 
 FILE_WIDTH = 100
 """Characters of a line of text in a file."""
@@ -33,6 +34,8 @@ _CARD = 7
 """Blanks before what is said of a finding, so that severities stand out."""
 _BAR = 40
 _SHORTEST_BAR = 8
+_VISIBLE = 0.0005
+"""From this share on a part reads as more than 0.0 %."""
 _PART = 28
 """Characters of the name of a part."""
 _TONES: Mapping[Tone, str] = {
@@ -50,7 +53,17 @@ _SEVERITIES = {
     "warning": "yellow",
     "info": "dim",
 }
-_PARTS = {"kernel": "green", "communication": "magenta", "data_loader": "red", "other": "dim"}
+_PARTS = {
+    "kernel": "green",
+    "communication": "magenta",
+    "data_loader": "red",
+    "other": "dim",
+    "both_low": "red",
+    "low_sm": "cyan",
+    "low_dram": "blue",
+    "neither_low": "green",
+    "unknown": "dim",
+}
 _LEVELS = "▁▂▃▄▅▆▇█"
 _STRIP = 60
 _SHADES = "·░▒▓█"
@@ -211,15 +224,16 @@ def _findings(block: blocks.Findings, width: int) -> Iterator[RenderableType]:
 
 
 def _causes(block: blocks.Causes, width: int) -> Iterator[RenderableType]:
-    if not block.items and block.empty:
+    """Causes under their numbers, then what else is different around it."""
+    if block.empty and all(card.role == "anomaly" for card in block.items):
         yield from wrapped(block.empty, width, "", _INDENT)
+    role = block.items[0].role if block.items else ""
     for number, card in enumerate(block.items, 1):
+        if card.role != role:
+            yield from ("", text(ROLES.get(card.role, "")))
+            role = card.role
         title = f"{number}. {card.title}" if len(block.items) > 1 else card.title
-        costs = [
-            "" if card.explained is None else worded(card.explained, card.kind),
-            "" if card.share is None else f"{worded(card.share, 'share')} {card.share_word}",
-        ]
-        cost = ", ".join(filter(None, costs))
+        cost = cost_of(card)
         yield text(title, "bold red").append(printable(f"  {cost}" if cost else ""), "default")
         yield from _card(card, width)
 
@@ -238,9 +252,9 @@ def _card(
 def _verdict(block: blocks.Verdict, width: int) -> Iterator[RenderableType]:
     yield from wrapped(block.sentence, width, "bold")
     values = [f"{one.label} {worded(one.value, block.kind)}" for one in (block.base, block.new)]
-    change = [] if block.change is None else [signed(block.change, "percent")]
+    change = [] if block.change is None else [signed(block.change, "share")]
     if block.low is not None and block.high is not None:
-        change.append(f"({signed(block.low, 'percent')} to {signed(block.high, 'percent')})")
+        change.append(f"({signed(block.low, 'share')} to {signed(block.high, 'share')})")
     if block.base.value is not None or block.new.value is not None:
         yield text("  ".join([" → ".join(values), *change]), "dim")
     for note in block.notes:
@@ -268,14 +282,21 @@ def _table(block: blocks.Table, width: int) -> Iterator[RenderableType]:
         yield from wrapped(said, width, "dim")
 
 
-def _parts(block: blocks.Parts, _: int) -> Iterator[RenderableType]:
+def _parts(block: blocks.Parts, width: int) -> Iterator[RenderableType]:
+    """A bar for each part; what parts mean stands in a column, where there is room for all."""
     label = max((cell_len(part.name) for part in block.parts), default=0) + _INDENT
-    for part in block.parts:
-        share = part.value / block.total if block.total else 0.0
+    shares = [part.value / block.total if block.total else 0.0 for part in block.parts]
+    bars = ["█" * round(_BAR * share) or "▏" * (share >= _VISIBLE) for share in shares]
+    longest = max(map(len, bars), default=0)
+    for part, share, bar in zip(block.parts, shares, bars, strict=True):
         length, share_said = worded(part.value, block.kind), worded(share, "share")
-        bar = Text("█" * round(_BAR * share) or "▏", _PARTS.get(part.id, "yellow"))
         line = text(f"  {part.name:<{label}}{length:>10}{share_said:>9}  ")
-        yield line.append_text(bar)
+        line.append(bar, _PARTS.get(part.id, "yellow"))
+        gap = longest - len(bar) + GAP
+        if part.help and cell_len(line.plain) + gap + cell_len(part.help) <= width:
+            line.append(f"{'':{gap}}{printable(part.help)}", "dim")
+        line.rstrip()
+        yield line
 
 
 def _stacks(block: blocks.Stacks, width: int) -> Iterator[RenderableType]:
@@ -284,16 +305,14 @@ def _stacks(block: blocks.Stacks, width: int) -> Iterator[RenderableType]:
         yield from _table(table, width)
 
 
-def _attribution(block: blocks.Attribution, width: int) -> Iterator[RenderableType]:
+def attribution_lines(block: blocks.Attribution, width: int) -> Iterator[Text]:
     """A row and a bar for each part of a change; the interval goes where there is no room."""
     largest = max((abs(row.change) for row in block.rows), default=0.0)
     names = [printable(row.name) for row in block.rows]
     cut = [f"{name[: _PART - 1]}…" if len(name) > _PART else name for name in names]
-    changes = [signed(row.change, block.kind) for row in block.rows]
+    changes = [change_of(row.change, block.kind) for row in block.rows]
     intervals = [
-        ""
-        if row.low is None or row.high is None
-        else f"({signed(row.low, block.kind)} to {signed(row.high, block.kind)})"
+        "" if row.low is None or row.high is None else interval_ns(row.low, row.high)
         for row in block.rows
     ]
     wide = [max(map(cell_len, column), default=0) for column in (cut, changes, intervals)]
@@ -302,9 +321,11 @@ def _attribution(block: blocks.Attribution, width: int) -> Iterator[RenderableTy
         line = Text(f"  {name:<{wide[0]}}  {change:>{wide[1]}}  ")
         if room >= _SHORTEST_BAR:
             line.append(f"{interval:<{wide[2]}}  ", "dim")
-        most = min(room if room >= _SHORTEST_BAR else room + wide[2] + 2, _BAR)
-        length = max(round(max(most, 1) * abs(row.change) / largest), 1) if largest else 0
+        most = min(max(room if room >= _SHORTEST_BAR else room + wide[2] + 2, 1), _BAR)
+        length = max(round(most * abs(row.change) / largest), 1) if largest else 0
         line.append(*(("█" * length, "red") if row.change > 0 else ("░" * length, "green")))
+        if row.help and cell_len(line.plain) + 2 + cell_len(row.help) <= width:
+            line.append(f"  {printable(row.help)}", "dim")
         line.rstrip()
         yield line
 
@@ -382,7 +403,7 @@ _WRITERS: Mapping[type, Callable[[Any, int], Iterator[RenderableType]]] = {
     blocks.Stacks: _stacks,
     blocks.Findings: _findings,
     blocks.Verdict: _verdict,
-    blocks.Attribution: _attribution,
+    blocks.Attribution: attribution_lines,
     blocks.Causes: _causes,
     blocks.Table: _table,
     blocks.Curves: _curves,

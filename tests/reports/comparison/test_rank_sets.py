@@ -15,10 +15,10 @@ from timesink.errors import TimesinkError
 from timesink.lab.ranks.generate import generate_ranks
 from timesink.lab.ranks.plan import Plan, Straggler
 from timesink.readers.recording import Recording
-from timesink.render.comparison.comment.comment import comment_md
-from timesink.render.comparison.markdown import comparison_md
-from timesink.render.comparison.text import to_text
-from timesink.render.document.comparison import comparison_document
+from timesink.answers.comment import comment_md
+from timesink.answers.published_report import comparison_md
+from comparison_text import to_text
+from timesink.answers.comparison import comparison_document
 from timesink.reports.comparison import Comparison
 from timesink.reports.comparison.rank_sets import may_be_sets
 from timesink.reports.comparison.sides import Side, Source

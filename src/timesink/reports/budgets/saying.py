@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from timesink.model.amounts import change, interval_pct, signed_ns, times
 from timesink.model.units import brief_ns, counted
+from timesink.output.names import cut_middle
 from timesink.reports.budgets.budgets import Budget
 from timesink.reports.budgets.finding import Amount, Found
 from timesink.reports.budgets.measuring import DEVICE_TIME
 from timesink.reports.budgets.results import BudgetResult
-from timesink.reports.comparison.answer import brief
 
 _NAMED = 60
 _MISSING = {
@@ -111,7 +111,9 @@ def _limit(budget: Budget, rule: str) -> str:
 
 
 def _entry(budget: Budget) -> str:
-    return "cycle" if budget.kind == "cycle" else f'{budget.kind} "{brief(budget.name, _NAMED)}"'
+    if budget.kind == "cycle":
+        return "cycle"
+    return f'{budget.kind} "{cut_middle(budget.name, _NAMED)}"'
 
 
 def _which(budget: Budget, worst: Amount, matched: int) -> str:
@@ -119,7 +121,7 @@ def _which(budget: Budget, worst: Amount, matched: int) -> str:
     if budget.kind == "cycle" or (worst.name == budget.name and matched == 1):
         return ""
     most = f" (of {counted(matched, 'names')})" if matched > 1 else ""
-    return f"{brief(worst.name, _NAMED)}{most}: "
+    return f"{cut_middle(worst.name, _NAMED)}{most}: "
 
 
 def _per_cycle(worst: Amount) -> str:

@@ -11,11 +11,11 @@ from timesink.analyses.comparison.pair import CycleTimes, Pair
 from timesink.analyses.diagnosis.diagnosis import Anomaly, Diagnosis
 from timesink.model import units
 from timesink.model.amounts import amounts, chance, change, interval_pct, signed_ns, times
+from timesink.output.names import cut_middle
 from timesink.reports.comparison.changes import Change
 from timesink.reports.comparison.told import Told
 
 _MOST = 2
-_LONGEST_NAME = 40
 _NO_LENGTHS = "How long cycles take is not recorded on both sides."
 _CERTAIN = frozenset({"longer", "shorter"})
 
@@ -164,9 +164,9 @@ def _changed_line(told: Told, named: set[tuple[str, str]]) -> str:
 def _most(told: Told, named: set[tuple[str, str]]) -> Iterator[str]:
     others = [row for row in told.counters if (row["metric"], row["device"]) not in named]
     for one in told.changes[:1]:
-        yield f"{brief(told.name(one))} on {one.device} ({time_per_cycle(told, one)})"
+        yield f"{cut_middle(told.name(one))} on {one.device} ({time_per_cycle(told, one)})"
     for row in different(others)[: _MOST - len(told.changes[:1])]:
-        yield f"{brief(row['metric'])} of {row['device']} ({counter_amounts(row)})"
+        yield f"{cut_middle(row['metric'])} of {row['device']} ({counter_amounts(row)})"
 
 
 def time_per_cycle(told: Told, one: Change) -> str:
@@ -200,13 +200,3 @@ def different(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [
         {**same[0], "metric": "/".join(row["metric"] for row in same)} for same in alike.values()
     ]
-
-
-def brief(name: str, longest: int = _LONGEST_NAME) -> str:
-    """A name without its middle, where it is too long for a sentence.
-
-    >>> brief("nvjet_sm90_tst_128x128_64x6_TNT", 16)
-    'nvjet_s…64x6_TNT'
-    """
-    tail = longest // 2
-    return name if len(name) <= longest else f"{name[: longest - 1 - tail]}…{name[-tail:]}"

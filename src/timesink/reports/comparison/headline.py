@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from timesink.model import units
 from timesink.model.amounts import from_to, signed_pct
-from timesink.reports.comparison.answer import answer, brief, of_pair, time_per_cycle
+from timesink.output.names import cut_middle
+from timesink.reports.comparison.answer import answer, of_pair, time_per_cycle
 from timesink.reports.comparison.changes import Change
 from timesink.reports.comparison.naming import pair_names
 from timesink.reports.comparison.outlier import Outlier, outlier
@@ -97,7 +98,7 @@ def _common(told: Sequence[Told]) -> Iterator[str]:
     every = _of_all(told)
     if every:
         lengths = _ranges(*((one.base_ns, one.new_ns) for one in every))
-        yield f"In all of them {brief(told[0].name(every[0]))} takes {lengths} per cycle."
+        yield f"In all of them {cut_middle(told[0].name(every[0]))} takes {lengths} per cycle."
 
 
 def _of_all(told: Sequence[Told]) -> list[Change]:
@@ -118,7 +119,7 @@ def _largest(told: Sequence[Told], names: Sequence[str]) -> Iterator[str]:
     one = told[place].changes[0]
     if common and (common[0].name, common[0].level) == (one.name, one.level):
         return
-    what = f"{brief(told[place].name(one))} on {one.device}"
+    what = f"{cut_middle(told[place].name(one))} on {one.device}"
     took = time_per_cycle(told[place], one)
     yield f"The largest change is {what} in {names[place]}: {took}."
 
@@ -228,5 +229,5 @@ def _stands_out(
         return
     apart = found.outlier
     lengths = from_to(units.brief_ns(apart.base_ns), units.brief_ns(apart.new_ns))
-    function = brief(one.in_words(apart.function))
+    function = cut_middle(one.in_words(apart.function))
     yield f"{who}: {function} takes {lengths} per cycle, elsewhere {_ranges(*apart.others_ns)}."

@@ -20,10 +20,10 @@ def comparison(desk: Desk, query: Query) -> Encoded:
         raise UsageError("the parameter 'marker' is too long", "name one annotation or function")
 
     def make(report: Report) -> Encoded:
-        from timesink.output.json import to_json  # noqa: PLC0415
-        from timesink.render.document.comparison import (  # noqa: PLC0415 - loads every analysis
+        from timesink.answers.comparison import (  # noqa: PLC0415 - loads every analysis
             comparison_document,
         )
+        from timesink.output.json import to_json  # noqa: PLC0415
         from timesink.reports.comparison import compare  # noqa: PLC0415
 
         both = f"{base.name} and {new.name}"

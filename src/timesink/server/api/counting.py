@@ -21,8 +21,8 @@ def utilisation(desk: Desk, query: Query) -> Encoded:
         )
 
     def make(report: Report) -> Encoded:
+        from timesink.answers.kernels import kernels_document  # noqa: PLC0415
         from timesink.output.json import to_json  # noqa: PLC0415 - loads much
-        from timesink.render.document.kernels import kernels_document  # noqa: PLC0415
         from timesink.reports.kernels import kernels  # noqa: PLC0415
 
         files = run.counters[:_MOST_FILES]

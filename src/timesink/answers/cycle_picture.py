@@ -1,0 +1,148 @@
+"""The length of every cycle as a picture: sides beside each other, on one scale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from math import ceil
+from statistics import fmean
+
+from timesink.model import units
+from timesink.output.drawing import (
+    INK,
+    QUIET,
+    Colour,
+    Drawing,
+    Hatch,
+    Label,
+    Line,
+    Rect,
+    Shape,
+)
+from timesink.output.plot import (
+    Frame,
+    Scale,
+    cut_text,
+    grid,
+    nice_ticks,
+    text_width,
+    x_axis,
+    y_axis,
+)
+
+WIDTH = 1008
+_HEIGHT = 170
+_LEFT, _RIGHT, _TOP, _BOTTOM = 62, 20, 46, 46
+_BETWEEN = 28
+_LEAST_BAR = 3.0
+"""Pixels of a bar; of more cycles than fit, some share one."""
+_SCALES = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
+USUAL, OTHER = Colour("#5f9fd0", "#5f9fd0"), Colour("#d55e00", "#d55e00")
+_WARM_UP = Hatch(Colour("#ffffff", "#ffffff"), gap=4, width=1.4)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Cycles in order, and how they are painted."""
+
+    name: str
+    lengths_ns: tuple[float, ...]
+    colours: tuple[Colour, ...]
+    """One per cycle."""
+    warm_up: int = 0
+    """How many of the first ones are hatched."""
+
+    @property
+    def mean_ns(self) -> float:
+        """Mean length."""
+        return fmean(self.lengths_ns)
+
+
+def side(name: str, lengths_ns: Sequence[float], colour: Colour, warm_up: int = 0) -> Side:
+    """Cycles of one colour.
+
+    >>> side("base", [2e6, 4e6], USUAL).mean_ns
+    3000000.0
+    """
+    return Side(name, tuple(lengths_ns), (colour,) * len(lengths_ns), warm_up)
+
+
+def cycle_picture(sides: Sequence[Side], width: float = WIDTH) -> Drawing:
+    """A bar for every cycle; each side is as wide as it has cycles.
+
+    >>> cycle_picture([side("run", [2e6, 4e6], USUAL)]).description
+    'Length of every cycle: run (2 cycles, 3.00 ms on average).'
+    """
+    longest = max(length for one in sides for length in one.lengths_ns)
+    scale, unit = next((found for found in _SCALES if longest >= found[0]), _SCALES[-1])
+    ticks = nice_ticks(0, 1.08 * longest / scale, 5)
+    frames = _frames(sides, width)
+    upwards = frames[0].upwards(0, 1.08 * longest / scale)
+    shapes: list[Shape] = [*y_axis(frames[0], upwards, ticks, f"cycle time, {unit}", room=44)]
+    for frame, one in zip(frames, sides, strict=True):
+        shapes += grid(frame, upwards=[upwards(tick) for tick in ticks])
+        shapes += _bars(frame, one, scale, upwards)
+        shapes += _heading(frame, one)
+        shapes += x_axis(frame, _across(frame, one), _numbers(one), "cycle")
+    return Drawing(
+        width, _TOP + _HEIGHT + _BOTTOM, tuple(shapes), "Length of every cycle", _described(sides)
+    )
+
+
+def _described(sides: Sequence[Side]) -> str:
+    said = [
+        f"{one.name} ({units.counted(len(one.lengths_ns), 'cycles')}, "
+        f"{units.brief_ns(one.mean_ns)} on average)"
+        for one in sides
+    ]
+    return f"Length of every cycle: {'; '.join(said)}."
+
+
+def _frames(sides: Sequence[Side], width: float) -> list[Frame]:
+    """Sides from left to right; none is too narrow for its name."""
+    room = width - _LEFT - _RIGHT - _BETWEEN * (len(sides) - 1)
+    least = sum(len(one.lengths_ns) for one in sides) / 3
+    shares = [max(len(one.lengths_ns), least) for one in sides]
+    wide = [room * share / sum(shares) for share in shares]
+    starts = accumulate((w + _BETWEEN for w in wide[:-1]), initial=float(_LEFT))
+    return [Frame(left, _TOP, size, _HEIGHT) for left, size in zip(starts, wide, strict=True)]
+
+
+def _across(frame: Frame, one: Side) -> Scale:
+    """From numbers of cycles, which begin with 1, to the middles of bars."""
+    return frame.across(0.5, len(one.lengths_ns) + 0.5)
+
+
+def _numbers(one: Side) -> list[float]:
+    count = len(one.lengths_ns)
+    found = [tick for tick in nice_ticks(1, count, 7) if tick == round(tick) and tick >= 1]
+    return found or [1]
+
+
+def _bars(frame: Frame, one: Side, scale: float, upwards: Scale) -> Iterator[Shape]:
+    together = ceil(len(one.lengths_ns) * _LEAST_BAR / frame.width)
+    across = _across(frame, one)
+    for first in range(0, len(one.lengths_ns), together):
+        lengths = one.lengths_ns[first : first + together]
+        left, right = across(first + 0.5), across(first + len(lengths) + 0.5)
+        top = upwards(fmean(lengths) / scale)
+        gap = min(1.5, (right - left) / 5)
+        yield Rect(
+            left + gap, top, right - left - 2 * gap, frame.bottom - top,
+            fill=one.colours[first], hatch=_WARM_UP if first < one.warm_up else None,
+        )  # fmt: skip
+    mean = upwards(one.mean_ns / scale)
+    yield Line(frame.left, mean, frame.right, mean, INK, dash=(5, 4))
+    yield Line(frame.left, frame.bottom, frame.right, frame.bottom, QUIET)
+
+
+def _heading(frame: Frame, one: Side) -> Iterator[Shape]:
+    """The name of a side, its mean, and what is hatched."""
+    warm = f", {units.counted(one.warm_up, 'cycles')} of warm-up hatched" if one.warm_up else ""
+    more = f"mean {units.brief_ns(one.mean_ns)}{warm}"
+    name = cut_text(one.name, 13, frame.width / 2, bold=True)
+    yield Label(frame.left, _TOP - 16, name, 13, bold=True)
+    start = text_width(name, 13, bold=True) + 10
+    told = cut_text(more, 12, frame.width - start)
+    yield Label(frame.left + start, _TOP - 16, told, 12, fill=QUIET)

@@ -1,1 +1,0 @@
-"""A comparison as a comment on a pull request, with or without a gate."""

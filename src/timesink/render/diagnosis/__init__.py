@@ -1,1 +1,0 @@
-"""Why runs or cycles differ, for people."""

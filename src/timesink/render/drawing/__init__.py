@@ -1,1 +1,0 @@
-"""Pictures as a few shapes, written as SVG or PNG: no plotting library, no network."""

@@ -1,1 +1,0 @@
-"""How well kernels use the hardware, as text, Markdown, a page and pictures."""

@@ -1,1 +1,0 @@
-"""Pictures of how well kernels use the hardware, one file per picture."""

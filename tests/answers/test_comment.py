@@ -1,0 +1,174 @@
+"""A comparison as a comment on a pull request."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compared import SLOW_CLOCK, comparison, markdown_tables, pair_of, two_runs
+from diagnosed import clock_anomaly, clock_cause, component, slow_clock, unchanged
+from explorations import explored
+from gated import comparison_of
+from timesink.analyses.comparison.comparing import compare_roles
+from timesink.analyses.diagnosis.diagnosis import Diagnosis
+from timesink.answers.comment import comment_md
+from timesink.reports.budgets.results import BudgetResult
+from timesink.reports.comparison import Comparison
+from timesink.reports.gate.gate import Gate
+from timesink.reports.gate.judging import gate_of
+from timesink.reports.gate.limit import Limit
+
+MOST_CHARACTERS = 65_536
+"""What forges take for a comment."""
+
+
+def comment(whole: Comparison, gate: Gate | None = None, *command: str) -> str:
+    text = comment_md(whole, gate, command)
+    assert len(text.splitlines()) < 60
+    assert len(text) < MOST_CHARACTERS
+    assert text.count("<details>") == text.count("</details>")
+    assert text.count("```") % 2 == 0
+    return text
+
+
+def crowded(words: str) -> Diagnosis:
+    """More of everything than there is room for."""
+    parts = [component(f"device_compute/f{n}", 1.0, 2.0 + n) for n in range(20)]
+    causes = [
+        clock_cause(cause=f"cause{n}", sentence=words, advice=f"{n} {words}") for n in range(9)
+    ]
+    return slow_clock(
+        reason=words,
+        attribution=tuple(parts),
+        causes=tuple(causes),
+        anomalies=tuple(clock_anomaly(cause=f"anomaly{n}", sentence=words) for n in range(9)),
+        notes=tuple(f"{n} {words}" for n in range(9)),
+    )
+
+
+def budgets(count: int, words: str) -> list[BudgetResult]:
+    return [
+        BudgetResult("operators", f"op{n}", "max", "1 ms", "2 ms", "exceeded", f"{n} {words}")
+        for n in range(count)
+    ]
+
+
+class TestWhatItSays:
+    def test_the_gate_is_its_heading(self):
+        whole = comparison_of({"case": slow_clock()})
+        text = comment(whole, gate_of(whole, Limit(5.0), asked="--fail-on 5%"))
+        assert text.startswith("## timesink: failed (`--fail-on 5%`)\n")
+        assert "**Regression.** Cycles take 23.0 % longer. Allowed: 5 % more." in text
+        assert "1. **GPU clock** (+5.30 ms" in text
+
+    def test_without_a_gate_the_verdict_is(self):
+        assert comment(comparison_of({"case": unchanged()})).startswith("## timesink: no change\n")
+
+    def test_a_pass_says_what_it_cannot_see(self):
+        whole = comparison_of({"case": unchanged()})
+        text = comment(whole, gate_of(whole, Limit(), asked="--fail-on regression"))
+        assert "Changes below about 1.2 % cannot be seen in 4 cycles." in text
+
+    def test_budgets_are_told_those_beyond_first(self):
+        whole = comparison_of({"case": unchanged()})
+        kept = BudgetResult("kernels", "gemm", "max", "1 ms", "", "within", "", 1)
+        gate = gate_of(whole, None, [kept, *budgets(2, "is too long.")], asked="--budget b.toml")
+        text = comment(whole, gate)
+        assert "- 0 is too long.\n- 1 is too long.\n- 1 budget kept.\n" in text
+
+    def test_ranks_have_a_row_each(self):
+        text = comment(comparison(*[two_runs(SLOW_CLOCK)] * 10))
+        assert len(markdown_tables(text)[0]) == 1 + 8
+        assert "Cycle time (the first 8 of 10)" in text
+
+    def test_the_largest_changes_are_folded(self):
+        assert "<details><summary>Time per cycle, largest" in comment(comparison(two_runs()))
+
+    def test_equal_runs_have_no_largest_changes(self):
+        run = two_runs().base
+        assert "Time per cycle" not in comment(comparison(compare_roles(run, run, "strict")))
+
+    def test_symptoms_stand_below_their_heading(self):
+        text = comment(comparison_of({"case": slow_clock(anomalies=())}))
+        assert "**Anomalies: what is different around it**\n\nSymptoms, " in text
+
+    def test_what_was_left_out_is_told_before_other_notes(self):
+        alone = "without a partner on the other side, and not compared: rank3"
+        notes = [*(f"note {n}" for n in range(5)), "left out: rank3.json: cut", alone]
+        text = comment(comparison_of({"case": unchanged(notes=())}, notes=tuple(notes)))
+        assert "- left out: rank3.json: cut\n- without a partner" in text
+        assert "- note 0\n- and 4 more notes" in text
+        assert "note 1" not in text
+
+    def test_groups_of_many_processes(self):
+        text = comment(comparison(exploration=explored()))
+        assert text.startswith("## timesink: many processes\n")
+        assert "| group | roles |" in text
+
+    def test_the_whole_report_is_a_command_away(self):
+        text = comment(comparison(two_runs()), None, "timesink", "compare", "a b", "c")
+        assert text.endswith("Everything: `timesink compare 'a b' c`")
+
+
+class TestForges:
+    """Names must neither call people nor link issues nor become markup."""
+
+    def text(self, name: str) -> str:
+        why = slow_clock(reason=f"Slower by {name}.", notes=(name,))
+        return comment(comparison_of({name: why}), None, "timesink", "compare", name)
+
+    def outside_code(self, name: str) -> str:
+        return re.sub(r"(?s)```.*```|`[^`]+`", "", self.text(name))
+
+    def test_nobody_is_called(self):
+        assert "@main" not in self.outside_code("@main")
+
+    def test_a_backtick_in_a_name_begins_no_code(self):
+        lines = self.text("a`b vs c`d").splitlines()
+        assert any(line.startswith("a'b vs c'd, pid ") for line in lines)
+
+    def test_no_issue_is_linked(self):
+        assert "#1}" not in self.outside_code("{lambda(int)#1}")
+
+    def test_no_word_is_bold_or_slanted(self):
+        assert r"\*attn\*" in self.outside_code("*attn*")
+        assert r"aten::\_\_and\_\_" in self.outside_code("aten::__and__")
+
+    def test_no_tag_opens(self):
+        assert "<script" not in self.outside_code("<script>")
+
+
+class TestRoom:
+    def test_everything_at_once(self):
+        words = "nvjet_sm90_" * 90 + " `" + "x" * 900 + "` takes longer"
+        whole = comparison_of({"case": crowded(words)}, notes=(words,) * 40)
+        gate = gate_of(whole, Limit(), budgets(60, words), asked="--fail-on regression")
+        text = comment(whole, gate, "timesink", "x" * 5000)
+        assert "and 54 more" in text
+        assert "1. **cause0** (" in text
+
+    def test_many_cases(self):
+        whole = comparison_of({f"case {n}": crowded("longer") for n in range(30)})
+        comment(whole, gate_of(whole, Limit(), asked="--fail-on regression"))
+
+    def test_many_groups(self):
+        found = explored()
+        many = replace(found, clusters=found.clusters * 40)
+        comment(comparison(exploration=many, notes=["note"] * 90))
+
+    def test_nothing_at_all(self):
+        bare: dict[str, Any] = {"attribution": (), "anomalies": (), "causes": (), "symptoms": ()}
+        why = slow_clock(**bare, unexplained_ns=0.0, unexplained=(), notes=())
+        one = comparison_of({"case": why}).pairs[0]
+        empty = replace(one, pair=pair_of())
+        empty.__dict__["diagnosis"] = why
+        comment(Comparison(("a", "b"), (empty,), ()))
+
+    @given(st.text(max_size=3000))
+    def test_any_words(self, words: str):
+        whole = comparison_of({"case": crowded(words)}, notes=(words,))
+        comment(whole, gate_of(whole, Limit(), budgets(20, words), asked="--fail-on regression"))

@@ -1,0 +1,403 @@
+"""The answer of `timesink compare` for the terminal."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+
+from compared import (
+    BUSY_HOST,
+    BUSY_LINK,
+    HEALTHY,
+    comparison,
+    frame,
+    pair_of,
+    two_runs,
+)
+from comparison_text import to_text
+from many_roles import one_role
+from timesink.analyses.comparison.comparing import compare_roles
+from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES, CycleTimes, Pair, Workload
+from timesink.answers.cause_words import VERDICTS
+from timesink.answers.comparison import comparison_document
+from timesink.answers.comparison_words import findings
+from timesink.answers.pair_tables import counters_block, families_block, scores_block
+from timesink.output.blocks import Attribution, Text
+from timesink.output.terminal import wrapped
+from timesink.reports.comparison.answer import of_pair
+from timesink.reports.comparison.told import Told
+from told_documents import blocks, rows
+
+UNEQUAL = Workload(comparable=False, reasons=("64 layers make a batch.", "More."), work_ratio=64.0)
+
+
+def told(pair: Pair, **options: object) -> str:
+    return to_text(comparison(pair), **options)
+
+
+def sentences(pair: Pair) -> list[str]:
+    """The sentences of the answer after the verdict."""
+    head = comparison_document(comparison(pair), top=10).headline
+    verdict, *said = re.split(r"(?<=[a-z)]\.) (?=[0-9A-Zc])", head)
+    assert verdict.removesuffix(".") in VERDICTS.values()
+    return said
+
+
+def section(text: str, title: str) -> list[str]:
+    """Lines under a heading, up to the next empty one."""
+    return text.split(f"\n{title}")[1].partition("\n\n")[0].splitlines()[1:]
+
+
+class TestAnswer:
+    def test_cycle_time_comes_first_then_what_changed(self):
+        first, second, *_ = sentences(two_runs())
+        assert first.startswith("Cycle time is the same within noise: ")
+        assert "95 % interval" in first
+        assert re.fullmatch(
+            r"What did change: gpu_clock \(gpu_sm_frequency of GPU 7 1 \d{3} → \d{3} MHz\), "
+            r"\+\d+\.\d ms per cycle\.",
+            second,
+        )
+
+    def test_without_a_diagnosis_functions_and_counters_are_named(self):
+        said = of_pair(two_runs())
+        assert "1 function and 2 counters changed beyond noise, most of all " in said
+        assert "sm80_gemm_bf16_64x5 on GPU 7" in said
+        assert re.search(r"gpu_sm_frequency of GPU 7 \(1 \d{3} → \d{3} MHz\)", said)
+
+    def test_longer_cycles_are_said_with_their_interval(self):
+        first = sentences(two_runs(BUSY_HOST))[0]
+        assert re.match(r"Cycles take 80\.\d % longer: \d+\.\d ms → 1\.\d+ s \(95 %", first)
+
+    def test_cycles_several_times_as_long_are_said_so(self):
+        times = CycleTimes((10,) * 9, (39,) * 9, 1e7, 3.9e7, 290.0, (2.8e7, 3e7), 0.001)
+        first = sentences(replace(two_runs(), cycle_times=times))[0]
+        assert first.startswith("Cycles take 3.9 times as long: 10.0 → 39.0 ms")
+
+    def test_the_same_within_noise_is_said_in_the_first_line(self):
+        role = one_role(7)
+        document = comparison_document(comparison(compare_roles(role, role, "strict")), top=10)
+        assert document.headline.startswith(
+            "No change. Both runs are the same within noise: cycles take "
+        )
+        assert blocks(document, Attribution) == []
+
+    def test_high_scores_within_noise_are_explained(self):
+        pair = pair_of(rows=two_runs().rows, findings=two_runs().findings)
+        still = pair.rows.with_columns(mu_welch_p=1.0, mu_rank_p=1.0)
+        assert "though nothing changed beyond noise" in told(replace(pair, rows=still))
+
+    def test_a_single_cycle_cannot_be_told_from_noise(self):
+        times = CycleTimes((10,), (20,), 10.0, 20.0, 100.0, None, None)
+        assert "cannot be told from noise" in told(replace(two_runs(), cycle_times=times))
+
+    def test_tests_that_disagree_are_doubtful(self):
+        times = CycleTimes((10,) * 6, (9,) * 7, 1e9, 9.5e8, -5.0, (-1.2e8, 2e7), 0.022)
+        first = sentences(replace(two_runs(), cycle_times=times))[0]
+        assert first.endswith("rank test p = 0.022): this may be noise.")
+
+    def test_no_counter_to_blame_is_said(self):
+        row = {"function": "oncpu", "device": "Host", "base_ns": 500.0, "new_ns": 900.0}
+        times = frame(TIMES, {**row, "delta_ns": 400.0})
+        calm = two_runs(HEALTHY).rows.with_columns(mu_welch_p=1.0, mu_rank_p=1.0)
+        assert "per cycle); no counter did." in " ".join(
+            told(pair_of(times=times, rows=calm)).splitlines()
+        )
+
+
+class TestUnequalWork:
+    def test_it_is_said_first_and_times_are_not_believed(self):
+        first, reason, second, *_ = sentences(replace(two_runs(), workload=UNEQUAL))
+        assert first == "Cycles do not hold the same work."
+        assert reason == "64 layers make a batch."
+        assert second.endswith("which says nothing about speed.")
+        assert not list(findings(Told(replace(two_runs(), workload=UNEQUAL))))
+
+    def test_equal_work_is_told_where_it_could_be_made(self):
+        pair = replace(two_runs(), workload=UNEQUAL, equal_work=two_runs(BUSY_HOST))
+        first, _, second, *_ = sentences(pair)
+        assert first.startswith("Cycles do not hold the same work")
+        assert second.startswith("Put together to equal work, cycles take 80.")
+        assert "as recorded" in "".join(section(told(pair), "Notes"))
+
+
+class TestFindings:
+    def test_a_function_has_its_time_and_the_counters_that_changed(self):
+        ((line, meanwhile),) = findings(Told(two_runs()))
+        name = "sm80_gemm_bf16_64x5 on GPU 7"
+        assert re.fullmatch(rf"{name}: \d+\.\d → \d+\.\d ms per cycle \(3\.\d x\)", line)
+        assert meanwhile.startswith("meanwhile gpu_")
+        assert "gpu_mem_used" not in meanwhile
+
+    def test_counters_that_the_diagnosis_names_have_no_other_figures(self):
+        text = told(two_runs())
+        assert "gpu_sm_frequency of GPU 7 (" not in text
+        ((_, meanwhile),) = findings(Told(two_runs()), {("gpu_sm_frequency", "GPU 7")})
+        assert "gpu_sm_frequency" not in meanwhile
+
+    def test_counters_that_read_the_same_are_told_together(self):
+        pair = two_runs()
+        twin = pair.rows.filter(pl.col("metric") == "gpu_sm_frequency").with_columns(
+            metric=pl.lit("gpu_frequency")
+        )
+        both = replace(pair, rows=pl.concat([pair.rows, twin]))
+        ((_, meanwhile),) = findings(Told(both))
+        assert "gpu_frequency/gpu_sm_frequency 1" in meanwhile
+
+    def test_a_function_of_one_side_is_told_with_that_side(self):
+        row = {"function": "f", "device": "Host", "new_ns": 5e6, "delta_ns": 5e6, "runs_on": "new"}
+        assert "only in new, 5.00 ms per cycle" in told(pair_of(times=frame(TIMES, row)))
+
+    def test_the_largest_changes_of_time_come_first(self):
+        rows = [
+            {"function": f"f{n}", "device": "Host", "new_ns": 500.0 + n, "delta_ns": 500.0 + n}
+            for n in range(7)
+        ]
+        found = findings(Told(pair_of(times=frame(TIMES, *rows))))
+        assert [line.split()[0] for line, _ in found] == ["f6", "f5", "f4", "f3", "f2"]
+
+    def test_only_what_changed_beyond_noise_is_listed_whatever_its_score(self):
+        pair = two_runs()
+        names = {row["function"] for row in pair.rows.head(20).iter_rows(named=True)}
+        assert len(names) > 1
+        assert len(list(findings(Told(pair)))) == 1
+
+    def test_work_under_other_names_is_told_as_one_family(self):
+        said = "gemm family on GPU 0: 2.44 → 34.2 ms per cycle (14.0 x), 99 → 116 calls, other"
+        assert [line for line, _ in findings(Told(other_kernels()))] == [f"{said} kernels"]
+        document = comparison_document(comparison(other_kernels()), top=10)
+        assert said in blocks(document, Text, "times")[0].text
+        assert "most of all" not in document.headline
+
+    def test_a_long_name_is_cut(self):
+        row = {"function": "x" * 3000, "device": "Host", "new_ns": 5e6, "delta_ns": 5e6}
+        text = told(pair_of(times=frame(TIMES, {**row, "runs_on": "new"})))
+        assert "x" * 20 in text
+        assert "x" * 101 not in text.replace("\n", "")
+
+
+def other_kernels() -> Pair:
+    """Matrix products that another library calls otherwise and that take longer."""
+    kernel = {"device": "GPU 0", "function_class": "gpu_compute"}
+    base = {"function": "nvjet_a", "base_ns": 2.44e6, "delta_ns": -2.44e6, "runs_on": "base"}
+    new = {"function": "xmma_b", "new_ns": 34.2e6, "delta_ns": 34.2e6, "runs_on": "new"}
+    family = {
+        "family": "gemm",
+        "name": None,
+        "device": "GPU 0",
+        "names_base": ["nvjet_a"],
+        "names_new": ["xmma_b"],
+        "base_ns": 2.44e6,
+        "new_ns": 34.2e6,
+        "delta_ns": 31.76e6,
+        "calls_base": 99.0,
+        "calls_new": 116.0,
+    }
+    times = frame(TIMES, {**kernel, **base, "calls_base": 99}, {**kernel, **new, "calls_new": 116})
+    return pair_of(times=times, families=frame(FAMILIES, family))
+
+
+class TestUnrecorded:
+    """Functions of a sort that one side did not record have neither gone nor are they new."""
+
+    @pytest.fixture
+    def text(self) -> str:
+        calls = {"calls_base": 1.0, "base_ns": 500.0, "device": "Host"}
+        both = {"calls_new": 1.0, "new_ns": 500.0}
+        rows = (
+            {**calls, **both, "function": "launch", "function_class": "cpu_launch"},
+            {**calls, "function": "aten::mm", "function_class": "cpu_operator", "runs_on": "base"},
+        )
+        family = {"family": "gemm", "name": None, "device": "Host", "names_base": ["aten::mm"]}
+        return told(pair_of(times=frame(TIMES, *rows), families=frame(FAMILIES, family)))
+
+    def test_they_are_in_no_table(self, text: str):
+        assert "aten::mm" not in text
+        assert "gone" not in text
+        assert "Names that do not meet" not in text
+
+    def test_callers_of_these_have_not_gone_either(self):
+        lines = {"calls_base": 1.0, "base_ns": 500.0, "device": "Host"}
+        both = {"calls_new": 1.0, "new_ns": 500.0}
+        rows = (
+            {**lines, **both, "function": "mm", "function_class": "cpu_operator"},
+            {**lines, **both, "function": "f", "function_class": "cpu_python"},
+            {**lines, "function": "(outside)", "function_class": "cpu_untraced", "runs_on": "base"},
+            {**lines, **both, "calls_base": 0.0, "base_ns": 0.0, "runs_on": "new"}
+            | {"function": "mark", "function_class": "cpu_annotation"},
+        )
+        assert "outside" not in told(pair_of(times=frame(TIMES, *rows)))
+
+    def test_that_is_said_once(self, text: str):
+        said = "left out here: 1 function, as new did not record operators"
+        assert text.count("left out here") == 1
+        assert section(text, "Functions (1)")[-1] == said
+
+
+class TestNotes:
+    def test_notes_of_both_sides_are_said_once(self):
+        pair = two_runs()
+        base, new = (replace(pair.base, notes=("a", "b")), replace(pair.new, notes=("b", "c")))
+        lines = section(told(replace(pair, base=base, new=new)), "Notes")
+        assert [line.strip() for line in lines] == ["both: b", "base: a", "new: c"]
+
+    def test_there_is_one_block_of_them(self):
+        pair = two_runs()
+        noted = replace(pair, base=replace(pair.base, notes=("a",)))
+        for whole in (
+            comparison(noted, notes=["pid 5 is alone"]),
+            comparison(noted, pair, noted, notes=["pid 5 is alone"]),
+        ):
+            text = to_text(whole)
+            assert text.count("\nNotes\n") == 1
+            assert "base: a" in text.partition("\nNotes\n")[2]
+
+    def test_long_names_in_them_are_cut(self):
+        name = "y" * 3000
+        text = to_text(comparison(two_runs(), notes=[f"cycles are marked by `{name}`"]))
+        assert "y" * 81 not in text.replace("\n  ", "")
+
+
+class TestTables:
+    def test_a_counter_that_changed_is_told_once_and_in_its_unit(self):
+        table = counters_block(Told(two_runs(BUSY_LINK)), 10)
+        ((counter, device, value),) = rows(table, "counter", "device", "value")
+        assert (counter, device) == ("gpu_link_receive", "GPU 7")
+        assert re.match(r"[\d.]+ MB/s → [\d.]+ GB/s", value)
+
+    def test_the_ten_highest_rows_are_shown(self):
+        lines = section(told(two_runs()), "Functions with counters (the first 10 of 16)")
+        assert len(lines) == 11
+        assert lines[0].split()[:2] == ["function", "metric"]
+
+    def test_one_table_can_be_asked_for(self):
+        text = told(two_runs(), top=3, table="times")
+        assert "Time per cycle, largest changes (the first 3 of 7)" in text
+        assert "Functions with counters" not in text
+
+    def test_names_that_do_not_meet_are_shown_by_family(self):
+        families = frame(
+            FAMILIES,
+            {"family": "gemm", "name": None, "names_base": ["a"], "names_new": ["b", "c"]},
+        )
+        table = families_block(Told(replace(two_runs(), families=families)), 10)
+        assert rows(table, "function", "names_base", "names_new") == [("gemm (family)", 1, 2)]
+
+    def test_a_counter_that_fell_to_nothing_has_not_gone(self):
+        row = {"function": "f", "metric": "gpu_mem_util", "device": "GPU 0", "unit": "%"}
+        some = {"mu_base": 4.45, "mu_delta": -4.45, "cycles_base": 5, "cycles_new": 5}
+        line = section(told(pair_of(rows=frame(ROWS, {**row, **some}))), "Counters (1)")[1]
+        assert "4.45 → 0 %" in line
+        assert "-100 %" in line
+
+    def test_no_chance_is_told_of_what_ran_on_one_side_only(self):
+        row = {"function": "gemm", "metric": "gpu_usage", "device": "GPU 0", "runs_on": "new"}
+        p = {"beta_rank_p": 1.0, "mu_rank_p": 1.0}
+        table = scores_block(Told(pair_of(rows=frame(ROWS, {**row, **p}))), 10)
+        assert rows(table, "counter") == [("only in new",)]
+        assert "p_share" not in {column.key for column in table.columns}
+
+    def test_namesakes_are_told_apart(self):
+        names = [f"void at::native::f<4, {op}<float>>(int)" for op in ("Add", "Mul")]
+        rows = [
+            {"function": name, "device": "GPU 0", "new_ns": 500.0, "delta_ns": 500.0}
+            for name in names
+        ]
+        text = told(pair_of(times=frame(TIMES, *rows)))
+        assert "f (Add)" in text
+        assert "f (Mul)" in text
+
+    def test_without_counters_there_are_times_alone(self):
+        text = told(replace(two_runs(), rows=pair_of().rows, findings=()))
+        assert "Functions with counters" not in text
+        assert "Time per cycle" in text
+
+    @pytest.mark.parametrize("width", [60, 80, 100, 140])
+    def test_nothing_is_wider_than_the_terminal(self, width: int):
+        text = to_text(comparison(two_runs()), width=width)
+        assert max(map(len, text.splitlines()[1:])) <= width
+
+
+class TestSeveral:
+    def test_the_answer_over_all_comes_first_and_notes_last(self):
+        whole = comparison(two_runs(), two_runs(BUSY_HOST), notes=["pid 5 is alone"])
+        document = comparison_document(whole, top=10)
+        lead = "Regression (1 of 2 processes: no change, 1: regression). "
+        assert document.headline == f"{lead}{whole.headline}"
+        assert document.sections[-1].blocks[-1] == Text("pid 5 is alone")
+
+    def test_json_and_text_give_one_answer(self):
+        whole = comparison(two_runs())
+        verdict, _, said = comparison_document(whole, top=10).headline.partition(". ")
+        assert said == whole.headline
+        assert verdict == VERDICTS[whole.to_dict()["verdict"]]
+
+    def test_a_verdict_that_all_pairs_share_comes_first(self):
+        document = comparison_document(comparison(two_runs(BUSY_HOST), two_runs(BUSY_HOST)), top=10)
+        assert document.headline.startswith("Regression. Both pairs have longer cycles")
+
+    def test_every_pair_has_a_row(self):
+        text = to_text(comparison(two_runs(), two_runs(BUSY_HOST)))
+        same, longer = section(text, "All pairs (2)")[1:]
+        assert re.search(r"pid 1007 .* within noise +sm80_gemm", same)
+        assert re.search(r"\+80\.\d % +longer +runq", longer)
+
+    def test_of_many_pairs_those_that_changed_most_are_told_in_full(self):
+        text = to_text(comparison(*[two_runs()] * 3, two_runs(BUSY_HOST)))
+        assert text.count("Time per cycle, largest changes") == 3
+        assert "Cycles take 80." in text
+        assert "1 more pair in full: -o DIR writes all" in text
+
+    def test_the_one_that_stands_out_comes_first(self):
+        whole = comparison(*[two_runs()] * 3, two_runs(BUSY_HOST))
+        first = blocks(comparison_document(whole, top=10), Text, "pair-4")[0]
+        assert first.text.startswith("Cycles take 80.")
+
+    def test_what_chooses_one_is_said_where_something_does(self):
+        whole = comparison(*[two_runs()] * 4)
+        apart = [
+            replace(one, pair=replace(one.pair, **_with_rank(one.pair, rank)))
+            for rank, one in enumerate(whole.pairs)
+        ]
+        text = to_text(replace(whole, pairs=tuple(apart)))
+        assert "1 more pair in full: --rank 0 chooses one, -o DIR writes all" in text
+
+
+def _with_rank(pair: Pair, rank: int) -> dict[str, Any]:
+    return {"base": replace(pair.base, rank=rank), "new": replace(pair.new, rank=rank)}
+
+
+class TestWhatIsNotKnown:
+    def test_a_counter_one_side_does_not_know_is_no_zero(self):
+        text = to_text(comparison(_without_clock()))
+        line = next(one for one in text.splitlines() if "gpu_sm_frequency" in one)
+        assert re.search(r"MHz → - ", line)
+
+    def test_one_cycle_on_a_side_has_no_chance(self):
+        text = to_text(comparison(two_runs(cycles=1)))
+        assert "1.000" not in text
+
+    def test_no_families_are_said_to_be_none(self):
+        text = to_text(comparison(two_runs()), table="families")
+        assert "All names meet: no function is on one side only." in text.splitlines()
+
+    def test_functions_are_counted_as_they_are_listed(self):
+        whole = comparison(two_runs())
+        told = Told(whole.pairs[0].pair)
+        assert f"{len(told.changes)} function" in of_pair(told.whole)
+
+
+def _without_clock() -> Pair:
+    pair = two_runs()
+    missing = pl.when(pl.col("metric") != "gpu_sm_frequency").then(pl.col("mu")).alias("mu")
+    new = replace(pair.new, behaviour=pair.new.behaviour.with_columns(missing))
+    return compare_roles(pair.base, new, "strict")
+
+
+def test_no_amount_is_torn_from_its_unit():
+    lines = [str(line) for line in wrapped("they take 1.28 → 1.22 s, 5 % less", 20)]
+    assert lines == ["they take", "1.28 → 1.22 s, 5 %", "less"]

@@ -1,0 +1,48 @@
+"""The length of every cycle as a picture."""
+
+from __future__ import annotations
+
+from timesink.answers.cycle_picture import (
+    OTHER,
+    USUAL,
+    WIDTH,
+    Side,
+    cycle_picture,
+    side,
+)
+from timesink.output.drawing import Label, Rect
+
+
+def bars(*sides: Side) -> list[Rect]:
+    return [shape for shape in cycle_picture(sides).shapes if isinstance(shape, Rect)]
+
+
+def test_every_cycle_has_a_bar_on_one_scale():
+    first, second, third = bars(side("base", [2e6, 4e6], USUAL), side("new", [8e6], OTHER))
+    assert second.height == 2 * first.height
+    assert third.height == 4 * first.height
+    assert (first.fill, third.fill) == (USUAL, OTHER)
+
+
+def test_sides_do_not_overlap():
+    shown = bars(side("base", [1e6] * 50, USUAL), side("new", [1e6] * 3, OTHER))
+    ends = [bar.x + bar.width for bar in shown]
+    assert all(end <= bar.x for end, bar in zip(ends, shown[1:], strict=False))
+    assert ends[-1] <= WIDTH
+
+
+def test_warm_up_is_hatched():
+    hatched = [bar.hatch is not None for bar in bars(side("run", [9e6, 1e6, 1e6], USUAL, 1))]
+    assert hatched == [True, False, False]
+
+
+def test_of_very_many_cycles_some_share_a_bar():
+    shown = bars(side("run", [1e6] * 100_000, USUAL))
+    assert 100 < len(shown) < WIDTH
+    assert all(bar.width > 0 for bar in shown)
+
+
+def test_the_unit_suits_the_lengths():
+    for length, unit in ((3e9, "s"), (3e6, "ms"), (3e3, "us"), (3.0, "ns")):
+        shapes = cycle_picture([side("run", [length], USUAL)]).shapes
+        assert f"cycle time, {unit}" in [one.text for one in shapes if isinstance(one, Label)]

@@ -1,0 +1,60 @@
+"""Slow cycles of a run as a document."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from compared_runs import process_table, write_table
+from timesink.answers.diagnosis import diagnosis_document
+from timesink.output.blocks import Document, Verdict
+from timesink.reports.diagnosis import diagnose
+from told_documents import blocks, rows, table
+
+
+def slow_table(pid: int, *slow: int) -> pl.DataFrame:
+    """A process some of whose ten cycles take twice as long."""
+    made = process_table(pid, cycles=10, seed=pid)
+    numbers = made["cycle"].unique().sort()
+    longer = pl.col("cycle").is_in([numbers[place - 1] for place in slow])
+    length = pl.col("cycle_dur_ns")
+    return made.with_columns(pl.when(longer).then(length * 2).otherwise(length))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def one(folder: Path) -> Document:
+    return diagnosis_document(diagnose(write_table(folder / "one.csv", slow_table(7, 6))))
+
+
+def test_typical_cycles_stand_against_slow_ones(one: Document):
+    (verdict,) = blocks(one, Verdict)
+    assert (verdict.base.label, verdict.new.label) == ("typical cycles", "slow cycles")
+    assert one.headline.startswith("1 of 10 cycles takes longer")
+    assert one.title == "Slow cycles of one.csv"
+    assert one.subject.startswith("one.csv, ")
+
+
+def test_every_cycle_is_on_a_side(one: Document):
+    sides = [side for _, side in rows(table(one, "cycles"), "cycle", "side")]
+    assert sides.index("slow") == 5
+    assert sides.count("slow") == 1
+
+
+def test_no_slow_cycle(folder: Path):
+    calm = diagnosis_document(diagnose(write_table(folder / "calm.csv", slow_table(7))))
+    assert "times" not in {section.id for section in calm.sections}
+    assert calm.tone == "plain"
+
+
+def test_several_processes(folder: Path):
+    path = write_table(folder / "two.csv", slow_table(7, 6), slow_table(8))
+    document = diagnosis_document(diagnose(path))
+    assert rows(table(document, "slow"), "which") == [("6",), ("none",)]
+    assert [section.id for section in document.sections[:3]] == ["verdict", "slow", "process-1"]

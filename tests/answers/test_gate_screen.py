@@ -1,0 +1,122 @@
+"""Why a gate does not pass, on one screen."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from diagnosed import clock_cause, slow_clock
+from gated import failed_gate
+from timesink.answers.gate import screen
+from timesink.reports.gate.gate import Check
+
+
+def lines_of(text: str) -> list[str]:
+    """What fits one screen; a command is one line, which a terminal shows in several rows."""
+    lines = text.splitlines()
+    assert sum(-(-cell_len(line) // 80) or 1 for line in lines) <= 24
+    said = lines[:-1] if "Reproduce" in lines else lines
+    assert max(map(cell_len, said)) <= 80
+    return lines
+
+
+def test_it_says_what_failed_why_and_how_to_see_it_again():
+    lines = lines_of(screen(failed_gate(why=slow_clock())))
+    assert lines[0] == "timesink: FAILED (--fail-on 5%): base vs new"
+    assert lines[1] == "  Cycles take longer."
+    assert "First cause" in lines
+    assert "What to check next" in lines
+    assert lines[-1] == "  timesink compare base new --fail-on 5%"
+
+
+def test_there_are_no_colours():
+    assert "\x1b" not in screen(failed_gate(subject="\x1b[31mred", why=slow_clock()))
+
+
+def test_what_matters_least_goes_first_where_there_is_no_room():
+    checks = [Check("budget", str(n), "failed", f"budget {n}: " + "far " * 60) for n in range(9)]
+    cause = clock_cause(sentence="kernels take longer " * 30)
+    lines = lines_of(screen(failed_gate(checks=tuple(checks), why=slow_clock(causes=(cause,)))))
+    assert lines[1].startswith("  budget 0: far")
+    assert "Reproduce" in lines
+    assert "Where the change is, per cycle" not in lines
+
+
+def test_a_pass_is_told_in_a_few_lines():
+    check = Check("cycle time", "cycle time", "passed", "Cycle time is the same.")
+    kept = Check("budget", "cycle max", "passed", "")
+    gate = failed_gate(checks=(check, kept), unseen="Changes below about 4 % cannot be seen.")
+    assert lines_of(screen(gate)) == [
+        "timesink: passed (--fail-on 5%): base vs new",
+        "  Cycle time is the same.",
+        "  1 budget kept.",
+        "  Changes below about 4 % cannot be seen.",
+    ]
+
+
+def test_what_cannot_be_judged_says_so():
+    check = Check("cycle time", "cycle time", "unjudged", "Cycles do not hold the same work.")
+    lines = lines_of(screen(failed_gate(checks=(check,))))
+    assert lines[0].startswith("timesink: CANNOT BE JUDGED (--fail-on 5%)")
+
+
+@given(st.text(max_size=2000), st.lists(st.text(min_size=1, max_size=300), max_size=4))
+def test_it_fits_whatever_names_there_are(text: str, paths: list[str]):
+    check = Check("cycle time", "cycle time", "failed", text)
+    why = slow_clock(causes=(clock_cause(sentence=text, advice=text),))
+    command = ("timesink", "compare", *paths)
+    lines_of(screen(failed_gate(subject=text, checks=(check,) * 3, why=why, command=command)))
+
+
+@pytest.mark.parametrize("word", ["short", "a b", "x" * 300, "it's " * 40, "$HOME `id` " * 20])
+def test_a_command_can_be_copied_whatever_its_length(word: str):
+    words = ("printf", "%s|", "a", word, "c")
+    text = screen(failed_gate(why=slow_clock(), command=words))
+    lines_of(text)
+    done = subprocess.run(["sh", "-c", text.splitlines()[-1]], capture_output=True, check=True)
+    assert done.stdout.decode() == f"a|{word}|c|"
+
+
+def test_a_command_that_cannot_be_copied_is_left_out():
+    for path in ("x" * 4000, "a\x1b[31mb"):
+        gate = failed_gate(command=("timesink", "compare", path))
+        assert "Reproduce" not in lines_of(screen(gate))
+
+
+def test_what_made_cycles_shorter_is_no_reason_to_fail():
+    helped = clock_cause(cause="kernel_change", explained_ns=-5e6, advice="Thank whoever did it.")
+    text = screen(failed_gate(why=slow_clock(causes=(helped, clock_cause()))))
+    assert "First cause\n  gpu_clock, +" in text
+    assert "Thank" not in text
+    assert "No cause" not in text
+
+
+def test_a_budget_that_fails_has_a_cause_where_cycles_are_not_certainly_longer():
+    gate = failed_gate(why=slow_clock(verdict="no_change"))
+    lines = lines_of(screen(gate))
+    assert "First cause" in lines
+    assert "Where the change is, per cycle" not in lines
+
+
+def test_what_to_look_at_is_said_once():
+    advice = (
+        "See who else is there (`pmon -c 1`) and move one.",
+        "See who else is there (`pmon`).",
+    )
+    why = slow_clock(causes=tuple(clock_cause(advice=one) for one in advice))
+    assert screen(failed_gate(why=why)).count("See who else is there") == 1
+
+
+def test_what_no_cause_explains_is_said_beside_the_first():
+    why = slow_clock(unexplained_ns=9e6, unexplained=(("host_cpu", 9e6),))
+    lines = lines_of(screen(failed_gate(why=why)))
+    assert "  Unexplained: +9.00 ms per cycle, in host code (+9.00 ms)." in lines
+
+
+def test_how_many_more_causes_made_cycles_longer():
+    text = screen(failed_gate(why=slow_clock(causes=(clock_cause(), clock_cause()))))
+    assert "First cause (1 more cause)\n" in text

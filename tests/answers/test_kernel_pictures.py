@@ -1,0 +1,387 @@
+"""Pictures of how well kernels use the hardware."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from itertools import combinations, pairwise
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+import timesink
+from measured_kernels import H200, Launch, launch, measured
+from timesink.answers.kernel_pictures import PICTURES, draw
+from timesink.answers.picture_sheet import CLASS_FILL, CLASS_HATCH
+from timesink.errors import NotFoundError
+from timesink.model.trace import Device, Trace
+from timesink.output.drawing import Circle, Drawing, Label, Line, Polygon, Rect, luminance, rgb
+from timesink.output.plot import text_width
+from timesink.output.svg import to_svg
+from timesink.reports.kernels import KernelReport
+
+FMA = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
+BYTES = "dram__bytes.sum"
+
+
+def used(
+    dur_ns: int | None,
+    sm: float | None,
+    dram: float | None,
+    tensor: float | None = 0.0,
+    **more: object,
+) -> Launch:
+    """A launch with its utilisations."""
+    return launch(dur_ns, {}, sm_pct=sm, dram_pct=dram, tensor_pct=tensor, **more)
+
+
+def report(*launches: Launch, source: str = "run.csv", **options: object) -> KernelReport:
+    made = timesink.kernels(measured(*launches), **options)  # type: ignore[arg-type]
+    return replace(made, source=source)
+
+
+EVEN = report(used(60, 5, 5), used(20, 5, 90), used(15, 90, 5), used(5, 90, 90))
+
+
+def worked(flop: float, moved: float, dur_ns: int, name: str) -> Launch:
+    """A launch whose operations were counted; two for each fused multiply-add."""
+    metrics = {FMA: flop / 2, BYTES: moved}
+    return launch(dur_ns, metrics, name=name, sm_pct=50.0, dram_pct=50.0, tensor_pct=0.0)
+
+
+ROOFED = report(
+    worked(2e9, 1e6, 100_000, "heavy"),
+    worked(1e6, 1e8, 50_000, "light"),
+    launch(10_000, {}, name="uncounted", sm_pct=1.0, dram_pct=1.0),
+)
+
+
+def words(drawing: Drawing) -> list[str]:
+    return [shape.text for shape in drawing.shapes if isinstance(shape, Label)]
+
+
+def said(drawing: Drawing) -> str:
+    return "\n".join(words(drawing))
+
+
+def boxes(drawing: Drawing) -> Iterable[tuple[str, float, float, float, float]]:
+    """Where level text lies."""
+    for shape in drawing.shapes:
+        if isinstance(shape, Label) and not shape.upright:
+            # Room is reckoned for wide fonts; most are narrower.
+            width = 0.8 * text_width(shape.text, shape.size, bold=shape.bold)
+            left = shape.x - {"start": 0, "middle": width / 2, "end": width}[shape.anchor]
+            yield shape.text, left, shape.y - 0.7 * shape.size, left + width, shape.y
+
+
+def check_words(drawing: Drawing) -> None:
+    """All text is on the sheet and none on other text."""
+    for text, left, top, right, bottom in boxes(drawing):
+        inside = left >= 0 and top >= 0 and right <= drawing.width and bottom <= drawing.height
+        assert inside, f"{text!r} leaves the sheet"
+    for one, other in combinations(boxes(drawing), 2):
+        apart = one[1] >= other[3] or other[1] >= one[3] or one[2] >= other[4] or other[2] >= one[4]
+        assert apart, f"{one[0]!r} on {other[0]!r}"
+
+
+CASES = {
+    "even": EVEN,
+    "one call": report(used(1234, 60, 12, 55)),
+    "nothing used": report(used(10, 0, 0), used(30, 0, 0)),
+    "above the peak": report(used(10, 104, 120, 101), used(30, 100.1, 130)),
+    "some missing": report(used(10, None, 5), used(30, 50, 5, None), used(30, 50, None)),
+    "no SM": report(used(10, None, 5, 50), used(10, None, 90, 0)),
+    "low tenth": report(used(10, 5, 5), used(30, 50, 60), low=0.1),
+    "low four fifths": report(used(10, 5, 5), used(30, 50, 60), low=0.8),
+    "sample": report(used(10, 5, 5), used(30, 50, 60), every=7),
+    "long": report(used(10, 5, 5), source=f"{'a_long_name_' * 20}.csv"),
+    "hostile": report(used(10, 5, 5), source="<b>\x1b<script>"),
+    "two devices": report(used(10, 5, 5), used(10, 90, 90, device=1)),
+    "roofs": ROOFED,
+}
+
+
+class TestAll:
+    @pytest.mark.parametrize("picture", [None, "density", "strip", "classes"])
+    @pytest.mark.parametrize("case", CASES)
+    def test_words_stay_apart_and_on_the_sheet(self, case: str, picture: str | None):
+        drawing = draw([CASES[case]], picture)
+        check_words(drawing)
+        assert drawing.title
+        assert drawing.description
+
+    @pytest.mark.parametrize("picture", PICTURES)
+    def test_names_of_recordings_are_no_markup(self, picture: str):
+        name = "<b>\x1b<script>\u202e"
+        made = report(worked(1e9, 1e6, 1000, name), source=f"{name}.csv")
+        svg = to_svg(draw([made], picture))
+        assert ET.fromstring(svg).tag.endswith("svg")  # noqa: S314 - our own text
+        assert "<script" not in svg
+        assert not set(svg) & {"\u202e", "\x1b"}
+
+    def test_every_call_is_not_a_shape(self):
+        few, many = (
+            len(draw([report(*(used(10, i % 7, 5) for i in range(calls)))], "strip").shapes)
+            for calls in (700, 1400)
+        )
+        assert many <= few
+
+
+class TestDensity:
+    def test_every_class_is_labelled_with_its_share(self):
+        shown = words(draw([EVEN], "density"))
+        for name, share in (
+            ("both low", "60.0 %"),
+            ("low SM", "20.0 %"),
+            ("low DRAM", "15.0 %"),
+            ("neither low", "5.0 %"),
+        ):
+            assert shown[shown.index(name) + 1] == share
+
+    def test_cells_are_shaded_by_time(self):
+        drawing = draw([EVEN], "density")
+        cells = [
+            (float(shape.tip.split(" %")[0]), luminance(shape.fill.light))
+            for shape in drawing.shapes
+            if isinstance(shape, Rect) and shape.fill and "DRAM" in shape.tip
+        ]
+        by_time = [shade for _, shade in sorted(cells)]
+        assert len(by_time) == 4
+        assert by_time == sorted(by_time, reverse=True)
+
+    def test_borders_are_dashed_lines_at_the_threshold(self):
+        drawing = draw([report(used(10, 5, 5), low=0.5)], "density")
+        frame = next(s for s in drawing.shapes if isinstance(s, Rect) and s.width == s.height > 300)
+        middle = (frame.x + frame.width / 2, frame.y + frame.height / 2)
+        dashed = [shape for shape in drawing.shapes if isinstance(shape, Line) and shape.dash]
+        assert any(line.x1 == line.x2 == middle[0] for line in dashed)
+        assert any(line.y1 == line.y2 == middle[1] for line in dashed)
+
+    def test_it_tells_what_stands_for_the_multiprocessors(self):
+        text = said(draw([CASES["no SM"]], "density"))
+        assert "no SM counter recorded" in text
+        assert "low tensor" in text
+
+    @pytest.mark.parametrize(
+        ("case", "note"),
+        [
+            ("some missing", "57.1 % of the time has no counters."),
+            ("above the peak", "100.0 % of the time is above 100 %: in the last cells."),
+            ("sample", "A sample: 1 in 7 launches; times are estimates."),
+            ("low tenth", "In the narrow fields: both low 25.0 %, low SM 0.0 %, low DRAM 0.0 %."),
+        ],
+    )
+    def test_notes(self, case: str, note: str):
+        assert note in words(draw([CASES[case]], "density"))
+
+    def test_a_little_is_not_nothing(self):
+        drawing = draw([report(used(10**7, 5, 5), used(1, None, 5))], "density")
+        assert "Less than 0.1 % of the time has no counters." in words(drawing)
+
+
+class TestStrip:
+    def test_rows_are_the_metrics_that_were_measured(self):
+        assert {"tensor pipe", "DRAM", "SM"} <= set(words(draw([EVEN], "strip")))
+        assert "SM" not in words(draw([CASES["no SM"]], "strip"))
+
+    def test_means_stand_beside_their_rows(self):
+        means = ["12.5 %", "27.5 %"]  # DRAM: 60 x 5 + 20 x 90 + 15 x 5 + 5 x 90 over 100
+        shown = words(draw([report(used(30, 5, 20), used(10, 35, 50))], "strip"))
+        assert means[0] in shown
+        assert means[1] in shown
+
+    def test_areas_rise_to_their_values(self):
+        drawing = draw([report(used(10, 25, 5), used(30, 75, 5))], "strip")
+        heights = sorted(
+            max(y for _, y in shape.points) - min(y for _, y in shape.points)
+            for shape in drawing.shapes
+            if isinstance(shape, Polygon)
+        )
+        assert any(height == pytest.approx(0.75 * 84, abs=0.2) for height in heights)
+
+    def test_stretches_without_counters_are_hatched(self):
+        drawing = draw([CASES["some missing"]], "strip")
+        hatched = [shape for shape in drawing.shapes if isinstance(shape, Rect) and shape.hatch]
+        assert len(hatched) == 5  # the lane, its legend and one part of each row
+        assert any("(hatched)" in text for text in words(drawing))
+
+    def test_a_timeline_has_occupancy_and_no_classes(self):
+        shown = words(draw([timesink.kernels(timesink.sample())]))
+        assert "Occupancy along the run" in shown
+        assert "class" not in shown
+
+    def test_it_says_that_it_shows_a_sample(self):
+        shown = said(draw([CASES["sample"]], "strip"))
+        assert "along the run" not in shown
+        assert "of the measured launches, in order" in shown
+        assert "2 kernel calls seen, about 280 ns in all" in shown
+        assert "A sample: 1 in 7 launches" in shown
+
+
+class TestClasses:
+    def test_one_bar_a_run_with_its_time(self):
+        other = replace(EVEN, source="other.csv")
+        shown = words(draw([EVEN, other], "classes"))
+        assert [name for name in shown if name.endswith(".csv")] == ["run.csv", "other.csv"]
+        assert shown.count("100 ns") == 2
+        assert shown.count("60.0 %") == 2
+
+    def test_bars_are_whole_and_parts_as_long_as_their_shares(self):
+        parts = [
+            shape
+            for shape in draw([EVEN], "classes").shapes
+            if isinstance(shape, Rect) and shape.tip
+        ]
+        whole = sum(part.width for part in parts)
+        assert [round(part.width / whole, 3) for part in parts] == [0.6, 0.2, 0.15, 0.05]
+        assert all(after.x == pytest.approx(one.x + one.width) for one, after in pairwise(parts))
+
+    def test_narrow_parts_have_no_label(self):
+        shown = words(draw([report(used(99, 5, 5), used(1, 90, 90))], "classes"))
+        assert "99.0 %" in shown
+        assert "1.0 %" not in shown
+
+    def test_classes_are_told_apart_in_grey(self):
+        greys = sorted(_grey(CLASS_FILL[name].light) for name in CLASS_FILL if name != "unknown")
+        assert all(after - grey > 40 for grey, after in pairwise(greys))
+        assert CLASS_HATCH["unknown"] is not None
+
+    def test_devices_have_bars_of_their_own(self):
+        shown = words(draw([CASES["two devices"]], "classes"))
+        assert {"run.csv, GPU 0", "run.csv, GPU 1"} <= set(shown)
+
+    @pytest.mark.parametrize("runs", [1, 5, 20])
+    def test_words_stay_apart_however_many_runs(self, runs: int):
+        long = "an_experiment_with_a_name_that_does_not_fit"
+        reports = [
+            report(used(10 + place, 5, 5), used(30, None, 5), source=f"/{long}_{place}/x.csv")
+            for place in range(runs)
+        ]
+        drawing = draw(reports, "classes")
+        check_words(drawing)
+        if runs > 1:
+            assert f"...{runs - 1}/x.csv" in words(drawing)
+
+    def test_several_runs_are_compared_unless_asked_otherwise(self):
+        assert draw([EVEN, ROOFED]) == draw([EVEN, ROOFED], "classes")
+
+
+class TestRoofline:
+    def test_dots_are_kernels_with_counted_work(self):
+        dots = [
+            shape
+            for shape in draw([ROOFED], "roofline").shapes
+            if isinstance(shape, Circle) and shape.tip
+        ]
+        assert [dot.tip.split(":")[0] for dot in dots] == ["heavy", "light"]
+        heavy, light = dots
+        assert heavy.x > light.x
+        assert heavy.radius > light.radius
+        assert "20.00 TFLOP/s, 2e+03 FLOP/byte, 30 % of its roof" in heavy.tip
+
+    def test_bounds_are_called_as_in_tables(self):
+        shown = words(draw([ROOFED], "roofline"))
+        assert {"bound by compute", "bound by memory"} <= set(shown)
+
+    def test_roofs_are_named_with_their_peaks(self):
+        shown = words(draw([ROOFED], "roofline"))
+        assert shown[shown.index("fp32") + 1] == "66.90 TFLOP/s"
+        assert "DRAM 4.80 TB/s" in shown
+
+    def test_dots_lie_under_their_roofs_as_far_as_they_are_from_them(self):
+        drawing = draw([ROOFED], "roofline")
+        roof = max(
+            (s for s in drawing.shapes if isinstance(s, Line) and s.width > 1 and s.y1 == s.y2),
+            key=lambda line: line.x2 - line.x1,
+        )
+        heavy = next(s for s in drawing.shapes if isinstance(s, Circle) and "heavy" in s.tip)
+        assert heavy.y > roof.y1
+        assert roof.x1 < heavy.x < roof.x2
+
+    def test_what_is_not_shown_is_told(self):
+        shown = words(draw([ROOFED], "roofline"))
+        assert "Not shown: 6.2 % of the time, in kernels without counted FLOP." in shown
+
+    def test_without_peaks_there_are_dots_and_a_reason(self):
+        unknown = Device(0, "", compute_capability="9.0")
+        trace = measured(worked(2e9, 1e6, 100_000, "heavy"), devices=[unknown])
+        drawing = draw([timesink.kernels(trace)], "roofline")
+        assert "No roofs:" in said(drawing)
+        assert any(isinstance(shape, Circle) and shape.tip for shape in drawing.shapes)
+        check_words(drawing)
+
+    def test_crowded_kernels_keep_their_numbers_apart(self):
+        near = [worked(2e9 + i, 1e6, 100_000 - i, f"kernel_{i}") for i in range(8)]
+        drawing = draw([report(*near)], "roofline")
+        numbers = [
+            box for box in boxes(drawing) if box[0] in "12345" and box[1] > 100 and box[4] < 450
+        ]
+        assert len(numbers) == 5
+        check_words(drawing)
+
+    @pytest.mark.parametrize(
+        "launches",
+        [
+            [worked(1e-3, 1e12, 10**9, "slow")],
+            [worked(1e18, 1, 1, "fast"), worked(1, 1e15, 10**12, "slow")],
+        ],
+    )
+    def test_extremes_stay_on_the_sheet(self, launches: list[Launch]):
+        drawing = draw([report(*launches)], "roofline")
+        check_words(drawing)
+        for shape in drawing.shapes:
+            if isinstance(shape, Circle):
+                assert 0 <= shape.x <= drawing.width
+                assert 0 <= shape.y <= drawing.height
+
+
+class TestRefusals:
+    def test_a_timeline_has_nothing_but_occupancy(self):
+        with pytest.raises(NotFoundError) as raised:
+            draw([timesink.kernels(timesink.sample())], "density")
+        assert "timesink ncu" in raised.value.hint
+
+    def test_without_counted_work_there_is_no_roofline(self):
+        with pytest.raises(NotFoundError) as raised:
+            draw([EVEN], "roofline")
+        assert "--metrics roofline" in raised.value.hint
+
+    def test_without_times_there_are_no_shares(self):
+        with pytest.raises(NotFoundError) as raised:
+            draw([report(used(None, 50, 50))], "density")
+        assert "timesink ncu" in raised.value.hint
+
+    def test_without_kernels_there_is_nothing(self):
+        empty = replace(EVEN, calls=EVEN.calls.clear(), devices=())
+        with pytest.raises(NotFoundError, match="no kernels"):
+            draw([empty])
+
+
+def test_devices_have_pictures_of_their_own():
+    trace: Trace = measured(
+        used(10, 5, 5), used(10, 90, 90, device=1), devices=[H200, replace(H200, id=1)]
+    )
+    shown = said(draw([timesink.kernels(trace)], "density"))
+    assert "GPU 0 (NVIDIA H200), 1 kernel call, 10 ns" in shown
+    assert "GPU 1 (NVIDIA H200), 1 kernel call, 10 ns" in shown
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "seeds/000_896f68ed3a7423fd.txt",
+        "seeds/002_abc90e299168b04d.txt",
+        "data/h200/ncu/matmul_relu.csv",
+        "data/h200/ncu/unet_train.csv.gz",
+    ],
+)
+def test_real_recordings(name: str, shared: Path):
+    drawing = draw([timesink.kernels(shared / name, cache=False)])
+    check_words(drawing)
+    assert len(to_svg(drawing)) < 200_000
+
+
+def _grey(colour: str) -> float:
+    red, green, blue = rgb(colour)
+    return 0.299 * red + 0.587 * green + 0.114 * blue

@@ -1,0 +1,373 @@
+"""The answer of `timesink kernels` for people."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+import pytest
+
+import timesink
+from kernels_text import to_markdown, to_text
+from measured_kernels import H200, Launch, launch, measured, use
+from timesink.analyses.kernel_join.joining import Join
+from timesink.answers.kernel_rows import KernelChoice as Choice
+from timesink.answers.kernel_words import refusal
+from timesink.answers.kernels import one_table
+from timesink.model.health import HealthEntry
+from timesink.model.trace import Device, Trace
+from timesink.output import terminal
+from timesink.reports.kernels import KernelReport
+
+GEMM = "ampere_fp16_s16816gemm_fp16_64x128_ldg8_relu_f2f_stages_64x5_tn"
+ADD, MUL = (f"void at::native::elementwise_kernel<4, {op}<float>>(int)" for op in ("Add", "Mul"))
+
+
+WORK = (
+    use(GEMM, 600_000, tensor=70.0, dram=10.0, sm=80.0),
+    use(ADD, 200_000, dram=75.0, sm=20.0),
+    use(MUL, 150_000, dram=60.0, sm=10.0),
+    use("tiny", 50_000, dram=5.0, sm=5.0),
+)
+
+
+def report(*launches: Launch, health: tuple[HealthEntry, ...] = (), **options: Any) -> KernelReport:
+    devices = options.pop("devices", (Device(0, "NVIDIA H200", compute_capability="9.0"),))
+    trace = measured(*launches, devices=devices, **options.pop("extra", {}))
+    return timesink.kernels(Trace(trace.metadata, health, trace.frames), **options)
+
+
+def text(
+    *launches: Launch, by: str | None = None, choice: Choice | None = None, **options: Any
+) -> str:
+    return to_text(report(*launches, **options), by, choice or Choice())
+
+
+def section(told: str, title: str) -> list[str]:
+    """Lines under a heading, up to the next empty one."""
+    lines = told.splitlines()
+    start = next(place for place, line in enumerate(lines) if line.startswith(title))
+    return lines[start + 1 : lines.index("", start)]
+
+
+class TestText:
+    def test_the_answer_comes_first(self):
+        subject, answer = text(*WORK).splitlines()[:2]
+        assert subject == "k.csv, NVIDIA H200"
+        assert answer == report(*WORK).headline[: len(answer)]
+
+    def test_a_device_and_how_well_it_was_used(self):
+        assert section(text(*WORK), "GPU 0 (NVIDIA H200, capability 9.0)") == [
+            "  4 calls of 3 kernels, 1.00 ms, 50.00 us to 600.0 us each",
+            "  tensor 42.0 %, DRAM 30.2 %, SM 53.8 % of peak, weighted by time",
+        ]
+
+    def test_classes_with_bars_and_what_they_mean(self):
+        told = section(text(*WORK), "Share of time by class (low: below 33.3 % of peak)")
+        assert [line.split("  ")[1].strip() for line in told] == [
+            "both low",
+            "low SM",
+            "low DRAM",
+            "neither low",
+        ]
+        assert told[1].split() == [
+            "low",
+            "SM",
+            "350.0",
+            "us",
+            "35.0",
+            "%",
+            14 * "█",
+            "memory",
+            "side",
+        ]
+        assert "█" not in told[3]
+
+    def test_low_is_what_was_asked_for(self):
+        assert "(low: below 15.0 % of peak)" in text(*WORK, low=0.15)
+
+    def test_kernels_by_time_with_their_use(self):
+        told = section(text(*WORK), "Kernels (3)")
+        assert told[0].split() == [
+            *("kernel", "calls", "share", "total", "tensor", "DRAM", "SM", "class"),
+        ]
+        row = " ".join(told[1].split()[1:])
+        assert row == "1 60.0 % 600.0 us 70 % 10 % 80 % low DRAM"
+        assert (
+            told[-1] == "  elementwise_kernel stands for 2 kernels; --by full-name tells them apart"
+        )
+
+    def test_what_would_vanish_and_where(self):
+        told = section(text(*WORK), "Headroom")
+        assert told[0] == (
+            "277.5 us of 1.00 ms would vanish if every kernel ran at its nearest roof"
+        )
+        assert " ".join(told[2].split()[2:]) == "120.0 us 43.2 % 600.0 us SM 80 %"
+
+    def test_headroom_left_out_is_of_the_headroom(self):
+        told = section(text(*WORK, choice=Choice(top=1)), "Headroom")
+        assert told[-1] == "... 2 more kernels: 56.8 % of the headroom"
+
+    def test_headroom_is_of_what_was_measured_everywhere(self):
+        told = text(use("f", 300, sm=20.0), use("g", 100, tensor=None, dram=None, sm=None))
+        sentence = "240 of 300 ns would vanish if every kernel ran at its nearest roof"
+        assert " ".join(told.split()).count(sentence) == 2
+
+    def test_kernels_that_run_in_different_ways_are_mixed(self):
+        told = text(use("f", 100, sm=5.0), use("f", 100, sm=97.0))
+        assert section(told, "Kernels (1)")[1].split()[-3:] == ["51", "%", "mixed"]
+
+    def test_headroom_stays_in_its_order(self):
+        told = section(text(*WORK, choice=Choice(sort="name")), "Headroom")
+        assert [line.split()[0][:5] for line in told[2:]] == ["amper", "eleme", "tiny"]
+
+    def test_families(self):
+        assert section(text(*WORK), "Families (3)")[1].startswith("gemm")
+
+    def test_rows_that_are_left_out_are_summed(self):
+        told = section(text(*WORK, choice=Choice(top=1)), "Kernels (the first 1 of 3)")
+        assert told[2] == "... 2 more kernels: 40.0 % of the time"
+
+    def test_notes_and_health_say_things_once(self):
+        clocks = "clocks vary"
+        entry = HealthEntry("uncontrolled_clocks", 1, clocks)
+        told = text(*WORK, extra={"profiler_notes": [clocks, "odd"]}, health=(entry,))
+        notes = section(told, "Notes")
+        assert notes[0].startswith("  durations are of kernels replayed")
+        assert notes[-1] == "  the profiler says: odd"
+        assert clocks not in told
+        assert "the clocks of the device were not fixed" in told
+
+    def test_nothing_odd(self):
+        assert text(*WORK).splitlines()[-1] == "  Nothing odd was found in the recording."
+
+
+class TestWidth:
+    @pytest.mark.parametrize("columns", [60, 80, 100, 200])
+    def test_nothing_is_wider_than_the_terminal(self, columns: int):
+        told = to_text(report(*WORK), None, Choice(), columns)
+        assert max(map(len, told.splitlines())) <= columns
+
+    def test_at_80_columns_the_main_ones_are_there(self):
+        told = to_text(report(*WORK), "name", Choice(), 80).splitlines()
+        header = told[told.index("Kernels (3)") + 1]
+        assert header.split() == [
+            *("kernel", "calls", "share", "total", "tensor", "DRAM", "SM", "class"),
+        ]
+
+    def test_names_are_cut_at_their_end(self):
+        assert re.search(r"^ampere_fp16_s16816gemm_\w+…  ", text(*WORK), re.MULTILINE)
+
+
+class TestWhatIsMissing:
+    def test_a_timeline_has_times_only(self):
+        told = to_text(timesink.kernels(timesink.sample()), None, Choice())
+        assert "no hardware counters" in told
+        for absent in ("Headroom", "Share of time by class", "tensor", "DRAM"):
+            assert f"\n{absent}" not in told
+        assert section(told, "Kernels (the first 10 of")[0].split() == [
+            *("kernel", "calls", "share", "total", "mean", "occup."),
+        ]
+
+    def test_time_without_a_metric(self):
+        told = text(*WORK, use("late", 250_000, dram=None))
+        assert "  not measured: DRAM for 20.0 % of the time" in told
+        assert re.search(r"^  no counters +250\.0 us +20\.0 %", told, re.MULTILINE)
+
+    def test_calls_without_a_duration(self):
+        told = text(*WORK, use("late", None))
+        assert "  5 calls (1 without a duration) of 4 kernels, 1.00 ms" in told
+
+    def test_values_that_are_no_numbers_are_missing(self):
+        told = text(use("a", 900, tensor=math.inf, dram=5.0, sm=math.nan))
+        assert "inf" not in told
+        assert "nan" not in told
+
+    def test_without_any_kernel(self):
+        assert "No kernel was recorded." in text()
+
+    def test_without_sm_the_tensor_pipe_stands_in(self):
+        told = text(use("a", 900, dram=50.0, sm=None))
+        assert re.search(r"^  low tensor +900 ns +100\.0 %", told, re.MULTILINE)
+        assert "low SM" not in told
+
+
+class TestSeveralDevices:
+    MANY = (*WORK, use("other", 300_000, dram=50.0, sm=50.0, device=1))
+
+    def test_each_has_its_own_tables(self):
+        told = text(*self.MANY)
+        assert "GPU 0: Kernels" in told
+        assert "GPU 1: Kernels" in told
+        assert section(told, "GPU 1")[0] == "  1 call of 1 kernel, 300.0 us"
+
+    def test_one_table_names_the_device(self):
+        told = text(*self.MANY, by="name").splitlines()
+        assert told[-5].split()[:2] == ["device", "kernel"]
+
+    def test_machines_are_named_where_there_are_two(self):
+        told = text(*self.MANY[:1], use("other", 300_000, host="b"))
+        assert "b GPU 0: Kernels" in told
+
+
+class TestSample:
+    def test_seen_and_estimated(self):
+        told = text(*WORK * 5, every=4)
+        assert "20 calls that stand for about 80 of 3 kernels, 20.00 ms (" in told
+        assert section(told, "Kernels (3)")[0].split()[1:3] == ["seen", "launches"]
+        assert re.search(r"  both low .* 5\.0 % .*tail \(\d", told)
+
+
+FLOP, BYTES = "sm__sass_thread_inst_executed_op_fadd_pred_on.sum", "dram__bytes.sum"
+COUNTED = (
+    launch(1_000_000, {FLOP: 30e9, BYTES: 1e6}, name="busy", tensor_pct=0.0),
+    launch(1_000_000, {FLOP: 1e6, BYTES: 2.4e9}, name="copy", tensor_pct=0.0),
+)
+
+
+class TestNarrow:
+    def narrow(self, *launches: Launch) -> str:
+        return to_text(report(*launches), None, Choice(), 60)
+
+    def test_headroom_keeps_its_column(self):
+        assert "  headroom  of all" in self.narrow(*WORK)
+
+    def test_names_that_begin_alike_keep_their_ends(self):
+        names = [f"nvjet_sm90_tst_128x128_64x6_2x1_v_bz_coopA_{end}" for end in ("TNT", "NNT")]
+        told = self.narrow(*(use(name, 900, sm=40.0) for name in names))
+        for ending in ("_TNT", "_NNT"):
+            assert re.search(rf"^nvjet_\w+…\w+{ending} ", told, re.MULTILINE)
+
+
+class TestFewRows:
+    def test_no_group_is_large_enough(self):
+        told = text(*WORK, by="name", choice=Choice(min_share_pct=100))
+        assert told.rstrip().endswith("no kernel has 100 % of the time or more")
+
+
+class TestRoofline:
+    def test_without_a_count_of_operations_there_is_none(self):
+        assert "Roofline" not in text(*WORK)
+
+    def test_kernels_against_their_roofs(self):
+        told = section(text(*COUNTED), "Roofline of H200 (DRAM 4.80 TB/s, fp32 66.90 TFLOP/s)")
+        assert " ".join(line.strip() for line in told[1:3]) == (
+            "at the data-sheet peaks of the H200 the same work takes 948.4 us of 2.00 ms (47.4 %); "
+            "headroom above is against what each unit could do at the clock of the run"
+        )
+        assert (
+            told[3] == "  50.0 % of the time bound by compute, 50.0 % of the time bound by memory"
+        )
+        busy = "busy 1 50.0 % 30000.000 30.000 953.7 MiB/s 45 % compute fp32"
+        assert busy in [" ".join(line.split()) for line in text(*COUNTED).splitlines()]
+
+    def test_devices_have_roofs_of_their_own(self):
+        (row, metrics), other = COUNTED
+        told = text(({**row, "device": 1}, metrics), other, devices=(H200, replace(H200, id=1)))
+        assert "takes 500.0 us of 1.00 ms (50.0 %);" in told
+        assert "takes 448.4 us of 1.00 ms (44.8 %);" in told
+        assert "2.00 ms" not in told
+
+    def test_without_peaks_it_says_why(self):
+        told = section(text(*COUNTED, devices=()), "Roofline")
+        assert told[1].startswith("  no roofs: ")
+        assert "--device" in " ".join(told)
+
+
+def joined(aligned: int, **facts: Any) -> Join:
+    return Join(
+        **{
+            "rows": pl.Series([0]),
+            "how": pl.Series(["exact"]),
+            "calls": 4,
+            "aligned": aligned,
+            "aligned_share": aligned / 4,
+            "exact_share": aligned / 4,
+            "aligned_time_share": 1.0,
+            "timeline_calls": 8,
+            "timeline_covered_share": 0.5,
+            "steps": ("3",),
+            "min_aligned": 0.8,
+            "reason": "",
+            **facts,
+        }
+    )
+
+
+class TestJoin:
+    def with_join(self, join: Join) -> KernelReport:
+        made = report(*WORK)
+        origins = {"operator": ["aten::mm", "aten::add", "aten::mul", None]}
+        calls = made.calls.with_columns(pl.Series(name, of) for name, of in origins.items())
+        return replace(made, calls=calls, join=join, timeline="logs/trace.json.gz")
+
+    def test_how_much_was_found_and_what_launched_it(self):
+        told = to_text(self.with_join(joined(4)), None, Choice())
+        line, *_, last = section(told, "Operators (4)")
+        assert line == (
+            "100.0 % of 4 kernels aligned with trace.json.gz, step 3; utilisation per operator:"
+        )
+        assert last.startswith("(operator not known)  ")
+
+    def test_what_was_found_by_name_alone(self):
+        told = to_text(self.with_join(joined(4, exact_share=0.75, steps=())), None, Choice())
+        assert "aligned with trace.json.gz; utilisation" in told
+        assert "25.0 % by name only: grid or block differ" in " ".join(told.split())
+
+    def test_a_refusal_names_both_files(self):
+        refused = self.with_join(joined(1, reason="only 25.0 % found"))
+        assert refusal(refused) == "k.csv and logs/trace.json.gz: only 25.0 % found"
+        assert refusal(self.with_join(joined(4))) == ""
+
+
+class TestModules:
+    def test_paths_are_cut_at_their_beginning(self):
+        made = report(*WORK)
+        paths = [f"Model_0.Layers_0.Layer_{number}.Attention_{number}" for number in range(4)]
+        joined = replace(made, calls=made.calls.with_columns(module=pl.Series(paths)))
+        assert "\n….Layer_0.Attention_0  " in to_text(joined, "module", Choice(), 80)
+
+    def test_the_summary_has_their_classes(self):
+        made = report(*WORK)
+        modules = pl.Series("module", [f"Model_0.Layer_{n}.Attention_{n}" for n in range(4)])
+        classes = pl.Series("module_class", ["Model.Layer.Attention"] * 4)
+        calls = made.calls.with_columns(modules, classes)
+        told = section(to_text(replace(made, calls=calls), None, Choice()), "Modules")
+        assert told[2].startswith("Model.Layer.Attention  ")
+        assert told[3] == "  --by module tells 4 modules apart"
+
+
+class TestOneTable:
+    def test_the_answer_and_the_table(self):
+        told = text(*WORK, by="full-name").splitlines()
+        assert told[0] == "k.csv, NVIDIA H200"
+        assert "Kernels (4)" in told
+        assert [line.split()[0] for line in told[-4:]][1:3] == [
+            "elementwise_kernel<Add>",
+            "elementwise_kernel<Mul>",
+        ]
+
+    def test_plain_is_only_the_table_and_cuts_nothing(self):
+        told = terminal.to_text(
+            one_table([report(*WORK)], "name", Choice(top=1)), 9000
+        ).splitlines()
+        assert len(told) == 2
+        assert told[1].startswith(GEMM)
+
+
+class TestMarkdown:
+    def test_sections_and_tables(self):
+        told = to_markdown(report(*WORK), None, Choice(top=2))
+        assert told.startswith("# k.csv, NVIDIA H200\n\n**4 kernels took")
+        assert "| low SM | 350.0 us | 35.0 % |" in told
+        assert "\n\n... 1 more kernel: 5.0 % of the time\n\n" in told
+        assert "## Headroom (the first 2 of 3)\n\n277.5 us of 1.00 ms would vanish" in told
+        assert told.endswith("Nothing odd was found in the recording.")
+
+    def test_one_table(self):
+        told = to_markdown(report(*WORK), "family", Choice())
+        assert "## Families (3)\n\n| family | calls |" in told
+        assert "Health of" not in told

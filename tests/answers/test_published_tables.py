@@ -1,0 +1,90 @@
+"""The tables of a pair as CSV."""
+
+from __future__ import annotations
+
+import csv
+from io import StringIO
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from compared import frame, pair_of, two_runs
+from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES
+from timesink.answers.published_tables import PUBLISHED, families_csv, rows_csv, times_csv
+
+GOLDEN = (
+    ("SGLang_gpu_instability_pid944615_strict", ("normal", "abnormal")),
+    ("SGLang_gpu_memory_squeeze_out_NVLink_pid923229_strict", ("normal", "abnormal")),
+    (
+        "SGLang_cpu_frequency_reduction_n_pid805580_vs_a_pid842126_cross",
+        ("normal_pid_805580", "abnormal_pid_842126"),
+    ),
+)
+
+
+def cells(text: str) -> list[list[str]]:
+    return list(csv.reader(StringIO(text)))
+
+
+class TestRows:
+    def test_columns_are_the_published_ones_with_the_labels_of_both_sides(self):
+        titles = cells(rows_csv(two_runs(labels=("normal_pid_1", "abnormal_pid_2"))))[0]
+        assert titles[:5] == [
+            "Function Name",
+            "Metric Name",
+            "Device",
+            "Suspicion Score",
+            "β_normal_pid_1(%)",
+        ]
+        assert titles[10:12] == ["μ_normal_pid_1", "μ_abnormal_pid_2"]
+
+    def test_numbers_have_six_decimals_and_undefined_ones_are_empty(self):
+        row = {"function": "f", "score": 1.5, "mu_welch_p": float("nan"), "mu_base": 2.5e13}
+        told = cells(rows_csv(pair_of(rows=frame(ROWS, row))))[1]
+        assert told[3] == "1.500000"
+        assert told[10] == "25000000000000.000000"
+        assert told[15] == ""
+
+    def test_every_row_is_there_in_order(self):
+        pair = two_runs()
+        told = cells(rows_csv(pair))
+        assert len(told) == pair.rows.height + 1
+        assert [row[0] for row in told[1:]] == pair.rows["function"].to_list()
+
+    def test_no_rows_leave_the_titles(self):
+        assert len(cells(rows_csv(pair_of()))) == 1
+
+    @pytest.mark.parametrize(("name", "labels"), GOLDEN)
+    def test_a_published_table_is_written_byte_for_byte(
+        self, shared: Path, name: str, labels: tuple[str, str]
+    ):
+        golden = (shared / "data/latencyprism/golden" / f"{name}.csv").read_text(encoding="utf-8")
+        columns = [column for column, _ in PUBLISHED]
+        rows = pl.read_csv(golden.encode(), new_columns=columns, schema_overrides=_FLOATS)
+        more = [pl.lit(None, ROWS[name]).alias(name) for name in ROWS if name not in columns]
+        pair = pair_of(rows=rows.with_columns(more))
+        for side, label in ((pair.base, labels[0]), (pair.new, labels[1])):
+            object.__setattr__(side, "label", label)
+        assert rows_csv(pair) + "\n" == golden
+
+
+_FLOATS = {
+    title.format(base=base, new=new): pl.Float64
+    for column, title in PUBLISHED
+    for _, (base, new) in GOLDEN
+    if ROWS[column] == pl.Float64
+}
+
+
+class TestOthers:
+    def test_times_hold_every_function_with_or_without_a_metric(self):
+        pair = two_runs()
+        told = list(csv.DictReader(StringIO(times_csv(pair))))
+        assert list(told[0]) == list(TIMES)
+        assert {row["measured"] for row in told} == {"true", "false"}
+
+    def test_names_of_a_family_share_a_cell(self):
+        row = {"family": "gemm", "names_base": ["a", "b"], "names_new": ["c"], "name": None}
+        told = list(csv.DictReader(StringIO(families_csv(pair_of(families=frame(FAMILIES, row))))))
+        assert (told[0]["names_base"], told[0]["names_new"], told[0]["name"]) == ("a; b", "c", "")

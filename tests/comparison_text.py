@@ -1,0 +1,15 @@
+"""A comparison as text, as `timesink compare` says it."""
+
+from __future__ import annotations
+
+from timesink.answers.comparison import comparison_document, one_table_document
+from timesink.output import terminal
+from timesink.reports.comparison import Comparison
+
+
+def to_text(
+    comparison: Comparison, top: int = 10, table: str | None = None, width: int = 100
+) -> str:
+    if table is None:
+        return terminal.to_text(comparison_document(comparison, top=top), width)
+    return terminal.to_text(one_table_document(comparison, table, top), width)

@@ -1,0 +1,36 @@
+"""What `timesink kernels` says, as text and Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from timesink.answers.kernel_rows import KernelChoice
+from timesink.answers.kernels import groups_document, kernels_document
+from timesink.output import terminal
+from timesink.output.blocks import Document
+from timesink.output.markdown import to_markdown as in_markdown
+from timesink.reports.kernels import KernelReport
+
+
+def told(
+    reports: KernelReport | Sequence[KernelReport], by: str | None, choice: KernelChoice
+) -> Document:
+    every = [reports] if isinstance(reports, KernelReport) else list(reports)
+    if by is not None:
+        return groups_document(every, by, choice)
+    return kernels_document(every, choice, brief=True)
+
+
+def to_text(
+    reports: KernelReport | Sequence[KernelReport],
+    by: str | None,
+    choice: KernelChoice,
+    width: int = 100,
+) -> str:
+    return terminal.to_text(told(reports, by, choice), width)
+
+
+def to_markdown(
+    reports: KernelReport | Sequence[KernelReport], by: str | None, choice: KernelChoice
+) -> str:
+    return in_markdown(told(reports, by, choice))
