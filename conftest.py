@@ -66,6 +66,20 @@ def own_cache(
         monkeypatch.setenv("TIMESINK_CACHE_DIR", str(folder))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long begins first: short files fill the end, and no core waits for another.
+
+    Tests that start programs, a cluster or a browser often wait, beside others that compute.
+    """
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    if item.get_closest_marker("whole"):
+        return 0
+    return 1 if item.path.stem.endswith("acceptance") else 2
+
+
 def pytest_collection_finish() -> None:
     """Thousands of tests stay to the end: do not look through them for garbage again and again."""
     gc.collect()

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from remembered import remember_answers
+
 # Machines that run tests may be busy: a slow example is no failure.
 # The same examples every time, and few: what lands must not depend on luck nor take long.  To look
 # for new ones, run with HYPOTHESIS_PROFILE=search.  Tests name no number unless it is smaller.
@@ -39,6 +41,15 @@ def shared() -> Path:
     if os.environ.get("TIMESINK_REQUIRE_SHARED") == "1":
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _remembered_answers() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        folder = find_shared()
+        if folder is not None:
+            remember_answers(patch, folder / "data")
+        yield
 
 
 @pytest.fixture

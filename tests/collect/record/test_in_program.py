@@ -17,6 +17,8 @@ from timesink.collect.record.places import Place
 from timesink.collect.record.plan import Plan, write_plan
 from timesink.errors import CollectError, UsageError
 
+pytestmark = pytest.mark.whole
+
 BLOCKS = """
 import os, torch, timesink
 

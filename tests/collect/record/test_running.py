@@ -22,6 +22,8 @@ from timesink.collect.record.running import Ended, Running
 from timesink.collect.record.watching import Sampling, Watched
 from timesink.errors import CollectError
 
+pytestmark = pytest.mark.whole
+
 WRITES_AND_GOES = """
 import signal, sys, time
 def go(number, frame):
