@@ -50,25 +50,6 @@ class LinesByTest:
             self.contexts.pop()
             self.coverage.switch_context(self.contexts[-1] if self.contexts else "")
 
-    def cached(self, function: Callable[..., Any], cache: Callable[..., Any]) -> Callable[..., Any]:
-        """The function with its cache, whose lines count for each test that asks it."""
-        name = f"{SHARED}{function.__module__}.{function.__qualname__}"
-
-        @functools.wraps(function)
-        def made(*args: Any, **options: Any) -> Any:
-            with self.context(name):
-                return function(*args, **options)
-
-        kept = cache(made)
-
-        @functools.wraps(function)
-        def asked(*args: Any, **options: Any) -> Any:
-            for user in self.contexts:
-                self.used[user].add(name)
-            return kept(*args, **options)
-
-        return asked
-
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         known = getattr(item, "_fixtureinfo", None)
@@ -99,17 +80,49 @@ def _name_of(fixture: pytest.FixtureDef[Any]) -> str:
     return f"{SHARED}{fixture.baseid}::{fixture.argname}"
 
 
-def _watch_caches(lines: LinesByTest) -> None:
-    """Let `functools.cache` in tests tell who asks."""
-    plain = functools.cache
-    here = str(Path.cwd() / "tests")
+def _watched(function: Any, cache: Callable[..., Any]) -> Any:
+    """A function with its cache; in tests, lines of an answer count for each test that asks."""
+    code = getattr(function, "__code__", None)
+    if code is None or not code.co_filename.startswith(str(Path.cwd() / "tests")):
+        return cache(function)
 
-    def cache(function: Callable[..., Any]) -> Callable[..., Any]:
-        code = getattr(function, "__code__", None)
-        is_ours = code is not None and code.co_filename.startswith(here)
-        return lines.cached(function, plain) if is_ours else plain(function)
+    def name(args: tuple[Any, ...], options: dict[str, Any]) -> str:
+        return f"{SHARED}{function.__module__}.{function.__qualname__}{args}{options}"
 
-    functools.cache = cache  # type: ignore[assignment]
+    @functools.wraps(function)
+    def made(*args: Any, **options: Any) -> Any:
+        with _watching[0].context(name(args, options)):
+            return function(*args, **options)
+
+    kept = cache(made)
+
+    @functools.wraps(function)
+    def asked(*args: Any, **options: Any) -> Any:
+        if not _watching:
+            return function(*args, **options)
+        for user in _watching[0].contexts:
+            _watching[0].used[user].add(name(args, options))
+        return kept(*args, **options)
+
+    return asked
+
+
+def _watch_caches() -> None:
+    """Let caches of functions tell who asks."""
+    plain, plain_of_size = functools.cache, functools.lru_cache
+
+    def cache_of_size(maxsize: Any = 128, typed: bool = False) -> Any:  # noqa: FBT001, FBT002
+        if callable(maxsize):
+            return _watched(maxsize, plain_of_size)
+        return lambda function: _watched(function, plain_of_size(maxsize, typed))
+
+    functools.cache = lambda function: _watched(function, plain)  # type: ignore[assignment]
+    functools.lru_cache = cache_of_size  # type: ignore[assignment]
+
+
+_watching: list[LinesByTest] = []
+# At once: files with fixtures are loaded before any plugin is asked.
+_watch_caches()
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -118,5 +131,5 @@ def pytest_configure(config: pytest.Config) -> None:
     packages = os.environ["COVERING_PACKAGES"].split()
     lines = LinesByTest(Path(os.environ["COVERING_TESTS"]), packages)
     config.pluginmanager.register(lines)
-    _watch_caches(lines)
+    _watching.append(lines)
     lines.coverage.start()
