@@ -56,7 +56,7 @@ demo: $(VENV)/.installed  ## install, read the bundled recording, print the answ
 	$(BIN)/timesink demo -o demo-output/timesink-demo.html
 
 test: $(VENV)/.installed-test $(VENV)/.installed-browser web/node_modules/.installed  ## install what the tests need and run them all
-	$(BIN)/python -m pytest --doctest-modules -n auto --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 	$(WEB) run --silent test
 
 lint: $(VENV)/.installed-lint web/node_modules/.installed  ## style, types, direction of imports, generated pages, built bundles

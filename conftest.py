@@ -1,37 +1,24 @@
-"""What holds for every test, in `tests` and in docstrings."""
+"""What holds for every test."""
 
 from __future__ import annotations
 
 import gc
-import importlib.util
 import itertools
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+# Assertions are rewritten once for all runs, whatever the machine prefers.
+sys.dont_write_bytecode = False
 
 IS_ONE_OF_MANY = "PYTEST_XDIST_WORKER" in os.environ
 """Whether other processes run tests beside this one, as many as there are cores."""
 if IS_ONE_OF_MANY:
     # Threads of several processes that wait for the same cores only get in each other's way.
     os.environ.setdefault("POLARS_MAX_THREADS", "1")
-
-_FOR_PYTORCH = [
-    "src/timesink/lab/loads/*_copies.py",
-    "src/timesink/lab/loads/device_*.py",
-    *(
-        f"src/timesink/lab/workloads/{name}.py"
-        for name in ("denoise", "probe", "setting", "vit_train")
-    ),
-]
-_FOR_TENSORBOARD = ["src/timesink/server/tensorboard.py"]
-_FOR_RAY = [f"src/timesink/engines/ray_{name}.py" for name in ("cluster", "driver")]
-_ABSENT = {"torch": _FOR_PYTORCH, "tensorboard": _FOR_TENSORBOARD, "ray": _FOR_RAY}
-collect_ignore_glob = [
-    file for name, files in _ABSENT.items() if not importlib.util.find_spec(name) for file in files
-]
-"""What needs PyTorch, TensorBoard or Ray is read for its examples only where that is installed."""
 
 
 @pytest.fixture(scope="session")
@@ -77,6 +64,20 @@ def own_cache(
         folder = next(own_caches)
         folder.mkdir()
         monkeypatch.setenv("TIMESINK_CACHE_DIR", str(folder))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes long begins first: short files fill the end, and no core waits for another.
+
+    Tests that start programs, a cluster or a browser often wait, beside others that compute.
+    """
+    items.sort(key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    if item.get_closest_marker("whole"):
+        return 0
+    return 1 if item.path.stem.endswith("acceptance") else 2
 
 
 def pytest_collection_finish() -> None:

@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from remembered import remember_answers
+
 # Machines that run tests may be busy: a slow example is no failure.
-# The same examples every time: what lands must not depend on luck.  To look for new ones, run with
-# HYPOTHESIS_PROFILE=search.
+# The same examples every time, and few: what lands must not depend on luck nor take long.  To look
+# for new ones, run with HYPOTHESIS_PROFILE=search.  Tests name no number unless it is smaller.
 _PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("steady", _PATIENT, derandomize=True, max_examples=30)
-settings.register_profile("search", _PATIENT)
+settings.register_profile("steady", _PATIENT, derandomize=True, max_examples=10)
+settings.register_profile("search", _PATIENT, max_examples=300)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 # Programs that tests start need not compile timesink anew each time, whatever the machine prefers.
@@ -39,6 +41,15 @@ def shared() -> Path:
     if os.environ.get("TIMESINK_REQUIRE_SHARED") == "1":
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _remembered_answers() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        folder = find_shared()
+        if folder is not None:
+            remember_answers(patch, folder / "data")
+        yield
 
 
 @pytest.fixture

@@ -85,6 +85,7 @@ DECLINED = (
     "hta/memory_analysis/*",
     "kineto/tb_golden.jsonl",
     "latencyprism/golden/*",
+    "latencyprism/sentinel/*",
 )
 
 

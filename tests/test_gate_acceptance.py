@@ -17,6 +17,8 @@ from rich.cells import cell_len
 import timesink
 from timesink.cli import build_parser, main
 
+pytestmark = pytest.mark.whole
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 SCRIPT = REPOSITORY / "docs" / "ci" / "gate.sh"
 WORKFLOW = REPOSITORY / "docs" / "ci" / "github.yml"

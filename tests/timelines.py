@@ -27,7 +27,7 @@ RECORDINGS = (
 )
 """Real recordings of many makers, with and without host, device and correlation."""
 
-patient = settings(deadline=None, max_examples=40)
+patient = settings(deadline=None)
 """For properties: machines that run tests may be busy."""
 
 Analysis = Callable[[Trace], pl.DataFrame]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import oracle
 from cases import STEP, C, K, O, R, costs, read
@@ -54,7 +54,6 @@ def test_the_average_is_over_complete_steps():
 
 
 @given(recordings())
-@settings(max_examples=40, deadline=None)
 def test_breakdown_is_as_the_oracle_says(recording: Recording):
     trace = recording.trace
     found = step_breakdown(trace)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 
 import oracle
 from cases import OTHER, C, K, O, R, read
@@ -83,12 +83,10 @@ def check_against_the_oracle(trace: Trace) -> None:
 
 
 @given(recordings(nested=True))
-@settings(max_examples=40, deadline=None)
 def test_times_of_nested_calls_are_as_the_oracle_says(recording: Recording):
     check_against_the_oracle(recording.trace)
 
 
 @given(recordings())
-@settings(max_examples=40, deadline=None)
 def test_times_of_crossing_calls_are_as_the_oracle_says(recording: Recording):
     check_against_the_oracle(recording.trace)

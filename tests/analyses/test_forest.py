@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import oracle
 import timesink
@@ -202,12 +202,10 @@ def test_the_sample_is_as_the_oracle_says():
 
 
 @given(recordings(nested=True, work=14))
-@settings(max_examples=40, deadline=None)
 def test_nested_calls_are_as_the_oracle_says(recording: Recording):
     check_against_the_oracle(recording.trace)
 
 
 @given(recordings(work=14))
-@settings(max_examples=40, deadline=None)
 def test_crossing_calls_are_as_the_oracle_says(recording: Recording):
     check_against_the_oracle(recording.trace)

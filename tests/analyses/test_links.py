@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 
 import oracle
 import timesink
@@ -144,12 +144,10 @@ def test_links_of_a_step_of_the_sample_are_as_the_oracle_says():
 
 
 @given(recordings(nested=True))
-@settings(max_examples=40, deadline=None)
 def test_links_among_nested_calls_are_as_the_oracle_says(recording: Recording):
     check_against_the_oracle(recording.trace)
 
 
 @given(recordings())
-@settings(max_examples=40, deadline=None)
 def test_links_among_crossing_calls_are_as_the_oracle_says(recording: Recording):
     check_against_the_oracle(recording.trace)

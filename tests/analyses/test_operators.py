@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import oracle
 from builders import complete
@@ -175,7 +175,6 @@ class TestLaunchSites:
         ]
 
     @given(recordings())
-    @settings(max_examples=40, deadline=None)
     def test_rows_add_up_to_the_device_work_of_the_trace(self, recording: Recording):
         trace = recording.trace
         busy = [row for row in oracle.rows_of(trace, "device") if row["kind"] in oracle.BUSY]
@@ -185,7 +184,6 @@ class TestLaunchSites:
 
 
 @given(recordings())
-@settings(max_examples=40, deadline=None)
 def test_rows_are_sums_of_what_the_oracle_says(recording: Recording):
     trace = recording.trace
     nodes = oracle.forest(trace)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import oracle
 from builders import complete
@@ -100,7 +100,6 @@ class TestCommunication:
 
 
 @given(recordings())
-@settings(max_examples=40, deadline=None)
 def test_ranges_are_as_the_oracle_says(recording: Recording):
     trace = recording.trace
     expected = oracle.moments(trace)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 
 import oracle
 from builders import complete
@@ -124,7 +124,6 @@ def test_the_window_is_that_of_the_complete_steps():
 
 
 @given(recordings())
-@settings(max_examples=40, deadline=None)
 def test_steps_are_as_the_oracle_says(recording: Recording):
     trace = recording.trace
     found = find_steps(trace).select("name", "start_ns", "end_ns", "device_events", "complete")

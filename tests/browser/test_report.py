@@ -11,6 +11,8 @@ import pytest
 
 from browser.driving import MARKUP, NewPage
 
+pytestmark = pytest.mark.whole
+
 expect = pytest.importorskip("playwright.sync_api").expect
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page

@@ -11,6 +11,8 @@ import pytest
 from boards import tensorboard
 from browser.driving import LONG, MARKUP
 
+pytestmark = pytest.mark.whole
+
 pytest.importorskip("tensorboard", reason="needs TensorBoard: pip install timesink[tensorboard]")
 expect = pytest.importorskip("playwright.sync_api").expect
 if TYPE_CHECKING:

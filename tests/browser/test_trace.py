@@ -17,6 +17,8 @@ import pytest
 from browser.driving import LONG
 from builders import kineto, operator, write
 
+pytestmark = pytest.mark.whole
+
 expect = pytest.importorskip("playwright.sync_api").expect
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page

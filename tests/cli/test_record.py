@@ -11,6 +11,8 @@ import pytest
 
 from recorded import Recording, environment, made_once, needs_torch, plain, record, write
 
+pytestmark = pytest.mark.whole
+
 TRAIN = """
 import os, torch
 from torch.utils.data import DataLoader, TensorDataset

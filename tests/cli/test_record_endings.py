@@ -9,6 +9,8 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+import pytest
+
 from recorded import (
     FOREVER,
     SOURCES,
@@ -22,6 +24,8 @@ from recorded import (
     write,
 )
 from timesink.collect.processes import is_alive
+
+pytestmark = pytest.mark.whole
 
 STUBBORN = """
 import os, signal, time

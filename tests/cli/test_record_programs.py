@@ -13,6 +13,8 @@ import pytest
 
 from recorded import Recording, needs_torch, plain, record, write
 
+pytestmark = pytest.mark.whole
+
 DISTRIBUTED = """
 import torch
 torch.distributed.init_process_group("gloo")

@@ -19,6 +19,8 @@ import pytest
 
 from builders import training_trace, write
 
+pytestmark = pytest.mark.whole
+
 ROUTES = "data/plugin/pytorch_profiler"
 
 

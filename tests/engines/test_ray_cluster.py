@@ -27,6 +27,8 @@ from timesink.lab.ranks import Plan, Straggler, generate_ranks
 from timesink.readers.discover import Recording
 from timesink.store.cache import Cache
 
+pytestmark = pytest.mark.whole
+
 RANKS = 256
 IN_THE_MIDDLE = 32
 """Ranks after which a node is ended."""

@@ -16,6 +16,8 @@ from timesink.cli import main
 from timesink.lab.workloads.registry import WORKLOADS
 from timesink.lab.workloads.switches import VARIABLE, Switches
 
+pytestmark = pytest.mark.whole
+
 
 def test_workloads_run_alone_with_every_switch_on():
     """Most switches are for faults that need a GPU."""

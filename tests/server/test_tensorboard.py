@@ -20,6 +20,8 @@ from conftest import find_shared
 from former_plugin import differences
 from timesink.server.log_folders import log_folders
 
+pytestmark = pytest.mark.whole
+
 pytest.importorskip("tensorboard", reason="needs TensorBoard: pip install timesink[tensorboard]")
 
 ADDRESSES = ("timesink", "pytorch_profiler")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -79,7 +79,6 @@ def _of_key(side: pl.DataFrame, key: tuple[str, ...]) -> pl.DataFrame:
 
 
 @given(sides(), sides())
-@settings(max_examples=50, deadline=None)
 def test_every_row_is_as_the_rules_say(base, new):
     rows = comparison_rows(base, new)
     assert rows.schema == pl.Schema(ROWS)
@@ -92,7 +91,6 @@ def test_every_row_is_as_the_rules_say(base, new):
 
 
 @given(sides(), sides())
-@settings(max_examples=50, deadline=None)
 def test_swapped_sides_mirror_the_changes(base, new):
     there = comparison_rows(base, new).sort(KEY)
     back = comparison_rows(new, base).sort(KEY)
@@ -104,7 +102,6 @@ def test_swapped_sides_mirror_the_changes(base, new):
 
 
 @given(sides(), sides())
-@settings(max_examples=30, deadline=None)
 def test_highest_score_first_then_by_key(base, new):
     rows = comparison_rows(base, new)
     order = [(-score, *key) for score, *key in rows.select("score", *KEY).rows()]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from behaviour_rows import behaviour
@@ -35,7 +35,6 @@ DURATIONS = st.lists(st.just(0) | st.integers(1, 9), min_size=2, max_size=12)
 
 
 @given(DURATIONS, DURATIONS)
-@settings(max_examples=40, deadline=None)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_cycles_without_the_function_count_as_zero(base, new):
     stats = pytest.importorskip("scipy.stats")

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from programs import (
@@ -49,7 +49,6 @@ def test_the_number_of_cycles_does_not_matter(base, other):
 
 
 @given(st.randoms(use_true_random=False))
-@settings(max_examples=20)
 def test_counts_that_jitter_are_the_same_work(noise):
     cycles = [
         {name: max(1, round(n * noise.uniform(0.8, 1.2))) for name, n in batch(12).items()}
@@ -269,7 +268,6 @@ UNKNOWN = st.sets(st.sampled_from(["anchor", "cycle_ts_ns", "function_class", "s
 
 
 @given(CYCLES, CYCLES, UNKNOWN)
-@settings(max_examples=40)
 def test_any_two_runs_get_a_verdict_that_holds_the_other_way_round(left, right, unknown):
     sides = [
         replace(side, behaviour=side.behaviour.with_columns(pl.lit(None).alias(c) for c in unknown))

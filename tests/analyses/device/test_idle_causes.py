@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 
 import oracle
 from cases import DATA_LOADER, MAIN, OTHER, STEP, K, O, R, host_event, read
@@ -127,7 +127,6 @@ def test_a_trace_without_device_work():
 
 
 @given(recordings())
-@settings(max_examples=40, deadline=None)
 def test_causes_add_up_to_the_idle_time(recording: Recording):
     trace = recording.trace
     steps = [step for step in oracle.steps(trace) if step.complete]

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import timesink
@@ -120,7 +120,6 @@ def test_no_bytes_at_all_have_no_intensity():
 counts = st.floats(0, 1e12, allow_nan=False)
 
 
-@settings(max_examples=30)
 @given(flop=counts, other=counts, moved=counts, dur_ns=st.integers(1, 10**9))
 def test_the_roof_is_the_longer_of_two_times(flop, other, moved, dur_ns):
     row = roof_of({FP16: flop, FADD: other, DRAM: moved}, dur_ns)

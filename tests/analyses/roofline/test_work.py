@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from measured_kernels import launch, measured
@@ -162,7 +162,6 @@ def test_operands_decide_the_precision(source, precision):
     assert work_of({f"{TENSOR}_src_{source}.sum": 7.0})[f"flop_{precision}"] == 7.0
 
 
-@settings(max_examples=30)
 @given(
     parts=st.dictionaries(
         st.tuples(st.sampled_from(["fp16", "fp32"]), st.sampled_from(["on", "off"])),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from timesink.analyses.statistics.discovery import false_discovery
 
@@ -14,7 +14,7 @@ from timesink.analyses.statistics.discovery import false_discovery
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=40))
 def test_as_published(p):
     values = np.array(p)
-    assert false_discovery(values) == pytest.approx(stats.false_discovery_control(values))
+    assert false_discovery(values) == pytest.approx(scipy.stats.false_discovery_control(values))
 
 
 def test_what_was_not_tested_counts_for_nothing():

@@ -6,7 +6,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from timesink.analyses.statistics.moments import Moments, moments, moments_with_zeros, sums
@@ -74,7 +74,6 @@ def test_a_mean_of_decimals_is_not_off_by_rounding():
 
 
 @given(st.floats(0, 1e6), st.floats(0.5, 1e6))
-@settings(max_examples=300)
 def test_probabilities_are_those_of_scipy(t, freedom):
     special = pytest.importorskip("scipy.special")
     expected = 2 * special.stdtr(freedom, -t)
@@ -97,7 +96,6 @@ def test_limits_of_the_tables():
 
 
 @given(SETS, SETS)
-@settings(max_examples=200)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_p_values_of_means_are_those_of_scipy(left, right):
     stats = pytest.importorskip("scipy.stats")
@@ -132,7 +130,6 @@ def test_intervals_are_those_of_scipy(left, right):
 
 
 @given(st.lists(st.tuples(SETS | TIED_SETS, SETS | TIED_SETS), min_size=1, max_size=5))
-@settings(max_examples=40, deadline=None)
 def test_p_values_of_ranks_are_those_of_scipy(pairs):
     stats = pytest.importorskip("scipy.stats")
     number, values = in_groups([side for pair in pairs for side in pair])

@@ -5,7 +5,11 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+import pytest
+
 from recorded import needs_torch, plain
+
+pytestmark = pytest.mark.whole
 
 ENDINGS = """
 import importlib.util

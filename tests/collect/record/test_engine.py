@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import importlib
+import importlib.util
 import inspect
 import os
 import sys
@@ -26,9 +28,18 @@ from timesink.collect.record.agent.profiling import Profiling
 from timesink.collect.record.notes import ProcessNotes, read_notes
 from timesink.collect.record.plan import RecordPlan, write_plan
 
-torch: Any = pytest.importorskip("torch")
+if importlib.util.find_spec("torch") is None:
+    pytest.skip("needs torch", allow_module_level=True)
+
+torch: Any = None
 
 follows_by_monitoring = sys.version_info >= (3, 12)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _torch() -> None:
+    """Only the process that runs these tests waits for torch; others only read their names."""
+    globals()["torch"] = importlib.import_module("torch")
 
 
 def notes(control: Path) -> ProcessNotes:

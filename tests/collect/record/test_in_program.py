@@ -17,6 +17,8 @@ from timesink.collect.record.places import RecordingFolder
 from timesink.collect.record.plan import RecordPlan, write_plan
 from timesink.errors import CollectError, UsageError
 
+pytestmark = pytest.mark.whole
+
 BLOCKS = """
 import os, torch, timesink
 

@@ -22,6 +22,8 @@ from timesink.collect.record.watching import Watched
 from timesink.errors import CollectError
 from timesink.recorder.counter_catalogue import wanted
 
+pytestmark = pytest.mark.whole
+
 WRITES_AND_GOES = """
 import signal, sys, time
 def go(number, frame):

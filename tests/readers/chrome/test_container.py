@@ -6,7 +6,7 @@ import itertools
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import training_trace
@@ -67,7 +67,6 @@ def events_of(cuts: list[PieceText], *, bare: bool = False) -> list[object]:
     return found
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     st.lists(events, min_size=1, max_size=12),
     st.integers(1, 400),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -73,7 +73,6 @@ def metrics_of(trace: Trace) -> pl.DataFrame:
     return trace.kernel_metrics.sort("index", pl.col("metric").cast(pl.String))
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     calls=RUNS,
     unit=UNITS,
@@ -95,7 +94,6 @@ def test_details(*, calls, unit, locale, order, noise, around, quote, ending, ma
     assert_frame_equal(metrics_of(trace), expected_metrics(calls), check_exact=True)
 
 
-@settings(max_examples=40, deadline=None)
 @given(calls=RUNS, unit=UNITS, locale=LOCALE, around=st.lists(NOISE, max_size=3))
 def test_raw(calls, unit, locale, around) -> None:
     trace = read(raw_csv(calls, time_unit=unit, locale=locale, before=around, after=around))
@@ -103,7 +101,6 @@ def test_raw(calls, unit, locale, around) -> None:
     assert_frame_equal(metrics_of(trace), expected_metrics(calls), check_exact=True)
 
 
-@settings(max_examples=40, deadline=None)
 @given(calls=RUNS, unit=UNITS, locale=LOCALE, around=st.lists(NOISE, max_size=3))
 def test_text(calls, unit, locale, around) -> None:
     trace = read(text_page(calls, time_unit=unit, locale=locale, before=around, after=around))
@@ -111,7 +108,6 @@ def test_text(calls, unit, locale, around) -> None:
     assert_frame_equal(metrics_of(trace), expected_metrics(calls), check_exact=True)
 
 
-@settings(max_examples=20, deadline=None)
 @given(calls=RUNS)
 def test_labels(calls) -> None:
     """The details page names its metrics for people."""

@@ -6,7 +6,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ncu_files import CLOCKS_WARNING, Call, details_csv, kernel_table, raw_csv, text_page
@@ -41,7 +41,6 @@ def damaged(draw: st.DrawFn) -> bytes:
     return text
 
 
-@settings(max_examples=150, deadline=None)
 @given(damaged())
 def test_damage_is_survived(text: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder, suppress(TimesinkError):

@@ -119,8 +119,8 @@ def main() -> None:
     setting = setting_of(__doc__)
     size = SIZES[setting.size]
     with torch.device(setting.device), torch.inference_mode():
-        model = Denoiser(size, setting).to(torch.bfloat16)
-        noisy = torch.randn(size.batch, size.patches, _CHANNELS, dtype=torch.bfloat16)
+        model = Denoiser(size, setting).to(setting.narrow)
+        noisy = torch.randn(size.batch, size.patches, _CHANNELS, dtype=setting.narrow)
         words.say("workload.ready")
         words.wait_for("workload.go")
         for cycle in range(setting.cycles):

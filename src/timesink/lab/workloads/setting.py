@@ -29,9 +29,16 @@ class WorkloadSetting:
         """Whether there is a device beside the host."""
         return bool(self.device.type == "cuda")
 
+    @property
+    def narrow(self) -> torch.dtype:
+        """Numbers of 16 bits; of 32 on a processor that would take a hundred times as long."""
+        has_16_bits = self.on_gpu or torch.ops.mkldnn._is_mkldnn_bf16_supported()  # noqa: SLF001
+        return torch.bfloat16 if has_16_bits else torch.float32
+
     def autocast(self, *, enabled: bool = True) -> torch.autocast:
         """Mixed precision, as most training uses it."""
-        return torch.autocast(self.device.type, torch.bfloat16, enabled=enabled)
+        is_narrow = enabled and self.narrow is torch.bfloat16
+        return torch.autocast(self.device.type, torch.bfloat16, enabled=is_narrow)
 
 
 def setting_of(about: str | None) -> WorkloadSetting:

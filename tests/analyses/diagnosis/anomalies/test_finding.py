@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from compared import pair_of
@@ -128,7 +128,6 @@ class TestQuiet:
     def test_a_run_against_itself(self):
         assert both(BASE, BASE) == ((), ())
 
-    @settings(max_examples=40, deadline=None)
     @given(st.integers(0, 10_000), st.integers(2, 30))
     def test_noise_of_any_length(self, seed: int, cycles: int):
         assert anomalies(BASE, BASE, seed=seed, cycles=cycles) == ()
@@ -198,7 +197,6 @@ class TestQuiet:
 
 
 class TestUnits:
-    @settings(max_examples=30, deadline=None)
     @given(st.sampled_from([("MHz", 1.0), ("0.01 MHz", 100.0), ("GHz", 1e-3), ("kHz", 1e3)]))
     def test_severity_does_not_depend_on_the_unit(self, unit: tuple[str, float]):
         name, factor = unit

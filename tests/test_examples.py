@@ -1,0 +1,58 @@
+"""The examples in docstrings of what users call, and of what they get back."""
+
+from __future__ import annotations
+
+import doctest
+from typing import Any
+
+import pytest
+
+import timesink
+
+PUBLIC = [name for name in dir(timesink) if callable(getattr(timesink, name))]
+ANSWERS = {
+    "analyze": lambda: timesink.analyze(timesink.sample()),
+    "behaviour": lambda: timesink.behaviour(timesink.sample()),
+    "compare": lambda: timesink.compare(*timesink.sample_runs()),
+    "cycles": lambda: timesink.cycles(timesink.sample()),
+    "diagnose": lambda: timesink.diagnose(timesink.sample_runs()[0]),
+    "find_recordings": lambda: timesink.find_recordings(timesink.sample())[0],
+    "kernels": lambda: timesink.kernels(timesink.sample(counters=True)),
+}
+"""How to come by an answer of each kind."""
+
+_FINDER = doctest.DocTestFinder()
+_OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+def run_examples(thing: Any) -> int:
+    """Run the examples of a function, or of a class and its methods; how many there were."""
+    count = 0
+    for examples in _FINDER.find(thing, getattr(thing, "__qualname__", thing.__name__)):
+        told: list[str] = []
+        runner = doctest.DocTestRunner(optionflags=_OPTIONS)
+        result = runner.run(examples, out=told.append)
+        assert not result.failed, "".join(told)
+        count += result.attempted
+    return count
+
+
+def test_the_package_is_introduced():
+    assert run_examples(timesink) >= 5
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_examples_of_what_users_call(name: str):
+    is_shown = run_examples(getattr(timesink, name)) > 0
+    assert is_shown or name in {"Trace", "TimesinkError"}
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_examples_of_what_users_get(name: str):
+    run_examples(type(ANSWERS[name]()))
+
+
+def test_every_answer_is_looked_at():
+    assert set(ANSWERS) | {"open", "record", "sample", "sample_runs"} >= {
+        name for name in PUBLIC if name.islower()
+    }
