@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from timesink.analyses.findings import Finding
-from timesink.analyses.findings.finding import Evidence
 from timesink.analyses.kernel_names.display import short_kernel_name
 from timesink.model import units
+from timesink.model.findings import Evidence, Finding
 from timesink.render.told_apart import told_apart
 
 

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 from timesink.analyses.breakdown import average_step
 from timesink.analyses.device.presence import has_device_work
-from timesink.analyses.findings import Finding, find_all
-from timesink.analyses.findings.between_steps import LEAST_SHARE as LEAST_BETWEEN
-from timesink.analyses.findings.between_steps import time_between
-from timesink.analyses.findings.finding import SEVERITIES
-from timesink.analyses.findings.per_step import complete_steps
 from timesink.analyses.names import device_word
 from timesink.model import units
+from timesink.model.findings import SEVERITIES, Finding
 from timesink.model.trace import Trace
+from timesink.rules.idle import LEAST_BETWEEN, time_between
+from timesink.rules.single_run import complete_steps, find_all
 
 _COSTS = {
     "memcpy": "copies cost",

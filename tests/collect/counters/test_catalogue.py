@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from timesink.analyses.diagnosis.anomalies.resources import UNKNOWN, resource_of
 from timesink.collect.counters import wanted
 from timesink.collect.counters.catalogue import COUNTERS
 from timesink.collect.counters.counter import GROUPS
 from timesink.errors import UsageError
 from timesink.model.counter_units import unit_of
+from timesink.rules.counter_names import UNKNOWN, resource_of
 
 PAGE = Path(__file__).resolve().parents[3] / "docs/counters.md"
 ROLES = {

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Group
 
-from diagnosed import MS, clock_anomaly, clock_cause, component, slow_clock, unchanged
+from diagnosed import MS, clock_anomaly, clock_cause, component, slow_clock, symptom, unchanged
 from timesink.analyses.anatomy.anatomy import PARTS
-from timesink.analyses.diagnosis.diagnosis import CycleTime, Diagnosis, Symptom
+from timesink.model.diagnosis import CycleTime, Diagnosis
 from timesink.render.diagnosis import words
 from timesink.render.diagnosis.blocks import why_lines
 from timesink.render.diagnosis.sections import verdict_block, why_blocks
@@ -151,12 +151,12 @@ class TestAnomalies:
         assert symptoms == "  Symptoms, not causes: gpu_usage of GPU 0 5 → 15 %."
 
     def test_a_symptom_says_why_it_is_not_believed(self):
-        clock = Symptom("GPU 0", "gpu_clock", "MHz", 1980.0, 900.0, "", why="kernels are as long")
+        clock = symptom("GPU 0", "gpu_clock", 1980.0, 900.0, unit="MHz", why="kernels are as long")
         told = text(slow_clock(symptoms=(clock,)))
         assert "gpu_clock of GPU 0 1 980 → 900 MHz (kernels are as long)." in told
 
     def test_many_symptoms_are_counted(self):
-        many = [Symptom("Host", f"c{place}", "%", 1.0, 5.0, "") for place in range(9)]
+        many = [symptom("Host", f"c{place}", 1.0, 5.0) for place in range(9)]
         assert "and 5 more." in text(slow_clock(symptoms=tuple(many)))
 
     def test_counters_they_name_are_not_told_twice(self):

@@ -10,6 +10,8 @@ import pytest
 
 import timesink
 from timesink.analyses.ranks.changes.comparing import compare_ranks
+from timesink.answers.gate import Limit
+from timesink.answers.gate_judgement import gate_of
 from timesink.engines.engine import Done
 from timesink.errors import TimesinkError
 from timesink.lab.ranks.generate import generate_ranks
@@ -22,8 +24,6 @@ from timesink.render.document.comparison import comparison_document
 from timesink.reports.comparison import Comparison
 from timesink.reports.comparison.rank_sets import may_be_sets
 from timesink.reports.comparison.sides import Side, Source
-from timesink.reports.gate.judging import gate_of
-from timesink.reports.gate.limit import Limit
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.ranks.causes import Reason, Work
+from timesink.analyses.ranks.causes import Work, late
 from timesink.analyses.ranks.numbers import ranges_of
 from timesink.analyses.ranks.panel import Floats, Panel
 from timesink.analyses.ranks.replay import WhatIf
@@ -16,6 +16,7 @@ from timesink.analyses.ranks.stacking import stacked
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.ranks.transfers import complete_transfers, slow_groups
 from timesink.analyses.statistics.moments import NORMAL
+from timesink.model.findings import Finding
 from timesink.model.units import brief_ns
 
 _LEAST_SHARE = 0.015
@@ -27,7 +28,7 @@ _LOST = (pl.col("transfer_ns") - pl.col("usual")).clip(lower_bound=0)
 
 def slow_links(
     ranks: Mapping[int, RankSummary], panel: Panel, calls: pl.DataFrame, what_if: WhatIf
-) -> Iterator[Reason]:
+) -> Iterator[Finding]:
     """The rank that all slow transfers have in common, and what these cost.
 
     Groups are compared with groups that move the same.  Of a single group nobody knows how fast it
@@ -55,7 +56,7 @@ def slow_links(
         alike = panel.ranks[_in_slow_groups(lost)].tolist()
         if len(alike) > 1 and _with_slow_copies(copies) != suspect:
             evidence.append(_of_any(alike))
-    yield Reason(rank, "slow_link", tuple(evidence), cost)
+    yield late(rank, "slow_link", *evidence, cost_ns=cost)
 
 
 def _in_all_slow(lost: Floats, copies: Floats) -> int:

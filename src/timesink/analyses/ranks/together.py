@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from timesink.analyses.ranks.panel import Floats, Panel
-from timesink.analyses.ranks.stragglers import Straggler
+from timesink.model.findings import Finding
 
 
-def cost_together(late: Sequence[Straggler], panel: Panel) -> float:
+def cost_together(late: Sequence[Finding], panel: Panel) -> float:
     """How much longer the run takes because of all of them, in nanoseconds.
 
     Each costs what it would alone, so only what they cost in different steps adds up: of those who
@@ -18,20 +18,20 @@ def cost_together(late: Sequence[Straggler], panel: Panel) -> float:
 
     >>> held = np.array([[5.0, 5.0], [5.0, 0.0]])
     >>> panel = Panel(np.arange(2), ("1", "2"), held, held, held, {}, held, np.zeros(2))
-    >>> always = Straggler(0, "gpu_clock", 10.0, 0.2, ("1", "2"), ())
-    >>> once = Straggler(1, "host_code", 7.0, 0.1, ("1",), ())
+    >>> always = Finding("gpu_clock", "", cost_ns=10.0, rank=0)
+    >>> once = Finding("host_code", "", cost_ns=7.0, rank=1)
     >>> cost_together([always, once], panel)
     12.0
     """
     return float(np.max([_by_step(each, panel) for each in late], axis=0).sum())
 
 
-def share_together(late: Sequence[Straggler], panel: Panel) -> float:
+def share_together(late: Sequence[Finding], panel: Panel) -> float:
     """The same as a part of the run."""
     return min(cost_together(late, panel) / max(panel.run_ns, 1.0), 1.0)
 
 
-def _by_step(late: Straggler, panel: Panel) -> Floats:
+def _by_step(late: Finding, panel: Panel) -> Floats:
     """The cost of a rank over the steps, by what it takes more than its peers in each."""
     more = np.maximum(panel.excess[panel.ranks == late.rank].sum(axis=0), 0.0)
     if not more.any():

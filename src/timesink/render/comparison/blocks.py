@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from rich.console import RenderableType
 from rich.text import Text
 
-from timesink.analyses.diagnosis.diagnosis import Diagnosis
+from timesink.model.diagnosis import Diagnosis
 from timesink.render.comparison import words
 from timesink.render.diagnosis.words import told_counters, verdict
 from timesink.render.terminal import printable, text

@@ -8,6 +8,7 @@ from functools import partial
 import msgspec
 
 from timesink.analyses.ranks.changes.comparing import RankChanges
+from timesink.answers.gate import Gate
 from timesink.errors import TimesinkError
 from timesink.readers.discover import sayable
 from timesink.render.comparison.csv import table_csv
@@ -16,7 +17,6 @@ from timesink.render.comparison.ranks import rank_md
 from timesink.reports.comparison import Compared, Comparison
 from timesink.reports.comparison.naming import EXPLORATORY_REPORT
 from timesink.reports.comparison.report import SCHEMA
-from timesink.reports.gate.gate import Gate
 
 FORMATS = ("csv", "report", "json")
 """What a folder holds unless one of these is asked for."""
@@ -60,7 +60,7 @@ def _ranks_md(found: RankChanges) -> str:
 def error_json(gate: Gate, error: TimesinkError) -> str:
     """What JSON says of runs that could not be compared.
 
-    >>> from timesink.reports.gate.judging import gate_of_error
+    >>> from timesink.answers.gate_judgement import gate_of_error
     >>> error = TimesinkError("no such baseline")
     >>> msgspec.json.decode(error_json(gate_of_error(error, "@main vs run"), error))["error"]
     {'message': 'no such baseline', 'hint': ''}

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.comparison.pair import KeyFinding, Pair
-from timesink.analyses.diagnosis.diagnosis import Diagnosis
 from timesink.model.amounts import amounts
+from timesink.model.diagnosis import Diagnosis
 from timesink.render.comparison import published, words
 from timesink.render.comparison.csv import published_rows, published_titles
 from timesink.render.comparison.tables import families_table, known_amounts, times_table

@@ -8,8 +8,8 @@ from functools import partial
 
 from rich.console import Group, RenderableType
 
-from timesink.analyses.diagnosis.diagnosis import Diagnosis
 from timesink.model import units
+from timesink.model.diagnosis import Diagnosis
 from timesink.render.comparison import words
 from timesink.render.comparison.blocks import answer_lines, finding_lines, wrapped
 from timesink.render.comparison.exploring import exploration_lines

@@ -8,7 +8,8 @@ from rich.cells import cell_len
 from rich.console import RenderableType
 from rich.text import Text
 
-from timesink.analyses.diagnosis.diagnosis import Anomaly, Cause, Diagnosis
+from timesink.model.diagnosis import Diagnosis
+from timesink.model.findings import Finding
 from timesink.render.comparison.blocks import wrapped
 from timesink.render.diagnosis import words
 from timesink.render.diagnosis.words import PartChange
@@ -26,7 +27,7 @@ _NAME = 28
 def colour(one: Diagnosis) -> str:
     """The colour of a verdict.
 
-    >>> from timesink.analyses.diagnosis.diagnosis import CycleTime, Diagnosis
+    >>> from timesink.model.diagnosis import CycleTime, Diagnosis
     >>> same = Diagnosis("no_change", "", CycleTime(1, 1, 0.0, None, None), (), (), (), 0.0, ())
     >>> colour(same)
     'green'
@@ -124,7 +125,7 @@ def _anomaly_lines(one: Diagnosis, width: int) -> Iterable[RenderableType]:
     yield from wrapped(symptoms, width, "dim", indent=2)
 
 
-def _entry(number: int, line: str, one: Cause | Anomaly, width: int) -> Iterable[RenderableType]:
+def _entry(number: int, line: str, one: Finding, width: int) -> Iterable[RenderableType]:
     """A sentence under its number, and the first things to look at."""
     mark = f"{number}. ".rjust(_INDENT)
     for place, part in enumerate(wrapped(line, width, indent=_INDENT)):

@@ -8,6 +8,15 @@ import msgspec
 from rich.console import Group, RenderableType
 
 from timesink.analyses.comparison.role import Role
+from timesink.answers.diagnosis import (
+    Diagnosed,
+    Within,
+    change,
+    excess_ns,
+    of_single_cycles,
+    spans,
+    things,
+)
 from timesink.model import units
 from timesink.model.amounts import times
 from timesink.render.comparison.blocks import wrapped
@@ -27,8 +36,6 @@ from timesink.render.shown import (
 )
 from timesink.render.terminal import show, terminal_width, text, to_plain
 from timesink.reports.comparison.answer import brief
-from timesink.reports.diagnosis.report import Diagnosed, Within
-from timesink.reports.diagnosis.telling import change, excess_ns, of_single_cycles, spans, things
 from timesink.reports.function_names import short_labels
 
 SINGLE = "Single cycles that one function explains"

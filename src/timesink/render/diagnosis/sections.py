@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 
 from rich.console import Group
 
-from timesink.analyses.diagnosis.diagnosis import Anomaly, Cause, Diagnosis
+from timesink.model.diagnosis import Diagnosis
+from timesink.model.findings import Finding
 from timesink.render.diagnosis import words
 from timesink.render.diagnosis.blocks import bar_rows
 from timesink.render.escaping import in_line
@@ -20,7 +21,7 @@ from timesink.render.terminal import to_plain
 def verdict_block(one: Diagnosis) -> str:
     """The verdict and its reason.
 
-    >>> from timesink.analyses.diagnosis.diagnosis import CycleTime, Diagnosis
+    >>> from timesink.model.diagnosis import CycleTime, Diagnosis
     >>> cycles = CycleTime(1e6, 1e6, 0.0, (-1.0, 1.0), 1.0)
     >>> verdict_block(Diagnosis("no_change", "All as before.", cycles, (), (), (), 0.0, ()))
     '**Verdict: no change.** All as before.'
@@ -68,13 +69,13 @@ def _numbered(lines: Iterable[str]) -> str:
     return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, 1))
 
 
-def _cause(one: Cause) -> str:
+def _cause(one: Finding) -> str:
     return _with_evidence(words.cause_line(one), one)
 
 
-def _anomaly(one: Anomaly) -> str:
+def _anomaly(one: Finding) -> str:
     return _with_evidence(words.anomaly_line(one), one)
 
 
-def _with_evidence(line: str, one: Cause | Anomaly) -> str:
+def _with_evidence(line: str, one: Finding) -> str:
     return "\n   - ".join(map(in_line, [line, *words.evidence_lines(one)]))

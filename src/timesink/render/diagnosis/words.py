@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from timesink.analyses.comparison.verdict import NARROW
-from timesink.analyses.diagnosis.diagnosis import Anomaly, Cause, Component, Diagnosis, Evidence
 from timesink.model import units
 from timesink.model.amounts import amounts, from_to, signed_ns, times
+from timesink.model.diagnosis import Component, Diagnosis
+from timesink.model.findings import Evidence, Finding
 
 AROUND = "Anomalies: what is different around it"
 NEXT = "What to check next"
@@ -131,7 +132,7 @@ class PartChange:
 def verdict(one: Diagnosis) -> str:
     """The verdict in words.
 
-    >>> from timesink.analyses.diagnosis.diagnosis import CycleTime
+    >>> from timesink.model.diagnosis import CycleTime
     >>> uneven = CycleTime(1e6, 2e6, 100.0, (-30.0, 230.0), 0.4)
     >>> verdict(Diagnosis("no_change", "", uneven, (), (), (), 1e6, ()))
     'No certain change'
@@ -218,10 +219,10 @@ def why_title(one: Diagnosis) -> str:
     return _WHY if one.verdict in _CHANGED else _DID_CHANGE
 
 
-def cause_title(one: Cause | Anomaly) -> str:
+def cause_title(one: Finding) -> str:
     """A cause or anomaly as a title, with the process where there are several.
 
-    >>> cause_title(Cause("gpu_clock", 1e6, None, "", "", (), (), "rank 3"))
+    >>> cause_title(Finding("gpu_clock", "", process="rank 3"))
     'GPU clock in rank 3'
     """
     return f"{cause_name(one.cause)}{_of(one.process)}"
@@ -236,7 +237,7 @@ def cause_name(cause: str) -> str:
     return _CAUSES.get(cause, cause)
 
 
-def cause_line(one: Cause) -> str:
+def cause_line(one: Finding) -> str:
     """A cause with the time it explains."""
     sure = interval(one.interval_ns)
     bounds = f" ({sure})" if sure else ""
@@ -244,12 +245,12 @@ def cause_line(one: Cause) -> str:
     return f"{one.cause}{_of(one.process)}, {explains}: {cause_sentence(one)}"
 
 
-def cause_sentence(one: Cause) -> str:
+def cause_sentence(one: Finding) -> str:
     """What a cause says under a title that names the process."""
     return one.sentence.removeprefix(f"{(one.process or '').capitalize()}: ")
 
 
-def anomaly_line(one: Anomaly) -> str:
+def anomaly_line(one: Finding) -> str:
     """An anomaly; its sentence names the device."""
     return f"{one.cause}{_of(one.process)}: {one.sentence}"
 
@@ -258,7 +259,7 @@ def _of(process: str | None) -> str:
     return f" in {process}" if process else ""
 
 
-def evidence_lines(one: Cause | Anomaly, most: int = _MOST_EVIDENCE) -> list[str]:
+def evidence_lines(one: Finding, most: int = _MOST_EVIDENCE) -> list[str]:
     """The first things to look at, where the sentence does not say them."""
     told = [each.text for each in one.evidence if not _is_said(each, one.sentence)]
     return [*dict.fromkeys(told)][:most]

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 from timesink.analyses.breakdown import average_step
 from timesink.analyses.communication.records import communication_records
-from timesink.analyses.findings import Finding
-from timesink.analyses.findings.finding import Evidence
 from timesink.analyses.kernel_names.display import short_kernel_name
 from timesink.analyses.steps import find_steps
+from timesink.model.findings import Evidence, Finding
 from timesink.render.document.analysed import Analysed
 from timesink.render.document.blocks import Block, FindingCard, Findings, Link, Section, Text
 from timesink.render.document.health import grave_entries

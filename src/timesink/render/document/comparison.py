@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from timesink import __version__
-from timesink.analyses.diagnosis.diagnosis import Diagnosis
+from timesink.answers.gate import Gate
 from timesink.model import units
+from timesink.model.diagnosis import Diagnosis
 from timesink.render.comparison import words
 from timesink.render.comparison.text import is_one_case, lead
 from timesink.render.comparison.words import short_names
@@ -19,7 +20,6 @@ from timesink.render.document.comparison_pairs import sections_of_one, sections_
 from timesink.render.document.diagnosis_blocks import tone
 from timesink.reports.comparison.report import Comparison
 from timesink.reports.comparison.told import Told
-from timesink.reports.gate.gate import Gate
 
 
 def comparison_document(comparison: Comparison, gate: Gate | None = None) -> Document:

@@ -6,12 +6,13 @@ import shlex
 from collections.abc import Iterator
 
 from timesink import __version__
+from timesink.answers.gate import FAILED, PASSED, UNJUDGED, Gate
 from timesink.errors import TimesinkError
+from timesink.model.findings import Finding
 from timesink.render.comparison.words import short_names
 from timesink.render.document.blocks import Block, Document, Facts, Section, Table, Text, Tone
 from timesink.render.document.diagnosis_blocks import paragraphs
 from timesink.render.document.packing import column, table
-from timesink.reports.gate.gate import FAILED, PASSED, UNJUDGED, Check, Gate
 
 OUTCOMES = {PASSED: "Passed", FAILED: "Failed", UNJUDGED: "Cannot be judged"}
 _TONES: dict[str, Tone] = {PASSED: "good", FAILED: "bad", UNJUDGED: "warning"}
@@ -44,7 +45,7 @@ def _blocks(gate: Gate) -> Iterator[Block]:
         yield Facts((("Command", shlex.join(gate.command)),))
 
 
-def _checks(checks: list[Check]) -> Table:
+def _checks(checks: list[Finding]) -> Table:
     return table(
         "checks",
         "Checks",
@@ -58,7 +59,7 @@ def _checks(checks: list[Check]) -> Table:
     )
 
 
-def _outcome(one: Check) -> str:
+def _outcome(one: Finding) -> str:
     word = OUTCOMES[one.outcome].lower()
     return word if one.counts else f"{word} (not asked for)"
 
@@ -66,7 +67,7 @@ def _outcome(one: Check) -> str:
 def error_document(gate: Gate, error: TimesinkError) -> Document:
     """What a gate says of runs that could not be compared.
 
-    >>> from timesink.reports.gate.judging import gate_of_error
+    >>> from timesink.answers.gate_judgement import gate_of_error
     >>> error = TimesinkError("no such baseline")
     >>> error_document(gate_of_error(error, "@main vs run"), error).headline
     'Cannot be judged: no such baseline'

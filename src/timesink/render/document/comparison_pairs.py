@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from timesink.analyses.diagnosis.diagnosis import Diagnosis
+from timesink.answers.gate import Gate
+from timesink.model.diagnosis import Diagnosis
 from timesink.render.comparison import words
 from timesink.render.comparison.cycle_picture import OTHER, USUAL, cycle_picture, side
 from timesink.render.comparison.text import in_full, is_one_case, pair_notes
@@ -33,7 +34,6 @@ from timesink.reports.comparison.answer import answer
 from timesink.reports.comparison.naming import VERSUS
 from timesink.reports.comparison.report import Compared, Comparison
 from timesink.reports.comparison.told import Told
-from timesink.reports.gate.gate import Gate
 
 _VERDICT = "What changed, and why"
 _TIMES = "times"

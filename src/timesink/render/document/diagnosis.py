@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from timesink import __version__
+from timesink.answers.diagnosis import Diagnosed, Within, of_single_cycles, spans
 from timesink.render.comparison.cycle_picture import OTHER, USUAL, Side, cycle_picture
 from timesink.render.comparison.words import short_names
 from timesink.render.diagnosis.diagnosed import (
@@ -29,8 +30,6 @@ from timesink.render.document.meanings import CYCLES
 from timesink.render.document.packing import column, table
 from timesink.render.document.pictures import picture
 from timesink.reports.comparison.told import Told
-from timesink.reports.diagnosis.report import Diagnosed, Within
-from timesink.reports.diagnosis.telling import of_single_cycles, spans
 
 _TITLE = "Which cycles are slow, and why"
 _SIDES = ("typical cycles", "slow cycles")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import fsum
 
-from timesink.analyses.diagnosis.diagnosis import Component, Diagnosis
 from timesink.analyses.statistics.discovery import ALPHA
+from timesink.model.diagnosis import Component, Diagnosis
 from timesink.render.comparison.words import short_names
 from timesink.render.diagnosis import words
 from timesink.render.document.blocks import (
@@ -31,7 +31,7 @@ _LEAST_NS = 1.0
 def tone(one: Diagnosis) -> Tone:
     """What a verdict means for the reader.
 
-    >>> from timesink.analyses.diagnosis.diagnosis import CycleTime
+    >>> from timesink.model.diagnosis import CycleTime
     >>> tone(Diagnosis("regression", "", CycleTime(1, 2, 100.0, None, None), (), (), (), 1.0, ()))
     'bad'
     """

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from timesink.analyses.diagnosis.diagnosis import Anomaly, Cause, Diagnosis
+from timesink.model.diagnosis import Diagnosis
+from timesink.model.findings import Finding
 from timesink.render.comparison.words import short_names
 from timesink.render.diagnosis import words
 from timesink.render.document.blocks import CauseCard, Causes, Link
@@ -31,7 +32,7 @@ def causes_block(one: Diagnosis, functions: Functions | None = None) -> Causes:
     return Causes(tuple(cards), "" if one.causes else words.no_cause(one))
 
 
-def _is_told(anomaly: Anomaly, causes: Sequence[Cause]) -> bool:
+def _is_told(anomaly: Finding, causes: Sequence[Finding]) -> bool:
     """Whether a cause says the same of the same device."""
     return any(
         (cause.cause, cause.process) == (anomaly.cause, anomaly.process)
@@ -40,7 +41,7 @@ def _is_told(anomaly: Anomaly, causes: Sequence[Cause]) -> bool:
     )
 
 
-def _cause(one: Cause, change_ns: float, functions: Functions | None) -> CauseCard:
+def _cause(one: Finding, change_ns: float, functions: Functions | None) -> CauseCard:
     share = one.explained_ns / change_ns if change_ns else None
     return CauseCard(
         one.cause,
@@ -57,7 +58,7 @@ def _cause(one: Cause, change_ns: float, functions: Functions | None) -> CauseCa
     )
 
 
-def _anomaly(one: Anomaly, functions: Functions | None) -> CauseCard:
+def _anomaly(one: Finding, functions: Functions | None) -> CauseCard:
     return CauseCard(
         one.cause,
         "anomaly",
@@ -65,7 +66,7 @@ def _anomaly(one: Anomaly, functions: Functions | None) -> CauseCard:
         short_names(one.sentence),
         one.explained_ns or None,
         "time_ns",
-        one.severity,
+        one.share,
         "severity",
         one.advice,
         _evidence(one),
@@ -73,11 +74,11 @@ def _anomaly(one: Anomaly, functions: Functions | None) -> CauseCard:
     )
 
 
-def _evidence(one: Cause | Anomaly) -> tuple[str, ...]:
+def _evidence(one: Finding) -> tuple[str, ...]:
     return tuple(short_names(line) for line in words.evidence_lines(one, _MOST_EVIDENCE))
 
 
-def _links(one: Cause | Anomaly, functions: Functions | None) -> tuple[Link, ...]:
+def _links(one: Finding, functions: Functions | None) -> tuple[Link, ...]:
     """The functions of the evidence, in the tables that have them."""
     if functions is None:
         return ()

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from timesink import __version__
-from timesink.analyses.findings import Finding
-from timesink.analyses.kernel_advice import Advice
 from timesink.analyses.kernel_calls.usage import DeviceUse, of_device
 from timesink.model import units
+from timesink.model.findings import Finding
 from timesink.model.health import merge_entries
 from timesink.render.document.blocks import (
     Block,
@@ -183,12 +182,11 @@ def _classes(report: KernelReport, use: DeviceUse) -> Iterator[Parts]:
         yield Parts(words.classes_title(report), "time_ns", use.total_ns, parts)
 
 
-def _card(one: Advice, section: str) -> FindingCard:
+def _card(one: Finding, section: str) -> FindingCard:
     title = one.rule.replace("-", " ").capitalize()
-    graded = Finding(one.rule, title, one.sentence, one.advice, share=one.share_pct / 100)
     return FindingCard(
         one.rule,
-        graded.severity,
+        one.severity,
         title,
         one.sentence,
         one.advice,

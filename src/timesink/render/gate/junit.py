@@ -11,8 +11,9 @@ import shlex
 from datetime import datetime
 from xml.etree import ElementTree as ET
 
+from timesink.answers.gate import FAILED, PASSED, Gate
+from timesink.model.findings import Finding
 from timesink.render.gate.screen import screen
-from timesink.reports.gate.gate import FAILED, PASSED, Check, Gate
 
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold, not even written as a number."""
@@ -25,7 +26,8 @@ _NS_PER_S = 1e9
 def junit_xml(gate: Gate, when: datetime, host: str = "localhost") -> str:
     """One suite with a test case per check; times are those of the new run, in seconds.
 
-    >>> gate = Gate("a vs b", "", (Check("cycle time", "cycle time", "passed", "As before."),))
+    >>> from timesink.answers.gate import gate_check
+    >>> gate = Gate("a vs b", "", (gate_check("cycle time", "cycle time", "passed", "As before."),))
     >>> xml = junit_xml(gate, datetime(2026, 1, 31))
     >>> ET.fromstring(xml)[0].get("tests")
     '1'
@@ -71,7 +73,7 @@ def _facts(gate: Gate) -> list[tuple[str, str]]:
     return [(name, value) for name, value in known if value]
 
 
-def _add_case(suite: ET.Element, check: Check, gate: Gate) -> None:
+def _add_case(suite: ET.Element, check: Finding, gate: Gate) -> None:
     case = ET.SubElement(
         suite,
         "testcase",
@@ -90,7 +92,7 @@ def _add_case(suite: ET.Element, check: Check, gate: Gate) -> None:
     found.text = _text(screen(gate) if is_told else check.sentence)
 
 
-def _sort(check: Check) -> str:
+def _sort(check: Finding) -> str:
     """The element that says what became of a check; empty where it passed."""
     if check.outcome == PASSED:
         return "skipped" if check.is_empty else ""
@@ -99,7 +101,7 @@ def _sort(check: Check) -> str:
     return "failure" if check.outcome == FAILED else "error"
 
 
-def _time_ns(check: Check) -> int:
+def _time_ns(check: Finding) -> int:
     """Whole, so that times of cases add up to that of their suite."""
     return round(check.time_ns or 0.0)
 

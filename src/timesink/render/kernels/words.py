@@ -9,7 +9,6 @@ from pathlib import Path
 
 import polars as pl
 
-from timesink.analyses.kernel_advice import Advice
 from timesink.analyses.kernel_calls.classes import CLASSES
 from timesink.analyses.kernel_calls.usage import DeviceUse
 from timesink.analyses.kernel_join.joining import Join
@@ -18,6 +17,7 @@ from timesink.analyses.names import device_word
 from timesink.analyses.roofline.peaks import DevicePeaks
 from timesink.analyses.roofline.roofline import DeviceRoof, Roofline
 from timesink.model import units
+from timesink.model.findings import Finding
 from timesink.render.kernels.classes import class_title
 from timesink.render.told_apart import told_apart
 from timesink.reports.kernels import KernelReport
@@ -205,12 +205,12 @@ def advice_lines(report: KernelReport, use: DeviceUse) -> Iterator[str]:
         yield f"→ {one.advice} {saved[0].upper()}{saved[1:]}." if saved else f"→ {one.advice}"
 
 
-def advice_of(report: KernelReport, use: DeviceUse) -> list[Advice]:
+def advice_of(report: KernelReport, use: DeviceUse) -> list[Finding]:
     """What to try on a device, first what may bring most."""
     return [one for one in report.advice if (one.host, one.device) == (use.host, use.device)]
 
 
-def gain(advice: Advice) -> str:
+def gain(advice: Finding) -> str:
     """What an advice may save, as a clause; empty where there is no honest number."""
     if not advice.gain_ns:
         return ""

@@ -7,7 +7,6 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses import findings
 from timesink.analyses.breakdown import PARTS, average_step, step_breakdown
 from timesink.analyses.device.presence import has_device_work
 from timesink.analyses.names import device_word
@@ -15,6 +14,7 @@ from timesink.analyses.roles import role_ranges
 from timesink.model.trace import Trace
 from timesink.reports.plugin.device_summary import device_summary
 from timesink.reports.plugin.query import Query, microseconds
+from timesink.rules.single_run import find_all
 
 TITLES = {
     "kernel": "Kernel",
@@ -112,6 +112,6 @@ def _performance(average: dict[str, float], shown: list[str]) -> dict[str, Any]:
 def _recommendations(trace: Trace) -> str:
     found = [
         f"<li>{escape(finding.sentence)} {escape(finding.advice)}</li>"
-        for finding in findings.find_all(trace)
+        for finding in find_all(trace)
     ]
     return f"<ul>{''.join(found) or '<li>N/A</li>'}</ul>"

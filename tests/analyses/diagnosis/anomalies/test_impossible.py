@@ -11,8 +11,8 @@ import pytest
 import slowed
 from shared_resources import Side, both, pair
 from timesink.analyses.anatomy.anatomy import LEVELS, PART_TIMES, PLACE_TIMES, Anatomy
-from timesink.analyses.diagnosis.anomalies.impossible import impossible_levels, without_impossible
-from timesink.analyses.diagnosis.diagnosing import diagnose
+from timesink.rules.counter_levels import impossible_levels, without_impossible
+from timesink.rules.diagnosis import diagnose
 
 NOTHING = Anatomy(*(pl.DataFrame(schema=schema) for schema in (PART_TIMES, PLACE_TIMES, LEVELS)))
 USUAL = {"gpu_usage": (12.0, "%"), "gpu_sm_frequency": (1980.0, "MHz"), "gpu_temp": (40.0, "C")}

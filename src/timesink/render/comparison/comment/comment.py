@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import Group
 
-from timesink.analyses.diagnosis.diagnosis import Diagnosis
+from timesink.answers.gate import FAILED, PASSED, UNJUDGED, Gate
 from timesink.model import units
+from timesink.model.diagnosis import Diagnosis
 from timesink.render.comparison.comment.explored import explored_blocks
 from timesink.render.comparison.comment.marking import folded, named, said, table_lines
 from timesink.render.comparison.tables import pairs_table, times_table
@@ -22,7 +23,6 @@ from timesink.render.terminal import to_plain
 from timesink.reports.comparison.report import Comparison
 from timesink.reports.comparison.sides import ALONE, LEFT_OUT
 from timesink.reports.comparison.told import Told
-from timesink.reports.gate.gate import FAILED, PASSED, UNJUDGED, Gate
 
 MOST_LINES = 58
 """With the line by which docs/ci/gate.sh marks it, below 60."""
@@ -56,7 +56,7 @@ def gate_md(gate: Gate) -> str:
     """The comment of runs that could not be compared.
 
     >>> from timesink.errors import TimesinkError
-    >>> from timesink.reports.gate.judging import gate_of_error
+    >>> from timesink.answers.gate_judgement import gate_of_error
     >>> print(gate_md(gate_of_error(TimesinkError("no such baseline"), "@main vs run")))
     ## timesink: cannot be judged
     <BLANKLINE>

@@ -1,0 +1,1 @@
+"""What is asked, answered: which analyses and rules answer a question, as plain data."""
