@@ -16,6 +16,17 @@ from timesink.model.amounts import signed_ns
 from timesink.model.own_files import own_text
 from timesink.model.units import brief_ns
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+_NS_OF = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9}
+_AMOUNT = re.compile(r"\+?\s*((?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,2})?)\s*(\S+)", re.IGNORECASE)
+_TIME = 'a time is a number and its unit, as in "1.5 ms" (ns, us, ms, s)'
+_INCREASE = 'an increase is a percentage or a time, as in "10%" or "0.2 ms"'
+_FORM = 'an entry is  "aten::mm" = { max = "1.5 ms", max_increase = "10%" }  below [operators]'
+_HELP = "see docs/budgets.md"
 KINDS = ("cycle", "operators", "modules", "kernels")
 """Tables of a file of budgets."""
 TIMES = ("device", "host")
@@ -31,19 +42,11 @@ class Increase:
 
     @property
     def said(self) -> str:
-        """As people read it.
-
-        >>> Increase(pct=10.0).said, Increase(ns=200_000.0).said
-        ('+10 %', '+200.0 us')
-        """
+        """As people read it: `+10 %`, `+200.0 us`."""
         return f"+{self.pct:g} %" if self.pct is not None else signed_ns(self.ns or 0) or "+0 ns"
 
     def is_below(self, delta_ns: float, base_ns: float) -> bool:
-        """Whether a change is more than this.
-
-        >>> Increase(pct=10.0).is_below(12, 100), Increase(ns=20.0).is_below(12, 100)
-        (True, False)
-        """
+        """Whether a change is more than this."""
         if self.pct is not None:
             return 100 * delta_ns > self.pct * base_ns
         return delta_ns > (self.ns or 0)
@@ -68,8 +71,16 @@ class Budget:
     """Whether it may match nothing."""
 
     @property
-    def max_said(self) -> str:
-        return "" if self.max_ns is None else brief_ns(self.max_ns)
+    def rules(self) -> list[str]:
+        """Which limits it has: `max`, `max_increase`."""
+        limits = {"max": self.max_ns, "max_increase": self.max_increase}
+        return [rule for rule, limit in limits.items() if limit is not None]
+
+    def limit(self, rule: str) -> str:
+        """A limit as people read it; empty where there is none."""
+        if rule == "max":
+            return "" if self.max_ns is None else brief_ns(self.max_ns)
+        return "" if self.max_increase is None else self.max_increase.said
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,64 +91,36 @@ class Budgets:
     entries: tuple[Budget, ...]
 
 
-# -- times and percentages as people write them ---------------------------------------------------
-
-
-_NS_OF = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9}
-_AMOUNT = re.compile(r"\+?\s*((?:\d+\.?\d*|\.\d+)(?:e[+-]?\d{1,2})?)\s*(\S+)", re.IGNORECASE)
-_PERCENT = "%"
-_TIME = 'a time is a number and its unit, as in "1.5 ms" (ns, us, ms, s)'
-_INCREASE = 'an increase is a percentage or a time, as in "10%" or "0.2 ms"'
+# -- times and percentages as people write them ----------------------------------------------------
 
 
 class AmountError(ValueError):
     """What was written is no amount; the message says what one is."""
 
 
-def time_ns(value: object) -> float:
-    """A time in ns.
-
-    >>> time_ns("1.5 ms"), time_ns("200us")
-    (1500000.0, 200000.0)
-    """
-    number, unit = _parts(value, _TIME)
-    if unit not in _NS_OF:
-        raise AmountError(_TIME)
-    return float(number * _NS_OF[unit])
-
-
-def increase(value: object) -> Increase:
+def increase(value: object, form: str = _INCREASE) -> Increase:
     """A percentage or a time.
 
     >>> increase("10%"), increase("0.2 ms")
     (Increase(pct=10.0, ns=None), Increase(pct=None, ns=200000.0))
     """
-    number, unit = _parts(value, _INCREASE)
-    if unit == _PERCENT:
-        return Increase(pct=float(number))
-    if unit not in _NS_OF:
-        raise AmountError(_INCREASE)
-    return Increase(ns=float(number * _NS_OF[unit]))
-
-
-def _parts(value: object, form: str) -> tuple[Decimal, str]:
     found = _AMOUNT.fullmatch(value.strip()) if isinstance(value, str) else None
-    if found is None:
+    if found is None or found[2] not in (*_NS_OF, "%"):
         raise AmountError(form)
     # Exact: 1.13 us are 1130 ns, and no part of one less.
-    return Decimal(found[1]), found[2]
+    number, unit = Decimal(found[1]), found[2]
+    return Increase(float(number)) if unit == "%" else Increase(ns=float(number * _NS_OF[unit]))
+
+
+def time_ns(value: object) -> float:
+    """A time in ns."""
+    found = increase(value, _TIME).ns
+    if found is None:
+        raise AmountError(_TIME)
+    return found
 
 
 # -- reading --------------------------------------------------------------------------------------
-
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-_FORM = 'an entry is  "aten::mm" = { max = "1.5 ms", max_increase = "10%" }  below [operators]'
-_HELP = "see docs/budgets.md"
 
 
 def load_budgets(path: str | Path) -> Budgets:
@@ -203,10 +186,7 @@ class _File:
                 raise self._wrong(kind, None, f"unknown table [{kind}]", _meant(kind, KINDS, known))
             if not isinstance(content, dict):
                 raise self._wrong(kind, None, f"[{kind}] is no table", _FORM)
-            if kind == "cycle":
-                yield self._budget(kind, kind, content)
-                continue
-            for name, entry in content.items():
+            for name, entry in ({kind: content} if kind == "cycle" else content).items():
                 yield self._budget(kind, name, entry)
 
     def _budget(self, kind: str, name: str, entry: object) -> Budget:
@@ -215,14 +195,14 @@ class _File:
         found: dict[str, Any] = {}
         for key, value in entry.items():
             if key not in _KNOWN[kind]:
-                known = ", ".join(_KNOWN[kind])
-                hint = _meant(key, _KNOWN[kind], known)
+                hint = _meant(key, _KNOWN[kind], ", ".join(_KNOWN[kind]))
                 raise self._wrong(kind, name, f"unknown key {key!r}", hint)
             field, read = _READERS[key]
+            shown = f'"{value}"' if isinstance(value, str) else str(value)
             try:
                 found[field] = read(value)
             except AmountError as error:
-                raise self._wrong(kind, name, f"{key} = {_shown(value)}: {error}", _HELP) from None
+                raise self._wrong(kind, name, f"{key} = {shown}: {error}", _HELP) from None
         if not any(key in entry for key in _LIMITS):
             raise self._wrong(kind, name, "has no limit", f"add {' or '.join(_LIMITS)}")
         if not name.strip():
@@ -238,7 +218,3 @@ class _File:
 def _meant(word: str, known: tuple[str, ...], listed: str) -> str:
     close = get_close_matches(word, known, 1)
     return f"did you mean {close[0]}? there are {listed}" if close else f"there are {listed}"
-
-
-def _shown(value: object) -> str:
-    return f'"{value}"' if isinstance(value, str) else str(value)

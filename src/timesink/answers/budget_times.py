@@ -7,23 +7,37 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
-from functools import lru_cache
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from timesink.analyses.anatomy.of_role import anatomy_of_role
 from timesink.analyses.behaviour.rows import once_per_cycle, plain_texts
 from timesink.analyses.comparison.role import Role, cycle_lengths
-from timesink.analyses.kernel_calls.families import OTHER, load_families
+from timesink.analyses.kernel_calls.families import OTHER
+from timesink.analyses.statistics.moments import Floats
 from timesink.analyses.statistics.regimes import warm_up
 from timesink.answers.budget_file import Budget
 from timesink.model.units import counted
 from timesink.reports.baselines.baseline import Baseline
 from timesink.reports.comparison.members import Choice, members_of
+from timesink.rules.case_functions import family_of
 
 _WILD = {"*": ".*", "?": "."}
+_CALL_KIND = {"operators": "operator", "modules": "module"}
+_ON_DEVICE = "gpu_"
+"""How classes of functions begin that run on a device."""
+DEVICE_TIME = "time on a device"
+"""What recordings lack in which nothing tells of work on devices, or of who launched it."""
+_DIGITS = 3
+_UNITS = ((10**9, "s"), (10**6, "ms"), (1000, "us"))
+_MOST = 10
+"""Entries of a table."""
+_LEAST_SHARE = 0.02
+"""Part of the longest entry of its table from which on one is worth a budget."""
+_TIMES = {"name": pl.String(), "cycle": pl.Int64(), "ns": pl.Int64(), "inner_ns": pl.Int64()}
+_ENGINE = "autograd::engine::evaluate_function: "
+"""Names of the engine around each operator of a backward pass: they say the same twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +53,7 @@ class BudgetPattern:
 
     @classmethod
     def of(cls, text: str) -> BudgetPattern:
-        """The pattern of an entry.
-
-        >>> Pattern.of("aten::conv*").fits("aten::conv2d"), Pattern.of("f[i*]").fits("f[i*]")
-        (True, True)
-        >>> Pattern.of("aten::m?").fits("aten::mul"), Pattern.of("aten::mm").is_glob
-        (False, False)
-        """
+        """The pattern of an entry."""
         parts = [_WILD.get(letter) or re.escape(letter) for letter in text]
         return cls(text, re.compile("".join(parts), re.DOTALL))
 
@@ -58,15 +66,6 @@ class BudgetPattern:
 
 
 # -- what an entry matches ------------------------------------------------------------------------
-
-
-Floats = NDArray[np.float64]
-
-_CALL_KIND = {"operators": "operator", "modules": "module"}
-_ON_DEVICE = "gpu_"
-"""How classes of functions begin that run on a device."""
-DEVICE_TIME = "time on a device"
-"""What recordings lack in which nothing tells of work on devices, or of who launched it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,12 +94,18 @@ class MeasuredTimes:
 
 def measured(role: Role, budget: Budget, of: str) -> MeasuredTimes:
     """What an entry matches in a role; `of` is the sort of time."""
+    pattern = BudgetPattern.of(budget.name)
     if budget.kind == "kernels":
-        return _kernels(role, BudgetPattern.of(budget.name))
+        return _kernels(role, pattern)
     anatomy = anatomy_of_role(role)
     calls = anatomy.calls.filter(kind=_CALL_KIND[budget.kind])
-    pattern = BudgetPattern.of(budget.name)
-    fitting = [name for name in calls["name"].unique() if _fits(pattern, name, budget.kind)]
+    # A module goes by its path, or by the last part of it.
+    by_end = budget.kind == "modules"
+    fitting = [
+        name
+        for name in calls["name"].unique()
+        if pattern.fits(name) or (by_end and pattern.fits(name.rpartition(".")[2]))
+    ]
     rows = calls.filter(pl.col("name").is_in(fitting)).select("name", "cycle", ns=f"{of}_ns")
     return MeasuredTimes(rows, anatomy.cycles["cycle"].sort().to_list())
 
@@ -117,11 +122,6 @@ def lacking(role: Role, kind: str, of: str) -> str | None:
     if role.anatomy is None or role.anatomy.calls.filter(kind=_CALL_KIND[kind]).is_empty():
         return kind
     return DEVICE_TIME if of == "device" and not has_device_work(role) else None
-
-
-def _fits(pattern: BudgetPattern, name: str, kind: str) -> bool:
-    """A module goes by its path, or by the last part of it."""
-    return pattern.fits(name) or (kind == "modules" and pattern.fits(name.rpartition(".")[2]))
 
 
 def _kernels(role: Role, pattern: BudgetPattern) -> MeasuredTimes:
@@ -147,37 +147,13 @@ def device_work(role: Role) -> pl.DataFrame:
 
 def _kernel(pattern: BudgetPattern, function: str, short: str | None) -> str | None:
     """What a kernel counts for: its family where that is the entry, else its short name."""
-    if not pattern.is_glob and pattern.text == _family(function):
+    if not pattern.is_glob and pattern.text == family_of(function):
         return pattern.text
     fits = pattern.fits(function) or (short is not None and pattern.fits(short))
     return (short or function) if fits else None
 
 
-@lru_cache(maxsize=4096)
-def _family(function: str) -> str:
-    return load_families().of(function)
-
-
 # -- a file to begin with -------------------------------------------------------------------------
-
-
-_DIGITS = 3
-_UNITS = ((10**9, "s"), (10**6, "ms"), (1000, "us"))
-_MOST = 10
-"""Entries of a table."""
-_LEAST_SHARE = 0.02
-"""Part of the longest entry of its table from which on one is worth a budget."""
-_TIMES = {"name": pl.String(), "cycle": pl.Int64(), "ns": pl.Int64(), "inner_ns": pl.Int64()}
-_ENGINE = "autograd::engine::evaluate_function: "
-"""Names of the engine around each operator of a backward pass: they say the same twice."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    name: str
-    ns: float
-    inner_ns: float = 0.0
-    """Tells apart which of those with equal times is called by the other."""
 
 
 def starting_budgets(run: Baseline, headroom_pct: float = 10.0) -> str:
@@ -201,7 +177,7 @@ def starting_budgets(run: Baseline, headroom_pct: float = 10.0) -> str:
 
 
 def _lines(
-    run: Baseline, headroom_pct: float, cycle_ns: float, tables: dict[str, list[_Entry]]
+    run: Baseline, headroom_pct: float, cycle_ns: float, tables: dict[str, dict[str, float]]
 ) -> Iterator[str]:
     factor, increase = 1 + headroom_pct / 100, f'max_increase = "{headroom_pct:g}%"'
     cycles = max(one["cycle"].n_unique() for one in (each.behaviour for each in run.runs))
@@ -216,13 +192,9 @@ def _lines(
         if entries:
             yield ""
             yield f"[{table}]"
-            for one in entries:
-                most = _amount(one.ns * factor)
-                yield f'{_key(one.name)} = {{ max = "{most}", {increase} }}'
-
-
-def _key(name: str) -> str:
-    return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
+            for name, ns in entries.items():
+                key = json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
+                yield f'{key} = {{ max = "{_amount(ns * factor)}", {increase} }}'
 
 
 def _amount(ns: float) -> str:
@@ -251,21 +223,20 @@ def _warm(role: Role) -> int:
     return warm_up(cycle_lengths(role.behaviour).cast(pl.Float64).to_numpy())
 
 
-def _longest(roles: Sequence[Role], times: Callable[[Role], pl.DataFrame]) -> list[_Entry]:
+def _longest(roles: Sequence[Role], times: Callable[[Role], pl.DataFrame]) -> dict[str, float]:
     """Names by mean time per cycle, the longest of all roles; of equal ones the innermost."""
-    longest: dict[str, _Entry] = {}
+    longest: dict[str, tuple[float, float]] = {}
     for role in roles:
         for name, ns, inner_ns in _means(role, times(role)).iter_rows():
-            if name not in longest or longest[name].ns < ns:
-                longest[name] = _Entry(name, ns, inner_ns)
-    ordered = sorted(longest.values(), key=lambda one: (-one.ns, one.inner_ns, one.name))
-    chosen: list[_Entry] = []
-    for one in ordered:
-        if chosen and chosen[-1].ns == one.ns:
-            continue
-        if one.ns >= _LEAST_SHARE * ordered[0].ns:
-            chosen.append(one)
-    return chosen[:_MOST]
+            if name not in longest or longest[name][0] < ns:
+                longest[name] = ns, inner_ns
+    # Of those with equal times, the other one is called by it.
+    ordered = sorted((-ns, inner_ns, name) for name, (ns, inner_ns) in longest.items())
+    chosen: dict[float, str] = {}
+    for less_ns, _, name in ordered:
+        if less_ns <= _LEAST_SHARE * ordered[0][0]:
+            chosen.setdefault(-less_ns, name)
+    return {name: ns for ns, name in list(chosen.items())[:_MOST]}
 
 
 def _means(role: Role, times: pl.DataFrame) -> pl.DataFrame:
@@ -280,15 +251,14 @@ def _calls(role: Role, kind: str) -> pl.DataFrame:
     if role.anatomy is None:
         return pl.DataFrame(schema=_TIMES)
     calls = role.anatomy.calls
-    on_device = bool((calls["device_ns"] > 0).any())
     own = calls.filter(pl.col("kind") == kind, ~pl.col("name").str.starts_with(_ENGINE))
-    time = "device_ns" if on_device else "host_ns"
+    time = "device_ns" if has_device_work(role) else "host_ns"
     return own.select("name", "cycle", ns=time, inner_ns="host_ns")
 
 
 def _families(role: Role) -> pl.DataFrame:
-    work, rules = device_work(role), load_families()
-    names = {name: rules.of(name) for name in work["function"].unique()}
+    work = device_work(role)
+    names = {name: family_of(name) for name in work["function"].unique()}
     family = pl.col("function").replace(names)
     return work.select(name=family, cycle="cycle", ns="dur_ns", inner_ns="dur_ns").filter(
         pl.col("name") != OTHER

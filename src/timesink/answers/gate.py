@@ -75,11 +75,20 @@ def gate_check(
     outcome: str,
     sentence: str,
     *,
-    time_ns: float | None = None,
-    **more: bool,
+    counts: bool = True,
+    is_empty: bool = False,
+    time_ns: float = 0.0,
 ) -> Finding:
     """One thing that was looked at; `time_ns` is what was measured in the new run."""
-    return Finding(kind, sentence, cost_ns=time_ns or 0.0, name=name, outcome=outcome, **more)
+    return Finding(
+        kind,
+        sentence,
+        cost_ns=time_ns,
+        name=name,
+        outcome=outcome,
+        counts=counts,
+        is_empty=is_empty,
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

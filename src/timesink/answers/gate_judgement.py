@@ -146,7 +146,7 @@ def _cycle_time(case: _Case, limit: Limit | None, *, several: bool, is_budgeted:
         outcome=outcome,
         sentence=f"{case.title}: {said}" if several else said,
         counts=limit is not None,
-        time_ns=why.cycle_time.new_ns or None,
+        time_ns=why.cycle_time.new_ns,
     )
 
 
@@ -300,7 +300,7 @@ def _rounded(pct: float) -> str:
     >>> _rounded(3.72), _rounded(20.0), _rounded(0.0311), _rounded(1234.5)
     ('3.8 %', '20 %', '0.032 %', '1 235 %')
     """
-    if pct >= 100:  # noqa: PLR2004
+    if pct >= 100:
         return f"{units.count(math.ceil(pct))} %"
     if not pct:
         return "0 %"

@@ -49,8 +49,8 @@ class Evidence:
     """Something a finding rests on, that a user can open and see."""
 
     kind: str
-    """`step`, `operator`, `kernel`, `call`, `copy`, `gap`, `device` or `worker` of a run; `counter`,
-    `function`, `kernel`, `calls`, `place` or `cycle` of a change."""
+    """Of a run: `step`, `operator`, `kernel`, `call`, `copy`, `gap`, `device` or `worker`; of a
+    change: `counter`, `function`, `kernel`, `calls`, `place` or `cycle`."""
     text: str
     """Its name, or what it shows in words."""
     side: str | None = None

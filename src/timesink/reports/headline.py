@@ -74,11 +74,11 @@ def headline(trace: Trace, found: Sequence[Finding] | None = None) -> str:
     costs = {part: average[f"{part}_ns"] for part in _COSTS}
     said = _on_device(trace, average, costs) if has_device_work(trace) else _on_host(trace, costs)
     between = time_between(trace)
-    if between.share > LEAST_BETWEEN:
+    if between.share(between.idle_ns) > LEAST_BETWEEN:
         costs["between"] = between.each_ns(between.idle_ns)
         said += (
             f"; between two steps pass {units.duration_ns(costs['between'])} without device work "
-            f"({units.share(between.share, 1)} of the time)"
+            f"({units.share(between.share(between.idle_ns), 1)} of the time)"
         )
     costly = max(costs, key=lambda part: costs[part])
     return said + _advice(find_all(trace) if found is None else found, costly)

@@ -13,10 +13,11 @@ from timesink.analyses.anatomy.anatomy import PARTS, Anatomy
 from timesink.analyses.behaviour.rows import once_per_cycle, plain_texts
 from timesink.analyses.comparison.equally_often import equally_often
 from timesink.analyses.comparison.pair import Pair
-from timesink.analyses.kernel_calls.families import load_families
 from timesink.analyses.statistics.drifting import mean_changes
 from timesink.model.diagnosis import Component
 from timesink.model.schema import HOST_DEVICE
+from timesink.rules.case_functions import family_of
+from timesink.rules.ledger import known_interval
 
 Floats = NDArray[np.float64]
 Key = tuple[str, str | None]
@@ -25,7 +26,9 @@ Key = tuple[str, str | None]
 
 def attribution(pair: Pair, base: Anatomy, new: Anatomy) -> tuple[Component, ...]:
     """Components of the change, largest first; their changes add up to that of the mean cycle."""
-    keys = sorted({*_keys(base), *_keys(new)}, key=_order)
+    both = [side.parts.select(pl.col("part").cast(pl.String), "family") for side in (base, new)]
+    found = pl.concat(both).unique().rows()
+    keys = sorted(found, key=lambda key: (PARTS.index(key[0]), key[1] or ""))
     before, after = _matrix(base, keys), _matrix(new, keys)
     if not keys or not len(before) or not len(after):
         return ()
@@ -34,27 +37,19 @@ def attribution(pair: Pair, base: Anatomy, new: Anatomy) -> tuple[Component, ...
     total = (means[0] + means[1]).tolist()
     exposed = {key[1]: time for key, time in zip(keys, total, strict=True) if key[1] is not None}
     same = same_launches(pair, exposed)
-    found = [
+    parts = [
         Component(
             part=key[0],
             family=key[1],
             base_ns=float(means[0][place]),
             new_ns=float(means[1][place]),
-            interval_ns=_interval(changes.low[place], changes.high[place]),
-            p_value=_known(changes.p[place]),
+            interval_ns=known_interval(changes.low[place], changes.high[place]),
+            p_value=float(changes.p[place]) if np.isfinite(changes.p[place]) else None,
             same_launches_ns=same.get(key[1] or "") if key[0] == "device_compute" else None,
         )
         for place, key in enumerate(keys)
     ]
-    return tuple(sorted(found, key=lambda one: -abs(one.delta_ns)))
-
-
-def _keys(anatomy: Anatomy) -> set[Key]:
-    return set(anatomy.parts.select(pl.col("part").cast(pl.String), "family").unique().iter_rows())
-
-
-def _order(key: Key) -> tuple[int, str]:
-    return PARTS.index(key[0]), key[1] or ""
+    return tuple(sorted(parts, key=lambda one: -abs(one.delta_ns)))
 
 
 def _matrix(anatomy: Anatomy, keys: list[Key]) -> Floats:
@@ -70,14 +65,6 @@ def _matrix(anatomy: Anatomy, keys: list[Key]) -> Floats:
     where = rows["row"].to_numpy(), rows["column"].to_numpy()
     np.add.at(matrix, where, rows["dur_ns"].to_numpy())
     return matrix
-
-
-def _interval(low: float, high: float) -> tuple[float, float] | None:
-    return (float(low), float(high)) if np.isfinite(low) and np.isfinite(high) else None
-
-
-def _known(p: float) -> float | None:
-    return float(p) if np.isfinite(p) else None
 
 
 # -- kernels launched equally often ----------------------------------------------------------------
@@ -117,8 +104,7 @@ def _kernels(pair: Pair) -> pl.DataFrame:
     rows = rows.filter(~pl.col("function").is_in(talks))
     if rows.is_empty():
         return rows
-    rules = load_families()
-    family = {name: rules.of(name) for name in rows["function"].unique()}
+    family = {name: family_of(name) for name in rows["function"].unique()}
     rows = rows.with_columns(
         family=pl.col("function").replace_strict(family, return_dtype=pl.String)
     )

@@ -192,7 +192,7 @@ def _calls_evidence(case: DiagnosisCase, column: int) -> Evidence:
     row = case.functions.table.row(column, named=True)
     base, new = (float(side[column]) for side in case.functions.calls)
     text = f"{told_name(row['function'])}: {case.calls(base, new)} calls per cycle"
-    return _function_evidence("calls", text, row, "calls per cycle", base, new)
+    return _function_evidence("calls", text, row, "calls per cycle", (base, new))
 
 
 def _time_evidence(case: DiagnosisCase, column: int) -> Evidence:
@@ -207,14 +207,14 @@ def _time_evidence(case: DiagnosisCase, column: int) -> Evidence:
     )
     if row["function"] == STEP_MARK:
         text = f"{STEP_MARK_TOLD}: {case.times(base, new)} per cycle"
-    return _function_evidence("function" if is_host else "kernel", text, row, "ns", base, new)
+    return _function_evidence("function" if is_host else "kernel", text, row, "ns", (base, new))
 
 
 def _function_evidence(
-    kind: str, text: str, row: dict[str, Any], unit: str, base: float, new: float
+    kind: str, text: str, row: dict[str, Any], unit: str, sides: tuple[float, float]
 ) -> Evidence:
-    function, device = row["function"], row["device"]
-    return Evidence(kind, text, function=function, device=device, unit=unit, base=base, new=new)
+    where = {"function": row["function"], "device": row["device"]}
+    return Evidence(kind, text, **where, unit=unit, base=sides[0], new=sides[1])
 
 
 def _cycle_evidence(side: CaseSide, values: Floats) -> Iterator[Evidence]:

@@ -246,8 +246,8 @@ def longer_kernels(case: DiagnosisCase) -> Iterator[Claim]:
         given = f" over grids {amounts.digits(ratio)} times as large" if ratio > 1 else ""
         yield case.claim(
             "kernel_change",
-            f"{told_name(function)} takes {case.took(column)} per cycle in as many launches{given}, "
-            "while the other kernels keep their pace.",
+            f"{told_name(function)} takes {case.took(column)} per cycle in as many launches{given},"
+            " while the other kernels keep their pace.",
             [Demand(rise, (f"device_compute/{family}",))],
             interval,
             case.evidence([column], functions.new[:, column]),

@@ -11,6 +11,7 @@ import polars as pl
 from timesink.analyses.behaviour.classes import NO_CALL, STEP_MARK
 from timesink.analyses.statistics.moments import Floats, moments
 from timesink.analyses.statistics.welch import welch_interval
+from timesink.model.findings import Interval
 from timesink.model.units import listed
 from timesink.rules.case import DiagnosisCase, both_ways, by_change, told_name
 from timesink.rules.case_functions import (
@@ -37,7 +38,7 @@ from timesink.rules.host_places import (
     stands,
 )
 from timesink.rules.launches import Launching, common_ratio
-from timesink.rules.ledger import HOST_PARTS, Claim, Demand, Interval, change, is_certain
+from timesink.rules.ledger import HOST_PARTS, Claim, Demand, change, is_certain
 from timesink.rules.pace import CLEARLY, added_calls, added_in_cycles, slowdown
 
 _HOST = ("host_cpu", "launch_gap", "idle")

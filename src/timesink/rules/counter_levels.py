@@ -83,8 +83,7 @@ def _values(levels: pl.DataFrame, names: Mapping[str, str]) -> _Values:
         key = metric, names.get(device, device)
         factor, base_unit = quantity(1.0, unit)
         numbers = np.asarray(values, dtype=np.float64) * factor
-        longer = key not in found or len(found[key][2]) < len(numbers)
-        if longer:
+        if key not in found or len(found[key][2]) < len(numbers):
             found[key] = (base_unit, np.asarray(cycles, dtype=np.int64), numbers)
     return found
 
@@ -95,17 +94,15 @@ def _same_devices(pair: Pair, base: Anatomy, new: Anatomy) -> dict[str, str]:
     The pair calls the devices of NEW as BASE does; counters still have the names of the recording.
     """
     used = own_devices(pair)
-    ours, theirs = (set(_devices(side.levels)) for side in (base, new))
+    ours, theirs = (
+        set(side.levels["device"].drop_nulls().cast(pl.String)) - {HOST_DEVICE}
+        for side in (base, new)
+    )
     missing = sorted(used & ours - theirs)
     free = sorted(theirs - ours)
     if not missing and len(ours) == len(theirs) == 1:
         return dict(zip(sorted(theirs), sorted(ours), strict=True))
     return dict(zip(free, missing, strict=False))
-
-
-def _devices(levels: pl.DataFrame) -> list[str]:
-    names = levels["device"].drop_nulls().unique().cast(pl.String).to_list()
-    return [name for name in names if name != HOST_DEVICE]
 
 
 def own_devices(pair: Pair) -> set[str]:
@@ -118,8 +115,6 @@ def own_devices(pair: Pair) -> set[str]:
 # -- counters that no sampler writes ---------------------------------------------------------------
 
 
-_RUN_QUEUE = "runq_wait_share"
-_FILE_CALLS = "file_call_time"
 _BITS = {"power_throttle": 0x4 | 0x80, "thermal_throttle": 0x20 | 0x40}
 """Reasons of NVIDIA's management library: power cap and power brake; heat, told by software and by
 hardware.  0x8 (hardware slowdown) is set with either, 0x1 on every idle device."""
@@ -129,27 +124,27 @@ _CAUSES = {"power_throttle": "gpu_power_cap", "thermal_throttle": "gpu_thermal"}
 def derived(pair: Pair, found: list[CounterReading]) -> list[CounterReading]:
     """Waits for cores, reads and writes from traced calls; reasons to slow down from a mask."""
     sides = [_host_times(side.behaviour) for side in (pair.base, pair.new)]
-    return [
-        *_reading(_RUN_QUEUE, "%", *(_waits(side) for side in sides)),
-        *_reading(_FILE_CALLS, "ns", *(_file_calls(side) for side in sides)),
-        *_reasons(found),
-    ]
-
-
-def _reading(
-    metric: str, unit: str, base: tuple[Integers, Floats], new: tuple[Integers, Floats]
-) -> list[CounterReading]:
-    if not len(base[1]) or not len(new[1]):
-        return []
-    return [CounterReading(metric, HOST_DEVICE, unit, resource_of(metric), base[1], new[1], new[0])]
+    known = []
+    for metric, unit in (("runq_wait_share", "%"), ("file_call_time", "ns")):
+        base, new = (side.select("cycle", metric).drop_nulls() for side in sides)
+        if base.height and new.height:
+            before, after = base[metric].to_numpy(), new[metric].to_numpy()
+            at, resource = new["cycle"].to_numpy(), resource_of(metric)
+            known.append(CounterReading(metric, HOST_DEVICE, unit, resource, before, after, at))
+    return [*known, *_reasons(found)]
 
 
 def _host_times(behaviour: pl.DataFrame) -> pl.DataFrame:
-    """Time and calls per cycle of what the scheduler and the file system were seen to do."""
+    """What the scheduler and the file system were seen to do per cycle; null where they were not.
+
+    The share of the time in which threads could run that they waited for a core, in percent, and
+    how long a read or a write takes.
+    """
     kind = pl.col("function_class").cast(pl.String)
     classes = {"waits": "runq", "runs": "oncpu", "files": "disk_read_and_write"}
     times = {name: pl.col("dur_ns").filter(kind == of).sum() for name, of in classes.items()}
     calls = pl.col("calls").filter(kind == classes["files"]).sum()
+    waits, runs = pl.col("waits"), pl.col("runs")
     return (
         behaviour.lazy()
         .filter(kind.is_in(list(classes.values())))
@@ -157,22 +152,13 @@ def _host_times(behaviour: pl.DataFrame) -> pl.DataFrame:
         .group_by("cycle")
         .agg(**times, calls=calls)
         .sort("cycle")
+        .select(
+            "cycle",
+            runq_wait_share=pl.when(waits > 0, runs > 0).then(100 * waits / (waits + runs)),
+            file_call_time=pl.when(pl.col("calls") > 0).then(pl.col("files") / pl.col("calls")),
+        )
         .collect()
     )
-
-
-def _waits(times: pl.DataFrame) -> tuple[Integers, Floats]:
-    """Share of the time in which threads could run that they waited for a core, in percent."""
-    known = times.filter(pl.col("waits") > 0, pl.col("runs") > 0)
-    share = known.select(100 * pl.col("waits") / (pl.col("waits") + pl.col("runs"))).to_series()
-    return known["cycle"].to_numpy(), share.to_numpy()
-
-
-def _file_calls(times: pl.DataFrame) -> tuple[Integers, Floats]:
-    """How long a read or a write takes."""
-    known = times.filter(pl.col("calls") > 0)
-    each = known.select(pl.col("files") / pl.col("calls")).to_series()
-    return known["cycle"].to_numpy(), each.to_numpy().astype(np.float64)
 
 
 def _reasons(found: list[CounterReading]) -> list[CounterReading]:
@@ -309,14 +295,11 @@ def harmful_chances(found: Sequence[CounterReading], grounds: Sequence[float]) -
         for one, ground in zip(found, grounds, strict=True)
     ]
     both = chances(lifted)
-    hurts = np.array([_hurts(one) for one in found], dtype=bool)
+    signs = np.array([-1.0 if one.resource.harm == "down" else 1.0 for one in found])
+    hurts = signs * np.array([one.rise for one in found]) > 0
     p = np.where(hurts, both / 2, 1 - both / 2)
     unsteady = np.array([_chance_of_unsteady(one) for one in found])
     return np.where(np.isnan(p), p, np.minimum(p, unsteady))
-
-
-def _hurts(one: CounterReading) -> bool:
-    return one.rise < 0 if one.resource.harm == "down" else one.rise > 0
 
 
 def _chance_of_unsteady(one: CounterReading) -> float:
@@ -350,12 +333,7 @@ def corrected(p: Floats) -> Floats:
 
 
 def chance(base: Floats, new: Floats) -> float:
-    """How probable a difference as large would be without a reason.
-
-    >>> steady = np.full(8, 1980.0)
-    >>> chance(steady, steady), chance(steady, np.full(8, 345.0)) < 0.001
-    (1.0, True)
-    """
+    """How probable a difference as large would be without a reason."""
     return float(_chances(base[:, None], new[:, None])[0])
 
 

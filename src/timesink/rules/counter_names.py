@@ -1,4 +1,4 @@
-"""What counters say about shared resources, as data: ``resources.csv``, ``hardware.csv``, ``rates.csv``."""
+"""What counters say about resources, and what these carry; both are tables beside this file."""
 
 from __future__ import annotations
 
@@ -75,13 +75,6 @@ def resource_of(counter: str, unit: str | None = None) -> Resource:
     """What a counter says; the first line that fits decides, if its scale knows the unit.
 
     `unit` is a base unit as of `counter_units.quantity`; without, the name tells.
-
-    >>> resource_of("gpu_sm_frequency").cause, resource_of("DCGM_FI_DEV_SM_CLOCK").cause
-    ('gpu_clock', 'gpu_clock')
-    >>> resource_of("disk_usage").role, resource_of("process_cpu_usage_944615").resource
-    ('ignored', 'own_cpu_use')
-    >>> resource_of("process_runq_wait_pct").cause, resource_of("process_runq_wait_us").role
-    ('cpu_contention', 'symptom')
     """
     found = _resource_of(plain_name(counter))
     known = quantity(1.0, unit_of(counter))[1] if unit is None else unit
@@ -99,9 +92,6 @@ def fits(name: str, pattern: str) -> bool:
 
     `fnmatch` compiles a regular expression for each of hundreds of patterns, which takes longer
     than all tests of the counters.
-
-    >>> [fits("device_sm_clock", each) for each in ("*clock", "device_*clock*", "sm*", "*_sm")]
-    [True, True, False, False]
     """
     first, *others = pattern.split("*")
     if not others:
@@ -120,41 +110,31 @@ def fits(name: str, pattern: str) -> bool:
 
 
 def plain_name(counter: str) -> str:
-    """A counter's name as the table writes it.
-
-    >>> plain_name("utilization.gpu [%]"), plain_name("mlu_usage"), plain_name("NVML:gpu-temp")
-    ('utilization_gpu', 'device_usage', 'device_temp')
-    >>> plain_name("process_gpu_usage_944615")
-    'process_device_usage'
-    """
+    """A counter's name as the table writes it."""
     name = _BETWEEN_WORDS.sub("_", _UNIT.sub("", counter.strip()).lower()).strip("_")
     name = without_pid(name)
     return _OF_A_PROCESS.sub(r"\1_device_", _DEVICE.sub("device_", name))
 
 
 def without_pid(counter: str) -> str:
-    """The name of a counter of a process without the number of the process.
-
-    >>> without_pid("process_cpu_usage_944615"), without_pid("psi_cpu_avg_10")
-    ('process_cpu_usage', 'psi_cpu_avg_10')
-    """
+    """The name of a counter of a process without the number of the process."""
     return _PID.sub(r"\1", counter)
-
-
-def pid_of(counter: str) -> str | None:
-    """The number of the process a counter names; None for all others.
-
-    >>> pid_of("process_cpu_usage_944615"), pid_of("process_cpu_usage")
-    ('944615', None)
-    """
-    found = _PID.match(counter)
-    return None if found is None else found[2]
 
 
 @lru_cache(maxsize=1)
 def load_resources() -> tuple[Resource, ...]:
     """All lines of the table."""
-    return tuple(_resource(each) for row in table(_DATA) for each in _with_words(row))
+    names = ("pattern", "resource", "cause", "role", "harm", "scale", "own")
+    return tuple(
+        Resource(
+            **{name: row[name] for name in names},  # type: ignore[arg-type]
+            floor=float(row["floor"] or _FLOOR),
+            hurts_from=float(row["from"]) if row["from"] else None,
+            capacity=float(row["capacity"]) if row["capacity"] else None,
+        )
+        for line in table(_DATA)
+        for row in _with_words(line)
+    )
 
 
 def _with_words(row: dict[str, str]) -> Iterator[dict[str, str]]:
@@ -173,20 +153,7 @@ def table(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(line for line in file if not line.startswith("#")))
 
 
-def _resource(row: dict[str, str]) -> Resource:
-    return Resource(
-        **{name: row[name] for name in ("pattern", "resource", "cause", "role")},
-        **{name: row[name] for name in ("harm", "scale", "own")},
-        floor=float(row["floor"] or _FLOOR),
-        hurts_from=float(row["from"]) if row["from"] else None,
-        capacity=float(row["capacity"]) if row["capacity"] else None,
-    )
-
-
 # -- counters of a process -------------------------------------------------------------------------
-
-
-_NUMBER = re.compile(r"\d+$")
 
 
 def only_own(levels: pl.DataFrame, pid: str) -> pl.DataFrame:
@@ -194,11 +161,6 @@ def only_own(levels: pl.DataFrame, pid: str) -> pl.DataFrame:
 
     A counter that names the process comes before one that names none.  Where only one process was
     sampled, that is the one: it may have another number inside a container.
-
-    >>> names = ["process_cpu_usage_7", "process_cpu_usage_9", "gpu_usage"]
-    >>> levels = pl.DataFrame({"metric": names, "device": ["Host", "Host", "GPU 0"]})
-    >>> only_own(levels, "9").rows()
-    [('process_cpu_usage', 'Host'), ('gpu_usage', 'GPU 0')]
     """
     named = levels.select("metric", "device").unique(maintain_order=True)
     chosen: dict[tuple[str, str], list[str]] = {}
@@ -216,8 +178,8 @@ def only_own(levels: pl.DataFrame, pid: str) -> pl.DataFrame:
 
 def _own(metrics: list[str], pid: str) -> str | None:
     """Which of several counters of one sort is the process's own."""
-    number = _NUMBER.search(pid)
-    by_pid = {pid_of(metric): metric for metric in metrics}
+    number = re.search(r"\d+$", pid)
+    by_pid = {found[2] if (found := _PID.match(one)) else None: one for one in metrics}
     named = None if number is None else by_pid.get(number[0])
     if named is not None or len(metrics) == 1:
         return named or metrics[0]
@@ -257,12 +219,7 @@ class _Rate:
 
 @lru_cache(maxsize=64)
 def hardware_of(name: str | None) -> Hardware | None:
-    """What is known about a device of that name.
-
-    >>> found = hardware_of("NVIDIA H200")
-    >>> found and (found.pcie, found.link, found.memory_bandwidth, found.power_w)
-    (63000000000.0, 450000000000.0, 4800000000000.0, 700.0)
-    """
+    """What is known about a device of that name."""
     if not name:
         return None
     found = next((one for one in _devices() if re.search(one.match, name)), None)
@@ -279,42 +236,25 @@ def capacity_of(
 
     `steady` is traffic that stays where it is, as that of a full link does: it tells of links that
     are slower than usual.
-
-    >>> capacity_of("pcie", hardware_of("NVIDIA A100-SXM4-80GB"), 0)
-    31500000000.0
-    >>> capacity_of("link", None, 2e11)
-    300000000000.0
-    >>> capacity_of("network", None, 1.18e9), capacity_of("network", None, 1.18e9, steady=1.18e9)
-    (12500000000.0, 1250000000.0)
     """
     known = getattr(hardware, kind, None)
     if known is not None and seen <= known:
         return float(known)
     of_kind = [rate for rate in _rates() if rate.kind == kind and rate.most >= seen]
-    fitting = [rate.most for rate in of_kind if rate.usual or _fills(steady, rate.most)]
+    full = -1.0 if steady is None else steady
+    fitting = [one.most for one in of_kind if one.usual or _FILLED * one.most <= full <= one.most]
     return min(fitting, default=seen)
-
-
-def _fills(steady: float | None, most: float) -> bool:
-    return steady is not None and _FILLED * most <= steady <= most
 
 
 @lru_cache(maxsize=1)
 def _devices() -> tuple[Hardware, ...]:
-    return tuple(
-        Hardware(
-            row["device"],
-            row["match"],
-            pcie=_rate(row["pcie_gb_per_s"]),
-            link=_rate(row["link_gb_per_s"]),
-            power_w=float(row["power_w"]) if row["power_w"] else None,
-        )
-        for row in table(_HARDWARE)
-    )
-
-
-def _rate(text: str) -> float | None:
-    return float(text) * _GIGA if text else None
+    found = []
+    for row in table(_HARDWARE):
+        names = ("pcie_gb_per_s", "link_gb_per_s", "power_w")
+        pcie, link, power = (float(row[name]) if row[name] else None for name in names)
+        rates = [None if rate is None else rate * _GIGA for rate in (pcie, link)]
+        found.append(Hardware(row["device"], row["match"], rates[0], rates[1], power_w=power))
+    return tuple(found)
 
 
 @lru_cache(maxsize=1)

@@ -116,7 +116,7 @@ def _missed_kernels(trace: Trace, steps: Steps) -> pl.DataFrame:
 def layout_conversions(trace: Trace) -> list[Finding]:
     """Kernels that only change the memory layout of images, because a library wants another."""
     steps = complete_steps(trace)
-    kernels = _named_in_steps(trace, steps, lambda name: IMAGE_LAYOUT.search(name), "kernel")
+    kernels = _named_in_steps(trace, steps, IMAGE_LAYOUT.search, "kernel")
     per_step = steps.time_of(kernels)
     if kernels.is_empty() or per_step <= LEAST_SHARE * steps.length_ns:
         return []

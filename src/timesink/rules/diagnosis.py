@@ -35,7 +35,9 @@ def diagnose(pair: Pair) -> Diagnosis:
         relieved = find_anomalies(turned, new, base)[0]
     other_work = judged.verdict == "incomparable" and compared is pair
     question = "other work" if other_work else "change"
-    causes = find_causes(compared, base, new, parts, anomalies, relieved, question)
+    causes = find_causes(
+        compared, base, new, parts, anomalies, relieved=relieved, question=question
+    )
     within = pair.kind == WITHIN
     if not within and pair.cycle_times.one_run and judged.verdict == "no_change":
         # Parts of one run that take as long: a loader that holds up every other cycle, or a
@@ -64,6 +66,7 @@ def find_causes(
     new: Anatomy,
     parts: tuple[Component, ...],
     anomalies: tuple[Finding, ...],
+    *,
     relieved: tuple[Finding, ...] = (),
     question: str = "change",
 ) -> tuple[Finding, ...]:

@@ -134,10 +134,11 @@ def _anomaly(group: Sequence[Suspect], context: Context) -> Finding:
     # What others have of it, where that is another number.
     own = new > 0 and new - others >= _NOTABLE * new
     limit = first.capacity
-    said: dict[str, Evidence] = {}
     proofs = [counter_evidence(one.reading, context) for one in group]
-    for one in (*proofs, *(proof for one in group for proof in one.evidence)):
-        said.setdefault(one.text, one)
+    proofs += [proof for one in group for proof in one.evidence]
+    said: dict[str, Evidence] = {}
+    for proof in proofs:
+        said.setdefault(proof.text, proof)
     return Finding(
         first.cause,
         texts["sentence"].format(
@@ -162,7 +163,8 @@ def _anomaly(group: Sequence[Suspect], context: Context) -> Finding:
 
 def counter_evidence(reading: CounterReading, context: Context | None = None) -> Evidence:
     """A counter on both sides; with a context, also the cycle that shows it best."""
-    base, new, cycle, span = reading.base_mean, reading.new_mean, None, (None, None)
+    base, new, cycle = reading.base_mean, reading.new_mean, None
+    span: tuple[int | None, int | None] = None, None
     if context is not None and len(reading.cycles) and len(reading.cycles) == len(reading.new):
         # The cycle of NEW in which it is farthest in the harmful direction.
         farthest = np.argmin if reading.resource.harm == "down" else np.argmax

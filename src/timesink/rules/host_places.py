@@ -12,10 +12,10 @@ from timesink.analyses.anatomy.anatomy import LEAST_PLACE
 from timesink.analyses.behaviour.classes import NO_CALL
 from timesink.analyses.statistics.moments import Floats, Integers
 from timesink.model import units
-from timesink.model.findings import Evidence
+from timesink.model.findings import Evidence, Interval
 from timesink.rules.case import CaseSide, DiagnosisCase, median_place, told_name
 from timesink.rules.case_functions import is_program
-from timesink.rules.ledger import HOST_PARTS, Claim, Demand, Interval, change
+from timesink.rules.ledger import HOST_PARTS, Claim, Demand, change
 from timesink.rules.pace import CLEARLY, PaceExcess, excess, slowdown
 
 _SORT = ["inside", "after", "before"]

@@ -19,13 +19,22 @@ from timesink.rules.judgement import ProcessDiagnosis, judge_together
 from timesink.rules.ledger import largest_first, within
 from timesink.rules.registry import finding
 
+WAITS = ("exposed_communication", "synchronisation", "idle", "host_cpu")
+"""Where a process waits for others: in a collective, or wherever its host waits for one."""
+_LINKS = frozenset({"nvlink_contention", "network"})
+_FEWEST = 3
+"""Processes that are needed to tell the one that is not like the others."""
+_LEAST_SHARE = 0.01
+_MOST_OF_IT = 0.5
+_TOGETHER = frozenset({"exposed_communication", "synchronisation"})
 
-def diagnose_together(pairs: Sequence[Pair], each: Sequence[Diagnosis] | None = None) -> Diagnosis:
-    """One diagnosis of all pairs; there is one at least.  `each` are theirs, where known already.
+
+def diagnose_together(pairs: Sequence[Pair], own: Sequence[Diagnosis] = ()) -> Diagnosis:
+    """One diagnosis of all pairs; there is one at least.  `own` are theirs, where known already.
 
     Amounts are means over the processes.  What only some of them have explains what all lose by it.
     """
-    own = [diagnose(pair) for pair in pairs] if each is None else each
+    own = own or [diagnose(pair) for pair in pairs]
     if len(pairs) == 1:
         return own[0]
     members = [
@@ -38,6 +47,11 @@ def diagnose_together(pairs: Sequence[Pair], each: Sequence[Diagnosis] | None = 
     change = change_ns(parts, judged.cycle_time)
     merged = merged_causes(known, change)
     late = stragglers(known, merged, change)
+    symptoms: dict[tuple[str | None, str, str], Finding] = {}
+    for one in members:
+        for each in one.diagnosis.symptoms:
+            told = replace(each, process=one.process)
+            symptoms.setdefault((one.host, told.device, told.metric), told)
     causes = tuple(sorted([*merged, *late], key=lambda one: -abs(one.cost_ns)))
     return Diagnosis(
         verdict=judged.verdict,
@@ -48,7 +62,7 @@ def diagnose_together(pairs: Sequence[Pair], each: Sequence[Diagnosis] | None = 
         causes=causes,
         unexplained_ns=change - sum(cause.cost_ns for cause in causes),
         unexplained=waits_left(parts, causes),
-        symptoms=tuple(_symptoms(members)),
+        symptoms=tuple(symptoms.values()),
         notes=tuple(dict.fromkeys(note for each in members for note in each.diagnosis.notes)),
     )
 
@@ -101,11 +115,11 @@ def _explaining(
         anomaly
         if (hosts[anomaly.process or ""], anomaly.cause) in found
         else replace(anomaly, cost_ns=0.0)
-        for anomaly in explaining(tuple(_anomalies(members)), causes)
+        for anomaly in explaining(_anomalies(members), causes)
     )
 
 
-def _anomalies(members: Sequence[ProcessDiagnosis]) -> Iterator[Finding]:
+def _anomalies(members: Sequence[ProcessDiagnosis]) -> tuple[Finding, ...]:
     """Each resource of a device of a machine once, as the process that has it worst sees it."""
     placed = [
         (place, each.host, replace(anomaly, process=each.process))
@@ -114,30 +128,13 @@ def _anomalies(members: Sequence[ProcessDiagnosis]) -> Iterator[Finding]:
     ]
     # The order within a process also says what comes of what.
     placed.sort(key=lambda each: (each[0], -each[2].share))
-    seen = set()
+    once: dict[tuple[str | None, str, str], Finding] = {}
     for _, host, anomaly in placed:
-        key = host, anomaly.cause, anomaly.device
-        if key not in seen:
-            seen.add(key)
-            yield anomaly
-
-
-def _symptoms(members: Sequence[ProcessDiagnosis]) -> Iterator[Finding]:
-    seen = set()
-    for each in members:
-        for symptom in each.diagnosis.symptoms:
-            key = each.host, symptom.device, symptom.metric
-            if key not in seen:
-                seen.add(key)
-                yield replace(symptom, process=each.process)
+        once.setdefault((host, anomaly.id, anomaly.device), anomaly)
+    return tuple(once.values())
 
 
 # -- causes of several as causes of all ------------------------------------------------------------
-
-
-WAITS = ("exposed_communication", "synchronisation", "idle", "host_cpu")
-"""Where a process waits for others: in a collective, or wherever its host waits for one."""
-_LINKS = frozenset({"nvlink_contention", "network"})
 
 
 def merged_causes(members: Sequence[ProcessDiagnosis], change_ns: float) -> list[Finding]:
@@ -254,13 +251,6 @@ def waits_left(
 
 
 # -- a process that the others wait for ------------------------------------------------------------
-
-
-_FEWEST = 3
-"""Processes that are needed to tell the one that is not like the others."""
-_LEAST_SHARE = 0.01
-_MOST_OF_IT = 0.5
-_TOGETHER = frozenset({"exposed_communication", "synchronisation"})
 
 
 def stragglers(

@@ -1,4 +1,4 @@
-"""What launches are given to do, and what the host does more or less where they are more or fewer."""
+"""What launches are given to do, and what the host does more where there are more of them."""
 
 from __future__ import annotations
 

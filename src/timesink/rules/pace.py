@@ -65,7 +65,7 @@ def excess(
 
 @QUIETLY
 def slowdown(base: Floats, new: Floats, comparable: np.ndarray) -> float:
-    """Factor by which the usual column grew, of those that are comparable; 1 where there is none."""
+    """Factor by which the usual column grew, of comparable ones; 1 where there is none."""
     before, after = column_means(base), column_means(new)
     return float(_middle(after[None, :], before, comparable)[0])
 

@@ -1,4 +1,4 @@
-"""What of a load others make, and how bad that is, from counters and from what the process itself did."""
+"""What of a load others make, and how bad that is: counters, and what the process itself did."""
 
 from __future__ import annotations
 

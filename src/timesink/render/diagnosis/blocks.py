@@ -12,7 +12,7 @@ from timesink.model.diagnosis import Diagnosis
 from timesink.model.findings import Finding
 from timesink.render.comparison.blocks import wrapped
 from timesink.render.diagnosis import words
-from timesink.render.diagnosis.words import PartChange
+from timesink.render.diagnosis.words import PartRow
 from timesink.render.terminal import printable, text
 
 _MORE, _LESS = "█", "░"
@@ -56,7 +56,7 @@ def bar_lines(one: Diagnosis, width: int) -> Iterable[RenderableType]:
         yield from bar_rows(rows, width)
 
 
-def bar_rows(rows: Sequence[PartChange], width: int) -> Iterable[Text]:
+def bar_rows(rows: Sequence[PartRow], width: int) -> Iterable[Text]:
     """Parts of a change with their bars; the interval goes first where there is no room."""
     sizes = [max(cell_len(cell) for cell in column) for column in _columns(rows)]
     largest = max(abs(row.delta_ns) for row in rows)
@@ -64,7 +64,7 @@ def bar_rows(rows: Sequence[PartChange], width: int) -> Iterable[Text]:
         yield _bar_line(row, cells, sizes, largest, width)
 
 
-def _columns(rows: Sequence[PartChange]) -> list[list[str]]:
+def _columns(rows: Sequence[PartRow]) -> list[list[str]]:
     """Names, changes and intervals."""
     names = [printable(row.name) for row in rows]
     names = [f"{name[: _NAME - 1]}…" if len(name) > _NAME else name for name in names]
@@ -72,7 +72,7 @@ def _columns(rows: Sequence[PartChange]) -> list[list[str]]:
 
 
 def _bar_line(
-    row: PartChange, cells: Sequence[str], sizes: Sequence[int], largest: float, width: int
+    row: PartRow, cells: Sequence[str], sizes: Sequence[int], largest: float, width: int
 ) -> Text:
     name, said, interval = (
         cells[0].ljust(sizes[0]),

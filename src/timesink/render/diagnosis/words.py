@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from timesink.analyses.comparison.verdict import NARROW
@@ -10,6 +10,7 @@ from timesink.model import units
 from timesink.model.amounts import amounts, from_to, signed_ns, times
 from timesink.model.diagnosis import Component, Diagnosis
 from timesink.model.findings import Evidence, Finding
+from timesink.rules.registry import catalogue
 
 AROUND = "Anomalies: what is different around it"
 NEXT = "What to check next"
@@ -23,54 +24,6 @@ VERDICTS = {
     "incomparable": "Not comparable",
 }
 _CHANGED = frozenset({"regression", "improvement"})
-_PARTS = {
-    "device_compute": "kernels",
-    "copies": "copies",
-    "exposed_communication": "communication in the open",
-    "synchronisation": "waits for the device",
-    "data_loading": "data loading",
-    "io": "reading and writing",
-    "run_queue": "waits for a core",
-    "launch_gap": "launching work",
-    "host_cpu": "host code",
-    "idle": "no activity recorded",
-}
-_CAUSES = {
-    "gpu_clock": "GPU clock",
-    "gpu_power_cap": "GPU power cap",
-    "gpu_thermal": "GPU temperature",
-    "gpu_contention": "GPU shared with others",
-    "hbm_contention": "GPU memory shared with others",
-    "pcie_contention": "PCIe shared with others",
-    "nvlink_contention": "NVLink shared with others",
-    "network": "Network",
-    "cpu_contention": "CPU shared with others",
-    "cpu_clock": "CPU clock",
-    "host_memory": "Host memory",
-    "disk_io": "Disk",
-    "host_code": "Host code",
-    "synchronisation": "Synchronisation",
-    "kernel_change": "Other kernels",
-    "data_loading": "Data loading",
-    "straggler": "A late rank",
-    "workload_change": "Other work",
-    "uneven_work": "Uneven work",
-    "slow_link": "Slow link",
-}
-"""What a cause is called in a title."""
-_ADVICE = {
-    "device_compute": "look at these kernels with `timesink kernels` or a kernel profiler",
-    "copies": "look at sizes and kinds of copies: `timesink analyze --view transfers`",
-    "exposed_communication": "record all ranks: one that is late makes the others wait",
-    "synchronisation": "look at what the device does while the host waits",
-    "data_loading": "look at the data loader: workers, storage, the size of a batch",
-    "io": "look at the storage, and at who else uses it",
-    "run_queue": "look at who else runs on these cores: `top`, `pidstat`",
-    "launch_gap": "look at the load of the host, or record it beside (`counters.csv`)",
-    "host_cpu": "record again with Python stacks, and the load of the host beside if it is missing",
-    "idle": "record Python stacks: no recorded call covers this time",
-}
-"""What helps where a change sits and nothing explains it."""
 _MOST_PARTS = 8
 _LEAST = 0.01
 """Parts that changed by less, as a part of the largest change, are told together."""
@@ -87,6 +40,11 @@ _MOST_PLACES = 3
 _MOST_SYMPTOMS = 4
 _MOST_CHECKS = 5
 _MOST_EVIDENCE = 2
+
+
+def _texts(table: str, name: str) -> Mapping[str, str]:
+    """What the catalogue says of a cause, or of a part of the cycle."""
+    return catalogue()[table].get(name, {})
 
 
 # -- times -----------------------------------------------------------------------------------------
@@ -111,7 +69,7 @@ def part_name(component: str) -> str:
     ('gemm kernels', 'waits for a core')
     """
     part, _, family = component.partition("/")
-    word = _PARTS.get(part, part)
+    word = _texts("parts", part).get("name", part)
     return f"{family} {word}" if family else word
 
 
@@ -119,7 +77,7 @@ def part_name(component: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class PartChange:
+class PartRow:
     """A row of the attribution."""
 
     name: str
@@ -163,13 +121,13 @@ def total(one: Diagnosis) -> str:
     return f"{signed_ns(cycles.new_ns - cycles.base_ns)} per cycle, {lengths}{doubt}"
 
 
-def part_changes(one: Diagnosis) -> list[PartChange]:
+def part_changes(one: Diagnosis) -> list[PartRow]:
     """The parts of the change, largest first; small ones together, so that all add up."""
     shown, rest = large_parts(one)
     rows = [_part_change(each) for each in shown]
     left = sum(each.delta_ns for each in rest)
     if rest and units.brief_ns(abs(left)) != "0 ns":
-        rows.append(PartChange(other_parts(rest), left, signed_ns(left), ""))
+        rows.append(PartRow(other_parts(rest), left, signed_ns(left), ""))
     return rows
 
 
@@ -189,8 +147,8 @@ def other_parts(rest: Sequence[Component]) -> str:
     return units.counted(len(rest), "other parts")
 
 
-def _part_change(one: Component) -> PartChange:
-    return PartChange(
+def _part_change(one: Component) -> PartRow:
+    return PartRow(
         part_name(one.name),
         one.delta_ns,
         signed_ns(one.delta_ns),
@@ -234,7 +192,7 @@ def cause_name(cause: str) -> str:
     >>> cause_name("gpu_clock"), cause_name("slow_link")
     ('GPU clock', 'Slow link')
     """
-    return _CAUSES.get(cause, cause)
+    return _texts("causes", cause).get("name", cause)
 
 
 def cause_line(one: Finding) -> str:
@@ -348,7 +306,7 @@ def _on_unexplained(one: Diagnosis, named: set[str]) -> Iterator[str]:
             yield _DIFFER
         if on_host and "host_code" in named:
             return
-        advice = _ADVICE.get(name.partition("/")[0], "")
+        advice = _texts("parts", name.partition("/")[0]).get("advice")
         if advice:
             yield f"{part_name(name)}: {advice}."
 

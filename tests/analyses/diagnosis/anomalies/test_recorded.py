@@ -14,7 +14,7 @@ from timesink.analyses.comparison.comparing import compare_roles
 from timesink.analyses.comparison.role import Role
 from timesink.reports.comparison.members import Choice, members_of
 from timesink.reports.comparison.reading import read_sides
-from timesink.reports.comparison.runs import CounterReading, Finding, Runs
+from timesink.reports.comparison.runs import Finding, Reading, Runs
 from timesink.reports.comparison.sides import find_side
 from timesink.rules.environment import find_anomalies
 
@@ -37,7 +37,7 @@ CASES = {
 @lru_cache(maxsize=16)
 def roles(path: Path) -> list[Role]:
     """The roles of a run, as a comparison finds them."""
-    read = read_sides(Runs(CounterReading()), Finding(), [find_side(path).sources])
+    read = read_sides(Runs(Reading()), Finding(), [find_side(path).sources])
     return [one.role for one in members_of(read.sides[0], Choice())]
 
 
