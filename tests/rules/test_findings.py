@@ -7,8 +7,15 @@ import polars as pl
 import pytest
 
 from timesink.analyses.comparison.role import Role
-from timesink.model.diagnosis import Component
+from timesink.analyses.ranks.panel import Panel
+from timesink.analyses.ranks.together import cost_together
+from timesink.answers.budget_file import AmountError, Increase, increase, time_ns
+from timesink.answers.budget_times import BudgetPattern
+from timesink.answers.gate import Limit
+from timesink.answers.gate_judgement import unseen, unseen_pct
+from timesink.model.diagnosis import Component, CycleTime
 from timesink.model.findings import Evidence, Finding
+from timesink.rules.causes_device import precision
 from timesink.rules.causes_environment import relief_sentence
 from timesink.rules.counter_levels import chance
 from timesink.rules.counter_names import capacity_of, hardware_of, plain_name, without_pid
@@ -101,3 +108,48 @@ def test_slow_cycles_by_length_and_by_function():
     role = Role("run", "run.csv", "7", pl.DataFrame({**rows, **times}))
     found = excesses(role, CycleSplit((1, 2, 3), (4,), (), (), (), 10.0))
     assert [(one.cycle, one.function, one.time_ns) for one in found] == [(4, "f", 45.0)]
+
+
+def test_limits_of_a_gate_and_what_cannot_be_seen():
+    assert (Limit.of("regression"), Limit.of("2.5 %")) == (Limit(), Limit(2.5))
+    assert (Limit().text, Limit(5.0).text) == ("regression", "5%")
+    assert [Limit(5.0).is_exceeded(pct) for pct in (5.0, 5.1)] == [False, True]
+    assert Limit().is_exceeded(0.1)
+    assert unseen_pct(CycleTime(100.0, 101.0, 1.0, (-3.0, 5.0), 0.6)) == 4.0
+    said = unseen(20.0, Limit(), (8, 6))
+    assert said == "Changes below about 20 % cannot be seen in 8 and 6 cycles."
+    assert unseen(3.72, Limit(2.0), (8, 8)).startswith("Changes below about 3.8 %")
+    assert "a slow-down of 2 % may pass. Record more cycles." in unseen(3.72, Limit(2.0), (8, 8))
+    assert "1 235 %" in unseen(1234.5, None, (2, 2))
+    assert "0.032 %" in unseen(0.0311, None, (2, 2))
+
+
+def test_amounts_of_budgets():
+    assert (increase("10%"), increase("0.2 ms")) == (Increase(pct=10.0), Increase(ns=200_000.0))
+    assert (time_ns("1.5 ms"), time_ns("200us")) == (1_500_000.0, 200_000.0)
+    assert (Increase(pct=10.0).said, Increase(ns=200_000.0).said) == ("+10 %", "+200.0 us")
+    assert Increase(pct=10.0).is_below(12, 100)
+    assert not Increase(ns=20.0).is_below(12, 100)
+    with pytest.raises(AmountError, match="a time is a number"):
+        time_ns("10%")
+    fits = [
+        BudgetPattern.of("aten::conv*").fits("aten::conv2d"),
+        BudgetPattern.of("f[*]").fits("f[*]"),
+    ]
+    assert fits == [True, True]
+    assert not BudgetPattern.of("aten::m?").fits("aten::mul")
+    assert not BudgetPattern.of("aten::mm").is_glob
+
+
+def test_number_formats_by_the_names_of_kernels():
+    names = ["sm80_xmma_gemm_f32f32_f32f32_f32_nn_n", "sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n"]
+    assert [precision(name) for name in names] == ["fp32", "tf32"]
+    assert (precision("ampere_bf16_s16816gemm"), precision("nvjet_sm90")) == ("bf16", None)
+
+
+def test_several_late_ranks_cost_what_the_latest_of_each_step_does():
+    held = np.array([[5.0, 5.0], [5.0, 0.0]])
+    panel = Panel(np.arange(2), ("1", "2"), held, held, held, {}, held, np.zeros(2))
+    always = Finding("gpu_clock", "", cost_ns=10.0, rank=0)
+    once = Finding("host_code", "", cost_ns=7.0, rank=1)
+    assert cost_together([always, once], panel) == 12.0

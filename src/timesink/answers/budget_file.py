@@ -99,11 +99,7 @@ class AmountError(ValueError):
 
 
 def increase(value: object, form: str = _INCREASE) -> Increase:
-    """A percentage or a time.
-
-    >>> increase("10%"), increase("0.2 ms")
-    (Increase(pct=10.0, ns=None), Increase(pct=None, ns=200000.0))
-    """
+    """A percentage or a time."""
     found = _AMOUNT.fullmatch(value.strip()) if isinstance(value, str) else None
     if found is None or found[2] not in (*_NS_OF, "%"):
         raise AmountError(form)

@@ -198,11 +198,7 @@ def _lines(
 
 
 def _amount(ns: float) -> str:
-    """Three digits, upward so that it is kept, with the unit that needs no zeros.
-
-    >>> _amount(64_612_345.0), _amount(1230.0), _amount(2.5e9), _amount(999_999_999.0)
-    ('64.7 ms', '1.23 us', '2.5 s', '1 s')
-    """
+    """Three digits, upward so that it is kept, with the unit that needs no zeros."""
     exact = Decimal(ns)
     step = Decimal(10) ** (exact.adjusted() - _DIGITS + 1)
     rounded = (exact / step).to_integral_value(ROUND_CEILING) * step

@@ -31,11 +31,7 @@ class Limit:
 
     @classmethod
     def of(cls, text: str) -> Limit:
-        """The limit of an option.
-
-        >>> Limit.of("regression"), Limit.of("2.5 %")
-        (Limit(allowed_pct=None), Limit(allowed_pct=2.5))
-        """
+        """The limit of an option."""
         if text.strip().lower() == REGRESSION:
             return cls()
         number, is_pct = text.strip().removesuffix("%"), text.strip().endswith("%")
@@ -52,20 +48,12 @@ class Limit:
         return cls(allowed)
 
     def is_exceeded(self, change_pct: float | None) -> bool:
-        """Whether a certain slow-down is too much, by its best estimate.
-
-        >>> Limit(5.0).is_exceeded(5.0), Limit(5.0).is_exceeded(5.1), Limit().is_exceeded(0.1)
-        (False, True, True)
-        """
+        """Whether a certain slow-down is too much, by its best estimate."""
         return self.allowed_pct is None or (change_pct or 0.0) > self.allowed_pct
 
     @property
     def text(self) -> str:
-        """As it is written on the command line.
-
-        >>> Limit().text, Limit(5.0).text
-        ('regression', '5%')
-        """
+        """As it is written on the command line."""
         return REGRESSION if self.allowed_pct is None else f"{self.allowed_pct:g}%"
 
 

@@ -267,9 +267,6 @@ def unseen_pct(lengths: CycleTime) -> float | None:
     """Changes below this are lost in noise: half the width of the interval of what is tested.
 
     A true change of this size is found every other time.  None where there is no interval.
-
-    >>> unseen_pct(CycleTime(100.0, 101.0, 1.0, (-3.0, 5.0), 0.6))
-    4.0
     """
     bounds = tested_interval_pct(lengths)
     if bounds is None:
@@ -279,13 +276,7 @@ def unseen_pct(lengths: CycleTime) -> float | None:
 
 
 def unseen(smallest_pct: float, limit: Limit | None, cycles: Sequence[int]) -> str:
-    """Which changes cannot be seen, and what follows for a limit.
-
-    >>> unseen(20.0, Limit(), (8, 6))
-    'Changes below about 20 % cannot be seen in 8 and 6 cycles.'
-    >>> print(unseen(20.0, Limit(5.0), (8, 8)).partition(": ")[2])
-    a slow-down of 5 % may pass. Record more cycles.
-    """
+    """Which changes cannot be seen, and what follows for a limit."""
     count = " and ".join(map(str, dict.fromkeys(cycles)))
     said = f"Changes below about {_rounded(smallest_pct)} cannot be seen in {count} cycles"
     allowed = None if limit is None else limit.allowed_pct
@@ -295,11 +286,7 @@ def unseen(smallest_pct: float, limit: Limit | None, cycles: Sequence[int]) -> s
 
 
 def _rounded(pct: float) -> str:
-    """Two digits, upward: more would claim to know it.
-
-    >>> _rounded(3.72), _rounded(20.0), _rounded(0.0311), _rounded(1234.5)
-    ('3.8 %', '20 %', '0.032 %', '1 235 %')
-    """
+    """Two digits, upward: more would claim to know it."""
     if pct >= 100:
         return f"{units.count(math.ceil(pct))} %"
     if not pct:

@@ -232,11 +232,7 @@ def median_place(values: Floats) -> int:
 
 
 def told_name(function: str) -> str:
-    """A function as people say it.
-
-    >>> told_name("void at::native::reduce_kernel<512>(int)"), told_name("train.py(12): step")
-    ('reduce_kernel', 'train.py(12): step')
-    """
+    """A function as people say it."""
     return function if _PYTHON.search(function) else short_name(function) or function
 
 

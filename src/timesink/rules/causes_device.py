@@ -59,13 +59,7 @@ _FEWEST = 4
 
 
 def precision(kernel: str) -> str | None:
-    """The narrowest number format a kernel's name speaks of; None where it does not.
-
-    >>> precision("sm80_xmma_gemm_f32f32_f32f32_f32_nn_n"), precision("nvjet_sm90")
-    ('fp32', None)
-    >>> precision("sm80_xmma_gemm_f32f32_tf32f32_f32_nn_n"), precision("ampere_bf16_s16816gemm")
-    ('tf32', 'bf16')
-    """
+    """The narrowest number format a kernel's name speaks of; None where it does not."""
     return next((name for name, rule in _RULES if rule.search(kernel)), None)
 
 

@@ -59,7 +59,11 @@ def device_environment(case: DiagnosisCase) -> Iterator[Claim]:
         if anomaly.cause in _HOST_PARTS:
             continue
         growths = list(_device_growths(case, anomaly))
-        limit = min(_limit(anomaly, growths), _link_limit(case, anomaly))
+        limit = _limit(anomaly, growths)
+        if anomaly.cause in _LINKS:
+            # It may as well be waiting for others; waiting that only moved from one process to
+            # another leaves the cycle as long as it was.
+            limit = min(limit, max(0.0, sum(part.delta_ns for part in case.attribution)))
         claim = _claim(case, anomaly, growths, limit)
         if claim is not None:
             whole = not np.isfinite(limit)
@@ -138,16 +142,6 @@ def _limit(anomaly: Finding, growths: list[_Growth]) -> float:
     if resource_of(anomaly.metric).resource in _CLOCKS and anomaly.new > 0:
         return base * max(0.0, anomaly.base / anomaly.new - 1)
     return np.inf
-
-
-def _link_limit(case: DiagnosisCase, anomaly: Finding) -> float:
-    """What of longer communication may be the link: it may as well be waiting for others.
-
-    Waiting that only moved from one process to another leaves the cycle as long as it was.
-    """
-    if anomaly.cause not in _LINKS:
-        return np.inf
-    return max(0.0, sum(part.delta_ns for part in case.attribution))
 
 
 def _claim(

@@ -212,19 +212,15 @@ def without_impossible(anatomy: Anatomy) -> Anatomy:
     return replace(anatomy, levels=anatomy.levels.filter(~_is_impossible(anatomy.levels)))
 
 
-def impossible_levels(pair: Pair, base: Anatomy, new: Anatomy) -> tuple[str, ...]:
+def impossible_levels(pair: Pair, base: Anatomy, new: Anatomy) -> Iterator[str]:
     """A sentence on each counter that has values which cannot be."""
-    sides = ((pair.base.label, base), (pair.new.label, new))
-    return tuple(said for label, side in sides for said in _told(label, side.levels))
-
-
-def _told(label: str, levels: pl.DataFrame) -> Iterator[str]:
-    wrong = levels.filter(_is_impossible(levels))
-    groups = wrong.group_by("metric", "device", "unit", maintain_order=True)
-    rows = groups.agg(pl.len(), pl.col("value").first()).sort("device", "metric")
-    for metric, device, unit, many, value in rows.iter_rows():
-        read, cycles = amount(value, unit), counted(many, "cycles")
-        yield f"{metric} of {device} cannot be {read}: left out in {cycles} of {label}."
+    for label, levels in ((pair.base.label, base.levels), (pair.new.label, new.levels)):
+        wrong = levels.filter(_is_impossible(levels))
+        groups = wrong.group_by("metric", "device", "unit", maintain_order=True)
+        rows = groups.agg(pl.len(), pl.col("value").first()).sort("device", "metric")
+        for metric, device, unit, many, value in rows.iter_rows():
+            read, cycles = amount(value, unit), counted(many, "cycles")
+            yield f"{metric} of {device} cannot be {read}: left out in {cycles} of {label}."
 
 
 def _is_impossible(levels: pl.DataFrame) -> pl.Series:
@@ -311,20 +307,17 @@ def _chance_of_unsteady(one: CounterReading) -> float:
         return 1.0
     level = float(np.median(one.base))
     near = np.abs(one.base - level) <= _STEADY * level
-    if level <= 0 or near.mean() < _MOSTLY or not _has_left(one, level):
+    # Whether it is left in the direction that hurts, by enough to matter, in many cycles.
+    sign = -1.0 if one.resource.harm == "down" else 1.0
+    gone = int((sign * (one.new - level) > one.resource.floor * level).sum())
+    left = gone >= max(_ENOUGH, _OFTEN * len(one.new))
+    if level <= 0 or near.mean() < _MOSTLY or not left:
         return 1.0
     calm = one.base[near]
     spread = float(np.hypot(calm.std(ddof=1), _FLOOR * level))
     error = spread * np.sqrt(1 / len(calm) + 1 / len(one.new))
     apart = np.array([(one.new_mean - level) / error])
     return float(two_sided_p(apart, np.array([len(calm) - 1.0]))[0]) / 2
-
-
-def _has_left(one: CounterReading, level: float) -> bool:
-    """Whether a level is left in the direction that hurts, by enough to matter, in many cycles."""
-    sign = -1.0 if one.resource.harm == "down" else 1.0
-    gone = int((sign * (one.new - level) > one.resource.floor * level).sum())
-    return gone >= max(_ENOUGH, _OFTEN * len(one.new))
 
 
 def corrected(p: Floats) -> Floats:

@@ -212,10 +212,12 @@ def power_and_heat(suspects: Suspects, context: Context) -> list[Suspect]:
     """Why a clock fell: heat, the power limit, or neither; after the load that led to it."""
 
     def named(one: Suspect) -> Suspect:
+        heat = context.reading("temperature", one.device)
+        hot = heat is not None and heat.rise > 0 and heat.new_mean >= _HOT_C
         for cause, proof in (
             ("gpu_thermal", _flag("thermal_throttle", one.device, context)),
             ("gpu_power_cap", _flag("power_throttle", one.device, context)),
-            ("gpu_thermal", _hot(one.device, context)),
+            ("gpu_thermal", heat if hot else None),
             ("gpu_power_cap", _at_power_limit(one.device, context)),
         ):
             if proof is not None:
@@ -231,11 +233,6 @@ def _flag(reason: str, device: str, context: Context) -> CounterReading | None:
     found = context.reading(reason, device)
     most = 100.0 if found is not None and found.unit == "%" else 1.0
     return found if found is not None and found.rise >= 0.1 * most else None
-
-
-def _hot(device: str, context: Context) -> CounterReading | None:
-    found = context.reading("temperature", device)
-    return found if found is not None and found.rise > 0 and found.new_mean >= _HOT_C else None
 
 
 def _at_power_limit(device: str, context: Context) -> CounterReading | None:

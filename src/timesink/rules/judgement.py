@@ -203,18 +203,21 @@ def _steady(found: _Processes, verdict: str) -> SteadyTimes | None:
     """Means over processes of what was tested in each; of one that was not, of all its cycles."""
     if not any(each.steady is not None for each in found.times):
         return None
-    tested = replace(found, times=[_tested(each) for each in found.times])
+    tested = replace(
+        found,
+        times=[
+            one
+            if (known := one.steady) is None
+            else CycleTime(
+                known.base_ns, known.new_ns, known.change_pct, known.interval_pct, one.p_value
+            )
+            for one in found.times
+        ],
+    )
     base, new = tested.means
     bounds = _interval(tested, verdict)
     ends = None if bounds is None else (bounds[0] * base / 100, bounds[1] * base / 100)
     return SteadyTimes(base, new, ends)
-
-
-def _tested(one: CycleTime) -> CycleTime:
-    known = one.steady
-    if known is None:
-        return one
-    return CycleTime(known.base_ns, known.new_ns, known.change_pct, known.interval_pct, one.p_value)
 
 
 def _ends(found: _Processes, uncertain: Sequence[int]) -> tuple[float, float]:

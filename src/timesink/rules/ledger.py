@@ -10,7 +10,7 @@ import numpy as np
 from timesink.analyses.statistics.drifting import mean_changes
 from timesink.analyses.statistics.moments import Floats
 from timesink.model.diagnosis import Component
-from timesink.model.findings import Evidence, Finding, Interval
+from timesink.model.findings import Finding, Interval
 
 HOST_PARTS = ("idle", "host_cpu", "launch_gap", "run_queue")
 """Parts in which the host works, in the order in which a stall without a call shows in them."""
@@ -72,18 +72,16 @@ def is_certain(interval: Interval | None) -> bool:
 def mirrored(claim: Claim) -> Claim:
     """A claim about changed-over sides as one about the sides as they were given."""
     interval, evidence = claim.finding.interval_ns, claim.finding.evidence
+    sides = {None: None, "base": "new", "new": "base"}
     finding = replace(
         claim.finding,
         interval_ns=None if interval is None else (-interval[1], -interval[0]),
-        evidence=tuple(_mirrored(each) for each in evidence),
+        evidence=tuple(
+            replace(each, side=sides[each.side], base=each.new, new=each.base) for each in evidence
+        ),
     )
     demands = tuple(replace(each, ns=-each.ns) for each in claim.demands)
     return replace(claim, finding=finding, demands=demands)
-
-
-def _mirrored(evidence: Evidence) -> Evidence:
-    sides = {None: None, "base": "new", "new": "base"}
-    return replace(evidence, side=sides[evidence.side], base=evidence.new, new=evidence.base)
 
 
 # -- what is left to explain -----------------------------------------------------------------------
@@ -180,7 +178,8 @@ class Ledger:
         None where it is not certain, where too little is left, or where what is left is the
         opposite of what the claim says.
         """
-        if not is_certain(claim.finding.interval_ns):
+        interval = claim.finding.interval_ns
+        if interval is None or not is_certain(interval):
             return None
         before = dict(self._changes), self._local
         taken: dict[str, float] = {}
@@ -191,10 +190,12 @@ class Ledger:
         if abs(explained) < max(least_ns, _SHOWS * abs(claim.ns)) or explained * claim.ns <= 0:
             self._changes, self._local = before
             return None
+        # The interval of a part of what it was computed for.
+        low, high = sorted(end * (explained / claim.ns) for end in interval)
         return replace(
             claim.finding,
             cost_ns=explained,
-            interval_ns=_scaled(claim.finding.interval_ns, explained, claim.ns),
+            interval_ns=(min(low, explained), max(high, explained)),
             claims=largest_first(taken),
         )
 
@@ -222,12 +223,3 @@ def _exposed(parts: list[tuple[str, float]]) -> float:
     total = sum(ns for _, ns in parts)
     device = sum(ns for part, ns in parts if part in _DEVICE)
     return max(0.0, 1 - device / total) if total > 0 else 1.0
-
-
-def _scaled(interval: Interval | None, explained: float, demanded: float) -> Interval | None:
-    """The interval of a part of what it was computed for."""
-    if interval is None or not demanded:
-        return interval
-    share = explained / demanded
-    low, high = sorted((interval[0] * share, interval[1] * share))
-    return min(low, explained), max(high, explained)

@@ -88,7 +88,15 @@ def split_cycles(role: Role) -> CycleSplit:
         slow=tuple(numbers[slow].tolist()),
         fast=tuple(numbers[fast].tolist()),
         warm_up=tuple(numbers[warming].tolist()),
-        levels=tuple(_level(one, numbers[warm:], lengths[warm:]) for one in found),
+        levels=tuple(
+            CycleLevel(
+                int(numbers[warm:][one.start]),
+                int(numbers[warm:][one.end - 1]),
+                one.length,
+                float(lengths[warm:][one.start : one.end].mean()),
+            )
+            for one in found
+        ),
         typical_ns=middle,
     )
 
@@ -135,11 +143,6 @@ def _at_typical_level(found: list[Segment], number: int) -> list[int]:
     return list(range(number))
 
 
-def _level(one: Segment, numbers: Integers, lengths: Floats) -> CycleLevel:
-    mean = float(lengths[one.start : one.end].mean())
-    return CycleLevel(int(numbers[one.start]), int(numbers[one.end - 1]), one.length, mean)
-
-
 # -- single cycles ---------------------------------------------------------------------------------
 
 
@@ -165,13 +168,13 @@ class SlowCycle:
 
 def excesses(role: Role, split: CycleSplit) -> list[SlowCycle]:
     """Slow cycles that one function explains, in their order; each is looked at for itself."""
-    key = ["cycle", "function", "device"]
-    spent = (
-        _without_mark(role)
-        .select(*key, "dur_ns", "cycle_dur_ns")
-        .with_columns(
-            pl.col("function", "device").cast(pl.String), pl.col("dur_ns").cast(pl.Float64)
-        )
+    key, rows = ["cycle", "function", "device"], role.behaviour
+    if "anchor" in rows.columns:
+        # That the mark of a slow cycle is long explains nothing.
+        anchor = pl.col("anchor").cast(pl.String)
+        rows = rows.filter(pl.col("function").cast(pl.String).ne_missing(anchor))
+    spent = rows.select(*key, "dur_ns", "cycle_dur_ns").with_columns(
+        pl.col("function", "device").cast(pl.String), pl.col("dur_ns").cast(pl.Float64)
     )
     spent = spent.group_by(key).agg(pl.col("dur_ns").max(), pl.col("cycle_dur_ns").max())
     is_typical = pl.col("cycle").is_in(split.typical)
@@ -192,13 +195,3 @@ def excesses(role: Role, split: CycleSplit) -> list[SlowCycle]:
     first = slow.unique("cycle", keep="first", maintain_order=True)
     columns = ("cycle", "longer", "function", "device", "dur_ns", "most")
     return [SlowCycle(*row) for row in first.select(columns).iter_rows()]
-
-
-def _without_mark(role: Role) -> pl.DataFrame:
-    """What runs in cycles: that the mark of a slow cycle is long explains nothing."""
-    rows = role.behaviour
-    if "anchor" not in rows.columns:
-        return rows
-    return rows.filter(
-        pl.col("function").cast(pl.String).ne_missing(pl.col("anchor").cast(pl.String))
-    )

@@ -15,13 +15,6 @@ def cost_together(late: Sequence[Finding], panel: Panel) -> float:
 
     Each costs what it would alone, so only what they cost in different steps adds up: of those who
     are late in the same step the latest counts.
-
-    >>> held = np.array([[5.0, 5.0], [5.0, 0.0]])
-    >>> panel = Panel(np.arange(2), ("1", "2"), held, held, held, {}, held, np.zeros(2))
-    >>> always = Finding("gpu_clock", "", cost_ns=10.0, rank=0)
-    >>> once = Finding("host_code", "", cost_ns=7.0, rank=1)
-    >>> cost_together([always, once], panel)
-    12.0
     """
     return float(np.max([_by_step(each, panel) for each in late], axis=0).sum())
 
