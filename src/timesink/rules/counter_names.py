@@ -127,7 +127,7 @@ def load_resources() -> tuple[Resource, ...]:
     names = ("pattern", "resource", "cause", "role", "harm", "scale", "own")
     return tuple(
         Resource(
-            **{name: row[name] for name in names},  # type: ignore[arg-type]
+            **{name: row[name] for name in names},
             floor=float(row["floor"] or _FLOOR),
             hurts_from=float(row["from"]) if row["from"] else None,
             capacity=float(row["capacity"]) if row["capacity"] else None,
