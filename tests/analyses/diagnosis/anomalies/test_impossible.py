@@ -53,13 +53,14 @@ def test_what_is_not_known_is_not_impossible():
 
 
 def test_it_is_told_on_which_side_and_in_how_many_cycles():
-    told = impossible_levels(pair(Side(), Side()), NOTHING, anatomy("gpu_usage", "%", 5000, 9, 500))
+    wrong = anatomy("gpu_usage", "%", 5000, 9, 500)
+    told = tuple(impossible_levels(pair(Side(), Side()), NOTHING, wrong))
     assert told == ("gpu_usage of GPU 0 cannot be 5 000 %: left out in 2 cycles of new.",)
 
 
 def test_nothing_is_told_of_counters_that_can_be():
     usual = anatomy("gpu_usage", "%", 5, 100)
-    assert impossible_levels(pair(Side(), Side()), usual, NOTHING) == ()
+    assert list(impossible_levels(pair(Side(), Side()), usual, NOTHING)) == []
 
 
 @pytest.mark.parametrize("name", ["gpu_usage", "gpu_sm_frequency"])
