@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from timesink.answers.diagnosis import diagnose
+    from timesink.answers.diagnosis_report import diagnose
     from timesink.collect.record.in_program import record
     from timesink.errors import TimesinkError
     from timesink.model.trace import Trace
@@ -35,7 +35,7 @@ _PUBLIC = {
     "behaviour": ("timesink.reports.behaviour", "behaviour"),
     "compare": ("timesink.reports.comparison", "compare"),
     "cycles": ("timesink.reports.cycles", "cycles"),
-    "diagnose": ("timesink.answers.diagnosis", "diagnose"),
+    "diagnose": ("timesink.answers.diagnosis_report", "diagnose"),
     "kernels": ("timesink.reports.kernels", "kernels"),
     "record": ("timesink.collect.record.in_program", "record"),
     "open": ("timesink.store.opening", "open_trace"),

@@ -11,7 +11,7 @@ from timesink.analyses.ranks.panel import Panel
 from timesink.analyses.ranks.together import cost_together
 from timesink.answers.budget_file import AmountError, Increase, increase, time_ns
 from timesink.answers.budget_times import BudgetPattern
-from timesink.answers.gate import Limit
+from timesink.answers.gate_result import Limit
 from timesink.answers.gate_judgement import unseen, unseen_pct
 from timesink.model.diagnosis import Component, CycleTime
 from timesink.model.findings import Evidence, Finding

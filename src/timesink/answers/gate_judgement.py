@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from timesink.answers.budgets import BudgetResult
-from timesink.answers.gate import FAILED, PASSED, UNJUDGED, Gate, Limit, doubts_of, gate_check
+from timesink.answers.gate_result import FAILED, PASSED, UNJUDGED, Gate, Limit, doubts_of, gate_check
 from timesink.errors import NotFoundError, TimesinkError
 from timesink.model import units
 from timesink.model.amounts import change, interval_pct, times

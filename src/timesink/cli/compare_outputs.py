@@ -15,7 +15,7 @@ from timesink.errors import AmbiguousError, NotFoundError, OutputError, Timesink
 from timesink.model import units
 
 if TYPE_CHECKING:
-    from timesink.answers.gate import Gate
+    from timesink.answers.gate_result import Gate
     from timesink.reports.comparison import Compared, Comparison
 
 _TOP = 10

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from timesink.answers.gate import Limit
+from timesink.answers.gate_result import Limit
 from timesink.cli.values import not_empty
 from timesink.errors import TimesinkError, UsageError
 from timesink.readers.places import without_password
@@ -19,7 +19,7 @@ from timesink.readers.places import without_password
 if TYPE_CHECKING:
     from timesink.answers.budget_file import Budgets
     from timesink.answers.budgets import BudgetResult
-    from timesink.answers.gate import Gate
+    from timesink.answers.gate_result import Gate
     from timesink.reports.comparison import Comparison
 
 _CHOICES = ("pid", "rank", "device", "cycles", "marker", "by", "map")

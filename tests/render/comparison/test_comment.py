@@ -15,7 +15,7 @@ from explorations import explored
 from gated import comparison_of
 from timesink.analyses.comparison.comparing import compare_roles
 from timesink.answers.budgets import BudgetResult
-from timesink.answers.gate import Gate, Limit
+from timesink.answers.gate_result import Gate, Limit
 from timesink.answers.gate_judgement import gate_of
 from timesink.model.diagnosis import Diagnosis
 from timesink.render.comparison.comment.comment import comment_md

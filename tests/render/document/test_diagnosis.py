@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from compared_runs import process_table, write_table
-from timesink.answers.diagnosis import diagnose
+from timesink.answers.diagnosis_report import diagnose
 from timesink.render.document.blocks import Document, Verdict
 from timesink.render.document.diagnosis import diagnosis_document
 from told_documents import blocks, rows, table

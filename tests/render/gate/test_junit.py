@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gated import failed_gate
-from timesink.answers.gate import Gate, gate_check
+from timesink.answers.gate_result import Gate, gate_check
 from timesink.render.gate.junit import junit_xml
 
 NOW = datetime(2026, 1, 31, 12, 30, tzinfo=timezone.utc)

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from diagnosed import clock_cause, slow_clock
 from gated import failed_gate
-from timesink.answers.gate import gate_check
+from timesink.answers.gate_result import gate_check
 from timesink.render.gate.screen import screen
 
 

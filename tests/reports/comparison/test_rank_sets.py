@@ -10,7 +10,7 @@ import pytest
 
 import timesink
 from timesink.analyses.ranks.changes.comparing import compare_ranks
-from timesink.answers.gate import Limit
+from timesink.answers.gate_result import Limit
 from timesink.answers.gate_judgement import gate_of
 from timesink.engines.engine import Done
 from timesink.errors import TimesinkError

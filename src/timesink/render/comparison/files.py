@@ -8,7 +8,7 @@ from functools import partial
 import msgspec
 
 from timesink.analyses.ranks.changes.comparing import RankChanges
-from timesink.answers.gate import Gate
+from timesink.answers.gate_result import Gate
 from timesink.errors import TimesinkError
 from timesink.readers.discover import sayable
 from timesink.render.comparison.csv import table_csv

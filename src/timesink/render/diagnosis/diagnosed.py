@@ -8,7 +8,7 @@ import msgspec
 from rich.console import Group, RenderableType
 
 from timesink.analyses.comparison.role import Role
-from timesink.answers.diagnosis import (
+from timesink.answers.diagnosis_report import (
     Diagnosed,
     Within,
     change,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from timesink import __version__
-from timesink.answers.gate import Gate
+from timesink.answers.gate_result import Gate
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
 from timesink.render.comparison import words

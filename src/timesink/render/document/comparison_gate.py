@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator
 
 from timesink import __version__
-from timesink.answers.gate import FAILED, PASSED, UNJUDGED, Gate
+from timesink.answers.gate_result import FAILED, PASSED, UNJUDGED, Gate
 from timesink.errors import TimesinkError
 from timesink.model.findings import Finding
 from timesink.render.comparison.words import short_names

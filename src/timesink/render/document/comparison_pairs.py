@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from timesink.answers.gate import Gate
+from timesink.answers.gate_result import Gate
 from timesink.model.diagnosis import Diagnosis
 from timesink.render.comparison import words
 from timesink.render.comparison.cycle_picture import OTHER, USUAL, cycle_picture, side

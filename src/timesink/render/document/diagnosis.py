@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from timesink import __version__
-from timesink.answers.diagnosis import Diagnosed, Within, of_single_cycles, spans
+from timesink.answers.diagnosis_report import Diagnosed, Within, of_single_cycles, spans
 from timesink.render.comparison.cycle_picture import OTHER, USUAL, Side, cycle_picture
 from timesink.render.comparison.words import short_names
 from timesink.render.diagnosis.diagnosed import (

@@ -11,7 +11,7 @@ import shlex
 from datetime import datetime
 from xml.etree import ElementTree as ET
 
-from timesink.answers.gate import FAILED, PASSED, Gate
+from timesink.answers.gate_result import FAILED, PASSED, Gate
 from timesink.model.findings import Finding
 from timesink.render.gate.screen import screen
 
@@ -26,7 +26,7 @@ _NS_PER_S = 1e9
 def junit_xml(gate: Gate, when: datetime, host: str = "localhost") -> str:
     """One suite with a test case per check; times are those of the new run, in seconds.
 
-    >>> from timesink.answers.gate import gate_check
+    >>> from timesink.answers.gate_result import gate_check
     >>> gate = Gate("a vs b", "", (gate_check("cycle time", "cycle time", "passed", "As before."),))
     >>> xml = junit_xml(gate, datetime(2026, 1, 31))
     >>> ET.fromstring(xml)[0].get("tests")

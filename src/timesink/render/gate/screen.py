@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from rich.cells import cell_len, chop_cells
 
-from timesink.answers.gate import FAILED, PASSED, UNJUDGED, Gate
+from timesink.answers.gate_result import FAILED, PASSED, UNJUDGED, Gate
 from timesink.model import units
 from timesink.render.comparison.blocks import wrapped
 from timesink.render.diagnosis import words
@@ -28,7 +28,7 @@ def screen(gate: Gate) -> str:
 
     The command that says it again is one line, however many rows it takes: it can be copied.
 
-    >>> from timesink.answers.gate import gate_check
+    >>> from timesink.answers.gate_result import gate_check
     >>> check = gate_check("cycle time", "cycle time", "passed", "Cycle time is the same: 27.2 ms.")
     >>> print(screen(Gate("a vs b", "--fail-on 5%", (check,))))
     timesink: passed (--fail-on 5%): a vs b

@@ -9,7 +9,7 @@ from typing import Any
 
 from timesink.analyses.comparison.role import cycle_lengths
 from timesink.analyses.kernel_names.display import short_kernel_name
-from timesink.answers.gate import doubts_of
+from timesink.answers.gate_result import doubts_of
 from timesink.model.amounts import from_to
 from timesink.model.units import brief_ns, counted, listed, size_bytes
 from timesink.reports.baselines.baseline import Baseline

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import Group
 
-from timesink.answers.gate import FAILED, PASSED, UNJUDGED, Gate
+from timesink.answers.gate_result import FAILED, PASSED, UNJUDGED, Gate
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
 from timesink.render.comparison.comment.explored import explored_blocks
