@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from statistics import geometric_mean
 
-from timesink.analyses.diagnosis.anomalies import resources
+from timesink.rules import counter_names as resources
 
 _PACKAGE = "timesink.analyses."
 FACTORS = (0.5, 0.7, 1.0, 1.4, 2.0)

@@ -33,9 +33,9 @@ from run import markdown_table
 from timesink.analyses.comparison.comparing import compare_roles
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.comparison.role import Role
-from timesink.analyses.diagnosis.diagnosis import Diagnosis
 from timesink.lab.scoring.answer import DiagnosisAnswer, answer_of, misses, told
 from timesink.lab.scoring.expected import Expected
+from timesink.model.diagnosis import Diagnosis
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 PAGE = REPOSITORY / "docs" / "diagnosis_accuracy.md"

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from timesink.analyses.diagnosis.diagnosis import (
-    Anomaly,
-    Cause,
-    Component,
-    CycleTime,
-    Diagnosis,
-    Evidence,
-    Symptom,
-)
+from timesink.model.diagnosis import Component, CycleTime, Diagnosis
+from timesink.model.findings import Evidence, Finding
 
 MS = 1e6
 CLOCK = Evidence(
@@ -53,43 +46,55 @@ def slow_clock(**parts: Any) -> Diagnosis:
         "causes": (clock_cause(),),
         "unexplained_ns": 8.1 * MS,
         "unexplained": (("host_cpu", 8.0 * MS), ("launch_gap", 0.1 * MS)),
-        "symptoms": (
-            Symptom("GPU 0", "gpu_usage", "%", 5.0, 15.0, "GPU 0 is busy 15 % of the time."),
-        ),
+        "symptoms": (symptom("GPU 0", "gpu_usage", 5.0, 15.0, "GPU 0 is busy 15 % of the time."),),
         "notes": ("Cycle 1 is warm-up.",),
     }
     return Diagnosis(**{**usual, **parts})
 
 
-def clock_anomaly(**parts: Any) -> Anomaly:
+def symptom(
+    device: str, metric: str, base: float, new: float, sentence: str = "", **more: Any
+) -> Finding:
+    """A counter that changed and explains nothing."""
+    told = {"unit": "%", **more}
+    return Finding("symptom", sentence, device=device, metric=metric, base=base, new=new, **told)
+
+
+def _fields(parts: dict[str, Any]) -> dict[str, Any]:
+    """Parts under the names that `Finding` has for them."""
+    names = {"cause": "id", "explained_ns": "cost_ns", "severity": "share"}
+    return {names.get(name, name): value for name, value in parts.items()}
+
+
+def clock_anomaly(**parts: Any) -> Finding:
     usual: dict[str, Any] = {
-        "cause": "gpu_clock",
+        "id": "gpu_clock",
         "device": "GPU 0",
         "metric": "gpu_frequency/gpu_sm_frequency",
         "unit": "MHz",
         "base": 1980.0,
         "new": 345.0,
-        "severity": 0.83,
+        "share": 0.83,
         "q_value": 1e-6,
         "sentence": "its clock fell: gpu_sm_frequency 1 980 → 345 MHz, and so did its power.",
         "advice": "See `nvidia-smi -q -d CLOCK,PERFORMANCE`: who locked the clock?",
         "evidence": (CLOCK,),
-        "explained_ns": 5.3 * MS,
+        "cost_ns": 5.3 * MS,
     }
-    return Anomaly(**{**usual, **parts})
+    return Finding(**{**usual, **_fields(parts)})
 
 
-def clock_cause(**parts: Any) -> Cause:
+def clock_cause(**parts: Any) -> Finding:
     usual: dict[str, Any] = {
-        "cause": "gpu_clock",
-        "explained_ns": 5.3 * MS,
+        "id": "gpu_clock",
+        "cost_ns": 5.3 * MS,
         "interval_ns": (5.1 * MS, 5.5 * MS),
         "sentence": "kernels take 4 times as long with as many launches.",
         "advice": "See `nvidia-smi -q -d CLOCK,PERFORMANCE`: who locked the clock?",
         "evidence": (CLOCK, GAP),
         "claims": (("device_compute/gemm", 4.0 * MS), ("device_compute/attention", 1.3 * MS)),
     }
-    return Cause(**{**usual, **parts})
+    return Finding(**{**usual, **_fields(parts)})
 
 
 def unchanged(**parts: Any) -> Diagnosis:

@@ -8,9 +8,9 @@ from typing import Any
 
 from compared import two_runs
 from timesink.analyses.comparison.pair import Pair
-from timesink.analyses.diagnosis.diagnosis import CycleTime, Diagnosis
+from timesink.answers.gate_result import Gate, gate_check
+from timesink.model.diagnosis import CycleTime, Diagnosis
 from timesink.reports.comparison.report import Compared, Comparison
-from timesink.reports.gate.gate import Check, Gate
 
 MS = 1e6
 
@@ -38,7 +38,9 @@ def lengths(change_pct: float, half_pct: float = 2.0) -> CycleTime:
 
 def failed_gate(**parts: Any) -> Gate:
     """Cycles became longer, and nothing says why."""
-    check = Check("cycle time", "cycle time", "failed", "Cycles take longer.", time_ns=1.5 * MS)
+    check = gate_check(
+        "cycle time", "cycle time", "failed", "Cycles take longer.", time_ns=1.5 * MS
+    )
     usual: dict[str, Any] = {
         "subject": "base vs new",
         "asked": "--fail-on 5%",

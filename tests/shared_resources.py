@@ -13,9 +13,9 @@ from compared import frame, pair_of
 from timesink.analyses.anatomy.anatomy import LEVELS, PART_TIMES, PLACE_TIMES, Anatomy
 from timesink.analyses.comparison.pair import TIMES, CycleTimes, Pair, Workload
 from timesink.analyses.comparison.role import Role
-from timesink.analyses.diagnosis.anomalies.finding import find_anomalies
-from timesink.analyses.diagnosis.diagnosis import Anomaly, Symptom
+from timesink.model.findings import Finding
 from timesink.model.schema import BEHAVIOUR
+from timesink.rules.environment import find_anomalies
 
 Levels = Mapping[str, Any]
 GEMM = "sm90_gemm_bf16"
@@ -44,14 +44,14 @@ class Side:
     device: str = "GPU 0"
 
 
-def anomalies(base: Side, new: Side, **more: Any) -> tuple[Anomaly, ...]:
+def anomalies(base: Side, new: Side, **more: Any) -> tuple[Finding, ...]:
     """What is found between two runs."""
     return both(base, new, **more)[0]
 
 
 def both(
     base: Side, new: Side, *, cycles: int = 12, seed: int = 1, comparable: bool = True
-) -> tuple[tuple[Anomaly, ...], tuple[Symptom, ...]]:
+) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
     """Anomalies and symptoms between two runs; levels scatter by half a percent."""
     random = np.random.default_rng(seed)
     sides = [_anatomy(side, cycles, random) for side in (base, new)]

@@ -21,9 +21,9 @@ from timesink.analyses.anatomy.anatomy import (
 from timesink.analyses.comparison.comparing import compare_roles
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.comparison.role import Role
-from timesink.analyses.diagnosis.attribution import attribution
-from timesink.analyses.diagnosis.causes.finding import find_causes
-from timesink.analyses.diagnosis.diagnosis import Anomaly, Cause
+from timesink.model.findings import Finding
+from timesink.rules.attribution import attribution
+from timesink.rules.diagnosis import find_causes
 
 MS = 1_000_000
 PARTS = {
@@ -187,8 +187,8 @@ def pair(base: Program, new: Program, rank: int | None = None, cycles: int = 20)
 
 
 def causes(
-    base: Program, new: Program, *anomalies: Anomaly, relieved: tuple[Anomaly, ...] = ()
-) -> tuple[Cause, ...]:
+    base: Program, new: Program, *anomalies: Finding, relieved: tuple[Finding, ...] = ()
+) -> tuple[Finding, ...]:
     """What explains the change from one program to another."""
     both = pair(base, new)
     before, after = both.base.anatomy, both.new.anatomy
@@ -198,10 +198,8 @@ def causes(
     return find_causes(both, before, after, parts, anomalies, relieved=relieved)
 
 
-def anomaly(cause: str, device: str = "GPU 0", **more: Any) -> Anomaly:
+def anomaly(cause: str, device: str = "GPU 0", **more: Any) -> Finding:
     """A resource that is less there."""
     usual: dict[str, Any] = {"metric": "gpu_usage", "unit": "%", "base": 5.0, "new": 99.0}
     told = {**usual, **more}
-    return Anomaly(
-        cause, device, severity=0.9, q_value=0.001, sentence="It is busy.", advice="Look.", **told
-    )
+    return Finding(cause, "It is busy.", "Look.", share=0.9, q_value=0.001, device=device, **told)

@@ -21,9 +21,9 @@ from cutting import (
     write_table_cycles,
 )
 from timesink.analyses.comparison.comparing import compare_roles
-from timesink.analyses.diagnosis.diagnosing import diagnose
-from timesink.analyses.diagnosis.outliers import only_cycles_of
 from timesink.cli import main
+from timesink.rules.diagnosis import diagnose
+from timesink.rules.slow_cycles import only_cycles_of
 
 Answer = dict[str, Any]
 FIRST_ANOMALY = {

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from timesink.answers.diagnosis_report import diagnose
     from timesink.collect.record.in_program import record
     from timesink.errors import TimesinkError
     from timesink.model.trace import Trace
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from timesink.reports.behaviour import behaviour
     from timesink.reports.comparison import compare
     from timesink.reports.cycles import cycles
-    from timesink.reports.diagnosis import diagnose
     from timesink.reports.kernels import kernels
     from timesink.store.opening import open_trace as open  # noqa: A004, F401 - `timesink.open`
 
@@ -35,7 +35,7 @@ _PUBLIC = {
     "behaviour": ("timesink.reports.behaviour", "behaviour"),
     "compare": ("timesink.reports.comparison", "compare"),
     "cycles": ("timesink.reports.cycles", "cycles"),
-    "diagnose": ("timesink.reports.diagnosis", "diagnose"),
+    "diagnose": ("timesink.answers.diagnosis_report", "diagnose"),
     "kernels": ("timesink.reports.kernels", "kernels"),
     "record": ("timesink.collect.record.in_program", "record"),
     "open": ("timesink.store.opening", "open_trace"),

@@ -14,13 +14,12 @@ from diagnosed import clock_anomaly, clock_cause, component, slow_clock, unchang
 from explorations import explored
 from gated import comparison_of
 from timesink.analyses.comparison.comparing import compare_roles
-from timesink.analyses.diagnosis.diagnosis import Diagnosis
+from timesink.answers.budgets import BudgetResult
 from timesink.answers.comment import comment_md
-from timesink.reports.budgets.results import BudgetResult
+from timesink.answers.gate_judgement import gate_of
+from timesink.answers.gate_result import Gate, Limit
+from timesink.model.diagnosis import Diagnosis
 from timesink.reports.comparison import Comparison
-from timesink.reports.gate.gate import Gate
-from timesink.reports.gate.judging import gate_of
-from timesink.reports.gate.limit import Limit
 
 MOST_CHARACTERS = 65_536
 """What forges take for a comment."""

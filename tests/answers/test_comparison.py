@@ -9,17 +9,18 @@ import pytest
 
 from compared import BUSY_HOST, comparison, frame, pair_of, two_runs
 from diagnosed import MS, clock_anomaly, clock_cause, component, slow_clock
+from diagnosed import symptom as a_symptom
 from explorations import explored
 from gated import comparison_of, failed_gate
 from timesink.analyses.comparison.pair import TIMES, Workload
-from timesink.analyses.diagnosis.diagnosis import CAUSES, Cause, Evidence, Symptom
 from timesink.answers.cause_words import cause_title
 from timesink.answers.comparison import comparison_document
 from timesink.answers.gate import error_document
+from timesink.answers.gate_judgement import gate_of_error
 from timesink.errors import NotFoundError
+from timesink.model.findings import CAUSES, Evidence, Finding
 from timesink.output.blocks import Attribution, Causes, Document, Text, Verdict
 from timesink.output.json import to_json
-from timesink.reports.gate.judging import gate_of_error
 from told_documents import blocks, cells, rows, section, table
 
 
@@ -107,7 +108,7 @@ class TestCauses:
         assert link.search in cells(functions)
 
     def test_symptoms_stand_by_themselves(self):
-        symptom = Symptom("GPU 0", "gpu_usage", "%", 40.0, 80.0, "")
+        symptom = a_symptom("GPU 0", "gpu_usage", 40.0, 80.0)
         said = [one.text for one in blocks(diagnosed(anomalies=(), symptoms=(symptom,)), Text)]
         assert "Symptoms, not causes: gpu_usage of GPU 0 40 → 80 %." in said
 
@@ -117,7 +118,7 @@ class TestCauses:
 
     @pytest.mark.parametrize("name", CAUSES)
     def test_every_cause_has_a_title(self, name: str):
-        assert cause_title(Cause(name, 0.0, None, "", "", (), ())) != name
+        assert cause_title(Finding(name, "")) != name
 
 
 class TestTables:

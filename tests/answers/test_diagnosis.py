@@ -9,8 +9,8 @@ import pytest
 
 from compared_runs import process_table, write_table
 from timesink.answers.diagnosis import diagnosis_document
+from timesink.answers.diagnosis_report import diagnose
 from timesink.output.blocks import Document, Verdict
-from timesink.reports.diagnosis import diagnose
 from told_documents import blocks, rows, table
 
 

@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from diagnosed import clock_cause, slow_clock
 from gated import failed_gate
 from timesink.answers.gate import screen
-from timesink.reports.gate.gate import Check
+from timesink.answers.gate_result import gate_check
 
 
 def lines_of(text: str) -> list[str]:
@@ -38,7 +38,9 @@ def test_there_are_no_colours():
 
 
 def test_what_matters_least_goes_first_where_there_is_no_room():
-    checks = [Check("budget", str(n), "failed", f"budget {n}: " + "far " * 60) for n in range(9)]
+    checks = [
+        gate_check("budget", str(n), "failed", f"budget {n}: " + "far " * 60) for n in range(9)
+    ]
     cause = clock_cause(sentence="kernels take longer " * 30)
     lines = lines_of(screen(failed_gate(checks=tuple(checks), why=slow_clock(causes=(cause,)))))
     assert lines[1].startswith("  budget 0: far")
@@ -47,8 +49,8 @@ def test_what_matters_least_goes_first_where_there_is_no_room():
 
 
 def test_a_pass_is_told_in_a_few_lines():
-    check = Check("cycle time", "cycle time", "passed", "Cycle time is the same.")
-    kept = Check("budget", "cycle max", "passed", "")
+    check = gate_check("cycle time", "cycle time", "passed", "Cycle time is the same.")
+    kept = gate_check("budget", "cycle max", "passed", "")
     gate = failed_gate(checks=(check, kept), unseen="Changes below about 4 % cannot be seen.")
     assert lines_of(screen(gate)) == [
         "timesink: passed (--fail-on 5%): base vs new",
@@ -59,14 +61,14 @@ def test_a_pass_is_told_in_a_few_lines():
 
 
 def test_what_cannot_be_judged_says_so():
-    check = Check("cycle time", "cycle time", "unjudged", "Cycles do not hold the same work.")
+    check = gate_check("cycle time", "cycle time", "unjudged", "Cycles do not hold the same work.")
     lines = lines_of(screen(failed_gate(checks=(check,))))
     assert lines[0].startswith("timesink: CANNOT BE JUDGED (--fail-on 5%)")
 
 
 @given(st.text(max_size=2000), st.lists(st.text(min_size=1, max_size=300), max_size=4))
 def test_it_fits_whatever_names_there_are(text: str, paths: list[str]):
-    check = Check("cycle time", "cycle time", "failed", text)
+    check = gate_check("cycle time", "cycle time", "failed", text)
     why = slow_clock(causes=(clock_cause(sentence=text, advice=text),))
     command = ("timesink", "compare", *paths)
     lines_of(screen(failed_gate(subject=text, checks=(check,) * 3, why=why, command=command)))

@@ -10,7 +10,6 @@ import pytest
 from timesink.analyses.ranks.causes import CAUSES
 from timesink.analyses.ranks.panel import Panel
 from timesink.analyses.ranks.rank_set import ranks_of_traces
-from timesink.analyses.ranks.stragglers import Straggler
 from timesink.answers import stragglers as words
 from timesink.answers.analysis import PAGES, analysis_document
 from timesink.output import markdown, terminal
@@ -77,7 +76,10 @@ class TestManyRanksOfOneCause:
     def test_the_worst_speaks_for_the_others(self, late: Analysis):
         assert late.ranks is not None
         panel = late.ranks.analysis.panel
-        many = [Straggler(rank, "gpu_clock", 1e6, 0.1, ("3",), (f"{rank}.",)) for rank in range(4)]
+        many = [
+            late(rank, "gpu_clock", f"{rank}.", cost_ns=1e6, share=0.1, steps=("3",))
+            for rank in range(4)
+        ]
         (held,) = words.held_up(many, panel)
         assert held.evidence == ("0.", "Likewise ranks 1-3.")
         assert words.advice(held).endswith("and replace them if these stay low.")
@@ -157,9 +159,9 @@ def test_every_cause_has_a_name_and_advice(cause: str):
 def test_many_ranks_with_one_cause_are_told_together(late: Analysis):
     assert late.ranks is not None
     panel = late.ranks.analysis.panel
-    one = Straggler(8, "gpu_clock", 2e6, 0.05, panel.steps[:2], ("Slow.",))
+    one = late(8, "gpu_clock", "Slow.", cost_ns=2e6, share=0.05, steps=panel.steps[:2])
     many = [replace(one, rank=rank, evidence=(f"Rank {rank}.",)) for rank in range(8, 16)]
-    other = replace(one, rank=3, cause="slow_link", cost_ns=5e6)
+    other = replace(one, rank=3, id="slow_link", cost_ns=5e6)
     first, second = words.held_up([other, *many], panel)
     # They are late in the same steps: what each costs is not added up.
     assert (second.title, second.cost_ns) == ("GPU clock in ranks 8-15", 2e6)

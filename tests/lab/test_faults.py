@@ -7,11 +7,11 @@ from dataclasses import fields
 
 import pytest
 
-from timesink.analyses.diagnosis.diagnosis import CAUSES
 from timesink.lab.faults.catalogue import FAULTS
 from timesink.lab.faults.fault import Fault
 from timesink.lab.workloads.registry import WORKLOADS
 from timesink.lab.workloads.switches import Switches
+from timesink.model.findings import CAUSES
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda one: one.name)

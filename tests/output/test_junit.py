@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from gated import failed_gate
 from timesink.answers.gate import screen
+from timesink.answers.gate_result import Gate, gate_check
 from timesink.output.junit import junit_xml
-from timesink.reports.gate.gate import Check, Gate
 
 NOW = datetime(2026, 1, 31, 12, 30, tzinfo=timezone.utc)
 SUITE = {
@@ -26,12 +26,12 @@ SUITE = {
 }  # fmt: skip
 RESULTS = {"failure": "failures", "error": "errors", "skipped": "skipped"}
 CHECKS = (
-    Check("cycle time", "cycle time", "failed", "Cycles take longer.", time_ns=76_672_407.4),
-    Check("budget", 'operators "aten::mm" max', "failed", "too long", time_ns=1_000_000.6),
-    Check("budget", 'operators "gone" max', "unjudged", "matches nothing"),
-    Check("budget", "cycle max", "passed", "within"),
-    Check("budget", "not asked", "failed", "too long", counts=False),
-    Check("recordings", "recordings", "passed", "All were read."),
+    gate_check("cycle time", "cycle time", "failed", "Cycles take longer.", time_ns=76_672_407.4),
+    gate_check("budget", 'operators "aten::mm" max', "failed", "too long", time_ns=1_000_000.6),
+    gate_check("budget", 'operators "gone" max', "unjudged", "matches nothing"),
+    gate_check("budget", "cycle max", "passed", "within"),
+    gate_check("budget", "not asked", "failed", "too long", counts=False),
+    gate_check("recordings", "recordings", "passed", "All were read."),
 )
 
 
@@ -103,7 +103,9 @@ def test_a_failure_carries_the_reason():
     ['f<int&, "x">', "naïve 🚀 快", "a\x00\x1b[31mb\x7f", "\ud800lone", "\ufffe", " a \n b "],
 )
 def test_names_may_hold_anything(name: str):
-    gate = failed_gate(subject=name, checks=(Check("budget", name, "failed", name),), notes=(name,))
+    gate = failed_gate(
+        subject=name, checks=(gate_check("budget", name, "failed", name),), notes=(name,)
+    )
     case = suite_of(gate, host=name).find("testcase")
     assert case is not None
     kept = re.sub(r"[\x00\x1b\ud800\ufffe]", "", name)
@@ -112,7 +114,7 @@ def test_names_may_hold_anything(name: str):
 
 @given(st.text())
 def test_any_text_makes_a_document(text: str):
-    check = Check("cycle time", "cycle time", "failed", text, time_ns=1e18)
+    check = gate_check("cycle time", "cycle time", "failed", text, time_ns=1e18)
     suite_of(failed_gate(subject=text, checks=(check,), command=(text,)))
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from cases import DATA_LOADER, STEP, C, K, O, R, read
-from timesink.analyses.findings import Finding, find_all
+from timesink.model.findings import Finding
 from timesink.reports.headline import headline
+from timesink.rules.single_run import find_all
 
 LAUNCH = R(5, 5, c=1)
 
@@ -62,7 +63,7 @@ def test_time_between_steps():
 def test_advice_on_what_was_found_elsewhere():
     talking, launch = O("gloo:all_reduce", 0, 800), R(850, 5, c=1)
     trace = read(STEP(1, 0, 1000), talking, launch, K("gemm", 900, 100, c=1))
-    late = Finding("stragglers", "rank3 is late", "", "Look at rank3.", 0.5, gain_ns=1.0)
+    late = Finding("stragglers", "", "Look at rank3.", "rank3 is late", 0.5, 1.0)
     told = headline(trace, [*find_all(trace), late])
     assert told.endswith("800.0 us; rank3 is late. Look at rank3.")
 

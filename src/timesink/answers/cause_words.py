@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from timesink.analyses.comparison.verdict import NARROW
-from timesink.analyses.diagnosis.diagnosis import Anomaly, Cause, Component, Diagnosis, Evidence
 from timesink.model import units
 from timesink.model.amounts import amounts, interval_ns, signed_ns, times
+from timesink.model.diagnosis import Component, Diagnosis
+from timesink.model.findings import Evidence, Finding
+from timesink.rules.registry import catalogue
 
 AROUND = "Anomalies: what is different around it"
 NEXT = "What to check next"
@@ -21,54 +23,6 @@ VERDICTS = {
     "incomparable": "Not comparable",
 }
 _CHANGED = frozenset({"regression", "improvement"})
-_PARTS = {
-    "device_compute": "kernels",
-    "copies": "copies",
-    "exposed_communication": "communication in the open",
-    "synchronisation": "waits for the device",
-    "data_loading": "data loading",
-    "io": "reading and writing",
-    "run_queue": "waits for a core",
-    "launch_gap": "launching work",
-    "host_cpu": "host code",
-    "idle": "no activity recorded",
-}
-_CAUSES = {
-    "gpu_clock": "GPU clock",
-    "gpu_power_cap": "GPU power cap",
-    "gpu_thermal": "GPU temperature",
-    "gpu_contention": "GPU shared with others",
-    "hbm_contention": "GPU memory shared with others",
-    "pcie_contention": "PCIe shared with others",
-    "nvlink_contention": "NVLink shared with others",
-    "network": "Network",
-    "cpu_contention": "CPU shared with others",
-    "cpu_clock": "CPU clock",
-    "host_memory": "Host memory",
-    "disk_io": "Disk",
-    "host_code": "Host code",
-    "synchronisation": "Synchronisation",
-    "kernel_change": "Other kernels",
-    "data_loading": "Data loading",
-    "straggler": "A late rank",
-    "workload_change": "Other work",
-    "uneven_work": "Uneven work",
-    "slow_link": "Slow link",
-}
-"""What a cause is called in a title."""
-_ADVICE = {
-    "device_compute": "look at these kernels with `timesink kernels` or a kernel profiler",
-    "copies": "look at sizes and kinds of copies: `timesink analyze --view transfers`",
-    "exposed_communication": "record all ranks: one that is late makes the others wait",
-    "synchronisation": "look at what the device does while the host waits",
-    "data_loading": "look at the data loader: workers, storage, the size of a batch",
-    "io": "look at the storage, and at who else uses it",
-    "run_queue": "look at who else runs on these cores: `top`, `pidstat`",
-    "launch_gap": "look at the load of the host, or record it beside (`counters.csv`)",
-    "host_cpu": "record again with Python stacks, and the load of the host beside if it is missing",
-    "idle": "record Python stacks: no recorded call covers this time",
-}
-"""What helps where a change sits and nothing explains it."""
 _MOST_PARTS = 8
 _LEAST = 0.01
 """Parts that changed by less, as a part of the largest change, are told together."""
@@ -87,6 +41,11 @@ _MOST_CHECKS = 5
 _MOST_EVIDENCE = 2
 
 
+def _texts(table: str, name: str) -> Mapping[str, str]:
+    """What the catalogue says of a cause, or of a part of the cycle."""
+    return catalogue()[table].get(name, {})
+
+
 # -- where the change is ---------------------------------------------------------------------------
 
 
@@ -97,14 +56,14 @@ def part_name(component: str) -> str:
     ('gemm kernels', 'waits for a core')
     """
     part, _, family = component.partition("/")
-    word = _PARTS.get(part, part)
+    word = _texts("parts", part).get("name", part)
     return f"{family} {word}" if family else word
 
 
 def verdict(one: Diagnosis) -> str:
     """The verdict in words.
 
-    >>> from timesink.analyses.diagnosis.diagnosis import CycleTime
+    >>> from timesink.model.diagnosis import CycleTime
     >>> uneven = CycleTime(1e6, 2e6, 100.0, (-30.0, 230.0), 0.4)
     >>> verdict(Diagnosis("no_change", "", uneven, (), (), (), 1e6, ()))
     'No certain change'
@@ -171,10 +130,10 @@ def why_title(one: Diagnosis) -> str:
     return _WHY if one.verdict in _CHANGED else _DID_CHANGE
 
 
-def cause_title(one: Cause | Anomaly) -> str:
+def cause_title(one: Finding) -> str:
     """A cause or anomaly as a title, with the process where there are several.
 
-    >>> cause_title(Cause("gpu_clock", 1e6, None, "", "", (), (), "rank 3"))
+    >>> cause_title(Finding("gpu_clock", "", process="rank 3"))
     'GPU clock in rank 3'
     """
     return f"{cause_name(one.cause)}{_of(one.process)}"
@@ -186,22 +145,22 @@ def cause_name(cause: str) -> str:
     >>> cause_name("gpu_clock"), cause_name("slow_link")
     ('GPU clock', 'Slow link')
     """
-    return _CAUSES.get(cause, cause)
+    return _texts("causes", cause).get("name", cause)
 
 
-def cause_line(one: Cause) -> str:
+def cause_line(one: Finding) -> str:
     """A cause with the time it explains."""
     bounds = "" if one.interval_ns is None else f" ({interval_ns(*one.interval_ns)})"
     explains = f"{signed_ns(one.explained_ns)} per cycle{bounds}"
     return f"{one.cause}{_of(one.process)}, {explains}: {cause_sentence(one)}"
 
 
-def cause_sentence(one: Cause) -> str:
+def cause_sentence(one: Finding) -> str:
     """What a cause says under a title that names the process."""
     return one.sentence.removeprefix(f"{(one.process or '').capitalize()}: ")
 
 
-def anomaly_line(one: Anomaly) -> str:
+def anomaly_line(one: Finding) -> str:
     """An anomaly; its sentence names the device."""
     return f"{one.cause}{_of(one.process)}: {one.sentence}"
 
@@ -210,7 +169,7 @@ def _of(process: str | None) -> str:
     return f" in {process}" if process else ""
 
 
-def evidence_lines(one: Cause | Anomaly, most: int = _MOST_EVIDENCE) -> list[str]:
+def evidence_lines(one: Finding, most: int = _MOST_EVIDENCE) -> list[str]:
     """The first things to look at, where the sentence does not say them."""
     told = [each.text for each in one.evidence if not _is_said(each, one.sentence)]
     return [*dict.fromkeys(told)][:most]
@@ -299,7 +258,7 @@ def _on_unexplained(one: Diagnosis, named: set[str]) -> Iterator[str]:
             yield _DIFFER
         if on_host and "host_code" in named:
             return
-        advice = _ADVICE.get(name.partition("/")[0], "")
+        advice = _texts("parts", name.partition("/")[0]).get("advice")
         if advice:
             yield f"{part_name(name)}: {advice}."
 

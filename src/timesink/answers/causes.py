@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from math import fsum
 
-from timesink.analyses.diagnosis.diagnosis import Anomaly, Cause, Component, Diagnosis
 from timesink.analyses.statistics.discovery import ALPHA
 from timesink.answers import cause_words as words
 from timesink.model import units
 from timesink.model.amounts import interval_ns
+from timesink.model.diagnosis import Component, Diagnosis
+from timesink.model.findings import Finding
 from timesink.output.blocks import (
     AttributedPart,
     Attribution,
@@ -37,7 +38,7 @@ _MOST_LINKS = 3
 def tone(one: Diagnosis) -> Tone:
     """What a verdict means for the reader.
 
-    >>> from timesink.analyses.diagnosis.diagnosis import CycleTime
+    >>> from timesink.model.diagnosis import CycleTime
     >>> tone(Diagnosis("regression", "", CycleTime(1, 2, 100.0, None, None), (), (), (), 1.0, ()))
     'bad'
     """
@@ -174,11 +175,12 @@ def causes_block(
     change = one.cycle_time.new_ns - one.cycle_time.base_ns
     most = _MOST_EVIDENCE_BRIEFLY if brief else _MOST_EVIDENCE
     others = [each for each in one.anomalies if not _is_told(each, one.causes)]
-    cards = [_card(each, change, link, most) for each in (*one.causes, *others)]
+    cards = [_card(each, link, most, change) for each in one.causes]
+    cards += [_card(each, link, most) for each in others]
     return Causes(tuple(cards), "" if one.causes else words.no_cause(one))
 
 
-def _is_told(anomaly: Anomaly, causes: Sequence[Cause]) -> bool:
+def _is_told(anomaly: Finding, causes: Sequence[Finding]) -> bool:
     """Whether a cause says the same of the same device."""
     return any(
         (cause.cause, cause.process) == (anomaly.cause, anomaly.process)
@@ -188,20 +190,23 @@ def _is_told(anomaly: Anomaly, causes: Sequence[Cause]) -> bool:
 
 
 def _card(
-    one: Cause | Anomaly, change_ns: float, link: Callable[[str], Link] | None, most: int
+    one: Finding,
+    link: Callable[[str], Link] | None,
+    most: int,
+    change_ns: float | None = None,
 ) -> CauseCard:
-    is_cause = isinstance(one, Cause)
-    if isinstance(one, Cause):
-        share = one.explained_ns / change_ns if change_ns else None
-        share = share if share is not None and share > 0 else None
-        bounds = one.interval_ns
-    else:
-        share, bounds = one.severity, None
+    """A cause of a change of so much, or without one an anomaly."""
+    is_cause = change_ns is not None
+    share: float | None = one.share
+    if is_cause:
+        part = one.explained_ns / change_ns if change_ns else 0.0
+        share = part if part > 0 else None
+    bounds = one.interval_ns if is_cause else None
     return CauseCard(
         one.cause,
         "cause" if is_cause else "anomaly",
         words.cause_title(one),
-        short_names(words.cause_sentence(one) if isinstance(one, Cause) else one.sentence),
+        short_names(words.cause_sentence(one) if is_cause else one.sentence),
         one.explained_ns if is_cause else one.explained_ns or None,
         "time_ns",
         share,
@@ -213,7 +218,7 @@ def _card(
     )
 
 
-def _links(one: Cause | Anomaly, link: Callable[[str], Link] | None) -> tuple[Link, ...]:
+def _links(one: Finding, link: Callable[[str], Link] | None) -> tuple[Link, ...]:
     """The functions of the evidence, in the tables that have them."""
     if link is None:
         return ()

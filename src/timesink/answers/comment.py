@@ -6,21 +6,21 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from timesink import __version__
-from timesink.analyses.diagnosis.diagnosis import Diagnosis
 from timesink.answers import cause_words as words
 from timesink.answers.causes import attribution_block, causes_block, next_sections, paragraphs
 from timesink.answers.comparison_words import notes, subject
 from timesink.answers.exploration import APART, apart_lines, groups_block, threshold
 from timesink.answers.gate import OUTCOMES
+from timesink.answers.gate_result import PASSED, Gate
 from timesink.answers.pair_tables import pairs_block, times_block
 from timesink.model import units
+from timesink.model.diagnosis import Diagnosis
 from timesink.output.blocks import Block, Causes, Document, Section, Text
 from timesink.output.markdown import to_comment
 from timesink.output.names import as_code, printable, short_names
 from timesink.reports.comparison.report import Comparison
 from timesink.reports.comparison.sides import ALONE, LEFT_OUT
 from timesink.reports.comparison.told import Told
-from timesink.reports.gate.gate import PASSED, Gate
 
 _MOST_LINES = 58
 """With the line by which docs/ci/gate.sh marks it, below 60."""
@@ -54,7 +54,7 @@ def gate_md(gate: Gate) -> str:
     """The comment of runs that could not be compared.
 
     >>> from timesink.errors import TimesinkError
-    >>> from timesink.reports.gate.judging import gate_of_error
+    >>> from timesink.answers.gate_judgement import gate_of_error
     >>> print(gate_md(gate_of_error(TimesinkError("no such baseline"), "@main vs run")))
     ## timesink: cannot be judged
     <BLANKLINE>

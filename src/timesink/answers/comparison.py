@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from timesink import __version__
-from timesink.analyses.diagnosis.diagnosis import Diagnosis
 from timesink.answers import comparison_words as words
 from timesink.answers.cause_words import told_counters, verdict
 from timesink.answers.causes import links_to, next_sections, paragraphs, tone, why_blocks
 from timesink.answers.cycle_picture import OTHER, USUAL, cycle_picture, side
 from timesink.answers.exploration import explored_sections
 from timesink.answers.gate import gate_section, outcome, outcome_tone
+from timesink.answers.gate_result import Gate
 from timesink.answers.pair_tables import (
     MOST_ROWS,
     counters_block,
@@ -25,6 +25,7 @@ from timesink.answers.pair_tables import (
 )
 from timesink.answers.rank_changes import rank_sections
 from timesink.model import units
+from timesink.model.diagnosis import Diagnosis
 from timesink.output.blocks import Block, Document, Picture, Section, Table, Text
 from timesink.output.names import short_names
 from timesink.output.svg import picture
@@ -34,7 +35,6 @@ from timesink.reports.comparison.headline import changed_most, standing_out
 from timesink.reports.comparison.naming import VERSUS
 from timesink.reports.comparison.report import Compared, Comparison
 from timesink.reports.comparison.told import Told
-from timesink.reports.gate.gate import Gate
 
 TOP = 10
 """Rows of a table in text unless more are asked for."""

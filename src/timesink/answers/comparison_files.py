@@ -7,6 +7,7 @@ from functools import partial
 
 import msgspec
 
+from timesink.answers.gate_result import Gate
 from timesink.answers.published_report import comparison_md, pair_md, ranks_md
 from timesink.answers.published_tables import table_csv
 from timesink.errors import TimesinkError
@@ -14,7 +15,6 @@ from timesink.readers.discover import sayable
 from timesink.reports.comparison import Compared, Comparison
 from timesink.reports.comparison.naming import EXPLORATORY_REPORT
 from timesink.reports.comparison.report import SCHEMA
-from timesink.reports.gate.gate import Gate
 
 FORMATS = ("csv", "report", "json")
 """What a folder holds unless one of these is asked for."""
@@ -54,7 +54,7 @@ def _pair_md(one: Compared) -> str:
 def error_json(gate: Gate, error: TimesinkError) -> str:
     """What JSON says of runs that could not be compared.
 
-    >>> from timesink.reports.gate.judging import gate_of_error
+    >>> from timesink.answers.gate_judgement import gate_of_error
     >>> error = TimesinkError("no such baseline")
     >>> msgspec.json.decode(error_json(gate_of_error(error, "@main vs run"), error))["error"]
     {'message': 'no such baseline', 'hint': ''}

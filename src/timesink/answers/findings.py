@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from timesink.analyses.breakdown import average_step
 from timesink.analyses.communication.records import communication_records
-from timesink.analyses.findings import Finding
-from timesink.analyses.findings.finding import Evidence
 from timesink.analyses.kernel_names.display import short_kernel_name
 from timesink.analyses.steps import find_steps
 from timesink.answers.sections import Analysed
 from timesink.answers.tables import sentence
 from timesink.model import units
+from timesink.model.findings import Evidence, Finding
 from timesink.model.health import HealthEntry, Severity
 from timesink.output.blocks import (
     Block,

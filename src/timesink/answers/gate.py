@@ -12,14 +12,15 @@ from rich.cells import cell_len, chop_cells
 from timesink import __version__
 from timesink.answers import cause_words as words
 from timesink.answers.causes import attribution_block, paragraphs
+from timesink.answers.gate_result import FAILED, PASSED, UNJUDGED, Gate
 from timesink.errors import TimesinkError
 from timesink.model import units
 from timesink.model.amounts import signed_ns
+from timesink.model.findings import Finding
 from timesink.output.blocks import Block, Document, Facts, Section, Table, Text, Tone
 from timesink.output.columns import column, table
 from timesink.output.names import short_names
 from timesink.output.terminal import wrapped
-from timesink.reports.gate.gate import FAILED, PASSED, UNJUDGED, Check, Gate
 
 OUTCOMES = {PASSED: "Passed", FAILED: "Failed", UNJUDGED: "Cannot be judged"}
 _TONES: dict[str, Tone] = {PASSED: "good", FAILED: "bad", UNJUDGED: "warning"}
@@ -58,7 +59,7 @@ def _blocks(gate: Gate) -> Iterator[Block]:
         yield Facts((("Command", shlex.join(gate.command)),))
 
 
-def _checks(checks: list[Check]) -> Table:
+def _checks(checks: list[Finding]) -> Table:
     return table(
         "checks",
         "Checks",
@@ -72,7 +73,7 @@ def _checks(checks: list[Check]) -> Table:
     )
 
 
-def _outcome(one: Check) -> str:
+def _outcome(one: Finding) -> str:
     word = OUTCOMES[one.outcome].lower()
     return word if one.counts else f"{word} (not asked for)"
 
@@ -80,7 +81,7 @@ def _outcome(one: Check) -> str:
 def error_document(gate: Gate, error: TimesinkError) -> Document:
     """What a gate says of runs that could not be compared.
 
-    >>> from timesink.reports.gate.judging import gate_of_error
+    >>> from timesink.answers.gate_judgement import gate_of_error
     >>> error = TimesinkError("no such baseline")
     >>> error_document(gate_of_error(error, "@main vs run"), error).headline
     'Cannot be judged: no such baseline'
@@ -105,8 +106,8 @@ def screen(gate: Gate) -> str:
 
     The command that says it again is one line, however many rows it takes: it can be copied.
 
-    >>> from timesink.reports.gate.gate import Check
-    >>> check = Check("cycle time", "cycle time", "passed", "Cycle time is the same: 27.2 ms.")
+    >>> from timesink.answers.gate_result import gate_check
+    >>> check = gate_check("cycle time", "cycle time", "passed", "Cycle time is the same: 27.2 ms.")
     >>> print(screen(Gate("a vs b", "--fail-on 5%", (check,))))
     timesink: passed (--fail-on 5%): a vs b
       Cycle time is the same: 27.2 ms.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 import polars as pl
@@ -208,7 +208,7 @@ def _columns(
     for place in excerpt.places:
         yield column(place, place, "text", rows[place].cast(pl.String))
     labels = [group_label(name, by) for name in rows["label"]]
-    cut = "start" if word.startswith("module") else "end"
+    cut: Literal["start", "end"] = "start" if word.startswith("module") else "end"
     yield column("label", word, "text", labels, link=LINKS.get(by, ""), cut=cut)
     counts = ("calls", "launches") if sampled else ("calls",)
     first = [name for name in (*counts, *main) if name in rows.columns]

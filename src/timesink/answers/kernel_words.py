@@ -8,7 +8,6 @@ from pathlib import Path
 
 import polars as pl
 
-from timesink.analyses.kernel_advice import Advice
 from timesink.analyses.kernel_calls.classes import Axis
 from timesink.analyses.kernel_calls.usage import DeviceUse
 from timesink.analyses.kernel_join.joining import Join
@@ -16,6 +15,7 @@ from timesink.analyses.names import device_word
 from timesink.analyses.roofline.peaks import DevicePeaks
 from timesink.analyses.roofline.roofline import DeviceRoof, Roofline
 from timesink.model import units
+from timesink.model.findings import Finding
 from timesink.output.names import told_apart
 from timesink.reports.kernels import KernelReport
 
@@ -168,7 +168,7 @@ def what_is_low(report: KernelReport) -> str:
     return f"low: below {units.share(report.thresholds.low, 1)} of peak"
 
 
-def gain(advice: Advice) -> str:
+def gain(advice: Finding) -> str:
     """What an advice may save, as a clause; empty where there is no honest number."""
     if not advice.gain_ns:
         return ""

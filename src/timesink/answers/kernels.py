@@ -8,8 +8,6 @@ from dataclasses import replace
 import msgspec
 
 from timesink import __version__
-from timesink.analyses.findings import Finding
-from timesink.analyses.kernel_advice import Advice
 from timesink.analyses.kernel_calls.classes import CLASSES
 from timesink.analyses.kernel_calls.usage import DeviceUse, of_device
 from timesink.analyses.kernel_names.short import cut_name
@@ -32,6 +30,7 @@ from timesink.answers.kernel_tables import (
 from timesink.answers.picture_sheet import Subject
 from timesink.answers.tables import table_document
 from timesink.model import units
+from timesink.model.findings import Finding
 from timesink.model.health import merge_entries
 from timesink.output.blocks import (
     Block,
@@ -184,7 +183,11 @@ def _device(
         yield Section(f"{mark}use", title, tuple(map(Text, about)))
         yield from (Section(f"{mark}classes", f"{of}{one.title}", (one,)) for one in classes)
     else:
-        shown = (_tiles(use), *classes, *device_pictures(Subject(report, use)))
+        shown: tuple[Block, ...] = (
+            _tiles(use),
+            *classes,
+            *device_pictures(Subject(report, use)),
+        )
         yield Section(f"{mark}use", title, shown, "; ".join(about))
     section = f"{mark}kernels"
     advice = [one for one in report.advice if (one.host, one.device) == (use.host, use.device)]
@@ -259,12 +262,11 @@ def _classes(report: KernelReport, use: DeviceUse, *, brief: bool) -> Iterator[P
     yield Parts(title, "time_ns", use.total_ns, parts)
 
 
-def _card(one: Advice, section: str, *, brief: bool) -> FindingCard:
+def _card(one: Finding, section: str, *, brief: bool) -> FindingCard:
     title, named = one.rule.replace("-", " ").capitalize(), ", ".join(map(cut_name, one.kernels))
-    graded = Finding(one.rule, title, one.sentence, one.advice, share=one.share_pct / 100)
     return FindingCard(
         one.rule,
-        graded.severity,
+        one.severity,
         title,
         f"{one.sentence.removesuffix('.')} ({named})." if brief and named else one.sentence,
         one.advice,

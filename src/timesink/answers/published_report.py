@@ -13,7 +13,6 @@ from rich.console import Group
 from timesink.analyses.clustering.exploration import Exploration
 from timesink.analyses.comparison.pair import KeyFinding, Pair
 from timesink.analyses.comparison.verdict import either_p
-from timesink.analyses.diagnosis.diagnosis import Diagnosis
 from timesink.answers import cause_words, exploration
 from timesink.answers import comparison_words as words
 from timesink.answers.causes import attribution_block
@@ -29,6 +28,7 @@ from timesink.answers.published_tables import (
 from timesink.answers.rank_changes import rank_sections
 from timesink.model import units
 from timesink.model.amounts import amounts, chance, change, from_to, per_cycle, times
+from timesink.model.diagnosis import Diagnosis
 from timesink.output.markdown import bullets, section_markdown
 from timesink.output.names import as_code, in_line
 from timesink.output.tables import markdown_table

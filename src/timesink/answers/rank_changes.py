@@ -76,10 +76,12 @@ def _attribution(found: RankChanges) -> Attribution:
             one.base_ns,
             one.new_ns,
             one.delta_ns,
-            *(map(known, one.interval_ns) if one.interval_ns else (None, None)),
+            known(low),
+            known(high),
             one.p_value is not None and one.p_value < ALPHA,
         )
         for one in found.attribution
+        for low, high in [one.interval_ns or (None, None)]
     ]
     title = f"The mean step of all ranks ({signed_ns(change)})"
     return Attribution(title, "time_ns", change, tuple(parts))

@@ -8,16 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from timesink.analyses.findings.stragglers import advice_on, why_late
 from timesink.analyses.ranks.lateness import TIMES_NOISE, least_share
 from timesink.analyses.ranks.numbers import ranges_of
 from timesink.analyses.ranks.panel import Panel
 from timesink.analyses.ranks.rank_set import RankSet
-from timesink.analyses.ranks.stragglers import Straggler
 from timesink.analyses.ranks.telling import set_notes
 from timesink.analyses.ranks.together import cost_together, share_together
 from timesink.answers.cause_words import cause_name
 from timesink.model import units
+from timesink.model.findings import Finding
 from timesink.output.blocks import (
     Block,
     CauseCard,
@@ -29,6 +28,7 @@ from timesink.output.blocks import (
     Text,
     Tone,
 )
+from timesink.rules.communication import advice_on, why_late
 
 MOST_CARDS = 8
 _TOGETHER = 3
@@ -68,9 +68,9 @@ class Held:
         return f"{told[0].upper()}{told[1:]}"
 
 
-def held_up(stragglers: Sequence[Straggler], panel: Panel) -> list[Held]:
+def held_up(stragglers: Sequence[Finding], panel: Panel) -> list[Held]:
     """Stragglers, the costliest first; many with the same cause together."""
-    by_cause: dict[str, list[Straggler]] = {}
+    by_cause: dict[str, list[Finding]] = {}
     for one in stragglers:
         by_cause.setdefault(one.cause, []).append(one)
     found = []
@@ -80,7 +80,7 @@ def held_up(stragglers: Sequence[Straggler], panel: Panel) -> list[Held]:
     return sorted(found, key=lambda one: -one.cost_ns)
 
 
-def _held(members: Sequence[Straggler], panel: Panel) -> Held:
+def _held(members: Sequence[Finding], panel: Panel) -> Held:
     steps = {step for one in members for step in one.steps}
     return Held(
         members[0].cause,
@@ -88,11 +88,11 @@ def _held(members: Sequence[Straggler], panel: Panel) -> Held:
         cost_together(members, panel),
         share_together(members, panel),
         tuple(step for step in panel.steps if step in steps),
-        (*members[0].evidence[:_MOST_EVIDENCE], *_likewise(members)),
+        (*members[0].proofs[:_MOST_EVIDENCE], *_likewise(members)),
     )
 
 
-def _likewise(members: Sequence[Straggler]) -> Iterator[str]:
+def _likewise(members: Sequence[Finding]) -> Iterator[str]:
     """Nobody reads the same sentence about each of many ranks."""
     if len(members) > 1:
         yield f"Likewise {the_ranks([one.rank for one in members[1:]])}."

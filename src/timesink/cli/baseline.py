@@ -156,9 +156,9 @@ def _remove(options: argparse.Namespace) -> None:
 
 
 def _budgets(options: argparse.Namespace) -> None:
+    from timesink.answers.budget_times import starting_budgets  # noqa: PLC0415
     from timesink.reports.baselines.keeping import load_baseline, unsaved_baseline  # noqa: PLC0415
     from timesink.reports.baselines.names import is_reference  # noqa: PLC0415
-    from timesink.reports.budgets.starting import starting_budgets  # noqa: PLC0415
 
     if options.output is not None:
         check_output(options.output, options.run, force=options.force)

@@ -27,7 +27,7 @@ from timesink.errors import OutputError, TimesinkError, UsageError
 from timesink.model import units
 
 if TYPE_CHECKING:
-    from timesink.reports.gate.gate import Gate
+    from timesink.answers.gate_result import Gate
 
 _COMMENT, _RESULTS = "comment.md", "junit.xml"
 """What a pipeline publishes."""

@@ -15,8 +15,8 @@ from timesink.errors import AmbiguousError, NotFoundError, OutputError, Timesink
 from timesink.model import units
 
 if TYPE_CHECKING:
+    from timesink.answers.gate_result import Gate
     from timesink.reports.comparison import Compared, Comparison
-    from timesink.reports.gate.gate import Gate
 
 _SHOWN = 4
 

@@ -23,7 +23,7 @@ from timesink.cli.values import not_empty
 from timesink.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
-    from timesink.reports.diagnosis.report import Diagnosed
+    from timesink.answers.diagnosis_report import Diagnosed
 
 _FORMATS = ("text", "md", "json", "html")
 _IN_FOLDER = ("md", "json")
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
         if path == options.output or path.parent.is_dir():
             for source in filter(None, (options.path, options.map)):
                 check_output(path, source, force=options.force)
-    from timesink.reports.diagnosis import diagnose  # noqa: PLC0415 - --help is quick
+    from timesink.answers.diagnosis_report import diagnose  # noqa: PLC0415 - --help is quick
 
     with progress_bar() as progress:
         report = diagnose(

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 if TYPE_CHECKING:
-    from timesink.reports.gate.gate import Check, Gate
+    from timesink.answers.gate_result import Gate
+    from timesink.model.findings import Finding
 
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold, not even written as a number."""
@@ -28,8 +29,8 @@ def junit_xml(gate: Gate, why: str, when: datetime, host: str = "localhost") -> 
 
     `why` says why it does or does not pass.
 
-    >>> from timesink.reports.gate.gate import Check, Gate
-    >>> gate = Gate("a vs b", "", (Check("cycle time", "cycle time", "passed", "As before."),))
+    >>> from timesink.answers.gate_result import Gate, gate_check
+    >>> gate = Gate("a vs b", "", (gate_check("cycle time", "cycle time", "passed", "As before."),))
     >>> xml = junit_xml(gate, "", datetime(2026, 1, 31))
     >>> ET.fromstring(xml)[0].get("tests")
     '1'
@@ -75,7 +76,7 @@ def _facts(gate: Gate) -> list[tuple[str, str]]:
     return [(name, value) for name, value in known if value]
 
 
-def _add_case(suite: ET.Element, check: Check, why: str) -> None:
+def _add_case(suite: ET.Element, check: Finding, why: str) -> None:
     case = ET.SubElement(
         suite,
         "testcase",
@@ -94,7 +95,7 @@ def _add_case(suite: ET.Element, check: Check, why: str) -> None:
     found.text = _text(why if is_told else check.sentence)
 
 
-def _sort(check: Check) -> str:
+def _sort(check: Finding) -> str:
     """The element that says what became of a check; empty where it passed."""
     if check.outcome == "passed":
         return "skipped" if check.is_empty else ""
@@ -103,7 +104,7 @@ def _sort(check: Check) -> str:
     return "failure" if check.outcome == "failed" else "error"
 
 
-def _time_ns(check: Check) -> int:
+def _time_ns(check: Finding) -> int:
     """Whole, so that times of cases add up to that of their suite."""
     return round(check.time_ns or 0.0)
 

@@ -11,12 +11,11 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from timesink.analyses.findings import Finding, find_all, gravest_first
-from timesink.analyses.findings.stragglers import stragglers
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.ranks.telling import set_health, set_notes
 from timesink.analyses.steps import find_steps
 from timesink.errors import TimesinkError
+from timesink.model.findings import Finding, gravest_first
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Trace
 from timesink.model.units import counted
@@ -24,6 +23,8 @@ from timesink.reports import sections
 from timesink.reports.headline import headline
 from timesink.reports.side_by_side import start_side_by_side
 from timesink.reports.tables import TableChoice, check_group, table_of
+from timesink.rules.communication import stragglers
+from timesink.rules.single_run import find_all
 from timesink.store.answers import KeptAnswer
 
 SCHEMA = "timesink/analysis/1"

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 
 from timesink.analyses.breakdown import average_step
 from timesink.analyses.device.presence import has_device_work
-from timesink.analyses.findings import Finding, find_all
-from timesink.analyses.findings.between_steps import LEAST_SHARE as LEAST_BETWEEN
-from timesink.analyses.findings.between_steps import time_between
-from timesink.analyses.findings.finding import SEVERITIES
-from timesink.analyses.findings.per_step import complete_steps
 from timesink.analyses.names import device_word
 from timesink.model import units
+from timesink.model.findings import SEVERITIES, Finding
 from timesink.model.trace import Trace
+from timesink.rules.idle import LEAST_BETWEEN, time_between
+from timesink.rules.single_run import complete_steps, find_all
 
 _COSTS = {
     "memcpy": "copies cost",
@@ -76,11 +74,11 @@ def headline(trace: Trace, found: Sequence[Finding] | None = None) -> str:
     costs = {part: average[f"{part}_ns"] for part in _COSTS}
     said = _on_device(trace, average, costs) if has_device_work(trace) else _on_host(trace, costs)
     between = time_between(trace)
-    if between.share > LEAST_BETWEEN:
+    if between.share(between.idle_ns) > LEAST_BETWEEN:
         costs["between"] = between.each_ns(between.idle_ns)
         said += (
             f"; between two steps pass {units.duration_ns(costs['between'])} without device work "
-            f"({units.share(between.share, 1)} of the time)"
+            f"({units.share(between.share(between.idle_ns), 1)} of the time)"
         )
     costly = max(costs, key=lambda part: costs[part])
     return said + _advice(find_all(trace) if found is None else found, costly)

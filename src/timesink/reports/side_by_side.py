@@ -9,9 +9,9 @@ from timesink.analyses.device.idle import idle_breakdown
 from timesink.analyses.device.idle_causes import idle_causes
 from timesink.analyses.device.launches import launch_statistics, queue_summary
 from timesink.analyses.device.utilisation import device_utilisation
-from timesink.analyses.findings import find_all
 from timesink.analyses.kernels.table import kernel_groups, kernel_table
 from timesink.model.trace import Trace
+from timesink.rules.single_run import find_all
 
 FEWEST_EVENTS = 100_000
 """Below this, starting threads takes longer than they save."""

@@ -14,8 +14,8 @@ from timesink.analyses.anatomy.anatomy import CYCLE_SPANS, PART_TIMES, Anatomy
 from timesink.analyses.anatomy.of_role import anatomy_of_role
 from timesink.analyses.comparison.comparing import compare_roles
 from timesink.analyses.comparison.pair import Pair
-from timesink.analyses.diagnosis.attribution import attribution
-from timesink.analyses.diagnosis.diagnosis import Component
+from timesink.model.diagnosis import Component
+from timesink.rules.attribution import attribution
 
 Times = dict[tuple[str, str | None], list[float]]
 

@@ -10,8 +10,8 @@ import pytest
 import timesink
 from slowed import MS, USUAL, Program, pair
 from timesink.analyses.comparison.pair import WITHIN
-from timesink.analyses.diagnosis.diagnosing import change_ns, diagnose
-from timesink.analyses.diagnosis.diagnosis import Component, CycleTime
+from timesink.model.diagnosis import Component, CycleTime
+from timesink.rules.diagnosis import change_ns, diagnose
 
 
 def test_a_slower_host_is_a_regression_that_nothing_explains() -> None:

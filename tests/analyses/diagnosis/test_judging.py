@@ -13,7 +13,7 @@ from many_roles import one_role
 from timesink.analyses.comparison.comparing import compare_roles
 from timesink.analyses.comparison.pair import CycleTimes, Pair, Workload
 from timesink.analyses.comparison.role import Role
-from timesink.analyses.diagnosis.judging import judge
+from timesink.rules.judgement import judge
 
 UNEQUAL = Workload(comparable=False, reasons=("Other kernels run.",), work_ratio=None)
 

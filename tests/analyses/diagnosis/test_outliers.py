@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from many_roles import one_role
 from timesink.analyses.comparison.role import Role
-from timesink.analyses.diagnosis.outliers import Split, split_cycles, typical_and_outliers
+from timesink.rules.slow_cycles import CycleSplit, split_cycles, typical_and_outliers
 
 MS = 1_000_000
 
@@ -20,7 +20,7 @@ def role_of(*lengths_ms: float) -> Role:
     return Role("run", "run.csv", "7", table)
 
 
-def split(*lengths_ms: float) -> Split:
+def split(*lengths_ms: float) -> CycleSplit:
     return split_cycles(role_of(*lengths_ms))
 
 
@@ -71,20 +71,24 @@ class TestRoles:
         role = one_role(7, random=np.random.default_rng(1), cycles=8)
         longer = pl.when(pl.col("cycle") == 3).then(pl.col("cycle_dur_ns") * 2)
         table = role.behaviour.with_columns(longer.otherwise(pl.col("cycle_dur_ns")))
-        sides = typical_and_outliers(Role("run", "run.csv", "7", table))
+        role = Role("run", "run.csv", "7", table)
+        sides = typical_and_outliers(role, split_cycles(role))
         assert sides is not None
         assert [side.label for side in sides] == ["typical", "slow"]
         assert sides[1].behaviour["cycle"].unique().to_list() == [3]
         assert sides[0].cycles == 7
 
     def test_none_without_slow_cycles(self):
-        assert typical_and_outliers(role_of(50, 50, 50, 50)) is None
+        role = role_of(50, 50, 50, 50)
+        assert typical_and_outliers(role, split_cycles(role)) is None
 
     def test_none_with_too_few_typical_ones(self):
-        assert typical_and_outliers(role_of(50, 50, 90)) is None
+        role = role_of(50, 50, 90)
+        assert typical_and_outliers(role, split_cycles(role)) is None
 
     def test_none_where_no_length_is_known(self):
-        assert typical_and_outliers(role_of(0, 0, 0, 0)) is None
+        role = role_of(0, 0, 0, 0)
+        assert typical_and_outliers(role, split_cycles(role)) is None
         assert split(0, 0).typical == ()
 
 

@@ -7,10 +7,9 @@ from dataclasses import replace
 import polars as pl
 
 from timesink.analyses.comparison.role import Role
-from timesink.analyses.diagnosis.outliers import Split
-from timesink.analyses.diagnosis.single_cycles import Excess, excesses
+from timesink.rules.slow_cycles import CycleSplit, SlowCycle, excesses
 
-SPLIT = Split((1, 2, 3), (4, 5), (), (), (), 100.0)
+SPLIT = CycleSplit((1, 2, 3), (4, 5), (), (), (), 100.0)
 
 
 def role_of(**times: list[int]) -> Role:
@@ -27,8 +26,8 @@ def role_of(**times: list[int]) -> Role:
 def test_a_function_that_holds_the_excess_is_named_for_its_cycle():
     role = role_of(stall=[10, 12, 11, 160, 10], rest=[80, 80, 80, 85, 230])
     assert excesses(role, SPLIT) == [
-        Excess(4, 150.0, "stall", "Host", 160.0, 12.0),
-        Excess(5, 150.0, "rest", "Host", 230.0, 80.0),
+        SlowCycle(4, 150.0, "stall", "Host", 160.0, 12.0),
+        SlowCycle(5, 150.0, "rest", "Host", 230.0, 80.0),
     ]
 
 

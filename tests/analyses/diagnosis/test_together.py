@@ -10,11 +10,10 @@ import pytest
 from diagnosed import component, slow_clock, unchanged
 from slowed import MS, USUAL, Call, Program, pair
 from timesink.analyses.comparison.pair import Pair
-from timesink.analyses.diagnosis.diagnosis import Cause, CycleTime
-from timesink.analyses.diagnosis.judging_together import judge_together
-from timesink.analyses.diagnosis.merging import Member, merged_causes, waits_left
-from timesink.analyses.diagnosis.straggling import stragglers
-from timesink.analyses.diagnosis.together import diagnose_together
+from timesink.model.diagnosis import CycleTime
+from timesink.model.findings import Finding
+from timesink.rules.joint_diagnosis import diagnose_together, merged_causes, stragglers, waits_left
+from timesink.rules.judgement import ProcessDiagnosis, judge_together
 
 WAITING = "ncclDevKernel_AllReduce_Sum_bf16"
 
@@ -57,12 +56,12 @@ def test_changes_of_the_parts_add_up_to_that_of_the_mean_cycle() -> None:
     assert sum(part.delta_ns for part in found.attribution) == pytest.approx(change, rel=0.01)
 
 
-def member(name: str, own_ms: float, wait_ms: float, *causes: Cause) -> Member:
+def member(name: str, own_ms: float, wait_ms: float, *causes: Finding) -> ProcessDiagnosis:
     parts = (
         component("host_cpu", 50, 50 + own_ms),
         component("exposed_communication", 10, 10 + wait_ms),
     )
-    return Member(name, slow_clock(attribution=parts, causes=causes))
+    return ProcessDiagnosis(name, slow_clock(attribution=parts, causes=causes))
 
 
 def test_the_rank_whose_own_work_gained_holds_up_the_others() -> None:
@@ -77,13 +76,15 @@ def test_ranks_that_all_gained_have_no_straggler() -> None:
 
 
 def test_a_link_explains_no_waiting_that_moved_from_one_to_the_other() -> None:
-    link = Cause("nvlink_contention", 50 * MS, (40 * MS, 60 * MS), "Busy.", "Look.", (), ())
+    link = Finding("nvlink_contention", "Busy.", cost_ns=50 * MS, interval_ns=(40 * MS, 60 * MS))
     members = [member("pid 1", 0, 50, link), member("pid 2", 0, -5)]
     assert merged_causes(members, 1 * MS) == []
 
 
-def longer(ns: float) -> Cause:
-    return Cause("kernel_change", ns, (ns - 1, ns + 1), "Longer.", "Look.", (), (("idle", ns),))
+def longer(ns: float) -> Finding:
+    return Finding(
+        "kernel_change", "Longer.", cost_ns=ns, interval_ns=(ns - 1, ns + 1), claims=(("idle", ns),)
+    )
 
 
 def test_several_causes_of_one_sort_in_each_process_count_for_all_of_them() -> None:
@@ -132,7 +133,7 @@ def test_an_interval_that_one_process_does_not_know_is_not_known() -> None:
 
 
 def test_what_cannot_be_placed_stays_with_the_cause() -> None:
-    cause = Cause("host_code", 10.0, None, "", "", (), (("idle", 10.0),))
+    cause = Finding("host_code", "", cost_ns=10.0, claims=(("idle", 10.0),))
     parts = [component("idle", 0, 0), component("exposed_communication", 0, 4e-6)]
     assert dict(waits_left(parts, [cause])) == {"idle": -6.0}
 
@@ -166,10 +167,10 @@ def test_changes_that_make_up_for_each_other_are_no_change() -> None:
     assert times.interval_pct[0] <= 0 <= times.interval_pct[1]
 
 
-def member_of_p(p_value: float) -> Member:
+def member_of_p(p_value: float) -> ProcessDiagnosis:
     times = CycleTime(100 * MS, 110 * MS, 10.0, (1.0, 19.0), p_value)
     verdict = "regression" if p_value < 0.05 else "no_change"
-    return Member("pid 1", unchanged(verdict=verdict, cycle_time=times))
+    return ProcessDiagnosis("pid 1", unchanged(verdict=verdict, cycle_time=times))
 
 
 def test_one_of_many_that_is_longer_by_chance_is_no_regression() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cases import STEP, K, O, R, read
-from timesink.analyses.findings.communication import exposed_communication, gloo_on_devices
 from timesink.model.trace import Trace
+from timesink.rules.communication import exposed_communication, gloo_on_devices
 
 NCCL_KERNEL = "ncclDevKernel_AllReduce_Sum_f32_RING_LL"
 GPU = {"deviceProperties": [{"id": 0, "name": "NVIDIA H200", "computeMajor": 9}]}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cases import STEP, K, device_event, read
-from timesink.analyses.findings.copies import pageable_copies
 from timesink.model.trace import Trace
+from timesink.rules.device_work import pageable_copies
 
 PAGEABLE, PINNED = "Memcpy HtoD (Pageable -> Device)", "Memcpy HtoD (Pinned -> Device)"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cases import DATA_LOADER, STEP, K, O, R, read
-from timesink.analyses.findings.data_loading import data_loading
 from timesink.model.trace import Trace
+from timesink.rules.idle import data_loading
 
 
 def loading(us: int) -> Trace:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import OTHER, STEP, C, K, O, read
-from timesink.analyses.findings.data_parallel import data_parallel
+from timesink.rules.communication import data_parallel
 
 NAME = "DataParallel.forward"
 

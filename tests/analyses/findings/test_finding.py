@@ -9,9 +9,10 @@ import pytest
 
 from builders import training_trace
 from cases import DATA_LOADER, STEP, C, K, O, R, read, read_document
-from timesink.analyses.findings import RULES, find_all
-from timesink.analyses.findings.finding import HIGH, LOW, MEDIUM, SEVERITIES, Finding
+from timesink.model.findings import HIGH, LOW, MEDIUM, SEVERITIES, Finding
 from timesink.model.trace import Trace
+from timesink.rules.registry import rules_for
+from timesink.rules.single_run import find_all
 
 
 def bad_run() -> Trace:
@@ -71,7 +72,7 @@ def test_the_gravest_come_first():
     ],
 )
 def test_severity(share: float, least: str, severity: str):
-    finding = Finding("rule", "Title", "Sentence.", "Advice.", share, least_severity=least)
+    finding = Finding("rule", "Sentence.", share=share, least_severity=least)
     assert finding.severity == severity
 
 
@@ -92,6 +93,6 @@ def test_as_plain_data():
     assert found["evidence"][0].keys() > {"kind", "name"}
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", rules_for("run"))
 def test_an_empty_trace_has_no_findings(rule):
     assert rule(read()) == []

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cases import DATA_LOADER, STEP, K, O, R, read
-from timesink.analyses.findings.gaps import large_gaps
 from timesink.model.trace import Trace
+from timesink.rules.idle import large_gaps
 
 
 def gap(us: int, *others: dict, length: int = 10_000) -> Trace:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from cases import DATA_LOADER, MAIN, STEP, C, K, O, R, host_event, read
-from timesink.analyses.findings.finding import Finding
-from timesink.analyses.findings.idle_device import low_utilisation
-from timesink.analyses.findings.tiny_kernels import tiny_kernels
+from timesink.model.findings import Finding
 from timesink.model.trace import Trace
+from timesink.rules.device_work import tiny_kernels
+from timesink.rules.idle import low_utilisation
 
 
 def sync(ts: int, dur: int) -> dict:

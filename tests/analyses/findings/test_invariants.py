@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from hypothesis import given
@@ -16,9 +14,9 @@ from cases import DATA_LOADER, K, O, R, read
 from timelines import RECORDINGS, patient, recording, trace_of
 from timesink.analyses.breakdown import average_step
 from timesink.analyses.device.idle_causes import idle_causes
-from timesink.analyses.findings import find_all
-from timesink.analyses.findings.per_step import complete_steps
 from timesink.model.trace import Device, Trace
+from timesink.rules import device_work
+from timesink.rules.single_run import complete_steps, find_all
 
 IDLE_RULES = ("low-utilisation-", "tiny-kernels", "many-waits", "large-gaps", "data-loading")
 NOT_IDLE = "low-utilisation-copy-bound"
@@ -98,18 +96,14 @@ def check(trace: Trace) -> None:
             assert finding.gain_ns <= most_idle, finding
 
 
-def rule_file(name: str) -> ModuleType:
-    return import_module(f"timesink.analyses.findings.{name}")
-
-
 @given(runs())
 @patient
 def test_shares_and_gains_of_random_runs(trace: Trace):
     with pytest.MonkeyPatch.context() as patch:
         # A few events are enough to speak up.
-        patch.setattr(rule_file("tiny_kernels"), "FEWEST_PER_STEP", 1)
-        patch.setattr(rule_file("tiny_kernels"), "TINY_NS", 5 * SCALE)
-        patch.setattr(rule_file("waits"), "FEWEST_PER_STEP", 1)
+        patch.setattr(device_work, "FEWEST_TINY_PER_STEP", 1)
+        patch.setattr(device_work, "TINY_NS", 5 * SCALE)
+        patch.setattr(device_work, "FEWEST_WAITS_PER_STEP", 1)
         check(trace)
 
 

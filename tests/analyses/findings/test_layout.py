@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cases import STEP, K, device_event, read
-from timesink.analyses.findings.layout import layout_conversions
+from timesink.rules.device_work import layout_conversions
 
 TO_NHWC = "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>"
 TO_NCHW = "void cudnn::ops::nhwcToNchwKernel<float, float, float>"

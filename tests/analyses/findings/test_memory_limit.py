@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cases import ALLOC, O, read
-from timesink.analyses.findings.memory_limit import memory_limit
 from timesink.model.trace import Trace
+from timesink.rules.device_work import memory_limit
 
 GIB = 1024**3
 GPU = {"id": 0, "name": "NVIDIA H200", "totalGlobalMem": 10 * GIB}

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from cases import STEP, K, O, R, read
-from timesink.analyses.findings.per_step import complete_steps
 from timesink.model.intervals import from_starts
+from timesink.rules.single_run import complete_steps
 
 US = 1000
 

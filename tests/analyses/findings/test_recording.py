@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cases import STEP, K, R, read
-from timesink.analyses.findings.recording import cut_steps
 from timesink.model.trace import Trace
+from timesink.rules.single_run import cut_steps
 
 
 def steps_with(*counts: int) -> Trace:

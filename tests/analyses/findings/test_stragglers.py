@@ -9,9 +9,9 @@ import pytest
 from builders import annotation, operator, step
 from cases import read
 from rank_sets import as_set
-from timesink.analyses.findings.stragglers import stragglers, why_late
 from timesink.analyses.ranks.causes import CAUSES
 from timesink.lab.ranks import Plan, Straggler, ranks_and_truth
+from timesink.rules.communication import stragglers, why_late
 
 
 def found(*late: Straggler, **options: Any):

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from cases import STEP, K, O, R, read
-from timesink.analyses.findings.tensor_cores import tensor_cores_unused
 from timesink.model.trace import Trace
+from timesink.rules.device_work import tensor_cores_unused
 
 PLAIN, TENSOR = "volta_sgemm_128x64_nn", "volta_fp16_s884gemm_fp16_128x128_ldg8_f2f_nn"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cases import STEP, K, O, R, read
-from timesink.analyses.findings.tiny_kernels import tiny_kernels
 from timesink.model.trace import Trace
+from timesink.rules.device_work import tiny_kernels
 
 
 def kernels(count: int, us: int, *others: dict) -> Trace:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cases import MAIN, OTHER, STEP, K, O, R, host_event, read
-from timesink.analyses.findings.waits import many_waits
 from timesink.model.trace import Trace
+from timesink.rules.device_work import many_waits
 
 
 def wait(ts: int, dur: int, tid: str = MAIN) -> list[dict]:

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from measured_kernels import H200, Launch, measured, use
-from timesink.analyses.kernel_advice import Advice, advise
 from timesink.analyses.kernel_calls.calls import kernel_calls
 from timesink.analyses.kernel_calls.classes import with_class
 from timesink.analyses.kernel_calls.sampling import Sampling, with_weights
 from timesink.analyses.kernel_calls.usage import device_use
+from timesink.model.findings import Finding
+from timesink.rules.kernel_use import advise
 
 SGEMM = "ampere_sgemm_128x64_tn"
 ADD = "void at::native::vectorized_elementwise_kernel<4, CUDAFunctor_add<float>>(int)"
@@ -29,7 +30,7 @@ OTHER = use("void at::native::unlike<float>()", 900_000, sm=70.0, dram=70.0)
 """Most of the time, and nothing to say of it."""
 
 
-def advice(*launches: Launch, sampling: Sampling | None = None, **options: Any) -> list[Advice]:
+def advice(*launches: Launch, sampling: Sampling | None = None, **options: Any) -> list[Finding]:
     trace = measured(*launches)
     calls = with_class(with_weights(kernel_calls(trace), sampling))
     return list(advise(calls, device_use(calls, trace), **options))
@@ -39,7 +40,7 @@ def rules(*launches: Launch) -> list[str]:
     return [one.rule for one in advice(*launches)]
 
 
-def only(*launches: Launch, **options: Any) -> Advice:
+def only(*launches: Launch, **options: Any) -> Finding:
     (one,) = advice(*launches, **options)
     return one
 
@@ -134,7 +135,7 @@ class TestLowUse:
 class TestMemoryBound:
     def test_near_the_roof(self):
         one = only(OTHER, use(ADD, 100_000, sm=10.0, dram=90.0))
-        assert (one.rule, one.gain_ns) == ("memory-bound-elementwise", None)
+        assert (one.rule, one.to_advice()["gain_ns"]) == ("memory-bound-elementwise", None)
         assert one.advice == "Only fewer bytes help: fusion (torch.compile), smaller data types."
 
     def test_optimizers_of_many_passes(self):
@@ -224,7 +225,7 @@ def test_launches_without_a_duration_or_a_name():
 
 
 def test_plain_data():
-    told = only(OTHER, use(SGEMM, 100_000, sm=87.0)).to_dict()
+    told = only(OTHER, use(SGEMM, 100_000, sm=87.0)).to_advice()
     assert told["gain_ns"] == 50_000
     assert told["kernels"] == [SGEMM]
     assert told["device"] == H200.id

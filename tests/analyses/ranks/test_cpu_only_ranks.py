@@ -7,8 +7,8 @@ import pytest
 from builders import Event
 from cases import STEP, O, read
 from timesink.analyses.ranks.analysis import analyse_ranks
-from timesink.analyses.ranks.stragglers import Straggler
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank
+from timesink.model.findings import Finding
 
 STEPS, STEP_US = 4, 2_000
 
@@ -29,7 +29,7 @@ def rank(*, multiply_us: int, batch: int) -> RankSummary:
     return summarise_rank(read(*events))
 
 
-def straggler(late: RankSummary) -> Straggler:
+def straggler(late: RankSummary) -> Finding:
     ranks = {number: rank(multiply_us=1_000 + number, batch=32) for number in range(5)}
     (only,) = analyse_ranks(ranks | {3: late}).stragglers
     assert only.rank == 3

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from timesink.analyses.diagnosis.anomalies.resources import UNKNOWN, resource_of
 from timesink.errors import UsageError
 from timesink.model.counter_units import unit_of
 from timesink.recorder.counter_catalogue import COUNTERS, GROUPS, wanted
+from timesink.rules.counter_names import UNKNOWN, resource_of
 
 PAGE = Path(__file__).resolve().parents[3] / "docs/counters.md"
 ROLES = {

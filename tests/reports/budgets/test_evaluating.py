@@ -18,11 +18,10 @@ from compared_runs import (
     write_timeline,
 )
 from timesink.analyses.comparison.pair import Workload
+from timesink.answers.budget_file import load_budgets
+from timesink.answers.budget_times import starting_budgets
+from timesink.answers.budgets import BudgetResult, evaluate
 from timesink.reports.baselines.keeping import save_baseline
-from timesink.reports.budgets.evaluating import evaluate
-from timesink.reports.budgets.reading import load_budgets
-from timesink.reports.budgets.results import BudgetResult
-from timesink.reports.budgets.starting import starting_budgets
 from timesink.reports.comparison import Comparison, compare
 
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from timesink.answers.budget_file import Budget, Increase, load_budgets
 from timesink.errors import UsageError
-from timesink.reports.budgets.budgets import Budget, Increase
-from timesink.reports.budgets.reading import load_budgets
 
 WHOLE = """
 [cycle]

@@ -9,21 +9,21 @@ from typing import Any
 import pytest
 
 import timesink
+from comparison_text import to_text
 from timesink.analyses.ranks.changes.comparing import compare_ranks
+from timesink.answers.comment import comment_md
+from timesink.answers.comparison import comparison_document
+from timesink.answers.gate_judgement import gate_of
+from timesink.answers.gate_result import Limit
+from timesink.answers.published_report import comparison_md
 from timesink.engines.engine import Done
 from timesink.errors import TimesinkError
 from timesink.lab.ranks.generate import generate_ranks
 from timesink.lab.ranks.plan import Plan, Straggler
 from timesink.readers.recording import Recording
-from timesink.answers.comment import comment_md
-from timesink.answers.published_report import comparison_md
-from comparison_text import to_text
-from timesink.answers.comparison import comparison_document
 from timesink.reports.comparison import Comparison
 from timesink.reports.comparison.rank_sets import may_be_sets
 from timesink.reports.comparison.sides import Side, Source
-from timesink.reports.gate.judging import gate_of
-from timesink.reports.gate.limit import Limit
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,9 @@ import json
 from math import inf, nan
 
 from diagnosed import MS, clock_anomaly, clock_cause, component, slow_clock, unchanged
-from timesink.analyses.diagnosis.diagnosis import CycleTime, Evidence
-from timesink.reports.diagnosis.plain import diagnosis, no_diagnosis
+from timesink.answers.diagnosis_json import diagnosis, no_diagnosis
+from timesink.model.diagnosis import CycleTime
+from timesink.model.findings import Evidence
 
 
 def test_times_are_microseconds():

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from timesink.analyses.diagnosis.diagnosis import CycleTime
-from timesink.analyses.diagnosis.outliers import Level, Split
-from timesink.reports.diagnosis.telling import notes_of, spans, why_not, why_slow
+from timesink.answers.diagnosis_report import notes_of, spans, why_not, why_slow
+from timesink.model.diagnosis import CycleTime
+from timesink.rules.slow_cycles import CycleLevel, CycleSplit
 
-SPLIT = Split(
+SPLIT = CycleSplit(
     typical=(2, 3, 4, 5, 6),
     slow=(7, 8, 9, 12),
     fast=(10,),
     warm_up=(1,),
-    levels=(Level(2, 6, 5, 50e6), Level(7, 12, 6, 80e6)),
+    levels=(CycleLevel(2, 6, 5, 50e6), CycleLevel(7, 12, 6, 80e6)),
     typical_ns=50e6,
 )
 TIMES = CycleTime(51e6, 82e6, 60.8, None, None)
-NOTHING = Split((), (), (), (), (), 0.0)
+NOTHING = CycleSplit((), (), (), (), (), 0.0)
 
 
 def test_many_spans_are_counted():
@@ -29,7 +29,7 @@ def test_slow_cycles_are_named():
 
 
 def test_where_half_of_the_cycles_are_slow_there_are_levels():
-    levels = Split((1, 2, 3), (4, 5, 6), (), (), (), 50e6)
+    levels = CycleSplit((1, 2, 3), (4, 5, 6), (), (), (), 50e6)
     assert why_slow(levels, TIMES) == (
         "The run has levels: 3 of 6 cycles take 82.0 ms on average (cycles 4 to 6), "
         "against 51.0 ms of the faster ones (cycles 1 to 3)."
@@ -37,19 +37,19 @@ def test_where_half_of_the_cycles_are_slow_there_are_levels():
 
 
 def test_calm_and_unknown_runs_say_so():
-    calm = Split((1, 2, 3, 4), (), (), (), (), 50e6)
+    calm = CycleSplit((1, 2, 3, 4), (), (), (), (), 50e6)
     assert why_not(calm) == "No cycle takes much longer than the others: typical are 50.0 ms."
     assert why_not(NOTHING) == "How long cycles take is not recorded."
-    assert "too few" in why_not(Split((1, 2), (3,), (), (), (), 50e6))
-    assert why_not(Split((1,), (), (), (), (), 50e6)) == "One cycle: nothing to compare with."
-    warm = Split((2, 3, 4), (), (), (1,), (), 50e6)
+    assert "too few" in why_not(CycleSplit((1, 2), (3,), (), (), (), 50e6))
+    assert why_not(CycleSplit((1,), (), (), (), (), 50e6)) == "One cycle: nothing to compare with."
+    warm = CycleSplit((2, 3, 4), (), (), (1,), (), 50e6)
     assert why_not(warm).startswith("No cycle after warm-up takes much longer")
 
 
 def test_warm_up_drift_and_short_cycles_are_noted():
-    assert notes_of(SPLIT) == (
+    assert tuple(notes_of(SPLIT)) == (
         "Cycle 1 is warm-up and not counted among slow ones.",
         "The run drifts: cycles 2 to 6 at 50.0 ms, cycles 7 to 12 at 80.0 ms.",
         "Unusually short, and on neither side: cycle 10.",
     )
-    assert notes_of(NOTHING) == ()
+    assert tuple(notes_of(NOTHING)) == ()

@@ -10,12 +10,11 @@ from compared import HEALTHY, comparison, two_runs
 from compared_runs import SLOW_CLOCK, cycle_tables, rank_fields, write_case, write_timeline
 from diagnosed import slow_clock, unchanged
 from gated import comparison_of, lengths
+from timesink.answers.budgets import BudgetResult
+from timesink.answers.gate_judgement import gate_of, gate_of_error
+from timesink.answers.gate_result import Gate, Limit
 from timesink.errors import TimesinkError, UsageError
-from timesink.reports.budgets.results import BudgetResult
 from timesink.reports.comparison import compare
-from timesink.reports.gate.gate import Gate
-from timesink.reports.gate.judging import gate_of, gate_of_error
-from timesink.reports.gate.limit import Limit
 
 
 def outcome(limit: Limit | None, change_pct: float, verdict: str = "regression") -> str:

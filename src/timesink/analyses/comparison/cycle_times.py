@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.comparison.one_run import cycle_spans
-from timesink.analyses.comparison.pair import CycleTimes, SteadyTimes
+from timesink.analyses.comparison.pair import CycleTimes
 from timesink.analyses.comparison.role import cycle_lengths
 from timesink.analyses.statistics.discovery import ALPHA
 from timesink.analyses.statistics.drifting import mean_changes, without_outliers
@@ -23,6 +23,7 @@ from timesink.analyses.statistics.permutation import permutation_p, trimmed_mean
 from timesink.analyses.statistics.ranks import rank_test
 from timesink.analyses.statistics.regimes import regime_p, segments, warm_up
 from timesink.model.arrays import Floats
+from timesink.model.diagnosis import SteadyTimes
 
 _LASTING = 3
 """Cycles a level lasts that is worth mentioning ..."""

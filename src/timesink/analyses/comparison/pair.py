@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from timesink.analyses.comparison.role import Role
+from timesink.model.diagnosis import SteadyTimes
 
 RUNS_ON = ("both", "base", "new")
 WITHIN = "within"
@@ -82,29 +83,6 @@ that does not meet either by family (`name` is null); times per cycle as in TIME
 whole of both sides: it holds functions of that name or family whose exact names meet as well."""
 
 
-@dataclass(frozen=True, slots=True)
-class SteadyTimes:
-    """What the tests look at: mean cycles without warm-up and isolated outliers."""
-
-    base_ns: float
-    new_ns: float
-    interval_ns: tuple[float, float] | None = None
-    """95 % interval of their change; it excludes 0 only where all tests agree."""
-
-    @property
-    def change_pct(self) -> float | None:
-        """None where the base takes no time."""
-        return 100 * (self.new_ns - self.base_ns) / self.base_ns if self.base_ns else None
-
-    @property
-    def interval_pct(self) -> tuple[float, float] | None:
-        """The interval as parts of the base."""
-        if self.interval_ns is None or not self.base_ns:
-            return None
-        low, high = self.interval_ns
-        return 100 * low / self.base_ns, 100 * high / self.base_ns
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class CycleTimes:
     """Lengths of the cycles of both sides, and whether they differ."""
@@ -132,6 +110,16 @@ class CycleTimes:
     """Whether both sides are parts of one run, where another level is drift and not a change."""
     steady: SteadyTimes | None = None
     """What was tested; None with fewer than two cycles."""
+
+    @property
+    def means_ns(self) -> tuple[float, float]:
+        """Mean cycles of both sides."""
+        return self.base_mean_ns, self.new_mean_ns
+
+    @property
+    def fewest(self) -> int:
+        """Cycles of the side that has fewer."""
+        return min(len(self.base_ns), len(self.new_ns))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

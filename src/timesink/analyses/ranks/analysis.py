@@ -14,10 +14,11 @@ from timesink.analyses.ranks.judged import judged_ranks
 from timesink.analyses.ranks.matching import matched_collectives
 from timesink.analyses.ranks.panel import Panel, panel_of
 from timesink.analyses.ranks.step_names import with_common_steps
-from timesink.analyses.ranks.stragglers import Straggler, find_stragglers
+from timesink.analyses.ranks.stragglers import find_stragglers
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.ranks.table import rank_table, step_waits
 from timesink.analyses.ranks.waits import with_blame, with_excess, with_waits
+from timesink.model.findings import Finding
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +31,7 @@ class RanksAnalysis:
     """One row per rank and collective, matched, with waits and blame."""
     mismatches: pl.DataFrame
     clocks: pl.DataFrame
-    stragglers: tuple[Straggler, ...]
+    stragglers: tuple[Finding, ...]
     panel: Panel
     """Rank x step: what each held the others up."""
     missing: tuple[int, ...]

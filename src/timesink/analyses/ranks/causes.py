@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,7 @@ import polars as pl
 from timesink.analyses.ranks.panel import Panel
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.findings import Evidence, Finding
 from timesink.model.units import brief_ns, share
 
 CAUSES = (
@@ -35,15 +37,10 @@ _ALL_SLOWER = 0.5
 """Most kernels are slower by about as much as all of them: then it is the device."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """A cause and what speaks for it."""
-
-    rank: int
-    cause: str
-    evidence: tuple[str, ...]
-    cost_ns: float = 0.0
-    steps: tuple[str, ...] = ()
+def late(rank: int, cause: str, *sentences: str, **more: Any) -> Finding:
+    """Why a rank is late, and what speaks for it: sentences with numbers, beside its peers."""
+    proofs = tuple(Evidence("worker", text) for text in sentences)
+    return Finding(cause, " ".join(sentences), evidence=proofs, rank=rank, **more)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,9 +75,9 @@ class Work:
         return table.select("function", *per_step, "typical_ns")
 
 
-def why(panel: Panel, place: int, late: Flags, work: Work) -> Reason | None:
+def why(panel: Panel, place: int, others_late: Flags, work: Work) -> Finding | None:
     """The cause that fits what a rank takes more than its peers; None where it takes no more."""
-    peers = panel.peers(place, late)
+    peers = panel.peers(place, others_late)
     more = extra_time(panel, place, peers)
     rank = int(panel.ranks[place])
     others = panel.ranks[some(peers)].tolist()
@@ -99,14 +96,14 @@ def why(panel: Panel, place: int, late: Flags, work: Work) -> Reason | None:
         what = "Kernels" if has_device else "Operators"
         given = share(more_work, 1.0)
         text = f"{what} of rank {rank} are given {given} more work than those of its peers."
-        return Reason(rank, "uneven_work", (text,))
+        return late(rank, "uneven_work", text)
     if source == "host":
         at_once = float(np.nanmean(panel.gap[place] - np.nanmedian(panel.gap[peers], axis=0)))
         return _host(rank, more[source], at_once, others, work, has_device=has_device)
     cause = {"loading": "data_loading", "copies": "slow_link"}[source]
     what = {"loading": "loads data", "copies": "copies"}[source]
     text = f"Rank {rank} {what} {brief_ns(more[source])} per step longer than its peers."
-    return Reason(rank, cause, (text,))
+    return late(rank, cause, text)
 
 
 def extra_time(panel: Panel, place: int, peers: Ints) -> dict[str, float]:
@@ -139,7 +136,7 @@ def _split(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def kernel_reason(rank: int, more_ns: float, peers: list[int], work: Work) -> Reason:
+def kernel_reason(rank: int, more_ns: float, peers: list[int], work: Work) -> Finding:
     """Why kernels take longer: they have more to do, or do the same at a slower pace."""
     split = _split(work.beside(rank, peers, "kernel"))
     by_work = float((split["expected"] - split["peer_dur_ns"]).sum())
@@ -147,7 +144,7 @@ def kernel_reason(rank: int, more_ns: float, peers: list[int], work: Work) -> Re
     much = f"Kernels of rank {rank} take {brief_ns(more_ns)} per step longer than on its peers"
     if by_work >= by_pace:
         given = share(by_work, max(float(split["peer_dur_ns"].sum()), 1.0))
-        return Reason(rank, "uneven_work", (f"{much}: they are given {given} more work.",))
+        return late(rank, "uneven_work", f"{much}: they are given {given} more work.")
     slower = split.filter(pl.col("expected") > 0)
     pace = (slower["dur_ns"] / slower["expected"]).to_numpy() - 1
     overall = by_pace / max(float(split["expected"].sum()), 1.0)
@@ -156,9 +153,9 @@ def kernel_reason(rank: int, more_ns: float, peers: list[int], work: Work) -> Re
     text = f"{much}: over all steps, the same work takes {share(overall, 1.0)} longer"
     if alike > _ALL_SLOWER:
         part = share(alike, 1.0)
-        return Reason(rank, "gpu_clock", (f"{text}, in {part} of the kernel time.",))
+        return late(rank, "gpu_clock", f"{text}, in {part} of the kernel time.")
     worst = slower.sort(pl.col("dur_ns") - pl.col("expected"))["function"][-1]
-    return Reason(rank, "kernel_change", (f"{text}, most of it in {worst}.",))
+    return late(rank, "kernel_change", f"{text}, most of it in {worst}.")
 
 
 # -- on the host -----------------------------------------------------------------------------------
@@ -172,7 +169,7 @@ def _host(
     work: Work,
     *,
     has_device: bool,
-) -> Reason:
+) -> Finding:
     more = f"{brief_ns(more_ns)} per step longer"
     much = f"The host of rank {rank} takes {more} than those of its peers"
     if has_device:
@@ -183,11 +180,11 @@ def _host(
     if calls > min(few, max(_MANY * usual, usual + _MANY_MORE_WAITS)):
         most = waits.sort(pl.col("calls") - pl.col("peer_calls"))["function"][-1]
         text = f"{much}, which waits {_times(calls)} for it ({most}); on peers {_times(usual)}."
-        return Reason(rank, "synchronisation", (text,))
+        return late(rank, "synchronisation", text)
     if at_once_ns > _ALL_SLOWER * more_ns:
         where = _gap_place(work.ranks[rank])
-        return Reason(rank, "host_code", (f"{much}, {brief_ns(at_once_ns)} of it at once{where}.",))
-    return Reason(rank, "host_code", (f"{much}, all over the step.",))
+        return late(rank, "host_code", f"{much}, {brief_ns(at_once_ns)} of it at once{where}.")
+    return late(rank, "host_code", f"{much}, all over the step.")
 
 
 def _times(number: float) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import polars as pl
 
-from timesink.analyses.ranks.causes import Reason, Work
+from timesink.analyses.ranks.causes import Work, late
 from timesink.analyses.ranks.numbers import ranges_of
 from timesink.analyses.ranks.panel import Panel
 from timesink.analyses.ranks.replay import WhatIf
@@ -16,6 +16,7 @@ from timesink.analyses.ranks.transfers import complete_transfers, slow_groups
 from timesink.analyses.row_groups import stacked
 from timesink.analyses.statistics.moments import NORMAL
 from timesink.model.arrays import Flags, Floats
+from timesink.model.findings import Finding
 from timesink.model.units import brief_ns
 
 _LEAST_SHARE = 0.015
@@ -27,7 +28,7 @@ _LOST = (pl.col("transfer_ns") - pl.col("usual")).clip(lower_bound=0)
 
 def slow_links(
     ranks: Mapping[int, RankSummary], panel: Panel, calls: pl.DataFrame, what_if: WhatIf
-) -> Iterator[Reason]:
+) -> Iterator[Finding]:
     """The rank that all slow transfers have in common, and what these cost.
 
     Groups are compared with groups that move the same.  Of a single group nobody knows how fast it
@@ -49,13 +50,27 @@ def slow_links(
     cost = _cost(ranks[rank], mine, what_if)
     if cost < _LEAST_SHARE * panel.run_ns:
         return
-    evidence = [_of_copies(rank, slower)]
+    evidence = [
+        (
+            f"Copies of rank {rank} take {slower:.1f} times as long as those of its peers; what its "
+            "collectives could do without that, no other group tells."
+        )
+    ]
     if lost.any():
-        evidence = [_of_groups(rank, float(lost[suspect]) / len(panel.steps))]
+        longer = brief_ns(float(lost[suspect]) / len(panel.steps))
+        evidence = [
+            (
+                f"Collectives with rank {rank} take {longer} per step longer to move their data than "
+                "those of other groups of the same size."
+            )
+        ]
         alike = panel.ranks[_in_slow_groups(lost)].tolist()
         if len(alike) > 1 and _with_slow_copies(copies) != suspect:
-            evidence.append(_of_any(alike))
-    yield Reason(rank, "slow_link", tuple(evidence), cost)
+            evidence.append(
+                f"Ranks {ranges_of(alike)} are in the same slow groups: it may be the link of any "
+                "of them."
+            )
+    yield late(rank, "slow_link", *evidence, cost_ns=cost)
 
 
 def _in_all_slow(lost: Floats, copies: Floats) -> int:
@@ -68,31 +83,11 @@ def _in_slow_groups(lost: Floats) -> Flags:
     return np.asarray(lost >= _NEARLY * lost.max())
 
 
-def _of_any(ranks: list[int]) -> str:
-    return (
-        f"Ranks {ranges_of(ranks)} are in the same slow groups: it may be the link of any of them."
-    )
-
-
 def _with_slow_copies(copies: Floats) -> int | None:
     suspect = int(np.argmax(copies))
     spread = NORMAL * float(np.median(np.abs(copies - np.median(copies))))
     enough = 1 + max(_LEAST_SLOWER_COPIES, _OUTLYING * spread)
     return suspect if copies[suspect] >= enough else None
-
-
-def _of_groups(rank: int, lost_ns: float) -> str:
-    return (
-        f"Collectives with rank {rank} take {brief_ns(lost_ns)} per step longer to move their data "
-        "than those of other groups of the same size."
-    )
-
-
-def _of_copies(rank: int, slower: float) -> str:
-    return (
-        f"Copies of rank {rank} take {slower:.1f} times as long as those of its peers; what its "
-        "collectives could do without that, no other group tells."
-    )
 
 
 def _cost(summary: RankSummary, slow: pl.DataFrame, what_if: WhatIf) -> float:

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from timesink.analyses.ranks.causes import Reason, Work, kernel_reason, some
+from timesink.analyses.ranks.causes import Work, kernel_reason, late, some
 from timesink.analyses.ranks.matching import PAIRS
 from timesink.analyses.ranks.numbers import ranges_of
 from timesink.analyses.ranks.panel import Panel
 from timesink.analyses.ranks.replay import WhatIf
 from timesink.model.arrays import Ints
+from timesink.model.findings import Finding
 from timesink.model.units import brief_ns
 
 _LEAST_MORE = 0.1
@@ -21,7 +22,7 @@ _NEARLY_ALL = 0.2
 """The rank of a stage, by what its kernels take, that stands for it."""
 
 
-def slow_stages(panel: Panel, work: Work, what_if: WhatIf) -> Iterator[Reason]:
+def slow_stages(panel: Panel, work: Work, what_if: WhatIf) -> Iterator[Finding]:
     """The stage whose kernels take longest, where that is far longer than in the others."""
     stages = [panel.alike == number for number in np.unique(panel.alike)]
     if len(stages) < 2 or not _is_pipeline(panel, work):
@@ -46,7 +47,7 @@ def slow_stages(panel: Panel, work: Work, what_if: WhatIf) -> Iterator[Reason]:
     # A whole stage may also be on slow devices.
     others = panel.ranks[some(np.flatnonzero(~stages[worst]))].tolist()
     cause = kernel_reason(int(panel.ranks[first]), more, others, work).cause
-    yield Reason(int(panel.ranks[first]), cause, (text,), cost)
+    yield late(int(panel.ranks[first]), cause, text, cost_ns=cost)
 
 
 def _share(panel: Panel, members: Ints, more_ns: float) -> float:

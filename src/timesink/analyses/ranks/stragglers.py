@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
-from timesink.analyses.ranks.causes import Reason, Work, why
+from timesink.analyses.ranks.causes import Work, why
 from timesink.analyses.ranks.lateness import affected, late_ranks, least_share
 from timesink.analyses.ranks.links import slow_links
 from timesink.analyses.ranks.panel import Panel
@@ -16,30 +16,15 @@ from timesink.analyses.ranks.replay import WhatIf
 from timesink.analyses.ranks.stages import slow_stages
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.model.arrays import Floats, Ints
+from timesink.model.findings import Finding
 
 _MOST_PLAYED, _MOST_CALLS_PLAYED = 16, 300_000
 """Of ranks that are late, one by one, and of calls in all of these runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Straggler:
-    """A rank that holds the others up."""
-
-    rank: int
-    cause: str
-    cost_ns: float
-    """How much longer the run takes than it would with nobody late, were this rank the only one."""
-    share: float
-    """The same as a part of the run."""
-    steps: tuple[str, ...]
-    """Steps in which it did."""
-    evidence: tuple[str, ...]
-    """Sentences with numbers, the rank beside its peers."""
-
-
 def find_stragglers(
     ranks: Mapping[int, RankSummary], panel: Panel, calls: pl.DataFrame, clocks: pl.DataFrame
-) -> tuple[Straggler, ...]:
+) -> tuple[Finding, ...]:
     """Ranks that cost the run more than noise does, the most costly first; none in most runs.
 
     `calls` are matched and blamed collectives, `panel` the same laid out.
@@ -51,20 +36,21 @@ def find_stragglers(
     work = Work(ranks)
     places: Ints = np.flatnonzero(late)
     costs = _costs(panel, places, what_if)
-    reasons = (why(panel, place, late, work) for place in places.tolist())
-    own = [
-        _straggler(panel, place, reason, cost, alone=len(places) == 1)
-        for place, reason, cost in zip(places.tolist(), reasons, costs.tolist(), strict=True)
-        if reason is not None
-    ]
+    alone = len(places) == 1
     found = [
-        *own,
-        *(_of_reason(panel, reason) for reason in slow_stages(panel, work, what_if)),
-        *(_of_reason(panel, reason) for reason in slow_links(ranks, panel, calls, what_if)),
+        _own(panel, place, replace(reason, cost_ns=cost), alone=alone)
+        for place, cost in zip(places.tolist(), costs.tolist(), strict=True)
+        if (reason := why(panel, place, late, work)) is not None
     ]
+    of_many = (*slow_stages(panel, work, what_if), *slow_links(ranks, panel, calls, what_if))
+    found += [replace(one, steps=panel.steps) for one in of_many]
     least = least_share(len(panel.ranks))
-    worth = [each for each in _once_each(found) if each.share >= least]
-    return tuple(sorted(worth, key=lambda each: (-each.cost_ns, each.rank)))
+    # The costliest reason of each rank.
+    best: dict[int, Finding] = {}
+    for one in sorted(found, key=lambda each: -each.cost_ns):
+        best.setdefault(one.rank, replace(one, share=one.cost_ns / panel.run_ns))
+    worth = [one for one in best.values() if one.share >= least]
+    return tuple(sorted(worth, key=lambda one: (-one.cost_ns, one.rank)))
 
 
 def _costs(panel: Panel, places: Ints, what_if: WhatIf) -> Floats:
@@ -86,34 +72,10 @@ def _costs(panel: Panel, places: Ints, what_if: WhatIf) -> Floats:
     return np.array([known.get(place, usual) for place in places.tolist()])
 
 
-def _straggler(panel: Panel, place: int, reason: Reason, cost: float, *, alone: bool) -> Straggler:
+def _own(panel: Panel, place: int, reason: Finding, *, alone: bool) -> Finding:
+    """A rank that is late by itself, with the steps in which it is."""
     held, excess = panel.held[place], panel.excess[place]
     # Of ranks that are late together one comes last, and who that is in a step is chance.
     steps = affected(held if alone and held.any() else np.maximum(held, excess), panel.step_ns)
-    return Straggler(
-        rank=int(panel.ranks[place]),
-        cause=reason.cause,
-        cost_ns=cost,
-        share=cost / panel.run_ns,
-        steps=tuple(name for name, is_late in zip(panel.steps, steps, strict=True) if is_late),
-        evidence=reason.evidence,
-    )
-
-
-def _of_reason(panel: Panel, reason: Reason) -> Straggler:
-    return Straggler(
-        rank=reason.rank,
-        cause=reason.cause,
-        cost_ns=reason.cost_ns,
-        share=reason.cost_ns / panel.run_ns,
-        steps=reason.steps or panel.steps,
-        evidence=reason.evidence,
-    )
-
-
-def _once_each(found: list[Straggler]) -> list[Straggler]:
-    """The costliest reason of each rank."""
-    best: dict[int, Straggler] = {}
-    for each in sorted(found, key=lambda one: -one.cost_ns):
-        best.setdefault(each.rank, each)
-    return list(best.values())
+    names = tuple(name for name, is_late in zip(panel.steps, steps, strict=True) if is_late)
+    return replace(reason, steps=names)

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from timesink.analyses.ranks.panel import Panel
-from timesink.analyses.ranks.stragglers import Straggler
 from timesink.model.arrays import Floats
+from timesink.model.findings import Finding
 
 
-def cost_together(late: Sequence[Straggler], panel: Panel) -> float:
+def cost_together(late: Sequence[Finding], panel: Panel) -> float:
     """How much longer the run takes because of all of them, in nanoseconds.
 
     Each costs what it would alone, so only what they cost in different steps adds up: of those who
@@ -20,12 +20,12 @@ def cost_together(late: Sequence[Straggler], panel: Panel) -> float:
     return float(np.max([_by_step(each, panel) for each in late], axis=0).sum())
 
 
-def share_together(late: Sequence[Straggler], panel: Panel) -> float:
+def share_together(late: Sequence[Finding], panel: Panel) -> float:
     """The same as a part of the run."""
     return min(cost_together(late, panel) / max(panel.run_ns, 1.0), 1.0)
 
 
-def _by_step(late: Straggler, panel: Panel) -> Floats:
+def _by_step(late: Finding, panel: Panel) -> Floats:
     """The cost of a rank over the steps, by what it takes more than its peers in each."""
     more = np.maximum(panel.excess[panel.ranks == late.rank].sum(axis=0), 0.0)
     if not more.any():

@@ -52,7 +52,7 @@ def straggler_rows(ranks: RankSet) -> pl.DataFrame:
             "share_pct": 100 * each.share,
             "steps": len(each.steps),
             "step_names": list(each.steps),
-            "evidence": list(each.evidence),
+            "evidence": list(each.proofs),
         }
         for each in ranks.analysis.stragglers
     ]

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from timesink.analyses.comparison.pair import Pair
-from timesink.analyses.diagnosis.diagnosing import diagnose
-from timesink.analyses.diagnosis.diagnosis import Diagnosis
-from timesink.analyses.diagnosis.together import diagnose_together
 from timesink.lab.scoring.expected import Expected, heads
+from timesink.model.diagnosis import Diagnosis
+from timesink.rules.diagnosis import diagnose
+from timesink.rules.joint_diagnosis import diagnose_together
 
 NONE = "none"
 """What is named where no name is given."""

@@ -9,13 +9,13 @@ from typing import Any
 
 from timesink.analyses.comparison.role import cycle_lengths
 from timesink.analyses.kernel_names.display import short_kernel_name
+from timesink.answers.gate_result import doubts_of
 from timesink.model.amounts import from_to
 from timesink.model.units import brief_ns, counted, listed, size_bytes
 from timesink.reports.baselines.baseline import Baseline
 from timesink.reports.baselines.keeping import Listed
 from timesink.reports.baselines.names import reference
 from timesink.reports.comparison.runs import Run
-from timesink.reports.gate.doubts import doubts_of
 
 SCHEMA = "timesink/baseline/1"
 

@@ -8,9 +8,10 @@ from typing import Any
 import polars as pl
 
 from timesink.analyses.comparison.pair import CycleTimes, Pair
-from timesink.analyses.diagnosis.diagnosis import Anomaly, Diagnosis
 from timesink.model import units
 from timesink.model.amounts import amounts, chance, change, interval_pct, signed_ns, times
+from timesink.model.diagnosis import Diagnosis
+from timesink.model.findings import Finding
 from timesink.output.names import cut_middle
 from timesink.reports.comparison.changes import Change
 from timesink.reports.comparison.told import Told
@@ -61,7 +62,7 @@ def why_line(why: Diagnosis) -> str:
     return f"No cause has evidence; around it {first.cause} shows ({_seen(first)})."
 
 
-def _seen(one: Anomaly) -> str:
+def _seen(one: Finding) -> str:
     return f"{one.metric} of {one.device} {amounts(one.base, one.new, one.unit)}"
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from timesink.analyses.findings.stragglers import why_late
 from timesink.analyses.ranks.changes.comparing import RankChanges
 from timesink.analyses.ranks.changes.stragglers import StragglerChange
 from timesink.analyses.ranks.numbers import ranges_of
 from timesink.model.units import brief_ns
+from timesink.rules.communication import why_late
 
 _TOLD = ("new", "worse", "gone")
 

@@ -11,11 +11,11 @@ from timesink.analyses.clustering.exploration import Exploration
 from timesink.analyses.comparison.pair import CycleTimes, KeyFinding, Pair, Workload
 from timesink.analyses.comparison.role import Role
 from timesink.analyses.comparison.verdict import verdict
-from timesink.analyses.diagnosis.diagnosing import diagnose
-from timesink.analyses.diagnosis.diagnosis import Diagnosis
+from timesink.answers.diagnosis_json import diagnosis, no_diagnosis
+from timesink.model.diagnosis import Diagnosis
 from timesink.readers.discover import sayable
 from timesink.reports.comparison.answer import of_pair
-from timesink.reports.diagnosis.plain import diagnosis, no_diagnosis
+from timesink.rules.diagnosis import diagnose
 
 
 def role(one: Role) -> dict[str, Any]:

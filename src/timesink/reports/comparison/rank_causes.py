@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from timesink.analyses.diagnosis.diagnosis import CAUSES, Cause, Diagnosis, Evidence
-from timesink.analyses.findings.stragglers import advice_on
 from timesink.analyses.ranks.changes.comparing import RankChanges
 from timesink.analyses.ranks.changes.stragglers import StragglerChange
+from timesink.model.diagnosis import Diagnosis
+from timesink.model.findings import CAUSES, Evidence, Finding
 from timesink.reports.comparison.late_ranks import cost_sentence, late_together, whose
+from timesink.rules.communication import advice_on
 
 _EXPLAINED = 0.5
 """A straggler is known already where causes of its process explain this part of its cost."""
@@ -46,7 +47,7 @@ def with_stragglers(diagnosis: Diagnosis, found: RankChanges, *, of_all: bool) -
 
 def _causes(
     known: Diagnosis, late: Sequence[Sequence[StragglerChange]], change_ns: float
-) -> Iterator[Cause]:
+) -> Iterator[Finding]:
     left = change_ns - sum(each.explained_ns for each in known.causes)
     for together in late[:_MOST]:
         first = max(together, key=lambda one: one.new_ns)
@@ -58,13 +59,12 @@ def _causes(
         explained = max(min(more, left), 0.0)
         left -= explained
         who = whose(together)
-        yield Cause(
+        yield Finding(
             first.cause if first.cause in CAUSES else "straggler",
-            explained,
-            None,
             cost_sentence(together),
             advice_on(first.cause, who, several=len(together) > 1),
-            tuple(Evidence("cycle", text, side="new") for text in first.evidence),
-            (("exposed_communication", explained),) if explained else (),
+            cost_ns=explained,
+            evidence=tuple(Evidence("cycle", text, side="new") for text in first.evidence),
+            claims=(("exposed_communication", explained),) if explained else (),
             process=who,
         )

@@ -7,12 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.diagnosis.diagnosis import CycleTime
 from timesink.analyses.ranks.changes.comparing import PartChange, RankChanges
 from timesink.analyses.ranks.changes.stragglers import StragglerChange
 from timesink.analyses.ranks.likeness.clusters import RankGroup
 from timesink.analyses.ranks.numbers import ranges_of
 from timesink.analyses.ranks.rank_set import RankSet
+from timesink.model.diagnosis import CycleTime
 from timesink.readers.discover import sayable
 
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from timesink.analyses.clustering.exploration import Exploration
     from timesink.analyses.comparison.pair import Pair
     from timesink.analyses.comparison.role import Role
-    from timesink.analyses.diagnosis.diagnosis import Diagnosis
     from timesink.analyses.ranks.changes.comparing import RankChanges
+    from timesink.model.diagnosis import Diagnosis
 
 SCHEMA = "timesink/comparison/1"
 
@@ -37,7 +37,7 @@ class Compared:
     def diagnosis(self) -> Diagnosis:
         """Whether cycles changed, where the time went, and why."""
         # Tables of numbers do not wait for this.
-        from timesink.analyses.diagnosis.diagnosing import diagnose  # noqa: PLC0415
+        from timesink.rules.diagnosis import diagnose  # noqa: PLC0415
 
         return diagnose(self.whole or self.pair)
 
@@ -150,7 +150,7 @@ class Comparison:
     def _of_pairs(self) -> Diagnosis:
         if len(self.pairs) == 1:
             return self.pairs[0].diagnosis
-        from timesink.analyses.diagnosis.together import diagnose_together  # noqa: PLC0415
+        from timesink.rules.joint_diagnosis import diagnose_together  # noqa: PLC0415
 
         pairs = [one.whole or one.pair for one in self.pairs]
         return diagnose_together(pairs, [one.diagnosis for one in self.pairs])

@@ -12,7 +12,6 @@ from typing import Any
 import msgspec
 import polars as pl
 
-from timesink.analyses.kernel_advice import Advice, advise
 from timesink.analyses.kernel_calls.calls import has_counters
 from timesink.analyses.kernel_calls.classes import Thresholds
 from timesink.analyses.kernel_calls.groups import call_groups
@@ -23,8 +22,10 @@ from timesink.analyses.kernel_names.namesakes import distinguishing
 from timesink.analyses.kernel_names.short import short_name
 from timesink.analyses.roofline.roofline import Roofline
 from timesink.errors import UsageError
+from timesink.model.findings import Finding
 from timesink.model.trace import Trace
 from timesink.reports.kernels.headline import headline
+from timesink.rules.kernel_use import advise
 
 SCHEMA = "timesink/kernels/1"
 BY = ("name", "full-name", "family", "operator", "module", "module-class")
@@ -69,7 +70,7 @@ class KernelReport:
         return headline(self.trace, self.calls, self.devices, self.thresholds, self.sampling)
 
     @cached_property
-    def advice(self) -> tuple[Advice, ...]:
+    def advice(self) -> tuple[Finding, ...]:
         """What to try on each device, first what may bring most."""
         about = self.trace.metadata.devices
         known = {one.id: one.multiprocessors for one in about if one.multiprocessors}
@@ -167,7 +168,7 @@ class KernelReport:
                 "high_pct": _rounded(100 * self.thresholds.high),
             },
             "devices": [_device(use) for use in self.devices],
-            "advice": [one.to_dict() for one in self.advice],
+            "advice": [one.to_advice() for one in self.advice],
             "groups": {
                 by: without_noise(self.groups(by)).to_dicts()
                 for by in _IN_JSON

@@ -7,7 +7,6 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses import findings
 from timesink.analyses.breakdown import PARTS, average_step, step_breakdown
 from timesink.analyses.device.presence import has_device_work
 from timesink.analyses.names import device_word
@@ -15,6 +14,7 @@ from timesink.analyses.roles import role_ranges
 from timesink.model.trace import Trace
 from timesink.reports.plugin.device_summary import device_summary
 from timesink.reports.plugin.query import Query, microseconds
+from timesink.rules.single_run import find_all
 
 TITLES = {
     "kernel": "Kernel",
@@ -35,7 +35,7 @@ def overview(trace: Trace, query: Query) -> dict[str, Any]:
     shown = _shown_parts(trace)
     advice = [
         f"<li>{escape(finding.sentence)} {escape(finding.advice)}</li>"
-        for finding in findings.find_all(trace)
+        for finding in find_all(trace)
     ]
     word = device_word(trace) if has_device_work(trace) else "CPU"
     answer: dict[str, Any] = {

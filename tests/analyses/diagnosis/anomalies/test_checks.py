@@ -88,7 +88,7 @@ class TestDeviceUse:
         new = side(levels=BUSY, kernels=190.0, cycle_ms=195.0)
         found = anomalies(base, new)
         assert [one.cause for one in found] == ["gpu_contention"]
-        assert found[0].severity == pytest.approx(0.5, abs=0.05)
+        assert found[0].share == pytest.approx(0.5, abs=0.05)
         assert "by others" in found[0].sentence
 
     def test_unless_the_clock_explains_it(self):
@@ -218,7 +218,7 @@ class TestMemory:
         after = {"process_mem_rss": (1e9, "B"), "process_mem_swap": (1e9, "B")}
         found = anomalies(Side(before), Side(after))
         assert [one.cause for one in found] == ["host_memory"]
-        assert found[0].severity == pytest.approx(0.5, abs=0.01)
+        assert found[0].share == pytest.approx(0.5, abs=0.01)
 
     def test_the_bandwidth_of_a_device_has_a_limit_of_its_own(self):
         limit = {"gpu_memory_bandwidth_limit": (2e12, "B/s")}
@@ -226,7 +226,7 @@ class TestMemory:
         after = limit | {"gpu_memory_bandwidth_used": (1.1e12, "B/s")}
         found = anomalies(Side(before), Side(after))
         assert [one.cause for one in found] == ["hbm_contention"]
-        assert found[0].severity == pytest.approx(0.5, abs=0.02)
+        assert found[0].share == pytest.approx(0.5, abs=0.02)
 
 
 class TestNetwork:
@@ -234,7 +234,7 @@ class TestNetwork:
         before, after = ({"net_rx_rate": (rate, "B/s")} for rate in (1e6, 1.18e9))
         found = anomalies(Side(before), Side(after))
         assert [one.cause for one in found] == ["network"]
-        assert found[0].severity > 0.9
+        assert found[0].share > 0.9
 
     def test_one_that_comes_and_goes_is_not_full(self):
         bursts = [0.2e9, 1.2e9, 1.7e9] * 4

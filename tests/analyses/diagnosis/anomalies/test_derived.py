@@ -15,11 +15,10 @@ from timesink.analyses.anatomy.tables import anatomy_of
 from timesink.analyses.comparison.comparing import compare_roles
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.comparison.role import Role
-from timesink.analyses.diagnosis.anomalies.derived import derived
-from timesink.analyses.diagnosis.anomalies.finding import find_anomalies
-from timesink.analyses.diagnosis.anomalies.readings import Reading
-from timesink.analyses.diagnosis.anomalies.resources import resource_of
 from timesink.model.schema import BEHAVIOUR
+from timesink.rules.counter_levels import CounterReading, derived
+from timesink.rules.counter_names import resource_of
+from timesink.rules.environment import find_anomalies
 
 MS = 1_000_000
 
@@ -85,7 +84,7 @@ def test_the_same_run_is_the_same():
     [(0x0, 0, 0), (0x1, 0, 0), (0x4, 100, 0), (0x80, 100, 0), (0x20, 0, 100), (0x44, 100, 100)],
 )
 def test_bits_of_the_reasons_to_slow_down(mask: int, power: float, heat: float):
-    one = Reading(
+    one = CounterReading(
         "clocks_throttle_reasons", "GPU 0", "", resource_of("clocks_throttle_reasons"),
         np.zeros(3), np.full(3, float(mask)),
     )  # fmt: skip
@@ -97,7 +96,7 @@ def test_bits_of_the_reasons_to_slow_down(mask: int, power: float, heat: float):
 
 @pytest.mark.parametrize("mask", [4.5, -4.0, 1e300])
 def test_means_of_masks_and_other_nonsense_tell_nothing(mask: float):
-    one = Reading(
+    one = CounterReading(
         "clocks_event_reasons", "GPU 0", "", resource_of("clocks_event_reasons"),
         np.zeros(3), np.full(3, mask),
     )  # fmt: skip

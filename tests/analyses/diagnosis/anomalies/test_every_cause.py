@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from shared_resources import Side, anomalies, both
-from timesink.analyses.diagnosis.anomalies.resources import load_resources
+from timesink.rules.counter_names import load_resources
 
 CALM: dict[str, Any] = {
     "gpu_sm_frequency": (1980.0, "MHz"),
@@ -161,7 +161,7 @@ class TestReasonsWithoutAClock:
     def test_slower_kernels_show_that_it_slows_down(self, mask: int, cause: str):
         found = anomalies(self.NONE, self.said(mask, kernels=15.0))
         assert [one.cause for one in found] == [cause]
-        assert found[0].severity == pytest.approx(1 / 3, abs=0.01)
+        assert found[0].share == pytest.approx(1 / 3, abs=0.01)
         assert any(one.kind == "kernel" for one in found[0].evidence)
 
     def test_flags_of_their_own_tell_the_same(self):

@@ -14,9 +14,9 @@ from compared import pair_of
 from shared_resources import Side, anomalies, both
 from timesink.analyses.anatomy.anatomy import LEVELS, PART_TIMES, PLACE_TIMES, Anatomy
 from timesink.analyses.comparison.role import Role
-from timesink.analyses.diagnosis.anomalies.finding import find_anomalies
-from timesink.analyses.diagnosis.diagnosis import CAUSES
+from timesink.model.findings import CAUSES
 from timesink.model.schema import BEHAVIOUR
+from timesink.rules.environment import find_anomalies
 
 HEALTHY = {
     "gpu_frequency": (1980.0, "MHz"),
@@ -92,7 +92,7 @@ class TestFaults:
         assert found.advice.startswith("See ")
         assert found.evidence[0].metric == found.metric
         assert found.evidence[0].new == found.new
-        assert 0.1 <= found.severity <= 1
+        assert 0.1 <= found.share <= 1
         assert found.q_value < 0.05
         assert found.cause in CAUSES
 
@@ -114,7 +114,7 @@ class TestFaults:
     def test_severity_is_a_share_of_what_the_link_carries(self):
         found = anomalies(BASE, FAULTS["pcie_contention"])
         assert [one.cause for one in found] == ["pcie_contention"]
-        assert found[0].severity == pytest.approx(32 / 63, rel=0.02)
+        assert found[0].share == pytest.approx(32 / 63, rel=0.02)
         assert "of 63.00 GB/s it can carry" in found[0].sentence
 
     def test_evidence_names_the_worst_cycle(self):
@@ -205,13 +205,13 @@ class TestUnits:
             for level, kernels in ((1980.0, 10.0), (990.0, 20.0))
         )
         found = anomalies(base, new)
-        assert found[0].severity == pytest.approx(0.5)
+        assert found[0].share == pytest.approx(0.5)
         assert (found[0].base, found[0].unit) == (pytest.approx(1980.0), "MHz")
 
     def test_units_of_both_sides_may_differ(self):
         base = Side({"gpu_sm_frequency": (1980.0, "MHz")})
         new = Side({"gpu_sm_frequency": (0.99, "GHz")}, kernels=20.0)
-        assert anomalies(base, new)[0].severity == pytest.approx(0.5, abs=0.02)
+        assert anomalies(base, new)[0].share == pytest.approx(0.5, abs=0.02)
 
     def test_units_that_do_not_meet_are_not_compared(self):
         base = Side({"cpu_frequency": (87.0, "%")})

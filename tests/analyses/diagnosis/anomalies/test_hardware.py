@@ -6,10 +6,9 @@ import re
 
 import pytest
 
-from timesink.analyses.diagnosis.anomalies import hardware
-from timesink.analyses.diagnosis.anomalies.hardware import capacity_of, hardware_of
-from timesink.analyses.diagnosis.anomalies.resources import table
 from timesink.analyses.roofline.peaks import find_peaks
+from timesink.rules import counter_names
+from timesink.rules.counter_names import capacity_of, hardware_of, table
 
 
 @pytest.mark.parametrize(
@@ -76,11 +75,11 @@ def test_a_known_link_is_not_taken_for_a_slower_one():
 
 
 def test_every_kind_has_usual_rates_and_slower_ones():
-    for kind in {rate.kind for rate in hardware._rates()}:
+    for kind in {rate.kind for rate in counter_names._rates()}:
         usual, others = (
             [
                 rate.most
-                for rate in hardware._rates()
+                for rate in counter_names._rates()
                 if rate.kind == kind and rate.usual is is_usual
             ]
             for is_usual in (True, False)
@@ -89,7 +88,7 @@ def test_every_kind_has_usual_rates_and_slower_ones():
 
 
 def test_every_line_has_a_source_and_a_name_that_can_be_found():
-    for row in table(hardware._HARDWARE):
+    for row in table(counter_names._HARDWARE):
         assert re.search(r"\((19|20)\d\d\)", row["source"])
         assert any(row[name] for name in row if name.endswith(("_s", "_w")))
         re.compile(row["match"])

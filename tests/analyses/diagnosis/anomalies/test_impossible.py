@@ -11,8 +11,8 @@ import pytest
 import slowed
 from shared_resources import Side, both, pair
 from timesink.analyses.anatomy.anatomy import LEVELS, PART_TIMES, PLACE_TIMES, Anatomy
-from timesink.analyses.diagnosis.anomalies.impossible import impossible_levels, without_impossible
-from timesink.analyses.diagnosis.diagnosing import diagnose
+from timesink.rules.counter_levels import impossible_levels, without_impossible
+from timesink.rules.diagnosis import diagnose
 
 NOTHING = Anatomy(*(pl.DataFrame(schema=schema) for schema in (PART_TIMES, PLACE_TIMES, LEVELS)))
 USUAL = {"gpu_usage": (12.0, "%"), "gpu_sm_frequency": (1980.0, "MHz"), "gpu_temp": (40.0, "C")}
@@ -53,13 +53,14 @@ def test_what_is_not_known_is_not_impossible():
 
 
 def test_it_is_told_on_which_side_and_in_how_many_cycles():
-    told = impossible_levels(pair(Side(), Side()), NOTHING, anatomy("gpu_usage", "%", 5000, 9, 500))
+    wrong = anatomy("gpu_usage", "%", 5000, 9, 500)
+    told = tuple(impossible_levels(pair(Side(), Side()), NOTHING, wrong))
     assert told == ("gpu_usage of GPU 0 cannot be 5 000 %: left out in 2 cycles of new.",)
 
 
 def test_nothing_is_told_of_counters_that_can_be():
     usual = anatomy("gpu_usage", "%", 5, 100)
-    assert impossible_levels(pair(Side(), Side()), usual, NOTHING) == ()
+    assert list(impossible_levels(pair(Side(), Side()), usual, NOTHING)) == []
 
 
 @pytest.mark.parametrize("name", ["gpu_usage", "gpu_sm_frequency"])

@@ -7,7 +7,7 @@ import pytest
 
 from shared_resources import Side, anomalies, both
 from timesink.analyses.anatomy.anatomy import LEVELS
-from timesink.analyses.diagnosis.anomalies.own_counters import only_own
+from timesink.rules.counter_names import only_own
 
 CORE = "% of a core"
 

@@ -12,11 +12,11 @@ import pytest
 from timesink.analyses.anatomy.of_role import anatomy_of_role
 from timesink.analyses.comparison.comparing import compare_roles
 from timesink.analyses.comparison.role import Role
-from timesink.analyses.diagnosis.anomalies.finding import find_anomalies
 from timesink.reports.comparison.members import Choice, members_of
 from timesink.reports.comparison.reading import read_sides
 from timesink.reports.comparison.runs import Finding, Reading, Runs
 from timesink.reports.comparison.sides import find_side
+from timesink.rules.environment import find_anomalies
 
 FIRST = {
     "gpu_clock": "gpu_clock",

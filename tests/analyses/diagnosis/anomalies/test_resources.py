@@ -8,12 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.diagnosis.anomalies import resources
-from timesink.analyses.diagnosis.anomalies.own_load import TAKEN_OFF
-from timesink.analyses.diagnosis.anomalies.resources import fits, load_resources, resource_of
-from timesink.analyses.diagnosis.anomalies.severity import SCALES
-from timesink.analyses.diagnosis.anomalies.wording import advice
-from timesink.analyses.diagnosis.diagnosis import CAUSES
+from timesink.model.findings import CAUSES
+from timesink.rules.counter_names import ROLES, fits, load_resources, resource_of
+from timesink.rules.registry import catalogue
+from timesink.rules.resource_load import SCALES, TAKEN_OFF
 
 CAUSE_OF = {
     "gpu_frequency": "gpu_clock",
@@ -185,7 +183,7 @@ def test_more_traffic_hurts_and_fewer_lanes_do():
 
 def test_lines_of_the_table_hang_together():
     for line in load_resources():
-        assert line.role in resources.ROLES
+        assert line.role in ROLES
         assert line.own in {"", *TAKEN_OFF}
         if line.role == "exogenous":
             assert line.cause in CAUSES
@@ -193,7 +191,7 @@ def test_lines_of_the_table_hang_together():
             assert line.scale in SCALES
             assert line.resource
             assert 0 < line.floor < 1
-            assert advice(line.cause)
+            assert catalogue()["causes"][line.cause]["advice"]
 
 
 def test_a_fixed_scale_has_its_capacity():

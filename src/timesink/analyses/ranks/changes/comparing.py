@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from timesink.analyses.comparison.cycle_times import cycle_times
+from timesink.analyses.comparison.judgement import judge_lengths
 from timesink.analyses.comparison.pair import CycleTimes
-from timesink.analyses.diagnosis.diagnosis import CycleTime
-from timesink.analyses.diagnosis.judging import Judgement, judge_lengths
 from timesink.analyses.ranks.changes.collectives import collective_changes
 from timesink.analyses.ranks.changes.layouts import Layout, layout_of
 from timesink.analyses.ranks.changes.ranks import rank_changes
@@ -20,6 +19,7 @@ from timesink.analyses.ranks.numbers import ranges_of
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.statistics.drifting import mean_changes
 from timesink.model.amounts import times
+from timesink.model.diagnosis import CycleJudgement, CycleTime
 
 __all__ = ["PartChange", "RankChanges", "compare_ranks"]
 
@@ -119,7 +119,7 @@ def _lengths(base: StepParts, new: StepParts) -> CycleTimes:
     return cycle_times(*tables)
 
 
-def _judged(lengths: CycleTimes, layouts: tuple[Layout, Layout]) -> Judgement:
+def _judged(lengths: CycleTimes, layouts: tuple[Layout, Layout]) -> CycleJudgement:
     found = judge_lengths(lengths, "step")
     before, now = (each.world for each in layouts)
     if before == now or found.verdict == "incomparable":
@@ -129,7 +129,7 @@ def _judged(lengths: CycleTimes, layouts: tuple[Layout, Layout]) -> Judgement:
         f"{before} ranks before and {now} now do not share the work of a step alike. As recorded "
         f"steps take {took}, which says nothing about speed."
     )
-    return Judgement("incomparable", reason, found.cycle_time)
+    return CycleJudgement("incomparable", reason, found.cycle_time)
 
 
 def _attribution(base: StepParts, new: StepParts) -> tuple[PartChange, ...]:

@@ -9,7 +9,7 @@ import numpy as np
 from timesink.analyses.ranks.analysis import RanksAnalysis
 from timesink.analyses.ranks.lateness import LEAST_SHARE
 from timesink.analyses.ranks.rank_set import RankSet
-from timesink.analyses.ranks.stragglers import Straggler
+from timesink.model.findings import Finding
 
 STATES = ("new", "worse", "same", "better", "gone")
 
@@ -53,7 +53,7 @@ def straggler_changes(base: RankSet, new: RankSet, *, matched: bool) -> tuple[St
 
 
 def _now(
-    base: RankSet, new: RankSet, each: Straggler, own: Straggler | None, *, matched: bool
+    base: RankSet, new: RankSet, each: Finding, own: Finding | None, *, matched: bool
 ) -> StragglerChange:
     new_ns = _per_step(each, new.analysis)
     base_ns = _per_step(own, base.analysis) if own else 0.0
@@ -69,16 +69,16 @@ def _now(
         new_ns=new_ns,
         base_rank=None if own is None or own.rank == each.rank else own.rank,
         steps=each.steps,
-        evidence=each.evidence,
+        evidence=each.proofs,
     )
 
 
-def _before(base: RankSet, new: RankSet, each: Straggler, *, matched: bool) -> StragglerChange:
+def _before(base: RankSet, new: RankSet, each: Finding, *, matched: bool) -> StragglerChange:
     base_ns = _per_step(each, base.analysis)
     new_ns = _unnamed(new.analysis, each.rank) if matched else 0.0
     state = "better" if new_ns >= _THERE * base_ns else "gone"
     return StragglerChange(
-        state, each.rank, each.cause, base_ns, new_ns, None, each.steps, each.evidence
+        state, each.rank, each.cause, base_ns, new_ns, None, each.steps, each.proofs
     )
 
 
@@ -88,7 +88,7 @@ def _state(base_ns: float, new_ns: float, least_ns: float) -> str:
     return "better" if base_ns > max(_WORSE * new_ns, new_ns + least_ns) else "same"
 
 
-def _per_step(each: Straggler, found: RanksAnalysis) -> float:
+def _per_step(each: Finding, found: RanksAnalysis) -> float:
     return each.cost_ns / max(len(found.panel.steps), 1)
 
 
@@ -103,8 +103,8 @@ def _unnamed(found: RanksAnalysis, rank: int) -> float:
 
 
 def _of_same_role(
-    base: RankSet, new: RankSet, each: Straggler, before: dict[int, Straggler]
-) -> Straggler | None:
+    base: RankSet, new: RankSet, each: Finding, before: dict[int, Finding]
+) -> Finding | None:
     """A straggler of the base for the same reason in the same role.
 
     Which rank of a slow stage is named is chance.

@@ -11,10 +11,10 @@ import polars as pl
 from timesink.analyses.ranks.likeness.kernel_pace import pace_and_amount
 from timesink.analyses.ranks.likeness.slow_transfers import transfer_excess
 from timesink.analyses.ranks.panel import Panel
-from timesink.analyses.ranks.stragglers import Straggler
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.analyses.statistics.moments import NORMAL
 from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.findings import Finding
 
 OF_A_STEP = ("loading", "host", "copies")
 """Features that are own time by source."""
@@ -99,7 +99,7 @@ def features_of(ranks: Mapping[int, RankSummary], panel: Panel, calls: pl.DataFr
     return Features(panel.ranks, more, odd, own, panel.step_ns)
 
 
-def with_stragglers(features: Features, stragglers: Sequence[Straggler], steps: int) -> Features:
+def with_stragglers(features: Features, stragglers: Sequence[Finding], steps: int) -> Features:
     """The same, with what sets stragglers apart: that they are late is proven already."""
     more = {name: values.copy() for name, values in features.more.items()}
     odd = {name: values.copy() for name, values in features.odd.items()}

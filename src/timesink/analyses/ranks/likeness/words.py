@@ -96,7 +96,7 @@ class Telling:
             ranks = self.panel.ranks[places].tolist()
             known = [each for each in self.found.stragglers if each.rank in ranks]
             if len(places) == 1 and known and known[0].cause == "slow_link":
-                return " ".join(known[0].evidence)
+                return " ".join(known[0].proofs)
             return (
                 f"Collectives take {size} per step longer to move their data than those of other "
                 "groups of the same size."

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.diagnosis.causes.calls.typical import excess, slowdown
+from timesink.rules.pace import excess, slowdown
 
 ALL = np.ones(6, dtype=bool)
 

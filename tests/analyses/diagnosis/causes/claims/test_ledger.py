@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.diagnosis.causes.claims.claim import Claim, Demand, mirrored
-from timesink.analyses.diagnosis.causes.claims.ledger import Ledger, settle
-from timesink.analyses.diagnosis.diagnosis import Component, Evidence
+from timesink.model.diagnosis import Component
+from timesink.model.findings import Evidence, Finding
+from timesink.rules.ledger import Claim, Demand, Ledger, mirrored
 
 
 def component(name: str, delta: float, same: float | None = None) -> Component:
@@ -17,7 +17,11 @@ def component(name: str, delta: float, same: float | None = None) -> Component:
 
 
 def claim(*demands: Demand, interval: tuple[float, float] | None = (1.0, 99.0)) -> Claim:
-    return Claim("host_code", demands, interval, "It is slow.", "Look.", ())
+    return Claim(Finding("host_code", "It is slow.", "Look.", interval_ns=interval), demands)
+
+
+def settle(said: Claim, ledger: Ledger, least_ns: float) -> Finding | None:
+    return ledger.settle(said, least_ns)
 
 
 def test_demands_take_what_is_left_in_their_order() -> None:
@@ -67,9 +71,14 @@ def test_the_interval_is_that_of_what_was_found() -> None:
 
 def test_what_is_gone_is_told_from_the_other_side() -> None:
     seen = Evidence("place", "here", "new", base=1.0, new=2.0)
-    found = mirrored(Claim("host_code", (Demand(5.0, ("idle",)),), (4.0, 6.0), "", "", (seen,)))
-    assert (found.ns, found.interval_ns) == (-5.0, (-6.0, -4.0))
-    assert (found.evidence[0].side, found.evidence[0].base) == ("base", 2.0)
+    found = mirrored(
+        Claim(
+            Finding("host_code", "", interval_ns=(4.0, 6.0), evidence=(seen,)),
+            (Demand(5.0, ("idle",)),),
+        )
+    )
+    assert (found.ns, found.finding.interval_ns) == (-5.0, (-6.0, -4.0))
+    assert (found.finding.evidence[0].side, found.finding.evidence[0].base) == ("base", 2.0)
 
 
 def test_more_kernels_are_not_taken_twice() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from slowed import MS, USUAL, Call, Program, anomaly, causes, pair
 from timesink.analyses.comparison.role import Role
-from timesink.analyses.diagnosis.attribution import attribution
-from timesink.analyses.diagnosis.causes.finding import find_causes
+from timesink.rules.attribution import attribution
+from timesink.rules.diagnosis import find_causes
 
 CROWDED = anomaly("cpu_contention", "Host", metric="process_runq_wait_pct")
 _HOST = ("idle", "host_cpu", "launch_gap")

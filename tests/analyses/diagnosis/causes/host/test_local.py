@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from slowed import MS, USUAL, Call, Program, pair
-from timesink.analyses.diagnosis.attribution import attribution
-from timesink.analyses.diagnosis.causes.case import Case, case_of
-from timesink.analyses.diagnosis.causes.host.local import local_changes
+from timesink.rules.attribution import attribution
+from timesink.rules.case import DiagnosisCase, case_of
+from timesink.rules.causes_host import local_changes
 
 
-def case(base: Program, new: Program) -> Case:
+def case(base: Program, new: Program) -> DiagnosisCase:
     both = pair(base, new)
     before, after = both.base.anatomy, both.new.anatomy
     assert before is not None

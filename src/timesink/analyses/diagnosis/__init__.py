@@ -1,1 +1,0 @@
-"""Why a run differs from another: verdict, attribution, anomalies and causes."""

@@ -1,1 +1,0 @@
-"""Resources that are less there for a process than they were, found by their counters."""

@@ -1,1 +1,0 @@
-"""What explains a change of cycle time: one rule per file, listed in `finding.py`."""

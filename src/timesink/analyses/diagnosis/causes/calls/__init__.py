@@ -1,1 +1,0 @@
-"""What functions of both sides took and how often they ran."""

@@ -1,1 +1,0 @@
-"""What rules say, and how much of it is there."""

@@ -1,1 +1,0 @@
-"""Causes in the work that the device is given."""

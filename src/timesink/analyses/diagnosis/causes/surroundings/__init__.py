@@ -1,1 +1,0 @@
-"""Causes around the process: resources that are less there, or there again."""

@@ -1,0 +1,396 @@
+"""`timesink.diagnose`: which cycles of a run are slow, and why."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from timesink.analyses.comparison.comparing import compare_roles
+from timesink.analyses.comparison.pair import WITHIN, Pair
+from timesink.analyses.comparison.role import Role
+from timesink.answers import diagnosis_json
+from timesink.errors import NotFoundError, UsageError
+from timesink.model import units
+from timesink.model.amounts import signed_pct
+from timesink.model.diagnosis import CycleTime, Diagnosis
+from timesink.model.schema import HOST_DEVICE
+from timesink.model.trace import Trace
+from timesink.readers.discover import sayable
+from timesink.readers.options import Progress
+from timesink.reports.comparison.choosing import check_cycle_type, members_of_type
+from timesink.reports.comparison.given import check_given, check_recordings, side_of, source_of
+from timesink.reports.comparison.members import Choice, chosen, members_of
+from timesink.reports.comparison.naming import SORTS_OF_CYCLES, told_apart
+from timesink.reports.comparison.pairing import Member, by_number
+from timesink.reports.comparison.runs import Finding, Reading, Runs
+from timesink.reports.comparison.sides import find_cases
+from timesink.reports.function_names import short_labels
+from timesink.rules.diagnosis import diagnose as diagnose_pair
+from timesink.rules.joint_diagnosis import diagnose_together
+from timesink.rules.slow_cycles import (
+    CycleLevel,
+    CycleSplit,
+    SlowCycle,
+    excesses,
+    split_cycles,
+    typical_and_outliers,
+)
+
+SCHEMA = "timesink/diagnosis/1"
+_MOST_SPANS = 5
+_MOST_LEVELS = 6
+_DRIFT = 0.1
+"""Levels are told whose lengths differ by this part of the typical one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Within:
+    """One process of a run: its slow cycles against its typical ones."""
+
+    name: str
+    """What it is called among the others: `pid 7`, `rank 3, decode cycles`."""
+    role: Role
+    split: CycleSplit
+    diagnosis: Diagnosis
+    pair: Pair | None = None
+    """Typical cycles beside slow ones; None where no cycle is slow."""
+    excesses: tuple[SlowCycle, ...] = ()
+    """Single slow cycles that one function explains."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Which cycles are slow, and why."""
+        split = self.split
+        return {
+            "name": self.name,
+            "pid": self.role.pid,
+            "host": self.role.host,
+            "rank": self.role.rank,
+            "cycles": self.role.cycles,
+            "typical_us": split.typical_ns / 1000,
+            "typical_cycles": list(split.typical),
+            "slow_cycles": list(split.slow),
+            "fast_cycles": list(split.fast),
+            "warm_up_cycles": list(split.warm_up),
+            "levels": [_in_us(one) for one in split.levels],
+            "excesses": [_in_us(one) for one in self.excesses],
+            **diagnosis_json.diagnosis(self.diagnosis),
+        }
+
+
+def _in_us(told: CycleLevel | SlowCycle) -> dict[str, Any]:
+    """All of it with times in microseconds."""
+    return {
+        re.sub("_ns$", "_us", name): value / 1000 if name.endswith("_ns") else value
+        for name, value in asdict(told).items()
+    }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Diagnosed:
+    """Why some cycles of a run take longer than its others.
+
+    >>> import timesink
+    >>> timesink.diagnose(timesink.sample_runs()[0]).headline
+    '1 of 12 cycles takes longer than the typical 55.1 ms: cycle 8.'
+    """
+
+    source: str
+    processes: tuple[Within, ...]
+    notes: tuple[str, ...] = ()
+    """What to know before believing the numbers."""
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        """All processes read together; of one, its own."""
+        return together(self.processes)
+
+    @property
+    def headline(self) -> str:
+        """The answer in a few sentences."""
+        return headline(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole answer, ready for JSON; `docs/diagnosis.md` describes every key."""
+        return {
+            "schema": SCHEMA,
+            "source": sayable(self.source),
+            "headline": self.headline,
+            **diagnosis_json.diagnosis(self.diagnosis),
+            "notes": [sayable(note) for note in self.notes],
+            "processes": [one.to_dict() for one in self.processes],
+        }
+
+    def to_json(self) -> bytes:
+        """The whole answer as JSON, on one line."""
+        import msgspec  # noqa: PLC0415
+
+        return msgspec.json.encode(self.to_dict())
+
+    def __repr__(self) -> str:
+        """One line: what was diagnosed, and the answer."""
+        return f"<Diagnosed {self.source}: {self.headline}>"
+
+
+# -- from recordings to the answer ----------------------------------------------------------------
+
+
+def diagnose(
+    source: str | Path | Trace,
+    *,
+    pid: str | int | None = None,
+    rank: int | None = None,
+    cycle_type: str | None = None,
+    marker: str | None = None,
+    by: str | None = None,
+    metric_map: str | Path | None = None,
+    cache: bool = True,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Diagnosed:
+    """Why some cycles of a run take longer than its others.
+
+    The source is a recording, a folder of them (one per rank) or a behaviour table; every process
+    is looked at for itself.  `pid`, `rank` and `cycle_type` choose, `marker`, `by` and `metric_map`
+    are those of `timesink.behaviour`.
+
+    >>> import timesink
+    >>> found = timesink.diagnose(timesink.sample_runs()[0])
+    >>> found.processes[0].split.slow, found.diagnosis.verdict
+    ((8,), 'regression')
+    """
+    given = source if isinstance(source, Trace) else Path(source)
+    check_given([given])
+    check_cycle_type(cycle_type)
+    if isinstance(given, Path) and find_cases(given):
+        raise UsageError(
+            f"{given}: holds a normal and an abnormal run",
+            "compare them with timesink compare, or give one of the two",
+        )
+    finding = Finding(marker, by, metric_map)
+    side = side_of(given, rank)
+    runs, failures = Runs(Reading(cache, jobs, progress, finding)).of(side.sources)
+    if not runs:
+        raise failures[0].error
+    if finding.says_unit:
+        check_recordings(runs, finding)
+    choice = Choice(None if pid is None else str(pid), rank)
+    members = chosen(_of_pid(members_of(runs, choice), choice.pid), choice)
+    members = members_of_type(members, cycle_type)
+    lost = [f"left out: {one.error.message}" for one in failures]
+    own = dict.fromkeys(note for one in members for note in one.role.notes)
+    return Diagnosed(
+        source=source_of(given),
+        processes=tuple(map(within, [one.role for one in members], _names(members))),
+        notes=(*side.notes, *lost, *own),
+    )
+
+
+def _of_pid(members: list[Member], pid: str | None) -> list[Member]:
+    fitting = [one for one in members if pid in (None, one.role.pid)]
+    if not fitting:
+        known = units.listed(sorted({one.role.pid for one in members}, key=by_number))
+        raise NotFoundError(f"{members[0].role.source}: no process {pid}", f"there are {known}")
+    return fitting
+
+
+def _names(members: Sequence[Member]) -> list[str]:
+    """What each process is called among the others; with its sort of cycles and its file."""
+    jobs, types = ({getattr(one, name) for one in members} for name in ("job", "suffix"))
+    names = []
+    for one in members:
+        rank = one.role.rank
+        name = f"pid {one.role.pid}" if rank is None else f"rank {rank}"
+        words = [name, SORTS_OF_CYCLES.get(one.suffix, "") if len(types) > 1 else ""]
+        if len(jobs) > 1 and rank is None:
+            words.append(one.job)
+        names.append(", ".join(filter(None, words)))
+    return told_apart(names, mark=" #")
+
+
+# -- one process ----------------------------------------------------------------------------------
+
+
+def within(role: Role, name: str) -> Within:
+    """What is slow in one process, and why."""
+    split = split_cycles(role)
+    sides = typical_and_outliers(role, split)
+    if sides is None:
+        mean = role.mean_cycle_ns
+        cycles = CycleTime(mean, mean, 0.0 if mean else None, None, None)
+        verdict = "no_change" if split.can_tell else "incomparable"
+        notes = tuple(notes_of(split))
+        quiet = Diagnosis(verdict, why_not(split), cycles, (), (), (), 0.0, (), notes=notes)
+        return Within(name, role, split, quiet)
+    # Slow cycles that hold more work are slow for that reason, and stay as they are.
+    pair = replace(compare_roles(*sides, WITHIN), equal_work=None)
+    found = diagnose_pair(pair)
+    unequal = () if pair.workload.comparable else pair.workload.reasons[:1]
+    notes = (*notes_of(split), *unequal, *found.notes)
+    found = replace(by_length(found), reason=why_slow(split, found.cycle_time), notes=notes)
+    return Within(name, role, split, found, pair, tuple(excesses(role, split)))
+
+
+# -- all processes --------------------------------------------------------------------------------
+
+
+def together(processes: Sequence[Within]) -> Diagnosis:
+    """The diagnosis of all processes; those without slow cycles add nothing."""
+    slow = [one for one in processes if one.pair is not None]
+    if len(slow) <= 1:
+        return (slow or list(processes))[0].diagnosis
+    pairs = [one.pair for one in slow if one.pair is not None]
+    found = diagnose_together(pairs, [one.diagnosis for one in slow])
+    return replace(by_length(found), reason=f"{how_many_slow(processes)}.", notes=())
+
+
+def by_length(found: Diagnosis) -> Diagnosis:
+    """Slow cycles were chosen for their length: that they are longer is not for a test to say."""
+    lengths = found.cycle_time
+    base, new = lengths.base_ns, lengths.new_ns
+    change = 100 * (new - base) / base if base else None
+    return replace(found, verdict="regression", cycle_time=CycleTime(base, new, change, None, None))
+
+
+# -- in words -------------------------------------------------------------------------------------
+
+
+def spans(numbers: Sequence[int]) -> str:
+    """Numbers in order, those that follow each other together.
+
+    >>> spans([3]), spans([3, 7, 8, 9, 12]), spans([1, 2])
+    ('3', '3, 7 to 9 and 12', '1 and 2')
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    said = [
+        part
+        for run in runs
+        for part in ([f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run))
+    ]
+    if len(said) > _MOST_SPANS:
+        return units.listed(said, _MOST_SPANS)
+    return " and ".join(filter(None, (", ".join(said[:-1]), said[-1])))
+
+
+def _cycles(numbers: Sequence[int]) -> str:
+    return f"{'cycles' if len(numbers) > 1 else 'cycle'} {spans(numbers)}"
+
+
+def why_slow(split: CycleSplit, lengths: CycleTime) -> str:
+    """Which cycles are slow, and against what."""
+    count = f"{units.count(len(split.slow))} of {units.counted(split.known, 'cycles')}"
+    if split.has_levels:
+        slower, faster = (units.brief_ns(ns) for ns in (lengths.new_ns, lengths.base_ns))
+        faster_ones = f"{faster} of the faster ones ({_cycles(split.typical)})"
+        said = f"{count} take {slower} on average ({_cycles(split.slow)}), against {faster_ones}"
+        return f"The run has levels: {said}."
+    typical = units.brief_ns(split.typical_ns)
+    take = "takes" if len(split.slow) == 1 else "take"
+    return f"{count} {take} longer than the typical {typical}: {_cycles(split.slow)}."
+
+
+def why_not(split: CycleSplit) -> str:
+    """Why no cycle is called slow."""
+    if not split.known:
+        return "How long cycles take is not recorded."
+    if split.known == 1:
+        return "One cycle: nothing to compare with."
+    if not split.can_tell:
+        return f"{units.counted(split.known, 'cycles')}: too few to tell slow ones."
+    after = " after warm-up" if split.warm_up else ""
+    typical = units.brief_ns(split.typical_ns)
+    return f"No cycle{after} takes much longer than the others: typical are {typical}."
+
+
+def notes_of(split: CycleSplit) -> Iterator[str]:
+    """Warm-up, levels a run went through, and cycles that are unusually short."""
+    if split.warm_up:
+        which = _cycles(split.warm_up)
+        told = "is" if len(split.warm_up) == 1 else "are"
+        yield f"{which[0].upper()}{which[1:]} {told} warm-up and not counted among slow ones."
+    lengths = [one.mean_ns for one in split.levels]
+    if lengths and max(lengths) - min(lengths) > _DRIFT * split.typical_ns:
+        more = len(split.levels) - _MOST_LEVELS
+        said = [_level(one) for one in split.levels[:_MOST_LEVELS]]
+        rest = f" and {units.counted(more, 'more levels')}" if more > 0 else ""
+        yield f"The run drifts: {', '.join(said)}{rest}."
+    if split.fast:
+        yield f"Unusually short, and on neither side: {_cycles(split.fast)}."
+
+
+def _level(one: CycleLevel) -> str:
+    which = f"cycles {one.first} to {one.last}" if one.last > one.first else f"cycle {one.first}"
+    return f"{which} at {units.brief_ns(one.mean_ns)}"
+
+
+def headline(report: Diagnosed) -> str:
+    """Whether cycles are slow, and what explains most of it."""
+    found = report.diagnosis
+    said = [_of_all(report.processes) if len(report.processes) > 1 else found.reason]
+    for cause in found.causes[:1]:
+        by = units.brief_ns(abs(cause.explained_ns))
+        said.append(f"{cause.cause} explains {by} per slow cycle.")
+    return " ".join(said)
+
+
+def _of_all(processes: Sequence[Within]) -> str:
+    """The one process that is worst, and how many others have slow cycles."""
+    slow = [one for one in processes if one.pair is not None]
+    if not slow:
+        return f"No cycle of {things(processes)} takes much longer than usual."
+    worst = max(slow, key=excess_ns)
+    return f"{how_many_slow(processes)}, most of all {worst.name}: {worst.diagnosis.reason}"
+
+
+def how_many_slow(processes: Sequence[Within]) -> str:
+    """How many of all processes have cycles that take longer."""
+    slow = sum(one.pair is not None for one in processes)
+    return f"{slow} of {things(processes)} {'has' if slow == 1 else 'have'} slow cycles"
+
+
+def things(processes: Sequence[Within]) -> str:
+    """How many there are, and of what: a process with two sorts of cycles is one process."""
+    apart = {(one.role.source, one.role.host, one.role.pid) for one in processes}
+    return units.counted(
+        len(processes), "processes" if len(apart) == len(processes) else "sorts of cycles"
+    )
+
+
+def of_single_cycles(one: Within) -> list[str]:
+    """Slow cycles that one function explains; those alike are told by the first of them."""
+    by_function: dict[tuple[str, str], list[SlowCycle]] = {}
+    for excess in one.excesses:
+        by_function.setdefault((excess.function, excess.device), []).append(excess)
+    return [_excess(alike) for alike in by_function.values()]
+
+
+def _excess(alike: Sequence[SlowCycle]) -> str:
+    first = max(alike, key=lambda one: one.time_ns)
+    which = _cycles([one.cycle for one in alike])
+    took = units.brief_ns(first.time_ns)
+    up_to = f"up to {took}" if len(alike) > 1 else took
+    usual = units.brief_ns(first.typical_most_ns)
+    kept = [first.function] if first.device == HOST_DEVICE else []
+    name = short_labels([first.function], kept)[first.function]
+    said = f"{name} on {first.device} takes {up_to}, in typical cycles at most {usual}"
+    return f"{which[0].upper()}{which[1:]}: {said}."
+
+
+def excess_ns(one: Within) -> float:
+    """How much longer its slow cycles take."""
+    cycles = one.diagnosis.cycle_time
+    return cycles.new_ns - cycles.base_ns
+
+
+def change(one: Within) -> str:
+    """By how much slow cycles are longer; empty where none is slow."""
+    pct = one.diagnosis.cycle_time.change_pct
+    return "" if one.pair is None or pct is None else signed_pct(pct)

@@ -1,0 +1,126 @@
+"""Whether cycles changed, where the time went, and why, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from timesink.model.findings import Finding, Interval
+
+VERDICTS = ("regression", "improvement", "no_change", "incomparable")
+
+
+@dataclass(frozen=True, slots=True)
+class SteadyTimes:
+    """What the tests look at: mean cycles without warm-up and isolated outliers."""
+
+    base_ns: float
+    new_ns: float
+    interval_ns: Interval | None = None
+    """95 % interval of their change; it excludes 0 only where all tests agree."""
+
+    @property
+    def change_pct(self) -> float | None:
+        """None where the base takes no time.
+
+        >>> SteadyTimes(200.0, 210.0).change_pct
+        5.0
+        """
+        return 100 * (self.new_ns - self.base_ns) / self.base_ns if self.base_ns else None
+
+    @property
+    def interval_pct(self) -> Interval | None:
+        """The interval as parts of the base.
+
+        >>> SteadyTimes(200.0, 210.0, (5.0, 15.0)).interval_pct
+        (2.5, 7.5)
+        """
+        if self.interval_ns is None or not self.base_ns:
+            return None
+        low, high = self.interval_ns
+        return 100 * low / self.base_ns, 100 * high / self.base_ns
+
+
+@dataclass(frozen=True, slots=True)
+class CycleTime:
+    """How long cycles are, and whether that changed."""
+
+    base_ns: float
+    """Mean of all cycles."""
+    new_ns: float
+    change_pct: float | None
+    interval_pct: Interval | None
+    """95 % interval of the change; None with fewer than two cycles on a side."""
+    p_value: float | None
+    steady: SteadyTimes | None = None
+    """Means without warm-up and isolated outliers, which is what is tested; None as above."""
+
+    @property
+    def tested_pct(self) -> float | None:
+        """The change of what is tested, where anything is."""
+        return self.change_pct if self.steady is None else self.steady.change_pct
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One part of a cycle, and what it adds to the change of the mean cycle."""
+
+    part: str
+    """One of `anatomy.PARTS`."""
+    family: str | None
+    """Family of kernels, for `device_compute`."""
+    base_ns: float
+    new_ns: float
+    interval_ns: Interval | None
+    """95 % interval of the change."""
+    p_value: float | None
+    same_launches_ns: float | None = None
+    """For `device_compute`: what of the change is in kernels launched equally often on both sides;
+    the rest is in more, fewer or other kernels."""
+
+    @property
+    def delta_ns(self) -> float:
+        """What it adds to the change."""
+        return self.new_ns - self.base_ns
+
+    @property
+    def name(self) -> str:
+        """The part, with the family of kernels: `device_compute/gemm`."""
+        return self.part if self.family is None else f"{self.part}/{self.family}"
+
+
+@dataclass(frozen=True, slots=True)
+class CycleJudgement:
+    """What became of cycle time."""
+
+    verdict: str
+    """One of `VERDICTS`."""
+    reason: str
+    """Why this verdict, in a sentence or two."""
+    cycle_time: CycleTime
+    notes: tuple[str, ...] = ()
+    """Warm-up, drift, and what could not be tested."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Diagnosis:
+    """Whether cycles changed, where the time went, and why."""
+
+    verdict: str
+    """One of `VERDICTS`."""
+    reason: str
+    """Why this verdict, in a sentence."""
+    cycle_time: CycleTime
+    attribution: tuple[Component, ...]
+    """Largest change first; the changes add up to that of the mean cycle."""
+    anomalies: tuple[Finding, ...]
+    """Resources that are less there than they were, most severe first."""
+    causes: tuple[Finding, ...]
+    """What explains a part of the change, most time first."""
+    unexplained_ns: float
+    """The change of the mean cycle less what causes explain."""
+    unexplained: tuple[tuple[str, float], ...]
+    """Where it sits: components and ns, largest first."""
+    symptoms: tuple[Finding, ...] = ()
+    """Counters that tell of the change instead of explaining it."""
+    notes: tuple[str, ...] = ()
+    """Warm-up, drift, and what could not be tested."""

@@ -1,0 +1,198 @@
+"""Communication that nothing hides, the wrong way to do it, and ranks that others wait for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from timesink.analyses.breakdown import average_step
+from timesink.analyses.columns import device_columns, host_columns, host_names
+from timesink.analyses.device.numbers import device_numbers
+from timesink.analyses.names import is_collective_call
+from timesink.analyses.ranks.rank_set import RankSet
+from timesink.analyses.ranks.together import cost_together, share_together
+from timesink.analyses.roles import is_communication
+from timesink.model import units
+from timesink.model.findings import HIGH, MEDIUM, Evidence, Finding
+from timesink.model.schema import BUSY_KINDS
+from timesink.model.trace import Trace
+from timesink.model.vendors import NVIDIA
+from timesink.rules.registry import catalogue, finding
+from timesink.rules.single_run import complete_steps, longest_by_name, worst_step
+
+LEAST_TALKING = 0.1
+DATA_PARALLEL = "DataParallel.forward"
+_MOST_NAMED = 3
+_MOST_EVIDENCE = 16
+_HIGH_SHARE = 0.1
+_COMPARE = ("compare the steps of {worker} with those of another rank",)
+
+
+def exposed_communication(trace: Trace) -> list[Finding]:
+    """Time in which ranks talk and nothing is computed."""
+    average, steps = average_step(trace), complete_steps(trace)
+    if not average or average["communication_ns"] <= LEAST_TALKING * average["total_ns"]:
+        return []
+    exposed, total = average["communication_ns"], average["total_ns"]
+    return [
+        finding(
+            "run",
+            "exposed-communication",
+            f"{units.duration_ns(exposed)} of {steps.each} "
+            f"({units.share(exposed, total)}) go to communication that no computation overlaps.",
+            share=exposed / total,
+            cost_ns=exposed,
+            evidence=(*_collectives(trace), worst_step(trace, "communication")),
+        )
+    ]
+
+
+def _collectives(trace: Trace) -> tuple[Evidence, ...]:
+    """The kernels that communicate longest; the host calls where no kernel does."""
+    work = device_columns(trace).filter(pl.Series(is_communication(trace)))
+    if not work.is_empty():
+        return longest_by_name("kernel", work)
+    return longest_by_name("call", _collective_calls(trace))
+
+
+def _collective_calls(trace: Trace) -> pl.DataFrame:
+    return host_columns(trace)[host_names(trace).rows(is_collective_call)]
+
+
+def gloo_on_devices(trace: Trace) -> list[Finding]:
+    """Data-parallel training on NVIDIA devices whose collectives go through the host."""
+    calls, steps = _collective_calls(trace), complete_steps(trace)
+    names = calls["name"].cast(pl.String)
+    through_host = names.str.starts_with("gloo:")
+    if trace.metadata.vendor != NVIDIA.name or not through_host.any() or not steps.length_ns:
+        return []
+    if names.str.starts_with(f"{NVIDIA.collectives[0]}:").any() or is_communication(trace).any():
+        return []
+    spent = int(calls.filter(through_host)["dur_ns"].sum())
+    exposed = average_step(trace)["communication_ns"]
+    return [
+        finding(
+            "run",
+            "gloo-on-devices",
+            f"{units.counted(int(through_host.sum()), 'gloo calls')} take "
+            f"{units.duration_ns(spent)} in all; {units.share(exposed, steps.length_ns)} of "
+            f"{steps.each} is gloo communication that nothing overlaps.",
+            share=exposed / steps.length_ns,
+            cost_ns=exposed,
+            evidence=_collectives(trace),
+        )
+    ]
+
+
+def data_parallel(trace: Trace) -> list[Finding]:
+    """One process drives several devices, copies the model each step and shares one interpreter."""
+    calls = host_columns(trace)[host_names(trace).rows(DATA_PARALLEL.__eq__)]
+    if calls.is_empty():
+        return []
+    busy = device_columns(trace)["kind"].is_in(BUSY_KINDS).to_numpy()
+    devices = sorted(set(device_numbers(trace)[busy].tolist()))
+    steps = complete_steps(trace)
+    if len(devices) < 2 or not steps.length_ns:
+        return []
+    per_step = steps.time_of(calls)
+    numbers = {"calls": calls.height, "host_us_per_step": per_step / 1000}
+    return [
+        finding(
+            "run",
+            "data-parallel",
+            f"{DATA_PARALLEL} ran {units.counted(calls.height, 'times')} for {len(devices)} "
+            f"devices and takes {units.duration_ns(per_step)} of {steps.each} on the host.",
+            share=per_step / steps.length_ns,
+            evidence=(
+                Evidence("call", DATA_PARALLEL, numbers=numbers),
+                *(Evidence("device", str(number)) for number in devices),
+            ),
+            least_severity=MEDIUM,
+        )
+    ]
+
+
+# -- ranks that the others wait for ----------------------------------------------------------------
+
+
+def stragglers(ranks: RankSet) -> list[Finding]:
+    """Ranks that make the others wait by their own doing: one finding about all of them."""
+    late = ranks.analysis.stragglers
+    if not late:
+        return []
+    worst, panel, several = late[0], ranks.analysis.panel, len(late) > 1
+    steps = max(len(panel.steps), 1)
+    marked = bool(ranks.ranks[worst.rank].worker.steps["marked"].any())
+    share, cost = share_together(late, panel), cost_together(late, panel) / steps
+    workers = {each.rank: ranks.workers[each.rank] for each in late}
+    names = units.listed(list(workers.values()), between=" and ")
+    if len(late) > _MOST_NAMED:
+        names = f"{len(late)} ranks"
+    wait = f"{names} {'make' if several else 'makes'} the others wait"
+    held = len({step for each in late for step in each.steps})
+    often = f", in {held} of {steps} steps" if marked and held < steps else ""
+    alike = several and len({each.cause for each in late}) == 1
+    worker = workers[worst.rank]
+    most, why = f"{worker} most, " * (several and not alike), why_late(worst.cause, several=alike)
+    return [
+        Finding(
+            "stragglers",
+            f"{wait}: {units.duration_ns(cost)}{' a step' if marked else ''} "
+            f"({units.share(share, 1)}){often}. {worst.sentence}{_others(late[1:], workers)}",
+            advice_on(worst.cause, worker),
+            f"{wait}: {most}{why}",
+            share=share,
+            cost_ns=cost,
+            gain_basis="these ranks are as fast as their peers"
+            if several
+            else f"{worker} is as fast as its peers",
+            evidence=tuple(
+                Evidence(
+                    "worker",
+                    workers[each.rank],
+                    numbers={
+                        "rank": float(each.rank),
+                        "wait_caused_us_per_step": each.cost_ns / steps / 1000,
+                        "steps": float(len(each.steps)),
+                    },
+                )
+                for each in late[:_MOST_EVIDENCE]
+            ),
+            # All ranks lose what one of them costs.
+            least_severity=HIGH if share >= _HIGH_SHARE else MEDIUM,
+            marked=marked,
+        )
+    ]
+
+
+def _others(late: Sequence[Finding], workers: dict[int, str]) -> str:
+    """Those after the costliest, and why they are late."""
+    said = [
+        f"{workers[each.rank]} {units.share(each.share, 1)} ({why_late(each.cause)})"
+        for each in late
+    ]
+    return f" Also {units.listed(said, most=4)}." if said else ""
+
+
+def why_late(cause: str, *, several: bool = False) -> str:
+    """Why a rank is late, or several are, as the end of a sentence about them.
+
+    >>> why_late("gpu_clock"), why_late("gpu_clock", several=True)
+    ('its device runs slower', 'their devices run slower')
+    """
+    said = catalogue()["causes"].get(cause, {}).get("late", (cause, cause))
+    return str(said[several])
+
+
+def advice_on(cause: str, worker: str, *, several: bool = False) -> str:
+    """What to try with a rank, or with several, held up by a cause.
+
+    >>> advice_on("slow_link", "rank 3")
+    'Check the links of rank 3: NIC, cable, PCIe width, NVLink state.'
+    >>> advice_on("data_loading", "ranks 8-15", several=True)
+    'Look at the input of ranks 8-15: their files, their workers for loading, their disks.'
+    """
+    said = catalogue()["causes"].get(cause, {}).get("late_advice", _COMPARE)
+    text = said[-1 if several else 0].format(worker=worker)
+    return f"{text[0].upper()}{text[1:]}."

@@ -1,0 +1,269 @@
+"""What counters say about resources, and what these carry; both are tables beside this file."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+import polars as pl
+
+from timesink.analyses.roofline.peaks import find_peaks
+from timesink.model.counter_units import quantity, unit_of
+from timesink.model.vendors import DEVICE_WORDS, every
+
+_FLOOR = 0.1
+ROLES = ("exogenous", "context", "symptom", "ignored")
+_DATA = Path(__file__).with_name("resources.csv")
+_MAKERS = rf"(?:{DEVICE_WORDS}|device|accelerator)"
+_DEVICE = re.compile(
+    rf"^(?:{'|'.join(every('sampler_prefixes'))})?"
+    rf"(?:{'|'.join(every('counter_prefixes'))}|{_MAKERS}_)"
+)
+_OF_A_PROCESS = re.compile(rf"^(process|container)_{_MAKERS}_")
+_PID = re.compile(r"^((?:process|container)_.*?)_(\d+)$")
+_UNIT = re.compile(r"\s*[\[(][^\])]*[\])]$")
+_BETWEEN_WORDS = re.compile(r"[\s.:/-]+")
+_WORDS = {
+    "traffic": (
+        *("rx", "tx", "recv", "receive", "sent", "send", "transmit", "xmit", "read", "writ"),
+        *("bytes", "bandw", "throughput", "traffic", "rate", "bps"),
+    ),
+    "share": ("usage", "util", "percent", "pct", "share"),
+}
+"""What patterns of the table write in braces."""
+_RATES = dict.fromkeys(("pcie", "link", "memory_bandwidth", "network", "disk"), ("B/s",))
+_UNITS = {
+    "percent": ("%",),
+    "flag": ("%",),
+    "ratio": ("MHz", "%", "B", "W"),
+    "cycle_share": ("ns",),
+    "process_memory": ("B",),
+    "fixed": ("per s",),
+    **_RATES,
+}
+"""Units a scale can make something of; a counter whose unit nobody knows is taken by its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """One line of the table."""
+
+    pattern: str
+    resource: str
+    """What is measured; several counters may measure the same: `device_clock`, `pcie`, ..."""
+    cause: str
+    """One of `diagnosis.CAUSES`, for exogenous ones."""
+    role: str
+    harm: str = ""
+    """`up` or `down`: the direction that hurts."""
+    scale: str = ""
+    """How a change becomes a share of the capacity: a key of `severity.SCALES`."""
+    own: str = ""
+    """How the load of the process itself is taken off: a key of `own_load.TAKEN_OFF`."""
+    floor: float = _FLOOR
+    """Least share of the capacity that is worth an entry."""
+    hurts_from: float | None = None
+    """Level below which there is enough left for all, in the unit of the counter."""
+    capacity: float | None = None
+
+
+UNKNOWN = Resource("*", "", "", "symptom")
+"""What is said about counters no line fits."""
+
+
+def resource_of(counter: str, unit: str | None = None) -> Resource:
+    """What a counter says; the first line that fits decides, if its scale knows the unit.
+
+    `unit` is a base unit as of `counter_units.quantity`; without, the name tells.
+    """
+    found = _resource_of(plain_name(counter))
+    known = quantity(1.0, unit_of(counter))[1] if unit is None else unit
+    fits = not known or found.role != "exogenous" or known in _UNITS[found.scale]
+    return found if fits else UNKNOWN
+
+
+@lru_cache(maxsize=1024)
+def _resource_of(name: str) -> Resource:
+    return next((line for line in load_resources() if fits(name, line.pattern)), UNKNOWN)
+
+
+def fits(name: str, pattern: str) -> bool:
+    """Whether a name is as the pattern says, in which * is anything.
+
+    `fnmatch` compiles a regular expression for each of hundreds of patterns, which takes longer
+    than all tests of the counters.
+    """
+    first, *others = pattern.split("*")
+    if not others:
+        return name == pattern
+    *between, last = others
+    at = len(first)
+    end = len(name) - len(last)
+    if end < at or not (name.startswith(first) and name.endswith(last)):
+        return False
+    for piece in between:
+        found = name.find(piece, at, end)
+        if found < 0:
+            return False
+        at = found + len(piece)
+    return True
+
+
+def plain_name(counter: str) -> str:
+    """A counter's name as the table writes it."""
+    name = _BETWEEN_WORDS.sub("_", _UNIT.sub("", counter.strip()).lower()).strip("_")
+    name = without_pid(name)
+    return _OF_A_PROCESS.sub(r"\1_device_", _DEVICE.sub("device_", name))
+
+
+def without_pid(counter: str) -> str:
+    """The name of a counter of a process without the number of the process."""
+    return _PID.sub(r"\1", counter)
+
+
+@lru_cache(maxsize=1)
+def load_resources() -> tuple[Resource, ...]:
+    """All lines of the table."""
+    names = ("pattern", "resource", "cause", "role", "harm", "scale", "own")
+    return tuple(
+        Resource(
+            **{name: row[name] for name in names},
+            floor=float(row["floor"] or _FLOOR),
+            hurts_from=float(row["from"]) if row["from"] else None,
+            capacity=float(row["capacity"]) if row["capacity"] else None,
+        )
+        for line in table(_DATA)
+        for row in _with_words(line)
+    )
+
+
+def _with_words(row: dict[str, str]) -> Iterator[dict[str, str]]:
+    """A row for each of the words that a name in braces stands for."""
+    for name, words in _WORDS.items():
+        if f"{{{name}}}" in row["pattern"]:
+            for word in words:
+                yield row | {"pattern": row["pattern"].replace(f"{{{name}}}", word)}
+            return
+    yield row
+
+
+def table(path: Path) -> list[dict[str, str]]:
+    """Rows of a table of this package, without its remarks."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(line for line in file if not line.startswith("#")))
+
+
+# -- counters of a process -------------------------------------------------------------------------
+
+
+def only_own(levels: pl.DataFrame, pid: str) -> pl.DataFrame:
+    """Levels without counters of other processes, and without the numbers of processes in names.
+
+    A counter that names the process comes before one that names none.  Where only one process was
+    sampled, that is the one: it may have another number inside a container.
+    """
+    named = levels.select("metric", "device").unique(maintain_order=True)
+    chosen: dict[tuple[str, str], list[str]] = {}
+    for metric, device in named.iter_rows():
+        chosen.setdefault((without_pid(metric), device), []).append(metric)
+    rows = [
+        (own, device, name)
+        for (name, device), metrics in chosen.items()
+        if (own := _own(metrics, pid)) is not None
+    ]
+    names = pl.DataFrame(rows, schema=["metric", "device", "name"], orient="row").cast(pl.String)
+    kept = levels.join(names, ["metric", "device"], "inner", maintain_order="left")
+    return kept.with_columns(metric="name").drop("name")
+
+
+def _own(metrics: list[str], pid: str) -> str | None:
+    """Which of several counters of one sort is the process's own."""
+    number = re.search(r"\d+$", pid)
+    by_pid = {found[2] if (found := _PID.match(one)) else None: one for one in metrics}
+    named = None if number is None else by_pid.get(number[0])
+    if named is not None or len(metrics) == 1:
+        return named or metrics[0]
+    return by_pid.get(None)
+
+
+# -- what links carry and what power devices draw --------------------------------------------------
+
+
+_HARDWARE = Path(__file__).with_name("hardware.csv")
+_LINK_RATES = Path(__file__).with_name("rates.csv")
+_GIGA = 1e9
+_FILLED = 0.9
+"""Part of the rate of a link that is left for data, beside headers and acknowledgements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hardware:
+    """One sort of device; rates per direction in bytes per second, None where not published."""
+
+    device: str
+    match: str = ""
+    pcie: float | None = None
+    link: float | None = None
+    memory_bandwidth: float | None = None
+    power_w: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Rate:
+    """What links of a kind carry, in bytes per second."""
+
+    kind: str
+    most: float
+    usual: bool
+
+
+@lru_cache(maxsize=64)
+def hardware_of(name: str | None) -> Hardware | None:
+    """What is known about a device of that name."""
+    if not name:
+        return None
+    found = next((one for one in _devices() if re.search(one.match, name)), None)
+    peaks = find_peaks(name).peaks
+    if peaks is None:
+        return found
+    return replace(found or Hardware(peaks.device), memory_bandwidth=peaks.dram_bytes_per_s)
+
+
+def capacity_of(
+    kind: str, hardware: Hardware | None, seen: float, steady: float | None = None
+) -> float:
+    """What a link of a kind carries: known from the device, else the slowest that carries `seen`.
+
+    `steady` is traffic that stays where it is, as that of a full link does: it tells of links that
+    are slower than usual.
+    """
+    known = getattr(hardware, kind, None)
+    if known is not None and seen <= known:
+        return float(known)
+    of_kind = [rate for rate in _rates() if rate.kind == kind and rate.most >= seen]
+    full = -1.0 if steady is None else steady
+    fitting = [one.most for one in of_kind if one.usual or _FILLED * one.most <= full <= one.most]
+    return min(fitting, default=seen)
+
+
+@lru_cache(maxsize=1)
+def _devices() -> tuple[Hardware, ...]:
+    found = []
+    for row in table(_HARDWARE):
+        names = ("pcie_gb_per_s", "link_gb_per_s", "power_w")
+        pcie, link, power = (float(row[name]) if row[name] else None for name in names)
+        rates = [None if rate is None else rate * _GIGA for rate in (pcie, link)]
+        found.append(Hardware(row["device"], row["match"], rates[0], rates[1], power_w=power))
+    return tuple(found)
+
+
+@lru_cache(maxsize=1)
+def _rates() -> tuple[_Rate, ...]:
+    return tuple(
+        _Rate(row["kind"], float(row["gb_per_s"]) * _GIGA, row["usual"] == "yes")
+        for row in table(_LINK_RATES)
+    )

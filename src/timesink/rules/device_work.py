@@ -1,0 +1,317 @@
+"""Work that a device is given: kernels that could be faster or fewer, copies, waits, memory."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses.call_times import node_times
+from timesink.analyses.columns import device_columns, device_names, host_columns, host_names
+from timesink.analyses.device.idle_causes import idle_causes
+from timesink.analyses.device.numbers import device_numbers
+from timesink.analyses.forest import OPERATOR, call_forest
+from timesink.analyses.kernels.tensor_cores import tensor_core_use
+from timesink.analyses.links import link_launches
+from timesink.analyses.memory.curve import memory_peaks
+from timesink.analyses.names import waits_for_device
+from timesink.analyses.once import once_per_trace
+from timesink.analyses.roles import role_ranges
+from timesink.model import intervals, units
+from timesink.model.findings import MEDIUM, Evidence, Finding
+from timesink.model.trace import Device, Trace
+from timesink.model.vendors import NVIDIA
+from timesink.rules.registry import finding
+from timesink.rules.single_run import Steps, complete_steps, longest_by_name, most_by_name
+
+LEAST_SHARE = 0.02
+"""Part of a step from which on kernels of a sort are worth a word."""
+TINY_NS = 5_000
+"""About what one launch costs the host."""
+LEAST_TINY = 0.5
+FEWEST_TINY_PER_STEP = 50
+LEAST_COPIES = 0.005
+PINNED_SPEEDUP = 2.0
+"""Copies from pinned memory reach at least twice the rate, and do not block the host."""
+LEAST_WAITING = 0.05
+FEWEST_WAITS_PER_STEP = 10
+"""One or two waits belong to most steps: the loss is printed, the clock is read."""
+NEAR_LIMIT = 0.9
+FIRST_TENSOR_CORES, FIRST_TF32 = 7, 8
+"""NVIDIA devices have tensor cores from compute capability 7.0 on."""
+TENSOR_CORE_SPEEDUP = 2.0
+"""What half precision or TF32 gives a large matrix product at the very least."""
+IMAGE_LAYOUT = re.compile(r"nchw\w*(to|2)\w*nhwc|nhwc\w*(to|2)\w*nchw", re.IGNORECASE)
+_MATRIX_KERNEL = re.compile(
+    r"gemm|gemv|convol|conv\d|wgrad|dgrad|fprop|winograd|cutlass|scudnn|matmul|_mm", re.IGNORECASE
+)
+_AROUND_IT = re.compile(r"nchw\w*to|nhwc\w*to|tonchw|tonhwc|reduce|im2col|transpose", re.IGNORECASE)
+"""Kernels that prepare or finish the product: no tensor core would help them."""
+
+
+# -- kernels ---------------------------------------------------------------------------------------
+
+
+def tensor_cores_unused(trace: Trace) -> list[Finding]:
+    """Kernels of eligible operators that surely do not use tensor cores."""
+    steps = complete_steps(trace)
+    newest = max(map(_major, trace.metadata.devices), default=0)
+    if not steps.length_ns or trace.metadata.vendor != NVIDIA.name or newest < FIRST_TENSOR_CORES:
+        return []
+    missed = _missed_kernels(trace, steps)
+    per_step = steps.time_of(missed)
+    if per_step <= LEAST_SHARE * steps.length_ns:
+        return []
+    all_kernels = int(node_times(trace).kernel_self[call_forest(trace).is_operator].sum())
+    tf32 = ", or allow TF32 (torch.set_float32_matmul_precision('high'))"
+    time = pl.col("dur_ns").sum() / 1000
+    return [
+        finding(
+            "run",
+            "tensor-cores-unused",
+            f"Operators that can use tensor cores spend {units.duration_ns(per_step)} "
+            f"of {steps.each} in kernels that do not "
+            f"({units.share(int(missed['dur_ns'].sum()), all_kernels)} of all kernel time of "
+            "operators).",
+            {"tf32": tf32 if newest >= FIRST_TF32 else ""},
+            share=per_step / steps.length_ns,
+            cost_ns=per_step * (1 - 1 / TENSOR_CORE_SPEEDUP),
+            evidence=(
+                *most_by_name(
+                    "operator", missed, "kernel_us", "operator", kernels=pl.len(), kernel_us=time
+                ),
+                *longest_by_name("kernel", missed),
+            ),
+        )
+    ]
+
+
+def _major(device: Device) -> int:
+    major = (device.compute_capability or "0").split(".")[0]
+    return int(major) if major.isdigit() else 0
+
+
+def _missed_kernels(trace: Trace, steps: Steps) -> pl.DataFrame:
+    """Kernels in the steps, launched by eligible operators, that do not use tensor cores."""
+    device, forest, links = device_columns(trace), call_forest(trace), link_launches(trace)
+    if not len(forest):
+        empty = device.select("name", "ts_ns", "dur_ns").clear()
+        return empty.with_columns(operator=pl.lit(None, pl.String()))
+    without = (~tensor_core_use(trace)).fill_null(value=False).to_numpy()
+    kernels = device_names(trace).matching(
+        lambda name: _MATRIX_KERNEL.search(name) is not None and _AROUND_IT.search(name) is None
+    )
+    kernels &= (device["kind"] == "kernel").to_numpy()
+    by_operator: NDArray[np.bool_] = node_times(trace).eligible_by_name & (forest.role == OPERATOR)
+    rows = np.flatnonzero(kernels & without & (links.node >= 0) & by_operator[links.node])
+    rows = rows[steps.hold(device["ts_ns"].to_numpy()[rows])]
+    operators = pl.Series(forest.names, dtype=pl.String).gather(
+        pl.Series(forest.name[links.node[rows]])
+    )
+    return device.select("name", "ts_ns", "dur_ns")[rows].with_columns(operator=operators)
+
+
+def layout_conversions(trace: Trace) -> list[Finding]:
+    """Kernels that only change the memory layout of images, because a library wants another."""
+    steps = complete_steps(trace)
+    kernels = _named_in_steps(trace, steps, IMAGE_LAYOUT.search, "kernel")
+    per_step = steps.time_of(kernels)
+    if kernels.is_empty() or per_step <= LEAST_SHARE * steps.length_ns:
+        return []
+    often = units.counted(round(kernels.height / steps.count), "kernels")
+    return [
+        finding(
+            "run",
+            "layout-conversions",
+            f"{often}{steps.a_step} only turn tensors between NCHW and NHWC: "
+            f"{steps.part(per_step)}.",
+            share=per_step / steps.length_ns,
+            cost_ns=per_step,
+            evidence=longest_by_name("kernel", kernels),
+        )
+    ]
+
+
+def _named_in_steps(trace: Trace, steps: Steps, fits: Any, kind: str) -> pl.DataFrame:
+    """Device work of a kind whose name fits, inside the steps, with its row in the table."""
+    rows = device_names(trace).rows(lambda name: bool(fits(name)))
+    columns = device_columns(trace).select("name", "kind", "ts_ns", "dur_ns")
+    events = columns[rows].with_columns(row=pl.Series(rows, dtype=pl.Int64()))
+    events = events.filter(events["kind"] == kind)
+    return events.filter(pl.Series(steps.hold(events["ts_ns"].to_numpy()), dtype=pl.Boolean))
+
+
+@once_per_trace
+def tiny_kernels(trace: Trace) -> list[Finding]:
+    """Kernels shorter than their launch, in numbers that keep the device waiting.
+
+    Of several devices the one that loses most counts.
+    """
+    steps, events = complete_steps(trace), device_columns(trace)
+    found = []
+    for device, host_ns in idle_causes(trace).select("device", "host_ns").rows():
+        if not host_ns >= LEAST_SHARE * steps.length_ns * steps.count > 0:
+            continue
+        kernels = (events["kind"] == "kernel").to_numpy() & (device_numbers(trace) == device)
+        rows = np.flatnonzero(kernels)
+        rows = rows[steps.hold(events["ts_ns"].to_numpy()[rows])]
+        tiny = rows[events["dur_ns"].to_numpy()[rows] < TINY_NS]
+        part = len(tiny) / len(rows) if len(rows) else 0.0
+        lost_ns = host_ns / steps.count * part
+        often = len(tiny) >= FEWEST_TINY_PER_STEP * steps.count
+        if often and part >= LEAST_TINY and lost_ns >= LEAST_SHARE * steps.length_ns:
+            found.append((lost_ns, host_ns / steps.count, tiny, len(rows)))
+    if not found:
+        return []
+    lost_ns, waited_ns, tiny, number = max(found, key=lambda one: one[0])
+    return [
+        finding(
+            "run",
+            "tiny-kernels",
+            f"{units.share(len(tiny), number)} of the kernels "
+            f"({units.count(len(tiny) // steps.count)}{steps.a_step}) run less than "
+            f"{units.duration_ns(TINY_NS)}, about what a launch costs; the device waits "
+            f"{units.duration_ns(waited_ns)} of {steps.each} for launches.",
+            share=lost_ns / steps.length_ns,
+            cost_ns=lost_ns,
+            evidence=most_by_name(
+                "kernel",
+                events.select("name", "dur_ns")[tiny],
+                "calls_per_step",
+                calls_per_step=pl.len() / steps.count,
+                mean_us=pl.col("dur_ns").mean() / 1000,
+            ),
+        )
+    ]
+
+
+# -- copies and waits ------------------------------------------------------------------------------
+
+
+def pageable_copies(trace: Trace) -> list[Finding]:
+    """Host-device copies that go through a staging buffer and hold up the host."""
+    steps = complete_steps(trace)
+    copies = _named_in_steps(trace, steps, lambda name: "Pageable" in name, "memcpy")
+    if copies.is_empty():
+        return []
+    ranges = intervals.from_starts(copies["ts_ns"].to_numpy(), copies["dur_ns"].to_numpy())
+    exposed_ns = steps.per_step_ns(intervals.subtract(ranges, role_ranges(trace)["kernel"]))
+    if exposed_ns <= LEAST_COPIES * steps.length_ns:
+        return []
+    sizes = trace.lazy("device").select("bytes").collect()["bytes"]
+    copies = copies.with_columns(sizes[copies["row"].to_numpy()])
+    volume = int(copies["bytes"].sum() or 0)
+    size = f" ({units.size_bytes(volume)})" if volume else ""
+    return [
+        finding(
+            "run",
+            "pageable-copies",
+            f"{units.counted(copies.height, 'copies')}{size} "
+            f"{'uses' if copies.height == 1 else 'use'} pageable host memory; "
+            f"{steps.part(exposed_ns)} goes to such copies while no kernel runs.",
+            share=exposed_ns / steps.length_ns,
+            cost_ns=exposed_ns * (1 - 1 / PINNED_SPEEDUP),
+            evidence=most_by_name(
+                "copy",
+                copies,
+                "total_us",
+                copies=pl.len(),
+                total_us=pl.col("dur_ns").sum() / 1000,
+                bytes=pl.col("bytes").sum(),
+            ),
+        )
+    ]
+
+
+def many_waits(trace: Trace) -> list[Finding]:
+    """Operators such as `aten::item` that hold the host until the device has caught up.
+
+    They cost no more than the time in which the device has nothing to do.
+    """
+    steps, idle = complete_steps(trace), idle_causes(trace)
+    if not steps.length_ns or idle.is_empty():
+        return []
+    waiting = _waiting_operators(trace, steps)
+    calls = waiting.height / steps.count
+    spent = steps.per_step_ns(waiting.select("start_ns", "end_ns").to_numpy())
+    cost = min(spent, int(idle["idle_ns"].to_numpy().max()) / steps.count)
+    if calls < FEWEST_WAITS_PER_STEP or cost < LEAST_WAITING * steps.length_ns:
+        return []
+    return [
+        finding(
+            "run",
+            "many-waits",
+            f"{units.count(round(calls))} operators{steps.a_step} wait for the device; "
+            f"they take {steps.part(spent)} on the host.",
+            share=cost / steps.length_ns,
+            cost_ns=cost,
+            evidence=most_by_name(
+                "operator",
+                waiting,
+                "host_us",
+                calls_per_step=pl.len() / steps.count,
+                host_us=(pl.col("end_ns") - pl.col("start_ns")).sum() / 1000,
+            ),
+        )
+    ]
+
+
+def _waiting_operators(trace: Trace, steps: Steps) -> pl.DataFrame:
+    """Operators that made a waiting call themselves, inside the steps."""
+    forest, links = call_forest(trace), link_launches(trace)
+    waits = np.zeros(host_columns(trace).height, dtype=np.bool_)
+    waits[host_names(trace).rows(waits_for_device)] = True
+    nodes = links.call_node[waits[links.calls]]
+    nodes = np.unique(forest.stands_for[nodes[nodes >= 0]])
+    nodes = nodes[(forest.role[nodes] == OPERATOR) & steps.hold(forest.start[nodes])]
+    names = pl.Series("name", forest.names, dtype=pl.String).gather(pl.Series(forest.name[nodes]))
+    return pl.DataFrame(
+        [
+            names,
+            pl.Series("start_ns", forest.start[nodes], dtype=pl.Int64),
+            pl.Series("end_ns", forest.end[nodes], dtype=pl.Int64),
+        ]
+    )
+
+
+# -- memory ----------------------------------------------------------------------------------------
+
+
+def memory_limit(trace: Trace) -> list[Finding]:
+    """Peak allocation above nine tenths of the device's memory; one finding for all devices."""
+    peaks = memory_peaks(trace).to_dicts()
+    full = sorted(
+        (peak for peak in peaks if _fullness(peak) > NEAR_LIMIT), key=_fullness, reverse=True
+    )
+    if not full:
+        return []
+    worst, many = full[0], len(full) > 1
+    used, capacity = worst["peak_allocated_bytes"], worst["capacity_bytes"]
+    others = f", the most of {len(full)} devices above {units.share(NEAR_LIMIT, 1)}" if many else ""
+    sizes = ("peak_allocated_bytes", "capacity_bytes", "peak_reserved_bytes")
+    return [
+        finding(
+            "run",
+            "memory-near-limit",
+            f"{worst['device']} peaks at {units.size_bytes(used)} allocated of "
+            f"{units.size_bytes(capacity)} ({units.share(used, capacity)}){others}.",
+            {"names": f"{len(full)} devices" if many else worst["device"]},
+            evidence=tuple(
+                Evidence(
+                    "device",
+                    peak["device"],
+                    numbers={size: peak[size] for size in sizes if peak[size] is not None},
+                )
+                for peak in full
+            ),
+            least_severity=MEDIUM,
+        )
+    ]
+
+
+def _fullness(peak: dict[str, Any]) -> float:
+    capacity = peak["capacity_bytes"] or 0
+    return float(peak["peak_allocated_bytes"] / capacity) if capacity > 0 else 0.0

@@ -1,0 +1,334 @@
+"""Functions of the host and places in the cycle that do not keep the pace of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from timesink.analyses.anatomy.anatomy import LEAST_PLACE
+from timesink.analyses.behaviour.classes import NO_CALL
+from timesink.analyses.statistics.moments import Floats, Integers
+from timesink.model import units
+from timesink.model.findings import Evidence, Interval
+from timesink.rules.case import CaseSide, DiagnosisCase, median_place, told_name
+from timesink.rules.case_functions import is_program
+from timesink.rules.ledger import HOST_PARTS, Claim, Demand, change
+from timesink.rules.pace import CLEARLY, PaceExcess, excess, slowdown
+
+_SORT = ["inside", "after", "before"]
+_PLACE = [*_SORT, "occurrence"]
+FEW = 3
+"""Places or functions that are told one by one."""
+_NEARLY_ALL = 0.8
+"""A place stands for all of its sort that holds this part of what they gained."""
+_BACKED = 0.5
+"""Part of what a place gained that its function must have gained too."""
+_MOST_PLACES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class HostPlace:
+    """One place, or with `occurrence` None all of a sort."""
+
+    inside: str | None
+    after: str | None
+    before: str | None
+    occurrence: int | None = None
+    operators: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+    """Which functions are operators."""
+
+    @property
+    def words(self) -> str:
+        """Where it is: `after the last operator of the cycle (aten::add)`."""
+        whole = "the cycle" if self.inside is None else told_name(self.inside)
+        if self.after is None and self.before is None:
+            return f"inside {whole}"
+        if self.after is not None and self.before is None:
+            return f"after the last {self._sort(self.after)} of {whole} ({told_name(self.after)})"
+        if self.after is None and self.before is not None:
+            sort = self._sort(self.before)
+            return f"before the first {sort} of {whole} ({told_name(self.before)})"
+        between = f"between {told_name(self.after or '')} and {told_name(self.before or '')}"
+        return between if self.inside is None else f"{between} inside {whole}"
+
+    def _sort(self, function: str) -> str:
+        return "operator" if function in self.operators else "call"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostPlaces:
+    """Time in each place in each cycle; a place is a column of the arrays."""
+
+    which: tuple[HostPlace, ...]
+    base: Floats
+    new: Floats
+
+    @property
+    def gained(self) -> Floats:
+        """What each gained on average."""
+        if not len(self.base) or not len(self.new):
+            return np.zeros(len(self.which))
+        return np.asarray(self.new.mean(axis=0) - self.base.mean(axis=0))
+
+
+def places_of(case: DiagnosisCase) -> HostPlaces:
+    """Every place of either side, and every sort of place that occurs more than once."""
+    tables = [side.anatomy.places for side in (case.base, case.new)]
+    single = pl.concat([table.select(_PLACE) for table in tables]).unique(maintain_order=True)
+    many = single.group_by(_SORT, maintain_order=True).len().filter(pl.col("len") > 1)
+    sorts = many.select(*_SORT, pl.lit(None, pl.Int64).alias("occurrence"))
+    chosen = pl.concat([single, sorts]) if many.height else single
+    functions = case.functions
+    kinds = functions.table.filter(functions.where(pl.col("function_class") == "cpu_operator"))
+    operators = frozenset(kinds["function"])
+    which = tuple(
+        HostPlace(inside, after, before, turn, operators)
+        for inside, after, before, turn in chosen.iter_rows()
+    )
+    base, new = (
+        np.hstack([_times(side, single, _PLACE), _times(side, sorts, _SORT)])
+        for side in (case.base, case.new)
+    )
+    base[:, single.height :] += _left_out(case.base, single, sorts)
+    return HostPlaces(which, base, new)
+
+
+def _left_out(side: CaseSide, single: pl.DataFrame, sorts: pl.DataFrame) -> Floats:
+    """What the places of each sort may take that a side has not kept, as each takes too little."""
+    missing = single.join(
+        side.anatomy.places.select(_PLACE).unique(), _PLACE, "anti", nulls_equal=True
+    )
+    counts = sorts.join(
+        missing.group_by(_SORT).len(), _SORT, "left", nulls_equal=True, maintain_order="left"
+    )
+    lengths = side.anatomy.cycles["dur_ns"].median()
+    least = LEAST_PLACE * (lengths if isinstance(lengths, float) else 0.0)
+    return least * counts["len"].fill_null(0).to_numpy().astype(np.float64)
+
+
+def _times(side: CaseSide, places: pl.DataFrame, key: list[str]) -> Floats:
+    cycles = side.cycles
+    values = np.zeros((len(cycles), places.height))
+    rows = pl.DataFrame({"cycle": cycles}, schema={"cycle": pl.Int64()}).with_row_index("row")
+    columns = places.select(key).with_row_index("column")
+    found = side.anatomy.places.join(rows, "cycle").join(columns, key, nulls_equal=True)
+    where = found["row"].to_numpy(), found["column"].to_numpy()
+    np.add.at(values, where, found["dur_ns"].to_numpy().astype(np.float64))
+    return values
+
+
+def place_evidence(side: CaseSide, place: HostPlace, values: Floats) -> Evidence:
+    """The stretch to look at, in the cycle that shows it as most do."""
+    cycle = side.cycles[median_place(values)]
+    conditions = [
+        pl.col(name).eq_missing(pl.lit(getattr(place, name), pl.String)) for name in _SORT
+    ]
+    rows = side.anatomy.places.filter(pl.col("cycle") == cycle, *conditions)
+    if place.occurrence is not None:
+        rows = rows.filter(pl.col("occurrence") == place.occurrence)
+    if rows.is_empty():
+        return Evidence("place", place.words, "new", cycle, function=place.inside)
+    longest = rows.sort("dur_ns", descending=True).row(0, named=True)
+    start, length = int(longest["ts_ns"]), int(longest["dur_ns"])
+    text = f"{units.brief_ns(length)} {place.words}, in cycle {cycle}"
+    return Evidence("place", text, "new", cycle, start, start + length, place.inside)
+
+
+# -- the pace of the host --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HostPace:
+    """Functions of the host and places in the cycle, in one array, and what stands out of them."""
+
+    case: DiagnosisCase
+    places: HostPlaces
+    excess: PaceExcess
+    candidates: np.ndarray
+    """Which functions may be to blame."""
+
+    @property
+    def functions(self) -> int:
+        """How many of the columns are functions; places come after them."""
+        return self.case.functions.table.height
+
+    def rise(self, column: int) -> float:
+        """What a column gained beyond the pace of the others, on average."""
+        return float(self.excess.new[:, column].mean() - self.excess.base[:, column].mean())
+
+
+def host_of(case: DiagnosisCase) -> HostPace:
+    """The host of a case, without functions whose time is explained already."""
+    functions = case.functions
+    works = functions.where(
+        is_program(),
+        # Copies that wait for the device are no work of the host.
+        pl.col("function_class") != "cpu_copy",
+        pl.col("part") != "data_loading",
+        ~pl.col("function").is_in([*case.taken, *case.blurred]),
+    )
+    places = places_of(case)
+    comparable = np.append(works & functions.called_equally, np.zeros(len(places.which), bool))
+    found = excess(
+        np.hstack([functions.base, places.base]),
+        np.hstack([functions.new, places.new]),
+        comparable,
+        _owners(case, places),
+    )
+    return HostPace(case, places, found, works)
+
+
+def _owners(case: DiagnosisCase, places: HostPlaces) -> Integers:
+    """A number per function and place: that of the function whose own time it is."""
+    marks = marks_of(case)
+    names = [*case.functions.table["function"], *(place.inside for place in places.which)]
+    owners = ["" if name is None or name in marks else name for name in names]
+    return np.unique(np.array(owners, dtype=str), return_inverse=True)[1].ravel()
+
+
+def marks_of(case: DiagnosisCase) -> frozenset[str]:
+    """Functions that stand for the time of a cycle in no other call."""
+    anchors = {case.base.role.anchor, case.new.role.anchor}
+    return frozenset({NO_CALL, *filter(None, anchors)})
+
+
+def stands(host: HostPace, column: int) -> bool:
+    """Whether a column stands out, and by enough to be a cause."""
+    return bool(host.excess.stands_out[column]) and host.rise(column) >= host.case.least_ns
+
+
+def change_of(host: HostPace, columns: list[int]) -> tuple[float, Interval | None]:
+    """What columns gained together beyond the pace of the others, with its interval."""
+    return change(*(side[:, columns].sum(axis=1) for side in (host.excess.base, host.excess.new)))
+
+
+def pace_told(host: HostPace, column: int) -> str:
+    """What became of the rest of the host, in words."""
+    factor = float(host.excess.slowdown[column])
+    if host.case.backwards:
+        return "the rest of the host did not change by as much"
+    return f"the rest of the host takes {factor:.2f} times as long as before"
+
+
+# -- places that are to blame ----------------------------------------------------------------------
+
+
+def gap_claims(host: HostPace) -> Iterator[Claim]:
+    """Places that are to blame; many of them, or several inside of one call, as one."""
+    columns = _standing_places(host)
+    groups: dict[str | None, list[int]] = {}
+    for column in columns:
+        groups.setdefault(_place(host, column).inside, []).append(column)
+    found = []
+    for inside, group in groups.items():
+        apart = inside is None and len(group) <= FEW
+        found += [[each] for each in group] if apart else [group]
+    found.sort(key=lambda group: columns.index(group[0]))
+    yield from (_place_claim(host, group) for group in found)
+
+
+def _standing_places(host: HostPace) -> list[int]:
+    """Columns of places that are to blame, each stretch of time in one of them only."""
+    unclear = host.case.blurred | (marks_of(host.case) if host.case.blurred else frozenset())
+    columns = [
+        host.functions + place
+        for place, where in enumerate(host.places.which)
+        if not host.case.blurred or (where.inside is not None and where.inside not in unclear)
+    ]
+    found = [
+        each
+        for each in columns
+        if stands(host, each) and not _is_common(host, each) and _is_backed(host, each)
+    ]
+    found.sort(key=lambda each: -host.rise(each))
+    # Sorts of places come after the one place that is nearly all of them.
+    found.sort(
+        key=lambda each: (
+            -host.rise(each) * (_NEARLY_ALL if _place(host, each).occurrence is None else 1)
+        )
+    )
+    chosen: list[int] = []
+    for column in found:
+        place = _place(host, column)
+        if not any(_overlap(place, _place(host, other)) for other in chosen):
+            chosen.append(column)
+    return chosen
+
+
+def _place(host: HostPace, column: int) -> HostPlace:
+    return host.places.which[column - host.functions]
+
+
+def _overlap(one: HostPlace, other: HostPlace) -> bool:
+    same = (one.inside, one.after, one.before) == (other.inside, other.after, other.before)
+    return same and (None in {one.occurrence, other.occurrence} or one == other)
+
+
+def _is_backed(host: HostPace, column: int) -> bool:
+    """Whether what is around a place gained time, and it is not only called something else."""
+    inside, functions = _place(host, column).inside, host.case.functions
+    if inside is None:
+        # Time in no call beyond the pace of the host, which holds waits for a core.
+        base, new = (_idle(side) for side in (host.case.base, host.case.new))
+        gained = new - float(host.excess.slowdown[column]) * base
+    else:
+        # What functions gained against the pace of the others, where all got faster too.
+        blamed = host.candidates & (functions.table["function"] == inside).to_numpy()
+        base, new = (side[blamed] for side in functions.times)
+        pace = host.excess.slowdown[: host.functions][blamed]
+        gained = float(np.sum(new - pace * base))
+    return gained >= _BACKED * host.rise(column)
+
+
+def _idle(side: CaseSide) -> float:
+    """Mean time in no call, with its share of the waits for a core."""
+    idle, waits = (float(side.times_of(part).mean()) for part in ("idle", "run_queue"))
+    ran = float(side.times_of(*HOST_PARTS).mean()) - waits
+    return idle * (1 + waits / ran) if ran > 0 else idle
+
+
+def _is_common(host: HostPace, column: int) -> bool:
+    """Whether the other gaps of its sort grew as much: gaps that all grew have none to blame."""
+    own = _place(host, column)
+    base, new = (side[:, column - host.functions] for side in (host.places.base, host.places.new))
+    pace = pace_of_gaps(host, own.inside, own)
+    return float(new.mean()) < (1 + CLEARLY) * pace * float(base.mean())
+
+
+def pace_of_gaps(host: HostPace, inside: str | None, but: HostPlace | None = None) -> float:
+    """By how much the usual gap grew, of those inside of calls or of those between them."""
+    others = [
+        place.occurrence is not None
+        and (place.inside is None) == (inside is None)
+        and (but is None or not _overlap(place, but))
+        for place in host.places.which
+    ]
+    return slowdown(host.places.base, host.places.new, np.array(others, dtype=bool))
+
+
+def _place_claim(host: HostPace, columns: list[int]) -> Claim:
+    case, place = host.case, _place(host, columns[0])
+    at = [column - host.functions for column in columns]
+    base, new = (side[:, at].sum(axis=1) for side in (host.places.base, host.places.new))
+    rise, interval = change_of(host, columns)
+    took = case.times(float(base.mean()), float(new.mean()))
+    parts = ("idle", "host_cpu") if place.inside is None else ("host_cpu", "idle")
+    where = place.words
+    if len(columns) > 1:
+        whole = "of the cycle" if place.inside is None else f"inside {told_name(place.inside)}"
+        where = f"in {len(columns)} places {whole}, most of it {where}"
+    return case.claim(
+        "host_code",
+        f"The host spends {took} per cycle {where}, in nearly every cycle; "
+        f"{pace_told(host, columns[0])}.",
+        [Demand(rise, (*parts, "launch_gap"), structural=True)],
+        interval,
+        tuple(
+            place_evidence(case.new, _place(host, each), host.places.new[:, each - host.functions])
+            for each in columns[:_MOST_PLACES]
+        ),
+        inside=(place.inside,),
+    )

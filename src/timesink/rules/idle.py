@@ -1,0 +1,399 @@
+"""Time in which devices stand still: waits for data, pauses between steps, gaps, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from timesink.analyses.breakdown import PARTS, average_step
+from timesink.analyses.columns import device_columns, host_columns, host_names
+from timesink.analyses.device.activities import Gaps, device_activities
+from timesink.analyses.device.idle_causes import CAUSES, holding_calls, idle_causes, idle_ranges
+from timesink.analyses.device.meanwhile import host_meanwhile
+from timesink.analyses.device.utilisation import device_utilisation
+from timesink.analyses.kernel_names.display import short_kernel_name
+from timesink.analyses.names import device_word, is_collective_call, is_data_loader
+from timesink.analyses.once import once_per_trace
+from timesink.analyses.roles import role_ranges
+from timesink.analyses.steps import find_steps
+from timesink.model import intervals, units
+from timesink.model.findings import Evidence, Finding
+from timesink.model.intervals import IntervalSet
+from timesink.model.trace import Trace
+from timesink.rules.communication import LEAST_TALKING
+from timesink.rules.device_work import tiny_kernels
+from timesink.rules.registry import catalogue, finding
+from timesink.rules.single_run import Steps, complete_steps, longest_by_name, worst_step
+
+LEAST_BETWEEN = 0.1
+LEAST_LOADING = 0.05
+"""Fetching data, in steps or between them, is worth a word from this share of the time on."""
+LEAST_UTILISATION = 0.5
+COPY_BOUND_SHARE = 0.25
+"""Copies that take this much of a step, beside kernels, are the reason themselves."""
+_MOST_NAMED = 4
+LOOKED_AT = 50
+LEAST_GAP_NS = 1_000_000
+LEAST_GAP_SHARE = 0.05
+"""A gap is large when it takes this much of an average step, and at least a millisecond."""
+_SHOWN = 3
+
+_ON_DEVICE = ("kernel", "memcpy", "memset")
+_HOST_DID = {
+    "communication": "communicated",
+    "runtime": "was in runtime calls",
+    "data_loader": "fetched data",
+    "cpu_exec": "ran host code",
+    "other": "ran no operator and made no runtime call",
+}
+_BOUND = {
+    "data_loading": "low-utilisation-input-bound",
+    "communication": "low-utilisation-communication-bound",
+    "sync": "low-utilisation-sync-bound",
+    "runtime_call": "low-utilisation-runtime-bound",
+    "stalled": "low-utilisation-host-stalled",
+    "host": "low-utilisation-launch-bound",
+    "queued": "low-utilisation-dependency-bound",
+    "copies": "low-utilisation-copy-bound",
+}
+"""The rule about devices that are idle mostly for a cause."""
+
+
+# -- between steps ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """What lies between the complete steps, from the first to the last."""
+
+    window_ns: int
+    """From the start of the first step to the end of the last."""
+    pauses: int
+    """How often one step follows another."""
+    parts: Mapping[str, int]
+    """Time without device work by what the host did; a moment counts for the first of them."""
+
+    @property
+    def idle_ns(self) -> int:
+        return sum(self.parts.values())
+
+    def share(self, ns: float) -> float:
+        """Part of the whole window."""
+        return ns / self.window_ns if self.window_ns else 0.0
+
+    def each_ns(self, amount_ns: float) -> float:
+        """An amount as its average between two steps."""
+        return amount_ns / max(1, self.pauses)
+
+
+@once_per_trace
+def time_between(trace: Trace) -> Between:
+    """How long devices stand still between steps, and what the host does then."""
+    steps = complete_steps(trace)
+    windows = steps.windows
+    if len(windows) < 2:
+        return Between(0, 0, dict.fromkeys(_HOST_DID, 0))
+    pauses = np.stack([windows[:-1, 1], windows[1:, 0]]).T
+    parts, left = {}, pauses
+    for part in PARTS:
+        rest = left[:0]
+        if part != "other":
+            rest = intervals.subtract(left, _touching(role_ranges(trace)[part], pauses))
+        parts[part] = intervals.coverage(left) - intervals.coverage(rest)
+        left = rest
+    return Between(
+        window_ns=int(windows[-1, 1] - windows[0, 0]),
+        pauses=steps.count - 1,
+        parts={part: ns for part, ns in parts.items() if part not in _ON_DEVICE},
+    )
+
+
+def _touching(ranges: IntervalSet, pauses: IntervalSet) -> IntervalSet:
+    """Those that reach into a pause; nearly all lie in steps."""
+    first = np.searchsorted(ranges[:, 1].copy(), pauses[:, 0], side="right")
+    last = np.searchsorted(ranges[:, 0].copy(), pauses[:, 1])
+    pieces = [ranges[begin:end] for begin, end in zip(first, last, strict=True) if begin < end]
+    return intervals.merge(np.concatenate(pieces)) if pieces else ranges[:0]
+
+
+def between_steps(trace: Trace) -> list[Finding]:
+    """Pauses between steps that take over a tenth of the time from the first to the last."""
+    between = time_between(trace)
+    idle, loading = between.idle_ns, between.parts["data_loader"]
+    if between.share(idle) <= LEAST_BETWEEN:
+        return []
+    did = {part: between.each_ns(ns) for part, ns in between.parts.items() if ns}
+    longest = sorted(did, key=lambda part: -did[part])[:2]
+    doing = [f"{_HOST_DID[part]} for {units.duration_ns(did[part])}" for part in longest]
+    # What fetching data takes is told, and to be gained, under that heading.
+    told_elsewhere = loading if between.share(loading) > LEAST_LOADING else 0
+    numbers = {f"{part}_us": ns / 1000 for part, ns in did.items()}
+    return [
+        finding(
+            "run",
+            "between-steps",
+            f"Between two steps devices stand still for {units.duration_ns(between.each_ns(idle))},"
+            f" {units.share(idle, between.window_ns)} of the time from the first step "
+            f"to the last. Meanwhile the host {' and '.join(doing)}.",
+            share=between.share(idle),
+            between_ns=between.each_ns(idle - told_elsewhere),
+            evidence=(Evidence("gap", "between two steps", numbers=numbers),),
+        )
+    ]
+
+
+# -- waiting for data ------------------------------------------------------------------------------
+
+
+def data_loading(trace: Trace) -> list[Finding]:
+    """Time in which the next batch was fetched and nothing ran on a device.
+
+    Some programs fetch inside a step, some between two steps: either counts.
+    """
+    steps, between = complete_steps(trace), time_between(trace)
+    waited = average_step(trace).get("data_loader_ns", 0.0)
+    fetching = between.parts["data_loader"]
+    inside = waited > LEAST_LOADING * steps.length_ns
+    outside = between.share(fetching) > LEAST_LOADING
+    if not inside and not outside:
+        return []
+    said, shares = [], [waited / steps.length_ns]
+    if inside:
+        said.append(f"Fetching data takes {steps.part(waited)} while no device works.")
+    if outside:
+        shares.append((waited * steps.count + fetching) / between.window_ns)
+        said.append(
+            f"Between two steps {'another ' if inside else 'fetching data takes '}"
+            f"{units.duration_ns(between.each_ns(fetching))} "
+            f"{'go to it' if inside else 'while no device works'}, "
+            f"{units.share(fetching, between.window_ns)} of the time from the first step to the "
+            "last."
+        )
+    called = host_columns(trace)[host_names(trace).rows(is_data_loader)]
+    loaders = called.filter(pl.col("kind").is_in(["operator", "annotation"]))
+    slowest = [worst_step(trace, "data_loader")] if inside else []
+    return [
+        finding(
+            "run",
+            "data-loading",
+            " ".join(said),
+            share=min(1.0, max(shares)),
+            cost_ns=waited,
+            between_ns=between.each_ns(fetching),
+            evidence=(*longest_by_name("call", loaders), *slowest),
+        )
+    ]
+
+
+# -- devices that stand still for most of a step ---------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _IdleDevice:
+    """One device that runs kernels less than half of the time, and the main cause."""
+
+    device: int
+    utilisation: float
+    """Inside the steps."""
+    cause: str
+    lost_ns: int
+    """To that cause, in all steps."""
+    causes: dict[str, int]
+    """Idle time by cause."""
+
+
+def low_utilisation(trace: Trace) -> list[Finding]:
+    """Devices that run kernels less than half of the time inside steps, by their main cause.
+
+    Devices with the same main cause share a finding.  Where nothing tells why a device waits,
+    nothing is said.
+    """
+    if not complete_steps(trace).length_ns:
+        return []
+    lazy = device_utilisation(trace).filter(pl.col("within_steps") < LEAST_UTILISATION)
+    used = dict(lazy.select("device", "within_steps").rows())
+    said = _said_elsewhere(trace)
+    found: dict[str, list[_IdleDevice]] = {}
+    for row in idle_causes(trace).to_dicts():
+        if row["device"] in used and row["idle_ns"]:
+            device = _main_cause(row, used[row["device"]])
+            if device.cause in _BOUND and device.cause not in said:
+                found.setdefault(device.cause, []).append(device)
+    return [
+        _low_utilisation(trace, sorted(devices, key=lambda one: -one.lost_ns))
+        for devices in found.values()
+    ]
+
+
+def _said_elsewhere(trace: Trace) -> set[str]:
+    """Causes that have a rule of their own, where that rule speaks up."""
+    average, said = average_step(trace), set()
+    if average["data_loader_ns"] > LEAST_LOADING * average["total_ns"]:
+        said.add("data_loading")
+    if average["communication_ns"] > LEAST_TALKING * average["total_ns"]:
+        said.add("communication")
+    if tiny_kernels(trace):
+        said.add("host")
+    return said
+
+
+def _main_cause(row: dict[str, Any], utilisation: float) -> _IdleDevice:
+    causes = {cause: row[f"{cause}_ns"] for cause in CAUSES}
+    cause = max(causes, key=lambda name: causes[name])
+    lost = causes[cause]
+    copying = row["steps_ns"] - row["idle_ns"] - round(utilisation * row["steps_ns"])
+    if copying > COPY_BOUND_SHARE * row["steps_ns"] and copying > lost:
+        cause, lost = "copies", copying
+    return _IdleDevice(row["device"], utilisation, cause, lost, causes)
+
+
+def _low_utilisation(trace: Trace, devices: list[_IdleDevice]) -> Finding:
+    steps, worst = complete_steps(trace), devices[0]
+    rule, many = _BOUND[worst.cause], len(devices) > 1
+    lost = worst.lost_ns / steps.count
+    names = _device_names(trace, sorted(device.device for device in devices))
+    used = [device.utilisation for device in devices]
+    low, high = units.share(min(used), 1), units.share(max(used), 1)
+    doing = "busy with copies" if worst.cause == "copies" else "idle"
+    return finding(
+        "run",
+        rule,
+        f"{names} {'run' if many else 'runs'} kernels {low if low == high else f'{low} to {high}'} "
+        f"of the time{' inside steps' if steps.marked else ''}. "
+        f"Main cause: {catalogue()['run'][rule]['because']}; "
+        f"{'on the worst of them ' if many else ''}{steps.part(lost)}.",
+        {"names": names, "are": "are" if many else "is", "doing": doing},
+        share=lost / steps.length_ns,
+        cost_ns=lost,
+        evidence=(
+            *_holding_calls(trace, worst),
+            *(_idle_evidence(trace, device, steps) for device in devices),
+        ),
+    )
+
+
+def _device_names(trace: Trace, numbers: list[int]) -> str:
+    """The device, the devices, or how many there are."""
+    word = device_word(trace)
+    if len(numbers) == 1:
+        return f"{word} {numbers[0]}" if numbers[0] >= 0 else word
+    if len(numbers) > _MOST_NAMED:
+        return f"{len(numbers)} {word}s ({numbers[0]} to {numbers[-1]})"
+    return f"{word}s {', '.join(map(str, numbers))}"
+
+
+def _idle_evidence(trace: Trace, device: _IdleDevice, steps: Steps) -> Evidence:
+    idle = {"idle": sum(device.causes.values()), **device.causes}
+    numbers = {f"{name}_us_per_step": ns / steps.count / 1000 for name, ns in idle.items() if ns}
+    used = {"utilisation_pct": 100 * device.utilisation}
+    return Evidence("device", _device_names(trace, [device.device]), numbers=used | numbers)
+
+
+def _holding_calls(trace: Trace, idle: _IdleDevice) -> tuple[Evidence, ...]:
+    """The calls that held up the host while the device was idle."""
+    if idle.cause not in ("sync", "runtime_call"):
+        return ()
+    calls, ranges = holding_calls(trace), idle_ranges(trace)[idle.device]
+    mine = calls.waits == (idle.cause == "sync")
+    # A gap may begin where a wait ends: touching counts.
+    frames = calls.ranges[mine] + np.array([0, 1])
+    rows = calls.row[mine][intervals.coverage_within(ranges, frames) > 0]
+    return longest_by_name("call", host_columns(trace).select("name", "dur_ns")[rows])
+
+
+# -- single long gaps ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _LargeGap:
+    """A gap inside a step, between two activities of a device."""
+
+    start_ns: int
+    length_ns: int
+    step: str
+    before: str
+    after: str
+    host_name: str | None
+    """What the host did for most of it."""
+
+
+def large_gaps(trace: Trace) -> list[Finding]:
+    """Gaps inside the steps that are long by themselves, of the device that loses most."""
+    steps = complete_steps(trace)
+    if not steps.length_ns:
+        return []
+    least = max(LEAST_GAP_NS, LEAST_GAP_SHARE * steps.length_ns)
+    devices = ([*_unexplained(trace, large)] for large in _gaps_by_device(trace, least))
+    gaps = max(devices, key=lambda found: sum(gap.length_ns for gap in found), default=[])
+    if not gaps:
+        return []
+    longest, per_step = gaps[0], sum(gap.length_ns for gap in gaps) / steps.count
+    where = f", in step {longest.step}" if steps.marked else ""
+    meanwhile = (
+        "with no single host event behind it"
+        if longest.host_name is None
+        else f"while the host was in {longest.host_name}"
+    )
+    return [
+        finding(
+            "run",
+            "large-gaps",
+            f"{units.counted(len(gaps), 'gaps')} of {units.duration_ns(least)} or more "
+            f"{'takes' if len(gaps) == 1 else 'take'} {units.share(per_step, steps.length_ns)} of "
+            f"{'the steps' if steps.marked else steps.each}; the longest lasts "
+            f"{units.duration_ns(longest.length_ns)}{where}, {meanwhile}.",
+            share=per_step / steps.length_ns,
+            cost_ns=per_step,
+            evidence=tuple(_gap_evidence(gap, steps) for gap in gaps[:_SHOWN]),
+        )
+    ]
+
+
+def _gap_evidence(gap: _LargeGap, steps: Steps) -> Evidence:
+    name = f"in step {gap.step} " if steps.marked else ""
+    name += f"from {short_kernel_name(gap.before)} to {short_kernel_name(gap.after)}"
+    if gap.host_name is not None:
+        name += f", host in {gap.host_name}"
+    numbers = {"gap_us": gap.length_ns / 1000, "start_ns": gap.start_ns}
+    return Evidence("gap", name, numbers=numbers)
+
+
+def _gaps_by_device(trace: Trace, least: float) -> Iterator[Gaps]:
+    """The longest gaps of each device inside the steps, between two of its activities."""
+    work = device_activities(trace)
+    for device, idle in idle_ranges(trace).items():
+        mine = np.flatnonzero(work.device == device)
+        first, last = int(work.start[mine].min()), int(work.end[mine].max())
+        inner = intervals.clip(idle, first, last)
+        inner = inner[inner[:, 1] - inner[:, 0] >= least]
+        if len(inner):
+            inner = inner[np.argsort(inner[:, 0] - inner[:, 1], kind="stable")][:LOOKED_AT]
+            by_start, by_end = (
+                mine[np.argsort(times[mine], kind="stable")] for times in (work.start, work.end)
+            )
+            after = by_start[np.searchsorted(work.start[by_start], inner[:, 1])]
+            before = by_end[np.searchsorted(work.end[by_end], inner[:, 0], side="right") - 1]
+            yield Gaps(inner[:, 0], inner[:, 1], before, after)
+
+
+def _unexplained(trace: Trace, gaps: Gaps) -> Iterator[_LargeGap]:
+    """Gaps that no other rule speaks about: fetching data and communication have their own."""
+    work, device, host = device_activities(trace), device_columns(trace), host_columns(trace)
+    before, after = (device["name"][work.row[side]] for side in (gaps.before, gaps.after))
+    names = find_steps(trace)["name"].to_list()
+    step = np.searchsorted(find_steps(trace)["start_ns"].to_numpy(), gaps.start, side="right") - 1
+    for place, meanwhile in enumerate(host_meanwhile(trace, work, gaps)):
+        host_name = host["name"][meanwhile.row] if meanwhile.row >= 0 else None
+        if not meanwhile.loading and not is_collective_call(host_name or ""):
+            yield _LargeGap(
+                start_ns=int(gaps.start[place]),
+                length_ns=int(gaps.length[place]),
+                step=names[step[place]],
+                before=before[place] or "",
+                after=after[place] or "",
+                host_name=host_name,
+            )

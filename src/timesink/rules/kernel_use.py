@@ -1,0 +1,361 @@
+"""What to try, from how well the kernels of a device use it.
+
+Every rule rests on counters, or on names alone where it says so: where one it needs was not
+measured, or little time is concerned, it stays silent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from timesink.analyses.kernel_calls.classes import THIRDS, Thresholds
+from timesink.analyses.kernel_calls.sampling import call_weight
+from timesink.analyses.kernel_calls.usage import DeviceUse, headroom, of_device
+from timesink.analyses.texts import encode
+from timesink.model import units
+from timesink.model.findings import Finding
+from timesink.rules.device_work import (
+    FIRST_TENSOR_CORES,
+    FIRST_TF32,
+    IMAGE_LAYOUT,
+    TENSOR_CORE_SPEEDUP,
+    TINY_NS,
+)
+from timesink.rules.registry import finding, rules_for
+
+LEAST_PCT = 5.0
+"""Share of a device's time from which a rule speaks."""
+LEAST_SOFTMAX_PCT = 3.0
+"""A softmax is only part of what a fused attention kernel saves."""
+MATTERS = 0.1
+"""Share of a part from which something in it is worth a word."""
+USUAL_MULTIPROCESSORS = 100
+"""Of devices that do not say how many they have."""
+IDLE_TENSOR_PCT = 5.0
+_MOST_NAMES = 3
+_MOSTLY = 0.5
+_FEWEST_LAYERS = 4
+"""Launches of a softmax from which it belongs to layers, not to a loss."""
+_PRODUCTS = {
+    "gemm": "matrix products",
+    "convolution": "convolutions",
+    "attention": "attention kernels",
+}
+_MOVERS = ("elementwise", "copy", "normalisation", "optimizer")
+_COMPILED = re.compile(r"^triton_")
+_TURNED = re.compile(
+    r"^\S*(?<![a-z])transpose|^elementwise_kernel\n.*direct_copy_kernel", re.IGNORECASE | re.DOTALL
+)
+"""Transposes, and PyTorch's copy of tensors that do not lie in memory as they are read."""
+_LOG_SOFTMAX = re.compile(
+    r"log_?softmax|softmax_warp_\w+<.*,\s*(?:\(int\))?\d+,\s*(?:\(bool\))?(?:1|true),",
+    re.IGNORECASE,
+)
+_FOREACH = re.compile(
+    r"^\S*multi_tensor_apply(?!.*(fused|adam|lamb|sgd))", re.IGNORECASE | re.DOTALL
+)
+_NO_PRODUCT = re.compile(
+    r"gemv|reduce|im2col|col2im|transpose|depthwise|grouped_direct|winograd\w*transform|"
+    r"scan|wkv|dot_do_o|convert_dq|merge|combine|preprocess|f64|dgemm|zgemm|double",
+    re.IGNORECASE,
+)
+"""Kernels around a product, products tensor cores do not speed up, and double precision."""
+_CONVERSIONS = {
+    "images": (
+        "turn images between NCHW and NHWC",
+        "Keep model and inputs in the layout of the convolutions (torch.channels_last).",
+    ),
+    "turned": (
+        "make tensors contiguous",
+        "Avoid .contiguous(), permute and transpose, or let torch.compile fuse them.",
+    ),
+}
+_LAID_OUT = pl.col("images") | pl.col("turned")
+"""Kernels that only change a layout."""
+
+
+def advise(
+    calls: pl.DataFrame,
+    devices: Sequence[DeviceUse],
+    thresholds: Thresholds = THIRDS,
+    multiprocessors: Mapping[int, int] | None = None,
+) -> tuple[Finding, ...]:
+    """What to try on each device, first what may bring most.
+
+    The calls have their `class` and their `weight`; `multiprocessors` are by device number.
+
+    >>> import timesink
+    >>> report = timesink.kernels(timesink.sample())
+    >>> [advice.rule for advice in advise(report.calls, report.devices)]
+    ['layout-conversions']
+    """
+    known = multiprocessors or {}
+    found: list[Finding] = []
+    for use in devices:
+        number = None if use.device is None else known.get(use.device)
+        device = DeviceCalls(use, _prepared(of_device(calls, use)), thresholds, number)
+        whole = _total(device.calls)
+        own = [advice for rule in rules_for("kernels") for advice in rule(device)]
+        # Where there is no honest number, all of the time counts.
+        own.sort(key=lambda one: one.gain_ns or one.share * whole, reverse=True)
+        found += own
+    return tuple(found)
+
+
+def _prepared(calls: pl.DataFrame) -> pl.DataFrame:
+    """Launches with a duration, their `time` and `headroom`, and which only change a layout."""
+    timed = calls.with_columns(call_weight().alias("weight")).filter(pl.col("dur_ns").is_not_null())
+    return timed.with_columns(
+        (pl.col("dur_ns") * pl.col("weight")).alias("time"),
+        (headroom() * pl.col("weight")).alias("headroom"),
+        pl.col("family").cast(pl.String()),
+        images=_named(timed, IMAGE_LAYOUT),
+        turned=_named(timed, _TURNED) & (timed["family"].cast(pl.String()) == "copy"),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class DeviceCalls:
+    """The launches of a device that have a duration, with `time`, `turned` and other marks."""
+
+    use: DeviceUse
+    calls: pl.DataFrame
+    thresholds: Thresholds
+    multiprocessors: int | None
+
+    @property
+    def low_pct(self) -> float:
+        return 100 * self.thresholds.low
+
+    @property
+    def high_pct(self) -> float:
+        return 100 * self.thresholds.high
+
+    def share_pct(self, part: pl.DataFrame) -> float:
+        whole = _total(self.calls)
+        return 100 * _total(part) / whole if whole else 0.0
+
+    def speaks(self, part: pl.DataFrame, least_pct: float = LEAST_PCT) -> bool:
+        return self.share_pct(part) >= least_pct
+
+    def advice(
+        self,
+        rule: str,
+        part: pl.DataFrame,
+        sentence: str,
+        words: Mapping[str, str] | None = None,
+        **more: Any,
+    ) -> Finding:
+        """What a rule says of some launches, after how much of the time they take."""
+        longest = (
+            part.group_by(pl.col("short_name").cast(pl.String()))
+            .agg(pl.col("time").sum())
+            .sort("time", "short_name", descending=[True, False])
+        )
+        took = f"{self.share_pct(part):.1f} % of the time ({units.brief_ns(_total(part))})"
+        return finding(
+            "kernels",
+            rule,
+            f"{took} {sentence}",
+            words,
+            host=self.use.host,
+            device=self.use.device,
+            share=self.share_pct(part) / 100,
+            kernels=tuple(longest["short_name"].drop_nulls().head(_MOST_NAMES)),
+            **more,
+        )
+
+
+# -- rules -----------------------------------------------------------------------------------------
+
+
+def tensor_cores_unused(device: DeviceCalls) -> Iterator[Finding]:
+    """Products that leave the tensor cores idle."""
+    digits = (device.use.compute_capability or "").split(".")[0]
+    major = int(digits) if digits.isdigit() else None
+    if major is not None and major < FIRST_TENSOR_CORES:
+        return
+    part = device.calls.filter(
+        pl.col("family").is_in(list(_PRODUCTS)),
+        pl.col("tensor_pct") < IDLE_TENSOR_PCT,
+        pl.col("sm_pct") >= device.low_pct,
+        # At the memory roof other units would wait as well.
+        (pl.col("dram_pct") < device.high_pct).fill_null(value=True),
+        ~_named(device.calls, _NO_PRODUCT),
+    )
+    if not device.speaks(part):
+        return
+    families = _main_families(part)
+    images = ", torch.backends.cudnn.allow_tf32 for convolutions"
+    yield device.advice(
+        "tensor-cores-unused",
+        part,
+        f"in {_listed([_PRODUCTS[family] for family in families])} that leave the tensor cores "
+        f"idle and keep SM at {_mean(part, 'sm_pct'):.0f} % of its peak.",
+        {"images": images if "convolution" in families else ""},
+        advice="before_tf32" if major is not None and major < FIRST_TF32 else "advice",
+        cost_ns=_total(part) * (1 - 1 / TENSOR_CORE_SPEEDUP),
+    )
+
+
+def _both_low(device: DeviceCalls) -> pl.DataFrame:
+    # Without a counter of SM the class overstates what is low.
+    low = (pl.col("class") == "both_low") & pl.col("sm_pct").is_not_null()
+    return device.calls.filter(low, ~_LAID_OUT)
+
+
+def tiny_kernels(device: DeviceCalls) -> Iterator[Finding]:
+    """Kernels that hardly use anything and are too small to last."""
+    part = _both_low(device).filter(pl.col("dur_ns") < TINY_NS)
+    if not device.speaks(part):
+        return
+    launches = units.share(_total(part, "weight"), _total(device.calls, "weight"))
+    yield device.advice(
+        "tiny-kernels",
+        part,
+        f"and {launches} of the launches are kernels below {units.duration_ns(TINY_NS)} that "
+        "hardly use the device; in the run itself they cost more: a launch takes about as long.",
+        {"fusing": "" if _is_compiled(part) else "torch.compile, "},
+        cost_ns=_total(part, "headroom"),
+    )
+
+
+def low_use(device: DeviceCalls) -> Iterator[Finding]:
+    """Kernels that hardly use anything and have too little to do at once."""
+    part = _both_low(device).filter(pl.col("dur_ns") >= TINY_NS)
+    if not device.speaks(part):
+        return
+    limit = device.multiprocessors or USUAL_MULTIPROCESSORS
+    enough = "" if device.multiprocessors is None else ", its number of multiprocessors"
+    blocks = pl.col("grid_x") * pl.col("grid_y") * pl.col("grid_z")
+    few = part.select((blocks < limit).fill_null(value=False)).to_series()
+    used = f"SM at {_mean(part, 'sm_pct'):.0f} % and DRAM at {_mean(part, 'dram_pct'):.0f} %"
+    said = f"in kernels that keep {used} of peak"
+    if _most_of(part, few):
+        filled = units.share(_total(part.filter(few)), _total(part))
+        said += f", {filled} of that with fewer than {limit} blocks{enough}"
+    others = part.filter(~pl.col("family").is_in(list(_PRODUCTS)))
+    fuses = _total(others) >= MATTERS * _total(part) and not _is_compiled(others)
+    yield device.advice(
+        "low-use",
+        part,
+        f"{said}.",
+        {"fusion": ", fusion (torch.compile)" if fuses else ""},
+        advice="few_blocks" if _most_of(part, few) else "advice",
+        cost_ns=_total(part, "headroom"),
+    )
+
+
+def memory_bound(device: DeviceCalls) -> Iterator[Finding]:
+    """Kernels that only move bytes, and move them as fast as the memory can."""
+    part = device.calls.filter(
+        pl.col("family").is_in(_MOVERS),
+        pl.col("dram_pct") >= device.high_pct,
+        pl.col("sm_pct") < device.low_pct,
+        ~_LAID_OUT,
+    )
+    if not device.speaks(part):
+        return
+    optimizer = part.filter(_named(part, _FOREACH), pl.col("family") == "optimizer")
+    others = part.filter(pl.col("family") != "optimizer")
+    # Only full names tell what such kernels apply.
+    told = optimizer["name"].cast(pl.String()).str.contains("<", literal=True).any()
+    tried = ["smaller data types"]
+    if others.height and not _is_compiled(others):
+        tried.insert(0, "fusion (torch.compile)")
+    if told and _total(optimizer) >= MATTERS * _total(part):
+        tried.insert(0, "an optimizer in one pass (fused=True)")
+    yield device.advice(
+        "memory-bound-elementwise",
+        part,
+        f"in {_listed(_main_families(part))} kernels near the memory roof, "
+        f"DRAM at {_mean(part, 'dram_pct'):.0f} % and SM at {_mean(part, 'sm_pct'):.0f} %.",
+        {"tried": ", ".join(tried)},
+    )
+
+
+def layout_conversions(device: DeviceCalls) -> Iterator[Finding]:
+    """Kernels that only lay tensors out anew."""
+    part = device.calls.filter(_LAID_OUT)
+    if not device.speaks(part):
+        return
+    least = MATTERS * _total(part)
+    kinds = [kind for kind in _CONVERSIONS if _total(part.filter(pl.col(kind))) >= least]
+    yield device.advice(
+        "layout-conversions",
+        part,
+        f"in kernels that only {' or '.join(_CONVERSIONS[kind][0] for kind in kinds)}.",
+        {"tried": " ".join(_CONVERSIONS[kind][1] for kind in kinds)},
+        cost_ns=_total(part),
+    )
+
+
+def attention_not_fused(device: DeviceCalls) -> Iterator[Finding]:
+    """By names alone: softmax after softmax between matrix products, and no attention kernel."""
+    calls = device.calls
+    if (calls["family"] == "attention").any():
+        return
+    softmax = calls.filter(pl.col("family") == "softmax", ~_named(calls, _LOG_SOFTMAX))
+    part = softmax.filter(pl.col("weight").sum().over("short_name") >= _FEWEST_LAYERS)
+    launches = _total(part, "weight")
+    products = _total(calls.filter(pl.col("family") == "gemm"), "weight")
+    if not device.speaks(part, LEAST_SOFTMAX_PCT) or products < 2 * launches:
+        return
+    yield device.advice(
+        "attention-not-fused",
+        part,
+        f"in {units.counted(round(launches), 'softmax kernels')} among matrix products, and no "
+        "attention kernel: attention seems to write its scores to memory.",
+        cost_ns=_total(part),
+    )
+
+
+# -- what rules ask of launches --------------------------------------------------------------------
+
+
+def _named(calls: pl.DataFrame, pattern: re.Pattern[str]) -> pl.Series:
+    """Which calls have a name like this; asked are the short name and, a line below, the whole."""
+    codes, texts = encode(calls["name"])
+    row_of = np.zeros(len(texts), dtype=np.int64)
+    row_of[codes] = np.arange(len(codes))
+    short = calls["short_name"].cast(pl.String()).gather(row_of).to_list() if len(codes) else []
+    found = [
+        pattern.search(f"{own}\n{text}") is not None if text is not None else False
+        for own, text in zip(short, texts, strict=False)
+    ]
+    return pl.Series(np.array(found, dtype=np.bool_)[codes], dtype=pl.Boolean())
+
+
+def _total(part: pl.DataFrame, column: str = "time") -> float:
+    return float(part[column].sum())
+
+
+def _mean(part: pl.DataFrame, column: str) -> float:
+    return float((part[column] * part["time"]).sum()) / _total(part)
+
+
+def _most_of(part: pl.DataFrame, chosen: pl.Series) -> bool:
+    """Whether more than half of the time of some calls is of the chosen ones."""
+    return _total(part.filter(chosen)) > _MOSTLY * _total(part)
+
+
+def _is_compiled(part: pl.DataFrame) -> bool:
+    """Whether the compiler made most of these kernels already."""
+    return _most_of(part, _named(part, _COMPILED))
+
+
+def _main_families(part: pl.DataFrame) -> list[str]:
+    """Those that matter, the longest first."""
+    times = part.group_by("family").agg(pl.col("time").sum()).sort("time", descending=True)
+    matters = pl.col("time") >= MATTERS * pl.col("time").sum()
+    return times.filter(matters)["family"].to_list()
+
+
+def _listed(words: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

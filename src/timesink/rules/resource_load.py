@@ -1,0 +1,364 @@
+"""What of a load others make, and how bad that is: counters, and what the process itself did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import polars as pl
+
+from timesink.analyses.anatomy.anatomy import Anatomy
+from timesink.analyses.comparison.equally_often import equally_often
+from timesink.analyses.comparison.pair import Pair
+from timesink.rules.case_functions import family_of
+from timesink.rules.counter_levels import CounterReading, own_devices
+from timesink.rules.counter_names import Hardware, capacity_of, hardware_of
+
+_ENOUGH = 0.05
+"""Kernels that are to speak for all take this part of the time of kernels at least."""
+_NEARLY_NONE = 0.1
+"""Part of the time of kernels that may stay as it is where "nearly all" take longer."""
+_COPIES = ("gpu_memcpy_h2d", "gpu_memcpy_d2h")
+_CLASS = pl.col("function_class").cast(pl.String)
+_LEAST_BUSY = 0.002
+"""Own work below this share of the cycle is too little to scale anything by."""
+_ALL = 100.0
+_ROUNDING = 5.0
+"""Percent by which two counters of the same load may differ: they are not sampled at once."""
+_OF_A_CORE = "% of a core"
+_STEADY = 0.05
+_GROUND = 0.2
+"""Part of its capacity on top of which the level of a resource is looked at."""
+_LINKS = ("pcie", "link", "memory_bandwidth", "network", "disk")
+
+
+class DeviceWork(NamedTuple):
+    """What the process did on one device, per cycle of each side."""
+
+    base_ns: float
+    new_ns: float
+    calls_base: float
+    calls_new: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Context:
+    """Everything a check may look at."""
+
+    pair: Pair
+    base: Anatomy
+    new: Anatomy
+    readings: Sequence[CounterReading]
+
+    # -- counters ----------------------------------------------------------------------------------
+
+    def reading(self, resource: str, device: str) -> CounterReading | None:
+        """The counter of a resource on a device; the highest where there are several."""
+        found = [
+            one
+            for one in self.readings
+            if one.resource.resource == resource and one.device == device
+        ]
+        return max(found, key=lambda one: (one.new_mean, one.metric), default=None)
+
+    def hardware(self, device: str) -> Hardware | None:
+        """What is known about a device."""
+        name = self.new.hardware.get(device) or self.base.hardware.get(device)
+        return hardware_of(name)
+
+    @property
+    def cores(self) -> int | None:
+        return self.new.cores or self.base.cores
+
+    # -- own work ----------------------------------------------------------------------------------
+
+    @property
+    def own_devices(self) -> set[str]:
+        return own_devices(self.pair)
+
+    @property
+    def cycles_ns(self) -> tuple[float, float]:
+        """Mean length of the cycles of both sides."""
+        return self.pair.cycle_times.means_ns
+
+    def busy(self, device: str) -> tuple[float, float] | None:
+        """Share of the cycle in which the process itself keeps a device busy, on both sides."""
+        rows = self._device_rows(device)
+        base, new, *_ = _sums(rows.filter(_CLASS.str.starts_with("gpu_")))
+        whole_base, whole_new = self.cycles_ns
+        shares = (
+            min(base / whole_base, 1.0) if whole_base > 0 else 0.0,
+            min(new / whole_new, 1.0) if whole_new > 0 else 0.0,
+        )
+        return shares if any(shares) else None
+
+    def copies(self, device: str) -> DeviceWork:
+        """Copies between host and device."""
+        return _sums(self._device_rows(device).filter(_CLASS.is_in(_COPIES)))
+
+    def communication(self, device: str) -> DeviceWork:
+        """Kernels that talk to other devices, and copies between devices."""
+        rows = self._device_rows(device)
+        return _sums(rows.filter(_communicates(rows)))
+
+    def kernel_ratio(self, device: str) -> float | None:
+        """How many times as long own kernels take that are launched about equally often.
+
+        None where there are none, or too few to speak for all.
+        """
+        same, total = self._same_kernels(device)
+        base, new, *_ = _sums(same)
+        return new / base if base > 0 and base >= _ENOUGH * total else None
+
+    def interrupted(self, device: str) -> float:
+        """How many times as long nearly all own kernels take beyond what the clock explains.
+
+        More work makes some kernels longer and leaves those alone that only depend on the model;
+        others on the device make all of them longer.
+        """
+        clock = self.reading("device_clock", device)
+        same, total = self._same_kernels(device)
+        same = same.with_columns(ratio=pl.col("new_ns") / pl.col("base_ns")).sort("ratio")
+        weights = same["base_ns"].cum_sum()
+        known = len(same) > 0 and weights[-1] >= _ENOUGH * total
+        if clock is None or not known or clock.new_mean <= 0 or not self.pair.workload.comparable:
+            return 1.0
+        least = float(same.filter(weights >= _NEARLY_NONE * weights[-1])["ratio"][0])
+        return max(least * min(clock.new_mean / clock.base_mean, 1.0), 1.0)
+
+    def _same_kernels(self, device: str) -> tuple[pl.DataFrame, float]:
+        """Kernels launched about equally often, launch by launch, and the time of all in BASE."""
+        rows = self._device_rows(device)
+        kernels = rows.filter(~_communicates(rows), _CLASS == "gpu_compute")
+        launches = pl.col("calls_new") / pl.col("calls_base")
+        often = kernels.select(pl.col("calls_base", "calls_new").cast(pl.Float64)).to_numpy()
+        known = pl.col("base_ns") > 0, pl.col("calls_base") > 0, pl.col("calls_new") > 0
+        same = kernels.filter(pl.Series(equally_often(often[:, 0], often[:, 1])), *known)
+        # Cycles of a run differ a little in what they launch.
+        return same.with_columns(pl.col("new_ns") / launches), _sums(kernels)[0]
+
+    def _device_rows(self, device: str) -> pl.DataFrame:
+        return self.pair.times.filter(pl.col("device").cast(pl.String) == device)
+
+    def host_ratio(self, *classes: str) -> float | None:
+        """How many times as long functions of these classes on the host take."""
+        work = self.work_of_class(*classes)
+        return work.new_ns / work.base_ns if work.base_ns > 0 else None
+
+    def work_of_class(self, *classes: str) -> DeviceWork:
+        """Functions of some classes, wherever they run."""
+        return _sums(self.pair.times.filter(_CLASS.is_in(classes)))
+
+    @property
+    def cycle_ratio(self) -> float | None:
+        """How many times as long cycles are; None where they do not hold the same work."""
+        base, new = self.cycles_ns
+        return new / base if base > 0 and new > 0 and self.pair.workload.comparable else None
+
+    def part_ns(self, *parts: str) -> tuple[float, float]:
+        """Mean time per cycle of parts of the cycle, on both sides."""
+        return _mean_part(self.base, parts), _mean_part(self.new, parts)
+
+
+def _sums(rows: pl.DataFrame) -> DeviceWork:
+    found = rows.select(pl.col(DeviceWork._fields).fill_null(0).fill_nan(0).sum()).row(0)
+    return DeviceWork(*map(float, found))
+
+
+def _communicates(rows: pl.DataFrame) -> pl.Expr:
+    names = [name for name in rows["function"].unique() if name]
+    talking = [name for name in names if family_of(name) == "collective"]
+    told = pl.col("function").is_in(talking).fill_null(value=False)
+    return (_CLASS == "gpu_comm") | (_CLASS == "gpu_memcpy_d2d") | told
+
+
+def _mean_part(anatomy: Anatomy, parts: Sequence[str]) -> float:
+    cycles = anatomy.parts["cycle"].n_unique()
+    if not cycles:
+        return 0.0
+    chosen = anatomy.parts.filter(pl.col("part").cast(pl.String).is_in(parts))
+    return float(chosen["dur_ns"].sum()) / cycles
+
+
+# -- the load of others ----------------------------------------------------------------------------
+
+
+def of_others(reading: CounterReading, context: Context) -> CounterReading:
+    """The reading without the load of the process itself, as far as that is known."""
+    take_off = TAKEN_OFF.get(reading.resource.own)
+    return reading if take_off is None else take_off(reading, context)
+
+
+def _device_time(reading: CounterReading, context: Context) -> CounterReading:
+    """Time in which a device is busy: without the process's own time on it.
+
+    A device that runs many short kernels counts as busy for longer than they take, so the share
+    may also grow in proportion to them; of both ways the one counts that leaves less to others.
+    The process's own counter stands in where the trace has no device: some samplers write the use
+    of the whole device there.
+    """
+    busy = _own_share(reading, context)
+    if busy is not None:
+        subtracted = reading.less(_ALL * busy[0], _ALL * busy[1])
+        return min(subtracted, _scaled(reading, context), key=lambda one: one.rise)
+    own = context.reading("own_device_use", reading.device)
+    return reading if own is None else reading.less(own.base_mean, own.new_mean)
+
+
+def _scaled(reading: CounterReading, context: Context) -> CounterReading:
+    """The process's own part changes with its time on the device."""
+    busy = _own_share(reading, context)
+    if busy is None or busy[0] < _LEAST_BUSY:
+        return reading
+    ratio = busy[1] / busy[0]
+    if ratio >= 1 or reading.unit != "%":
+        return _at_equal_load(reading, ratio)
+    # What of it was the process's own was so for as long as it worked, at most.
+    own = min(reading.base_mean, _ALL * busy[0])
+    return reading.less(0.0, own * (ratio - 1.0))
+
+
+def _own_share(reading: CounterReading, context: Context) -> tuple[float, float] | None:
+    """Share of the cycle the process's own work on a device takes, at the pace of BASE.
+
+    Kernels that others interrupt last longer: what they last beyond that is not their own.  A
+    process that does less leaves a device idle, and does not make others of what is not.
+    """
+    busy = context.busy(reading.device)
+    if busy is None:
+        return None
+    return busy[0], max(busy) / context.interrupted(reading.device)
+
+
+def _at_equal_load(reading: CounterReading, ratio: float) -> CounterReading:
+    """What it would read without more load of the process, if all of BASE was its own.
+
+    Less of it is not taken into account: much of BASE may be of others.
+    """
+    return reading.less(0.0, reading.base_mean * max(ratio - 1.0, 0.0))
+
+
+def _cpu(reading: CounterReading, context: Context) -> CounterReading:
+    """Use of all cores without the process's own.
+
+    A program that seems to use more than all of them was counted against those it may use, of a
+    machine that has more.
+    """
+    own = context.reading("own_cpu_use", reading.device)
+    if own is None:
+        return reading
+    if own.unit != _OF_A_CORE:
+        return reading.less(own.base_mean, own.new_mean)
+    if context.cores and own.base_mean / context.cores <= reading.base_mean + _ROUNDING:
+        return reading.less(own.base_mean / context.cores, own.new_mean / context.cores)
+    return _at_equal_load(reading, own.new_mean / own.base_mean if own.base_mean > 0 else 1.0)
+
+
+def _without_calls(reading: CounterReading, context: Context) -> CounterReading:
+    """Traffic of PCIe without more copies of the process, and between devices without more talk.
+
+    Own traffic grows with own calls per time; what was not there before is own while it runs.
+    """
+    does = context.copies if reading.resource.own == "copies" else context.communication
+    work = does(reading.device)
+    base_ns, new_ns = context.cycles_ns
+    if base_ns <= 0 or new_ns <= 0 or work.calls_new <= 0:
+        return reading
+    if work.calls_base > 0:
+        rates = work.calls_base / base_ns, work.calls_new / new_ns
+        return _at_equal_load(reading, rates[1] / rates[0])
+    seen = max(reading.base_mean, reading.new_mean)
+    capacity = capacity_of(reading.resource.scale, context.hardware(reading.device), seen)
+    return reading.less(0.0, min(work.new_ns / new_ns, 1.0) * capacity)
+
+
+TAKEN_OFF: Mapping[str, Callable[[CounterReading, Context], CounterReading]] = {
+    "device_time": _device_time,
+    "scaled": _scaled,
+    "cpu": _cpu,
+    "copies": _without_calls,
+    "communication": _without_calls,
+}
+"""By the column `own` of ``resources.csv``."""
+
+
+# -- how bad a change is ---------------------------------------------------------------------------
+
+
+def severity(reading: CounterReading, context: Context) -> float:
+    """Share of the capacity lost in the harmful direction; 0 where it changed for the better.
+
+    `reading` is of the load of others, where that differs from what was counted.
+    """
+    scale = SCALES.get(reading.resource.scale)
+    if scale is None:
+        return 0.0
+    lost = scale(reading, context)
+    return min(max(lost, 0.0), 1.0) if lost == lost else 0.0  # noqa: PLR0124 (NaN)
+
+
+def capacity(reading: CounterReading, context: Context) -> float | None:
+    """What the resource could give, in the unit of the reading; None where it has no such."""
+    kind = reading.resource.scale
+    if kind == "fixed":
+        return reading.resource.capacity
+    if kind == "process_memory":
+        own = context.reading("own_memory", reading.device)
+        return None if own is None else own.new_mean + reading.new_mean
+    if kind not in _LINKS:
+        return None
+    limit = context.reading(f"{kind}_limit", reading.device)
+    if limit is not None and limit.new_mean > 0:
+        return limit.new_mean
+    seen = max(reading.base_mean, reading.new_mean)
+    # A load that stays where it is, as that of a full link does.
+    level, strays = reading.new_mean, float(reading.new.std()) if len(reading.new) else 0.0
+    steady = level if len(reading.new) > 1 and strays <= _STEADY * level else None
+    return capacity_of(kind, context.hardware(reading.device), seen, steady)
+
+
+def ground(reading: CounterReading, context: Context) -> float:
+    """A level that is little for a resource, 0 where it has no capacity.
+
+    Counters of hardly used resources scatter by many times what they read.
+    """
+    if reading.resource.scale == "percent":
+        return _GROUND * _ALL
+    return _GROUND * (capacity(reading, context) or 0.0)
+
+
+def _ratio(reading: CounterReading, _: Context) -> float:
+    base, new = reading.base_mean, reading.new_mean
+    if base <= 0 or new < 0:
+        return 0.0
+    return 1.0 - new / base
+
+
+def _flag(reading: CounterReading, _: Context) -> float:
+    """Share of the time in which it is set; counted from 0 to 1 or in percent."""
+    return reading.rise / (_ALL if reading.unit == "%" else 1.0)
+
+
+def _of_capacity(reading: CounterReading, context: Context) -> float:
+    most = capacity(reading, context)
+    return reading.rise / most if most else 0.0
+
+
+def _cycle_share(reading: CounterReading, context: Context) -> float:
+    """What calls take beyond what the whole host slowed down by, as a share of the cycle."""
+    host, (_, cycle_ns) = context.host_ratio("oncpu"), context.cycles_ns
+    if context.cycle_ratio is None or host is None or cycle_ns <= 0:
+        return 0.0
+    calls = context.work_of_class("disk_read_and_write").calls_new
+    return calls * (reading.new_mean - reading.base_mean * max(host, 1.0)) / cycle_ns
+
+
+SCALES: Mapping[str, Callable[[CounterReading, Context], float]] = {
+    "ratio": _ratio,
+    "percent": lambda reading, _: reading.rise / _ALL,
+    "flag": _flag,
+    "cycle_share": _cycle_share,
+    **dict.fromkeys((*_LINKS, "fixed", "process_memory"), _of_capacity),
+}
+"""By the column `scale` of ``resources.csv``."""

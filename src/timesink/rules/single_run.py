@@ -1,0 +1,159 @@
+"""What costs time in one run: all findings, and what its rules measure against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+
+from timesink.analyses.breakdown import step_breakdown
+from timesink.analyses.once import once_per_trace
+from timesink.analyses.steps import find_steps
+from timesink.model import intervals, units
+from timesink.model.findings import MEDIUM, Evidence, Finding, gravest_first
+from timesink.model.intervals import IntervalSet
+from timesink.model.trace import Trace
+from timesink.rules.registry import finding, rules_for
+
+_SHOWN = 4
+
+
+@once_per_trace
+def find_all(trace: Trace) -> tuple[Finding, ...]:
+    """Everything the rules find, the gravest first.
+
+    >>> import timesink
+    >>> findings = find_all(timesink.open(timesink.sample()))
+    >>> all(finding.evidence for finding in findings)
+    True
+    """
+    marked = complete_steps(trace).marked
+    found = (one for rule in rules_for("run") for one in rule(trace))
+    return gravest_first(replace(one, marked=marked) for one in found)
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """The complete steps of a trace as one whole."""
+
+    windows: IntervalSet
+    """When they ran; disjoint, in time order."""
+    count: int
+    length_ns: float
+    """Of the average step."""
+    marked: bool
+    """Whether the recording marks steps; else all of it counts as one."""
+
+    def per_step_ns(self, ranges: ArrayLike) -> float:
+        """How much of an average step the ranges cover; what overlaps counts once."""
+        return int(intervals.coverage_within(ranges, self.windows).sum()) / max(1, self.count)
+
+    def time_of(self, events: pl.DataFrame) -> float:
+        """How much of an average step events cover."""
+        starts, lengths = events["ts_ns"].to_numpy(), events["dur_ns"].to_numpy()
+        return self.per_step_ns(intervals.from_starts(starts, lengths))
+
+    def hold(self, times: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of these moments are inside a step."""
+        if not len(self.windows):
+            return np.zeros(len(times), dtype=np.bool_)
+        place = np.searchsorted(self.windows[:, 0].copy(), times, side="right") - 1
+        inside: NDArray[np.bool_] = (place >= 0) & (times < self.windows[place, 1])
+        return inside
+
+    def part(self, ns: float) -> str:
+        """A time and what it is a part of: `2.00 ms of each 20.0 ms step (10.0 %)`."""
+        share = units.share(ns, self.length_ns)
+        return f"{units.duration_ns(ns)} of {self.each} ({share})"
+
+    @property
+    def each(self) -> str:
+        """What a part is taken of, in words: a step, or what was recorded."""
+        length = units.duration_ns(self.length_ns)
+        return f"each {length} step" if self.marked else f"the recorded {length}"
+
+    @property
+    def a_step(self) -> str:
+        """Said after a number that is one of an average step; nothing where no step is marked."""
+        return " a step" if self.marked else ""
+
+
+@once_per_trace
+def complete_steps(trace: Trace) -> Steps:
+    """The steps that averages are taken of; a length of 0 where nothing can be measured."""
+    steps = find_steps(trace).filter("complete")
+    bounds = steps.select("start_ns", "end_ns").to_numpy().reshape(-1, 2)
+    total = int((bounds[:, 1] - bounds[:, 0]).sum())
+    return Steps(
+        windows=intervals.merge(bounds),
+        count=len(bounds),
+        length_ns=total / max(1, len(bounds)),
+        marked=bool(steps["marked"].any()),
+    )
+
+
+# -- evidence --------------------------------------------------------------------------------------
+
+
+def most_by_name(
+    kind: str, events: pl.DataFrame, by: str, name: str = "name", **numbers: pl.Expr
+) -> tuple[Evidence, ...]:
+    """The names that have most of one of the numbers, with all of these.
+
+    >>> events = pl.DataFrame({"name": ["a", "b", "a"], "dur_ns": [1000, 5000, 2000]})
+    >>> [item.name for item in longest_by_name("kernel", events)]
+    ['b', 'a']
+    """
+    rows = (
+        events.group_by(name)
+        .agg(**numbers)
+        .with_columns(pl.col(name).cast(pl.String).fill_null(""))
+        .sort(by, name, descending=[True, False])
+        .head(3)
+    )
+    return tuple(Evidence(kind, row.pop(name), numbers=row) for row in rows.to_dicts())
+
+
+def longest_by_name(kind: str, events: pl.DataFrame) -> tuple[Evidence, ...]:
+    """The names that took most time, with calls and time."""
+    total = pl.col("dur_ns").sum() / 1000
+    return most_by_name(kind, events, "total_us", calls=pl.len(), total_us=total)
+
+
+def worst_step(trace: Trace, part: str) -> Evidence:
+    """The complete step with most of a part of the breakdown."""
+    step = step_breakdown(trace).filter("complete").sort(f"{part}_ns").row(-1, named=True)
+    numbers = {f"{part}_us": step[f"{part}_ns"] / 1000, "step_us": step["total_ns"] / 1000}
+    return Evidence("step", step["name"], numbers=numbers)
+
+
+# -- the recording itself --------------------------------------------------------------------------
+
+
+def cut_steps(trace: Trace) -> list[Finding]:
+    """Steps at the end whose device work the recording does not hold."""
+    steps = find_steps(trace)
+    cut = steps.filter(~steps["complete"])
+    if cut.is_empty():
+        return []
+    whole = steps.filter("complete")
+    usual = float(np.median(whole["device_events"].to_numpy())) if whole.height else 0.0
+    most = int(cut["device_events"].to_numpy().max())
+    shown = cut.select("name", "device_events").head(_SHOWN)
+    return [
+        finding(
+            "run",
+            "cut-steps",
+            f"{units.counted(cut.height, 'steps')} of {steps.height} "
+            f"({', '.join(shown['name'])}) {'lacks' if cut.height == 1 else 'lack'} device "
+            f"work: at most {units.counted(most, 'device events')}, "
+            f"against {usual:.0f} in a whole step. Averages leave them out.",
+            evidence=tuple(
+                Evidence("step", name, numbers={"device_events": events})
+                for name, events in shown.rows()
+            ),
+            least_severity=MEDIUM,
+        )
+    ]
