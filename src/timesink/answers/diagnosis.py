@@ -12,7 +12,7 @@ from timesink.model import units
 from timesink.output.blocks import Block, Document, Picture, Section, Table
 from timesink.output.columns import column, table
 from timesink.output.names import cut_middle, short_names
-from timesink.render.cycle_picture import OTHER, USUAL, Side, cycle_picture
+from timesink.render.cycle_picture import OTHER, USUAL, CycleBars, cycle_picture
 from timesink.render.drawing.svg import picture
 from timesink.reports.comparison.told import Told
 from timesink.reports.diagnosis.report import Diagnosed, Within
@@ -155,7 +155,7 @@ def _picture(one: Within) -> Iterator[Picture]:
         return
     colours = tuple(OTHER if cycle in slow else USUAL for cycle in lengths)
     name = "all cycles, slow ones in orange" if slow else "all cycles"
-    shown = Side(name, tuple(map(float, lengths.values())), colours, len(one.split.warm_up))
+    shown = CycleBars(name, tuple(map(float, lengths.values())), colours, len(one.split.warm_up))
     yield picture(cycle_picture([shown]))
 
 

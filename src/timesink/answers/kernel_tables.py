@@ -33,7 +33,7 @@ from timesink.answers.kernel_words import (
     nearest,
     peak_share,
 )
-from timesink.output.blocks import CellLink, Column, Kind, Sort, Table
+from timesink.output.blocks import CellLink, Column, Cut, Kind, Sort, Table
 from timesink.output.columns import column, joined, table
 from timesink.output.numbers import kind_of
 from timesink.render.kernels.classes import class_title
@@ -214,7 +214,7 @@ def _columns(
     for place in excerpt.places:
         yield column(place, place, "text", rows[place].cast(pl.String))
     labels = [group_label(name, by) for name in rows["label"]]
-    cut = "start" if word.startswith("module") else "end"
+    cut: Cut = "start" if word.startswith("module") else "end"
     yield column("label", word, "text", labels, link=LINKS.get(by, ""), cut=cut)
     counts = ("calls", "launches") if sampled else ("calls",)
     first = [name for name in (*counts, *main) if name in rows.columns]
@@ -234,9 +234,9 @@ def _columns(
             yield column(name, title, "text", told, spare=spare, right=True)
         else:
             yield _group_column(rows, name, title, axis, spare=spare)
-    told = {*first, *excerpt.places, *_LEFT_OUT}
+    known = {*first, *excerpt.places, *_LEFT_OUT}
     for name in rows.columns:
-        if name not in told:
+        if name not in known:
             spelled = name.removesuffix("_ns").removesuffix("_pct").replace("_", " ")
             yield _group_column(rows, name, spelled, axis, main=False)
 
