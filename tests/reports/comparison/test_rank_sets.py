@@ -68,7 +68,7 @@ def test_every_output_shows_it(slower: Comparison):
     assert comparison_md(slower).startswith("# Ranks\n\n- 18 ranks: steps take longer")
     gate = gate_of(slower, Limit(5.0))
     assert gate.outcome == "failed"
-    assert "gpu_clock in rank 7" in comment_md(slower, gate)
+    assert "GPU clock in rank 7" in comment_md(slower, gate)
     sections = {one.id: one for one in comparison_document(slower).sections}
     titles = [getattr(block, "title", "") for block in sections["ranks"].blocks]
     assert "Stragglers" in titles
