@@ -11,6 +11,7 @@ import timesink
 from cases import STEP, K, O, R, read
 from timesink.analyses.memory.curve import recording_start
 from timesink.answers.analysis import PAGES, SECTIONS, analysis_document
+from timesink.answers.analysis_tables import device_work_ns
 from timesink.answers.analysis_time import MOST_BARS
 from timesink.errors import UsageError
 from timesink.output.blocks import (
@@ -149,6 +150,12 @@ class TestPages:
             analysis_document(sampled, page="trace")
 
 
+class TestDevices:
+    def test_how_busy_they_were_comes_first(self, whole: Document):
+        (lead,) = (one.lead for one in whole.sections if one.id == "devices")
+        assert lead.startswith("GPU 0: kernels 76.8 %, any work 76.9 %, SM efficiency 61.3 %")
+
+
 class TestFigures:
     def test_what_nothing_tells_is_unknown_and_not_zero(self):
         (tiles,) = blocks(of(STEP(1, 0, 100), O("aten::mm", 10, 50)), "figures")
@@ -207,6 +214,10 @@ class TestOperators:
         (share,) = (one.data for one in operators.columns if one.key == "share")
         assert share == Numbers((0.1,))
         assert sites.id == "launch-sites"
+
+    def test_without_other_launches_there_is_one_table(self, whole: Document, sampled: Analysis):
+        assert len(blocks(whole, "operators")) == 1
+        assert device_work_ns(sampled) == 41_882_282
 
 
 class TestModules:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from timesink.analyses.ranks.causes import CAUSES
+from timesink.analyses.ranks.panel import Panel
+from timesink.analyses.ranks.rank_set import ranks_of_traces
 from timesink.analyses.ranks.stragglers import Straggler
 from timesink.answers import stragglers as words
 from timesink.answers.analysis import PAGES, analysis_document
@@ -67,7 +70,7 @@ class TestText:
     def test_markdown_says_the_same(self, late: Analysis):
         told = markdown.to_markdown(analysis_document(late, rows=5, brief=True))
         assert "- **Data loading in rank 5**: Rank 5 holds the others up in every step: " in told
-        assert "| collective | group | size |" in told
+        assert "| collective | group | groups | of ranks | size |" in told
 
 
 class TestManyRanksOfOneCause:
@@ -164,3 +167,22 @@ def test_many_ranks_with_one_cause_are_told_together(late: Analysis):
     assert words.held_sentence(second, panel).startswith(
         "Ranks 8-15 hold the others up in 2 of 4 st"
     )
+
+
+def test_a_sentence_says_how_often_and_how_much():
+    none = np.zeros((2, 4))
+    panel = Panel(np.arange(2), tuple("1234"), none, none, none, {}, none, np.zeros(2))
+    held = words.Held("host_code", (3,), 6e6, 0.12, ("1", "2", "4"), ())
+    assert words.held_sentence(held, panel) == (
+        "Rank 3 holds the others up in 3 of 4 steps: 6.00 ms (12.0 % of the run), 2.00 ms in each."
+    )
+    assert words.advice(words.Held("slow_link", (3,), 0.0, 0.0, (), ())) == (
+        "Check the links of rank 3: NIC, cable, PCIe width, NVLink state."
+    )
+
+
+def test_one_rank_alone_cannot_be_judged(sampled: Analysis):
+    alone = ranks_of_traces({"rank0": sampled.trace})
+    (said,) = words.stragglers_section(alone).blocks
+    assert isinstance(said, Text)
+    assert said.text == "Only one rank could be read: whether it holds others up cannot be told."

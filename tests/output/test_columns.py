@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from timesink.output.blocks import Numbers
-from timesink.output.columns import numbers, texts_of, words
+from timesink.output.columns import cells, column, joined, known, numbers, table, texts_of, words
 from timesink.output.numbers import kind_of
 
 
@@ -47,3 +47,31 @@ def test_text_of_any_column():
 
 def test_words_are_listed_once():
     assert len(words(["gemm"] * 100).texts) == 1
+    assert texts_of(pl.Series("tensor_cores", [True, None])) == ["yes", None]
+    assert texts_of(pl.Series("device", [0, -1])) == ["0", "unknown"]
+    assert joined([pl.Series("grid_x", [64, None]), pl.Series("grid_y", [1, 1])]) == [
+        "64 x 1",
+        None,
+    ]
+
+
+def test_moments_are_counted_from_the_start():
+    assert numbers(pl.Series("start_ns", [12, None]), "moment_ns", start_ns=10) == Numbers(
+        (2, None)
+    )
+
+
+def test_columns_of_which_nothing_is_known_are_left_out_unless_there_are_no_rows():
+    calls, unknown = (column(key, key, "count", [value]) for key, value in (("a", 3), ("b", None)))
+    assert [one.key for one in table("t", "Calls", [calls, unknown]).columns] == ["a"]
+    empty = table("t", "Calls", [column("a", "a", "text", [])], meanings={"a": "first"})
+    assert [(one.key, one.help) for one in empty.columns] == [("a", "first")]
+
+
+def test_cells_are_what_people_read():
+    assert cells(column("total_ns", "total", "time_ns", [1500, None])) == ["1.50 us", "-"]
+    assert cells(column("name", "name", "text", ["gemm", None])) == ["gemm", "-"]
+
+
+def test_what_json_cannot_say_is_not_known():
+    assert (known(2), known(float("-inf")), known(None)) == (2, None, None)

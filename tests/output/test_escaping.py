@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.output.names import as_code, in_cell, in_line, in_published_cell
+from timesink.output.names import as_code, in_cell, in_html, in_line, in_published_cell
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,12 @@ def test_a_code_span_ends_where_it_should(name: str):
     fence = re.match("`+", as_code(name))
     assert fence
     assert fence[0] not in re.sub(r"^`+|`+$", "", as_code(name)).split(" ") or name == ""
+
+
+def test_every_character_can_be_seen():
+    assert in_html("a<b\x1b\u202e") == "a&lt;b\\x1b\\u202e"
+    assert in_cell("a\nb") == "a\\nb"
+
+
+def test_a_name_as_code():
+    assert (as_code("f<int>"), as_code("a`b")) == ("`f<int>`", "`` a`b ``")

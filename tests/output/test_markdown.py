@@ -59,7 +59,7 @@ def test_names_in_a_table_are_no_markup():
 def test_cards_are_lists():
     assert said(FINDINGS) == (
         "- **Many kernels are tiny** (`tiny-kernels`, high): 1 200 kernels take less than 5 us. "
-        "Use CUDA graphs. may save 2.00 ms a step if all go"
+        "Use CUDA graphs. It may save 2.00 ms a step if all go."
     )
     assert said(CAUSES) == (
         "1. **Host code in rank 3** (+6.00 ms, 12.0 % of the run): Rank 3 holds the others up. "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.output.names import cut_apart, cut_end, cut_middle
+from timesink.output.names import cut_apart, cut_end, cut_middle, end_of_path, told_apart
 
 SLICED = "ampere_bf16_s16816gemm_bf16_64x64_sliced1x2_ldg8_f2f_stages_64x5_tn"
 PLAIN = "ampere_bf16_s16816gemm_bf16_64x64_ldg8_f2f_stages_64x5_tn"
@@ -38,3 +38,12 @@ def test_no_two_names_look_the_same_and_all_fit(names: list[str], room: int):
 
 def test_what_fits_is_not_cut():
     assert cut_end("relu", 4) == cut_middle("relu", 4) == "relu"
+
+
+def test_the_middle_or_the_start_may_go():
+    assert cut_middle("nvjet_sm90_tst_128x128_64x6_TNT", 16) == "nvjet_s…64x6_TNT"
+    assert end_of_path("Model_0.Layer_3.Attention_3", 20) == "….Attention_3"
+
+
+def test_the_same_name_is_numbered():
+    assert told_apart(["gemm", "relu", "gemm"]) == ["gemm", "relu", "gemm #2"]

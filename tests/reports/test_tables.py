@@ -8,7 +8,7 @@ from builders import DIALECTS
 from cases import ALLOC, MODULE, STEP, K, O, R, read, read_document
 from timesink.errors import UsageError
 from timesink.model.trace import Trace
-from timesink.reports.tables import VIEWS, Choice, View, check_group, find_view
+from timesink.reports.tables import VIEWS, TableChoice, View, check_group, find_view
 
 CAMBRICON = {"kernel_type", "dim", "tasktopo", "tasktopo_node"}
 GEOMETRY = {f"{shape}_{axis}" for shape in ("grid", "block") for axis in "xyz"}
@@ -35,7 +35,7 @@ every_table = pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
 
 @every_table
 def test_columns_are_those_that_are_described(trace: Trace, view: View):
-    given = set(view.table(trace, Choice("shape-stack")).columns)
+    given = set(view.table(trace, TableChoice("shape-stack")).columns)
     assert given == set(view.columns) - CAMBRICON
 
 
@@ -57,7 +57,7 @@ def test_meanings_fit_a_table(view: View):
 def test_kernels_of_cambricon_have_other_launch_properties():
     mlu = read_document(DIALECTS["cambricon"]())
     view = VIEWS["kernel-launches"]
-    assert set(view.table(mlu, Choice()).columns) == set(view.columns) - GEOMETRY
+    assert set(view.table(mlu, TableChoice()).columns) == set(view.columns) - GEOMETRY
 
 
 def test_groups():

@@ -143,11 +143,6 @@ def analysis_document(
 
     Points in time are counted from `start_ns`, by default from the start of the trace.  What was
     not recorded has a sentence in place of its section; in the whole document, a line.
-
-    >>> import timesink
-    >>> document = analysis_document(timesink.analyze(timesink.sample()), page="operators", rows=5)
-    >>> [section.id for section in document.sections]
-    ['operators']
     """
     if page is not None and page not in PAGES:
         raise UsageError(f"there is no page {page!r}", f"choose one of {', '.join(PAGES)}")

@@ -27,11 +27,6 @@ def operators_section(run: Analysed) -> Made:
 
     Shares are of all device work, as in the answer in words: of a replayed graph hardly anything
     may be an operator's.
-
-    >>> import timesink
-    >>> section = operators_section(Analysed(timesink.analyze(timesink.sample())))
-    >>> [table.id for table in section.blocks]
-    ['operators']
     """
     sites = run.analysis.table("launch-sites")
     operators = run.table("operators", whole=device_work_ns(run.analysis))
@@ -48,20 +43,17 @@ def operators_section(run: Analysed) -> Made:
 def _not_by_operators(analysis: Analysis) -> str:
     """What shares lack to a whole: device work that no operator launched."""
     every = device_work_ns(analysis)
-    rest = 0 if every is None else every - analysis.table("operators")["device_self_ns"].sum()
-    if not every or rest <= 0:
+    if every is None:
+        return ""
+    rest = every - int(analysis.table("operators")["device_self_ns"].sum())
+    if rest <= 0:
         return ""
     length = units.duration_ns(rest)
     return f"{units.share(rest, every)} of device work ({length}) was not launched by an operator"
 
 
 def device_work_ns(analysis: Analysis) -> int | None:
-    """All device work, which shares of operators are of; None where no operator has any.
-
-    >>> import timesink
-    >>> device_work_ns(timesink.analyze(timesink.sample()))
-    41882282
-    """
+    """All device work, which shares of operators are of; None where no operator has any."""
     if not analysis.table("operators")["device_self_ns"].sum():
         return None
     return int(analysis.table("launch-sites")["device_ns"].sum())
@@ -95,15 +87,7 @@ def modules_section(run: Analysed) -> Made:
 
 
 def icicle(frame: pl.DataFrame) -> Icicle:
-    """Modules as a tree, parents before children; of very many the largest.
-
-    >>> frame = pl.DataFrame(
-    ...     {"id": [7, 9], "parent_id": [None, 7], "name": ["UNet", "Conv2d"],
-    ...      "host_total_ns": [9, 5], "device_total_ns": [8, 4]}
-    ... )
-    >>> icicle(frame).parent
-    (-1, 0)
-    """
+    """Modules as a tree, parents before children; of very many the largest."""
     measure = "device_total_ns" if frame["device_total_ns"].sum() else "host_total_ns"
     said = "device" if measure == "device_total_ns" else "host"
     tree = _in_order(_largest(frame, measure))
@@ -154,13 +138,7 @@ _LEAST_SHARE = 0.001
 
 
 def memory_curve_section(run: Analysed) -> Made:
-    """What was allocated and reserved, a picture per device, peaks marked; devices before the host.
-
-    >>> import timesink
-    >>> section = memory_curve_section(Analysed(timesink.analyze(timesink.sample())))
-    >>> [curves.title for curves in section.blocks if curves.id != "memory-peaks"]
-    ['GPU0']
-    """
+    """What was allocated and reserved, a picture per device, the host last; peaks are marked."""
     title = "Memory over time"
     if run.trace.lazy("memory").head(1).collect().is_empty():
         return Empty("memory-curve", title, NO_MEMORY)
@@ -214,11 +192,6 @@ def kernels_section(run: Analysed) -> Made:
 
 
 def apart(table: Table) -> Table:
-    """A table whose first column has a name of its own for each row.
-
-    >>> from timesink.output.columns import cells, column, table
-    >>> cells(apart(table("t", "", [column("k", "k", "text", ["gemm", "gemm"])])).columns[0])
-    ['gemm', 'gemm #2']
-    """
+    """A table whose first column has a name of its own for each row."""
     first, *others = table.columns
     return replace(table, columns=(replace(first, data=words(told_apart(cells(first)))), *others))

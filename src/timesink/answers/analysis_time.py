@@ -53,13 +53,7 @@ MOST_BARS = 200
 
 
 def breakdown_section(run: Analysed) -> Made:
-    """The average step and its parts, which add up to it.
-
-    >>> import timesink
-    >>> parts = breakdown_section(Analysed(timesink.analyze(timesink.sample()))).blocks[0]
-    >>> abs(sum(part.value for part in parts.parts) - parts.total) < 1
-    True
-    """
+    """The average step and its parts, which add up to it."""
     average, title = average_step(run.trace), _breakdown_title(run.trace)
     if not average.get("total_ns"):
         return Empty("breakdown", title, NO_STEPS)
@@ -73,12 +67,7 @@ def breakdown_section(run: Analysed) -> Made:
 
 
 def steps_section(run: Analysed) -> Made:
-    """Each step as a bar of its parts; many steps in groups of neighbours.
-
-    >>> import timesink
-    >>> steps_section(Analysed(timesink.analyze(timesink.sample()))).blocks[0].labels
-    ('3', '4')
-    """
+    """Each step as a bar of its parts; many steps in groups of neighbours."""
     frame = run.analysis.table("steps")
     if frame.is_empty() or not find_steps(run.trace)["marked"][0]:
         return Empty("steps", "Steps", _UNMARKED)
@@ -92,11 +81,7 @@ def steps_section(run: Analysed) -> Made:
 
 
 def _grouped_lead(steps: int) -> str:
-    """What to say where a bar stands for several steps.
-
-    >>> _grouped_lead(150), _grouped_lead(1000)
-    ('', 'Each bar is the mean of 5 neighbouring steps of 1 000.')
-    """
+    """What to say where a bar stands for several steps."""
     size = -(-steps // MOST_BARS)
     if size < 2:
         return ""
@@ -104,12 +89,7 @@ def _grouped_lead(steps: int) -> str:
 
 
 def _stacks(title: str, frame: pl.DataFrame, label: str, parts: dict[str, str]) -> Stacks:
-    """One bar per row, or per group of neighbours where there are too many; parts by column.
-
-    >>> frame = pl.DataFrame({"name": ["1", "2"], "kernel_ns": [5, 7]})
-    >>> _stacks("Steps", frame, "name", {"kernel_ns": "kernels"}).parts[0].id
-    'kernel'
-    """
+    """One bar per row, or per group of neighbours where there are too many; parts by column."""
     starts = np.arange(0, frame.height, max(1, -(-frame.height // MOST_BARS)))
     ends = np.append(starts[1:], frame.height)
     names = frame[label].cast(pl.String).to_list()
@@ -189,12 +169,7 @@ _CAUSES: _Named = {
 
 
 def devices_section(run: Analysed) -> Made:
-    """What each device did and why it was idle; of several, tables too.
-
-    >>> import timesink
-    >>> devices_section(Analysed(timesink.analyze(timesink.sample()))).lead
-    'GPU 0: kernels 76.8 %, ...'
-    """
+    """What each device did and why it was idle; of several, tables too."""
     times = run.analysis.table("device-time")
     if times.is_empty():
         return Empty("devices", "Devices", NO_DEVICE_WORK)
@@ -316,13 +291,7 @@ _RATIOS = {
 
 
 def figures_section(run: Analysed) -> Section:
-    """Length of a step, how busy the device was, memory; what is not known stays unknown.
-
-    >>> import timesink
-    >>> tiles = figures_section(Analysed(timesink.analyze(timesink.sample()))).blocks[0].tiles
-    >>> [tile.label for tile in tiles][:2]
-    ['Step', 'GPU busy']
-    """
+    """Length of a step, how busy the device was, memory; what is not known stays unknown."""
     trace = run.trace
     tiles = (*_of_steps(trace), *_of_devices(trace), *_of_memory(trace), *_counts(trace))
     notes = ". ".join(f"{note[0].upper()}{note[1:]}" for note in run.analysis.notes if note)

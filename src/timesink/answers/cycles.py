@@ -14,7 +14,7 @@ from timesink.model import units
 from timesink.output.blocks import Curve, Curves, Document, Kind, Section, Table, Text
 from timesink.output.columns import column, table
 from timesink.output.names import cut_end
-from timesink.reports.cycles import CycleReport, Run
+from timesink.reports.cycles import CycleReport, CycleRun
 
 _NAME = 72
 """Characters of a name in a sentence; kernels have names of hundreds."""
@@ -74,7 +74,7 @@ def cycles_document(report: CycleReport, *, detail: bool = False) -> Document:
     )
 
 
-def _run_sections(run: Run) -> Iterator[Section]:
+def _run_sections(run: CycleRun) -> Iterator[Section]:
     yield Section("lengths", "Length, cycle by cycle", (_lengths(run),))
     yield from _listed("why", "Why", _why(run))
     yield from _listed("others", "Also considered", [_other(one) for one in run.cycles.others])
@@ -86,7 +86,7 @@ def _listed(section: str, title: str, lines: Sequence[str]) -> Iterator[Section]
         yield Section(section, title, tuple(Text(line) for line in lines))
 
 
-def _summary(run: Run) -> Table:
+def _summary(run: CycleRun) -> Table:
     """A row per process and type of cycle."""
     found = run.summary
     return table(
@@ -119,7 +119,7 @@ def _overview(report: CycleReport) -> Table:
     )
 
 
-def _lengths(run: Run) -> Curves:
+def _lengths(run: CycleRun) -> Curves:
     """How long the cycles of each process were, one after the other."""
     parts = run.cycles.table.partition_by("pid", as_dict=True, maintain_order=True)
     lines = {pid or "-": part["end_ns"] - part["start_ns"] for (pid,), part in parts.items()}
@@ -131,13 +131,13 @@ def _lengths(run: Run) -> Curves:
 # -- words -----------------------------------------------------------------------------------------
 
 
-def _unit(run: Run) -> str:
+def _unit(run: CycleRun) -> str:
     """What marks a cycle, as people say it."""
     cycles = run.cycles
     return cut_end(short_kernel_name(cycles.anchor) if cycles.on_device else cycles.anchor, _NAME)
 
 
-def _headline(run: Run) -> str:
+def _headline(run: CycleRun) -> str:
     """The answer in a sentence."""
     cycles, summary = run.cycles, run.summary
     count = units.counted(cycles.table.height, "cycles")
@@ -148,7 +148,7 @@ def _headline(run: Run) -> str:
     return f"{said}, by {_means(run)} (confidence {cycles.confidence:.2f})"
 
 
-def _means(run: Run) -> str:
+def _means(run: CycleRun) -> str:
     if run.cycles.method == "step":
         return "profiler steps"
     return f"{_METHODS[run.cycles.method]} {_unit(run)}"
@@ -164,7 +164,7 @@ def _overview_headline(report: CycleReport) -> str:
     return f"{cycles} in {count}, found in {len(found)} ways: compare them only with --marker"
 
 
-def _why(run: Run) -> list[str]:
+def _why(run: CycleRun) -> list[str]:
     cycles = run.cycles
     lines = [_short_sentence(cycles.reason)]
     if cycles.method != "table":

@@ -34,13 +34,7 @@ _LONGEST_CASE = 160
 
 
 def findings_section(run: Analysed) -> Section:
-    """Every finding, the gravest first; that a trace without steps has none is not good news.
-
-    >>> import timesink
-    >>> section = findings_section(Analysed(timesink.analyze(timesink.sample())))
-    >>> section.blocks[0].items[0].links[0].section != ""
-    True
-    """
+    """Every finding, the gravest first; that a trace without steps has none is not good news."""
     # One rank that holds up all the others comes before what each of them could do better.
     ordered = sorted(run.analysis.findings, key=lambda finding: finding.rule != _FIRST)
     cards = tuple(_card(finding, run) for finding in ordered)
@@ -202,9 +196,6 @@ def health_section(entries: Iterable[HealthEntry], *, brief: bool = False) -> Se
     """What was repaired, lost or looks wrong; a sentence where nothing is.
 
     In brief, without advice, and only the cases that say more than their title.
-
-    >>> health_section([]).blocks[0].text
-    'Nothing odd was found in the recording.'
     """
     items = tuple(_item(entry, brief=brief) for entry in entries)
     shown = Health(items) if items else Text("Nothing odd was found in the recording.", "good")
@@ -212,11 +203,7 @@ def health_section(entries: Iterable[HealthEntry], *, brief: bool = False) -> Se
 
 
 def grave_entries(entries: Iterable[HealthEntry]) -> list[str]:
-    """What makes the figures those of a part of the recording: errors, by their titles.
-
-    >>> grave_entries([])
-    []
-    """
+    """What makes the figures those of a part of the recording: errors, by their titles."""
     return [entry.rule.title for entry in entries if entry.rule.severity is Severity.ERROR]
 
 

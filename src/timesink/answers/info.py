@@ -48,15 +48,7 @@ _MEANINGS: Mapping[str, str] = {
 
 
 def info_document(info: Info) -> Document:
-    """Facts of one trace, or a table of several and what they share; then health.
-
-    >>> import timesink
-    >>> from timesink.reports.info import describe_trace
-    >>> trace = timesink.open(timesink.sample())
-    >>> document = info_document(Info(str(timesink.sample()), (describe_trace(trace),)))
-    >>> [section.id for section in document.sections]
-    ['recording', 'health']
-    """
+    """Facts of one trace, or a table of several and what they share; then health."""
     return Document(
         kind="info",
         title=_title(info),
@@ -78,11 +70,7 @@ def _sections(traces: Sequence[TraceInfo]) -> Iterator[Section]:
 
 
 def recording_section(rows: Sequence[tuple[str, str]]) -> Section:
-    """What a recording says about itself, fact by fact.
-
-    >>> recording_section([("steps", "2")]).id
-    'recording'
-    """
+    """What a recording says about itself, fact by fact."""
     return Section("recording", "The recording", (Facts(tuple(rows)),))
 
 

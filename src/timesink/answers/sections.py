@@ -68,13 +68,7 @@ Made: TypeAlias = Section | Empty | None
 def tables_section(
     section: str, title: str, *views: str, lead: str = ""
 ) -> Callable[[Analysed], Made]:
-    """What makes a section of tables alone; it is empty where the first of them is.
-
-    >>> import timesink
-    >>> made = tables_section("operators", "Operators", "operators")
-    >>> made(Analysed(timesink.analyze(timesink.sample()))).id
-    'operators'
-    """
+    """What makes a section of tables alone; it is empty where the first of them is."""
 
     def make(run: Analysed) -> Made:
         blocks = [run.table(view) for view in views]

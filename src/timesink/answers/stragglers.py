@@ -99,14 +99,7 @@ def _likewise(members: Sequence[Straggler]) -> Iterator[str]:
 
 
 def held_sentence(one: Held, panel: Panel) -> str:
-    """Who holds the others up, how often and how much.
-
-    >>> import numpy as np
-    >>> none = np.zeros((2, 4))
-    >>> panel = Panel(np.arange(2), tuple("1234"), none, none, none, {}, none, np.zeros(2))
-    >>> held_sentence(Held("host_code", (3,), 6e6, 0.12, ("1", "2", "4"), ()), panel)
-    'Rank 3 holds the others up in 3 of 4 steps: 6.00 ms (12.0 % of the run), 2.00 ms in each.'
-    """
+    """Who holds the others up, how often and how much."""
     verb = "holds" if len(one.ranks) == 1 else "hold"
     many = len(one.steps)
     often = f"in {many} of {units.counted(len(panel.steps), 'steps')}"
@@ -134,11 +127,7 @@ def straggler_headline(ranks: RankSet) -> str:
 
 
 def advice(one: Held) -> str:
-    """What to try.
-
-    >>> advice(Held("slow_link", (3,), 0.0, 0.0, (), ()))
-    'Check the links of rank 3: NIC, cable, PCIe width, NVLink state.'
-    """
+    """What to try."""
     return advice_on(one.cause, the_ranks(one.ranks), several=len(one.ranks) > 1)
 
 
@@ -184,11 +173,7 @@ def _most(panel: Panel) -> str:
 
 
 def the_ranks(ranks: Collection[int]) -> str:
-    """Ranks by their numbers.
-
-    >>> the_ranks([3]), the_ranks([8, 9])
-    ('rank 3', 'ranks 8-9')
-    """
+    """Ranks by their numbers."""
     return f"rank{'' if len(ranks) == 1 else 's'} {ranges_of(ranks, _MOST_RANGES)}"
 
 
@@ -211,14 +196,7 @@ def _sentences(ranks: RankSet) -> list[str]:
 
 
 def stragglers_section(ranks: RankSet, *, brief: bool = False) -> Section:
-    """Who holds the others up, why, at which cost; that nobody does is said as well.
-
-    >>> import timesink
-    >>> from timesink.analyses.ranks.rank_set import ranks_of_traces
-    >>> section = stragglers_section(ranks_of_traces({"rank0": timesink.open(timesink.sample())}))
-    >>> section.blocks[0].text
-    'Only one rank could be read: whether it holds others up cannot be told.'
-    """
+    """Who holds the others up, why, at which cost; that nobody does is said as well."""
     found = ranks.analysis
     held = held_up(found.stragglers, found.panel)
     cards = tuple(_card(one, ranks) for one in held[:MOST_CARDS])
@@ -334,13 +312,6 @@ def heat_of(
 
     Where there are more ranks, those that are `odd` come first, then those that cost most; of the
     others neighbours stand together, with the largest value of them.
-
-    >>> import numpy as np
-    >>> held = np.arange(12.0).reshape(6, 2)
-    >>> panel = Panel(np.arange(6), ("1", "2"), held, held, held, {}, held, np.zeros(6))
-    >>> heat = heat_of(panel, {2}, rows=4)
-    >>> [(row.name, row.values) for row in heat.rows]
-    [('2', (4.0, 5.0)), ('5', (10.0, 11.0)), ('0-3', (6.0, 7.0)), ('4', (8.0, 9.0))]
     """
     starts = _group_starts(len(panel.steps), columns)
     held = np.where(np.isnan(panel.length), np.nan, panel.held)
@@ -383,11 +354,7 @@ def _by_block(
 
 
 def _round_size(ranks: int, rows: int) -> int:
-    """How many ranks stand together: a power of two, so that nodes are not cut.
-
-    >>> _round_size(488, 176), _round_size(100_000, 176)
-    (4, 1024)
-    """
+    """How many ranks stand together: a power of two, so that nodes are not cut."""
     size = 2
     while ranks / size + 1 > rows:
         size *= 2
@@ -427,9 +394,9 @@ def _notes(panel: Panel, rows: Sequence[_HeatRow], columns: int) -> Iterator[str
     alone = next((at for at, row in enumerate(rows) if len(row.ranks) > 1), None)
     if alone is not None:
         yield (
-            f"{units.counted(alone, 'ranks')} of {units.count(len(panel.ranks))} on their own, the "
-            "costliest first; the others by neighbours, each row with the largest value of those not "
-            "above."
+            f"{units.counted(alone, 'ranks')} of {units.count(len(panel.ranks))} on their own, "
+            "the costliest first; the others by neighbours, each row with the largest value of "
+            "those not above."
         )
     if columns < len(panel.steps):
         size = -(-len(panel.steps) // columns)

@@ -27,7 +27,7 @@ from timesink.output.blocks import (
 from timesink.output.columns import column, joined, numbers, texts_of, words
 from timesink.output.numbers import kind_of
 from timesink.reports.absent import Absent
-from timesink.reports.columns import Column as Meaning
+from timesink.reports.columns import ColumnSpec
 from timesink.reports.tables import View, find_view
 
 _COLUMN = re.compile(r"`([a-z_]+)_us`")
@@ -77,12 +77,6 @@ def table_block(
     Points in time are counted from `start_ns`; of a long table the first `rows` are shown, and
     shares are of all, or of a `whole` that holds more than the table.  What people look at first
     comes first, unless not `ordered`.
-
-    >>> import timesink
-    >>> kernels = timesink.analyze(timesink.sample()).table("kernels")
-    >>> block = table_block(kernels, "kernels", rows=3)
-    >>> [column.title for column in block.columns if column.main][:4], block.rows
-    (['kernel', 'calls', 'share', 'total'], 3)
     """
     about = find_view(view)
     frame, order = _ordered(frame, view) if ordered else (frame, None)
@@ -130,12 +124,7 @@ def table_document(table: Table) -> Document:
 
 
 def sentence(absent: Absent) -> str:
-    """Why something is not there, and what to record to have it.
-
-    >>> from timesink.reports.absent import NO_MODULES
-    >>> sentence(NO_MODULES)
-    'No modules were recorded: profile with with_stack=True.'
-    """
+    """Why something is not there, and what to record to have it."""
     said = f"{absent.reason[0].upper()}{absent.reason[1:]}"
     return f"{said}: {absent.hint}." if absent.hint else f"{said}."
 
@@ -170,11 +159,7 @@ def _by_title(frame: pl.DataFrame, view: View) -> Iterator[list[str]]:
 
 
 def tells_something(column: pl.Series) -> bool:
-    """Whether a column is worth a look: not all zero, not unknown in every row.
-
-    >>> tells_something(pl.Series("calls", [0, 2])), tells_something(pl.Series("total_ns", [0, 0]))
-    (True, False)
-    """
+    """Whether a column is worth a look: not all zero, not unknown in every row."""
     if column.name == "complete":
         return not column.all()
     if column.name == "device" or not column.dtype.is_numeric():
@@ -183,11 +168,11 @@ def tells_something(column: pl.Series) -> bool:
 
 
 def _column(
-    view: str, frame: pl.DataFrame, group: Sequence[str], meaning: Meaning, start_ns: int
+    view: str, frame: pl.DataFrame, group: Sequence[str], spec: ColumnSpec, start_ns: int
 ) -> Column:
     name = group[0]
-    title, about = meaning.title or _spelled(name), _about(meaning)
-    main = bool(meaning.title) and meaning.main
+    title, about = spec.title or _spelled(name), _about(spec)
+    main = bool(spec.title) and spec.main
     if len(group) > 1:
         cells = words(joined([frame[one] for one in group]))
         return Column(title, title, "text", cells, about, main=main, cut="nothing")
@@ -221,17 +206,13 @@ def _share(shown: pl.Series, every: pl.Series, whole: float | None) -> Column:
     return Column("share", "share", "share", Numbers(parts), help_text, bar=True)
 
 
-def _about(meaning: Meaning) -> str:
+def _about(spec: ColumnSpec) -> str:
     """What a column means; columns it speaks of are called as they are headed."""
-    return _COLUMN.sub(lambda found: _spelled(found[1]), meaning.meaning).replace("`", "")
+    return _COLUMN.sub(lambda found: _spelled(found[1]), spec.meaning).replace("`", "")
 
 
 def _spelled(name: str) -> str:
-    """The name of a column in words; its unit is told by its values.
-
-    >>> _spelled("tensor_core_self_ns"), _spelled("group_ranks")
-    ('tensor core self', 'group ranks')
-    """
+    """The name of a column in words; its unit is told by its values."""
     for ending in ("_ns", "_bytes", "_pct"):
         name = name.removesuffix(ending)
     return name.replace("_", " ")

@@ -24,16 +24,7 @@ _COLUMNS: tuple[tuple[str, str, Kind, str], ...] = (
 
 
 def aggregate_block(found: Aggregate) -> Table:
-    """The names in a range by the time they take, as a table.
-
-    >>> import timesink
-    >>> from timesink.reports.plugin.query import Query
-    >>> from timesink.reports.timeline import ROUTES, open_timeline
-    >>> timeline = open_timeline(timesink.open(timesink.sample()))
-    >>> block = aggregate_block(ROUTES["aggregate"](timeline, Query()))
-    >>> block.columns[0].key, block.rows == block.total_rows
-    ('name', True)
-    """
+    """The names in a range by the time they take, as a table."""
     return table(
         "range",
         f"Selected: {brief_ns(found.to_ns - found.from_ns)}",

@@ -21,11 +21,7 @@ _DIGITS = 9
 
 
 def numbers(column: pl.Series, kind: Kind, *, start_ns: int = 0) -> Numbers:
-    """The values of a column; points in time are counted from the start of the recording.
-
-    >>> numbers(pl.Series("start_ns", [12, None]), "moment_ns", start_ns=10)
-    Numbers(values=(2, None))
-    """
+    """The values of a column; points in time are counted from the start of the recording."""
     if kind == "moment_ns":
         column = column - start_ns
     if column.dtype.is_float():
@@ -42,22 +38,14 @@ def _rounded(column: pl.Series, kind: Kind) -> pl.Series:
 
 
 def words(texts: Iterable[str | None]) -> Words:
-    """Text as codes into what occurs, in the order in which it occurs first.
-
-    >>> words(["relu", "gemm", None, "relu"])
-    Words(codes=(0, 1, -1, 0), texts=('relu', 'gemm'))
-    """
+    """Text as codes into what occurs, in the order in which it occurs first."""
     known: dict[str, int] = {}
     codes = tuple(-1 if text is None else known.setdefault(text, len(known)) for text in texts)
     return Words(codes, tuple(known))
 
 
 def texts_of(column: pl.Series) -> list[str | None]:
-    """The values of a column that is no number, as people read them.
-
-    >>> texts_of(pl.Series("tensor_cores", [True, None])), texts_of(pl.Series("device", [0, -1]))
-    (['yes', None], ['0', 'unknown'])
-    """
+    """The values of a column that is no number, as people read them."""
     if column.dtype == pl.Boolean:
         return [_YES_NO[value] for value in column]
     if column.dtype.is_nested():
@@ -68,11 +56,7 @@ def texts_of(column: pl.Series) -> list[str | None]:
 
 
 def joined(columns: Sequence[pl.Series]) -> list[str | None]:
-    """What several columns say in one cell, e.g. the dimensions of a grid.
-
-    >>> joined([pl.Series("grid_x", [64]), pl.Series("grid_y", [1])])
-    ['64 x 1']
-    """
+    """What several columns say in one cell, e.g. the dimensions of a grid."""
     rows = zip(*columns, strict=True)
     return [None if None in row else " x ".join(map(str, row)) for row in rows]
 
@@ -89,11 +73,7 @@ def _named(value: str | None) -> str | None:
 
 
 def known(value: float | None) -> float | None:
-    """A number that JSON can say; None for any other.
-
-    >>> known(2), known(float("-inf"))
-    (2, None)
-    """
+    """A number that JSON can say; None for any other."""
     return value if value is not None and math.isfinite(value) else None
 
 
@@ -112,11 +92,7 @@ def column(
     right: bool = False,
     signed: bool = False,
 ) -> Column:
-    """A column of values; those of kind `text` are text.
-
-    >>> column("calls", "calls", "count", [3, None]).data
-    Numbers(values=(3, None))
-    """
+    """A column of values; those of kind `text` are text."""
     if kind == "text":
         return Column(key, title, kind, words(values), help, main, bar, link, spare, cut, right)
     series = values if isinstance(values, pl.Series) else pl.Series(list(values), strict=False)
@@ -141,11 +117,6 @@ def table(
     """A table of its columns without those of which nothing is known, unless it has no rows.
 
     `meanings` say by key what a column without words of its own means.
-
-    >>> known, unknown = (column(key, key, "count", values) for key, values in
-    ...                   (("calls", [3]), ("bytes", [None])))
-    >>> [one.key for one in table("t", "Calls", [known, unknown]).columns]
-    ['calls']
     """
     every = tuple(_explained(one, meanings or {}) for one in columns)
     rows = _height(every[0].data) if every else 0
@@ -159,11 +130,7 @@ def _explained(one: Column, meanings: Mapping[str, str]) -> Column:
 
 
 def cells(column: Column) -> list[str]:
-    """The values of a column as people read them.
-
-    >>> cells(column("total_ns", "total", "time_ns", [1500, None]))
-    ['1.50 us', '-']
-    """
+    """The values of a column as people read them."""
     data = column.data
     if isinstance(data, Numbers):
         said = signed if column.signed else worded

@@ -8,12 +8,7 @@ from timesink.errors import QueryError
 
 
 def frame_csv(frame: pl.DataFrame) -> str:
-    """The table as CSV with a header; lists have no place in it.
-
-    >>> print(frame_csv(pl.DataFrame({"name": ["gemm"], "calls": [1200]})))
-    name,calls
-    gemm,1200
-    """
+    """The table as CSV with a header; lists have no place in it."""
     nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
     if nested:
         raise QueryError.not_for_csv(nested[0])

@@ -120,12 +120,7 @@ def _text(said: str) -> str:
 
 
 def bundle() -> tuple[str, str]:
-    """The program and the style of a report; a checkout in which they were not built is told so.
-
-    >>> program, style = bundle()
-    >>> "timesink-document" in program
-    True
-    """
+    """The program and the style of a report; a checkout in which they were not built is told so."""
     return _built(_PROGRAM), _built(_STYLE)
 
 
@@ -158,13 +153,6 @@ def fitted(document: Document, most_bytes: int) -> Fitted:
     """The document with as many rows per table as there is room for; few are always shown.
 
     Very long names lose their middle, which is seen in them.
-
-    >>> import timesink
-    >>> from timesink.answers.analysis import analysis_document
-    >>> document = analysis_document(timesink.analyze(timesink.sample()), page="operators")
-    >>> small = fitted(document, 10_000).document.sections[0].blocks[0]
-    >>> small.rows < small.total_rows
-    True
     """
     found = _fitted(document)
     for shorter in _ever_shorter(document):

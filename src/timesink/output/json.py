@@ -18,10 +18,6 @@ def to_json(block: msgspec.Struct) -> bytes:
     r"""A document as pages get it, or a part of one, as JSON in one line.
 
     Characters that cannot be seen or encoded are written out, as on a terminal.
-
-    >>> from timesink.output.blocks import Text
-    >>> print(to_json(Text("a\x1b\ud800")).decode())
-    {"type":"text","text":"a\\x1b\\ud800","tone":"plain"}
     """
     told = msgspec.to_builtins(block)
     if isinstance(block, Document):
@@ -31,11 +27,7 @@ def to_json(block: msgspec.Struct) -> bytes:
 
 
 def in_script(json: bytes) -> str:
-    r"""JSON that may stand in a script element: nothing in it ends the element or opens a tag.
-
-    >>> print(in_script(b'{"text":"</script>"}'))
-    {"text":"\u003c/script\u003e"}
-    """
+    """JSON that may stand in a script element: nothing in it ends the element or opens a tag."""
     escaped = (
         json.replace(b"&", b"\\u0026").replace(b"<", b"\\u003c").replace(b">", b"\\u003e").decode()
     )
@@ -43,22 +35,12 @@ def in_script(json: bytes) -> str:
 
 
 def frame_json(frame: pl.DataFrame) -> str:
-    """Rows of a table as objects.
-
-    >>> print(frame_json(pl.DataFrame({"name": ["gemm"], "calls": [1200]})))
-    [{"name":"gemm","calls":1200}]
-    """
+    """Rows of a table as objects."""
     return frame.write_json()
 
 
 def indented(content: bytes) -> str:
-    """JSON for people to read.
-
-    >>> print(indented(b'{"calls":3}'))
-    {
-      "calls": 3
-    }
-    """
+    """JSON for people to read."""
     return msgspec.json.format(content, indent=2).decode()
 
 

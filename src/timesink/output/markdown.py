@@ -39,18 +39,7 @@ _MARKS = re.compile(r"\*|~|(?<![^\W_])_|_(?![^\W_])")
 
 
 def to_markdown(document: Document) -> str:
-    """What was read, the answer, notes, then section by section.
-
-    >>> told = blocks.Section("notes", "Notes", (blocks.Text("a<b"),))
-    >>> print(to_markdown(Document("info", "t", "run.json", "All is well.", "1", (told,))))
-    # run.json
-    <BLANKLINE>
-    **All is well.**
-    <BLANKLINE>
-    ## Notes
-    <BLANKLINE>
-    a&lt;b
-    """
+    """What was read, the answer, notes, then section by section."""
     made = [f"# {in_line(document.subject)}"] if document.subject else []
     made += [f"**{in_line(document.headline)}**"] if document.headline else []
     made += [f"> {in_line(note)}" for note in document.notes]
@@ -64,12 +53,7 @@ def section_markdown(section: Section, level: str = "##") -> str:
 
 
 def bullets(lines: Iterable[str]) -> str:
-    """Lines as a list.
-
-    >>> print(bullets(["one", "two"]))
-    - one
-    - two
-    """
+    """Lines as a list."""
     return "\n".join(f"- {line}" for line in lines)
 
 
@@ -198,10 +182,14 @@ def _stacks(block: blocks.Stacks, said: Words) -> str:
 def _findings(block: blocks.Findings, said: Words) -> str:
     items = [
         f"**{said(card.title)}** (`{card.rule}`, {card.severity}): "
-        f"{said(' '.join(filter(None, (card.sentence, card.advice, card.gain))))}"
+        f"{said(' '.join(filter(None, (card.sentence, card.advice, _gain(card)))))}"
         for card in block.items
     ]
     return bullets(items) or said(block.empty)
+
+
+def _gain(card: blocks.FindingCard) -> str:
+    return f"It {card.gain}." if card.gain else ""
 
 
 def _causes(block: blocks.Causes, said: Words) -> str:

@@ -32,11 +32,7 @@ _WORD_START = re.compile(r"[A-Za-z0-9.]+$")
 
 
 def printable(value: str) -> str:
-    r"""Text with control characters written out, so that it stays on its line.
-
-    >>> print(printable("\x1b[31mred"))
-    \x1b[31mred
-    """
+    """Text with control characters written out, so that it stays on its line."""
     if value.isprintable():
         return value
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in value)
@@ -46,38 +42,22 @@ def printable(value: str) -> str:
 
 
 def in_html(value: str) -> str:
-    r"""Text of a page: nothing in it is markup, and every character can be seen.
-
-    >>> print(in_html("a<b\x1b\u202e"))
-    a&lt;b\x1b\u202e
-    """
+    """Text of a page: nothing in it is markup, and every character can be seen."""
     return escape(printable(value))
 
 
 def in_cell(value: str) -> str:
-    r"""Text of a table cell that ends neither the cell nor the line, and opens no tag.
-
-    >>> print(in_cell("a|b<float>"), in_cell("`x`"))
-    a\|b&lt;float> \`x\`
-    """
+    """Text of a table cell that ends neither the cell nor the line, and opens no tag."""
     return _without_markup(printable(value).replace("<", "&lt;")).replace("|", "\\|")
 
 
 def in_published_cell(value: str) -> str:
-    """The same with template arguments as they are: others compare these cells with theirs.
-
-    >>> print(in_published_cell("f<float, g<at::h>>"), in_published_cell("<script>"))
-    f<float, g<at::h>> &lt;script>
-    """
+    """The same with template arguments as they are: others compare these cells with theirs."""
     return _without_markup(_TAG.sub(_opened, printable(value))).replace("|", "\\|")
 
 
 def in_line(value: str) -> str:
-    """A sentence in which names may be in code spans, which stay.
-
-    >>> print(in_line("cycles of `<module>`, <img src=x>"))
-    cycles of `<module>`, &lt;img src=x>
-    """
+    """A sentence in which names may be in code spans, which stay."""
     parts = _SPAN.split(printable(value))
     return "".join(
         part if odd % 2 else _without_markup(part.replace("<", "&lt;"))
@@ -86,11 +66,7 @@ def in_line(value: str) -> str:
 
 
 def as_code(name: str) -> str:
-    """A name as a code span, whatever it holds.
-
-    >>> print(as_code("f<int>"), as_code("a`b"))
-    `f<int>` `` a`b ``
-    """
+    """A name as a code span, whatever it holds."""
     shown = printable(name)
     if "`" not in shown:
         return f"`{shown}`"
@@ -111,11 +87,7 @@ def _opened(found: re.Match[str]) -> str:
 
 
 def told_apart(names: Sequence[str]) -> list[str]:
-    """Names of different things, numbered where two would look the same.
-
-    >>> told_apart(["gemm", "relu", "gemm"])
-    ['gemm', 'relu', 'gemm #2']
-    """
+    """Names of different things, numbered where two would look the same."""
     seen: Counter[str] = Counter()
     told = []
     for name in names:
@@ -128,11 +100,6 @@ def cut_apart(names: Sequence[str], room: int) -> dict[str, str]:
     """Names cut to the room, so that no two of them look the same.
 
     The end goes where that is enough, else the middle, else what several names have in common.
-
-    >>> cut_apart(["a_long_name_of_x", "a_long_name_of_y", "relu"], 9)
-    {'a_long_name_of_x': 'a_lo…of_x', 'a_long_name_of_y': 'a_lo…of_y', 'relu': 'relu'}
-    >>> list(cut_apart(["gemm_64x64_sliced_f2_tn", "gemm_64x64_ldg8_f2_tn"], 12).values())
-    ['gem…sliced_…', 'gem…ldg8_f2…']
     """
     cut = {name: cut_end(name, room) for name in dict.fromkeys(names)}
     for shortened in (_without_middle, _without_common, _numbered):
@@ -142,20 +109,12 @@ def cut_apart(names: Sequence[str], room: int) -> dict[str, str]:
 
 
 def cut_end(name: str, room: int) -> str:
-    """A name without its end, where it is too long.
-
-    >>> cut_end("nvjet_sm90_tst_128x128_64x6_TNT", 12)
-    'nvjet_sm90_…'
-    """
+    """A name without its end, where it is too long."""
     return name if cell_len(name) <= room else f"{name[: room - 1]}…"
 
 
 def cut_middle(name: str, room: int = 40) -> str:
-    """A name without its middle, where it is too long: by default for a sentence.
-
-    >>> cut_middle("nvjet_sm90_tst_128x128_64x6_TNT", 16)
-    'nvjet_s…64x6_TNT'
-    """
+    """A name without its middle, where it is too long: by default for a sentence."""
     if cell_len(name) <= room:
         return name
     tail = room // 2
@@ -199,11 +158,7 @@ def _numbered(names: Sequence[str], room: int) -> dict[str, str]:
 
 
 def end_of_path(path: str, room: int) -> str:
-    """A dotted path without as many of its first parts as it takes to fit.
-
-    >>> end_of_path("Model_0.Layer_3.Attention_3", 20)
-    '….Attention_3'
-    """
+    """A dotted path without as many of its first parts as it takes to fit."""
     end, cut = path, False
     while cell_len(end) + 2 * cut > room and "." in end:
         end, cut = end.partition(".")[2], True

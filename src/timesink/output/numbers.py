@@ -34,21 +34,13 @@ _RATIOS = ("_ratio", "utilisation", "any_activity", "within_steps", "sm_efficien
 
 
 def worded(value: float | None, kind: Kind) -> str:
-    """A number as people read it, with its unit.
-
-    >>> worded(1500, "time_ns"), worded(0.5, "share"), worded(None, "bytes")
-    ('1.50 us', '50.0 %', '-')
-    """
+    """A number as people read it, with its unit."""
     known = value is not None and math.isfinite(value)
     return WORDS[kind](value) if known else NONE
 
 
 def signed(value: float | None, kind: Kind) -> str:
-    """The same for a change: a plus is told, and no sign where it rounds to nothing.
-
-    >>> signed(1500, "time_ns"), signed(-0.231, "share"), signed(-0.0001, "share")
-    ('+1.50 us', '-23.1 %', '0.0 %')
-    """
+    """The same for a change: a plus is told, and no sign where it rounds to nothing."""
     if value is None:
         return NONE
     said = worded(abs(value), kind)
@@ -73,29 +65,17 @@ def change_of(value: float, kind: Kind) -> str:
 
 
 def is_moment(name: str) -> bool:
-    """Whether a column holds points in time.
-
-    >>> is_moment("host_start_ns"), is_moment("total_ns")
-    (True, False)
-    """
+    """Whether a column holds points in time."""
     return name.endswith(_MOMENTS)
 
 
 def is_length(name: str) -> bool:
-    """Whether a column holds lengths of time.
-
-    >>> is_length("total_ns"), is_length("host_start_ns")
-    (True, False)
-    """
+    """Whether a column holds lengths of time."""
     return name.endswith("_ns") and not is_moment(name)
 
 
 def is_ratio(name: str) -> bool:
-    """Whether a column holds parts of a whole, 0 to 1.
-
-    >>> is_ratio("tensor_core_ratio"), is_ratio("occupancy_pct")
-    (True, False)
-    """
+    """Whether a column holds parts of a whole, 0 to 1."""
     return name.endswith(_RATIOS)
 
 
@@ -110,11 +90,7 @@ _KINDS: tuple[tuple[Callable[[str], bool], Kind], ...] = (
 
 
 def kind_of(name: str, dtype: pl.DataType) -> Kind:
-    """How the values of a column are to be read; its name carries the unit.
-
-    >>> [kind_of(name, pl.Int64()) for name in ("total_ns", "start_ns", "size_bytes", "calls")]
-    ['time_ns', 'moment_ns', 'bytes', 'count']
-    """
+    """How the values of a column are to be read; its name carries the unit."""
     if not dtype.is_numeric() or name == "device":
         return "text"
     plain: Kind = "count" if dtype.is_integer() else "number"

@@ -44,12 +44,7 @@ class Lines:
 
 
 def lines_of(table: Table) -> Lines:
-    """The main columns of a table as cells.
-
-    >>> calls = column("calls", "calls", "count", [1200])
-    >>> lines_of(Table("t", "Kernels", (calls,), 1, 1)).rows
-    (('1 200',),)
-    """
+    """The main columns of a table as cells."""
     return _lines([one for one in table.columns if one.main])
 
 
@@ -105,22 +100,14 @@ def _sizes(columns: Sequence[Column], least: int) -> list[int]:
 
 
 def heading(title: str, shown: Sequence[Block]) -> str:
-    """The title of a section; where it is that of a table, with how much of it is shown.
-
-    >>> heading("Kernels", [Table("kernels", "By name", (), 10, 1200)])
-    'Kernels (the first 10 of 1 200)'
-    """
+    """The title of a section; where it is that of a table, with how much of it is shown."""
     first = shown[0] if shown else None
     is_its = isinstance(first, Table) and (len(shown) == 1 or first.title == title)
     return f"{title}{_extent(first)}" if is_its and isinstance(first, Table) else title
 
 
 def title_of(block: Block, above: str) -> str:
-    """The title of a block, unless the section above it has the same.
-
-    >>> title_of(Table("k", "Kernels", (), 3, 3), "Kernels by time")
-    'Kernels (3)'
-    """
+    """The title of a block, unless the section above it has the same."""
     title: str = getattr(block, "title", "")
     if isinstance(block, Causes) and block.items:
         title = ROLES.get(block.items[0].role, "")
@@ -189,13 +176,7 @@ def _table(title: str, *columns: Column) -> Table:
 def markdown_table(
     titles: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]
 ) -> str:
-    r"""Cells that are text already, as a Markdown table.
-
-    >>> print(markdown_table(["name", "calls"], [["a|b", "1 200"]], [False, True]))
-    | name | calls |
-    | --- | ---: |
-    | a\|b | 1 200 |
-    """
+    """Cells that are text already, as a Markdown table."""
     rule = ["---:" if to_right else "---" for to_right in right]
     head, *others = ([in_cell(value) for value in row] for row in [titles, *rows])
     return "\n".join(f"| {' | '.join(row)} |" for row in [head, rule, *others])
@@ -229,11 +210,7 @@ def text_table(
 
 
 def natural_width(title: str, values: Sequence[str]) -> int:
-    """How wide a column is when nothing of it is cut.
-
-    >>> natural_width("name", ["gemm", "relu_"])
-    5
-    """
+    """How wide a column is when nothing of it is cut."""
     return max([cell_len(printable(title)), *(cell_len(printable(value)) for value in values)])
 
 

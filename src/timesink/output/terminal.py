@@ -52,8 +52,14 @@ _SEVERITIES = {
     "info": "dim",
 }
 _PARTS = {
-    "kernel": "green", "communication": "magenta", "data_loader": "red", "other": "dim",
-    "both_low": "red", "low_sm": "cyan", "low_dram": "blue", "neither_low": "green",
+    "kernel": "green",
+    "communication": "magenta",
+    "data_loader": "red",
+    "other": "dim",
+    "both_low": "red",
+    "low_sm": "cyan",
+    "low_dram": "blue",
+    "neither_low": "green",
     "unknown": "dim",
 }
 _LEVELS = "▁▂▃▄▅▆▇█"

@@ -14,11 +14,7 @@ class Absent:
     hint: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """In the place of a section.
-
-        >>> NO_MODULES.to_dict()["rows"]
-        []
-        """
+        """In the place of a section."""
         return {"rows": [], "reason": self.reason, "hint": self.hint}
 
 

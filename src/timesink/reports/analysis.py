@@ -23,7 +23,7 @@ from timesink.model.units import counted
 from timesink.reports import sections
 from timesink.reports.headline import headline
 from timesink.reports.side_by_side import start_side_by_side
-from timesink.reports.tables import Choice, check_group, table_of
+from timesink.reports.tables import TableChoice, check_group, table_of
 from timesink.store.answers import KeptAnswer
 
 SCHEMA = "timesink/analysis/1"
@@ -91,7 +91,7 @@ class Analysis:
         """
         check_group(group_by or "", view)
         chosen = self.group_by if group_by is None else group_by
-        return table_of(self.trace, view, Choice(chosen, self.ranks))
+        return table_of(self.trace, view, TableChoice(chosen, self.ranks))
 
     def to_dict(self) -> dict[str, Any]:
         """The whole answer, ready for JSON; `docs/analysis.md` describes every key."""

@@ -27,7 +27,7 @@ SCHEMA = "timesink/cycles/1"
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class CycleRun:
     """The cycles of one recording."""
 
     source: str
@@ -71,7 +71,7 @@ class CycleReport:
     """The cycles of everything at a path."""
 
     path: str
-    runs: tuple[Run, ...]
+    runs: tuple[CycleRun, ...]
     refused: tuple[TimesinkError, ...] = ()
     """Why recordings beside these have no cycles, or could not be read."""
 
@@ -134,7 +134,7 @@ def _report(
     path: str, opened: Iterable[tuple[str, Opened]], find: Callable[[Trace], Cycles]
 ) -> CycleReport:
     """What repeats in each recording; raises the first refusal when nothing does in any."""
-    runs: list[Run] = []
+    runs: list[CycleRun] = []
     refused: list[TimesinkError] = []
     for label, one in opened:
         if one.trace is None:
@@ -151,5 +151,5 @@ def _report(
     return CycleReport(path, tuple(runs), tuple(refused))
 
 
-def _run(source: str, label: str, found: Cycles) -> Run:
-    return Run(source, label, found, cycle_summary(found))
+def _run(source: str, label: str, found: Cycles) -> CycleRun:
+    return CycleRun(source, label, found, cycle_summary(found))

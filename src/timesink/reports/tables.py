@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class TableChoice:
     """How a table is to be cut: what its rows stand for."""
 
     group_by: str = ""
@@ -48,7 +48,7 @@ class View:
     per_span: bool = False
     """Whether the analysis takes all ranks of a run instead of one trace."""
 
-    def table(self, trace: Trace, choice: Choice) -> pl.DataFrame:
+    def table(self, trace: Trace, choice: TableChoice) -> pl.DataFrame:
         """The table of a trace."""
         analysis: Callable[..., pl.DataFrame] = load(self.place, "timesink.analyses")
         if self.per_span:
@@ -284,14 +284,14 @@ def _alone(trace: Trace) -> RankSet:
     return ranks_of_traces({trace.metadata.worker or "worker0": trace})
 
 
-def table_of(trace: Trace, view: str, choice: Choice | None = None) -> pl.DataFrame:
+def table_of(trace: Trace, view: str, choice: TableChoice | None = None) -> pl.DataFrame:
     """One of the tables by its name.
 
     >>> import timesink
     >>> table_of(timesink.open(timesink.sample()), "operators").columns[:2]
     ['name', 'calls']
     """
-    return find_view(view).table(trace, choice or Choice())
+    return find_view(view).table(trace, choice or TableChoice())
 
 
 def find_view(name: str) -> View:

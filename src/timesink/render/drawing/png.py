@@ -35,7 +35,7 @@ def to_png(drawing: Drawing, scale: float = 2) -> bytes:
     size = (round(drawing.width * scale), round(drawing.height * scale))
     large = Image.new("RGB", (size[0] * _FINER, size[1] * _FINER), rgb(PAPER.light))
     # In this mode what is drawn is mixed with what lies below.
-    pen = _Pen(ImageDraw.Draw(large, "RGBA"), scale * _FINER)
+    pen = _PngPen(ImageDraw.Draw(large, "RGBA"), scale * _FINER)
     for shape in drawing.shapes:
         pen.draw(shape)
     made = BytesIO()
@@ -43,7 +43,7 @@ def to_png(drawing: Drawing, scale: float = 2) -> bytes:
     return made.getvalue()
 
 
-class _Pen:
+class _PngPen:
     """Draws shapes on an image that is `scale` times as large as the drawing."""
 
     def __init__(self, image: ImageDraw, scale: float) -> None:

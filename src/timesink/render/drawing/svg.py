@@ -24,7 +24,7 @@ def to_svg(drawing: Drawing, *, dark: bool = True) -> str:
     >>> print(to_svg(drawing).splitlines()[-2])
     <text x="50" y="25" font-size="12" class="f-1d2129-e9ecf1" text-anchor="middle">a&lt;b</text>
     """
-    pen = _Pen()
+    pen = _SvgPen()
     body = [pen.draw(shape) for shape in drawing.shapes]
     sheet = pen.draw(Rect(0, 0, drawing.width, drawing.height, PAPER))
     size = _numbers(width=drawing.width, height=drawing.height)
@@ -42,7 +42,7 @@ def to_svg(drawing: Drawing, *, dark: bool = True) -> str:
     )
 
 
-class _Pen:
+class _SvgPen:
     """Writes shapes as elements and remembers which colours they need.
 
     A colour that differs on dark paper is a class named after it: pictures on one page share the

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ColumnSpec:
     """One column of a table."""
 
     meaning: str
@@ -22,5 +22,5 @@ class Column:
     """False for one that has a heading and leaves names too little room."""
 
 
-Columns: TypeAlias = Mapping[str, Column]
+Columns: TypeAlias = Mapping[str, ColumnSpec]
 """The columns of a table by name, in the order in which people see them."""
