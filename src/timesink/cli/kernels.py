@@ -235,6 +235,11 @@ def _give_calls(reports: Sequence[KernelReport], options: argparse.Namespace, fo
         give(lines.to_lines(calls).removesuffix("\n"), options.output)
         return
     frame = lines.all_columns(reports, options.sort, _choice(options))
+    if form == "md":
+        from timesink.answers.tables import frame_document  # noqa: PLC0415
+
+        give_document(frame_document(frame), form, options)
+        return
     give(frame_json(frame) if form == "json" else frame_csv(frame), options.output)
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from timesink.reports.comparison.runs import Run
 
-
-def facts_of(runs: Sequence[Run]) -> dict[str, Any]:
+def facts_of(runs: Sequence[SideRun]) -> dict[str, Any]:
     """Devices and versions the recordings and their recorder name, each once."""
     traces = [run.trace.metadata for run in runs if run.trace is not None]
     recorders = [run.recorded for run in runs if run.recorded is not None]
