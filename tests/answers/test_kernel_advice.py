@@ -28,7 +28,7 @@ def report() -> KernelReport:
 def test_text(report: KernelReport):
     text = to_text(report, None, Choice())
     assert "leave the tensor cores idle" in text
-    assert "seen: ampere_sgemm_128x64_tn" in text
+    assert "(ampere_sgemm_128x64_tn)" in text
     assert "may save 50.0 us if tensor-core kernels take half the time" in text
     assert text.index("Share of time by class") < text.index("What to try")
     assert text.index("What to try") < text.index("\nKernels")

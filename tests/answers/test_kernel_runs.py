@@ -61,9 +61,10 @@ def test_one_row_per_run():
     ]
     assert {column.title: cells(column) for column in classes.columns} == {
         "run": ["slow.csv", "fast.csv"],
-        "both low": ["60.0 %", "0.0 %"],
-        "low SM": ["40.0 %", "0.0 %"],
-        "low DRAM": ["0.0 %", "100.0 %"],
+        "█ both low": ["60.0 %", "0.0 %"],
+        "▓ low SM": ["40.0 %", "0.0 %"],
+        "▒ low DRAM": ["0.0 %", "100.0 %"],
+        "": [14 * "█" + 10 * "▓", 24 * "▒"],
     }
 
 
@@ -94,12 +95,13 @@ def test_groups_of_each_run():
         ["fast.csv", "gemm"],
     ]
     assert told[start + 4] == "... 1 more kernel"
+    assert "Notes" in told
 
 
 def test_markdown():
     told = to_markdown([SLOW, FAST], None, Choice())
     assert "**Of 2 runs slow.csv" in told
-    assert "| run | both low | low SM | low DRAM |" in told
+    assert "| run | █ both low | ▓ low SM | ▒ low DRAM |" in told
 
 
 def test_notes_name_the_runs_they_are_about():

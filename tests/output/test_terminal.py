@@ -20,7 +20,7 @@ from literal_documents import (
     VERDICT,
     document,
 )
-from timesink.output.blocks import Block, Document, Findings, Section, Text
+from timesink.output.blocks import Block, Document, Findings, Part, Parts, Section, Text
 from timesink.output.columns import column, table
 from timesink.output.terminal import print_text, to_text
 
@@ -116,6 +116,21 @@ def test_parts_are_bars():
         Where a step goes
           kernels     3.00 ms   75.0 %  ██████████████████████████████
           other       1.00 ms   25.0 %  ██████████""")
+
+
+def test_what_parts_mean_stands_in_a_column_or_not_at_all():
+    parts = (
+        Part("both_low", "both low", 3e6, "latency"),
+        Part("low_sm", "low SM", 1000, "memory side"),
+        Part("low_dram", "low DRAM", 0, "compute side"),
+    )
+    block = Parts("Classes", "time_ns", 3_001_000, parts)
+    assert said(block, width=59) == dedent("""\
+        Classes
+          both low     3.00 ms  100.0 %  ████████████  latency
+          low SM       1.00 us    0.0 %                memory side
+          low DRAM        0 ns    0.0 %                compute side""")
+    assert "latency" not in said(block, width=50)
 
 
 def test_a_verdict_and_the_parts_of_a_change():

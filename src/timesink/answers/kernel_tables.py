@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
@@ -34,6 +34,7 @@ from timesink.answers.kernel_words import (
     has_utilisation,
     nearest,
     peak_share,
+    three_digits,
 )
 from timesink.output.blocks import CellLink, Column, Kind, Sort, Table
 from timesink.output.columns import column, joined, table
@@ -115,6 +116,12 @@ LINKS: Mapping[str, CellLink] = {
     "operator": "operator", "module": "module",
 }  # fmt: skip
 _PEAKS = ("tensor_pct", "dram_pct", "sm_pct", "occupancy_pct")
+_SHORT: Mapping[str, Callable[[float], str]] = {
+    **dict.fromkeys((*_PEAKS, "roof_share_pct"), peak_share),
+    "intensity": three_digits,
+    "achieved_flop_per_s": lambda value: three_digits(value / 1e12),
+}
+"""As precise as such measurements are: text has little room."""
 _BARS = ("share_pct", "roof_share_pct", "dur_ns")
 _GLYPHS = {"both_low": "█", "low_sm": "▓", "low_dram": "▒", "neither_low": "░", "unknown": "·"}
 _BAR = 24
@@ -144,7 +151,8 @@ def groups_table(
     `left_of` says what the rows that are not shown have a part of: `time` or `headroom`.
     """
     excerpt = choose(with_nearest(groups), replace(choice, top=choice.top or MOST_ROWS), left_of)
-    return _excerpt_table([report], excerpt, by, choice.sort, id_=id_, main=main)
+    brief = main is not MAIN
+    return _excerpt_table([report], excerpt, by, choice.sort, id_=id_, main=main, brief=brief)
 
 
 def groups_of_runs_table(reports: Sequence[KernelReport], by: str, choice: KernelChoice) -> Table:
@@ -153,11 +161,11 @@ def groups_of_runs_table(reports: Sequence[KernelReport], by: str, choice: Kerne
         excerpt = choose(reports[0].groups(by), choice)
     else:
         excerpt = choose_of_runs(reports, by, choice)
-    return _excerpt_table(reports, excerpt, by, choice.sort, id_=by, main=WHOLE)
+    return _excerpt_table(reports, excerpt, by, choice.sort, id_=by, main=WHOLE, brief=True)
 
 
 def roofline_table(
-    report: KernelReport, roofs: Roofline, use: DeviceUse, choice: KernelChoice, id_: str
+    report: KernelReport, roofs: Roofline, use: DeviceUse, choice: KernelChoice, *, brief: bool
 ) -> Table:
     """Kernels of a device against its roofs, the longest first."""
     groups = of_device(roofs.groups(report.calls, "short_name"), use).with_columns(
@@ -165,7 +173,8 @@ def roofline_table(
         share_pct=100 * pl.col("total_ns") / pl.col("total_ns").sum(),
     )
     excerpt = choose(groups, replace(choice, sort="time", top=choice.top or MOST_ROWS))
-    return _excerpt_table([report], excerpt, "name", "time", id_=id_, main=ROOFLINE)
+    id_ = f"roofs-{report.devices.index(use) + 1}"
+    return _excerpt_table([report], excerpt, "name", "time", id_=id_, main=ROOFLINE, brief=brief)
 
 
 def with_nearest(groups: pl.DataFrame) -> pl.DataFrame:
@@ -186,13 +195,14 @@ def _excerpt_table(
     *,
     id_: str,
     main: Sequence[str],
+    brief: bool,
 ) -> Table:
     word = TITLES.get(by, by)
     order = SORTS[sort]
     return table(
         id_,
         plural(by),
-        _columns(reports, excerpt, by, main),
+        _columns(reports, excerpt, by, main, brief=brief),
         total_rows=excerpt.height,
         note=nothing_line(excerpt, word) or rest_line(excerpt, word),
         sort=Sort("label" if order == "group" else order, order != "group"),
@@ -200,8 +210,14 @@ def _excerpt_table(
 
 
 def _columns(
-    reports: Sequence[KernelReport], excerpt: KernelExcerpt, by: str, main: Sequence[str]
+    reports: Sequence[KernelReport],
+    excerpt: KernelExcerpt,
+    by: str,
+    main: Sequence[str],
+    *,
+    brief: bool,
 ) -> Iterator[Column]:
+    """Where a row belongs, its name and main numbers; then, but for text, all other numbers."""
     rows, word = excerpt.rows, TITLES.get(by, by)
     axis = axis_of_all(reports)
     sampled = any(report.sampling is not None for report in reports)
@@ -212,23 +228,21 @@ def _columns(
     yield column("label", word, "text", labels, link=LINKS.get(by, ""), cut=cut)
     counts = ("calls", "launches") if sampled else ("calls",)
     first = [name for name in (*counts, *main) if name in rows.columns]
-    if main is not MAIN:
+    if brief:
         first = [name for name in first if _tells(rows, name)]
-    brief = main is not MAIN
+    titles = {"calls": "seen"} if sampled else {}
+    titles |= {} if word == "kernel" else {"variants": "kernels"}
+    spares = {"total_ns": 2, "nearest": 1, "headroom_ns": 0} if main is LEFT_ON else {}
     for name in first:
         title, spare, _ = _COLUMNS[name]
-        if name == "calls" and sampled:
-            title = "seen"
-        elif name == "variants" and word != "kernel":
-            title = "kernels"
-        elif main is LEFT_ON:
-            spare = {"total_ns": 2, "nearest": 1, "headroom_ns": 0}.get(name, spare)
-        if brief and name in (*_PEAKS, "roof_share_pct"):
-            # As precise as such measurements are: text has little room.
-            told = [None if value is None else peak_share(value) for value in rows[name]]
+        title, spare = titles.get(name, title), spares.get(name, spare)
+        if brief and name in _SHORT:
+            told = [None if value is None else _SHORT[name](value) for value in rows[name]]
             yield column(name, title, "text", told, spare=spare, right=True)
         else:
             yield _column(rows, name, title, axis=axis, spare=spare)
+    if brief:
+        return
     known = {*first, *excerpt.places, *_LEFT_OUT}
     for name in rows.columns:
         if name not in known:

@@ -52,6 +52,11 @@ def peak_share(value: float) -> str:
     return f"{value:.0f} %"
 
 
+def three_digits(value: float) -> str:
+    """Or all before the point: rates and intensities span many magnitudes."""
+    return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def run_name(report: KernelReport) -> str:
     """Name of the file or folder."""
     name = Path(report.source).resolve().name or report.source

@@ -158,7 +158,7 @@ def _run(
     for place, use in enumerate(report.devices):
         mark = f"{prefix}device-{place + 1}-" if several else prefix
         yield from _device(report, use, choice, mark, brief=brief)
-    yield from _roofline(report, choice, prefix)
+    yield from _roofline(report, choice, prefix, brief=brief)
     yield from _joined(report, choice, prefix, brief=brief)
     if not brief:
         yield Section(
@@ -251,9 +251,9 @@ def _classes(report: KernelReport, use: DeviceUse, *, brief: bool) -> Iterator[P
     parts = tuple(
         Part(
             key,
-            words.class_title(key, use.axis),
+            f"{words.class_title(key, use.axis)}{brief * words.interval(use, f'{key}_share', 100)}",
             use.class_share[key] * use.total_ns,
-            f"{words.MEANINGS[key]}{brief * words.interval(use, f'{key}_share', 100)}",
+            words.MEANINGS[key],
         )
         for key in CLASSES
         if key != "unknown" or use.class_share[key]
@@ -276,7 +276,9 @@ def _card(one: Finding, section: str, *, brief: bool) -> FindingCard:
     )
 
 
-def _roofline(report: KernelReport, choice: KernelChoice, prefix: str) -> Iterator[Section]:
+def _roofline(
+    report: KernelReport, choice: KernelChoice, prefix: str, *, brief: bool
+) -> Iterator[Section]:
     """The kernels against the roofs of their device."""
     roofs = report.roofline
     if roofs is None:
@@ -284,9 +286,13 @@ def _roofline(report: KernelReport, choice: KernelChoice, prefix: str) -> Iterat
     blocks: list[Block] = [Text(line) for line in roofs.notes]
     if roofs.reason:
         blocks.append(Text(f"no roofs: {roofs.reason}", "notice"))
-    for place, use in enumerate(report.devices):
-        blocks += map(Text, words.roof_lines(roofs.of(use), roofs.peaks, use))
-        blocks.append(roofline_table(report, roofs, use, choice, f"{prefix}roofs-{place + 1}"))
+    for use in report.devices:
+        of = "" if len(report.devices) == 1 else f"{words.device_name(report, use)}: "
+        lines = words.roof_lines(roofs.of(use), roofs.peaks, use)
+        blocks += (Text(f"{of}{line}") for line in lines)
+        table = roofline_table(report, roofs, use, choice, brief=brief)
+        named = {"id": f"{prefix}{table.id}", "title": f"{of}{table.title}"}
+        blocks.append(msgspec.structs.replace(table, **named))
     yield Section(f"{prefix}roofline", words.roofline_title(roofs), tuple(blocks))
 
 

@@ -33,7 +33,8 @@ _INDENT = 2
 _CARD = 7
 """Blanks before what is said of a finding, so that severities stand out."""
 _BAR = 40
-_SHORTEST_BAR = 8
+_SHORT_BAR, _SHORTEST_BAR = 12, 8
+"""As short as bars are made for what parts mean, and for the interval of a change."""
 _VISIBLE = 0.0005
 """From this share on a part reads as more than 0.0 %."""
 _PART = 28
@@ -286,15 +287,17 @@ def _parts(block: blocks.Parts, width: int) -> Iterator[RenderableType]:
     """A bar for each part; what parts mean stands in a column, where there is room for all."""
     label = max((cell_len(part.name) for part in block.parts), default=0) + _INDENT
     shares = [part.value / block.total if block.total else 0.0 for part in block.parts]
-    bars = ["█" * round(_BAR * share) or "▏" * (share >= _VISIBLE) for share in shares]
+    meant = max((cell_len(part.help) for part in block.parts), default=0) + GAP
+    room = width - label - 23 - meant
+    most = min(_BAR, room) if room >= _SHORT_BAR else _BAR
+    bars = ["█" * round(most * share) or "▏" * (share >= _VISIBLE) for share in shares]
     longest = max(map(len, bars), default=0)
     for part, share, bar in zip(block.parts, shares, bars, strict=True):
         length, share_said = worded(part.value, block.kind), worded(share, "share")
         line = text(f"  {part.name:<{label}}{length:>10}{share_said:>9}  ")
         line.append(bar, _PARTS.get(part.id, "yellow"))
-        gap = longest - len(bar) + GAP
-        if part.help and cell_len(line.plain) + gap + cell_len(part.help) <= width:
-            line.append(f"{'':{gap}}{printable(part.help)}", "dim")
+        if room >= _SHORT_BAR:
+            line.append(f"{'':{longest - len(bar) + GAP}}{printable(part.help)}", "dim")
         line.rstrip()
         yield line
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from timesink.reports.comparison.runs import SideRun
+
 
 def facts_of(runs: Sequence[SideRun]) -> dict[str, Any]:
     """Devices and versions the recordings and their recorder name, each once."""
