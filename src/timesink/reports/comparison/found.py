@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class CaseResult:
     """What came of some of the sources."""
 
     pairs: tuple[Compared, ...]
@@ -52,7 +52,7 @@ def _same_role(member: RoleMember) -> tuple[Hashable, ...]:
     return member.origin, member.role.host, member.role.pid, member.suffix
 
 
-def joined(done: Sequence[Found], failures: Sequence[str]) -> Found:
+def joined(done: Sequence[CaseResult], failures: Sequence[str]) -> CaseResult:
     """Several cases as one answer; `failures` say why others could not be compared."""
     several = len(done) > 1
     notes = [
@@ -63,7 +63,7 @@ def joined(done: Sequence[Found], failures: Sequence[str]) -> Found:
     pairs = [pair for one in done for pair in one.pairs]
     stems = told_apart([pair.file_stem for pair in pairs])
     sets = [one.ranks for one in done if one.ranks is not None]
-    return Found(
+    return CaseResult(
         tuple(replace(pair, file_stem=stem) for pair, stem in zip(pairs, stems, strict=True)),
         tuple(member for one in done for member in one.members),
         (*notes, *(f"{LEFT_OUT}{failure}" for failure in failures)),

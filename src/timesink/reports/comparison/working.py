@@ -11,7 +11,7 @@ from timesink.analyses.ranks.changes.comparing import RankChanges
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.model.units import listed
 from timesink.reports.comparison.choosing import members_of_type, pairs_of_type
-from timesink.reports.comparison.found import Found, joined, labelled
+from timesink.reports.comparison.found import CaseResult, joined, labelled
 from timesink.reports.comparison.given import WHAT_COMPARES
 from timesink.reports.comparison.members import RoleChoice, check_pids, chosen, members_of
 from timesink.reports.comparison.naming import (
@@ -53,14 +53,14 @@ class ComparisonWork:
     cycle_type: str | None
     sets: Sets
 
-    def compared_sides(self, base: RunSide, new: RunSide) -> Found:
+    def compared_sides(self, base: RunSide, new: RunSide) -> CaseResult:
         """Two runs."""
         identifier = pair_identifier(base.path, new.path)
         return self._compared(base, new, SIDES, identifier)
 
-    def compared_cases(self, cases: Sequence[CaseFolder], first: Path) -> Found:
+    def compared_cases(self, cases: Sequence[CaseFolder], first: Path) -> CaseResult:
         """Every case; one that cannot be compared is named, and the others stand."""
-        done: list[Found] = []
+        done: list[CaseResult] = []
         failures: list[TimesinkError] = []
         for case in cases:
             identifier = case_identifier(case.folder, first)
@@ -73,7 +73,7 @@ class ComparisonWork:
             raise failures[0]
         return joined(done, [error.message for error in failures])
 
-    def explored(self, sides: Sequence[RunSide]) -> Found:
+    def explored(self, sides: Sequence[RunSide]) -> CaseResult:
         """Every role of every path, told apart by how it behaves."""
         # Only many roles need this.
         from timesink.analyses.clustering.exploring import explore  # noqa: PLC0415
@@ -89,7 +89,7 @@ class ComparisonWork:
             )
         noted = [note for side in sides for note in side.notes]
         exploration = explore(labelled(members))
-        return Found((), tuple(members), (*noted, *read.notes), exploration)
+        return CaseResult((), tuple(members), (*noted, *read.notes), exploration)
 
     def _of_pid(self, members: list[RoleMember]) -> list[RoleMember]:
         wanted = {self.of_base.pid, self.of_new.pid} - {None}
@@ -97,7 +97,7 @@ class ComparisonWork:
 
     def _compared(
         self, base: RunSide, new: RunSide, names: tuple[str, str], identifier: str
-    ) -> Found:
+    ) -> CaseResult:
         whole, noted = self._whole_first(base, new)
         if whole is not None:
             few = representatives(whole)
@@ -119,7 +119,7 @@ class ComparisonWork:
         if whole is None and self._are_sets(base, new) and not are_large(base, new):
             sides_read = ((base, ours), (new, theirs))
             whole, noted = compared_sets(lambda: (self.sets.of_runs(*one) for one in sides_read))
-        return Found(
+        return CaseResult(
             tuple(_pairs(pairing.matches, names, identifier, plain=names == SIDES and alone)),
             (*sides[0], *sides[1]),
             (
