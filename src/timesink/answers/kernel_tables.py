@@ -35,7 +35,7 @@ from timesink.answers.kernel_words import (
     peak_share,
     three_digits,
 )
-from timesink.output.blocks import CellLink, Column, Kind, Sort, Table
+from timesink.output.blocks import CellLink, Column, Cut, Kind, Sort, Table
 from timesink.output.columns import column, joined, table
 from timesink.output.numbers import kind_of
 from timesink.reports.kernels import KernelReport
@@ -225,7 +225,7 @@ def _columns(
     for place in excerpt.places:
         yield column(place, place, "text", rows[place].cast(pl.String))
     labels = [group_label(name, by) for name in rows["label"]]
-    cut = "start" if word.startswith("module") else "end"
+    cut: Cut = "start" if word.startswith("module") else "end"
     yield column("label", word, "text", labels, link=LINKS.get(by, ""), cut=cut)
     counts = ("calls", "launches") if sampled else ("calls",)
     first = [name for name in (*counts, *main) if name in rows.columns]

@@ -184,7 +184,7 @@ def _device(
         yield Section(f"{mark}use", title, tuple(map(Text, about)))
         yield from (Section(f"{mark}classes", f"{of}{one.title}", (one,)) for one in classes)
     else:
-        shown = (_tiles(use), *classes, *device_pictures(Subject(report, use)))
+        shown: tuple[Block, ...] = (_tiles(use), *classes, *device_pictures(Subject(report, use)))
         yield Section(f"{mark}use", title, shown, "; ".join(about))
     section = f"{mark}kernels"
     advice = [one for one in report.advice if (one.host, one.device) == (use.host, use.device)]
