@@ -6,14 +6,14 @@ from timesink.answers.cycle_picture import (
     OTHER,
     USUAL,
     WIDTH,
-    Side,
+    CycleBars,
     cycle_picture,
     side,
 )
 from timesink.output.drawing import Label, Rect
 
 
-def bars(*sides: Side) -> list[Rect]:
+def bars(*sides: CycleBars) -> list[Rect]:
     return [shape for shape in cycle_picture(sides).shapes if isinstance(shape, Rect)]
 
 

@@ -51,28 +51,28 @@ class TestText:
     def test_slow_cycles_are_named_first(self, run, recording):
         told = run("diagnose", recording, "--no-cache")
         assert told.code == 0
-        assert told.out.startswith("1 of 8 cycles takes longer than the typical ")
+        assert "\n1 of 8 cycles takes longer than the typical " in told.out
         assert f": cycle {SLOW}." in told.out
         assert "\nWhere the change is (+1.5" in told.out
 
     def test_a_calm_run_says_so(self, run, tmp_path):
         told = run("diagnose", write(tmp_path / "calm.json", timeline(8)), "--no-cache")
         assert told.code == 0
-        assert told.out.startswith("No cycle takes much longer than the others")
+        assert "\nNo cycle takes much longer than the others" in told.out
         assert "Where the change is" not in told.out
 
     def test_every_process_of_a_table_has_its_row(self, run, tables):
         told = run("diagnose", tables)
         first, *_ = told.out.split("\n\n")
         assert "1 of 2 processes has slow cycles, most of all pid 7" in " ".join(first.split())
-        rows = told.out.split("Slow cycles (2 processes)\n")[1].splitlines()[1:3]
+        rows = told.out.split("Slow cycles (2)\n")[1].splitlines()[1:3]
         assert [row.split()[:2] for row in rows] == [["pid", "7"], ["pid", "9"]]
-        assert rows[1].split()[-2:] == ["none", "-"]
+        assert rows[1].split()[-1] == "none"
 
 
 class TestChoosing:
     def test_one_process(self, run, tables):
-        assert run("diagnose", tables, "--pid", "9").out.startswith("No cycle takes much")
+        assert "\nNo cycle takes much" in run("diagnose", tables, "--pid", "9").out
 
     def test_a_process_that_is_not_there(self, run, tables):
         told = run("diagnose", tables, "--pid", "8")
@@ -113,9 +113,9 @@ class TestFormats:
         out = tmp_path / "why.md"
         assert run("diagnose", recording, "--no-cache", "-o", out).code == 0
         text = out.read_text(encoding="utf-8")
-        assert text.startswith("# Slow cycles of ")
+        assert text.startswith(f"# {recording}")
         assert "\n**1 of 8 cycles takes longer than the typical " in text
-        assert "**Causes: what explains the change**" in text
+        assert "## Which cycles are slow, and why" in text
         assert "Verdict" not in text
 
     def test_a_page_goes_to_a_file(self, run, recording, tmp_path):
@@ -189,7 +189,7 @@ def test_a_function_that_explains_a_cycle_is_named(run, tmp_path):
     )
     stalled["dur"] += 1500
     told = run("diagnose", write(tmp_path / "stall.json", document), "--no-cache")
-    said = told.out.split("Single cycles that one function explains\n")[1].split("\n\n")[0]
+    said = told.out.split("Single cycles that one function explains:\n")[1].split("\n\n")[0]
     assert " ".join(said.split()) == (
         f"Cycle {SLOW}: aten::sample on Host takes 1.54 ms, in typical cycles at most 40.0 us."
     )

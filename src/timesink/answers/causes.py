@@ -174,7 +174,8 @@ def causes_block(
     change = one.cycle_time.new_ns - one.cycle_time.base_ns
     most = _MOST_EVIDENCE_BRIEFLY if brief else _MOST_EVIDENCE
     others = [each for each in one.anomalies if not _is_told(each, one.causes)]
-    cards = [_card(each, change, link, most) for each in (*one.causes, *others)]
+    every: list[Cause | Anomaly] = [*one.causes, *others]
+    cards = [_card(each, change, link, most) for each in every]
     return Causes(tuple(cards), "" if one.causes else words.no_cause(one))
 
 

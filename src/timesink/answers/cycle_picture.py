@@ -43,7 +43,7 @@ _WARM_UP = Hatch(Colour("#ffffff", "#ffffff"), gap=4, width=1.4)
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class CycleBars:
     """Cycles in order, and how they are painted."""
 
     name: str
@@ -59,16 +59,16 @@ class Side:
         return fmean(self.lengths_ns)
 
 
-def side(name: str, lengths_ns: Sequence[float], colour: Colour, warm_up: int = 0) -> Side:
+def side(name: str, lengths_ns: Sequence[float], colour: Colour, warm_up: int = 0) -> CycleBars:
     """Cycles of one colour.
 
     >>> side("base", [2e6, 4e6], USUAL).mean_ns
     3000000.0
     """
-    return Side(name, tuple(lengths_ns), (colour,) * len(lengths_ns), warm_up)
+    return CycleBars(name, tuple(lengths_ns), (colour,) * len(lengths_ns), warm_up)
 
 
-def cycle_picture(sides: Sequence[Side], width: float = WIDTH) -> Drawing:
+def cycle_picture(sides: Sequence[CycleBars], width: float = WIDTH) -> Drawing:
     """A bar for every cycle; each side is as wide as it has cycles.
 
     >>> cycle_picture([side("run", [2e6, 4e6], USUAL)]).description
@@ -90,7 +90,7 @@ def cycle_picture(sides: Sequence[Side], width: float = WIDTH) -> Drawing:
     )
 
 
-def _described(sides: Sequence[Side]) -> str:
+def _described(sides: Sequence[CycleBars]) -> str:
     said = [
         f"{one.name} ({units.counted(len(one.lengths_ns), 'cycles')}, "
         f"{units.brief_ns(one.mean_ns)} on average)"
@@ -99,7 +99,7 @@ def _described(sides: Sequence[Side]) -> str:
     return f"Length of every cycle: {'; '.join(said)}."
 
 
-def _frames(sides: Sequence[Side], width: float) -> list[Frame]:
+def _frames(sides: Sequence[CycleBars], width: float) -> list[Frame]:
     """Sides from left to right; none is too narrow for its name."""
     room = width - _LEFT - _RIGHT - _BETWEEN * (len(sides) - 1)
     least = sum(len(one.lengths_ns) for one in sides) / 3
@@ -109,18 +109,18 @@ def _frames(sides: Sequence[Side], width: float) -> list[Frame]:
     return [Frame(left, _TOP, size, _HEIGHT) for left, size in zip(starts, wide, strict=True)]
 
 
-def _across(frame: Frame, one: Side) -> Scale:
+def _across(frame: Frame, one: CycleBars) -> Scale:
     """From numbers of cycles, which begin with 1, to the middles of bars."""
     return frame.across(0.5, len(one.lengths_ns) + 0.5)
 
 
-def _numbers(one: Side) -> list[float]:
+def _numbers(one: CycleBars) -> list[float]:
     count = len(one.lengths_ns)
     found = [tick for tick in nice_ticks(1, count, 7) if tick == round(tick) and tick >= 1]
     return found or [1]
 
 
-def _bars(frame: Frame, one: Side, scale: float, upwards: Scale) -> Iterator[Shape]:
+def _bars(frame: Frame, one: CycleBars, scale: float, upwards: Scale) -> Iterator[Shape]:
     together = ceil(len(one.lengths_ns) * _LEAST_BAR / frame.width)
     across = _across(frame, one)
     for first in range(0, len(one.lengths_ns), together):
@@ -137,7 +137,7 @@ def _bars(frame: Frame, one: Side, scale: float, upwards: Scale) -> Iterator[Sha
     yield Line(frame.left, frame.bottom, frame.right, frame.bottom, QUIET)
 
 
-def _heading(frame: Frame, one: Side) -> Iterator[Shape]:
+def _heading(frame: Frame, one: CycleBars) -> Iterator[Shape]:
     """The name of a side, its mean, and what is hatched."""
     warm = f", {units.counted(one.warm_up, 'cycles')} of warm-up hatched" if one.warm_up else ""
     more = f"mean {units.brief_ns(one.mean_ns)}{warm}"

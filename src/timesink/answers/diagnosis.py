@@ -7,7 +7,7 @@ from pathlib import Path
 
 from timesink import __version__
 from timesink.answers.causes import links_to, next_sections, paragraphs, tone, why_blocks
-from timesink.answers.cycle_picture import OTHER, USUAL, Side, cycle_picture
+from timesink.answers.cycle_picture import OTHER, USUAL, CycleBars, cycle_picture
 from timesink.answers.pair_tables import CYCLES, MOST_ROWS, roles_block, times_block
 from timesink.model import units
 from timesink.output.blocks import Block, Document, Picture, Section, Table
@@ -155,7 +155,7 @@ def _picture(one: Within) -> Iterator[Picture]:
         return
     colours = tuple(OTHER if cycle in slow else USUAL for cycle in lengths)
     name = "all cycles, slow ones in orange" if slow else "all cycles"
-    shown = Side(name, tuple(map(float, lengths.values())), colours, len(one.split.warm_up))
+    shown = CycleBars(name, tuple(map(float, lengths.values())), colours, len(one.split.warm_up))
     yield picture(cycle_picture([shown]))
 
 

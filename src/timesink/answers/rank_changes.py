@@ -76,7 +76,8 @@ def _attribution(found: RankChanges) -> Attribution:
             one.base_ns,
             one.new_ns,
             one.delta_ns,
-            *(map(known, one.interval_ns) if one.interval_ns else (None, None)),
+            known(one.interval_ns[0]) if one.interval_ns else None,
+            known(one.interval_ns[1]) if one.interval_ns else None,
             one.p_value is not None and one.p_value < ALPHA,
         )
         for one in found.attribution

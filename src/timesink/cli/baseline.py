@@ -22,7 +22,7 @@ from timesink.cli.outputs import check_output, give
 from timesink.cli.values import not_empty, percentage
 
 if TYPE_CHECKING:
-    from timesink.reports.comparison.runs import Reading
+    from timesink.reports.comparison.runs import ReadOptions
 
 _FORMATS = ("text", "json")
 _ACTIONS = {
@@ -106,13 +106,13 @@ def _save(options: argparse.Namespace) -> None:
 
 
 @contextmanager
-def _reading(options: argparse.Namespace) -> Iterator[Reading]:
+def _reading(options: argparse.Namespace) -> Iterator[ReadOptions]:
     """How recordings are read, with a bar meanwhile."""
-    from timesink.reports.comparison.runs import Finding, Reading  # noqa: PLC0415
+    from timesink.reports.comparison.runs import CycleSearch, ReadOptions  # noqa: PLC0415
 
-    finding = Finding(options.marker, options.by)
+    finding = CycleSearch(options.marker, options.by)
     with progress_bar() as progress:
-        yield Reading(not options.no_cache, options.jobs, progress, finding)
+        yield ReadOptions(not options.no_cache, options.jobs, progress, finding)
 
 
 def _list(options: argparse.Namespace) -> None:

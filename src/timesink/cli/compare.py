@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from timesink.cli.common import add_cycle_options, add_output, add_reading, progress_bar
 from timesink.cli.compare_folder import check_folder, output_folder, write_error, write_folder
-from timesink.cli.compare_outputs import Said, give_answer, give_error
+from timesink.cli.compare_outputs import JudgedComparison, give_answer, give_error
 from timesink.cli.engine_options import add_engine_options, engine_from
 from timesink.cli.gated import (
     add_gate,
@@ -86,11 +86,13 @@ def run(options: argparse.Namespace) -> int:
     except TimesinkError as error:
         _give_error(error, options, form, folder)
         raise
-    _give(Said(comparison, gate), options, form, folder)
+    _give(JudgedComparison(comparison, gate), options, form, folder)
     return concluded(gate) if gate is not None and is_asked(options) else 0
 
 
-def _give(said: Said, options: argparse.Namespace, form: str, folder: Path | None) -> None:
+def _give(
+    said: JudgedComparison, options: argparse.Namespace, form: str, folder: Path | None
+) -> None:
     if folder is None:
         give_answer(said, options, form)
     else:

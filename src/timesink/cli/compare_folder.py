@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from timesink.cli.compare_outputs import (
-    Said,
+    JudgedComparison,
     comment,
     comment_of_error,
     json_of_error,
@@ -60,7 +60,9 @@ def check_folder(folder: Path, options: argparse.Namespace, form: str) -> None:
         _check_file(folder / name, force=options.force)
 
 
-def write_folder(said: Said, options: argparse.Namespace, form: str, folder: Path) -> None:
+def write_folder(
+    said: JudgedComparison, options: argparse.Namespace, form: str, folder: Path
+) -> None:
     """Every file of the comparison, or those of one format."""
     files = list(_files(said, options, form))
     if not files:
@@ -109,7 +111,7 @@ def _published(form: str, *, gated: bool) -> Iterator[str]:
 
 
 def _files(
-    said: Said, options: argparse.Namespace, form: str
+    said: JudgedComparison, options: argparse.Namespace, form: str
 ) -> Iterator[tuple[str, Callable[[], str]]]:
     """Tables, reports and JSON; of a gate, a comment and test results as well."""
     from timesink.answers.comparison_files import FORMATS, files_of  # noqa: PLC0415

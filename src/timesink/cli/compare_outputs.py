@@ -22,14 +22,14 @@ _SHOWN = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Said:
+class JudgedComparison:
     """What there is to say."""
 
     comparison: Comparison
     gate: Gate | None = None
 
 
-def give_answer(said: Said, options: argparse.Namespace, form: str) -> None:
+def give_answer(said: JudgedComparison, options: argparse.Namespace, form: str) -> None:
     """Say it on the screen or in a file."""
     keep_sources(said.comparison, options.output)
     _GIVERS[form](said, options)
@@ -79,7 +79,7 @@ def _was_read(comparison: Comparison, output: Path) -> bool:
     return output.resolve() in {Path(role.source).resolve() for role in comparison.roles}
 
 
-def _give_text(said: Said, options: argparse.Namespace) -> None:
+def _give_text(said: JudgedComparison, options: argparse.Namespace) -> None:
     from timesink.answers.comparison import (  # noqa: PLC0415
         TOP,
         comparison_document,
@@ -99,7 +99,7 @@ def _give_text(said: Said, options: argparse.Namespace) -> None:
         _give(terminal.to_text(document), options.output)
 
 
-def _give_csv(said: Said, options: argparse.Namespace) -> None:
+def _give_csv(said: JudgedComparison, options: argparse.Namespace) -> None:
     from timesink.answers.published_tables import table_csv  # noqa: PLC0415
 
     one = _only_pair(said.comparison)
@@ -107,12 +107,12 @@ def _give_csv(said: Said, options: argparse.Namespace) -> None:
     _give(table_csv(one.pair, options.table, options.top), options.output, notices)
 
 
-def _give_md(said: Said, options: argparse.Namespace) -> None:
+def _give_md(said: JudgedComparison, options: argparse.Namespace) -> None:
     notices = _unequal_work(said.comparison) if said.gate is None else ()
     _give(comment(said, options), options.output, notices)
 
 
-def comment(said: Said, options: argparse.Namespace) -> str:
+def comment(said: JudgedComparison, options: argparse.Namespace) -> str:
     """The comment on a pull request, with the command that says all of it."""
     from timesink.answers.comment import comment_md  # noqa: PLC0415
 
@@ -142,7 +142,7 @@ def page_of_error(gate: Gate, error: TimesinkError) -> str:
     return report_html(error_document(gate, error))
 
 
-def page(said: Said) -> str:
+def page(said: JudgedComparison) -> str:
     """Everything as one page that needs nothing else."""
     from timesink.answers.comparison import comparison_document  # noqa: PLC0415
     from timesink.output.html import report_html  # noqa: PLC0415
@@ -150,31 +150,31 @@ def page(said: Said) -> str:
     return report_html(comparison_document(said.comparison, said.gate))
 
 
-def _give_html(said: Said, options: argparse.Namespace) -> None:
+def _give_html(said: JudgedComparison, options: argparse.Namespace) -> None:
     notices = _unequal_work(said.comparison) if said.gate is None else ()
     _give(page(said), options.output, notices)
 
 
-def _give_report(said: Said, options: argparse.Namespace) -> None:
+def _give_report(said: JudgedComparison, options: argparse.Namespace) -> None:
     from timesink.answers.published_report import comparison_md  # noqa: PLC0415
 
     text = comparison_md(said.comparison).removesuffix("\n")
     _give(text, options.output, _unequal_work(said.comparison))
 
 
-def _give_json(said: Said, options: argparse.Namespace) -> None:
+def _give_json(said: JudgedComparison, options: argparse.Namespace) -> None:
     from timesink.answers.comparison_files import indented_json  # noqa: PLC0415
 
     text = indented_json(said.comparison, said.gate)
     _give(text, options.output, warnings(said.comparison))
 
 
-def _give_junit(said: Said, options: argparse.Namespace) -> None:
+def _give_junit(said: JudgedComparison, options: argparse.Namespace) -> None:
     if said.gate is not None:  # this format has one
         _give(junit(said.gate), options.output)
 
 
-_GIVERS: dict[str, Callable[[Said, argparse.Namespace], None]] = {
+_GIVERS: dict[str, Callable[[JudgedComparison, argparse.Namespace], None]] = {
     "text": _give_text,
     "csv": _give_csv,
     "md": _give_md,

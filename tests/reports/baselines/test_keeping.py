@@ -20,10 +20,10 @@ from timesink.reports.baselines.keeping import (
     save_baseline,
 )
 from timesink.reports.comparison import compare
-from timesink.reports.comparison.runs import Finding, Reading, Run
+from timesink.reports.comparison.runs import CycleSearch, ReadOptions, SideRun
 from timesink.store.tables import Tables
 
-BY_MARKER = Reading(finding=Finding("decode_step"))
+BY_MARKER = ReadOptions(finding=CycleSearch("decode_step"))
 NAMES_OF_PLACES = ("sources", "source", "identifier", "file", "label")
 
 
@@ -81,7 +81,7 @@ def test_behaviour_tables_with_counters_beside_them(tmp_path):
 def test_recording_and_cache_may_go(pair, tmp_path, monkeypatch):
     base, new = pair
     before = compare(base, new).headline
-    save_baseline("base", base.parent, tmp_path / "store", reading=Reading(cache=False))
+    save_baseline("base", base.parent, tmp_path / "store", reading=ReadOptions(cache=False))
     shutil.rmtree(base.parent)
     shutil.move(tmp_path / "store", tmp_path / "elsewhere")
     monkeypatch.setenv("TIMESINK_CACHE_DIR", str(tmp_path / "empty"))
@@ -124,7 +124,7 @@ def test_two_baselines(pair, tmp_path):
 def test_baselines_with_other_cycles_are_refused_in_either_order(pair, tmp_path):
     store = tmp_path / "store"
     write_timeline(pair[0], steps=True, cycles=8)
-    save_baseline("a", pair[0], store, reading=Reading(finding=Finding(by="step")))
+    save_baseline("a", pair[0], store, reading=ReadOptions(finding=CycleSearch(by="step")))
     save_baseline("b", pair[0], store, reading=BY_MARKER)
     for names in (("@a", "@b"), ("@b", "@a")):
         with pytest.raises(UsageError, match="saved with other cycles") as refused:
@@ -281,7 +281,7 @@ def test_fields_this_version_does_not_know_are_said(pair, tmp_path, monkeypatch)
     store = tmp_path / "store"
     tables_of = content.tables_of
 
-    def with_more(run: Run) -> Tables:
+    def with_more(run: SideRun) -> Tables:
         kept = tables_of(run)
         for one in kept.about["anatomies"].values():
             one["values"]["colour"] = "blue"

@@ -19,13 +19,13 @@ from timesink.reports.comparison.naming import (
     side_labels,
     told_apart,
 )
-from timesink.reports.comparison.pairing import Match, Member
+from timesink.reports.comparison.pairing import Match, RoleMember
 
 
 def member(
     pid: int, source: str = "a.csv", suffix: str = "", host: str | None = None, rank: int = 0
-) -> Member:
-    return Member(Role("", source, str(pid), pl.DataFrame(), host=host, rank=rank), "a", suffix)
+) -> RoleMember:
+    return RoleMember(Role("", source, str(pid), pl.DataFrame(), host=host, rank=rank), "a", suffix)
 
 
 def test_a_case_is_named_from_the_parent_of_the_first_path() -> None:

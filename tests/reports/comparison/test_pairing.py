@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from timesink.analyses.comparison.role import Role
 from timesink.reports.comparison.pairing import (
     MOST_CROSS_PAIRS,
-    Member,
     Pairing,
+    RoleMember,
     pair_members,
 )
 
@@ -23,16 +23,16 @@ def member(
     rank: int | None = None,
     host: str | None = None,
     device: str = "GPU 0",
-) -> Member:
+) -> RoleMember:
     rows = pl.DataFrame({"device": [device]})
-    return Member(Role("", f"{job}.csv", str(pid), rows, host=host, rank=rank), job, suffix)
+    return RoleMember(Role("", f"{job}.csv", str(pid), rows, host=host, rank=rank), job, suffix)
 
 
 def told(pairing: Pairing) -> list[tuple[str, str, str]]:
     return [(one.kind, name(one.base), name(one.new)) for one in pairing.matches]
 
 
-def name(one: Member) -> str:
+def name(one: RoleMember) -> str:
     return f"{one.job}{one.suffix}:{one.role.pid}"
 
 
@@ -181,7 +181,7 @@ _MEMBERS = st.lists(
 
 
 @given(_MEMBERS, _MEMBERS)
-def test_nobody_is_lost_and_swapping_mirrors(base: list[Member], new: list[Member]) -> None:
+def test_nobody_is_lost_and_swapping_mirrors(base: list[RoleMember], new: list[RoleMember]) -> None:
     pairing = pair_members(base, new)
     used = {id(one) for match in pairing.matches for one in (match.base, match.new)}
     left = [id(one) for one in pairing.left_out]

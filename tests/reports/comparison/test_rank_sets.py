@@ -9,19 +9,19 @@ from typing import Any
 import pytest
 
 import timesink
+from comparison_text import to_text
 from timesink.analyses.ranks.changes.comparing import compare_ranks
+from timesink.answers.comment import comment_md
+from timesink.answers.comparison import comparison_document
+from timesink.answers.published_report import comparison_md
 from timesink.engines.engine import Done
 from timesink.errors import TimesinkError
 from timesink.lab.ranks.generate import generate_ranks
 from timesink.lab.ranks.plan import Plan, Straggler
 from timesink.readers.recording import Recording
-from timesink.answers.comment import comment_md
-from timesink.answers.published_report import comparison_md
-from comparison_text import to_text
-from timesink.answers.comparison import comparison_document
 from timesink.reports.comparison import Comparison
 from timesink.reports.comparison.rank_sets import may_be_sets
-from timesink.reports.comparison.sides import Side, Source
+from timesink.reports.comparison.sides import RunSide, SideSource
 from timesink.reports.gate.judging import gate_of
 from timesink.reports.gate.limit import Limit
 
@@ -68,7 +68,7 @@ def test_every_output_shows_it(slower: Comparison):
     assert comparison_md(slower).startswith("# Ranks\n\n- 18 ranks: steps take longer")
     gate = gate_of(slower, Limit(5.0))
     assert gate.outcome == "failed"
-    assert "gpu_clock in rank 7" in comment_md(slower, gate)
+    assert "GPU clock in rank 7" in comment_md(slower, gate)
     sections = {one.id: one for one in comparison_document(slower).sections}
     titles = [getattr(block, "title", "") for block in sections["ranks"].blocks]
     assert "Stragglers" in titles
@@ -117,12 +117,12 @@ def test_another_number_of_ranks_is_said_first(tmp_path: Path):
 
 
 def test_a_folder_of_several_runs_is_no_set():
-    def side(*runs: str) -> Side:
+    def side(*runs: str) -> RunSide:
         found = [
             Recording(Path(f"{run}/rank{rank}.json"), f"rank{rank}", run=run)
             for rank, run in enumerate(runs)
         ]
-        return Side(Path(), tuple(Source(one, is_table=False, job="") for one in found))
+        return RunSide(Path(), tuple(SideSource(one, is_table=False, job="") for one in found))
 
     assert may_be_sets(side("a", "a"), side("b", "b"))
     assert not may_be_sets(side("a", "a"), side("a", "b"))

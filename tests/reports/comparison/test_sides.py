@@ -12,7 +12,7 @@ from compared_runs import process_table, write_case, write_table, write_timeline
 from timesink.errors import UnreadableError
 from timesink.model.trace import Trace
 from timesink.reports.comparison.sides import (
-    Side,
+    RunSide,
     find_cases,
     find_side,
     side_of_trace,
@@ -21,7 +21,7 @@ from timesink.reports.comparison.sides import (
 from timesink.writers.folder import export_folder
 
 
-def jobs(side: Side) -> list[tuple[str, str, bool]]:
+def jobs(side: RunSide) -> list[tuple[str, str, bool]]:
     return [(one.job, one.suffix, one.is_table) for one in side.sources]
 
 

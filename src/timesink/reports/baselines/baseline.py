@@ -11,8 +11,8 @@ from typing import Any
 from timesink import __version__
 from timesink.errors import UsageError
 from timesink.reports.baselines.names import reference
-from timesink.reports.comparison.runs import Finding, Run
-from timesink.reports.comparison.sides import LEFT_OUT, Side
+from timesink.reports.comparison.runs import CycleSearch, SideRun
+from timesink.reports.comparison.sides import LEFT_OUT, RunSide
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,9 +20,9 @@ class Baseline:
     """What recordings of a run say cycle by cycle, under a name; their files may be gone."""
 
     name: str
-    runs: tuple[Run, ...]
+    runs: tuple[SideRun, ...]
     """One per recording, such as a rank; none has a trace, and their paths begin with `@NAME`."""
-    finding: Finding
+    finding: CycleSearch
     """How cycles were asked for."""
     saved_us: int
     """When, in Unix microseconds."""
@@ -35,7 +35,7 @@ class Baseline:
     size_bytes: int
 
     @cached_property
-    def side(self) -> Side:
+    def side(self) -> RunSide:
         """All of it as a side of a comparison."""
         sources = tuple(run.source for run in self.runs)
         notes = (*self.notes, *self._of_another_version())
@@ -44,7 +44,7 @@ class Baseline:
             for note in self.notes
             if note.startswith(LEFT_OUT)
         )
-        return Side(Path(reference(self.name)), sources, notes, lost)
+        return RunSide(Path(reference(self.name)), sources, notes, lost)
 
     def _of_another_version(self) -> tuple[str, ...]:
         if self.timesink == __version__:
@@ -52,7 +52,7 @@ class Baseline:
         versions = f"saved by timesink {self.timesink}, this is {__version__}"
         return (f"{reference(self.name)} was {versions}: save it again to be sure they agree",)
 
-    def finding_for(self, asked: Finding) -> Finding:
+    def finding_for(self, asked: CycleSearch) -> CycleSearch:
         """How cycles of other recordings are found beside this one.
 
         What the user asks for counts, and is refused where this has other cycles; else they are
@@ -82,6 +82,6 @@ class Baseline:
         return ", ".join(sorted(known))
 
 
-def _is_as_asked(run: Run, asked: Finding) -> bool:
+def _is_as_asked(run: SideRun, asked: CycleSearch) -> bool:
     by_mark = asked.marker in (None, run.unit.anchor)
     return by_mark and asked.by in (None, run.unit.method)

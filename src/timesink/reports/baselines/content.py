@@ -16,8 +16,8 @@ from timesink.readers.discover import Recording
 from timesink.reports.baselines.baseline import Baseline
 from timesink.reports.baselines.names import reference
 from timesink.reports.comparison.run_tables import run_of_tables, tables_of
-from timesink.reports.comparison.runs import Finding, Run
-from timesink.reports.comparison.sides import Source
+from timesink.reports.comparison.runs import CycleSearch, SideRun
+from timesink.reports.comparison.sides import SideSource
 from timesink.store.tables import Tables, from_bytes, to_bytes
 
 FORMAT = 1
@@ -42,7 +42,7 @@ class About:
     notes: tuple[str, ...]
 
 
-def content_of(runs: tuple[Run, ...], root: Path, about: About) -> bytes:
+def content_of(runs: tuple[SideRun, ...], root: Path, about: About) -> bytes:
     """Runs of files at or below a path as bytes that name no other place."""
     plain: list[dict[str, Any]] = []
     tables: dict[str, pl.DataFrame] = {}
@@ -116,7 +116,7 @@ def _without_place(note: str, root: Path) -> str:
     return re.sub(rf"{_BEGIN}{re.escape(str(root))}{_END}", lambda _: root.name or ".", below)
 
 
-def _source_facts(source: Source, root: Path) -> dict[str, Any]:
+def _source_facts(source: SideSource, root: Path) -> dict[str, Any]:
     """A file by its place below what was given; where that is, is nobody's business."""
     path = source.path
     below = path.relative_to(root) if root != path and path.is_relative_to(root) else path.name
@@ -136,7 +136,7 @@ def _baseline(kept: Tables, name: str, size_bytes: int) -> Baseline:
     return Baseline(
         name=name,
         runs=tuple(_runs(kept, name)),
-        finding=Finding(about["marker"], about["by"]),
+        finding=CycleSearch(about["marker"], about["by"]),
         saved_us=int(about["saved_us"]),
         timesink=str(about["timesink"]),
         facts=about["facts"],
@@ -145,7 +145,7 @@ def _baseline(kept: Tables, name: str, size_bytes: int) -> Baseline:
     )
 
 
-def _runs(kept: Tables, name: str) -> Iterator[Run]:
+def _runs(kept: Tables, name: str) -> Iterator[SideRun]:
     for number, plain in enumerate(kept.about["runs"]):
         start = f"{number}{_BETWEEN}"
         own = {
@@ -156,9 +156,9 @@ def _runs(kept: Tables, name: str) -> Iterator[Run]:
         yield run_of_tables(Tables(plain["run"], own), _source(plain["source"], name))
 
 
-def _source(facts: Mapping[str, Any], name: str) -> Source:
+def _source(facts: Mapping[str, Any], name: str) -> SideSource:
     path = Path(reference(name)) / facts["file"]
-    return Source(
+    return SideSource(
         Recording(path, facts["worker"], facts["span"], facts["rank"]),
         is_table=facts["is_table"],
         job=facts["job"],

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from timesink.reports.comparison.runs import Run
+from timesink.reports.comparison.runs import SideRun
 
 
-def facts_of(runs: Sequence[Run]) -> dict[str, Any]:
+def facts_of(runs: Sequence[SideRun]) -> dict[str, Any]:
     """Devices and versions the recordings and their recorder name, each once.
 
     >>> facts_of([])

@@ -15,7 +15,7 @@ from timesink.reports.baselines.facts import facts_of
 from timesink.reports.baselines.names import checked_name, is_reference, reference
 from timesink.reports.baselines.stores import store_at
 from timesink.reports.comparison.reading import read_sides
-from timesink.reports.comparison.runs import Reading, Run, Runs
+from timesink.reports.comparison.runs import ReadOptions, Runs, SideRun
 from timesink.reports.comparison.sides import find_cases, find_side
 
 StorePlace = str | Path | None
@@ -37,7 +37,7 @@ def save_baseline(
     store: StorePlace = None,
     *,
     rank: int | None = None,
-    reading: Reading | None = None,
+    reading: ReadOptions | None = None,
     force: bool = False,
 ) -> Baseline:
     """Keep what a run says cycle by cycle, to compare others with; its recordings may then go.
@@ -51,7 +51,7 @@ def save_baseline(
     _check_run(run)
     if not force and name in place.names():
         raise _taken(name, place.place)
-    content = _content(Path(run), rank, reading or Reading())
+    content = _content(Path(run), rank, reading or ReadOptions())
     # What cannot be read again must not take the place of what can.
     baseline = baseline_of(content, name, place.place)
     if force:
@@ -70,7 +70,7 @@ def _taken(name: str, place: str) -> OutputError:
 
 
 def unsaved_baseline(
-    run: str | Path, *, rank: int | None = None, reading: Reading | None = None
+    run: str | Path, *, rank: int | None = None, reading: ReadOptions | None = None
 ) -> Baseline:
     """What would be kept of a run.
 
@@ -79,11 +79,11 @@ def unsaved_baseline(
     'ProfilerStep'
     """
     _check_run(run)
-    content = _content(Path(run), rank, reading or Reading())
+    content = _content(Path(run), rank, reading or ReadOptions())
     return baseline_of(content, "run", str(run))
 
 
-def _content(run: Path, rank: int | None, reading: Reading) -> bytes:
+def _content(run: Path, rank: int | None, reading: ReadOptions) -> bytes:
     runs, notes = _read(run, rank, reading)
     about = About(
         timesink=__version__,
@@ -107,7 +107,9 @@ def _check_run(run: str | Path) -> None:
         )
 
 
-def _read(run: Path, rank: int | None, reading: Reading) -> tuple[list[Run], tuple[str, ...]]:
+def _read(
+    run: Path, rank: int | None, reading: ReadOptions
+) -> tuple[list[SideRun], tuple[str, ...]]:
     side = find_side(run, rank)
     read = read_sides(Runs(reading), reading.finding, [side.sources])
     return read.sides[0], (*side.notes, *read.notes)

@@ -14,7 +14,7 @@ from timesink.model.units import brief_ns, counted, listed, size_bytes
 from timesink.reports.baselines.baseline import Baseline
 from timesink.reports.baselines.keeping import Listed
 from timesink.reports.baselines.names import reference
-from timesink.reports.comparison.runs import Run
+from timesink.reports.comparison.runs import SideRun
 from timesink.reports.gate.doubts import doubts_of
 
 SCHEMA = "timesink/baseline/1"
@@ -37,7 +37,7 @@ def plain(one: Baseline) -> dict[str, Any]:
     }
 
 
-def _plain_run(run: Run) -> dict[str, Any]:
+def _plain_run(run: SideRun) -> dict[str, Any]:
     calls = [anatomy.calls.select("kind", "name").unique() for anatomy in run.anatomies.values()]
     return {
         "file": run.source.path.as_posix(),
@@ -53,11 +53,11 @@ def _plain_run(run: Run) -> dict[str, Any]:
     }
 
 
-def _cycles(run: Run) -> int:
+def _cycles(run: SideRun) -> int:
     return run.behaviour.select("host", "pid", "cycle").n_unique()
 
 
-def _mean_ns(run: Run) -> float | None:
+def _mean_ns(run: SideRun) -> float | None:
     mean = cycle_lengths(run.behaviour).mean()
     return mean if isinstance(mean, float) else None
 
@@ -138,7 +138,7 @@ def _devices(facts: Mapping[str, Any]) -> str:
     return listed([*facts["devices"], *filter(None, [facts["processor"]])]) or "not recorded"
 
 
-def _run_line(run: Run) -> str:
+def _run_line(run: SideRun) -> str:
     known = _plain_run(run)
     rank = "" if run.rank is None else f"rank {run.rank}, "
     mean = "" if known["mean_cycle_ns"] is None else f" of {brief_ns(known['mean_cycle_ns'])}"

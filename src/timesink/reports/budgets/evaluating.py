@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from timesink.reports.budgets.budgets import Budget, Budgets
 from timesink.reports.budgets.cycles import evaluate_cycle
-from timesink.reports.budgets.finding import Found, beyond_increase, beyond_max, found_in
+from timesink.reports.budgets.finding import FoundAmounts, beyond_increase, beyond_max, found_in
 from timesink.reports.budgets.results import BudgetResult
 from timesink.reports.budgets.saying import (
     increase_result,
@@ -48,7 +48,7 @@ def _results(budget: Budget, comparison: Comparison) -> Iterator[BudgetResult]:
             yield _result(budget, rule, len(matched), found)
 
 
-def _result(budget: Budget, rule: str, matched: int, found: Sequence[Found]) -> BudgetResult:
+def _result(budget: Budget, rule: str, matched: int, found: Sequence[FoundAmounts]) -> BudgetResult:
     """What is beyond the limit counts in any case; else every side asked about has to tell."""
     silent = [one for one in found if _is_silent(one, rule)]
     telling = [one for one in found if not _is_silent(one, rule)]
@@ -58,19 +58,19 @@ def _result(budget: Budget, rule: str, matched: int, found: Sequence[Found]) -> 
     return lacking_result(budget, rule, silent[0], matched)
 
 
-def _is_silent(found: Found, rule: str) -> bool:
+def _is_silent(found: FoundAmounts, rule: str) -> bool:
     """Whether a side does not tell that is asked about: of `max` the new one, else both."""
     base, new = found.lacking
     return new is not None or (rule != "max" and base is not None)
 
 
-def _judged(budget: Budget, rule: str, matched: int, found: Sequence[Found]) -> BudgetResult:
+def _judged(budget: Budget, rule: str, matched: int, found: Sequence[FoundAmounts]) -> BudgetResult:
     if rule == "max":
         return max_result(budget, matched, beyond_max(budget, found))
     return _increase(budget, matched, found)
 
 
-def _increase(budget: Budget, matched: int, found: Sequence[Found]) -> BudgetResult:
+def _increase(budget: Budget, matched: int, found: Sequence[FoundAmounts]) -> BudgetResult:
     comparable = [one for one in found if one.incomparable is None]
     reason = next((one.incomparable for one in found if one.incomparable is not None), None)
     return increase_result(budget, matched, beyond_increase(budget, comparable), reason)

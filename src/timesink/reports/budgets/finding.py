@@ -11,7 +11,7 @@ from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.statistics.discovery import ALPHA, false_discovery
 from timesink.analyses.statistics.drifting import mean_changes
 from timesink.reports.budgets.budgets import TIMES, Budget, Increase
-from timesink.reports.budgets.measuring import Measured, has_device_work, lacking, measured
+from timesink.reports.budgets.measuring import MeasuredRun, has_device_work, lacking, measured
 from timesink.reports.comparison.naming import processes
 from timesink.reports.comparison.report import Compared
 from timesink.reports.comparison.told import Told
@@ -20,16 +20,16 @@ _DEVICE, _HOST = TIMES
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class FoundAmounts:
     """What an entry matches in one pair."""
 
     where: str
     """Which processes: `rank 3`."""
     of: str
     """The sort of time."""
-    new: Measured
+    new: MeasuredRun
     """The new side as recorded."""
-    sides: tuple[Measured, Measured]
+    sides: tuple[MeasuredRun, MeasuredRun]
     """Both with cycles that hold the same work."""
     warm_up: tuple[int, int]
     """Of both with the same work; of the new side as recorded, see `new_warm_up`."""
@@ -64,14 +64,14 @@ class Amount:
         return self.new_ns - self.base_ns
 
 
-def found_in(compared: Compared, budget: Budget) -> Found:
+def found_in(compared: Compared, budget: Budget) -> FoundAmounts:
     """What an entry matches in a pair."""
     whole = compared.whole or compared.pair
     equal = Told(whole).pair
     of = budget.of or _usual_time(whole, budget.kind)
     new = measured(whole.new, budget, of)
     sides = measured(equal.base, budget, of), measured(equal.new, budget, of)
-    return Found(
+    return FoundAmounts(
         where=processes(whole),
         of=of,
         new=new,
@@ -95,7 +95,7 @@ def _incomparable(pair: Pair) -> str | None:
     return " ".join(["Cycles do not hold the same work.", *pair.workload.reasons[:1]])
 
 
-def beyond_max(budget: Budget, found: Sequence[Found]) -> list[Amount]:
+def beyond_max(budget: Budget, found: Sequence[FoundAmounts]) -> list[Amount]:
     """Mean time per cycle of every name on the new side, longest first."""
     amounts = []
     for one in found:
@@ -109,7 +109,7 @@ def beyond_max(budget: Budget, found: Sequence[Found]) -> list[Amount]:
     return sorted(amounts, key=lambda one: (-one.new_ns, one.name))
 
 
-def beyond_increase(budget: Budget, found: Sequence[Found]) -> list[Amount]:
+def beyond_increase(budget: Budget, found: Sequence[FoundAmounts]) -> list[Amount]:
     """Change of the mean time per cycle of every name, those beyond the limit and longest first.
 
     Many names differ by chance somewhere: what is certain is what is left after Benjamini and
@@ -123,7 +123,7 @@ def beyond_increase(budget: Budget, found: Sequence[Found]) -> list[Amount]:
     return sorted(judged, key=lambda one: (not one.is_beyond, -one.delta_ns, one.name))
 
 
-def _changes(found: Found) -> list[tuple[Amount, float]]:
+def _changes(found: FoundAmounts) -> list[tuple[Amount, float]]:
     """Every name with both means, the interval, and the chance that it is noise."""
     names = sorted(found.names)
     base, new = (

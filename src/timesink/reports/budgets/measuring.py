@@ -15,7 +15,7 @@ from timesink.analyses.behaviour.rows import once_per_cycle, plain_texts
 from timesink.analyses.comparison.role import Role
 from timesink.analyses.kernel_calls.families import load_families
 from timesink.reports.budgets.budgets import Budget
-from timesink.reports.budgets.patterns import Pattern
+from timesink.reports.budgets.patterns import NamePattern
 
 Floats = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ DEVICE_TIME = "time on a device"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measured:
+class MeasuredRun:
     """What an entry matches on one side, cycle by cycle."""
 
     rows: pl.DataFrame
@@ -50,16 +50,16 @@ class Measured:
         return values[warm_up:]
 
 
-def measured(role: Role, budget: Budget, of: str) -> Measured:
+def measured(role: Role, budget: Budget, of: str) -> MeasuredRun:
     """What an entry matches in a role; `of` is the sort of time."""
     if budget.kind == "kernels":
-        return _kernels(role, Pattern.of(budget.name))
+        return _kernels(role, NamePattern.of(budget.name))
     anatomy = anatomy_of_role(role)
     calls = anatomy.calls.filter(kind=_CALL_KIND[budget.kind])
-    pattern = Pattern.of(budget.name)
+    pattern = NamePattern.of(budget.name)
     fitting = [name for name in calls["name"].unique() if _fits(pattern, name, budget.kind)]
     rows = calls.filter(pl.col("name").is_in(fitting)).select("name", "cycle", ns=f"{of}_ns")
-    return Measured(rows, anatomy.cycles["cycle"].sort().to_list())
+    return MeasuredRun(rows, anatomy.cycles["cycle"].sort().to_list())
 
 
 def has_device_work(role: Role) -> bool:
@@ -76,12 +76,12 @@ def lacking(role: Role, kind: str, of: str) -> str | None:
     return DEVICE_TIME if of == "device" and not has_device_work(role) else None
 
 
-def _fits(pattern: Pattern, name: str, kind: str) -> bool:
+def _fits(pattern: NamePattern, name: str, kind: str) -> bool:
     """A module goes by its path, or by the last part of it."""
     return pattern.fits(name) or (kind == "modules" and pattern.fits(name.rpartition(".")[2]))
 
 
-def _kernels(role: Role, pattern: Pattern) -> Measured:
+def _kernels(role: Role, pattern: NamePattern) -> MeasuredRun:
     work = device_work(role)
     names = {
         function: name
@@ -93,7 +93,7 @@ def _kernels(role: Role, pattern: Pattern) -> Measured:
     )
     known = role.behaviour.filter(pl.col("cycle_dur_ns") > 0)
     cycles = (known if known.height else role.behaviour)["cycle"].unique().sort()
-    return Measured(rows, cycles.to_list())
+    return MeasuredRun(rows, cycles.to_list())
 
 
 def device_work(role: Role) -> pl.DataFrame:
@@ -102,7 +102,7 @@ def device_work(role: Role) -> pl.DataFrame:
     return once.filter(pl.col("function_class").cast(pl.String).str.starts_with(_ON_DEVICE))
 
 
-def _kernel(pattern: Pattern, function: str, short: str | None) -> str | None:
+def _kernel(pattern: NamePattern, function: str, short: str | None) -> str | None:
     """What a kernel counts for: its family where that is the entry, else its short name."""
     if not pattern.is_glob and pattern.text == _family(function):
         return pattern.text

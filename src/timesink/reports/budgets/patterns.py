@@ -9,7 +9,7 @@ _WILD = {"*": ".*", "?": "."}
 
 
 @dataclass(frozen=True, slots=True)
-class Pattern:
+class NamePattern:
     """A name in which * stands for any text and ? for one letter; brackets are themselves.
 
     Names of kernels are full of brackets, stars of pointers among them: what is the name itself
@@ -20,7 +20,7 @@ class Pattern:
     expression: re.Pattern[str]
 
     @classmethod
-    def of(cls, text: str) -> Pattern:
+    def of(cls, text: str) -> NamePattern:
         """The pattern of an entry.
 
         >>> Pattern.of("aten::conv*").fits("aten::conv2d"), Pattern.of("f[i*]").fits("f[i*]")

@@ -8,7 +8,7 @@ from timesink.model.amounts import change, interval_pct, signed_ns, times
 from timesink.model.units import brief_ns, counted
 from timesink.output.names import cut_middle
 from timesink.reports.budgets.budgets import Budget
-from timesink.reports.budgets.finding import Amount, Found
+from timesink.reports.budgets.finding import Amount, FoundAmounts
 from timesink.reports.budgets.measuring import DEVICE_TIME
 from timesink.reports.budgets.results import BudgetResult
 
@@ -72,7 +72,7 @@ def nothing_result(budget: Budget, rule: str, lacking: str | None) -> BudgetResu
     return unjudged(budget, rule, why)
 
 
-def lacking_result(budget: Budget, rule: str, found: Found, matched: int) -> BudgetResult:
+def lacking_result(budget: Budget, rule: str, found: FoundAmounts, matched: int) -> BudgetResult:
     """The result of what one side does not tell of, and the other does."""
     base, new = found.lacking
     side, missing = ("the new run", new) if new is not None else ("the base", base or budget.kind)

@@ -15,7 +15,7 @@ from timesink.analyses.statistics.regimes import warm_up
 from timesink.model.units import counted
 from timesink.reports.baselines.baseline import Baseline
 from timesink.reports.budgets.measuring import device_work
-from timesink.reports.comparison.members import Choice, members_of
+from timesink.reports.comparison.members import RoleChoice, members_of
 
 _DIGITS = 3
 _UNITS = ((10**9, "s"), (10**6, "ms"), (1000, "us"))
@@ -47,7 +47,7 @@ def starting_budgets(run: Baseline, headroom_pct: float = 10.0) -> str:
     >>> starting_budgets(kept).splitlines()[3:5]
     ['[cycle]', 'max = "30 ms"']
     """
-    roles = [one.role for one in members_of(run.runs, Choice())]
+    roles = [one.role for one in members_of(run.runs, RoleChoice())]
     tables = {
         "operators": _longest(roles, lambda role: _calls(role, "operator")),
         "modules": _longest(roles, lambda role: _calls(role, "module")),

@@ -10,7 +10,7 @@ import polars as pl
 
 from timesink.analyses.comparison.role import Role
 from timesink.errors import NotFoundError, UsageError
-from timesink.reports.comparison.pairing import Match, Member, Pairing
+from timesink.reports.comparison.pairing import Match, Pairing, RoleMember
 
 if TYPE_CHECKING:
     from timesink.reports.comparison.report import Compared
@@ -30,7 +30,7 @@ def check_cycle_type(asked: str | None) -> None:
         )
 
 
-def members_of_type(members: Sequence[Member], asked: str | None) -> list[Member]:
+def members_of_type(members: Sequence[RoleMember], asked: str | None) -> list[RoleMember]:
     """The roles whose cycles are of a sort; at least one."""
     if asked is None:
         return list(members)

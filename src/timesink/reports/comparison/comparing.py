@@ -22,12 +22,12 @@ from timesink.reports.comparison.given import (
     side_of,
     source_of,
 )
-from timesink.reports.comparison.members import Choice
+from timesink.reports.comparison.members import RoleChoice
 from timesink.reports.comparison.rank_sets import Sets
 from timesink.reports.comparison.report import Comparison
-from timesink.reports.comparison.runs import Finding, Reading, Runs
+from timesink.reports.comparison.runs import CycleSearch, ReadOptions, Runs
 from timesink.reports.comparison.sides import find_cases
-from timesink.reports.comparison.working import Work
+from timesink.reports.comparison.working import ComparisonWork
 
 if TYPE_CHECKING:
     from timesink.reports.baselines.baseline import Baseline
@@ -70,11 +70,11 @@ def compare(
     given = [given_by(one, store) for one in sources]
     check_given(given)
     check_cycle_type(cycle_type)
-    finding = finding_for(given, Finding(marker, by, metric_map))
-    work = Work(
-        Runs(Reading(cache, jobs, progress, finding), known_runs(given)),
-        Choice(one_pid(pid, 0), rank, ignore_hosts),
-        Choice(one_pid(pid, 1), rank, ignore_hosts),
+    finding = finding_for(given, CycleSearch(marker, by, metric_map))
+    work = ComparisonWork(
+        Runs(ReadOptions(cache, jobs, progress, finding), known_runs(given)),
+        RoleChoice(one_pid(pid, 0), rank, ignore_hosts),
+        RoleChoice(one_pid(pid, 1), rank, ignore_hosts),
         finding,
         cycle_type,
         Sets(lambda: engine_of(engine, jobs=jobs, address=ray_address), cache, progress),

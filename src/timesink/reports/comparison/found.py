@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from timesink.analyses.comparison.role import Role
 from timesink.reports.comparison.naming import role_labels, told_apart
-from timesink.reports.comparison.pairing import Member
+from timesink.reports.comparison.pairing import RoleMember
 from timesink.reports.comparison.report import Compared
 from timesink.reports.comparison.sides import LEFT_OUT
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class CaseResult:
     """What came of some of the sources."""
 
     pairs: tuple[Compared, ...]
-    members: tuple[Member, ...]
+    members: tuple[RoleMember, ...]
     notes: tuple[str, ...]
     exploration: Exploration | None = None
     cases_left_out: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class Found:
         return tuple(labelled(self.members))
 
 
-def labelled(members: Sequence[Member]) -> list[Role]:
+def labelled(members: Sequence[RoleMember]) -> list[Role]:
     """The roles under names of their own, in the order of these; a role of both sides once."""
     distinct = list({_same_role(one): one for one in members}.values())
     roles = [
@@ -48,11 +48,11 @@ def labelled(members: Sequence[Member]) -> list[Role]:
     return sorted(roles, key=lambda role: role.label)
 
 
-def _same_role(member: Member) -> tuple[Hashable, ...]:
+def _same_role(member: RoleMember) -> tuple[Hashable, ...]:
     return member.origin, member.role.host, member.role.pid, member.suffix
 
 
-def joined(done: Sequence[Found], failures: Sequence[str]) -> Found:
+def joined(done: Sequence[CaseResult], failures: Sequence[str]) -> CaseResult:
     """Several cases as one answer; `failures` say why others could not be compared."""
     several = len(done) > 1
     notes = [
@@ -63,7 +63,7 @@ def joined(done: Sequence[Found], failures: Sequence[str]) -> Found:
     pairs = [pair for one in done for pair in one.pairs]
     stems = told_apart([pair.file_stem for pair in pairs])
     sets = [one.ranks for one in done if one.ranks is not None]
-    return Found(
+    return CaseResult(
         tuple(replace(pair, file_stem=stem) for pair, stem in zip(pairs, stems, strict=True)),
         tuple(member for one in done for member in one.members),
         (*notes, *(f"{LEFT_OUT}{failure}" for failure in failures)),

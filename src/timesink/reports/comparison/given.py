@@ -11,8 +11,8 @@ from timesink.errors import UnreadableError, UsageError
 from timesink.model.trace import Trace
 from timesink.readers.places import place_of, shown
 from timesink.reports.baselines.names import is_reference
-from timesink.reports.comparison.runs import Finding, Run
-from timesink.reports.comparison.sides import Case, Side, find_side, of_rank, side_of_trace
+from timesink.reports.comparison.runs import CycleSearch, SideRun
+from timesink.reports.comparison.sides import CaseFolder, RunSide, find_side, of_rank, side_of_trace
 
 if TYPE_CHECKING:
     from timesink.reports.baselines.baseline import Baseline
@@ -33,13 +33,13 @@ def given_by(source: str | Path | Trace | Baseline, store: str | Path | None) ->
     return Path(source) if isinstance(source, (str, Path)) else source
 
 
-def finding_for(given: Sequence[Given], asked: Finding) -> Finding:
+def finding_for(given: Sequence[Given], asked: CycleSearch) -> CycleSearch:
     """How cycles are looked for: as asked, which baselines must fit, else as baselines were."""
     kept = [one for one in given if not isinstance(one, Path | Trace)]
     ways = [one.finding_for(asked) for one in kept]
     _check_units(kept)
     if len(kept) == len(given):
-        return Finding()
+        return CycleSearch()
     return next((way for way in ways if way.says_unit), asked)
 
 
@@ -55,7 +55,7 @@ def _check_units(kept: Sequence[Baseline]) -> None:
             )
 
 
-def known_runs(given: Sequence[Given]) -> dict[object, Run]:
+def known_runs(given: Sequence[Given]) -> dict[object, SideRun]:
     """What baselines say, which is not read again."""
     kept = [one for one in given if not isinstance(one, Path | Trace)]
     return {run.source.key: run for one in kept for run in one.runs}
@@ -83,19 +83,19 @@ def source_of(given: Given) -> str:
     return shown(place_of(path_of(given)))
 
 
-def side_of(given: Given, rank: int | None) -> Side:
+def side_of(given: Given, rank: int | None) -> RunSide:
     """What a source has to compare."""
     if isinstance(given, Path):
         return find_side(given, rank)
     return side_of_trace(given) if isinstance(given, Trace) else of_rank(given.side, rank)
 
 
-def is_for_exploring(given: Sequence[object], cases: Sequence[list[Case]]) -> bool:
+def is_for_exploring(given: Sequence[object], cases: Sequence[list[CaseFolder]]) -> bool:
     """Whether what was given is neither two sides nor cases."""
     return len(given) != 2 and not all(cases)
 
 
-def all_cases(given: Sequence[Given], cases: Sequence[list[Case]]) -> list[Case]:
+def all_cases(given: Sequence[Given], cases: Sequence[list[CaseFolder]]) -> list[CaseFolder]:
     """The cases of all paths, each once; refused where a path holds none."""
     for one, found in zip(given, cases, strict=True):
         if not found:
@@ -116,7 +116,7 @@ def one_pid(pid: str | int | None, side: int) -> str | None:
     return names[side % len(names)]
 
 
-def check_recordings(runs: Sequence[Run], finding: Finding) -> None:
+def check_recordings(runs: Sequence[SideRun], finding: CycleSearch) -> None:
     """Refuse to look for cycles where all of them are given."""
     if all(run.trace is None for run in runs):
         option = "--by" if finding.marker is None else "--marker"

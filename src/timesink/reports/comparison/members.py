@@ -13,14 +13,14 @@ from timesink.analyses.comparison.role import Role
 from timesink.errors import NotFoundError
 from timesink.model.processes import host_and_pid
 from timesink.model.units import listed
-from timesink.reports.comparison.pairing import Member, by_number
-from timesink.reports.comparison.runs import Run
+from timesink.reports.comparison.pairing import RoleMember, by_number
+from timesink.reports.comparison.runs import SideRun
 
 UNKNOWN_PID = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class RoleChoice:
     """Which roles are meant; None is every one."""
 
     pid: str | None = None
@@ -28,12 +28,14 @@ class Choice:
     ignore_hosts: bool = False
 
 
-def members_of(runs: Sequence[Run], choice: Choice) -> list[Member]:
+def members_of(runs: Sequence[SideRun], choice: RoleChoice) -> list[RoleMember]:
     """Every role of a side, in the order of files, hosts and processes."""
     return [member for run in runs for member in _members(run, ignore_hosts=choice.ignore_hosts)]
 
 
-def check_pids(base: Sequence[Member], new: Sequence[Member], wanted: Sequence[Choice]) -> None:
+def check_pids(
+    base: Sequence[RoleMember], new: Sequence[RoleMember], wanted: Sequence[RoleChoice]
+) -> None:
     """Refuse a process that is not there: one for both sides on either, one of two on its own."""
     sides = (base, new)
     both = wanted[0].pid == wanted[1].pid
@@ -46,7 +48,7 @@ def check_pids(base: Sequence[Member], new: Sequence[Member], wanted: Sequence[C
             )
 
 
-def chosen(members: Sequence[Member], choice: Choice) -> list[Member]:
+def chosen(members: Sequence[RoleMember], choice: RoleChoice) -> list[RoleMember]:
     """The members that fit; all where the process is one of the other side."""
     of_rank = [one for one in members if choice.rank in (None, one.role.rank)]
     if not of_rank:
@@ -57,7 +59,7 @@ def chosen(members: Sequence[Member], choice: Choice) -> list[Member]:
     return of_pid or of_rank
 
 
-def _members(run: Run, *, ignore_hosts: bool) -> Iterator[Member]:
+def _members(run: SideRun, *, ignore_hosts: bool) -> Iterator[RoleMember]:
     table = run.behaviour.with_columns(
         pl.col("pid").cast(pl.String).fill_null(UNKNOWN_PID).alias("_pid"), _host(ignore_hosts)
     )
@@ -78,10 +80,10 @@ def _members(run: Run, *, ignore_hosts: bool) -> Iterator[Member]:
                 anatomy=_anatomy(run, cast("str", pid), cast("str | None", host), rows),
                 beside=run.beside,
             )
-            yield Member(role, run.source.job, suffix, run.source.key)
+            yield RoleMember(role, run.source.job, suffix, run.source.key)
 
 
-def _anatomy(run: Run, pid: str, host: str | None, rows: pl.DataFrame) -> Anatomy | None:
+def _anatomy(run: SideRun, pid: str, host: str | None, rows: pl.DataFrame) -> Anatomy | None:
     """The anatomy of the cycles of a role; None where several processes share the number."""
     named = {key: host_and_pid(key) for key in run.anatomies}
     own = [
@@ -103,7 +105,7 @@ def _host(ignore: bool) -> pl.Expr:  # noqa: FBT001
     return pl.when(only_one).then(named.max().over(pid)).otherwise(named).alias("_host")
 
 
-def _by_suffix(rows: pl.DataFrame, run: Run) -> Iterator[tuple[str, pl.DataFrame]]:
+def _by_suffix(rows: pl.DataFrame, run: SideRun) -> Iterator[tuple[str, pl.DataFrame]]:
     """Rows by sort of cycle, where one table holds prompts and tokens."""
     if run.source.suffix:
         yield run.source.suffix, rows
@@ -117,7 +119,7 @@ def _by_suffix(rows: pl.DataFrame, run: Run) -> Iterator[tuple[str, pl.DataFrame
         yield ("" if kind == "generic" else f"_{kind}"), rows.filter(own)
 
 
-def _alone(kind: str, run: Run) -> str:
+def _alone(kind: str, run: SideRun) -> str:
     """Decode cycles without any others need no name of their own."""
     if run.unit.method == "layer":
         return "_layer"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.comparison.role import Role
 from timesink.readers.discover import sayable
-from timesink.reports.comparison.pairing import Match, Member
+from timesink.reports.comparison.pairing import Match, RoleMember
 from timesink.reports.comparison.sides import stem_of
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def told_apart(names: Sequence[str], mark: str = "_v") -> list[str]:
     return apart
 
 
-def role_labels(members: Sequence[Member]) -> list[str]:
+def role_labels(members: Sequence[RoleMember]) -> list[str]:
     """`<file>_<host>_<pid>` for each role; files of the same name by their folders as well.
 
     Every role says which file it is of: a process number alone tells nobody where to look.
@@ -192,7 +192,7 @@ def role_labels(members: Sequence[Member]) -> list[str]:
     return told_apart([_role_label(one, files[Path(one.role.source)]) for one in members])
 
 
-def _role_label(member: Member, file: str) -> str:
+def _role_label(member: RoleMember, file: str) -> str:
     role: Role = member.role
     suffix = "" if file.endswith(member.suffix) else member.suffix
     words = [f"{file}{suffix}", *([role.host] if role.host else []), role.pid]

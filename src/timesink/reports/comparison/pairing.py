@@ -18,7 +18,7 @@ _OTHER_SUFFIX = {"_decode": "", "": "_decode"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Member:
+class RoleMember:
     """A role of a side and what pairs it."""
 
     role: Role
@@ -36,8 +36,8 @@ class Match:
 
     kind: str
     """`strict`: the same process or rank; `cross`: different ones."""
-    base: Member
-    new: Member
+    base: RoleMember
+    new: RoleMember
     by_rank: bool = False
 
 
@@ -46,11 +46,11 @@ class Pairing:
     """What was matched, and what was not."""
 
     matches: list[Match] = field(default_factory=list)
-    left_out: list[Member] = field(default_factory=list)
+    left_out: list[RoleMember] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
-def pair_members(base: Sequence[Member], new: Sequence[Member]) -> Pairing:
+def pair_members(base: Sequence[RoleMember], new: Sequence[RoleMember]) -> Pairing:
     """Pairs of members, those of the base in order.
 
     Ranks are matched where every member has one.  Otherwise files of the same name and the same
@@ -71,7 +71,7 @@ def pair_members(base: Sequence[Member], new: Sequence[Member]) -> Pairing:
     return pairing
 
 
-def _by_rank(base: Sequence[Member], new: Sequence[Member]) -> Pairing | None:
+def _by_rank(base: Sequence[RoleMember], new: Sequence[RoleMember]) -> Pairing | None:
     """Pairs of the same rank; None where ranks do not tell all members apart, or do not meet."""
     sides = [_distinct_by(side, lambda one: (one.role.rank, one.suffix)) for side in (base, new)]
     if any(side is None or any(rank is None for rank, _ in side) for side in sides):
@@ -91,22 +91,22 @@ def _by_rank(base: Sequence[Member], new: Sequence[Member]) -> Pairing | None:
 
 # -- groups of files -------------------------------------------------------------------------------
 
-_Key = Callable[[Member, bool], Hashable]
+_Key = Callable[[RoleMember, bool], Hashable]
 
 
-def _same_file(member: Member, is_base: bool) -> Hashable:  # noqa: ARG001, FBT001
+def _same_file(member: RoleMember, is_base: bool) -> Hashable:  # noqa: ARG001, FBT001
     return member.job, member.suffix
 
 
-def _same_file_but_suffix(member: Member, is_base: bool) -> Hashable:  # noqa: FBT001
+def _same_file_but_suffix(member: RoleMember, is_base: bool) -> Hashable:  # noqa: FBT001
     return member.job, _suffix_sought(member.suffix, is_base=is_base)
 
 
-def _same_suffix(member: Member, is_base: bool) -> Hashable:  # noqa: ARG001, FBT001
+def _same_suffix(member: RoleMember, is_base: bool) -> Hashable:  # noqa: ARG001, FBT001
     return member.suffix
 
 
-def _other_suffix(member: Member, is_base: bool) -> Hashable:  # noqa: FBT001
+def _other_suffix(member: RoleMember, is_base: bool) -> Hashable:  # noqa: FBT001
     return _suffix_sought(member.suffix, is_base=is_base)
 
 
@@ -116,8 +116,8 @@ def _suffix_sought(suffix: str, *, is_base: bool) -> str:
 
 
 def _matched_groups(
-    base: list[Member], new: list[Member], key: _Key, pairing: Pairing
-) -> tuple[list[Member], list[Member]]:
+    base: list[RoleMember], new: list[RoleMember], key: _Key, pairing: Pairing
+) -> tuple[list[RoleMember], list[RoleMember]]:
     """Match the members of groups both sides have; what is in no such group remains."""
     of_base = _grouped(base, lambda one: key(one, True))
     of_new = _grouped(new, lambda one: key(one, False))
@@ -132,7 +132,7 @@ def _matched_groups(
 # -- processes -------------------------------------------------------------------------------------
 
 
-def _match_processes(base: list[Member], new: list[Member], pairing: Pairing) -> None:
+def _match_processes(base: list[RoleMember], new: list[RoleMember], pairing: Pairing) -> None:
     """The same process on both sides; of the others, each with each."""
     for key in (_host_and_pid, _pid):
         of_base, of_new = _once(base, key), _once(new, key)
@@ -150,15 +150,15 @@ def _match_processes(base: list[Member], new: list[Member], pairing: Pairing) ->
         pairing.left_out += [*base, *new]
 
 
-def _host_and_pid(member: Member) -> Hashable:
+def _host_and_pid(member: RoleMember) -> Hashable:
     return None if member.role.host is None else (member.role.host, member.role.pid)
 
 
-def _pid(member: Member) -> Hashable:
+def _pid(member: RoleMember) -> Hashable:
     return member.role.pid
 
 
-def _crossed(base: list[Member], new: list[Member], notes: list[str]) -> list[Match]:
+def _crossed(base: list[RoleMember], new: list[RoleMember], notes: list[str]) -> list[Match]:
     """Every process with every other, unless that is too many: then each has one partner."""
     if len(base) * len(new) <= MOST_CROSS_PAIRS:
         return [Match("cross", one, other) for one in base for other in new]
@@ -171,7 +171,7 @@ def _crossed(base: list[Member], new: list[Member], notes: list[str]) -> list[Ma
     return [Match("cross", one, other) for one, other in zip(*ordered, strict=False)]
 
 
-def _device_and_pid(member: Member) -> tuple[list[tuple[int, str]], tuple[int, str]]:
+def _device_and_pid(member: RoleMember) -> tuple[list[tuple[int, str]], tuple[int, str]]:
     devices = member.role.behaviour["device"].drop_nulls().cast(pl.String).unique().to_list()
     return sorted(by_number(device) for device in devices), by_number(member.role.pid)
 
@@ -190,15 +190,17 @@ def by_number(text: str) -> tuple[int, str]:
 
 
 def _grouped(
-    members: Iterable[Member], key: Callable[[Member], Hashable]
-) -> dict[Hashable, list[Member]]:
-    groups: defaultdict[Hashable, list[Member]] = defaultdict(list)
+    members: Iterable[RoleMember], key: Callable[[RoleMember], Hashable]
+) -> dict[Hashable, list[RoleMember]]:
+    groups: defaultdict[Hashable, list[RoleMember]] = defaultdict(list)
     for member in members:
         groups[key(member)].append(member)
     return dict(groups)
 
 
-def _once(members: Iterable[Member], key: Callable[[Member], Hashable]) -> dict[Hashable, Member]:
+def _once(
+    members: Iterable[RoleMember], key: Callable[[RoleMember], Hashable]
+) -> dict[Hashable, RoleMember]:
     """Members by a key that only one of them has."""
     groups = _grouped(members, key)
     return {
@@ -209,7 +211,7 @@ def _once(members: Iterable[Member], key: Callable[[Member], Hashable]) -> dict[
 
 
 def _distinct_by(
-    members: Sequence[Member], key: Callable[[Member], tuple[int | None, str]]
-) -> dict[tuple[int | None, str], Member] | None:
+    members: Sequence[RoleMember], key: Callable[[RoleMember], tuple[int | None, str]]
+) -> dict[tuple[int | None, str], RoleMember] | None:
     found = {key(member): member for member in members}
     return found if len(found) == len(members) else None

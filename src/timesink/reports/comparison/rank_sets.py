@@ -13,8 +13,8 @@ from timesink.errors import UnreadableError
 from timesink.model.units import counted
 from timesink.readers.options import Progress
 from timesink.reports.comparison.late_ranks import late_together
-from timesink.reports.comparison.runs import Run
-from timesink.reports.comparison.sides import Side, Source
+from timesink.reports.comparison.runs import SideRun
+from timesink.reports.comparison.sides import RunSide, SideSource
 from timesink.reports.ranks.reading import read_ranks
 
 ALL_PAIRS = 16
@@ -23,7 +23,7 @@ MOST_PAIRS = 8
 """... and of how many that stand for the others of a larger run."""
 
 
-def may_be_sets(base: Side, new: Side) -> bool:
+def may_be_sets(base: RunSide, new: RunSide) -> bool:
     """Whether both sides are several recordings of one run, none of which is open or a table."""
     return all(
         len(side.sources) > 1
@@ -33,7 +33,7 @@ def may_be_sets(base: Side, new: Side) -> bool:
     )
 
 
-def are_large(base: Side, new: Side) -> bool:
+def are_large(base: RunSide, new: RunSide) -> bool:
     """Whether there are too many ranks to compare every one in full."""
     return max(len(base.sources), len(new.sources)) > ALL_PAIRS
 
@@ -46,14 +46,14 @@ class Sets:
     cache: bool = True
     progress: Progress | None = None
 
-    def read(self, side: Side) -> RankSet:
+    def read(self, side: RunSide) -> RankSet:
         """The ranks of a side, each summarised where the engine says."""
         recordings = [source.recording for source in side.sources]
         return read_ranks(
             recordings, engine=self.engine(), cache=self.cache, progress=self.progress
         )
 
-    def of_runs(self, side: Side, runs: Sequence[Run]) -> RankSet:
+    def of_runs(self, side: RunSide, runs: Sequence[SideRun]) -> RankSet:
         """The same, of recordings that were opened: nobody reads them twice."""
         traces = {run.source.recording.worker: run.trace for run in runs if run.trace is not None}
         if self.cache or len(traces) < len(side.sources):
@@ -96,10 +96,10 @@ def _by_interest(found: RankChanges) -> Iterator[int]:
     yield from usual
 
 
-def only_ranks(side: Side, ranks: RankSet, chosen: Sequence[int]) -> Side:
+def only_ranks(side: RunSide, ranks: RankSet, chosen: Sequence[int]) -> RunSide:
     """The recordings of some ranks."""
     places = {ranks.ranks[rank].about.source for rank in chosen}
-    kept: tuple[Source, ...] = tuple(
+    kept: tuple[SideSource, ...] = tuple(
         source
         for source in side.sources
         if places & {str(source.recording.path), source.recording.source}

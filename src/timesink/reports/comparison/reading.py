@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from timesink.reports.comparison.given import check_recordings
-from timesink.reports.comparison.runs import Finding, Run, Runs
-from timesink.reports.comparison.sides import LEFT_OUT, Source
+from timesink.reports.comparison.runs import CycleSearch, Runs, SideRun
+from timesink.reports.comparison.sides import LEFT_OUT, SideSource
 from timesink.reports.comparison.units import by_units_of, with_common_unit
 
 
@@ -16,19 +16,21 @@ from timesink.reports.comparison.units import by_units_of, with_common_unit
 class ReadSides:
     """The runs of each side, with cycles of one unit."""
 
-    sides: list[list[Run]]
+    sides: list[list[SideRun]]
     notes: tuple[str, ...]
     """What was left out, and which cycles were taken."""
     left_out: tuple[str, ...]
     """Why files could not be read; notes name them as well."""
 
 
-def read_sides(runs: Runs, finding: Finding, sides: Sequence[Sequence[Source]]) -> ReadSides:
+def read_sides(
+    runs: Runs, finding: CycleSearch, sides: Sequence[Sequence[SideSource]]
+) -> ReadSides:
     """The runs of each side, with cycles of one unit, and what was left out."""
     runs.of([source for side in sides for source in side])  # all of them at once
     read = [runs.of(side) for side in sides]
     everything = [run for found, _ in read for run in found]
-    given: list[list[Run]] = []
+    given: list[list[SideRun]] = []
     lost: list[str] = []
     for found, failures in read:
         tried = [(one, by_units_of(one, everything, finding)) for one in failures]
@@ -42,8 +44,8 @@ def read_sides(runs: Runs, finding: Finding, sides: Sequence[Sequence[Source]]) 
 
 
 def _with_common_unit(
-    sides: Sequence[list[Run]], finding: Finding
-) -> tuple[list[list[Run]], list[str]]:
+    sides: Sequence[list[SideRun]], finding: CycleSearch
+) -> tuple[list[list[SideRun]], list[str]]:
     runs = [run for side in sides for run in side]
     if finding.says_unit:
         check_recordings(runs, finding)

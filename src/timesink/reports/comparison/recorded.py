@@ -9,17 +9,17 @@ from timesink.model.trace import Trace
 from timesink.readers.discover import Recording
 from timesink.reports.ahead import Helpers, Question
 from timesink.reports.comparison import kept_runs
-from timesink.reports.comparison.runs import Failure, Reading, Run, run_or_failure
-from timesink.reports.comparison.sides import Source
+from timesink.reports.comparison.runs import Failure, ReadOptions, SideRun, run_or_failure
+from timesink.reports.comparison.sides import SideSource
 from timesink.store.cache import Cache
 from timesink.store.many import Opened, open_each
 from timesink.store.opening import open_recording
 
-Found = tuple[object, Run | Failure]
+Found = tuple[object, SideRun | Failure]
 """Key of a source, and what came of it."""
 
 
-def recorded_runs(recorded: Mapping[Recording, Source], how: Reading) -> Iterator[Found]:
+def recorded_runs(recorded: Mapping[Recording, SideSource], how: ReadOptions) -> Iterator[Found]:
     """What came of each recording."""
     finding = how.finding
     if not how.cache or finding.metric_map is not None:
@@ -37,7 +37,7 @@ def recorded_runs(recorded: Mapping[Recording, Source], how: Reading) -> Iterato
         yield _found(recorded[one], _opened(one, how.jobs, how), how)
 
 
-def _opened(recording: Recording, cores: int | None, how: Reading) -> Opened:
+def _opened(recording: Recording, cores: int | None, how: ReadOptions) -> Opened:
     """One recording, kept in the cache while its cycles are looked for."""
     store = Cache.default()
     try:
@@ -49,14 +49,14 @@ def _opened(recording: Recording, cores: int | None, how: Reading) -> Opened:
     return Opened(recording, trace)
 
 
-def _found(source: Source, opened: Opened, how: Reading) -> Found:
+def _found(source: SideSource, opened: Opened, how: ReadOptions) -> Found:
     if opened.trace is None:
         error = opened.error or UnreadableError.empty(source.path)
         return source.key, Failure(source, error)
     return source.key, _kept_or_found(source, opened.trace, how)
 
 
-def _kept_or_found(source: Source, trace: Trace, how: Reading) -> Run | Failure:
+def _kept_or_found(source: SideSource, trace: Trace, how: ReadOptions) -> SideRun | Failure:
     """The run of a recording: as it was kept, else found and kept."""
     if not how.cache:
         return run_or_failure(source, trace, how.finding)
@@ -65,6 +65,6 @@ def _kept_or_found(source: Source, trace: Trace, how: Reading) -> Run | Failure:
     if kept is not None:
         return kept
     found = run_or_failure(source, trace, how.finding)
-    if place is not None and isinstance(found, Run) and found.trace is not None:
+    if place is not None and isinstance(found, SideRun) and found.trace is not None:
         kept_runs.save_run(place, found)
     return found

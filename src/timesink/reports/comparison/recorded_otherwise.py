@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from timesink.model.recorded_run import RecordedRun
-from timesink.reports.comparison.runs import Run
+from timesink.reports.comparison.runs import SideRun
 
 _NOT_THE_PROGRAM = frozenset({"timesink"})
 """Versions of what the program does not run on."""
@@ -14,7 +14,7 @@ _NAMED = ("function", "annotation")
 Fact = TypeVar("Fact")
 
 
-def recorded_otherwise(base: Sequence[Run], new: Sequence[Run]) -> list[str]:
+def recorded_otherwise(base: Sequence[SideRun], new: Sequence[SideRun]) -> list[str]:
     """How the recordings of two sides differ before anything is measured.
 
     Sides whose files disagree among themselves, or that no recorder described, say nothing.
@@ -33,7 +33,7 @@ def recorded_otherwise(base: Sequence[Run], new: Sequence[Run]) -> list[str]:
 
 
 def _both(
-    base: Sequence[Run], new: Sequence[Run], fact: Callable[[RecordedRun], Fact | None]
+    base: Sequence[SideRun], new: Sequence[SideRun], fact: Callable[[RecordedRun], Fact | None]
 ) -> tuple[Fact, Fact] | None:
     found = []
     for side in (base, new):

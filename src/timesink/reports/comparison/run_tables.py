@@ -12,15 +12,15 @@ import polars as pl
 from timesink.analyses.anatomy.anatomy import Anatomy, with_calls
 from timesink.model.run_fields import recorded_run
 from timesink.model.trace import Trace
-from timesink.reports.comparison.runs import Run, Unit
-from timesink.reports.comparison.sides import Source
+from timesink.reports.comparison.runs import CycleUnit, SideRun
+from timesink.reports.comparison.sides import SideSource
 from timesink.store.tables import Tables
 
 _BEHAVIOUR = "behaviour"
 _BESIDE = "beside"
 
 
-def tables_of(run: Run, *, calls: bool = True) -> Tables:
+def tables_of(run: SideRun, *, calls: bool = True) -> Tables:
     """All that a run says but its source and its trace; `calls` takes a while."""
     tables, plain = {_BEHAVIOUR: run.behaviour}, {}
     if run.beside is not None:
@@ -46,15 +46,15 @@ def tables_of(run: Run, *, calls: bool = True) -> Tables:
     return Tables(about, tables)
 
 
-def run_of_tables(kept: Tables, source: Source, trace: Trace | None = None) -> Run:
+def run_of_tables(kept: Tables, source: SideSource, trace: Trace | None = None) -> SideRun:
     """The run that was kept, of this source."""
     about = kept.about
     recorded = about.get("recorded")
     anatomies = dict(_anatomies(about["anatomies"], kept.tables))
-    return Run(
+    return SideRun(
         source,
         kept.tables[_BEHAVIOUR],
-        Unit(about["method"], about["anchor"], about["between_marks"]),
+        CycleUnit(about["method"], about["anchor"], about["between_marks"]),
         trace=trace,
         rank=about["rank"],
         confidence=about["confidence"],

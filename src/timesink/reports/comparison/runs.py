@@ -17,12 +17,12 @@ from timesink.readers.beside import find_beside
 from timesink.readers.counters import read_counters
 from timesink.readers.options import Progress
 from timesink.readers.registry import read_trace
-from timesink.reports.comparison.sides import Source
+from timesink.reports.comparison.sides import SideSource
 from timesink.reports.faults import with_faults
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class CycleUnit:
     """What a cycle is."""
 
     method: str | None
@@ -32,7 +32,7 @@ class Unit:
     between_marks: bool = False
     """Whether it lasts from one mark to the next, and not as long as its mark."""
 
-    def is_that_of(self, other: Unit) -> bool:
+    def is_that_of(self, other: CycleUnit) -> bool:
         """Whether cycles of both may be set beside each other."""
         if self.method == other.method == "kernels":
             return True  # two makers name the same work differently
@@ -43,7 +43,7 @@ class Unit:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CycleSearch:
     """How behaviour is found in a recording: as the user says, or (None) as it suggests."""
 
     marker: str | None = None
@@ -57,12 +57,12 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Run:
+class SideRun:
     """One file of a side: what it says, cycle by cycle."""
 
-    source: Source
+    source: SideSource
     behaviour: pl.DataFrame
-    unit: Unit
+    unit: CycleUnit
     trace: Trace | None = None
     """The recording; None for a behaviour table, whose cycles are what they are."""
     rank: int | None = None
@@ -80,45 +80,45 @@ class Run:
 class Failure:
     """One file of a side of which there is no behaviour."""
 
-    source: Source
+    source: SideSource
     error: TimesinkError
     trace: Trace | None = None
     """The recording, where only its cycles were not found."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ReadOptions:
     """How files are read."""
 
     cache: bool = True
     jobs: int | None = None
     progress: Progress | None = None
-    finding: Finding = field(default_factory=Finding)
+    finding: CycleSearch = field(default_factory=CycleSearch)
 
 
 class Runs:
     """Files that were read; one that is on both sides is read once."""
 
-    def __init__(self, reading: Reading, known: Mapping[object, Run] | None = None) -> None:
+    def __init__(self, reading: ReadOptions, known: Mapping[object, SideRun] | None = None) -> None:
         self._reading = reading
         self._kept = frozenset(known or ())
-        self._read: dict[object, Run | Failure] = dict(known or {})
+        self._read: dict[object, SideRun | Failure] = dict(known or {})
 
-    def was_kept(self, source: Source) -> bool:
+    def was_kept(self, source: SideSource) -> bool:
         """Whether a file is one of a baseline, and is not read again."""
         return source.key in self._kept
 
-    def of(self, sources: Sequence[Source]) -> tuple[list[Run], list[Failure]]:
+    def of(self, sources: Sequence[SideSource]) -> tuple[list[SideRun], list[Failure]]:
         """The runs of files, and what came to nothing."""
         missing = [one for one in sources if one.key not in self._read]
         self._read.update(self._opened(missing))
         found = [self._read[one.key] for one in sources]
         return (
-            [one for one in found if isinstance(one, Run)],
+            [one for one in found if isinstance(one, SideRun)],
             [one for one in found if isinstance(one, Failure)],
         )
 
-    def _opened(self, sources: Sequence[Source]) -> Iterator[tuple[object, Run | Failure]]:
+    def _opened(self, sources: Sequence[SideSource]) -> Iterator[tuple[object, SideRun | Failure]]:
         how = self._reading
         recorded = {}
         for source in sources:
@@ -134,7 +134,7 @@ class Runs:
         yield from recorded_runs(recorded, how)
 
 
-def _from_file(source: Source, finding: Finding) -> Run | Failure:
+def _from_file(source: SideSource, finding: CycleSearch) -> SideRun | Failure:
     try:
         trace = _opened_directly(source)
     except TimesinkError as error:
@@ -142,7 +142,7 @@ def _from_file(source: Source, finding: Finding) -> Run | Failure:
     return run_or_failure(source, trace, finding)
 
 
-def run_or_failure(source: Source, trace: Trace, finding: Finding) -> Run | Failure:
+def run_or_failure(source: SideSource, trace: Trace, finding: CycleSearch) -> SideRun | Failure:
     """What a trace says, cycle by cycle, or why it says nothing."""
     try:
         return run_of(source, trace, finding)
@@ -152,7 +152,7 @@ def run_or_failure(source: Source, trace: Trace, finding: Finding) -> Run | Fail
         return Failure(source, error)
 
 
-def _opened_directly(source: Source) -> Trace:
+def _opened_directly(source: SideSource) -> Trace:
     """What is open already, an exported trace, or a behaviour table: small, and read directly."""
     if source.trace is not None:
         return source.trace
@@ -163,7 +163,7 @@ def _opened_directly(source: Source) -> Trace:
     return read_trace(source.path)
 
 
-def run_of(source: Source, trace: Trace, finding: Finding) -> Run:
+def run_of(source: SideSource, trace: Trace, finding: CycleSearch) -> SideRun:
     """What a trace says, cycle by cycle."""
     if trace.behaviour.height:
         return _of_table(source, trace)
@@ -175,21 +175,23 @@ def run_of(source: Source, trace: Trace, finding: Finding) -> Run:
     return _of_timeline(source, trace, finding)
 
 
-def _of_table(source: Source, trace: Trace) -> Run:
+def _of_table(source: SideSource, trace: Trace) -> SideRun:
     table, notes = mended(trace.behaviour)
     beside, unread = _counters_beside(source, trace)
     anchors = table["anchor"].drop_nulls().cast(pl.String).unique().to_list()
-    return Run(
+    return SideRun(
         source,
         table,
-        Unit(None, anchors[0] if len(anchors) == 1 else None),
+        CycleUnit(None, anchors[0] if len(anchors) == 1 else None),
         rank=_rank(source, trace),
         notes=with_faults(trace, [*notes, *unread]),
         beside=beside,
     )
 
 
-def _counters_beside(source: Source, trace: Trace) -> tuple[pl.DataFrame | None, tuple[str, ...]]:
+def _counters_beside(
+    source: SideSource, trace: Trace
+) -> tuple[pl.DataFrame | None, tuple[str, ...]]:
     """Counters that were sampled beside a behaviour table, and why they could not be read."""
     if trace.counters.height:
         return trace.counters, ()
@@ -202,13 +204,13 @@ def _counters_beside(source: Source, trace: Trace) -> tuple[pl.DataFrame | None,
         return None, (f"counters beside the table were not read: {error.message}",)
 
 
-def _rank(source: Source, trace: Trace) -> int | None:
+def _rank(source: SideSource, trace: Trace) -> int | None:
     """The rank the recording states, else that of its name."""
     stated = trace.metadata.distributed.rank
     return source.recording.rank if stated is None else stated
 
 
-def _of_timeline(source: Source, trace: Trace, finding: Finding) -> Run:
+def _of_timeline(source: SideSource, trace: Trace, finding: CycleSearch) -> SideRun:
     from timesink.analyses.anatomy.timeline import anatomies  # noqa: PLC0415
     from timesink.analyses.behaviour.classes import load_classes  # noqa: PLC0415
     from timesink.analyses.behaviour.recorders_ranges import without_recorders_ranges  # noqa: PLC0415
@@ -224,10 +226,10 @@ def _of_timeline(source: Source, trace: Trace, finding: Finding) -> Run:
             f"{source.path}: nothing was recorded inside its {cycles.table.height} cycles",
             "choose other cycles with --marker or --by",
         )
-    return Run(
+    return SideRun(
         source,
         found.table,
-        Unit(cycles.method, cycles.anchor, mark_note(cycles.anchor) in cycles.notes),
+        CycleUnit(cycles.method, cycles.anchor, mark_note(cycles.anchor) in cycles.notes),
         # A fresh one: the tables it has loaded go, and are loaded again should they be needed.
         trace=replace(trace),
         rank=_rank(source, trace),

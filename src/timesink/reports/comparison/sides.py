@@ -47,7 +47,7 @@ ALONE = "without a partner on the other side, and not compared"
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class CaseFolder:
     """A folder that holds both sides."""
 
     folder: Path
@@ -56,7 +56,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Source:
+class SideSource:
     """One file of a side, or one exported trace."""
 
     recording: Recording
@@ -81,17 +81,17 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class RunSide:
     """The files of one side, and what to know about them."""
 
     path: Path
-    sources: tuple[Source, ...]
+    sources: tuple[SideSource, ...]
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     """Why files that are named as tables are not compared; notes name them as well."""
 
 
-def find_cases(path: Path) -> list[Case]:
+def find_cases(path: Path) -> list[CaseFolder]:
     """Cases at a path: folders that hold a normal and an abnormal run, in the order of names.
 
     >>> import timesink
@@ -101,14 +101,14 @@ def find_cases(path: Path) -> list[Case]:
     return [case for folder in folders_below(path) if (case := _case(folder)) is not None]
 
 
-def _case(folder: Path) -> Case | None:
+def _case(folder: Path) -> CaseFolder | None:
     for base, new in CASE_SIDES:
         if (folder / base).is_dir() and (folder / new).is_dir():
-            return Case(folder, folder / base, folder / new)
+            return CaseFolder(folder, folder / base, folder / new)
     return None
 
 
-def find_side(path: Path, rank: int | None = None) -> Side:
+def find_side(path: Path, rank: int | None = None) -> RunSide:
     """Every recording or behaviour table at a path, or those that may be of a rank; at least one.
 
     >>> import timesink
@@ -118,7 +118,7 @@ def find_side(path: Path, rank: int | None = None) -> Side:
     return of_rank(_side(path), rank)
 
 
-def of_rank(side: Side, rank: int | None) -> Side:
+def of_rank(side: RunSide, rank: int | None) -> RunSide:
     """The files of a side that may be of a rank; at least one."""
     fitting = tuple(one for one in side.sources if _may_be_rank(one, rank))
     if not fitting:
@@ -126,32 +126,32 @@ def of_rank(side: Side, rank: int | None) -> Side:
     return replace(side, sources=fitting)
 
 
-def _may_be_rank(source: Source, rank: int | None) -> bool:
+def _may_be_rank(source: SideSource, rank: int | None) -> bool:
     """Whether the name of the file says that it is the rank, or leaves it open."""
     return rank is None or source.recording.rank in (None, rank)
 
 
-def _side(path: Path) -> Side:
+def _side(path: Path) -> RunSide:
     place = place_of(path)
     if not isinstance(place, Path):
         return _side_elsewhere(place)
     if is_folder(path):
-        return Side(path, (_export(path),))
+        return RunSide(path, (_export(path),))
     if path.is_dir():
         return _side_in_folder(path)
     if is_behaviour_table(path):
-        return Side(path, (_table(path, path.parent),))
-    return Side(path, tuple(_trace(one, path.parent) for one in find_recordings(path)))
+        return RunSide(path, (_table(path, path.parent),))
+    return RunSide(path, tuple(_trace(one, path.parent) for one in find_recordings(path)))
 
 
-def _side_elsewhere(place: str) -> Side:
+def _side_elsewhere(place: str) -> RunSide:
     """Recordings that a pattern fits, or that are behind a URL."""
     found = find_recordings(place)
     root = Path(os.path.commonpath([one.path.parent for one in found]))
     return _first_spans(Path(shown(place)), found, root)
 
 
-def _side_in_folder(folder: Path) -> Side:
+def _side_in_folder(folder: Path) -> RunSide:
     """Tables of the folder itself before its traces, and both before what lies deeper."""
     found = _found_in_folder(folder)
     lost = _left_out(folder, found.sources)
@@ -161,19 +161,19 @@ def _side_in_folder(folder: Path) -> Side:
     return replace(found, notes=notes, left_out=tuple(meant))
 
 
-def _found_in_folder(folder: Path) -> Side:
+def _found_in_folder(folder: Path) -> RunSide:
     tables = _distinct(find_behaviour_tables(folder))
     traces = len(recordings_in(folder))
     own = [path for path in tables if path.parent == folder]
     if own:
         beside = f"{folder}: the behaviour table is compared, not the trace beside it"
-        return Side(folder, _tables(own, folder), (beside,) if traces else ())
+        return RunSide(folder, _tables(own, folder), (beside,) if traces else ())
     if tables and not traces:
-        return Side(folder, (*_tables(tables, folder), *_traces_elsewhere(folder, tables)))
+        return RunSide(folder, (*_tables(tables, folder), *_traces_elsewhere(folder, tables)))
     return _by_content(folder) if not traces else _traces(folder)
 
 
-def _by_content(folder: Path) -> Side:
+def _by_content(folder: Path) -> RunSide:
     """What a folder without traces, and without tables named so, holds: tables of any name."""
     # Looked for last: every file has to be opened for it.
     tables = _distinct([path for path in _loose_files(folder) if is_behaviour_table(path)])
@@ -183,11 +183,11 @@ def _by_content(folder: Path) -> Side:
     except UnreadableError as error:
         if not tables:
             raise _no_table(folder, error) from None
-        return Side(folder, _tables(tables, folder))
+        return RunSide(folder, _tables(tables, folder))
     if not own:
         return below
     note = f"{folder}: its behaviour tables are compared, not the recordings in folders below"
-    return Side(folder, _tables(own, folder), (note,))
+    return RunSide(folder, _tables(own, folder), (note,))
 
 
 def _loose_files(folder: Path) -> list[Path]:
@@ -204,7 +204,7 @@ def _no_table(folder: Path, error: UnreadableError) -> UnreadableError:
     return UnreadableError(f"{reasons[0]}{more}", error.hint)
 
 
-def _left_out(folder: Path, sources: Sequence[Source]) -> dict[Path, str]:
+def _left_out(folder: Path, sources: Sequence[SideSource]) -> dict[Path, str]:
     """Why files are not compared that are meant as tables, by their name or their place.
 
     Among tables every CSV and Parquet file is; elsewhere only what is named as a table.
@@ -229,7 +229,7 @@ def _why_left_out(path: Path) -> str | None:
     return f"{path}: a behaviour table, but not named as one, as others here are"
 
 
-def _traces_elsewhere(folder: Path, tables: Sequence[Path]) -> Iterator[Source]:
+def _traces_elsewhere(folder: Path, tables: Sequence[Path]) -> Iterator[SideSource]:
     """Recordings below a folder of which there is no behaviour table beside them."""
     places = {path.resolve().parent for path in tables}
     with suppress(UnreadableError):
@@ -243,35 +243,35 @@ def _distinct(paths: Sequence[Path]) -> list[Path]:
     return sorted({path.resolve(): path for path in nearest}.values())
 
 
-def _tables(paths: Sequence[Path], root: Path) -> tuple[Source, ...]:
+def _tables(paths: Sequence[Path], root: Path) -> tuple[SideSource, ...]:
     return tuple(_table(path, root) for path in paths)
 
 
-def _traces(folder: Path) -> Side:
+def _traces(folder: Path) -> RunSide:
     return _first_spans(folder, find_recordings(folder), folder)
 
 
-def _first_spans(path: Path, found: Sequence[Recording], root: Path) -> Side:
+def _first_spans(path: Path, found: Sequence[Recording], root: Path) -> RunSide:
     first = [one for one in found if one.span in (None, 1)]
     more = len(found) - len(first)
     note = f"{path}: the first span of each worker is compared; name a file for another ({more})"
-    return Side(path, tuple(_trace(one, root) for one in first), (note,) if more else ())
+    return RunSide(path, tuple(_trace(one, root) for one in first), (note,) if more else ())
 
 
-def _export(path: Path) -> Source:
+def _export(path: Path) -> SideSource:
     recording = Recording(path, path.name, None, rank_in_name(path.name))
-    return Source(recording, is_table=False, job=path.name, is_export=True)
+    return SideSource(recording, is_table=False, job=path.name, is_export=True)
 
 
-def _trace(recording: Recording, root: Path) -> Source:
+def _trace(recording: Recording, root: Path) -> SideSource:
     job, suffix = _job(recording.path, root)
-    return Source(recording, is_table=False, job=f"{job}{suffix}")
+    return SideSource(recording, is_table=False, job=f"{job}{suffix}")
 
 
-def _table(path: Path, root: Path) -> Source:
+def _table(path: Path, root: Path) -> SideSource:
     job, suffix = _job(path, root)
     recording = Recording(path, path.name, None, rank_in_name(path.name))
-    return Source(recording, is_table=True, job=job, suffix=suffix)
+    return SideSource(recording, is_table=True, job=job, suffix=suffix)
 
 
 def _job(path: Path, root: Path) -> tuple[str, str]:
@@ -295,9 +295,11 @@ def stem_of(name: str) -> str:
     return _TABLE_WORD.sub("", _TIMESTAMP.sub("", stem)) or stem
 
 
-def side_of_trace(trace: Trace) -> Side:
+def side_of_trace(trace: Trace) -> RunSide:
     """A trace that is open already as a side."""
     about = trace.metadata
     path = Path(about.source)
     recording = Recording(path, about.worker or path.name, about.span, about.distributed.rank)
-    return Side(path, (Source(recording, is_table=False, job=stem_of(path.name), trace=trace),))
+    return RunSide(
+        path, (SideSource(recording, is_table=False, job=stem_of(path.name), trace=trace),)
+    )

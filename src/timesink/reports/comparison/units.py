@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from timesink.errors import TimesinkError
 from timesink.model.trace import Trace
-from timesink.reports.comparison.runs import Failure, Finding, Run, Unit, run_of
-from timesink.reports.comparison.sides import Source
+from timesink.reports.comparison.runs import CycleSearch, CycleUnit, Failure, SideRun, run_of
+from timesink.reports.comparison.sides import SideSource
 
 
-def by_units_of(failure: Failure, runs: Sequence[Run], finding: Finding) -> Run | None:
+def by_units_of(failure: Failure, runs: Sequence[SideRun], finding: CycleSearch) -> SideRun | None:
     """A recording in which nothing was seen to repeat, by the unit of another; None without."""
     if failure.trace is None or finding.says_unit:
         return None
@@ -22,7 +22,9 @@ def by_units_of(failure: Failure, runs: Sequence[Run], finding: Finding) -> Run 
     return None
 
 
-def with_common_unit(runs: Sequence[Run], finding: Finding) -> tuple[list[Run], list[str]]:
+def with_common_unit(
+    runs: Sequence[SideRun], finding: CycleSearch
+) -> tuple[list[SideRun], list[str]]:
     """Runs whose cycles are the same unit, where one is found that all of them have.
 
     Cycles of behaviour tables are what they are; recordings are searched again for the unit of
@@ -39,19 +41,19 @@ def with_common_unit(runs: Sequence[Run], finding: Finding) -> tuple[list[Run], 
     return list(runs), [f"cycles are not the same unit in all runs: {listed}"]
 
 
-def _distinct(units: Sequence[Unit]) -> list[Unit]:
-    distinct: list[Unit] = []
+def _distinct(units: Sequence[CycleUnit]) -> list[CycleUnit]:
+    distinct: list[CycleUnit] = []
     for unit in units:
         if not any(unit.is_that_of(other) for other in distinct):
             distinct.append(unit)
     return distinct
 
 
-def _all_by(runs: Sequence[Run], unit: Unit, finding: Finding) -> list[Run] | None:
+def _all_by(runs: Sequence[SideRun], unit: CycleUnit, finding: CycleSearch) -> list[SideRun] | None:
     """Every run with cycles of this unit; None where one of them does not have it."""
     found = []
     for run in runs:
-        again: Run | None = run
+        again: SideRun | None = run
         if not run.unit.is_that_of(unit):
             again = None if run.trace is None else _by(run.source, run.trace, unit, finding)
         if again is None:
@@ -60,7 +62,7 @@ def _all_by(runs: Sequence[Run], unit: Unit, finding: Finding) -> list[Run] | No
     return found
 
 
-def _by(source: Source, trace: Trace, unit: Unit, finding: Finding) -> Run | None:
+def _by(source: SideSource, trace: Trace, unit: CycleUnit, finding: CycleSearch) -> SideRun | None:
     for way in _ways(unit, finding):
         try:
             again = run_of(source, trace, way)
@@ -71,7 +73,7 @@ def _by(source: Source, trace: Trace, unit: Unit, finding: Finding) -> Run | Non
     return None
 
 
-def _ways(unit: Unit, finding: Finding) -> list[Finding]:
+def _ways(unit: CycleUnit, finding: CycleSearch) -> list[CycleSearch]:
     """How the unit may be asked for: by its mark, and by the way it was found."""
     by_name = unit.anchor is not None and unit.method in (None, "marker", "python")
     ways = [replace(finding, marker=unit.anchor)] if by_name else []
@@ -80,10 +82,10 @@ def _ways(unit: Unit, finding: Finding) -> list[Finding]:
     return ways[::-1] if unit.method == "marker" else ways
 
 
-def _said(units: Sequence[Unit], chosen: Unit) -> str:
+def _said(units: Sequence[CycleUnit], chosen: CycleUnit) -> str:
     others = ", ".join(_words(unit) for unit in units if unit != chosen)
     return f"cycles of all runs are taken as {_words(chosen)}; on its own, one had {others}"
 
 
-def _words(unit: Unit) -> str:
+def _words(unit: CycleUnit) -> str:
     return unit.anchor or (f"found by {unit.method}" if unit.method else "of several kinds")

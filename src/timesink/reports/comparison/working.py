@@ -11,9 +11,9 @@ from timesink.analyses.ranks.changes.comparing import RankChanges
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.model.units import listed
 from timesink.reports.comparison.choosing import members_of_type, pairs_of_type
-from timesink.reports.comparison.found import Found, joined, labelled
+from timesink.reports.comparison.found import CaseResult, joined, labelled
 from timesink.reports.comparison.given import WHAT_COMPARES
-from timesink.reports.comparison.members import Choice, check_pids, chosen, members_of
+from timesink.reports.comparison.members import RoleChoice, check_pids, chosen, members_of
 from timesink.reports.comparison.naming import (
     case_identifier,
     file_stem,
@@ -22,7 +22,7 @@ from timesink.reports.comparison.naming import (
     side_labels,
     told_apart,
 )
-from timesink.reports.comparison.pairing import Match, Member, Pairing, pair_members
+from timesink.reports.comparison.pairing import Match, Pairing, RoleMember, pair_members
 from timesink.reports.comparison.rank_sets import (
     Sets,
     are_large,
@@ -35,32 +35,32 @@ from timesink.reports.comparison.rank_sets import (
 from timesink.reports.comparison.reading import read_sides
 from timesink.reports.comparison.recorded_otherwise import recorded_otherwise
 from timesink.reports.comparison.report import Compared
-from timesink.reports.comparison.runs import Finding, Runs
-from timesink.reports.comparison.sides import ALONE, Case, Side, find_side
+from timesink.reports.comparison.runs import CycleSearch, Runs
+from timesink.reports.comparison.sides import ALONE, CaseFolder, RunSide, find_side
 
 SIDES = ("base", "new")
 """What two runs are called that are no case."""
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class ComparisonWork:
     """Reading, pairing and comparing, as the options say."""
 
     runs: Runs
-    of_base: Choice
-    of_new: Choice
-    finding: Finding
+    of_base: RoleChoice
+    of_new: RoleChoice
+    finding: CycleSearch
     cycle_type: str | None
     sets: Sets
 
-    def compared_sides(self, base: Side, new: Side) -> Found:
+    def compared_sides(self, base: RunSide, new: RunSide) -> CaseResult:
         """Two runs."""
         identifier = pair_identifier(base.path, new.path)
         return self._compared(base, new, SIDES, identifier)
 
-    def compared_cases(self, cases: Sequence[Case], first: Path) -> Found:
+    def compared_cases(self, cases: Sequence[CaseFolder], first: Path) -> CaseResult:
         """Every case; one that cannot be compared is named, and the others stand."""
-        done: list[Found] = []
+        done: list[CaseResult] = []
         failures: list[TimesinkError] = []
         for case in cases:
             identifier = case_identifier(case.folder, first)
@@ -73,7 +73,7 @@ class Work:
             raise failures[0]
         return joined(done, [error.message for error in failures])
 
-    def explored(self, sides: Sequence[Side]) -> Found:
+    def explored(self, sides: Sequence[RunSide]) -> CaseResult:
         """Every role of every path, told apart by how it behaves."""
         # Only many roles need this.
         from timesink.analyses.clustering.exploring import explore  # noqa: PLC0415
@@ -89,13 +89,15 @@ class Work:
             )
         noted = [note for side in sides for note in side.notes]
         exploration = explore(labelled(members))
-        return Found((), tuple(members), (*noted, *read.notes), exploration)
+        return CaseResult((), tuple(members), (*noted, *read.notes), exploration)
 
-    def _of_pid(self, members: list[Member]) -> list[Member]:
+    def _of_pid(self, members: list[RoleMember]) -> list[RoleMember]:
         wanted = {self.of_base.pid, self.of_new.pid} - {None}
         return [one for one in members if not wanted or one.role.pid in wanted]
 
-    def _compared(self, base: Side, new: Side, names: tuple[str, str], identifier: str) -> Found:
+    def _compared(
+        self, base: RunSide, new: RunSide, names: tuple[str, str], identifier: str
+    ) -> CaseResult:
         whole, noted = self._whole_first(base, new)
         if whole is not None:
             few = representatives(whole)
@@ -117,7 +119,7 @@ class Work:
         if whole is None and self._are_sets(base, new) and not are_large(base, new):
             sides_read = ((base, ours), (new, theirs))
             whole, noted = compared_sets(lambda: (self.sets.of_runs(*one) for one in sides_read))
-        return Found(
+        return CaseResult(
             tuple(_pairs(pairing.matches, names, identifier, plain=names == SIDES and alone)),
             (*sides[0], *sides[1]),
             (
@@ -135,13 +137,13 @@ class Work:
             ranks=whole,
         )
 
-    def _whole_first(self, base: Side, new: Side) -> tuple[RankChanges | None, list[str]]:
+    def _whole_first(self, base: RunSide, new: RunSide) -> tuple[RankChanges | None, list[str]]:
         """Two runs of so many ranks that only some of them are compared in full."""
         if not (self._are_sets(base, new) and are_large(base, new)):
             return None, []
         return compared_sets(lambda: (self.sets.read(side) for side in (base, new)))
 
-    def _are_sets(self, base: Side, new: Side) -> bool:
+    def _are_sets(self, base: RunSide, new: RunSide) -> bool:
         one_is_meant = any(
             choice.rank is not None or choice.pid is not None
             for choice in (self.of_base, self.of_new)
@@ -168,7 +170,7 @@ def _pairs(
         yield Compared(own, match.base.suffix, pair, stem)
 
 
-def _is_one_process(members: Sequence[Member]) -> bool:
+def _is_one_process(members: Sequence[RoleMember]) -> bool:
     return len({(one.role.host, one.role.pid) for one in members}) == 1
 
 

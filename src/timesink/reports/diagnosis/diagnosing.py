@@ -11,11 +11,11 @@ from timesink.model.units import listed
 from timesink.readers.options import Progress
 from timesink.reports.comparison.choosing import check_cycle_type, members_of_type
 from timesink.reports.comparison.given import check_given, check_recordings, side_of, source_of
-from timesink.reports.comparison.members import Choice, chosen, members_of
+from timesink.reports.comparison.members import RoleChoice, chosen, members_of
 from timesink.reports.comparison.naming import SORTS_OF_CYCLES, told_apart
-from timesink.reports.comparison.pairing import Member, by_number
-from timesink.reports.comparison.runs import Finding, Reading, Run, Runs
-from timesink.reports.comparison.sides import Source, find_cases
+from timesink.reports.comparison.pairing import RoleMember, by_number
+from timesink.reports.comparison.runs import CycleSearch, ReadOptions, Runs, SideRun
+from timesink.reports.comparison.sides import SideSource, find_cases
 from timesink.reports.diagnosis.report import Diagnosed
 from timesink.reports.diagnosis.within import within
 
@@ -48,12 +48,12 @@ def diagnose(
     check_given([given])
     check_cycle_type(cycle_type)
     _check_one_run(given)
-    finding = Finding(marker, by, metric_map)
+    finding = CycleSearch(marker, by, metric_map)
     side = side_of(given, rank)
-    runs, notes = _read(side.sources, Reading(cache, jobs, progress, finding))
+    runs, notes = _read(side.sources, ReadOptions(cache, jobs, progress, finding))
     if finding.says_unit:
         check_recordings(runs, finding)
-    choice = Choice(None if pid is None else str(pid), rank)
+    choice = RoleChoice(None if pid is None else str(pid), rank)
     members = chosen(_of_pid(members_of(runs, choice), choice.pid), choice)
     members = members_of_type(members, cycle_type)
     names = _names(members)
@@ -72,14 +72,14 @@ def _check_one_run(given: Path | Trace) -> None:
         )
 
 
-def _read(sources: Sequence[Source], reading: Reading) -> tuple[list[Run], list[str]]:
+def _read(sources: Sequence[SideSource], reading: ReadOptions) -> tuple[list[SideRun], list[str]]:
     runs, failures = Runs(reading).of(sources)
     if not runs:
         raise failures[0].error
     return runs, [f"left out: {one.error.message}" for one in failures]
 
 
-def _of_pid(members: list[Member], pid: str | None) -> list[Member]:
+def _of_pid(members: list[RoleMember], pid: str | None) -> list[RoleMember]:
     fitting = [one for one in members if pid in (None, one.role.pid)]
     if not fitting:
         known = listed(sorted({one.role.pid for one in members}, key=by_number))
@@ -87,7 +87,7 @@ def _of_pid(members: list[Member], pid: str | None) -> list[Member]:
     return fitting
 
 
-def _names(members: Sequence[Member]) -> list[str]:
+def _names(members: Sequence[RoleMember]) -> list[str]:
     """What each process is called among the others; with its sort of cycles and its file."""
     jobs, types = ({getattr(one, name) for one in members} for name in ("job", "suffix"))
     names = []
@@ -101,5 +101,5 @@ def _names(members: Sequence[Member]) -> list[str]:
     return told_apart(names, mark=" #")
 
 
-def _own_notes(members: Sequence[Member]) -> tuple[str, ...]:
+def _own_notes(members: Sequence[RoleMember]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(note for one in members for note in one.role.notes))

@@ -13,9 +13,9 @@ from timesink.analyses.anatomy.of_role import anatomy_of_role
 from timesink.analyses.comparison.comparing import compare_roles
 from timesink.analyses.comparison.role import Role
 from timesink.analyses.diagnosis.anomalies.finding import find_anomalies
-from timesink.reports.comparison.members import Choice, members_of
+from timesink.reports.comparison.members import RoleChoice, members_of
 from timesink.reports.comparison.reading import read_sides
-from timesink.reports.comparison.runs import Finding, Reading, Runs
+from timesink.reports.comparison.runs import CycleSearch, ReadOptions, Runs
 from timesink.reports.comparison.sides import find_side
 
 FIRST = {
@@ -37,8 +37,8 @@ CASES = {
 @lru_cache(maxsize=16)
 def roles(path: Path) -> list[Role]:
     """The roles of a run, as a comparison finds them."""
-    read = read_sides(Runs(Reading()), Finding(), [find_side(path).sources])
-    return [one.role for one in members_of(read.sides[0], Choice())]
+    read = read_sides(Runs(ReadOptions()), CycleSearch(), [find_side(path).sources])
+    return [one.role for one in members_of(read.sides[0], RoleChoice())]
 
 
 def causes(base: Role, new: Role, kind: str = "strict") -> list[str]:
