@@ -246,6 +246,8 @@ class TestFewRows:
     def test_no_group_is_large_enough(self):
         told = text(*WORK, by="name", choice=Choice(min_share_pct=100))
         assert told.rstrip().endswith("no kernel has 100 % of the time or more")
+        told = text(*WORK, by="name", choice=Choice(min_share_pct=62.5))
+        assert told.rstrip().endswith("no kernel has 62.5 % of the time or more")
 
 
 class TestRoofline:

@@ -32,22 +32,14 @@ METRICS = {"tensor": "tensor", "dram": "DRAM", "sm": "SM"}
 
 
 def class_title(name: str, axis: Axis) -> str:
-    """A class in words; `axis` is what stands for the multiprocessors.
-
-    >>> class_title("low_sm", "tensor"), class_title("both_low", "sm")
-    ('low tensor', 'both low')
-    """
+    """A class in words; `axis` is what stands for the multiprocessors."""
     if name == "unknown":
         return "no counters"
     return name.replace("_", " ").replace("sm", UNIT[axis]).replace("dram", "DRAM")
 
 
 def peak_share(value: float) -> str:
-    """A part of a peak, as precise as such measurements are.
-
-    >>> peak_share(26.46), peak_share(0.3)
-    ('26 %', '0 %')
-    """
+    """A part of a peak, as precise as such measurements are."""
     return f"{value:.0f} %"
 
 
@@ -170,12 +162,7 @@ def gain(advice: Advice) -> str:
 
 
 def namesakes(kernels: pl.DataFrame) -> Iterator[str]:
-    """Which short name hides several kernels and much of the time.
-
-    >>> table = {"group": ["Kernel", "f"], "variants": [12, 1], "share_pct": [46.8, 53.2]}
-    >>> list(namesakes(pl.DataFrame(table)))
-    ['Kernel stands for 12 kernels; --by full-name tells them apart']
-    """
+    """Which short name hides several kernels and much of the time."""
     many = kernels.filter(pl.col("variants") > 1, pl.col("share_pct") >= _MUCH_PCT)
     if many.height:
         name, variants = many.select("group", "variants").row(0)

@@ -59,13 +59,7 @@ _ORIGINS = {"operator": ("operator",), "module": ("module-class", "module")}
 def kernels_document(
     reports: Sequence[KernelReport], choice: KernelChoice | None = None, *, brief: bool = False
 ) -> Document:
-    """The whole report on one recording, or on several side by side; `brief` for text.
-
-    >>> import timesink
-    >>> report = timesink.kernels(timesink.sample(counters=True))
-    >>> [section.id for section in kernels_document([report]).sections][:3]
-    ['use', 'findings', 'kernels']
-    """
+    """The whole report on one recording, or on several side by side; `brief` for text."""
     choice = choice or KernelChoice()
     if len(reports) > 1:
         sections = _runs_briefly(reports) if brief else _runs(reports, choice)
