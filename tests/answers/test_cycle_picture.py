@@ -46,3 +46,8 @@ def test_the_unit_suits_the_lengths():
     for length, unit in ((3e9, "s"), (3e6, "ms"), (3e3, "us"), (3.0, "ns")):
         shapes = cycle_picture([side("run", [length], USUAL)]).shapes
         assert f"cycle time, {unit}" in [one.text for one in shapes if isinstance(one, Label)]
+
+
+def test_it_says_what_it_shows():
+    drawn = cycle_picture([side("run", [2e6, 4e6], USUAL)])
+    assert drawn.description == "Length of every cycle: run (2 cycles, 3.00 ms on average)."

@@ -38,6 +38,11 @@ class TestOneRun:
         (tiles,) = blocks(document, Tiles, "use")
         assert {tile.label: tile.value for tile in tiles.tiles}["SM"] == pytest.approx(56.0)
 
+    def test_sections_in_their_order(self):
+        assert [section.id for section in kernels_document([ONE]).sections] == [
+            *("use", "findings", "kernels", "families", "launches", "notes", "health"),
+        ]
+
     def test_classes_are_parts_of_the_time(self):
         (parts,) = blocks(kernels_document([ONE]), Parts)
         assert parts.total == 100

@@ -15,8 +15,8 @@ from kernels_text import to_markdown, to_text
 from measured_kernels import H200, Launch, launch, measured, use
 from timesink.analyses.kernel_join.joining import Join
 from timesink.answers.kernel_rows import KernelChoice as Choice
-from timesink.answers.kernel_words import refusal
 from timesink.answers.kernels import one_table
+from timesink.cli import kernels as command
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Trace
 from timesink.output import terminal
@@ -92,10 +92,10 @@ class TestText:
     def test_kernels_by_time_with_their_use(self):
         told = section(text(*WORK), "Kernels (3)")
         assert told[0].split() == [
-            *("kernel", "calls", "share", "total", "tensor", "DRAM", "SM", "class"),
+            *("kernel", "calls", "share", "total", "mean", "tensor", "DRAM", "SM", "class"),
         ]
         row = " ".join(told[1].split()[1:])
-        assert row == "1 60.0 % 600.0 us 70 % 10 % 80 % low DRAM"
+        assert row == "1 60.0 % 600.0 us 600.0 us 70 % 10 % 80 % low DRAM"
         assert (
             told[-1] == "  elementwise_kernel stands for 2 kernels; --by full-name tells them apart"
         )
@@ -246,6 +246,8 @@ class TestFewRows:
     def test_no_group_is_large_enough(self):
         told = text(*WORK, by="name", choice=Choice(min_share_pct=100))
         assert told.rstrip().endswith("no kernel has 100 % of the time or more")
+        told = text(*WORK, by="name", choice=Choice(min_share_pct=62.5))
+        assert told.rstrip().endswith("no kernel has 62.5 % of the time or more")
 
 
 class TestRoofline:
@@ -322,8 +324,10 @@ class TestJoin:
 
     def test_a_refusal_names_both_files(self):
         refused = self.with_join(joined(1, reason="only 25.0 % found"))
-        assert refusal(refused) == "k.csv and logs/trace.json.gz: only 25.0 % found"
-        assert refusal(self.with_join(joined(4))) == ""
+        told = command._refusal(refused)
+        assert told.message == "k.csv and logs/trace.json.gz: only 25.0 % found"
+        assert "or lower --min-aligned" in told.hint
+        assert command._refusal(self.with_join(joined(4))) is None
 
     def test_a_timeline_that_names_no_operators(self):
         bare = replace(report(*WORK), join=joined(4), timeline="logs/trace.json.gz")

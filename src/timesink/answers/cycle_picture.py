@@ -60,20 +60,12 @@ class CycleBars:
 
 
 def side(name: str, lengths_ns: Sequence[float], colour: Colour, warm_up: int = 0) -> CycleBars:
-    """Cycles of one colour.
-
-    >>> side("base", [2e6, 4e6], USUAL).mean_ns
-    3000000.0
-    """
+    """Cycles of one colour."""
     return CycleBars(name, tuple(lengths_ns), (colour,) * len(lengths_ns), warm_up)
 
 
 def cycle_picture(sides: Sequence[CycleBars], width: float = WIDTH) -> Drawing:
-    """A bar for every cycle; each side is as wide as it has cycles.
-
-    >>> cycle_picture([side("run", [2e6, 4e6], USUAL)]).description
-    'Length of every cycle: run (2 cycles, 3.00 ms on average).'
-    """
+    """A bar for every cycle; each side is as wide as it has cycles."""
     longest = max(length for one in sides for length in one.lengths_ns)
     scale, unit = next((found for found in _SCALES if longest >= found[0]), _SCALES[-1])
     ticks = nice_ticks(0, 1.08 * longest / scale, 5)

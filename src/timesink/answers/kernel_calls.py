@@ -20,16 +20,7 @@ _MISSING = "-"
 
 
 def to_lines(calls: pl.DataFrame) -> str:
-    """The table, each line with its line feed: latency in ns, utilisation as fractions.
-
-    >>> calls = pl.DataFrame(
-    ...     {"short_name": ["Kernel"], "dur_ns": [4224], "tensor_pct": [33.3], "dram_pct": [None]},
-    ...     schema_overrides={"dram_pct": pl.Float64},
-    ... )
-    >>> print(to_lines(calls), end="")
-    Kernel                                                 Latency Tensor   DRAM
-    Kernel                                            |       4224   0.33      -
-    """
+    """The table, each line with its line feed: latency in ns, utilisation as fractions."""
     lines = calls.select(
         pl.concat_str(
             _names(calls["short_name"]),

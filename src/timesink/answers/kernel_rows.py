@@ -67,15 +67,7 @@ class KernelExcerpt:
 
 
 def choose(groups: pl.DataFrame, choice: KernelChoice, left_of: str = "time") -> KernelExcerpt:
-    """The rows of a table of groups that were asked for, and what the others come to.
-
-    >>> groups = pl.DataFrame(
-    ...     {"group": ["a", "b", "c"], "total_ns": [60, 30, 10], "share_pct": [60.0, 30.0, 10.0]}
-    ... )
-    >>> chosen = choose(groups, KernelChoice(sort="name", top=1, min_share_pct=20))
-    >>> chosen.rows["group"].to_list(), chosen.left, chosen.left_pct
-    (['a'], 2, 40.0)
-    """
+    """The rows of a table of groups that were asked for, and what the others come to."""
     by = SORTS[choice.sort]
     falling = by != "group"
     large = groups.filter(pl.col("share_pct").fill_null(0) >= choice.min_share_pct)
@@ -145,20 +137,12 @@ _PLAIN = (
 
 
 def plural(by: str) -> str:
-    """What groups are called as a title.
-
-    >>> plural("full-name"), plural("module-class")
-    ('Kernels', 'Module classes')
-    """
+    """What groups are called as a title."""
     return _PLURALS[TITLES.get(by, by)].capitalize()
 
 
 def rest_line(excerpt: KernelExcerpt, word: str) -> str:
-    """What the rows that are not shown come to; empty when all are.
-
-    >>> rest_line(KernelExcerpt(pl.DataFrame(), 34, 1.21), "kernel")
-    '... 34 more kernels: 1.2 % of the time'
-    """
+    """What the rows that are not shown come to; empty when all are."""
     if not excerpt.left:
         return ""
     count = units.counted(excerpt.left, f"more {_PLURALS[word]}")
@@ -168,22 +152,14 @@ def rest_line(excerpt: KernelExcerpt, word: str) -> str:
 
 
 def nothing_line(excerpt: KernelExcerpt, word: str) -> str:
-    """Why there is no row; empty where there are some.
-
-    >>> nothing_line(KernelExcerpt(pl.DataFrame(), 3, None, min_share_pct=12.5), "kernel")
-    'no kernel has 12.5 % of the time or more'
-    """
+    """Why there is no row; empty where there are some."""
     if excerpt.rows.height or not excerpt.left:
         return ""
     return f"no {word} has {excerpt.min_share_pct:g} % of the time or more"
 
 
 def group_label(name: str | None, by: str) -> str:
-    """What a group is called; something even where it has no name.
-
-    >>> group_label("gemm", "family"), group_label(None, "operator")
-    ('gemm', '(operator not known)')
-    """
+    """What a group is called; something even where it has no name."""
     word = TITLES.get(by, by)
     if name is None and word in {"operator", "module", "module class"}:
         return f"({word} not known)"

@@ -32,7 +32,6 @@ from timesink.answers.kernel_words import (
     axis_of_all,
     class_title,
     has_utilisation,
-    nearest,
     peak_share,
     three_digits,
 )
@@ -52,14 +51,14 @@ _COLUMNS: Mapping[str, _Spec] = {
     "share_pct": ("share", 0, "Part of the kernel time of the device."),
     "total_ns": ("total", 0, "Length of all launches, added up."),
     "dur_ns": ("duration", 0, "Length of the launch."),
-    "mean_ns": ("mean", 6, "Mean length of a launch."),
+    "mean_ns": ("mean", 3, "Mean length of a launch."),
     "min_ns": ("min", 0, "Shortest launch."),
     "median_ns": ("median", 0, "Half of the launches are shorter."),
     "max_ns": ("max", 0, "Longest launch."),
     "tensor_pct": ("tensor", 0, "Use of the tensor cores, of peak; weighted by time."),
     "dram_pct": ("DRAM", 0, "Throughput of the memory, of peak; weighted by time."),
     "sm_pct": ("SM", 0, "Throughput of the multiprocessors, of peak; weighted by time."),
-    "occupancy_pct": ("occupancy", 4, "Warps that ran, of those that fit."),
+    "occupancy_pct": ("occupancy", 3, "Warps that ran, of those that fit."),
     "class": (
         "class", 2, "Which of SM and DRAM are used little in more than two thirds of the time."
     ),
@@ -179,11 +178,13 @@ def roofline_table(
 
 def with_nearest(groups: pl.DataFrame) -> pl.DataFrame:
     """The groups with the limit each is nearest to, and how near."""
-    metrics = list(METRICS)
-    values = groups.select(f"{metric}_pct" for metric in metrics).rows()
-    known = [[(value, metric) for value, metric in zip(row, metrics, strict=True)
-              if value is not None] for row in values]  # fmt: skip
-    told = [nearest(*max(row)) if row else None for row in known]
+    values = groups.select(f"{metric}_pct" for metric in METRICS).rows()
+    nearest = [
+        max(((value, metric) for value, metric in zip(row, METRICS, strict=True)
+             if value is not None), default=None)
+        for row in values
+    ]  # fmt: skip
+    told = [one and f"{METRICS[one[1]]} {peak_share(one[0])}" for one in nearest]
     return groups.with_columns(pl.Series("nearest", told, dtype=pl.String))
 
 

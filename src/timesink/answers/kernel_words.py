@@ -10,7 +10,6 @@ import polars as pl
 
 from timesink.analyses.kernel_calls.classes import Axis
 from timesink.analyses.kernel_calls.usage import DeviceUse
-from timesink.analyses.kernel_join.joining import Join
 from timesink.analyses.names import device_word
 from timesink.analyses.roofline.peaks import DevicePeaks
 from timesink.analyses.roofline.roofline import DeviceRoof, Roofline
@@ -33,22 +32,14 @@ METRICS = {"tensor": "tensor", "dram": "DRAM", "sm": "SM"}
 
 
 def class_title(name: str, axis: Axis) -> str:
-    """A class in words; `axis` is what stands for the multiprocessors.
-
-    >>> class_title("low_sm", "tensor"), class_title("both_low", "sm")
-    ('low tensor', 'both low')
-    """
+    """A class in words; `axis` is what stands for the multiprocessors."""
     if name == "unknown":
         return "no counters"
     return name.replace("_", " ").replace("sm", UNIT[axis]).replace("dram", "DRAM")
 
 
 def peak_share(value: float) -> str:
-    """A part of a peak, as precise as such measurements are.
-
-    >>> peak_share(26.46), peak_share(0.3)
-    ('26 %', '0 %')
-    """
+    """A part of a peak, as precise as such measurements are."""
     return f"{value:.0f} %"
 
 
@@ -120,7 +111,13 @@ def device_lines(report: KernelReport, use: DeviceUse) -> Iterator[str]:
     ]
     if told:
         yield f"{', '.join(told)} of peak, weighted by time"
-    yield from _missing(use)
+    lacking = [
+        f"{METRICS[metric]} for {units.share(missing, use.total_ns)} of the time"
+        for metric, missing in use.missing_ns.items()
+        if 0 < missing < use.total_ns and metric in METRICS
+    ]
+    if lacking:
+        yield f"not measured: {', '.join(lacking)}"
 
 
 def utilisations(use: DeviceUse) -> tuple[tuple[str, float | None], ...]:
@@ -138,34 +135,18 @@ def _amount(use: DeviceUse, *, sampled: bool) -> str:
     if not use.timed:
         return text
     text += f", {units.duration_ns(use.total_ns)}"
-    if sampled:
-        text += _time_interval(use)
+    found = (use.intervals or {}).get("total_ns")
+    if sampled and found is not None:
+        text += f" ({units.duration_ns(found[0])} to {units.duration_ns(found[1])})"
     if use.min_ns is not None and use.max_ns is not None and use.calls > 1:
         text += f", {units.duration_ns(use.min_ns)} to {units.duration_ns(use.max_ns)} each"
     return text
-
-
-def _time_interval(use: DeviceUse) -> str:
-    found = (use.intervals or {}).get("total_ns")
-    if found is None:
-        return ""
-    return f" ({units.duration_ns(found[0])} to {units.duration_ns(found[1])})"
 
 
 def interval(use: DeviceUse, key: str, scale: float) -> str:
     """The 95 % interval of a share of a sample."""
     found = (use.intervals or {}).get(key)
     return "" if found is None else f" ({scale * found[0]:.1f} to {scale * found[1]:.1f} %)"
-
-
-def _missing(use: DeviceUse) -> Iterator[str]:
-    lacking = [
-        f"{METRICS[metric]} for {units.share(missing, use.total_ns)} of the time"
-        for metric, missing in use.missing_ns.items()
-        if 0 < missing < use.total_ns and metric in METRICS
-    ]
-    if lacking:
-        yield f"not measured: {', '.join(lacking)}"
 
 
 def what_is_low(report: KernelReport) -> str:
@@ -180,22 +161,8 @@ def gain(advice: Finding) -> str:
     return f"may save {units.brief_ns(advice.gain_ns)} if {advice.gain_basis}"
 
 
-def nearest(value: float, metric: str) -> str:
-    """The limit a kernel is nearest to.
-
-    >>> nearest(61.2, "dram")
-    'DRAM 61 %'
-    """
-    return f"{METRICS[metric]} {peak_share(value)}"
-
-
 def namesakes(kernels: pl.DataFrame) -> Iterator[str]:
-    """Which short name hides several kernels and much of the time.
-
-    >>> table = {"group": ["Kernel", "f"], "variants": [12, 1], "share_pct": [46.8, 53.2]}
-    >>> list(namesakes(pl.DataFrame(table)))
-    ['Kernel stands for 12 kernels; --by full-name tells them apart']
-    """
+    """Which short name hides several kernels and much of the time."""
     many = kernels.filter(pl.col("variants") > 1, pl.col("share_pct") >= _MUCH_PCT)
     if many.height:
         name, variants = many.select("group", "variants").row(0)
@@ -241,21 +208,6 @@ def _which_peaks(peaks: DevicePeaks) -> str:
     return f"given peaks of the {peaks.device}" if peaks.source else "given peaks"
 
 
-def _aligned(report: KernelReport, join: Join) -> str:
-    """How much of the recording was found in the timeline."""
-    timeline = Path(report.timeline or "the timeline").name
-    share = units.share(join.aligned_share, 1)
-    return f"{share} of {units.counted(join.calls, 'kernels')} aligned with {timeline}"
-
-
-def refusal(report: KernelReport) -> str:
-    """Why a recording and a timeline are taken for different programs; empty where they are not."""
-    join = report.join
-    if join is None or not join.refused:
-        return ""
-    return f"{report.source} and {report.timeline or 'the timeline'}: {join.reason}"
-
-
 def origins(report: KernelReport) -> list[str]:
     """What is known of who launched the kernels."""
     return [by for by in ("operator", "module") if by in report.calls.columns]
@@ -273,7 +225,9 @@ def join_lines(report: KernelReport) -> Iterator[str]:
     join = report.join
     if join is None:
         return
-    said = _aligned(report, join)
+    timeline = Path(report.timeline or "the timeline").name
+    calls = units.counted(join.calls, "kernels")
+    said = f"{units.share(join.aligned_share, 1)} of {calls} aligned with {timeline}"
     if join.steps:
         said += f", step {join.steps[0]}" if len(join.steps) == 1 else f", {len(join.steps)} steps"
     known = " and ".join(origins(report))
@@ -289,7 +243,11 @@ def join_lines(report: KernelReport) -> Iterator[str]:
 def runs_headline(reports: Sequence[KernelReport]) -> str:
     """Which run leaves the most unused, and which the least, of those that can be compared."""
     runs, axis = units.counted(len(reports), "runs"), axis_of_all(reports)
-    known = [row for row in device_rows(reports) if _has_headroom(row[1])]
+    known = [
+        (name, use)
+        for name, use in device_rows(reports)
+        if use.headroom_ns is not None and use.measured_ns > 0
+    ]
     # Without an SM counter kernels of ordinary pipes seem idle: such runs compare among themselves.
     alike = [(name, use) for name, use in known if use.axis == axis]
     left = sorted(((use.headroom_ns or 0) / use.measured_ns, name) for name, use in alike)
@@ -301,10 +259,6 @@ def runs_headline(reports: Sequence[KernelReport]) -> str:
         f"Of {which} {worst} leaves the most unused: {units.share(most, 1)} of its kernel time "
         f"would vanish at the nearest roofs; {best} the least, {units.share(least, 1)}"
     )
-
-
-def _has_headroom(use: DeviceUse) -> bool:
-    return use.headroom_ns is not None and use.measured_ns > 0
 
 
 def axis_of_all(reports: Sequence[KernelReport]) -> Axis:

@@ -58,13 +58,7 @@ _ORIGINS = {"operator": ("operator",), "module": ("module-class", "module")}
 def kernels_document(
     reports: Sequence[KernelReport], choice: KernelChoice | None = None, *, brief: bool = False
 ) -> Document:
-    """The whole report on one recording, or on several side by side; `brief` for text.
-
-    >>> import timesink
-    >>> report = timesink.kernels(timesink.sample(counters=True))
-    >>> [section.id for section in kernels_document([report]).sections][:3]
-    ['use', 'findings', 'kernels']
-    """
+    """The whole report on one recording, or on several side by side; `brief` for text."""
     choice = choice or KernelChoice()
     if len(reports) > 1:
         sections = _runs_briefly(reports) if brief else _runs(reports, choice)
@@ -183,11 +177,7 @@ def _device(
         yield Section(f"{mark}use", title, tuple(map(Text, about)))
         yield from (Section(f"{mark}classes", f"{of}{one.title}", (one,)) for one in classes)
     else:
-        shown: tuple[Block, ...] = (
-            _tiles(use),
-            *classes,
-            *device_pictures(Subject(report, use)),
-        )
+        shown: tuple[Block, ...] = (_tiles(use), *classes, *device_pictures(Subject(report, use)))
         yield Section(f"{mark}use", title, shown, "; ".join(about))
     section = f"{mark}kernels"
     advice = [one for one in report.advice if (one.host, one.device) == (use.host, use.device)]

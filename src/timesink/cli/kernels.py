@@ -40,7 +40,6 @@ from timesink.errors import TimesinkError, UsageError
 if TYPE_CHECKING:
     import polars as pl
 
-    from timesink.answers.kernel_rows import KernelChoice
     from timesink.reports.kernels import KernelReport
 
 BY = ("name", "full-name", "family", "operator", "module", "module-class")
@@ -127,11 +126,9 @@ def run(options: argparse.Namespace) -> int:
         raise refused
     if options.device or options.peaks:
         _mention_missing_roofs(reports)
-    if options.calls:
-        _give_calls(reports, options, form)
-    elif form in _DATA:
+    if form in _DATA:
         _give_data(reports, options, form)
-    elif form in {"html", *_DRAWN}:
+    elif form in _DRAWN:
         _give_picture(reports, options, form)
     else:
         _give_words(reports, options, form)
@@ -197,10 +194,8 @@ def _refusal(report: KernelReport) -> TimesinkError | None:
     """Why the timeline is taken for one of another program; None where it is not."""
     if report.join is None or not report.join.refused:
         return None
-    from timesink.answers.kernel_words import refusal  # noqa: PLC0415
-
     return TimesinkError(
-        refusal(report),
+        f"{report.source} and {report.timeline or 'the timeline'}: {report.join.reason}",
         "check that both were recorded with the same program, batch size and software"
         f"{report.join_remedy}",
     )
@@ -216,95 +211,65 @@ def _mention_missing_roofs(reports: Sequence[KernelReport]) -> None:
             print(f"{report.source}: no roofline: {why}", file=sys.stderr)
 
 
-def _choice(options: argparse.Namespace) -> KernelChoice:
-    from timesink.answers.kernel_rows import KernelChoice  # noqa: PLC0415
-
-    return KernelChoice(options.sort or "time", options.top, options.min_share)
-
-
-# -- every call ------------------------------------------------------------------------------------
-
-
-def _give_calls(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
-    from timesink.answers import kernel_calls as lines  # noqa: PLC0415
-    from timesink.output.csv import frame_csv  # noqa: PLC0415
-    from timesink.output.json import frame_json  # noqa: PLC0415
-
-    if form in {"text", "table"}:
-        calls = lines.chosen_calls(reports[0].calls, options.sort, _choice(options))
-        give(lines.to_lines(calls).removesuffix("\n"), options.output)
-        return
-    frame = lines.all_columns(reports, options.sort, _choice(options))
-    if form == "md":
-        from timesink.answers.tables import frame_document  # noqa: PLC0415
-
-        give_document(frame_document(frame), form, options)
-        return
-    give(frame_json(frame) if form == "json" else frame_csv(frame), options.output)
-
-
-# -- tables for programs ---------------------------------------------------------------------------
+# -- answers ---------------------------------------------------------------------------------------
 
 
 def _give_data(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
+    """For programs: the whole answer as JSON, or a table with every column."""
     from timesink.output.csv import frame_csv  # noqa: PLC0415
-    from timesink.output.json import frame_json  # noqa: PLC0415
+    from timesink.output.json import frame_json, indented  # noqa: PLC0415
+    from timesink.reports.kernels import KernelReports  # noqa: PLC0415
 
-    if form == "json" and options.by is None:
-        give(_whole_json(reports), options.output)
+    if form == "json" and options.by is None and not options.calls:
+        whole = reports[0] if len(reports) == 1 else KernelReports(reports)
+        give(indented(whole.to_json()), options.output)
         return
-    frame = _data_table(reports, options)
+    frame = _table(reports, options)
     give(frame_json(frame) if form == "json" else frame_csv(frame), options.output)
 
 
-def _whole_json(reports: Sequence[KernelReport]) -> str:
-    import msgspec  # noqa: PLC0415
-
-    from timesink.reports.kernels import KernelReports  # noqa: PLC0415
-
-    whole = reports[0] if len(reports) == 1 else KernelReports(reports)
-    return msgspec.json.format(whole.to_json(), indent=2).decode()
-
-
-def _data_table(reports: Sequence[KernelReport], options: argparse.Namespace) -> pl.DataFrame:
-    """Every column of a table; of several runs without `--by`, one row per run."""
-    from timesink.answers import kernel_rows as tables  # noqa: PLC0415
+def _table(reports: Sequence[KernelReport], options: argparse.Namespace) -> pl.DataFrame:
+    """Calls or groups that were asked for; of several runs without `--by`, one row per run."""
+    from timesink.answers import kernel_rows  # noqa: PLC0415
+    from timesink.answers.kernel_calls import all_columns  # noqa: PLC0415
     from timesink.reports.kernels import without_noise  # noqa: PLC0415
 
+    choice = kernel_rows.KernelChoice(options.sort or "time", options.top, options.min_share)
+    if options.calls:
+        return all_columns(reports, options.sort, choice)
     if len(reports) == 1:
         groups = reports[0].groups(options.by or "name")
-        return without_noise(tables.choose(groups, _choice(options)).rows)
+        return without_noise(kernel_rows.choose(groups, choice).rows)
     if options.by is None:
-        return without_noise(tables.runs_frame(reports))
-    excerpt = tables.choose_of_runs(reports, options.by, _choice(options))
-    return without_noise(excerpt.rows)
-
-
-# -- words and pictures ----------------------------------------------------------------------------
+        return without_noise(kernel_rows.runs_frame(reports))
+    return without_noise(kernel_rows.choose_of_runs(reports, options.by, choice).rows)
 
 
 def _give_words(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
+    """For people: as text, Markdown or a page; tables and calls also alone."""
+    from timesink.answers import kernel_calls  # noqa: PLC0415
+    from timesink.answers.kernel_rows import KernelChoice  # noqa: PLC0415
     from timesink.answers.kernels import groups_document, kernels_document, one_table  # noqa: PLC0415
+    from timesink.answers.tables import frame_document  # noqa: PLC0415
+    from timesink.output.terminal import to_text  # noqa: PLC0415
 
-    choice = _choice(options)
-    if form == "table":
-        from timesink.output.terminal import to_text  # noqa: PLC0415
-
+    choice = KernelChoice(options.sort or "time", options.top, options.min_share)
+    if options.calls and form == "md":
+        give_document(frame_document(_table(reports, options)), form, options)
+    elif options.calls:
+        calls = kernel_calls.chosen_calls(reports[0].calls, options.sort, choice)
+        give(kernel_calls.to_lines(calls).removesuffix("\n"), options.output)
+    elif form == "table":
         # As wide as it is: nothing is cut.
         give(to_text(one_table(reports, options.by, choice), _WIDEST), options.output)
     elif options.by is not None:
         give_document(groups_document(reports, options.by, choice), form, options)
     else:
-        give_document(kernels_document(reports, choice, brief=True), form, options)
+        document = kernels_document(reports, choice, brief=form != "html")
+        give_document(document, form, options)
 
 
 def _give_picture(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
-    if form == "html":
-        from timesink.answers.kernels import kernels_document  # noqa: PLC0415
-        from timesink.output.html import report_html  # noqa: PLC0415
-
-        give(report_html(kernels_document(reports, _choice(options))), options.output)
-        return
     from timesink.answers.kernel_pictures import draw  # noqa: PLC0415
     from timesink.output.png import to_png  # noqa: PLC0415
     from timesink.output.svg import to_svg  # noqa: PLC0415
