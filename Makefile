@@ -5,7 +5,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 
 WEB    := PATH="$(abspath $(BIN)):$$PATH" npm --prefix web
-STATIC := src/timesink/render/static
+STATIC := src/timesink/output/static
 
 .PHONY: help demo test lint format docs web screenshots bench accuracy clean
 .DEFAULT_GOAL := help

@@ -50,7 +50,12 @@ def _surroundings(common_cache: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TIMESINK_CACHE_DIR", str(common_cache))
         if IS_ONE_OF_MANY:
-            for module in ("engines.local", "readers.chrome.crew", "reports.ahead", "store.many"):
+            for module in (
+                "runtime.engine",
+                "formats.chrome.crew",
+                "answers.ahead",
+                "sources.opening",
+            ):
                 patch.setattr(f"timesink.{module}.usable_cores", lambda: 1)
         yield
 

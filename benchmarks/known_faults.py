@@ -8,11 +8,10 @@ from itertools import permutations
 from pathlib import Path
 
 import timesink
-from timesink.analyses.comparison.pair import Pair
-from timesink.analyses.comparison.role import Role
-from timesink.lab.scoring.cases import cases_of, fault_files
-from timesink.lab.scoring.expected import Expected
-from timesink.reports.comparison import compare
+from timesink.analyses.comparison.pair import Pair, Role
+from timesink.answers.comparison import compare
+from timesink.lab.cases import cases_of, fault_files
+from timesink.lab.score import Expected
 
 PROCESS = ", process "
 """Between the name of a run and that of a process of it."""

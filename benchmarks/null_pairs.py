@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.anatomy.anatomy import Anatomy
-from timesink.analyses.comparison.role import Role
+from timesink.analyses.comparison.pair import Role
 
 ITSELF = "beside itself"
 HALVES = "first and second half"

@@ -27,7 +27,7 @@ from tables import markdown_table
 from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank
 from timesink.lab.ranks import CAUSE_OF_KIND, KINDS, Answer, Plan, Straggler, Truth, ranks_and_truth
-from timesink.lab.scoring.rates import Rate, rate_of
+from timesink.lab.score import Rate, rate_of
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "ranks_accuracy.md"
 LAYOUTS: Mapping[str, Mapping[str, Any]] = {

@@ -22,16 +22,14 @@ from pathlib import Path
 from run import hand_over, machine, markdown_table
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.ranks.summary_tables import to_parquet
-from timesink.engines.engine import Call, Done
-from timesink.engines.local import LocalEngine
+from timesink.answers.analysis.sections import distributed
+from timesink.answers.rank_reading import read_ranks, summary_of
 from timesink.lab.ranks import Plan, Straggler
+from timesink.lab.ranks.generated import tables_of
 from timesink.lab.ranks.runs import Run, carry_out
-from timesink.lab.ranks.tables import tables_of
-from timesink.readers.recording import Recording
-from timesink.readers.workers import usable_cores
-from timesink.reports.ranks.job import summary_of
-from timesink.reports.ranks.reading import read_ranks
-from timesink.reports.ranks.section import distributed
+from timesink.runtime.engine import Call, Done, LocalEngine
+from timesink.runtime.workers import usable_cores
+from timesink.sources.recordings import Recording
 
 HEADER = [
     "ranks",

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from generated import write_or_check
 
-from timesink.reports.columns import Columns
-from timesink.reports.columns.communication import OVERLAP
-from timesink.reports.rows import user_name
-from timesink.reports.tables import VIEWS
+from timesink.answers.analysis.sections import user_name
+from timesink.answers.columns import Columns
+from timesink.answers.rank_columns import OVERLAP
+from timesink.answers.views import VIEWS
 
 PAGE = Path(__file__).parent / "analysis_columns.md"
 PLACES = {
@@ -52,7 +52,7 @@ def page() -> str:
 def _introduction() -> Iterator[str]:
     yield "# Columns of the analysis"
     yield ""
-    yield "Generated from `timesink.reports.tables` by `make docs`; do not edit."
+    yield "Generated from `timesink.answers.views` by `make docs`; do not edit."
     yield ""
     yield (
         "`timesink analyze --view NAME` prints one of these tables. CSV and JSON have every "

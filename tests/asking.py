@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from timesink.server.asked import Asked, Reply
 from timesink.server.library import RunLibrary
+from timesink.server.replies import Asked, Reply
 from timesink.server.site import Site
 
 _MOST_SECONDS = 60

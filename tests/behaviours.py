@@ -9,9 +9,8 @@ from typing import Any
 import polars as pl
 
 from timelines import trace_of
-from timesink.analyses.behaviour.behaviour import Behaviour
-from timesink.analyses.behaviour.classes import Classes
-from timesink.analyses.behaviour.table import behaviour_table
+from timesink.analyses.behaviour.functions import Classes
+from timesink.analyses.behaviour.table import Behaviour, behaviour_table
 from timesink.analyses.cycles.cycles import SCHEMA, Cycles
 from timesink.model.schema import COUNTERS
 from timesink.model.trace import Trace

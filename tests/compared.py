@@ -10,12 +10,19 @@ import numpy as np
 import polars as pl
 
 from many_roles import FAULTS, one_role
-from timesink.analyses.clustering.exploration import Exploration
-from timesink.analyses.comparison.comparing import compare_roles
-from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES, CycleTimes, Pair, Workload
-from timesink.analyses.comparison.role import Role
+from timesink.analyses.clustering.distances import Exploration
+from timesink.analyses.comparison.pair import (
+    FAMILIES,
+    ROWS,
+    TIMES,
+    CycleTimes,
+    Pair,
+    Role,
+    Workload,
+)
+from timesink.analyses.comparison.verdict import compare_roles
+from timesink.answers.comparison.report import Compared, Comparison
 from timesink.model.schema import BEHAVIOUR
-from timesink.reports.comparison.report import Compared, Comparison
 
 HEALTHY, SLOW_CLOCK, BUSY_HOST, BUSY_LINK, SLOW_CPU = FAULTS
 

@@ -11,7 +11,7 @@ import polars as pl
 
 from builders import Event, annotation, kernel, kineto, operator, runtime, step, write
 from many_roles import one_role
-from timesink.writers.behaviour import write_behaviour
+from timesink.formats.behaviour import write_behaviour
 
 SLOW_CLOCK = {"gpu_sm_frequency": 0.18, "sm80_gemm_bf16_64x5": 3.6, "cycle": 1.3}
 """A fault nobody can overlook."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from timesink.answers.comparison import comparison_document, one_table_document
+from timesink.answers.comparison import Comparison
+from timesink.answers.comparison.document import comparison_document, one_table_document
 from timesink.output import terminal
-from timesink.reports.comparison import Comparison
 
 
 def to_text(

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from typing import NoReturn
 
-from timesink.engines.engine import Call
 from timesink.errors import UnreadableError
+from timesink.runtime.engine import Call
 
 
 def call(function: str, **arguments: object) -> Call:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from many_roles import many_roles
-from timesink.analyses.clustering.exploration import Cluster, Exploration
-from timesink.analyses.comparison.comparing import compare_roles
+from timesink.analyses.clustering.distances import Cluster, Exploration
+from timesink.analyses.comparison.verdict import compare_roles
 
 
 def explored(**parts: object) -> Exploration:

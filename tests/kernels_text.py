@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from timesink.answers.kernel_rows import KernelChoice
-from timesink.answers.kernels import groups_document, kernels_document
+from timesink.answers.kernels.document import groups_document, kernels_document
+from timesink.answers.kernels.report import KernelReport
+from timesink.answers.kernels.rows import KernelChoice
 from timesink.output import terminal
 from timesink.output.blocks import Document
 from timesink.output.markdown import to_markdown as in_markdown
-from timesink.reports.kernels import KernelReport
 
 
 def told(

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from timesink.analyses.ranks.numbering import Named
-from timesink.analyses.ranks.rank_set import RankSet, ranks_of
+from timesink.analyses.ranks.rank_set import Named, RankSet, ranks_of
 from timesink.analyses.ranks.summary import summarise_rank
 from timesink.analyses.ranks.summary_tables import from_parquets, to_parquet
-from timesink.engines.engine import Call, Done
 from timesink.errors import TimesinkError
 from timesink.model.trace import Trace
+from timesink.runtime.engine import Call, Done
 
 
 def as_set(traces: Mapping[str, Trace]) -> RankSet:

@@ -11,8 +11,7 @@ import polars as pl
 
 from compared import frame, pair_of
 from timesink.analyses.anatomy.anatomy import LEVELS, PART_TIMES, PLACE_TIMES, Anatomy
-from timesink.analyses.comparison.pair import TIMES, CycleTimes, Pair, Workload
-from timesink.analyses.comparison.role import Role
+from timesink.analyses.comparison.pair import TIMES, CycleTimes, Pair, Role, Workload
 from timesink.model.findings import Finding
 from timesink.model.schema import BEHAVIOUR
 from timesink.rules.environment import find_anomalies

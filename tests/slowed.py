@@ -18,9 +18,8 @@ from timesink.analyses.anatomy.anatomy import (
     PLACE_TIMES,
     Anatomy,
 )
-from timesink.analyses.comparison.comparing import compare_roles
-from timesink.analyses.comparison.pair import Pair
-from timesink.analyses.comparison.role import Role
+from timesink.analyses.comparison.pair import Pair, Role
+from timesink.analyses.comparison.verdict import compare_roles
 from timesink.model.findings import Finding
 from timesink.rules.attribution import attribution
 from timesink.rules.diagnosis import find_causes

@@ -15,11 +15,11 @@ import pytest
 import timesink
 from conftest import find_shared
 from timesink.analyses.summary import Summary, summarise
+from timesink.answers.info_report import describe_folder
 from timesink.errors import TimesinkError
 from timesink.model import intervals
 from timesink.model.trace import Metadata
-from timesink.reports.info import describe_folder
-from timesink.store.many import open_each
+from timesink.sources.opening import open_each
 
 Look = Callable[[str], tuple[Metadata, Summary]]
 

@@ -17,8 +17,9 @@ import polars as pl
 import pytest
 
 import timesink
+from timesink.answers.comparison import Comparison
+from timesink.answers.comparison import values as plain
 from timesink.cli import main
-from timesink.reports.comparison import Comparison, plain
 
 GOLDEN = {
     "SGLang_gpu_instability_pid944615_strict": ("gpu_instability", "944615", 264),

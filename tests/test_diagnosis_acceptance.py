@@ -20,7 +20,7 @@ from cutting import (
     write_cycles,
     write_table_cycles,
 )
-from timesink.analyses.comparison.comparing import compare_roles
+from timesink.analyses.comparison.verdict import compare_roles
 from timesink.cli import main
 from timesink.rules.diagnosis import diagnose
 from timesink.rules.slow_cycles import only_cycles_of

@@ -25,22 +25,20 @@ import timesink
 import timesink.analyses
 from conftest import find_shared
 from rank_sets import as_set
-from timesink.analyses.breakdown import PARTS, average_step, step_breakdown
 from timesink.analyses.device.utilisation import device_utilisation
 from timesink.analyses.kernels.table import kernel_groups, kernel_table
 from timesink.analyses.operators import eligible_share, launch_sites, operator_table
+from timesink.analyses.roles import PARTS, average_step, step_breakdown
 from timesink.analyses.steps import find_steps
+from timesink.answers.plugin.distributed import communication_operations, diff, overlap, wait_time
+from timesink.answers.plugin.kernels import kernel_pie, kernel_table_view, tensor_core_pie
+from timesink.answers.plugin.memory import memory_curve, memory_events, memory_table
+from timesink.answers.plugin.operators import module_view, operation_pie, operation_table, tree_view
+from timesink.answers.plugin.overview import overview
+from timesink.answers.plugin.query import Query
 from timesink.errors import NotFoundError
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
-from timesink.reports.plugin.diff import diff
-from timesink.reports.plugin.distributed import communication_operations, overlap, wait_time
-from timesink.reports.plugin.kernels import kernel_pie, kernel_table_view, tensor_core_pie
-from timesink.reports.plugin.memory import memory_curve, memory_events, memory_table
-from timesink.reports.plugin.modules import module_view, tree_view
-from timesink.reports.plugin.operators import operation_pie, operation_table
-from timesink.reports.plugin.overview import overview
-from timesink.reports.plugin.query import Query
 
 RUN_0 = "kineto/resnet50_num_workers_0/worker0.1623143089861.pt.trace.json.gz"
 RUN_4 = "kineto/resnet50_num_workers_4/worker0.1623212756351.pt.trace.json.gz"

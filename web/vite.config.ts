@@ -2,7 +2,7 @@ import { defineConfig } from "vite";
 
 // Two bundles from one source: `report` is inlined into one HTML file, `app` is served.  Names carry
 // no hash, so that what is in the wheel can be compared with what the source gives.
-const STATIC = process.env.TIMESINK_STATIC ?? "../src/timesink/render/static";
+const STATIC = process.env.TIMESINK_STATIC ?? "../src/timesink/output/static";
 
 const ENTRIES = {
   report: { entry: "src/report/main.tsx", format: "iife" as const },

@@ -15,30 +15,30 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from timesink.answers.analysis.report import analyze
+    from timesink.answers.behaviour import behaviour
+    from timesink.answers.comparison import compare
+    from timesink.answers.cycles import cycles
     from timesink.answers.diagnosis_report import diagnose
-    from timesink.collect.record.in_program import record
+    from timesink.answers.kernels.reading import kernels
     from timesink.errors import TimesinkError
     from timesink.model.trace import Trace
-    from timesink.readers.discover import find_recordings
-    from timesink.reports.analyzing import analyze
-    from timesink.reports.behaviour import behaviour
-    from timesink.reports.comparison import compare
-    from timesink.reports.cycles import cycles
-    from timesink.reports.kernels import kernels
-    from timesink.store.opening import open_trace as open  # noqa: A004, F401 - `timesink.open`
+    from timesink.recorder.in_program import record
+    from timesink.sources.discovery import find_recordings
+    from timesink.sources.opening import open_trace as open  # noqa: A004, F401 - `timesink.open`
 
 _PUBLIC = {
     "Trace": ("timesink.model.trace", "Trace"),
     "TimesinkError": ("timesink.errors", "TimesinkError"),
-    "find_recordings": ("timesink.readers.discover", "find_recordings"),
-    "analyze": ("timesink.reports.analyzing", "analyze"),
-    "behaviour": ("timesink.reports.behaviour", "behaviour"),
-    "compare": ("timesink.reports.comparison", "compare"),
-    "cycles": ("timesink.reports.cycles", "cycles"),
+    "find_recordings": ("timesink.sources.discovery", "find_recordings"),
+    "analyze": ("timesink.answers.analysis.report", "analyze"),
+    "behaviour": ("timesink.answers.behaviour", "behaviour"),
+    "compare": ("timesink.answers.comparison", "compare"),
+    "cycles": ("timesink.answers.cycles", "cycles"),
     "diagnose": ("timesink.answers.diagnosis_report", "diagnose"),
-    "kernels": ("timesink.reports.kernels", "kernels"),
-    "record": ("timesink.collect.record.in_program", "record"),
-    "open": ("timesink.store.opening", "open_trace"),
+    "kernels": ("timesink.answers.kernels.reading", "kernels"),
+    "record": ("timesink.recorder.in_program", "record"),
+    "open": ("timesink.sources.opening", "open_trace"),
 }
 
 # `open` is left out: a star import must not hide the builtin.

@@ -7,8 +7,8 @@ from hypothesis import given
 import oracle
 from cases import OTHER, C, K, O, R, read
 from recordings import Recording, recordings
-from timesink.analyses.call_times import node_times
 from timesink.analyses.forest import call_forest
+from timesink.analyses.operators import node_times
 from timesink.model.trace import Trace
 
 

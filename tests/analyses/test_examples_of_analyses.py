@@ -6,12 +6,25 @@ import numpy as np
 import polars as pl
 
 import timesink
-from timesink.analyses.breakdown import PARTS, average_step, step_breakdown
+from timesink.analyses.arrays import (
+    Groups,
+    compact,
+    covered,
+    joint,
+    numbered,
+    running_most,
+    sums_by,
+    values_at,
+)
 from timesink.analyses.call_tree import call_tree, threads
-from timesink.analyses.columns import numbers
-from timesink.analyses.enclosing import enclosing
-from timesink.analyses.forest import call_forest
-from timesink.analyses.gathering import values_at
+from timesink.analyses.columns import encode, numbers
+from timesink.analyses.forest import (
+    call_forest,
+    depth_when_nested,
+    enclosing,
+    stretches_of,
+    subtree_sizes,
+)
 from timesink.analyses.links import launching_calls, link_launches
 from timesink.analyses.names import (
     device_word,
@@ -20,16 +33,17 @@ from timesink.analyses.names import (
     is_data_loader,
     waits_for_device,
 )
-from timesink.analyses.nesting import depth_when_nested, stretches_of, subtree_sizes
 from timesink.analyses.operators import launch_sites
-from timesink.analyses.restrict import chosen_steps
-from timesink.analyses.roles import ROLES, role_ranges
-from timesink.analyses.row_groups import Groups, compact, covered, joint, numbered, running_most
-from timesink.analyses.sampled_counters import sampled_counters
+from timesink.analyses.roles import (
+    PARTS,
+    ROLES,
+    average_step,
+    chosen_steps,
+    role_ranges,
+    step_breakdown,
+)
 from timesink.analyses.steps import find_steps, step_at
-from timesink.analyses.summary import summarise
-from timesink.analyses.sums import sums_by
-from timesink.analyses.texts import encode
+from timesink.analyses.summary import sampled_counters, summarise
 
 
 def test_step_breakdown() -> None:

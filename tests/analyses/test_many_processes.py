@@ -6,9 +6,9 @@ import polars as pl
 
 from timesink.analyses.links import link_launches
 from timesink.analyses.steps import find_steps
+from timesink.formats.finish import conform
 from timesink.model.schema import DEVICE, HOST, STEPS
 from timesink.model.trace import Metadata, Trace
-from timesink.readers.finish import conform
 
 
 def trace_of(vendor: str = "nvidia", **tables: list[dict[str, object]]) -> Trace:

@@ -8,7 +8,7 @@ from threading import Event
 from weakref import ref
 
 import timesink
-from timesink.analyses.once import once_per_trace, remember
+from timesink.analyses.columns import once_per_trace, remember
 from timesink.model.trace import Metadata, Trace
 
 

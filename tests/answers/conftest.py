@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import timesink
+from timesink.answers.analysis.report import Analysis
 from timesink.lab.ranks import Plan, Straggler, generate_ranks
-from timesink.reports.analysis import Analysis
 
 LATE = Plan(ranks=8, steps=4, seed=2, stragglers=(Straggler("data_loading", rank=5),))
 

@@ -10,9 +10,10 @@ import pytest
 import timesink
 from cases import STEP, K, O, R, read
 from timesink.analyses.memory.curve import recording_start
-from timesink.answers.analysis import PAGES, SECTIONS, analysis_document
-from timesink.answers.analysis_tables import device_work_ns
-from timesink.answers.analysis_time import MOST_BARS
+from timesink.answers.analysis.document import PAGES, SECTIONS, analysis_document
+from timesink.answers.analysis.report import Analysis
+from timesink.answers.analysis.tables import device_work_ns
+from timesink.answers.analysis.time import MOST_BARS
 from timesink.errors import UsageError
 from timesink.output.blocks import (
     Block,
@@ -29,7 +30,6 @@ from timesink.output.blocks import (
     Tiles,
 )
 from timesink.output.json import to_json
-from timesink.reports.analysis import Analysis
 
 OF_RANKS = frozenset(
     {

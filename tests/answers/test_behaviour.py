@@ -6,10 +6,9 @@ import pytest
 
 from behaviours import activity, behaviour, both, call, cycles_at, recorded, samples
 from timesink.analyses.cycles.cycles import Cycles
-from timesink.answers.behaviour import behaviour_document
+from timesink.answers.behaviour import BehaviourReport, behaviour_document
 from timesink.model.trace import Trace
 from timesink.output import terminal
-from timesink.reports.behaviour import BehaviourReport
 
 NAMES = [f"ampere_bf16_s16816gemm_bf16_64x64_sliced1x2_ldg8_stages_64x{n}_tn" for n in (5, 6)]
 

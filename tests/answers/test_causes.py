@@ -11,7 +11,7 @@ from diagnosed import MS, clock_anomaly, clock_cause, component, slow_clock, unc
 from timesink.analyses.anatomy.anatomy import PARTS
 from timesink.answers import cause_words as words
 from timesink.answers.causes import attribution_block, causes_block, next_sections, why_blocks
-from timesink.answers.published_report import why_md
+from timesink.answers.comparison.published_report import why_md
 from timesink.model.diagnosis import CycleTime, Diagnosis
 from timesink.model.findings import Finding
 from timesink.output.blocks import Section, Text

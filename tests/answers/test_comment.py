@@ -13,13 +13,12 @@ from compared import SLOW_CLOCK, comparison, markdown_tables, pair_of, two_runs
 from diagnosed import clock_anomaly, clock_cause, component, slow_clock, unchanged
 from explorations import explored
 from gated import comparison_of
-from timesink.analyses.comparison.comparing import compare_roles
+from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers.budgets import BudgetResult
-from timesink.answers.comment import comment_md
-from timesink.answers.gate_judgement import gate_of
-from timesink.answers.gate_result import Gate, Limit
+from timesink.answers.comparison import Comparison
+from timesink.answers.comparison.words import comment_md
+from timesink.answers.gate_result import Gate, Limit, gate_of
 from timesink.model.diagnosis import Diagnosis
-from timesink.reports.comparison import Comparison
 
 MOST_CHARACTERS = 65_536
 """What forges take for a comment."""

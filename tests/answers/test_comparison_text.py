@@ -20,16 +20,15 @@ from compared import (
 )
 from comparison_text import to_text
 from many_roles import one_role
-from timesink.analyses.comparison.comparing import compare_roles
 from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES, CycleTimes, Pair, Workload
+from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers.cause_words import VERDICTS
-from timesink.answers.comparison import comparison_document
-from timesink.answers.comparison_words import findings
-from timesink.answers.pair_tables import counters_block, families_block, scores_block
+from timesink.answers.comparison.document import comparison_document
+from timesink.answers.comparison.pair_tables import counters_block, families_block, scores_block
+from timesink.answers.comparison.sentences import Told, of_pair
+from timesink.answers.comparison.words import findings
 from timesink.output.blocks import Attribution, Text
 from timesink.output.terminal import wrapped
-from timesink.reports.comparison.answer import of_pair
-from timesink.reports.comparison.told import Told
 from told_documents import blocks, rows
 
 UNEQUAL = Workload(comparable=False, reasons=("64 layers make a batch.", "More."), work_ratio=64.0)

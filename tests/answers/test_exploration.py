@@ -8,8 +8,8 @@ from typing import Any
 from compared import comparison, markdown_tables
 from comparison_text import to_text
 from explorations import explored
-from timesink.analyses.clustering.exploration import Cluster, Exploration
-from timesink.answers.published_report import comparison_md
+from timesink.analyses.clustering.distances import Cluster, Exploration
+from timesink.answers.comparison.published_report import comparison_md
 
 
 def alike() -> Exploration:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from timesink.analyses.ranks.panel import Panel
+from timesink.analyses.ranks.lateness import Panel
 from timesink.answers.stragglers import MOST_COLUMNS, MOST_ROWS, heat_of
 
 

@@ -10,10 +10,10 @@ import pytest
 import timesink
 from builders import cuda_trace, kernel, kineto, training_trace, write
 from timesink.answers.info import info_document
+from timesink.answers.info_report import Info, describe_folder, describe_trace
 from timesink.output import terminal
-from timesink.readers.discover import find_recordings
-from timesink.reports.info import Info, describe_folder, describe_trace
-from timesink.store.many import open_each
+from timesink.sources.discovery import find_recordings
+from timesink.sources.opening import open_each
 
 
 def to_text(info: Info) -> str:

@@ -9,11 +9,11 @@ import pytest
 import timesink
 from kernels_text import to_markdown, to_text
 from measured_kernels import H200, measured, use
-from timesink.answers.kernel_rows import KernelChoice as Choice
-from timesink.answers.kernels import kernels_document
+from timesink.answers.kernels.document import kernels_document
+from timesink.answers.kernels.report import KernelReport
+from timesink.answers.kernels.rows import KernelChoice as Choice
 from timesink.model.trace import Device
 from timesink.output.blocks import Findings
-from timesink.reports.kernels import KernelReport
 from told_documents import blocks
 
 PRODUCT = use("ampere_sgemm_128x64_tn", 100_000, sm=87.0)

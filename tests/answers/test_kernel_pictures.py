@@ -12,14 +12,14 @@ import pytest
 
 import timesink
 from measured_kernels import H200, Launch, launch, measured
-from timesink.answers.kernel_pictures import PICTURES, draw
-from timesink.answers.picture_sheet import CLASS_FILL, CLASS_HATCH
+from timesink.answers.kernels.picture_sheet import CLASS_FILL, CLASS_HATCH
+from timesink.answers.kernels.pictures import PICTURES, draw
+from timesink.answers.kernels.report import KernelReport
 from timesink.errors import NotFoundError
 from timesink.model.trace import Device, Trace
 from timesink.output.drawing import Circle, Drawing, Label, Line, Polygon, Rect, luminance, rgb
 from timesink.output.plot import text_width
 from timesink.output.svg import to_svg
-from timesink.reports.kernels import KernelReport
 
 FMA = "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"
 BYTES = "dram__bytes.sum"

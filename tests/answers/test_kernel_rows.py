@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import timesink
 from measured_kernels import Launch, launch, measured, use
-from timesink.answers.kernel_rows import SORTS, choose, choose_of_runs, rest_line
-from timesink.answers.kernel_rows import KernelChoice as Choice
-from timesink.answers.kernel_tables import groups_of_runs_table, groups_table
+from timesink.answers.kernels.rows import SORTS, choose, choose_of_runs, rest_line
+from timesink.answers.kernels.rows import KernelChoice as Choice
+from timesink.answers.kernels.tables import groups_of_runs_table, groups_table
 from timesink.output.blocks import Table
 from timesink.output.columns import cells
 from timesink.output.tables import fitting

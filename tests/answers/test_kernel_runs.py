@@ -9,13 +9,13 @@ import pytest
 import timesink
 from kernels_text import to_markdown, to_text
 from measured_kernels import Launch, launch, measured, use
-from timesink.answers.kernel_rows import KernelChoice as Choice
-from timesink.answers.kernel_rows import runs_frame
-from timesink.answers.kernel_tables import runs_tables
-from timesink.answers.kernel_words import runs_headline as headline
+from timesink.answers.kernels.report import KernelReport
+from timesink.answers.kernels.rows import KernelChoice as Choice
+from timesink.answers.kernels.rows import runs_frame
+from timesink.answers.kernels.tables import runs_tables
+from timesink.answers.kernels.words import runs_headline as headline
 from timesink.model.trace import Trace
 from timesink.output.columns import cells
-from timesink.reports.kernels import KernelReport
 
 
 def run(name: str, *launches: Launch) -> KernelReport:

@@ -10,12 +10,12 @@ import pytest
 
 import timesink
 from measured_kernels import launch, measured
-from timesink.answers.kernel_rows import KernelChoice as Choice
-from timesink.answers.kernels import kernels_document
+from timesink.answers.kernels.document import kernels_document
+from timesink.answers.kernels.report import KernelReport
+from timesink.answers.kernels.rows import KernelChoice as Choice
 from timesink.model.health import HealthEntry
 from timesink.output.blocks import Findings, Health, Parts, Picture, Text, Tiles
 from timesink.output.json import to_json
-from timesink.reports.kernels import KernelReport
 from told_documents import blocks, rows, section, table
 
 

@@ -13,14 +13,14 @@ import pytest
 import timesink
 from kernels_text import to_markdown, to_text
 from measured_kernels import H200, Launch, launch, measured, use
-from timesink.analyses.kernel_join.joining import Join
-from timesink.answers.kernel_rows import KernelChoice as Choice
-from timesink.answers.kernels import one_table
+from timesink.analyses.kernels.join import Join
+from timesink.answers.kernels.document import one_table
+from timesink.answers.kernels.report import KernelReport
+from timesink.answers.kernels.rows import KernelChoice as Choice
 from timesink.cli import kernels as command
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Trace
 from timesink.output import terminal
-from timesink.reports.kernels import KernelReport
 
 GEMM = "ampere_fp16_s16816gemm_fp16_64x128_ldg8_relu_f2f_stages_64x5_tn"
 ADD, MUL = (f"void at::native::elementwise_kernel<4, {op}<float>>(int)" for op in ("Add", "Mul"))

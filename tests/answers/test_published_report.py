@@ -25,9 +25,9 @@ from timesink.analyses.comparison.pair import (
     KeyFinding,
     Workload,
 )
-from timesink.answers import published_tables as published
-from timesink.answers.published_report import comparison_md, pair_md
-from timesink.reports.comparison import compare
+from timesink.answers.comparison import compare
+from timesink.answers.comparison import published_tables as published
+from timesink.answers.comparison.published_report import comparison_md, pair_md
 
 HEADINGS = [
     "## 1. High-Level Performance Summary",

@@ -11,7 +11,12 @@ import pytest
 
 from compared import frame, pair_of, two_runs
 from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES
-from timesink.answers.published_tables import PUBLISHED, families_csv, rows_csv, times_csv
+from timesink.answers.comparison.published_tables import (
+    PUBLISHED,
+    families_csv,
+    rows_csv,
+    times_csv,
+)
 
 GOLDEN = (
     ("SGLang_gpu_instability_pid944615_strict", ("normal", "abnormal")),

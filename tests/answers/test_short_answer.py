@@ -8,9 +8,9 @@ import pytest
 
 import timesink
 from cases import ALLOC, DATA_LOADER, STEP, C, K, O, R, read
-from timesink.answers.analysis import analysis_document
+from timesink.answers.analysis.document import analysis_document
+from timesink.answers.analysis.report import Analysis
 from timesink.output import markdown, terminal
-from timesink.reports.analysis import Analysis
 
 GPU = {"id": 0, "name": "NVIDIA H200", "totalGlobalMem": 2**30}
 

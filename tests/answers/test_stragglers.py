@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from timesink.analyses.ranks.causes import CAUSES
-from timesink.analyses.ranks.panel import Panel
+from timesink.analyses.ranks.lateness import Panel
 from timesink.analyses.ranks.rank_set import ranks_of_traces
 from timesink.answers import stragglers as words
-from timesink.answers.analysis import PAGES, analysis_document
+from timesink.answers.analysis.document import PAGES, analysis_document
+from timesink.answers.analysis.report import Analysis
 from timesink.output import markdown, terminal
 from timesink.output.blocks import Causes, Document, Heatmap, Section, Table, Text, Words
 from timesink.output.html import report_html
-from timesink.reports.analysis import Analysis
 
 
 def to_text(analysis: Analysis, top: int) -> str:

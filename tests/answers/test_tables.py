@@ -5,10 +5,10 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from timesink.answers.analysis.report import Analysis
 from timesink.answers.tables import table_block
+from timesink.answers.views import VIEWS
 from timesink.output.blocks import Column, Numbers, Table, Words
-from timesink.reports.analysis import Analysis
-from timesink.reports.tables import VIEWS
 
 KERNELS = pl.DataFrame(
     {

@@ -13,7 +13,7 @@ import pytest
 import timesink
 from builders import kineto, training_trace, write
 from cases import STEP, K, O, R
-from timesink.reports.tables import VIEWS
+from timesink.answers.views import VIEWS
 
 SECTIONS = {
     "source",

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import timesink
-from timesink.store.cache import Cache
-from timesink.store.summaries import KeptSummaries
+from timesink.sources.cache import Cache
+from timesink.sources.kept_answers import KeptSummaries
 
 
 @pytest.fixture(autouse=True)

@@ -14,8 +14,8 @@ import pytest
 
 from compared_runs import SLOW_CLOCK, process_table, write_case, write_table, write_timeline
 from timesink.analyses.cycles.cycles import METHODS
+from timesink.answers.comparison.pairing import CYCLE_TYPES
 from timesink.cli import behaviour, compare, cycles
-from timesink.reports.comparison.choosing import CYCLE_TYPES
 
 Run = Callable[..., Any]
 Decline = Callable[..., tuple[str, str]]

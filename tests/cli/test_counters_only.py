@@ -12,8 +12,8 @@ import timesink
 from ncu_files import Call, collected_line, details_csv, kernel_table, raw_csv
 from timesink.cli import main
 from timesink.errors import UnreadableError
-from timesink.readers.discover import recordings_in
 from timesink.server.library import RunLibrary
+from timesink.sources.discovery import recordings_in
 
 CALLS = [Call("gemm", 26_336, tensor_pct=72.37), Call("copy", 5_984, dram_pct=88.25, device=1)]
 

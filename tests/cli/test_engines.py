@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from timesink.cli import main
-from timesink.cli.reading_bar import ReadingBar
-from timesink.readers.options import tell_of_set
+from timesink.cli.outputs import ReadingBar
+from timesink.formats.options import tell_of_set
 
 
 def test_an_address_without_its_engine_is_wrong_usage(

@@ -14,10 +14,10 @@ import pytest
 
 import timesink
 from ncu_files import Call, collected_line, details_csv, kernel_table
-from timesink.answers.kernel_pictures import PICTURES
-from timesink.answers.kernel_rows import SORTS
+from timesink.answers.kernels.pictures import PICTURES
+from timesink.answers.kernels.report import BY
+from timesink.answers.kernels.rows import SORTS
 from timesink.cli import kernels as command
-from timesink.reports.kernels import BY
 
 GEMM = "void cutlass::Kernel<cutlass_80_tensorop_s16816gemm_64x128>(Params)"
 GEMM_2 = "void cutlass::Kernel<cutlass_80_tensorop_s16816gemm_256x64>(Params)"

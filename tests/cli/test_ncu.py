@@ -20,7 +20,7 @@ import pytest
 from bare import COMMAND, bare_environment
 from fake_ncu import MISHAPS
 from timesink.cli import ncu
-from timesink.readers.registry import read_trace
+from timesink.formats.registry import read_trace
 
 TESTS = Path(__file__).resolve().parent.parent
 FAKE = TESTS / "fake_ncu.py"
@@ -439,7 +439,7 @@ def test_report_is_kept_whatever_happens_after_measuring(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr("timesink.collect.ncu.printing.look_at", fail)
+    monkeypatch.setattr("timesink.recorder.ncu.table.look_at", fail)
     told = run("ncu", "--", sys.executable, program())
     assert last_words(told) == (
         f"timesink: {words}",
@@ -473,7 +473,7 @@ def test_program_that_fails_and_report_that_goes_elsewhere(run, program: Program
 def test_no_profiler(decline, program: Program, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("TIMESINK_NCU")
     monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr("timesink.collect.ncu.program._PLACES", ())
+    monkeypatch.setattr("timesink.recorder.ncu.command._PLACES", ())
     message, hint = decline("ncu", "--", sys.executable, program())
     assert "ncu) is not installed" in message
     assert "--ncu PATH or TIMESINK_NCU" in hint
@@ -527,7 +527,7 @@ def test_folder_that_takes_nothing(
 
 
 def test_full_disk_is_noticed_first(decline, program: Program, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("timesink.collect.ncu.places._LEAST_FREE", 2**80)
+    monkeypatch.setattr("timesink.recorder.ncu.table._LEAST_FREE", 2**80)
     assert "left on its disk" in decline("ncu", "--", sys.executable, program())[0]
 
 

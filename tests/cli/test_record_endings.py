@@ -23,7 +23,7 @@ from recorded import (
     wait_for,
     write,
 )
-from timesink.collect.processes import is_alive
+from timesink.recorder.processes import is_alive
 
 pytestmark = pytest.mark.whole
 

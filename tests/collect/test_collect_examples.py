@@ -11,36 +11,40 @@ from pathlib import Path
 
 import pytest
 
-from timesink.collect.masking import masked
-from timesink.collect.ncu.command import metrics_named, shown
-from timesink.collect.ncu.places import NcuOutputs
-from timesink.collect.ncu.program import crash_of, find_ncu
-from timesink.collect.ncu.sampling import sampling
-from timesink.collect.ncu.splitting import Splitter
-from timesink.collect.processes import birth, children_by_parent, descendants, is_alive, is_running
-from timesink.collect.program import check_program
-from timesink.collect.record.agent import _only_launches
-from timesink.collect.record.agent.annotations import name_fits
-from timesink.collect.record.agent.counting import Counting
-from timesink.collect.record.agent.functions.matching import FunctionName
-from timesink.collect.record.agent.functions.swapping import tell_of_calls
-from timesink.collect.record.clock import measure_offset
-from timesink.collect.record.environment import recorded_environment
-from timesink.collect.record.nesting import Range, nested
-from timesink.collect.record.notes import ProcessNotes
-from timesink.collect.record.packing import TimelineRanges, _microseconds, _nanoseconds
-from timesink.collect.record.places import RecordingFolder
-from timesink.collect.record.plan import RecordPlan, is_interval
-from timesink.collect.record.run_file import _is_even
-from timesink.collect.record.traces import _names
-from timesink.collect.record.urgency import Urgency
 from timesink.errors import CollectError, UsageError
+from timesink.recorder.agent import _only_launches
+from timesink.recorder.agent.engine import Counting
+from timesink.recorder.agent.functions import FunctionName, tell_of_calls
+from timesink.recorder.agent.hooks import name_fits
 from timesink.recorder.counter_catalogue import Missing, missing_in_words, wanted
 from timesink.recorder.counter_probes import GrowthRate, reason
 from timesink.recorder.counter_sampler import Sampler, next_moment_s
-from timesink.recorder.gpu_counters import describe_devices
+from timesink.recorder.folder import ProcessNotes, RecordingFolder, RecordPlan, is_interval
+from timesink.recorder.gpu_counters import describe_devices, describe_host
 from timesink.recorder.gpu_devices import seen_by_cuda, seen_by_hip
-from timesink.recorder.host_description import describe_host
+from timesink.recorder.ncu.command import crash_of, find_ncu, metrics_named, sampling, shown
+from timesink.recorder.ncu.process import Splitter
+from timesink.recorder.ncu.table import NcuOutputs
+from timesink.recorder.processes import (
+    birth,
+    check_program,
+    children_by_parent,
+    descendants,
+    is_alive,
+    is_running,
+    masked,
+)
+from timesink.recorder.program import Urgency, recorded_environment
+from timesink.recorder.run_file import _is_even
+from timesink.recorder.traces import (
+    Range,
+    TimelineRanges,
+    _microseconds,
+    _names,
+    _nanoseconds,
+    measure_offset,
+    nested,
+)
 
 
 def test_masking_masked():
@@ -179,7 +183,7 @@ def test_swapping_tell_of_calls():
 
 
 def test_clock_measure_offset():
-    from timesink.collect.record.nesting import Range
+    from timesink.recorder.traces import Range
 
     found = TimelineRanges(0, [Range("a", "1", 10_000, 11_000), Range("b", "1", 20_000, 21_000)])
     assert (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from timesink.collect.masking import masked
+from timesink.recorder.processes import masked
 
 VALUE = "correct.horse"
 

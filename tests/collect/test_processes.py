@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from timesink.collect import processes
-from timesink.collect.processes import end_family, family, is_alive, signal_family
+from timesink.recorder import processes
+from timesink.recorder.processes import end_family, family, is_alive, signal_family
 
 STUBBORN = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)"
 PARENT = f"""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from timesink.engines.choosing import engine_of
-from timesink.engines.local import LocalEngine
 from timesink.errors import UsageError
+from timesink.runtime.engine import LocalEngine, engine_of
 
 
 def test_an_engine_stays_as_it_is() -> None:

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import pickle
 
-from timesink.engines.calling import internal, killed, make, name_of
-from timesink.engines.choosing import engine_of
-from timesink.engines.engine import Call
-from timesink.engines.local import LocalEngine
-from timesink.engines.ray_engine import _environment, last_words
-from timesink.engines.ray_worker import local_path
+from timesink.runtime.engine import Call, LocalEngine, engine_of, internal, killed, make, name_of
+from timesink.runtime.ray_engine import _environment, last_words, local_path
 
 
 def test_calling_make():

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from engine_calls import call
-from timesink.engines.engine import Call, Done
-from timesink.engines.local import LocalEngine
 from timesink.errors import TimesinkError, UnreadableError
+from timesink.runtime.engine import Call, Done, LocalEngine
 
 BESIDE = 5
 """Items beside the one that a test is about."""
@@ -133,7 +132,7 @@ import signal
 import sys
 from pathlib import Path
 from engine_calls import call
-from timesink.engines.local import LocalEngine
+from timesink.runtime.engine import LocalEngine
 # What a shell starts in the background ignores it, and hands that on.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 try:

@@ -19,13 +19,11 @@ import pytest
 import timesink
 from engine_calls import call
 from ray_clusters import Cluster, cluster_of, need_ray
-from timesink.engines.choosing import engine_of
-from timesink.engines.engine import Done
-from timesink.engines.local import LocalEngine
 from timesink.errors import TimesinkError
 from timesink.lab.ranks import Plan, Straggler, generate_ranks
-from timesink.readers.discover import Recording
-from timesink.store.cache import Cache
+from timesink.runtime.engine import Done, LocalEngine, engine_of
+from timesink.sources.cache import Cache
+from timesink.sources.recordings import Recording
 
 pytestmark = pytest.mark.whole
 
@@ -130,7 +128,7 @@ def test_a_cluster_that_is_not_there_is_an_error() -> None:
 OTHER_VERSION = """
 import sys
 from engine_calls import call
-from timesink.engines.ray_engine import RayEngine
+from timesink.runtime.ray_engine import RayEngine
 try:
     list(RayEngine(sys.argv[1]).run(call("echo"), ["a"]))
 except Exception as error:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from engine_calls import call
-from timesink.engines.choosing import engine_of
-from timesink.engines.ray_worker import answer
 from timesink.errors import TimesinkError
-from timesink.readers.discover import Recording
+from timesink.runtime.engine import engine_of
+from timesink.runtime.ray_engine import answer
+from timesink.sources.recordings import Recording
 
 
 def test_without_ray_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

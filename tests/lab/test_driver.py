@@ -13,14 +13,9 @@ from pathlib import Path
 import pytest
 
 from timesink.errors import OutputError
-from timesink.lab.driving.bench import Bench
-from timesink.lab.driving.driver import Outcome, conduct
-from timesink.lab.driving.lab_folder import TRACE, LabFolder
-from timesink.lab.driving.one_run import How, Patience, RunFailedError
-from timesink.lab.driving.order import LabRun, ordered
-from timesink.lab.driving.parts import PackedParts
-from timesink.lab.driving.time_left import TimeLeft
-from timesink.lab.listing import faults_named, workloads_named
+from timesink.lab.driver import Bench, How, Outcome, Patience, RunFailedError, conduct
+from timesink.lab.faults import faults_named, workloads_named
+from timesink.lab.order import TRACE, LabFolder, LabRun, PackedParts, TimeLeft, ordered
 
 HOW = How(cycles=5, skip=2, device="cpu", size="small")
 BENCH = Bench("2.9.0", None, 2)

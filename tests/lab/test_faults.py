@@ -7,10 +7,8 @@ from dataclasses import fields
 
 import pytest
 
-from timesink.lab.faults.catalogue import FAULTS
-from timesink.lab.faults.fault import Fault
-from timesink.lab.workloads.registry import WORKLOADS
-from timesink.lab.workloads.switches import Switches
+from timesink.lab.faults import FAULTS, Fault
+from timesink.lab.workloads.registry import WORKLOADS, Switches
 from timesink.model.findings import CAUSES
 
 

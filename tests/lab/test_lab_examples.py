@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from timesink.lab.driving.bench import Bench
-from timesink.lab.driving.order import ordered
-from timesink.lab.driving.time_left import TimeLeft
-from timesink.lab.faults.fault import GPU, LOADER, Fault
-from timesink.lab.listing import faults_named, workloads_named
-from timesink.lab.ranks.arguments import geometry
-from timesink.lab.ranks.kineto import Traces
-from timesink.lab.ranks.layout import Group, RankLayout
-from timesink.lab.ranks.meetings import group_ends, transfer_us
-from timesink.lab.ranks.naming import file_name, file_names
-from timesink.lab.ranks.plan import Plan, PlannedStraggler, Truth
+from timesink.lab.driver import Bench, say
+from timesink.lab.faults import GPU, LOADER, Fault, faults_named, workloads_named
+from timesink.lab.order import TimeLeft, ordered
+from timesink.lab.ranks.events import geometry
+from timesink.lab.ranks.plan import Group, Plan, PlannedStraggler, RankLayout, Truth, truth_told
 from timesink.lab.ranks.program import HostCall, _one_forward_one_backward, stage_program
 from timesink.lab.ranks.runs import carry_out
-from timesink.lab.ranks.simulate import simulate
-from timesink.lab.ranks.slowness import Slowness, affected_steps
-from timesink.lab.ranks.truth_file import truth_told
-from timesink.lab.scoring.answer import DiagnosisAnswer, first_name
-from timesink.lab.scoring.expected import Expected, expected_of, heads
-from timesink.lab.scoring.made import made_how
-from timesink.lab.scoring.rates import Rate, rate_of
-from timesink.lab.scoring.score import LabScore
-from timesink.lab.scoring.tables import in_short
-from timesink.lab.words import say
-from timesink.lab.workloads.registry import LabWorkload
-from timesink.lab.workloads.switches import Switches, as_text
+from timesink.lab.ranks.simulate import Slowness, affected_steps, group_ends, simulate, transfer_us
+from timesink.lab.ranks.trace_text import Traces, file_name, file_names
+from timesink.lab.score import (
+    DiagnosisAnswer,
+    Expected,
+    LabScore,
+    Rate,
+    expected_of,
+    first_name,
+    heads,
+    made_how,
+    rate_of,
+)
+from timesink.lab.score_tables import in_short
+from timesink.lab.workloads.registry import LabWorkload, Switches, as_text
 
 
 def test_bench_bench_words():
@@ -36,7 +33,7 @@ def test_bench_bench_words():
 
 
 def test_order_ordered():
-    from timesink.lab.listing import faults_named, workloads_named
+    from timesink.lab.faults import faults_named, workloads_named
 
     denoise, stall = workloads_named(["denoise"]), faults_named(["python_stall"])
     assert [run.name for run in ordered(denoise, stall, 2, has_gpu=False)] == [

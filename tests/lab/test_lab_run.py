@@ -13,8 +13,7 @@ import pytest
 
 from bare import COMMAND, bare_environment
 from timesink.cli import main
-from timesink.lab.workloads.registry import WORKLOADS
-from timesink.lab.workloads.switches import VARIABLE, Switches
+from timesink.lab.workloads.registry import VARIABLE, WORKLOADS, Switches
 
 pytestmark = pytest.mark.whole
 
@@ -82,7 +81,7 @@ def test_what_can_be_recorded_is_told_without_the_analysis_stack(tmp_path: Path)
 
 
 def test_the_driver_needs_the_standard_library_alone(tmp_path: Path):
-    check = "import timesink.lab.driving.driver, timesink.lab.listing"
+    check = "import timesink.lab.driver, timesink.lab.faults"
     told = subprocess.run(
         [sys.executable, "-S", "-c", check], env=bare_environment(tmp_path / "bare"),
         capture_output=True, text=True, check=False,

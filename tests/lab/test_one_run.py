@@ -11,11 +11,10 @@ from typing import IO
 
 import pytest
 
-from timesink.lab.driving import one_run
-from timesink.lab.driving.lab_folder import LabFolder
-from timesink.lab.driving.one_run import How, RunFailedError, make, patience_of
-from timesink.lab.driving.order import LabRun
-from timesink.lab.listing import faults_named, workloads_named
+from timesink.lab import driver as one_run
+from timesink.lab.driver import How, RunFailedError, make, patience_of
+from timesink.lab.faults import faults_named, workloads_named
+from timesink.lab.order import LabFolder, LabRun
 
 PATIENCE_S = 60
 HOW = How(cycles=5, skip=2, device="cpu", size="small")
@@ -24,7 +23,7 @@ HOW = How(cycles=5, skip=2, device="cpu", size="small")
 RECORDER = """
 import sys
 from pathlib import Path
-from timesink.lab import words
+from timesink.lab import driver as words
 folder, told = Path(sys.argv[1]), sys.argv[2]
 words.say("workload.ready")
 words.wait_for("workload.go")
@@ -37,7 +36,7 @@ else:
     words.wait_for("a word that nobody says")
 """
 LOAD = """
-from timesink.lab import words
+from timesink.lab import driver as words
 words.say("load.ready")
 words.wait_for("load.go")
 words.say("load.works")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from timesink.lab.driving.order import LabRun, gone_on_with, left_out, ordered
-from timesink.lab.faults.catalogue import FAULTS
+from timesink.lab.faults import FAULTS
+from timesink.lab.order import LabRun, gone_on_with, left_out, ordered
 from timesink.lab.workloads.registry import WORKLOADS
 
 VIT, DENOISE = WORKLOADS

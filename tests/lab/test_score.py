@@ -10,12 +10,9 @@ import pytest
 
 from timesink.cli import main
 from timesink.errors import NotFoundError
-from timesink.lab.scoring.answer import DiagnosisAnswer
-from timesink.lab.scoring.expected import Expected
-from timesink.lab.scoring.made import Made
-from timesink.lab.scoring.rendering import RENDERERS
-from timesink.lab.scoring.score import LabScore, ScoredCase
-from timesink.lab.scoring.scoring import score
+from timesink.lab.cases import score
+from timesink.lab.score import DiagnosisAnswer, Expected, LabScore, Made, ScoredCase
+from timesink.lab.score_tables import RENDERERS
 
 
 def case(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from timesink.model.amounts import amount, amounts, chance, change, from_to, per_cycle
+from timesink.model.units import amount, amounts, chance, change, from_to, per_cycle
 
 
 @pytest.mark.parametrize(

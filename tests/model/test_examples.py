@@ -2,20 +2,6 @@
 
 from __future__ import annotations
 
-from timesink.model.amounts import (
-    amount,
-    amounts,
-    chance,
-    change,
-    digits,
-    from_to,
-    interval_pct,
-    per_cycle,
-    shares,
-    signed_ns,
-    signed_pct,
-    times,
-)
 from timesink.model.counter_units import published_unit, quantity, unit_of
 from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.intervals import (
@@ -29,10 +15,29 @@ from timesink.model.intervals import (
     subtract,
     sweep,
 )
-from timesink.model.ordering import natural
 from timesink.model.processes import host_and_pid
-from timesink.model.recorded_run import RecordedRun, RunDevice, RunOverhead, RunProcess
-from timesink.model.run_fields import recorded_run
+from timesink.model.recorded_run import (
+    RecordedRun,
+    RunDevice,
+    RunOverhead,
+    RunProcess,
+    recorded_run,
+)
+from timesink.model.units import (
+    amount,
+    amounts,
+    chance,
+    change,
+    digits,
+    from_to,
+    interval_pct,
+    natural,
+    per_cycle,
+    shares,
+    signed_ns,
+    signed_pct,
+    times,
+)
 from timesink.model.vendors import (
     is_collective_call,
     is_collective_kernel,

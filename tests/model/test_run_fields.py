@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recorded_runs import run_fields
-from timesink.model.run_fields import recorded_run
-from timesink.readers.run_health import run_health
+from timesink.model.recorded_run import recorded_run
+from timesink.sources.run_facts import run_health
 
 _NAMES = st.sampled_from([*run_fields(), "pid", "cores", "by", "missing", "offset_us", "other"])
 _PLAIN = (

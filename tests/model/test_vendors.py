@@ -35,16 +35,16 @@ ALLOWED = {
     "readers/rocprof/": "sections of rocprofv3",
     # A dialect whose lanes are called CAT_XPU whoever made the accelerator.
     "readers/counters/": "lanes of a dialect",
-    "readers/topology.py": "categories of a dialect",
+    "sources/run_facts.py": "categories of a dialect",
     # What Kineto calls its categories, on any device.
-    "writers/chrome_names.py": "categories of Kineto",
+    "formats/chrome/writer.py": "categories of Kineto",
     # Which device PyTorch is asked for.
-    "cli/lab_run.py": "a device of PyTorch",
+    "cli/lab.py": "a device of PyTorch",
     # The columns and routes of the former TensorBoard plugin are frozen.
-    "server/routes.py": "a route of the former plugin",
+    "server/replies.py": "a route of the former plugin",
     "reports/plugin/": "words of the former plugin",
     # Types of C++ in kernel names.
-    "analyses/kernel_names/namesakes.py": "types",
+    "analyses/kernels/normalised_names.py": "types",
 }
 """Where a maker's words stand in texts that are no sentences, and why."""
 
@@ -151,15 +151,15 @@ import timesink.model
 timesink.model.vendors = module
 
 from timesink.analyses.behaviour.functions import host_class
-from timesink.analyses.communication.kinds import library_of
-from timesink.analyses.kernel_names.normalised import normalised_name
+from timesink.analyses.communication.calls import library_of
+from timesink.analyses.kernels.normalised_names import normalised_name
 from timesink.analyses.kernels.tensor_cores import uses_tensor_cores
 from timesink.analyses.links import launching_calls
-from timesink.analyses.memory.devices import memory_device
+from timesink.analyses.memory.curve import memory_device
 from timesink.analyses.names import device_word
 from timesink.analyses.roles import is_communication
-from timesink.reports.info import Info
-from timesink.store.opening import open_trace
+from timesink.answers.info_report import Info
+from timesink.sources.opening import open_trace
 
 trace = open_trace(sys.argv[1], cache=False, jobs=1)
 device, host = trace.device, trace.host

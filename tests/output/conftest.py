@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import timesink
-from timesink.reports.analysis import Analysis
+from timesink.answers.analysis.report import Analysis
 
 
 @pytest.fixture(scope="session")

@@ -10,7 +10,7 @@ import pytest
 
 import timesink
 from cases import STEP, K, O, R, read
-from timesink.answers.analysis import analysis_report
+from timesink.answers.analysis.document import analysis_report
 from timesink.errors import TimesinkError
 from timesink.output import html
 from timesink.output.blocks import (
@@ -129,7 +129,7 @@ def test_a_report_about_a_cached_trace_is_kept(monkeypatch: pytest.MonkeyPatch, 
     file = timesink.sample()
     first = analysis_report(timesink.analyze(file), rows=5)
     timesink.analyze(file)
-    monkeypatch.setattr("timesink.answers.analysis.report_html", None)
+    monkeypatch.setattr("timesink.answers.analysis.document.report_html", None)
     assert analysis_report(timesink.analyze(file), rows=5) == first
 
 

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from timesink.formats.finish import conform, find_oddities
 from timesink.model.schema import TABLES
 from timesink.model.trace import Distributed, Metadata
-from timesink.readers.checks import find_oddities
-from timesink.readers.finish import conform
 
 HOUR_NS = 3_600 * 10**9
 

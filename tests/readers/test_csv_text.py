@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from timesink.readers.csv_text import texts_of
+from timesink.formats.csv_text import texts_of
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from builders import training_trace, write
 from timesink.errors import UnreadableError
-from timesink.readers.discover import (
+from timesink.sources.discovery import (
     choose_recording,
     distinct_labels,
     find_recordings,

@@ -11,9 +11,9 @@ import pytest
 
 import timesink
 from builders import probe_trace, write
+from timesink.formats import event_csv
+from timesink.formats.registry import read_trace
 from timesink.model.trace import Trace
-from timesink.readers import event_csv
-from timesink.readers.registry import read_trace
 
 COLUMNS = ("name", "cat", "ph", "pid", "tid", "ts", "dur", "args")
 TOPOLOGY = [

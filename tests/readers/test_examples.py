@@ -10,20 +10,10 @@ import numpy as np
 import polars as pl
 
 import timesink
-from timesink.model.recorded_run import RecordedRun
-from timesink.model.schema import TABLES
-from timesink.model.trace import Metadata
-from timesink.readers.behaviour import type_in_name
-from timesink.readers.beside import (
-    belongs_beside,
-    head_may_be_trace,
-    is_named_as_event_table,
-    is_named_by_rank_alone,
-)
-from timesink.readers.checks import find_oddities
-from timesink.readers.chrome.assemble import _text_of_raw
-from timesink.readers.chrome.columns import Tally, Vocabulary
-from timesink.readers.chrome.container import (
+from timesink.formats.behaviour import type_in_name
+from timesink.formats.chrome.assembly import _text_of_raw
+from timesink.formats.chrome.columns import Tally, Vocabulary, float_us_to_ns, text_us_to_ns
+from timesink.formats.chrome.container import (
     closes_document,
     event_starts,
     find_events,
@@ -31,34 +21,11 @@ from timesink.readers.chrome.container import (
     split_end,
     value_end,
 )
-from timesink.readers.chrome.decode import group_of_category
-from timesink.readers.chrome.timestamps import float_us_to_ns, text_us_to_ns
-from timesink.readers.chrome.whole_piece import mend_text
-from timesink.readers.counters.names import device_of_lane, with_processes_apart
-from timesink.readers.csv_text import (
-    count_foreign_lines,
-    header_of,
-    separator_of,
-    texts_of,
-)
-from timesink.readers.discover import (
-    is_named_by_profiler,
-    recording_of,
-    recordings_in,
-    sayable,
-    stated_rank,
-    told_apart,
-)
-from timesink.readers.exact_times import microseconds_as_ns
-from timesink.readers.folder_names import folder_of, host_of, number_of, rank_of_folder
-from timesink.readers.local_files import (
-    files_at,
-    folders_below,
-    matching,
-    traces_in,
-    traces_left_out,
-)
-from timesink.readers.names import (
+from timesink.formats.chrome.decode import group_of_category
+from timesink.formats.chrome.repair import mend_text
+from timesink.formats.counters import device_of_lane, with_processes_apart
+from timesink.formats.csv_text import count_foreign_lines, header_of, separator_of, texts_of
+from timesink.formats.file_names import (
     host_in_name,
     is_named_as_table,
     is_profiler_name,
@@ -68,30 +35,64 @@ from timesink.readers.names import (
     without_rank,
     worker_and_span,
 )
-from timesink.readers.ncu.csv_pages import split_at_headers
-from timesink.readers.ncu.lines import ahead, all_quoted_rows, count_lines, stretches
-from timesink.readers.ncu.metrics import is_of_machine
-from timesink.readers.ncu.numbers import is_missing, to_numbers
-from timesink.readers.ncu.table import CsvTable
-from timesink.readers.ncu.units import PrintedUnit, unit_of
-from timesink.readers.options import tell_of_set
-from timesink.readers.places import (
+from timesink.formats.finish import find_oddities
+from timesink.formats.ncu.metrics import is_of_machine
+from timesink.formats.ncu.numbers import (
+    PrintedUnit,
+    ahead,
+    all_quoted_rows,
+    count_lines,
+    is_missing,
+    stretches,
+    to_numbers,
+    unit_of,
+)
+from timesink.formats.ncu.pages import split_at_headers
+from timesink.formats.ncu.table import CsvTable
+from timesink.formats.options import tell_of_set
+from timesink.formats.packing import head_of_packed
+from timesink.formats.times import microseconds_as_ns
+from timesink.model.recorded_run import RecordedRun
+from timesink.model.schema import TABLES
+from timesink.model.trace import Metadata
+from timesink.sources.discovery import (
+    files_at,
+    folders_below,
+    is_named_by_profiler,
+    matching,
+    one_run,
+    recording_of,
+    recordings_in,
+    runs_among,
+    sayable,
+    stated_rank,
+    told_apart,
+    traces_in,
+    traces_left_out,
+)
+from timesink.sources.places import (
+    folder_of,
+    host_of,
     is_pattern,
     is_url,
     is_wild,
+    number_of,
     password_in,
     place_of,
+    rank_of_folder,
     shown,
     without_password,
 )
-from timesink.readers.recording import Recording
-from timesink.readers.remote_listing import remote_recordings
-from timesink.readers.remote_places import connected, why
-from timesink.readers.remote_urls import RemoteUrl
-from timesink.readers.run_file import counters_name
-from timesink.readers.run_health import run_health
-from timesink.readers.runs import one_run, runs_among
-from timesink.readers.source import head_of_packed
+from timesink.sources.recordings import Recording
+from timesink.sources.remote import RemoteUrl, connected, remote_recordings, why
+from timesink.sources.run_facts import run_health
+from timesink.sources.sidecars import (
+    belongs_beside,
+    counters_name,
+    head_may_be_trace,
+    is_named_as_event_table,
+    is_named_by_rank_alone,
+)
 
 
 def test_behaviour_type_in_name() -> None:

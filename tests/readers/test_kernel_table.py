@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ncu_files import Call, kernel_table
-from timesink.readers import kernel_table as module
-from timesink.readers.registry import read_trace
+from timesink.formats import kernel_table as module
+from timesink.formats.registry import read_trace
 
 CALLS = [
     Call("vectorized_elementwise_kernel", 16_576, tensor_pct=33, dram_pct=29),

@@ -9,9 +9,8 @@ import pytest
 import timesink
 from builders import training_trace, write
 from timesink.errors import UnreadableError
-from timesink.readers.discover import find_recordings
-from timesink.readers.places import is_url, place_of, shown
-from timesink.readers.runs import one_run
+from timesink.sources.discovery import find_recordings, one_run
+from timesink.sources.places import is_url, place_of, shown
 
 
 @pytest.fixture

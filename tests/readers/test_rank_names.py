@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.readers.names import host_in_name, rank_in_name, without_rank
+from timesink.formats.file_names import host_in_name, rank_in_name, without_rank
 
 _WORDS = st.sampled_from(
     ["", "trace_", "iteration_10_", "pytorch-profile.", "run7_", "tp8_", "dp2-", "17.5-", "frank3_"]

@@ -12,9 +12,8 @@ import pytest
 
 from builders import to_bytes, training_trace
 from timesink.errors import UnreadableError, UsageError
-from timesink.readers.discover import choose_recording, find_recordings
-from timesink.readers.remote_urls import RemoteUrl
-from timesink.readers.runs import one_run
+from timesink.sources.discovery import choose_recording, find_recordings, one_run
+from timesink.sources.remote import RemoteUrl
 
 fsspec = pytest.importorskip("fsspec")
 

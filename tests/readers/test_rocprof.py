@@ -11,11 +11,11 @@ import polars as pl
 import pytest
 
 from timesink.errors import UnreadableError
+from timesink.formats.options import ReadOptions
+from timesink.formats.packing import open_source
+from timesink.formats.rocprof import reader as rocprof
 from timesink.model.schema import TABLES
 from timesink.model.trace import Trace
-from timesink.readers import rocprof
-from timesink.readers.options import ReadOptions
-from timesink.readers.source import open_source
 
 Json = dict[str, Any]
 

@@ -9,12 +9,11 @@ import pytest
 
 from builders import training_trace, write
 from recorded_runs import PID, recorded, recorded_counters, recorded_ranks, run_fields, write_run
-from timesink.collect.record.places import RecordingFolder
 from timesink.errors import UnreadableError
-from timesink.readers.beside import find_beside, find_run
-from timesink.readers.discover import find_recordings, recordings_in
-from timesink.readers.registry import read_trace
-from timesink.readers.run_file import run_file_in
+from timesink.formats.registry import read_trace
+from timesink.recorder.folder import RecordingFolder
+from timesink.sources.discovery import find_recordings, recordings_in
+from timesink.sources.sidecars import find_beside, find_run, run_file_in
 
 
 def names(folder: Path) -> list[str]:

@@ -9,9 +9,8 @@ import pytest
 
 from builders import training_trace, write
 from timesink.errors import AmbiguousError
-from timesink.readers.discover import find_recordings
-from timesink.readers.recording import Recording
-from timesink.readers.runs import one_run, runs_among
+from timesink.sources.discovery import find_recordings, one_run, runs_among
+from timesink.sources.recordings import Recording
 
 
 def ranks_in(folder: Path, *names: str, stated: dict[str, int] | None = None) -> list[Recording]:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from recorded_runs import run_fields
-from timesink.model.run_fields import recorded_run
-from timesink.readers.run_health import run_health
+from timesink.model.recorded_run import recorded_run
+from timesink.sources.run_facts import run_health
 
 
 def said(**changed: Any) -> dict[str, str]:

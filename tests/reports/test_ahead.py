@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from compared_runs import process_table, write_table, write_timeline
+from timesink.answers import ahead
+from timesink.answers.ahead import Helpers, Question, started_early
+from timesink.answers.comparison import compare, runs
+from timesink.answers.comparison import kept_runs as recorded
 from timesink.errors import NotFoundError
-from timesink.reports import ahead
-from timesink.reports.ahead import Helpers, Question, started_early
-from timesink.reports.comparison import compare, recorded, runs
-from timesink.store.cache import Cache
+from timesink.sources.cache import Cache
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ import timesink
 from builders import DIALECTS, kineto
 from cases import ALLOC, DATA_LOADER, MODULE, STEP, C, K, O, R, read, read_document
 from rank_sets import as_set
-from timesink.analyses.breakdown import PARTS
+from timesink.analyses.roles import PARTS
+from timesink.answers.analysis.report import SCHEMA, Analysis
+from timesink.answers.views import VIEWS, table_of
 from timesink.errors import TimesinkError, UsageError
 from timesink.model.trace import Trace
-from timesink.reports.analysis import SCHEMA, Analysis
-from timesink.reports.tables import VIEWS, table_of
 
 SECTIONS = [
     "schema",

@@ -9,10 +9,10 @@ import pytest
 import timesink
 from builders import training_trace, write
 from cases import STEP, K, O, read
+from timesink.answers.analysis.report import Analysis
 from timesink.errors import AmbiguousError, NotFoundError, UnreadableError, UsageError
-from timesink.reports.analysis import Analysis
-from timesink.store.background import wait_until_saved
-from timesink.writers.folder import export_folder
+from timesink.formats.parquet_folder import export_folder
+from timesink.sources.cache import wait_until_saved
 
 
 def rank(place: Path, number: int, *, span: int = 1, steps: int = 2) -> Path:

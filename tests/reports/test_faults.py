@@ -9,7 +9,7 @@ import pytest
 import timesink
 from behaviour_files import ROW, changed, csv_file
 from compared_runs import process_table, write_table, write_timeline
-from timesink.analyses.behaviour.notes import NO_SAMPLES
+from timesink.analyses.behaviour.table import NO_SAMPLES
 
 HEADER = "timestamp_us,counter,device,value"
 

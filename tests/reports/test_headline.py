@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cases import DATA_LOADER, STEP, C, K, O, R, read
+from timesink.answers.headline import headline
 from timesink.model.findings import Finding
-from timesink.reports.headline import headline
 from timesink.rules.single_run import find_all
 
 LAUNCH = R(5, 5, c=1)

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from builders import training_trace, write
+from timesink.answers.info_report import Info, describe_folder
 from timesink.errors import UnreadableError
-from timesink.readers.discover import find_recordings
-from timesink.reports.info import Info, describe_folder
-from timesink.store.many import open_each
+from timesink.sources.discovery import find_recordings
+from timesink.sources.opening import open_each
 
 
 def describe(folder: Path) -> Info:

@@ -9,44 +9,40 @@ import numpy as np
 import polars as pl
 import pytest
 
-from timesink.errors import NotFoundError
-from timesink.reports.plugin.device_summary import device_summary
-from timesink.reports.plugin.distributed import device_info, overlap
-from timesink.reports.plugin.kernels import kernel_pie, kernel_table_view, tensor_core_pie
-from timesink.reports.plugin.memory import memory_curve, memory_events, memory_table
-from timesink.reports.plugin.memory_form import (
+from timesink.answers.plugin.distributed import device_info, overlap
+from timesink.answers.plugin.kernels import kernel_pie, kernel_table_view, tensor_core_pie
+from timesink.answers.plugin.memory import (
     Units,
     asked_window,
     in_units,
+    memory_curve,
+    memory_events,
+    memory_peak,
+    memory_table,
     number_column,
     recorded_devices,
     rounded,
     rows_by_device,
 )
-from timesink.reports.plugin.memory_peak import memory_peak
-from timesink.reports.plugin.operators import shape_text
-from timesink.reports.plugin.overview import overview
-from timesink.reports.plugin.query import Query, microseconds
-from timesink.reports.plugin.timeline import trace_view
-from timesink.reports.plugin.timeline_counters import counter_events
-from timesink.reports.plugin.timeline_lanes import find_moves
-from timesink.reports.plugin.timeline_text import without_mark
-from timesink.reports.plugin.views import available_views
-from timesink.reports.timeline.aggregating import aggregate
-from timesink.reports.timeline.details import details
-from timesink.reports.timeline.export import export
-from timesink.reports.timeline.facts import facts_of
-from timesink.reports.timeline.keeping import from_arrays, to_arrays
-from timesink.reports.timeline.opening import open_timeline
-from timesink.reports.timeline.packed import packed
-from timesink.reports.timeline.pictures import slices, tracks
-from timesink.reports.timeline.places import place_of
-from timesink.reports.timeline.searching import search
+from timesink.answers.plugin.operators import shape_text
+from timesink.answers.plugin.overview import available_views, device_summary, overview
+from timesink.answers.plugin.query import Query, microseconds
+from timesink.answers.plugin.timeline import counter_events, find_moves, trace_view, without_mark
+from timesink.answers.timeline.details import aggregate, details, export, facts_of
+from timesink.answers.timeline.opening import (
+    from_arrays,
+    open_timeline,
+    packed,
+    place_of,
+    to_arrays,
+)
+from timesink.answers.timeline.pictures import search, slices, tracks
+from timesink.errors import NotFoundError
 
 
 def test_aggregating_aggregate():
     import timesink
-    from timesink.reports.timeline.opening import open_timeline
+    from timesink.answers.timeline.opening import open_timeline
 
     timeline = open_timeline(timesink.open(timesink.sample()))
     assert aggregate(timeline, Query({"from": "0", "to": "1000000"})).table.columns == [
@@ -62,7 +58,7 @@ def test_aggregating_aggregate():
 
 def test_details_details():
     import timesink
-    from timesink.reports.timeline.opening import open_timeline
+    from timesink.answers.timeline.opening import open_timeline
 
     timeline = open_timeline(timesink.open(timesink.sample()))
     kernel = timeline.layout.host_rows + 50
@@ -75,7 +71,7 @@ def test_export_export():
     import zlib
 
     import timesink
-    from timesink.reports.timeline.opening import open_timeline
+    from timesink.answers.timeline.opening import open_timeline
 
     timeline = open_timeline(timesink.open(timesink.sample()))
     packed = b"".join(export(timeline, Query({"from": "0", "to": "1000000"})))
@@ -84,7 +80,7 @@ def test_export_export():
 
 def test_facts_facts_of():
     import timesink
-    from timesink.reports.timeline.opening import open_timeline
+    from timesink.answers.timeline.opening import open_timeline
 
     timeline = open_timeline(timesink.open(timesink.sample()))
     assert dict(facts_of(timeline, timeline.layout.host_rows + 50))["block"] == "128, 1, 1"
@@ -118,7 +114,7 @@ def test_packed_packed():
 
 def test_pictures_tracks():
     import timesink
-    from timesink.reports.timeline.opening import open_timeline
+    from timesink.answers.timeline.opening import open_timeline
 
     told = tracks(open_timeline(timesink.open(timesink.sample())), Query())
     assert told["tracks"][0]["kind"] == "device"
@@ -127,7 +123,7 @@ def test_pictures_tracks():
 
 def test_pictures_slices():
     import timesink
-    from timesink.reports.timeline.opening import open_timeline
+    from timesink.answers.timeline.opening import open_timeline
 
     answer = slices(open_timeline(timesink.open(timesink.sample())), Query({"pixels": "100"}))
     assert b'"resolution_ns":524288' in answer
@@ -135,7 +131,7 @@ def test_pictures_slices():
 
 def test_places_place_of():
     import timesink
-    from timesink.reports.timeline.opening import open_timeline
+    from timesink.answers.timeline.opening import open_timeline
 
     assert sorted(place_of(open_timeline(timesink.open(timesink.sample())), 0)) == [
         "dur_ns",
@@ -149,7 +145,7 @@ def test_places_place_of():
 
 def test_searching_search():
     import timesink
-    from timesink.reports.timeline.opening import open_timeline
+    from timesink.answers.timeline.opening import open_timeline
 
     timeline = open_timeline(timesink.open(timesink.sample()))
     found = search(timeline, Query({"q": "ATEN::CONV2D"}))

@@ -6,9 +6,9 @@ import pytest
 
 from builders import DIALECTS
 from cases import ALLOC, MODULE, STEP, K, O, R, read, read_document
+from timesink.answers.views import VIEWS, TableChoice, View, check_group, find_view
 from timesink.errors import UsageError
 from timesink.model.trace import Trace
-from timesink.reports.tables import VIEWS, TableChoice, View, check_group, find_view
 
 CAMBRICON = {"kernel_type", "dim", "tasktopo", "tasktopo_node"}
 GEOMETRY = {f"{shape}_{axis}" for shape in ("grid", "block") for axis in "xyz"}

@@ -6,13 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from timesink.analyses.comparison.role import Role
-from timesink.analyses.ranks.panel import Panel
-from timesink.analyses.ranks.together import cost_together
-from timesink.answers.budget_file import AmountError, Increase, increase, time_ns
-from timesink.answers.budget_times import BudgetPattern
-from timesink.answers.gate_judgement import unseen, unseen_pct
-from timesink.answers.gate_result import Limit
+from timesink.analyses.comparison.pair import Role
+from timesink.analyses.ranks.lateness import Panel
+from timesink.analyses.ranks.stragglers import cost_together
+from timesink.answers.budget_file import AmountError, BudgetPattern, Increase, increase, time_ns
+from timesink.answers.gate_result import Limit, unseen, unseen_pct
 from timesink.model.diagnosis import Component, CycleTime
 from timesink.model.findings import Evidence, Finding
 from timesink.rules.causes_device import precision

@@ -16,9 +16,9 @@ import pytest
 import timesink
 from asking import Browser, told
 from builders import kineto, launch, operator, training_trace, write
-from timesink.collect.record.places import RecordingFolder
-from timesink.server.asked import Asked
+from timesink.recorder.folder import RecordingFolder
 from timesink.server.library import RunLibrary
+from timesink.server.replies import Asked
 
 UNET = {"run": "unet", "worker": "unet_train", "span": "default"}
 LONG_AGO = 1_700_000_000

@@ -19,7 +19,7 @@ from former_plugin import differences
 from timesink.errors import AmbiguousError, NotFoundError, UsageError
 from timesink.server.app import create_app
 from timesink.server.library import RunLibrary
-from timesink.server.routes import VIEWS, Views, load_view
+from timesink.server.replies import VIEWS, Views, load_view
 
 BASE = "/data/plugin/pytorch_profiler"
 CHOSEN = {"run": "run", "worker": "rank0", "span": "1"}

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from timesink.errors import NotFoundError
-from timesink.server.jobs import BusyError, Jobs, StillWorking
-from timesink.server.progress import Report
+from timesink.server.jobs import BusyError, Jobs, Report, StillWorking
 
 AT_ONCE_NOT_WAITING = 0.0
 

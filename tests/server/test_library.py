@@ -12,12 +12,11 @@ import pytest
 
 from builders import kineto, operator, training_trace, write
 from timesink.errors import NotFoundError, UnreadableError
-from timesink.readers.discover import Recording
-from timesink.readers.options import Progress
+from timesink.formats.options import Progress
 from timesink.server import library as library_module
-from timesink.server.library import RunLibrary
-from timesink.server.opened import OpenTraces
-from timesink.store.many import Opened, open_each
+from timesink.server.library import OpenTraces, RunLibrary
+from timesink.sources.opening import Opened, open_each
+from timesink.sources.recordings import Recording
 
 
 def record(place: Path, steps: int = 1) -> Path:

@@ -9,10 +9,10 @@ import pytest
 
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.errors import UnreadableError
-from timesink.readers.discover import Recording
-from timesink.server import rank_sets
-from timesink.server.progress import Report
-from timesink.server.rank_sets import RankSets
+from timesink.server import library as rank_sets
+from timesink.server.jobs import Report
+from timesink.server.library import RankSets
+from timesink.sources.recordings import Recording
 
 RECORDINGS = [Recording(Path(f"rank{rank}.json"), f"rank{rank}") for rank in range(4)]
 
@@ -26,7 +26,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         calls.append(len(recordings))
         return RankSet({}, {})
 
-    monkeypatch.setattr("timesink.reports.ranks.reading.read_ranks", read_ranks)
+    monkeypatch.setattr("timesink.answers.rank_reading.read_ranks", read_ranks)
     return calls
 
 
@@ -56,7 +56,7 @@ def test_who_asks_meanwhile_waits_for_the_same_and_sees_how_far_it_is(
         go_on.wait(10)
         return RankSet({}, {})
 
-    monkeypatch.setattr("timesink.reports.ranks.reading.read_ranks", read_ranks)
+    monkeypatch.setattr("timesink.answers.rank_reading.read_ranks", read_ranks)
     sets, found, reports = RankSets(), [], [Report(), Report()]
     threads = [
         Thread(target=lambda one=one: found.append(sets.get("run", RECORDINGS, report=one)))
@@ -84,7 +84,7 @@ def test_what_failed_is_tried_again(monkeypatch: pytest.MonkeyPatch):
             raise error
         return RankSet({}, {})
 
-    monkeypatch.setattr("timesink.reports.ranks.reading.read_ranks", read_ranks)
+    monkeypatch.setattr("timesink.answers.rank_reading.read_ranks", read_ranks)
     sets = RankSets()
     with pytest.raises(UnreadableError):
         sets.get("run", RECORDINGS)

@@ -10,10 +10,9 @@ from starlette.testclient import TestClient
 from asking import Browser, told
 from builders import kineto, operator, training_trace, write
 from timesink.server.app import create_app
-from timesink.server.asked import Asked
 from timesink.server.library import RunLibrary
-from timesink.server.safety import allowed_hosts
-from timesink.server.site import MOST_AT_ONCE, Site
+from timesink.server.replies import Asked
+from timesink.server.site import MOST_AT_ONCE, Site, allowed_hosts
 
 CHOSEN = {"run": "run", "worker": "worker0", "span": "1"}
 HIDDEN = "aten::hidden"
@@ -209,7 +208,7 @@ def test_many_parameters_are_declined(client: TestClient):
 
 
 def test_file_of_the_app_is_sent_once(logdir: Path, tmp_path: Path):
-    from timesink.server.static import StaticFiles
+    from timesink.server.site import StaticFiles
 
     (tmp_path / "app.js").write_text("export function render() {}")
     site = Site(RunLibrary(logdir), static=StaticFiles(tmp_path))
@@ -221,7 +220,7 @@ def test_file_of_the_app_is_sent_once(logdir: Path, tmp_path: Path):
 
 
 def test_app_that_was_not_built_is_told(logdir: Path, tmp_path: Path):
-    from timesink.server.static import StaticFiles
+    from timesink.server.site import StaticFiles
 
     reply = Site(RunLibrary(logdir), static=StaticFiles(tmp_path)).reply(Asked("static/app.css"))
     assert (reply.status, "not built" in told(reply)["error"]) == (404, True)

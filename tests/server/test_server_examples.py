@@ -5,23 +5,15 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from timesink.readers.discover import Recording
-from timesink.reports.plugin.query import Query
-from timesink.server.answers import encoded
+from timesink.answers.plugin.query import Query
 from timesink.server.app import clean_prefix
-from timesink.server.asked import Asked
-from timesink.server.bounds import check_bounds, row_limit
-from timesink.server.former import former_routes
-from timesink.server.inside import Inside
-from timesink.server.jobs import Jobs
+from timesink.server.jobs import Jobs, Report, in_thread
 from timesink.server.library import RunLibrary
-from timesink.server.log_folders import log_folders
-from timesink.server.progress import Report
-from timesink.server.routes import load_view
-from timesink.server.runs import span_of
-from timesink.server.safety import allowed_hosts, is_allowed
-from timesink.server.site import Site
-from timesink.server.threads import in_thread
+from timesink.server.replies import Asked, check_bounds, encoded, load_view, row_limit
+from timesink.server.runs import Inside, log_folders, span_of
+from timesink.server.site import Site, allowed_hosts, is_allowed
+from timesink.server.tensorboard_routes import former_routes
+from timesink.sources.recordings import Recording
 
 
 def test_answers_encoded():
@@ -47,7 +39,7 @@ def test_bounds_check_bounds():
 
 
 def test_former_former_routes():
-    from timesink.server.routes import VIEWS
+    from timesink.server.replies import VIEWS
 
     assert sorted(former_routes(VIEWS))[:3] == ["diff", "diffnode", "distributed/commops"]
 

@@ -18,7 +18,7 @@ import timesink
 from boards import tensorboard
 from conftest import find_shared
 from former_plugin import differences
-from timesink.server.log_folders import log_folders
+from timesink.server.runs import log_folders
 
 pytestmark = pytest.mark.whole
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from timesink.readers import registry
+from timesink.formats import registry
 
 
 @pytest.fixture

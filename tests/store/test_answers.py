@@ -6,9 +6,9 @@ from pathlib import Path
 
 import builders
 import timesink
-from timesink.store import answers
-from timesink.store.answers import KeptAnswer
-from timesink.store.cache import Cache
+from timesink.sources import kept_answers as answers
+from timesink.sources.cache import Cache
+from timesink.sources.kept_answers import KeptAnswer
 
 
 def kept_trace(tmp_path: Path) -> tuple[Cache, str]:

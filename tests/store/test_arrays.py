@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from timesink.store.arrays import array_blocks, arrays_in
+from timesink.sources.kept_answers import array_blocks, arrays_in
 
 ARRAYS = {
     "starts": np.arange(5, dtype=np.int64),

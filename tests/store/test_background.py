@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import builders
-from timesink.readers.discover import find_recordings
-from timesink.store.background import after_saving, wait_until_saved
-from timesink.store.cache import Cache
-from timesink.store.opening import key_of, open_recording
+from timesink.sources.cache import Cache, after_saving, wait_until_saved
+from timesink.sources.discovery import find_recordings
+from timesink.sources.opening import key_of, open_recording
 
 
 def test_next_opening_waits_for_what_is_being_kept(tmp_path: Path):

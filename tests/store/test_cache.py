@@ -18,11 +18,11 @@ import timesink
 from answers import as_text
 from builders import training_trace, write
 from timesink.errors import OutputError, UsageError
-from timesink.readers import registry
-from timesink.store import cache as cache_module
-from timesink.store.cache import Cache, Entry
-from timesink.writers import folder as folder_module
-from timesink.writers.marks import DESCRIPTION
+from timesink.formats import parquet_folder as folder_module
+from timesink.formats import registry
+from timesink.formats.written_files import DESCRIPTION
+from timesink.sources import cache as cache_module
+from timesink.sources.cache import Cache, Entry
 
 
 @pytest.fixture

@@ -9,15 +9,12 @@ import numpy as np
 import polars as pl
 
 import timesink
-from timesink.readers.recording import Recording, RemoteFile
-from timesink.store.answers import KeptAnswer
-from timesink.store.arrays import array_blocks, arrays_in
-from timesink.store.cache import Cache
-from timesink.store.free_memory import return_free_memory
-from timesink.store.opening import kept_as
-from timesink.store.remote import remote_key
-from timesink.store.summaries import KeptSummaries
-from timesink.store.tables import from_bytes, to_bytes
+from timesink.sources.cache import Cache, return_free_memory
+from timesink.sources.kept_answers import KeptAnswer, KeptSummaries, array_blocks, arrays_in
+from timesink.sources.kept_tables import from_bytes, to_bytes
+from timesink.sources.opening import kept_as
+from timesink.sources.recordings import Recording, RemoteFile
+from timesink.sources.remote import remote_key
 
 
 def test_answers_keptanswer_about() -> None:

@@ -9,9 +9,9 @@ import pytest
 import timesink
 from answers import as_text
 from builders import training_trace, write
-from timesink.readers.discover import find_recordings
-from timesink.store.many import open_each
-from timesink.writers import folder
+from timesink.formats import parquet_folder as folder
+from timesink.sources.discovery import find_recordings
+from timesink.sources.opening import open_each
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import timesink
 from answers import as_text
 from builders import BASE_NS, training_trace, write
 from timesink.errors import AmbiguousError, UnreadableError
-from timesink.writers.folder import export_folder
+from timesink.formats.parquet_folder import export_folder
 
 HEADER = "timestamp_us,counter,device,value\n"
 

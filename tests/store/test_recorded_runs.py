@@ -10,8 +10,8 @@ import pytest
 import timesink
 from builders import write
 from recorded_runs import PID, loop_trace, recorded, recorded_counters, recorded_ranks, write_run
+from timesink.formats.parquet_folder import export_folder
 from timesink.model.trace import Trace
-from timesink.writers.folder import export_folder
 
 
 def codes(trace: Trace) -> list[str]:

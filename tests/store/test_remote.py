@@ -16,10 +16,9 @@ import timesink
 from answers import as_text
 from builders import to_bytes, training_trace, write
 from timesink.errors import UnreadableError
-from timesink.readers.discover import find_recordings
-from timesink.store.cache import Cache
-from timesink.store.many import open_each
-from timesink.store.opening import key_of, open_recording
+from timesink.sources.cache import Cache
+from timesink.sources.discovery import find_recordings
+from timesink.sources.opening import key_of, open_each, open_recording
 
 fsspec = pytest.importorskip("fsspec")
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from timesink.store import summaries as summaries_module
-from timesink.store.cache import Cache
-from timesink.store.summaries import KeptSummaries
+from timesink.sources import kept_answers as summaries_module
+from timesink.sources.cache import Cache
+from timesink.sources.kept_answers import KeptSummaries
 
 
 @pytest.fixture

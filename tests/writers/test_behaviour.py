@@ -15,8 +15,8 @@ from polars.testing import assert_frame_equal
 from behaviour_files import COLUMNS, ROW, SYNC, changed, csv_file, tables
 from behaviour_rows import table_of
 from timesink.errors import OutputError
-from timesink.readers.registry import read_trace
-from timesink.writers.behaviour import behaviour_csv, write_behaviour
+from timesink.formats.behaviour import behaviour_csv, write_behaviour
+from timesink.formats.registry import read_trace
 
 
 def as_text(table: pl.DataFrame) -> pl.DataFrame:

@@ -30,8 +30,8 @@ from builders import (
     write,
 )
 from timesink.errors import OutputError
+from timesink.formats.chrome.writer import write_chrome_json
 from timesink.model.schema import TABLES
-from timesink.writers.chrome_json import write_chrome_json
 
 _EXTRA_LANE = r" \(overlap \d+\)$"
 

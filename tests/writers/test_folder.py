@@ -10,9 +10,9 @@ import timesink
 from answers import as_text
 from builders import DIALECTS, write
 from timesink.errors import OutputError, UnreadableError
+from timesink.formats.parquet_folder import export_folder, read_folder
+from timesink.formats.written_files import is_folder
 from timesink.model.schema import TABLES
-from timesink.writers.folder import export_folder, read_folder
-from timesink.writers.marks import is_folder
 
 
 @pytest.fixture

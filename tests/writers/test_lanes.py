@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.writers.lanes import number_lanes
+from timesink.formats.chrome.writer import number_lanes
 
 
 def lanes_of(*spans: tuple[int, int]) -> list[int]:

@@ -17,12 +17,19 @@ import polars as pl
 from numpy.typing import NDArray
 
 from timesink.analyses.columns import host_columns
-from timesink.analyses.enclosing import enclosing
-from timesink.analyses.forest import MODULE, PYTHON, STEP, CallForest, call_forest
+from timesink.analyses.forest import (
+    MODULE,
+    PYTHON,
+    STEP,
+    CallForest,
+    Nodes,
+    call_forest,
+    enclosing,
+    within,
+)
 from timesink.analyses.modules.backward import link_backward
-from timesink.analyses.modules.backward_passes import BackwardPasses, backward_passes
+from timesink.analyses.modules.table import BackwardPasses, backward_passes
 from timesink.analyses.names import LIGHTNING, LIGHTNING_ACTION, LIGHTNING_MODULE
-from timesink.analyses.nesting import Nodes, within
 from timesink.model import intervals
 from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace

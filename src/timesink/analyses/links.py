@@ -21,10 +21,9 @@ from timesink.analyses.columns import (
     host_kinds,
     host_lanes,
     numbers,
+    once_per_trace,
 )
-from timesink.analyses.forest import CallForest, call_forest
-from timesink.analyses.nesting import Nodes
-from timesink.analyses.once import once_per_trace
+from timesink.analyses.forest import CallForest, Nodes, call_forest
 from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 from timesink.model.vendors import names_where
@@ -62,7 +61,7 @@ def _launches(trace: Trace) -> tuple[Ints, Ints]:
     """Rows of all runtime and driver calls, and for each device event the place of its call."""
     host = host_columns(trace)
     calls = np.flatnonzero(host_kinds(trace).among(*LAUNCH_KINDS))
-    made = _Calls.of(host, calls, id_column="correlation")
+    made = _LaunchCalls.of(host, calls, id_column="correlation")
     lane, lanes = host_lanes(trace)
     seen = np.bincount(lane[calls], minlength=len(lanes))
     processes = {lanes[place][0] for place in np.flatnonzero(seen)} - {""}
@@ -76,7 +75,7 @@ def link_launches(trace: Trace) -> Links:
     """Tie device work to the calls that launched it, and these to operators."""
     host = host_columns(trace)
     calls, launch = _launches(trace)
-    made = _Calls.of(host, calls, id_column="external_id")
+    made = _LaunchCalls.of(host, calls, id_column="external_id")
     forest = call_forest(trace)
     external = numbers(host["external_id"])[forest.row]
     call_node, alone = _owners(made, _threads_of(trace, calls, forest), forest, external)
@@ -94,7 +93,7 @@ def link_launches(trace: Trace) -> Links:
 
 
 @dataclass(frozen=True, slots=True)
-class _Calls:
+class _LaunchCalls:
     """Runtime and driver calls, with an id that ties them to others; 0 for none."""
 
     start: Ints
@@ -102,19 +101,19 @@ class _Calls:
     id: Ints
 
     @classmethod
-    def of(cls, host: pl.DataFrame, rows: Ints, *, id_column: str) -> _Calls:
+    def of(cls, host: pl.DataFrame, rows: Ints, *, id_column: str) -> _LaunchCalls:
         start = host["ts_ns"].to_numpy()[rows]
         return cls(start, start + host["dur_ns"].to_numpy()[rows], numbers(host[id_column])[rows])
 
 
-def _launching_call(device: pl.DataFrame, made: _Calls) -> Ints:
+def _launching_call(device: pl.DataFrame, made: _LaunchCalls) -> Ints:
     """Place in the list of calls for each device event; of those with its id the latest before."""
     calls = _by_id(made, np.arange(len(made.id)))
     return _latest(calls, numbers(device["correlation"]), device["ts_ns"].to_numpy())
 
 
 def _own_launching_call(
-    device: pl.DataFrame, made: _Calls, process: pl.Series, processes: Iterable[str]
+    device: pl.DataFrame, made: _LaunchCalls, process: pl.Series, processes: Iterable[str]
 ) -> Ints:
     """The same where several processes make calls.
 
@@ -153,7 +152,7 @@ def _joined(parts: Sequence[_Launches]) -> _Launches:
     return _Launches(place[order], ids[order], start[order])
 
 
-def _by_id(made: _Calls, rows: NDArray[np.intp]) -> _Launches:
+def _by_id(made: _LaunchCalls, rows: NDArray[np.intp]) -> _Launches:
     """The calls among the rows of one process."""
     ids, start, end = made.id, made.start, made.end
     place = rows[ids[rows] > 0]
@@ -200,7 +199,7 @@ def _lone_threads(forest: CallForest) -> dict[str, int]:
 
 
 def _owners(
-    made: _Calls,
+    made: _LaunchCalls,
     thread: Ints,
     forest: CallForest,
     external: Ints,
@@ -225,7 +224,7 @@ def _owners(
 
 
 def _around(
-    latest: Nodes, calls: _Calls, external: Ints, forest: CallForest
+    latest: Nodes, calls: _LaunchCalls, external: Ints, forest: CallForest
 ) -> tuple[Nodes, Nodes, Flags]:
     """The innermost node around each call, and the innermost one that has its id as well.
 

@@ -13,11 +13,11 @@ from timesink.analyses.columns import (
     device_kinds,
     host_columns,
     host_kinds,
+    once_per_trace,
     start_and_end,
 )
 from timesink.analyses.forest import is_python_region
 from timesink.analyses.links import launching_calls
-from timesink.analyses.once import once_per_trace
 from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace

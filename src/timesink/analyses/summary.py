@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from timesink.analyses.behaviour.counts import BehaviourCounts, count_behaviour
+from timesink.analyses.behaviour.summary import BehaviourCounts, count_behaviour
 from timesink.analyses.columns import event_ranges
-from timesink.analyses.kernel_calls.calls import kernel_calls
-from timesink.analyses.kernel_calls.sampling import call_time, sampling_of, with_weights
+from timesink.analyses.kernels.calls import call_time, kernel_calls, sampling_of, with_weights
 from timesink.model import intervals
+from timesink.model.counter_units import unit_of
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 
@@ -153,3 +153,35 @@ def _span(*frames: pl.LazyFrame) -> Span:
     if not given:
         return Span()
     return Span(min(start for start, _ in given), max(end for _, end in given))
+
+
+# What was sampled: every counter, where, how often and how high.
+
+
+def sampled_counters(trace: Trace) -> pl.DataFrame:
+    """One row per counter and device, in the order of names; values are in the unit."""
+    value = pl.col("value")
+    rows = (
+        trace.lazy("counters")
+        .filter(value.is_finite())
+        .group_by(pl.col("counter", "device").cast(pl.String))
+        .agg(
+            samples=pl.len().cast(pl.Int64),
+            lowest=value.min(),
+            mean=value.mean(),
+            highest=value.max(),
+        )
+        .sort("counter", "device")
+        .collect()
+    )
+    largest = dict(rows.group_by("counter").agg(pl.col("highest").abs().max()).iter_rows())
+    units = {counter: unit_of(counter, top) for counter, top in largest.items()}
+    named = pl.Series("unit", [units[counter] for counter in rows["counter"]], dtype=pl.String)
+    return rows.with_columns(named)
+
+
+def sampled_span_ns(trace: Trace) -> int:
+    """From the first sample to the last."""
+    times = pl.col("ts_ns")
+    found = trace.lazy("counters").select((times.max() - times.min()).fill_null(0)).collect()
+    return int(found.item())

@@ -1,1 +1,1 @@
-"""Answers: one builder of a document per question."""
+"""One builder per question: which analyses answer it, its values and its document."""

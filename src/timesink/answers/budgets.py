@@ -9,24 +9,25 @@ from statistics import fmean
 import numpy as np
 
 from timesink.analyses.comparison.pair import Pair
-from timesink.analyses.statistics.discovery import ALPHA, false_discovery
-from timesink.analyses.statistics.drifting import mean_changes
-from timesink.answers.budget_file import Budget, Budgets, Increase
-from timesink.answers.budget_times import (
+from timesink.analyses.statistics.drift import mean_changes
+from timesink.analyses.statistics.ranks import ALPHA, false_discovery
+from timesink.answers.budget_file import (
     DEVICE_TIME,
+    Budget,
+    Budgets,
+    Increase,
     MeasuredTimes,
     has_device_work,
     lacking,
     measured,
 )
-from timesink.model.amounts import change, interval_pct, signed_ns, times
+from timesink.answers.comparison.naming import processes
+from timesink.answers.comparison.report import Compared, Comparison
+from timesink.answers.comparison.sentences import Told
 from timesink.model.diagnosis import Diagnosis, SteadyTimes
 from timesink.model.findings import Interval
-from timesink.model.units import brief_ns, counted
+from timesink.model.units import brief_ns, change, counted, interval_pct, signed_ns, times
 from timesink.output.names import cut_middle
-from timesink.reports.comparison.naming import processes
-from timesink.reports.comparison.report import Compared, Comparison
-from timesink.reports.comparison.told import Told
 from timesink.rules.case_functions import column_means
 from timesink.rules.ledger import known_interval
 

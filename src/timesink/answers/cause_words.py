@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from timesink.analyses.comparison.verdict import NARROW
 from timesink.model import units
-from timesink.model.amounts import amounts, interval_ns, signed_ns, times
 from timesink.model.diagnosis import Component, Diagnosis
 from timesink.model.findings import Evidence, Finding
+from timesink.model.units import amounts, interval_ns, signed_ns, times
 from timesink.rules.registry import catalogue
 
 AROUND = "Anomalies: what is different around it"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from math import fsum
 
-from timesink.analyses.statistics.discovery import ALPHA
+from timesink.analyses.statistics.ranks import ALPHA
 from timesink.answers import cause_words as words
 from timesink.model import units
-from timesink.model.amounts import interval_ns
 from timesink.model.diagnosis import Component, Diagnosis
 from timesink.model.findings import Finding
+from timesink.model.units import interval_ns
 from timesink.output.blocks import (
     AttributedPart,
     Attribution,

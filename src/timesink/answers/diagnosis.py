@@ -7,16 +7,16 @@ from pathlib import Path
 
 from timesink import __version__
 from timesink.answers.causes import links_to, next_sections, paragraphs, tone, why_blocks
-from timesink.answers.cycle_picture import OTHER, USUAL, CycleBars, cycle_picture
+from timesink.answers.comparison.cycle_picture import OTHER, USUAL, CycleBars, cycle_picture
+from timesink.answers.comparison.naming import short_labels
+from timesink.answers.comparison.pair_tables import CYCLES, MOST_ROWS, roles_block, times_block
+from timesink.answers.comparison.sentences import Told
 from timesink.answers.diagnosis_report import Diagnosed, Within, excess_ns, of_single_cycles, spans
-from timesink.answers.pair_tables import CYCLES, MOST_ROWS, roles_block, times_block
 from timesink.model import units
 from timesink.output.blocks import Block, Document, Picture, Section, Table
 from timesink.output.columns import column, table
 from timesink.output.names import cut_middle, short_names
 from timesink.output.svg import picture
-from timesink.reports.comparison.told import Told
-from timesink.reports.function_names import short_labels
 
 _SINGLE = "Single cycles that one function explains"
 _MOST_SINGLE = 5

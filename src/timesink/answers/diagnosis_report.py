@@ -9,26 +9,33 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from timesink.analyses.comparison.comparing import compare_roles
-from timesink.analyses.comparison.pair import WITHIN, Pair
-from timesink.analyses.comparison.role import Role
+from timesink.analyses.comparison.pair import WITHIN, Pair, Role
+from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers import diagnosis_json
+from timesink.answers.comparison.inputs import check_given, check_recordings, side_of, source_of
+from timesink.answers.comparison.naming import (
+    SORTS_OF_CYCLES,
+    RoleChoice,
+    chosen,
+    members_of,
+    short_labels,
+    told_apart,
+)
+from timesink.answers.comparison.pairing import (
+    RoleMember,
+    by_number,
+    check_cycle_type,
+    members_of_type,
+)
+from timesink.answers.comparison.runs import CycleSearch, Runs, SideReadOptions
+from timesink.answers.comparison.sides import find_cases
 from timesink.errors import NotFoundError, UsageError
+from timesink.formats.options import Progress
 from timesink.model import units
-from timesink.model.amounts import signed_pct
 from timesink.model.diagnosis import CycleTime, Diagnosis
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace
-from timesink.readers.discover import sayable
-from timesink.readers.options import Progress
-from timesink.reports.comparison.choosing import check_cycle_type, members_of_type
-from timesink.reports.comparison.given import check_given, check_recordings, side_of, source_of
-from timesink.reports.comparison.members import RoleChoice, chosen, members_of
-from timesink.reports.comparison.naming import SORTS_OF_CYCLES, told_apart
-from timesink.reports.comparison.pairing import RoleMember, by_number
-from timesink.reports.comparison.runs import CycleSearch, ReadOptions, Runs
-from timesink.reports.comparison.sides import find_cases
-from timesink.reports.function_names import short_labels
+from timesink.model.units import signed_pct
 from timesink.rules.diagnosis import diagnose as diagnose_pair
 from timesink.rules.joint_diagnosis import diagnose_together
 from timesink.rules.slow_cycles import (
@@ -39,6 +46,7 @@ from timesink.rules.slow_cycles import (
     split_cycles,
     typical_and_outliers,
 )
+from timesink.sources.discovery import sayable
 
 SCHEMA = "timesink/diagnosis/1"
 _MOST_SPANS = 5
@@ -172,7 +180,7 @@ def diagnose(
         )
     finding = CycleSearch(marker, by, metric_map)
     side = side_of(given, rank)
-    runs, failures = Runs(ReadOptions(cache, jobs, progress, finding)).of(side.sources)
+    runs, failures = Runs(SideReadOptions(cache, jobs, progress, finding)).of(side.sources)
     if not runs:
         raise failures[0].error
     if finding.says_unit:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from timesink.analyses.breakdown import average_step
 from timesink.analyses.communication.records import communication_records
-from timesink.analyses.kernel_names.display import short_kernel_name
+from timesink.analyses.kernels.names import short_kernel_name
+from timesink.analyses.roles import average_step
 from timesink.analyses.steps import find_steps
 from timesink.answers.sections import Analysed
 from timesink.answers.tables import sentence
+from timesink.answers.views import NO_STEPS
 from timesink.model import units
 from timesink.model.findings import Evidence, Finding
 from timesink.model.health import HealthEntry, Severity
@@ -24,7 +25,6 @@ from timesink.output.blocks import (
     Text,
 )
 from timesink.output.names import told_apart
-from timesink.reports.absent import NO_STEPS
 
 _EMPTY = "No rule found anything to gain."
 _MOST_LINKS = 4

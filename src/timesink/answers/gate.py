@@ -15,8 +15,8 @@ from timesink.answers.causes import attribution_block, paragraphs
 from timesink.answers.gate_result import FAILED, PASSED, UNJUDGED, Gate
 from timesink.errors import TimesinkError
 from timesink.model import units
-from timesink.model.amounts import signed_ns
 from timesink.model.findings import Finding
+from timesink.model.units import signed_ns
 from timesink.output.blocks import Block, Document, Facts, Section, Table, Text, Tone
 from timesink.output.columns import column, table
 from timesink.output.names import short_names
@@ -81,7 +81,7 @@ def _outcome(one: Finding) -> str:
 def error_document(gate: Gate, error: TimesinkError) -> Document:
     """What a gate says of runs that could not be compared.
 
-    >>> from timesink.answers.gate_judgement import gate_of_error
+    >>> from timesink.answers.gate_result import gate_of_error
     >>> error = TimesinkError("no such baseline")
     >>> error_document(gate_of_error(error, "@main vs run"), error).headline
     'Cannot be judged: no such baseline'

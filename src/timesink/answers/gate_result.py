@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from timesink.errors import UsageError
+from timesink.answers.budgets import BudgetResult
+from timesink.answers.comparison.report import Compared, Comparison
+from timesink.answers.comparison.sentences import Told
+from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.model import units
-from timesink.model.diagnosis import Diagnosis
+from timesink.model.diagnosis import CycleTime, Diagnosis
 from timesink.model.findings import Finding
 from timesink.model.health import RULES
-from timesink.readers.discover import sayable
+from timesink.model.units import change, interval_pct, times
+from timesink.sources.discovery import sayable
 
 REGRESSION = "regression"
 PASSED, FAILED, UNJUDGED = "passed", "failed", "unjudged"
@@ -161,3 +165,285 @@ _ENDED_EARLY = tuple(RULES[code].title for code in ("lost_recording", "partial_r
 def doubts_of(notes: Iterable[str]) -> tuple[str, ...]:
     """The notes that say a recording ended early and holds less than was asked, each once."""
     return tuple(dict.fromkeys(one for one in notes if any(said in one for said in _ENDED_EARLY)))
+
+
+# From a comparison and budgets to a gate.
+
+_STATES = {"within": PASSED, "exceeded": FAILED, "unjudged": UNJUDGED}
+_MOST_NAMED = 4
+_INTERVAL = "95 % interval"
+_WHAT_TO_DO = (
+    "Record the same program with the same inputs, two cycles or more; where the new run is meant "
+    "to do other work, compare it with a new base."
+)
+_SLOW_FIRST = "Skip warm-up when recording (--skip)."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Case:
+    """One program whose cycles were compared: all its ranks, and one sort of cycle."""
+
+    title: str
+    pairs: Sequence[Compared]
+    why: Diagnosis
+
+    @property
+    def cycles(self) -> tuple[int, int]:
+        """How many cycles each side has, of the process that has fewest."""
+        lengths = [Told(one.pair).pair.cycle_times for one in self.pairs]
+        return (
+            min(len(one.base_ns) for one in lengths),
+            min(len(one.new_ns) for one in lengths),
+        )
+
+
+def gate_of(
+    comparison: Comparison,
+    limit: Limit | None = None,
+    budgets: Sequence[BudgetResult] = (),
+    *,
+    asked: str = "",
+    command: Sequence[str] = (),
+) -> Gate:
+    """Whether a comparison of pairs passes.
+
+    Without a `limit` cycle time is shown, and fails nothing; budgets do.  Of several ranks or
+    processes the run as a whole counts; cases and sorts of cycles each for itself.
+
+    >>> import timesink
+    >>> same = timesink.compare(timesink.sample(), timesink.sample())
+    >>> gate_of(same, Limit(5.0)).outcome
+    'passed'
+    """
+    cases = [
+        _Case(one.pairs[0].title, one.pairs, one.diagnosis)
+        for one in comparison.cases
+        if one.diagnosis is not None
+    ]
+    if not cases:
+        raise NotFoundError("there is no pair of processes to judge", "give BASE and NEW, two runs")
+    several = len(cases) > 1
+    is_budgeted = any(one.kind == "cycle" and one.rule == "max_increase" for one in budgets)
+    checks = [_cycle_time(one, limit, several=several, is_budgeted=is_budgeted) for one in cases]
+    checks += [
+        gate_check(
+            "budget",
+            one.case,
+            _STATES[one.state],
+            one.sentence,
+            is_empty=one.state == "within" and not one.matched,
+        )
+        for one in budgets
+    ]
+    notes = tuple(dict.fromkeys(_notes(comparison, cases)))
+    doubts = doubts_of(notes)
+    first = min(zip(checks, cases, strict=False), key=lambda one: one[0].urgency)[1]
+    return Gate(
+        subject=units.listed([one.title for one in cases], _MOST_NAMED, "; "),
+        asked=asked,
+        checks=(*checks, _recordings(comparison, doubts)),
+        why=first.why,
+        unseen=_unseen(cases, limit),
+        doubts=doubts,
+        notes=notes,
+        command=tuple(command),
+    )
+
+
+def gate_of_error(
+    error: TimesinkError, subject: str, *, asked: str = "", command: Sequence[str] = ()
+) -> Gate:
+    """The gate of runs that could not be compared at all.
+
+    >>> gate_of_error(TimesinkError("no baseline"), "@main vs run").exit_code
+    1
+    """
+    hint = f" (hint: {error.hint})" if error.hint else ""
+    error_check = gate_check("cycle time", "cycle time", UNJUDGED, f"{error.message}{hint}")
+    return Gate(subject, asked, (error_check,), command=tuple(command))
+
+
+def _unseen(cases: Sequence[_Case], limit: Limit | None) -> str:
+    """What a verdict of no change cannot rule out, of the case that shows least.
+
+    What was seen needs no such sentence.
+    """
+    known = [
+        (smallest, one)
+        for one in cases
+        if one.why.verdict == "no_change"
+        and (smallest := unseen_pct(one.why.cycle_time)) is not None
+    ]
+    if not known:
+        return ""
+    smallest, case = max(known, key=lambda one: one[0])
+    said = unseen(smallest, limit, case.cycles)
+    return f"{case.title}: {said}" if len(cases) > 1 else said
+
+
+# -- checks ----------------------------------------------------------------------------------------
+
+
+def _cycle_time(case: _Case, limit: Limit | None, *, several: bool, is_budgeted: bool) -> Finding:
+    why = case.why
+    said = sentence(why, limit, is_budgeted=is_budgeted)
+    allowed = limit or Limit()
+    outcome = PASSED
+    if why.verdict == "incomparable" or is_hidden(why, allowed):
+        outcome = UNJUDGED
+    elif why.verdict == "regression" and allowed.is_exceeded(why.cycle_time.tested_pct):
+        outcome = FAILED
+    return gate_check(
+        kind="cycle time",
+        name=f"cycle time of {case.title}" if several else "cycle time",
+        outcome=outcome,
+        sentence=f"{case.title}: {said}" if several else said,
+        counts=limit is not None,
+        time_ns=why.cycle_time.new_ns,
+    )
+
+
+def _recordings(comparison: Comparison, doubts: Sequence[str]) -> Finding:
+    """That what was given could be read and is whole.
+
+    What could not be read, or has no partner, makes the whole uncertain; what ended early is shown,
+    and fails nothing.
+    """
+    lost = [*comparison.cases_left_out, *comparison.files_left_out]
+    lost += [f"{one} (it has no partner)" for one in comparison.roles_left_out]
+    if lost:
+        which = units.listed(lost, _MOST_NAMED, "; ")
+        return gate_check("recordings", "recordings", UNJUDGED, f"Not compared: {which}.")
+    if doubts:
+        said = f"{units.listed(doubts, _MOST_NAMED, '; ')}."
+        return gate_check("recordings", "recordings", UNJUDGED, said, counts=False)
+    number = len(comparison.pairs)
+    count = "1 pair" if number == 1 else f"{units.count(number)} pairs"
+    said = f"All were read: {count} of processes compared."
+    return gate_check("recordings", "recordings", PASSED, said)
+
+
+def _notes(comparison: Comparison, cases: Sequence[_Case]) -> list[str]:
+    """What is known of the test, of the recordings, and of what was left out."""
+    told = [note for one in cases for note in one.why.notes]
+    told += comparison.notes
+    for one in comparison.pairs:
+        for role in (one.pair.base, one.pair.new):
+            told += [f"{role.label}: {note}" for note in role.notes]
+    return told
+
+
+# -- why cycle time passes or does not, in words --------------------------------------------------
+
+
+def is_hidden(why: Diagnosis, limit: Limit) -> bool:
+    """Whether most cycles certainly take too long, and slow first ones of the base outweigh it."""
+    steady = why.cycle_time.steady
+    if why.verdict != "no_change" or steady is None or steady.interval_ns is None:
+        return False
+    return steady.interval_ns[0] > 0 and limit.is_exceeded(steady.change_pct)
+
+
+def sentence(why: Diagnosis, limit: Limit | None, *, is_budgeted: bool = False) -> str:
+    """The reason of the verdict, with its interval, and what is allowed or can be done.
+
+    Without a limit a budget may judge how much longer cycles take (`is_budgeted`).
+    """
+    said = _with_interval(why)
+    if why.verdict == "incomparable":
+        return f"{said} {_WHAT_TO_DO}"
+    if limit is not None and is_hidden(why, limit):
+        return f"{said} {_steady_told(why)}: means say the opposite of most cycles. {_SLOW_FIRST}"
+    if why.verdict == "no_change" and limit is not None:
+        return f"{said}{_beyond(why, limit)}"
+    if why.verdict != "regression":
+        return said
+    if limit is None:
+        return said if is_budgeted else f"{said} Without --fail-on that fails nothing."
+    return said if limit.allowed_pct is None else f"{said} {_held(why, limit)}"
+
+
+def _held(why: Diagnosis, limit: Limit) -> str:
+    """What was held against the limit, where that is another figure, and what is allowed."""
+    allowed = f"{limit.allowed_pct:g} % more."
+    steady, lengths = why.cycle_time.steady, why.cycle_time
+    is_same = steady is None or (
+        change(steady.base_ns, steady.new_ns) == change(lengths.base_ns, lengths.new_ns)
+    )
+    held = "" if is_same else _steady_told(why)
+    if limit.is_exceeded(why.cycle_time.tested_pct):
+        return f"{held}; allowed: {allowed}" if held else f"Allowed: {allowed}"
+    within = f"within what is allowed: {allowed}"
+    passes = f"{held}, {within}" if held else f"That is {within}"
+    return f"{passes}{_beyond(why, limit)}"
+
+
+def _beyond(why: Diagnosis, limit: Limit) -> str:
+    """That a pass does not rule out more than is allowed; empty where it does, or is said."""
+    bounds, smallest = tested_interval_pct(why.cycle_time), unseen_pct(why.cycle_time)
+    allowed = limit.allowed_pct
+    if not allowed or bounds is None or smallest is None or bounds[1] <= allowed:
+        return ""
+    if why.verdict == "no_change" and smallest > allowed:
+        return ""  # what cannot be seen is told of these
+    return f" The interval reaches beyond {allowed:g} %: more cannot be ruled out."
+
+
+def _steady_told(why: Diagnosis) -> str:
+    """What was tested, in words."""
+    steady = why.cycle_time.steady
+    if steady is None:
+        return ""
+    means = steady.base_ns, steady.new_ns
+    return f"Without warm-up and outliers: {times(*means)} ({change(*means)})"
+
+
+def _with_interval(why: Diagnosis) -> str:
+    """The reason; that of several processes does not name the interval itself."""
+    bounds = why.cycle_time.interval_pct
+    is_said = _INTERVAL in why.reason or why.verdict == "incomparable"
+    if bounds is None or is_said or not why.reason.endswith(")."):
+        return why.reason
+    return f"{why.reason.removesuffix(').')}, {_INTERVAL} {interval_pct(*bounds)})."
+
+
+# -- which changes two runs can show at all -------------------------------------------------------
+
+
+def tested_interval_pct(lengths: CycleTime) -> tuple[float, float] | None:
+    """The 95 % interval of the change of what is tested; None where there is none."""
+    steady = lengths.steady
+    return lengths.interval_pct if steady is None else steady.interval_pct
+
+
+def unseen_pct(lengths: CycleTime) -> float | None:
+    """Changes below this are lost in noise: half the width of the interval of what is tested.
+
+    A true change of this size is found every other time.  None where there is no interval.
+    """
+    bounds = tested_interval_pct(lengths)
+    if bounds is None:
+        return None
+    low, high = bounds
+    return (high - low) / 2
+
+
+def unseen(smallest_pct: float, limit: Limit | None, cycles: Sequence[int]) -> str:
+    """Which changes cannot be seen, and what follows for a limit."""
+    count = " and ".join(map(str, dict.fromkeys(cycles)))
+    said = f"Changes below about {_rounded(smallest_pct)} cannot be seen in {count} cycles"
+    allowed = None if limit is None else limit.allowed_pct
+    if not allowed or smallest_pct <= allowed:
+        return f"{said}."
+    return f"{said}: a slow-down of {allowed:g} % may pass. Record more cycles."
+
+
+def _rounded(pct: float) -> str:
+    """Two digits, upward: more would claim to know it."""
+    if pct >= 100:
+        return f"{units.count(math.ceil(pct))} %"
+    if not pct:
+        return "0 %"
+    digits = 1 - math.floor(math.log10(pct))
+    step: float = 10.0**-digits
+    return f"{math.ceil(pct / step - 1e-9) * step:.{max(digits, 0)}f} %"

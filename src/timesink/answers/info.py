@@ -9,11 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from timesink import __version__
-from timesink.analyses.behaviour.counts import BehaviourCounts
-from timesink.analyses.kernel_calls.sampling import stated_sampling
+from timesink.analyses.behaviour.summary import BehaviourCounts
+from timesink.analyses.kernels.calls import stated_sampling
 from timesink.analyses.summary import Summary
 from timesink.answers.findings import health_section
-from timesink.answers.recording import (
+from timesink.answers.info_report import (
+    Info,
+    TraceInfo,
     counter_facts,
     counters_headline,
     recording_facts,
@@ -24,7 +26,6 @@ from timesink.model.trace import Device, Metadata
 from timesink.model.vendors import TITLES
 from timesink.output.blocks import Document, Facts, Section, Table
 from timesink.output.columns import column, table
-from timesink.reports.info import Info, TraceInfo
 
 _MEANINGS: Mapping[str, str] = {
     "events": "Everything that was recorded, of host and device.",

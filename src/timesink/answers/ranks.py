@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import polars as pl
 from msgspec.structs import replace
 
-from timesink.analyses.ranks.numbers import ranges_of
+from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.answers.sections import Analysed, Empty, Made
 from timesink.answers.stragglers import other_notes, stragglers_section, the_ranks
+from timesink.answers.views import find_view
 from timesink.model.units import counted, listed
 from timesink.output.blocks import Section, Text
 from timesink.output.columns import column, table
-from timesink.reports.tables import find_view
 
 _KINDS: Mapping[str | None, str] = {
     "dp": "data parallel",

@@ -9,12 +9,11 @@ from typing import TypeAlias
 import polars as pl
 
 from timesink.analyses.memory.curve import recording_start
+from timesink.answers.analysis.report import Analysis
 from timesink.answers.tables import sentence, table_block
+from timesink.answers.views import Absent, find_view
 from timesink.model.trace import Trace
 from timesink.output.blocks import Section, Table, Text
-from timesink.reports.absent import Absent
-from timesink.reports.analysis import Analysis
-from timesink.reports.tables import find_view
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,11 @@ import polars as pl
 from msgspec.structs import replace
 
 from timesink import __version__
-from timesink.analyses.kernel_names.display import short_kernel_name
+from timesink.analyses.kernels.names import short_kernel_name
 from timesink.analyses.modules.table import PREFIX
-from timesink.analyses.ranks.numbers import ranges_of
+from timesink.analyses.ranks.own_time import ranges_of
+from timesink.answers.columns import ColumnSpec
+from timesink.answers.views import Absent, View, find_view
 from timesink.output.blocks import (
     CellLink,
     Column,
@@ -26,9 +28,6 @@ from timesink.output.blocks import (
 )
 from timesink.output.columns import column, joined, numbers, texts_of, words
 from timesink.output.numbers import kind_of
-from timesink.reports.absent import Absent
-from timesink.reports.columns import ColumnSpec
-from timesink.reports.tables import View, find_view
 
 _COLUMN = re.compile(r"`([a-z_]+)_us`")
 _SHORT: Mapping[str, Callable[[str], str]] = {
@@ -72,7 +71,7 @@ def table_block(
     whole: float | None = None,
     ordered: bool = True,
 ) -> Table:
-    """A table of `timesink.reports.tables.VIEWS` with its columns explained.
+    """A table of `timesink.answers.views.VIEWS` with its columns explained.
 
     Points in time are counted from `start_ns`; of a long table the first `rows` are shown, and
     shares are of all, or of a `whole` that holds more than the table.  What people look at first

@@ -11,15 +11,21 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from timesink.cli.common import add_input, add_output, progress_bar, reading_of
-from timesink.cli.engine_options import add_engine_options, engine_from
+from timesink.answers.views import GROUPS, VIEWS, check_group
+from timesink.cli.options import (
+    add_engine_options,
+    add_input,
+    add_output,
+    engine_from,
+    progress_bar,
+    reading_of,
+    row_count,
+)
 from timesink.cli.outputs import check_output, check_page, format_of, give, give_document
-from timesink.cli.values import row_count
 from timesink.errors import UsageError
-from timesink.reports.tables import GROUPS, VIEWS, check_group
 
 if TYPE_CHECKING:
-    from timesink.reports.analysis import Analysis
+    from timesink.answers.analysis.report import Analysis
 
 _FORMATS = ("text", "json", "md", "csv", "html")
 _WIDEST = 160
@@ -66,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _analyze(options: argparse.Namespace) -> Analysis:
-    from timesink.reports.analyzing import analyze  # noqa: PLC0415 - --help should not wait for it
+    from timesink.answers.analysis.report import analyze  # noqa: PLC0415 - --help should not wait for it
 
     with progress_bar() as progress:
         return analyze(
@@ -85,7 +91,7 @@ def _give_whole(analysis: Analysis, options: argparse.Namespace, form: str) -> N
 
         give(indented(analysis.to_json()), options.output)
         return
-    from timesink.answers.analysis import analysis_document, analysis_report  # noqa: PLC0415
+    from timesink.answers.analysis.document import analysis_document, analysis_report  # noqa: PLC0415
 
     if form == "html":
         give(analysis_report(analysis, rows=options.top), options.output)
@@ -96,8 +102,8 @@ def _give_whole(analysis: Analysis, options: argparse.Namespace, form: str) -> N
 
 def _give_table(analysis: Analysis, options: argparse.Namespace, form: str) -> None:
     """One table for people."""
-    from timesink.analyses.device.utilisation_counters import timeline  # noqa: PLC0415
-    from timesink.answers.analysis import view_document  # noqa: PLC0415
+    from timesink.analyses.device.utilisation import timeline  # noqa: PLC0415
+    from timesink.answers.analysis.document import view_document  # noqa: PLC0415
 
     start, _ = timeline(analysis.trace)
     document = view_document(analysis, options.view, start_ns=start, rows=options.top)
@@ -106,9 +112,9 @@ def _give_table(analysis: Analysis, options: argparse.Namespace, form: str) -> N
 
 def _give_data(analysis: Analysis, options: argparse.Namespace, form: str) -> None:
     """One table for programs: every column; why it is empty is said beside it."""
+    from timesink.answers.analysis.sections import in_microseconds, lists_as_text  # noqa: PLC0415
     from timesink.output.csv import frame_csv  # noqa: PLC0415
     from timesink.output.json import frame_json  # noqa: PLC0415
-    from timesink.reports.rows import in_microseconds, lists_as_text  # noqa: PLC0415
 
     table = in_microseconds(analysis.table(options.view))
     if table.is_empty():

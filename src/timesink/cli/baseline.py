@@ -17,12 +17,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from timesink.cli.common import add_cycle_options, add_force, add_output, add_reading, progress_bar
+from timesink.cli.options import (
+    add_cycle_options,
+    add_force,
+    add_output,
+    add_reading,
+    not_empty,
+    percentage,
+    progress_bar,
+)
 from timesink.cli.outputs import check_output, give
-from timesink.cli.values import not_empty, percentage
 
 if TYPE_CHECKING:
-    from timesink.reports.comparison.runs import ReadOptions
+    from timesink.answers.comparison.runs import SideReadOptions
 
 _FORMATS = ("text", "json")
 _ACTIONS = {
@@ -88,9 +95,11 @@ def run(options: argparse.Namespace) -> int:
 
 def _save(options: argparse.Namespace) -> None:
     # --help waits for none of these.
-    from timesink.reports.baselines.keeping import save_baseline  # noqa: PLC0415
-    from timesink.reports.baselines.stores import store_at  # noqa: PLC0415
-    from timesink.reports.baselines.telling import saved  # noqa: PLC0415
+    from timesink.answers.baseline_stores import store_at  # noqa: PLC0415
+    from timesink.answers.baselines import (
+        save_baseline,  # noqa: PLC0415
+        saved,  # noqa: PLC0415
+    )
 
     with _reading(options) as reading:
         kept = save_baseline(
@@ -106,9 +115,10 @@ def _save(options: argparse.Namespace) -> None:
 
 
 @contextmanager
-def _reading(options: argparse.Namespace) -> Iterator[ReadOptions]:
+def _reading(options: argparse.Namespace) -> Iterator[SideReadOptions]:
     """How recordings are read, with a bar meanwhile."""
-    from timesink.reports.comparison.runs import CycleSearch, ReadOptions  # noqa: PLC0415
+    from timesink.answers.comparison.runs import CycleSearch  # noqa: PLC0415
+    from timesink.answers.comparison.runs import SideReadOptions as ReadOptions
 
     finding = CycleSearch(options.marker, options.by)
     with progress_bar() as progress:
@@ -116,9 +126,12 @@ def _reading(options: argparse.Namespace) -> Iterator[ReadOptions]:
 
 
 def _list(options: argparse.Namespace) -> None:
-    from timesink.reports.baselines.keeping import list_baselines  # noqa: PLC0415
-    from timesink.reports.baselines.stores import store_at  # noqa: PLC0415
-    from timesink.reports.baselines.telling import plain, row  # noqa: PLC0415
+    from timesink.answers.baseline_stores import store_at  # noqa: PLC0415
+    from timesink.answers.baselines import (  # noqa: PLC0415
+        list_baselines,  # noqa: PLC0415
+        plain,
+        row,
+    )
 
     found = list_baselines(options.store)
     if options.format == "json":
@@ -139,8 +152,11 @@ def _print_rows(rows: list[tuple[str, str, str, str]]) -> None:
 
 
 def _show(options: argparse.Namespace) -> None:
-    from timesink.reports.baselines.keeping import load_baseline  # noqa: PLC0415
-    from timesink.reports.baselines.telling import plain, shown  # noqa: PLC0415
+    from timesink.answers.baselines import (  # noqa: PLC0415
+        load_baseline,  # noqa: PLC0415
+        plain,
+        shown,
+    )
 
     kept = load_baseline(options.name, options.store)
     said = json.dumps(plain(kept), indent=2) if options.format == "json" else "\n".join(shown(kept))
@@ -148,17 +164,17 @@ def _show(options: argparse.Namespace) -> None:
 
 
 def _remove(options: argparse.Namespace) -> None:
-    from timesink.reports.baselines.keeping import remove_baseline  # noqa: PLC0415
-    from timesink.reports.baselines.names import checked_name, reference  # noqa: PLC0415
+    from timesink.answers.baseline_stores import checked_name, reference  # noqa: PLC0415
+    from timesink.answers.baselines import remove_baseline  # noqa: PLC0415
 
     remove_baseline(options.name, options.store)
     print(f"Removed {reference(checked_name(options.name))}")
 
 
 def _budgets(options: argparse.Namespace) -> None:
-    from timesink.answers.budget_times import starting_budgets  # noqa: PLC0415
-    from timesink.reports.baselines.keeping import load_baseline, unsaved_baseline  # noqa: PLC0415
-    from timesink.reports.baselines.names import is_reference  # noqa: PLC0415
+    from timesink.answers.baseline_stores import is_reference  # noqa: PLC0415
+    from timesink.answers.baselines import load_baseline, unsaved_baseline  # noqa: PLC0415
+    from timesink.answers.budget_file import starting_budgets  # noqa: PLC0415
 
     if options.output is not None:
         check_output(options.output, options.run, force=options.force)

@@ -17,13 +17,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.cli.common import add_cycle_options, add_input, add_output, progress_bar, reading_of
+from timesink.cli.options import (
+    add_cycle_options,
+    add_input,
+    add_output,
+    progress_bar,
+    reading_of,
+    row_count,
+)
 from timesink.cli.outputs import check_output, format_of, give, give_document
-from timesink.cli.values import row_count
 from timesink.errors import UsageError
 
 if TYPE_CHECKING:
-    from timesink.reports.behaviour import BehaviourReport
+    from timesink.answers.behaviour import BehaviourReport
 
 _FORMATS = ("text", "csv", "json")
 _TABLES = (".parquet", ".csv", ".csv.gz")
@@ -71,7 +77,7 @@ def _format(options: argparse.Namespace) -> str:
 
 
 def _report(options: argparse.Namespace) -> BehaviourReport:
-    from timesink.reports.behaviour import behaviour  # noqa: PLC0415 - --help should not wait
+    from timesink.answers.behaviour import behaviour  # noqa: PLC0415 - --help should not wait
 
     with progress_bar() as progress:
         return behaviour(
@@ -85,8 +91,8 @@ def _report(options: argparse.Namespace) -> BehaviourReport:
 
 
 def _write_table(report: BehaviourReport, output: Path) -> None:
+    from timesink.formats.behaviour import write_behaviour  # noqa: PLC0415
     from timesink.model.units import counted  # noqa: PLC0415
-    from timesink.writers.behaviour import write_behaviour  # noqa: PLC0415
 
     write_behaviour(report.table, output)
     _say_notes(report.notes)
@@ -102,7 +108,7 @@ def _show(report: BehaviourReport, form: str, options: argparse.Namespace) -> No
     if form == "json":
         give(json.dumps(report.to_dict(), indent=2), options.output)
     elif form == "csv":
-        from timesink.writers.behaviour import behaviour_csv  # noqa: PLC0415
+        from timesink.formats.behaviour import behaviour_csv  # noqa: PLC0415
 
         give(behaviour_csv(report.table).rstrip("\n"), options.output)
     else:

@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from timesink.model.units import counted, size_bytes  # noqa: PLC0415
-    from timesink.store.cache import Cache  # noqa: PLC0415
+    from timesink.sources.cache import Cache  # noqa: PLC0415
 
     cache = Cache.default()
     traces, ranks = cache.entries(), cache.summary_entries()

@@ -14,7 +14,13 @@ from __future__ import annotations
 import argparse
 import sys
 
-from timesink.cli.common import add_cycle_options, add_input, add_output, progress_bar, reading_of
+from timesink.cli.options import (
+    add_cycle_options,
+    add_input,
+    add_output,
+    progress_bar,
+    reading_of,
+)
 from timesink.cli.outputs import check_output, format_of, give, give_document
 
 _FORMATS = ("text", "csv", "md", "json")
@@ -34,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     form = format_of(options, _FORMATS)
     if options.output is not None:
         check_output(options.output, options.path, force=options.force)
-    from timesink.reports.cycles import cycles  # noqa: PLC0415 - --help should not wait for it
+    from timesink.answers.cycles import cycles  # noqa: PLC0415 - --help should not wait for it
 
     with progress_bar() as progress:
         report = cycles(

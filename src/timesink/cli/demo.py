@@ -11,9 +11,8 @@ import argparse
 from pathlib import Path
 
 from timesink import sample, sample_runs
-from timesink.cli.common import add_force, progress_bar
+from timesink.cli.options import add_force, file_only, progress_bar
 from timesink.cli.outputs import check_output, check_page, write_text
-from timesink.cli.values import file_only
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,17 +27,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Analyse the bundled recordings, print the answers and write the reports."""
-    from timesink.answers.analysis import (  # noqa: PLC0415 - --help should not wait for it
-        analysis_document,
-        analysis_report,
-    )
-    from timesink.answers.comparison import comparison_document  # noqa: PLC0415
-    from timesink.answers.kernels import kernels_document  # noqa: PLC0415
+    from timesink.answers.analysis.document import analysis_document, analysis_report  # noqa: PLC0415 - --help should not wait for it
+    from timesink.answers.analysis.report import analyze  # noqa: PLC0415
+    from timesink.answers.comparison import compare  # noqa: PLC0415
+    from timesink.answers.comparison.document import comparison_document  # noqa: PLC0415
+    from timesink.answers.kernels.document import kernels_document  # noqa: PLC0415
+    from timesink.answers.kernels.reading import kernels  # noqa: PLC0415
     from timesink.output.html import report_html  # noqa: PLC0415
     from timesink.output.terminal import print_text  # noqa: PLC0415
-    from timesink.reports.analyzing import analyze  # noqa: PLC0415
-    from timesink.reports.comparison import compare  # noqa: PLC0415
-    from timesink.reports.kernels import kernels  # noqa: PLC0415
 
     check_page("html")
     page = options.output

@@ -15,11 +15,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.cli.common import add_cycle_options, add_output, add_reading, progress_bar
-from timesink.cli.compare import CYCLE_TYPES
-from timesink.cli.compare_folder import output_folder
+from timesink.cli.compare import CYCLE_TYPES, output_folder
+from timesink.cli.options import add_cycle_options, add_output, add_reading, not_empty, progress_bar
 from timesink.cli.outputs import check_output, check_page, format_of, give, give_document
-from timesink.cli.values import not_empty
 from timesink.errors import OutputError, UsageError
 
 if TYPE_CHECKING:

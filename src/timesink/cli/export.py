@@ -14,9 +14,8 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.cli.common import add_force, add_input, open_chosen
+from timesink.cli.options import add_force, add_input, file_only, open_chosen
 from timesink.cli.outputs import check_output, check_output_folder
-from timesink.cli.values import file_only
 from timesink.errors import UsageError
 
 if TYPE_CHECKING:
@@ -35,8 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from timesink.writers.chrome_json import write_chrome_json  # noqa: PLC0415
-    from timesink.writers.folder import export_folder  # noqa: PLC0415
+    from timesink.formats.chrome.writer import write_chrome_json  # noqa: PLC0415
+    from timesink.formats.parquet_folder import export_folder  # noqa: PLC0415
 
     output: Path = options.output
     as_json = output.name.lower().endswith((".json", ".json.gz"))
@@ -65,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _write_table(trace: Trace, output: Path) -> int:
-    from timesink.writers.behaviour import write_behaviour  # noqa: PLC0415
+    from timesink.formats.behaviour import write_behaviour  # noqa: PLC0415
 
     if not trace.has_behaviour:
         raise UsageError(

@@ -11,11 +11,11 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from timesink.cli.common import add_input, add_output, progress_bar
+from timesink.cli.options import add_input, add_output, progress_bar
 from timesink.cli.outputs import check_output, check_page, format_of, give, give_document
 
 if TYPE_CHECKING:
-    from timesink.reports.info import Info
+    from timesink.answers.info_report import Info
 
 
 _FORMATS = ("text", "json", "html")
@@ -43,11 +43,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _describe(options: argparse.Namespace) -> Info:
-    from timesink.readers.places import place_of, shown  # noqa: PLC0415
-    from timesink.reports.info import Info, describe_folder, describe_trace  # noqa: PLC0415
-    from timesink.store.many import open_each  # noqa: PLC0415
-    from timesink.store.opening import find_chosen, open_trace  # noqa: PLC0415
-    from timesink.writers.marks import is_folder  # noqa: PLC0415
+    from timesink.answers.info_report import Info, describe_folder, describe_trace  # noqa: PLC0415
+    from timesink.formats.written_files import is_folder  # noqa: PLC0415
+    from timesink.sources.opening import (  # noqa: PLC0415
+        find_chosen,
+        open_each,  # noqa: PLC0415
+        open_trace,
+    )
+    from timesink.sources.places import place_of, shown  # noqa: PLC0415
 
     place = place_of(options.path)
     if isinstance(place, Path) and is_folder(place):

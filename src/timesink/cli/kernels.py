@@ -18,7 +18,19 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from timesink.cli.common import add_choice, add_output, add_reading, progress_bar, reading_of
+from timesink.cli.options import (
+    add_choice,
+    add_output,
+    add_reading,
+    fraction,
+    fraction_or_all,
+    not_empty,
+    percentage,
+    progress_bar,
+    reading_of,
+    row_count,
+    whole_number,
+)
 from timesink.cli.outputs import (
     check_output,
     check_page,
@@ -27,20 +39,12 @@ from timesink.cli.outputs import (
     give_document,
     write_bytes,
 )
-from timesink.cli.values import (
-    fraction,
-    fraction_or_all,
-    not_empty,
-    percentage,
-    row_count,
-    whole_number,
-)
 from timesink.errors import TimesinkError, UsageError
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from timesink.reports.kernels import KernelReport
+    from timesink.answers.kernels.report import KernelReport
 
 BY = ("name", "full-name", "family", "operator", "module", "module-class")
 SORTS = ("time", "calls", "mean", "headroom", "tensor", "dram", "sm", "name")
@@ -173,7 +177,7 @@ def _check(options: argparse.Namespace, form: str) -> None:
 
 
 def _report(path: str, options: argparse.Namespace) -> KernelReport:
-    from timesink.reports.kernels import kernels  # noqa: PLC0415 - --help should not wait for it
+    from timesink.answers.kernels.reading import kernels  # noqa: PLC0415 - --help should not wait for it
 
     with progress_bar() as progress:
         return kernels(
@@ -203,7 +207,7 @@ def _refusal(report: KernelReport) -> TimesinkError | None:
 
 def _mention_missing_roofs(reports: Sequence[KernelReport]) -> None:
     """Who names a device or its peaks waits for a roofline."""
-    from timesink.analyses.roofline.roofline import why_no_roofline  # noqa: PLC0415
+    from timesink.analyses.kernels.roofline import why_no_roofline  # noqa: PLC0415
 
     for report in reports:
         if report.roofline is None:
@@ -216,9 +220,9 @@ def _mention_missing_roofs(reports: Sequence[KernelReport]) -> None:
 
 def _give_data(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
     """For programs: the whole answer as JSON, or a table with every column."""
+    from timesink.answers.kernels.report import KernelReports  # noqa: PLC0415
     from timesink.output.csv import frame_csv  # noqa: PLC0415
     from timesink.output.json import frame_json, indented  # noqa: PLC0415
-    from timesink.reports.kernels import KernelReports  # noqa: PLC0415
 
     if form == "json" and options.by is None and not options.calls:
         whole = reports[0] if len(reports) == 1 else KernelReports(reports)
@@ -230,9 +234,9 @@ def _give_data(reports: Sequence[KernelReport], options: argparse.Namespace, for
 
 def _table(reports: Sequence[KernelReport], options: argparse.Namespace) -> pl.DataFrame:
     """Calls or groups that were asked for; of several runs without `--by`, one row per run."""
-    from timesink.answers import kernel_rows  # noqa: PLC0415
-    from timesink.answers.kernel_calls import all_columns  # noqa: PLC0415
-    from timesink.reports.kernels import without_noise  # noqa: PLC0415
+    from timesink.answers.kernels import rows as kernel_rows  # noqa: PLC0415
+    from timesink.answers.kernels.report import without_noise  # noqa: PLC0415
+    from timesink.answers.kernels.rows import all_columns  # noqa: PLC0415
 
     choice = kernel_rows.KernelChoice(options.sort or "time", options.top, options.min_share)
     if options.calls:
@@ -247,9 +251,9 @@ def _table(reports: Sequence[KernelReport], options: argparse.Namespace) -> pl.D
 
 def _give_words(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
     """For people: as text, Markdown or a page; tables and calls also alone."""
-    from timesink.answers import kernel_calls  # noqa: PLC0415
-    from timesink.answers.kernel_rows import KernelChoice  # noqa: PLC0415
-    from timesink.answers.kernels import groups_document, kernels_document, one_table  # noqa: PLC0415
+    from timesink.answers.kernels import rows as kernel_calls  # noqa: PLC0415
+    from timesink.answers.kernels.document import groups_document, kernels_document, one_table  # noqa: PLC0415
+    from timesink.answers.kernels.rows import KernelChoice  # noqa: PLC0415
     from timesink.answers.tables import frame_document  # noqa: PLC0415
     from timesink.output.terminal import to_text  # noqa: PLC0415
 
@@ -270,7 +274,7 @@ def _give_words(reports: Sequence[KernelReport], options: argparse.Namespace, fo
 
 
 def _give_picture(reports: Sequence[KernelReport], options: argparse.Namespace, form: str) -> None:
-    from timesink.answers.kernel_pictures import draw  # noqa: PLC0415
+    from timesink.answers.kernels.pictures import draw  # noqa: PLC0415
     from timesink.output.png import to_png  # noqa: PLC0415
     from timesink.output.svg import to_svg  # noqa: PLC0415
 

@@ -16,13 +16,295 @@ nothing: it computes a run, so that what analyses should say about it is known.
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from timesink.cli import lab_ranks, lab_run
-from timesink.cli.common import add_output
+from timesink.cli.options import add_output, file_only, not_empty, whole_number
 from timesink.cli.outputs import check_output, format_of, give
-from timesink.cli.values import not_empty
+from timesink.errors import OutputError, UsageError
+
+if TYPE_CHECKING:
+    from timesink.lab.driver import Outcome
+    from timesink.lab.faults import Fault
+    from timesink.lab.ranks.plan import Answer, Plan, PlannedStraggler, Truth
+
+
+# `timesink lab ranks`: write the traces of a run of many ranks, with slowness put into some.
+
+_COUNTS = (
+    ("ranks", 64, "ranks"),
+    ("tensor", 1, "ranks that share every layer"),
+    ("pipeline", 1, "pipeline stages"),
+    ("expert", 1, "ranks that share the experts of a layer"),
+    ("ranks-per-node", 8, "ranks of a node"),
+    ("steps", 5, "steps"),
+    ("layers", 2, "layers of a pipeline stage"),
+)
+_SPELLED = "KIND:RANK or KIND:RANK:INTENSITY, such as slow_clock:37 or data_loading:5:10%"
+
+
+def add_ranks_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink lab ranks`."""
+    output = parser.add_argument(
+        "-o", "--output", metavar="DIR", type=file_only, required=True,
+        help="a folder that is not there yet or empty",
+    )  # fmt: skip
+    output.complete = {"bash": "_shtab_compgen_dirs", "zsh": "_files -/"}  # type: ignore[attr-defined]
+    for name, default, what in _COUNTS:
+        parser.add_argument(
+            f"--{name}", metavar="N", default=default, help=f"{what} (default: %(default)s)",
+            type=partial(whole_number, things=what),
+        )  # fmt: skip
+    parser.add_argument(
+        "--straggler", metavar="KIND:RANK[:SHARE]", action="append", default=[],
+        help="slowness put in, and how much longer a step takes by it (default: 25%%); "
+        "may be given several times; see `timesink lab list`",
+    )  # fmt: skip
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="another one, another run")
+    parser.add_argument(
+        "--skew-us", metavar="US", type=float, default=5000.0,
+        help="how far clocks of nodes are apart at most (default: %(default)g)",
+    )  # fmt: skip
+    parser.add_argument("--sharded", action="store_true", help="shard the states of the optimizer")
+    parser.add_argument(
+        "--naming", choices=("rank", "handler"), default="rank",
+        help="files named by rank, or as PyTorch's handler does: host_pid.time",
+    )  # fmt: skip
+    parser.add_argument(
+        "--jobs", metavar="N", type=partial(whole_number, things="processes"),
+        help="processes to write with",
+    )  # fmt: skip
+
+
+def run_ranks(options: argparse.Namespace) -> int:
+    """Write the run, and say what is in it."""
+    from timesink.lab.ranks.generated import generate_ranks  # noqa: PLC0415 - --help is quick
+    from timesink.lab.ranks.plan import write_truth  # noqa: PLC0415
+
+    plan, folder = _plan(options), options.output
+    _check_new(folder)
+    try:
+        truth = generate_ranks(
+            plan, folder, naming=options.naming, jobs=options.jobs, progress=_lab_ranks_count
+        )
+        write_truth(folder, plan, truth)
+    except OSError as error:
+        raise OutputError.unwritable(folder, error.strerror or str(error)) from None
+    print("\n".join(_lines(folder, plan, truth)))
+    return 0
+
+
+def _plan(options: argparse.Namespace) -> Plan:
+    from timesink.lab.ranks.plan import Plan  # noqa: PLC0415
+
+    counts = {name.replace("-", "_") for name, _, _ in _COUNTS}
+    return Plan(
+        **{name: getattr(options, name) for name in counts},
+        seed=options.seed,
+        skew_us=options.skew_us,
+        sharded=options.sharded,
+        stragglers=tuple(_straggler(text) for text in options.straggler),
+    )
+
+
+def _straggler(text: str) -> PlannedStraggler:
+    from timesink.lab.ranks.plan import PlannedStraggler  # noqa: PLC0415
+
+    kind, _, rest = text.partition(":")
+    rank, _, share = rest.partition(":")
+    number, percent = share.removesuffix("%"), share.endswith("%")
+    try:
+        intensity = float(number) / (100 if percent else 1) if share else 0.25
+        return PlannedStraggler(kind, int(rank or 0), intensity)
+    except ValueError:
+        raise UsageError(f"{text!r} is not a straggler", f"write {_SPELLED}") from None
+
+
+def _check_new(folder: Path) -> None:
+    """Ranks of another run in the same folder would be taken for ranks of this one."""
+    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+        raise OutputError(f"{folder}: is there already", "choose another -o")
+
+
+def _lab_ranks_count(done: int, total: int) -> None:
+    if sys.stderr.isatty():
+        end = "\n" if done == total else "\r"
+        print(f"wrote {done} of {total} ranks", end=end, file=sys.stderr, flush=True)
+
+
+def _lines(folder: Path, plan: Plan, truth: Truth) -> Iterator[str]:
+    from timesink.model.units import counted  # noqa: PLC0415
+
+    size = sum(Path(file).stat().st_size for file in truth.files)
+    yield (
+        f"Wrote {counted(plan.ranks, 'ranks')} on {counted(plan.nodes, 'nodes')} to {folder}: "
+        f"{counted(plan.steps, 'steps')}, {truth.events / plan.ranks:.0f} events each, "
+        f"{size / 1e6:.1f} MB"
+    )
+    roles = ("data", "tensor", "pipeline", "expert")
+    yield f"Groups: {', '.join(f'{role} {getattr(plan, role)}' for role in roles)}"
+    for answer in truth.answers:
+        yield _put_in(answer, plan, truth)
+    if not truth.answers:
+        yield "No rank is slow on purpose."
+    yield f"What is true about it: {folder / 'truth.json'}"
+    yield f"Next: timesink analyze {shlex.quote(str(folder))}"
+
+
+def _put_in(answer: Answer, plan: Plan, truth: Truth) -> str:
+    from timesink.model.units import brief_ns, counted  # noqa: PLC0415
+
+    share = 100 * answer.cost_us / truth.healthy_run_us
+    said = (
+        f"Put in: {answer.kind} ({answer.cause}), {_ranks(answer.ranks)}, "
+        f"in {len(answer.steps)} of {counted(plan.steps, 'steps')}; "
+        f"the run takes {brief_ns(1000 * answer.cost_us)} ({share:.1f} %) longer"
+    )
+    # Its whole group is slow alike, and no other group crosses it there.
+    return said if answer.separable else f"{said}; nothing recorded tells which rank it is"
+
+
+def _ranks(ranks: tuple[int, ...]) -> str:
+    if len(ranks) == 1:
+        return f"rank {ranks[0]}"
+    return f"ranks {ranks[0]} to {ranks[-1]}"
+
+
+# `timesink lab run`: record workloads with and without faults.
+
+_LONGEST = 10_000
+_SIZES = ("auto", "small", "medium", "large")
+
+
+def add_run_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of `timesink lab run`."""
+    output = parser.add_argument(
+        "-o", "--output", metavar="DIR", type=file_only, required=True,
+        help="the folder of all recordings; one that was begun is gone on with",
+    )  # fmt: skip
+    output.complete = {"bash": "_shtab_compgen_dirs", "zsh": "_files -/"}  # type: ignore[attr-defined]
+    parser.add_argument(
+        "--workload", metavar="W", action="extend", nargs="+",
+        help="which workloads (default: all)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--fault", metavar="F", action="extend", nargs="+",
+        help="which faults (default: all that can be put in here)",
+    )  # fmt: skip
+    for name, default, what in (
+        ("repeat", 2, "rounds"),
+        ("cycles", 40, "cycles of a recording"),
+        ("skip", 10, "cycles that pass before it"),
+    ):
+        parser.add_argument(
+            f"--{name}", metavar="N", default=default, help=f"{what} (default: %(default)s)",
+            type=partial(whole_number, things=what),
+        )  # fmt: skip
+    parser.add_argument(
+        "--minutes", metavar="M", type=partial(_duration, unit="minutes"),
+        help="begin no run that would end later",
+    )  # fmt: skip
+    parser.add_argument(
+        "--deadline", metavar="S", type=partial(_duration, unit="seconds"), default=300.0,
+        help="give up a run that takes longer than S seconds (default: %(default)g)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--parts", metavar="DIR", type=file_only,
+        help="also pack each recording as it comes into .tar.xz files of 15 MB at most in DIR",
+    )  # fmt: skip
+    parser.add_argument("--device", choices=("auto", "cpu", "cuda"), default="auto")
+    parser.add_argument(
+        "--size", choices=_SIZES, default="auto",
+        help="of the workloads (default: small on a CPU, large from 70 GB of device memory)",
+    )  # fmt: skip
+    parser.add_argument("--dry-run", action="store_true", help="print the plan, record nothing")
+
+
+def _duration(text: str, *, unit: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < _LONGEST:
+        msg = f"{text!r} is not a number of {unit}"
+        raise argparse.ArgumentTypeError(msg)
+    return value
+
+
+def run_lab(options: argparse.Namespace) -> int:
+    """Record what was asked for."""
+    from timesink.lab.driver import (  # noqa: PLC0415
+        How,  # noqa: PLC0415
+        conduct,
+        plan_in_words,
+        this_bench,  # noqa: PLC0415 - quick --help
+    )
+    from timesink.lab.faults import faults_named, workloads_named  # noqa: PLC0415
+    from timesink.lab.order import (  # noqa: PLC0415
+        LabFolder,  # noqa: PLC0415
+        PackedParts,  # noqa: PLC0415
+        TimeLeft,  # noqa: PLC0415
+        left_out,
+        ordered,
+    )
+
+    time_left = TimeLeft(options.cycles, 60 * options.minutes if options.minutes else None)
+    workloads, faults = workloads_named(options.workload), faults_named(options.fault)
+    bench = this_bench(options.device)
+    has_gpu = bench.gpu is not None
+    _say_left_out(left_out(workloads, faults, has_gpu=has_gpu), faults)
+    runs = ordered(workloads, faults, options.repeat, has_gpu=has_gpu)
+    if options.dry_run:
+        print(*(one.folder for one in runs), sep="\n")
+        print(plan_in_words(runs, runs, time_left, bench))
+        return 0
+    how = How(
+        options.cycles, options.skip, options.device, options.size, deadline_s=options.deadline
+    )
+    lab = LabFolder(options.output.absolute())
+    parts = PackedParts(options.parts) if options.parts else None
+    outcome = conduct(runs, how, lab, time_left=time_left, bench=bench, say=_say, parts=parts)
+    return _tell(outcome, options.output, options.minutes)
+
+
+def _say_left_out(lacking: Sequence[Fault], asked: Sequence[Fault]) -> None:
+    """Which faults cannot be put in here; without any other there is nothing to measure."""
+    if not lacking:
+        return
+    needs = {need for one in lacking for need in one.needs}
+    said = f"{', '.join(one.name for one in lacking)} (no {' or '.join(sorted(needs))} here)"
+    if len(lacking) == len(asked):
+        raise UsageError(f"cannot be put in: {said}", "see `timesink lab list` for the others")
+    _say(f"left out: {said}")
+
+
+def _tell(outcome: Outcome, folder: Path, minutes: float | None) -> int:
+    if outcome.left and not (outcome.recorded or outcome.failed):
+        _say(f"no run was begun: {minutes:g} min are too short for one; give more with --minutes")
+        return 1
+    if outcome.left:
+        _say(f"no time was left for {_runs(outcome.left)}: the same command goes on")
+    if outcome.failed:
+        names = ", ".join(one.folder for one in outcome.failed)
+        _say(f"{_runs(outcome.failed)} failed: {names}")
+        _say(f"hint: see {folder / 'logs'}; the same command tries them again")
+    if outcome.failed and not outcome.recorded:
+        return 1
+    _say(f"Next: timesink lab score {shlex.quote(str(folder))}")
+    return 0
+
+
+def _runs(some: Sequence[object]) -> str:
+    return "1 run" if len(some) == 1 else f"{len(some)} runs"
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
 
 _ACTIONS = {
     "list": "say which workloads, faults and kinds of slow ranks there are",
@@ -43,8 +325,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         one.add_argument("--debug", action="store_true", default=argparse.SUPPRESS,
                          help="show the Python traceback of an error")  # fmt: skip
     made["list"].add_argument("--format", choices=("text", "json"), default="text")
-    lab_run.add_arguments(made["run"])
-    lab_ranks.add_arguments(made["ranks"])
+    add_run_arguments(made["run"])
+    add_ranks_arguments(made["ranks"])
     folder = made["score"].add_argument(
         "folder", metavar="DIR", type=not_empty, help="what `timesink lab run` wrote"
     )
@@ -56,12 +338,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Do what the action says."""
-    actions = {"list": _list, "run": lab_run.run, "score": _score, "ranks": lab_ranks.run}
+    actions = {"list": _list, "run": run_lab, "score": _score, "ranks": run_ranks}
     return actions[options.action](options)
 
 
 def _list(options: argparse.Namespace) -> int:
-    from timesink.lab import listing  # noqa: PLC0415 - --help is quick
+    from timesink.lab import faults as listing  # noqa: PLC0415 - --help is quick
 
     print(listing.as_json() if options.format == "json" else listing.as_text())
     return 0
@@ -71,8 +353,8 @@ def _score(options: argparse.Namespace) -> int:
     form = format_of(options, _FORMATS)
     if options.output is not None:
         check_output(options.output, options.folder, force=options.force)
-    from timesink.lab.scoring.rendering import RENDERERS  # noqa: PLC0415 - --help is quick
-    from timesink.lab.scoring.scoring import score  # noqa: PLC0415
+    from timesink.lab.cases import score  # noqa: PLC0415
+    from timesink.lab.score_tables import RENDERERS  # noqa: PLC0415 - --help is quick
 
     found = score(Path(options.folder), cache=not options.no_cache, progress=_count)
     give(RENDERERS[form](found), options.output)

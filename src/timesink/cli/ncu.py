@@ -33,26 +33,26 @@ import warnings
 from pathlib import Path
 
 from timesink import __version__
-from timesink.cli.common import add_force
-from timesink.cli.programs import add_program, program_in
-from timesink.cli.values import file_only, not_empty
-from timesink.collect.ncu.collecting import Collected, collect
-from timesink.collect.ncu.command import (
+from timesink.cli.options import add_force, add_program, file_only, not_empty, program_in
+from timesink.errors import CollectError
+from timesink.model.units import counted
+from timesink.recorder.ncu.collection import Collected, collect
+from timesink.recorder.ncu.command import (
+    LARGEST,
     METRIC_SETS,
     REPORT_SUFFIX,
+    SMALLEST,
     NcuPlan,
+    find_ncu,
     import_commands,
     metrics_named,
     profile_command,
+    sampling,
     shown,
 )
-from timesink.collect.ncu.places import NcuOutputs
-from timesink.collect.ncu.program import find_ncu
-from timesink.collect.ncu.sampling import LARGEST, SMALLEST, sampling
-from timesink.collect.ncu.screen import Screen
-from timesink.collect.program import check_program
-from timesink.errors import CollectError
-from timesink.model.units import counted
+from timesink.recorder.ncu.process import Screen
+from timesink.recorder.ncu.table import NcuOutputs
+from timesink.recorder.processes import check_program
 
 _STACK = ("isal", "msgspec", "numpy", "polars", "rich")
 """What `timesink kernels` needs."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from timesink.cli.common import add_input, add_output, open_chosen
+from timesink.cli.options import add_input, add_output, open_chosen
 from timesink.cli.outputs import check_output, format_of, give, give_document
 
 _FORMATS = ("text", "json", "csv", "md")
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     form = format_of(options, _FORMATS)
     if options.output is not None:
         check_output(options.output, options.path, force=options.force)
-    from timesink.reports.query import run_query  # noqa: PLC0415 - --help should not wait for it
+    from timesink.answers.info_report import run_query  # noqa: PLC0415 - --help should not wait for it
 
     result = run_query(open_chosen(options), options.sql)
     if form in {"json", "csv"}:

@@ -29,24 +29,22 @@ from pathlib import Path
 from typing import Any
 
 from timesink import __version__
-from timesink.cli.common import add_force
-from timesink.cli.programs import add_program, program_in
-from timesink.cli.values import file_only, whole_number
-from timesink.collect.program import check_program
-from timesink.collect.record.places import RecordingFolder
-from timesink.collect.record.plan import (
+from timesink.cli.options import add_force, add_program, file_only, program_in, whole_number
+from timesink.errors import UsageError
+from timesink.model.units import counted
+from timesink.recorder.counter_catalogue import Missing, missing_in_words, wanted
+from timesink.recorder.folder import (
     DEFAULT_CYCLES,
     DEFAULT_INTERVAL_MS,
     DEFAULT_SKIP,
     EXTRAS,
     INTERVALS,
+    RecordingFolder,
     RecordPlan,
     is_interval,
 )
-from timesink.collect.record.recording import Conclusion, Request, record_program
-from timesink.errors import UsageError
-from timesink.model.units import counted
-from timesink.recorder.counter_catalogue import Missing, missing_in_words, wanted
+from timesink.recorder.processes import check_program
+from timesink.recorder.recording import Conclusion, Request, record_program
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -16,8 +16,7 @@ import socket
 import webbrowser
 from pathlib import Path
 
-from timesink.cli.common import add_reading
-from timesink.cli.values import not_empty
+from timesink.cli.options import add_reading, not_empty
 from timesink.errors import TimesinkError
 from timesink.model.units import counted
 
@@ -69,10 +68,13 @@ def run(options: argparse.Namespace) -> int:
     """Serve until the user stops it."""
     import uvicorn  # noqa: PLC0415 - --help should not wait for it
 
-    from timesink.server.app import clean_prefix, create_app  # noqa: PLC0415
-    from timesink.server.connections import BoundedConnection  # noqa: PLC0415
+    from timesink.server.app import (  # noqa: PLC0415
+        BoundedConnection,  # noqa: PLC0415
+        clean_prefix,
+        create_app,
+    )
     from timesink.server.library import RunLibrary  # noqa: PLC0415
-    from timesink.server.safety import allowed_hosts  # noqa: PLC0415
+    from timesink.server.site import allowed_hosts  # noqa: PLC0415
 
     library = RunLibrary(
         options.logdir,

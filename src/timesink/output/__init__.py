@@ -1,1 +1,1 @@
-"""Writers: a document, made of blocks, as text, Markdown, a page or data."""
+"""Documents, and the writers that say them."""

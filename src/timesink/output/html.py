@@ -32,7 +32,7 @@ from timesink.output.columns import words
 from timesink.output.json import in_script, to_json
 from timesink.output.names import cut_middle, in_html
 
-STATIC = Path(__file__).parents[1] / "render" / "static"
+STATIC = Path(__file__).parent / "static"
 """Where the build of `web/` puts what shows reports."""
 _PROGRAM, _STYLE = "report.js", "report.css"
 MOST_BYTES = 1_000_000

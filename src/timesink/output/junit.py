@@ -9,12 +9,36 @@ from __future__ import annotations
 import re
 import shlex
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import Protocol
 from xml.etree import ElementTree as ET
 
-if TYPE_CHECKING:
-    from timesink.answers.gate_result import Gate
-    from timesink.model.findings import Finding
+from timesink.model.findings import Finding
+
+
+class JudgedChecks(Protocol):
+    """What a suite is made from: checks, and what they were made of."""
+
+    @property
+    def subject(self) -> str: ...
+
+    @property
+    def asked(self) -> str: ...
+
+    @property
+    def checks(self) -> tuple[Finding, ...]: ...
+
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+
+    @property
+    def command(self) -> tuple[str, ...]: ...
+
+    @property
+    def unseen(self) -> str: ...
+
+    @property
+    def outcome(self) -> str: ...
+
 
 _FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """What XML 1.0 cannot hold, not even written as a number."""
@@ -24,7 +48,7 @@ _UNJUDGED = "cannot be judged"
 _NS_PER_S = 1e9
 
 
-def junit_xml(gate: Gate, why: str, when: datetime, host: str = "localhost") -> str:
+def junit_xml(gate: JudgedChecks, why: str, when: datetime, host: str = "localhost") -> str:
     """One suite with a test case per check; times are those of the new run, in seconds.
 
     `why` says why it does or does not pass.
@@ -50,7 +74,7 @@ def junit_xml(gate: Gate, why: str, when: datetime, host: str = "localhost") -> 
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}'
 
 
-def _counts(gate: Gate, when: datetime, host: str) -> dict[str, str]:
+def _counts(gate: JudgedChecks, when: datetime, host: str) -> dict[str, str]:
     sorts = [_sort(check) for check in gate.checks]
     return {
         "name": _line(f"{_SUITE}: {gate.subject}"),
@@ -66,7 +90,7 @@ def _counts(gate: Gate, when: datetime, host: str) -> dict[str, str]:
     }
 
 
-def _facts(gate: Gate) -> list[tuple[str, str]]:
+def _facts(gate: JudgedChecks) -> list[tuple[str, str]]:
     known = [
         ("outcome", gate.outcome),
         ("asked", gate.asked),

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
-from timesink.model import amounts, units
+from timesink.model import units
+from timesink.model import units as amounts
 from timesink.output.blocks import CauseCard, Kind
 
 NONE = "-"

@@ -12,7 +12,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from timesink.model import units
-from timesink.model.amounts import interval_ns
+from timesink.model.units import interval_ns
 from timesink.output.blocks import Attribution, Block, Causes, Column, Parts, Stacks, Table
 from timesink.output.columns import cells, column
 from timesink.output.names import cut_apart, end_of_path, in_cell, printable

@@ -17,7 +17,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from timesink.model.amounts import interval_ns
+from timesink.model.units import interval_ns
 from timesink.output import blocks
 from timesink.output.blocks import Block, Document, Section, Tone
 from timesink.output.names import printable

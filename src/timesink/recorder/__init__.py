@@ -1,1 +1,1 @@
-"""Measuring programs while they run, with the standard library only."""
+"""Measuring programs while they run, with the standard library alone."""

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from timesink.collect.processes import children_by_parent, descendants
 from timesink.recorder.counter_catalogue import HOST, Missing
+from timesink.recorder.processes import children_by_parent, descendants
 
 # -- files of the kernel -------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ from timesink.recorder.counter_probes import (
     read_text,
     try_text,
 )
-from timesink.recorder.host_description import cpu_groups, quota_cores
+from timesink.recorder.gpu_counters import cpu_groups, quota_cores
 
 _STALLS = ("cpu", "io", "memory")
 _NO_INFINIBAND = "no InfiniBand or RDMA card"

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from timesink.analyses import names
 from timesink.analyses.anatomy.anatomy import PARTS, Anatomy
-from timesink.analyses.behaviour.rows import once_per_cycle, plain_texts
-from timesink.analyses.comparison.equally_often import equally_often
+from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.comparison.pair import Pair
-from timesink.analyses.statistics.drifting import mean_changes
+from timesink.analyses.comparison.recorded import equally_often
+from timesink.analyses.statistics.drift import mean_changes
 from timesink.model.diagnosis import Component
 from timesink.model.schema import HOST_DEVICE
 from timesink.rules.case_functions import family_of

@@ -13,13 +13,12 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.anatomy.anatomy import Anatomy
-from timesink.analyses.behaviour.classes import STEP_MARK, STEP_MARK_TOLD
-from timesink.analyses.comparison.pair import Pair
+from timesink.analyses.behaviour.functions import STEP_MARK, STEP_MARK_TOLD
+from timesink.analyses.comparison.pair import Pair, Role
 from timesink.analyses.comparison.recorded import unrecorded
-from timesink.analyses.comparison.role import Role
-from timesink.analyses.kernel_names.short import short_name
-from timesink.analyses.statistics.moments import Floats
-from timesink.model import amounts
+from timesink.analyses.kernels.names import short_name
+from timesink.analyses.statistics.means import Floats
+from timesink.model import units as amounts
 from timesink.model.diagnosis import Component
 from timesink.model.findings import Evidence, Finding, Interval
 from timesink.model.schema import HOST_DEVICE

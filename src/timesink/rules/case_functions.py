@@ -9,12 +9,12 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.anatomy.anatomy import PART_OF_CLASS
-from timesink.analyses.behaviour.classes import NO_CALL, SIDE_WAIT, UNTRACED, WAITING
-from timesink.analyses.behaviour.rows import once_per_cycle, plain_texts
-from timesink.analyses.comparison.equally_often import equally_often
-from timesink.analyses.kernel_calls.families import load_families
+from timesink.analyses.behaviour.functions import NO_CALL, SIDE_WAIT, UNTRACED, WAITING
+from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
+from timesink.analyses.comparison.recorded import equally_often
+from timesink.analyses.kernels.families import load_families
 from timesink.analyses.names import is_data_loader
-from timesink.analyses.statistics.moments import QUIETLY, Floats
+from timesink.analyses.statistics.means import QUIETLY, Floats
 from timesink.model.schema import HOST_DEVICE
 
 _KEY = ["function", "function_class", "device"]

@@ -8,9 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour.classes import NO_CALL, STEP_MARK
-from timesink.analyses.statistics.moments import Floats, moments
-from timesink.analyses.statistics.welch import welch_interval
+from timesink.analyses.behaviour.functions import NO_CALL, STEP_MARK
+from timesink.analyses.statistics.means import Floats, moments, welch_interval
 from timesink.model.findings import Interval
 from timesink.model.units import listed
 from timesink.rules.case import DiagnosisCase, both_ways, by_change, told_name

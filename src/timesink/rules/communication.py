@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from timesink.analyses.breakdown import average_step
 from timesink.analyses.columns import device_columns, host_columns, host_names
-from timesink.analyses.device.numbers import device_numbers
+from timesink.analyses.device.activities import device_numbers
 from timesink.analyses.names import is_collective_call
 from timesink.analyses.ranks.rank_set import RankSet
-from timesink.analyses.ranks.together import cost_together, share_together
-from timesink.analyses.roles import is_communication
+from timesink.analyses.ranks.stragglers import cost_together, share_together
+from timesink.analyses.roles import average_step, is_communication
 from timesink.model import units
 from timesink.model.findings import HIGH, MEDIUM, Evidence, Finding
 from timesink.model.schema import BUSY_KINDS

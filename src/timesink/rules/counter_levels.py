@@ -11,14 +11,12 @@ import polars as pl
 
 from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.analyses.comparison.pair import Pair
-from timesink.analyses.statistics.discovery import false_discovery
-from timesink.analyses.statistics.drifting import mean_changes
-from timesink.analyses.statistics.moments import QUIETLY, Floats, Integers
-from timesink.analyses.statistics.student import two_sided_p
-from timesink.model.amounts import amount
+from timesink.analyses.statistics.drift import mean_changes
+from timesink.analyses.statistics.means import QUIETLY, Floats, Integers, two_sided_p
+from timesink.analyses.statistics.ranks import false_discovery
 from timesink.model.counter_units import quantity
 from timesink.model.schema import HOST_DEVICE
-from timesink.model.units import counted
+from timesink.model.units import amount, counted
 from timesink.rules.counter_names import Resource, only_own, resource_of
 
 _NO_CYCLES = np.zeros(0, dtype=np.int64)

@@ -9,16 +9,21 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.call_times import node_times
-from timesink.analyses.columns import device_columns, device_names, host_columns, host_names
+from timesink.analyses.columns import (
+    device_columns,
+    device_names,
+    host_columns,
+    host_names,
+    once_per_trace,
+)
+from timesink.analyses.device.activities import device_numbers
 from timesink.analyses.device.idle_causes import idle_causes
-from timesink.analyses.device.numbers import device_numbers
 from timesink.analyses.forest import OPERATOR, call_forest
 from timesink.analyses.kernels.tensor_cores import tensor_core_use
 from timesink.analyses.links import link_launches
 from timesink.analyses.memory.curve import memory_peaks
 from timesink.analyses.names import waits_for_device
-from timesink.analyses.once import once_per_trace
+from timesink.analyses.operators import node_times
 from timesink.analyses.roles import role_ranges
 from timesink.model import intervals, units
 from timesink.model.findings import MEDIUM, Evidence, Finding

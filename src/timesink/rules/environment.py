@@ -9,9 +9,9 @@ import numpy as np
 
 from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.analyses.comparison.pair import Pair
-from timesink.analyses.statistics.discovery import ALPHA
-from timesink.model.amounts import amount, amounts, change
+from timesink.analyses.statistics.ranks import ALPHA
 from timesink.model.findings import Evidence, Finding
+from timesink.model.units import amount, amounts, change
 from timesink.rules.counter_levels import (
     CounterReading,
     chances,

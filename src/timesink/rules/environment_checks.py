@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from timesink.analyses.statistics.discovery import ALPHA
+from timesink.analyses.statistics.ranks import ALPHA
 from timesink.model.findings import Evidence
 from timesink.model.schema import HOST_DEVICE
 from timesink.rules.counter_levels import CounterReading, chance

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.anatomy.anatomy import LEAST_PLACE
-from timesink.analyses.behaviour.classes import NO_CALL
-from timesink.analyses.statistics.moments import Floats, Integers
+from timesink.analyses.behaviour.functions import NO_CALL
+from timesink.analyses.statistics.means import Floats, Integers
 from timesink.model import units
 from timesink.model.findings import Evidence, Interval
 from timesink.rules.case import CaseSide, DiagnosisCase, median_place, told_name

@@ -9,16 +9,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.breakdown import PARTS, average_step
-from timesink.analyses.columns import device_columns, host_columns, host_names
+from timesink.analyses.columns import device_columns, host_columns, host_names, once_per_trace
 from timesink.analyses.device.activities import Gaps, device_activities
+from timesink.analyses.device.idle import host_meanwhile
 from timesink.analyses.device.idle_causes import CAUSES, holding_calls, idle_causes, idle_ranges
-from timesink.analyses.device.meanwhile import host_meanwhile
 from timesink.analyses.device.utilisation import device_utilisation
-from timesink.analyses.kernel_names.display import short_kernel_name
+from timesink.analyses.kernels.names import short_kernel_name
 from timesink.analyses.names import device_word, is_collective_call, is_data_loader
-from timesink.analyses.once import once_per_trace
-from timesink.analyses.roles import role_ranges
+from timesink.analyses.roles import PARTS, average_step, role_ranges
 from timesink.analyses.steps import find_steps
 from timesink.model import intervals, units
 from timesink.model.findings import Evidence, Finding

@@ -9,11 +9,11 @@ from statistics import fmean
 
 import numpy as np
 
-from timesink.analyses.comparison.judgement import judge_lengths
 from timesink.analyses.comparison.pair import Pair
-from timesink.analyses.comparison.verdict import cycle_change
-from timesink.analyses.statistics.discovery import ALPHA, false_discovery
-from timesink.model import amounts, units
+from timesink.analyses.comparison.verdict import cycle_change, judge_lengths
+from timesink.analyses.statistics.ranks import ALPHA, false_discovery
+from timesink.model import units
+from timesink.model import units as amounts
 from timesink.model.diagnosis import CycleJudgement, CycleTime, Diagnosis, SteadyTimes
 from timesink.model.findings import Interval
 

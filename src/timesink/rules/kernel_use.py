@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.kernel_calls.classes import THIRDS, Thresholds
-from timesink.analyses.kernel_calls.sampling import call_weight
-from timesink.analyses.kernel_calls.usage import DeviceUse, headroom, of_device
-from timesink.analyses.texts import encode
+from timesink.analyses.columns import encode
+from timesink.analyses.kernels.calls import call_weight
+from timesink.analyses.kernels.usage import THIRDS, DeviceUse, Thresholds, headroom, of_device
 from timesink.model import units
 from timesink.model.findings import Finding
 from timesink.rules.device_work import (

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.anatomy.anatomy import Anatomy
-from timesink.analyses.behaviour.classes import UNTRACED
-from timesink.analyses.statistics.moments import Floats, Integers
+from timesink.analyses.behaviour.functions import UNTRACED
+from timesink.analyses.statistics.means import Floats, Integers
 from timesink.rules.case import DiagnosisCase
 from timesink.rules.case_functions import (
     CaseFunctions,

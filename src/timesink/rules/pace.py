@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from timesink.analyses.statistics.moments import QUIETLY, Floats, Integers
+from timesink.analyses.statistics.means import QUIETLY, Floats, Integers
 from timesink.rules.case_functions import CaseFunctions, column_means, on_host, waits
 
 _MOST_WEIGHT = 0.1

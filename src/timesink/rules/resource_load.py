@@ -9,8 +9,8 @@ from typing import NamedTuple
 import polars as pl
 
 from timesink.analyses.anatomy.anatomy import Anatomy
-from timesink.analyses.comparison.equally_often import equally_often
 from timesink.analyses.comparison.pair import Pair
+from timesink.analyses.comparison.recorded import equally_often
 from timesink.rules.case_functions import family_of
 from timesink.rules.counter_levels import CounterReading, own_devices
 from timesink.rules.counter_names import Hardware, capacity_of, hardware_of

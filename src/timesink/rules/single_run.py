@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
-from timesink.analyses.breakdown import step_breakdown
-from timesink.analyses.once import once_per_trace
+from timesink.analyses.columns import once_per_trace
+from timesink.analyses.roles import step_breakdown
 from timesink.analyses.steps import find_steps
 from timesink.model import intervals, units
 from timesink.model.findings import MEDIUM, Evidence, Finding, gravest_first

@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses.anatomy.anatomy import only_cycles
-from timesink.analyses.comparison.role import Role
-from timesink.analyses.statistics.drifting import without_outliers
-from timesink.analyses.statistics.moments import NORMAL, Floats, Integers
-from timesink.analyses.statistics.regimes import Segment, segments, warm_up
+from timesink.analyses.comparison.pair import Role
+from timesink.analyses.statistics.drift import without_outliers
+from timesink.analyses.statistics.levels import Segment, segments, warm_up
+from timesink.analyses.statistics.means import NORMAL, Floats, Integers
 
 _LEAST_EXCESS = 0.1
 """An outlier takes longer by this part of a typical cycle ..."""

@@ -2,17 +2,62 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Condition, Thread
-from typing import Any
+from typing import Any, TypeVar
 
 from timesink.errors import TimesinkError
-from timesink.server.progress import Report
+from timesink.formats.options import Progress
+
+# How far a piece of work has come, for whoever waits for it.
+
+
+@dataclass(eq=False)
+class Report:
+    """What is being done, and which share of it is done where that is known."""
+
+    _doing: str = ""
+    _share: float | None = None
+    _followed: Report | None = None
+
+    @property
+    def doing(self) -> str:
+        return self._doing if self._followed is None else self._followed.doing
+
+    @property
+    def share(self) -> float | None:
+        return self._share if self._followed is None else self._followed.share
+
+    def start(self, doing: str, then: str = "") -> Progress:
+        """From now on something else is done; the result is called with what is done of it.
+
+        When all of it is done, what comes `then` is told.
+        """
+        self._doing, self._share, self._followed = doing, None, None
+
+        def advance(done: int, total: int) -> None:
+            if done < total:
+                self._doing, self._share = doing, round(done / total, 3)
+            else:
+                self._doing, self._share = then or doing, None
+
+        return advance
+
+    def tell(self, doing: str, share: float) -> None:
+        """What is being done, and which share of it is done."""
+        self._doing, self._share, self._followed = doing, round(share, 3), None
+
+    def follow(self, other: Report) -> None:
+        """Tell what another one tells: somebody else is doing what this work needs."""
+        self._followed = other
+
 
 AT_ONCE = 2
 MOST_WAITING = 32
@@ -178,3 +223,30 @@ class Jobs:
             if is_stale or (surplus > 0 and job is not ended[-1]):
                 surplus -= job.size
                 del self._jobs[job.key]
+
+
+# Long work beside the event loop, in threads that do not keep the program from ending.
+
+Result = TypeVar("Result")
+
+
+async def in_thread(call: Callable[[], Result]) -> Result:
+    """What a call returns; other requests are answered meanwhile."""
+    loop = asyncio.get_running_loop()
+    outcome: asyncio.Future[Result] = loop.create_future()
+
+    def settle(set_outcome: Callable[[], None]) -> None:
+        if not outcome.done():
+            set_outcome()
+
+    def work() -> None:
+        try:
+            told = partial(outcome.set_result, call())
+        except Exception as error:  # noqa: BLE001 - handed to whoever asked
+            told = partial(outcome.set_exception, error)
+        # Whoever asked may be gone, and the loop with it.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, told)
+
+    Thread(target=work, name="timesink request", daemon=True).start()
+    return await outcome

@@ -2,14 +2,70 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
-from timesink.errors import NotFoundError
-from timesink.readers.discover import Recording
-from timesink.server.inside import Inside
+from timesink.errors import NotFoundError, UnreadableError
+from timesink.formats.file_names import is_named_as_table
+from timesink.formats.packing import open_source
+from timesink.model.units import natural
+from timesink.recorder.folder import CONTROL_FOLDER, RecordingFolder
+from timesink.sources.discovery import (
+    find_recordings,
+    is_named_by_profiler,
+    recordings_in,
+    runs_among,
+    sayable,
+    told_apart,
+)
+from timesink.sources.places import folder_of
+from timesink.sources.recordings import Recording, told_runs
+from timesink.sources.sidecars import TRACE_ENDINGS
+
+# What lies inside the served folder: links are not ways out of it.
+
+
+@dataclass(frozen=True)
+class Inside:
+    """Decides which files may be reached."""
+
+    root: Path
+    follow_links: bool = False
+    """Whether links may lead out of the folder."""
+
+    def holds(self, path: Path) -> bool:
+        """Whether a path may be reached, wherever its links lead."""
+        if self.follow_links:
+            return True
+        try:
+            return path.resolve().is_relative_to(self.root.resolve())
+        except (OSError, RuntimeError):  # links that lead in a circle
+            return False
+
+    def check(self, paths: Iterable[Path]) -> None:
+        """Refuse files that lie elsewhere."""
+        for path in paths:
+            if not self.holds(path):
+                raise NotFoundError(
+                    f"{path.name} of {path.parent.name}: a link that leads out of the served "
+                    "folder, which is not followed",
+                    "copy the file, serve the folder it lies in, or start with --follow-links",
+                )
+
+    def check_below(self, folder: Path) -> None:
+        """Refuse a folder with a link that leads elsewhere, at any depth."""
+        if self.follow_links:
+            return
+        for place, folders, files in os.walk(folder):
+            here = Path(place)
+            self.check(here / name for name in (*folders, *files) if (here / name).is_symlink())
+
 
 ALL_WORKERS = "All"
 """The worker that stands for all workers of a run."""
@@ -100,3 +156,219 @@ class ServedRun:
 
 def _shown(names: list[str]) -> str:
     return ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+
+
+# Folders that hold one rank each are one run, not many.
+
+
+def with_ranks_joined(runs: list[ServedRun], root: Path) -> list[ServedRun]:
+    """Runs, in which folders such as `rank_0` and `rank_1` of one folder are that folder.
+
+    Only names that say so are believed: a folder of runs is listed again and again, and looking
+    into every file of it would take too long.
+    """
+    above: dict[Path, list[ServedRun]] = {}
+    for run in runs:
+        if run.folder != root:
+            above.setdefault(run.folder.parent, []).append(run)
+    return [one for folder, own in above.items() for one in _joined(folder, own, root)] + [
+        run for run in runs if run.folder == root
+    ]
+
+
+def _joined(folder: Path, runs: list[ServedRun], root: Path) -> Iterator[ServedRun]:
+    # Nothing but the timelines of ranks or hosts, by the names of their folders.
+    are_ranks = all(
+        run.recordings and not (run.tables or run.counters) and folder_of(run.folder.name).says_so
+        for run in runs
+    )
+    if len(runs) < 2 or not are_ranks:
+        yield from runs
+        return
+    told = told_runs([one for run in runs for one in run.recordings], lambda one: one.rank)
+    if len(runs_among(told)) > 1:
+        yield from runs
+        return
+    recordings = sorted(told_apart(told), key=lambda one: (natural(one.worker), one.span or 0))
+    name = folder.relative_to(root).as_posix()
+    yield replace(
+        runs[0],
+        name=name,
+        folder=folder,
+        recordings=tuple(recordings),
+        files=tuple(
+            (f"{run.folder.name}/{file}", size, time)
+            for run in runs
+            for file, size, time in run.files
+        ),
+        recorded_now=any(run.recorded_now for run in runs),
+    )
+
+
+# Runs below a folder: every folder with something that was recorded.
+
+_TABLE_ENDINGS = (".csv", ".csv.gz", ".parquet")
+_COUNTER_ENDINGS = (".csv", ".csv.gz", ".ncu-rep")
+_ENDINGS = tuple({*TRACE_ENDINGS, *_TABLE_ENDINGS, *_COUNTER_ENDINGS})
+
+
+@dataclass
+class Scan:
+    """Looks for runs again and again; what did not change is not looked into twice."""
+
+    inside: Inside
+    prefix: str = ""
+    """What the names of its runs begin with."""
+    _known: dict[Path, ServedRun] = field(default_factory=dict)
+
+    def runs(self) -> dict[str, ServedRun]:
+        """Every run at or below the folder, by name."""
+        root = self.inside.root
+        if root.is_file():
+            name = sayable(self._named(root.name))
+            files = tuple(_described(root.parent, [root.name]))
+            found = tuple(find_recordings(root))
+            # Who names a link means the file it leads to.
+            inside = Inside(root.parent, self.inside.follow_links or root.is_symlink())
+            return {name: ServedRun(name, root, inside, found, files=files)}
+        self._known = {
+            folder: self._run(folder, files) for folder, files in folders(root, self.inside)
+        }
+        runs = [
+            run
+            for run in self._known.values()
+            if run.recordings or run.tables or run.counters or run.recorded_now
+        ]
+        # In a folder of runs, files of its own are a run only if the profiler named them.
+        runs = [
+            run
+            for run in runs
+            if run.name != "." or len(runs) == 1 or any(map(is_named_by_profiler, run.recordings))
+        ]
+        runs = with_ranks_joined(runs, root)
+        named = [replace(run, name=self._named(run.name)) for run in _with_root_named(runs, root)]
+        return {run.name: run for run in named}
+
+    def _named(self, name: str) -> str:
+        return f"{self.prefix}/{name}" if self.prefix else name
+
+    def _run(self, folder: Path, files: Files) -> ServedRun:
+        known = self._known.get(folder)
+        if known is None or known.files != files:
+            name = sayable(folder.relative_to(self.inside.root).as_posix())
+            known = _looked_into(ServedRun(name, folder, self.inside, files=files))
+        recorder = (
+            RecordingFolder(folder).recorder() if (folder / CONTROL_FOLDER).is_dir() else None
+        )
+        return replace(known, recorded_now=recorder is not None)
+
+
+def folders(root: Path, inside: Inside) -> Iterator[tuple[Path, Files]]:
+    """Every folder at or below a path with its files that may matter.
+
+    Links are followed as far as they stay inside.  A folder that several links lead to is entered
+    through the first of them only, and a link to a folder it lies in is not followed, so that
+    circles end.  Folders of a recorder at work are left alone.
+    """
+    reached: set[Path] = set()
+    for place, names, files in os.walk(root, followlinks=True):
+        folder = Path(place)
+        names[:] = sorted(name for name in names if _leads_on(folder / name, reached, inside))
+        yield folder, tuple(_described(folder, files))
+
+
+def _leads_on(place: Path, reached: set[Path], inside: Inside) -> bool:
+    if place.name == CONTROL_FOLDER:
+        return False
+    if not place.is_symlink():
+        return True
+    target = place.resolve()
+    if (
+        target in reached
+        or place.parent.resolve().is_relative_to(target)
+        or not inside.holds(place)
+    ):
+        return False
+    reached.add(target)
+    return True
+
+
+def _described(folder: Path, names: Iterable[str]) -> Iterator[tuple[str, int, int]]:
+    for name in sorted(names):
+        if name.lower().endswith(_ENDINGS):
+            with suppress(OSError):
+                stat = (folder / name).stat()
+                yield name, stat.st_size, stat.st_mtime_ns
+
+
+def _looked_into(run: ServedRun) -> ServedRun:
+    """The run with what its files are; links that lead out are no files of it."""
+    paths = [run.folder / name for name, _, _ in run.files]
+    reachable = {path for path in paths if not path.is_symlink() or run.inside.holds(path)}
+    if not reachable:
+        return run
+    with suppress(OSError):
+        recordings = told_apart(recordings_in(run.folder))
+        return replace(
+            run,
+            recordings=tuple(one for one in recordings if one.path in reachable),
+            tables=tuple(path for path in paths if path in reachable and _is_table(path)),
+            counters=tuple(path for path in paths if path in reachable and _is_counted(path)),
+        )
+    return run
+
+
+def _is_table(path: Path) -> bool:
+    from timesink.sources.run_facts import is_behaviour_table  # noqa: PLC0415 - loads much
+
+    named = path.name.lower().endswith(_TABLE_ENDINGS) and is_named_as_table(path.name)
+    return named and is_behaviour_table(path)
+
+
+def _is_counted(path: Path) -> bool:
+    """Whether a file is one of Nsight Compute."""
+    if not path.name.lower().endswith(_COUNTER_ENDINGS):
+        return False
+    from timesink.formats import kernel_table
+    from timesink.formats.ncu import reader as ncu  # noqa: PLC0415 - only where there may be one
+
+    with suppress(UnreadableError, OSError):
+        head = open_source(path).head()
+        return any(reader.sniff(head, path.name) for reader in (ncu, kernel_table))
+    return False
+
+
+def _with_root_named(runs: list[ServedRun], root: Path) -> Iterator[ServedRun]:
+    """The run that is the folder itself takes its name, unless a run below has it already."""
+    whole = os.path.abspath(root)  # noqa: PTH100 - a link keeps its own name
+    name = sayable(Path(whole).name)
+    taken = {run.name for run in runs} | {""}
+    for run in runs:
+        yield replace(run, name=name) if run.name == "." and name not in taken else run
+
+
+# Which folders TensorBoard shows.
+
+_ADDRESS = re.compile(r"[a-zA-Z][0-9a-zA-Z.]*://")
+
+
+def log_folders(logdir: str, logdir_spec: str = "") -> dict[str, Path]:
+    """The folders TensorBoard was told to show, by what the names of their runs begin with.
+
+    As in TensorBoard, `--logdir` is one folder, and `--logdir_spec` a list of folders, each of
+    which may have a name.  Folders on other machines (`gs://...`) hold nothing we could read.
+    """
+    if logdir:
+        return {} if _ADDRESS.match(logdir) else {"": _expanded(logdir)}
+    folders = {}
+    for given in filter(None, logdir_spec.split(",")):
+        if not _ADDRESS.match(given):
+            name, colon, rest = given.partition(":")
+            has_name = colon and not given.startswith("/") and not os.path.splitdrive(given)[0]
+            path = _expanded(rest if has_name else given)
+            folders[(has_name and name) or path.as_posix().strip("/")] = path
+    return folders
+
+
+def _expanded(path: str) -> Path:
+    return Path(os.path.abspath(Path(path).expanduser()))  # noqa: PTH100 - a link keeps its name

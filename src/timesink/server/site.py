@@ -6,19 +6,143 @@ import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import blake2b
+from importlib.resources import files
 from threading import BoundedSemaphore
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from isal import igzip
 
 from timesink.errors import NotFoundError, TimesinkError
-from timesink.server.answers import error_reply, reply_to, sentence_reply
 from timesink.server.api import API
-from timesink.server.asked import METHODS, Asked, Reply
-from timesink.server.desk import Answer, Desk
-from timesink.server.former import former_routes
 from timesink.server.jobs import FailedError, StillWorking
-from timesink.server.library import RunLibrary
-from timesink.server.routes import PLUGIN_PATH, VIEWS, Views
-from timesink.server.safety import CONTENT_POLICY, HEADERS, is_allowed
-from timesink.server.static import PAGE, StaticFiles
+from timesink.server.library import Answer, Desk, RunLibrary
+from timesink.server.replies import (
+    METHODS,
+    PLUGIN_PATH,
+    VIEWS,
+    Asked,
+    Reply,
+    Views,
+    asks_for_gzip,
+    error_reply,
+    reply_to,
+    sentence_reply,
+)
+from timesink.server.tensorboard_routes import former_routes
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+
+# Who may ask, and what browsers are told about our replies.
+
+HEADERS: Mapping[str, str] = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+"""Of every reply."""
+
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'self'"
+)
+"""Of the page: nothing is loaded from elsewhere, whatever a trace holds."""
+
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def allowed_hosts(host: str, further: Iterable[str] = ()) -> frozenset[str] | None:
+    """Names a browser may know the server by, `further` ones included; None where any will do.
+
+    A page of another site can make its own name lead to this machine and then read what a server
+    here answers.  Such requests carry that name, so a server for this machine alone declines it.
+    """
+    name = host.lower()
+    is_local = name in _LOOPBACK or name.startswith("127.") or name.endswith(".localhost")
+    return frozenset({*_LOOPBACK, name, *map(str.lower, further)}) if is_local else None
+
+
+def is_allowed(host: str, allowed: Iterable[str] | None) -> bool:
+    """Whether the `Host` a request names is one of those allowed."""
+    if allowed is None:
+        return True
+    try:
+        name = urlsplit(f"//{host}").hostname or ""
+    except ValueError:
+        return False
+    return name.rstrip(".") in set(allowed)
+
+
+# The files of the app: a fixed list, read from the package; no part of an address is a path.
+
+_MEDIA: Mapping[str, str] = {
+    "app.js": "text/javascript; charset=utf-8",
+    "app.css": "text/css; charset=utf-8",
+}
+STATIC_FILES = tuple(_MEDIA)
+
+
+@dataclass(frozen=True)
+class StaticFiles:
+    """Serves the built app.
+
+    >>> from timesink.server.replies import Asked
+    >>> StaticFiles().reply(Asked(""), "../app.py")
+    Traceback (most recent call last):
+    ...
+    timesink.errors.NotFoundError: no file is named '../app.py'
+    """
+
+    folder: Traversable = field(default_factory=lambda: files("timesink.output") / "static")
+
+    def reply(self, asked: Asked, name: str) -> Reply:
+        """One of the files; nothing but its mark where the client has it already."""
+        if name not in _MEDIA:
+            raise NotFoundError(f"no file is named {name!r}", f"there are {', '.join(_MEDIA)}")
+        try:
+            content = (self.folder / name).read_bytes()
+        except OSError:
+            raise NotFoundError(
+                f"{name}: the app was not built",
+                "install timesink from a wheel, or run  make web  in a checkout",
+            ) from None
+        mark = f'"{blake2b(content, digest_size=12).hexdigest()}"'
+        headers = {
+            "Content-Type": _MEDIA[name],
+            "Cache-Control": "no-cache",
+            "ETag": mark,
+            "Vary": "Accept-Encoding",
+        }
+        if mark in asked.headers.get("if-none-match", ""):
+            return Reply(304, b"", headers)
+        if asks_for_gzip(asked):
+            content, headers["Content-Encoding"] = igzip.compress(content), "gzip"
+        return Reply(200, content, headers)
+
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>timesink</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="static/app.css">
+</head>
+<body>
+<div id="timesink-app"><noscript>timesink's pages need JavaScript; \
+the same answers come as text from <code>timesink analyze</code>.</noscript></div>
+<script type="module" src="static/app.js"></script>
+</body>
+</html>
+"""
+"""The page of the app; the app finds its server beside its own module."""
+
 
 MOST_AT_ONCE = 64
 """Requests that are answered at the same time; they wait little, heavy work is done elsewhere."""

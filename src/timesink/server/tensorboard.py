@@ -13,12 +13,11 @@ from tensorboard.backend.experimental_plugin import ExperimentalPlugin
 from tensorboard.plugins import base_plugin
 
 from timesink.server.api import API
-from timesink.server.former import former_routes
 from timesink.server.library import RunLibrary
-from timesink.server.log_folders import log_folders
-from timesink.server.routes import PLUGIN_PATH, VIEWS
-from timesink.server.site import Site
-from timesink.server.static import STATIC_FILES
+from timesink.server.replies import PLUGIN_PATH, VIEWS
+from timesink.server.runs import log_folders
+from timesink.server.site import STATIC_FILES, Site
+from timesink.server.tensorboard_routes import former_routes
 from timesink.server.wsgi import WsgiApp, wsgi_app
 
 _FORMER_PLUGIN = "torch_tb_profiler"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from typing import Any, TypeAlias
 
-from timesink.server.asked import Asked
+from timesink.server.replies import Asked
 from timesink.server.site import Site
 
 Environment: TypeAlias = "dict[str, Any]"

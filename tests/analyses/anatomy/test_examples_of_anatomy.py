@@ -14,13 +14,11 @@ from timesink.analyses.anatomy.anatomy import (
     no_calls,
     only_cycles,
 )
-from timesink.analyses.anatomy.beside import rounds
-from timesink.analyses.anatomy.call_rows import call_rows
-from timesink.analyses.anatomy.host_parts import is_host_collective, is_loading
-from timesink.analyses.anatomy.levels import run_queue_share
-from timesink.analyses.anatomy.tables import anatomy_of
-from timesink.analyses.anatomy.timeline import anatomies
-from timesink.analyses.cycles.finding import find_cycles
+from timesink.analyses.anatomy.levels import rounds, run_queue_share
+from timesink.analyses.anatomy.parts import is_host_collective, is_loading
+from timesink.analyses.anatomy.places import call_rows
+from timesink.analyses.anatomy.timeline import anatomies, anatomy_of
+from timesink.analyses.cycles.search import find_cycles
 
 
 def test_no_calls() -> None:

@@ -15,8 +15,8 @@ from behaviours import Row, activity, both, call, cycles_at, recorded, samples
 from timelines import patient, random_traces
 from timesink.analyses.anatomy.anatomy import Anatomy
 from timesink.analyses.anatomy.timeline import anatomies
-from timesink.analyses.cycles.finding import find_cycles
-from timesink.analyses.kernel_calls.families import load_families
+from timesink.analyses.cycles.search import find_cycles
+from timesink.analyses.kernels.families import load_families
 from timesink.errors import NotFoundError
 from timesink.model.trace import Trace
 

@@ -11,7 +11,7 @@ import timesink
 from behaviours import Row, call, cycles_at, recorded
 from timelines import patient, random_traces
 from timesink.analyses.anatomy.timeline import anatomies
-from timesink.analyses.cycles.finding import find_cycles
+from timesink.analyses.cycles.search import find_cycles
 from timesink.model.trace import Trace
 
 Place = tuple[int, str | None, str | None, str | None, int, int]

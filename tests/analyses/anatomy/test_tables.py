@@ -13,7 +13,7 @@ from behaviour_rows import behaviour
 from behaviours import samples
 from timelines import patient
 from timesink.analyses.anatomy.anatomy import Anatomy
-from timesink.analyses.anatomy.tables import anatomy_of
+from timesink.analyses.anatomy.timeline import anatomy_of
 from timesink.model.schema import COUNTERS
 
 ON_HOST = {"device": "Host", "metric": None, "mu": None}

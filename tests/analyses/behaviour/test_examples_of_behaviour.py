@@ -6,19 +6,21 @@ import numpy as np
 import polars as pl
 
 import timesink
-from timesink.analyses.behaviour.classes import load_classes
-from timesink.analyses.behaviour.functions import function_name, host_class
-from timesink.analyses.behaviour.groups import merged
-from timesink.analyses.behaviour.places import place_of
-from timesink.analyses.behaviour.recorders_ranges import without_recorders_ranges
-from timesink.analyses.behaviour.rows import _FUNCTION, _PROCESS, contradictions, once_per_cycle
+from timesink.analyses.behaviour.calls import windows_by_process, without_recorders_ranges
+from timesink.analyses.behaviour.counters import place_of
+from timesink.analyses.behaviour.functions import function_name, host_class, load_classes
 from timesink.analyses.behaviour.samples import Series, Spans, levels
-from timesink.analyses.behaviour.summary import function_summary
-from timesink.analyses.behaviour.table import behaviour_table
-from timesink.analyses.behaviour.waits import is_waiting_call
-from timesink.analyses.behaviour.windows import windows_by_process
+from timesink.analyses.behaviour.summary import (
+    _PROCESS,
+    _ROWS_FUNCTION,
+    contradictions,
+    function_summary,
+    once_per_cycle,
+)
+from timesink.analyses.behaviour.table import behaviour_table, merged
+from timesink.analyses.behaviour.untraced import is_waiting_call
 from timesink.analyses.cycles.cycles import SCHEMA, Cycles
-from timesink.analyses.cycles.finding import find_cycles
+from timesink.analyses.cycles.search import find_cycles
 from timesink.model.schema import BEHAVIOUR
 
 
@@ -86,7 +88,7 @@ def test_once_per_cycle() -> None:
 
 
 def test_contradictions() -> None:
-    row = dict.fromkeys([*_PROCESS, *_FUNCTION, "metric"], 1)
+    row = dict.fromkeys([*_PROCESS, *_ROWS_FUNCTION, "metric"], 1)
     assert contradictions(pl.DataFrame([row | {"mu": 1.0}, row | {"mu": 2.0}])) == 1
 
 

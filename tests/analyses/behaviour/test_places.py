@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from timesink.analyses.behaviour.places import place_of
+from timesink.analyses.behaviour.counters import place_of
 
 
 @pytest.mark.parametrize(

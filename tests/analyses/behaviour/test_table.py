@@ -14,9 +14,9 @@ import timesink
 from behaviours import activity, behaviour, both, call, cycles_at, recorded, rows_of, samples
 from plain_behaviour import functions_by_cycle, level
 from timelines import patient
-from timesink.analyses.behaviour.classes import load_classes
+from timesink.analyses.behaviour.functions import load_classes
 from timesink.analyses.behaviour.table import NOTHING_RECORDED, behaviour_table
-from timesink.analyses.cycles.finding import find_cycles
+from timesink.analyses.cycles.search import find_cycles
 from timesink.model.recorded_run import RecordedRun, RunCounters, RunDevice, RunProcess
 from timesink.model.schema import BEHAVIOUR
 

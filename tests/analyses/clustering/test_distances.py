@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timesink.analyses.clustering.distances import NOTHING_SHARED, distances, sure_differences
-from timesink.analyses.clustering.levels import Levels
+from timesink.analyses.clustering.features import Levels
 
 
 def _levels(seed, roles=6, features=5) -> Levels:

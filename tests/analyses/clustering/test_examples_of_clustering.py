@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from timesink.analyses.clustering.distances import sure_differences
-from timesink.analyses.clustering.features import Feature, _kind_of
-from timesink.analyses.clustering.levels import Levels, _widened
-from timesink.analyses.clustering.linkage import linked
-from timesink.analyses.clustering.threshold import allowances, threshold_reason
-from timesink.analyses.clustering.work import times_the_work, unlike_work
+from timesink.analyses.clustering.distances import (
+    allowances,
+    linked,
+    sure_differences,
+    threshold_reason,
+    times_the_work,
+    unlike_work,
+)
+from timesink.analyses.clustering.features import Feature, Levels, _kind_of, _widened
 
 
 def test_sure_differences() -> None:

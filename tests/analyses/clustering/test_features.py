@@ -7,8 +7,15 @@ from numpy.typing import NDArray
 
 from many_roles import one_role
 from roles_changed import changed
-from timesink.analyses.clustering.features import CALLS, CYCLE, METRIC, TIME, Feature, measure
-from timesink.analyses.clustering.levels import doublings
+from timesink.analyses.clustering.features import (
+    CALLS,
+    CYCLE,
+    METRIC,
+    TIME,
+    Feature,
+    doublings,
+    measure,
+)
 
 
 def _values(measures, kind, name, role=0, phase="") -> NDArray[np.float64]:

@@ -2,11 +2,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from many_roles import one_role
-from timesink.analyses.clustering.features import Feature, Measures, measure
-from timesink.analyses.clustering.levels import (
+from timesink.analyses.clustering.features import (
+    Feature,
     Levels,
+    Measures,
     doublings,
     least_scatter,
+    measure,
     null_levels,
     role_levels,
 )

@@ -10,10 +10,10 @@ import pytest
 import timesink
 from roles_changed import changed
 from timesink.analyses.behaviour.table import behaviour_table
-from timesink.analyses.clustering.exploration import Cluster, Exploration
-from timesink.analyses.clustering.exploring import explore
-from timesink.analyses.comparison.role import Role
-from timesink.analyses.cycles.finding import find_cycles
+from timesink.analyses.clustering.distances import Cluster, Exploration
+from timesink.analyses.clustering.groups import explore
+from timesink.analyses.comparison.pair import Role
+from timesink.analyses.cycles.search import find_cycles
 
 CASES = ("cpu_frequency_reduction", "gpu_instability", "gpu_memory_squeeze_out_NVLink")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from programs import batch, role
-from timesink.analyses.clustering.exploring import explore
+from timesink.analyses.clustering.distances import exact_calls, unlike_work
 from timesink.analyses.clustering.features import measure
-from timesink.analyses.clustering.work import exact_calls, unlike_work
+from timesink.analyses.clustering.groups import explore
 
 
 def test_a_model_with_half_as_many_layers_again_is_another():

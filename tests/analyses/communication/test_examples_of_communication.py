@@ -6,21 +6,29 @@ import numpy as np
 import polars as pl
 
 import timesink
-from timesink.analyses.communication.arguments import arguments_of
-from timesink.analyses.communication.bandwidth import bus_share, per_second, volume
-from timesink.analyses.communication.calls import collective_work
-from timesink.analyses.communication.comparison import mean_over_steps
-from timesink.analyses.communication.kinds import (
+from timesink.analyses.communication.calls import (
+    arguments_of,
     collective_kind,
+    collective_work,
     element_bytes,
-    input_bytes,
+    kinds_input_bytes,
     library_of,
     peers_of,
+    with_meaning,
 )
-from timesink.analyses.communication.matching import find_mismatches, match_calls
-from timesink.analyses.communication.meaning import with_meaning
-from timesink.analyses.communication.records import RECORD_SCHEMA, communication_ranges
-from timesink.analyses.communication.workers import step_communication
+from timesink.analyses.communication.records import (
+    RECORD_SCHEMA,
+    bus_share,
+    communication_ranges,
+    per_second,
+    volume,
+)
+from timesink.analyses.communication.workers import (
+    find_mismatches,
+    match_calls,
+    mean_over_steps,
+    step_communication,
+)
 
 
 def test_arguments_of() -> None:
@@ -95,8 +103,8 @@ def test_element_bytes() -> None:
 
 
 def test_input_bytes() -> None:
-    assert input_bytes("[[2, 3], [], [4]]", '["float", "Scalar", "c10::Half"]') == 32
-    assert input_bytes("[[[9600]]]", '["TensorList"]') is None
+    assert kinds_input_bytes("[[2, 3], [], [4]]", '["float", "Scalar", "c10::Half"]') == 32
+    assert kinds_input_bytes("[[[9600]]]", '["TensorList"]') is None
 
 
 def test_match_calls() -> None:

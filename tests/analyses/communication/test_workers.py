@@ -13,7 +13,7 @@ from builders import Event, annotation, kernel, operator, runtime, step
 from cases import K, O, read
 from rank_sets import as_set
 from timesink.analyses.communication import workers
-from timesink.analyses.communication.comparison import Comparison, mean_over_steps
+from timesink.analyses.communication.workers import WorkerComparison, mean_over_steps
 from timesink.model.trace import Trace
 
 
@@ -53,17 +53,17 @@ def worker(rank: int, events: Sequence[Event], world_size: int = 2) -> Trace:
     return read(*events, distributedInfo=info)
 
 
-def compare(*traces: Trace) -> Comparison:
+def compare(*traces: Trace) -> WorkerComparison:
     return as_set({f"rank{number}": trace for number, trace in enumerate(traces)}).communication
 
 
-def split(compared: Comparison) -> dict[tuple[str, str], tuple[float, float]]:
+def split(compared: WorkerComparison) -> dict[tuple[str, str], tuple[float, float]]:
     """Transfer and waiting in us by worker and step."""
     rows = compared.by_step.select("worker", "step", "transfer_ns", "waiting_ns").iter_rows()
     return {(who, name): (moved / 1000, waited / 1000) for who, name, moved, waited in rows}
 
 
-def transfer_of(compared: Comparison) -> list[tuple[str, float]]:
+def transfer_of(compared: WorkerComparison) -> list[tuple[str, float]]:
     rows = compared.by_name.select("worker", "transfer_ns").iter_rows()
     return [(who, moved / 1000) for who, moved in rows]
 
@@ -260,7 +260,7 @@ def test_operators_compute_only_where_no_kernel_was_recorded():
 # -- real recordings -------------------------------------------------------------------------------
 
 
-def of_folder(folder: Path) -> Comparison:
+def of_folder(folder: Path) -> WorkerComparison:
     return compare(*(timesink.open(path) for path in sorted(folder.iterdir())))
 
 

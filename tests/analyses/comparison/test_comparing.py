@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from behaviour_rows import behaviour, role_of
-from timesink.analyses.comparison.common_units import with_common_units
-from timesink.analyses.comparison.comparing import compare_roles
 from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES
+from timesink.analyses.comparison.sides import with_common_units
+from timesink.analyses.comparison.verdict import compare_roles
 
 
 def run(*, calls: int = 2, dur_ns: int = 100, cycles: int = 6, **more: object) -> pl.DataFrame:

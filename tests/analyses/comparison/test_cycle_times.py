@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.comparison.cycle_times import cycle_times
+from timesink.analyses.comparison.times import cycle_times
 from timesink.analyses.comparison.verdict import cycle_change
 
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from programs import GEMM, role
-from timesink.analyses.comparison.devices import with_matching_devices
+from timesink.analyses.comparison.sides import with_matching_devices
 
 
 def on(label, *devices: str):

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.comparison.equally_often import EQUALLY_OFTEN, equally_often
+from timesink.analyses.comparison.recorded import EQUALLY_OFTEN, equally_often
 
 CALLS = st.floats(0, 1e6)
 

@@ -5,23 +5,20 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from timesink.analyses.comparison.common_units import unlike_metrics, with_common_units
-from timesink.analyses.comparison.cycle_times import cycle_times
-from timesink.analyses.comparison.devices import with_matching_devices
-from timesink.analyses.comparison.equally_often import equally_often
-from timesink.analyses.comparison.families import family_rows
-from timesink.analyses.comparison.findings import key_findings
-from timesink.analyses.comparison.meeting import meeting
-from timesink.analyses.comparison.one_run import cycle_spans
-from timesink.analyses.comparison.pair import TIMES, CycleTimes, SteadyTimes
-from timesink.analyses.comparison.placing import with_places
-from timesink.analyses.comparison.recorded import unrecorded
-from timesink.analyses.comparison.role import Role, cycle_lengths
-from timesink.analyses.comparison.rows import comparison_rows
-from timesink.analyses.comparison.sides import side_by_side
-from timesink.analyses.comparison.times import time_rows
+from timesink.analyses.comparison.pair import TIMES, CycleTimes, Role, cycle_lengths, key_findings
+from timesink.analyses.comparison.recorded import equally_often, unrecorded
+from timesink.analyses.comparison.rows import comparison_rows, meeting
+from timesink.analyses.comparison.sides import (
+    side_by_side,
+    unlike_metrics,
+    with_common_units,
+    with_matching_devices,
+    with_places,
+)
+from timesink.analyses.comparison.times import cycle_spans, cycle_times, family_rows, time_rows
 from timesink.analyses.comparison.verdict import cycle_change, unrecorded_in
 from timesink.model.behaviour_csv import NO_DEVICE
+from timesink.model.diagnosis import SteadyTimes
 from timesink.model.schema import BEHAVIOUR
 
 

@@ -8,10 +8,10 @@ import pytest
 import timesink
 from programs import ADD, ATTENTION, GEMM, NORM, batch, role
 from timesink.analyses.behaviour.table import behaviour_table
-from timesink.analyses.comparison.families import family_rows
-from timesink.analyses.comparison.meeting import meeting
 from timesink.analyses.comparison.pair import FAMILIES
-from timesink.analyses.cycles.finding import find_cycles
+from timesink.analyses.comparison.rows import meeting
+from timesink.analyses.comparison.times import family_rows
+from timesink.analyses.cycles.search import find_cycles
 
 NVJET = "nvjet_sm90_tst_256x8_64x6_2x1_v_bz_TNT"
 BF16_ADD = ADD.replace("float", "c10::BFloat16")

@@ -7,8 +7,8 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from timesink.analyses.comparison.one_run import are_parts_of_one_run
-from timesink.analyses.comparison.role import Role
+from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison.times import are_parts_of_one_run
 
 LENGTHS = [100, 130, 90, 110, 100, 120, 105, 95, 100, 115, 100, 100]
 

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from many_roles import one_role
-from timesink.analyses.comparison.comparing import compare_roles
-from timesink.analyses.comparison.role import Role
+from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison.verdict import compare_roles
 
 
 def without(side: Role, *columns: str) -> Role:

@@ -11,9 +11,8 @@ import pytest
 from compared import BUSY_HOST, BUSY_LINK, HEALTHY, SLOW_CLOCK, frame, pair_of, two_runs
 from many_roles import one_role
 from programs import GEMM, role
-from timesink.analyses.comparison.comparing import compare_roles
 from timesink.analyses.comparison.pair import ROWS, TIMES, CycleTimes
-from timesink.analyses.comparison.verdict import cycle_change, verdict
+from timesink.analyses.comparison.verdict import compare_roles, cycle_change, verdict
 
 
 def lengths(base: float, new: float, interval: tuple[float, float] | None, p: float | None, n=9):

@@ -23,8 +23,8 @@ from programs import (
     role,
     without,
 )
-from timesink.analyses.comparison.calls_per_cycle import work_per_cycle
 from timesink.analyses.comparison.equal_work import with_equal_work
+from timesink.analyses.comparison.recorded import work_per_cycle
 from timesink.analyses.comparison.workload import check_workload
 from timesink.model.schema import BEHAVIOUR
 

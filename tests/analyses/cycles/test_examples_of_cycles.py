@@ -5,17 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 import timesink
-from timesink.analyses.cycles.finding import find_cycles
-from timesink.analyses.cycles.reading import family_name, period_ns, spans_of
-from timesink.analyses.cycles.summary import cycle_summary
-from timesink.analyses.cycles.types import (
+from timesink.analyses.cycles.cycles import (
     decodes,
     extends,
+    family_name,
     is_pass_call,
     is_unit_name,
+    is_wait,
+    period_ns,
+    spans_of,
     type_of_name,
 )
-from timesink.analyses.cycles.waiting import is_wait
+from timesink.analyses.cycles.search import cycle_summary, find_cycles
 
 
 def test_find_cycles() -> None:

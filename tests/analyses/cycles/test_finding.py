@@ -8,7 +8,7 @@ import pytest
 from loops import serve
 from marked import note, work
 from timelines import trace_of
-from timesink.analyses.cycles.finding import find_cycles
+from timesink.analyses.cycles.search import find_cycles
 from timesink.errors import NotFoundError, UnreadableError, UsageError
 from timesink.model.schema import TABLES
 from timesink.model.trace import Trace

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from timelines import recording
-from timesink.analyses.cycles.finding import find_cycles
+from timesink.analyses.cycles.search import find_cycles
 from timesink.model.trace import Trace
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from marked import note, work
 from timelines import trace_of
-from timesink.analyses.cycles.finding import find_cycles
-from timesink.analyses.cycles.summary import cycle_summary
+from timesink.analyses.cycles.search import cycle_summary, find_cycles
 
 
 def test_summary_of_each_type():

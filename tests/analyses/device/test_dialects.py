@@ -10,7 +10,7 @@ import pytest
 from builders import DIALECTS, Document
 from cases import read_document
 from timelines import Analysis, recording, trace_of
-from timesink.analyses.device.annotations import kernels_by_annotation
+from timesink.analyses.device.activities import kernels_by_annotation
 from timesink.analyses.device.idle import idle_breakdown, largest_gaps
 from timesink.analyses.device.launches import (
     launch_statistics,

@@ -6,9 +6,17 @@ import numpy as np
 import polars as pl
 
 import timesink
-from timesink.analyses.device.activities import busy_by, device_activities, find_gaps, spans_by
-from timesink.analyses.device.annotations import _latest_reaching, kernels_by_annotation
-from timesink.analyses.device.idle import CAUSES, idle_breakdown, largest_gaps
+from timesink.analyses.device.activities import (
+    _latest_reaching,
+    busy_by,
+    device_activities,
+    device_numbers,
+    find_gaps,
+    has_device_work,
+    kernels_by_annotation,
+    spans_by,
+)
+from timesink.analyses.device.idle import CAUSES, host_meanwhile, idle_breakdown, largest_gaps
 from timesink.analyses.device.idle_causes import holding_calls, idle_causes, idle_ranges
 from timesink.analyses.device.launches import (
     launch_statistics,
@@ -17,9 +25,6 @@ from timesink.analyses.device.launches import (
     queue_depth,
     queue_summary,
 )
-from timesink.analyses.device.meanwhile import host_meanwhile
-from timesink.analyses.device.numbers import device_numbers
-from timesink.analyses.device.presence import has_device_work
 from timesink.analyses.device.time import (
     COMMUNICATION,
     COMPUTATION,
@@ -30,12 +35,14 @@ from timesink.analyses.device.time import (
     overlap_by_step,
 )
 from timesink.analyses.device.utilisation import (
+    buckets,
     device_utilisation,
     kernel_devices,
     kernel_ranges,
     sm_efficiency_intervals,
+    timeline,
+    utilisation_counters,
 )
-from timesink.analyses.device.utilisation_counters import buckets, timeline, utilisation_counters
 
 
 def test_device_activities() -> None:

@@ -30,7 +30,7 @@ from timelines import (
     whole_microseconds,
     without_stream,
 )
-from timesink.analyses.device.annotations import kernels_by_annotation
+from timesink.analyses.device.activities import kernels_by_annotation
 from timesink.analyses.device.time import (
     COMMUNICATION,
     COMPUTATION,

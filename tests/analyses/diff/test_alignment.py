@@ -7,7 +7,7 @@ from functools import cache
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.diff.alignment import align
+from timesink.analyses.diff.trees import align
 
 keys = st.text("abc", max_size=12)
 

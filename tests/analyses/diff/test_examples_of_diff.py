@@ -5,9 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 import timesink
-from timesink.analyses.diff.alignment import align
-from timesink.analyses.diff.step_shares import step_shares
-from timesink.analyses.diff.trees import compare_trees
+from timesink.analyses.diff.operator_changes import step_shares
+from timesink.analyses.diff.trees import align, compare_trees
 from timesink.analyses.steps import find_steps
 
 

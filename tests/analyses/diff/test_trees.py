@@ -7,7 +7,7 @@ from pathlib import Path
 import timesink
 from builders import Event
 from cases import DATA_LOADER, MODULE, OTHER, STEP, K, O, R, read
-from timesink.analyses.diff.trees import BLANK, COMPOSITE, Section, compare_trees
+from timesink.analyses.diff.trees import BLANK, COMPOSITE, TreeSection, compare_trees
 
 US = 1000
 ENGINE = "autograd::engine::evaluate_function: "
@@ -25,7 +25,7 @@ def row(*names: str) -> list[Event]:
     return [STEP(1, 0, 1000), *calls]
 
 
-def names(section: Section) -> list[tuple[str, str]]:
+def names(section: TreeSection) -> list[tuple[str, str]]:
     return [
         (one.left.name.removeprefix("nn.Module: "), one.right.name.removeprefix("nn.Module: "))
         for one in section.children

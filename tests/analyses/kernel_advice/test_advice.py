@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 
 from measured_kernels import H200, Launch, measured, use
-from timesink.analyses.kernel_calls.calls import kernel_calls
-from timesink.analyses.kernel_calls.classes import with_class
-from timesink.analyses.kernel_calls.sampling import Sampling, with_weights
-from timesink.analyses.kernel_calls.usage import device_use
+from timesink.analyses.kernels.calls import Sampling, kernel_calls, with_weights
+from timesink.analyses.kernels.usage import device_use, with_class
 from timesink.model.findings import Finding
 from timesink.rules.kernel_use import advise
 

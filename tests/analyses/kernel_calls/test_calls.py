@@ -9,8 +9,8 @@ from hypothesis import given
 from cases import STEP, C, K, R, read
 from measured_kernels import launch, measured
 from timelines import patient, random_traces
-from timesink.analyses.kernel_calls.calls import has_counters, kernel_calls
-from timesink.analyses.kernel_calls.families import load_families
+from timesink.analyses.kernels.calls import has_counters, kernel_calls
+from timesink.analyses.kernels.families import load_families
 from timesink.analyses.kernels.table import kernel_rows
 from timesink.model.schema import KERNEL_CALLS
 from timesink.model.trace import Trace

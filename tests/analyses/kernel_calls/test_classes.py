@@ -9,14 +9,8 @@ from hypothesis import strategies as st
 
 from measured_kernels import launch, measured
 from timelines import patient
-from timesink.analyses.kernel_calls.calls import kernel_calls
-from timesink.analyses.kernel_calls.classes import (
-    CLASSES,
-    Thresholds,
-    axis_of,
-    bin_shares,
-    with_class,
-)
+from timesink.analyses.kernels.calls import kernel_calls
+from timesink.analyses.kernels.usage import CLASSES, Thresholds, axis_of, bin_shares, with_class
 from timesink.errors import UsageError
 
 

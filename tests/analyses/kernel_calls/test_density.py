@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.kernel_calls.classes import THIRDS, Thresholds, bin_shares
-from timesink.analyses.kernel_calls.density import density
+from timesink.analyses.kernels.groups import density
+from timesink.analyses.kernels.usage import THIRDS, Thresholds, bin_shares
 
 PERCENT = st.none() | st.floats(0, 130) | st.sampled_from([0.0, 33.0, 100 / 3, 200 / 3, 100.0])
 CALLS = st.lists(

@@ -6,15 +6,25 @@ import numpy as np
 import polars as pl
 
 import timesink
-from timesink.analyses.kernel_calls.calls import has_counters, kernel_calls
-from timesink.analyses.kernel_calls.classes import Thresholds, axis_of, bin_shares, with_class
-from timesink.analyses.kernel_calls.density import density
-from timesink.analyses.kernel_calls.families import load_families
-from timesink.analyses.kernel_calls.groups import call_groups
-from timesink.analyses.kernel_calls.origins import launch_origins
-from timesink.analyses.kernel_calls.sampling import Sampling, sampling_of, with_weights
-from timesink.analyses.kernel_calls.strip import strip
-from timesink.analyses.kernel_calls.usage import device_use, headroom, of_device
+from timesink.analyses.kernels.calls import (
+    Sampling,
+    has_counters,
+    kernel_calls,
+    launch_origins,
+    sampling_of,
+    with_weights,
+)
+from timesink.analyses.kernels.families import load_families
+from timesink.analyses.kernels.groups import call_groups, density, strip
+from timesink.analyses.kernels.usage import (
+    Thresholds,
+    axis_of,
+    bin_shares,
+    device_use,
+    headroom,
+    of_device,
+    with_class,
+)
 
 
 def test_kernel_calls() -> None:

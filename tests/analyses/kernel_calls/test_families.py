@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timelines import RECORDINGS, recording
-from timesink.analyses.kernel_calls.calls import kernel_calls
-from timesink.analyses.kernel_calls.families import FAMILY_NAMES, OTHER, RULES, load_families
-from timesink.analyses.kernel_calls.groups import call_groups
+from timesink.analyses.kernels.calls import kernel_calls
+from timesink.analyses.kernels.families import FAMILY_NAMES, OTHER, RULES, load_families
+from timesink.analyses.kernels.groups import call_groups
 from timesink.errors import UnreadableError, UsageError
 
 PROFILES = ("matmul_relu.csv", "gpt_infer.csv.gz", "unet_train.csv.gz")

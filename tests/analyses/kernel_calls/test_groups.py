@@ -8,10 +8,9 @@ import polars as pl
 import pytest
 
 from measured_kernels import launch, measured
-from timesink.analyses.kernel_calls.calls import kernel_calls
-from timesink.analyses.kernel_calls.classes import with_class
-from timesink.analyses.kernel_calls.groups import GROUP_COLUMNS, call_groups
-from timesink.analyses.kernel_calls.sampling import Sampling, with_weights
+from timesink.analyses.kernels.calls import Sampling, kernel_calls, with_weights
+from timesink.analyses.kernels.groups import GROUP_COLUMNS, call_groups
+from timesink.analyses.kernels.usage import with_class
 from timesink.model.trace import Trace
 
 

@@ -12,11 +12,8 @@ import pytest
 
 import timesink
 from measured_kernels import launch, measured
-from timesink.analyses.kernel_calls.calls import kernel_calls
-from timesink.analyses.kernel_calls.classes import CLASSES, with_class
-from timesink.analyses.kernel_calls.intervals import sample_intervals
-from timesink.analyses.kernel_calls.sampling import Sampling
-from timesink.analyses.kernel_calls.usage import device_use
+from timesink.analyses.kernels.calls import Sampling, kernel_calls
+from timesink.analyses.kernels.usage import CLASSES, device_use, sample_intervals, with_class
 from timesink.model.trace import Trace
 
 
@@ -75,7 +72,7 @@ def test_more_launches_are_surer():
 def test_parcels_of_many_launches_vary_as_the_launches_do(monkeypatch):
     trace = varied(600, kernels=1)
     alone = intervals(trace, Sampling(4, "launch"))
-    monkeypatch.setattr("timesink.analyses.kernel_calls.intervals._MOST_PARCELS", 100)
+    monkeypatch.setattr("timesink.analyses.kernels.usage._MOST_PARCELS", 100)
     together = intervals(trace, Sampling(4, "launch"))
     for name in ("total_ns", "sm_pct", "both_low_share"):
         width, of_parcels = (np.subtract(*found[name][::-1]) for found in (alone, together))

@@ -14,8 +14,7 @@ from builders import Event, flow
 from cases import MAIN, MODULE, OTHER, PID, STEP, K, O, R, read
 from measured_kernels import launch, measured
 from timelines import patient, random_traces
-from timesink.analyses.kernel_calls.calls import kernel_calls
-from timesink.analyses.kernel_calls.origins import SCHEMA, launch_origins
+from timesink.analyses.kernels.calls import SCHEMA, kernel_calls, launch_origins
 from timesink.model.trace import Trace
 
 ENGINE = "autograd::engine::evaluate_function: "

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from measured_kernels import launch, measured
 from timelines import patient
-from timesink.analyses.kernel_calls.calls import kernel_calls
-from timesink.analyses.kernel_calls.sampling import (
+from timesink.analyses.kernels.calls import (
     Per,
     Sampling,
     call_time,
+    kernel_calls,
     sampling_of,
     with_weights,
 )

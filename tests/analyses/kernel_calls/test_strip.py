@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.kernel_calls.classes import CLASSES
-from timesink.analyses.kernel_calls.strip import strip
+from timesink.analyses.kernels.groups import strip
+from timesink.analyses.kernels.usage import CLASSES
 
 ROW = st.tuples(
     st.none() | st.integers(0, 10**6), st.none() | st.floats(0, 120), st.sampled_from(CLASSES)

@@ -12,11 +12,9 @@ from hypothesis import strategies as st
 import timesink
 from measured_kernels import H200, launch, measured
 from timelines import patient
-from timesink.analyses.kernel_calls.calls import kernel_calls
-from timesink.analyses.kernel_calls.classes import CLASSES
-from timesink.analyses.kernel_calls.groups import call_groups
-from timesink.analyses.kernel_calls.sampling import Sampling, with_weights
-from timesink.analyses.kernel_calls.usage import DeviceUse, device_use
+from timesink.analyses.kernels.calls import Sampling, kernel_calls, with_weights
+from timesink.analyses.kernels.groups import call_groups
+from timesink.analyses.kernels.usage import CLASSES, DeviceUse, device_use
 from timesink.model.trace import Device, Trace
 
 

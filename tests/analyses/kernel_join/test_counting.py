@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.kernel_join import counting
-from timesink.analyses.kernel_join.counting import place_by_count
-from timesink.analyses.kernel_join.launches import Launches
+from timesink.analyses.kernels import join_search as counting
+from timesink.analyses.kernels.join_alignment import Launches
+from timesink.analyses.kernels.join_search import place_by_count
 
 LAYER = [1, 2, 1, 3, 4, 1, 5, 2, 6, 1, 7, 3, 1, 8, 2, 1]
 FUNCTION = np.array([20, 21, *LAYER * 16, 22, 1, 23])

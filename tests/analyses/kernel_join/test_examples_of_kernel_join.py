@@ -6,14 +6,15 @@ import numpy as np
 import polars as pl
 
 import timesink
-from timesink.analyses.kernel_calls.calls import kernel_calls
-from timesink.analyses.kernel_join.alignment import common_subsequence
-from timesink.analyses.kernel_join.counting import place_by_count
-from timesink.analyses.kernel_join.joining import join_calls
-from timesink.analyses.kernel_join.kinds import numbered_launches
-from timesink.analyses.kernel_join.launches import Launches
-from timesink.analyses.kernel_join.placing import place_launches
-from timesink.analyses.kernel_join.windows import find_period, windows_of
+from timesink.analyses.kernels.calls import kernel_calls
+from timesink.analyses.kernels.join import join_calls, numbered_launches
+from timesink.analyses.kernels.join_alignment import (
+    Launches,
+    common_subsequence,
+    find_period,
+    windows_of,
+)
+from timesink.analyses.kernels.join_search import place_by_count, place_launches
 
 
 def test_common_subsequence() -> None:

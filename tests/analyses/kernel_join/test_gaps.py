@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from timesink.analyses.kernel_join.gaps import fill_by_name, fill_by_order
-from timesink.analyses.kernel_join.launches import Launches
+from timesink.analyses.kernels.join_alignment import Launches, fill_by_name, fill_by_order
 
 
 def launches(function: list[int], kind: list[int] | None = None, family: int = -1) -> Launches:

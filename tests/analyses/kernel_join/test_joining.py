@@ -14,13 +14,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import timesink
-from timesink.analyses.kernel_calls.calls import kernel_calls
-from timesink.analyses.kernel_calls.origins import launch_origins
-from timesink.analyses.kernel_calls.sampling import Sampling
-from timesink.analyses.kernel_join import finding
-from timesink.analyses.kernel_join.joining import Join, join_calls
-from timesink.analyses.kernel_join.kinds import GEOMETRY
-from timesink.analyses.kernel_names.spelling import kernel_name
+from timesink.analyses.kernels import join as finding
+from timesink.analyses.kernels.calls import Sampling, kernel_calls, launch_origins
+from timesink.analyses.kernels.join import GEOMETRY, Join, join_calls
+from timesink.analyses.kernels.names import kernel_name
 from timesink.model.trace import Trace
 
 Numbers = NDArray[np.int64]

@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from timesink.analyses.kernel_join.kinds import GEOMETRY, numbered_launches
+from timesink.analyses.kernels.join import GEOMETRY, numbered_launches
 
 
 def calls(*launches: tuple[str, int | None], **columns: Any) -> pl.DataFrame:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.kernel_join import placing
-from timesink.analyses.kernel_join.placing import Path, place_launches
+from timesink.analyses.kernels import join_search as placing
+from timesink.analyses.kernels.join_search import Path, place_launches
 
 LAYER = [1, 2, 3, 2, 4, 5, 2, 6, 7, 3, 3, 8, 1, 9, 4, 2]
 STEP = np.array([20, 21, *LAYER * 12, 22, 1, 23])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from timesink.analyses.kernel_join.windows import find_period, windows_of
+from timesink.analyses.kernels.join_alignment import find_period, windows_of
 
 STEP = [*range(20, 28), *[1, 2, 3, 2, 4] * 12, *range(10, 16)]
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from timesink.analyses.kernel_names.display import short_kernel_name, telling_word
-from timesink.analyses.kernel_names.mangling import is_mangled, mangled_words, qualified_name
-from timesink.analyses.kernel_names.namesakes import distinguishing
-from timesink.analyses.kernel_names.normalised import normalised_name
-from timesink.analyses.kernel_names.short import short_name
-from timesink.analyses.kernel_names.spelling import kernel_name, template_arguments
+from timesink.analyses.kernels.names import (
+    is_mangled,
+    kernel_name,
+    mangled_words,
+    qualified_name,
+    short_kernel_name,
+    short_name,
+    telling_word,
+    template_arguments,
+)
+from timesink.analyses.kernels.normalised_names import distinguishing, normalised_name
 
 
 def test_short_kernel_name() -> None:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.kernel_calls.families import load_families
-from timesink.analyses.kernel_names.normalised import normalised_name
+from timesink.analyses.kernels.families import load_families
+from timesink.analyses.kernels.normalised_names import normalised_name
 
 SAME = {
     "tile": (

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.kernel_names.namesakes import distinguishing
-from timesink.analyses.kernel_names.short import cut_name, short_name
+from timesink.analyses.kernels.names import cut_name, short_name
+from timesink.analyses.kernels.normalised_names import distinguishing
 
 _CLAMP = (
     "at::{}launch_clamp_scalar(at::TensorIteratorBase &, c10::Scalar)::[lambda() (instance 1)]"

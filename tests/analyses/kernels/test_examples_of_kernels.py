@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import timesink
-from timesink.analyses.kernels.table import kernel_groups, kernel_launches, kernel_table
-from timesink.analyses.kernels.tensor_core_share import (
+from timesink.analyses.kernels.table import (
+    kernel_groups,
+    kernel_launches,
+    kernel_table,
     operator_tensor_core_share,
     tensor_core_share,
 )

@@ -11,8 +11,8 @@ import pytest
 
 from builders import mlu_trace
 from cases import K, O, R, read, read_document
-from timesink.analyses.kernel_names.display import short_kernel_name
-from timesink.analyses.kernels.tensor_core_share import (
+from timesink.analyses.kernels.names import short_kernel_name
+from timesink.analyses.kernels.table import (
     TensorCoreShare,
     operator_tensor_core_share,
     tensor_core_share,

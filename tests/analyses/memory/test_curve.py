@@ -14,10 +14,10 @@ from timesink.analyses.memory.curve import (
     as_steps,
     memory_curve,
     memory_peaks,
+    memory_records,
     recording_start,
     thin_curve,
 )
-from timesink.analyses.memory.devices import memory_records
 from timesink.model.trace import Trace
 
 US = 1000

@@ -10,9 +10,8 @@ import pytest
 import timesink
 from builders import Event
 from cases import ALLOC, DATA_LOADER, MODULE, STEP, O, read
+from timesink.analyses.memory.blocks import live_at_peak, memory_events
 from timesink.analyses.memory.curve import memory_peaks
-from timesink.analyses.memory.events import memory_events
-from timesink.analyses.memory.live import live_at_peak
 from timesink.model.trace import Trace
 
 US = 1000

@@ -6,31 +6,30 @@ import numpy as np
 import polars as pl
 
 import timesink
-from timesink.analyses.memory.curve import (
-    as_steps,
-    memory_curve,
-    memory_peaks,
-    peak_records,
-    recording_start,
-    thin_curve,
-)
-from timesink.analyses.memory.devices import (
-    default_device,
-    memory_capacities,
-    memory_device,
-    memory_device_names,
-    memory_records,
-    within,
-)
-from timesink.analyses.memory.events import memory_blocks, memory_events
-from timesink.analyses.memory.live import live_at_peak
-from timesink.analyses.memory.operators import (
+from timesink.analyses.memory.blocks import (
+    live_at_peak,
+    memory_blocks,
     memory_by_operator,
+    memory_events,
     memory_outside_operators,
     record_nodes,
     record_operators,
 )
-from timesink.analyses.memory.thinning import largest_triangles
+from timesink.analyses.memory.curve import (
+    as_steps,
+    default_device,
+    largest_triangles,
+    memory_capacities,
+    memory_curve,
+    memory_device,
+    memory_device_names,
+    memory_peaks,
+    memory_records,
+    peak_records,
+    recording_start,
+    thin_curve,
+    within,
+)
 
 
 def test_recording_start() -> None:

@@ -11,9 +11,9 @@ import pytest
 import timesink
 from builders import Event, flow
 from cases import MAIN, MODULE, OTHER, PID, K, O, R, read
-from timesink.analyses.call_times import node_times
 from timesink.analyses.modules.backward import link_backward
 from timesink.analyses.modules.table import SCHEMA, module_table
+from timesink.analyses.operators import node_times
 from timesink.model.trace import Trace
 
 US = 1000

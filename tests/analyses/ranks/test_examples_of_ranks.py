@@ -6,26 +6,22 @@ import numpy as np
 import polars as pl
 
 import timesink
-from timesink.analyses.ranks.analysis import analyse_ranks
-from timesink.analyses.ranks.functions import function_times
-from timesink.analyses.ranks.groups import kind_told
-from timesink.analyses.ranks.judged import judged_ranks
-from timesink.analyses.ranks.lateness import affected, least_share
-from timesink.analyses.ranks.matching import peer_median
-from timesink.analyses.ranks.numbering import Named, numbered
-from timesink.analyses.ranks.operator_work import work_of_shapes
-from timesink.analyses.ranks.own_time import blocked, own_time_before, waited_for
-from timesink.analyses.ranks.panel import Panel
-from timesink.analyses.ranks.rank_set import ranks_of_traces
-from timesink.analyses.ranks.stragglers import Straggler
-from timesink.analyses.ranks.summary import _believable, summarise_rank
+from timesink.analyses.arrays import stacked
+from timesink.analyses.ranks.analysis import analyse_ranks, judged_ranks, step_waits
+from timesink.analyses.ranks.lateness import Panel, affected, least_share
+from timesink.analyses.ranks.matching import kind_told, peer_median
+from timesink.analyses.ranks.own_time import (
+    blocked,
+    function_times,
+    own_time_before,
+    waited_for,
+    work_of_shapes,
+)
+from timesink.analyses.ranks.rank_set import Named, numbered, ranks_of_traces, straggler_rows
+from timesink.analyses.ranks.stragglers import Straggler, cost_together
+from timesink.analyses.ranks.summary import _believable, summarise_rank, thinned_to, within_limits
 from timesink.analyses.ranks.summary_tables import from_parquet, to_parquet
-from timesink.analyses.ranks.table import step_waits
-from timesink.analyses.ranks.thinning import thinned_to, within_limits
-from timesink.analyses.ranks.together import cost_together
-from timesink.analyses.ranks.views import straggler_rows
 from timesink.analyses.ranks.waits import _summed
-from timesink.analyses.row_groups import stacked
 
 
 def test_analyse_ranks() -> None:

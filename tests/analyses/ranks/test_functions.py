@@ -8,7 +8,7 @@ import numpy as np
 
 import timesink
 from builders import annotation, kineto, operator, runtime, write
-from timesink.analyses.ranks.functions import function_times
+from timesink.analyses.ranks.own_time import function_times
 
 
 def test_a_program_does_not_wait_where_a_collective_does(tmp_path: Path):

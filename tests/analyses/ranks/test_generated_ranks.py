@@ -10,8 +10,8 @@ import pytest
 
 from timesink.analyses.ranks.analysis import RanksAnalysis, analyse_ranks
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank
+from timesink.lab.ranks.generated import ranks_and_truth
 from timesink.lab.ranks.plan import Plan, Straggler, Truth
-from timesink.lab.ranks.tables import ranks_and_truth
 
 GRID = {"tensor": 2, "pipeline": 2}
 

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import polars as pl
 
-from timesink.analyses.ranks.rank_set import ranks_of_traces
-from timesink.analyses.ranks.telling import set_notes
+from timesink.analyses.ranks.rank_set import ranks_of_traces, set_notes
+from timesink.lab.ranks.generated import rank_tables
 from timesink.lab.ranks.plan import Plan
-from timesink.lab.ranks.tables import rank_tables
 from timesink.model.trace import Trace
 
 

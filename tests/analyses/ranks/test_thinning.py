@@ -5,10 +5,16 @@ from __future__ import annotations
 import pytest
 
 from cases import STEP, K, O, R, read
-from timesink.analyses.ranks import thinning
+from timesink.analyses.ranks import summary as thinning
 from timesink.analyses.ranks.analysis import analyse_ranks
-from timesink.analyses.ranks.summary import RankSummary, summarise_rank
-from timesink.analyses.ranks.thinning import OTHERS, thinned_alike, thinned_to, within_limits
+from timesink.analyses.ranks.summary import (
+    OTHERS,
+    RankSummary,
+    summarise_rank,
+    thinned_alike,
+    thinned_to,
+    within_limits,
+)
 from timesink.lab.ranks import Plan, Straggler, ranks_and_truth
 from timesink.model.trace import Trace
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import timesink
-from timesink.analyses.kernel_calls.calls import kernel_calls
-from timesink.analyses.roofline.peaks import choose_peaks, find_peaks, load_peaks, parse_peaks
-from timesink.analyses.roofline.roofline import roofline, why_no_roofline
-from timesink.analyses.roofline.work import role_of
+from timesink.analyses.kernels.calls import kernel_calls
+from timesink.analyses.kernels.launch_work import role_of
+from timesink.analyses.kernels.peaks import choose_peaks, find_peaks, load_peaks, parse_peaks
+from timesink.analyses.kernels.roofline import roofline, why_no_roofline
 from timesink.model.trace import Device, Metadata, Trace
 
 

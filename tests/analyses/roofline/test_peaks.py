@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from measured_kernels import measured
-from timesink.analyses.roofline import peaks as module
-from timesink.analyses.roofline.peaks import (
+from timesink.analyses.kernels import peaks as module
+from timesink.analyses.kernels.peaks import (
     COLUMNS,
     PRECISIONS,
     choose_peaks,

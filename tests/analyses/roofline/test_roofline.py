@@ -12,15 +12,11 @@ from hypothesis import strategies as st
 
 import timesink
 from measured_kernels import launch, measured
-from timesink.analyses.kernel_calls.calls import kernel_calls
-from timesink.analyses.roofline.peaks import DevicePeaks, choose_peaks
-from timesink.analyses.roofline.roofline import (
-    COLUMNS,
-    roofline,
-    why_no_roofline,
-)
-from timesink.collect.ncu.metric_sets import ROOFLINE
+from timesink.analyses.kernels.calls import kernel_calls
+from timesink.analyses.kernels.peaks import DevicePeaks, choose_peaks
+from timesink.analyses.kernels.roofline import COLUMNS, roofline, why_no_roofline
 from timesink.model.trace import Device
+from timesink.recorder.ncu.command import ROOFLINE
 
 SIMPLE = DevicePeaks(
     "simple",

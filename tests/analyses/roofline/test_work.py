@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from measured_kernels import launch, measured
-from timesink.analyses.roofline.work import counted_work, role_of
-from timesink.collect.ncu.metric_sets import ROOFLINE, UTILISATION
+from timesink.analyses.kernels.launch_work import counted_work, role_of
+from timesink.recorder.ncu.command import ROOFLINE, UTILISATION
 
 TENSOR = "sm__ops_path_tensor"
 THREAD = "sm__sass_thread_inst_executed_op"

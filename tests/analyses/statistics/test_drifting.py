@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.statistics.discovery import ALPHA
-from timesink.analyses.statistics.drifting import mean_changes, without_outliers
+from timesink.analyses.statistics.drift import mean_changes, without_outliers
+from timesink.analyses.statistics.ranks import ALPHA
 
 
 def column(*values: float) -> np.ndarray:

@@ -4,17 +4,33 @@ from __future__ import annotations
 
 import numpy as np
 
-from timesink.analyses.statistics.apart import apart
-from timesink.analyses.statistics.discovery import false_discovery
-from timesink.analyses.statistics.drifting import mean_changes, without_outliers
-from timesink.analyses.statistics.mean_errors import cosines, likeness, variance_of_mean
-from timesink.analyses.statistics.mean_intervals import intervals
-from timesink.analyses.statistics.moments import moments, moments_with_zeros, sums
-from timesink.analyses.statistics.permutation import permutation_p, trimmed_mean
-from timesink.analyses.statistics.ranks import effect_size, rank_p, rank_test
-from timesink.analyses.statistics.regimes import regime_p, segments, warm_up
-from timesink.analyses.statistics.student import two_sided_limit, two_sided_limits, two_sided_p
-from timesink.analyses.statistics.welch import welch_interval, welch_p
+from timesink.analyses.statistics.drift import (
+    cosines,
+    intervals,
+    likeness,
+    mean_changes,
+    variance_of_mean,
+    without_outliers,
+)
+from timesink.analyses.statistics.levels import apart, regime_p, segments, warm_up
+from timesink.analyses.statistics.means import (
+    moments,
+    moments_with_zeros,
+    sums,
+    two_sided_limit,
+    two_sided_limits,
+    two_sided_p,
+    welch_interval,
+    welch_p,
+)
+from timesink.analyses.statistics.ranks import (
+    effect_size,
+    false_discovery,
+    permutation_p,
+    rank_p,
+    rank_test,
+    trimmed_mean,
+)
 
 
 def test_apart() -> None:

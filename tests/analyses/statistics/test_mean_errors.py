@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from timesink.analyses.statistics.mean_errors import cosines, likeness, variance_of_mean
+from timesink.analyses.statistics.drift import cosines, likeness, variance_of_mean
 
 ALONE = np.array([0.0])
 

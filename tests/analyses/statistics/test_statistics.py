@@ -9,10 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.statistics.moments import Moments, moments, moments_with_zeros, sums
+from timesink.analyses.statistics.means import (
+    Moments,
+    moments,
+    moments_with_zeros,
+    sums,
+    two_sided_limit,
+    two_sided_p,
+    welch_interval,
+    welch_p,
+)
 from timesink.analyses.statistics.ranks import effect_size, rank_p, rank_test
-from timesink.analyses.statistics.student import two_sided_limit, two_sided_p
-from timesink.analyses.statistics.welch import welch_interval, welch_p
 
 MEASURED = st.floats(-1e6, 1e6, allow_subnormal=False).map(lambda value: round(value, 4))
 SETS = st.lists(MEASURED, min_size=2, max_size=12)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timelines import patient
-from timesink.analyses.timeline.curves import CurveLevel, as_points, thin, visible_points
+from timesink.analyses.timeline.levels import CurveLevel, as_points, thin, visible_points
 
 samples = st.lists(st.tuples(st.integers(0, 20), st.integers(-50, 50)), min_size=1, max_size=30)
 

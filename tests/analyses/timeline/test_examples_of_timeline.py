@@ -5,12 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 import timesink
-from timesink.analyses.timeline.curves import Points, as_points, sampled, thin
-from timesink.analyses.timeline.layout import layout_of, whole_layout
-from timesink.analyses.timeline.levels import Level, coarser_levels, merge, resolutions, single
-from timesink.analyses.timeline.rows import stack_rows
+from timesink.analyses.timeline.layout import layout_of, stack_rows, whole_layout
+from timesink.analyses.timeline.levels import (
+    Level,
+    Points,
+    as_points,
+    coarser_levels,
+    joined_ranges,
+    merge,
+    pixel_length,
+    resolutions,
+    sampled,
+    single,
+    thin,
+    visible,
+)
 from timesink.analyses.timeline.tracks import Naming, ranked
-from timesink.analyses.timeline.windows import joined_ranges, pixel_length, visible
 
 
 def test_sampled() -> None:

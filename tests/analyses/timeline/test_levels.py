@@ -10,8 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timelines import patient
-from timesink.analyses.timeline.levels import Level, Pieces, coarser_levels, merge, single
-from timesink.analyses.timeline.windows import visible
+from timesink.analyses.timeline.levels import (
+    Level,
+    MergedSlices,
+    coarser_levels,
+    merge,
+    single,
+    visible,
+)
 
 Slice = tuple[int, int, int]
 """Start, length and label."""
@@ -31,7 +37,7 @@ lanes = st.lists(st.lists(gaps, max_size=12).map(lane_of), min_size=1, max_size=
 resolutions = st.sampled_from([1, 2, 8, 32, 128])
 
 
-def pieces_of(lanes: list[list[Slice]]) -> Pieces:
+def pieces_of(lanes: list[list[Slice]]) -> MergedSlices:
     first = np.append(0, np.cumsum([len(lane) for lane in lanes]))
     rows = np.array([one for lane in lanes for one in lane], dtype=np.int64).reshape(-1, 3)
     ids = np.arange(len(rows), dtype=np.int32)

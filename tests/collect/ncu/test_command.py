@@ -7,17 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from timesink.collect.ncu.command import (
+from timesink.errors import UsageError
+from timesink.recorder.ncu.command import (
+    ROOFLINE,
+    UTILISATION,
     NcuPlan,
     import_commands,
     metrics_named,
     profile_command,
+    sampling,
     shown,
     shown_briefly,
 )
-from timesink.collect.ncu.metric_sets import ROOFLINE, UTILISATION
-from timesink.collect.ncu.sampling import sampling
-from timesink.errors import UsageError
 
 PROGRAM = ("python", "train.py", "--name", "two words")
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from timesink.collect.ncu.command import NcuPlan
-from timesink.collect.ncu.diagnosis import program_failed, why_nothing
-from timesink.collect.ncu.hearing import Heard
-from timesink.collect.ncu.running import ProfilerEnd
-from timesink.collect.ncu.sampling import sampling
+from timesink.recorder.ncu.collection import program_failed, why_nothing
+from timesink.recorder.ncu.command import NcuPlan, sampling
+from timesink.recorder.ncu.process import Heard, ProfilerEnd
 
 PLAN = NcuPlan(("train",))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from timesink.collect.ncu.hearing import Heard
+from timesink.recorder.ncu.process import Heard
 
 CRASH = b"""\
 ==WARNING== Note: Running with unmodified GPU clocks.

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from timesink.collect.ncu.places import NcuOutputs, put_away, rescued, workplace
 from timesink.errors import CollectError, UsageError
+from timesink.recorder.ncu.table import NcuOutputs, put_away, rescued, workplace
 
 
 def test_free_name_beside_the_table(tmp_path: Path):
@@ -62,7 +62,7 @@ def test_report_on_another_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(shutil, "copyfile", note)
     with workplace(places.output) as report:
         report.write_text("measured")
-        monkeypatch.setattr("timesink.collect.ncu.places.os.replace", _only_within(report.parent))
+        monkeypatch.setattr("timesink.recorder.ncu.table.os.replace", _only_within(report.parent))
         assert put_away(report, places) is None
     assert copied == [".kept.ncu-rep.unfinished"]
     assert [path.name for path in tmp_path.iterdir()] == ["kept.ncu-rep"]
@@ -85,7 +85,7 @@ def test_report_that_no_place_takes_stays_where_it_is(
     def refuse(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("timesink.collect.ncu.places._move", refuse)
+    monkeypatch.setattr("timesink.recorder.ncu.table._move", refuse)
     with workplace(places.output) as report:
         report.write_text("measured")
         with pytest.raises(CollectError) as caught, rescued(report, places, []):

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from timesink.collect.ncu import program
-from timesink.collect.ncu.program import crash_of, find_ncu, ncu_version
-from timesink.collect.program import check_program
 from timesink.errors import CollectError
+from timesink.recorder.ncu import command as program
+from timesink.recorder.ncu.command import crash_of, find_ncu, ncu_version
+from timesink.recorder.processes import check_program
 
 
 def executable(path: Path, text: str = "#!/bin/sh\n") -> Path:

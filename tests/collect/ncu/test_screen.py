@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from timesink.collect.ncu.screen import Screen
+from timesink.recorder.ncu.process import Screen
 
 
 class Output(io.TextIOWrapper):

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from timesink.collect.ncu.splitting import Splitter
+from timesink.recorder.ncu.process import Splitter
 
 PROFILING = b'==PROF== Profiling "gemm" - 12: 0%....50%....100% - 9 passes\n'
 HEAD = b'"ID","Process ID","Process Name"\n'

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from timesink.collect.ncu.table import MARK, look_at, write_table
 from timesink.errors import OutputError
+from timesink.recorder.ncu.table import MARK, look_at, write_table
 
 WIDE = """\
 ==WARNING== whatever

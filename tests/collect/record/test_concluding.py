@@ -11,16 +11,14 @@ from typing import Any
 
 import pytest
 
-from timesink.collect.record import traces
-from timesink.collect.record.notes import read_notes
-from timesink.collect.record.places import RecordingFolder
-from timesink.collect.record.plan import RecordPlan
-from timesink.collect.record.recording import conclude
-from timesink.collect.record.run_file import ProgramRun
-from timesink.collect.record.running import ProgramEnd
-from timesink.collect.record.watching import Watched
 from timesink.errors import OutputError
+from timesink.recorder import traces
 from timesink.recorder.counter_sampler import SampledCounters
+from timesink.recorder.folder import RecordingFolder, RecordPlan, read_notes
+from timesink.recorder.program import ProgramEnd
+from timesink.recorder.recording import conclude
+from timesink.recorder.run_file import ProgramRun
+from timesink.recorder.watch import Watched
 
 BASE_NS = 1_790_857_026_000_000_000
 PROGRAM = ProgramRun("1", ("python", "a.py"), RecordPlan(cycles=3), 1, 2, ProgramEnd(0, "", 0))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from timesink.collect.record.agent.counting import Counting, Due
-from timesink.collect.record.plan import RecordPlan
+from timesink.recorder.agent.engine import Counting, Due
+from timesink.recorder.folder import RecordPlan
 
 
 def dues(plan: RecordPlan, count: int, *, begins: bool) -> list[str]:

@@ -17,16 +17,14 @@ from typing import Any
 
 import pytest
 
-from timesink.collect.record import agent
-from timesink.collect.record.agent import compiling, window
-from timesink.collect.record.agent.annotations import watch_annotations
-from timesink.collect.record.agent.engine import CycleEngine
-from timesink.collect.record.agent.functions import watch_functions
-from timesink.collect.record.agent.functions.calls import MarkedCalls
-from timesink.collect.record.agent.optimizers import watch_optimizers
-from timesink.collect.record.agent.profiling import Profiling
-from timesink.collect.record.notes import ProcessNotes, read_notes
-from timesink.collect.record.plan import RecordPlan, write_plan
+from timesink.recorder import agent
+from timesink.recorder.agent import engine as window
+from timesink.recorder.agent import profiling as compiling
+from timesink.recorder.agent.engine import CycleEngine
+from timesink.recorder.agent.functions import MarkedCalls, watch_functions
+from timesink.recorder.agent.hooks import watch_annotations, watch_optimizers
+from timesink.recorder.agent.profiling import Profiling
+from timesink.recorder.folder import ProcessNotes, RecordPlan, read_notes, write_plan
 
 if importlib.util.find_spec("torch") is None:
     pytest.skip("needs torch", allow_module_level=True)

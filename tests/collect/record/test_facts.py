@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from timesink.collect.record.agent.facts import devices
-from timesink.collect.record.agent.profiling import synchronise
+from timesink.recorder.agent.endings import devices
+from timesink.recorder.agent.profiling import synchronise
 
 
 def torch_with(*uuids: str, used: bool = True, told: bool = True) -> Any:

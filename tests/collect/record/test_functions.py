@@ -10,8 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from timesink.collect.record.agent.functions.matching import FunctionName, functions_with
-from timesink.collect.record.agent.functions.swapping import tell_of_calls
+from timesink.recorder.agent.functions import FunctionName, functions_with, tell_of_calls
 
 
 class Calls:

@@ -11,8 +11,8 @@ from bare import COMMAND, bare_environment
 LISTING = """
 import importlib, pkgutil, sys
 before = set(sys.modules)
-import timesink.recorder.counter_sampler, timesink.collect.record, timesink.cli.record
-for package in (timesink.collect.record, timesink.recorder):
+import timesink.recorder.counter_sampler, timesink.recorder, timesink.cli.record
+for package in (timesink.recorder, timesink.recorder):
     for module in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
         importlib.import_module(module.name)
 assert timesink.record

@@ -12,10 +12,11 @@ import pytest
 
 import timesink
 from recorded import Recording, environment, needs_torch, plain, write
-from timesink.collect.record import beside, in_program, joining
-from timesink.collect.record.places import RecordingFolder
-from timesink.collect.record.plan import RecordPlan, write_plan
 from timesink.errors import CollectError, UsageError
+from timesink.recorder import in_program
+from timesink.recorder import in_program as beside
+from timesink.recorder import in_program as joining
+from timesink.recorder.folder import RecordingFolder, RecordPlan, write_plan
 
 pytestmark = pytest.mark.whole
 

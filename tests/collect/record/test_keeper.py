@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from timesink.collect.record import keeper
-from timesink.collect.record.notes import Notebook
+from timesink.recorder import keeper
+from timesink.recorder.folder import Notebook
 
 
 @pytest.fixture(autouse=True)

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from timesink.collect.record import machine
-from timesink.collect.record.machine import Machine
-from timesink.collect.record.notes import ProcessNotes
+from timesink.recorder import program as machine
+from timesink.recorder.folder import ProcessNotes
+from timesink.recorder.program import Machine
 
 ON_ONE_CORE = """
 import os, sys

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 
 import pytest
 
-from timesink.collect.record.agent.optimizers import OptimizerSteps
+from timesink.recorder.agent.hooks import OptimizerSteps
 
 
 class Heard:

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from timesink.collect.record.agent import own_thread
-from timesink.collect.record.agent.own_thread import RecordedThread, is_main_thread
+from timesink.recorder.agent import profiling as own_thread
+from timesink.recorder.agent.profiling import RecordedThread, is_main_thread
 
 
 def in_thread(work: object) -> None:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from timesink.collect.record.clock import Offset, measure_offset, shift_counters
-from timesink.collect.record.packing import pack
+from timesink.recorder.traces import Offset, measure_offset, pack, shift_counters
 
 BASE_NS = 1_790_857_026_000_000_000
 
@@ -33,7 +32,7 @@ def timeline(*events: str) -> str:
 
 @pytest.mark.parametrize("chunk", [64, 1 << 20], ids=["small pieces", "one piece"])
 def test_marks_of_the_recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int):
-    monkeypatch.setattr("timesink.collect.record.packing._CHUNK", chunk)
+    monkeypatch.setattr("timesink.recorder.traces._CHUNK", chunk)
     raw, packed = tmp_path / "raw.json", tmp_path / "trace.json.gz"
     raw.write_text(
         timeline(

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from recorded import environment
-from timesink.collect.processes import birth
-from timesink.collect.record.places import RecordingFolder
 from timesink.errors import OutputError
+from timesink.recorder.folder import RecordingFolder
+from timesink.recorder.processes import birth
 
 PREPARES = """
 import sys
 from pathlib import Path
-from timesink.collect.record.places import RecordingFolder
+from timesink.recorder.folder import RecordingFolder
 RecordingFolder(Path(sys.argv[1])).prepare()
 print(flush=True)
 sys.stdin.read()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from timesink.collect.record.notes import ProcessNotes
-from timesink.collect.record.plan import RecordPlan
-from timesink.collect.record.reasons import advice, why_partial
+from timesink.recorder.folder import ProcessNotes, RecordPlan
+from timesink.recorder.run_file import advice, why_partial
 
 TORCH = {"event": "torch"}
 TOOLS = {"event": "remark", "text": "other tools monitor this program"}

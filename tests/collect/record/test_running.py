@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from timesink.collect.processes import is_alive
-from timesink.collect.record import recording, urgency
-from timesink.collect.record.places import RecordingFolder
-from timesink.collect.record.plan import RecordPlan
-from timesink.collect.record.recording import Request, record_program
-from timesink.collect.record.run_file import ProgramRun
-from timesink.collect.record.running import ProgramEnd, Running
-from timesink.collect.record.watching import Watched
 from timesink.errors import CollectError
+from timesink.recorder import program as urgency
+from timesink.recorder import recording
 from timesink.recorder.counter_catalogue import wanted
+from timesink.recorder.folder import RecordingFolder, RecordPlan
+from timesink.recorder.processes import is_alive
+from timesink.recorder.program import ProgramEnd, Running
+from timesink.recorder.recording import Request, record_program
+from timesink.recorder.run_file import ProgramRun
+from timesink.recorder.watch import Watched
 
 pytestmark = pytest.mark.whole
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from timesink.collect.record import watching
-from timesink.collect.record.watching import Watch
+from timesink.recorder import watch as watching
 from timesink.recorder.counter_catalogue import wanted
+from timesink.recorder.watch import Watch
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
 

@@ -10,10 +10,10 @@ import pytest
 
 from timesink.errors import UsageError
 from timesink.lab.ranks import CAUSE_OF_KIND, KINDS, Plan, Straggler
-from timesink.lab.ranks.kineto import START_NS
-from timesink.lab.ranks.layout import RankLayout
+from timesink.lab.ranks.generated import tables_of
+from timesink.lab.ranks.plan import RankLayout
 from timesink.lab.ranks.runs import FIRST_STEP, SimulatedRun, carry_out
-from timesink.lab.ranks.tables import tables_of
+from timesink.lab.ranks.trace_text import START_NS
 
 PLANS = {
     "data": Plan(ranks=16, steps=3),

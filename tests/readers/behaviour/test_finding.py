@@ -11,9 +11,9 @@ import pytest
 
 from behaviour_files import ROW, csv_file
 from timesink.errors import UnreadableError
-from timesink.readers.behaviour.finding import find_behaviour_tables
-from timesink.readers.beside import find_beside
-from timesink.readers.discover import find_recordings
+from timesink.sources.discovery import find_recordings
+from timesink.sources.run_facts import find_behaviour_tables
+from timesink.sources.sidecars import find_beside
 
 
 @pytest.fixture

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from behaviour_files import COLUMNS, ROW, SYNC, changed, csv_file
 from timesink.errors import UnreadableError
+from timesink.formats import behaviour
+from timesink.formats.registry import read_trace
+from timesink.formats.times import microseconds_as_ns
 from timesink.model.schema import BEHAVIOUR
 from timesink.model.trace import Trace
-from timesink.readers import behaviour
-from timesink.readers.exact_times import microseconds_as_ns
-from timesink.readers.registry import read_trace
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from builders import Document, write
+from timesink.formats.options import ReadOptions
+from timesink.formats.registry import read_trace
 from timesink.model.trace import Trace
-from timesink.readers.options import ReadOptions
-from timesink.readers.registry import read_trace
 
 Read = Callable[[Document | bytes], Trace]
 

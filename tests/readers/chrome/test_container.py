@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import training_trace
-from timesink.readers.chrome.container import (
+from timesink.formats.chrome.container import (
     PieceText,
     cut_pieces,
     find_events,

@@ -6,8 +6,8 @@ import pytest
 
 from answers import damage, sizes
 from builders import kernel, kineto, operator, to_bytes, training_trace, write
-from timesink.readers.options import ReadOptions
-from timesink.readers.registry import read_trace
+from timesink.formats.options import ReadOptions
+from timesink.formats.registry import read_trace
 
 H200 = {
     "id": 0,

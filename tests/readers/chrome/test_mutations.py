@@ -17,10 +17,10 @@ from answers import damage, sizes
 from builders import write
 from mutations import BASES, Mutant, corpus
 from timesink.errors import TimesinkError
+from timesink.formats.options import ReadOptions
+from timesink.formats.registry import read_trace
 from timesink.model.health import RULES, Severity
 from timesink.model.trace import Trace
-from timesink.readers.options import ReadOptions
-from timesink.readers.registry import read_trace
 
 SECONDS_TO_READ = 5
 MUTANTS = list(corpus())

@@ -20,9 +20,9 @@ from builders import (
     write,
 )
 from timesink.errors import TimesinkError, UnreadableError
-from timesink.readers.options import ReadOptions
-from timesink.readers.registry import read_trace
-from timesink.readers.source import PACKED_BLOCK
+from timesink.formats.options import ReadOptions
+from timesink.formats.packing import PACKED_BLOCK
+from timesink.formats.registry import read_trace
 
 CLEAN = to_bytes(training_trace(steps=2))
 EVENTS = len(training_trace(steps=2)["traceEvents"])

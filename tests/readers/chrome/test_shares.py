@@ -10,11 +10,11 @@ import pytest
 
 from answers import as_text, damage
 from builders import DIALECTS, gzip_members, to_bytes, training_trace, write
+from timesink.formats.chrome import container
+from timesink.formats.options import ReadOptions
+from timesink.formats.registry import read_trace
 from timesink.model.trace import Trace
-from timesink.readers import workers
-from timesink.readers.chrome import container
-from timesink.readers.options import ReadOptions
-from timesink.readers.registry import read_trace
+from timesink.runtime import workers
 
 SMALL_PIECE = 4_000
 
@@ -48,7 +48,7 @@ def test_workers_import_nothing_from_the_current_folder(tmp_path, large_text, mo
     path = write(tmp_path / "trace.json.gz", large_text)
     (tmp_path / "pickle.py").write_text("raise SystemExit('imported from the current folder')")
     monkeypatch.chdir(tmp_path)
-    worker = workers.Worker("timesink.readers.registry", "read_trace", path)
+    worker = workers.Worker("timesink.formats.registry", "read_trace", path)
     try:
         assert worker.result() is not None
     finally:

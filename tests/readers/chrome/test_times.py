@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from answers import damage, rows
 from builders import BASE_NS, kernel, kineto, operator, to_bytes
-from timesink.readers.chrome.timestamps import NULL_INT, float_us_to_ns, text_us_to_ns
+from timesink.formats.chrome.columns import NULL_INT, float_us_to_ns, text_us_to_ns
 
 LARGEST_NS = 2**63 - 1
 

@@ -24,9 +24,9 @@ from builders import (
     runtime,
     xpu_trace,
 )
+from timesink.formats.options import ReadOptions
+from timesink.formats.registry import read_trace
 from timesink.model.trace import Device
-from timesink.readers.options import ReadOptions
-from timesink.readers.registry import read_trace
 
 DEVICE_COLUMNS = ("kind", "name", "device", "stream", "correlation", "ts_ns", "dur_ns")
 HOST_COLUMNS = ("kind", "name", "tid", "correlation", "ts_ns", "dur_ns")

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from timesink.errors import UnreadableError
+from timesink.formats import counters
+from timesink.formats.counters import read_counters
+from timesink.formats.options import ReadOptions
+from timesink.formats.packing import open_source
 from timesink.model.schema import COUNTERS
-from timesink.readers import counters
-from timesink.readers.beside import find_beside
-from timesink.readers.counters import read_counters
-from timesink.readers.options import ReadOptions
-from timesink.readers.source import open_source
+from timesink.sources.sidecars import find_beside
 
 HEADER = "timestamp_us,counter,device,value"
 TRACE = b'{"traceEvents": [{"ph": "X"}]}'

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from timesink.formats.registry import read_trace
 from timesink.model.trace import Trace
-from timesink.readers.registry import read_trace
 
 Read = Callable[..., Trace]
 

@@ -25,9 +25,10 @@ from ncu_files import (
     details_csv,
     expected_calls,
 )
+from timesink.formats.ncu import numbers as lines
+from timesink.formats.ncu import pages as csv_pages
+from timesink.formats.registry import read_trace
 from timesink.model.trace import Trace
-from timesink.readers.ncu import csv_pages, lines
-from timesink.readers.registry import read_trace
 
 CALLS = [
     Call("void gemm<float, (int)4>(T1 *)", 26_336, tensor_pct=72.37, dram_pct=12.5, sm_pct=101.2),

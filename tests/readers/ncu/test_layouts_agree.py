@@ -22,8 +22,8 @@ from ncu_files import (
     raw_csv,
     text_page,
 )
+from timesink.formats.registry import read_trace
 from timesink.model.trace import Trace
-from timesink.readers.registry import read_trace
 
 NAME = st.text(
     st.characters(min_codepoint=33, max_codepoint=0x2FF, exclude_categories=("C", "Z")), min_size=1

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from ncu_files import CLOCKS_WARNING, Call, details_csv, kernel_table, raw_csv, text_page
 from timesink.errors import TimesinkError
+from timesink.formats.registry import read_trace
 from timesink.model.schema import KERNEL_CALLS, KERNEL_METRICS
-from timesink.readers.registry import read_trace
 
 CALLS = [
     Call("gemm<a, b>", 26_336, tensor_pct=72.37, metrics={"dram__bytes.sum": (1_234_567, "byte")}),

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ncu_files import LOCALES, number
-from timesink.readers.ncu.numbers import DecimalEvidence, is_missing, to_numbers
+from timesink.formats.ncu.numbers import DecimalEvidence, is_missing, to_numbers
 
 
 def one(text: str, decimal: str = ".", exponent: str = "") -> float | None:

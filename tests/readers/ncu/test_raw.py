@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from ncu_files import DURATION, Call, details_csv, expected_calls, expected_metrics, raw_csv
-from timesink.readers.ncu import csv_pages, lines
+from timesink.formats.ncu import numbers as lines
+from timesink.formats.ncu import pages as csv_pages
 
 CALLS = [
     Call("gemm", 26_336, tensor_pct=72.37, metrics={"dram__bytes.sum": (4096, "byte")}),

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from ncu_files import CLOCKS_WARNING, Call, expected_calls, text_page
-from timesink.readers.ncu import lines
-from timesink.readers.ncu import text_page as module
+from timesink.formats.ncu import numbers as lines
+from timesink.formats.ncu import pages as module
 
 CALLS = [
     Call("void gemm<float, (int)4>(T1 *, T2)", 26_336, tensor_pct=72.37, grid=(3, 80, 1)),

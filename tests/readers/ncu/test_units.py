@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from timesink.readers.ncu.units import PrintedUnit, unit_of
+from timesink.formats.ncu.numbers import PrintedUnit, unit_of
 
 
 @pytest.mark.parametrize(

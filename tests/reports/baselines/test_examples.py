@@ -6,11 +6,16 @@ import tempfile
 from pathlib import Path
 
 import timesink
-from timesink.reports.baselines.content import _without_place
-from timesink.reports.baselines.facts import facts_of
-from timesink.reports.baselines.keeping import list_baselines, unsaved_baseline
-from timesink.reports.baselines.names import checked_name, is_reference, reference
-from timesink.reports.baselines.stores import FolderStore, RemoteStore, store_at
+from timesink.answers.baseline_content import _without_place, facts_of
+from timesink.answers.baseline_stores import (
+    FolderStore,
+    RemoteStore,
+    checked_name,
+    is_reference,
+    reference,
+    store_at,
+)
+from timesink.answers.baselines import list_baselines, unsaved_baseline
 
 
 def test_content_without_place() -> None:

@@ -11,19 +11,20 @@ import pytest
 
 import timesink
 from compared_runs import SLOW_CLOCK, process_table, rank_fields, write_table, write_timeline
-from timesink.errors import NotFoundError, OutputError, TimesinkError, UnreadableError, UsageError
-from timesink.reports.baselines import baseline, content
-from timesink.reports.baselines.keeping import (
+from timesink.answers import baseline_content as baseline
+from timesink.answers import baseline_content as content
+from timesink.answers.baselines import (
     list_baselines,
     load_baseline,
     remove_baseline,
     save_baseline,
 )
-from timesink.reports.comparison import compare
-from timesink.reports.comparison.runs import CycleSearch, ReadOptions, SideRun
-from timesink.store.tables import Tables
+from timesink.answers.comparison import compare
+from timesink.answers.comparison.runs import CycleSearch, SideReadOptions, SideRun
+from timesink.errors import NotFoundError, OutputError, TimesinkError, UnreadableError, UsageError
+from timesink.sources.kept_tables import Tables
 
-BY_MARKER = ReadOptions(finding=CycleSearch("decode_step"))
+BY_MARKER = SideReadOptions(finding=CycleSearch("decode_step"))
 NAMES_OF_PLACES = ("sources", "source", "identifier", "file", "label")
 
 
@@ -81,7 +82,7 @@ def test_behaviour_tables_with_counters_beside_them(tmp_path):
 def test_recording_and_cache_may_go(pair, tmp_path, monkeypatch):
     base, new = pair
     before = compare(base, new).headline
-    save_baseline("base", base.parent, tmp_path / "store", reading=ReadOptions(cache=False))
+    save_baseline("base", base.parent, tmp_path / "store", reading=SideReadOptions(cache=False))
     shutil.rmtree(base.parent)
     shutil.move(tmp_path / "store", tmp_path / "elsewhere")
     monkeypatch.setenv("TIMESINK_CACHE_DIR", str(tmp_path / "empty"))
@@ -124,7 +125,7 @@ def test_two_baselines(pair, tmp_path):
 def test_baselines_with_other_cycles_are_refused_in_either_order(pair, tmp_path):
     store = tmp_path / "store"
     write_timeline(pair[0], steps=True, cycles=8)
-    save_baseline("a", pair[0], store, reading=ReadOptions(finding=CycleSearch(by="step")))
+    save_baseline("a", pair[0], store, reading=SideReadOptions(finding=CycleSearch(by="step")))
     save_baseline("b", pair[0], store, reading=BY_MARKER)
     for names in (("@a", "@b"), ("@b", "@a")):
         with pytest.raises(UsageError, match="saved with other cycles") as refused:
@@ -288,7 +289,7 @@ def test_fields_this_version_does_not_know_are_said(pair, tmp_path, monkeypatch)
         return kept
 
     monkeypatch.setattr(content, "tables_of", with_more)
-    monkeypatch.setattr("timesink.reports.baselines.keeping.baseline_of", lambda *_: None)
+    monkeypatch.setattr("timesink.answers.baselines.baseline_of", lambda *_: None)
     save_baseline("base", pair[0], store)
     monkeypatch.undo()
     with pytest.raises(UnreadableError, match="which this one cannot read"):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from timesink.answers.baseline_stores import store_at
 from timesink.errors import OutputError, UnreadableError, UsageError
-from timesink.reports.baselines.stores import store_at
 
 
 @pytest.fixture(params=["folder", "file", "memory"])

@@ -20,9 +20,9 @@ from compared_runs import (
     write_timeline,
 )
 from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES
+from timesink.answers.comparison import Comparison
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
-from timesink.reports.comparison import Comparison
-from timesink.writers.folder import export_folder
+from timesink.formats.parquet_folder import export_folder
 
 
 def pids(comparison: Comparison) -> list[tuple[str, str, str]]:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from timesink.answers.comparison.inputs import check_given
 from timesink.errors import UnreadableError, UsageError
-from timesink.reports.comparison.given import check_given
 
 
 def test_what_is_not_there_is_refused_first(tmp_path: Path) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from compared_runs import write_timeline
+from timesink.answers.comparison import compare, runs
 from timesink.model.trace import Trace
-from timesink.reports.comparison import compare, runs
-from timesink.store import answers
-from timesink.store.cache import Cache
+from timesink.sources import kept_answers as answers
+from timesink.sources.cache import Cache
 
 
 @pytest.fixture

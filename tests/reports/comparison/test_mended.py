@@ -8,7 +8,7 @@ import polars as pl
 
 import timesink
 from many_roles import one_role
-from timesink.writers.behaviour import write_behaviour
+from timesink.formats.behaviour import write_behaviour
 
 
 def written(table: pl.DataFrame, path: Path) -> Path:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.comparison.role import Role
-from timesink.reports.comparison.naming import (
+from timesink.analyses.comparison.pair import Role
+from timesink.answers.comparison.naming import (
     case_identifier,
     file_stem,
     pair_identifier,
@@ -19,7 +19,7 @@ from timesink.reports.comparison.naming import (
     side_labels,
     told_apart,
 )
-from timesink.reports.comparison.pairing import Match, RoleMember
+from timesink.answers.comparison.pairing import Match, RoleMember
 
 
 def member(

@@ -6,8 +6,8 @@ import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
 
-from timesink.analyses.comparison.role import Role
-from timesink.reports.comparison.pairing import (
+from timesink.analyses.comparison.pair import Role
+from timesink.answers.comparison.pairing import (
     MOST_CROSS_PAIRS,
     Pairing,
     RoleMember,

@@ -10,20 +10,19 @@ import pytest
 
 import timesink
 from comparison_text import to_text
-from timesink.analyses.ranks.changes.comparing import compare_ranks
-from timesink.answers.comment import comment_md
-from timesink.answers.comparison import comparison_document
-from timesink.answers.gate_judgement import gate_of
-from timesink.answers.gate_result import Limit
-from timesink.answers.published_report import comparison_md
-from timesink.engines.engine import Done
+from timesink.analyses.ranks.changes import compare_ranks
+from timesink.answers.comparison import Comparison
+from timesink.answers.comparison.document import comparison_document
+from timesink.answers.comparison.published_report import comparison_md
+from timesink.answers.comparison.rank_sets import may_be_sets
+from timesink.answers.comparison.sides import RunSide, SideSource
+from timesink.answers.comparison.words import comment_md
+from timesink.answers.gate_result import Limit, gate_of
 from timesink.errors import TimesinkError
-from timesink.lab.ranks.generate import generate_ranks
+from timesink.lab.ranks.generated import generate_ranks
 from timesink.lab.ranks.plan import Plan, Straggler
-from timesink.readers.recording import Recording
-from timesink.reports.comparison import Comparison
-from timesink.reports.comparison.rank_sets import may_be_sets
-from timesink.reports.comparison.sides import RunSide, SideSource
+from timesink.runtime.engine import Done
+from timesink.sources.recordings import Recording
 
 
 @pytest.fixture(scope="module")

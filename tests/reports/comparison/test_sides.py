@@ -9,16 +9,16 @@ import pytest
 
 import timesink
 from compared_runs import process_table, write_case, write_table, write_timeline
-from timesink.errors import UnreadableError
-from timesink.model.trace import Trace
-from timesink.reports.comparison.sides import (
+from timesink.answers.comparison.sides import (
     RunSide,
     find_cases,
     find_side,
     side_of_trace,
     stem_of,
 )
-from timesink.writers.folder import export_folder
+from timesink.errors import UnreadableError
+from timesink.formats.parquet_folder import export_folder
+from timesink.model.trace import Trace
 
 
 def jobs(side: RunSide) -> list[tuple[str, str, bool]]:

@@ -9,7 +9,7 @@ import pytest
 import timesink
 from builders import Event, annotation, kineto, operator, step
 from recorded_runs import recorded
-from timesink.reports.comparison.report import Comparison
+from timesink.answers.comparison.report import Comparison
 
 CYCLE_US = 1000
 CYCLES = 12

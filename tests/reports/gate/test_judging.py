@@ -11,10 +11,9 @@ from compared_runs import SLOW_CLOCK, cycle_tables, rank_fields, write_case, wri
 from diagnosed import slow_clock, unchanged
 from gated import comparison_of, lengths
 from timesink.answers.budgets import BudgetResult
-from timesink.answers.gate_judgement import gate_of, gate_of_error
-from timesink.answers.gate_result import Gate, Limit
+from timesink.answers.comparison import compare
+from timesink.answers.gate_result import Gate, Limit, gate_of, gate_of_error
 from timesink.errors import TimesinkError, UsageError
-from timesink.reports.comparison import compare
 
 
 def outcome(limit: Limit | None, change_pct: float, verdict: str = "regression") -> str:

@@ -7,9 +7,9 @@ from typing import Any
 
 from cases import K, read
 from measured_kernels import Launch, launch, measured
+from timesink.answers.kernels.reading import kernels
+from timesink.answers.kernels.report import headroom_sentence
 from timesink.model.trace import Trace
-from timesink.reports.kernels import kernels
-from timesink.reports.kernels.headline import headroom_sentence
 
 MS = 1_000_000
 

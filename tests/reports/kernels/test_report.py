@@ -10,10 +10,11 @@ import pytest
 import timesink
 from cases import K, read
 from measured_kernels import launch, measured
+from timesink.answers.kernels.reading import kernels
+from timesink.answers.kernels.report import BY, SCHEMA, KernelReports
 from timesink.errors import UsageError
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Trace
-from timesink.reports.kernels import BY, SCHEMA, KernelReports, kernels
 
 ADD = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>(int)"
 MUL = "void at::native::vectorized_elementwise_kernel<4, at::native::MulFunctor<float>>(int)"

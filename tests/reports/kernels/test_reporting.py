@@ -13,10 +13,10 @@ import timesink
 from builders import kernel, kineto, operator, runtime
 from cases import MODULE, K, R, read, read_document
 from measured_kernels import launch, measured
+from timesink.answers.kernels.reading import kernels
 from timesink.errors import UnreadableError, UsageError
 from timesink.model.health import HealthEntry
 from timesink.model.trace import Device, Trace
-from timesink.reports.kernels import kernels
 
 NAMES = ("sgemm_a", "add_kernel", "sgemm_b", "mul_kernel")
 

@@ -10,10 +10,10 @@ import pytest
 
 import timesink
 from cases import DATA_LOADER, OTHER, STEP, K, O, R, read
+from timesink.answers.plugin.distributed import diff, diff_node
+from timesink.answers.plugin.query import Query
 from timesink.errors import NotFoundError, UsageError
 from timesink.model.trace import Trace
-from timesink.reports.plugin.diff import diff, diff_node
-from timesink.reports.plugin.query import Query
 
 SGD = "Optimizer.step#SGD.step"
 

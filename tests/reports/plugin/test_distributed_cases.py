@@ -9,9 +9,9 @@ import pytest
 from builders import Event
 from cases import K, O, costs, read
 from rank_sets import as_set
+from timesink.answers.plugin.distributed import communication_operations, overlap, wait_time
+from timesink.answers.plugin.query import Query
 from timesink.model.trace import Trace
-from timesink.reports.plugin.distributed import communication_operations, overlap, wait_time
-from timesink.reports.plugin.query import Query
 
 SMALL, LARGE = [[53120]], [[2049000]]
 """Shapes of what is broadcast and reduced: 212480 and 8196000 bytes."""

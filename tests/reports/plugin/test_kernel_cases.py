@@ -9,12 +9,15 @@ import pytest
 
 from builders import Event
 from cases import STEP, K, O, R, read, table, with_tensor_cores
-from timesink.analyses.device.utilisation import sm_efficiency_intervals
-from timesink.analyses.device.utilisation_counters import UTILISATION, utilisation_counters
+from timesink.analyses.device.utilisation import (
+    UTILISATION,
+    sm_efficiency_intervals,
+    utilisation_counters,
+)
+from timesink.answers.plugin.kernels import kernel_pie, kernel_table_view, tensor_core_pie
+from timesink.answers.plugin.overview import overview
+from timesink.answers.plugin.query import Query
 from timesink.model.trace import Trace
-from timesink.reports.plugin.kernels import kernel_pie, kernel_table_view, tensor_core_pie
-from timesink.reports.plugin.overview import overview
-from timesink.reports.plugin.query import Query
 
 BLOCKS, OCCUPANCY = "Mean Blocks Per SM", "Mean Est. Achieved Occupancy (%)"
 

@@ -11,11 +11,11 @@ import pytest
 import timesink
 from builders import complete, kineto, mlu_trace
 from cases import STEP, K, O, R, columns, read, read_document, table
+from timesink.answers.plugin.kernels import kernel_pie, kernel_table_view, tensor_core_pie
+from timesink.answers.plugin.overview import device_summary
+from timesink.answers.plugin.query import Query
 from timesink.errors import NotFoundError
 from timesink.model.trace import Trace
-from timesink.reports.plugin.device_summary import device_summary
-from timesink.reports.plugin.kernels import kernel_pie, kernel_table_view, tensor_core_pie
-from timesink.reports.plugin.query import Query
 
 BY_NAME = Query({"group_by": "Kernel"})
 BY_PROPERTIES = Query({"group_by": "KernelNameAndOpName"})

@@ -13,12 +13,12 @@ from cases import by_name, read_document, step_rows, table
 from mlu import training_loop
 from mlu_loop import PARTS, RING_SUM, SCALE, Answers, OperatorRow
 from timesink.analyses.names import device_word
+from timesink.answers.plugin.kernels import kernel_pie, kernel_table_view
+from timesink.answers.plugin.memory import memory_table
+from timesink.answers.plugin.operators import operation_pie, operation_table
+from timesink.answers.plugin.overview import overview
+from timesink.answers.plugin.query import Query
 from timesink.model.trace import Trace
-from timesink.reports.plugin.kernels import kernel_pie, kernel_table_view
-from timesink.reports.plugin.memory import memory_table
-from timesink.reports.plugin.operators import operation_pie, operation_table
-from timesink.reports.plugin.overview import overview
-from timesink.reports.plugin.query import Query
 
 RECORDED_ANSWERS = "seeds/003_*"
 

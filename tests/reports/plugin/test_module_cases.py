@@ -8,9 +8,9 @@ import pytest
 
 from builders import Event
 from cases import MODULE, O, read
+from timesink.answers.plugin.operators import module_view, tree_view
+from timesink.answers.plugin.query import Query
 from timesink.errors import NotFoundError
-from timesink.reports.plugin.modules import module_view, tree_view
-from timesink.reports.plugin.query import Query
 
 
 def layers() -> list[Event]:

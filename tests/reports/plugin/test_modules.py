@@ -10,9 +10,9 @@ import pytest
 import timesink
 from builders import Event, flow
 from cases import MAIN, MODULE, OTHER, PID, STEP, K, O, R, read
+from timesink.answers.plugin.operators import module_view, tree_view
+from timesink.answers.plugin.query import Query
 from timesink.errors import NotFoundError
-from timesink.reports.plugin.modules import module_view, tree_view
-from timesink.reports.plugin.query import Query
 
 
 def module(name: str, ts: int, dur: int, number: int = 0) -> Event:

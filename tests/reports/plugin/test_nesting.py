@@ -9,11 +9,10 @@ import msgspec
 import pytest
 
 from cases import MODULE, STEP, O, read
+from timesink.answers.plugin.distributed import diff, diff_node
+from timesink.answers.plugin.operators import MOST_LEVELS, module_view, nested, tree_view
+from timesink.answers.plugin.query import Query
 from timesink.model.trace import Trace
-from timesink.reports.plugin.diff import diff, diff_node
-from timesink.reports.plugin.modules import module_view, tree_view
-from timesink.reports.plugin.nesting import MOST_LEVELS, nested
-from timesink.reports.plugin.query import Query
 
 DEPTH = 3000
 

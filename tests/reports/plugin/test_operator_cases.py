@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from cases import OTHER, K, O, R, by_name, read, with_tensor_cores
+from timesink.answers.plugin.kernels import kernel_table_view
+from timesink.answers.plugin.operators import operation_table
+from timesink.answers.plugin.query import Query
 from timesink.model.trace import Trace
-from timesink.reports.plugin.kernels import kernel_table_view
-from timesink.reports.plugin.operators import operation_table
-from timesink.reports.plugin.query import Query
 
 TIMES = (
     "calls",

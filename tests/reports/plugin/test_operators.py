@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from cases import STEP, K, O, R, read
+from timesink.answers.plugin.operators import operation_pie, operation_stack, operation_table
+from timesink.answers.plugin.query import Query
 from timesink.errors import NotFoundError, UsageError
 from timesink.model.trace import Trace
-from timesink.reports.plugin.operators import operation_pie, operation_stack, operation_table
-from timesink.reports.plugin.query import Query
 
 BY_SHAPE = {"group_by": "OperationAndInputShape"}
 SMALL, LARGE = {"Input dims": [[2, 8], []]}, {"Input dims": [[4, 8], []]}

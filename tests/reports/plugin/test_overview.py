@@ -8,9 +8,9 @@ import pytest
 
 import timesink
 from cases import DATA_LOADER, STEP, K, O, R, columns, read, step_rows
+from timesink.answers.plugin.overview import overview
+from timesink.answers.plugin.query import Query
 from timesink.model.trace import Trace
-from timesink.reports.plugin.overview import overview
-from timesink.reports.plugin.query import Query
 
 
 def work(number: int, start: float, kernel_us: float) -> list[dict]:

@@ -22,14 +22,13 @@ from cases import (
     read,
     step_rows,
 )
-from timesink.analyses.breakdown import step_breakdown
 from timesink.analyses.operators import operator_table
-from timesink.analyses.roles import role_ranges
+from timesink.analyses.roles import role_ranges, step_breakdown
 from timesink.analyses.steps import find_steps, window
-from timesink.reports.plugin.kernels import kernel_table_view
-from timesink.reports.plugin.operators import operation_table
-from timesink.reports.plugin.overview import overview
-from timesink.reports.plugin.query import Query
+from timesink.answers.plugin.kernels import kernel_table_view
+from timesink.answers.plugin.operators import operation_table
+from timesink.answers.plugin.overview import overview
+from timesink.answers.plugin.query import Query
 
 ALL_PARTS = [
     "Step",

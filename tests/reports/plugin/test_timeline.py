@@ -24,10 +24,10 @@ from builders import (
     training_trace,
     write,
 )
+from timesink.answers.plugin.query import Query
+from timesink.answers.plugin.timeline import trace_view
 from timesink.errors import UnreadableError
 from timesink.model.trace import Trace
-from timesink.reports.plugin.query import Query
-from timesink.reports.plugin.timeline import trace_view
 
 WHOLE = complete("Trace", "PyTorch Profiler (0)", 1000, 4, pid="Spans", tid="PyTorch Profiler")
 
@@ -263,8 +263,9 @@ def test_moved_slices_of_a_long_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def cut_small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    from timesink.readers.chrome.container import cut_pieces
-    from timesink.reports.plugin import timeline_lanes, timeline_text
+    from timesink.answers.plugin import timeline as timeline_lanes
+    from timesink.answers.plugin import timeline as timeline_text
+    from timesink.formats.chrome.container import cut_pieces
 
     for module in (timeline_lanes, timeline_text):
         monkeypatch.setattr(module, "cut_pieces", lambda events: cut_pieces(events, size=1000))

@@ -9,7 +9,7 @@ import pytest
 
 import timesink
 from builders import annotation, kernel, kineto, memory, operator, python_call, write
-from timesink.reports.plugin.views import available_views
+from timesink.answers.plugin.overview import available_views
 
 ALWAYS = ["Overview", "Operator", "Trace"]
 MODULE = python_call("nn.Module: Linear_0", 1, 5, **{"Python id": 1, "Python module id": 0})

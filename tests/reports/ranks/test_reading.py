@@ -12,14 +12,13 @@ import pytest
 import timesink
 from builders import training_trace, write
 from rank_sets import HereEngine
-from timesink.analyses.ranks.rank_set import RankSet
-from timesink.analyses.ranks.telling import set_health, set_notes
+from timesink.analyses.ranks.rank_set import RankSet, set_health, set_notes
+from timesink.answers import rank_reading as job
+from timesink.answers.rank_reading import read_ranks
 from timesink.errors import NotFoundError, TimesinkError
 from timesink.lab.ranks import Plan, Straggler, generate_ranks
-from timesink.readers.recording import Recording
-from timesink.reports.ranks import job
-from timesink.reports.ranks.reading import read_ranks
-from timesink.store.cache import Cache
+from timesink.sources.cache import Cache
+from timesink.sources.recordings import Recording
 
 
 @pytest.fixture(scope="module")

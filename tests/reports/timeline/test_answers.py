@@ -16,11 +16,13 @@ import builders
 import timesink
 from timelines import trace_of
 from timesink.analyses.timeline.layout import Layout, WholeLayout
+from timesink.answers.plugin.query import Query
+from timesink.answers.timeline import opening
+from timesink.answers.timeline.details import export
+from timesink.answers.timeline.opening import Timeline, open_timeline, to_arrays
+from timesink.answers.timeline.routes import ROUTES
 from timesink.errors import TimesinkError
 from timesink.model.trace import Trace
-from timesink.reports.plugin.query import Query
-from timesink.reports.timeline import ROUTES, Timeline, export, open_timeline, opening
-from timesink.reports.timeline.keeping import to_arrays
 
 
 @cache

@@ -11,9 +11,10 @@ import polars as pl
 import pytest
 
 import timesink
+from timesink.answers.plugin.query import Query
+from timesink.answers.timeline.opening import Timeline, open_timeline
+from timesink.answers.timeline.routes import ROUTES
 from timesink.errors import NotFoundError, UsageError
-from timesink.reports.plugin.query import Query
-from timesink.reports.timeline import ROUTES, Timeline, open_timeline
 
 _DTYPES = {"f64": "<f8", "u32": "<u4", "i32": "<i4", "u16": "<u2", "u8": "u1"}
 

@@ -193,7 +193,7 @@ def with_calls(trace: Trace, anatomies: Mapping[str, Anatomy]) -> dict[str, Anat
     @cache
     def rows() -> dict[str, pl.DataFrame]:
         # Nobody else needs what this does.
-        from timesink.analyses.anatomy.call_rows import call_rows  # noqa: PLC0415
+        from timesink.analyses.anatomy.places import call_rows  # noqa: PLC0415
 
         return call_rows(own, spans, on_device=on_device)
 

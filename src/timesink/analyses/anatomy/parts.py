@@ -2,19 +2,317 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from timesink.analyses.anatomy.anatomy import PART_TIMES, PARTS
-from timesink.analyses.anatomy.device_parts import DeviceTime
-from timesink.analyses.anatomy.host_parts import WAITING
-from timesink.analyses.behaviour.windows import Windows
+from timesink.analyses import names
+from timesink.analyses.anatomy.anatomy import LAUNCHES, PART_OF_CLASS, PART_TIMES, PARTS
+from timesink.analyses.behaviour.calls import OUTSIDE, Windows, process_of_device, process_of_host
+from timesink.analyses.behaviour.functions import (
+    FUNCTION_CLASSES,
+    ON_CPU,
+    RUN_QUEUE,
+    device_classes,
+    functions_of,
+    host_classes,
+)
+from timesink.analyses.behaviour.untraced import WORK, OwnThread, is_waiting_call, own_threads
+from timesink.analyses.columns import (
+    device_columns,
+    device_names,
+    event_ranges,
+    host_columns,
+    host_lanes,
+    host_names,
+    once_per_trace,
+)
+from timesink.analyses.cycles.cycles import Cycles
+from timesink.analyses.kernels.families import load_families
+from timesink.analyses.kernels.table import launched_blocks
+from timesink.analyses.links import link_launches
 from timesink.model import intervals
-from timesink.model.arrays import Floats, Ints
+from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.intervals import IntervalSet
+from timesink.model.trace import Trace
+
+# What devices are at: computing, by family of kernels, communicating or copying.
+
+_DEVICE_PARTS_COMPUTING, _TALKING = (
+    FUNCTION_CLASSES.index(name) for name in ("gpu_compute", "gpu_comm")
+)
+_COPYING = tuple(
+    place for place, name in enumerate(FUNCTION_CLASSES) if name.startswith("gpu_memcpy")
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceTime:
+    """When the devices of a process were at what."""
+
+    computing: IntervalSet
+    """Disjoint, in time order: the kernel that started first has the moments of several."""
+    family: Ints
+    """Of each of these: place in `families`."""
+    families: Sequence[str]
+    communication: IntervalSet
+    copies: IntervalSet
+    devices: tuple[int, ...]
+    """Numbers of the devices the process worked on."""
+    rows: NDArray[np.intp]
+    """Rows of its work in the table of device events."""
+
+
+def device_times(trace: Trace, processes: Sequence[str]) -> dict[str, DeviceTime]:
+    """The device work of each process."""
+    classes = device_classes(trace)
+    counted = np.flatnonzero(classes >= 0)
+    launch = link_launches(trace).call_row[counted]
+    process = process_of_device(trace, processes, counted, launch)
+    return {
+        pid: _device_time(trace, counted[process == number]) for number, pid in enumerate(processes)
+    }
+
+
+def _device_time(trace: Trace, rows: NDArray[np.intp]) -> DeviceTime:
+    device, classes = device_columns(trace), device_classes(trace)[rows]
+    spans = event_ranges(device, rows)
+    code, families = _families(trace)
+    computing = np.flatnonzero(classes == _DEVICE_PARTS_COMPUTING)
+    kept, apart = intervals.first_come(spans[computing])
+    numbers = device["device"].gather(rows).drop_nulls().unique()
+    return DeviceTime(
+        computing=apart,
+        family=code[rows[computing[kept]]],
+        families=families,
+        communication=intervals.merge(spans[classes == _TALKING]),
+        copies=intervals.merge(spans[np.isin(classes, _COPYING)]),
+        devices=tuple(sorted(int(one) for one in numbers)),
+        rows=rows,
+    )
+
+
+@once_per_trace
+def _families(trace: Trace) -> tuple[Ints, list[str]]:
+    """The family of every device event, as a place in a list."""
+    named, rules = device_names(trace), load_families()
+    found: dict[str, int] = {}
+    places = [found.setdefault(rules.of(text), len(found)) for text in named.texts]
+    return np.array(places or [0], dtype=np.int64)[named.codes], list(found)
+
+
+# How much work device calls are given: blocks of kernels, bytes of copies.
+
+
+def launch_rows(
+    trace: Trace, rows: NDArray[np.intp], windows: Windows, cycle: Ints
+) -> pl.DataFrame:
+    """Rows of `LAUNCHES` for device events of a process, given by their rows in the table.
+
+    `cycle` is the number of each row of the table of cycles.
+    """
+    if not len(rows) or not len(windows.row):
+        return pl.DataFrame(schema=LAUNCHES)
+    place = windows.holding(device_columns(trace)["ts_ns"].to_numpy()[rows])
+    rows, place = rows[place != OUTSIDE], place[place != OUTSIDE]
+    functions = functions_of(device_names(trace))
+    given = trace.lazy("device").select("grid_x", "grid_y", "grid_z", "bytes").collect()[rows]
+    table = given.select(
+        pl.Series("cycle", cycle[place]),
+        pl.Series("code", functions.codes[rows]),
+        launched_blocks().alias("blocks"),
+        pl.col("bytes").cast(pl.Float64),
+    )
+    summed = table.group_by("cycle", "code").agg(
+        pl.len().cast(pl.Int64).alias("calls"), pl.col("blocks", "bytes").sum()
+    )
+    names = pl.Series(functions.texts, dtype=pl.String).gather(summed["code"])
+    return summed.with_columns(names.alias("function")).select(*LAUNCHES).sort("cycle", "function")
+
+
+# Which threads of a process do the work of its cycles.
+
+Rows = NDArray[np.intp]
+"""Rows of `trace.host`."""
+
+_RARER = 10
+"""A thread that works beside another one's work so many times less than it would by chance works in
+its stead."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Crew:
+    """Cycles of one process, and the host events of the threads that work for them."""
+
+    process: str
+    windows: Windows
+    own: Rows
+    """Calls of the thread that marks these cycles; none where no thread does."""
+    instead: Rows
+    """Calls of threads that work while that one does not, as in the backward pass."""
+    lanes: Ints
+    """Numbers of these threads, in the sense of `host_lanes`."""
+
+
+def crews(trace: Trace, cycles: Cycles, windows: Mapping[str, Windows]) -> list[Crew]:
+    """All cycles by the threads that work for them.
+
+    Cycles that no thread marks, as those of a kernel sequence, are worked for by every thread of
+    their process.
+    """
+    marked = [] if cycles.on_device else [_crew(own) for own in own_threads(trace, cycles, windows)]
+    return [*marked, *_unmarked(trace, windows, marked)]
+
+
+def _crew(own: OwnThread) -> Crew:
+    calls = own.calls
+    others = list(_in_stead(own))
+    instead = [calls.row[calls.of(thread)][calls.is_work[calls.of(thread)]] for thread in others]
+    return Crew(
+        process=calls.process,
+        windows=own.windows,
+        own=calls.row[calls.of(own.thread)],
+        instead=np.concatenate([calls.row[:0], *instead]),
+        lanes=np.array([own.thread, *others], dtype=np.int64),
+    )
+
+
+def _in_stead(own: OwnThread) -> Iterator[int]:
+    """Threads that hardly ever work while the own thread does.
+
+    One that works beside it, such as a loader of data, shares its time with the other's work.
+    Python functions and annotations tell nothing: the own thread is in one while it waits.
+    """
+    calls, bounds = own.calls, _pairs(own.windows)
+    length = int((bounds[:, 1] - bounds[:, 0]).sum())
+    mine = _pairs(calls.working(own.thread))
+    at_work = int(intervals.coverage_within(mine, bounds).sum())
+    for thread in np.unique(calls.thread[calls.is_work]).tolist():
+        if thread == own.thread:
+            continue
+        theirs = _pairs(calls.working(thread))
+        here = int(intervals.coverage_within(theirs, bounds).sum())
+        both = intervals.intersect(theirs, mine)
+        beside = int(intervals.coverage_within(both, bounds).sum())
+        if here and _RARER * beside * length <= here * at_work:
+            yield thread
+
+
+def _pairs(stretches: Windows) -> IntervalSet:
+    return np.stack([stretches.start, stretches.end]).T
+
+
+def _unmarked(trace: Trace, windows: Mapping[str, Windows], marked: list[Crew]) -> Iterator[Crew]:
+    """Cycles of no known thread, with all calls of their process that are work for sure."""
+    process, _ = process_of_host(trace, list(windows))
+    is_work = np.isin(host_classes(trace), WORK)
+    lanes = host_lanes(trace)[0]
+    for number, (pid, window) in enumerate(windows.items()):
+        known = [crew.windows.row for crew in marked if crew.process == pid]
+        rest = ~np.isin(window.row, np.concatenate([window.row[:0], *known]))
+        if rest.any():
+            mine = process == number
+            working = np.flatnonzero(mine & is_work)
+            used = np.unique(lanes[mine])
+            yield Crew(pid, window.take(rest), working[:0], working, used)
+
+
+# What the host does for the cycles of a crew, as ranges of time for each part.
+
+WAITING = "waiting"
+"""Calls of the own thread that only wait, such as a sleep: nobody works, so this time is idle."""
+
+
+def _places(*classes: str) -> tuple[int, ...]:
+    return tuple(FUNCTION_CLASSES.index(name) for name in classes)
+
+
+_SYNC, _COPY = _places("cpu_sync"), _places("cpu_copy")
+_LAUNCH, _IO = (
+    _places(*(name for name, part in PART_OF_CLASS.items() if part == wanted))
+    for wanted in ("launch_gap", "io")
+)
+_MAY_WAIT = _places("cpu_python", "cpu_other")
+
+_HOST_COLLECTIVE = re.compile(r"(?:gloo|mpi|ucc):")
+"""Collectives the processors carry out; of others the host only launches kernels."""
+_LOADER_FRAME = re.compile(r"\bdataloader\.py\(\d+\): __next__$|\bDataLoader\w*\.__next__$")
+
+
+def is_loading(name: str) -> bool:
+    """Whether a call fetches the next batch: an annotation or a Python function."""
+    return names.is_data_loader(name) or _LOADER_FRAME.search(name) is not None
+
+
+def is_host_collective(name: str) -> bool:
+    """Whether the processors themselves carry out a collective."""
+    return _HOST_COLLECTIVE.match(name) is not None
+
+
+def host_ranges(trace: Trace, crew: Crew, marks: Flags) -> dict[str, IntervalSet]:
+    """When the crew was at each part, in the order in which a moment counts for them.
+
+    `marks` says of every host event whether it marks cycles: the mark is the cycle, and no call in
+    it.  Parts may overlap.
+    """
+    classes, named = host_classes(trace), host_names(trace)
+    own = crew.own[~marks[crew.own]]
+    rows = np.concatenate([own, crew.instead])
+    kind, loads = classes[rows], named.matching(is_loading)[rows]
+    waits = named.matching(names.waits_for_device)[rows]
+    sync = np.isin(kind, _SYNC) | (np.isin(kind, _COPY) & waits)
+    sleeps = np.isin(kind, _MAY_WAIT) & named.matching(is_waiting_call)[rows]
+    scheduled = np.flatnonzero(np.isin(host_lanes(trace)[0], crew.lanes))
+    on_cpu, queued = (scheduled[classes[scheduled] == each] for each in (ON_CPU, RUN_QUEUE))
+    return {
+        "exposed_communication": _collectives(trace, crew),
+        "synchronisation": _ranges(trace, rows[sync]),
+        "data_loading": _ranges(trace, rows[loads]),
+        "io": _ranges(trace, rows[np.isin(kind, _IO)]),
+        "run_queue": _ranges(trace, queued),
+        "launch_gap": _ranges(trace, rows[np.isin(kind, _LAUNCH) & ~sync]),
+        WAITING: _ranges(trace, rows[sleeps]),
+        "host_cpu": np.concatenate(
+            [_inside(_ranges_apart(trace, own), crew.windows)]
+            + [_ranges(trace, more) for more in (crew.instead, on_cpu)]
+        ),
+    }
+
+
+def _inside(spans: IntervalSet, windows: Windows) -> IntervalSet:
+    """Calls in each of the cycles, but for those that hold it: these tell nothing about it."""
+    pieces = windows.cut(spans[:, 0], spans[:, 1])
+    start, end = windows.start[pieces.window], windows.end[pieces.window]
+    around = (spans[pieces.call, 0] <= start) & (spans[pieces.call, 1] >= end)
+    some = ~around & (pieces.end > pieces.start)
+    return np.stack([pieces.start[some], pieces.end[some]]).T
+
+
+def _collectives(trace: Trace, crew: Crew) -> IntervalSet:
+    """When processors communicated for the process and its own thread did not work meanwhile."""
+    found = host_names(trace).rows(is_host_collective)
+    if not len(found):
+        return _ranges(trace, found)
+    process, _ = process_of_host(trace, [crew.process])
+    found = found[process[found] == 0]
+    mine = np.isin(found, crew.own)
+    work = crew.own[np.isin(host_classes(trace)[crew.own], WORK)]
+    beside = intervals.subtract(_ranges(trace, found[~mine]), _ranges(trace, work))
+    return intervals.merge(np.concatenate([_ranges(trace, found[mine]), beside]))
+
+
+def _ranges(trace: Trace, rows: Rows) -> IntervalSet:
+    return intervals.merge(_ranges_apart(trace, rows))
+
+
+def _ranges_apart(trace: Trace, rows: Rows) -> IntervalSet:
+    host = host_columns(trace)
+    return event_ranges(host, rows)
+
 
 _COMPUTING = PARTS.index("device_compute")
 SHARED = ("launch_gap", "host_cpu", "idle")

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
 import polars as pl
 
-from timesink.analyses.anatomy.anatomy import LEAST_PLACE, PLACE_TIMES
-from timesink.analyses.anatomy.threads import Crew, Rows
+from timesink.analyses.anatomy.anatomy import CALL_TIMES, LEAST_PLACE, PLACE_TIMES
+from timesink.analyses.anatomy.parts import Crew, Rows
+from timesink.analyses.behaviour.calls import OUTSIDE, Windows, process_of_host
 from timesink.analyses.behaviour.functions import functions_of
-from timesink.analyses.behaviour.windows import Windows
-from timesink.analyses.columns import event_ranges, host_columns, host_names
-from timesink.analyses.nesting import nest_calls, pre_order
-from timesink.analyses.texts import Texts
+from timesink.analyses.columns import Texts, device_columns, event_ranges, host_columns, host_names
+from timesink.analyses.forest import (
+    CallForest,
+    Nodes,
+    call_forest,
+    enclosing,
+    nest_calls,
+    pre_order,
+)
+from timesink.analyses.links import link_launches
+from timesink.analyses.modules.backward import link_backward
+from timesink.analyses.modules.table import find_modules, is_module_call
+from timesink.analyses.operators import node_times
 from timesink.model import intervals
 from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
@@ -26,7 +36,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Calls:
+class _ThreadCalls:
     """Calls of one thread that lie in one another or apart, in pre-order."""
 
     start: Ints
@@ -37,7 +47,7 @@ class _Calls:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Stretches:
-    """Time in which no further call begins or ends; calls are places in `_Calls`, or `_NONE`."""
+    """Time in which no further call begins or ends; calls are places in `_ThreadCalls`, or `_NONE`."""
 
     row: Ints
     """Row in the table of cycles."""
@@ -59,7 +69,7 @@ def place_rows(trace: Trace, crew: Crew, marks: Flags, cycle: Ints) -> pl.DataFr
     functions = _without_addresses(functions_of(host_names(trace)))
     calls = _nested(trace, np.concatenate([crew.own[~marks[crew.own]], crew.instead]), functions)
     found = _in_windows(_stretches(calls), calls, crew.windows)
-    return _rows(found, _Names(calls.function, functions.texts), crew.windows, cycle)
+    return _rows(found, _PlaceNames(calls.function, functions.texts), crew.windows, cycle)
 
 
 def _without_addresses(functions: Texts) -> Texts:
@@ -70,7 +80,7 @@ def _without_addresses(functions: Texts) -> Texts:
     return Texts(codes[functions.codes], list(place))
 
 
-def _nested(trace: Trace, rows: Rows, functions: Texts) -> _Calls:
+def _nested(trace: Trace, rows: Rows, functions: Texts) -> _ThreadCalls:
     """Calls without those that begin in another one and outlast it."""
     host = host_columns(trace)
     spans = event_ranges(host, rows)
@@ -83,10 +93,10 @@ def _nested(trace: Trace, rows: Rows, functions: Texts) -> _Calls:
     order = pre_order(thread, spans[:, 0], spans[:, 1], frames)
     start, end = spans[order, 0], spans[order, 1]
     parent = nest_calls(thread, start, end, frames).parent
-    return _Calls(start, end, parent, functions.codes[rows[order]])
+    return _ThreadCalls(start, end, parent, functions.codes[rows[order]])
 
 
-def _stretches(calls: _Calls) -> _Stretches:
+def _stretches(calls: _ThreadCalls) -> _Stretches:
     """The whole of time, from each start or end of a call to the next."""
     many = len(calls.start)
     # At one moment inner calls end before outer ones, then others start, outer ones first: both
@@ -108,7 +118,7 @@ def _stretches(calls: _Calls) -> _Stretches:
     )
 
 
-def _in_windows(found: _Stretches, calls: _Calls, windows: Windows) -> _Stretches:
+def _in_windows(found: _Stretches, calls: _ThreadCalls, windows: Windows) -> _Stretches:
     """Stretches cut at the borders of cycles; beyond these nothing comes before or after.
 
     Being inside of a call that holds the whole cycle is being inside of none.
@@ -133,7 +143,7 @@ def _in_windows(found: _Stretches, calls: _Calls, windows: Windows) -> _Stretche
     )
 
 
-def _holds(calls: _Calls, call: Ints, begin: Ints, finish: Ints) -> Flags:
+def _holds(calls: _ThreadCalls, call: Ints, begin: Ints, finish: Ints) -> Flags:
     """Whether calls last through the whole of cycles."""
     if not len(calls.start):
         return np.zeros(len(call), dtype=np.bool_)
@@ -142,7 +152,7 @@ def _holds(calls: _Calls, call: Ints, begin: Ints, finish: Ints) -> Flags:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Names:
+class _PlaceNames:
     """What calls are called."""
 
     function: Ints
@@ -158,7 +168,7 @@ class _Names:
         return pl.Series([None, *self.texts], dtype=pl.String).gather(code)
 
 
-def _rows(found: _Stretches, named: _Names, windows: Windows, cycle: Ints) -> pl.DataFrame:
+def _rows(found: _Stretches, named: _PlaceNames, windows: Windows, cycle: Ints) -> pl.DataFrame:
     """One row per place and cycle, of the places that matter."""
     least = LEAST_PLACE * float(np.median(windows.end - windows.start))
     # Stretches inside of functions and after functions that have one of the least length.
@@ -201,3 +211,136 @@ def _turns(row: Ints, sort: Ints) -> Ints:
     starts[1:] = (row[1:] != row[:-1]) | (sort[1:] != sort[:-1])
     first = np.maximum.accumulate(np.where(starts, np.arange(len(row)), 0))
     return np.arange(len(row)) - first + 1
+
+
+# What operators and modules cost in every cycle: device time they launch, and host time.
+
+_LATEST = np.iinfo(np.int64).max
+
+
+def call_rows(
+    trace: Trace, spans: Mapping[str, pl.DataFrame], *, on_device: bool = False
+) -> dict[str, pl.DataFrame]:
+    """Rows of `CALL_TIMES` for each process, whose cycles are rows of `CYCLE_SPANS`.
+
+    A call counts for the cycle in which it begins, with all device work it launches; where cycles
+    are times of the device (`on_device`), for the one in which its device work begins.
+    """
+    windows = {pid: _windows(table.sort("ts_ns")) for pid, table in spans.items()}
+    process, cycle = _placed(trace, windows, on_device=on_device)
+    costs = [*_operators(trace), *_modules(trace)]
+    return {pid: _table(trace, process, cycle, number, costs) for number, pid in enumerate(windows)}
+
+
+def _windows(spans: pl.DataFrame) -> Windows:
+    """Cycles that go by their number."""
+    start = spans["ts_ns"].to_numpy()
+    return Windows(spans["cycle"].to_numpy(), start, start + spans["dur_ns"].to_numpy())
+
+
+# -- when calls are --------------------------------------------------------------------------------
+
+
+def _placed(trace: Trace, windows: Mapping[str, Windows], *, on_device: bool) -> tuple[Ints, Ints]:
+    """Process of every call of the forest, and its cycle; `OUTSIDE` where it has none."""
+    forest = call_forest(trace)
+    process = process_of_host(trace, list(windows))[0][forest.row]
+    moment = _first_device_work(trace, forest) if on_device else forest.start
+    cycle = np.full(len(forest), OUTSIDE, dtype=np.int64)
+    for number, window in enumerate(windows.values()):
+        if len(window.row):
+            mine = np.flatnonzero(process == number)
+            cycle[mine] = window.holding(moment[mine])
+    return process, cycle
+
+
+def _first_device_work(trace: Trace, forest: CallForest) -> Ints:
+    """When the device begins with what each call launched; without any, when the call begins."""
+    links = link_launches(trace)
+    known = links.node >= 0
+    first = np.full(len(forest), _LATEST, dtype=np.int64)
+    np.minimum.at(first, links.node[known], device_columns(trace)["ts_ns"].to_numpy()[known])
+    for depth in range(int(forest.depth.max(initial=0)), 0, -1):
+        inner = np.flatnonzero((forest.depth == depth) & (forest.parent >= 0))
+        np.minimum.at(first, forest.parent[inner], first[inner])
+    return np.where(first == _LATEST, forest.start, first)
+
+
+# -- what calls cost -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Costs:
+    """Calls of the forest, and the names they count for."""
+
+    kind: str
+    node: Nodes
+    """The call that takes the time, and whose cycle counts."""
+    name: Ints
+    """Place in `names`."""
+    names: list[str]
+    is_call: bool = True
+    """False for time that belongs to a call made elsewhere."""
+
+
+def _operators(trace: Trace) -> Iterator[_Costs]:
+    forest = call_forest(trace)
+    node = np.flatnonzero(forest.is_operator & ~is_module_call(trace))
+    node = node[_is_outermost(forest.name[node], node, forest.size[node])]
+    yield _Costs("operator", node, forest.name[node], list(forest.names))
+
+
+def _is_outermost(name: Ints, node: Nodes, size: Ints) -> Flags:
+    """Which calls, in pre-order, are not inside of another one of their name."""
+    order = np.lexsort((node, name))
+    # Names one behind the other on a line: where the subtrees of a name end is then one maximum.
+    offset = name[order] * (int((node + size).max(initial=0)) + 1)
+    reached = np.maximum.accumulate(node[order] + size[order] + offset)
+    inside = np.zeros(len(node), dtype=np.bool_)
+    inside[order[1:]] = (node[order[1:]] + offset[1:]) < reached[:-1]
+    return ~inside
+
+
+def _modules(trace: Trace) -> Iterator[_Costs]:
+    """Forward passes of modules, and backward passes for every module around their operator."""
+    modules = find_modules(trace)
+    if not len(modules.node):
+        return
+    names = modules.paths
+    yield _Costs("module", modules.node, modules.row, names)
+    forest, is_module, links = call_forest(trace), is_module_call(trace), link_backward(trace)
+    around = enclosing(links.forward, forest.parent, is_module)
+    node = links.node
+    while len(node := node[around >= 0]):
+        around = around[around >= 0]
+        row = modules.row[np.searchsorted(modules.node, around)]
+        yield _Costs("module", node, row, names, is_call=False)
+        around = enclosing(forest.parent[around], forest.parent, is_module)
+
+
+# -- the table -------------------------------------------------------------------------------------
+
+
+def _table(
+    trace: Trace, process: Ints, cycle: Ints, number: int, costs: list[_Costs]
+) -> pl.DataFrame:
+    times = node_times(trace)
+    parts = [pl.DataFrame(schema=CALL_TIMES)]
+    for one in costs:
+        mine = (process[one.node] == number) & (cycle[one.node] != OUTSIDE)
+        node = one.node[mine]
+        rows = pl.DataFrame(
+            {
+                "code": one.name[mine],
+                "cycle": cycle[node],
+                "calls": np.full(len(node), int(one.is_call), dtype=np.int64),
+                "device_ns": times.device_total[node],
+                "host_ns": times.host_total[node],
+            }
+        )
+        summed = rows.group_by("code", "cycle").sum()
+        names = pl.Series("name", one.names, dtype=pl.String).gather(summed["code"])
+        named = summed.with_columns(names, pl.lit(one.kind).cast(CALL_TIMES["kind"]).alias("kind"))
+        parts.append(named.select(pl.col(name).cast(kind) for name, kind in CALL_TIMES.items()))
+    key = ("kind", "name", "cycle")
+    return pl.concat(parts).group_by(key).sum().sort(key)

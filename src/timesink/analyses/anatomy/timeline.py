@@ -3,30 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
+import numpy as np
 import polars as pl
 
+from timesink.analyses import names
 from timesink.analyses.anatomy.anatomy import (
+    CALL_TIMES,
     CYCLE_SPANS,
+    LAUNCHES,
+    LEVELS,
+    PART_OF_CLASS,
     PART_TIMES,
+    PARTS,
     PLACE_TIMES,
     Anatomy,
+    only_cycles,
     with_calls,
 )
-from timesink.analyses.anatomy.device_parts import device_times
-from timesink.analyses.anatomy.hardware import cores_of, hardware_names
-from timesink.analyses.anatomy.host_parts import host_ranges
-from timesink.analyses.anatomy.launches import launch_rows
-from timesink.analyses.anatomy.levels import Sampled, level_rows, run_queue_share
-from timesink.analyses.anatomy.parts import part_rows, split, with_run_queue
+from timesink.analyses.anatomy.levels import (
+    Sampled,
+    cores_of,
+    hardware_names,
+    level_rows,
+    levels_beside,
+    run_queue_share,
+)
+from timesink.analyses.anatomy.parts import (
+    Crew,
+    crews,
+    device_times,
+    host_ranges,
+    is_host_collective,
+    is_loading,
+    launch_rows,
+    part_rows,
+    split,
+    with_run_queue,
+)
 from timesink.analyses.anatomy.places import place_rows
-from timesink.analyses.anatomy.threads import Crew, crews
-from timesink.analyses.behaviour.counter_devices import match_devices
-from timesink.analyses.behaviour.places import counter_book
+from timesink.analyses.behaviour.calls import windows_by_process
+from timesink.analyses.behaviour.counters import counter_book, match_devices
+from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.behaviour.untraced import is_mark
-from timesink.analyses.behaviour.windows import windows_by_process
+from timesink.analyses.comparison.pair import Role
 from timesink.analyses.cycles.cycles import Cycles
+from timesink.analyses.kernels.families import load_families
 from timesink.model.arrays import Ints
+from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace
 
 
@@ -69,3 +94,221 @@ def anatomies(trace: Trace, cycles: Cycles) -> dict[str, Anatomy]:
             on_device=cycles.on_device,
         )
     return with_calls(trace, found)
+
+
+# The anatomy of cycles of which only a behaviour table tells: times per function, no timeline.
+
+Key = tuple[str, str | None]
+"""Part and family of kernels."""
+
+_ON_CPU = "on_cpu"
+"""What the scheduler says: it holds launches and all other calls."""
+_ON_DEVICE = ("device_compute", "exposed_communication", "copies")
+_ORDER = ("exposed_communication", *(part for part in PARTS[1:-1] if part[:7] != "exposed"))
+"""Parts in the order in which they are given what remains of a cycle, after computing."""
+
+
+def anatomy_of(behaviour: pl.DataFrame, counters: pl.DataFrame | None = None) -> Anatomy:
+    """The anatomy of the cycles of one process from its behaviour table.
+
+    Times of functions do not say what happened at the same time.  Parts are therefore put one after
+    the other, device work first, each cut to what remains of the cycle.  Counters that were sampled
+    beside the table are added where it lacks them.
+    """
+    table = plain_texts(behaviour).filter(pl.col("cycle_dur_ns") > 0)
+    first = table.group_by("cycle").agg(
+        pl.col("cycle_ts_ns").min().fill_null(0).alias("ts_ns"),
+        pl.col("cycle_dur_ns").max().alias("dur_ns"),
+    )
+    cycles = first.sort("cycle").select(*CYCLE_SPANS).cast(pl.Schema(CYCLE_SPANS))
+    # Functions of a cycle share the samples of a counter: their median is what it read.
+    known = table.filter(pl.col("metric").is_not_null() & pl.col("mu").cast(pl.Float64).is_finite())
+    medians = known.group_by("cycle", "metric", "device").agg(
+        pl.col("unit").drop_nulls().first(), pl.col("mu").median().alias("value")
+    )
+    levels = medians.select(*LEVELS).cast(pl.Schema(LEVELS))
+    notes: tuple[str, ...] = ()
+    if counters is not None and counters.height:
+        pid = table["pid"].drop_nulls()
+        process = str(pid[0]) if len(pid) else ""
+        beside, notes = levels_beside(counters, cycles, process)
+        levels = pl.concat([levels, beside.join(levels, "metric", "anti")])
+    length = cycles["dur_ns"].to_numpy()
+    times = _times(table).join(cycles.select("cycle").with_row_index("row"), "cycle")
+    found: dict[Key, Ints] = {}
+    keys = times.select("part", "family").unique().sort("part", "family")
+    for part, family in keys.iter_rows():
+        mine = times.filter(part=part).filter(pl.col("family").eq_missing(family))
+        found[part, family] = np.zeros(len(length), dtype=np.int64)
+        found[part, family][mine["row"].to_numpy()] = mine["dur_ns"].to_numpy()
+    return Anatomy(
+        parts=_rows(cycles["cycle"], _cut(length, found)),
+        places=pl.DataFrame(schema=PLACE_TIMES),
+        levels=levels.sort("cycle", "metric", "device"),
+        from_timeline=False,
+        cycles=cycles,
+        notes=notes,
+    )
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+
+def _times(table: pl.DataFrame) -> pl.DataFrame:
+    """Time by cycle, part and family of kernels; of devices that of the busiest one."""
+    once = once_per_cycle(table)
+    kinds = once.select("function", "function_class", "device", "anchor").unique()
+    parts = [_part(*row) for row in kinds.iter_rows()]
+    rules = load_families()
+    family = [
+        rules.of(name) if part == "device_compute" else None
+        for name, part in zip(kinds["function"].to_list(), parts, strict=True)
+    ]
+    labelled = kinds.with_columns(
+        part=pl.Series(parts, dtype=pl.String), family=pl.Series(family, dtype=pl.String)
+    )
+    keys = ["function", "function_class", "device", "anchor"]
+    rows = once.join(labelled, keys, nulls_equal=True).filter(pl.col("part").is_not_null())
+    device = pl.col("part").is_in(_ON_DEVICE) & (pl.col("device") != HOST_DEVICE)
+    busy = rows.filter(device).group_by("device").agg(pl.col("dur_ns").sum())
+    if busy.height > 1:
+        busiest = busy.sort("dur_ns", "device", descending=[True, False])["device"][0]
+        rows = rows.filter(~device | (pl.col("device") == busiest))
+    return rows.group_by("cycle", "part", "family").agg(pl.col("dur_ns").sum())
+
+
+def _part(function: str, function_class: str | None, device: str, anchor: str | None) -> str | None:
+    """What a function counts for; None for one that says nothing about what is done."""
+    on_host = device == HOST_DEVICE
+    if on_host and is_loading(function):
+        return "data_loading"
+    if is_host_collective(function) or (not on_host and names.is_collective_kernel(function)):
+        return "exposed_communication"
+    if on_host and function == anchor:
+        return None
+    return _ON_CPU if function_class == "oncpu" else PART_OF_CLASS.get(function_class or "")
+
+
+def _cut(length: Ints, found: dict[Key, Ints]) -> dict[Key, Ints]:
+    """Parts one after the other, as far as the cycle lasts; what is left is idle."""
+    nothing = np.zeros(len(length), dtype=np.int64)
+    if (_ON_CPU, None) in found:
+        launches = found.get(("launch_gap", None), nothing)
+        found["host_cpu", None] = np.maximum(found[_ON_CPU, None] - launches, 0)
+    computing = {key: time for key, time in found.items() if key[0] == "device_compute"}
+    # Kernels that ran at the same time share what there is.
+    total = sum(computing.values(), nothing)
+    share = np.minimum(1.0, length / np.maximum(total, 1))
+    cut = {key: np.floor(time * share).astype(np.int64) for key, time in computing.items()}
+    rest = length - sum(cut.values(), nothing)
+    for part in _ORDER:
+        cut[part, None] = np.minimum(found.get((part, None), nothing), rest)
+        rest = rest - cut[part, None]
+    cut["idle", None] = rest
+    return cut
+
+
+def _rows(cycle: pl.Series, cut: dict[Key, Ints]) -> pl.DataFrame:
+    parts = [
+        pl.DataFrame(
+            {"cycle": cycle, "part": part, "family": family, "dur_ns": time.astype(np.float64)},
+            schema=PART_TIMES,
+        )
+        for (part, family), time in cut.items()
+    ]
+    return pl.concat(parts).filter(pl.col("dur_ns") > 0).sort("cycle", "part", "family")
+
+
+# The anatomy that goes with the cycles of a role, whatever became of these.
+
+
+def anatomy_of_role(role: Role) -> Anatomy:
+    """What the cycles of a role are made of: from its timeline, else from its behaviour table.
+
+    Where cycles were left out or put together, so they are here.
+    """
+    if role.anatomy is None:
+        # Timelines are compared without waiting for what only tables need.
+
+        return anatomy_of(role.behaviour, role.beside)
+    known = role.behaviour.filter(pl.col("cycle_dur_ns") > 0)
+    spans = (
+        known.group_by("cycle")
+        .agg(
+            pl.col("cycle_ts_ns").min().alias("ts_ns"), pl.col("cycle_dur_ns").max().alias("dur_ns")
+        )
+        .select(*CYCLE_SPANS)
+        .sort("cycle")
+    )
+    if spans.join(role.anatomy.cycles, ["cycle", "ts_ns", "dur_ns"], "anti").is_empty():
+        return only_cycles(role.anatomy, spans["cycle"])
+    return _put_together(role.anatomy, spans)
+
+
+def _put_together(anatomy: Anatomy, spans: pl.DataFrame) -> Anatomy:
+    """Cycles as parts of longer ones that hold them; what lies between is idle."""
+    from timesink.analyses.behaviour.calls import OUTSIDE, Windows  # noqa: PLC0415 - as above
+
+    start = spans["ts_ns"].to_numpy()
+    groups = Windows(np.arange(len(start)), start, start + spans["dur_ns"].to_numpy())
+    place = groups.holding(anatomy.cycles["ts_ns"].to_numpy()) if len(start) else np.zeros(0, int)
+    held = anatomy.cycles.select("cycle", weight="dur_ns").with_columns(
+        pl.Series("place", place if len(start) else np.full(anatomy.cycles.height, OUTSIDE))
+    )
+    numbers = spans["cycle"].to_frame("group").with_row_index("place").cast({"place": pl.Int64})
+    to_group = held.join(numbers, "place").drop("place")
+    parts = _regrouped(anatomy.parts, to_group)
+    return replace(
+        anatomy,
+        parts=_with_idle(parts.group_by("cycle", "part", "family").agg(_sum()), spans),
+        places=_counted_again(_regrouped(anatomy.places, to_group)),
+        levels=_mean_levels(_regrouped(anatomy.levels, to_group)),
+        cycles=spans,
+        launches=_summed_launches(_regrouped(anatomy.launches, to_group)),
+        find_calls=lambda: _summed_calls(_regrouped(anatomy.calls, to_group)),
+    )
+
+
+def _regrouped(table: pl.DataFrame, to_group: pl.DataFrame) -> pl.DataFrame:
+    joined = table.join(to_group, "cycle", maintain_order="left")
+    return joined.drop("cycle").rename({"group": "cycle"})
+
+
+def _sum() -> pl.Expr:
+    return pl.col("dur_ns").sum()
+
+
+def _with_idle(parts: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
+    inside = parts.group_by("cycle").agg(_sum().alias("inside"))
+    between = spans.join(inside, "cycle", "left").select(
+        "cycle",
+        pl.lit("idle").cast(PART_TIMES["part"]).alias("part"),
+        pl.lit(None, pl.String).alias("family"),
+        pl.col("dur_ns") - pl.col("inside").fill_null(0.0),
+    )
+    both = pl.concat([parts.select(*PART_TIMES), between.cast(pl.Schema(PART_TIMES))])
+    summed = both.group_by("cycle", "part", "family").agg(_sum())
+    return summed.filter(pl.col("dur_ns") > 0).select(*PART_TIMES).sort("cycle", "part", "family")
+
+
+def _counted_again(places: pl.DataFrame) -> pl.DataFrame:
+    turn = pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("cycle", "inside", "after", "before")
+    ordered = places.sort("cycle", "ts_ns").with_columns(occurrence=turn)
+    return ordered.select(*PLACE_TIMES)
+
+
+def _summed_launches(launches: pl.DataFrame) -> pl.DataFrame:
+    summed = launches.group_by("cycle", "function").agg(pl.col("calls", "blocks", "bytes").sum())
+    return summed.select(*LAUNCHES).sort("cycle", "function")
+
+
+def _summed_calls(calls: pl.DataFrame) -> pl.DataFrame:
+    key = ("kind", "name", "cycle")
+    summed = calls.group_by(key).agg(pl.col("calls", "device_ns", "host_ns").sum())
+    return summed.select(*CALL_TIMES).sort(key)
+
+
+def _mean_levels(levels: pl.DataFrame) -> pl.DataFrame:
+    mean = (pl.col("value") * pl.col("weight")).sum() / pl.col("weight").sum()
+    grouped = levels.group_by("cycle", "metric", "device", "unit").agg(mean.alias("value"))
+    return grouped.select(*LEVELS).sort("cycle", "metric", "device")

@@ -3,35 +3,119 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from timesink.analyses.arrays import sums_by
 from timesink.analyses.behaviour.functions import (
     NOT_COUNTED,
     SCHEDULED,
+    STEP_MARK,
     device_classes,
+    function_name,
     functions_of,
     host_classes,
 )
-from timesink.analyses.behaviour.windows import OUTSIDE, Pieces, Windows
 from timesink.analyses.columns import (
     device_columns,
     device_names,
+    encode,
     host_columns,
     host_lanes,
     host_names,
     start_and_end,
 )
+from timesink.analyses.cycles.cycles import Cycles
+from timesink.analyses.forest import nest_calls, pre_order
 from timesink.analyses.links import link_launches
-from timesink.analyses.nesting import nest_calls, pre_order
-from timesink.analyses.sums import sums_by
-from timesink.analyses.texts import encode
-from timesink.model.arrays import Ints
+from timesink.model import intervals
+from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
+from timesink.recorder.folder import CUT_MARK
+
+# Cycles as windows of time: which one holds a moment, and how calls are cut by them.
+
+OUTSIDE = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Windows:
+    """The cycles of one process, in time order."""
+
+    row: Ints
+    """Row in the table of cycles."""
+    start: Ints
+    end: Ints
+
+    def holding(self, moment: Ints) -> Ints:
+        """Row of the cycle that holds each moment, `OUTSIDE` where none does."""
+        return np.append(self.row, OUTSIDE)[intervals.holding(moment, self.start, self.end)]
+
+    def take(self, chosen: Flags) -> Windows:
+        """Some of the cycles."""
+        return Windows(self.row[chosen], self.start[chosen], self.end[chosen])
+
+    def cut(self, start: Ints, end: Ints) -> Pieces:
+        """Calls cut at the borders of cycles; what lies outside of all is left out."""
+        # A call without length lies in one cycle all the same.
+        first = np.searchsorted(np.maximum.accumulate(self.end), start, side="right")
+        beyond = np.searchsorted(self.start, np.maximum(end, start + 1), side="left")
+        count = np.maximum(beyond - first, 0)
+        before = np.cumsum(count) - count
+        call = np.repeat(np.arange(len(start)), count)
+        number = np.arange(len(call)) - before[call]
+        place = first[call] + number
+        return Pieces(
+            call=call,
+            number=number,
+            row=self.row[place],
+            start=np.maximum(start[call], self.start[place]),
+            end=np.minimum(end[call], self.end[place]),
+            first_piece=before,
+            first_window=first,
+            window=place,
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pieces:
+    """Parts of calls that lie in one cycle each, call by call in time order."""
+
+    call: Ints
+    number: Ints
+    """Which piece of its call it is, from 0."""
+    row: Ints
+    """Row in the table of cycles."""
+    start: Ints
+    end: Ints
+    first_piece: Ints
+    """For each call: its first piece."""
+    first_window: Ints
+    """For each call: the window of its first piece."""
+    window: Ints
+    """For each piece: its window."""
+
+    def same_window(self, call: Ints) -> Ints:
+        """For each piece, the piece of another call (not less than its own) in the same window."""
+        return self.first_piece[call] + self.window - self.first_window[call]
+
+
+def windows_by_process(cycles: Cycles) -> dict[str, Windows]:
+    """The windows of each process that has cycles."""
+    numbered = cycles.table.with_row_index("row").sort("start_ns", maintain_order=True)
+    return {
+        pid or "": Windows(
+            row=part["row"].cast(pl.Int64).to_numpy(),
+            start=part["start_ns"].to_numpy(),
+            end=part["end_ns"].to_numpy(),
+        )
+        for (pid,), part in numbered.group_by("pid", maintain_order=True)
+    }
+
 
 HOST = -1
 """Device of what ran on the processors."""
@@ -249,3 +333,30 @@ def _own_time(pieces: Pieces, own_start: Ints, parent: Ints) -> Ints:
         return time
     place = pieces.same_window(np.maximum(caller, 0))[called]
     return np.maximum(time - sums_by(place, time[called], len(time)), 0)
+
+
+# Ranges that a recorder puts into the timeline of a program, and that are no work of it.
+
+_BY_FUNCTION = "function"
+
+
+def without_recorders_ranges(trace: Trace, cycles: Cycles) -> Trace:
+    """The trace without its recorder's marks of cycles, where cycles go by something else.
+
+    These are the steps of the profiler and, where it was told of a function, a range around each
+    call of that.  A recording of the same program that tells cycles apart in another way has none,
+    so they explain no difference between the two.
+    """
+    run = trace.metadata.run
+    if run is None:
+        return trace
+    own = {STEP_MARK, CUT_MARK}
+    if run.cycles.by == _BY_FUNCTION and run.cycles.name:
+        own.add(run.cycles.name)
+    own -= {function_name(name) for name in cycles.table["name"].drop_nulls().unique()}
+    is_range = (host_columns(trace)["kind"] == "annotation").to_numpy()
+    is_own = is_range & host_names(trace).matching(lambda name: function_name(name) in own)
+    if not is_own.any():
+        return trace
+    host = trace.host.filter(pl.Series(~is_own))
+    return replace(trace, frames={**trace.frames, "host": host.lazy()})

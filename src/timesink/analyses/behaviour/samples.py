@@ -71,7 +71,7 @@ class Spans:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Levels:
+class CounterLevels:
     """What one counter read in those groups in which it is known."""
 
     group: Ints
@@ -81,7 +81,7 @@ class Levels:
     """`NONE`, `SOME` or `ALL` of the group's spans."""
 
 
-def levels(series: Sequence[Series], spans: Spans) -> Iterator[tuple[Series, Levels]]:
+def levels(series: Sequence[Series], spans: Spans) -> Iterator[tuple[Series, CounterLevels]]:
     """Each counter's level in each group; counters sampled together share the search."""
     by_times = sorted(series, key=lambda each: each.ts_ns.tobytes())
     for _, alike in groupby(by_times, key=lambda each: each.ts_ns.tobytes()):
@@ -117,7 +117,7 @@ class _Between:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Reading:
+class _CounterReading:
     """How spans read the counters that are sampled at the same times."""
 
     spans: Spans
@@ -132,7 +132,7 @@ class _Reading:
     """For each of `wide`: the first sample after it."""
 
 
-def _reading(series: Series, spans: Spans) -> _Reading:
+def _reading(series: Series, spans: Spans) -> _CounterReading:
     ts, reach = series.ts_ns, series.reach_ns
     first = np.searchsorted(ts, spans.start, side="left")
     beyond = np.searchsorted(ts, spans.end, side="right")
@@ -146,7 +146,7 @@ def _reading(series: Series, spans: Spans) -> _Reading:
         spans, start, end = spans.take(known), start.take(known), end.take(known)
         first, beyond, enough = first[known], beyond[known], enough[known]
     wide = np.flatnonzero(enough)
-    return _Reading(spans, start, end, wide, first[wide], beyond[wide])
+    return _CounterReading(spans, start, end, wide, first[wide], beyond[wide])
 
 
 def _around(ts: Ints, moment: Ints, following: Ints, reach: int) -> _Between:
@@ -183,7 +183,7 @@ class _Weights:
     interpolated: NDArray[np.int8]
 
 
-def _weights(reading: _Reading) -> _Weights:
+def _weights(reading: _CounterReading) -> _Weights:
     spans = reading.spans
     count = np.bincount(spans.group, minlength=spans.groups)
     group = np.flatnonzero(count)
@@ -201,13 +201,13 @@ def _weights(reading: _Reading) -> _Weights:
     return _Weights(group, place, example, weight, total, interpolated.astype(np.int8))
 
 
-def _levels(value: Floats, reading: _Reading, weights: _Weights) -> Levels:
+def _levels(value: Floats, reading: _CounterReading, weights: _Weights) -> CounterLevels:
     level, variance = _span_levels(value, reading)
     # Sums of differences from one of the values: those of a constant are exactly zero.
     base = level[weights.example]
     excess = _sums(weights.place, (level - base[weights.place]) * weights.weight)
     pooled = _sums(weights.place, variance * weights.weight)
-    return Levels(
+    return CounterLevels(
         group=weights.group,
         mean=base + excess / weights.total,
         spread=np.sqrt(pooled / weights.total),
@@ -220,7 +220,7 @@ def _sums(place: Ints, values: Floats) -> Floats:
     return np.bincount(place, values).astype(np.float64, copy=False)
 
 
-def _span_levels(value: Floats, reading: _Reading) -> tuple[Floats, Floats]:
+def _span_levels(value: Floats, reading: _CounterReading) -> tuple[Floats, Floats]:
     """Mean and variance of the counter in each span."""
     at_start, at_end = reading.start.read(value), reading.end.read(value)
     at_start = np.where(reading.start.known, at_start, at_end)

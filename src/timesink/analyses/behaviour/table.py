@@ -11,24 +11,222 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.behaviour.behaviour import Behaviour
-from timesink.analyses.behaviour.calls import device_work, host_work, joined
-from timesink.analyses.behaviour.classes import FUNCTION_CLASSES, WAITING, Classes, load_classes
-from timesink.analyses.behaviour.counter_devices import Devices, match_devices
-from timesink.analyses.behaviour.groups import Alike, Groups, alike, grouped
-from timesink.analyses.behaviour.notes import CounterUse, notes_of
-from timesink.analyses.behaviour.places import CounterBook, counter_book
-from timesink.analyses.behaviour.samples import NONE, Levels, levels
-from timesink.analyses.behaviour.untraced import with_untraced
-from timesink.analyses.behaviour.waits import classes_with_waits
-from timesink.analyses.behaviour.windows import windows_by_process
+from timesink.analyses.arrays import sums_by
+from timesink.analyses.behaviour.calls import (
+    Calls,
+    CycleWork,
+    device_work,
+    host_work,
+    joined,
+    windows_by_process,
+)
+from timesink.analyses.behaviour.counters import CounterBook, Devices, counter_book, match_devices
+from timesink.analyses.behaviour.functions import (
+    FUNCTION_CLASSES,
+    ON_CPU,
+    WAITING,
+    Classes,
+    load_classes,
+)
+from timesink.analyses.behaviour.samples import (
+    NONE,
+    REACH_IN_INTERVALS,
+    CounterLevels,
+    Series,
+    Spans,
+    levels,
+)
+from timesink.analyses.behaviour.untraced import classes_with_waits, with_untraced
+from timesink.analyses.columns import encode
 from timesink.analyses.cycles.cycles import Cycles
-from timesink.analyses.kernel_names.display import short_kernel_name
-from timesink.analyses.texts import encode
+from timesink.analyses.kernels.names import short_kernel_name
+from timesink.model import units
 from timesink.model.arrays import Floats, Ints
 from timesink.model.processes import host_and_pid
 from timesink.model.schema import BEHAVIOUR, HOST_DEVICE, INTERPOLATED
 from timesink.model.trace import Trace
+
+# Calls put together: one group per cycle, function and device.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CallGroups:
+    """Cycle, function, class and device of each group, and what its calls come to."""
+
+    row: Ints
+    """Row in the table of cycles."""
+    function: Ints
+    function_class: NDArray[np.int8]
+    device: Ints
+    time: Ints
+    calls: Ints
+    members: Calls
+    group_of: Ints
+    """For each of `members`: its group."""
+
+    def __len__(self) -> int:
+        return len(self.row)
+
+
+def grouped(calls: Calls) -> CallGroups:
+    """Group calls by cycle, function, class and device."""
+    device, device_code = np.unique(calls.device, return_inverse=True)
+    functions = int(calls.function.max(initial=0)) + 1
+    key = (calls.row * functions + calls.function) * len(FUNCTION_CLASSES) + calls.function_class
+    key = key * max(len(device), 1) + device_code
+    _, example, group = np.unique(key, return_index=True, return_inverse=True)
+    return CallGroups(
+        row=calls.row[example],
+        function=calls.function[example],
+        function_class=calls.function_class[example],
+        device=calls.device[example],
+        time=sums_by(group, calls.time, len(example)),
+        calls=sums_by(group, calls.calls, len(example)),
+        members=calls,
+        group_of=group,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alike:
+    """Groups that read the same counters: of one process, class and device."""
+
+    process: int
+    function_class: int
+    device: int
+    groups: Ints
+    """Places in `CallGroups`."""
+    spans: Spans
+    """Of their calls; groups are places in `groups`."""
+
+
+def alike(groups: CallGroups, process_of_row: Ints, unread: int) -> Iterator[Alike]:
+    """Groups by process, class and device; those of the function `unread` read no counters."""
+    keys = np.stack([process_of_row[groups.row], groups.function_class, groups.device])
+    kinds, kind = np.unique(keys, axis=1, return_inverse=True)
+    kind = kind.reshape(-1)
+    kind_of_call = kind[groups.group_of]
+    reads = groups.members.function != unread
+    local = np.zeros(len(groups), dtype=np.int64)
+    for number, (process, function_class, device) in enumerate(kinds.T.tolist()):
+        mine = np.flatnonzero(kind == number)
+        local[mine] = np.arange(len(mine))
+        rows = np.flatnonzero((kind_of_call == number) & reads)
+        group = local[groups.group_of[rows]]
+        calls = groups.members.take(rows)
+        spans = Spans(group, calls.start, calls.end, calls.time, len(mine))
+        if function_class == ON_CPU:
+            spans = merged(spans)
+        yield Alike(process, function_class, device, mine, spans)
+
+
+def merged(spans: Spans) -> Spans:
+    """Spans of a group that overlap as one; those that only touch stay apart.
+
+    Threads of a process run at the same time: what counters read then counts once.
+    """
+    if not len(spans):
+        return spans
+    order = np.lexsort((spans.start, spans.group))
+    group, start, end = spans.group[order], spans.start[order], spans.end[order]
+    # Groups side by side on one line, so that one running maximum serves them all.
+    earliest = start.min()
+    length = int(end.max() - earliest) + 1
+    offset = group * length - earliest
+    reached = np.maximum.accumulate(end + offset)
+    opens = np.concatenate([[True], (start + offset)[1:] >= reached[:-1]])
+    first = np.flatnonzero(opens)
+    last_end = reached[np.append(first[1:], len(start)) - 1] - offset[first]
+    return Spans(group[first], start[first], last_end, last_end - start[first], spans.groups)
+
+
+# What a run did cycle by cycle, as plain data.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Behaviour:
+    """What every function cost in every cycle, and how loaded its resources were meanwhile."""
+
+    table: pl.DataFrame
+    """Rows of `model.schema.BEHAVIOUR`, by cycle, process and share, largest share first."""
+    notes: tuple[str, ...] = ()
+    """What a reader must know: work outside of all cycles, counters that fit nothing, ..."""
+
+
+# What a reader of a behaviour table must know, in sentences.
+
+NO_SAMPLES = "no counter samples in or beside the recording: functions have times only"
+_MOST_NAMES = 5
+_FEW_CALLS, _LITTLE_TIME = 0.001, 0.01
+"""Parts of all calls and of their time that no number changes by: a profiler that stops waits for
+the device once or twice, outside of all cycles."""
+
+
+def notes_of(
+    device: CycleWork, host: CycleWork, book: CounterBook, reading: CounterUse
+) -> tuple[str, ...]:
+    """What was left out, and how far counters were taken from."""
+    return (*_work_notes(device, host), *_counter_notes(book, reading))
+
+
+@dataclass(frozen=True, slots=True)
+class CounterUse:
+    """Which counters matter to functions of a run, and which of these were read."""
+
+    wanted: frozenset[str]
+    read: frozenset[str]
+    of_recorder: frozenset[str] = frozenset()
+    """What `timesink record` sampled: more than functions read, as diagnoses look at the rest."""
+
+
+def _work_notes(device: CycleWork, host: CycleWork) -> Iterator[str]:
+    for work, what in ((device, "device activities"), (host, "host calls")):
+        share = work.outside_ns / work.total_ns if work.total_ns else 0.0
+        many = work.outside > _FEW_CALLS * work.total
+        if many or share > _LITTLE_TIME:
+            yield (
+                f"outside of all cycles, not counted: {units.count(work.outside)} of "
+                f"{units.counted(work.total, what)} ({100 * share:.1f} % of their time)"
+            )
+    if device.by_time:
+        yield (
+            "without a launching call in the recording, counted in the cycle of their start: "
+            f"{units.counted(device.by_time, 'device activities')}"
+        )
+    if host.without_cycles:
+        yield f"without cycles, not counted: {_listed('process', host.without_cycles)}"
+
+
+def _counter_notes(book: CounterBook, use: CounterUse) -> Iterator[str]:
+    if not book.counters:
+        yield NO_SAMPLES
+        return
+    known = use.wanted | use.of_recorder
+    unread = [counter for counter in book.counters if counter not in known]
+    if unread:
+        yield f"no function here reads {_listed('counter', unread)}; --map FILE can change that"
+    far = sorted(use.wanted - use.read)
+    if far:
+        yield (
+            f"no sample near the calls it matters to: {_listed('counter', far)}, recorded at other "
+            "times, on another clock or of another device"
+        )
+    if use.read:
+        yield _reach_note([s for (counter, _), s in book.series.items() if counter in use.read])
+
+
+def _reach_note(series: Sequence[Series]) -> str:
+    reach = units.duration_ns(max(each.reach_ns for each in series))
+    return (
+        f"between samples counters are interpolated, from samples at most {reach} away "
+        f"({REACH_IN_INTERVALS} sampling intervals)"
+    )
+
+
+def _listed(thing: str, names: Sequence[str]) -> str:
+    plural = thing if len(names) == 1 else thing + ("es" if thing.endswith("s") else "s")
+    return f"{plural} {units.listed(names, _MOST_NAMES)}"
+
 
 NOTHING_RECORDED = "(nothing recorded)"
 """Function of a cycle in which nothing ran, so that every cycle has a row."""
@@ -81,8 +279,8 @@ def _of_recorder(trace: Trace) -> frozenset[str]:
 
 
 def _measured(
-    groups: Groups, cycles: Cycles, sources: _Sources, unread: int
-) -> Iterator[tuple[str, Levels]]:
+    groups: CallGroups, cycles: Cycles, sources: _Sources, unread: int
+) -> Iterator[tuple[str, CounterLevels]]:
     process_of_row, processes = _process_of_row(cycles)
     for part in alike(groups, process_of_row, unread):
         yield from _measured_alike(part, processes[part.process], sources)
@@ -94,7 +292,9 @@ def _process_of_row(cycles: Cycles) -> tuple[Ints, list[str]]:
     return codes, [pid or "" for pid in pids]
 
 
-def _measured_alike(part: Alike, process: str, sources: _Sources) -> Iterator[tuple[str, Levels]]:
+def _measured_alike(
+    part: Alike, process: str, sources: _Sources
+) -> Iterator[tuple[str, CounterLevels]]:
     book = sources.book
     wanted = sources.classes.counters_of(FUNCTION_CLASSES[part.function_class], book.counters)
     places = sources.devices.places(process, part.device)
@@ -122,7 +322,7 @@ class _Rows:
     counters: Sequence[str]
 
 
-def _rows(groups: Groups, measured: Sequence[tuple[str, Levels]]) -> _Rows:
+def _rows(groups: CallGroups, measured: Sequence[tuple[str, CounterLevels]]) -> _Rows:
     counters = sorted({counter for counter, _ in measured})
     place = {counter: number for number, counter in enumerate(counters)}
     known = np.zeros(len(groups), dtype=np.bool_)
@@ -169,7 +369,7 @@ class _Names:
         return [*self.host_functions, *map(short_kernel_name, self.device_functions)]
 
 
-def _table(rows: _Rows, groups: Groups, named: _Names) -> pl.DataFrame:
+def _table(rows: _Rows, groups: CallGroups, named: _Names) -> pl.DataFrame:
     group = rows.group
     function = groups.function[group]
     # What the device of each group is called.

@@ -9,6 +9,7 @@ and its peer on GPU 7 do the same.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,13 +17,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.behaviour.rows import once_per_cycle
-from timesink.analyses.comparison.role import Role
-from timesink.analyses.kernel_calls.families import load_families
+from timesink.analyses.behaviour.summary import once_per_cycle
+from timesink.analyses.comparison.pair import Role
+from timesink.analyses.kernels.families import load_families
 from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.counter_units import quantity
-from timesink.model.ordering import natural
 from timesink.model.schema import HOST_DEVICE
+from timesink.model.units import natural
 
 CYCLE, TIME, CALLS, METRIC = "cycle", "time", "calls", "metric"
 COLLECTIVE = "collective"
@@ -199,3 +200,230 @@ def _forget_unwatched(features: Sequence[Feature], values: Floats, owners: Ints)
         if columns:
             most = np.maximum.reduceat(values[:, columns].max(axis=1), role_starts(owners))
             values[np.ix_((most == 0)[owners], columns)] = np.nan
+
+
+# The level of each feature of each role, in doublings, and how well it is known.
+#
+# A level is the mean over the cycles of log2(value + floor), so that a difference of 1 is a
+# factor of
+# two whatever the unit.  The floor is what a difference must be seen against: a hundredth of the
+# cycle for times, ten calls, half a percent for shares.  The highest and the lowest of eight
+# cycles
+# count as the next ones do (a winsorised mean): a recording often begins inside of a cycle.
+#
+# The error of a level is the larger of two: from the scatter of the cycles, and from the first
+# half
+# against the second, which sees what scatter does not: drift, and samples that neighbouring
+# cycles
+# share.  With few cycles scatter itself is badly known, so it is drawn up to what the other roles
+# show, and widened as Student's distribution is.
+
+TIME_FLOOR = 0.01
+"""Share of the cycle."""
+CALLS_FLOOR = 10.0
+METRIC_FLOORS = {
+    "%": 0.5,
+    "% of a core": 5.0,
+    "MHz": 10.0,
+    "C": 20.0,
+    "W": 10.0,
+    "B/s": 5e7,
+    "B": 1e8,
+}
+"""In base units (`model.counter_units`)."""
+OTHER_FLOOR = 0.05
+"""For other units: this share of the median level over all roles."""
+WAITING_SHARE = 0.1
+"""Share of the cycle in collectives from which a device mostly waits for its peers."""
+
+_LOAD = re.compile("usage|util|occupancy|power")
+"""Counters that a kernel which only waits drives up."""
+_USUAL_WEIGHT = 3
+"""The scatter that other roles show counts as much as this many cycles of one's own."""
+_LEAST_SCATTER = 0.05
+_SNAPSHOTS = re.compile("sm_util|occupancy")
+_SNAPSHOT_SCATTER = 2.0
+"""Counters that tell what a device did at one moment jump by several doublings from one sample to
+the next, and neighbouring cycles share a sample: that all are alike says little."""
+_FEWEST = 3
+"""Cycles from which a role says something about scatter."""
+_FEWEST_TO_TRIM = 5
+_TRIMMED = 8
+"""One of so many cycles may be out of the ordinary at each end, and one of few."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Levels:
+    """One row per role, one column per feature; NaN where a role does not know a feature."""
+
+    mean: Floats
+    error: Floats
+
+
+def doublings(measures: Measures) -> Floats:
+    """Every value as log2 above its floor; NaN where it says nothing about the role itself.
+
+    Time in collectives is mostly waiting for a peer, and a device that waits looks busy: which rank
+    of a group waits says little about that rank.
+    """
+    values = np.maximum(measures.values, 0.0)
+    result = np.full_like(values, np.nan)
+    for column, feature in enumerate(measures.features):
+        if feature.kind == TIME and feature.name == COLLECTIVE:
+            continue
+        floor = _floor(measures, feature, values[:, column])
+        with np.errstate(divide="ignore"):
+            result[:, column] = np.log2(values[:, column] + floor)
+    result[np.isinf(result)] = np.nan
+    for column in _looking_busy(measures):
+        result[_waiting(measures, measures.features[column]), column] = np.nan
+    return result
+
+
+def _floor(measures: Measures, feature: Feature, values: Floats) -> Floats | float:
+    if feature.kind == CYCLE:
+        return 0.0
+    if feature.kind == CALLS:
+        return CALLS_FLOOR
+    if feature.kind == TIME:
+        return TIME_FLOOR * np.nan_to_num(_lengths(measures, feature.phase), nan=0.0)
+    known = METRIC_FLOORS.get(feature.unit)
+    return _usual(values, measures.owners) * OTHER_FLOOR if known is None else known
+
+
+def _lengths(measures: Measures, phase: str) -> Floats:
+    column = measures.features.index(Feature(CYCLE, CYCLE, 0, "ns", phase))
+    return np.asarray(measures.values[:, column])
+
+
+def _usual(values: Floats, owners: Ints) -> float:
+    """Median over the roles of their mean, of those that are not zero throughout."""
+    known = values > 0
+    if not known.any():
+        return 0.0
+    sums = np.bincount(owners[known], values[known])
+    many = np.bincount(owners[known])
+    return float(np.median(sums[many > 0] / many[many > 0]))
+
+
+def _looking_busy(measures: Measures) -> list[int]:
+    return [
+        column
+        for column, feature in enumerate(measures.features)
+        if feature.kind == METRIC and feature.place > 0 and _LOAD.search(feature.name)
+    ]
+
+
+def _waiting(measures: Measures, feature: Feature) -> Flags:
+    """Rows of roles that spend much of their cycles in collectives on that device."""
+    wait = Feature(TIME, COLLECTIVE, feature.place, "ns", feature.phase)
+    if wait not in measures.features:
+        return np.zeros(len(measures.owners), dtype=np.bool_)
+    lengths = np.nan_to_num(_lengths(measures, feature.phase))
+    spent = np.nan_to_num(measures.values[:, measures.features.index(wait)])
+    share = np.bincount(measures.owners, spent) / np.maximum(
+        np.bincount(measures.owners, lengths), 1.0
+    )
+    return np.asarray((share > WAITING_SHARE)[measures.owners])
+
+
+# -- levels and errors ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """Some of the cycles of every role."""
+
+    turns: Ints
+    """Place of each cycle in its part."""
+    many: Ints
+    """Cycles of each role that are in the part."""
+    rows: Flags
+
+
+def least_scatter(features: Sequence[Feature]) -> Floats:
+    """Scatter from cycle to cycle that each feature has at least, whatever the cycles show."""
+    snapshots = [bool(_SNAPSHOTS.search(one.name)) and one.kind == METRIC for one in features]
+    return np.where(snapshots, _SNAPSHOT_SCATTER, _LEAST_SCATTER)
+
+
+def role_levels(logs: Floats, owners: Ints, least: Floats | float = _LEAST_SCATTER) -> Levels:
+    """Levels of all roles from all of their cycles."""
+    turns, many = _turns(owners)
+    return _levels(logs, owners, _Part(turns, many, np.ones(len(owners), dtype=np.bool_)), least)
+
+
+def null_levels(
+    logs: Floats, owners: Ints, least: Floats | float = _LEAST_SCATTER
+) -> list[tuple[Levels, Levels]]:
+    """Levels of both parts of every role: even and odd cycles, first and second half."""
+    turns, many = _turns(owners)
+    middle = (many + 1) // 2
+    odd, late = turns % 2 == 1, turns >= middle[owners]
+    since = np.where(late, turns - middle[owners], turns)
+    pairs = []
+    for second, places in ((odd, turns // 2), (late, since)):
+        taken = np.bincount(owners[second], minlength=len(many))
+        parts = _Part(places, many - taken, ~second), _Part(places, taken, second)
+        one, other = (_levels(logs, owners, part, least) for part in parts)
+        pairs.append((one, other))
+    return pairs
+
+
+def _turns(owners: Ints) -> tuple[Ints, Ints]:
+    """Place of each cycle in its role, and the cycles of each role."""
+    many = np.bincount(owners)
+    return np.arange(len(owners)) - (np.cumsum(many) - many)[owners], many
+
+
+def _levels(logs: Floats, owners: Ints, part: _Part, least: Floats | float) -> Levels:
+    starts = role_starts(owners)
+    logs, count, trimmed = _winsorised(np.where(part.rows[:, None], logs, np.nan), owners, starts)
+    mean = means_of(logs, starts)
+    # Variance of the cycles of each role, drawn up to the median of all roles, never down.
+    squares = means_of((logs - mean[owners]) ** 2, starts) * count
+    freedom = np.maximum(count - 1, 1)
+    own = np.where(count >= _FEWEST, squares / freedom, np.nan)
+    told = ~np.isnan(own).all(axis=0)
+    usual = np.zeros(own.shape[1])
+    usual[told] = np.nanmedian(own[:, told], axis=0)
+    drawn = (_USUAL_WEIGHT * usual + np.nan_to_num(squares)) / (_USUAL_WEIGHT + freedom)
+    scatter: Floats = np.fmax(drawn, own)
+    # What was drawn in makes the rest look closer together than the cycles are.
+    whole = np.maximum(count - 2 * trimmed, 1)
+    error = np.sqrt(np.maximum(scatter, np.square(least)) * count) / whole
+    error *= _widened(whole - 1 + _USUAL_WEIGHT)
+    early = (part.turns < (part.many / 2)[owners])[:, None]
+    first, second = (means_of(np.where(half, logs, np.nan), starts) for half in (early, ~early))
+    error = np.fmax(error, np.abs(first - second) / 2)
+    return Levels(mean, np.where(np.isnan(mean), np.nan, error))
+
+
+def _winsorised(logs: Floats, owners: Ints, starts: NDArray[np.intp]) -> tuple[Floats, Ints, Ints]:
+    """Logs with the ends drawn in, how many are known, and how many were drawn in at each end."""
+    count = np.add.reduceat(~np.isnan(logs), starts, axis=0, dtype=np.int64)
+    trimmed = np.where(count >= _FEWEST_TO_TRIM, np.maximum(count // _TRIMMED, 1), 0)
+    lowest, highest = np.empty(count.shape), np.empty(count.shape)
+    columns = np.arange(logs.shape[1])
+    for role, own in enumerate(np.split(logs, starts[1:])):
+        # Unknown ones are sorted to the end.
+        ordered = np.sort(own, axis=0)
+        lowest[role] = ordered[trimmed[role], columns]
+        highest[role] = ordered[np.maximum(count[role] - 1 - trimmed[role], 0), columns]
+    drawn: Floats = np.clip(logs, lowest[owners], highest[owners])
+    return drawn, count, trimmed
+
+
+def means_of(values: Floats, starts: NDArray[np.intp]) -> Floats:
+    """Mean of what is known, part by part; NaN where nothing is."""
+    known = ~np.isnan(values)
+    count = np.add.reduceat(known, starts, axis=0, dtype=np.int64)
+    sums = np.add.reduceat(np.where(known, values, 0.0), starts, axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means: Floats = sums / count
+    return means
+
+
+def _widened(freedom: Ints) -> Floats:
+    """How much wider Student's distribution is than the normal one at three errors."""
+    return np.asarray(1 + 2.5 / freedom + 5.75 / freedom**2)

@@ -1,18 +1,407 @@
-"""One worker reduced to what comparing it with others needs."""
+"""Workers side by side: who waits for whom, and what each spends on which collective.
+
+Only lengths are compared between workers, so their clocks need not agree.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import device_kinds
-from timesink.analyses.communication.comparison import WorkerSummary
-from timesink.analyses.communication.records import communication_ranges, communication_records
-from timesink.analyses.once import once_per_trace
+from timesink.analyses.arrays import Groups, covered, joint, numbered, stacked, values_at
+from timesink.analyses.columns import device_kinds, once_per_trace
+from timesink.analyses.communication.calls import ONE_SIDED, UNEVEN
+from timesink.analyses.communication.records import (
+    bus_share,
+    communication_ranges,
+    communication_records,
+    per_second,
+    sum_if_known,
+    volume,
+)
 from timesink.analyses.roles import role_ranges
 from timesink.analyses.steps import bounds_of, find_steps
 from timesink.model import intervals
+from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import KERNEL_KINDS
 from timesink.model.trace import Trace
+
+# Which collective calls of different workers are the same call.
+#
+# Process group and sequence number tell, together with what is done to how many bytes.  Where
+# they
+# were not recorded, the first call of a name is the first one on every worker, and so on; if some
+# workers lack calls, counting starts anew with every step, so that one missing call does not
+# shift
+# all that follow.
+
+MISMATCH_SCHEMA = {
+    "name": pl.String(),
+    "collective": pl.String(),
+    "group": pl.String(),
+    "sequence": pl.Int64(),
+    "size_bytes": pl.Int64(),
+    "step": pl.String(),
+    "present": pl.List(pl.String()),
+    "missing": pl.List(pl.String()),
+}
+_GROUP = ["what", "group", "group_ranks"]
+
+
+def match_calls(workers: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
+    """The records of all workers, with a number in `match` that equal calls share.
+
+    `what` is the name of the call, or the pair of ranks for sending and receiving.
+    """
+    calls = stacked(workers, "worker", pl.Enum(list(workers)))
+    calls = calls.with_columns(what=_what(calls))
+    party = joint(*(numbered(calls[name]) for name in _GROUP))
+    worker = calls["worker"].to_physical().to_numpy().astype(np.int64)
+    sequence = _if_all_know(calls["sequence"], party)
+    uneven = calls["collective"].is_in(UNEVEN).fill_null(value=False).to_numpy()
+    size = _if_all_know(calls["size_bytes"], party, unless=uneven)
+    key = joint(party, size, sequence)
+    mine = Groups.of(joint(key, worker))
+    told = sequence > 0
+    step = np.where(told | _is_even(key, mine), 0, 1 + numbered(calls["step"]))
+    place = mine.places if not step.any() else Groups.of(joint(key, step, worker)).places
+    return calls.with_columns(
+        pl.Series("match", joint(key, step, place), dtype=pl.UInt32),
+        pl.Series("party", party, dtype=pl.UInt32),
+    )
+
+
+def find_mismatches(matched: pl.DataFrame, ranks: Mapping[str, int | None]) -> pl.DataFrame:
+    """Calls that workers of the group lack: what they are, who has them and who does not.
+
+    `ranks` gives the rank of every worker, those without any call included.
+    """
+    columns = [name for name in MISMATCH_SCHEMA if name not in {"present", "missing"}]
+    # The workers each group of calls is expected on, by its number.
+    asked = ["group_ranks", "group_size", "collective", "src_rank", "dst_rank"]
+    parties = (
+        matched.lazy()
+        .select("party", "worker", *asked)
+        .unique(["party", "worker"], keep="first", maintain_order=True)
+        .with_columns(pl.col("worker").cast(pl.String))
+        .group_by("party", maintain_order=True)
+        .agg(pl.col(asked).first(), seen="worker")
+        .sort("party")
+        .collect()
+    )
+    participants = [_expected(party, ranks) for party in parties.iter_rows(named=True)]
+    # Who has a call is among those it is expected on: only where some lack it lists are made.
+    match, party = matched["match"].to_numpy(), matched["party"].to_numpy()
+    wanted = np.array([len(expected) for expected in participants], dtype=np.int64)
+    lacking = np.flatnonzero(np.bincount(match)[match] < wanted[party]) if len(match) else match
+    found = (
+        matched[lacking]
+        .with_columns(pl.col("worker").cast(pl.String))
+        .group_by("match", "party", maintain_order=True)
+        .agg(*(pl.col(name).first() for name in columns), present="worker")
+        .sort("match")
+    )
+    expected = [participants[party] for party in found["party"].to_list()]
+    return (
+        found.with_columns(expected=pl.Series(expected, dtype=pl.List(pl.String())))
+        .with_columns(missing=pl.col("expected").list.set_difference("present"))
+        .with_columns(pl.col("present", "missing").list.sort())
+        .select(pl.col(name).cast(dtype) for name, dtype in MISMATCH_SCHEMA.items())
+    )
+
+
+# -- keys ------------------------------------------------------------------------------------------
+
+
+def _what(calls: pl.DataFrame) -> pl.Series:
+    one_sided = pl.col("collective").is_in(ONE_SIDED).fill_null(value=False)
+    by_itself = (pl.col("group_size") == 1).fill_null(value=False)
+    special = calls.select(one_sided | by_itself).to_series()
+    if not special.any():
+        return calls["name"]
+    pair = pl.format("{} {}->{}", pl.col("library").fill_null(""), "src_rank", "dst_rank")
+    # Nobody else takes part, or nobody can tell who does.
+    alone = pl.format("{} of {}", "name", "worker")
+    what = pl.when(one_sided).then(pl.coalesce(pair, alone)).otherwise(alone)
+    # Texts are put together for these alone: there may be a million others.
+    found = calls.filter(special).select(what).to_series()
+    return calls["name"].scatter(special.arg_true(), found)
+
+
+def _if_all_know(values: pl.Series, party: Ints, *, unless: Flags | None = None) -> Ints:
+    """A number for each value, from 1 on, as far as every worker states one; else 0."""
+    unknown = values.is_null().to_numpy()
+    unknown = unknown if unless is None else unknown | unless
+    some_lack = np.bincount(party[unknown], minlength=int(party.max(initial=0)) + 1) > 0
+    return np.where(some_lack[party], 0, 1 + numbered(values))
+
+
+def _is_even(key: Ints, mine: Groups) -> Flags:
+    """Whether all workers that have calls with the same key have equally many of them."""
+    if not len(key):
+        return np.zeros(0, dtype=np.bool_)
+    many = np.diff(mine.first, append=len(key))
+    of = key[mine.order[mine.first]]
+    most, fewest = np.zeros(key.max() + 1, np.int64), np.full(key.max() + 1, len(key))
+    np.maximum.at(most, of, many)
+    np.minimum.at(fewest, of, many)
+    return np.asarray((most == fewest)[key])
+
+
+# -- who takes part --------------------------------------------------------------------------------
+
+
+def _expected(group: Mapping[str, Any], ranks: Mapping[str, int | None]) -> list[str]:
+    seen, size = set(group["seen"]), group["group_size"]
+    if group["collective"] in ONE_SIDED:
+        members = {group["src_rank"], group["dst_rank"]}
+    elif group["group_ranks"] is not None:
+        members = _listed(group["group_ranks"])
+    else:
+        # Nobody says who is in the group: everybody, if it is large enough for that.
+        return sorted(seen if size is not None and size < len(ranks) else ranks)
+    named = {worker for worker, rank in ranks.items() if rank is not None and rank in members}
+    # Ranks may be counted inside the group: then they name the wrong workers.
+    return sorted(named if size != 1 and seen <= named else seen)
+
+
+def _listed(text: str) -> set[Any]:
+    try:
+        ranks = json.loads(text)
+    except ValueError:  # long lists are cut
+        return set()
+    return set(ranks) if isinstance(ranks, list) else set()
+
+
+_PARTS = ("transfer_ns", "waiting_ns")
+_STEP_SCHEMA = {
+    "worker": pl.String(),
+    "step": pl.String(),
+    "complete": pl.Boolean(),
+    "communication_ns": pl.Int64(),
+    "transfer_ns": pl.Int64(),
+    "waiting_ns": pl.Int64(),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class WorkerSummary:
+    """What of one worker the comparison needs."""
+
+    rank: int | None
+    steps: pl.DataFrame
+    """As `step_communication` gives them."""
+    records: pl.DataFrame
+    ranges: pl.DataFrame
+
+
+@dataclass(frozen=True, eq=False)
+class WorkerComparison:
+    """Workers of one span, compared call by call.
+
+    Of a single worker nobody can tell how long it waited: then `transfer_ns` and `waiting_ns`
+    are null throughout.
+    """
+
+    by_step: pl.DataFrame
+    """Per worker and step in which it communicates: `communication_ns`, which divides into
+    `transfer_ns` and `waiting_ns`."""
+    by_name: pl.DataFrame
+    """Per worker and name of a call: `calls`, `size_bytes`, `latency_ns`, `transfer_ns`, and how
+    many bytes per second the collective and the busiest link moved while it transferred."""
+    mismatches: pl.DataFrame
+    """Calls that not all workers of their group have."""
+
+
+def compare_workers(workers: Mapping[str, WorkerSummary]) -> WorkerComparison:
+    """Divide the communication of every worker into waiting and transfer, and find odd calls.
+
+    A collective ends on all ranks together and starts when the last one has come.  Of the same
+    range on all workers the shortest is therefore all transfer; on the others as much of its
+    end is, and what comes before was waiting.
+
+    """
+    calls = match_calls({worker: summary.records for worker, summary in workers.items()})
+    names = pl.Enum(list(workers))
+    times = stacked({name: each.ranges for name, each in workers.items()}, "worker", names)
+    ranges = _with_transfer(times, calls, split=len(workers) > 1)
+    ranks = {worker: summary.rank for worker, summary in workers.items()}
+    return WorkerComparison(
+        by_step=_by_step(workers, calls, ranges),
+        by_name=_by_name(calls, ranges),
+        mismatches=find_mismatches(calls, ranks),
+    )
+
+
+def mean_over_steps(steps: pl.DataFrame, *columns: str) -> pl.DataFrame:
+    """Mean per worker over its complete steps; over all steps where none is complete."""
+    counted = pl.col("complete") | ~pl.col("complete").any().over("worker")
+    return steps.filter(counted).group_by("worker", maintain_order=True).agg(pl.col(columns).mean())
+
+
+# -- waiting and transfer --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Ranges:
+    """The ranges of all workers, those of a call together, in the order of the calls."""
+
+    call: Ints
+    """Row of the call of each."""
+    moves: Flags
+    """Whether data is moved, or waited for: by the kernels of a call where it has some."""
+    start: Ints
+    end: Ints
+    transfer: Ints | None = None
+    """How much of the end of each is transfer, where that can be told."""
+
+    @property
+    def length(self) -> Ints:
+        return self.end - self.start
+
+    @property
+    def tail(self) -> Ints:
+        """Where the transfer begins."""
+        return self.end if self.transfer is None else self.end - self.transfer
+
+
+def _with_transfer(ranges: pl.DataFrame, calls: pl.DataFrame, *, split: bool) -> _Ranges:
+    """The ranges of all workers, and how much of the end of each is transfer."""
+    many = 1 + max(int(table["record"].max() or 0) for table in (ranges, calls))  # type: ignore[arg-type]
+    wanted, known = (
+        table["worker"].to_physical().to_numpy().astype(np.int64) * many
+        + table["record"].to_numpy()
+        for table in (ranges, calls)
+    )
+    if not len(known):
+        return _Ranges(wanted[:0], wanted[:0] > 0, wanted[:0], wanted[:0])
+    call = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    rows = np.flatnonzero(known[call] == wanted)
+    call, on_device = call[rows], ranges["on_device"].to_numpy()[rows]
+    start, end = (ranges[time].to_numpy()[rows] for time in ("start_ns", "end_ns"))
+    has_kernels = np.bincount(call[on_device], minlength=calls.height) > 0
+    found = _Ranges(call, on_device | ~has_kernels[call], start, end)
+    if not split:
+        return found
+    # The first kernel of a call is the first one on every worker, and so on.
+    nth = Groups.of(2 * call + on_device).places
+    match = calls["match"].to_numpy().astype(np.int64)[call]
+    same = Groups.of((2 * match + on_device) * (int(nth.max(initial=0)) + 1) + nth)
+    return replace(found, transfer=_transfer(found, same, calls))
+
+
+def _transfer(ranges: _Ranges, same: Groups, calls: pl.DataFrame) -> Ints:
+    length = ranges.length
+    shortest = same.least(length)
+    uneven = (calls["collective"] == "all_to_all").fill_null(value=False).to_numpy()
+    if not uneven.any():
+        return shortest
+    # Where ranks move different amounts, the fastest one tells what a byte takes.
+    amounts = calls.select(pl.max_horizontal("size_bytes", "out_bytes").fill_null(0)).to_series()
+    moved = amounts.to_numpy().astype(np.float64)[ranges.call]
+    pace = np.divide(length, moved, out=np.full(len(moved), np.inf), where=moved > 0)
+    comparable = same.least((moved > 0).astype(np.float64)) > 0
+    known = uneven[ranges.call] & ranges.moves & comparable
+    share = np.round(np.where(known, same.least(np.where(known, pace, np.inf)), 0) * moved)
+    return np.where(known, np.minimum(share.astype(np.int64), length), shortest)
+
+
+def _by_step(
+    workers: Mapping[str, WorkerSummary], calls: pl.DataFrame, ranges: _Ranges
+) -> pl.DataFrame:
+    """Communication of every step in which there is some; the rows of a worker lie together."""
+    times = np.stack([ranges.start, ranges.end], axis=1)
+    tails = np.stack([ranges.tail, ranges.end], axis=1)
+    number = calls["worker"].to_physical().to_numpy()[ranges.call]
+    ends = np.searchsorted(number, np.arange(len(workers)), side="right").tolist()
+    rows: list[pl.DataFrame] = []
+    shares: list[Ints] = []
+    for summary, start, end in zip(workers.values(), [0, *ends], ends, strict=False):
+        if start < end and not summary.steps.is_empty():
+            windows = _windows(summary.steps, times[start:end])
+            parts = (intervals.coverage_within(of[start:end], windows) for of in (times, tails))
+            shares.append(np.stack([*parts], axis=1))
+            rows.append(summary.steps)
+        else:
+            rows.append(summary.steps.clear())
+    if not shares:
+        return pl.DataFrame(schema=_STEP_SCHEMA)
+    steps = stacked(dict(zip(workers, rows, strict=True)), "worker", pl.String())
+    all_ns, transfer_ns = np.concatenate(shares).T
+    found = steps.select(
+        "worker",
+        pl.col("name").alias("step"),
+        "complete",
+        pl.Series("communication_ns", all_ns),
+        pl.Series("transfer_ns", transfer_ns),
+        pl.Series("waiting_ns", all_ns - transfer_ns),
+    ).filter(pl.col("communication_ns") > 0)
+    if ranges.transfer is None:
+        found = found.with_columns(pl.lit(None, pl.Int64).alias(name) for name in _PARTS)
+    return found
+
+
+def _windows(steps: pl.DataFrame, times: Ints) -> Ints:
+    if steps["marked"].any():
+        return np.stack([steps["start_ns"].to_numpy(), steps["end_ns"].to_numpy()], axis=1)
+    # Without marks the recording is one step, and all communication belongs to it.
+    return np.array([[times[:, 0].min(), times[:, 1].max()]])
+
+
+# -- totals per name -------------------------------------------------------------------------------
+
+
+def _by_name(calls: pl.DataFrame, ranges: _Ranges) -> pl.DataFrame:
+    """In order of the first call of each name; moments of overlapping calls count once."""
+    # Numbers instead of texts: there may be a million calls.
+    key = joint(numbered(calls["worker"]), numbered(calls["name"]))
+    moving = np.where(
+        ranges.moves, ranges.length if ranges.transfer is None else ranges.transfer, 0
+    )
+    moving_ns = np.bincount(ranges.call, moving, minlength=calls.height).astype(np.int64)
+    totals = (
+        calls.lazy()
+        .with_columns(pl.Series("key", key), pl.Series("moving_ns", moving_ns), volume=volume())
+        .with_columns(bus_volume=pl.col("volume") * bus_share())
+        .group_by("key")
+        .agg(
+            pl.col("worker", "name", "collective").first(),
+            calls=pl.len().cast(pl.Int64),
+            size_bytes=sum_if_known("size_bytes"),
+            algorithm_bytes_per_s=per_second("volume", "moving_ns"),
+            bus_bytes_per_s=per_second("bus_volume", "moving_ns"),
+        )
+        .sort("key")
+        .with_columns(pl.col("worker").cast(pl.String))
+        .collect()
+    )
+    of_range, many = key[ranges.call], totals.height
+    latency = _covered(of_range, ranges.start, ranges.end, many)
+    if ranges.transfer is None:
+        transfer = pl.lit(None, pl.Int64)
+    else:
+        transfer = pl.lit(_covered(of_range, ranges.tail, ranges.end, many))
+    return totals.drop("key").with_columns(latency_ns=latency, transfer_ns=transfer)
+
+
+def _covered(key: Ints, start: Ints, end: Ints, many: int) -> pl.Series:
+    """Time covered by the ranges with each key; null where there are none."""
+    order = np.lexsort((start, key))
+    key = key[order]
+    first = np.flatnonzero(np.diff(key, prepend=-1))
+    added = covered(start[order], end[order], first)
+    place = np.full(many, -1)
+    place[key[first]] = np.arange(len(first))
+    sums = np.add.reduceat(added, first) if len(first) else added
+    return values_at(pl.Series(sums), place)
+
+
+# One worker reduced to what comparing it with others needs.
 
 
 @once_per_trace

@@ -9,15 +9,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.behaviour.rows import once_per_cycle, plain_texts
-from timesink.analyses.comparison.calls_per_cycle import (
+from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
+from timesink.analyses.comparison.pair import Role, Workload
+from timesink.analyses.comparison.recorded import (
     OFTEN,
     calls_by_cycle,
     recorded_cycles,
     work_per_cycle,
 )
-from timesink.analyses.comparison.pair import Workload
-from timesink.analyses.comparison.role import Role
 from timesink.analyses.comparison.workload import work_ratio
 from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import BEHAVIOUR, HOST_DEVICE

@@ -6,10 +6,15 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour.classes import SIDE_WAIT, UNTRACED
-from timesink.analyses.comparison.placing import is_unplaced
+from timesink.analyses.behaviour.functions import SIDE_WAIT, UNTRACED
+from timesink.analyses.behaviour.summary import once_per_cycle
+from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison.rows import is_related, meeting
+from timesink.analyses.comparison.sides import is_unplaced
+from timesink.model.arrays import Flags, Floats
 from timesink.model.schema import HOST_DEVICE
 
 _GRAPH = re.compile(r"GraphLaunch")
@@ -138,3 +143,236 @@ def _lacking(side: _Side, other: _Side) -> Iterator[str]:
         replayed = sort.name == OPERATORS and side.graphs
         if missing and not replayed and not side.classes.intersection(sort.classes):
             yield sort.name
+
+
+# How much two runs do per cycle, function by function, counted in calls.
+
+_OPERATORS = ("cpu_operator", "cpu_launch", "cpu_copy", "cpu_annotation", "cpu_python")
+_CALLS_PER_CYCLE_SORTS = {
+    "device": pl.col("device") != HOST_DEVICE,
+    "operators": pl.col("function_class").is_in(_OPERATORS),
+    "other": pl.lit(value=True),
+}
+KEY = ["level", "device", "key"]
+OFTEN = 0.6
+"""Share of the cycles from which on a function counts as part of each."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CallsPerCycle:
+    """The work per cycle of both sides, in calls that do not depend on the speed of the machine."""
+
+    sort: str
+    """What was counted: `device` work, `operators` of the host, or `other` host functions."""
+    table: pl.DataFrame
+    """Per name that both sides have, at whatever level: calls_base, calls_new, share_base and
+    share_new (of the time), ratio (calls_base / calls_new), doubt (by which factor the ratio may be
+    off because the function is in few cycles only; a logarithm), level."""
+    alone_base: float
+    """Share of the time of BASE in functions of which NEW has not even the family."""
+    alone_new: float
+
+
+def work_per_cycle(base: pl.DataFrame, new: pl.DataFrame) -> CallsPerCycle | None:
+    """The work both behaviour tables have in common, per cycle; None if there is nothing to count.
+
+    Device work if both have some, else host operators, else whatever the host did; how often the
+    system interrupts a process or a call is repeated says little about its work.
+    """
+    for sort, counted in _CALLS_PER_CYCLE_SORTS.items():
+        sides = [calls_by_cycle(table, counted) for table in (base, new)]
+        if all(side.height for side in sides):
+            rates = (
+                calls_per_cycle(side, table["cycle"].unique())
+                for side, table in zip(sides, (base, new), strict=True)
+            )
+            return _common(sort, *rates)
+    return None
+
+
+def calls_by_cycle(table: pl.DataFrame, counted: pl.Expr | None = None) -> pl.DataFrame:
+    """Calls and time of each function in each cycle: one row, however many metrics it has.
+
+    All accelerators of a process count as one.
+    """
+    rows = table if counted is None else table.filter(counted)
+    device = (
+        pl.when(pl.col("device") == HOST_DEVICE)
+        .then(pl.lit(HOST_DEVICE))
+        .otherwise(pl.lit("device"))
+    )
+    return (
+        once_per_cycle(rows)
+        .filter(pl.col("calls") > 0)
+        .group_by("cycle", "function", device.alias("device"))
+        .agg(pl.col("calls", "dur_ns").sum(), pl.col("function_class").first())
+    )
+
+
+def recorded_cycles(calls: pl.DataFrame, cycles: pl.Series) -> int:
+    """How many cycles can have had the work: those from the first to the last that have some.
+
+    Cycles without any in between are left out as not recorded, unless they are the most: then work
+    is simply not in every cycle.
+    """
+    having = calls["cycle"].unique()
+    span = cycles.is_between(having.min(), having.max()).sum()
+    return int(having.len() if 2 * having.len() >= span else span)
+
+
+def calls_per_cycle(calls: pl.DataFrame, cycles: pl.Series) -> pl.DataFrame:
+    """Calls and time per cycle of each function; the median, where most cycles have it.
+
+    A cycle that was recorded in part therefore changes nothing.
+    """
+    many = recorded_cycles(calls, cycles)
+    typical = pl.col("calls").median()
+    often = pl.len() >= OFTEN * many
+    return calls.group_by("function", "device").agg(
+        pl.col("function_class").first(),
+        pl.when(often).then(typical).otherwise(pl.col("calls").sum() / many).alias("calls"),
+        (pl.col("dur_ns").sum() / many).alias("ns"),
+        # Between so many occurrences lies one period less, or one more where the run ends.
+        pl.when(often).then(0.0).otherwise((1 / pl.len()).log1p()).alias("doubt"),
+    )
+
+
+def _common(sort: str, base: pl.DataFrame, new: pl.DataFrame) -> CallsPerCycle:
+    keys = _keys(meeting(base, new))
+    sides = [_by_key(side, keys) for side in (base, new)]
+    alone = [float(side.filter(pl.col("level") == "alone")["share"].sum()) for side in sides]
+    met = [side.filter(pl.col("level") != "alone") for side in sides]
+    both = met[0].join(met[1], KEY, suffix="_new")
+    table = both.rename({"calls": "calls_base", "share": "share_base"}).with_columns(
+        (pl.col("calls_base") / pl.col("calls_new")).alias("ratio"),
+        pl.max_horizontal("doubt", "doubt_new").alias("doubt"),
+    )
+    return CallsPerCycle(sort, table.sort(KEY), alone_base=alone[0], alone_new=alone[1])
+
+
+def _keys(met: pl.DataFrame) -> pl.DataFrame:
+    """What each function is counted under."""
+    lost = (pl.col("level") == "family") & ~is_related()
+    level = pl.when(lost).then(pl.lit("alone", met["level"].dtype)).otherwise(pl.col("level"))
+    key = (
+        pl.when(pl.col("level") == "exact").then(pl.col("function"))
+        .when(pl.col("level") == "normalised").then(pl.col("normalised"))
+        .otherwise(pl.col("family"))
+    )  # fmt: skip
+    return met.select("function", "device", level.alias("level"), key.alias("key"))
+
+
+def _by_key(side: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
+    known = side.join(keys, ["function", "device"])
+    total = pl.col("ns").sum()
+    share = pl.when(total > 0).then(pl.col("ns") / total).otherwise(1 / pl.len())
+    summed = known.with_columns(share.alias("share")).group_by(KEY)
+    return summed.agg(pl.col("calls", "share").sum(), pl.col("doubt").min())
+
+
+# What to keep in mind about two recordings, though both may hold the same work.
+
+_ATTENTION = "attention"
+_SIDES = (("in_base", "in_new"), ("in_new", "in_base"))
+_UNRECORDED = 0.05
+
+
+def ran(table: pl.DataFrame) -> pl.DataFrame:
+    """What ran at all; a cycle in which nothing was recorded has a row as well."""
+    return table.filter((pl.col("calls") > 0) | (pl.col("dur_ns") > 0))
+
+
+def other_mix(base: Role, new: Role) -> str | None:
+    """A sentence where one side runs attention in a way of its own beside the one both have.
+
+    Prompts and tokens are attended to by different kernels, so their steps are in another
+    proportion even where calls agree in number.  A kernel that took over from another is missed on
+    both sides.
+    """
+    met = meeting(*(calls_by_cycle(role.behaviour, _on_device()) for role in (base, new)))
+    attention = met.filter(pl.col("family") == _ATTENTION)
+    shared = attention.filter(pl.col("in_base") & pl.col("in_new"))
+    alone = [
+        attention.filter(pl.col(own), ~pl.col(other))["function"].sort() for own, other in _SIDES
+    ]
+    if shared.is_empty() or all(map(len, alone)) or not any(map(len, alone)):
+        return None
+    more, less, names = (base, new, alone[0]) if len(alone[0]) else (new, base, alone[1])
+    # Few runs differ in this, and the others do not wait for the rules of names.
+    from timesink.analyses.kernels.names import short_kernel_name  # noqa: PLC0415
+
+    return (
+        f"Beside attention kernels that both run, {more.label} has "
+        f"`{short_kernel_name(names[0])}`: its cycles hold another mix of steps "
+        f"than those of {less.label}."
+    )
+
+
+def _on_device() -> pl.Expr:
+    return pl.col("device") != HOST_DEVICE
+
+
+def recorded_in_part(role: Role) -> Iterator[str]:
+    """Cycles without device work, where others have some: it was not recorded."""
+    cycles = role.behaviour["cycle"].n_unique()
+    having = role.behaviour.filter(pl.col("device") != HOST_DEVICE)["cycle"].n_unique()
+    if having and cycles - having >= _UNRECORDED * cycles:
+        yield (
+            f"{cycles - having} of {cycles} cycles of {role.label} hold no device work; "
+            "it was probably not recorded there."
+        )
+
+
+def cautions(base: Role, new: Role, lacking: Unrecorded) -> Iterator[str]:
+    """What the recordings themselves differ in."""
+    on_device = [_is_on_device(role) for role in (base, new)]
+    if set(on_device) == {True, False}:
+        host, device = (new, base) if on_device[0] else (base, new)
+        yield (
+            f"Cycles of {host.label} last as the host marks them, those of {device.label} as the "
+            "device works: their lengths are of different things."
+        )
+    for role, other, sorts in ((base, new, lacking.base), (new, base, lacking.new)):
+        if sorts:
+            yield (
+                f"{role.label} recorded no {' and no '.join(sorts)}; such functions of "
+                f"{other.label} and their counters are not compared."
+            )
+        if PYTHON in sorts:
+            yield f"{other.label} recorded Python calls, which slow the host."
+        if OPERATORS in sorts or (HOST_EVENTS in sorts and _has_operators(other)):
+            yield (
+                f"{other.label} recorded operators, which costs host time: part of the difference "
+                "may be the recording."
+            )
+
+
+def _has_operators(role: Role) -> bool:
+    return "cpu_operator" in role.behaviour["function_class"].unique().cast(pl.String)
+
+
+def _is_on_device(role: Role) -> bool | None:
+    """Whether its cycles are times of the device's work; None where that is not known."""
+    table = ran(role.behaviour)
+    if table.is_empty():
+        return None
+    host = pl.col("device") == HOST_DEVICE
+    named = table.filter(pl.col("function") == (role.anchor or ""))
+    by_kernel = not named.is_empty() and named.filter(host).is_empty()
+    # Without host events nothing but the device can have marked cycles.
+    alone = role.method is not None and table.filter(host).is_empty()
+    return role.method == "kernels" or by_kernel or alone
+
+
+# Whether a function is called equally often on both sides.
+
+EQUALLY_OFTEN = 0.02
+"""Calls per cycle that differ by less than this part are as many ..."""
+SAME_COUNT = 0.1
+"""... and so are those that differ by less than one call in ten cycles."""
+
+
+def equally_often(base: Floats, new: Floats, part: float = EQUALLY_OFTEN) -> Flags:
+    """Which calls per cycle are as many on both sides; never where one is not known."""
+    apart = np.abs(new - base)
+    return np.asarray((apart <= part * np.maximum(base, new)) | (apart <= SAME_COUNT))

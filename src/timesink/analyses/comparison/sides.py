@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
+from timesink.analyses.behaviour.functions import FUNCTION_CLASSES
+from timesink.analyses.comparison.pair import Role
 from timesink.model.arrays import Flags, Floats, Ints
+from timesink.model.behaviour_csv import NO_DEVICE
+from timesink.model.counter_units import quantity
+from timesink.model.schema import HOST_DEVICE
+from timesink.model.units import natural
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,3 +76,201 @@ def side_by_side(base: pl.DataFrame, new: pl.DataFrame, key: list[str]) -> Sides
         key=numbers.to_numpy().astype(np.int64),
         base_rows=base.height,
     )
+
+
+# Accelerators of two roles under the same names.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MatchedDevices:
+    """Both roles, and what was renamed to make their devices meet."""
+
+    base: Role
+    new: Role
+    renamed: tuple[tuple[str, str], ...] = ()
+    """Names in BASE and in NEW of the same place; BASE's is used for both."""
+    note: str | None = None
+
+
+def with_matching_devices(base: Role, new: Role) -> MatchedDevices:
+    """Both roles, with those devices of NEW that BASE has not renamed to those of BASE NEW has not.
+
+    A run on `GPU 0` and one on `GPU 7`, or on an `MLU 0`, did the same on their first device.
+    Devices both have keep their names; the others meet in order.
+    """
+    before, after = (_devices(role.behaviour) for role in (base, new))
+    common = set(before) & set(after)
+    rest = [[name for name in side if name not in common] for side in (before, after)]
+    renamed = tuple(zip(*rest, strict=False))
+    if not renamed:
+        return MatchedDevices(base, new)
+    names = {theirs: ours for ours, theirs in renamed}
+    kind = new.behaviour.schema["device"]
+    device = pl.col("device").cast(pl.String).replace(names).cast(kind)
+    anatomy = None if new.anatomy is None else new.anatomy.with_devices(names)
+    matched = replace(new, behaviour=new.behaviour.with_columns(device), anatomy=anatomy)
+    return MatchedDevices(base, matched, renamed, _note(base, new, renamed, bool(common)))
+
+
+def _devices(table: pl.DataFrame) -> list[str]:
+    """Accelerators in the order of their numbers."""
+    names = table["device"].drop_nulls().unique().cast(pl.String).to_list()
+    return sorted((name for name in names if name != HOST_DEVICE), key=natural)
+
+
+def _note(base: Role, new: Role, renamed: tuple[tuple[str, str], ...], some_meet: bool) -> str:  # noqa: FBT001
+    unnamed = next((place for place in enumerate(renamed[0]) if place[1] == NO_DEVICE), None)
+    if len(renamed) == 1 and unnamed is not None:
+        role, other, name = (new, base, renamed[0][0]) if unnamed[0] else (base, new, renamed[0][1])
+        return f"{role.label} does not name its device: it is taken as {name} of {other.label}."
+    pairs = ", ".join(
+        f"{theirs} of {new.label} is compared with {ours}" for ours, theirs in renamed
+    )
+    why = "the others have the same name" if some_meet else "no device has the same name"
+    return f"{pairs} of {base.label}: {why} on both sides."
+
+
+# Where functions ran whose table does not name a device, told by what they are.
+
+_ON_HOST = tuple(name for name in FUNCTION_CLASSES if not name.startswith("gpu_"))
+
+
+def with_places(base: Role, new: Role) -> tuple[Role, Role]:
+    """Both roles with their host functions on the host, where no device is named.
+
+    The class of a function tells, or else where the other side runs the function of its name.
+    Device work keeps its device without a name.
+    """
+    sides = base, new
+    if not any(map(_is_unplaced, sides)):
+        return sides
+    return _placed(base, _host_functions(new)), _placed(new, _host_functions(base))
+
+
+def is_unplaced() -> pl.Expr:
+    """Whether neither a device nor a class tells where a function ran."""
+    known = pl.col("function_class").cast(pl.String).is_in(FUNCTION_CLASSES)
+    return _without_device() & ~known.fill_null(value=False)
+
+
+def _without_device() -> pl.Expr:
+    return (pl.col("device").cast(pl.String) == NO_DEVICE).fill_null(value=False)
+
+
+def _is_unplaced(role: Role) -> bool:
+    return not role.behaviour.filter(_without_device()).is_empty()
+
+
+def _host_functions(role: Role) -> Mapping[str, bool]:
+    """Whether functions run on the host, of those of which that is known."""
+    known = role.behaviour.filter(~is_unplaced())
+    host = (known.select(_is_host(), pl.col("function").cast(pl.String))).unique()
+    return dict(host.select("function", "host").rows())
+
+
+def _is_host() -> pl.Expr:
+    by_class = pl.col("function_class").cast(pl.String).is_in(_ON_HOST)
+    by_device = pl.col("device").cast(pl.String) == HOST_DEVICE
+    return pl.when(_without_device()).then(by_class).otherwise(by_device).alias("host")
+
+
+def _placed(role: Role, elsewhere: Mapping[str, bool]) -> Role:
+    kind = role.behaviour.schema["device"]
+    there = pl.col("function").cast(pl.String).is_in([name for name, at in elsewhere.items() if at])
+    host = pl.when(is_unplaced()).then(there).otherwise(_is_host()).fill_null(value=False)
+    device = (
+        pl.when(_without_device() & host)
+        .then(pl.lit(HOST_DEVICE))
+        .otherwise(pl.col("device").cast(pl.String))
+    )
+    return replace(role, behaviour=role.behaviour.with_columns(device.cast(kind).alias("device")))
+
+
+# Counters of two roles in the same unit, where one recording writes another one.
+
+
+@dataclass(frozen=True, slots=True)
+class _Unlike:
+    """A metric whose units differ."""
+
+    metric: str
+    base: str
+    new: str
+
+    @property
+    def factor(self) -> float | None:
+        """What a value of NEW has to be multiplied with; None where they do not measure the same.
+
+        Whether a share is written as a fraction or in percent is told by its largest value, which
+        is no proof: such values stay as they are, and the larger ones tell the unit of all.
+        """
+        (one, base), (other, new) = quantity(1.0, self.base), quantity(1.0, self.new)
+        if base != new:
+            return None
+        return 1.0 if base == "%" else other / one
+
+    @property
+    def unit(self) -> str | None:
+        """The unit both have afterwards."""
+        if self.factor is None:
+            return None
+        return "%" if "%" in (self.base, self.new) else self.base
+
+
+def with_common_units(base: Role, new: Role) -> tuple[Role, Role, tuple[str, ...]]:
+    """Both roles with their counters in the units of the base, and what could not be done."""
+    unlike = _unlike(base.behaviour, new.behaviour)
+    if not unlike:
+        return base, new, ()
+    units = {each.metric: each.unit for each in unlike}
+    factors = {each.metric: each.factor for each in unlike if each.factor not in (None, 1.0)}
+    base = replace(base, behaviour=_in_units(base.behaviour, units))
+    new = replace(new, behaviour=_in_units(_scaled(new.behaviour, factors), units))
+    return base, new, tuple(_sentence(each) for each in unlike if each.factor is None)
+
+
+def unlike_metrics(base: pl.DataFrame, new: pl.DataFrame) -> frozenset[str]:
+    """Counters that do not measure the same on both sides, or of which only one says what."""
+    return frozenset(each.metric for each in _unlike(base, new) if each.factor is None)
+
+
+def _unlike(base: pl.DataFrame, new: pl.DataFrame) -> list[_Unlike]:
+    units = [_units(side) for side in (base, new)]
+    return [
+        _Unlike(metric, units[0][metric], units[1][metric])
+        for metric in sorted(units[0].keys() & units[1].keys())
+        if units[0][metric] != units[1][metric]
+    ]
+
+
+def _units(side: pl.DataFrame) -> dict[str, str]:
+    """The unit of every metric that has the same everywhere, which may be none."""
+    read = side.lazy().filter(pl.col("metric").is_not_null(), pl.col("mu").is_finite())
+    known = read.select("metric", pl.col("unit").fill_null("")).unique()
+    return dict(known.cast(pl.String).unique("metric", keep="none").collect().rows())
+
+
+def _scaled(side: pl.DataFrame, factors: dict[str, float]) -> pl.DataFrame:
+    factor = (
+        pl.col("metric")
+        .cast(pl.String)
+        .replace_strict(factors, default=1.0, return_dtype=pl.Float64)
+    )
+    return side.with_columns(pl.col("mu", "sigma") * factor)
+
+
+def _in_units(side: pl.DataFrame, units: dict[str, str | None]) -> pl.DataFrame:
+    metric = pl.col("metric").cast(pl.String)
+    common = metric.replace_strict(units, default=None, return_dtype=pl.String)
+    renamed = (
+        pl.when(metric.is_in(list(units))).then(common).otherwise(pl.col("unit").cast(pl.String))
+    )
+    return side.with_columns(unit=renamed.cast(side.schema["unit"]))
+
+
+def _sentence(unlike: _Unlike) -> str:
+    base, new = (
+        f"in {quantity(1.0, unit)[1]}" if unit else "of unknown unit"
+        for unit in (unlike.base, unlike.new)
+    )
+    return f"{unlike.metric} is {base} on one side and {new} on the other: not comparable."

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour.rows import once_per_cycle
-from timesink.analyses.comparison.pair import TIMES
+from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
+from timesink.analyses.comparison.pair import FAMILIES, TIMES, CycleTimes, Role, cycle_lengths
+from timesink.analyses.comparison.rows import is_related, meeting
 from timesink.analyses.comparison.sides import Sides, side_by_side
-from timesink.analyses.statistics.moments import QUIETLY, Moments, moments_with_zeros
-from timesink.analyses.statistics.ranks import rank_p
-from timesink.analyses.statistics.welch import welch_p
+from timesink.analyses.statistics.drift import mean_changes, without_outliers
+from timesink.analyses.statistics.levels import regime_p, segments, warm_up
+from timesink.analyses.statistics.means import (
+    QUIETLY,
+    Moments,
+    moments,
+    moments_with_zeros,
+    welch_p,
+)
+from timesink.analyses.statistics.ranks import ALPHA, permutation_p, rank_p, rank_test, trimmed_mean
 from timesink.model.arrays import Floats, Ints
+from timesink.model.diagnosis import SteadyTimes
 
 _KEY = ["function", "device"]
 _AMOUNTS = ["dur_ns", "calls", "beta_pct"]
@@ -115,3 +124,286 @@ def _descriptions(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
         measured=pl.col("metric").is_not_null().any(),
     )
     return described.cast(dict.fromkeys([*_KEY, "function_class", "short_name"], pl.String))
+
+
+# Functions whose exact names do not meet, brought together by normalised name or by family.
+
+_COLUMNS = ["cycle", "function", "device", "function_class", "dur_ns", "calls", "beta_pct"]
+_FAMILIES_KEY = ["family", "name", "device"]
+
+
+def family_rows(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
+    """Time per cycle by normalised name or family, where exact names do not meet.
+
+    Kernels of other devices and versions of libraries have other names for the same work: they meet
+    by normalised name, else by what they do.  A row holds every function of its name, and of its
+    family all that are in no row of their own, so that it is the whole of both sides.  What has no
+    counterpart at all is there too, with names on one side only.  Largest change first.
+    """
+    base, new = (plain_texts(side.select(_COLUMNS)) for side in (base, new))
+    keys = _keys(meeting(base, new))
+    if keys.is_empty():
+        return pl.DataFrame(schema=FAMILIES)
+    sides = [_with_keys(side, keys) for side in (base, new)]
+    # Cycles in which none of them ran count too, so the rest of the rows stays in until here.
+    changes = time_changes(sides[0], sides[1], _FAMILIES_KEY).filter(pl.col("family").is_not_null())
+    for side, column in zip(sides, ("names_base", "names_new"), strict=True):
+        changes = changes.join(_names(side, column), _FAMILIES_KEY, "left", nulls_equal=True)
+    named = pl.col("names_base", "names_new").fill_null(pl.lit([], dtype=pl.List(pl.String)))
+    order = [pl.col("delta_ns").abs(), *_FAMILIES_KEY]
+    table = changes.with_columns(named).select(
+        pl.col(name).cast(kind) for name, kind in FAMILIES.items()
+    )
+    return table.sort(order, descending=[True, False, False, False])
+
+
+def _keys(met: pl.DataFrame) -> pl.DataFrame:
+    """Family and normalised name of each function that is in a row."""
+    left = pl.col("level").is_in(["family", "alone"])
+    # What took over from a function may have run before as well, under the same name.
+    rest = (pl.col("level") == "exact") & is_related() & left.any().over("device", "family")
+    name = pl.when(pl.col("level") == "normalised").then(pl.col("normalised"))
+    rows = met.with_columns(name.alias("name")).filter((pl.col("level") != "exact") | rest)
+    return rows.select("function", *_FAMILIES_KEY)
+
+
+def _with_keys(side: pl.DataFrame, keys: pl.DataFrame) -> pl.DataFrame:
+    return side.join(keys, ["function", "device"], "left", nulls_equal=True, maintain_order="left")
+
+
+def _names(side: pl.DataFrame, column: str) -> pl.DataFrame:
+    """The functions behind each row, those that took longest first."""
+    once = once_per_cycle(side.filter(pl.col("family").is_not_null()))
+    summed = once.group_by(*_FAMILIES_KEY, "function").agg(pl.col("dur_ns").sum())
+    ordered = summed.sort("dur_ns", "function", descending=[True, False])
+    return ordered.group_by(_FAMILIES_KEY, maintain_order=True).agg(
+        pl.col("function").alias(column)
+    )
+
+
+# Whether two sides of a comparison are parts of one run.
+
+_CLOSE = 5.0
+"""Parts follow each other within this many cycles."""
+_OFTEN_GIVEN = 1000
+"""Processes up to this number are those of a machine that has just started: every container begins
+with 1 again."""
+_AS_BETWEEN_CYCLES = 2.0
+"""Parts of one run are no farther apart than this many times the longest pause within them ..."""
+_LEAST_PAUSE = 0.1
+"""... or this part of a cycle."""
+_MOST_OVERLAP = 0.01
+"""Part of the time of one side that cycles of the other may share: a process runs one at a time."""
+
+_SAME_FUNCTIONS = 0.5
+
+
+def are_parts_of_one_run(base: Role, new: Role) -> bool:
+    """Whether one process did the cycles of both without a pause.
+
+    They touch, interleave or are the same ones.  Files may differ, as a recording can be cut in
+    two.  Clocks that start anew with every run make cycles of different runs overlap, which those
+    of one run do not.  Where one side follows the other, the number of the process may be one that
+    every run is given: then its cycles go on counting, or there is no pause between the sides.
+    """
+    if not base.pid or base.pid != new.pid or (base.host and new.host and base.host != new.host):
+        return False
+    if not _run_the_same(base.behaviour, new.behaviour):
+        return False
+    before, after = cycle_spans(base.behaviour), cycle_spans(new.behaviour)
+    if before.is_empty() or after.is_empty():
+        return base.source == new.source
+    only_new = after.join(before, ["start_ns", "end_ns"], "anti")
+    if only_new.is_empty() or before.join(after, ["start_ns", "end_ns"], "anti").is_empty():
+        return True
+    origin = min(_first(before), _first(after))
+    base_times, new_times = _from(before, origin), _from(only_new, origin)
+    if not _follow(base_times, new_times):
+        return False
+    return _says_who(base) or _go_on(before, only_new) or _touch(base_times, new_times)
+
+
+def cycle_spans(behaviour: pl.DataFrame) -> pl.DataFrame:
+    """When every cycle began and ended, in order; none where that is not recorded."""
+    start, length = pl.col("cycle_ts_ns"), pl.col("cycle_dur_ns")
+    return (
+        behaviour.lazy()
+        .select("cycle", start_ns=start, end_ns=start + length)
+        .filter(pl.col("end_ns") > pl.col("start_ns"))
+        .unique("cycle", keep="first")
+        .sort("start_ns", "cycle")
+        .collect()
+    )
+
+
+def _run_the_same(base: pl.DataFrame, new: pl.DataFrame) -> bool:
+    """Whether they have functions in common: half of those of the side with fewer."""
+    if "function" not in base.columns or "function" not in new.columns:
+        return True
+    before, after = (set(rows["function"].unique().cast(pl.String)) for rows in (base, new))
+    return len(before & after) >= _SAME_FUNCTIONS * min(len(before), len(after))
+
+
+def _first(spans: pl.DataFrame) -> int:
+    return int(spans["start_ns"][0])
+
+
+def _from(spans: pl.DataFrame, origin: int) -> Floats:
+    """Starts and ends since `origin`, which floating-point numbers hold exactly."""
+    return (spans.select("start_ns", "end_ns") - origin).to_numpy().astype(np.float64)
+
+
+def _follow(base: Floats, new: Floats) -> bool:
+    lengths = new[:, 1] - new[:, 0]
+    covered = _covered(base, new[:, 1]) - _covered(base, new[:, 0])
+    if covered.sum() > _MOST_OVERLAP * lengths.sum():
+        return False
+    usual = max(float(lengths.mean()), float((base[:, 1] - base[:, 0]).mean()))
+    return _nearest(base, new) <= _CLOSE * usual
+
+
+def _says_who(role: Role) -> bool:
+    """Whether the number of a process tells it from those of other runs."""
+    return not (role.pid.isdigit() and int(role.pid) <= _OFTEN_GIVEN)
+
+
+def _go_on(base: pl.DataFrame, new: pl.DataFrame) -> bool:
+    """Whether no number of a cycle comes twice, and later cycles have higher ones."""
+    both = pl.concat([base, new]).sort("start_ns", maintain_order=True)["cycle"]
+    return bool((both.diff().drop_nulls() > 0).all())
+
+
+def _touch(base: Floats, new: Floats) -> bool:
+    """Whether the pause between two sides is one as between the cycles of a side."""
+    pauses = np.concatenate([side[1:, 0] - side[:-1, 1] for side in (base, new)])
+    usual = max(float((side[:, 1] - side[:, 0]).mean()) for side in (base, new))
+    longest = max(_AS_BETWEEN_CYCLES * float(pauses.max(initial=0.0)), _LEAST_PAUSE * usual)
+    return _nearest(base, new) <= longest
+
+
+def _covered(spans: Floats, moments: Floats) -> Floats:
+    """How much of the time before each moment the spans take."""
+    ends = np.maximum.accumulate(spans[:, 1])
+    starts = np.maximum(spans[:, 0], np.concatenate([[0.0], ends[:-1]]))
+    starts = np.minimum(starts, ends)
+    known = np.concatenate([[0.0], np.cumsum(ends - starts)])
+    place = np.searchsorted(starts, moments, side="right")
+    inside = np.where(place > 0, moments - starts[place - 1], 0.0)
+    last = np.where(place > 0, (ends - starts)[place - 1], 0.0)
+    return np.asarray(known[np.maximum(place - 1, 0)] + np.clip(inside, 0.0, last))
+
+
+def _nearest(base: Floats, new: Floats) -> float:
+    """Shortest pause between a cycle of one side and one of the other."""
+    starts = np.concatenate([base[:, 0], new[:, 0]])
+    ends = np.concatenate([base[:, 1], new[:, 1]])
+    is_new = np.arange(len(starts)) >= len(base)
+    order = np.argsort(starts, kind="stable")
+    switch = np.flatnonzero(is_new[order][1:] != is_new[order][:-1])
+    pauses = starts[order][switch + 1] - ends[order][switch]
+    return float(pauses.min())
+
+
+# How long the cycles of two roles are, and whether they differ.
+#
+# Three tests have to agree, as each is wrong where another is not: means against how far levels
+# wander (`statistics.drifting`), trimmed means against exchanged cycles, which few outliers do
+# not
+# bend (`statistics.permutation`), and between parts of one run levels, each counted once
+# (`statistics.regimes`).
+
+_LASTING = 3
+"""Cycles a level lasts that is worth mentioning ..."""
+_APART = 1.1
+"""... as are levels of which the highest is this many times the lowest."""
+_Tested: TypeAlias = tuple[tuple[float, float] | None, float | None, SteadyTimes | None]
+"""Interval of the change, its p-value and what was tested; none of these with too few cycles."""
+
+
+@QUIETLY
+def cycle_times(base: pl.DataFrame, new: pl.DataFrame, *, one_run: bool = False) -> CycleTimes:
+    """Lengths of the cycles of two behaviour tables; means are 0 where no length is known.
+
+    `one_run` says that both are parts of one run.
+    """
+    lengths = [cycle_lengths(side).to_numpy().astype(np.float64) for side in (base, new)]
+    base_mean, new_mean = (_mean(side) for side in lengths)
+    warm = [warm_up(side) for side in lengths]
+    steady = [side[first:] for side, first in zip(lengths, warm, strict=True)]
+    drift = _drift_p(base, new) if one_run else None
+    interval, p, tested = _cycle_times_tested(steady[0], steady[1], new_mean - base_mean, drift)
+    return CycleTimes(
+        base_ns=tuple(int(length) for length in lengths[0]),
+        new_ns=tuple(int(length) for length in lengths[1]),
+        base_mean_ns=base_mean,
+        new_mean_ns=new_mean,
+        change_pct=100 * (new_mean - base_mean) / base_mean if base_mean and new_mean else None,
+        interval_ns=interval,
+        rank_p=rank_test(lengths[0], lengths[1]),
+        p_value=p,
+        warm_up=(warm[0], warm[1]),
+        levels_ns=(_levels(steady[0]), _levels(steady[1])),
+        one_run=one_run,
+        steady=tested,
+    )
+
+
+def _mean(lengths: Floats) -> float:
+    return float(moments(np.zeros(len(lengths), dtype=np.int64), lengths, 1).mean[0])
+
+
+def _cycle_times_tested(base: Floats, new: Floats, change: float, drift: float | None) -> _Tested:
+    """Interval of the change and its p-value, from cycles after warm-up.
+
+    The interval holds `change`, that of all cycles, and excludes 0 only where all tests do.
+    """
+    if min(len(base), len(new)) < 2:
+        return None, None, None
+    found = mean_changes(base[:, None], new[:, None])
+    tests = [float(found.p[0]), permutation_p(base, new), drift]
+    p = max(test for test in tests if test is not None)
+    tested = (float(found.calm_delta[0]), trimmed_mean(new) - trimmed_mean(base))
+    agree = tested[0] * tested[1] > 0
+    low, high = float(found.low[0]), float(found.high[0])
+    steady = _steady(base, new, _holding_0(low, high, certain=agree and p < ALPHA))
+    if any(one * change <= 0 for one in tested):
+        # What warm-up or outliers make of the means is the opposite of what most cycles say.
+        p = 1.0
+    interval = _holding_0(min(low, change), max(high, change), certain=p < ALPHA)
+    return interval, p, steady
+
+
+def _holding_0(low: float, high: float, *, certain: bool) -> tuple[float, float]:
+    return (low, high) if certain else (min(low, 0.0), max(high, 0.0))
+
+
+def _steady(base: Floats, new: Floats, interval: tuple[float, float]) -> SteadyTimes:
+    calm = without_outliers(base[:, None], new[:, None])
+    return SteadyTimes(float(calm[0].mean()), float(calm[1].mean()), interval)
+
+
+def _drift_p(base: pl.DataFrame, new: pl.DataFrame) -> float | None:
+    """Whether levels differ between two parts of one run, in the order of its cycles.
+
+    A run that stays at one level has no parts that differ: where every fourth cycle is longer, all
+    of these may be in one part.
+    """
+    spans = pl.concat(
+        [
+            cycle_spans(side).with_columns(is_new=pl.lit(value))
+            for side, value in ((base, False), (new, True))
+        ]
+    ).sort("start_ns", maintain_order=True)
+    lengths = (spans["end_ns"] - spans["start_ns"]).to_numpy().astype(np.float64)
+    if not len(lengths):
+        return None
+    (calm,) = without_outliers(lengths[:, None])
+    found = regime_p(calm[:, 0], spans["is_new"].to_numpy())
+    return 1.0 if found is None else found
+
+
+def _levels(lengths: Floats) -> tuple[float, ...]:
+    """Levels that cycles stay at for a while, where they are apart; isolated outliers are none."""
+    (calm,) = without_outliers(lengths[:, None])
+    levels = tuple(one.level for one in segments(calm[:, 0]) if one.length >= _LASTING)
+    return levels if len(levels) > 1 and max(levels) >= _APART * min(levels) else ()

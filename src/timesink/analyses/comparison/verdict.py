@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
 from math import log
+from typing import Any
 
 import polars as pl
 
-from timesink.analyses.behaviour.classes import SIDE_WAIT, UNTRACED, WAITING
-from timesink.analyses.comparison.pair import CycleTimes, Pair
+from timesink.analyses.behaviour.functions import SIDE_WAIT, UNTRACED, WAITING
+from timesink.analyses.comparison.equal_work import with_equal_work
+from timesink.analyses.comparison.pair import CycleTimes, Pair, Role, Workload, key_findings
 from timesink.analyses.comparison.recorded import Unrecorded, unrecorded
-from timesink.analyses.statistics.discovery import ALPHA, false_discovery
+from timesink.analyses.comparison.rows import comparison_rows, known_rows
+from timesink.analyses.comparison.sides import (
+    unlike_metrics,
+    with_common_units,
+    with_matching_devices,
+    with_places,
+)
+from timesink.analyses.comparison.times import (
+    are_parts_of_one_run,
+    cycle_times,
+    family_rows,
+    time_rows,
+)
+from timesink.analyses.comparison.workload import check_workload
+from timesink.analyses.statistics.ranks import ALPHA, false_discovery
+from timesink.model import units
 from timesink.model.counter_units import quantity
+from timesink.model.diagnosis import CycleJudgement, CycleTime
 from timesink.model.schema import HOST_DEVICE
+from timesink.model.units import change, interval_pct, times
 
 _FEWEST = 4
 """Cycles a side needs before a rank test can reach ALPHA at all."""
@@ -30,7 +51,7 @@ _NO_CHANGE = frozenset({"none", "cannot tell", "unknown"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Verdict:
+class PairVerdict:
     """What differs by more than noise."""
 
     cycles: str
@@ -49,9 +70,9 @@ class Verdict:
         return self.cycles in _NO_CHANGE and not self.functions and not self.counters
 
 
-def verdict(pair: Pair) -> Verdict:
+def verdict(pair: Pair) -> PairVerdict:
     """What differs by more than noise between the two sides of a pair."""
-    return Verdict(
+    return PairVerdict(
         cycle_change(pair.cycle_times),
         tuple(_changed_functions(pair)),
         tuple(_changed_counters(pair.loads)),
@@ -179,3 +200,123 @@ def _log_ratio() -> pl.Expr:
     """How many times as high a counter is, as a logarithm; from or to nothing is without bounds."""
     base, new = pl.col("mu_base"), pl.col("mu_new")
     return pl.when(base == new).then(0.0).otherwise((new / base).log()).fill_nan(0.0)
+
+
+# Two roles beside each other, with all that is known about how they differ.
+
+
+def compare_roles(base: Role, new: Role, kind: str) -> Pair:
+    """The pair of two roles; `kind` is as in `Pair`.
+
+    Devices and units that only differ in name are brought together first.  Where the cycles of both
+    sides do not hold the same work, the pair has a second one in it, of cycles put together until
+    they do, if that is possible.
+    """
+    unlike = unlike_metrics(base.behaviour, new.behaviour)
+    base, new, unlike_units = with_common_units(base, new)
+    placed = with_places(base, new)
+    matched = with_matching_devices(*placed)
+    workload = check_workload(matched.base, matched.new)
+    remarks = [*unlike_units, *_unread(base, new), *([matched.note] if matched.note else [])]
+    workload = replace(workload, reasons=(*workload.reasons, *remarks))
+    pair = _pair(matched.base, matched.new, kind, workload, unlike)
+    pair = replace(pair, equal_work=_with_equal_work(pair, unlike))
+    if (matched.renamed or placed != (base, new)) and _is_published(base, new, kind):
+        return replace(pair, **_rows(base.behaviour, new.behaviour, unlike))
+    return pair
+
+
+def _unread(base: Role, new: Role) -> Iterator[str]:
+    """Sides that name counters and have no value of any."""
+    for role in (base, new):
+        rows = role.behaviour.filter(pl.col("metric").is_not_null())
+        if rows.height and not rows["mu"].is_finite().any():
+            yield f"{role.label} names counters but holds no value of them: none is compared."
+
+
+def _is_published(base: Role, new: Role, kind: str) -> bool:
+    """Whether rows are to be as published, where every device is only ever itself."""
+    return kind != "peers" and base.method is None and new.method is None
+
+
+def _with_equal_work(pair: Pair, unlike: AbstractSet[str]) -> Pair | None:
+    if pair.workload.comparable:
+        return None
+    regrouped = with_equal_work(pair.base, pair.new, pair.workload)
+    if regrouped is None:
+        return None
+    return _pair(*regrouped, pair.kind, check_workload(*regrouped), unlike)
+
+
+def _pair(base: Role, new: Role, kind: str, workload: Workload, unlike: AbstractSet[str]) -> Pair:
+    sides = base.behaviour, new.behaviour
+    return Pair(
+        kind=kind,
+        base=base,
+        new=new,
+        cycle_times=cycle_times(*sides, one_run=are_parts_of_one_run(base, new)),
+        workload=workload,
+        times=time_rows(*sides),
+        families=family_rows(*sides),
+        **_rows(*sides, unlike),
+    )
+
+
+def _rows(base: pl.DataFrame, new: pl.DataFrame, unlike: AbstractSet[str]) -> dict[str, Any]:
+    """What a pair says about shares and counters."""
+    rows = comparison_rows(base, new)
+    return {
+        "rows": rows,
+        "known_rows": known_rows(rows, base, new, unlike),
+        "findings": key_findings(rows),
+    }
+
+
+# Whether lengths of cycles or steps differ by more than noise, in words.
+
+
+def judge_lengths(lengths: CycleTimes, unit: str = "cycle") -> CycleJudgement:
+    """The verdict on lengths of cycles, or what else the `unit` is called, without any notes."""
+    cycle_time, name = _cycle_time(lengths), unit.capitalize()
+    if not (lengths.base_ns and lengths.new_ns):
+        return CycleJudgement(
+            "incomparable", f"How long {unit}s take is not recorded on both sides.", cycle_time
+        )
+    if cycle_time.p_value is None:
+        reason = f"One {unit} on a side cannot be told from noise: {_amounts(lengths)}."
+        return CycleJudgement("incomparable", reason, cycle_time)
+    is_longer = lengths.new_mean_ns > lengths.base_mean_ns
+    verdict, reason = "no_change", _no_change(lengths, name)
+    if cycle_time.p_value < ALPHA:
+        verdict = "regression" if is_longer else "improvement"
+        reason = f"{name}s take {'longer' if is_longer else 'less'}: {_amounts(lengths)}."
+    return CycleJudgement(verdict, reason, cycle_time)
+
+
+def _cycle_time(lengths: CycleTimes) -> CycleTime:
+    same = bool(lengths.base_ns) and lengths.base_ns == lengths.new_ns
+    # One cycle has no scatter, and yet a run does not differ from itself.
+    p_value = 1.0 if same else lengths.p_value
+    scale = lengths.base_mean_ns / 100
+    interval = None
+    if lengths.interval_ns is not None and scale:
+        interval = (lengths.interval_ns[0] / scale, lengths.interval_ns[1] / scale)
+    return CycleTime(*lengths.means_ns, lengths.change_pct, interval, p_value, lengths.steady)
+
+
+def _no_change(lengths: CycleTimes, name: str) -> str:
+    if lengths.base_ns == lengths.new_ns:
+        return f"{name} time is the same: {units.brief_ns(lengths.new_mean_ns)}."
+    if cycle_change(lengths) == "none":
+        return f"{name} time is the same within noise: {_amounts(lengths)}."
+    return f"{name}s are too uneven to tell a change: {_amounts(lengths)}."
+
+
+def _amounts(lengths: CycleTimes) -> str:
+    """Both means, their change, and between which bounds it probably is."""
+    means = times(*lengths.means_ns)
+    by = change(*lengths.means_ns)
+    if lengths.interval_ns is None or not lengths.base_mean_ns:
+        return f"{means} ({by})"
+    bounds = interval_pct(*(100 * end / lengths.base_mean_ns for end in lengths.interval_ns))
+    return f"{means} ({by}, 95 % interval {bounds})"

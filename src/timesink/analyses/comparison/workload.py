@@ -9,14 +9,20 @@ from math import log
 import numpy as np
 import polars as pl
 
-from timesink.analyses.behaviour.classes import SIDE_WAIT, UNTRACED
-from timesink.analyses.behaviour.rows import once_per_cycle, plain_texts
-from timesink.analyses.comparison.calls_per_cycle import KEY, Work, work_per_cycle
-from timesink.analyses.comparison.pair import Workload
-from timesink.analyses.comparison.recorded import unrecorded
-from timesink.analyses.comparison.remarks import cautions, other_mix, ran, recorded_in_part
-from timesink.analyses.comparison.role import Role
-from timesink.analyses.cycles.types import type_of_name
+from timesink.analyses.behaviour.functions import SIDE_WAIT, UNTRACED
+from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
+from timesink.analyses.comparison.pair import Role, Workload
+from timesink.analyses.comparison.recorded import (
+    KEY,
+    CallsPerCycle,
+    cautions,
+    other_mix,
+    ran,
+    recorded_in_part,
+    unrecorded,
+    work_per_cycle,
+)
+from timesink.analyses.cycles.cycles import type_of_name
 from timesink.model.arrays import Floats
 from timesink.model.units import brief_ns
 
@@ -103,7 +109,7 @@ def _is_untraced() -> pl.Expr:
     return pl.col("function_class").is_in([UNTRACED, SIDE_WAIT]).fill_null(value=False)
 
 
-def work_ratio(work: Work) -> Ratio | None:
+def work_ratio(work: CallsPerCycle) -> Ratio | None:
     """The ratio of calls per cycle on which most functions agree; None where there is none.
 
     Functions count by number and by the time they stand for on both sides, so neither many small
@@ -140,7 +146,7 @@ def _weighted_median(values: Floats, weights: Floats) -> float:
     return float(np.sqrt(middle[0] * middle[1]))
 
 
-def _tolerance(work: Work) -> float:
+def _tolerance(work: CallsPerCycle) -> float:
     return _HOST_TOLERANCE if work.sort == "other" else TOLERANCE
 
 
@@ -220,7 +226,7 @@ def _same_functions(base: Role, new: Role) -> bool:
     return True
 
 
-def _undecided(base: Role, new: Role, work: Work) -> Iterator[str]:
+def _undecided(base: Role, new: Role, work: CallsPerCycle) -> Iterator[str]:
     yield (
         f"{base.label} and {new.label} do not run the same program: the {work.table.height} "
         "functions or families both have do not agree on how the work per cycle relates."
@@ -229,7 +235,7 @@ def _undecided(base: Role, new: Role, work: Work) -> Iterator[str]:
     yield from filter(None, [_anchors(base, new)])
 
 
-def _alone(base: Role, new: Role, work: Work, other_side: str) -> Iterator[str]:
+def _alone(base: Role, new: Role, work: CallsPerCycle, other_side: str) -> Iterator[str]:
     for role, alone in ((base, work.alone_base), (new, work.alone_new)):
         if alone >= _UNRECORDED:
             yield (
@@ -244,14 +250,14 @@ def _anchors(base: Role, new: Role) -> str | None:
     if None in marks or marks[0] == marks[1]:
         return None
     # Most runs have the same mark, and do not wait for the rules of names.
-    from timesink.analyses.kernel_names.normalised import normalised_name  # noqa: PLC0415
+    from timesink.analyses.kernels.normalised_names import normalised_name  # noqa: PLC0415
 
     if normalised_name(marks[0] or "") == normalised_name(marks[1] or ""):
         return None
     return f"Cycles are marked by `{marks[0]}` in {base.label} and by `{marks[1]}` in {new.label}."
 
 
-def _other_program(base: Role, new: Role, work: Work, ratio: Ratio) -> Iterator[str]:
+def _other_program(base: Role, new: Role, work: CallsPerCycle, ratio: Ratio) -> Iterator[str]:
     yield (
         f"{base.label} and {new.label} do not run the same program: of {ratio.functions} functions "
         f"or families both have, {ratio.agreeing} agree on how the work per cycle relates."
@@ -262,7 +268,7 @@ def _other_program(base: Role, new: Role, work: Work, ratio: Ratio) -> Iterator[
         yield anchors
 
 
-def _other_amount(base: Role, new: Role, work: Work, ratio: Ratio) -> Iterator[str]:
+def _other_amount(base: Role, new: Role, work: CallsPerCycle, ratio: Ratio) -> Iterator[str]:
     many = _plain(max(ratio.value, 1 / ratio.value))
     whole, part = (base, new) if ratio.value > 1 else (new, base)
     count = f"{many:.0f}" if many == int(many) else f"{many:.2f}"
@@ -297,7 +303,7 @@ def _other_amount(base: Role, new: Role, work: Work, ratio: Ratio) -> Iterator[s
     )
 
 
-def _remarks(base: Role, new: Role, work: Work, ratio: Ratio) -> Iterator[str]:
+def _remarks(base: Role, new: Role, work: CallsPerCycle, ratio: Ratio) -> Iterator[str]:
     """What to keep in mind although both did the same work."""
     anchors = _anchors(base, new)
     mix = other_mix(base, new)

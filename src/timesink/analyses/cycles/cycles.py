@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import heapq
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
+import numpy as np
 import polars as pl
 
+from timesink.analyses.columns import device_columns, host_columns, once_per_trace
+from timesink.analyses.links import link_launches
+from timesink.model.arrays import Ints
 from timesink.model.schema import CYCLE_TYPES
+from timesink.model.trace import Trace
 
 METHODS = ("step", "marker", "python", "layer", "kernels")
 """How cycles were found: profiler steps, an annotation, a Python call, a layer's call, or the
@@ -60,3 +69,211 @@ class Cycles:
     """Share of the recorded work that began in a cycle."""
     likeness: float = 1.0
     """0 to 1: how equal the amounts of work in the cycles are."""
+
+
+# One way to read a run as cycles, before it is judged.
+
+SPANS = {name: dtype for name, dtype in SCHEMA.items() if name != "cycle"}
+"""Columns of cycles that are not yet numbered."""
+
+MIN_REPEATS = 3
+"""What happens less often than this was not seen to repeat."""
+
+
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Cycles as one method finds them."""
+
+    method: str
+    anchor: str
+    spans: pl.DataFrame
+    """One row per cycle, columns of `SPANS`."""
+    trust: float
+    """0 to 1: how well the method knows what it found, before the cycles are looked at."""
+    reason: str
+    notes: tuple[str, ...] = ()
+    on_device: bool = False
+    """Whether the times are those of the device's work, not of the calls that launched it."""
+    inside: tuple[Candidate, ...] = ()
+    """Shorter units that repeat inside of these cycles."""
+
+    @property
+    def count(self) -> int:
+        return self.spans.height
+
+
+def spans_of(
+    pids: Sequence[str],
+    names: Sequence[str],
+    start: Ints,
+    end: Ints,
+    types: Sequence[str],
+) -> pl.DataFrame:
+    """Cycles in the order of their starts, process by process."""
+    frame = pl.DataFrame(
+        {"type": types, "pid": pids, "name": names, "start_ns": start, "end_ns": end},
+        schema=SPANS,
+    )
+    return frame.sort("pid", "start_ns", "end_ns")
+
+
+def numbered(spans: pl.DataFrame) -> pl.DataFrame:
+    """Cycles counted from 1 in each process, as `cycles.SCHEMA` has them."""
+    ordered = spans.sort("pid", "start_ns", "end_ns")
+    count = pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("pid")
+    return ordered.with_columns(count.alias("cycle")).select(list(SCHEMA))
+
+
+def period_ns(spans: pl.DataFrame) -> int:
+    """Typical time from the start of a cycle to the start of the next; its length if alone."""
+    ordered = spans.sort("pid", "start_ns")
+    apart = ordered.select(pl.col("start_ns").diff().over("pid")).to_series().drop_nulls()
+    lengths = apart if len(apart) else ordered["end_ns"] - ordered["start_ns"]
+    return round(float(np.median(lengths.to_numpy()))) if len(lengths) else 0
+
+
+def family_name(name: str) -> str:
+    """The name with every number replaced, so that numbered marks are one."""
+    return _NUMBER.sub("#", name)
+
+
+# Which of several calls or annotations is the unit: the largest total, then the longest.
+
+NEARLY = 0.9
+"""Totals this close together are taken as equal; the longer call is then the outer one."""
+
+
+class Timed(Protocol):
+    """Something that was called several times under one name."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def total_ns(self) -> int: ...
+
+
+Item = TypeVar("Item", bound=Timed)
+
+
+def best_first(items: Sequence[Item]) -> Iterator[Item]:
+    """All of them in a total order.
+
+    The largest total leads with all that come near it, and of these the longest calls win, because
+    they hold the others; then the next among what is left.
+    """
+    preferred = sorted(items, key=lambda item: (item.total_ns / item.count, *_size(item)))
+    by_total = sorted(range(len(preferred)), key=lambda place: -preferred[place].total_ns)
+    gone = [False] * len(preferred)
+    near: list[int] = []
+    leader = entered = 0
+    for _ in preferred:
+        while gone[by_total[leader]]:
+            leader += 1
+        least = NEARLY * preferred[by_total[leader]].total_ns
+        while entered < len(by_total) and preferred[by_total[entered]].total_ns >= least:
+            heapq.heappush(near, -by_total[entered])
+            entered += 1
+        best = -heapq.heappop(near)
+        gone[best] = True
+        yield preferred[best]
+
+
+def _size(item: Timed) -> tuple[int, str]:
+    return (item.total_ns, item.name)
+
+
+# What a name says about a cycle: one pass of the work or not, prefill or decode.
+
+_PREFILL = re.compile(r"forward_extend|[pP]re_?[fF]ill(?![a-z])|PREFILL|\[EXTEND")
+_DECODE = re.compile(r"[dD]ecode(?![a-z])|DECODE")
+_EXTENDS = "forward_extend"
+_DECODES = re.compile(r"[dD]ecode(?![a-z])")
+"""As a Python call says it; flags and constants in capitals say nothing about a call."""
+_UNIT = re.compile(r"step|iter|execute|batch|decode|prefill|forward", re.IGNORECASE)
+_PASS = re.compile(
+    r"(^nn\.Module|[.: _](execute_model|run_batch\w*|_run_batch_inner|forward\w*|_?model_forward"
+    r"|step|train_step|training_step|backward|prefill|decode)$)"
+)
+_BATCH = re.compile(r"context_(\d+)\(.*generation_(\d+)\(")
+
+
+def type_of_name(name: str) -> str:
+    """What a name says about the sort of cycle it marks; `generic` where it says nothing.
+
+    Servers name their passes by what is in them: `execute_context_2(..)_generation_0(..)` is a
+    prefill, `step[DECODE bs=32]` a decode.  A pass with both sorts of requests is neither.
+    """
+    batch = _BATCH.search(name)
+    if batch:
+        prompts, answers = int(batch[1]) > 0, int(batch[2]) > 0
+        if prompts and answers:
+            return "generic"
+        return "prefill" if prompts else "decode"
+    if _PREFILL.search(name):
+        return "prefill"
+    return "decode" if _DECODE.search(name) else "generic"
+
+
+def extends(name: str) -> bool:
+    """Whether a Python call of this name is made for a prefill only."""
+    return _EXTENDS in name
+
+
+def decodes(name: str) -> bool:
+    """Whether a Python call of this name is made for a decode only, unless it decodes text."""
+    return _DECODES.search(name) is not None
+
+
+def is_pass_call(name: str) -> bool:
+    """Whether a Python call of this name is one pass of the work.
+
+    What repeats inside of one is a part of it, a layer.
+    """
+    return _PASS.search(name) is not None
+
+
+def is_unit_name(name: str) -> bool:
+    """Whether people give this name to one pass of their work."""
+    return _UNIT.search(name) is not None
+
+
+# Calls that wait for somebody else; how often they come says nothing about the work.
+
+_WAITS = re.compile(
+    r"(^|[.: ])(Event\.wait|Condition\.wait|Barrier\.wait|Scheduler\.recv_requests)$"
+    r"|threading\.py\(\d+\): (wait|join|_wait_for_tstate_lock)$"
+    r"|(queue|queues|connection|selectors|asyncio/\w+|socket)\.py\(\d+\): \w+$"
+    r"|time\.sleep|built-in (method|function) (poll|select|sleep|acquire|recv|wait)\b"
+)
+
+
+def is_wait(name: str) -> bool:
+    """Whether a Python call of this name only waits."""
+    return _WAITS.search(name) is not None
+
+
+# Which process work on the device belongs to.
+
+
+@once_per_trace
+def launching_process(trace: Trace) -> pl.Series:
+    """For each row of `trace.device` the process that launched it, or its own where unknown."""
+    device = device_columns(trace)
+    own = device["pid"].cast(pl.String).fill_null("")
+    row = link_launches(trace).call_row
+    if not (row >= 0).any():
+        return own
+    callers = host_columns(trace)["pid"].cast(pl.String).fill_null("")[np.maximum(row, 0)]
+    # Work whose launch was not recorded belongs to whoever launched the rest of its lane.
+    known = pl.DataFrame({"own": own, "caller": callers, "row": row}).with_columns(
+        pl.when(pl.col("row") >= 0).then("caller").alias("caller")
+    )
+    usual = pl.col("caller").drop_nulls().mode().sort().first().over("own")
+    return known.select(pl.coalesce("caller", usual, "own")).to_series()

@@ -7,15 +7,37 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import device_columns, host_columns
-from timesink.analyses.device.numbers import device_numbers
+from timesink.analyses import names
+from timesink.analyses.arrays import sums_by, values_at
+from timesink.analyses.columns import (
+    device_columns,
+    encode,
+    host_columns,
+    host_lanes,
+    host_names,
+    once_per_trace,
+    start_and_end,
+)
 from timesink.analyses.links import link_launches
-from timesink.analyses.once import once_per_trace
-from timesink.analyses.sums import sums_by
-from timesink.analyses.texts import encode
 from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
+
+# Which accelerator each device event ran on.
+
+UNKNOWN_DEVICE = -1
+
+
+@once_per_trace
+def device_numbers(trace: Trace) -> Ints:
+    """The device of each row of `trace.device`; -1 where nothing tells.
+
+    Readers take it from the event's arguments, else from its lane, its process's label or its
+    pid; any number is fine.
+    """
+    recorded = device_columns(trace)["device"]
+    return np.asarray(recorded.fill_null(UNKNOWN_DEVICE).cast(int).to_numpy())
+
 
 NO_CALL = -1
 
@@ -162,3 +184,87 @@ def busy_by(group: Ints, start: Ints, end: Ints, groups: int) -> Ints:
 def _grouped(times: Ints, group: Ints) -> Ints:
     order = np.argsort(times, kind="stable")
     return order[np.argsort(group[order], kind="stable")]
+
+
+# Whether a recording holds any work of a device.
+
+
+@once_per_trace
+def has_device_work(trace: Trace) -> bool:
+    """Whether a kernel, copy, memset or collective ran; annotations and ranges are no work."""
+    return bool(device_columns(trace)["kind"].is_in(BUSY_KINDS).any())
+
+
+# Device work by what the user called it: the annotations around its launches.
+
+
+def kernels_by_annotation(trace: Trace) -> pl.DataFrame:
+    """Device time by the innermost user annotation around the launching call, on its thread.
+
+    Marks of steps do not count as annotations.  Work launched outside of every annotation has no
+    name; what was launched by a call that is not in the trace is a row of its own, not `launched`.
+    `device_ns` adds up the lengths of the activities, `busy_ns` is the time in which at least one
+    of them ran.
+    """
+    work = device_activities(trace)
+    name = values_at(host_columns(trace)["name"], _annotation_of(trace, work))
+    code, texts = encode(name)
+    group = 2 * code + work.launched
+    size = 2 * len(texts)
+    labels = [text for text in texts for _ in range(2)]
+    return (
+        pl.DataFrame(
+            {
+                "annotation": pl.Series(labels, dtype=pl.String),
+                "launched": np.arange(size) % 2 == 1,
+                "activities": np.bincount(group, minlength=size).astype(np.int64),
+                "device_ns": sums_by(group, work.end - work.start, size),
+                "busy_ns": busy_by(group, work.start, work.end, size),
+            }
+        )
+        .filter(pl.col("activities") > 0)
+        .sort(
+            "device_ns", "annotation", "launched", descending=[True, False, True], nulls_last=True
+        )
+    )
+
+
+def _annotation_of(trace: Trace, work: Activities) -> Ints:
+    """Row in `trace.host` of the annotation each activity was launched in, -1 for none."""
+    host, (thread, _) = host_columns(trace), host_lanes(trace)
+    # Annotations, and the operators that old profilers recorded in their stead.
+    kind, called = host_columns(trace)["kind"], host_names(trace)
+    in_their_stead = (kind == "operator").to_numpy() & called.matching(_annotates)
+    steps = called.matching(names.is_profiler_step)
+    notes = np.flatnonzero(((kind == "annotation").to_numpy() | in_their_stead) & ~steps)
+    start, end = start_and_end(host, notes)
+    found = np.full(len(work), -1, dtype=np.int64)
+    launched = np.flatnonzero(work.launched)
+    for number in np.unique(thread[notes]):
+        mine = np.flatnonzero(thread[notes] == number)
+        mine = mine[np.lexsort((-end[mine], start[mine]))]
+        here = launched[thread[work.call[launched]] == number]
+        latest = np.searchsorted(start[mine], work.call_start[here], side="right") - 1
+        around = _latest_reaching(end[mine], latest, work.call_end[here])
+        found[here[around >= 0]] = notes[mine[around[around >= 0]]]
+    return found
+
+
+def _annotates(name: str) -> bool:
+    return names.is_data_loader(name) or names.is_wrapper(name)
+
+
+def _latest_reaching(ends: Ints, latest: Ints, wanted: Ints) -> Ints:
+    """The last place up to `latest` whose end is not before the wanted one; -1 without any."""
+    # Entry i of maxima[k] is the largest of the 2**k ends up to i.
+    maxima, width = [ends], 1
+    while 2 * width <= len(ends):
+        wider = maxima[-1].copy()
+        np.maximum(wider[width:], maxima[-1][:-width], out=wider[width:])
+        maxima.append(wider)
+        width *= 2
+    place = latest.copy()
+    for exponent, largest in reversed(list(enumerate(maxima))):
+        too_early = (place >= 0) & (largest[place] < wanted)
+        place -= np.where(too_early, 1 << exponent, 0)
+    return np.maximum(place, -1)

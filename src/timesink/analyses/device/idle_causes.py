@@ -8,12 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import host_columns, host_lanes, host_names
+from timesink.analyses.columns import host_columns, host_lanes, host_names, once_per_trace
 from timesink.analyses.device.activities import Activities, device_activities
 from timesink.analyses.forest import OPERATOR, call_forest
 from timesink.analyses.links import LAUNCH_KINDS
 from timesink.analyses.names import waits_for_device
-from timesink.analyses.once import once_per_trace
 from timesink.analyses.roles import role_ranges
 from timesink.analyses.steps import find_steps
 from timesink.model import intervals

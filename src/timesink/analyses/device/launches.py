@@ -7,12 +7,11 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import device_columns, host_columns
+from timesink.analyses.arrays import values_at
+from timesink.analyses.columns import device_columns, host_columns, once_per_trace
 from timesink.analyses.device.activities import Activities, device_activities
 from timesink.analyses.forest import OPERATOR, call_forest
-from timesink.analyses.gathering import values_at
 from timesink.analyses.links import link_launches
-from timesink.analyses.once import once_per_trace
 from timesink.model.arrays import Ints
 from timesink.model.trace import Trace
 

@@ -10,9 +10,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses.columns import device_columns
+from timesink.analyses.columns import device_columns, once_per_trace
 from timesink.analyses.device.activities import Activities, device_activities
-from timesink.analyses.once import once_per_trace
 from timesink.analyses.roles import is_communication
 from timesink.analyses.steps import find_steps
 from timesink.model import intervals

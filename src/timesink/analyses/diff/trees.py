@@ -20,14 +20,170 @@ from typing import TypeAlias
 import numpy as np
 
 from timesink.analyses.call_tree import BACKWARD, CallTree, grow_tree
-from timesink.analyses.diff.alignment import align
-from timesink.analyses.diff.call_costs import CallCosts, Cost, costs_of_forest, costs_of_tree
-from timesink.analyses.forest import DATA_LOADER, OPTIMIZER, STEP, CallForest, call_forest
+from timesink.analyses.columns import once_per_trace
+from timesink.analyses.forest import (
+    DATA_LOADER,
+    OPTIMIZER,
+    STEP,
+    CallForest,
+    call_forest,
+    children_of,
+)
+from timesink.analyses.kernels.join_alignment import common_head, common_lengths
 from timesink.analyses.modules.table import is_module_call
-from timesink.analyses.nesting import children_of
-from timesink.analyses.once import once_per_trace
+from timesink.analyses.operators import node_times
 from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
+
+# Two sequences aligned so that as much as possible stays in order.
+
+Pairs: TypeAlias = list[tuple[int, int]]
+
+
+def align(left: Sequence[str], right: Sequence[str]) -> Pairs:
+    """Places of a longest common subsequence in both, in order; the earlier of equal choices.
+
+    What is left out has to be deleted or inserted, so this is the shortest edit as well.
+    """
+    code: dict[str, int] = {}
+    a, b = (
+        np.array([code.setdefault(key, len(code)) for key in side], dtype=np.int64)
+        for side in (left, right)
+    )
+    # Runs of one program mostly begin and end alike, and the rest is quadratic.
+    head = common_head(a, b)
+    tail = common_head(a[head:][::-1], b[head:][::-1])
+    pairs = [(place, place) for place in range(head)]
+    _divide(a[head : len(a) - tail], b[head : len(b) - tail], (head, head), pairs)
+    return pairs + [(len(a) - place, len(b) - place) for place in range(tail, 0, -1)]
+
+
+def _divide(a: Ints, b: Ints, offset: tuple[int, int], pairs: Pairs) -> None:
+    """Halve the left side, cut the right side where it fits best: needs one row of memory."""
+    if not len(a) or not len(b):
+        return
+    if len(a) == 1:
+        equal = np.flatnonzero(b == a[0])
+        if len(equal):
+            pairs.append((offset[0], offset[1] + int(equal[0])))
+        return
+    half = len(a) // 2
+    before = common_lengths(a[:half], b)
+    after = common_lengths(a[half:][::-1], b[::-1])[::-1]
+    cut = int(np.argmax(before + after))
+    _divide(a[:half], b[:cut], offset, pairs)
+    _divide(a[half:], b[cut:], (offset[0] + half, offset[1] + cut), pairs)
+
+
+# What stretches of calls cost, with everything they call.
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorCost:
+    """The calls of one operator."""
+
+    name: str
+    calls: int
+    host_ns: int
+    device_ns: int
+    host_self_ns: int
+    device_self_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What some calls took; `total_ns` counts each by its device work, or its length without."""
+
+    host_ns: int
+    device_ns: int
+    total_ns: int
+    operators: tuple[OperatorCost, ...]
+    """Operators among them and below, in the order in which they first finished."""
+
+
+@dataclass(frozen=True, eq=False)
+class CallCosts:
+    """Times of calls in pre-order; arrays have one entry per call."""
+
+    size: Ints
+    finished: Ints
+    """Rank by which calls finish."""
+    name: Ints
+    is_operator: Flags
+    times: Ints
+    """One row each: host, device, host self, device self."""
+    names: Sequence[str]
+
+    def of(self, roots: Ints) -> Cost:
+        """What these calls cost with everything below them."""
+        host, device = self.times[0, roots], self.times[1, roots]
+        return Cost(
+            host_ns=int(host.sum()),
+            device_ns=int(device.sum()),
+            total_ns=int(np.where(device > 0, device, host).sum()),
+            operators=tuple(self._operators(self._below(roots))),
+        )
+
+    def _below(self, roots: Ints) -> Ints:
+        sizes = self.size[roots]
+        skipped = np.repeat(roots - (np.cumsum(sizes) - sizes), sizes)
+        places = skipped + np.arange(len(skipped))
+        return places[self.is_operator[places]]
+
+    def _operators(self, places: Ints) -> list[OperatorCost]:
+        codes, group = np.unique(self.name[places], return_inverse=True)
+        first = np.full(len(codes), len(self.size))
+        np.minimum.at(first, group, self.finished[places])
+        sums = np.zeros((4, len(codes)), dtype=np.int64)
+        for total, values in zip(sums, self.times, strict=True):
+            np.add.at(total, group, values[places])
+        rows = zip(codes, np.bincount(group, minlength=len(codes)), *sums, strict=True)
+        found = [OperatorCost(self.names[row[0]], *map(int, row[1:])) for row in rows]
+        return [found[place] for place in np.argsort(first, kind="stable")]
+
+
+@once_per_trace
+def costs_of_forest(trace: Trace) -> CallCosts:
+    """Of the calls of every thread, as recorded."""
+    forest = call_forest(trace)
+    return CallCosts(
+        size=forest.size,
+        finished=forest.post_order,
+        name=forest.name,
+        is_operator=_is_operator(trace, forest),
+        times=_times(trace),
+        names=forest.names,
+    )
+
+
+def costs_of_tree(trace: Trace, tree: CallTree) -> CallCosts:
+    """Of the calls of a tree; a backward pass costs what the calls in it cost."""
+    forest = call_forest(trace)
+    passes, inside = tree.is_backward_pass, tree.parent >= 0
+    times = _times(trace)[:, tree.node]
+    directly_inside = inside & ~passes & passes[tree.parent]
+    for values in times:
+        before = np.concatenate([[0], np.cumsum(np.where(directly_inside, values, 0))])
+        places = np.flatnonzero(passes)
+        values[places] = before[places + tree.size[places]] - before[places]
+    return CallCosts(
+        size=tree.size,
+        finished=np.arange(len(tree)) + tree.size - 1 - tree.depth,
+        name=forest.name[tree.node],
+        is_operator=_is_operator(trace, forest)[tree.node] & ~passes,
+        times=times,
+        names=forest.names,
+    )
+
+
+def _times(trace: Trace) -> Ints:
+    times = node_times(trace)
+    return np.stack([times.host_total, times.device_total, times.host_self, times.device_self])
+
+
+def _is_operator(trace: Trace, forest: CallForest) -> Flags:
+    return np.asarray(forest.is_operator & ~is_module_call(trace))
+
 
 Window: TypeAlias = tuple[int, int]
 
@@ -41,20 +197,20 @@ _INSTANCE = re.compile(r"_\d+(?=\.|$)")
 """What tells two modules of one class apart."""
 
 
-def compare_trees(left: Trace, right: Trace) -> Section:
+def compare_trees(left: Trace, right: Trace) -> TreeSection:
     """The whole of two runs; sections inside are worked out when they are asked for."""
-    return Section(_everything(_prepare(left)), _everything(_prepare(right)))
+    return TreeSection(_everything(_prepare(left)), _everything(_prepare(right)))
 
 
 @dataclass(frozen=True, eq=False)
-class Section:
+class TreeSection:
     """The same place in both runs."""
 
     left: Stretch
     right: Stretch
 
     @cached_property
-    def children(self) -> tuple[Section, ...]:
+    def children(self) -> tuple[TreeSection, ...]:
         """Sections inside this one; none where nothing inside can be matched."""
         return tuple(_aligned(self.left, self.right))
 
@@ -152,7 +308,7 @@ def _everything(run: _Run) -> Stretch:
 # -- both runs -------------------------------------------------------------------------------------
 
 
-def _aligned(left: Stretch, right: Stretch) -> Iterator[Section]:
+def _aligned(left: Stretch, right: Stretch) -> Iterator[TreeSection]:
     """Matched calls and what lies before, between and after them; nothing without a match."""
     left_calls, right_calls = _to_match(left, right)
     left_anchors = left.run.anchors(left_calls)
@@ -164,7 +320,7 @@ def _aligned(left: Stretch, right: Stretch) -> Iterator[Section]:
     right_parts = _cut(right, right_calls, right_anchors[[place for _, place in pairs]])
     for ours, theirs in zip(left_parts, right_parts, strict=True):
         if len(ours.calls) or len(theirs.calls):
-            yield Section(ours, theirs)
+            yield TreeSection(ours, theirs)
 
 
 def _to_match(left: Stretch, right: Stretch) -> tuple[Ints, Ints]:

@@ -1,1 +1,1 @@
-"""Kernels: by name, by operator and launch, and whether they use tensor cores."""
+"""Kernels: launches, names, families, use of the hardware, roofs, the join with a timeline."""

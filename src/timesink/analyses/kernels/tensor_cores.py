@@ -13,10 +13,8 @@ from functools import lru_cache
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import device_columns
-from timesink.analyses.kernel_names.display import short_kernel_name
-from timesink.analyses.once import once_per_trace
-from timesink.analyses.texts import encode
+from timesink.analyses.columns import device_columns, encode, once_per_trace
+from timesink.analyses.kernels.names import short_kernel_name
 from timesink.model import vendors
 from timesink.model.trace import Trace
 

@@ -2,18 +2,220 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
-from timesink.analyses.device.utilisation_counters import timeline
-from timesink.analyses.gathering import values_at
-from timesink.analyses.memory.devices import memory_capacities, memory_device_names, memory_records
-from timesink.analyses.memory.thinning import largest_triangles
-from timesink.analyses.once import once_per_trace
+from timesink.analyses.arrays import values_at
+from timesink.analyses.columns import once_per_trace
+from timesink.analyses.device.utilisation import timeline
+from timesink.analyses.names import device_word
 from timesink.analyses.steps import find_steps, step_at
+from timesink.model.arrays import Floats, Ints
 from timesink.model.trace import Trace
+from timesink.model.vendors import PRIVATE_TORCH_TYPE, TORCH_DEVICE_WORDS
+
+# Fewer points for a drawn line that still looks the same: largest triangles of three buckets.
+
+_PASSES = 20
+"""How often all runs are looked at together before the rest is done one by one.
+
+Each choice depends on the one before it, yet hardly ever on the choices far before.  So all are
+made at once, from the means of the runs before, and made again where the one before has changed.
+Only very regular lines need the choices one after the other.
+"""
+
+
+def largest_triangles(x: Floats, y: Floats, count: int) -> Ints:
+    """Places of at most `count` points (three or more) that keep the shape of a line.
+
+    First and last stay.  The rest is cut into runs of nearly equal length; of each run stays the
+    point that spans the largest triangle with the point kept before it and the mean of the next
+    run.
+    """
+    if len(x) <= count:
+        return np.arange(len(x))
+    runs = _Runs.of(x, y, count - 2)
+    chosen = runs.best(np.arange(count - 2), runs.mean_x[:-2], runs.mean_y[:-2])
+    stale = np.arange(count - 2)
+    for _ in range(_PASSES):
+        before = np.where(stale > 0, chosen[stale - 1], 0)
+        better = runs.best(stale, x[before], y[before])
+        changed = stale[better != chosen[stale]]
+        chosen[stale] = better
+        stale = changed[changed + 1 < len(chosen)] + 1
+    _settle(runs, chosen, stale.tolist(), x, y)
+    return np.concatenate([[0], chosen, [len(x) - 1]])
+
+
+def _settle(runs: _Runs, chosen: Ints, stale: list[int], x: Floats, y: Floats) -> None:
+    """Choose again, one run after the other, until a choice stays as it was."""
+    settled = 0
+    for first in stale:
+        if first < settled:
+            continue
+        run = first
+        while run < len(chosen):
+            before = chosen[run - 1] if run else 0
+            better = runs.best_of_one(run, x[before], y[before])
+            if better == chosen[run]:
+                break
+            chosen[run] = better
+            run += 1
+        settled = run + 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """Runs of points between the first and the last one."""
+
+    first: Ints
+    """Place of the first point of each run."""
+    x: Floats
+    """One row per run, one column per point; the last point again where a run is shorter."""
+    y: Floats
+    mean_x: Floats
+    """Of the point before the runs, of each run, and of the point after them."""
+    mean_y: Floats
+
+    @classmethod
+    def of(cls, x: Floats, y: Floats, runs: int) -> _Runs:
+        """Cut into this many runs, the longer ones first."""
+        shortest, longer = divmod(len(x) - 2, runs)
+        length = np.where(np.arange(runs) < longer, shortest + 1, shortest)
+        first = 1 + np.cumsum(length) - length
+        places = first[:, None] + np.minimum(np.arange(length[0]), length[:, None] - 1)
+        means = [np.add.reduceat(line[1:-1], first - 1) / length for line in (x, y)]
+        return cls(
+            first,
+            x[places],
+            y[places],
+            np.concatenate([x[:1], means[0], x[-1:]]),
+            np.concatenate([y[:1], means[1], y[-1:]]),
+        )
+
+    def best(self, runs: Ints, before_x: Floats, before_y: Floats) -> Ints:
+        """The place of the largest triangle in each of the runs, the first of equal ones."""
+        area = self.y[runs]
+        area -= before_y[:, None]
+        area *= (before_x - self.mean_x[runs + 2])[:, None]
+        other = self.x[runs]
+        other -= before_x[:, None]
+        other *= (self.mean_y[runs + 2] - before_y)[:, None]
+        area += other
+        return np.asarray(self.first[runs] + np.abs(area, out=area).argmax(axis=1))
+
+    def best_of_one(self, run: int, before_x: float, before_y: float) -> int:
+        """The same for a single run."""
+        area = (self.y[run] - before_y) * (before_x - self.mean_x[run + 2])
+        area += (self.x[run] - before_x) * (self.mean_y[run + 2] - before_y)
+        return int(self.first[run]) + int(np.abs(area).argmax())
+
+
+# Memory records in the order of time, under the names of the devices they belong to.
+
+CPU = "CPU"
+_HOST_TYPE = 0
+_NOT_PRIVATE = ("CPU", "GPU")
+_COLUMNS = (
+    "ts_ns",
+    "pid",
+    "tid",
+    "device",
+    "address",
+    "bytes",
+    "total_allocated_bytes",
+    "total_reserved_bytes",
+)
+
+
+def memory_device(device_type: int | None, number: int | None, vendor_word: str) -> str:
+    """The name of the device a record belongs to.
+
+    PyTorch keeps one type for devices it does not know itself; what it means is up to the vendor.
+    """
+    if device_type == _HOST_TYPE:
+        return CPU
+    digits = "" if number is None or number < 0 else str(number)
+    word = TORCH_DEVICE_WORDS.get(-1 if device_type is None else device_type)
+    if device_type == PRIVATE_TORCH_TYPE and vendor_word not in _NOT_PRIVATE:
+        word = vendor_word
+    if word is not None:
+        return f"{word}{digits}"
+    return f"type {'unknown' if device_type is None else device_type}:{digits}"
+
+
+@once_per_trace
+def memory_records(trace: Trace) -> pl.DataFrame:
+    """Allocations and releases in the order of time, and of the source where times are equal.
+
+    `device` is the name of the device, an enumeration in the order devices are listed.  A release
+    whose size is not known counts as one of 0 bytes.
+    """
+    records = trace.lazy("memory").select(*_COLUMNS, "device_type").collect()
+    names = pl.Enum(memory_device_names(trace))
+    named = records.with_columns(
+        pl.Series("device", names.categories, dtype=names).gather(_device_codes(records, trace)),
+        pl.col("bytes").fill_null(0),
+    ).drop("device_type")
+    times = named["ts_ns"]
+    return named if times.is_sorted() else named[np.argsort(times.to_numpy(), kind="stable")]
+
+
+def _device_codes(records: pl.DataFrame, trace: Trace) -> Ints:
+    names = memory_device_names(trace)
+    codes = np.zeros(records.height, dtype=np.int64)
+    for kind, number, name in _places(trace).select("device_type", "device", "name").rows():
+        same = records["device_type"].eq_missing(kind) & records["device"].eq_missing(number)
+        codes[same.to_numpy()] = names.index(name)
+    return codes
+
+
+def within(time: pl.Expr, start_ns: int | None, end_ns: int | None) -> pl.Expr:
+    """Whether a time is inside a window, both ends included; an open end bounds nothing."""
+    inside = time.is_not_null()
+    if start_ns is not None:
+        inside &= time >= start_ns
+    if end_ns is not None:
+        inside &= time <= end_ns
+    return inside
+
+
+@once_per_trace
+def _places(trace: Trace) -> pl.DataFrame:
+    """Types and numbers of the devices with records, and their names, in the order of names."""
+    word = device_word(trace)
+    found = trace.lazy("memory").select("device_type", "device").unique().collect()
+    names = [memory_device(kind, number, word) for kind, number in found.rows()]
+    return (
+        found.with_columns(pl.Series("name", names, dtype=pl.String))
+        .with_columns(word=pl.col("name").str.strip_chars_end("0123456789"))
+        .sort("word", "device", "name")
+    )
+
+
+def memory_device_names(trace: Trace) -> list[str]:
+    """The devices with records, by name; the second GPU comes before the tenth."""
+    return _places(trace)["name"].unique(maintain_order=True).to_list()
+
+
+def default_device(names: Sequence[str]) -> str:
+    """The device to show first: the first accelerator, else the host."""
+    return next((name for name in names if name != CPU), CPU)
+
+
+def memory_capacities(trace: Trace) -> dict[str, int]:
+    """The memory each device has, as far as the recording says.
+
+    It describes the devices of its vendor; others may have the same numbers.
+    """
+    listed = {device.id: device.memory_bytes for device in trace.metadata.devices}
+    described = _places(trace).filter(pl.col("word") == device_word(trace))
+    sizes = {name: listed.get(number) for number, name in described.select("device", "name").rows()}
+    return {name: size for name, size in sizes.items() if size}
+
 
 RECORDED, SUMMED = "recorded", "summed"
 MOST_POINTS = 10_240

@@ -13,11 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import lane_codes
-from timesink.analyses.enclosing import enclosing
-from timesink.analyses.forest import CallForest, call_forest
-from timesink.analyses.nesting import Nodes
-from timesink.analyses.once import once_per_trace
+from timesink.analyses.columns import lane_codes, once_per_trace
+from timesink.analyses.forest import CallForest, Nodes, call_forest, enclosing
 from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 

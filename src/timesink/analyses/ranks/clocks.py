@@ -9,13 +9,162 @@ count less (iterated weights: least absolute deviations), so that a late end foo
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
-from timesink.analyses.ranks.clock_solving import Ends, Solved, islands, jackknife, solve
+from timesink.analyses.arrays import stacked
 from timesink.analyses.ranks.matching import SYNCHRONISING
-from timesink.model.arrays import Floats, Ints
+from timesink.analyses.ranks.summary import RankSummary
+from timesink.analyses.statistics.means import NORMAL
+from timesink.model.arrays import Flags, Floats, Ints
+
+# Solving for clocks: sparse least squares by conjugate gradients, weights by residuals.
+
+_ROUNDS = 12
+_BLOCKS = 8
+_LEAST_SCALE_NS = 200.0
+_NEAR_NS = 0.01
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ends:
+    """One row per rank and collective."""
+
+    clock: Ints
+    match: Ints
+    end: Floats
+    at: Floats
+    """When, in units of half the run, from -1 to 1; the same for all rows of a match."""
+
+    def only(self, rows: Flags) -> Ends:
+        """Some of the rows."""
+        return Ends(self.clock[rows], self.match[rows], self.end[rows], self.at[rows])
+
+
+def islands(ends: Ends, clocks: int) -> Ints:
+    """The lowest number among the clocks that each is tied to, through whatever collectives."""
+    lowest = np.arange(clocks)
+    matches = int(ends.match.max()) + 1
+    while True:
+        of_match = np.full(matches, clocks)
+        np.minimum.at(of_match, ends.match, lowest[ends.clock])
+        after = lowest.copy()
+        np.minimum.at(after, ends.clock, of_match[ends.match])
+        after = after[after]
+        if np.array_equal(after, lowest):
+            return lowest
+        lowest = after
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solved:
+    """What was found so far."""
+
+    clocks: Floats
+    """Offset and drift (per half run) of each clock."""
+    weight: Floats
+    """How much each end counted."""
+
+
+def solve(ends: Ends, start: Solved, *, drifts: bool, rounds: int = _ROUNDS) -> Solved:
+    """The clocks that leave the least absolute residuals."""
+    found, weight = start.clocks, start.weight
+    for _ in range(rounds):
+        found = _least_squares(ends, weight, found, drifts=drifts)
+        left = _residuals(ends, found, weight)
+        scale = _scale(left)
+        weight = scale / np.maximum(np.abs(left), 0.5 * scale)
+    return Solved(found, weight)
+
+
+def _scale(left: Floats) -> float:
+    return max(NORMAL * float(np.median(np.abs(left))), _LEAST_SCALE_NS)
+
+
+def _predicted(ends: Ends, found: Floats) -> Floats:
+    return np.asarray(found[ends.clock, 0] + found[ends.clock, 1] * ends.at)
+
+
+def _less_moment(ends: Ends, values: Floats, weight: Floats) -> Floats:
+    """Without the weighted mean over the rows of the same collective."""
+    total = np.bincount(ends.match, weight)
+    mean = np.bincount(ends.match, weight * values) / np.maximum(total, 1e-300)
+    return np.asarray(values - mean[ends.match])
+
+
+def _residuals(ends: Ends, found: Floats, weight: Floats) -> Floats:
+    return _less_moment(ends, ends.end - _predicted(ends, found), weight)
+
+
+def _least_squares(ends: Ends, weight: Floats, guess: Floats, *, drifts: bool) -> Floats:
+    """Conjugate gradients on the normal equations; moments of collectives are eliminated."""
+    clocks = len(guess)
+
+    def gathered(left: Floats) -> Floats:
+        pulled = weight * left
+        by_offset = np.bincount(ends.clock, pulled, clocks)
+        by_drift = np.bincount(ends.clock, pulled * ends.at, clocks) if drifts else 0 * by_offset
+        return np.stack([by_offset, by_drift], axis=1)
+
+    size = np.stack(
+        [
+            np.bincount(ends.clock, weight, clocks),
+            np.bincount(ends.clock, weight * ends.at**2, clocks),
+        ],
+        axis=1,
+    )
+    scaled = np.where(size > 0, 1 / np.maximum(size, 1e-300), 0.0)
+    found = guess.copy()
+    rest = gathered(_residuals(ends, found, weight))
+    ahead = scaled * rest
+    step = ahead.copy()
+    strength = float((rest * ahead).sum())
+    for _ in range(4 * clocks + 20):
+        if strength <= 0 or np.abs(ahead).max() < _NEAR_NS:
+            break
+        bent = gathered(_less_moment(ends, _predicted(ends, step), weight))
+        along = float((step * bent).sum())
+        if along <= 0:
+            break
+        found += strength / along * step
+        rest -= strength / along * bent
+        ahead = scaled * rest
+        before, strength = strength, float((rest * ahead).sum())
+        step = ahead + strength / before * step
+    # Only differences are known: those of an island are told against its median.
+    island = islands(ends, clocks)
+    centred = found.copy()
+    for number in np.unique(island):
+        rows = island == number
+        centred[rows] -= np.median(found[rows], axis=0)
+    return centred
+
+
+def jackknife(ends: Ends, found: Solved, *, drifts: bool) -> Floats:
+    """Standard errors, from leaving out one block of collectives after the other."""
+    matches = int(ends.match.max()) + 1
+    blocks = min(_BLOCKS, matches)
+    many = np.bincount(ends.clock, minlength=len(found.clocks))
+    scale = _scale(_residuals(ends, found.clocks, found.weight))
+    # No estimate is better than what so many ends can tell.
+    least = np.stack([scale / np.sqrt(np.maximum(many, 1))] * 2, axis=1)
+    if blocks < 3:
+        return least * 2
+    # Neighbours in time go to different blocks, so that every one spans the run.
+    at = np.zeros(matches)
+    at[ends.match] = ends.at
+    turn = np.argsort(np.argsort(at)) % blocks
+    tries = []
+    for block in range(blocks):
+        rows = turn[ends.match] != block
+        start = Solved(found.clocks, found.weight[rows])
+        tries.append(solve(ends.only(rows), start, drifts=drifts, rounds=3).clocks)
+    away = np.stack(tries) - found.clocks
+    spread: Floats = np.sqrt((blocks - 1) / blocks * (away**2).sum(axis=0))
+    return np.maximum(spread, least)
+
 
 CLOCK_SCHEMA = {
     "rank": pl.Int64(),
@@ -133,3 +282,45 @@ def _table(
         },
         schema=CLOCK_SCHEMA,
     )
+
+
+# One name for what is the same step: ranks that were started anew count from elsewhere.
+
+
+def with_common_steps(
+    ranks: Mapping[int, RankSummary], calls: pl.DataFrame, clocks: pl.DataFrame
+) -> tuple[Mapping[int, RankSummary], pl.DataFrame]:
+    """Ranks and their collectives, with steps named as the rank with most of them names these.
+
+    Nothing changes where most ranks have most names in common.
+    """
+    steps = stacked({rank: each.steps for rank, each in ranks.items()}).filter("complete")
+    if steps.is_empty() or _in_common(steps, len(ranks)):
+        return ranks, calls
+    # Rank, step and the step of the leading rank in which its middle lies, on the common clock.
+    middle = (pl.col("start_ns") + pl.col("end_ns")) // 2
+    timed = steps.select(
+        "rank", "step", start=corrected(pl.col("start_ns"), clocks), at=corrected(middle, clocks)
+    )
+    leading = steps.group_by("rank").len().sort("len", "rank", descending=[True, False])["rank"][0]
+    lead = timed.filter(pl.col("rank") == leading).sort("start")
+    place = np.searchsorted(lead["start"].to_numpy(), timed["at"].to_numpy(), side="right") - 1
+    known = place >= 0
+    common = lead["step"].gather(np.maximum(place, 0))
+    named = timed.select("rank", "step", common=common).filter(pl.Series(known))
+    renamed = {
+        rank: replace(each, steps=_renamed(each.steps.with_columns(rank=rank), named).drop("rank"))
+        for rank, each in ranks.items()
+    }
+    return renamed, _renamed(calls, named)
+
+
+def _in_common(steps: pl.DataFrame, ranks: int) -> bool:
+    known = steps.select((pl.col("rank").n_unique().over("step") * 2 > ranks).mean()).item()
+    return bool(known > 0.5)
+
+
+def _renamed(table: pl.DataFrame, named: pl.DataFrame) -> pl.DataFrame:
+    order = table.columns
+    found = table.join(named, on=["rank", "step"], how="left", maintain_order="left")
+    return found.with_columns(step=pl.coalesce("common", "step")).select(order)

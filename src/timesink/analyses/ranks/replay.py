@@ -10,8 +10,147 @@ import polars as pl
 
 from timesink.analyses.ranks.clocks import corrected
 from timesink.analyses.ranks.matching import PAIRS
-from timesink.analyses.ranks.score import Score
-from timesink.analyses.ranks.waits import queued_behind, so_far
+from timesink.analyses.ranks.waits import mended, queued_behind, so_far
+from timesink.model.arrays import Flags, Floats, Ints
+
+# What ranks of a run do, in order, and how long that takes when some of it is otherwise.
+#
+# Between its calls a rank takes the time it took by itself; in a call it waits until all have
+# come
+# and the data is moved.  Nothing else is assumed, so that slack of a pipeline, groups that wait
+# in
+# parallel and stragglers that hide one another come out as they are.
+
+_LIKE = 0.2
+"""How much longer or shorter than the run it may be when it is played as it was."""
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """What ranks do, in order: they come to a call, or go on when one is over."""
+
+    calls: pl.DataFrame
+    """Collectives with waits, by rank and start."""
+    ranks: Ints
+    first: Ints
+    """Where the rows of each rank begin, and behind them the number of all rows."""
+    match: Ints
+    """By row: the number of the collective."""
+    comes: Flags
+    """By row: whether the rank comes to the collective; else it needs it to be over."""
+    after: Ints
+    """By row: the collective that has to be over before this one can start; -1 for none."""
+    own: Floats
+    """By row: what the rank had taken by itself so far."""
+    begins: Floats
+    """By rank: when it began, on the common clock."""
+    moving: Floats
+    """By collective: how long it moves data once all are there."""
+    times: float
+    """How often the steps that are played are in the run."""
+    recorded: float
+    """From where the first rank began to where the last collective was over."""
+
+    def costs_of(self, ranks: Ints, *, late: Ints) -> Floats:
+        """What each of some ranks costs, were it the only one of those that are late; in ns."""
+        nobody = self._own_without(late)
+        least = self._length(nobody)
+        costs = []
+        for rank in ranks.tolist():
+            rows = self._rows(rank)
+            alone = nobody.copy()
+            alone[rows] = self.own[rows]
+            costs.append((self._length(alone) - least) * self.times)
+        return np.array(costs)
+
+    def cost_together(self, late: Ints) -> float:
+        """What ranks cost that are all late; in ns."""
+        return (self._as_it_was - self._length(self._own_without(late))) * self.times
+
+    def cost_of_transfers(self, matches: pl.Series, usual: pl.Series) -> float:
+        """What collectives cost that could move their data in the usual time; in ns."""
+        known = np.unique(self.calls["match"].to_numpy())
+        played = np.isin(matches.to_numpy(), known)
+        place = np.searchsorted(known, matches.to_numpy()[played])
+        moving = self.moving.copy()
+        moving[place] = np.minimum(moving[place], usual.to_numpy()[played])
+        return (self._as_it_was - self._length(self.own, moving)) * self.times
+
+    def cost_of_share(self, ranks: Ints, share: float) -> float:
+        """What ranks cost that could do without a share of their own time; in ns."""
+        faster = self.own.copy()
+        for rank in ranks.tolist():
+            faster[self._rows(rank)] *= 1 - share
+        return (self._as_it_was - self._length(faster)) * self.times
+
+    @property
+    def is_like_the_run(self) -> bool:
+        """Whether the run takes as long when it is played as it took."""
+        return abs(self._as_it_was / max(self.recorded, 1.0) - 1) < _LIKE
+
+    @cached_property
+    def _as_it_was(self) -> float:
+        return self._length(self.own)
+
+    def _rows(self, rank: int) -> slice:
+        place = int(np.searchsorted(self.ranks, rank))
+        return slice(int(self.first[place]), int(self.first[place + 1]))
+
+    def _own_without(self, late: Ints) -> Floats:
+        """What ranks had taken so far at each row, had nobody been late."""
+        better, before, own = mended(self.calls, late), so_far(self.calls), self.own.copy()
+        rank_of_call = self.calls["rank"].to_numpy()
+        for rank in late.tolist():
+            rows, calls = self._rows(rank), rank_of_call == rank
+            own[rows] = np.interp(own[rows], before[calls], better[calls])
+        return own
+
+    def _length(self, own: Floats, moving: Floats | None = None) -> float:
+        return _played(self, own.tolist(), (self.moving if moving is None else moving).tolist())
+
+
+def _played(score: Score, own: list[float], moving: list[float]) -> float:
+    """When the last rank is done."""
+    first, match, comes = score.first.tolist(), score.match.tolist(), score.comes.tolist()
+    after, late = score.after.tolist(), score.begins.tolist()
+    missing = np.bincount(score.match[score.comes], minlength=len(moving)).tolist()
+    over = [float("-inf")] * len(moving)
+    waiting: dict[int, list[int]] = {}
+    place, done = first[:-1], 0.0
+    able = list(range(len(place)))
+    while able:
+        rank = able.pop()
+        row, behind, end = place[rank], late[rank], first[rank + 1]
+        while row < end:
+            number = match[row]
+            if comes[row]:
+                came, needed = own[row] + behind, after[row]
+                if needed >= 0:
+                    if missing[needed] > 0:
+                        waiting.setdefault(needed, []).append(rank)
+                        break
+                    came = min(came, over[needed])
+                over[number] = max(over[number], came)
+                missing[number] -= 1
+                if missing[number] == 0:
+                    over[number] += moving[number]
+                    able += waiting.pop(number, [])
+            elif missing[number] > 0:
+                waiting.setdefault(number, []).append(rank)
+                break
+            else:
+                behind = max(behind, over[number] - own[row])
+            row += 1
+        place[rank], late[rank] = row, behind
+        if row == end and end > first[rank]:
+            done = max(done, own[end - 1] + behind)
+        if not able and waiting:
+            # Recordings that lack calls: whoever did not come is not waited for.
+            number = next(iter(waiting))
+            missing[number] = 0
+            able += waiting.pop(number)
+    return done
+
 
 _MOST_CALLS = 60_000
 """Of longer runs as many steps are played as have so many calls: they tell as much as all."""

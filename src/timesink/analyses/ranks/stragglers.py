@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
-from timesink.analyses.ranks.causes import Work, why
-from timesink.analyses.ranks.lateness import affected, late_ranks, least_share
-from timesink.analyses.ranks.links import slow_links
-from timesink.analyses.ranks.panel import Panel
+from timesink.analyses.ranks.causes import RankWork, slow_links, slow_stages, why
+from timesink.analyses.ranks.lateness import Panel, affected, late_ranks, least_share
 from timesink.analyses.ranks.replay import WhatIf
-from timesink.analyses.ranks.stages import slow_stages
 from timesink.analyses.ranks.summary import RankSummary
 from timesink.model.arrays import Floats, Ints
 from timesink.model.findings import Finding
@@ -33,7 +30,7 @@ def find_stragglers(
         return ()
     what_if = WhatIf(calls, clocks)
     late = late_ranks(panel, what_if)
-    work = Work(ranks)
+    work = RankWork(ranks)
     places: Ints = np.flatnonzero(late)
     costs = _costs(panel, places, what_if)
     alone = len(places) == 1
@@ -79,3 +76,29 @@ def _own(panel: Panel, place: int, reason: Finding, *, alone: bool) -> Finding:
     steps = affected(held if alone and held.any() else np.maximum(held, excess), panel.step_ns)
     names = tuple(name for name, is_late in zip(panel.steps, steps, strict=True) if is_late)
     return replace(reason, steps=names)
+
+
+# What several stragglers cost as one: they are late side by side, not one after the other.
+
+
+def cost_together(late: Sequence[Finding], panel: Panel) -> float:
+    """How much longer the run takes because of all of them, in nanoseconds.
+
+    Each costs what it would alone, so only what they cost in different steps adds up: of those who
+    are late in the same step the latest counts.
+    """
+    return float(np.max([_by_step(each, panel) for each in late], axis=0).sum())
+
+
+def share_together(late: Sequence[Finding], panel: Panel) -> float:
+    """The same as a part of the run."""
+    return min(cost_together(late, panel) / max(panel.run_ns, 1.0), 1.0)
+
+
+def _by_step(late: Finding, panel: Panel) -> Floats:
+    """The cost of a rank over the steps, by what it takes more than its peers in each."""
+    more = np.maximum(panel.excess[panel.ranks == late.rank].sum(axis=0), 0.0)
+    if not more.any():
+        # Its link is slow, or its peers are as slow: nothing tells one step from another.
+        more = np.ones(len(panel.steps))
+    return np.asarray(late.cost_ns * more / more.sum())

@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 import msgspec
 import polars as pl
 
-from timesink.analyses.communication.comparison import WorkerSummary
 from timesink.analyses.communication.records import RANGE_SCHEMA, RECORD_SCHEMA
-from timesink.analyses.ranks.functions import FUNCTION_SCHEMA
+from timesink.analyses.communication.workers import WorkerSummary
+from timesink.analyses.ranks.own_time import FUNCTION_SCHEMA
 from timesink.analyses.ranks.summary import (
     COLLECTIVE_SCHEMA,
     GROUP_SCHEMA,

@@ -6,28 +6,265 @@ drawn from them.  Levels, which make that quick, and arrows follow.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+import polars as pl
+from numpy.typing import NDArray
 
+from timesink.analyses.columns import Codes
+from timesink.analyses.forest import depth_when_nested, pre_order, stretches_of
+from timesink.analyses.links import launching_calls
 from timesink.analyses.memory.curve import recording_start
 from timesink.analyses.names import device_word
 from timesink.analyses.steps import find_steps
-from timesink.analyses.timeline.arrows import Arrows, find_arrows
-from timesink.analyses.timeline.curves import (
+from timesink.analyses.timeline.levels import (
     CurveLevel,
+    Level,
+    MergedSlices,
     Samples,
     coarser_curves,
+    coarser_levels,
     points_of,
     sampled,
+    single,
 )
-from timesink.analyses.timeline.lanes import Lanes, lay_out
-from timesink.analyses.timeline.levels import Level, coarser_levels
-from timesink.analyses.timeline.slices import Side, device_side, host_side, within
-from timesink.analyses.timeline.tracks import Naming, ranked
+from timesink.analyses.timeline.tracks import (
+    Naming,
+    Side,
+    Track,
+    device_side,
+    host_side,
+    ranked,
+    within,
+)
 from timesink.model.arrays import Ints
+from timesink.model.schema import FLOW_KINDS
 from timesink.model.trace import Trace
+
+# On which row of its track a slice is drawn: below what it lies in, never over another.
+
+
+def stack_rows(track: Codes, start: Ints, end: Ints) -> Ints:
+    """Rows of slices in pre-order: by track, start and longest first.
+
+    A slice stands below the one that holds it.  One that outlasts the slice it starts in goes to
+    the next row that is free.
+    """
+    rows = np.zeros(len(track), dtype=np.int64)
+    for part in stretches_of(track):
+        begin, finish = start[part], end[part]
+        mine = depth_when_nested(begin, finish)
+        # Slices that start before the one before them on their row has ended.
+        order = np.argsort(mine.astype(np.int32), kind="stable")
+        over = (mine[order[1:]] == mine[order[:-1]]) & (begin[order[1:]] < finish[order[:-1]])
+        clashing: NDArray[np.intp] = order[1:][over]
+        if len(clashing):
+            _stack_again(mine, begin, finish, clashing)
+        rows[part] = mine
+    return rows
+
+
+def _stack_again(rows: Ints, start: Ints, end: Ints, clashing: NDArray[np.intp]) -> None:
+    """Find rows one by one where slices cross; stretches apart from each other keep theirs."""
+    alone = np.ones(len(start), dtype=np.bool_)
+    alone[1:] = start[1:] >= np.maximum.accumulate(end)[:-1]
+    borders = np.append(np.flatnonzero(alone), len(start))
+    for number in np.unique(np.searchsorted(borders, clashing, side="right") - 1):
+        part = slice(int(borders[number]), int(borders[number + 1]))
+        rows[part] = _walk(start[part].tolist(), end[part].tolist())
+
+
+def _walk(starts: list[int], ends: list[int]) -> list[int]:
+    free_from: list[int] = []
+    placed: list[int] = []
+    holders: list[int] = []
+    for place, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        while holders and ends[holders[-1]] <= start:
+            holders.pop()
+        row = next((placed[one] + 1 for one in reversed(holders) if ends[one] >= end), 0)
+        while row < len(free_from) and free_from[row] > start:
+            row += 1
+        free_from.extend([start] * (row + 1 - len(free_from)))
+        free_from[row] = end
+        placed.append(row)
+        holders.append(place)
+    return placed
+
+
+# A trace as lanes: every slice on a row of its track, by track, row and start.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lanes:
+    """All slices of a recording, in an order in which a row of a track is one stretch."""
+
+    tracks: tuple[Track, ...]
+    """By id, with their rows; those of curves have none of the lanes."""
+    first_lane: Ints
+    """The lane of the first row of each track, and how many lanes there are."""
+    slices: MergedSlices
+    """As they were recorded; ids count the rows of `host` and then those of `device`."""
+    place: NDArray[np.int32]
+    """Where each id is among the slices; -1 for what lies outside the recording."""
+    names: Sequence[str]
+    """By label."""
+    kinds: Sequence[str]
+    """By label."""
+
+    def lanes_of(self, tracks: Sequence[int]) -> Ints:
+        """The lanes of some tracks, one track after the other."""
+        ranges = [np.arange(*self.first_lane[track : track + 2]) for track in tracks]
+        return np.concatenate(ranges) if ranges else np.zeros(0, dtype=np.int64)
+
+    def lanes_at(self, places: NDArray[np.integer[Any]]) -> tuple[Ints, Ints]:
+        """Track and row of the slices at some places."""
+        lane = np.searchsorted(self.slices.first, places, side="right") - 1
+        track = np.searchsorted(self.first_lane, lane, side="right") - 1
+        return track, lane - self.first_lane[track]
+
+
+def lay_out(
+    sides: Sequence[Side], tracks: Sequence[Track], ids: Sequence[Codes], start_ns: int
+) -> Lanes:
+    """Put the events of host and devices on rows.
+
+    `tracks` are all there are by id, `ids` the ids of those of each side.
+    """
+    start = np.concatenate([side.start for side in sides]) - start_ns
+    dur = np.concatenate([side.dur for side in sides])
+    track = np.concatenate([_ids(side, own) for side, own in zip(sides, ids, strict=True)])
+    label, labels = _joint_labels(sides)
+    chosen = np.flatnonzero(track >= 0)
+    track, begin = track[chosen], start[chosen]
+    end = begin + dur[chosen]
+    order = pre_order(track, begin, end, np.zeros(len(chosen), dtype=np.bool_))
+    row = stack_rows(track[order], begin[order], end[order])
+    rows = np.zeros(len(tracks), dtype=np.int64)
+    np.maximum.at(rows, track[order], row + 1)
+    first_lane = np.append(0, np.cumsum(rows))
+    lane = first_lane[track[order]] + row
+    by_lane = np.argsort(_narrow(lane, int(first_lane[-1])), kind="stable")
+    first = np.append(0, np.cumsum(np.bincount(lane, minlength=int(first_lane[-1]))))
+    id_of = chosen[order[by_lane]].astype(np.int32)
+    place = np.full(len(start), -1, dtype=np.int32)
+    place[id_of] = np.arange(len(id_of), dtype=np.int32)
+    return Lanes(
+        tracks=tuple(replace(one, rows=max(int(rows[one.id]), 1)) for one in tracks),
+        first_lane=first_lane,
+        slices=single(first, start[id_of], dur[id_of], label[id_of], id_of),
+        place=place,
+        names=[name for name, _ in labels],
+        kinds=[kind for _, kind in labels],
+    )
+
+
+def _ids(side: Side, ids: Codes) -> Codes:
+    """The track of each event; -1 for those that are left out."""
+    return np.append(ids, -1)[side.track]
+
+
+def _joint_labels(sides: Sequence[Side]) -> tuple[NDArray[np.uint32], list[tuple[str, str]]]:
+    labels: list[tuple[str, str]] = []
+    codes = []
+    for side in sides:
+        codes.append((side.label + len(labels)).astype(np.uint32))
+        labels.extend(side.labels)
+    return np.concatenate(codes), labels
+
+
+def _narrow(lane: Ints, lanes: int) -> NDArray[np.uint16] | Ints:
+    # Short numbers are sorted digit by digit, ten times as fast.
+    return lane.astype(np.uint16) if lanes <= np.iinfo(np.uint16).max else lane
+
+
+# Arrows between slices: from a launch to its work on a device, from forward to backward.
+
+LAUNCH, FORWARD_BACKWARD = (FLOW_KINDS.index(kind) for kind in ("launch", "forward_backward"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrows:
+    """Pairs of slices; `kind` is a place in `FLOW_KINDS`."""
+
+    tail: NDArray[np.int32]
+    """Id of the slice an arrow starts at."""
+    head: NDArray[np.int32]
+    kind: NDArray[np.uint8]
+    tail_ns: Ints
+    head_ns: Ints
+
+    def __len__(self) -> int:
+        return len(self.tail)
+
+    def at(self, slice_id: int) -> Iterator[tuple[str, str, int]]:
+        """Kind, direction ("to" or "from") and the other slice of each arrow at a slice."""
+        for direction, own, other in (("to", self.tail, self.head), ("from", self.head, self.tail)):
+            for place in np.flatnonzero(own == slice_id).tolist():
+                yield FLOW_KINDS[self.kind[place]], direction, int(other[place])
+
+    def between(self, from_ns: int, to_ns: int) -> NDArray[np.intp]:
+        """Arrows that start or end in a range."""
+        starts = (self.tail_ns >= from_ns) & (self.tail_ns <= to_ns)
+        ends = (self.head_ns >= from_ns) & (self.head_ns <= to_ns)
+        return np.flatnonzero(starts | ends)
+
+
+def find_arrows(trace: Trace, lanes: Lanes, hosts: int) -> Arrows:
+    """All arrows between slices that are shown, by the time they start; `hosts` are host rows."""
+    launching = launching_calls(trace)
+    launched = np.flatnonzero(launching >= 0)
+    passes = _passes(trace)
+    tail = np.concatenate([launching[launched], passes[0]]).astype(np.int32)
+    head = np.concatenate([launched + hosts, passes[1]]).astype(np.int32)
+    kind = np.repeat(
+        np.array([LAUNCH, FORWARD_BACKWARD], dtype=np.uint8), [len(launched), len(passes[0])]
+    )
+    shown = (lanes.place[tail] >= 0) & (lanes.place[head] >= 0)
+    tail, head, kind = tail[shown], head[shown], kind[shown]
+    tail_ns = lanes.slices.start[lanes.place[tail]]
+    order = np.argsort(tail_ns, kind="stable")
+    head_ns = lanes.slices.start[lanes.place[head]]
+    return Arrows(tail[order], head[order], kind[order], tail_ns[order], head_ns[order])
+
+
+def _passes(trace: Trace) -> tuple[Ints, Ints]:
+    """Ids of the operators of forward passes, and of what the backward pass made of each."""
+    ends = (
+        trace.lazy("flows")
+        .filter(pl.col("kind") == "forward_backward")
+        .select("phase", "flow_id", "pid", "tid", "ts_ns")
+        .sort("ts_ns", maintain_order=True)
+        .collect()
+    )
+    if ends.is_empty():
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    at = ends.with_columns(id=_calls_at(trace, ends)).filter(pl.col("id") >= 0)
+    forward, backward = (
+        at.filter(pl.col("phase") == phase).select("pid", "flow_id", "ts_ns", "id")
+        for phase in ("start", "end")
+    )
+    # Ids are used again by other processes and, in long recordings, by the same one.
+    pairs = backward.join_asof(
+        forward, on="ts_ns", by=["pid", "flow_id"], suffix="_forward", check_sortedness=False
+    ).drop_nulls("id_forward")
+    return pairs["id_forward"].to_numpy(), pairs["id"].to_numpy()
+
+
+def _calls_at(trace: Trace, ends: pl.DataFrame) -> pl.Series:
+    """The outermost operator that starts where an arrow does, by process, thread and time."""
+    host = trace.lazy("host").select("kind", "pid", "tid", "ts_ns", "dur_ns").with_row_index("id")
+    operators = host.filter(pl.col("kind") == "operator").sort("dur_ns", maintain_order=True)
+    nearest = operators.unique(["pid", "tid", "ts_ns"], keep="last").select(
+        "id", "pid", "tid", "ts_ns"
+    )
+    joined = ends.lazy().join(
+        nearest, on=["pid", "tid", "ts_ns"], how="left", maintain_order="left"
+    )
+    return joined.select(pl.col("id").cast(pl.Int64).fill_null(-1)).collect().to_series()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,20 @@ of any finer level, and merging in several steps gives the same as merging at on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sized
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterator, Sequence, Sized
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from timesink.model.arrays import Ints
+from timesink.analyses.memory.curve import CPU, memory_curve
+from timesink.analyses.timeline.tracks import COUNTER, MEMORY, Naming, Track
+from timesink.model.arrays import Floats, Ints
+from timesink.model.counter_units import quantity, unit_of
+from timesink.model.trace import Trace
 
 FINEST_NS = 4096
 """Below this the slices themselves are few enough."""
@@ -28,7 +34,7 @@ _Columns = TypeVar("_Columns", bound=Sized)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pieces:
+class MergedSlices:
     """Slices by lane and start, each alone or merged; those of a lane do not overlap."""
 
     first: Ints
@@ -52,7 +58,7 @@ class Level:
     """The pieces of a whole recording at one resolution; 0 is everything as it was recorded."""
 
     resolution: int
-    pieces: Pieces
+    pieces: MergedSlices
 
 
 def single(
@@ -61,12 +67,14 @@ def single(
     dur: Ints,
     label: NDArray[np.uint32],
     id: NDArray[np.int32],  # noqa: A002 - as the field
-) -> Pieces:
+) -> MergedSlices:
     """Slices as they were recorded: one each, busy all the time.  Takes no memory of its own."""
-    return Pieces(first, start, dur, label, id, np.broadcast_to(np.uint32(1), len(start)), dur)
+    return MergedSlices(
+        first, start, dur, label, id, np.broadcast_to(np.uint32(1), len(start)), dur
+    )
 
 
-def coarser_levels(pieces: Pieces, length_ns: int) -> Iterator[Level]:
+def coarser_levels(pieces: MergedSlices, length_ns: int) -> Iterator[Level]:
     """Ever coarser levels, each made from the one before, down to a few cells for the whole.
 
     Levels that hardly save anything are left out: the next finer one is as good.
@@ -95,7 +103,7 @@ def resolutions(length_ns: int) -> Iterator[int]:
         resolution *= STEP
 
 
-def merge(pieces: Pieces, resolution: int) -> Pieces:
+def merge(pieces: MergedSlices, resolution: int) -> MergedSlices:
     """Merge what is shorter than the resolution, a power of two; pieces were merged below it."""
     # Where a new piece begins: in another cell or lane, and around what is long enough.
     cell = pieces.start >> (resolution.bit_length() - 1)
@@ -114,7 +122,7 @@ def merge(pieces: Pieces, resolution: int) -> Pieces:
     start = pieces.start[heads]
     label = pieces.label[heads]
     label[several] = _longest_labels(pieces, heads[several], tails[several])
-    return Pieces(
+    return MergedSlices(
         first=np.append(np.cumsum(begins) - begins, len(heads))[pieces.first],
         start=start,
         dur=pieces.start[tails] + pieces.dur[tails] - start,
@@ -126,7 +134,7 @@ def merge(pieces: Pieces, resolution: int) -> Pieces:
 
 
 def _longest_labels(
-    pieces: Pieces, heads: NDArray[np.intp], tails: NDArray[np.intp]
+    pieces: MergedSlices, heads: NDArray[np.intp], tails: NDArray[np.intp]
 ) -> NDArray[np.uint32]:
     """For each stretch of pieces the label that takes most time, the first of equals."""
     sizes = tails - heads + 1
@@ -143,3 +151,234 @@ def _longest_labels(
     longest = np.flatnonzero(time == np.maximum.reduceat(time, first_of_owner)[owner])
     chosen = longest[np.diff(owner[longest], prepend=-1) > 0]
     return np.asarray(pieces.label[place[order[runs[chosen]]]])
+
+
+# What is visible of some lanes between two times, at a width in pixels.
+
+MOST_PIECES = 60_000
+_FEWEST_PER_LANE = 2
+"""However coarse, what is before the start of the recording stays apart from what is after it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Window:
+    """The pieces in a window, those of `lanes[0]` first, and below what length they were merged."""
+
+    pieces: MergedSlices
+    resolution: int
+
+
+def visible(
+    levels: Sequence[Level],
+    lanes: Ints,
+    from_ns: int,
+    to_ns: int,
+    *,
+    pixels: int,
+    most: int = MOST_PIECES,
+) -> Window:
+    """Pieces that overlap a window, merged below about a pixel; coarser where they are too many."""
+    resolution = pixel_length(from_ns, to_ns, pixels)
+    level = max(
+        (one for one in levels if one.resolution <= resolution), key=lambda one: one.resolution
+    )
+    shown = merge(_between(level.pieces, lanes, from_ns, to_ns), resolution)
+    while len(shown) > max(most, _FEWEST_PER_LANE * len(lanes)):
+        resolution *= 2
+        shown = merge(shown, resolution)
+    return Window(shown, resolution)
+
+
+def pixel_length(from_ns: int, to_ns: int, pixels: int) -> int:
+    """The power of two nearest to the length of a pixel, at least a nanosecond."""
+    length = (to_ns - from_ns) / max(pixels, 1)
+    return 1 << max(round(math.log2(length)), 0) if length > 0 else 1
+
+
+def stretches(pieces: MergedSlices, lanes: Ints, from_ns: int, to_ns: int) -> list[tuple[int, int]]:
+    """Where the pieces of each lane that overlap a window begin and end."""
+    found = []
+    for lane in lanes.tolist():
+        first, last = int(pieces.first[lane]), int(pieces.first[lane + 1])
+        starts = pieces.start[first:last]
+        low, high = np.searchsorted(starts, (from_ns, to_ns), side="left").tolist()
+        # Of those before the window only the latest can reach into it.
+        if low > 0 and starts[low - 1] + pieces.dur[first + low - 1] > from_ns:
+            low -= 1
+        found.append((first + low, first + max(low, high)))
+    return found
+
+
+def _between(pieces: MergedSlices, lanes: Ints, from_ns: int, to_ns: int) -> MergedSlices:
+    parts = stretches(pieces, lanes, from_ns, to_ns)
+    place = joined_ranges(parts)
+    sizes = [high - low for low, high in parts]
+    return MergedSlices(
+        first=np.append(0, np.cumsum(sizes, dtype=np.int64)),
+        start=pieces.start[place],
+        dur=pieces.dur[place],
+        label=pieces.label[place],
+        id=pieces.id[place],
+        count=pieces.count[place],
+        busy=pieces.busy[place],
+    )
+
+
+def joined_ranges(parts: Sequence[tuple[int, int]]) -> Ints:
+    """All whole numbers of some ranges, one range after the other."""
+    ranges = [np.arange(low, high) for low, high in parts if high > low]
+    return np.concatenate(ranges) if ranges else np.zeros(0, dtype=np.int64)
+
+
+# Counters and memory over time, thinned at growing resolutions without losing a peak.
+
+_NOT_SAMPLED = "profiler_range"
+"""Counters of single kernels: they belong to slices, not to moments."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Points:
+    """Values of curves by curve and time; each holds until the next."""
+
+    first: Ints
+    """Where each curve begins, and where the last one ends."""
+    x: Ints
+    low: Floats
+    high: Floats
+    area: Floats
+    """Value times how long it held; the mean is what `weight` leaves of it."""
+    weight: Floats
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    @property
+    def mean(self) -> Floats:
+        return np.asarray(self.area / self.weight)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CurveLevel:
+    """The points of all curves at one resolution; 0 is every sample."""
+
+    resolution: int
+    points: Points
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Samples:
+    """What was sampled for one track."""
+
+    track: Track
+    ts_ns: Ints
+    value: Floats
+
+
+def sampled(trace: Trace, naming: Naming) -> Iterator[Samples]:
+    """The memory curves and counters of a trace, with ranges and units."""
+    yield from _memory(trace, naming)
+    yield from _counters(trace, naming)
+
+
+def _memory(trace: Trace, naming: Naming) -> Iterator[Samples]:
+    curves = memory_curve(trace)
+    for (device,), curve in curves.group_by("device", maintain_order=True):
+        place = "Host" if device == CPU else str(device)
+        for what in ("allocated", "reserved"):
+            known = curve.select("ts_ns", value=pl.col(f"{what}_bytes").cast(pl.Float64))
+            known = known.drop_nulls()
+            # A host allocator reserves nothing; its curve would be a line at zero.
+            if known.height and (what == "allocated" or (known["value"] != 0).any()):
+                track = naming.curve(MEMORY, place, f"{what} memory", "B")
+                yield _samples(track, known)
+
+
+def _counters(trace: Trace, naming: Naming) -> Iterator[Samples]:
+    text = pl.col("counter", "device", "source").cast(pl.String)
+    frame = (
+        trace.lazy("counters")
+        .select("ts_ns", "value", text)
+        .filter(pl.col("value").is_finite() & (pl.col("source") != _NOT_SAMPLED))
+        .sort("counter", "device", "ts_ns", maintain_order=True)
+        .collect()
+    )
+    largest = dict(frame.group_by("counter").agg(pl.col("value").abs().max()).iter_rows())
+    for (counter, device), samples in frame.group_by("counter", "device", maintain_order=True):
+        unit = unit_of(str(counter), largest[counter])
+        scale, base = quantity(1.0, unit)
+        track = naming.curve(COUNTER, str(device or "Host"), str(counter), base)
+        yield _samples(track, samples.with_columns(pl.col("value") * scale))
+
+
+def _samples(track: Track, frame: pl.DataFrame) -> Samples:
+    value = frame["value"].to_numpy()
+    lowest, highest = float(value.min()), float(value.max())
+    named = replace(track, events=frame.height, lowest=lowest, highest=highest)
+    return Samples(named, frame["ts_ns"].to_numpy(), value)
+
+
+# -- levels ----------------------------------------------------------------------------------------
+
+
+def points_of(curves: Sequence[Samples], start_ns: int) -> Points:
+    """All samples, one curve after the other."""
+    empty = np.zeros(0, dtype=np.int64)
+    x = np.concatenate([empty, *(curve.ts_ns for curve in curves)]) - start_ns
+    value = np.concatenate([empty.astype(np.float64), *(curve.value for curve in curves)])
+    first = np.append(0, np.cumsum([len(curve.ts_ns) for curve in curves], dtype=np.int64))
+    return as_points(first, x, value)
+
+
+def as_points(first: Ints, x: Ints, value: Floats) -> Points:
+    """Samples as points; each counts for as long as it held."""
+    held = np.diff(x, append=x[-1:]).astype(np.float64)
+    held[first[1:][first[1:] > 0] - 1] = 1.0
+    # Several samples of one moment all count, if little.
+    weight = np.maximum(held, 1.0)
+    return Points(first, x, value, value, value * weight, weight)
+
+
+def coarser_curves(points: Points, length_ns: int) -> Iterator[CurveLevel]:
+    """Ever coarser levels, each made from the one before."""
+    for resolution, thinned in ever_coarser(points, thin, length_ns):
+        yield CurveLevel(resolution, thinned)
+
+
+def thin(points: Points, resolution: int) -> Points:
+    """One point per cell of time, as wide as the resolution: lowest, mean and highest value."""
+    begins = np.ones(len(points), dtype=np.bool_)
+    cell = points.x >> (resolution.bit_length() - 1)
+    np.not_equal(cell[1:], cell[:-1], out=begins[1:])
+    begins[points.first[points.first < len(points)]] = True
+    heads = np.flatnonzero(begins)
+    if len(heads) == len(points):
+        return points
+    return Points(
+        first=np.append(np.cumsum(begins) - begins, len(heads))[points.first],
+        x=points.x[heads],
+        low=np.minimum.reduceat(points.low, heads),
+        high=np.maximum.reduceat(points.high, heads),
+        area=np.add.reduceat(points.area, heads),
+        weight=np.add.reduceat(points.weight, heads),
+    )
+
+
+def visible_points(
+    levels: Sequence[CurveLevel], curve: int, from_ns: int, to_ns: int, *, pixels: int
+) -> Points:
+    """The points of one curve in a window, with the one before it, about one per pixel."""
+    resolution = pixel_length(from_ns, to_ns, pixels)
+    level = max(
+        (one for one in levels if one.resolution <= resolution), key=lambda one: one.resolution
+    )
+    points = level.points
+    first, last = int(points.first[curve]), int(points.first[curve + 1])
+    low, high = np.searchsorted(points.x[first:last], (from_ns, to_ns), side="right").tolist()
+    part = slice(first + max(low - 1, 0), first + high)
+    return thin(
+        Points(
+            np.array([0, part.stop - part.start]),
+            *(getattr(points, name)[part] for name in ("x", "low", "high", "area", "weight")),
+        ),
+        resolution,
+    )

@@ -6,7 +6,7 @@ import argparse
 import os
 
 from timesink.lab.loads.steady import in_processes
-from timesink.recorder.host_description import describe_host
+from timesink.recorder.gpu_counters import describe_host
 
 _PIECE = 200_000
 

@@ -11,10 +11,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from timesink.lab.ranks.generate import generate_ranks
-    from timesink.lab.ranks.kinds import CAUSE_OF_KIND, KINDS
-    from timesink.lab.ranks.plan import Answer, Plan, Straggler, Truth
-    from timesink.lab.ranks.tables import rank_tables, ranks_and_truth
+    from timesink.lab.ranks.generated import generate_ranks, rank_tables, ranks_and_truth
+    from timesink.lab.ranks.plan import CAUSE_OF_KIND, KINDS, Answer, Plan, Straggler, Truth
 
 __all__ = [
     "CAUSE_OF_KIND",
@@ -29,10 +27,8 @@ __all__ = [
 ]
 
 _MODULES = {
-    "kinds": ("CAUSE_OF_KIND", "KINDS"),
-    "plan": ("Answer", "Plan", "Straggler", "Truth"),
-    "generate": ("generate_ranks",),
-    "tables": ("rank_tables", "ranks_and_truth"),
+    "plan": ("CAUSE_OF_KIND", "KINDS", "Answer", "Plan", "Straggler", "Truth"),
+    "generated": ("generate_ranks", "rank_tables", "ranks_and_truth"),
 }
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 
-from timesink.lab.ranks.layout import Ints
-from timesink.lab.ranks.meetings import Floats
-from timesink.lab.ranks.simulate import StageTimes
+from timesink.lab.ranks import program as work
+from timesink.lab.ranks.plan import DESCRIPTIONS, Ints, Plan
+from timesink.lab.ranks.program import LOADING, HostCall, Program
+from timesink.lab.ranks.runs import FIRST_STEP
+from timesink.lab.ranks.simulate import LAUNCH_AT, LAUNCH_TAKES, Floats, StageTimes
 
 MARK = "\x01"
 """Stands around what differs between ranks."""
@@ -93,3 +96,262 @@ class Events:
             np.array([one.first for one in self.device]),
             np.array([one.last for one in self.device]),
         )
+
+
+# What PyTorch writes beside collectives and kernels, as the text of their arguments.
+
+WAITED = (
+    '"Collective name": "wait", "In msg nelems": 0, "Out msg nelems": 0, "Group size": 1, '
+    '"dtype": "Byte", "In split size": "[]", "Out split size": "[]", "Process Group Ranks": "[]"'
+)
+"""Of a call that waits for a collective; nothing says which one it is."""
+
+
+def described(call: HostCall, tokens: float) -> str:
+    """Arguments that both a collective call and its kernel carry."""
+    elements = round(call.elements * (tokens if call.per_token else 1.0))
+    dtype = "Float" if call.talk == "all_reduce_small" else "BFloat16"
+    role = call.role
+    return (
+        f'"Collective name": "{work.TALKS[call.talk].collective}", '
+        f'"In msg nelems": {elements}, "Out msg nelems": {elements * call.grows}, '
+        f'"Group size": {differs(f"{role} size")}, "dtype": "{dtype}", '
+        '"In split size": "[]", "Out split size": "[]", '
+        f'"Process Group Name": "{differs(f"{role} name")}", '
+        f'"Process Group Description": "{DESCRIPTIONS[role]}", '
+        f'"Process Group Ranks": "{differs(f"{role} ranks")}"'
+    )
+
+
+def placed(call: HostCall, sequence: int | None) -> str:
+    """Arguments that only the call carries: who makes it, with whom, and which it is."""
+    parts = [f'"Rank": {differs("rank")}']
+    if call.forward:
+        own, other = ("Src", "Dst") if call.talk == "send" else ("Dst", "Src")
+        neighbour = differs(f"neighbour {call.forward}")
+        parts += [f'"{own} Rank": {differs("rank")}', f'"{other} Rank": {neighbour}']
+    if sequence is not None:
+        parts.append(f'"Seq": {sequence}')
+    return ", ".join(parts)
+
+
+def kernel_geometry(kernel: work.LaunchedKernel, tokens: float) -> str:
+    """The geometry of a kernel that works on so many times the usual tokens."""
+    x, y, z = kernel.grid
+    if kernel.per_token and tokens != 1.0:
+        x, y = (x, round(y * tokens)) if y > 1 else (round(x * tokens), y)
+    return geometry((x, y, z), kernel.block, kernel.registers, kernel.shared)
+
+
+def geometry(
+    grid: tuple[int, int, int], block: tuple[int, int, int], registers: int, shared: int
+) -> str:
+    """Grid, block, and what follows from them."""
+    blocks = float(np.prod(grid)) / work.MULTIPROCESSORS
+    warps = blocks * -(-int(np.prod(block)) // 32)
+    return (
+        f',      "registers per thread": {registers},      "shared memory": {shared},      '
+        f'"blocks per SM": {blocks:.6f},      "warps per SM": {warps:.6f},      '
+        f'"grid": {list(grid)},      "block": {list(block)},      '
+        f'"est. achieved occupancy %": {min(round(100 * warps / 64), 100)}'
+    )
+
+
+# Which events the calls of a program leave in a trace.
+
+COMPUTE_STREAM = 7
+_STREAMS = {
+    "data": 20, "tensor": 24, "expert": 28, "model": 32, "world": 36,
+    "forward send": 40, "forward recv": 44, "backward send": 48, "backward recv": 52,
+}  # fmt: skip
+_CALLBACK = {
+    "cudaLaunchKernel": 211,
+    "cudaLaunchKernelExC": 430,
+    "cudaMemcpyAsync": 41,
+    "cudaStreamSynchronize": 131,
+    "cudaEventRecord": 135,
+    "cudaStreamWaitEvent": 147,
+}
+
+
+def stage_events(
+    plan: Plan, program: Program, synced: Sequence[int], tokens: Sequence[float]
+) -> Events:
+    """The events of a rank that synchronises in some steps and has so many tokens in each."""
+    writer = _Writer(plan, program)
+    for step in range(plan.steps):
+        writer.step(step, synced=step in synced, tokens=tokens[step])
+    return writer.events
+
+
+class _Writer:
+    def __init__(self, plan: Plan, program: Program) -> None:
+        self.plan, self.program = plan, program
+        self.events = Events()
+        self.external, self.correlation = 0, 12_000
+        self.sequences: dict[str, int] = {}
+        self.kernel = 0
+        self.tokens = 1.0
+
+    def step(self, step: int, *, synced: bool, tokens: float) -> None:
+        offset = step * len(self.program.calls)
+        self.tokens = tokens
+        first_kernel = self.kernel
+        self._span(f"ProfilerStep#{step + FIRST_STEP}", offset,
+                   offset + len(self.program.calls) - 1, 2.0)  # fmt: skip
+        own = self.external
+        starts = {span.first: span for span in self.program.spans}
+        open_spans: dict[int, tuple[str, int, int]] = {}
+        for number, call in enumerate(self.program.calls):
+            if number in starts:
+                span = starts[number]
+                self._span(span.name, offset + number, offset + span.last, 1.0)
+                open_spans[span.last] = (span.name, self.external, self.kernel)
+            if call.kind != "extra_sync" or synced:
+                self._write(call, offset + number)
+            if number in open_spans:
+                name, external, first = open_spans[number]
+                self._on_device(name, external, first)
+        self._on_device(f"ProfilerStep#{step + FIRST_STEP}", own, first_kernel)
+
+    def _on_device(self, name: str, external: int, first: int) -> None:
+        """The copy of an annotation on the device: from its first kernel to its last."""
+        launches = self.program.launches
+        own = [
+            kernel
+            for kernel in range(first, self.kernel)
+            if not self.program.calls[launches[kernel % len(launches)][0]].talks
+        ]
+        if own:
+            arguments = f'"External id": {external}'
+            self.events.device.append(
+                DeviceEvent("gpu_user_annotation", name, COMPUTE_STREAM, arguments, own[0], own[-1])
+            )
+
+    # -- calls -----------------------------------------------------------------------------------
+
+    def _write(self, call: HostCall, number: int) -> None:
+        self.call, self.number = call, number
+        if call.talks:
+            self._talk(call)
+        elif call.kind == "load":
+            self._host("user_annotation", LOADING)
+        elif call.kind == "join":
+            self._wait(0.1, 0.9)
+        elif call.kind in {"sync", "extra_sync"}:
+            self._host("cpu_op", "aten::item")
+            self._host("cpu_op", "aten::_local_scalar_dense", 0.001, 0.999)
+            self._runtime("cudaStreamSynchronize", 0.002, 0.998)
+        elif call.kind == "copy":
+            self._copy(call)
+        elif call.operator:
+            self._operator(call.operator)
+
+    def _operator(self, operator: work.Operator) -> None:
+        dims = operator.dims.replace("@T", str(round(work.TOKENS * self.tokens)))
+        inputs = f', "Input type": {operator.types}, "Input Dims": {dims}'
+        self._host("cpu_op", operator.name, arguments=inputs)
+        *before, last = operator.children or ("",)
+        for place, name in enumerate(before):
+            width = 0.38 / len(before)
+            at = 0.05 + width * place
+            self._host("cpu_op", name, at, at + 0.9 * width)
+        if last:
+            self._host("cpu_op", last, 0.45, 0.95, inputs)
+        for place, kernel in enumerate(operator.kernels):
+            is_matrix = kernel.name.startswith("nvjet")
+            name = "cudaLaunchKernelExC" if is_matrix else "cudaLaunchKernel"
+            self._launch(name, place, len(operator.kernels))
+            self._device(
+                "kernel", kernel.name, COMPUTE_STREAM, kernel_geometry(kernel, self.tokens)
+            )
+
+    def _copy(self, call: HostCall) -> None:
+        self._host("cpu_op", "aten::to")
+        self._host("cpu_op", "aten::copy_", 0.3, 0.97)
+        self._launch("cudaMemcpyAsync")
+        moved = ',      "bytes": 1048576, "memory bandwidth (GB/s)": 19.065018181818182'
+        (kernel,) = call.kernels
+        self._device("gpu_memcpy", kernel.name, COMPUTE_STREAM, moved)
+
+    def _talk(self, call: HostCall) -> None:
+        talk, stream = work.TALKS[call.talk], _STREAMS[call.stream]
+        annotation = talk.annotation.replace("@P", differs(f"peers {call.talk} {call.forward}"))
+        self.sequences[call.stream] = self.sequences.get(call.stream, 100 * FIRST_STEP) + 1
+        sequence = self.sequences[call.stream] if self.plan.sequence_numbers else None
+        shared = described(call, self.tokens)
+        self._host("cpu_op", talk.operator)
+        self._host(
+            "cpu_op", "record_param_comms", 0.1, 0.93, f", {shared}, {placed(call, sequence)}"
+        )
+        external = self.external
+        self._host("user_annotation", annotation, 0.4, 0.91)
+        self._runtime("cudaEventRecord", 0.15, 0.17, external)
+        self._runtime("cudaStreamWaitEvent", 0.2, 0.22, external)
+        self._launch("cudaLaunchKernelExC", external=external)
+        shape = geometry((24, 1, 1), (544, 1, 1), 96, 82240)
+        kernel = self.kernel
+        self._device("kernel", talk.kernel, stream, f"{shape}, {shared}", external)
+        self._runtime("cudaEventRecord", 0.87, 0.88, external)
+        arguments = f'"External id": {self.external}'
+        self.events.device.append(
+            DeviceEvent("gpu_user_annotation", annotation, stream, arguments, kernel, kernel)
+        )
+        if call.blocking:
+            self._wait(0.945, 0.995)
+
+    def _wait(self, start: float, end: float) -> None:
+        """Make the stream of the kernels that follow wait for a collective."""
+        self._host("cpu_op", "record_param_comms", start, end, f", {WAITED}")
+        self._runtime("cudaStreamWaitEvent", start + 0.2 * (end - start), end - 0.2 * (end - start))
+
+    # -- events ----------------------------------------------------------------------------------
+
+    def _span(self, name: str, first: int, last: int, around_us: float) -> None:
+        self.external += 1
+        said = self._ids()
+        self.events.host.append(
+            HostEvent("user_annotation", name, "main", said, first, 0.0, last, 1.0, around_us)
+        )
+
+    def _ids(self) -> str:
+        return f'"External id": {self.external},"Record function id": 0'
+
+    def _host(
+        self, category: str, name: str, start: float = 0.0, end: float = 1.0, arguments: str = ""
+    ) -> None:
+        self.external += 1
+        said = f'{self._ids()}{arguments}, "Ev Idx": {self.external - 1}'
+        place = (self.number, start, self.number, end)
+        self.events.host.append(HostEvent(category, name, self.call.thread, said, *place))
+
+    def _runtime(
+        self, name: str, start: float, end: float, external: int = 0, *, launches: bool = False
+    ) -> None:
+        self.correlation += 1
+        said = (
+            f'"External id": {external or self.external},      '
+            f'"cbid": {_CALLBACK[name]}, "correlation": {self.correlation}'
+        )
+        flow = self.correlation if launches else None
+        place = (self.number, start, self.number, end)
+        self.events.runtime.append(
+            HostEvent("cuda_runtime", name, self.call.thread, said, *place, flow=flow)
+        )
+
+    def _launch(self, name: str, place: int = 0, among: int = 1, external: int = 0) -> None:
+        end = LAUNCH_AT + LAUNCH_TAKES * (place + 1) / among
+        self._runtime(name, end - 0.9 * LAUNCH_TAKES / among, end, external, launches=True)
+
+    def _device(self, category: str, name: str, stream: int, more: str, external: int = 0) -> None:
+        """Work of the launch made last."""
+        queued = '"queued": 0, ' if category == "kernel" else ""
+        said = (
+            f'"External id": {external or self.external},      {queued}'
+            f'"device": {differs("device")}, "context": 1,      '
+            f'"stream": {stream}, "correlation": {self.correlation}{more}'
+        )
+        self.events.device.append(
+            DeviceEvent(category, name, stream, said, self.kernel, self.kernel, self.correlation)
+        )
+        self.kernel += 1

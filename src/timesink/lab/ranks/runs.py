@@ -7,11 +7,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from timesink.lab.ranks.layout import Ints, RankLayout
-from timesink.lab.ranks.meetings import Floats
-from timesink.lab.ranks.plan import Answer, Plan, PlannedStraggler, Truth
-from timesink.lab.ranks.simulate import StageTimes, simulate
-from timesink.lab.ranks.slowness import Healthy, Slowness, affected_steps, culprits, put_in
+from timesink.lab.ranks.plan import Answer, Ints, Plan, PlannedStraggler, RankLayout, Truth
+from timesink.lab.ranks.simulate import (
+    Floats,
+    Healthy,
+    Slowness,
+    StageTimes,
+    affected_steps,
+    culprits,
+    put_in,
+    simulate,
+)
 
 FIRST_STEP = 3
 """What the first recorded step is called: profilers warm up before."""

@@ -13,9 +13,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from timesink.lab import words
-from timesink.lab.workloads.attention import Attention
-from timesink.lab.workloads.setting import WorkloadSetting, setting_of
+from timesink.lab import driver as words
+from timesink.lab.workloads.setting import Attention, WorkloadSetting, setting_of
 
 _CHANNELS = 16
 """Numbers that describe a patch."""

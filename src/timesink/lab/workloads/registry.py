@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True)
@@ -27,3 +30,53 @@ WORKLOADS = (
     LabWorkload("vit_train", "vision transformer in training, AdamW, bfloat16", has_loader=True),
     LabWorkload("denoise", "diffusion transformer that draws pictures, bfloat16", "denoise_step"),
 )
+
+
+# Faults in the code of a workload, switched on from outside.
+
+VARIABLE = "TIMESINK_LAB_SWITCHES"
+
+
+@dataclass(frozen=True)
+class Switches:
+    """What is wrong with the code; as shipped, nothing is."""
+
+    sleep_ms: float = 0.0
+    """The main thread sleeps so long in every cycle."""
+    reads_per_layer: float = 0.0
+    """How often the host reads a number back from the device in every layer."""
+    full_precision: float = 0.0
+    """1: some layers compute in 32 instead of 16 bits."""
+    loader_ms: float = 0.0
+    """Batches come from one process, which takes so long for each."""
+    more_depth: float = 0.0
+    """The model is deeper by this part of its layers, by one layer at least."""
+
+    def stall(self) -> None:
+        """Let the host do nothing, once per cycle."""
+        if self.sleep_ms:
+            time.sleep(self.sleep_ms / 1e3)
+
+    def depth(self, layers: int) -> int:
+        """How many layers the model gets."""
+        return layers + (max(1, int(layers * self.more_depth)) if self.more_depth else 0)
+
+    @property
+    def reads(self) -> range:
+        """Once for every read of a layer."""
+        return range(int(self.reads_per_layer))
+
+
+def switched_on() -> Switches:
+    """The switches that the environment names, such as `sleep_ms=12,full_precision=1`."""
+    text = os.environ.get(VARIABLE, "")
+    told = dict(one.split("=", 1) for one in text.split(",") if one)
+    unknown = told.keys() - {one.name for one in fields(Switches)}
+    if unknown:
+        raise SystemExit(f"{VARIABLE}: no switch is called {', '.join(sorted(unknown))}")
+    return Switches(**{name: float(value) for name, value in told.items()})
+
+
+def as_text(switches: Mapping[str, float]) -> str:
+    """The same for the environment."""
+    return ",".join(f"{name}={value:g}" for name, value in switches.items())

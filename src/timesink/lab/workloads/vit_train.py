@@ -14,9 +14,8 @@ from torch import nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
-from timesink.lab import words
-from timesink.lab.workloads.attention import Attention
-from timesink.lab.workloads.setting import WorkloadSetting, setting_of
+from timesink.lab import driver as words
+from timesink.lab.workloads.setting import Attention, WorkloadSetting, setting_of
 
 _KINDS = 100
 _PICTURES = 256

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from timesink.analyses.cycles.kernels.mixed import kinds_of_parts
-from timesink.analyses.cycles.kernels.pattern import in_order, pattern
-from timesink.analyses.cycles.kernels.spectrum import likeness_by_lag
+from timesink.analyses.cycles.kernel_period import kinds_of_parts
+from timesink.analyses.cycles.kernel_sequence import in_order, likeness_by_lag, pattern
 
 
 def test_kinds_of_parts() -> None:

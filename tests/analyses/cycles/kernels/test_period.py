@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loops import US, decode_step, played
-from timesink.analyses.cycles.finding import find_cycles
+from timesink.analyses.cycles.search import find_cycles
 from timesink.errors import NotFoundError
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from marked import note, work
 from timelines import trace_of
-from timesink.analyses.cycles.finding import find_cycles
+from timesink.analyses.cycles.search import find_cycles
 from timesink.errors import NoCyclesError
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from timesink.analyses.cycles.marks.families import is_own
-from timesink.analyses.cycles.marks.mark_to_mark import closes
+from timesink.analyses.cycles.marks import closes, is_own
 
 
 def test_is_own() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from marked import mark, note, work
 from timelines import trace_of
-from timesink.analyses.cycles.finding import find_cycles
+from timesink.analyses.cycles.search import find_cycles
 
 
 def test_steps_come_before_everything_else():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loops import LAYER, Served, serve
-from timesink.analyses.cycles.finding import find_cycles
+from timesink.analyses.cycles.search import find_cycles
 
 
 def test_layers_when_asked_for():

@@ -11,10 +11,9 @@ import pytest
 from behaviour_rows import table_of
 from compared import pair_of
 from shared_resources import Side, pair
-from timesink.analyses.anatomy.tables import anatomy_of
-from timesink.analyses.comparison.comparing import compare_roles
-from timesink.analyses.comparison.pair import Pair
-from timesink.analyses.comparison.role import Role
+from timesink.analyses.anatomy.timeline import anatomy_of
+from timesink.analyses.comparison.pair import Pair, Role
+from timesink.analyses.comparison.verdict import compare_roles
 from timesink.model.schema import BEHAVIOUR
 from timesink.rules.counter_levels import CounterReading, derived
 from timesink.rules.counter_names import resource_of

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from timesink.analyses.roofline.peaks import find_peaks
+from timesink.analyses.kernels.peaks import find_peaks
 from timesink.rules import counter_names
 from timesink.rules.counter_names import capacity_of, hardware_of, table
 

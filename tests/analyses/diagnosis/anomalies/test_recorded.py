@@ -9,13 +9,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from timesink.analyses.anatomy.of_role import anatomy_of_role
-from timesink.analyses.comparison.comparing import compare_roles
-from timesink.analyses.comparison.role import Role
-from timesink.reports.comparison.members import RoleChoice, members_of
-from timesink.reports.comparison.reading import read_sides
-from timesink.reports.comparison.runs import CycleSearch, ReadOptions, Runs
-from timesink.reports.comparison.sides import find_side
+from timesink.analyses.anatomy.timeline import anatomy_of_role
+from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison.verdict import compare_roles
+from timesink.answers.comparison.inputs import read_sides
+from timesink.answers.comparison.naming import RoleChoice, members_of
+from timesink.answers.comparison.runs import CycleSearch, Runs, SideReadOptions
+from timesink.answers.comparison.sides import find_side
 from timesink.rules.environment import find_anomalies
 
 FIRST = {
@@ -37,7 +37,7 @@ CASES = {
 @lru_cache(maxsize=16)
 def roles(path: Path) -> list[Role]:
     """The roles of a run, as a comparison finds them."""
-    read = read_sides(Runs(ReadOptions()), CycleSearch(), [find_side(path).sources])
+    read = read_sides(Runs(SideReadOptions()), CycleSearch(), [find_side(path).sources])
     return [one.role for one in members_of(read.sides[0], RoleChoice())]
 
 

@@ -7,10 +7,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from timesink.analyses.ranks.changes.comparing import RankChanges, compare_ranks
+from timesink.analyses.ranks.changes import RankChanges, compare_ranks
 from timesink.analyses.ranks.rank_set import RankSet, ranks_of_traces
+from timesink.lab.ranks.generated import ranks_and_truth
 from timesink.lab.ranks.plan import Plan, Straggler
-from timesink.lab.ranks.tables import ranks_and_truth
 
 GRID = {"tensor": 2, "pipeline": 2}
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import timesink
-from timesink.analyses.ranks.changes.comparing import compare_ranks
-from timesink.analyses.ranks.changes.layouts import Layout
+from timesink.analyses.ranks.changes import RankLayout, compare_ranks
 from timesink.analyses.ranks.rank_set import ranks_of_traces
 
 
@@ -19,4 +18,4 @@ def test_compare_ranks() -> None:
 
 
 def test_layout_words() -> None:
-    assert Layout(64, (("tp", 4), ("dp", 16))).words == "64 ranks (tp 4, dp 16)"
+    assert RankLayout(64, (("tp", 4), ("dp", 16))).words == "64 ranks (tp 4, dp 16)"

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from timesink.analyses.ranks.analysis import analyse_ranks
-from timesink.analyses.ranks.likeness.clusters import RankGroup, cluster_ranks, rank_groups
+from timesink.analyses.ranks.rank_groups import RankGroup, cluster_ranks, rank_groups
 from timesink.analyses.ranks.summary import RankSummary, summarise_rank
+from timesink.lab.ranks.generated import ranks_and_truth
 from timesink.lab.ranks.plan import Plan, Straggler
-from timesink.lab.ranks.tables import ranks_and_truth
 
 
 def summaries(**options: Any) -> dict[int, RankSummary]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import timesink
 from timesink.analyses.ranks.analysis import analyse_ranks
-from timesink.analyses.ranks.likeness.clusters import cluster_ranks
-from timesink.analyses.ranks.likeness.features import _few_penalty
+from timesink.analyses.ranks.features import _few_penalty
+from timesink.analyses.ranks.rank_groups import cluster_ranks
 from timesink.analyses.ranks.summary import summarise_rank
 
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from slowed import MS, USUAL, Call, Program, anomaly, causes, pair
-from timesink.analyses.comparison.role import Role
+from timesink.analyses.comparison.pair import Role
 from timesink.rules.attribution import attribution
 from timesink.rules.diagnosis import find_causes
 

@@ -1,0 +1,238 @@
+"""Which counters belong to which device and process of a trace."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from timesink.analyses.behaviour.calls import HOST as CALLS_HOST
+from timesink.analyses.behaviour.calls import NO_NUMBER
+from timesink.analyses.behaviour.samples import Series
+from timesink.analyses.names import device_word
+from timesink.model.counter_units import unit_of
+from timesink.model.processes import host_and_pid
+from timesink.model.schema import HOST_DEVICE
+from timesink.model.trace import Trace
+from timesink.model.vendors import DEVICE_WORDS
+
+# What counters are of: the host, a process or an accelerator, whatever the label says.
+
+HOST = "host"
+_ACCELERATOR = re.compile(
+    rf"(?:cat_)?(?:{DEVICE_WORDS}|device)(?![a-z])"
+    r"(?:[ :_#-]*(\d+)(?![\w-]))?.*",
+    re.IGNORECASE | re.DOTALL,
+)
+_PROCESS = re.compile(r"pid\s+(\S+)", re.IGNORECASE)
+_ON_MACHINE = re.compile(r"(?P<what>.+) on (?P<machine>\S+)")
+"""Labels of recordings of several machines, each with a device 0 of its own."""
+
+
+def process_place(pid: str) -> str:
+    """Where counters of a process are."""
+    return f"pid {host_and_pid(pid)[1]}"
+
+
+def device_place(number: int | str) -> str:
+    """Where counters of an accelerator are."""
+    return f"device {number}"
+
+
+def on_machine(place: str, machine: str | None) -> str:
+    """The same of one of several machines."""
+    return place if machine is None else f"{place} on {machine}"
+
+
+def place_of(label: str | None, processes: Collection[str], devices: Collection[int]) -> str:
+    """What a counter's label means in a recording of these processes and devices."""
+    text = (label or "").strip()
+    elsewhere = _ON_MACHINE.fullmatch(text)
+    if elsewhere is not None:
+        return on_machine(place_of(elsewhere["what"], processes, devices), elsewhere["machine"])
+    process = _PROCESS.fullmatch(text)
+    if process is not None:
+        return process_place(process[1])
+    if text in processes:
+        return process_place(text)
+    if text.isdigit():
+        return device_place(int(text)) if int(text) in devices else HOST
+    accelerator = _ACCELERATOR.fullmatch(text)
+    if accelerator is None:
+        return HOST
+    return device_place(int(accelerator[1]) if accelerator[1] else text)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CounterBook:
+    """All counters of a recording by what they are of."""
+
+    series: Mapping[tuple[str, str], Series]
+    """By counter and place."""
+    units: Mapping[str, str | None]
+    """Of each counter."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Of each place: as recorded."""
+
+    @property
+    def counters(self) -> tuple[str, ...]:
+        return tuple(sorted(self.units))
+
+    def places(self, kind: str) -> list[str]:
+        """Places of the kind `device` or `pid`."""
+        return sorted({place for _, place in self.series if place.startswith(f"{kind} ")})
+
+    def find(self, counter: str, places: Collection[str]) -> Series | None:
+        """The counter at the first of the places that has it."""
+        found = (self.series.get((counter, place)) for place in places)
+        return next((series for series in found if series is not None), None)
+
+
+def counter_book(trace: Trace, processes: Collection[str], devices: Collection[int]) -> CounterBook:
+    """The counters of a trace, sorted by time; samples taken at the same time are one."""
+    samples = (
+        trace.lazy("counters")
+        .select("ts_ns", "counter", "device", "value")
+        .filter(pl.col("value").is_finite())
+        .collect()
+        .with_columns(pl.col("counter", "device").cast(pl.String))
+    )
+    labels = samples["device"].unique().to_list()
+    place = {label: place_of(label, processes, devices) for label in labels}
+    samples = samples.with_columns(
+        place=pl.col("device").replace_strict(
+            list(place), list(place.values()), return_dtype=pl.String
+        )
+    )
+    largest = samples.group_by("counter").agg(pl.col("value").abs().max()).sort("counter")
+    return CounterBook(
+        series=_series(samples),
+        units={counter: unit_of(counter, value) for counter, value in largest.iter_rows()},
+        labels={place[label]: label for label in labels if label},
+    )
+
+
+def _series(samples: pl.DataFrame) -> dict[tuple[str, str], Series]:
+    # The mean of equal values may differ from them in the last digit.
+    value = pl.col("value")
+    mean = pl.when(value.min() == value.max()).then(value.min()).otherwise(value.mean())
+    at_once = samples.group_by("counter", "place", "ts_ns").agg(mean.alias("value"))
+    parts = at_once.sort("counter", "place", "ts_ns").partition_by(
+        "counter", "place", as_dict=True, maintain_order=True
+    )
+    return {
+        (counter, place): Series(
+            counter,
+            part["ts_ns"].to_numpy().astype(np.int64),
+            part["value"].to_numpy().astype(np.float64),
+        )
+        for (counter, place), part in parts.items()
+    }
+
+
+_NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Devices:
+    """What devices are called, and where their counters and those of processes are."""
+
+    word: str
+    """What an accelerator of this maker is called."""
+    numbers: Mapping[str, Sequence[int]]
+    """Of processes that say so: the machine's number of each device they see."""
+    process_places: Mapping[str, str]
+    only: tuple[str, str] | None = None
+    """Label and place of the only device there is, where both sides have one."""
+    notes: tuple[str, ...] = ()
+
+    def label(self, process: str, device: int) -> str:
+        """What a device of a process is called."""
+        if device == CALLS_HOST:
+            return HOST_DEVICE
+        if self.only is not None:
+            return self.only[0]
+        return self.word if device == NO_NUMBER else f"{self.word} {self._number(process, device)}"
+
+    def places(self, process: str, device: int) -> tuple[str, ...]:
+        """Where to look for a counter of work on a device, nearest first."""
+        machine = host_and_pid(process)[0]
+        shared = [HOST]
+        if device != CALLS_HOST:
+            own = device_place(self._number(process, device))
+            shared = [own if self.only is None else self.only[1], HOST]
+        near = [on_machine(place, machine) for place in shared]
+        return (self.process_places[process], *dict.fromkeys([*near, *shared]))
+
+    def _number(self, process: str, device: int) -> int:
+        known = self.numbers.get(host_and_pid(process)[1], ())
+        return known[device] if 0 <= device < len(known) else device
+
+
+def match_devices(
+    trace: Trace, book: CounterBook, devices: Sequence[int], processes: Sequence[str]
+) -> Devices:
+    """Match devices by number and processes by id; where each has one, these two belong together.
+
+    Processes that were shown one device count it from zero, and those in a container count
+    themselves otherwise than the machine does.
+    """
+    word, numbers = device_word(trace), _numbers_of_processes(trace)
+    places, process_notes = _match_processes(book, processes, _recorded_pids(trace))
+    plain = Devices(word, numbers, places, notes=process_notes)
+    sampled = book.places("device")
+    if len(devices) != 1 or not sampled or numbers:
+        return plain
+    label = plain.label("", devices[0])
+    if len(sampled) > 1:
+        note = (
+            f"counters of {len(sampled)} devices, but the trace names one, {label}: where a "
+            "process was shown only some of them, its counters may be those of another"
+        )
+        return Devices(word, numbers, places, notes=(note, *process_notes))
+    if device_place(devices[0]) == sampled[0]:
+        return plain
+    named = book.labels.get(sampled[0], sampled[0])
+    note = f"{label} of the trace is taken for {named} of the counters"
+    return Devices(word, numbers, places, (named, sampled[0]), (note, *process_notes))
+
+
+def _numbers_of_processes(trace: Trace) -> dict[str, list[int]]:
+    """What a description of the machine, or of the run, says about the devices of each process."""
+    recorded = None if trace.metadata.run is None else trace.metadata.run.device_numbers
+    if recorded:
+        return {str(pid): list(numbers) for pid, numbers in recorded.items()}
+    topology = trace.metadata.extra.get("topology")
+    found = topology.get("gpus_of_process") if isinstance(topology, Mapping) else None
+    if not isinstance(found, Mapping):
+        return {}
+    return {str(pid): _whole_numbers(value) for pid, value in found.items()}
+
+
+def _whole_numbers(value: Any) -> list[int]:
+    """Numbers of devices, written as 7, "6,7" or [6, 7]."""
+    return [int(number) for number in _NUMBER.findall(str(value))]
+
+
+def _recorded_pids(trace: Trace) -> frozenset[str]:
+    """Processes as their recorder saw them, which it would have sampled under these numbers."""
+    run = trace.metadata.run
+    return frozenset() if run is None else frozenset(str(one.pid) for one in run.processes)
+
+
+def _match_processes(
+    book: CounterBook, processes: Sequence[str], recorded: Collection[str]
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    places = {pid: process_place(pid) for pid in processes}
+    sampled = book.places("pid")
+    if len(processes) != 1 or len(sampled) != 1 or places[processes[0]] == sampled[0]:
+        return places, ()
+    pid = host_and_pid(processes[0])[1]
+    if pid in recorded:
+        return places, ()  # the one that was sampled is another, such as a launcher
+    note = f"process {pid} of the trace is taken for {sampled[0]} of the counters"
+    return {processes[0]: sampled[0]}, (note,)

@@ -1,0 +1,275 @@
+"""Cycles as annotations mark them: one that spans the unit, or one that comes once in each."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from timesink.analyses.columns import once_per_trace
+from timesink.analyses.cycles.cycles import (
+    MIN_REPEATS,
+    Reading,
+    best_first,
+    family_name,
+    is_unit_name,
+    spans_of,
+    type_of_name,
+)
+from timesink.analyses.cycles.marks import (
+    Family,
+    closes,
+    device_annotations,
+    device_events,
+    families_of,
+    held,
+    host_annotations,
+    host_events,
+    mark_note,
+    mark_to_mark,
+    one_family,
+    outermost,
+    spanned,
+    work_by_process,
+)
+from timesink.analyses.cycles.python_calls import python_calls
+from timesink.analyses.cycles.python_loops import LONGER, SELDOM, anchored
+from timesink.analyses.steps import find_steps, step_names
+from timesink.model import units
+from timesink.model.trace import Trace
+
+COVERING = 0.7
+"""An annotation that holds this share of the recorded work spans the unit."""
+_IRREGULAR = 0.5
+"""Marks whose distances spread more than this, relative to their mean, do not beat time."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """Annotations that together hold the work of a run."""
+
+    main: Family
+    prefills: Sequence[Family]
+    held: float
+    """Share of the work they hold."""
+
+
+def repeated_annotation(trace: Trace) -> Reading | None:
+    """The annotation that holds most of the work and repeats; else one that beats time in it."""
+    families, on_device = _host_families(trace), False
+    if not families:
+        events = device_annotations(trace)
+        families, on_device = families_of(trace, events, on_device=True), True
+    units = _covering_units(trace, families, on_device=on_device)
+    covering = {unit.main: unit for unit in units}
+    if covering:
+        best = next(best_first(list(covering)))
+        return replace(_covering(covering[best]), on_device=on_device)
+    even = [
+        family
+        for family in families
+        if family.count >= MIN_REPEATS and family.irregularity <= _IRREGULAR
+    ]
+    return _beating(trace, even, on_device=on_device) if even else None
+
+
+def lone_annotation(trace: Trace) -> Reading | None:
+    """The one pass of a recording that holds no more, where an annotation says so."""
+    found = [
+        family
+        for family in _host_families(trace)
+        if family.count < MIN_REPEATS
+        and is_unit_name(family.name)
+        and held(trace, [family], on_device=False) >= COVERING
+    ]
+    if not found:
+        return None
+    chosen = next(best_first(found))
+    reason = f"the annotation {chosen.name!r} holds the whole recording"
+    types = [type_of_name(name) for name in chosen.events["name"].to_list()]
+    return Reading("marker", chosen.name, spanned(chosen.events, types), 0.9, reason)
+
+
+@once_per_trace
+def _host_families(trace: Trace) -> list[Family]:
+    return families_of(trace, host_annotations(trace), on_device=False)
+
+
+# -- annotations that hold the work ----------------------------------------------------------------
+
+
+def _covering_units(
+    trace: Trace, families: Sequence[Family], *, on_device: bool
+) -> Iterator[_Unit]:
+    """Annotations that repeat and hold most of the work, with the prefills beside them."""
+    count = np.array([family.count for family in families])
+    mean = np.array([family.mean_ns for family in families])
+    work = np.array([family.work for family in families])
+    prefill_by_name = np.array([type_of_name(family.name) == "prefill" for family in families])
+    of_process = work_by_process(trace, on_device=on_device)
+    for place, main in enumerate(families):
+        if main.count < MIN_REPEATS:
+            continue
+        seldom = (count >= MIN_REPEATS) & (count <= SELDOM * main.count)
+        beside = prefill_by_name | (seldom & (mean > LONGER * main.mean_ns))
+        beside[place] = False
+        total = sum(of_process.get(pid, 0) for pid in main.events["pid"].unique())
+        if main.work + work[beside].sum() < COVERING * total:
+            continue
+        others = (families[n] for n in np.flatnonzero(beside).tolist())
+        prefills = [other for other in others if not _meet(other, main)]
+        share = held(trace, [main, *prefills], on_device=on_device)
+        if share >= COVERING:
+            yield _Unit(main, prefills, share)
+
+
+def _meet(one: Family, other: Family) -> bool:
+    """Whether any event of one overlaps any of the other in its process."""
+    at, until = (
+        np.concatenate([one.events[side].to_numpy(), other.events[side].to_numpy()])
+        for side in ("at", "until")
+    )
+    order = np.argsort(at, kind="stable")
+    reach = np.maximum.accumulate(until[order])
+    return bool((at[order][1:] < reach[:-1]).any())
+
+
+def _covering(unit: _Unit) -> Reading:
+    main = unit.main
+    events = pl.concat([main.events, *(family.events for family in unit.prefills)])
+    reason = (
+        f"the annotation {main.name!r} repeats {main.count} times and holds "
+        f"{100 * unit.held:.0f} % of the work"
+    )
+    types = [
+        "prefill" if family_name(name) != main.name else type_of_name(name)
+        for name in events["name"].to_list()
+    ]
+    notes = tuple(f"{family.count} of {family.name!r} taken as prefill" for family in unit.prefills)
+    return Reading("marker", main.name, spanned(events, types), 0.95, reason, notes)
+
+
+# -- annotations that come once per cycle ----------------------------------------------------------
+
+
+def _beating(trace: Trace, even: list[Family], *, on_device: bool) -> Reading:
+    """Cycles from mark to mark of an annotation that comes once per cycle."""
+    chosen = max(even, key=lambda family: (closes(family.name), family.total_ns, family.name))
+    spans = mark_to_mark(trace, chosen, on_device=on_device)
+    reason = f"the annotation {chosen.name!r} comes {chosen.count} times, evenly"
+    notes = (mark_note(chosen.name),)
+    return Reading("marker", chosen.name, spans, 0.8, reason, notes, on_device)
+
+
+# Cycles as a mark gives them that was asked for by name.
+
+SPARSE = 0.1
+"""A mark that lasts for less of the time only marks a place in its cycle."""
+
+
+def named_mark(trace: Trace, marker: str) -> Reading | None:
+    """Cycles as the named mark gives them; None where the recording has no such event.
+
+    A name fits as it is, without its numbers, or with `*` and `?`.  Annotations are asked first,
+    then Python calls and every other host event, then annotations and kernels of the device.
+    """
+    fitting = _fitting(host_annotations(trace), marker)
+    if fitting.is_empty():
+        names = python_calls(trace).names
+        called = anchored(trace, frozenset(_names_that_fit(list(names), marker)))
+        if called is not None:
+            return called
+        fitting = _fitting(host_events(trace), marker)
+    if not fitting.is_empty():
+        return _as_asked(trace, one_family(marker, outermost(fitting)), on_device=False)
+    fitting = _fitting(device_events(trace), marker)
+    if fitting.is_empty():
+        return None
+    return _as_asked(trace, one_family(marker, outermost(fitting)), on_device=True)
+
+
+def _fitting(events: pl.DataFrame, marker: str) -> pl.DataFrame:
+    chosen = _names_that_fit(events["name"].unique().to_list(), marker)
+    return events.filter(pl.col("name").is_in(chosen))
+
+
+def _names_that_fit(names: list[str], marker: str) -> list[str]:
+    """The closest that fit: as written, without numbers, as a pattern, as the end of a name."""
+    bare = family_name(marker).rstrip("#_ .:")
+    for fits in (
+        lambda name: name == marker,
+        lambda name: family_name(name).rstrip("#_ .:") == bare,
+        lambda name: fnmatch.fnmatchcase(name, marker),
+        lambda name: name.endswith((f": {marker}", f".{marker}")),
+    ):
+        chosen = [name for name in names if fits(name)]
+        if chosen:
+            return chosen
+    return []
+
+
+def _as_asked(trace: Trace, family: Family, *, on_device: bool) -> Reading:
+    reason = (
+        f"asked for by name; {family.name!r} was recorded {units.counted(family.count, 'times')}"
+    )
+    if family.coverage >= SPARSE or family.count == 1:
+        types = [type_of_name(name) for name in family.events["name"].to_list()]
+        spans = spanned(family.events, types)
+        return Reading("marker", family.name, spans, 1.0, reason, (), on_device)
+    spans = mark_to_mark(trace, family, on_device=on_device)
+    return Reading("marker", family.name, spans, 1.0, reason, (mark_note(family.name),), on_device)
+
+
+# Cycles as the profiler marked them: one per step.
+
+_ANCHOR = "ProfilerStep"
+
+
+def profiler_steps(trace: Trace) -> Reading | None:
+    """The steps of each process, as its host marked them; None where none are marked.
+
+    A last step whose device work was not recorded is left out.
+    """
+    marks = _marks(trace)
+    if marks.is_empty():
+        return None
+    whole, notes = _without_cut_step(trace, marks)
+    spans = spans_of(
+        whole["pid"].to_list(),
+        [_ANCHOR] * whole.height,
+        whole["start_ns"].to_numpy(),
+        whole["end_ns"].to_numpy(),
+        ["generic"] * whole.height,
+    )
+    return Reading("step", _ANCHOR, spans, 1.0, "the profiler marked its steps", notes)
+
+
+def _marks(trace: Trace) -> pl.DataFrame:
+    """Marks of each process; one thread marks, others that repeat a step add nothing."""
+    marks = (
+        trace.lazy("steps")
+        .select(
+            pl.col("pid").cast(pl.String).fill_null(""),
+            pl.col("tid").cast(pl.String).fill_null(""),
+            step_names().alias("step"),
+            pl.col("ts_ns").alias("start_ns"),
+            (pl.col("ts_ns") + pl.col("dur_ns")).alias("end_ns"),
+        )
+        .collect()
+    )
+    threads = marks.group_by("pid", "tid").agg(pl.len()).sort("pid", "len", "tid")
+    busiest = threads.group_by("pid", maintain_order=True).last()
+    return marks.join(busiest, on=["pid", "tid"], how="semi").sort("pid", "start_ns")
+
+
+def _without_cut_step(trace: Trace, marks: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    steps = find_steps(trace)
+    cut = steps.filter(~pl.col("complete"))["name"].to_list()
+    whole = marks.filter(~pl.col("step").is_in(cut))
+    if not cut or whole.height < MIN_REPEATS:
+        return marks, ()
+    lost = marks.height - whole.height
+    return whole, (f"{lost} step{'s' * (lost > 1)} at the end cut by the recording, left out",)

@@ -1,0 +1,349 @@
+"""Cycles from the kernel sequence alone, for recordings that say nothing of the host."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import permutations
+
+import numpy as np
+import polars as pl
+
+from timesink.analyses.cycles.cycles import MIN_REPEATS, Candidate, Reading, period_ns, spans_of
+from timesink.analyses.cycles.kernel_sequence import (
+    LIKE_ITSELF,
+    Cut,
+    KernelSequence,
+    Pattern,
+    in_order,
+    kernel_sequences,
+    likeness_by_lag,
+    possible_cuts,
+    symbol_weights,
+)
+from timesink.analyses.kernels.names import short_kernel_name
+from timesink.model import units
+from timesink.model.arrays import Floats, Ints
+from timesink.model.trace import Trace
+
+# Which way to cut a kernel sequence is the right one.
+
+HOLDS, COVERS = 0.75, 0.5
+"""A pattern that holds less well, or for less of the sequence, is not one."""
+IN_ORDER = 0.87
+"""Share of the kernels of a cycle that come in the same order in the next; chance gives 0.8."""
+_NEARLY = 0.9
+"""A way to cut whose score is this share of another's is about as good."""
+_EXTRA_SYMBOLS, _EXTRA_TIME = 2, 0.005
+"""Kinds of kernels, or share of the time, that a longer period must account for to be taken."""
+_WASTE = 0.2
+"""Cycles that leave out more than this share of one at the beginning are begun elsewhere."""
+
+
+def that_hold(cuts: list[Cut], symbol: Ints) -> list[Cut]:
+    """Ways to cut under which the sequence repeats, kernel by kernel and in order."""
+    return _in_order([cut for cut in cuts if _repeats(cut.found)], symbol)
+
+
+def right_cut(sequence: KernelSequence, holding: list[Cut], time: Floats) -> Cut:
+    """The right period, begun at the right place; `time` is each symbol's share."""
+    chosen = _widest_needed(holding, time)
+    return best_phase(sequence, [cut for cut in holding if _same_period(cut, chosen)])
+
+
+def _repeats(found: Pattern) -> bool:
+    return found.sameness * found.order >= HOLDS and found.coverage >= COVERS
+
+
+def _in_order(cuts: list[Cut], symbol: Ints) -> list[Cut]:
+    """Those whose parts follow the same order, place by place; looked at once per period."""
+    order: dict[int, float] = {}
+    for cut in sorted(cuts, key=lambda cut: -cut.found.score):
+        if cut.found.parts not in order:
+            order[cut.found.parts] = in_order(symbol, cut.found.cuts)
+    return [cut for cut in cuts if order[cut.found.parts] >= IN_ORDER]
+
+
+def _widest_needed(cuts: list[Cut], time: Floats) -> Cut:
+    """The shortest period, unless a longer one accounts for more kinds of kernels.
+
+    Layers repeat inside of a step, but embedding, sampling and copies come once per step only.
+    """
+    best = max(cut.found.score for cut in cuts)
+    good = [cut for cut in cuts if cut.found.score >= _NEARLY * best]
+    good.sort(key=lambda cut: (-cut.found.parts, -cut.found.score))
+    chosen = good[0]
+    for cut in good[1:]:
+        extra = cut.found.regular & ~chosen.found.regular
+        lost = chosen.found.regular & ~cut.found.regular
+        gained = int(extra.sum()) - int(lost.sum())
+        more = gained >= _EXTRA_SYMBOLS or time[extra].sum() - time[lost].sum() >= _EXTRA_TIME
+        if more and gained >= 0:
+            chosen = cut
+    return chosen
+
+
+def _same_period(one: Cut, other: Cut) -> bool:
+    return abs(one.found.parts - other.found.parts) <= 1 and _nearly_as_good(one, other)
+
+
+def _nearly_as_good(one: Cut, other: Cut) -> bool:
+    return one.found.score >= _NEARLY * other.found.score
+
+
+def best_phase(sequence: KernelSequence, cuts: list[Cut]) -> Cut:
+    """A cycle begins where the device has waited longest, and the recording with a cycle."""
+
+    def waited(cut: Cut) -> tuple[bool, float, int]:
+        first = int(cut.found.cuts[0])
+        places = cut.found.cuts[(cut.found.cuts > 0) & (cut.found.cuts < len(sequence))]
+        idle = sequence.start[places] - sequence.end[places - 1]
+        wastes = first > _WASTE * len(sequence) / cut.found.parts
+        return (not wastes, float(np.median(idle)) if len(idle) else 0.0, -first)
+
+    return max(cuts, key=waited)
+
+
+# Cycles of a few kinds in no fixed order, as a server's prefills and decodes are.
+#
+# Such a sequence has no period.  But cut at the right kernel, nearly every part is the same as
+# some
+# other part, kernel for kernel, and there are only a few different ones.
+
+FEWEST_PARTS, MOST_KINDS = 6, 4
+NEARLY_ALL = 0.9
+"""Share of the parts that must be like another one."""
+_SEED = 20240229
+
+
+def kinds_of_parts(symbol: Ints, cuts: Ints) -> Ints:
+    """A number for each part between cuts; parts with the same symbols, as often, share it."""
+    size = int(symbol.max()) + 1
+    marks = np.random.default_rng(_SEED).integers(1, 2**62, size=size, dtype=np.int64)
+    with np.errstate(over="ignore"):
+        sums = np.add.reduceat(marks[symbol], cuts[:-1]) if len(cuts) > 1 else marks[:0]
+        if len(cuts) > 1 and cuts[-1] < len(symbol):
+            sums[-1] = marks[symbol[cuts[-2] : cuts[-1]]].sum()
+    _, first, kind = np.unique(sums, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return rank[kind]
+
+
+def is_mixture(symbol: Ints, cuts: Ints, kinds: Ints) -> bool:
+    """Whether a few kinds make up nearly all parts, each of them seen more than once.
+
+    A kind with all the symbols of another and more is that other with something behind it, such
+    as a layer and what comes after the last one: such parts are no whole cycles.
+    """
+    counts = np.bincount(kinds)
+    shared = np.flatnonzero(counts > 1)
+    if (
+        len(kinds) < FEWEST_PARTS
+        or not 1 < len(shared) <= MOST_KINDS
+        or int(counts[shared].sum()) < NEARLY_ALL * len(kinds)
+    ):
+        return False
+    parts = [int(np.argmax(kinds == kind)) for kind in shared.tolist()]
+    held = [frozenset(symbol[cuts[part] : cuts[part + 1]].tolist()) for part in parts]
+    return not any(one <= other for one, other in permutations(held, 2))
+
+
+# Cycles of one kernel sequence, if it has a period.
+#
+# Where the sequence may be cut comes from two sides: places that look alike (a kernel, or a few
+# in a
+# row, that come once per cycle) and lags after which the power spectrum says it repeats.  Every
+# way
+# to cut is checked against the whole sequence; a run of layers is not taken for the step around
+# it.
+
+FEWEST = 12
+"""Fewer kernels than this show no pattern."""
+LONGEST = 60_000
+"""Places of a sequence that are looked at to find the pattern; it is then followed to the end."""
+EXACT = 0.95
+"""A pattern that holds this well needs no other explanation."""
+_PAUSE = 5.0
+"""A cycle does not last over a pause of so many typical cycles."""
+_WHOLE = 0.8
+"""A last cycle with fewer kernels than this share of the usual was cut by the recording."""
+
+
+def periodic(sequence: KernelSequence) -> Reading | None:
+    """The sequence as cycles; None where it has no period."""
+    if len(sequence) < FEWEST or (sequence.symbol == sequence.symbol[0]).all():
+        return None
+    symbol = sequence.symbol[:LONGEST]
+    length = (sequence.end - sequence.start)[:LONGEST]
+    weight = symbol_weights(symbol, length)
+    likeness = likeness_by_lag(symbol)
+    cuts = possible_cuts(symbol, weight, likeness)
+    holding = that_hold(cuts, symbol)
+    if not any(cut.found.sameness * cut.found.order >= EXACT for cut in holding):
+        mixed = _mixed(sequence, cuts, likeness)
+        if mixed is not None or not holding:
+            return mixed
+    time = np.bincount(symbol, weights=length, minlength=len(weight)) / max(length.sum(), 1)
+    return _reading(sequence, right_cut(sequence, holding, time), likeness)
+
+
+def _mixed(sequence: KernelSequence, cuts: list[Cut], likeness: Floats) -> Reading | None:
+    """Cycles of a few kinds in any order: the longest parts that are like one another."""
+    symbol = sequence.symbol[:LONGEST]
+    fitting = [
+        (cut, kinds)
+        for cut in cuts
+        if cut.row and cut.found.coverage >= COVERS
+        for kinds in [kinds_of_parts(symbol, cut.found.cuts)]
+        if is_mixture(symbol, cut.found.cuts, kinds)
+    ]
+    if not fitting:
+        return None
+    parts = min(cut.found.parts for cut, _ in fitting)
+    chosen = best_phase(sequence, [cut for cut, _ in fitting if cut.found.parts <= parts + 1])
+    kinds = kinds_of_parts(symbol, chosen.found.cuts)
+    counts = np.bincount(kinds)
+    shared = float(counts[counts > 1].sum() / len(kinds))
+    reading = _reading(sequence, chosen, likeness)
+    reason = f"the kernels make up parts of {(counts > 1).sum()} kinds, again and again"
+    sizes = ", ".join(str(count) for count in np.sort(counts[counts > 1])[::-1])
+    note = f"cycles are of different kinds ({sizes} of each), such as prefill and decode"
+    return replace(reading, trust=0.8 * shared, reason=reason, notes=(*reading.notes, note))
+
+
+def _reading(sequence: KernelSequence, cut: Cut, likeness: Floats) -> Reading:
+    places = _all_places(sequence, cut)
+    start = sequence.start[places]
+    last_of_part = np.append(places[1:], len(sequence)) - 1
+    reach = np.maximum.accumulate(sequence.end)[last_of_part]
+    end = np.append(start[1:], reach[-1])
+    typical = float(np.median(np.diff(start)))
+    end = np.where(end - start > _PAUSE * typical, reach, end)
+    notes = []
+    kernels = np.diff(np.append(places, len(sequence)))
+    if kernels[-1] < _WHOLE * np.median(kernels[:-1]):
+        start, end = start[:-1], end[:-1]
+        notes.append("the last cycle is cut by the recording and left out")
+    if places[0]:
+        before = units.counted(int(places[0]), "kernels")
+        notes.append(f"{before} before the first cycle, part of none")
+    lag = round(float(np.median(kernels[:-1])))
+    agrees = lag < len(likeness) and float(likeness[lag]) >= LIKE_ITSELF
+    anchor = sequence.names[int(sequence.symbol[places[0]])]
+    count = len(start)
+    reason = (
+        f"the kernel sequence repeats every {lag} kernels"
+        f"{', and its spectrum says the same' if agrees else ''}"
+    )
+    spans = spans_of([sequence.pid] * count, [anchor] * count, start, end, ["generic"] * count)
+    trust = 0.9 * cut.found.sameness * cut.found.order * (1.0 if agrees else 0.9)
+    return Reading("kernels", anchor, spans, trust, reason, tuple(notes), on_device=True)
+
+
+def _all_places(sequence: KernelSequence, cut: Cut) -> Ints:
+    """Cuts of the whole sequence, not only of the part that was looked at."""
+    cuts = cut.found.cuts
+    if len(sequence) <= LONGEST:
+        return cuts[cuts < len(sequence)]
+    if not cut.row:
+        return np.arange(cuts[0], len(sequence), cuts[1] - cuts[0])
+    mark = sequence.symbol[cuts[0] : cuts[0] + cut.row]
+    places = np.flatnonzero(sequence.symbol == mark[0])
+    places = places[places <= len(sequence) - cut.row]
+    fits = np.ones(len(places), dtype=np.bool_)
+    for step in range(1, cut.row):
+        fits &= sequence.symbol[places + step] == mark[step]
+    return places[fits]
+
+
+# The shorter period inside of each cycle of a kernel sequence.
+
+
+def inner_period(sequence: KernelSequence, whole: Reading) -> Candidate | None:
+    """What repeats inside of one cycle, in the middle of the run, and marks a part of it.
+
+    Passes of a request look like this, and layers of a pass: kernels do not tell which.
+    """
+    # The kernels of one cycle.
+    number = whole.count // 2
+    start, end = whole.spans["start_ns"][number], whole.spans["end_ns"][number]
+    inside = slice(*np.searchsorted(sequence.start, [start, end]).tolist())
+    cycle = KernelSequence(
+        sequence.pid,
+        sequence.symbol[inside],
+        sequence.start[inside],
+        sequence.end[inside],
+        sequence.names,
+    )
+    found = periodic(cycle)
+    if found is None or found.count < MIN_REPEATS:
+        return None
+    mark = _mark(cycle, found)
+    if mark is None:
+        return None
+    each = int((cycle.symbol == mark).sum())
+    name = sequence.names[mark]
+    return Candidate(
+        "kernels",
+        name,
+        int((sequence.symbol == mark).sum()),
+        period_ns(found.spans),
+        f"the kernels repeat {each} times inside of a cycle: passes of a request, or layers",
+        _pattern(name, sequence.names),
+    )
+
+
+def _mark(cycle: KernelSequence, found: Reading) -> int | None:
+    """The first kernel that comes just once in each part, so that its name alone marks them."""
+    starts = np.append(found.spans["start_ns"].to_numpy(), found.spans["end_ns"][-1])
+    first, *_, last = np.searchsorted(cycle.start, starts).tolist()
+    counts = np.bincount(cycle.symbol[first:last])
+    for symbol in cycle.symbol[first:last].tolist():
+        if counts[symbol] == found.count:
+            return int(symbol)
+    return None
+
+
+def _pattern(name: str, names: Sequence[str]) -> str:
+    """What to ask for to get this kernel: a shorter pattern that fits no other, else its name."""
+    others = [other for other in names if other != name]
+    begins = name[: 1 + max((_common(name, other) for other in others), default=0)]
+    for pattern in (f"*{short_kernel_name(name)}*", f"{begins}*"):
+        fits_others = any(fnmatch.fnmatchcase(other, pattern) for other in others)
+        shorter = len(pattern) < len(name)
+        if shorter and not fits_others and fnmatch.fnmatchcase(name, pattern):
+            return pattern
+    return name
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters two names have in common at their beginning."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def kernel_period(trace: Trace) -> Reading | None:
+    """Cycles by the period of the kernel sequence of each process; None where it has none."""
+    parts: list[Reading] = []
+    inner: list[Candidate] = []
+    for sequence in kernel_sequences(trace):
+        found = periodic(sequence)
+        if found is None:
+            continue
+        parts.append(found)
+        inside = inner_period(sequence, found)
+        inner += [] if inside is None else [inside]
+    if not parts:
+        return None
+    best = max(parts, key=lambda part: (part.trust, part.count))
+    notes = dict.fromkeys(note for part in parts for note in part.notes)
+    spans = pl.concat([part.spans for part in parts])
+    # What the processes have inside of their cycles, counted together.
+    by_anchor: dict[str, Candidate] = {}
+    for one in inner:
+        known = by_anchor.get(one.anchor)
+        count = one.count + (known.count if known else 0)
+        by_anchor[one.anchor] = replace(known or one, count=count)
+    return replace(best, spans=spans, notes=tuple(notes), inside=tuple(by_anchor.values()))

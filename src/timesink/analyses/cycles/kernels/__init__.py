@@ -1,1 +1,0 @@
-"""Cycles from the kernel sequence alone."""

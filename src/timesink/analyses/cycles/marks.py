@@ -1,0 +1,323 @@
+"""Events that may mark cycles, as one table: process, thread, name, start and end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from timesink.analyses.columns import device_columns, host_columns, host_names, once_per_trace
+from timesink.analyses.cycles.cycles import family_name, is_wait, launching_process, spans_of
+from timesink.model.arrays import Ints
+from timesink.model.schema import BUSY_KINDS
+from timesink.model.trace import Trace
+from timesink.model.vendors import COLLECTIVE_CALLS, every
+from timesink.recorder.folder import CUT_MARK
+
+
+def host_annotations(trace: Trace) -> pl.DataFrame:
+    """What the program annotated on the host."""
+    return _events(host_columns(trace), pl.col("kind") == "annotation")
+
+
+def host_events(trace: Trace) -> pl.DataFrame:
+    """Every call on the host that is no annotation."""
+    return _events(host_columns(trace), ~pl.col("kind").is_in(["trace", "instant", "annotation"]))
+
+
+def device_annotations(trace: Trace) -> pl.DataFrame:
+    """Annotations as the device's work shows them."""
+    return _events(_on_device(trace), pl.col("kind") == "annotation")
+
+
+def device_events(trace: Trace) -> pl.DataFrame:
+    """Annotations on the device; kernels and copies where it has none."""
+    marks = device_annotations(trace)
+    return marks if marks.height else _events(_on_device(trace), pl.col("kind") != "sync")
+
+
+def reach_before(*lane: str) -> pl.Expr:
+    """For events in the order of their starts: how far the earlier ones of their lane reach."""
+    return pl.col("end_ns").cum_max().shift().over(*lane)
+
+
+def outermost(events: pl.DataFrame) -> pl.DataFrame:
+    """Without events that lie inside an earlier one of the same process."""
+    return events.filter((pl.col("start_ns") >= reach_before("pid")).fill_null(value=True))
+
+
+def _on_device(trace: Trace) -> pl.DataFrame:
+    return device_columns(trace).with_columns(
+        launching_process(trace).alias("pid"), pl.col("stream").alias("tid")
+    )
+
+
+def _events(table: pl.DataFrame, chosen: pl.Expr) -> pl.DataFrame:
+    return (
+        table.lazy()
+        .filter(chosen, pl.col("dur_ns") > 0)
+        .select(
+            *(pl.col(name).cast(pl.String).fill_null("") for name in ("pid", "tid", "name")),
+            pl.col("ts_ns").alias("start_ns"),
+            (pl.col("ts_ns") + pl.col("dur_ns")).alias("end_ns"),
+        )
+        .sort("pid", "start_ns", "end_ns", descending=[False, False, True])
+        .collect()
+    )
+
+
+# Events that began in each cycle: how much of what was recorded the cycles hold.
+
+_WORTH_A_WORD = 0.05
+_NO_WORK = ("annotation", "trace", "instant", "overhead")
+
+
+@dataclass(frozen=True, eq=False)
+class CycleEvents:
+    """Events that began in each cycle, and in its process altogether."""
+
+    events: Ints
+    """One number per cycle."""
+    total: int
+    """Events of the processes that have cycles."""
+    elsewhere: tuple[str, ...] = ()
+    """Processes that have no cycles, but work: a twentieth of all events or more."""
+
+    @property
+    def coverage(self) -> float:
+        """Share of the events that began in a cycle; 1 where there are none at all."""
+        return min(1.0, float(self.events.sum()) / self.total) if self.total else 1.0
+
+
+def work_in(trace: Trace, spans: pl.DataFrame, *, on_device: bool = False) -> CycleEvents:
+    """Count the events of each cycle: calls on the host, or work on the device."""
+    starts = _device_starts(trace) if on_device else _host_starts(trace)
+    events = np.zeros(spans.height, dtype=np.int64)
+    total = 0
+    rows = spans.with_row_index("row")
+    for (pid,), part in rows.partition_by("pid", as_dict=True).items():
+        times = starts.get(str(pid))
+        if times is None:
+            continue
+        total += len(times)
+        low = np.searchsorted(times, part["start_ns"].to_numpy())
+        high = np.searchsorted(times, part["end_ns"].to_numpy())
+        events[part["row"].to_numpy()] = high - low
+    found = set(spans["pid"].unique())
+    enough = _WORTH_A_WORD * sum(map(len, starts.values()))
+    elsewhere = [pid for pid, times in starts.items() if pid not in found and len(times) >= enough]
+    return CycleEvents(events, total, tuple(sorted(elsewhere)))
+
+
+def work_by_process(trace: Trace, *, on_device: bool = False) -> dict[str, int]:
+    """How many events each process has."""
+    starts = _device_starts(trace) if on_device else _host_starts(trace)
+    return {pid: len(times) for pid, times in starts.items()}
+
+
+def recorded_processes(trace: Trace) -> list[str]:
+    """Processes with work, annotations or steps, in the order of their names."""
+    annotated = trace.lazy("host").filter(pl.col("kind") == "annotation")
+    marked = pl.concat(
+        frame.select(pl.col("pid").cast(pl.String).fill_null("")).unique()
+        for frame in (annotated, trace.lazy("steps"))
+    ).collect()["pid"]
+    return sorted({*_host_starts(trace), *_device_starts(trace), *marked})
+
+
+def work_extent(trace: Trace, *, on_device: bool = False) -> dict[str, tuple[int, int]]:
+    """When the first and the last event of each process began."""
+    starts = _device_starts(trace) if on_device else _host_starts(trace)
+    return {pid: (int(times[0]), int(times[-1])) for pid, times in starts.items()}
+
+
+@once_per_trace
+def _host_starts(trace: Trace) -> dict[str, Ints]:
+    host = host_columns(trace)
+    works = ~host["kind"].is_in(_NO_WORK) & ~pl.Series(host_names(trace).matching(is_wait))
+    return _starts(host.filter(works))
+
+
+@once_per_trace
+def _device_starts(trace: Trace) -> dict[str, Ints]:
+    device = device_columns(trace).with_columns(launching_process(trace).alias("pid"))
+    return _starts(device.filter(pl.col("kind").is_in(BUSY_KINDS)))
+
+
+def _starts(events: pl.DataFrame) -> dict[str, Ints]:
+    chosen = events.select(pl.col("pid").cast(pl.String).fill_null(""), "ts_ns")
+    found = chosen.partition_by("pid", as_dict=True)
+    return {str(pid): np.sort(part["ts_ns"].to_numpy()) for (pid,), part in found.items()}
+
+
+# Annotations that differ at most in their numbers, with what tells whether they are a unit.
+
+_NOT_A_UNIT = re.compile(
+    rf"^({COLLECTIVE_CALLS})[:A-Z]|^({'|'.join(every('libraries'))})"
+    r"|^## Call CompiledFxGraph|^Pregraph bytecode|^Torch-Compiled Region|^CompiledFunction"
+    r"|^ProfilerStep|^" + re.escape(CUT_MARK) + "$"
+)
+"""What libraries, compilers and recorders annotate: single calls, not the user's units."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """Events of one name, numbers aside."""
+
+    name: str
+    events: pl.DataFrame
+    """As `marks.events` has them, with `at` and `until`: times on an axis on which the processes
+    follow one another."""
+    count: int
+    total_ns: int
+    coverage: float
+    """Share of the time from the first to the last of them, process by process."""
+    irregularity: float
+    """Spread of the distances between starts, relative to their mean."""
+    work: int = 0
+    """Recorded events that began in them."""
+
+    @property
+    def mean_ns(self) -> float:
+        return self.total_ns / self.count
+
+
+def is_own(name: str) -> bool:
+    """Whether the program made this annotation, not a library or the compiler."""
+    return _NOT_A_UNIT.search(name) is None
+
+
+def families_of(trace: Trace, events: pl.DataFrame, *, on_device: bool) -> list[Family]:
+    """Annotations that could be units: made by the program, one at a time in each process."""
+    names = events["name"].unique().to_list()
+    usable = {name: family_name(name) for name in names if is_own(name)}
+    own = events.filter(pl.col("name").is_in(list(usable)))
+    work = work_in(trace, own, on_device=on_device).events
+    rows = own.with_columns(
+        pl.col("name").replace(usable).alias("family"), pl.Series("work", work, pl.Int64)
+    )
+    return _families(rows)
+
+
+def one_family(name: str, events: pl.DataFrame) -> Family:
+    """The events as one family, whatever they are called; none of them may lie in another."""
+    rows = events.with_columns(pl.lit(name).alias("family"), pl.lit(0).alias("work"))
+    return _families(rows)[0]
+
+
+def held(trace: Trace, families: Sequence[Family], *, on_device: bool) -> float:
+    """Share of the recorded work in the families; of the time where nothing else is recorded."""
+    processes = {pid for family in families for pid in family.events["pid"].unique()}
+    of_process = work_by_process(trace, on_device=on_device)
+    total = sum(of_process.get(pid, 0) for pid in processes)
+    if total:
+        return min(1.0, sum(family.work for family in families) / total)
+    together = pl.concat([family.events for family in families]).sort("pid", "start_ns")
+    length = int((together["end_ns"] - together["start_ns"]).sum())
+    ends = together.group_by("pid").agg(pl.col("end_ns").max() - pl.col("start_ns").min())
+    return length / max(int(ends["end_ns"].sum()), 1)
+
+
+def _families(rows: pl.DataFrame) -> list[Family]:
+    """Families in the order of their names, without those that overlap themselves."""
+    lane = ("family", "pid")
+    width = pl.col("end_ns").max() - pl.col("start_ns").min()
+    shift = pl.col("pid").rank("dense").cast(pl.Int64) * width
+    rows = rows.sort("family", maintain_order=True).with_columns(
+        (pl.col("start_ns") + shift).alias("at"),
+        (pl.col("end_ns") + shift).alias("until"),
+        (pl.col("end_ns") - pl.col("start_ns")).alias("length"),
+        pl.col("start_ns").diff().over(*lane).alias("apart"),
+        (pl.col("start_ns") < reach_before(*lane)).fill_null(value=False).alias("early"),
+    )
+    extents = (
+        rows.group_by(*lane)
+        .agg((pl.col("end_ns").max() - pl.col("start_ns").min()).alias("extent"))
+        .group_by("family")
+        .agg(pl.col("extent").sum())
+    )
+    told = (
+        rows.group_by("family", maintain_order=True)
+        .agg(
+            pl.len().alias("count"),
+            pl.col("length").sum().alias("total"),
+            pl.col("work").sum(),
+            (pl.col("apart").std().fill_null(0.0) / pl.col("apart").mean()).alias("spread"),
+            pl.col("early").any(),
+        )
+        .with_columns((pl.col("count").cum_sum() - pl.col("count")).alias("first"))
+        .join(extents, on="family", maintain_order="left")
+    )
+    events = rows.select("pid", "tid", "name", "start_ns", "end_ns", "at", "until")
+    return [
+        Family(
+            name=row["family"],
+            events=events.slice(row["first"], row["count"]),
+            count=row["count"],
+            total_ns=row["total"],
+            coverage=row["total"] / max(row["extent"], 1),
+            irregularity=1.0 if row["spread"] is None else row["spread"],
+            work=row["work"],
+        )
+        for row in told.iter_rows(named=True)
+        if not row["early"]
+    ]
+
+
+# Cycles of annotations: as long as they are, or from one to the next.
+
+_WHOLE = 0.5
+"""A part whose length is off the usual by less than this share of it is taken as a whole cycle."""
+_CLOSES = re.compile(r"Optimizer\.step|optimizer[._]step|lr_scheduler", re.IGNORECASE)
+"""Marks that come last in their unit; all others come first."""
+
+
+def closes(name: str) -> bool:
+    """Whether a mark of this name comes last in its cycle."""
+    return _CLOSES.search(name) is not None
+
+
+def spanned(events: pl.DataFrame, types: list[str]) -> pl.DataFrame:
+    """Cycles as long as the events that mark them."""
+    return spans_of(
+        events["pid"].to_list(),
+        events["name"].to_list(),
+        events["start_ns"].to_numpy(),
+        events["end_ns"].to_numpy(),
+        types,
+    )
+
+
+def mark_to_mark(trace: Trace, family: Family, *, on_device: bool) -> pl.DataFrame:
+    """From each mark to the next of its process.
+
+    What lies before the first mark that closes a cycle, or behind the last that begins one, is a
+    cycle too if it is about as long as the others.
+    """
+    last_in_cycle = closes(family.name)
+    side = "end_ns" if last_in_cycle else "start_ns"
+    extent = work_extent(trace, on_device=on_device)
+    parts = []
+    for (pid,), marks in family.events.partition_by("pid", as_dict=True).items():
+        cuts = marks[side].to_list()
+        first, last = extent.get(str(pid), (cuts[0], cuts[-1]))
+        typical = float(np.median(np.diff(cuts))) if len(cuts) > 1 else 0.0
+        rest = cuts[0] - first if last_in_cycle else last - cuts[-1]
+        if abs(rest - typical) <= _WHOLE * typical:
+            cuts = [first, *cuts] if last_in_cycle else [*cuts, last]
+        bounds = np.array(cuts, dtype=np.int64)
+        count = len(bounds) - 1
+        names = [marks["name"][0]] * count
+        parts.append(
+            spans_of([str(pid)] * count, names, bounds[:-1], bounds[1:], ["generic"] * count)
+        )
+    return pl.concat(parts)
+
+
+def mark_note(name: str) -> str:
+    """What to say of cycles from mark to mark."""
+    where = "end to end" if closes(name) else "start to start"
+    return f"{name!r} does not span its cycle: cycles run from {where}"

@@ -1,1 +1,0 @@
-"""Cycles from marks: profiler steps, annotations, events that a user names."""

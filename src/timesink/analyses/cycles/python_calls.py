@@ -1,0 +1,331 @@
+"""Python calls of a recording, nested thread by thread."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+
+from timesink.analyses.columns import (
+    Codes,
+    encode,
+    host_columns,
+    lane_codes,
+    once_per_trace,
+    start_and_end,
+)
+from timesink.analyses.cycles.cycles import (
+    MIN_REPEATS,
+    Candidate,
+    best_first,
+    is_pass_call,
+    is_wait,
+    period_ns,
+    spans_of,
+    type_of_name,
+)
+from timesink.analyses.forest import (
+    Nodes,
+    children_of,
+    nest_calls,
+    pre_order,
+    subtree_sizes,
+    within,
+)
+from timesink.model import intervals
+from timesink.model.arrays import Flags, Ints
+from timesink.model.trace import Trace
+
+_NOT_AN_ANCHOR = re.compile(
+    r"(^|[.: ])_(wrapped_)?call_impl$|torch/(autograd/)?profiler|^<built-in"
+)
+"""Calls that are no unit of anybody's work: dispatch, the profiler itself, builtins."""
+
+
+@dataclass(frozen=True, eq=False)
+class PythonCalls:
+    """Python calls in pre-order, thread after thread; arrays have one entry per call."""
+
+    lane: Codes
+    """Place in `lanes`."""
+    name: Codes
+    """Place in `names`."""
+    start: Ints
+    end: Ints
+    parent: Nodes
+    depth: Ints
+    names: Sequence[str]
+    lanes: Sequence[tuple[str, str]]
+    """Process and thread."""
+
+    def __len__(self) -> int:
+        return len(self.lane)
+
+    @cached_property
+    def size(self) -> Ints:
+        """How many calls a subtree has, the call itself included."""
+        return subtree_sizes(self.depth, self.parent)
+
+    @cached_property
+    def length(self) -> Ints:
+        return self.end - self.start
+
+    def flags(self, test: Callable[[str], object]) -> Flags:
+        """For each of `names`: whether it passes the test."""
+        return np.array([bool(test(name)) for name in self.names] or [False], dtype=np.bool_)
+
+    @cached_property
+    def waits(self) -> Flags:
+        """For each of `names`: whether such a call only waits."""
+        return self.flags(is_wait)
+
+    @cached_property
+    def barred(self) -> Flags:
+        """For each of `names`: whether such a call cannot mark a cycle."""
+        return self.waits | self.flags(_NOT_AN_ANCHOR.search)
+
+    def processes(self, nodes: Nodes) -> list[str]:
+        """The process of each of some calls."""
+        return [self.lanes[lane][0] for lane in self.lane[nodes].tolist()]
+
+    def named(self, nodes: Nodes) -> list[str]:
+        """What each of some calls is called."""
+        return [self.names[code] for code in self.name[nodes].tolist()]
+
+    def children(self, node: int) -> Nodes:
+        """The calls a call makes itself."""
+        return children_of(node, self.parent, self.size)
+
+    def outermost(self, chosen: Flags) -> Nodes:
+        """Of the chosen calls those that are inside no other chosen one."""
+        nodes = np.flatnonzero(chosen)
+        if not len(nodes):
+            return nodes
+        reach = np.maximum.accumulate(nodes + self.size[nodes])
+        return nodes[np.insert(nodes[1:] >= reach[:-1], 0, True)]
+
+
+@once_per_trace
+def python_calls(trace: Trace) -> PythonCalls:
+    """Nest the Python and module calls of a recording; threads with a single call are left out."""
+    host = host_columns(trace)
+    kinds = pl.col("kind").is_in(["python_function", "module"])
+    calls = host.filter(kinds & (pl.col("dur_ns") > 0))
+    calls = calls.filter(pl.len().over("pid", "tid") > 1)
+    lane, lanes = lane_codes(calls) if calls.height else (np.zeros(0, dtype=np.int64), [])
+    start, end = start_and_end(calls)
+    none = np.zeros(len(start), dtype=np.bool_)
+    order = pre_order(lane, start, end, none)
+    lane, start, end = lane[order], start[order], end[order]
+    nest = nest_calls(lane, start, end, none)
+    name, names = encode(calls["name"])
+    texts = [text or "" for text in names]
+    return PythonCalls(lane, name[order], start, end, nest.parent, nest.depth, texts, lanes)
+
+
+# What is on top of a thread once the calls that only frame the program are taken away.
+
+REPEATING = 0.5
+"""A loop is found where calls that repeat make up this share of the time on top."""
+
+
+def top_calls(calls: PythonCalls) -> Nodes:
+    """Calls on top of each thread once its frames are taken away."""
+    roots = np.flatnonzero(calls.parent < 0)
+    parts = [peeled(calls, roots[calls.lane[roots] == lane]) for lane in np.unique(calls.lane)]
+    return np.sort(np.concatenate(parts)) if parts else roots
+
+
+def peeled(calls: PythonCalls, top: Nodes) -> Nodes:
+    """Take away the one call that holds most of the time, until calls that repeat do.
+
+    Nothing is left where they never do.
+    """
+    frame_like = ~calls.flags(is_pass_call)
+    while len(top):
+        length = np.where(calls.waits[calls.name[top]], 0, calls.length[top])
+        total = int(length.sum())
+        counts = np.bincount(calls.name[top], minlength=len(calls.names))
+        repeats = (counts[calls.name[top]] >= MIN_REPEATS) & ~calls.barred[calls.name[top]]
+        if not total:
+            return top[:0]
+        if length[repeats].sum() >= REPEATING * total:
+            return top
+        longest = int(np.argmax(length))
+        node = int(top[longest])
+        if length[longest] < REPEATING * total or not frame_like[calls.name[node]]:
+            return top[:0]
+        top = np.sort(np.concatenate([np.delete(top, longest), calls.children(node)]))
+    return top
+
+
+# Which of the calls on top of a program's loop marks its cycles.
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """All calls of a name on top of threads where it repeats."""
+
+    code: int
+    """Place in `PythonCalls.names`."""
+    name: str
+    count: int
+    total_ns: int
+
+
+def main_call(calls: PythonCalls, top: Nodes) -> int | None:
+    """The name with the largest total on top, as its place in `names`; None where none repeats.
+
+    Where that is a prefill by its name, the best of the decodes beside it.
+    """
+    # Names that repeat on top of a thread.
+    lanes = len(calls.lanes)
+    pair = calls.name[top] * lanes + calls.lane[top]
+    size = len(calls.names) * lanes
+    counts = np.bincount(pair, minlength=size).reshape(-1, lanes)
+    totals = np.bincount(pair, weights=calls.length[top], minlength=size).reshape(-1, lanes)
+    enough = (counts >= MIN_REPEATS) & ~calls.barred[:, None]
+    count, total = (counts * enough).sum(axis=1), (totals * enough).sum(axis=1)
+    repeating = [
+        _Named(code, calls.names[code], int(count[code]), int(total[code]))
+        for code in np.flatnonzero(count).tolist()
+    ]
+    if not repeating:
+        return None
+    ranked = best_first(repeating)
+    best = next(ranked)
+    if type_of_name(best.name) != "prefill":
+        return best.code
+    decode = (other for other in ranked if type_of_name(other.name) == "decode")
+    return next(decode, best).code
+
+
+# The call that repeats inside of each marking call: a loop in the loop's body.
+
+
+def inner_call(calls: PythonCalls, main: Nodes) -> Candidate | None:
+    """What the marking call of typical length calls again and again for most of its time.
+
+    None where that is one pass of the work: what repeats inside of it are its layers.
+    """
+    typical = int(main[np.argsort(calls.length[main], kind="stable")[len(main) // 2]])
+    if is_pass_call(calls.names[int(calls.name[typical])]):
+        return None
+    code = main_call(calls, peeled(calls, calls.children(typical)))
+    if code is None:
+        return None
+    nodes = calls.outermost((calls.name == code) & within(main, calls.size))
+    name = calls.names[code]
+    spans = spans_of(
+        calls.processes(nodes),
+        [name] * len(nodes),
+        calls.start[nodes],
+        calls.end[nodes],
+        ["generic"] * len(nodes),
+    )
+    reason = f"{name!r} is called again and again inside of the cycles"
+    return Candidate("python", name, len(nodes), period_ns(spans), reason, name)
+
+
+# Where the body of a loop begins and ends around the call that marks it.
+#
+# A loop does more than its main call: it fetches before and hands on after.  Calls between two
+# marking calls belong to the later one, unless they follow the last marking call of the recording
+# and do not precede the first: those close a body.
+
+_BREAK_LENGTHS, _BREAK_NS = 5, 50_000_000
+"""A pause of so many typical calls, and at least so long, ends a chain of cycles."""
+_USUAL = 0.5
+"""A call belongs to the loop when it comes between this share of the marking calls."""
+_NEVER = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """Cycles of one thread: the marking call of each, and the time it spans."""
+
+    nodes: Nodes
+    start: Ints
+    end: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class _Beside:
+    """Calls on top that are no marking calls: their names, times, and between which they are."""
+
+    name: Ints
+    start: Ints
+    end: Ints
+    gap: Ints
+    """How many marking calls began before."""
+
+    def chosen(self, which: Flags) -> _Beside:
+        return _Beside(self.name[which], self.start[which], self.end[which], self.gap[which])
+
+
+def loop_bodies(calls: PythonCalls, top: Nodes, chosen: Nodes, lane: int) -> Body:
+    """Widen the marking calls of one thread to the bodies of the loop they are in."""
+    nodes = chosen[calls.lane[chosen] == lane]
+    on_top = top[calls.lane[top] == lane]
+    holder = _holders(calls, on_top, nodes)
+    # The call on top that holds just one marking call; else the marking call itself.
+    alone = np.bincount(holder + 1, minlength=len(calls) + 1)[holder + 1] == 1
+    core = np.where((holder >= 0) & alone, holder, nodes)
+    start, end = calls.start[core], calls.end[core]
+    inside = intervals.holding(calls.start[on_top], start, end) >= 0
+    rest = on_top[~inside & ~np.isin(on_top, holder) & ~calls.barred[calls.name[on_top]]]
+    begins = calls.start[rest]
+    beside = _Beside(calls.name[rest], begins, calls.end[rest], np.searchsorted(start, begins))
+    # Which of the other calls close a body, and which open one; both come in most gaps.
+    count = len(nodes)
+    name, gap = beside.name, beside.gap
+    size = int(name.max(initial=0)) + 1
+    inner = (gap > 0) & (gap < count)
+    seen = np.unique(np.stack([name[inner], gap[inner]]), axis=1)[0]
+    usual = np.bincount(seen, minlength=size) >= max(1, _USUAL * (count - 1))
+    first = np.bincount(name[gap == 0], minlength=size) > 0
+    last = np.bincount(name[gap == count], minlength=size) > 0
+    closes = usual & last & ~first
+    closing, opening = closes[name], (usual & ~closes)[name]
+    # Ends moved behind the closing calls that follow at once.
+    stop = np.full(len(end) + 1, _NEVER)
+    np.minimum.at(stop, beside.gap[~closing], beside.start[~closing])
+    closers = beside.chosen(closing & (beside.gap > 0) & (beside.start < stop[beside.gap]))
+    moved = end.copy()
+    np.maximum.at(moved, closers.gap - 1, closers.end)
+    end = moved
+    return Body(nodes, _opened(beside.chosen(opening), start, end), end)
+
+
+def _holders(calls: PythonCalls, on_top: Nodes, nodes: Nodes) -> Nodes:
+    """The call on top each marking call is in, or is; -1 where it is in none."""
+    above = np.searchsorted(on_top, nodes, side="right") - 1
+    holder = on_top[np.maximum(above, 0)] if len(on_top) else np.full(len(nodes), -1)
+    held = (above >= 0) & (nodes < holder + calls.size[holder])
+    return np.where(held, holder, -1)
+
+
+def _opened(openers: _Beside, start: Ints, end: Ints) -> Ints:
+    """Starts moved before the opening calls; after a long pause before the last round of them."""
+    longest = max(_BREAK_LENGTHS * float(np.median(end - start)), _BREAK_NS)
+    free_from = np.concatenate([[start[0] - longest], end[:-1]]).astype(np.int64)
+    openers = openers.chosen(openers.gap < len(start))
+    openers = openers.chosen(openers.start >= free_from[openers.gap])
+    if not len(openers.gap):
+        return start
+    earliest = start.copy()
+    np.minimum.at(earliest, openers.gap, openers.start)
+    # The call that most often comes first between two marking calls.
+    rows = np.flatnonzero(openers.gap > 0)
+    rows = rows if len(rows) else np.arange(len(openers.gap))
+    firsts = rows[np.unique(openers.gap[rows], return_index=True)[1]]
+    leads = openers.chosen(openers.name == int(np.bincount(openers.name[firsts]).argmax()))
+    latest = free_from - 1
+    np.maximum.at(latest, leads.gap, leads.start)
+    near = start - free_from < longest
+    recent = (latest >= free_from) & (start - latest < longest)
+    return np.where(near, earliest, np.where(recent, latest, start))

@@ -1,0 +1,377 @@
+"""The repeating unit of a run: methods asked in the order of trust, the first that holds taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from timesink.analyses.columns import host_columns, once_per_trace
+from timesink.analyses.cycles.annotations import (
+    lone_annotation,
+    named_mark,
+    profiler_steps,
+    repeated_annotation,
+)
+from timesink.analyses.cycles.cycles import (
+    METHODS,
+    MIN_REPEATS,
+    Candidate,
+    Cycles,
+    Reading,
+    numbered,
+    period_ns,
+)
+from timesink.analyses.cycles.cycles import SCHEMA as CYCLES_SCHEMA
+from timesink.analyses.cycles.kernel_period import kernel_period
+from timesink.analyses.cycles.marks import is_own, recorded_processes, work_in
+from timesink.analyses.cycles.python_loops import layers, lone_pass, python_anchor
+from timesink.analyses.kernels.names import short_kernel_name
+from timesink.errors import NoCyclesError, NotFoundError, UnreadableError, UsageError
+from timesink.model import units
+from timesink.model.processes import host_and_pid
+from timesink.model.schema import CYCLE_TYPES
+from timesink.model.trace import Trace, why_no_calls
+
+# How far a reading of a run as cycles can be trusted.
+
+LEAST = 0.4
+"""A reading nobody asked for is taken from this confidence on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What speaks for a reading, each from 0 to 1; the confidence is their product."""
+
+    trust: float
+    """How well the method knows what it found: 1 for what was marked on purpose."""
+    repeats: float
+    """n / (n + 1) for n cycles: two are a coincidence more easily than thirty."""
+    likeness: float
+    """How equal the amounts of work in the cycles of one process and type are."""
+    coverage: float
+    """Share of the recorded work that began in a cycle."""
+    elsewhere: tuple[str, ...] = ()
+    """Processes with work but without cycles; they do not count against a reading."""
+
+    @property
+    def confidence(self) -> float:
+        return self.trust * self.repeats * self.likeness * self.coverage
+
+
+def judge(trace: Trace, reading: Reading) -> Judgement:
+    """Weigh a reading against everything the recording holds."""
+    spans = reading.spans
+    work = work_in(trace, spans, on_device=reading.on_device)
+    amounts = work.events if work.events.any() else (spans["end_ns"] - spans["start_ns"]).to_numpy()
+    fewest = spans.group_by("pid").len()["len"].min()
+    count = int(fewest) if isinstance(fewest, int) else 0
+    # 1 less the mean distance from the median, relative to it; over all cycles.
+    groups = spans.select("pid", "type").with_columns(pl.Series("amount", amounts))
+    usual = pl.col("amount").median().over("pid", "type")
+    off = (pl.col("amount") - usual).abs() / usual.clip(lower_bound=1)
+    mean = groups.select(off.clip(upper_bound=1).mean()).item()
+    alike = 1.0 - float(mean or 0.0)
+    return Judgement(reading.trust, count / (count + 1), alike, work.coverage, work.elsewhere)
+
+
+# Cycles of a behaviour table, which has them already.
+
+METHOD = "table"
+"""How cycles were found where somebody else did."""
+
+
+def recorded_cycles(trace: Trace) -> Cycles | None:
+    """The cycles a behaviour table names, with their numbers; None for a timeline."""
+    rows = trace.lazy("behaviour").select(
+        "cycle",
+        pl.col("cycle_type").alias("type"),
+        *(pl.col(name).cast(pl.String).fill_null("") for name in ("pid", "anchor")),
+        pl.col("cycle_ts_ns").alias("start_ns"),
+        (pl.col("cycle_ts_ns") + pl.col("cycle_dur_ns")).alias("end_ns"),
+    )
+    cycles = rows.unique().sort("pid", "cycle", "start_ns").collect()
+    if cycles.is_empty():
+        return None
+    table = cycles.rename({"anchor": "name"}).select(list(CYCLES_SCHEMA)).cast(CYCLES_SCHEMA)  # type: ignore[arg-type]
+    anchor = table["name"].mode().sort()[0]
+    return Cycles(table, METHOD, anchor, 1.0, "the behaviour table names its cycles")
+
+
+# What to say when no cycles are found; the error knows what could mark one.
+
+_MARKS, _LONGEST = 3, 60
+"""How many marks are proposed, and how long a name may be that somebody is to write."""
+_PROCESSES = 8
+
+
+def unknown_method(by: str) -> UsageError:
+    """There is no such way to find cycles."""
+    return UsageError(
+        f"no way to find cycles is called {by!r}", f"choose from {', '.join(METHODS)}"
+    )
+
+
+def no_such_process(trace: Trace, pid: str, processes: Sequence[str]) -> NotFoundError:
+    """The recording has no such process; it says which it has."""
+    named = [process or "one without a number" for process in processes]
+    shown = ", ".join(named[:_PROCESSES]) + (", ..." if len(named) > _PROCESSES else "")
+    return NotFoundError(
+        f"{trace.metadata.source}: no process {pid}",
+        f"the recording has {shown}" if named else "the recording holds no process",
+    )
+
+
+def no_such_marker(trace: Trace, marker: str, pid: str | None) -> NoCyclesError:
+    """The recording has no such event; it says which would do."""
+    return NoCyclesError.no_such_mark(
+        f"{trace.metadata.source}: no event is called {marker!r}{_where(pid)}", _marks(trace)
+    )
+
+
+def nothing_repeats(
+    trace: Trace, methods: Sequence[str], considered: Sequence[Reading], pid: str | None
+) -> NoCyclesError:
+    """Nothing was seen to repeat well enough; it says what came nearest."""
+    near = "; ".join(
+        f"{_name(one)!r} came {units.counted(one.count, 'times')}" for one in considered
+    )
+    asked = f" by {methods[0]}" if len(methods) == 1 else ""
+    return NoCyclesError.nothing_repeats(
+        f"{trace.metadata.source}: no cycles found{asked}{_where(pid)}: nothing is seen to repeat "
+        f"{MIN_REPEATS} times or more" + (f" well enough ({near})" if near else ""),
+        _marks(trace),
+    )
+
+
+def _where(pid: str | None) -> str:
+    return f" in process {pid}" if pid else ""
+
+
+def _name(reading: Reading) -> str:
+    return short_kernel_name(reading.anchor) if reading.on_device else reading.anchor
+
+
+def _marks(trace: Trace) -> list[str]:
+    """The program's own annotations that last longest."""
+    annotations = host_columns(trace).lazy().filter(pl.col("kind") == "annotation")
+    longest = (
+        annotations.group_by(pl.col("name").cast(pl.String))
+        .agg(pl.col("dur_ns").sum())
+        .sort("dur_ns", "name", descending=[True, False])
+        .collect()["name"]
+    )
+    return [name for name in longest if is_own(name) and len(name) <= _LONGEST][:_MARKS]
+
+
+_FINDERS: Mapping[str, Callable[[Trace], Reading | None]] = {
+    "step": profiler_steps,
+    "marker": repeated_annotation,
+    "python": python_anchor,
+    "layer": layers,
+    "kernels": kernel_period,
+}
+_ASKED_IN_TURN = ("step", "marker", "python", "kernels")
+"""Layers are parts of a unit: they are looked for only when asked for."""
+
+_OUTLIER, _SHOWN = 5, 3
+
+
+@once_per_trace
+def find_cycles(
+    trace: Trace, *, marker: str | None = None, by: str | None = None, pid: str | None = None
+) -> Cycles:
+    """Every cycle of a run; raises `NotFoundError` where nothing is seen to repeat.
+
+    With `marker` the named annotation, call or kernel marks cycles; with `by` only that method is
+    asked (see `METHODS`); with `pid` only that process is looked at.
+    """
+    if by is not None and by not in METHODS:
+        raise unknown_method(by)
+    if not trace.has_timeline:
+        found = recorded_cycles(trace)
+        if found is None:
+            raise UnreadableError.no_timeline(trace.metadata.source)
+        if pid is None:
+            return found
+        chosen = _of_pid(found.table, pid)
+        if chosen.is_empty():
+            raise no_such_process(trace, pid, found.table["pid"].unique().sort().to_list())
+        return replace(found, table=chosen)
+    # Raise where there is nothing that could repeat, or not in that process.
+    processes = recorded_processes(trace)
+    if not processes and trace.counters.height:
+        raise UnreadableError.only_counters(trace.metadata.source, why_no_calls(trace))
+    if pid is not None and not any(_is_called(one, pid) for one in processes):
+        raise no_such_process(trace, pid, processes)
+    if marker is not None:
+        reading = _of_process(named_mark(trace, marker), pid)
+        if reading is None:
+            raise no_such_marker(trace, marker, pid)
+        return _cycles(reading, _judged(trace, reading, pid), [])
+    return _found(trace, (by,) if by else _ASKED_IN_TURN, pid)
+
+
+def _found(trace: Trace, methods: tuple[str, ...], pid: str | None) -> Cycles:
+    """The first reading that holds; a lone pass only where it is marked as such."""
+    considered: list[tuple[Reading, Judgement]] = []
+    for reading in _readings(trace, methods, pid):
+        judgement = _judged(trace, reading, pid)
+        if _holds(reading, judgement, asked=len(methods) == 1):
+            return _cycles(reading, judgement, considered)
+        considered.append((reading, judgement))
+    for reading, judgement in considered:
+        if reading.method == "step":
+            rest = [other for other in considered if other[0] is not reading]
+            return _cycles(reading, judgement, rest)
+    lone = _of_process(lone_annotation(trace), pid) if "marker" in methods else None
+    if lone is not None:
+        return _cycles(lone, _judged(trace, lone, pid), considered)
+    raise nothing_repeats(trace, methods, [reading for reading, _ in considered], pid)
+
+
+def _readings(trace: Trace, methods: tuple[str, ...], pid: str | None) -> Iterator[Reading]:
+    """Each method in turn; where one pass holds the recording, what repeats are its parts."""
+    for method in methods:
+        if method == "kernels" and len(methods) > 1 and _is_one_pass(trace):
+            return
+        reading = _of_process(_FINDERS[method](trace), pid)
+        if reading is None:
+            continue
+        yield reading
+        if method == "step":
+            # Steps were marked: only other marks may say more than they do.
+            yield from _readings(trace, tuple(m for m in methods if m == "marker"), pid)
+            return
+
+
+def _is_one_pass(trace: Trace) -> bool:
+    return lone_annotation(trace) is not None or lone_pass(trace) is not None
+
+
+def _judged(trace: Trace, reading: Reading, pid: str | None) -> Judgement:
+    """Who asks for one process does not miss the others."""
+    judgement = judge(trace, reading)
+    return judgement if pid is None else replace(judgement, elsewhere=())
+
+
+def _of_process(reading: Reading | None, pid: str | None) -> Reading | None:
+    if reading is None or pid is None:
+        return reading
+    spans = _of_pid(reading.spans, pid)
+    if spans.is_empty():
+        return None
+    # What repeats inside was counted in all processes.
+    inside = reading.inside if spans.height == reading.count else ()
+    return replace(reading, spans=spans, inside=inside)
+
+
+def _of_pid(rows: pl.DataFrame, pid: str) -> pl.DataFrame:
+    """Rows of a process, named as recorded or by its number alone."""
+    fitting = [one for one in rows["pid"].unique() if _is_called(one, pid)]
+    return rows.filter(pl.col("pid").is_in(fitting))
+
+
+def _is_called(process: str, pid: str) -> bool:
+    return pid in {process, host_and_pid(process)[1]}
+
+
+def _holds(reading: Reading, judgement: Judgement, *, asked: bool) -> bool:
+    """Whether to take a reading: what was asked for only has to repeat."""
+    if reading.method == "step":
+        return reading.count > 1
+    return reading.count >= MIN_REPEATS and (asked or judgement.confidence >= LEAST)
+
+
+def _cycles(
+    reading: Reading, judgement: Judgement, others: list[tuple[Reading, Judgement]]
+) -> Cycles:
+    return Cycles(
+        table=numbered(reading.spans),
+        method=reading.method,
+        anchor=reading.anchor,
+        confidence=judgement.confidence,
+        reason=reading.reason,
+        others=(*(_candidate(other, weighed) for other, weighed in others), *reading.inside),
+        notes=(*reading.notes, *_notes(reading, judgement)),
+        on_device=reading.on_device,
+        coverage=judgement.coverage,
+        likeness=judgement.likeness,
+    )
+
+
+def _notes(reading: Reading, judgement: Judgement) -> list[str]:
+    notes = []
+    if reading.count == 1:
+        notes.append("a single cycle: nothing is known about how much cycles differ")
+    if judgement.coverage < 0.9:
+        share = 100 * (1 - judgement.coverage)
+        notes.append(f"{share:.0f} % of the recorded work began outside of all cycles")
+    if judgement.elsewhere:
+        shown = ", ".join(judgement.elsewhere[:_SHOWN])
+        more = ", ..." if len(judgement.elsewhere) > _SHOWN else ""
+        notes.append(f"no cycles in process {shown}{more}, which did other work")
+    slow = _much_longer(reading.spans)
+    if slow:
+        notes.append(f"{units.counted(slow, 'cycles')} lasted over {_OUTLIER} times the median")
+    if judgement.likeness < 0.7:
+        notes.append("the cycles do not hold the same amount of work")
+    return notes
+
+
+def _much_longer(spans: pl.DataFrame) -> int:
+    """Cycles far longer than others of their process and type: a start, a pause, a fault."""
+    length = pl.col("end_ns") - pl.col("start_ns")
+    return int(spans.select((length > _OUTLIER * length.median().over("pid", "type")).sum()).item())
+
+
+def _candidate(reading: Reading, judgement: Judgement) -> Candidate:
+    reason = f"{reading.reason}; confidence {judgement.confidence:.2f} only"
+    return Candidate(
+        reading.method, reading.anchor, reading.count, period_ns(reading.spans), reason
+    )
+
+
+# Count, period, length and spread of cycles, by process and type.
+
+SCHEMA = {
+    "pid": pl.String(),
+    "type": pl.Enum(CYCLE_TYPES),
+    "cycles": pl.Int64(),
+    "period_ns": pl.Int64(),
+    "length_median_ns": pl.Int64(),
+    "length_mean_ns": pl.Int64(),
+    "length_iqr_ns": pl.Int64(),
+    "length_cv": pl.Float64(),
+    "shortest_ns": pl.Int64(),
+    "longest_ns": pl.Int64(),
+}
+"""One row per process and type.  The period is the median time from a start to the next start of
+that type; null for a single cycle.  `length_cv` is the standard deviation over the mean."""
+
+
+def cycle_summary(cycles: Cycles) -> pl.DataFrame:
+    """How many cycles there are, how long they are and how much that varies."""
+    length = pl.col("end_ns") - pl.col("start_ns")
+    rows = cycles.table.sort("pid", "start_ns").with_columns(
+        length.alias("length"),
+        pl.col("start_ns").diff().over("pid", "type").alias("apart"),
+    )
+    spread = pl.col("length").quantile(0.75, "linear") - pl.col("length").quantile(0.25, "linear")
+    return (
+        rows.group_by("pid", "type")
+        .agg(
+            pl.len().alias("cycles"),
+            pl.col("apart").median().round().alias("period_ns"),
+            pl.col("length").median().round().alias("length_median_ns"),
+            pl.col("length").mean().round().alias("length_mean_ns"),
+            spread.round().alias("length_iqr_ns"),
+            (pl.col("length").std() / pl.col("length").mean()).alias("length_cv"),
+            pl.col("length").min().alias("shortest_ns"),
+            pl.col("length").max().alias("longest_ns"),
+        )
+        .sort("pid", "type")
+        .select(list(SCHEMA))
+        .cast(SCHEMA)  # type: ignore[arg-type]
+    )

@@ -1,1 +1,0 @@
-"""Launches of kernels one by one: how long, how well each used the hardware, and why it ran."""

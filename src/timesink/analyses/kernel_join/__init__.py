@@ -1,1 +1,0 @@
-"""Counters of kernels joined with a timeline of the same program, launch by launch."""

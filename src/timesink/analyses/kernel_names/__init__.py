@@ -1,1 +1,0 @@
-"""Names of kernels: shortened, told apart, and compared across profilers."""

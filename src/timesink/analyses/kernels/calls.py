@@ -1,0 +1,364 @@
+"""Every launch of a kernel, in launch order, from a kernel profiler's file or from a timeline."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, cast
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.analyses.arrays import values_at
+from timesink.analyses.columns import (
+    device_columns,
+    encode,
+    host_columns,
+    once_per_trace,
+    start_and_end,
+)
+from timesink.analyses.device.activities import UNKNOWN_DEVICE, device_numbers
+from timesink.analyses.forest import (
+    DATA_LOADER,
+    OPERATOR,
+    OPTIMIZER,
+    CallForest,
+    Nodes,
+    call_forest,
+    enclosing,
+)
+from timesink.analyses.kernels.families import Families, load_families
+from timesink.analyses.kernels.names import short_name
+from timesink.analyses.kernels.table import kernel_rows
+from timesink.analyses.links import link_launches
+from timesink.analyses.modules.backward import link_backward
+from timesink.analyses.modules.table import find_modules, is_module_call
+from timesink.analyses.steps import find_steps, step_at
+from timesink.errors import UsageError
+from timesink.model.arrays import Flags, Ints
+from timesink.model.schema import KERNEL_CALLS
+from timesink.model.trace import Metadata, Trace
+from timesink.model.units import ordinal
+
+UTILISATIONS = ("tensor_pct", "dram_pct", "sm_pct")
+"""Columns that say how much of the hardware a launch used."""
+_RECORDED = (
+    *("index", "pid", "stream", "name", "ts_ns", "dur_ns"),
+    *(f"{shape}_{axis}" for shape in ("grid", "block") for axis in "xyz"),
+)
+
+
+@once_per_trace
+def kernel_calls(trace: Trace, families: Families | None = None) -> pl.DataFrame:
+    """One row per launch, in launch order: the columns of `kernel_calls` and a few more.
+
+    `short_name` and `family` come from the name.  A timeline says when a kernel ran, in `ts_ns`,
+    and `device_row` is its row in `trace.device`; a kernel profiler says how well it used the
+    hardware.  What the source does not say is null.
+    """
+    calls = _launches(trace)
+    return calls.with_columns(_from_names(calls["name"], families or load_families()))
+
+
+def has_counters(trace: Trace) -> bool:
+    """Whether the launches were measured by a kernel profiler."""
+    height = trace.lazy("kernel_calls").select(pl.len()).collect().item()
+    return bool(height)
+
+
+@once_per_trace
+def _launches(trace: Trace) -> pl.DataFrame:
+    return _measured(trace) if has_counters(trace) else _timed(trace)
+
+
+def _measured(trace: Trace) -> pl.DataFrame:
+    calls = trace.kernel_calls
+    return calls.with_columns(
+        *(_finite(name) for name, dtype in calls.schema.items() if dtype == pl.Float64()),
+        ts_ns=pl.lit(None, pl.Int64()),
+        device_row=pl.lit(None, pl.Int64()),
+    )
+
+
+def _finite(column: str) -> pl.Expr:
+    """What is no number, or beyond all, was not measured."""
+    return pl.when(pl.col(column).is_finite()).then(pl.col(column)).alias(column)
+
+
+def _timed(trace: Trace) -> pl.DataFrame:
+    rows = _in_launch_order(trace)
+    recorded = trace.lazy("device").select(*_RECORDED, "occupancy_pct").collect()[rows]
+    number = device_numbers(trace)[rows]
+    device = pl.Series(number).replace(UNKNOWN_DEVICE, None).cast(pl.Int32())
+    known = recorded.with_columns(
+        _known_occupancy(),
+        device.alias("device"),
+        _capabilities(trace, device).alias("compute_capability"),
+        device_row=pl.Series(rows, dtype=pl.Int64()),
+    )
+    schema = KERNEL_CALLS.schema
+    unknown = [pl.lit(None, schema[name]).alias(name) for name in schema if name not in known]
+    return known.with_columns(unknown).select(*schema, "ts_ns", "device_row")
+
+
+def _known_occupancy() -> pl.Expr:
+    """Profilers write 0 for kernels they cannot estimate; one that runs has warps in flight."""
+    occupancy, nothing_ran = pl.col("occupancy_pct"), pl.col("dur_ns") == 0
+    known = occupancy.is_finite() & ((occupancy > 0) | ((occupancy == 0) & nothing_ran))
+    return pl.when(known).then(occupancy).alias("occupancy_pct")
+
+
+def _capabilities(trace: Trace, device: pl.Series) -> pl.Series:
+    known = {one.id: one.compute_capability for one in trace.metadata.devices}
+    return device.replace_strict(
+        list(known), list(known.values()), default=None, return_dtype=pl.String()
+    ).cast(pl.Categorical())
+
+
+def _in_launch_order(trace: Trace) -> Ints:
+    """Kernels by the time of the call that launched them, else by their start."""
+    rows = kernel_rows(trace)
+    start = device_columns(trace)["ts_ns"].to_numpy()[rows]
+    call = link_launches(trace).call_row[rows]
+    launched = start.copy()
+    launched[call >= 0] = host_columns(trace)["ts_ns"].to_numpy()[call[call >= 0]]
+    return np.asarray(rows[np.lexsort((rows, start, launched))])
+
+
+def _from_names(names: pl.Series, families: Families) -> list[pl.Series]:
+    """What a name tells, found once per distinct name."""
+    codes, texts = encode(names)
+    short = [None if text is None else short_name(text) for text in texts]
+    family = [
+        None if text is None else families.of(text, own)
+        for text, own in zip(texts, short, strict=True)
+    ]
+    return [
+        pl.Series(column, values, dtype=pl.String()).cast(pl.Categorical()).gather(codes)
+        for column, values in (("short_name", short), ("family", family))
+    ]
+
+
+# Why each kernel of a timeline ran: the operator and the module that launched it, and its step.
+
+_ENGINE = "autograd::engine::evaluate_function: "
+_AUTOGRAD = "torch::autograd::"
+_OWN_WORK = (OPERATOR, OPTIMIZER, DATA_LOADER)
+"""Roles of calls that users know by name; modules, steps and wrappers frame them."""
+_COMPILED = re.compile(r"Torch-Compiled Region|CompiledFxGraph|CompiledFunction")
+"""Calls of compiled graphs frame what they call: a whole network may be one of them."""
+
+SCHEMA = {
+    "operator": pl.Categorical(),
+    "innermost_operator": pl.Categorical(),
+    "module": pl.Categorical(),
+    "step": pl.Categorical(),
+}
+
+
+@once_per_trace
+def launch_origins(trace: Trace) -> pl.DataFrame:
+    """For each row of `kernel_calls(trace)`: operator, innermost operator, module and step.
+
+    `operator` is the outermost call inside the module, step or thread around it: what the user
+    wrote, with everything it called.  Calls of the backward pass belong to the module whose
+    forward pass made them.  Null where the recording does not say.
+    """
+    rows = kernel_calls(trace)["device_row"]
+    if rows.null_count():
+        return pl.DataFrame(schema=SCHEMA).clear(len(rows))
+    places = rows.to_numpy()
+    forest, node = call_forest(trace), link_launches(trace).node[places]
+    columns = {
+        "operator": _operators(forest, node),
+        "innermost_operator": _innermost_operators(forest, node),
+        "module": _modules(trace, forest, node),
+        "step": _steps(trace, places),
+    }
+    return pl.DataFrame([columns[name].cast(SCHEMA[name]).alias(name) for name in SCHEMA])
+
+
+# -- operators -------------------------------------------------------------------------------------
+
+
+def _operators(forest: CallForest, node: Nodes) -> pl.Series:
+    own_work = np.isin(forest.role, _OWN_WORK)
+    compiled = forest.named(lambda name: _COMPILED.search(name) is not None)
+    inside = _outermost(forest, node, own_work & ~compiled)
+    return _named(forest, np.where(inside < 0, _outermost(forest, node, own_work), inside))
+
+
+def _outermost(forest: CallForest, node: Nodes, wanted: Flags) -> Nodes:
+    """The nearest caller, or the call itself, that is wanted and has a caller that is not."""
+    called_by_such = np.append(wanted, False)[forest.parent]
+    return enclosing(node, forest.parent, wanted & ~called_by_such)
+
+
+def _innermost_operators(forest: CallForest, node: Nodes) -> pl.Series:
+    return _named(forest, enclosing(node, forest.parent, forest.role == OPERATOR))
+
+
+def _named(forest: CallForest, node: Nodes) -> pl.Series:
+    """Names as users know them: functions of the backward pass without the engine's call."""
+    names = [name.removeprefix(_ENGINE).removeprefix(_AUTOGRAD) for name in forest.names]
+    code = np.append(forest.name, -1)[node]
+    return values_at(pl.Series(names, dtype=pl.String), np.where(node >= 0, code, -1))
+
+
+# -- modules ---------------------------------------------------------------------------------------
+
+
+def _modules(trace: Trace, forest: CallForest, node: Nodes) -> pl.Series:
+    """Paths of the modules around; of the forward pass for what the backward pass launched."""
+    is_module = is_module_call(trace)
+    if not is_module.any():
+        # The hierarchy that operators carry themselves, where no call of a module was recorded.
+        texts = trace.lazy("host").select("module_hierarchy").collect()["module_hierarchy"]
+        texts = texts.cast(pl.String)[forest.row]
+        stated = (texts != "").fill_null(value=False).to_numpy()
+        return values_at(texts, enclosing(node, forest.parent, stated))
+    modules = find_modules(trace)
+    call = enclosing(_forward_of(trace, forest, node, is_module), forest.parent, is_module)
+    row = np.append(modules.row, -1)[np.searchsorted(modules.node, call)]
+    paths = pl.Series(modules.paths, dtype=pl.String)
+    return values_at(paths, np.where(call >= 0, row, -1))
+
+
+def _forward_of(trace: Trace, forest: CallForest, node: Nodes, is_module: Flags) -> Nodes:
+    """The call itself, or the forward call of the backward call that it is part of."""
+    links = link_backward(trace)
+    forward = np.full(len(forest) + 1, -1, dtype=np.int64)
+    forward[links.node] = links.forward
+    is_backward = np.zeros(len(forest), dtype=np.bool_)
+    is_backward[links.node] = True
+    # A module inside a backward call computes its forward pass once more: it comes first.
+    around = enclosing(node, forest.parent, is_backward | is_module)
+    return np.where(np.append(is_backward, False)[around], forward[around], around)
+
+
+# -- steps -----------------------------------------------------------------------------------------
+
+
+def _steps(trace: Trace, places: Ints) -> pl.Series:
+    """Names of the steps in which the kernels were launched, or ran where that is not known."""
+    steps = find_steps(trace)
+    if steps.is_empty() or not steps["marked"][0]:
+        return pl.Series([None] * len(places), dtype=pl.String)
+    call = link_launches(trace).call_row[places]
+    launched = _step_at(host_columns(trace), call, steps, ("host_start_ns", "host_end_ns"))
+    ran = _step_at(device_columns(trace), places, steps, ("start_ns", "end_ns"))
+    return values_at(steps["name"], np.where(call >= 0, launched, ran))
+
+
+def _step_at(
+    events: pl.DataFrame, rows: Ints, steps: pl.DataFrame, bounds: tuple[str, str]
+) -> Ints:
+    if events.is_empty():
+        return np.full(len(rows), -1, dtype=np.int64)
+    start, end = start_and_end(events, rows)
+    return step_at(start, end, steps.select(bounds).to_numpy())
+
+
+# Recordings that hold every n-th launch only, and for how many each of these stands.
+
+Per: TypeAlias = Literal["kernel", "launch"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """Which launches were measured: 1, n + 1, 2 n + 1, ... of each kernel function, or of all."""
+
+    every: int
+    per: Per = "launch"
+
+    def __post_init__(self) -> None:
+        if self.every < 1:
+            raise UsageError(
+                f"every {ordinal(self.every)} launch cannot have been measured",
+                "give --every the distance of two measured launches, e.g. --every 10",
+            )
+
+    def __str__(self) -> str:
+        """Which launches were measured, in words."""
+        of_what = " of each kernel" if self.per == "kernel" else ""
+        return f"every {ordinal(self.every)} launch{of_what}"
+
+    def fewest(self, seen: Ints) -> NDArray[np.floating]:
+        """How many launches a kernel had at least: none after the last one seen."""
+        if self.per == "launch":
+            return seen * float(self.every)
+        return np.maximum(seen - 1, 0) * float(self.every) + 1
+
+    def most(self, seen: Ints) -> NDArray[np.floating]:
+        """How many launches a kernel had at most: all that fit before the next one measured."""
+        return seen * float(self.every)
+
+    def expected(self, seen: Ints) -> NDArray[np.floating]:
+        """How many launches a kernel had, so far as those seen tell.
+
+        Programs launch some kernels once and others ten thousand times: twice as many launches
+        are half as likely.  From a few seen on, that is the middle between fewest and most.
+        """
+        if self.per == "launch":
+            return seen * float(self.every)
+        high = seen * float(self.every)
+        low = np.maximum(high - self.every, 1.0)
+        # The mean of L where L is as likely as 1/L: how many there are, over the sum of all 1/L.
+        tail = np.log((high + 0.5) / (low + 0.5)) + (high + 0.5) ** -2 / 24 - (low + 0.5) ** -2 / 24
+        whole = float((1 / np.arange(1, self.every + 1)).sum())
+        return self.every / np.where(seen > 1, tail, whole)
+
+
+def sampling_of(trace: Trace) -> Sampling | None:
+    """How the launches were chosen, as the recording says itself; None when all were measured."""
+    return stated_sampling(trace.metadata)
+
+
+def stated_sampling(metadata: Metadata) -> Sampling | None:
+    """The same from what a recording says about itself."""
+    collected = metadata.extra.get("collected")
+    if not isinstance(collected, Mapping):
+        return None
+    every = collected.get("every")
+    if not isinstance(every, int) or every < 2:
+        return None
+    return Sampling(every, "launch" if collected.get("per") == "launch" else "kernel")
+
+
+def with_weights(calls: pl.DataFrame, sampling: Sampling | None) -> pl.DataFrame:
+    """The calls with `weight`: for how many launches each stands; 1 where all were measured."""
+    if sampling is None or sampling.every == 1:
+        return calls.with_columns(weight=pl.lit(1.0))
+    function = sampled_functions(calls)
+    seen = np.bincount(function, minlength=1)
+    weight = sampling.expected(seen) / np.maximum(seen, 1)
+    return calls.with_columns(weight=pl.Series(weight[function], dtype=pl.Float64()))
+
+
+def sampled_functions(calls: pl.DataFrame) -> Ints:
+    """A number per launch for its process and function, whose launches the profiler counts.
+
+    It knows a function by its bare name, so that all templates of one name count together.
+    """
+    codes, texts = encode(calls["short_name"])
+    bare = [(text or "").rsplit("::", 1)[-1] for text in texts]
+    number = {name: place for place, name in enumerate(dict.fromkeys(bare))}
+    function = np.array([number[name] for name in bare], dtype=np.int64)[codes]
+    numbers = (
+        calls.select(pl.Series(function).alias("function"), "host", "pid")
+        .select(pl.struct(pl.all()).rank("dense").cast(pl.Int64()) - 1)
+        .to_series()
+    )
+    return cast("Ints", numbers.to_numpy())
+
+
+def call_weight() -> pl.Expr:
+    """For how many launches a call stands; 1 in a table without weights."""
+    return pl.coalesce(pl.col("^weight$"), pl.lit(1.0))
+
+
+def call_time() -> pl.Expr:
+    """The time a call stands for; null where it was not measured."""
+    return pl.col("dur_ns") * call_weight()

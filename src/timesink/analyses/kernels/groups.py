@@ -1,0 +1,254 @@
+"""Launches grouped: by kernel name, family, operator or module, device by device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeAlias
+
+import numpy as np
+import polars as pl
+
+from timesink.analyses.kernels.calls import UTILISATIONS, call_time, call_weight
+from timesink.analyses.kernels.usage import CLASSES, THIRDS, Axis, Thresholds, axis_of, headroom
+from timesink.model.arrays import Floats
+
+_SPREAD = ("min", "median", "max")
+_DEVICE = ("host", "device")
+_KEYS = (*_DEVICE, "group")
+MIXED = "mixed"
+_CLASSES = (*CLASSES, MIXED)
+_MOST = 2 / 3
+"""A class with more of the time of a group than this is the class of the group."""
+GROUP_COLUMNS = (
+    *(*_KEYS, "calls", "launches", "total_ns", "share_pct"),
+    *("mean_ns", "min_ns", "median_ns", "max_ns", *UTILISATIONS),
+    *(f"{column[:-4]}_{which}_pct" for column in UTILISATIONS for which in _SPREAD),
+    *("occupancy_pct", "class", "headroom_ns", "headroom_share_pct", "variants"),
+)
+
+
+def call_groups(calls: pl.DataFrame, by: str) -> pl.DataFrame:
+    """One row per device and value of the column `by`; devices in order, the longest first.
+
+    `calls` are the launches seen, `launches` how many they stand for; `total_ns` is what all of
+    these take.  All else is of the launches with a duration, null where a group has none.
+    Utilisations and occupancy are means weighted by time over the launches that
+    have them, `class` is the one with more than two thirds of the time, else `mixed`; `variants`
+    counts distinct full names.  Shares are of the device's time and of its headroom.
+    """
+    group = pl.col(by)
+    prepared = calls.select(
+        *_DEVICE,
+        group.alias("group"),
+        *("name", "dur_ns"),
+        *(_of_timed(column) for column in (*UTILISATIONS, "occupancy_pct")),
+        _class_of(calls),
+        call_weight().alias("weight"),
+        call_time().alias("time"),
+        (headroom() * call_weight()).alias("headroom"),
+    )
+    groups = prepared.group_by(_KEYS, maintain_order=True).agg(
+        pl.len().cast(pl.Int64()).alias("calls"),
+        pl.col("weight").sum().round().cast(pl.Int64()).alias("launches"),
+        _sum("time").alias("total_ns"),
+        *_measures(),
+        pl.col("name").n_unique().cast(pl.Int64()).alias("variants"),
+    )
+    return (
+        groups.join(_main_class(prepared), on=_KEYS, how="left", nulls_equal=True)
+        .with_columns(
+            pl.col("group").cast(pl.String()),
+            share_pct=_percent_of_device("total_ns"),
+            headroom_share_pct=_percent_of_device("headroom_ns"),
+        )
+        .sort(
+            pl.col("host").cast(pl.String()),
+            *("device", "total_ns", "group"),
+            descending=[False, False, True, False],
+            nulls_last=[False, False, True, False],
+        )
+        .select(GROUP_COLUMNS)
+    )
+
+
+def _of_timed(column: str) -> pl.Expr:
+    """What is known of launches with a duration: without one they have no weight."""
+    return pl.when(pl.col("dur_ns").is_not_null()).then(pl.col(column)).alias(column)
+
+
+def _sum(column: str) -> pl.Expr:
+    """Nanoseconds of those that have some; null where none has."""
+    amount = pl.col(column)
+    return pl.when(amount.is_not_null().any()).then(amount.sum().round().cast(pl.Int64()))
+
+
+def _class_of(calls: pl.DataFrame) -> pl.Expr:
+    if "class" in calls.columns:
+        return pl.col("class")
+    return pl.lit("unknown").cast(pl.Enum(CLASSES)).alias("class")
+
+
+def _measures() -> list[pl.Expr]:
+    dur = pl.col("dur_ns")
+    # A mean over launches that stand for different numbers of others counts these.  Counted from
+    # the shortest, so that the mean of equal lengths is that length.
+    weight = pl.col("weight").filter(dur.is_not_null())
+    mean = dur.min() + ((dur - dur.min()) * pl.col("weight")).sum() / weight.sum()
+    return [
+        pl.when(dur.is_not_null().any()).then(mean).alias("mean_ns"),
+        *(_spread(dur, which).alias(f"{which}_ns") for which in _SPREAD),
+        *(_weighted(column) for column in (*UTILISATIONS, "occupancy_pct")),
+        *(
+            _spread(pl.col(column), which).alias(f"{column[:-4]}_{which}_pct")
+            for column in UTILISATIONS
+            for which in _SPREAD
+        ),
+        _sum("headroom").alias("headroom_ns"),
+    ]
+
+
+def _spread(column: pl.Expr, which: str) -> pl.Expr:
+    return {"min": column.min(), "median": column.median(), "max": column.max()}[which]
+
+
+def _weighted(column: str) -> pl.Expr:
+    time = pl.col("time").filter(pl.col(column).is_not_null()).sum()
+    return pl.when(time > 0).then((pl.col(column) * pl.col("time")).sum() / time).alias(column)
+
+
+def _percent_of_device(column: str) -> pl.Expr:
+    whole = pl.col(column).sum().over(_DEVICE)
+    return pl.when(whole > 0).then(100 * pl.col(column) / whole)
+
+
+def _main_class(prepared: pl.DataFrame) -> pl.DataFrame:
+    """The class in which each group spends most of its time; `mixed` where that is little."""
+    named, time = pl.col("class").cast(pl.Enum(_CLASSES)), pl.col("time")
+    largest = (pl.len() == 1) | (time.max() > _MOST * time.sum())
+    return (
+        prepared.filter(pl.col("time").is_not_null())
+        .group_by(*_KEYS, "class")
+        .agg(time.sum())
+        .group_by(_KEYS)
+        .agg(
+            pl.when(largest)
+            .then(named.sort_by("time").last())
+            .otherwise(pl.lit(MIXED, pl.Enum(_CLASSES)))
+            .alias("class")
+        )
+    )
+
+
+# Where the time of the kernels lies between memory use and use of the multiprocessors.
+
+CELLS = 30
+"""Cells along each axis."""
+
+
+@dataclass(frozen=True, eq=False)
+class Density:
+    """Fractions of the time in a grid of cells."""
+
+    axis: Axis
+    edges_pct: Floats
+    """Borders of the cells, alike on both axes; those of the classes are among them."""
+    shares: Floats
+    """Fractions of all time: rows of use of the multiprocessors, columns of memory use."""
+    missing: float
+    """Fraction of all time without both metrics."""
+    beyond: float
+    """Fraction of all time above 100 % on an axis; it is counted in the last cell."""
+
+
+def density(calls: pl.DataFrame, thresholds: Thresholds = THIRDS, cells: int = CELLS) -> Density:
+    """How much of the time of one device's launches is spent in each cell."""
+    axis = axis_of(calls)
+    # Cells of much the same size, none of them on both sides of a threshold.
+    borders = sorted({0.0, 100 * thresholds.low, 100 * thresholds.high, 100.0})
+    parts = [
+        np.linspace(low, high, max(1, round(cells * (high - low) / 100)), endpoint=False)
+        for low, high in pairwise(borders)
+    ]
+    edges = np.append(np.concatenate(parts), 100.0)
+    compute, dram = (calls[f"{name}_pct"].cast(pl.Float64()).to_numpy() for name in (axis, "dram"))
+    time = calls.select(call_time().fill_null(0.0)).to_series().to_numpy()
+    total = time.sum() or 1.0
+    known = ~(np.isnan(compute) | np.isnan(dram))
+    row, column = (
+        np.clip(np.searchsorted(edges, values[known], side="right") - 1, 0, len(edges) - 2)
+        for values in (compute, dram)
+    )
+    side = len(edges) - 1
+    shares = np.bincount(row * side + column, time[known] / total, minlength=side * side)
+    over = known & ((compute > edges[-1]) | (dram > edges[-1]))
+    return Density(
+        axis=axis,
+        edges_pct=edges,
+        shares=shares.astype(np.float64).reshape(side, side),
+        missing=float(time[~known].sum() / total),
+        beyond=float(time[over].sum() / total),
+    )
+
+
+# Utilisation along a run: means of equal stretches of kernel time, in launch order.
+
+_Within: TypeAlias = Callable[[Floats], Floats]
+_LEAST = 1e-6
+"""Part of a stretch below which a metric counts as missing there: rounding leaves less."""
+
+
+@dataclass(frozen=True, eq=False)
+class Strip:
+    """A run cut into stretches of the same kernel time."""
+
+    total_ns: float
+    means_pct: Mapping[str, Floats]
+    """By metric (`tensor_pct`, ...), weighted by time; NaN where no launch of a stretch has it."""
+    class_shares: Floats
+    """Fractions of each stretch, one row per stretch, in the order of `CLASSES`."""
+
+    @property
+    def stretches(self) -> int:
+        return len(self.class_shares)
+
+
+def strip(calls: pl.DataFrame, stretches: int, metrics: tuple[str, ...] = UTILISATIONS) -> Strip:
+    """The launches of one device one after the other, as means of equal stretches of their time.
+
+    A launch counts in every stretch it reaches into, by its time there.  Without any time there
+    are no stretches.
+    """
+    time = calls.select(call_time().fill_null(0.0)).to_series().to_numpy()
+    ends = np.concatenate(([0.0], np.cumsum(time)))
+    total = float(ends[-1])
+    if not total:
+        return Strip(0.0, {name: np.empty(0) for name in metrics}, np.empty((0, len(CLASSES))))
+    edges = np.linspace(0, total, stretches + 1)
+
+    def within(amounts: Floats) -> Floats:
+        """What each launch brings, spread evenly over its time and summed per stretch."""
+        reached = np.concatenate(([0.0], np.cumsum(amounts)))
+        return np.diff(np.interp(edges, ends, reached))
+
+    length = total / stretches
+    kinds = calls["class"].cast(pl.String())
+    return Strip(
+        total_ns=total,
+        means_pct={
+            name: _mean(calls[name].cast(pl.Float64()).to_numpy(), time, length, within)
+            for name in metrics
+        },
+        class_shares=np.stack(
+            [within(time * (kinds == name).to_numpy()) / length for name in CLASSES], axis=1
+        ),
+    )
+
+
+def _mean(values: Floats, time: Floats, length: float, within: _Within) -> Floats:
+    known = ~np.isnan(values)
+    covered = within(np.where(known, time, 0.0))
+    amount = within(np.where(known, values, 0.0) * time)
+    enough = covered > _LEAST * length
+    return np.where(enough, amount / np.where(enough, covered, 1.0), np.nan)

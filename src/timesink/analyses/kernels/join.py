@@ -1,0 +1,468 @@
+"""Counters of single kernels joined with a timeline of the same program, launch by launch.
+
+A kernel profiler knows how well a kernel used the hardware, a timeline knows why it ran.  Both list
+launches in order, but they spell names differently, hold more or fewer steps, kernels are replaced
+from run to run, and only some of the launches may have been measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from timesink.analyses.columns import encode
+from timesink.analyses.kernels.calls import Sampling
+from timesink.analyses.kernels.families import OTHER
+from timesink.analyses.kernels.join_alignment import (
+    Launches,
+    TimelineWindow,
+    common_subsequence,
+    fill_by_name,
+    fill_by_order,
+    windows_of,
+)
+from timesink.analyses.kernels.join_search import Path, Placed, place_by_count, place_launches
+from timesink.analyses.kernels.names import cut_name, kernel_name, short_name, template_arguments
+from timesink.model.arrays import Flags, Ints
+from timesink.model.units import count, counted, share
+
+# Measured launches found in windows of a timeline, such as its steps.
+
+_MOST_ROUNDS = 4
+_WINDOWS_TRIED, _LONG = 3, 8192
+"""So many windows are tried, but for long recordings only the one that knows most of it."""
+_SHORTEST_STRETCH = 16
+"""Launches in a row without a place that are worth a look at other windows."""
+_WORTHWHILE = 0.02
+"""Share of them that must find places there."""
+_NEIGHBOURS = 8
+_SURE = 0.5
+"""Share of the launches around one that must have places, for its own place to count."""
+_COUNTED = 0.8
+"""Share of the launches known to the window that must be where counting puts them."""
+_BACK_AND_FORTH = 0.1
+"""Share of the launches that may stand before the one they follow, when places are counted."""
+_GLANCE = 512
+"""Launches at which a glance is taken first, at three places of a long recording."""
+_HOPELESS = 0.2
+"""Share of them that must find places, for it to be worth looking at the rest."""
+_BEYOND_DOUBT = 0.9
+"""Share of the launches with places, and of what these are worth, from which on it is no chance."""
+_BETTER_THAN_CHANCE = 1.15
+"""How much better it must run through the window than backwards, when in doubt."""
+_MOST_PAIRS = 100_000_000
+"""Pairs of equal launches beyond which a path takes too long; a common subsequence does not."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """For each launch its row in the timeline, -1 for none, and whether its kind stands there."""
+
+    row: Ints
+    exact: Flags
+    windows: list[TimelineWindow] = field(default_factory=list)
+    """Windows of the timeline that were used."""
+
+    @classmethod
+    def nothing(cls, launches: int) -> Found:
+        return cls(np.full(launches, -1), np.zeros(launches, dtype=np.bool_))
+
+
+def find_launches(
+    counters: Launches,
+    timed: Launches,
+    windows: Sequence[TimelineWindow],
+    rest: TimelineWindow,
+    sampling: Sampling | None,
+) -> Found:
+    """Look for launches in the window that fits best, and for what is left in others.
+
+    What lies outside of all windows (`rest`) is looked at last.
+    """
+    found = Found.nothing(len(counters))
+    for turn in range(_MOST_ROUNDS):
+        rows = _long_stretches(found.row < 0) if turn else np.arange(len(counters))
+        if not len(rows):
+            break
+        offered = [*windows, rest] if turn and len(rest.rows) else windows
+        window, part = _in_best_window(counters[rows], timed, offered, sampling)
+        gained = part.place >= 0
+        if gained.mean() < _WORTHWHILE:
+            break
+        found.row[rows[gained]] = window.rows[part.place[gained]]
+        found.exact[rows[gained]] = part.exact[gained]
+        found.windows.append(window)
+    return found
+
+
+def _long_stretches(is_open: Flags) -> Ints:
+    """Rows of stretches that are long enough for a look at other windows."""
+    borders = np.flatnonzero(np.diff(np.concatenate([[False], is_open, [False]])))
+    starts, ends = borders[::2], borders[1::2]
+    long = ends - starts >= min(_SHORTEST_STRETCH, len(is_open))
+    spans = [np.arange(*span) for span in zip(starts[long], ends[long], strict=True)]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *spans])
+
+
+# -- in one window ---------------------------------------------------------------------------------
+
+
+def _in_best_window(
+    counters: Launches,
+    timed: Launches,
+    windows: Sequence[TimelineWindow],
+    sampling: Sampling | None,
+) -> tuple[TimelineWindow, Placed]:
+    """Of the windows that know most of the launches the one through which they run best."""
+    distinct: dict[bytes, TimelineWindow] = {}
+    for window in windows:
+        distinct.setdefault(timed.kind[window.rows].tobytes(), window)
+
+    def known(window: TimelineWindow) -> int:
+        return int(np.isin(counters.kind, timed.kind[window.rows]).sum())
+
+    most = _WINDOWS_TRIED if len(counters) <= _LONG else 1
+    tried: list[tuple[TimelineWindow, Placed]] = []
+    for window in sorted(distinct.values(), key=known, reverse=True)[:most]:
+        tried.append((window, _in_window(counters, timed[window.rows], sampling)))
+        if tried[-1][1].exact.all():
+            break
+    return max(tried, key=lambda one: (one[1].exact.sum(), one[1].score))
+
+
+def _in_window(counters: Launches, window: Launches, sampling: Sampling | None) -> Placed:
+    stride = _stride(counters, window, sampling)
+    found = _by_count(counters, window, sampling) or _by_path(counters, window, stride)
+    sure = _sure(found.exact)
+    place, exact = np.where(sure, found.place, -1), found.exact & sure
+    if exact.mean() >= _SURE:
+        if stride <= 1:
+            place = fill_by_order(place, counters, window)
+            exact = place >= 0
+        place = fill_by_name(place, counters, window, stride)
+    return Placed(place, exact, found.score)
+
+
+def _stride(counters: Launches, window: Launches, sampling: Sampling | None) -> float:
+    """How many launches one stands for; by how few follow one another where nobody says."""
+    if sampling is not None:
+        return float(sampling.every)
+    if 2 * len(counters) > len(window) or len(counters) < 2:
+        return 1.0
+    most = int(max(counters.kind.max(), window.kind.max())) + 1
+    ours, theirs = (one.kind[:-1] * most + one.kind[1:] for one in (counters, window))
+    neighbours = float(np.isin(ours, theirs).mean())
+    return 1.0 if neighbours >= _SURE else float(round(len(window) / len(counters)))
+
+
+def _by_count(counters: Launches, window: Launches, sampling: Sampling | None) -> Placed | None:
+    """Places by count; None where they are few or go back and forth."""
+    if sampling is None or sampling.per != "kernel":
+        return None
+    found = place_by_count(counters, window, sampling.every)
+    known = int(np.isin(counters.kind, window.kind).sum())
+    rounds = int((np.diff(found.place[found.exact]) <= 0).sum())
+    likely = len(counters) * sampling.every / len(window)
+    few = found.exact.sum() < _COUNTED * known
+    if few or rounds > 2 * likely + _BACK_AND_FORTH * len(counters):
+        return None
+    return found
+
+
+def _sure(exact: Flags) -> Flags:
+    """Launches most of whose neighbours have places as well; single ones are chance."""
+    before = np.append(0, np.cumsum(exact))
+    at = np.arange(len(exact))
+    first = np.maximum(at - _NEIGHBOURS, 0)
+    beyond = np.minimum(at + _NEIGHBOURS + 1, len(exact))
+    return np.asarray(before[beyond] - before[first] >= _SURE * (beyond - first))
+
+
+# -- by path ---------------------------------------------------------------------------------------
+
+
+def _by_path(counters: Launches, window: Launches, stride: float) -> Placed:
+    path = _path(counters.kind, window.kind, stride)
+    place = np.full(len(counters), -1)
+    place[path.row] = path.place
+    return Placed(place, place >= 0, path.score)
+
+
+def _path(launches: Ints, window: Ints, stride: float) -> Path:
+    """The best path; an empty one for launches that have too little to do with the window."""
+    ordered = np.sort(window)
+    first, beyond = (np.searchsorted(ordered, launches, side) for side in ("left", "right"))
+    if int((beyond - first).sum()) > _MOST_PAIRS:
+        rows, places = common_subsequence(launches, window)
+        return Path(rows, places, len(rows))
+    if len(launches) > 6 * _GLANCE:
+        starts = (np.array([1, 3, 5]) * len(launches) // 6 - _GLANCE // 2).tolist()
+        glances = [launches[start : start + _GLANCE] for start in starts]
+        hopeless = all(_is_hopeless(glance, window, stride) for glance in glances)
+        return Path.nowhere() if hopeless else place_launches(launches, window, stride)
+    path = place_launches(launches, window, stride)
+    return Path.nowhere() if _is_chance(path, launches, window, stride) else path
+
+
+def _is_hopeless(launches: Ints, window: Ints, stride: float) -> bool:
+    path = place_launches(launches, window, stride)
+    few = _sure_share(path, launches) < _HOPELESS
+    return few or _is_chance(path, launches, window, stride)
+
+
+def _is_chance(path: Path, launches: Ints, window: Ints, stride: float) -> bool:
+    """Whether a path with gaps is hardly better than one for the launches backwards.
+
+    A window with few kinds of kernels, or places far apart, fits many a sequence by chance.
+    """
+    if min(path.straightness, _sure_share(path, launches)) > _BEYOND_DOUBT:
+        return False
+    backwards = place_launches(launches[::-1], window, stride)
+    return path.score < _BETTER_THAN_CHANCE * backwards.score
+
+
+def _sure_share(path: Path, launches: Ints) -> float:
+    met = np.zeros(len(launches), dtype=np.bool_)
+    met[path.row] = True
+    return float((met & _sure(met)).mean())
+
+
+# Numbers for what is launched, equal on two recordings where they mean the same.
+
+GEOMETRY = tuple(f"{shape}_{axis}" for shape in ("grid", "block") for axis in "xyz")
+_CUT = "..."
+
+
+def numbered_launches(counters: pl.DataFrame, timeline: pl.DataFrame) -> tuple[Launches, Launches]:
+    """The launches of two tables of calls, with numbers that are equal where they mean the same.
+
+    A kind is name, template arguments, grid and block.  What only one of the tables tells (the
+    arguments of a mangled name, a grid) does not count.
+    """
+    sides = (counters, timeline)
+    encoded = [encode(side["name"]) for side in sides]
+    texts = [[text or "" for text in names] for _, names in encoded]
+    spell = _spelling(texts[0])
+    function = _numbered([[spell(text) for text in side] for side in texts])
+    arguments = _shared_arguments(texts, function)
+    by_name = [
+        pl.DataFrame({"function": own[codes], "arguments": told[codes]})
+        for (codes, _), own, told in zip(encoded, function, arguments, strict=True)
+    ]
+    shape = _told_by_both(sides)
+    keys = [named.hstack(own) for named, own in zip(by_name, shape, strict=True)]
+    kind = pl.concat(keys).select(pl.struct(pl.all()).rank("dense")).to_series()
+    kinds = kind.cast(pl.Int64).to_numpy()
+    families = _families(sides)
+    cut = counters.height
+    return (
+        Launches(kinds[:cut], by_name[0]["function"].to_numpy(), families[:cut]),
+        Launches(kinds[cut:], by_name[1]["function"].to_numpy(), families[cut:]),
+    )
+
+
+def _told_by_both(sides: tuple[pl.DataFrame, pl.DataFrame]) -> list[pl.DataFrame]:
+    told = [
+        name
+        for name in GEOMETRY
+        if all(name in side.columns and side[name].null_count() < side.height for side in sides)
+    ]
+    return [side.select(pl.col(told).cast(pl.Int64).fill_null(-1)) for side in sides]
+
+
+def _families(sides: tuple[pl.DataFrame, pl.DataFrame]) -> Ints:
+    if not all("family" in side.columns for side in sides):
+        return np.full(sum(side.height for side in sides), -1)
+    codes, names = encode(pl.concat([side["family"].cast(pl.String) for side in sides]))
+    known = [-1 if name in {None, OTHER} else code for code, name in enumerate(names)]
+    return np.array([*known, -1], dtype=np.int64)[codes]
+
+
+def _spelling(texts: list[str]) -> Callable[[str], str]:
+    """How to spell names: as tables do that cut them, where there are cut ones."""
+    if not any(text.endswith(_CUT) for text in texts):
+        return kernel_name
+    return lambda text: kernel_name(
+        (text if text.endswith(_CUT) else cut_name(short_name(text))).removesuffix(_CUT)
+    )
+
+
+def _numbered(sides: list[list[str]]) -> list[Ints]:
+    number: dict[str, int] = {}
+    return [
+        np.array([number.setdefault(text, len(number)) for text in side], dtype=np.int64)
+        for side in sides
+    ]
+
+
+def _shared_arguments(texts: list[list[str]], functions: list[Ints]) -> list[Ints]:
+    """Numbers of template arguments that both sides have for a function; 0 for any others.
+
+    Where profilers spell arguments in ways that cannot be compared they do not tell kernels apart.
+    """
+    told = [
+        [(function, template_arguments(text)) for function, text in zip(own, side, strict=True)]
+        for own, side in zip(functions, texts, strict=True)
+    ]
+    shared = [known for known in dict.fromkeys(told[0]) if known[1] and known in set(told[1])]
+    number = {known: place for place, known in enumerate(shared, 1)}
+    return [np.array([number.get(known, 0) for known in side], dtype=np.int64) for side in told]
+
+
+MIN_ALIGNED = 0.8
+"""Share of the measured launches that must be found in the timeline."""
+HOW = pl.Enum(["exact", "name"])
+_WARM_UP = 16
+"""Launches before the first that was found, from which on they are a reason of their own."""
+
+
+@dataclass(frozen=True, eq=False)
+class Join:
+    """Which launch of the timeline each measured launch is."""
+
+    rows: pl.Series
+    """For each measured launch its row among the timeline's calls; null where none was found."""
+    how: pl.Series
+    """`exact` by name, grid and block, `name` without these or by family; null where not found."""
+    calls: int
+    aligned: int
+    aligned_share: float
+    exact_share: float
+    aligned_time_share: float | None
+    """The same by measured time; None where no time was measured."""
+    timeline_calls: int
+    timeline_covered_share: float
+    """Launches of the steps used that were found, of all launches of these steps."""
+    steps: tuple[str, ...]
+    """Steps of the timeline that were used; empty where none are marked."""
+    min_aligned: float
+    reason: str
+    """Why the recordings are taken for different programs; empty where they are not."""
+
+    @property
+    def refused(self) -> bool:
+        """Whether too little was found for the recordings to be of one program."""
+        return bool(self.reason)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All but the rows, ready for JSON."""
+        return {
+            "calls": self.calls,
+            "aligned": self.aligned,
+            "aligned_share": self.aligned_share,
+            "exact_share": self.exact_share,
+            "aligned_time_share": self.aligned_time_share,
+            "min_aligned": self.min_aligned,
+            "timeline_calls": self.timeline_calls,
+            "timeline_covered_share": self.timeline_covered_share,
+            "steps": list(self.steps),
+            "refused": self.refused,
+            "reason": self.reason,
+        }
+
+
+def join_calls(
+    calls: pl.DataFrame,
+    timeline: pl.DataFrame,
+    *,
+    steps: pl.Series | None = None,
+    sampling: Sampling | None = None,
+    min_aligned: float = MIN_ALIGNED,
+) -> Join:
+    """Find the launches of a kernel profiler in a timeline of the same program.
+
+    Both are tables of `kernel_calls`; `steps` is the step of each row of the timeline, as
+    `launch_origins` says.  Where it has steps, launches are looked for in one of them, so that
+    equal layers are told apart; several measured steps find their places in the same one.
+    """
+    counters, timed = numbered_launches(calls, timeline)
+    sampling = sampling if sampling is not None and sampling.every > 1 else None
+    lanes = _lanes(timeline, ("pid", "device"))
+    found = Found.nothing(calls.height)
+    for rows in _lanes(calls, ("host", "pid", "device")):
+        known = [int(np.isin(counters.kind[rows], timed.kind[lane]).sum()) for lane in lanes]
+        lane = lanes[_best_lane(known, _devices(timeline, lanes), *_devices(calls, [rows]))]
+        windows = windows_of(timed.function, lane, steps)
+        inside = np.concatenate([window.rows for window in windows])
+        rest = TimelineWindow(np.setdiff1d(lane, inside))
+        part = find_launches(counters[rows], timed, windows, rest, sampling)
+        found.row[rows], found.exact[rows] = part.row, part.exact
+        found.windows.extend(part.windows)
+    return _summed_up(calls, timeline, found, min_aligned)
+
+
+# -- processes and devices -------------------------------------------------------------------------
+
+
+def _lanes(calls: pl.DataFrame, names: Sequence[str]) -> list[Ints]:
+    """Rows by process and device, in order; these launch independently of one another."""
+    own = [name for name in names if name in calls.columns]
+    if not own or calls.is_empty():
+        return [np.arange(calls.height)]
+    numbered = calls.select(own).with_row_index("row")
+    parts = numbered.group_by(own, maintain_order=True).agg(pl.col("row").cast(pl.Int64))
+    return [part.to_numpy() for part in parts["row"]]
+
+
+def _devices(calls: pl.DataFrame, lanes: Sequence[Ints]) -> list[int | None]:
+    if "device" not in calls.columns or calls.is_empty():
+        return [None] * len(lanes)
+    return [calls["device"][int(lane[0])] for lane in lanes]
+
+
+def _best_lane(known: Sequence[int], devices: Sequence[int | None], device: int | None) -> int:
+    """The lane that knows most of the launches; of equal ones that of the same device."""
+    return max(range(len(known)), key=lambda lane: (known[lane], devices[lane] == device))
+
+
+# -- what it comes to ------------------------------------------------------------------------------
+
+
+def _summed_up(
+    calls: pl.DataFrame, timeline: pl.DataFrame, found: Found, min_aligned: float
+) -> Join:
+    aligned = found.row >= 0
+    total = max(calls.height, 1)
+    aligned_share = float(aligned.sum() / total)
+    offered = np.unique(np.concatenate([found.row[:0], *(w.rows for w in found.windows)]))
+    known = pl.Series(aligned)
+    how = pl.Series(np.where(found.exact, "exact", "name"), dtype=pl.String).cast(HOW)
+    return Join(
+        rows=pl.select(pl.when(known).then(pl.Series(found.row)).alias("row")).to_series(),
+        how=pl.select(pl.when(known).then(how).alias("how")).to_series(),
+        calls=calls.height,
+        aligned=int(aligned.sum()),
+        aligned_share=aligned_share,
+        exact_share=float((aligned & found.exact).sum() / total),
+        aligned_time_share=_time_share(calls, aligned),
+        timeline_calls=timeline.height,
+        timeline_covered_share=float(np.isin(offered, found.row).sum() / max(len(offered), 1)),
+        steps=tuple(dict.fromkeys(w.step for w in found.windows if w.step is not None)),
+        min_aligned=min_aligned,
+        reason="" if aligned_share >= min_aligned else _reason(aligned, timeline.height),
+    )
+
+
+def _time_share(calls: pl.DataFrame, aligned: Flags) -> float | None:
+    if "dur_ns" not in calls.columns:
+        return None
+    spent = calls["dur_ns"].fill_null(0).to_numpy()
+    total = int(spent.sum())
+    return float(spent[aligned].sum() / total) if total else None
+
+
+def _reason(aligned: Flags, timeline: int) -> str:
+    if not len(aligned) or not timeline:
+        return "one of the recordings holds no kernel"
+    reason = (
+        f"only {share(int(aligned.sum()), len(aligned))} of the {counted(len(aligned), 'kernels')}"
+        " were found in the timeline"
+    )
+    first = int(aligned.argmax()) if aligned.any() else 0
+    if first >= _WARM_UP and 2 * first > (~aligned).sum():
+        return f"{reason}: the first {count(first)} are not in it; initialisation and warm-up?"
+    return f"{reason}: another program, batch size or software version?"

@@ -1,0 +1,327 @@
+"""What two long sequences of numbers have in common, in order: as much of it as can be.
+
+A row of the usual table is one whole number here, a bit per element of the right side, so that a
+row costs a few operations on numbers of any size.  Halving the left side where the right side fits
+best keeps memory small (Hirschberg).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.model.arrays import Ints
+
+_Pairs: TypeAlias = list[tuple[Ints, Ints]]
+
+_ROWS_KEPT_BITS = 1 << 28
+"""Tables up to this size are kept whole, to be walked back at once: 32 MiB."""
+
+
+def common_subsequence(left: Ints, right: Ints) -> tuple[Ints, Ints]:
+    """Places of a longest common subsequence, in the left and in the right sequence."""
+    if len(left) > len(right):
+        places, others = common_subsequence(right, left)
+        return others, places
+    pairs: _Pairs = []
+    _align(left, right, (0, 0), pairs)
+    if not pairs:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    return np.concatenate([ours for ours, _ in pairs]), np.concatenate([its for _, its in pairs])
+
+
+def _align(left: Ints, right: Ints, offset: tuple[int, int], pairs: _Pairs) -> None:
+    """Add the pairs of two parts, which start at `offset`, in order."""
+    head = common_head(left, right)
+    tail = common_head(left[head:][::-1], right[head:][::-1])
+    _add_run(pairs, offset, (0, 0), head)
+    inner = left[head : len(left) - tail], right[head : len(right) - tail]
+    start = offset[0] + head, offset[1] + head
+    if len(inner[0]) and len(inner[1]):
+        _align_unlike(*inner, start, pairs)
+    _add_run(pairs, offset, (len(left) - tail, len(right) - tail), tail)
+
+
+def _align_unlike(left: Ints, right: Ints, offset: tuple[int, int], pairs: _Pairs) -> None:
+    if len(left) == 1 or len(left) * len(right) <= _ROWS_KEPT_BITS:
+        ours, theirs = _walked_back(left, right)
+        pairs.append((ours + offset[0], theirs + offset[1]))
+        return
+    half = len(left) // 2
+    before = common_lengths(left[:half], right)
+    after = common_lengths(left[half:][::-1], right[::-1])[::-1]
+    cut = int(np.argmax(before + after))
+    _align(left[:half], right[:cut], offset, pairs)
+    _align(left[half:], right[cut:], (offset[0] + half, offset[1] + cut), pairs)
+
+
+def common_head(left: Ints, right: Ints) -> int:
+    """How many first elements are equal."""
+    shorter = min(len(left), len(right))
+    differs = np.flatnonzero(left[:shorter] != right[:shorter])
+    return int(differs[0]) if len(differs) else shorter
+
+
+def _add_run(pairs: _Pairs, offset: tuple[int, int], start: tuple[int, int], length: int) -> None:
+    if length:
+        run = np.arange(length)
+        pairs.append((run + offset[0] + start[0], run + offset[1] + start[1]))
+
+
+# -- rows of the table as whole numbers ------------------------------------------------------------
+
+
+def common_lengths(left: Ints, right: Ints) -> Ints:
+    """Length of a longest common subsequence of `left` and each beginning of `right`."""
+    row = (1 << len(right)) - 1
+    for places in _places_of(left, right):
+        met = row & places
+        # A carry may run out at the top; nothing below depends on it.
+        row = (row + met) | (row ^ met)
+    lengths = np.zeros(len(right) + 1, dtype=np.int64)
+    np.cumsum(_bits(row, len(right)) == 0, out=lengths[1:])
+    return lengths
+
+
+def _walked_back(left: Ints, right: Ints) -> tuple[Ints, Ints]:
+    """The same, with every row kept, and from the last one back to the first."""
+    row = (1 << len(right)) - 1
+    width = (len(right) + 7) // 8
+    rows: list[int] = []
+    for places in _places_of(left, right):
+        met = row & places
+        row = (row + met) | (row ^ met)
+        rows.append(row)
+    ours: list[int] = []
+    theirs: list[int] = []
+    mask = (1 << len(right)) - 1
+    above = (rows[-1] & mask).to_bytes(width, "little")
+    column = len(right) - 1
+    for place in range(len(left) - 1, -1, -1):
+        current = above
+        above = (rows[place - 1] & mask if place else mask).to_bytes(width, "little")
+        # A bit that is set: the length is the same without this element of the right side.
+        column = _last_clear(current, column)
+        if column < 0:
+            break
+        if above[column >> 3] >> (column & 7) & 1:
+            ours.append(place)
+            theirs.append(column)
+            column -= 1
+    return np.array(ours[::-1], dtype=np.int64), np.array(theirs[::-1], dtype=np.int64)
+
+
+def _last_clear(bits: bytes, column: int) -> int:
+    """The last column up to this one whose bit is clear; -1 without any."""
+    while column >= 0 and bits[column >> 3] >> (column & 7) & 1:
+        skips_a_byte = column & 7 == 7 and bits[column >> 3] == 255
+        column -= 8 if skips_a_byte else 1
+    return column
+
+
+def _places_of(left: Ints, right: Ints) -> Sequence[int]:
+    """For each element of the left side: a number with a bit for every place it has on the right.
+
+    Elements that the right side does not have change no row; they stay as zeros.
+    """
+    symbols, codes = np.unique(left, return_inverse=True)
+    order = np.argsort(right, kind="stable")
+    first = np.searchsorted(right[order], symbols)
+    beyond = np.searchsorted(right[order], symbols, side="right")
+    masks = [_mask(order[low:high], len(right)) for low, high in zip(first, beyond, strict=True)]
+    return [masks[code] for code in codes.tolist()]
+
+
+def _mask(places: NDArray[np.intp], length: int) -> int:
+    if not len(places):
+        return 0
+    bits = np.zeros(length, dtype=np.uint8)
+    bits[places] = 1
+    return int.from_bytes(np.packbits(bits, bitorder="little").tobytes(), "little")
+
+
+def _bits(number: int, length: int) -> NDArray[np.uint8]:
+    """The lowest bits, the first one first."""
+    number &= (1 << length) - 1
+    packed = np.frombuffer(number.to_bytes((length + 7) // 8, "little"), dtype=np.uint8)
+    return np.unpackbits(packed, count=length, bitorder="little")
+
+
+# What is launched, as numbers: one recording after the other, or a part of one.
+
+
+@dataclass(frozen=True, eq=False)
+class Launches:
+    """Launches in order; equal numbers mean the same in both recordings that are compared."""
+
+    kind: Ints
+    """Equal in all that both recordings tell."""
+    function: Ints
+    """Equal in name."""
+    family: Ints
+    """Equal in what they are for; -1 where that is not known."""
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def __getitem__(self, rows: slice | NDArray[np.integer]) -> Launches:
+        return Launches(self.kind[rows], self.function[rows], self.family[rows])
+
+
+# Launches between two that found their places: replaced kernels, or the same in another order.
+
+_LONGEST = 16
+"""Launches between two sure ones; more are another piece of program, not replaced kernels."""
+_REACH = 32
+"""So far from where it is expected a launch is looked for that was made in another order."""
+
+
+def fill_by_order(place: Ints, launches: Launches, window: Launches) -> Ints:
+    """Places of launches whose kind stands nearby, free, but not in the same order.
+
+    Streams that run side by side are filled in one order here and in another there.
+    """
+    filled = place.copy()
+    known = np.flatnonzero(place >= 0)
+    for row in np.flatnonzero(place < 0).tolist():
+        behind = int(np.searchsorted(known, row))
+        sure = known[max(0, behind - 1) : behind + 1]
+        nearest = int(sure[np.abs(sure - row).argmin()]) if len(sure) else row + _REACH
+        if abs(row - nearest) >= _REACH:
+            continue
+        expected = int(place[nearest]) + row - nearest
+        low = max(0, expected - _REACH)
+        near = low + np.flatnonzero(window.kind[low : expected + _REACH] == launches.kind[row])
+        around = filled[max(0, row - 2 * _REACH) : row + 2 * _REACH]
+        free = near[~np.isin(near, around)]
+        if len(free):
+            filled[row] = free[np.abs(free - expected).argmin()]
+    return filled
+
+
+def fill_by_name(place: Ints, launches: Launches, window: Launches, stride: float) -> Ints:
+    """Places of launches in short gaps, as long on both sides: by name, then by family.
+
+    A kernel that another run replaced stands between two that it did not.  Names alone are found
+    everywhere, so they count nowhere else.
+    """
+    by_name = _filled(place, launches.function, window.function, slack=2 * stride)
+    return _filled(by_name, launches.family, window.family, slack=stride)
+
+
+def _filled(place: Ints, left: Ints, right: Ints, slack: float) -> Ints:
+    filled = place.copy()
+    for gap, places in _gaps(place, slack):
+        wanted, there = left[gap], right[places]
+        rows = np.flatnonzero(wanted >= 0)
+        ours, theirs = common_subsequence(wanted[rows], there)
+        filled[gap.start + rows[ours]] = places.start + theirs
+    return filled
+
+
+def _gaps(place: Ints, slack: float) -> list[tuple[range, range]]:
+    """Launches without a place, and the places between those around them.
+
+    At least one of each, and not too many of either.
+    """
+    known = np.flatnonzero(place >= 0)
+    rows, places = np.diff(known) - 1, np.diff(place[known]) - 1
+    fits = (rows > 0) & (rows <= _LONGEST) & (places > 0) & (places <= slack * rows)
+    return [
+        (range(at + 1, at + 1 + count), range(start + 1, start + 1 + length))
+        for at, count, start, length in zip(
+            known[:-1][fits].tolist(),
+            rows[fits].tolist(),
+            place[known[:-1]][fits].tolist(),
+            places[fits].tolist(),
+            strict=True,
+        )
+    ]
+
+
+# Stretches of a timeline to compare with: its steps, or what repeats where none are marked.
+
+_WORD = 12
+"""So many launches in a row are looked for again when no steps are marked."""
+_MOST_PERIODS = 16
+_REPEATS = 0.9
+"""Share of the launches that must be the same one period later, of an average function."""
+_AS_GOOD = 0.01
+_ALIKE = 0.9
+"""Share of the launches of the first period that must be the same one period later."""
+
+
+@dataclass(frozen=True, eq=False)
+class TimelineWindow:
+    """Rows of the timeline, in launch order."""
+
+    rows: Ints
+    step: str | None = None
+    """Which step it is; None where the recording marks none."""
+
+
+def windows_of(function: Ints, rows: Ints, steps: pl.Series | None) -> list[TimelineWindow]:
+    """The steps among some rows; without any, stretches that repeat, or all rows together.
+
+    `function` has a number per row of the timeline that says what it launches.
+    """
+    if steps is not None and steps[rows].null_count() < len(rows):
+        places = (
+            pl.DataFrame({"step": steps[rows].cast(pl.String), "row": rows})
+            .drop_nulls("step")
+            .group_by("step", maintain_order=True)
+            .agg("row")
+        )
+        return [TimelineWindow(own.to_numpy(), step) for step, own in zip(*places, strict=True)]
+    period = find_period(function[rows])
+    if not period:
+        return [TimelineWindow(rows)]
+    first = _first_repeated(function[rows], period)
+    return [
+        TimelineWindow(rows[at : at + period])
+        for at in range(first, len(rows) - period + 1, period)
+    ]
+
+
+def find_period(function: Ints) -> int:
+    """After how many launches a sequence repeats; 0 where it does not.
+
+    Layers of a network repeat as well, but only a step repeats with all that is in it.
+    """
+    if len(function) < 2 * _WORD:
+        return 0
+    # A number for the launches that begin at each place; equal where they are equal.
+    numbers = np.random.default_rng(0).integers(1, 1 << 62, _WORD, dtype=np.uint64)
+    count = len(function) - _WORD + 1
+    words = np.zeros(count, dtype=np.uint64)
+    for place, number in enumerate(numbers):
+        words += (function[place : place + count].astype(np.uint64) + np.uint64(1)) * number
+    order = np.argsort(words, kind="stable")
+    again = np.flatnonzero(words[order[1:]] == words[order[:-1]])
+    distances, often = np.unique(order[again + 1] - order[again], return_counts=True)
+    likely = np.sort(distances[np.argsort(-often, kind="stable")[:_MOST_PERIODS]])
+    shares = np.array([_share_repeated(function, int(period)) for period in likely])
+    if not len(shares) or shares.max() < _REPEATS:
+        return 0
+    return int(likely[np.flatnonzero(shares >= shares.max() - _AS_GOOD)[0]])
+
+
+def _share_repeated(function: Ints, period: int) -> float:
+    """Share of the launches that are the same one period later, as a mean over the functions."""
+    codes = np.unique(function, return_inverse=True)[1][:-period]
+    again = function[period:] == function[:-period]
+    often = np.bincount(codes)
+    return float((np.bincount(codes, again)[often > 0] / often[often > 0]).mean())
+
+
+def _first_repeated(function: Ints, period: int) -> int:
+    """Where a stretch begins that the next one repeats."""
+    same = np.cumsum(np.append(0, function[period:] == function[:-period]))
+    if len(same) <= period:
+        return 0
+    return int(np.argmax((same[period:] - same[:-period]) >= _ALIKE * period))

@@ -1,0 +1,317 @@
+"""Single blocks of memory: who took them, when they were given back."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from timesink.analyses.arrays import names_of, values_at
+from timesink.analyses.columns import encode, lane_codes, once_per_trace
+from timesink.analyses.forest import (
+    DATA_LOADER,
+    MODULE,
+    OPTIMIZER,
+    CallForest,
+    Nodes,
+    call_forest,
+    enclosing,
+)
+from timesink.analyses.memory.curve import (
+    memory_device_names,
+    memory_peaks,
+    memory_records,
+    peak_records,
+    within,
+)
+from timesink.model.arrays import Flags, Ints
+from timesink.model.trace import Trace
+
+# Which operators took and gave back memory, on every device.
+
+AMOUNTS = ("size_increase_bytes", "allocation_count", "allocation_bytes")
+"""What is summed: the first over all records, the others over allocations alone."""
+
+SUMS = tuple(column for amount in AMOUNTS for column in (amount, f"self_{amount}"))
+
+
+# -- the call around a record ----------------------------------------------------------------------
+
+
+@once_per_trace
+def record_nodes(trace: Trace) -> Nodes:
+    """For each record the innermost call around it on its thread, a node of the forest, or -1.
+
+    A call holds what happens from its start until before its end; one that is merged into its
+    caller passes its records on.
+    """
+    forest, records = call_forest(trace), memory_records(trace)
+    if not len(forest) or records.is_empty():
+        return np.full(records.height, -1, dtype=np.int64)
+    times = records["ts_ns"].to_numpy()
+    lane, lanes = lane_codes(records)
+    latest = forest.last_begun(forest.numbers_of(lanes)[lane], times)
+    node = forest.going_on(latest, times + 1)
+    return np.where(node >= 0, forest.stands_for[node], -1)
+
+
+@once_per_trace
+def record_operators(trace: Trace) -> Nodes:
+    """For each record the operator it happened in; -1 where the innermost call is none."""
+    node, is_operator = record_nodes(trace), call_forest(trace).is_operator
+    if not len(is_operator):
+        return node
+    return np.where((node >= 0) & is_operator[node], node, -1)
+
+
+# -- sums ------------------------------------------------------------------------------------------
+
+
+# Not kept: whoever drags a window over the curve asks for hundreds of them.
+def memory_by_operator(
+    trace: Trace, start_ns: int | None = None, end_ns: int | None = None
+) -> pl.DataFrame:
+    """What each operator took and gave back: itself (`self_...`) and with all it called.
+
+    Within a window, both ends included: records by their time, calls if they touch it.  Sorted by
+    device and name; operators that moved no memory of a device are left out.  `calls` are all
+    calls of the operator, whatever the device.
+    """
+    forest = call_forest(trace)
+    touching = np.ones(len(forest), dtype=np.bool_)
+    if start_ns is not None:
+        touching &= forest.end >= start_ns
+    if end_ns is not None:
+        touching &= forest.start <= end_ns
+    shown = forest.is_operator & touching
+    moved = _moved(trace, start_ns, end_ns).filter(pl.col("node") >= 0)
+    devices = moved.partition_by("device", as_dict=True)
+    parts = [
+        _by_name(forest, shown, mine).with_columns(pl.lit(name).alias("device"))
+        for (name,), mine in devices.items()
+    ]
+    names = pl.Series("name", forest.names, dtype=pl.String)
+    calls = np.bincount(forest.name[shown], minlength=len(names))
+    listed = pl.DataFrame({"code": np.arange(len(names)), "name": names, "calls": calls})
+    whole = dict.fromkeys(("code", *SUMS), pl.Int64)
+    return (
+        pl.concat([pl.DataFrame(schema={**whole, "device": pl.String}), *parts])
+        .filter(pl.any_horizontal(pl.col(SUMS) != 0))
+        .join(listed, on="code", how="left")
+        .select(pl.col("device").cast(moved["device"].dtype), "name", "calls", *SUMS)
+        .sort("device", "name")
+    )
+
+
+def memory_outside_operators(
+    trace: Trace, start_ns: int | None = None, end_ns: int | None = None
+) -> pl.DataFrame:
+    """What was taken and given back in no operator, so that operators and this add up."""
+    return (
+        _moved(trace, start_ns, end_ns)
+        .filter(pl.col("node") < 0)
+        .group_by("device")
+        .agg(pl.len().cast(pl.Int64).alias("records"), pl.col(AMOUNTS).sum())
+        .sort("device")
+    )
+
+
+def _moved(trace: Trace, start_ns: int | None, end_ns: int | None) -> pl.DataFrame:
+    """The amounts of the records inside the window, and the operators they happened in."""
+    taken = pl.col("bytes") > 0
+    return (
+        memory_records(trace)
+        .lazy()
+        .with_columns(pl.Series("node", record_operators(trace)))
+        .filter(within(pl.col("ts_ns"), start_ns, end_ns))
+        .select(
+            "device",
+            "node",
+            size_increase_bytes="bytes",
+            allocation_count=taken.cast(pl.Int64),
+            allocation_bytes=pl.when(taken).then("bytes").otherwise(0),
+        )
+        .collect()
+    )
+
+
+def _by_name(forest: CallForest, shown: Flags, moved: pl.DataFrame) -> pl.DataFrame:
+    """Sums over the calls of each operator, by the code of its name."""
+    moved = moved[np.argsort(moved["node"].to_numpy(), kind="stable")]
+    counts = np.bincount(moved["node"].to_numpy(), minlength=len(forest))
+    before = np.concatenate([[0], np.cumsum(counts)])
+    node = np.arange(len(forest))
+    # In the order of nodes the records of a call, and those of all it calls, are one stretch.
+    node = node[shown & (before[node + forest.size] > before[node])]
+    first, own, last = before[node], before[node + 1], before[node + forest.size[node]]
+    columns = {"code": forest.name[node]}
+    for amount in AMOUNTS:
+        sums = np.concatenate([[0], np.cumsum(moved[amount].to_numpy())])
+        columns[amount] = sums[last] - sums[first]
+        columns[f"self_{amount}"] = sums[own] - sums[first]
+    return pl.DataFrame(columns).group_by("code").agg(pl.col(SUMS).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Blocks by the places of their records in `memory_records`; -1 where there is no record.
+
+    First those given back, in that order; then those that stay, in the order they were taken; then
+    those taken before the recording, in the order they were given back.
+    """
+
+    taken: Ints
+    released: Ints
+
+    def __len__(self) -> int:
+        return len(self.taken)
+
+
+@once_per_trace
+def memory_blocks(trace: Trace) -> Blocks:
+    """Match releases with allocations: same process, device and address, one right after the other.
+
+    Records without an address match nothing and are left out.
+    """
+    records = memory_records(trace)
+    addressed = np.flatnonzero(records["address"].is_not_null().to_numpy())
+    keys = _keys(records[addressed])
+    order = np.lexsort(keys)
+    place, keys = addressed[order], [key[order] for key in keys]
+    takes = (records["bytes"] > 0).to_numpy()[place]
+    same = np.logical_and.reduce([key[1:] == key[:-1] for key in keys])
+    pairs = np.flatnonzero(same & takes[:-1] & ~takes[1:])
+    closed = np.zeros(len(place), dtype=np.bool_)
+    closed[pairs] = closed[pairs + 1] = True
+    pairs = pairs[np.argsort(place[pairs + 1])]
+    stay, foreign = np.sort(place[takes & ~closed]), np.sort(place[~takes & ~closed])
+    return Blocks(
+        taken=np.concatenate([place[pairs], stay, np.full(len(foreign), -1)]),
+        released=np.concatenate([place[pairs + 1], np.full(len(stay), -1), foreign]),
+    )
+
+
+def _keys(records: pl.DataFrame) -> list[Ints]:
+    """Process, device and address as numbers; records that name no process are of one."""
+    process, _ = encode(records["pid"])
+    return [process, records["device"].to_physical().to_numpy(), records["address"].to_numpy()]
+
+
+def memory_events(
+    trace: Trace, start_ns: int | None = None, end_ns: int | None = None
+) -> pl.DataFrame:
+    """Blocks with the operator that took them, its caller, and when they were taken and released.
+
+    Within a window, both ends included, are blocks taken or released inside it.  What is not in
+    the recording is null: an operator outside of which a block was taken, the release of a block
+    that stays, the allocation of one that was there before.
+    """
+    records, blocks = memory_records(trace), memory_blocks(trace)
+    taken, released = blocks.taken, blocks.released
+    # The operators that took the blocks, -1 where there is none.
+    operators: Nodes = np.append(record_operators(trace), -1)[taken]
+    forest, operator = call_forest(trace), operators
+    at_start, at_end = (
+        {name: values_at(records[name], places) for name in ("device", "bytes", "ts_ns")}
+        for places in (taken, released)
+    )
+    events = pl.DataFrame(
+        {
+            "device": at_start["device"].fill_null(at_end["device"]),
+            "operator": names_of(forest, operator),
+            "caller": names_of(forest, _callers(forest, operator)),
+            "bytes": (-at_end["bytes"]).fill_null(at_start["bytes"]),
+            "allocated_ts_ns": at_start["ts_ns"],
+            "released_ts_ns": at_end["ts_ns"],
+        }
+    ).with_columns(duration_ns=pl.col("released_ts_ns") - pl.col("allocated_ts_ns"))
+    ends = ("allocated_ts_ns", "released_ts_ns")
+    inside = [within(pl.col(end), start_ns, end_ns) for end in ends]
+    return events.filter(pl.any_horizontal(inside))
+
+
+def _callers(forest: CallForest, node: Nodes) -> Nodes:
+    return np.where(node >= 0, forest.parent[node], -1) if len(forest) else node
+
+
+# What was allocated when a device had most: by operator, module and part of a training step.
+
+FORWARD, BACKWARD, OPTIMIZING, LOADING = "forward", "backward", "optimizer", "data_loader"
+OUTSIDE, BEFORE, UNKNOWN = "outside_operators", "before_recording", "no_addresses"
+CATEGORIES = (FORWARD, BACKWARD, OPTIMIZING, LOADING, OUTSIDE, BEFORE, UNKNOWN)
+_IS_BACKWARD = re.compile(r"autograd::engine::evaluate_function|Backward\d*$")
+
+
+@once_per_trace
+def live_at_peak(trace: Trace) -> pl.DataFrame:
+    """What was allocated at the highest point of each device, the largest first.
+
+    By the operator that took it, the innermost module around that and the part of the step
+    (`category`).  The rows of a device add up to its peak: what was there before the recording is
+    a row of its own, and so is everything in recordings without addresses.  Only where records
+    are missing may more be live than the peak.
+    """
+    known = _live_blocks(trace)
+    named = (
+        known.group_by("device", "category", "operator", "module")
+        .agg(pl.len().cast(pl.Int64).alias("blocks"), pl.col("bytes").sum())
+        .select("device", "category", "operator", "module", "blocks", "bytes")
+    )
+    return pl.concat([named, _rest(trace, known)]).sort(
+        "device", "bytes", "category", "operator", "module", descending=[False, True] + [False] * 3
+    )
+
+
+def _live_blocks(trace: Trace) -> pl.DataFrame:
+    """Blocks taken up to the peak of their device and not released by then."""
+    records, blocks = memory_records(trace), memory_blocks(trace)
+    device = records["device"].to_physical().to_numpy()
+    peak_of = peak_records(trace)
+    peak = np.array([peak_of.get(name, -1) for name in memory_device_names(trace)])
+    known = np.flatnonzero(blocks.taken >= 0)
+    taken, released = blocks.taken[known], blocks.released[known]
+    at = peak[device[taken]] if len(taken) else taken
+    taken = taken[(taken <= at) & ((released < 0) | (released > at))]
+    forest, node = call_forest(trace), record_nodes(trace)[taken]
+    module = enclosing(node, forest.parent, forest.role == MODULE)
+    return records.select("device", "bytes")[taken].with_columns(
+        category=_categories(forest, node, record_operators(trace)[taken] >= 0),
+        operator=names_of(forest, record_operators(trace)[taken]),
+        module=names_of(forest, module),
+    )
+
+
+def _categories(forest: CallForest, node: Nodes, in_operator: Flags) -> pl.Series:
+    category = np.where(in_operator, CATEGORIES.index(FORWARD), CATEGORIES.index(OUTSIDE))
+    for part, calls in (
+        (BACKWARD, forest.named(lambda name: _IS_BACKWARD.search(name) is not None)),
+        (OPTIMIZING, forest.role == OPTIMIZER),
+        (LOADING, forest.role == DATA_LOADER),
+    ):
+        category[enclosing(node, forest.parent, calls) >= 0] = CATEGORIES.index(part)
+    return pl.Series(CATEGORIES, dtype=pl.Enum(CATEGORIES)).gather(category)
+
+
+def _rest(trace: Trace, known: pl.DataFrame) -> pl.DataFrame:
+    """What the peaks hold beyond the blocks that are known."""
+    sums = known.group_by("device").agg(pl.col("bytes").sum())
+    addressed = memory_records(trace).group_by("device").agg(pl.col("address").is_not_null().any())
+    category = pl.when("address").then(pl.lit(BEFORE)).otherwise(pl.lit(UNKNOWN))
+    missing = pl.lit(None, dtype=pl.String)
+    return (
+        memory_peaks(trace)
+        .join(sums, on="device", how="left")
+        .join(addressed, on="device", how="left")
+        .with_columns(rest=pl.col("peak_allocated_bytes") - pl.col("bytes").fill_null(0))
+        .filter(pl.col("rest") > 0)
+        .select(
+            "device",
+            category=category.cast(pl.Enum(CATEGORIES)),
+            operator=missing,
+            module=missing,
+            blocks=pl.lit(None, dtype=pl.Int64),
+            bytes="rest",
+        )
+    )

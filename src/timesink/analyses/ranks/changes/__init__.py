@@ -1,1 +1,0 @@
-"""What changed between two runs of many ranks."""

@@ -1,1 +1,0 @@
-"""Which ranks of a run are alike, and what sets the odd ones apart."""

@@ -1,1 +1,0 @@
-"""What the device could do at most, and how near each kernel comes."""

@@ -1,0 +1,1 @@
+"""`timesink analyze`: where the time of a run goes."""

@@ -1,0 +1,229 @@
+"""An analysis as a document: the short answer, the report as a whole, and the app page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from timesink import __version__
+from timesink.analyses.roles import average_step
+from timesink.answers.analysis.report import Analysis
+from timesink.answers.analysis.sections import start_side_by_side
+from timesink.answers.analysis.tables import (
+    kernels_section,
+    memory_curve_section,
+    modules_section,
+    operators_section,
+)
+from timesink.answers.analysis.time import (
+    breakdown_section,
+    devices_section,
+    figures_section,
+    overlap_section,
+    steps_section,
+    workers_section,
+)
+from timesink.answers.findings import findings_section, grave_entries, health_section
+from timesink.answers.info import facts, recording_section
+from timesink.answers.info_report import describe_trace
+from timesink.answers.ranks import (
+    clocks_section,
+    collectives_matched_section,
+    damaged_section,
+    detail_section,
+    in_words,
+    mismatches_section,
+    process_groups_section,
+    rank_groups_section,
+    ranks_section,
+    who_holds_up_section,
+)
+from timesink.answers.sections import Analysed, Empty, Made, tables_section
+from timesink.answers.stragglers import straggler_headline
+from timesink.answers.tables import sentence, table_block, table_document
+from timesink.errors import UsageError
+from timesink.model import units
+from timesink.output.blocks import Document, Facts, Section, Tone
+from timesink.output.html import report_html
+
+_MOST_ROWS = 1000
+_TONES: Mapping[str, Tone] = {"high": "warning", "medium": "notice", "low": "plain"}
+
+SECTIONS: Mapping[str, Callable[[Analysed], Made]] = {
+    "findings": findings_section,
+    "stragglers": who_holds_up_section,
+    "ranks": ranks_section,
+    "collectives-matched": collectives_matched_section,
+    "rank-groups": rank_groups_section,
+    "figures": figures_section,
+    "breakdown": breakdown_section,
+    "steps": steps_section,
+    "devices": devices_section,
+    "operators": operators_section,
+    "kernels": kernels_section,
+    "kernel-launches": tables_section(
+        "kernel-launches", "Kernels by operator and launch", "kernel-launches"
+    ),
+    "launches": tables_section("launches", "Launches and their delays", "launches", "queue"),
+    "memory-curve": memory_curve_section,
+    "memory": tables_section("memory", "Memory by operator", "memory"),
+    "memory-live": tables_section("memory-live", "What is live at the memory peak", "memory-live"),
+    "modules": modules_section,
+    "process-groups": process_groups_section,
+    "clocks": clocks_section,
+    "workers": workers_section,
+    "overlap": overlap_section,
+    "collectives": tables_section("collectives", "Collective calls", "collectives"),
+    "mismatches": mismatches_section,
+    "damaged": damaged_section,
+    "gaps": tables_section("gaps", "The largest gaps in device work", "gaps"),
+    "recording": lambda run: recording_section(facts(describe_trace(run.trace))),
+    "health": lambda run: health_section(run.analysis.health, brief=run.brief),
+}
+"""What makes each section, in the order of the report."""
+
+_BRIEF: Mapping[str, Callable[[Analysed], Made]] = {
+    "stragglers": who_holds_up_section,
+    "ranks": ranks_section,
+    "collectives-matched": collectives_matched_section,
+    "rank-groups": rank_groups_section,
+    "detail": detail_section,
+    "breakdown": breakdown_section,
+    "devices": devices_section,
+    "operators": operators_section,
+    "kernels": kernels_section,
+    "modules": modules_section,
+    "memory-peaks": tables_section("memory-peaks", "Memory", "memory-peaks"),
+    "findings": findings_section,
+    "health": SECTIONS["health"],
+}
+"""The same of the short answer, which is read as text."""
+
+PAGES: Mapping[str, tuple[str, ...]] = {
+    "overview": (
+        "findings",
+        "figures",
+        "breakdown",
+        "steps",
+        "devices",
+        "gaps",
+        "recording",
+        "health",
+    ),
+    "operators": ("operators",),
+    "kernels": ("kernels", "kernel-launches", "launches"),
+    "memory": ("memory-curve", "memory", "memory-live"),
+    "modules": ("modules",),
+    "distributed": (
+        "stragglers",
+        "ranks",
+        "collectives-matched",
+        "rank-groups",
+        "process-groups",
+        "clocks",
+        "workers",
+        "overlap",
+        "collectives",
+        "mismatches",
+        "damaged",
+    ),
+}
+"""Sections of each page of the app."""
+
+
+def analysis_document(
+    analysis: Analysis,
+    *,
+    page: str | None = None,
+    rows: int | None = None,
+    start_ns: int | None = None,
+    brief: bool = False,
+) -> Document:
+    """The document of one page, of all of them, or of the short answer; of tables the first `rows`.
+
+    Points in time are counted from `start_ns`, by default from the start of the trace.  What was
+    not recorded has a sentence in place of its section; in the whole document, a line.
+    """
+    if page is not None and page not in PAGES:
+        raise UsageError(f"there is no page {page!r}", f"choose one of {', '.join(PAGES)}")
+    run = Analysed(analysis, rows, start_ns, brief)
+    wanted = PAGES[page] if page else SECTIONS
+    makers = _BRIEF.values() if brief else [SECTIONS[name] for name in wanted]
+    made = [one for one in (make(run) for make in makers) if one is not None]
+    shown = [one if isinstance(one, Section) else one.section for one in made]
+    if page is None:
+        shown = [one for one in made if isinstance(one, Section)]
+    if page is None and not brief:
+        shown += _not_recorded([one for one in made if isinstance(one, Empty)])
+    told = "" if analysis.ranks is None else straggler_headline(analysis.ranks)
+    name = Path(analysis.path or analysis.trace.metadata.source).resolve().name
+    return Document(
+        kind="analysis",
+        title=name,
+        subject=_subject(analysis),
+        # Of a set of ranks, who holds the others up comes before all.
+        headline=told or analysis.headline,
+        version=__version__,
+        sections=tuple(shown),
+        tone=_tone(analysis),
+        notes=tuple(analysis.notes) if brief else (),
+    )
+
+
+def view_document(
+    analysis: Analysis, view: str, *, start_ns: int = 0, rows: int | None = None
+) -> Document:
+    """One table alone, in the order in which programs get it."""
+    frame = in_words(analysis.table(view), view)
+    return table_document(table_block(frame, view, start_ns=start_ns, rows=rows, ordered=False))
+
+
+def analysis_report(analysis: Analysis, *, rows: int | None = None) -> str:
+    """The report as a page, of every table the first `rows`; by default as many as there is room.
+
+    A report about a trace in the cache is kept beside it.
+    """
+    most = rows or _MOST_ROWS
+    kept = None if analysis.kept is None else analysis.kept.as_form(f"report-{most}")
+    known = None if kept is None else kept.load()
+    if known is not None:
+        return known.decode()
+    start_side_by_side(analysis.trace)
+    report = report_html(analysis_document(analysis, rows=most))
+    if kept is not None:
+        kept.save(report.encode())
+    return report
+
+
+def _subject(analysis: Analysis) -> str:
+    """What was analysed: file or folder, worker, span, device."""
+    metadata = analysis.trace.metadata
+    name = Path(analysis.path or metadata.source).resolve().name
+    pieces = [name]
+    if analysis.ranks is not None and analysis.is_set:
+        pieces.append(units.counted(len(analysis.ranks.ranks), "ranks"))
+        pieces.append(f"{metadata.worker} in detail" if metadata.worker else "one in detail")
+    elif metadata.worker and metadata.worker not in name:
+        pieces.append(metadata.worker)
+    if metadata.span is not None:
+        pieces.append(f"span {metadata.span}")
+    pieces += sorted({device.name for device in metadata.devices if device.name})[:2]
+    return ", ".join(pieces)
+
+
+def _tone(analysis: Analysis) -> Tone:
+    """As grave as the gravest finding; that a trace without steps has none is not good news."""
+    if not average_step(analysis.trace).get("total_ns"):
+        return "notice"
+    without: Tone = "warning" if grave_entries(analysis.health) else "good"
+    return next((_TONES[finding.severity] for finding in analysis.findings), without)
+
+
+def _not_recorded(empty: list[Empty]) -> list[Section]:
+    """One section with a line per reason; that nothing is amiss needs no line."""
+    by_reason: dict[str, list[str]] = {}
+    for one in empty:
+        if one.absent.hint:
+            by_reason.setdefault(sentence(one.absent), []).append(one.title)
+    rows = tuple((", ".join(titles), reason) for reason, titles in by_reason.items())
+    return [Section("not-recorded", "Not in this recording", (Facts(rows),))] if rows else []

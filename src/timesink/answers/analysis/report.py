@@ -1,0 +1,441 @@
+"""`timesink analyze`: where the time of one run goes, as plain data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from html import escape
+from importlib.util import find_spec
+from operator import index
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+import polars as pl
+
+from timesink.analyses.ranks.rank_set import (
+    DamagedRank,
+    RankSet,
+    ranks_of_traces,
+    set_health,
+    set_notes,
+)
+from timesink.analyses.roles import within_steps
+from timesink.analyses.steps import find_steps
+from timesink.answers.analysis import sections
+from timesink.answers.analysis.sections import start_side_by_side
+from timesink.answers.faults import recording_notes
+from timesink.answers.headline import headline
+from timesink.answers.rank_reading import OpenedSet, open_set
+from timesink.answers.views import TableChoice, check_group, table_of
+from timesink.errors import NotFoundError, TimesinkError, UnreadableError, UsageError
+from timesink.formats.options import Progress
+from timesink.formats.written_files import is_folder
+from timesink.model.findings import Finding, gravest_first
+from timesink.model.health import HealthEntry
+from timesink.model.trace import Trace, why_no_calls
+from timesink.model.units import counted
+from timesink.rules.communication import stragglers
+from timesink.rules.single_run import find_all
+from timesink.runtime.engine import Engine, engine_of
+from timesink.sources.cache import Cache
+from timesink.sources.discovery import one_run
+from timesink.sources.kept_answers import KeptAnswer
+from timesink.sources.opening import find_chosen, key_of, open_recording, open_trace
+from timesink.sources.places import place_of, shown
+from timesink.sources.recordings import Recording
+
+SCHEMA = "timesink/analysis/1"
+_FOR_PANDAS = ("pandas", "pyarrow")
+"""What Polars needs to make a pandas frame."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Analysis:
+    """Everything known about one trace, or a set of ranks, computed when it is asked for.
+
+    >>> import timesink
+    >>> analysis = timesink.analyze(timesink.sample())
+    >>> analysis
+    <Analysis of unet_train.pt.trace.json.gz, 2 steps: 76.9 % of each 27.18 ms step is GPU work...>
+    >>> analysis.table("kernels").height > 0
+    True
+    """
+
+    trace: Trace
+    path: str = ""
+    ranks: RankSet | None = None
+    """Every rank of the run, this one included; None where there is one trace alone."""
+    group_by: str = ""
+    """What the rows of the operator table stand for."""
+    chosen: tuple[str, ...] = ()
+    """What was chosen on the user's behalf, in sentences."""
+    kept: KeptAnswer | None = None
+    """Where the whole answer is kept, so that it need not be found again."""
+
+    @property
+    def is_set(self) -> bool:
+        """Whether several ranks are compared."""
+        return self.ranks is not None and len(self.ranks.ranks) > 1
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was chosen on the user's behalf, and what is to be known about the set of ranks."""
+        return self.chosen if self.ranks is None else (*self.chosen, *set_notes(self.ranks))
+
+    @property
+    def health(self) -> tuple[HealthEntry, ...]:
+        """What was repaired, lost or looks wrong, in the recordings of all ranks."""
+        if self.ranks is None:
+            return tuple(self.trace.health)
+        return tuple(entry for entry, _ in set_health(self.ranks))
+
+    @property
+    def headline(self) -> str:
+        """The answer in a sentence."""
+        return headline(self.trace, self.findings)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What costs time and what to try, the gravest first."""
+        held_up = [] if self.ranks is None else stragglers(self.ranks)
+        return gravest_first([*find_all(self.trace), *held_up])
+
+    def table(self, view: str, group_by: str | None = None) -> pl.DataFrame:
+        """One of the tables of `timesink.answers.views.VIEWS`, times in nanoseconds.
+
+        >>> import timesink
+        >>> timesink.analyze(timesink.sample()).table("operators", "shape").columns[:3]
+        ['name', 'input_dims', 'calls']
+        """
+        check_group(group_by or "", view)
+        chosen = self.group_by if group_by is None else group_by
+        return table_of(self.trace, view, TableChoice(chosen, self.ranks))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole answer, ready for JSON; `docs/analysis.md` describes every key."""
+        answer: dict[str, Any] = msgspec.json.decode(self.to_json())
+        return answer
+
+    def to_json(self) -> bytes:
+        """The whole answer as JSON, on one line."""
+        known = self.kept.load() if self.kept is not None else None
+        if known is not None:
+            return known
+        answer = msgspec.json.encode(self._find())
+        if self.kept is not None:
+            self.kept.save(answer)
+        return answer
+
+    def _find(self) -> dict[str, Any]:
+        trace = self.trace
+        start_side_by_side(trace)
+        return {
+            "schema": SCHEMA,
+            "headline": self.headline,
+            "source": sections.source(trace, self.path, self.ranks, self.notes),
+            "health": sections.health(trace, self.ranks),
+            "device": sections.device(trace),
+            "steps": sections.steps(trace),
+            "breakdown": sections.breakdown(trace),
+            "operators": sections.operators(trace, self.table("operators"), self.group_by),
+            "kernels": sections.kernels(trace),
+            "memory": sections.memory(trace),
+            "modules": sections.modules(trace),
+            "distributed": sections.distributed(trace, self.ranks),
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
+    def to_pandas(self, view: str = "operators", group_by: str | None = None) -> Any:
+        """One of the tables as a pandas frame; needs pandas and pyarrow."""
+        absent = [name for name in _FOR_PANDAS if not _is_installed(name)]
+        if absent:
+            raise TimesinkError(
+                f"a pandas frame needs {' and '.join(absent)}, not installed here",
+                f"pip install {' '.join(_FOR_PANDAS)}, or use .table({view!r}), a Polars frame",
+            )
+        return self.table(view, group_by).to_pandas()
+
+    def __repr__(self) -> str:
+        """One line: what was analysed, and the answer."""
+        name = Path(self.path or self.trace.metadata.source).name
+        steps = counted(find_steps(self.trace).height, "steps")
+        return f"<Analysis of {name}, {steps}: {self.headline}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        tables = (self.table(view).head(8) for view in ("steps", "operators", "kernels"))
+        return f"<p><b>{escape(self.headline)}</b></p>" + "".join(t._repr_html_() for t in tables)
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ValueError:  # so the import system says that it is barred
+        return False
+
+
+# Which steps a user wants: `5-8`, `5,7,10-12`, 5, [5, 7].
+
+Steps: TypeAlias = "int | str | Iterable[int]"
+
+_RANGE = re.compile(r"(\d{1,40})(?:\s*-\s*(\d{1,40}))?", re.ASCII)
+_MOST_NAMED = 6
+
+
+def step_choice(wanted: Steps) -> str:
+    """The choice as text, checked.
+
+    >>> step_choice(5), step_choice([5, 7]), step_choice("5-8, 10")
+    ('5', '5,7', '5-8,10')
+    """
+    if isinstance(wanted, str):
+        return ",".join(_as_text(bounds) for bounds in _parsed(wanted))
+    numbers = list(wanted) if isinstance(wanted, Iterable) else [wanted]
+    if not all(hasattr(one, "__index__") and not isinstance(one, bool) for one in numbers):
+        raise _no_choice(str(wanted))
+    return step_choice(",".join(str(index(number)) for number in numbers))
+
+
+def missing_steps(wanted: str, held: Iterable[str]) -> list[str]:
+    """Parts of a choice of which the trace holds nothing, the first of them.
+
+    >>> missing_steps("3-6,99", ["3", "4", "8"])
+    ['5-6', '99']
+    """
+    numbers = sorted(int(name) for name in held if name.isdecimal())
+    gaps = [gap for bounds in _parsed(wanted) for gap in _gaps(bounds, numbers)]
+    texts = list(dict.fromkeys(map(_as_text, gaps)))
+    return texts if len(texts) <= _MOST_NAMED else [*texts[:_MOST_NAMED], "..."]
+
+
+def _parsed(text: str) -> list[tuple[int, int]]:
+    found = [_RANGE.fullmatch(part.strip()) for part in text.split(",")]
+    bounds = [(int(part[1]), int(part[2] or part[1])) for part in found if part is not None]
+    if len(bounds) < len(found) or any(first > last for first, last in bounds):
+        raise _no_choice(text)
+    return bounds
+
+
+def _no_choice(text: str) -> UsageError:
+    return UsageError(f"{text!r} is not a choice of steps", "try --steps 5-8 or 5,7,9")
+
+
+def _as_text(bounds: tuple[int, int]) -> str:
+    first, last = bounds
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def _gaps(bounds: tuple[int, int], numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The stretches of a range in which no number lies."""
+    first, last = bounds
+    for number in numbers:
+        if first <= number <= last:
+            if number > first:
+                yield first, number - 1
+            first = number + 1
+    if first <= last:
+        yield first, last
+
+
+# `timesink.analyze`: from a path, or an open trace, to its analysis.
+
+
+def analyze(
+    source: str | Path | Trace,
+    *,
+    worker: str | None = None,
+    span: int | None = None,
+    rank: int | None = None,
+    steps: Steps | None = None,
+    group_by: str = "",
+    cache: bool = True,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+    engine: str | Engine = "local",
+    ray_address: str | None = None,
+) -> Analysis:
+    """Where the time of a run goes.
+
+    The source is a trace, or a path to one: a file, a folder, a pattern such as `run/rank*.json`
+    or a URL.  Several traces, one of each rank, are analysed as one run: one rank in detail, all of
+    them where they are compared, by an `engine`: `"local"`, processes of this machine, or `"ray"`,
+    a cluster.  `steps` keeps only some steps, e.g. `"5-8"`, `5` or `[5, 7]`.
+
+    >>> import timesink
+    >>> analysis = timesink.analyze(timesink.sample())
+    >>> analysis.findings[0].rule != ""
+    True
+    >>> timesink.analyze(timesink.sample(), steps=3).table("steps")["name"].to_list()
+    ['3']
+
+    A run of several ranks, here a generated one in which all is well:
+
+    >>> import tempfile
+    >>> from timesink.lab.ranks import Plan, generate_ranks
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = generate_ranks(Plan(ranks=4, steps=2), folder)
+    ...     timesink.analyze(folder, engine="local").table("stragglers").height
+    0
+    """
+    check_group(group_by)
+    wanted = None if steps is None else step_choice(steps)
+    opened = _opened(source)
+    if opened is not None:
+        _check_timeline(opened, source)
+        _check_choice(opened, source, worker=worker, span=span, rank=rank)
+        said = tuple(recording_notes(opened))
+        given = Analysis(opened, _path_of(source), group_by=group_by, chosen=said)
+        return _restricted(given, wanted)
+    place = place_of(_path_of(source))
+    recordings, notes = one_run(find_chosen(place, worker=worker, span=span, rank=rank), place)
+    if len(recordings) > 1:
+        how = engine_of(engine, jobs=jobs, address=ray_address)
+        found = open_set(recordings, engine=how, steps=wanted, cache=cache, progress=progress)
+        return _of_set(found, shown(place), wanted, notes, group_by)
+    store = Cache.default() if cache else None
+    trace = open_recording(recordings[0], store, jobs=jobs, progress=progress, in_background=True)
+    _check_timeline(trace, source)
+    said = (*notes, *recording_notes(trace))
+    whole = _restricted(Analysis(trace, shown(place), group_by=group_by, chosen=said), wanted)
+    return _keeping(whole, recordings[0], wanted) if cache else whole
+
+
+def _of_set(
+    found: OpenedSet, path: str, wanted: str | None, notes: Sequence[str], group_by: str
+) -> Analysis:
+    """The analysis of a set: one rank in detail, all of them where they are compared."""
+    _check_timeline(found.trace, path)
+    said = (*notes, *recording_notes(found.trace))
+    whole = Analysis(found.trace, path, ranks=found.ranks, group_by=group_by, chosen=said)
+    analysis = _restricted(whole, wanted)
+    many = counted(len(found.ranks.ranks), "ranks")
+    note = f"{many}: {found.worker} in detail; --worker NAME shows another one alone"
+    return replace(analysis, chosen=(*analysis.chosen, note))
+
+
+def analyze_opened(
+    traces: Mapping[str, Trace],
+    worker: str,
+    *,
+    path: str,
+    steps: Steps | None = None,
+    unreadable: Mapping[str, str] | None = None,
+    ranks: RankSet | None = None,
+) -> Analysis:
+    """The analysis of one worker, with those it is compared to, where all are open already.
+
+    `unreadable` says of further workers why they could not be read.  With `ranks`, summaries of
+    the run, only the trace of the worker itself is needed.
+
+    >>> import timesink
+    >>> trace = timesink.open(timesink.sample())
+    >>> analyze_opened({"worker0": trace}, "worker0", path="run").path
+    'run'
+    """
+    trace = traces[worker]
+    _check_timeline(trace, path)
+    wanted = None if steps is None else step_choice(steps)
+    if ranks is None and (len(traces) > 1 or unreadable):
+        damaged = tuple(
+            DamagedRank(name, name, reason) for name, reason in (unreadable or {}).items()
+        )
+        ranks = ranks_of_traces(_with_steps(traces, wanted), damaged)
+    notes = tuple(recording_notes(trace))
+    return _restricted(Analysis(trace, path, ranks=ranks, chosen=notes), wanted)
+
+
+def _with_steps(traces: Mapping[str, Trace], wanted: str | None) -> dict[str, Trace]:
+    """Traces cut down to the steps that are asked for; those that have none are left out."""
+    if wanted is None:
+        return dict(traces)
+    found = {}
+    for worker, trace in traces.items():
+        with suppress(NotFoundError):
+            found[worker] = within_steps(trace, wanted)
+    return found
+
+
+# -- what is open already --------------------------------------------------------------------------
+
+
+def _opened(source: str | Path | Trace) -> Trace | None:
+    """The trace, where none has to be looked for: it is given, or was exported."""
+    if isinstance(source, Trace):
+        return source
+    if not str(source):
+        raise UsageError("the path is empty", "give a trace, or a folder that holds one")
+    return open_trace(source) if is_folder(Path(source)) else None
+
+
+def _path_of(source: str | Path | Trace) -> str:
+    return source.metadata.source if isinstance(source, Trace) else str(source)
+
+
+def _check_timeline(trace: Trace, source: str | Path | Trace) -> None:
+    if trace.has_only_counters:
+        raise UnreadableError.only_counters(_path_of(source), why_no_calls(trace))
+    if trace.has_timeline:
+        return
+    if trace.has_behaviour:
+        raise UnreadableError.only_behaviour(_path_of(source))
+    raise UnreadableError.no_timeline(_path_of(source))
+
+
+def _check_choice(
+    trace: Trace,
+    source: str | Path | Trace,
+    *,
+    worker: str | None,
+    span: int | None,
+    rank: int | None,
+) -> None:
+    """There is nothing to choose from, but what was asked for must be what is there."""
+    about = trace.metadata
+    fits = (
+        worker in (None, about.worker)
+        and span in (None, about.span)
+        and rank in (None, about.distributed.rank)
+    )
+    if not fits:
+        label = Recording(Path(about.source), about.worker or "one trace", about.span).label
+        raise UnreadableError.none_fits(_path_of(source), [label])
+
+
+# -- what is kept ----------------------------------------------------------------------------------
+
+
+def _keeping(analysis: Analysis, recording: Recording, wanted: str | None) -> Analysis:
+    """The analysis with a place for its answer."""
+    store = Cache.default()
+    key = key_of(recording, store)
+    if not key:
+        return analysis
+    about = analysis.trace.metadata
+    # In another folder, `.` is called otherwise.
+    name = Path(analysis.path).resolve().name
+    question = (SCHEMA, analysis.path, name, about.source, about.worker, about.span)
+    asked = (wanted, analysis.group_by, analysis.notes)
+    return replace(analysis, kept=KeptAnswer.about(store, key, [*question, *asked]))
+
+
+# -- some steps only -------------------------------------------------------------------------------
+
+
+def _restricted(analysis: Analysis, wanted: str | None) -> Analysis:
+    """The analysis of some steps; summaries of a set are about them already."""
+    if wanted is None:
+        return analysis
+    part = within_steps(analysis.trace, wanted)
+    note = _steps_note(analysis.trace, wanted)
+    return replace(analysis, trace=part, chosen=(*analysis.chosen, note))
+
+
+def _steps_note(trace: Trace, wanted: str) -> str:
+    missing = missing_steps(wanted, find_steps(trace)["name"])
+    if not missing:
+        return f"steps {wanted} only"
+    word = "step" if len(missing) == 1 and missing[0].isdigit() else "steps"
+    return f"steps {wanted} only; no {word} {', '.join(missing)}"

@@ -1,0 +1,357 @@
+"""The sections of an analysis: one function each, from a trace to plain values.
+
+A section without data says why, and what to record to fill it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
+from itertools import islice
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from timesink.analyses.columns import device_columns, host_columns
+from timesink.analyses.communication.workers import WorkerSummary, compare_workers, summarise_worker
+from timesink.analyses.device.idle import idle_breakdown, largest_gaps
+from timesink.analyses.device.idle_causes import idle_causes
+from timesink.analyses.device.launches import launch_statistics, queue_summary
+from timesink.analyses.device.time import device_time, overlap_by_step
+from timesink.analyses.device.utilisation import device_utilisation, timeline
+from timesink.analyses.kernels.table import kernel_groups, kernel_table, tensor_core_share
+from timesink.analyses.memory.blocks import live_at_peak, memory_by_operator
+from timesink.analyses.memory.curve import memory_curve, memory_peaks, thin_curve
+from timesink.analyses.modules.table import module_table
+from timesink.analyses.operators import eligible_share, launch_sites, node_times
+from timesink.analyses.ranks import rank_set as views
+from timesink.analyses.ranks.rank_set import RankSet, set_health
+from timesink.analyses.roles import PARTS, average_step, step_breakdown
+from timesink.analyses.steps import find_steps
+from timesink.answers.views import NO_COMMUNICATION, NO_MEMORY, NO_MODULES
+from timesink.model.trace import Device, Trace
+from timesink.output.numbers import is_length, is_ratio
+from timesink.rules.single_run import find_all
+
+# Tables as rows of plain values, times in microseconds.
+
+_DIGITS = 6
+"""Decimals of numbers that were divided: beyond them is only noise."""
+
+
+def to_rows(frame: pl.DataFrame, top: int | None = None) -> list[dict[str, Any]]:
+    """Rows with the unit of each number in its key."""
+    shown = frame if top is None else frame.head(top)
+    return in_microseconds(shown).to_dicts()
+
+
+def in_microseconds(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table as users get it: lengths of time in microseconds, named so; text as text.
+
+    A device that the recording does not name is null.
+    """
+    return frame.select(_converted(name, dtype) for name, dtype in frame.schema.items())
+
+
+def lists_as_text(frame: pl.DataFrame) -> pl.DataFrame:
+    """The table with lists of names and numbers written out, for formats without lists."""
+    lists = pl.col(pl.List(pl.String), pl.List(pl.Int64))
+    return frame.with_columns(lists.cast(pl.List(pl.String)).list.join(" "))
+
+
+def user_name(name: str) -> str:
+    """The name under which users get a column."""
+    return f"{name.removesuffix('_ns')}_us" if is_length(name) else name
+
+
+def microseconds(ns: float | None) -> float | None:
+    """A length of time in microseconds, without the noise of dividing."""
+    return None if ns is None else round(ns / 1000, _DIGITS)
+
+
+def percent(ratio: float | None) -> float | None:
+    """A ratio in percent, without the noise of multiplying."""
+    return None if ratio is None else round(100 * ratio, _DIGITS)
+
+
+def _converted(name: str, dtype: pl.DataType) -> pl.Expr:
+    column = pl.col(name)
+    if isinstance(dtype, pl.Categorical | pl.Enum):
+        return column.cast(pl.String)
+    if is_length(name):
+        # Whole nanoseconds have three decimals, and the nearest float prints them.
+        decimals = 3 if dtype.is_integer() else _DIGITS
+        return (column / 1000).round(decimals).alias(user_name(name))
+    if dtype.is_float() and not is_ratio(name):
+        return column.round(_DIGITS)
+    if name == "device" and dtype.is_integer():
+        return pl.when(column >= 0).then(column).alias(name)
+    return column
+
+
+# The long analyses of a large trace, started at once: what they share is found by the first.
+
+FEWEST_EVENTS = 100_000
+"""Below this, starting threads takes longer than they save."""
+
+
+def start_side_by_side(trace: Trace) -> None:
+    """Do the host side and the device side of an analysis in two threads.
+
+    The work is NumPy and Polars on whole columns, which runs outside the interpreter's lock.
+    """
+    if trace.metadata.events < FEWEST_EVENTS:
+        return
+    with ThreadPoolExecutor(2) as threads:
+        sides = [threads.submit(side, trace) for side in (_host_side, _device_side)]
+    for side in sides:
+        side.result()
+
+
+def _host_side(trace: Trace) -> None:
+    node_times(trace)
+    find_all(trace)
+
+
+def _device_side(trace: Trace) -> None:
+    for analysis in (kernel_table, device_utilisation, kernel_groups, launch_statistics):
+        analysis(trace)
+    queue_summary(trace)
+    idle_causes(trace)
+    idle_breakdown(trace)
+
+
+# What the JSON says about ranks: the section `distributed`.
+
+
+def distributed(trace: Trace, ranks: RankSet | None) -> dict[str, Any]:
+    """How much of the steps is communication; of a set, who waits for whom and why."""
+    if ranks is None:
+        return _alone(trace)
+    told = _of_set(ranks)
+    if not ranks.communicates:
+        return {**NO_COMMUNICATION.to_dict(), **told}
+    found = ranks.communication
+    return {
+        "workers": ranks.names,
+        "overlap": _overlap(ranks.summaries),
+        "steps": to_rows(found.by_step),
+        "collectives": to_rows(found.by_name),
+        "mismatched_calls": to_rows(found.mismatches),
+        **told,
+    }
+
+
+def _alone(trace: Trace) -> dict[str, Any]:
+    name, summary = trace.metadata.worker or "worker0", summarise_worker(trace)
+    if summary.records.is_empty():
+        return NO_COMMUNICATION.to_dict()
+    found = compare_workers({name: summary})
+    return {
+        "workers": [name],
+        "overlap": _overlap({name: summary}),
+        "steps": to_rows(found.by_step),
+        "collectives": to_rows(found.by_name),
+        "mismatched_calls": to_rows(found.mismatches),
+    }
+
+
+def _overlap(workers: Mapping[str, WorkerSummary]) -> dict[str, Any]:
+    # One table for all: with a thousand ranks, a query for each would take most of the time.
+    rows = iter(to_rows(pl.concat([summary.steps for summary in workers.values()])))
+    return {name: [*islice(rows, each.steps.height)] for name, each in workers.items()}
+
+
+def _of_set(ranks: RankSet) -> dict[str, Any]:
+    """What only several ranks tell."""
+    return {
+        "stragglers": to_rows(views.straggler_rows(ranks)),
+        "ranks": to_rows(views.rank_rows(ranks)),
+        "matched_collectives": to_rows(views.matched_collectives(ranks)),
+        "clocks": to_rows(views.clock_rows(ranks)),
+        "groups": to_rows(views.process_groups(ranks)),
+        "rank_groups": to_rows(views.rank_groups(ranks)),
+        "missing_ranks": list(ranks.missing),
+        "damaged": [
+            {"worker": each.worker, "source": each.source, "reason": each.reason}
+            for each in ranks.damaged
+        ],
+    }
+
+
+Row: TypeAlias = dict[str, Any]
+
+CURVE_POINTS = 1000
+GAPS = 20
+LAUNCH_ROWS = 200
+
+
+def source(trace: Trace, path: str, ranks: RankSet | None, notes: Sequence[str]) -> dict[str, Any]:
+    """What was read."""
+    metadata, device, host = trace.metadata, device_columns(trace), host_columns(trace)
+    start, end = timeline(trace)
+    return {
+        "path": path or metadata.source,
+        "file": metadata.source,
+        "format": metadata.format,
+        "vendor": metadata.vendor,
+        "worker": metadata.worker,
+        "span": metadata.span,
+        "workers": [metadata.worker] if ranks is None else ranks.names,
+        "rank": metadata.distributed.rank,
+        "world_size": metadata.distributed.world_size,
+        "backend": metadata.distributed.backend,
+        "framework": metadata.framework,
+        "versions": dict(metadata.versions),
+        "clock": metadata.clock,
+        "events": metadata.events,
+        "operator_events": int((host["kind"] == "operator").sum()),
+        "kernel_events": int((device["kind"] == "kernel").sum()),
+        "start_ns": start,
+        "span_us": microseconds(end - start),
+        "recording": None if metadata.run is None else asdict(metadata.run),
+        "notes": list(notes),
+    }
+
+
+def health(trace: Trace, ranks: RankSet | None) -> list[dict[str, Any]]:
+    """What is odd about the recording; of a set each sort once, and on how many of its ranks."""
+    if ranks is None:
+        return [entry.to_dict() for entry in trace.health]
+    return [{**entry.to_dict(), "ranks": many} for entry, many in set_health(ranks)]
+
+
+def device(trace: Trace) -> list[dict[str, Any]]:
+    """Each device: what it is, how busy it was, and why it was idle."""
+    described = {item.id: item for item in trace.metadata.devices}
+    causes = _by_device(to_rows(idle_causes(trace)))
+    times = _by_device(to_rows(device_time(trace)))
+    streams = _by_device(to_rows(idle_breakdown(trace)))
+    usage = _by_device(to_rows(device_utilisation(trace)))
+    # One that the recording does not name comes last.
+    known = sorted({*times, *usage}, key=lambda number: (number is None, number or 0))
+    return [
+        {
+            "device": number,
+            **_described(described.get(number) if number is not None else None),
+            **_percentages(*usage.get(number, [{}])),
+            "time": _without_device(*times.get(number, [{}])),
+            "idle_in_steps": _without_device(*causes.get(number, [{}])),
+            "streams": streams.get(number, []),
+        }
+        for number in known
+    ]
+
+
+def _by_device(rows: Sequence[Row]) -> dict[int | None, list[Row]]:
+    found: defaultdict[int | None, list[Row]] = defaultdict(list)
+    for row in rows:
+        found[row["device"]].append(row)
+    return found
+
+
+def _described(item: Device | None) -> Row:
+    return {
+        name: None if item is None else getattr(item, name)
+        for name in ("name", "memory_bytes", "compute_capability", "multiprocessors")
+    }
+
+
+_RATIOS = {
+    "utilisation_pct": "utilisation",
+    "any_activity_pct": "any_activity",
+    "utilisation_within_steps_pct": "within_steps",
+    "sm_efficiency_pct": "sm_efficiency",
+    "tensor_core_pct": "tensor_core_ratio",
+}
+
+
+def _percentages(usage: Row) -> Row:
+    return {
+        **{key: percent(usage.get(name)) for key, name in _RATIOS.items()},
+        "occupancy_pct": usage.get("occupancy_pct"),
+        "window_us": usage.get("window_us"),
+    }
+
+
+def _without_device(row: Row) -> Row:
+    return {key: value for key, value in row.items() if key != "device"}
+
+
+def steps(trace: Trace) -> dict[str, Any]:
+    """Every step with its parts, and how much they vary."""
+    found = find_steps(trace)
+    table = step_breakdown(trace).hstack(found.select("start_ns", "end_ns", "device_events"))
+    whole = table.filter("complete")["total_ns"]
+    figures = {name: getattr(whole, name)() for name in ("mean", "median", "std", "min", "max")}
+    return {
+        "marked": bool(found["marked"].any()),
+        "count": found.height,
+        "complete": whole.len(),
+        **{f"{name}_us": microseconds(figure) for name, figure in figures.items()},
+        "rows": to_rows(table),
+        "overlap": to_rows(overlap_by_step(trace)),
+    }
+
+
+def breakdown(trace: Trace) -> dict[str, Any]:
+    """The average complete step; its parts add up to it."""
+    average = average_step(trace)
+    total = average.get("total_ns", 0.0)
+    lengths = {part: average.get(f"{part}_ns", 0.0) for part in PARTS}
+    return {
+        "step_us": microseconds(total),
+        "parts": [
+            {
+                "part": part,
+                "mean_us": microseconds(length),
+                "share_pct": percent(length / total) if total else None,
+            }
+            for part, length in lengths.items()
+        ],
+    }
+
+
+def operators(trace: Trace, table: pl.DataFrame, group_by: str) -> dict[str, Any]:
+    """Operators, and where device work was launched from: all of it, so that it adds up."""
+    return {
+        "group_by": group_by or "name",
+        "rows": to_rows(table),
+        "launched_from": to_rows(launch_sites(trace)),
+        "tensor_core_eligible_pct": percent(eligible_share(trace)),
+    }
+
+
+def kernels(trace: Trace) -> dict[str, Any]:
+    """Kernels by name and by launch, how they were launched, and the gaps between them."""
+    return {
+        "rows": to_rows(kernel_table(trace)),
+        "launches": to_rows(kernel_groups(trace)),
+        "tensor_core_pct": percent(tensor_core_share(trace).ratio),
+        "launch_delays": to_rows(launch_statistics(trace), LAUNCH_ROWS),
+        "queues": to_rows(queue_summary(trace)),
+        "largest_gaps": to_rows(largest_gaps(trace, GAPS)),
+    }
+
+
+def memory(trace: Trace) -> dict[str, Any]:
+    """Peaks, operators, what is live at the peak, and the curve."""
+    if trace.lazy("memory").head(1).collect().is_empty():
+        return NO_MEMORY.to_dict()
+    curve = thin_curve(memory_curve(trace), CURVE_POINTS)
+    return {
+        "peaks": to_rows(memory_peaks(trace)),
+        "operators": to_rows(memory_by_operator(trace)),
+        "live_at_peak": to_rows(live_at_peak(trace)),
+        "curve": to_rows(curve),
+    }
+
+
+def modules(trace: Trace) -> dict[str, Any]:
+    """Modules along their hierarchy."""
+    table = module_table(trace)
+    if table.is_empty():
+        return NO_MODULES.to_dict()
+    return {"rows": to_rows(table)}

@@ -1,0 +1,196 @@
+"""Operators, modules and memory of an analysis: pictures and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+from msgspec.structs import replace
+
+from timesink.analyses.memory.curve import CPU, memory_curve, memory_peaks, thin_curve
+from timesink.answers.analysis.report import Analysis
+from timesink.answers.analysis.sections import CURVE_POINTS
+from timesink.answers.sections import Analysed, Empty, Made
+from timesink.answers.views import NO_KERNELS, NO_MEMORY, NO_MODULES, NO_OPERATORS
+from timesink.model import units
+from timesink.output.blocks import Block, Curve, Curves, Detail, Icicle, Kind, Mark, Section, Table
+from timesink.output.columns import cells, numbers, words
+from timesink.output.names import told_apart
+
+_BY_OPERATORS = "operator"
+
+
+def operators_section(run: Analysed) -> Made:
+    """The table of operators; work that others launched is told where there is any.
+
+    Shares are of all device work, as in the answer in words: of a replayed graph hardly anything
+    may be an operator's.
+    """
+    sites = run.analysis.table("launch-sites")
+    operators = run.table("operators", whole=device_work_ns(run.analysis))
+    tables = [operators]
+    if run.brief:
+        tables = [replace(operators, rest=_not_by_operators(run.analysis))]
+    elif sites["site"].to_list() not in ([], [_BY_OPERATORS]):
+        tables.append(run.table("launch-sites"))
+    if not any(table.rows for table in tables):
+        return Empty("operators", "Operators", NO_OPERATORS)
+    return Section("operators", "Operators", tuple(table for table in tables if table.rows))
+
+
+def _not_by_operators(analysis: Analysis) -> str:
+    """What shares lack to a whole: device work that no operator launched."""
+    every = device_work_ns(analysis)
+    if every is None:
+        return ""
+    rest = every - int(analysis.table("operators")["device_self_ns"].sum())
+    if rest <= 0:
+        return ""
+    length = units.duration_ns(rest)
+    return f"{units.share(rest, every)} of device work ({length}) was not launched by an operator"
+
+
+def device_work_ns(analysis: Analysis) -> int | None:
+    """All device work, which shares of operators are of; None where no operator has any."""
+    if not analysis.table("operators")["device_self_ns"].sum():
+        return None
+    return int(analysis.table("launch-sites")["device_ns"].sum())
+
+
+# -- modules ---------------------------------------------------------------------------------------
+
+
+MOST_NODES = 1000
+_DETAILS: Mapping[str, tuple[str, Kind]] = {
+    "occurrences": ("calls", "count"),
+    "host_total_ns": ("host total", "time_ns"),
+    "device_total_ns": ("device total", "time_ns"),
+    "backward_device_ns": ("backward device", "time_ns"),
+}
+
+
+def modules_section(run: Analysed) -> Made:
+    """Nested bars by device time, by host time where no device worked; then the table."""
+    frame = run.analysis.table("modules")
+    if frame.is_empty():
+        return Empty("modules", "Modules", NO_MODULES)
+    if run.brief:
+        time = "device_total_ns" if frame["device_total_ns"].sum() else "host_total_ns"
+        ordered = frame.sort(time, descending=True, maintain_order=True)
+        return Section("modules", "Modules", (run.table("modules", ordered),))
+    tree = icicle(frame)
+    left_out = frame.height - len(tree.parent)
+    lead = f"The smallest {left_out} modules are not in the picture." if left_out else ""
+    return Section("modules", "Modules", (tree, run.table("modules")), lead)
+
+
+def icicle(frame: pl.DataFrame) -> Icicle:
+    """Modules as a tree, parents before children; of very many the largest."""
+    measure = "device_total_ns" if frame["device_total_ns"].sum() else "host_total_ns"
+    said = "device" if measure == "device_total_ns" else "host"
+    tree = _in_order(_largest(frame, measure))
+    place = {number: row for row, number in enumerate(tree["id"].to_list())}
+    named = words(tree["name"].to_list())
+    return Icicle(
+        "modules-tree",
+        f"Modules by time on the {said}",
+        "time_ns",
+        tuple(-1 if parent is None else place[parent] for parent in tree["parent_id"].to_list()),
+        named.codes,
+        named.texts,
+        tuple(tree[measure].to_list()),
+        tuple(
+            Detail(title, kind, numbers(tree[name], kind).values)
+            for name, (title, kind) in _DETAILS.items()
+            if name in tree.columns and tree[name].sum()
+        ),
+    )
+
+
+def _largest(frame: pl.DataFrame, measure: str) -> pl.DataFrame:
+    if frame.height <= MOST_NODES:
+        return frame
+    return frame.sort(measure, descending=True, maintain_order=True).head(MOST_NODES)
+
+
+def _in_order(frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows in pre-order; what hangs below a row that was left out goes with it."""
+    children: dict[int | None, list[int]] = {}
+    ids, parents = frame["id"].to_list(), frame["parent_id"].to_list()
+    for row, parent in enumerate(parents):
+        children.setdefault(parent, []).append(row)
+    order: list[int] = []
+    waiting = children.get(None, [])[::-1]
+    while waiting:
+        row = waiting.pop()
+        order.append(row)
+        waiting += children.get(ids[row], [])[::-1]
+    return frame[order]
+
+
+# -- memory ----------------------------------------------------------------------------------------
+
+
+_LEAST_SHARE = 0.001
+"""Of the largest peak: less than this is no picture."""
+
+
+def memory_curve_section(run: Analysed) -> Made:
+    """What was allocated and reserved, a picture per device, the host last; peaks are marked."""
+    title = "Memory over time"
+    if run.trace.lazy("memory").head(1).collect().is_empty():
+        return Empty("memory-curve", title, NO_MEMORY)
+    curve = thin_curve(memory_curve(run.trace), CURVE_POINTS)
+    peaks = {row["device"]: row for row in memory_peaks(run.trace).to_dicts()}
+    drawn = _worth_a_picture({name: row["peak_allocated_bytes"] for name, row in peaks.items()})
+    pictures = [
+        _curves(name, curve.filter(curve["device"] == name), peaks[name], run.start_ns)
+        for name in drawn
+    ]
+    blocks: tuple[Block, ...] = (*pictures, run.table("memory-peaks"))
+    return Section("memory-curve", title, blocks, _lead(curve.filter(curve["device"].is_in(drawn))))
+
+
+def _worth_a_picture(peaks: Mapping[str, int]) -> list[str]:
+    """Devices before the host, without those that hold next to nothing."""
+    most = max(peaks.values(), default=0)
+    large = [name for name, peak in peaks.items() if peak >= _LEAST_SHARE * most]
+    return sorted(large, key=lambda name: name == CPU)
+
+
+def _curves(name: str, line: pl.DataFrame, peak: dict[str, Any], start_ns: int) -> Curves:
+    series = [Curve("allocated", tuple(line["allocated_bytes"].to_list()), "step")]
+    if line["reserved_bytes"].null_count() < line.height:
+        series.append(Curve("reserved", tuple(line["reserved_bytes"].to_list()), "step"))
+    highest = units.size_bytes(peak["peak_allocated_bytes"])
+    marks = (Mark(peak["peak_allocated_ts_ns"] - start_ns, f"peak {highest}"),)
+    moments = tuple((line["ts_ns"] - start_ns).to_list())
+    return Curves(f"memory-curve-{name}", name, "bytes", moments, tuple(series), marks)
+
+
+def _lead(curve: pl.DataFrame) -> str:
+    before = int(curve.unique("device")["points_before"].sum())
+    if before <= curve.height:
+        return ""
+    kept = units.count(curve.height)
+    return f"{kept} of {units.count(before)} points are drawn; the peaks are exact."
+
+
+# -- kernels ---------------------------------------------------------------------------------------
+
+
+def kernels_section(run: Analysed) -> Made:
+    """The table of kernels; in text, those that look alike are numbered."""
+    table = run.table("kernels")
+    if not table.rows:
+        return Empty("kernels", "Kernels", NO_KERNELS)
+    if run.brief:
+        table = apart(table)
+    return Section("kernels", "Kernels", (table,))
+
+
+def apart(table: Table) -> Table:
+    """A table whose first column has a name of its own for each row."""
+    first, *others = table.columns
+    return replace(table, columns=(replace(first, data=words(told_apart(cells(first)))), *others))

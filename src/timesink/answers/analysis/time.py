@@ -1,0 +1,347 @@
+"""Where time goes: the average step, each step, devices, workers, and the figures one looks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from timesink.analyses.columns import device_columns
+from timesink.analyses.communication.workers import mean_over_steps, step_communication
+from timesink.analyses.device.utilisation import device_utilisation
+from timesink.analyses.memory.curve import CPU, memory_peaks
+from timesink.analyses.names import device_word
+from timesink.analyses.roles import PARTS, average_step, step_breakdown
+from timesink.analyses.steps import find_steps
+from timesink.answers.columns import DEVICE_TIME, IDLE_CAUSES, STEPS, Columns
+from timesink.answers.sections import Analysed, Empty, Made
+from timesink.answers.views import NO_COMMUNICATION, NO_DEVICE_WORK, NO_STEPS, Absent
+from timesink.model import units
+from timesink.model.trace import Trace
+from timesink.output.blocks import (
+    Block,
+    Part,
+    Parts,
+    Section,
+    StackPart,
+    Stacks,
+    Text,
+    Tile,
+    Tiles,
+)
+from timesink.output.numbers import worded
+
+_NAMES = {
+    "kernel": "kernels",
+    "memcpy": "copies",
+    "memset": "memsets",
+    "communication": "communication",
+    "runtime": "runtime calls",
+    "data_loader": "data loading",
+    "cpu_exec": "host code",
+    "other": "other",
+}
+_UNMARKED = Absent("no steps are marked", "call step() of the profiler after each one")
+MOST_BARS = 200
+"""More than this cannot be told apart side by side."""
+
+
+def breakdown_section(run: Analysed) -> Made:
+    """The average step and its parts, which add up to it."""
+    average, title = average_step(run.trace), _breakdown_title(run.trace)
+    if not average.get("total_ns"):
+        return Empty("breakdown", title, NO_STEPS)
+    parts = tuple(
+        Part(part, _NAMES[part], average[f"{part}_ns"], STEPS[f"{part}_ns"].meaning)
+        for part in PARTS
+        if average[f"{part}_ns"]
+    )
+    bar = Parts("The average step", "time_ns", average["total_ns"], parts)
+    return Section("breakdown", title, (bar,), f"{_steps_sentence(run.trace)}.")
+
+
+def steps_section(run: Analysed) -> Made:
+    """Each step as a bar of its parts; many steps in groups of neighbours."""
+    frame = run.analysis.table("steps")
+    if frame.is_empty() or not find_steps(run.trace)["marked"][0]:
+        return Empty("steps", "Steps", _UNMARKED)
+    if frame.height == 1:
+        # Its parts are those of the average step.
+        return Section("steps", "Steps", (run.table("steps"),))
+    names = {f"{part}_ns": _NAMES[part] for part in PARTS if frame[f"{part}_ns"].sum()}
+    bars = _stacks("Steps and their parts", frame, "name", names)
+    blocks: tuple[Block, ...] = (bars, run.table("steps"))
+    return Section("steps", "Steps", blocks, _grouped_lead(frame.height))
+
+
+def _grouped_lead(steps: int) -> str:
+    """What to say where a bar stands for several steps."""
+    size = -(-steps // MOST_BARS)
+    if size < 2:
+        return ""
+    return f"Each bar is the mean of {size} neighbouring steps of {units.count(steps)}."
+
+
+def _stacks(title: str, frame: pl.DataFrame, label: str, parts: dict[str, str]) -> Stacks:
+    """One bar per row, or per group of neighbours where there are too many; parts by column."""
+    starts = np.arange(0, frame.height, max(1, -(-frame.height // MOST_BARS)))
+    ends = np.append(starts[1:], frame.height)
+    names = frame[label].cast(pl.String).to_list()
+    return Stacks(
+        title,
+        "time_ns",
+        tuple(
+            names[start] if end - start == 1 else f"{names[start]} to {names[end - 1]}"
+            for start, end in zip(starts.tolist(), ends.tolist(), strict=True)
+        ),
+        tuple(
+            StackPart(column.removesuffix("_ns"), name, _means(frame[column], starts, ends))
+            for column, name in parts.items()
+        ),
+    )
+
+
+def _means(column: pl.Series, starts: np.ndarray, ends: np.ndarray) -> tuple[float, ...]:
+    values = column.cast(pl.Float64).fill_null(0).to_numpy()
+    sums = np.add.reduceat(values, starts)
+    return tuple((sums / (ends - starts)).round(1).tolist())
+
+
+def _breakdown_title(trace: Trace) -> str:
+    """Heading of the parts: of a step, or of all that was recorded."""
+    steps = find_steps(trace)
+    marked = steps.is_empty() or bool(steps["marked"][0])
+    return "Where a step goes" if marked else "Where the time goes"
+
+
+def _steps_sentence(trace: Trace) -> str:
+    """How many steps there are and how much they vary."""
+    found = find_steps(trace)
+    whole = step_breakdown(trace).filter("complete")["total_ns"]
+    if whole.is_empty():
+        return "no steps"
+    if not found["marked"][0]:
+        return f"no steps are marked; the recorded {units.duration_ns(int(whole[0]))} count as one"
+    cut = found.height - whole.len()
+    text = units.counted(whole.len(), "steps")
+    if whole.len() > 1:
+        shortest, longest = int(whole.to_numpy().min()), int(whole.to_numpy().max())
+        text += f", {units.duration_ns(shortest)} to {units.duration_ns(longest)}"
+    return text + (f", {units.counted(cut, 'more steps')} cut by the end" if cut else "")
+
+
+# -- devices ---------------------------------------------------------------------------------------
+
+
+_Named: TypeAlias = Mapping[str, tuple[str, str]]
+"""Columns that add up: the colour and the words of each."""
+_DID, _IDLE = "What {} did, from its first activity to its last", "Why {} was idle during the steps"
+
+_BUSY = {
+    "utilisation": "kernels",
+    "any_activity": "any work",
+    "sm_efficiency": "SM efficiency",
+    "occupancy_pct": "occupancy",
+    "tensor_core_ratio": "tensor cores",
+}
+_WORK: _Named = {
+    "compute_ns": ("kernel", "computation"),
+    "exposed_communication_ns": ("communication", "communication alone"),
+    "exposed_memory_ns": ("memcpy", "copies alone"),
+    "idle_ns": ("idle", "idle"),
+}
+_CAUSES: _Named = {
+    "data_loading_ns": ("data_loader", "data loading"),
+    "communication_ns": ("communication", "communication on the host"),
+    "sync_ns": ("1", "host waited for the device"),
+    "runtime_call_ns": ("runtime", "another runtime call"),
+    "stalled_ns": ("7", "host stalled"),
+    "host_ns": ("cpu_exec", "not launched yet"),
+    "queued_ns": ("5", "launched, and waiting"),
+    "unknown_ns": ("other", "launch not recorded"),
+}
+
+
+def devices_section(run: Analysed) -> Made:
+    """What each device did and why it was idle; of several, tables too."""
+    times = run.analysis.table("device-time")
+    if times.is_empty():
+        return Empty("devices", "Devices", NO_DEVICE_WORK)
+    word = device_word(run.trace)
+    lines = [_device_line(word, row) for row in device_utilisation(run.trace).to_dicts()]
+    if run.brief:
+        return Section("devices", "Devices", tuple(Text(line) for line in lines))
+    causes = run.analysis.table("idle-causes")
+    idle = causes.filter(causes["idle_ns"] > 0)
+    blocks = [_picture(_DID, word, times, _WORK, DEVICE_TIME)]
+    if idle.height:
+        blocks.append(_picture(_IDLE, word, idle, _CAUSES, IDLE_CAUSES))
+    if times.height > 1:
+        blocks += [run.table(view) for view in ("devices", "device-time", "idle-causes")]
+    return Section("devices", "Devices", tuple(blocks), "; ".join(lines))
+
+
+def _device_line(word: str, row: Mapping[str, Any]) -> str:
+    """How busy a device was."""
+    said = [
+        f"{title} {worded(row[name], 'percent' if name.endswith('_pct') else 'share')}"
+        for name, title in _BUSY.items()
+        if row[name] is not None or name == "utilisation"
+    ]
+    return f"{_device(word, row['device'])}: {', '.join(said)}"
+
+
+def _picture(title: str, word: str, frame: pl.DataFrame, named: _Named, about: Columns) -> Block:
+    """One device as a whole and its parts, several as bars side by side."""
+    shown = {column: said for column, said in named.items() if frame[column].sum()}
+    names = [_device(word, number) for number in frame["device"].to_list()]
+    if len(names) > 1:
+        parts = tuple(
+            StackPart(colour, words, tuple(frame[column].fill_null(0).to_list()))
+            for column, (colour, words) in shown.items()
+        )
+        return Stacks(title.format("each device"), "time_ns", tuple(names), parts)
+    whole = tuple(
+        Part(colour, words, frame[column][0], about[column].meaning)
+        for column, (colour, words) in shown.items()
+    )
+    return Parts(title.format(names[0]), "time_ns", sum(part.value for part in whole), whole)
+
+
+def _device(word: str, number: int | None) -> str:
+    known = number is not None and number >= 0
+    return f"{word} {number}" if known else f"{word} without number"
+
+
+# -- workers ---------------------------------------------------------------------------------------
+
+
+_MOST_WORKERS = 64
+"""Workers beyond this are told by tables."""
+
+
+def workers_section(run: Analysed) -> Made:
+    """How much of a step each worker transfers and waits."""
+    steps = run.analysis.table("workers")
+    if steps.is_empty():
+        return Empty("workers", "Workers", NO_COMMUNICATION)
+    tables = (run.table("collective-statistics"), run.table("workers"))
+    if not run.analysis.is_set:
+        lead = "Of a single worker nobody can tell how long it waited."
+        return Section("workers", "Workers", tables, lead)
+    # Steps come by worker, in the order of ranks.
+    means = mean_over_steps(steps, "transfer_ns", "waiting_ns")
+    if means.height > _MOST_WORKERS:
+        return Section("workers", "Workers", tables)
+    bars = Stacks(
+        "Communication of an average step",
+        "time_ns",
+        tuple(means["worker"].to_list()),
+        (
+            StackPart("communication", "transfer", _values(means["transfer_ns"])),
+            StackPart("idle", "waiting for others", _values(means["waiting_ns"])),
+        ),
+    )
+    return Section("workers", "Workers", (bars, *tables), "Who waits least is mostly waited for.")
+
+
+def overlap_section(run: Analysed) -> Made:
+    """How much communication each step hides behind computation."""
+    title = "Communication and computation"
+    steps = step_communication(run.trace)
+    if not steps["communication_ns"].sum():
+        return Empty("overlap", title, NO_COMMUNICATION)
+    both = pl.col("overlap_ns")
+    parts = steps.select(
+        "name",
+        (pl.col("computation_ns") - both).alias("kernel_ns"),
+        both.alias("5_ns"),
+        (pl.col("communication_ns") - both).alias("communication_ns"),
+        "other_ns",
+    )
+    said = {
+        "kernel_ns": "computation alone",
+        "5_ns": "both at once",
+        "communication_ns": "communication alone",
+        "other_ns": "neither",
+    }
+    bars = _stacks("Steps by what went on", parts, "name", said)
+    return Section("overlap", title, (bars,), _grouped_lead(steps.height))
+
+
+def _values(column: pl.Series) -> tuple[float, ...]:
+    return tuple(column.fill_null(0).round(1).to_list())
+
+
+# -- key figures -----------------------------------------------------------------------------------
+
+
+_RATIOS = {
+    "any_activity": ("{word} busy", "time with any work on the device, from first to last step"),
+    "sm_efficiency": ("SM efficiency", "multiprocessors in use, from first to last step"),
+    "occupancy_pct": ("Occupancy", "the profiler's estimate, weighted by kernel time"),
+    "tensor_core_ratio": ("Tensor cores", "part of kernel time that operators spend on them"),
+}
+
+
+def figures_section(run: Analysed) -> Section:
+    """Length of a step, how busy the device was, memory; what is not known stays unknown."""
+    trace = run.trace
+    tiles = (*_of_steps(trace), *_of_devices(trace), *_of_memory(trace), *_counts(trace))
+    notes = ". ".join(f"{note[0].upper()}{note[1:]}" for note in run.analysis.notes if note)
+    return Section("figures", "Key figures", (Tiles(tiles),), f"{notes}." if notes else "")
+
+
+def _of_steps(trace: Trace) -> list[Tile]:
+    length = average_step(trace).get("total_ns")
+    steps = find_steps(trace)
+    if steps.height and not steps["marked"][0]:
+        return [Tile("Recorded", length, "time_ns", "no steps are marked: all of it counts as one")]
+    return [Tile("Step", length, "time_ns", "mean of the complete steps")]
+
+
+def _of_devices(trace: Trace) -> list[Tile]:
+    """Ratios over the devices that are known; null, not 0, where none is."""
+    rows = device_utilisation(trace)
+    word = device_word(trace) if rows.height else "Device"
+    several = f"; mean of {rows.height} devices" if rows.height > 1 else ""
+    tiles = []
+    for name, (label, said) in _RATIOS.items():
+        mean: Any = rows[name].mean()
+        share = mean / 100 if name.endswith("_pct") and mean is not None else mean
+        unknown = "" if mean is not None else "; this recording does not tell"
+        tiles.append(
+            Tile(
+                label.format(word=word),
+                share,
+                "share",
+                f"{said}{several}{unknown}",
+                share,
+            )
+        )
+    return tiles
+
+
+def _of_memory(trace: Trace) -> list[Tile]:
+    """The device that comes closest to its limit."""
+    peaks = [row for row in memory_peaks(trace).to_dicts() if row["device"] != CPU]
+    if not peaks:
+        return [Tile("Memory peak", None, "bytes", "no memory of a device was recorded")]
+    peak = max(peaks, key=lambda row: row["peak_allocated_bytes"])
+    size, capacity = peak["peak_allocated_bytes"], peak["capacity_bytes"]
+    share = size / capacity if capacity else None
+    return [
+        Tile("Memory peak", size, "bytes", f"most that was allocated on {peak['device']}", share)
+    ]
+
+
+def _counts(trace: Trace) -> list[Tile]:
+    steps = find_steps(trace)
+    marked = steps.height if steps.height and steps["marked"][0] else None
+    kernels = int((device_columns(trace)["kind"] == "kernel").sum())
+    return [
+        Tile("Steps", marked, "count", "steps in the recording, cut ones included"),
+        Tile("Kernels", kernels, "count", "kernel launches in the recording"),
+    ]

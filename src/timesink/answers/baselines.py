@@ -1,0 +1,289 @@
+"""Saving, loading, listing and removing baselines."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from timesink import __version__
+from timesink.analyses.comparison.pair import cycle_lengths
+from timesink.analyses.kernels.names import short_kernel_name
+from timesink.answers.baseline_content import Baseline, baseline_of, content_of, facts_of
+from timesink.answers.baseline_stores import checked_name, is_reference, reference, store_at
+from timesink.answers.comparison.inputs import read_sides
+from timesink.answers.comparison.runs import Runs, SideReadOptions, SideRun
+from timesink.answers.comparison.sides import find_cases, find_side
+from timesink.answers.gate_result import doubts_of
+from timesink.errors import NotFoundError, OutputError, TimesinkError, UsageError
+from timesink.model.units import brief_ns, counted, from_to, listed, size_bytes
+
+StorePlace = str | Path | None
+"""A folder, a URL, or None for the usual one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A baseline of a store, or why it cannot be read."""
+
+    name: str
+    baseline: Baseline | None
+    problem: TimesinkError | None = None
+
+
+def save_baseline(
+    name: str,
+    run: str | Path,
+    store: StorePlace = None,
+    *,
+    rank: int | None = None,
+    reading: SideReadOptions | None = None,
+    force: bool = False,
+) -> Baseline:
+    """Keep what a run says cycle by cycle, to compare others with; its recordings may then go.
+
+    >>> import tempfile, timesink
+    >>> kept = save_baseline("main", timesink.sample(), tempfile.mkdtemp())
+    >>> [role.source.path.as_posix() for role in kept.runs]
+    ['@main/unet_train.pt.trace.json.gz']
+    """
+    name, place = checked_name(name), store_at(store)
+    _check_run(run)
+    if not force and name in place.names():
+        raise _taken(name, place.place)
+    content = _content(Path(run), rank, reading or SideReadOptions())
+    # What cannot be read again must not take the place of what can.
+    baseline = baseline_of(content, name, place.place)
+    if force:
+        place.write(name, content)
+    elif not place.add(name, content):
+        # Somebody else saved one while the run was read.
+        raise _taken(name, place.place)
+    return baseline
+
+
+def _taken(name: str, place: str) -> OutputError:
+    return OutputError(
+        f"{reference(name)}: already in {place}",
+        "add --force to replace it, or choose another name",
+    )
+
+
+def unsaved_baseline(
+    run: str | Path, *, rank: int | None = None, reading: SideReadOptions | None = None
+) -> Baseline:
+    """What would be kept of a run."""
+    _check_run(run)
+    content = _content(Path(run), rank, reading or SideReadOptions())
+    return baseline_of(content, "run", str(run))
+
+
+def _content(run: Path, rank: int | None, reading: SideReadOptions) -> bytes:
+    runs, notes = _read(run, rank, reading)
+    about = {
+        "timesink": __version__,
+        "saved_us": time.time_ns() // 1000,
+        "marker": reading.finding.marker,
+        "by": reading.finding.by,
+        "facts": facts_of(runs),
+        "notes": notes,
+    }
+    return content_of(tuple(replace(one, trace=None) for one in runs), run, about)
+
+
+def _check_run(run: str | Path) -> None:
+    if isinstance(run, str) and is_reference(run):
+        raise UsageError(f"{run}: is a baseline already", "give a recording, or a folder of one")
+    cases = find_cases(Path(run))
+    if cases:
+        raise UsageError(
+            f"{run}: holds a normal and an abnormal run",
+            f"give one of them, such as {cases[0].base}",
+        )
+
+
+def _read(
+    run: Path, rank: int | None, reading: SideReadOptions
+) -> tuple[list[SideRun], tuple[str, ...]]:
+    side = find_side(run, rank)
+    read = read_sides(Runs(reading), reading.finding, [side.sources])
+    return read.sides[0], (*side.notes, *read.notes)
+
+
+def load_baseline(name: str, store: StorePlace = None) -> Baseline:
+    """A baseline by its name, with its @ or without.
+
+    >>> import tempfile
+    >>> load_baseline("@main", tempfile.mkdtemp())
+    Traceback (most recent call last):
+    timesink.errors.NotFoundError: @main: no such baseline in ...
+    """
+    name, place = checked_name(name), store_at(store)
+    content = place.read(name)
+    if content is None:
+        raise _none_there(name, place.place, place.names())
+    return baseline_of(content, name, place.place)
+
+
+def list_baselines(store: StorePlace = None) -> tuple[Listed, ...]:
+    """All baselines of a store, in the order of names."""
+    return tuple(_listed(name, store) for name in store_at(store).names())
+
+
+def _listed(name: str, store: StorePlace) -> Listed:
+    try:
+        return Listed(name, load_baseline(name, store))
+    except TimesinkError as error:
+        return Listed(name, None, error)
+
+
+def remove_baseline(name: str, store: StorePlace = None) -> None:
+    """Take a baseline away; one that is not there is refused."""
+    name, place = checked_name(name), store_at(store)
+    if not place.remove(name):
+        raise _none_there(name, place.place, place.names())
+
+
+def _none_there(name: str, place: str, known: list[str]) -> NotFoundError:
+    hint = (
+        f"there are {listed([reference(one) for one in known])}"
+        if known
+        else (f"save one with  timesink baseline save {name} RUN, or name its store with --store")
+    )
+    return NotFoundError(f"{reference(name)}: no such baseline in {place}", hint)
+
+
+# What a baseline holds, as plain data and in words.
+
+SCHEMA = "timesink/baseline/1"
+
+
+def plain(one: Baseline) -> dict[str, Any]:
+    """All that is known of a baseline but its rows, ready for JSON."""
+    return {
+        "schema": SCHEMA,
+        "name": one.name,
+        "saved": _moment(one).isoformat(timespec="seconds"),
+        "timesink": one.timesink,
+        "bytes": one.size_bytes,
+        "marker": one.finding.marker,
+        "by": one.finding.by,
+        "command": next(iter(_commands(one)), []),
+        **one.facts,
+        "recordings": [_plain_run(run) for run in one.runs],
+        "notes": list(one.side.notes),
+    }
+
+
+def _plain_run(run: SideRun) -> dict[str, Any]:
+    calls = [anatomy.calls.select("kind", "name").unique() for anatomy in run.anatomies.values()]
+    return {
+        "file": run.source.path.as_posix(),
+        "rank": run.rank,
+        "unit": run.unit.anchor,
+        "method": run.unit.method,
+        "cycles": _cycles(run),
+        "mean_cycle_ns": _mean_ns(run),
+        "devices": sorted(run.behaviour["device"].drop_nulls().cast(str).unique()),
+        "operators": sum(each.filter(kind="operator").height for each in calls),
+        "modules": sum(each.filter(kind="module").height for each in calls),
+        "notes": list(run.notes),
+    }
+
+
+def _cycles(run: SideRun) -> int:
+    return run.behaviour.select("host", "pid", "cycle").n_unique()
+
+
+def _mean_ns(run: SideRun) -> float | None:
+    mean = cycle_lengths(run.behaviour).mean()
+    return mean if isinstance(mean, float) else None
+
+
+def _moment(one: Baseline) -> datetime:
+    return datetime.fromtimestamp(one.saved_us / 1e6, tz=timezone.utc)
+
+
+def saved(one: Baseline, place: str, store: str | None = None) -> str:
+    """That it was saved, how large it is, and what to do with it; `store` was asked for."""
+    where = f" --store {shlex.quote(store)}" if store else ""
+    doubts = doubts_of(note for run in one.runs for note in run.notes)
+    lines = [
+        f"Saved {reference(one.name)} in {place}: {_held(one)}, {size_bytes(one.size_bytes)}",
+        *(f"note: {doubt}" for doubt in doubts),
+        f"Compare with it:  timesink compare {reference(one.name)} RUN{where}",
+    ]
+    return "\n".join(lines)
+
+
+def _held(one: Baseline) -> str:
+    """Recordings, cycles and their length."""
+    cycles = [_cycles(run) for run in one.runs]
+    many = f"{counted(len(one.runs), 'recordings')} of " if len(one.runs) > 1 else ""
+    least, most = min(cycles), max(cycles)
+    count = counted(most, "cycles") if least == most else f"{least} to {most} cycles"
+    return f"{many}{count}{_lengths(one)}"
+
+
+def _lengths(one: Baseline) -> str:
+    means = [mean for run in one.runs if (mean := _mean_ns(run)) is not None]
+    if not means:
+        return ""
+    low, high = brief_ns(min(means)), brief_ns(max(means))
+    span = low if low == high else from_to(low, high).replace("→", "to")
+    anchors = {short_kernel_name(run.unit.anchor) for run in one.runs if run.unit.anchor}
+    unit = listed(sorted(anchors), 2)
+    named = f" ({unit})" if unit else ""
+    return f" of {span}{named}"
+
+
+def row(one: Listed) -> tuple[str, str, str, str]:
+    """Name, moment, size and content for a list; or why it cannot be read."""
+    if one.baseline is None:
+        problem = "" if one.problem is None else one.problem.message
+        return reference(one.name), "", "", problem
+    kept = one.baseline
+    moment = f"{_moment(kept):%Y-%m-%d %H:%M} UTC"
+    return reference(one.name), moment, size_bytes(kept.size_bytes), _held(kept)
+
+
+def shown(one: Baseline) -> list[str]:
+    """What a baseline holds, line by line."""
+    facts, size = one.facts, size_bytes(one.size_bytes)
+    versions = [f"{name} {version}" for name, version in facts["versions"].items()]
+    asked = [f"--marker {one.finding.marker}"] if one.finding.marker else []
+    asked += [f"--by {one.finding.by}"] if one.finding.by else []
+    lines = [
+        f"{reference(one.name)}: {_held(one)}",
+        f"saved {_moment(one):%Y-%m-%d %H:%M:%S} UTC by timesink {one.timesink}, {size}",
+        f"devices: {_devices(facts)}",
+        *(f"command: {shlex.join(command)}" for command in _commands(one)[:1]),
+        *([f"versions: {', '.join(versions)}"] if versions else []),
+        *([f"cycles asked for with {' '.join(asked)}"] if asked else []),
+    ]
+    lines += [_run_line(run) for run in one.runs]
+    notes = (*one.side.notes, *dict.fromkeys(note for run in one.runs for note in run.notes))
+    return [*lines, *(f"note: {note}" for note in notes)]
+
+
+def _commands(one: Baseline) -> list[list[str]]:
+    """What was run, as the recorder says it: without words that are secret."""
+    recorders = [run.recorded for run in one.runs if run.recorded is not None]
+    return [list(each.command) for each in recorders if each.command]
+
+
+def _devices(facts: Mapping[str, Any]) -> str:
+    return listed([*facts["devices"], *filter(None, [facts["processor"]])]) or "not recorded"
+
+
+def _run_line(run: SideRun) -> str:
+    known = _plain_run(run)
+    rank = "" if run.rank is None else f"rank {run.rank}, "
+    mean = "" if known["mean_cycle_ns"] is None else f" of {brief_ns(known['mean_cycle_ns'])}"
+    calls = f"{counted(known['operators'], 'operators')}, {counted(known['modules'], 'modules')}"
+    cycles = counted(known["cycles"], "cycles")
+    return f"  {run.source.path.as_posix()}: {rank}{cycles}{mean}, {calls}"

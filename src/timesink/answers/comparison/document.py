@@ -1,0 +1,413 @@
+"""What changed between runs, as a document: the verdict and its causes first, tables after."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from timesink import __version__
+from timesink.answers.cause_words import told_counters, verdict
+from timesink.answers.causes import links_to, next_sections, paragraphs, tone, why_blocks
+from timesink.answers.comparison import Compared as ComparisonCompared
+from timesink.answers.comparison import Comparison as ComparisonComparison
+from timesink.answers.comparison import words
+from timesink.answers.comparison.cycle_picture import OTHER, USUAL, cycle_picture, side
+from timesink.answers.comparison.exploration import explored_sections, rank_sections
+from timesink.answers.comparison.headline import changed_most, standing_out
+from timesink.answers.comparison.naming import EXPLORATORY_REPORT, VERSUS
+from timesink.answers.comparison.pair_tables import (
+    MOST_ROWS,
+    counters_block,
+    families_block,
+    pairs_block,
+    scores_block,
+    sides_block,
+    times_block,
+)
+from timesink.answers.comparison.pairing import as_options
+from timesink.answers.comparison.published_report import comparison_md, pair_md, ranks_md
+from timesink.answers.comparison.published_tables import table_csv
+from timesink.answers.comparison.report import SCHEMA, Compared, Comparison
+from timesink.answers.comparison.sentences import Told, answer
+from timesink.answers.gate import gate_section, outcome, outcome_tone
+from timesink.answers.gate_result import Gate
+from timesink.errors import TimesinkError
+from timesink.model import units
+from timesink.model.diagnosis import Diagnosis
+from timesink.output.blocks import Block, Document, Picture, Section, Table, Text
+from timesink.output.names import short_names
+from timesink.output.svg import picture
+from timesink.sources.discovery import sayable
+
+TOP = 10
+"""Rows of a table in text unless more are asked for."""
+TABLES: dict[str, Callable[[Told, int, str], Table]] = {
+    "rows": scores_block,
+    "times": times_block,
+    "families": families_block,
+}
+"""Tables that can be asked for alone."""
+_VERDICT = "What changed, and why"
+_TIMES = "times"
+"""Section of the functions."""
+_IN_FULL, _IN_FULL_BRIEFLY = 8, 3
+"""Pairs that are told in full: on a page, and in text."""
+_ROWS_OF_MANY = 100
+"""Rows of the tables of each of several pairs."""
+
+
+def comparison_document(
+    comparison: Comparison, gate: Gate | None = None, *, top: int | None = None
+) -> Document:
+    """The whole answer; with what a gate says of it, where one was asked for.
+
+    With `top` it is the short answer, which is read as text: so many rows of each table.
+
+    >>> import timesink
+    >>> same = timesink.compare(timesink.sample(), timesink.sample())
+    >>> [section.id for section in comparison_document(same).sections]
+    ['verdict', 'cycles', 'times', 'sides', 'notes']
+    """
+    if comparison.exploration is not None:
+        sections = explored_sections(comparison, comparison.exploration, top)
+    elif len(comparison.pairs) == 1:
+        sections = _of_one(comparison, comparison.pairs[0], gate, top)
+    else:
+        sections = _of_several(comparison, gate, top)
+    found = comparison.diagnosis
+    judged = gate is not None and bool(gate.asked)
+    lead = outcome(gate) if gate is not None and judged else verdict_of(comparison)
+    return Document(
+        "comparison",
+        _title(comparison),
+        _subject(comparison),
+        short_names(f"{lead}. {comparison.headline}" if lead else comparison.headline),
+        __version__,
+        tuple(sections),
+        outcome_tone(gate.outcome)
+        if gate is not None and judged
+        else "plain"
+        if found is None
+        else tone(found),
+    )
+
+
+def one_table_document(comparison: Comparison, table: str, top: int = TOP) -> Document:
+    """One table of every pair that is told in full, below the answer."""
+    told = [Told(one.pair) for one in comparison.pairs]
+    if comparison.exploration is not None:
+        sections = explored_sections(comparison, comparison.exploration, top, TABLES[table])
+    elif len(told) == 1:
+        block = TABLES[table](told[0], top, table)
+        sections = iter([Section(table, block.title, (block,)), *_notes(comparison.notes)])
+    else:
+        sections = _one_table_of_several(comparison, told, table, top)
+    # One table is not asked for to read all the rest, which takes longer.
+    said = " ".join(answer(told[0])) if len(told) == 1 else comparison.headline
+    return Document(
+        "comparison",
+        _title(comparison),
+        _subject(comparison),
+        short_names(said),
+        __version__,
+        tuple(sections),
+    )
+
+
+def _one_table_of_several(
+    comparison: Comparison, told: Sequence[Told], table: str, top: int
+) -> Iterator[Section]:
+    names = comparison.pair_names
+    summary = pairs_block(list(zip(comparison.pairs, told, strict=True)), names)
+    yield Section("pairs", summary.title, (summary,))
+    shown = in_full(told, _IN_FULL_BRIEFLY)
+    for place in shown:
+        block = TABLES[table](told[place], top, f"pair-{place + 1}-{table}")
+        lead = short_names(words.subject(told[place], comparison.pairs[place].title))
+        said = paragraphs(answer(told[place]))
+        yield Section(f"pair-{place + 1}", names[place], (*said, block), lead)
+    yield from _notes([*_not_shown(len(told) - len(shown), comparison), *comparison.notes])
+
+
+def _title(comparison: Comparison) -> str:
+    names = dict.fromkeys(one.title for one in comparison.pairs)
+    return units.listed(list(names), 3, "; ") or units.listed(_names(comparison.sources), 3, "; ")
+
+
+def _subject(comparison: Comparison) -> str:
+    if len(comparison.pairs) == 1:
+        one = comparison.pairs[0]
+        return short_names(words.subject(Told(one.pair), one.title))
+    what = units.counted(len(comparison.all_pairs), "pairs")
+    return f"{units.listed(_names(comparison.sources), 4, ' and ')}: {what}"
+
+
+def _names(sources: Sequence[str]) -> Sequence[str]:
+    """What was compared without the folders around it, where that tells all apart.
+
+    >>> _names(["runs/a", "runs/b"]), _names(["a/run", "b/run"])
+    (['a', 'b'], ['a/run', 'b/run'])
+    """
+    names = [Path(source).name or source for source in sources]
+    return names if len(set(names)) == len(set(sources)) else sources
+
+
+def verdict_of(comparison: Comparison) -> str:
+    """The verdict on one program, whatever its processes; where these disagree, which have it."""
+    found = comparison.diagnosis
+    if found is None or not _is_one_case(comparison):
+        return ""
+    verdicts = Counter(verdict(one.diagnosis) for one in comparison.pairs)
+    if len(verdicts) == 1:
+        return verdict(found)
+    many = units.counted(len(comparison.pairs), "processes")
+    (first, count), *others = verdicts.most_common()
+    said = [f"{count} of {many}: {first.lower()}", *(f"{n}: {w.lower()}" for w, n in others)]
+    return f"{verdict(found)} ({', '.join(said)})"
+
+
+def _is_one_case(comparison: Comparison) -> bool:
+    """Whether all pairs are of one program: its ranks or processes, and one sort of cycle."""
+    return len({one.title for one in comparison.pairs}) == 1
+
+
+# -- one pair --------------------------------------------------------------------------------------
+
+
+def _of_one(
+    comparison: Comparison, one: Compared, gate: Gate | None, top: int | None
+) -> Iterator[Section]:
+    """Verdict and causes, what a gate says, and every table."""
+    told, found, brief = Told(one.pair), one.diagnosis, top is not None
+    link = links_to(_TIMES, told.label)
+    why = why_blocks(found, _sides(one, told), found.notes, link, brief=brief)
+    yield Section("verdict", _VERDICT, (*why, *_warnings(told, found)))
+    yield from _gate_sections(gate)
+    yield from rank_sections(comparison.ranks, top)
+    yield from next_sections(found)
+    pictures = tuple(_cycles(one, told))
+    if pictures and not brief:
+        yield Section("cycles", "Cycles", pictures)
+    yield from _table_sections(told, found, top or MOST_ROWS)
+    if not brief:
+        yield Section("sides", "What was compared", (sides_block([(one, told)]),))
+    yield from _notes([*_own_notes(told), *(found.notes if brief else ()), *comparison.notes])
+
+
+def _sides(one: Compared, told: Told) -> tuple[str, str]:
+    """What both sides are called: as the runs are, where the title names two."""
+    names = one.identifier.split(VERSUS)
+    roles = told.pair.base.label, told.pair.new.label
+    if len(names) != len(roles) or roles != ("base", "new"):
+        return roles
+    return f"base: {names[0]}", f"new: {names[1]}"
+
+
+def _cycles(one: Compared, told: Told) -> Iterator[Picture]:
+    """Every cycle of both sides, where all lengths are known."""
+    times = told.pair.cycle_times
+    if not (times.base_ns and times.new_ns and min(*times.base_ns, *times.new_ns) > 0):
+        return
+    base, new = _sides(one, told)
+    shown = [
+        side(base, times.base_ns, USUAL, times.warm_up[0]),
+        side(new, times.new_ns, OTHER, times.warm_up[1]),
+    ]
+    yield picture(cycle_picture(shown))
+
+
+def _warnings(told: Told, found: Diagnosis) -> Iterator[Text]:
+    """That the work is not the same, and how far from it; a verdict may have said so."""
+    workload = told.whole.workload
+    if workload.comparable:
+        return
+    lines = [] if found.verdict == "incomparable" else answer(told)[:1]
+    yield from paragraphs([" ".join([*lines, *workload.reasons[1:]])], "warning")
+
+
+def _own_notes(told: Told) -> list[str]:
+    """What to know of a pair and no warning told."""
+    workload = told.whole.workload
+    warned = () if workload.comparable else workload.reasons
+    every = [*words.notes(told), *words.equal_work_note(told)]
+    return [note for note in every if note not in warned]
+
+
+def _gate_sections(gate: Gate | None) -> Iterator[Section]:
+    if gate is not None:
+        yield gate_section(gate)
+
+
+def _table_sections(told: Told, found: Diagnosis, rows: int) -> Iterator[Section]:
+    yield Section(
+        _TIMES, "Functions", (*_changed(told, found), times_block(told, rows)),
+        "Time per cycle, over all cycles; a cycle in which a function did not run counts as zero.",
+    )  # fmt: skip
+    if not told.families.is_empty():
+        yield Section("families", "Names that do not meet", (families_block(told, rows),))
+    if told.counters:
+        yield Section("counters", "Counters", (counters_block(told, rows),))
+    if not told.pair.rows.is_empty():
+        yield Section("scores", "Functions with counters", (scores_block(told, rows),))
+
+
+def _changed(told: Told, found: Diagnosis) -> Iterator[Text]:
+    """What the table of functions does not show: families, and how counters moved meanwhile."""
+    in_families = not told.families.is_empty()
+    for line, meanwhile in words.findings(told, told_counters(found)):
+        if meanwhile or in_families:
+            yield from paragraphs(["; ".join(filter(None, (line, meanwhile)))])
+
+
+def _notes(notes: Sequence[str]) -> Iterator[Section]:
+    every = tuple(paragraphs(list(dict.fromkeys(notes))))
+    if every:
+        yield Section("notes", "Notes", every)
+
+
+# -- several pairs ---------------------------------------------------------------------------------
+
+
+def _of_several(comparison: Comparison, gate: Gate | None, top: int | None) -> Iterator[Section]:
+    """The answer over all, a row for each pair, and some in full."""
+    brief = top is not None
+    pairs = [(one, Told(one.pair)) for one in comparison.pairs]
+    names = comparison.pair_names
+    together = comparison.diagnosis if _is_one_case(comparison) else None
+    summary = pairs_block(pairs, names)
+    if together is None:
+        yield Section("verdict", _VERDICT, (summary,))
+    else:
+        why = why_blocks(together, _sides(*pairs[0]), together.notes, brief=brief)
+        yield Section("verdict", _VERDICT, tuple(why))
+        yield from rank_sections(comparison.ranks, top)
+        yield Section("pairs", "All pairs", (summary,))
+    yield from _gate_sections(gate)
+    shown = in_full([told for _, told in pairs], _IN_FULL_BRIEFLY if brief else _IN_FULL)
+    for place in shown:
+        own = (f"pair-{place + 1}", names[place])
+        yield from _pair_sections(*pairs[place], own, alone=together is None, top=top)
+    if not brief:
+        yield Section("sides", "What was compared", (sides_block(pairs),))
+    left = _not_shown(len(pairs) - len(shown), comparison) if brief else []
+    common = together.notes if together is not None and brief else ()
+    noted = words.notes_of_many([(names[place], _own_notes(pairs[place][1])) for place in shown])
+    yield from _notes([*left, *common, *noted, *comparison.notes])
+
+
+def in_full(pairs: Sequence[Told], most: int) -> list[int]:
+    """Places of the pairs that are told in full: the largest changes.
+
+    One that stands out comes first, or else the one with the largest change of a function.
+    """
+    changes = [abs(told.pair.cycle_times.change_pct or 0.0) for told in pairs]
+    one = standing_out(pairs)
+    alone = changed_most(pairs) if one is None else one.place
+    order = sorted(range(len(pairs)), key=lambda place: (place != alone, -changes[place], place))
+    return sorted(order[:most], key=lambda place: (place != alone, place))
+
+
+def _not_shown(count: int, comparison: Comparison) -> list[str]:
+    if not count:
+        return []
+    options = as_options(comparison.choices)
+    choose = f"{options} chooses one, " if options else ""
+    return [f"{units.counted(count, 'more pairs')} in full: {choose}-o DIR writes all"]
+
+
+def _pair_sections(
+    one: Compared, told: Told, named: tuple[str, str], *, alone: bool, top: int | None
+) -> Iterator[Section]:
+    """One of several pairs: its own verdict where there is none over all, and its tables."""
+    (id_, name), found = named, one.diagnosis
+    subject = short_names(words.subject(told, one.title))
+    tables = (
+        *(_cycles(one, told) if top is None else ()),
+        *_changed(told, found),
+        *_tables(told, id_, top or _ROWS_OF_MANY),
+    )
+    if not alone:
+        said = (*paragraphs(answer(told)), *_warnings(told, found))
+        yield Section(id_, name, (*said, *tables), subject)
+        return
+    link = links_to(f"{id_}-tables", told.label)
+    why = why_blocks(found, _sides(one, told), found.notes, link)
+    yield Section(id_, name, (*why, *_warnings(told, found)), subject)
+    yield Section(f"{id_}-tables", "Functions and counters", tables)
+
+
+def _tables(told: Told, id_: str, rows: int) -> Iterator[Block]:
+    yield times_block(told, rows, f"{id_}-functions")
+    if not told.families.is_empty():
+        yield families_block(told, rows, f"{id_}-families")
+    if told.counters:
+        yield counters_block(told, rows, f"{id_}-counters")
+    if not told.pair.rows.is_empty():
+        yield scores_block(told, rows, f"{id_}-scores")
+
+
+# The files of a comparison that is written to a folder: their names, and what makes each.
+
+FORMATS = ("csv", "report", "json")
+"""What a folder holds unless one of these is asked for."""
+
+
+def files_of(
+    comparison: ComparisonComparison,
+    formats: Sequence[str],
+    table: str | None,
+    top: int | None,
+    gate: Gate | None = None,
+) -> Iterator[tuple[str, Callable[[], str]]]:
+    """One CSV and one Markdown file per pair, and everything as JSON.
+
+    >>> import timesink
+    >>> same = timesink.compare(timesink.sample(), timesink.sample())
+    >>> [name for name, _ in files_of(same, ("json",), None, None)]
+    ['comparison.json']
+    """
+    for one in comparison.all_pairs:
+        if "csv" in formats:
+            yield f"{one.file_stem}.csv", partial(table_csv, one.pair, table, top)
+        if "report" in formats and comparison.exploration is None:
+            yield f"{one.file_stem}.md", partial(_pair_md, one)
+    if "report" in formats and comparison.ranks is not None:
+        yield "ranks.md", partial(ranks_md, comparison)
+    if "report" in formats and comparison.exploration is not None:
+        yield f"{EXPLORATORY_REPORT}.md", partial(comparison_md, comparison)
+    if "json" in formats:
+        yield "comparison.json", partial(indented_json, comparison, gate)
+
+
+def _pair_md(one: ComparisonCompared) -> str:
+    return pair_md(one.pair, one.title, one.diagnosis)
+
+
+def error_json(gate: Gate, error: TimesinkError) -> str:
+    """What JSON says of runs that could not be compared.
+
+    >>> from timesink.answers.gate_result import gate_of_error
+    >>> error = TimesinkError("no such baseline")
+    >>> msgspec.json.decode(error_json(gate_of_error(error, "@main vs run"), error))["error"]
+    {'message': 'no such baseline', 'hint': ''}
+    """
+    said = {"message": sayable(error.message), "hint": sayable(error.hint)}
+    whole = {"schema": SCHEMA, "error": said, "gate": gate.to_dict()}
+    return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode()
+
+
+def indented_json(comparison: ComparisonComparison, gate: Gate | None = None) -> str:
+    """The whole answer as JSON for a person to look at; with what a gate says of it.
+
+    >>> import timesink
+    >>> indented_json(timesink.compare(timesink.sample(), timesink.sample())).splitlines()[1]
+    '  "schema": "timesink/comparison/1",'
+    """
+    whole = (
+        comparison.to_dict() if gate is None else {**comparison.to_dict(), "gate": gate.to_dict()}
+    )
+    return msgspec.json.format(msgspec.json.encode(whole), indent=2).decode()

@@ -1,0 +1,335 @@
+"""Which of many roles behave alike, and how the groups differ, as sections of a document."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import polars as pl
+
+from timesink.analyses.clustering.distances import Exploration
+from timesink.analyses.comparison.pair import Pair, Role
+from timesink.analyses.ranks.changes import RankChanges
+from timesink.analyses.ranks.own_time import ranges_of
+from timesink.analyses.statistics.ranks import ALPHA
+from timesink.answers.causes import paragraphs
+from timesink.answers.comparison.headline import late_together, steps_sentence, straggler_sentences
+from timesink.answers.comparison.pair_tables import (
+    ROLES,
+    counters_block,
+    families_block,
+    times_block,
+)
+from timesink.answers.comparison.report import Comparison
+from timesink.answers.comparison.sentences import Told, answer
+from timesink.model import units
+from timesink.model.units import digits, signed_ns
+from timesink.output.blocks import AttributedPart, Attribution, Block, Column, Section, Table, Tone
+from timesink.output.columns import column, known, table
+from timesink.output.names import short_names
+
+APART = "What sets each apart from {}, the largest"
+_ROWS = 100
+_MOST_PAIRS = 10
+"""Pairs of groups that are told in full."""
+
+
+def explored_sections(
+    comparison: Comparison,
+    exploration: Exploration,
+    top: int | None = None,
+    table_of: Callable[[Told, int, str], Table] | None = None,
+) -> Iterator[Section]:
+    """The groups and what sets them apart, the roles, and how the groups differ.
+
+    With `table_of`, that one table of each pair of groups, and no other.
+    """
+    apart = [f"group {number}: {line}" for number, line in apart_lines(exploration)]
+    title = [f"{APART.format('group 1')}:"] if apart else []
+    yield Section(
+        "verdict",
+        "Groups of roles that behave alike",
+        (groups_block(exploration), *paragraphs([*title, *apart])),
+        short_names(threshold(exploration)),
+    )
+    most = _MOST_PAIRS if top is None else top
+    for number, pair in enumerate(exploration.pairs[:most], 1):
+        yield _pair_section(exploration, pair, number, top or _ROWS, table_of)
+    if table_of is None:
+        yield Section("roles", "Roles", (_roles(exploration, top),))
+    notes = [*left_out(exploration, most), *comparison.notes]
+    if notes:
+        yield Section("notes", "Notes", tuple(paragraphs(notes)))
+
+
+def apart_lines(exploration: Exploration) -> list[tuple[int, str]]:
+    """What sets each group apart from the first, by its number."""
+    numbered = enumerate(exploration.clusters, 1)
+    return [(number, cluster.apart) for number, cluster in numbered if cluster.apart]
+
+
+def threshold(exploration: Exploration) -> str:
+    """From which distance on roles are told apart, and why."""
+    reason = exploration.threshold_reason.rstrip(".")
+    return f"Told apart from a distance of {digits(exploration.threshold)} on: {reason}."
+
+
+def left_out(exploration: Exploration, most: int | None = None) -> list[str]:
+    """How many comparisons are not shown."""
+    more = 0 if most is None else max(len(exploration.pairs) - most, 0)
+    said = []
+    if more:
+        count = units.counted(more, "more comparisons")
+        said.append(f"{count} of groups: --top, or --format report")
+    if exploration.pairs_left_out:
+        pairs = units.counted(exploration.pairs_left_out, "pairs of groups")
+        said.append(
+            f"{pairs} were not compared in full: those with the largest group come first, then "
+            "those farthest apart"
+        )
+    return said
+
+
+# -- groups and roles ------------------------------------------------------------------------------
+
+
+def groups_block(exploration: Exploration, most: int | None = None) -> Table:
+    """One row per group."""
+    clusters = exploration.clusters[:most]
+    members = [[exploration.roles[place] for place in one.members] for one in clusters]
+    lengths = [[mean_cycle_ns(role) for role in roles] for roles in members]
+    return table(
+        "groups",
+        "Groups",
+        [
+            column("group", "group", "count", range(1, len(clusters) + 1)),
+            column("roles", "roles", "count", [len(roles) for roles in members], bar=True),
+            column("shortest_ns", "shortest cycle", "time_ns", map(min, lengths),
+                   help="Mean cycle of the role that has the shortest."),
+            column("longest_ns", "longest cycle", "time_ns", map(max, lengths),
+                   help="Mean cycle of the role that has the longest."),
+            column("representative", "representative", "text",
+                   [exploration.roles[one.representative].label for one in clusters]),
+        ],
+        total_rows=len(exploration.clusters),
+        meanings=ROLES,
+    )  # fmt: skip
+
+
+def _roles(exploration: Exploration, top: int | None) -> Table:
+    """One row per role, group by group; with `top`, the first ones of each group."""
+    rows = [
+        (number, exploration.roles[place])
+        for number, cluster in enumerate(exploration.clusters, 1)
+        for place in cluster.members[:top]
+    ]
+    roles = [role for _, role in rows]
+    return table(
+        "roles",
+        "Roles",
+        [
+            column("role", "role", "text", [role.label for role in roles]),
+            column("group", "group", "count", [number for number, _ in rows]),
+            column("cycles", "cycles", "count", map(cycle_count, roles), spare=1),
+            column("mean_ns", "cycle time", "time_ns", map(mean_cycle_ns, roles), bar=True),
+            column("pid", "pid", "text", [role.pid for role in roles], spare=2),
+            column("host", "host", "text", [role.host for role in roles], spare=3),
+            column("source", "file", "text", [role.source for role in roles], main=False),
+        ],
+        total_rows=sum(len(cluster.members) for cluster in exploration.clusters),
+        meanings=ROLES,
+    )
+
+
+def cycle_count(role: Role) -> int:
+    """Cycles of a role."""
+    return role.behaviour["cycle"].n_unique()
+
+
+def mean_cycle_ns(role: Role) -> float:
+    """Mean length of a role's cycles; each counts once."""
+    cycles = role.behaviour.select("cycle", "cycle_type", "cycle_dur_ns").unique()
+    return float(cycles.select(pl.col("cycle_dur_ns").mean()).item() or 0)
+
+
+# -- two groups ------------------------------------------------------------------------------------
+
+
+def _pair_section(
+    exploration: Exploration,
+    pair: Pair,
+    number: int,
+    rows: int,
+    table_of: Callable[[Told, int, str], Table] | None,
+) -> Section:
+    told, id_ = Told(pair), f"groups-{number}"
+    blocks: list[Block] = [*paragraphs(answer(told))]
+    if table_of is not None:
+        blocks.append(table_of(told, rows, f"{id_}-table"))
+    else:
+        blocks.append(times_block(told, rows, f"{id_}-functions"))
+        if not told.families.is_empty():
+            blocks.append(families_block(told, rows, f"{id_}-families"))
+        if told.counters:
+            blocks.append(counters_block(told, rows, f"{id_}-counters"))
+    lead = f"{pair.base.label} and {pair.new.label}"
+    return Section(id_, _pair_title(exploration, pair), tuple(blocks), short_names(lead))
+
+
+def _pair_title(exploration: Exploration, pair: Pair) -> str:
+    """Which groups are compared, and how far apart their representatives are."""
+    labels = [one.label for one in exploration.roles]
+    places = [labels.index(role.label) if role.label in labels else None
+              for role in (pair.base, pair.new)]  # fmt: skip
+    groups = [
+        next((str(number) for number, cluster in enumerate(exploration.clusters, 1)
+              if place in cluster.members), "?")
+        for place in places
+    ]  # fmt: skip
+    title = f"Group {groups[0]} → group {groups[1]}"
+    if places[0] is None or places[1] is None:
+        return title
+    return f"{title} (distance {digits(float(exploration.distances[places[0], places[1]]))})"
+
+
+# What changed over all ranks of a run, as a section of a document.
+
+TITLE = "Ranks"
+_PART_NAMES = {
+    "compute": "kernels",
+    "copies": "copies",
+    "transfer": "exposed transfer",
+    "waiting": "waiting for other ranks",
+    "data_loading": "data loading",
+    "host": "host code",
+    "idle": "no activity recorded",
+}
+"""Parts of a step in words."""
+_SOURCE_NAMES = {
+    "kernels": "kernels",
+    "copies": "copies",
+    "loading": "data loading",
+    "host": "host",
+}
+"""Where own time of a rank comes from, in words."""
+_NO_STRAGGLER = "No rank is a straggler on either side."
+_NOT_NEW = "No straggler is new, gone or worse."
+_MOST_ROWS = 200
+_TONES: dict[str, Tone] = {"regression": "bad", "improvement": "good", "incomparable": "warning"}
+
+
+def rank_sections(found: RankChanges | None, top: int | None = None) -> Iterator[Section]:
+    """Steps, stragglers, ranks and collectives; nothing where runs have one rank.
+
+    With `top`, as text: so many rows, and only ranks that changed.
+    """
+    if found is not None:
+        yield Section("ranks", TITLE, tuple(_blocks(found, top)))
+
+
+def _blocks(found: RankChanges, top: int | None) -> Iterator[Block]:
+    yield from paragraphs([steps_sentence(found)], _TONES.get(found.verdict, "plain"))
+    late = list(straggler_sentences(found))
+    is_late = any(each.state in {"new", "worse"} for each in found.stragglers)
+    others = late or [_NOT_NEW if found.stragglers else _NO_STRAGGLER]
+    yield from paragraphs(others, "bad" if is_late else "plain")
+    if found.attribution:
+        yield _attribution(found)
+    if found.stragglers:
+        yield _stragglers(found)
+    ranks = found.ranks if top is None else found.changed_ranks
+    if ranks.height:
+        yield _ranks(ranks, top or _MOST_ROWS)
+    if found.collectives.height:
+        yield _collectives(found, top or _MOST_ROWS)
+
+
+def _attribution(found: RankChanges) -> Attribution:
+    change = found.step_time.new_ns - found.step_time.base_ns
+    parts = [
+        AttributedPart(
+            one.part,
+            _PART_NAMES[one.part],
+            "",
+            one.base_ns,
+            one.new_ns,
+            one.delta_ns,
+            known(low),
+            known(high),
+            one.p_value is not None and one.p_value < ALPHA,
+        )
+        for one in found.attribution
+        for low, high in [one.interval_ns or (None, None)]
+    ]
+    title = f"The mean step of all ranks ({signed_ns(change)})"
+    return Attribution(title, "time_ns", change, tuple(parts))
+
+
+def _stragglers(found: RankChanges) -> Table:
+    """Who holds others up on either side, those of one reason together."""
+    groups = late_together(found)
+    worst = [max(one, key=lambda each: max(each.base_ns, each.new_ns)) for one in groups]
+    ranks = [ranges_of((each.rank for each in one), most=8) for one in groups]
+    steps = [len({step for each in one for step in each.steps}) for one in groups]
+    return table(
+        "rank-stragglers",
+        "Stragglers",
+        [
+            column("rank", "rank", "text", ranks),
+            column("state", "state", "text", [one.state for one in worst]),
+            column("cause", "cause", "text", [one.cause for one in worst]),
+            column("base_ns", "others wait, base", "time_ns", [one.base_ns for one in worst]),
+            column(
+                "new_ns", "others wait, new", "time_ns", [one.new_ns for one in worst], bar=True
+            ),
+            column("steps", "steps", "count", steps, spare=1),
+            column("evidence", "evidence", "text", [" ".join(one.evidence) for one in worst],
+                   spare=2),
+        ],
+    )  # fmt: skip
+
+
+def _ranks(ranks: pl.DataFrame, most: int) -> Table:
+    """What ranks took against themselves before, and beyond what their peers did."""
+    rows = ranks.head(most)
+    return table(
+        "rank-changes",
+        "Ranks against themselves before",
+        [
+            column("rank", "rank", "count", rows["rank"]),
+            column("source", "where", "text", [_SOURCE_NAMES[one] for one in rows["source"]]),
+            column("base_ns", "base, per step", "time_ns", rows["base_ns"]),
+            column("new_ns", "new, per step", "time_ns", rows["new_ns"]),
+            column("change_ns", "change", "time_ns", rows["change_ns"], signed=True),
+            column("beyond_ns", "beyond its peers", "time_ns", rows["beyond_ns"], signed=True),
+            _changed(rows),
+        ],
+        total_rows=ranks.height,
+    )
+
+
+def _collectives(found: RankChanges, most: int) -> Table:
+    """Collectives by kind and size; those whose transfer changed first."""
+    rows = found.collectives.head(most)
+    return table(
+        "rank-collectives",
+        "Collectives",
+        [
+            column("group_kind", "group", "text", rows["group_kind"], spare=2),
+            column("collective", "collective", "text", rows["collective"]),
+            column("size_bytes", "size", "bytes", rows["size_bytes"]),
+            column("group_size", "ranks", "count", rows["group_size"], spare=1),
+            column("transfer_base_ns", "transfer, base", "time_ns", rows["transfer_base_ns"]),
+            column("transfer_new_ns", "transfer, new", "time_ns", rows["transfer_new_ns"]),
+            column("wait_base_ns", "wait, base", "time_ns", rows["wait_base_ns"], spare=4),
+            column("wait_new_ns", "wait, new", "time_ns", rows["wait_new_ns"], spare=4),
+            column("bus_base", "bus, base", "bytes_per_s", rows["bus_base_bytes_per_s"], spare=5),
+            column("bus_new", "bus, new", "bytes_per_s", rows["bus_new_bytes_per_s"], spare=5),
+            column("p_value", "p", "p_value", rows["p_value"], spare=3),
+            _changed(rows),
+        ],
+        total_rows=found.collectives.height,
+    )
+
+
+def _changed(rows: pl.DataFrame) -> Column:
+    return column("changed", "changed", "text", ["yes" if one else "" for one in rows["changed"]])

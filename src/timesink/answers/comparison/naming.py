@@ -1,0 +1,372 @@
+"""What comparisons, their sides and their files are called."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, cast
+
+import polars as pl
+
+from timesink.analyses.anatomy.anatomy import Anatomy, only_cycles
+from timesink.analyses.comparison.pair import Pair, Role
+from timesink.analyses.kernels.names import short_kernel_name
+from timesink.analyses.kernels.normalised_names import distinguishing
+from timesink.answers.comparison.pairing import Match, RoleMember, by_number
+from timesink.answers.comparison.runs import SideRun
+from timesink.answers.comparison.sides import stem_of
+from timesink.errors import NotFoundError
+from timesink.model.processes import host_and_pid
+from timesink.model.units import listed
+from timesink.sources.discovery import sayable
+
+if TYPE_CHECKING:
+    from timesink.answers.comparison.report import Compared
+
+
+EXPLORATORY_REPORT = "exploratory_comparison_report"
+SORTS_OF_CYCLES = {"_prefill": "prefill cycles", "_decode": "decode cycles", "_layer": "layers"}
+"""What cycles are called that a suffix names."""
+VERSUS = " vs "
+"""What stands between the names of two runs."""
+_UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")
+
+
+def case_identifier(case: Path, first: Path) -> str:
+    """A case by its place below the parent of the first path given; by its name elsewhere.
+
+    >>> case_identifier(Path("data/SGLang/gpu_instability"), Path("data/SGLang"))
+    'SGLang/gpu_instability'
+    """
+    if case.is_relative_to(first):
+        return sayable((Path(_name(first)) / case.relative_to(first)).as_posix())
+    case, root = case.resolve(), first.resolve().parent
+    return sayable(case.relative_to(root).as_posix() if case.is_relative_to(root) else case.name)
+
+
+def _name(path: Path) -> str:
+    """What a path is called where it is; `.` has a name as well."""
+    return path.resolve().name if path.name in {"", ".."} else path.name
+
+
+def pair_identifier(base: Path, new: Path) -> str:
+    """Two paths by the last part in which they differ.
+
+    >>> pair_identifier(Path("faults/normal/trace.json.gz"), Path("faults/gpu_clock/trace.json.gz"))
+    'normal vs gpu_clock'
+    """
+    ours, theirs = _parts(base), _parts(new)
+    differing = [places for places in zip(ours, theirs, strict=False) if places[0] != places[1]]
+    one, other = differing[0] if differing else (ours[0], theirs[0])
+    if one == other and base.name != new.name:
+        one, other = base.name, new.name
+    return sayable(f"{one}{VERSUS}{other}")
+
+
+def _parts(path: Path) -> list[str]:
+    """Parts of a path from the last to the first."""
+    last, *others = reversed(path.resolve().parts)
+    return [stem_of(last) if not path.is_dir() else last, *others]
+
+
+def side_labels(match: Match, names: tuple[str, str]) -> tuple[str, str]:
+    """What the sides of a pair are called: plainly, or with the process where they differ."""
+    if match.kind == "strict":
+        return names
+    base, new = match.base.role, match.new.role
+    if base.pid == new.pid and base.host != new.host:
+        return f"{names[0]}_{base.host}_pid_{base.pid}", f"{names[1]}_{new.host}_pid_{new.pid}"
+    return f"{names[0]}_pid_{base.pid}", f"{names[1]}_pid_{new.pid}"
+
+
+def file_stem(identifier: str, match: Match) -> str:
+    """Name of the files of a pair, without an ending."""
+    start = f"{identifier}{match.base.suffix}"
+    base, new = match.base.role, match.new.role
+    if match.by_rank:
+        return safe(f"{start}_rank{base.rank}_strict_comparison")
+    if match.kind == "strict":
+        return safe(f"{start}_pid{base.pid}_strict_comparison")
+    return safe(f"{start}_n_pid{base.pid}_vs_a_pid{new.pid}_cross_comparison")
+
+
+def match_identifiers(identifier: str, matches: Sequence[Match]) -> list[str]:
+    """What each of several pairs is called: with its file or host where numbers are shared."""
+    names = [identifier] * len(matches)
+    for told_by in (_job, _host):
+        groups: defaultdict[str, set[str]] = defaultdict(set)
+        for name, match in zip(names, matches, strict=True):
+            groups[file_stem(name, match)].add(told_by(match))
+        shared = {stem for stem, told in groups.items() if len(told) > 1}
+        if any(VERSUS in one for stem in shared for one in groups[stem]):
+            shared = set(groups)  # one pair by its files and another without would be odd
+        names = [
+            _with(name, told_by(match)) if file_stem(name, match) in shared else name
+            for name, match in zip(names, matches, strict=True)
+        ]
+    return [sayable(name) for name in names]
+
+
+def _with(name: str, more: str) -> str:
+    """A name that says more; files of both sides say all of it, unless they are of a case."""
+    return more if VERSUS in name and VERSUS in more else f"{name} {more}"
+
+
+def _job(match: Match) -> str:
+    """The file, or those of both sides where they are called otherwise."""
+    base, new = match.base.job, match.new.job
+    return base if base == new else f"{base}{VERSUS}{new}"
+
+
+def _host(match: Match) -> str:
+    return match.base.role.host or "unnamed host"
+
+
+def peers_stem(pair: Pair) -> str:
+    """Name of the files of two representatives, the same whichever comes first.
+
+    >>> import timesink
+    >>> same = timesink.compare(timesink.sample(), timesink.sample())
+    >>> peers_stem(same.pair)
+    'exploratory_compare_base_vs_new'
+    """
+    first, second = sorted((pair.base.label, pair.new.label))
+    return safe(f"exploratory_compare_{first}_vs_{second}")
+
+
+def processes(pair: Pair) -> str:
+    """Which processes a pair is of: `rank 3`, `pid 7`, `pid 7 → 9`.
+
+    >>> import timesink
+    >>> processes(timesink.compare(timesink.sample(), timesink.sample()).pair)
+    'pid 1525'
+    """
+    base, new = pair.base, pair.new
+    if base.rank is not None and base.rank == new.rank:
+        return f"rank {base.rank}"
+    return f"pid {base.pid}" if base.pid == new.pid else f"pid {base.pid} → {new.pid}"
+
+
+def pair_names(pairs: Sequence[Compared]) -> list[str]:
+    """What each pair is called among the others: by process, by what was compared, or by both.
+
+    >>> import timesink
+    >>> pair_names(timesink.compare(timesink.sample(), timesink.sample()).pairs)
+    ['pid 1525']
+    """
+    names, titles = [processes(one.pair) for one in pairs], [one.title for one in pairs]
+    if len(set(titles)) == 1:
+        return names
+    if len(set(titles)) == len(pairs):
+        return titles
+    return [f"{title}, {name}" for title, name in zip(titles, names, strict=True)]
+
+
+def safe(name: str) -> str:
+    """A name every file system takes.
+
+    >>> safe("SGLang/gpu instability")
+    'SGLang_gpu_instability'
+    """
+    return _UNSAFE.sub("_", name)
+
+
+def told_apart(names: Sequence[str], mark: str = "_v") -> list[str]:
+    """Names none of which is another's: a second gets `_v2`.
+
+    >>> told_apart(["a", "b", "a"])
+    ['a', 'b', 'a_v2']
+    """
+    seen: Counter[str] = Counter()
+    taken = set(names)
+    apart = []
+    for name in names:
+        seen[name] += 1
+        unique = name
+        while seen[name] > 1 and (unique == name or unique in taken):
+            unique = f"{name}{mark}{seen[name]}" if unique == name else f"{unique}_"
+        taken.add(unique)
+        apart.append(unique)
+    return apart
+
+
+def role_labels(members: Sequence[RoleMember]) -> list[str]:
+    """`<file>_<host>_<pid>` for each role; files of the same name by their folders as well.
+
+    Every role says which file it is of: a process number alone tells nobody where to look.
+    """
+    files = _distinct_files(sorted({Path(one.role.source) for one in members}))
+    return told_apart([_role_label(one, files[Path(one.role.source)]) for one in members])
+
+
+def _role_label(member: RoleMember, file: str) -> str:
+    role: Role = member.role
+    suffix = "" if file.endswith(member.suffix) else member.suffix
+    words = [f"{file}{suffix}", *([role.host] if role.host else []), role.pid]
+    return sayable("_".join(words))
+
+
+def _distinct_files(paths: Sequence[Path]) -> dict[Path, str]:
+    """The shortest end of each path that no other path has, without endings."""
+    resolved = {path: PurePath(path.resolve()) for path in paths}
+    names = {path: stem_of(path.name) for path in paths}
+    depth = 1
+    while clashing := _clashing(names):
+        grown = {path: _end(resolved[path], depth + 1) for path in clashing}
+        if all(grown[path] == names[path] for path in clashing):
+            break
+        names |= grown
+        depth += 1
+    return names
+
+
+def _clashing(names: dict[Path, str]) -> list[Path]:
+    counts = Counter(names.values())
+    return [path for path, name in names.items() if counts[name] > 1]
+
+
+def _end(path: PurePath, depth: int) -> str:
+    *folders, name = path.parts[-depth:]
+    return "_".join([*(folder.strip("/\\") for folder in folders), stem_of(name)])
+
+
+# The roles in a run: one per process, host and sort of cycle.
+
+UNKNOWN_PID = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class RoleChoice:
+    """Which roles are meant; None is every one."""
+
+    pid: str | None = None
+    rank: int | None = None
+    ignore_hosts: bool = False
+
+
+def members_of(runs: Sequence[SideRun], choice: RoleChoice) -> list[RoleMember]:
+    """Every role of a side, in the order of files, hosts and processes."""
+    return [member for run in runs for member in _members(run, ignore_hosts=choice.ignore_hosts)]
+
+
+def check_pids(
+    base: Sequence[RoleMember], new: Sequence[RoleMember], wanted: Sequence[RoleChoice]
+) -> None:
+    """Refuse a process that is not there: one for both sides on either, one of two on its own."""
+    sides = (base, new)
+    both = wanted[0].pid == wanted[1].pid
+    for side, choice in zip(sides, wanted, strict=True):
+        known = {one.role.pid for one in ((*base, *new) if both else side)}
+        if choice.pid is not None and choice.pid not in known:
+            there = listed(sorted(known, key=by_number))
+            raise NotFoundError(
+                f"{side[0].role.source}: no process {choice.pid}", f"there are {there}"
+            )
+
+
+def chosen(members: Sequence[RoleMember], choice: RoleChoice) -> list[RoleMember]:
+    """The members that fit; all where the process is one of the other side."""
+    of_rank = [one for one in members if choice.rank in (None, one.role.rank)]
+    if not of_rank:
+        ranks = sorted({one.role.rank for one in members if one.role.rank is not None})
+        known = f"it has {', '.join(map(str, ranks[:8]))}" if ranks else "no file names its rank"
+        raise NotFoundError(f"{members[0].role.source}: no rank {choice.rank}", known)
+    of_pid = [one for one in of_rank if choice.pid in (None, one.role.pid)]
+    return of_pid or of_rank
+
+
+def _members(run: SideRun, *, ignore_hosts: bool) -> Iterator[RoleMember]:
+    table = run.behaviour.with_columns(
+        pl.col("pid").cast(pl.String).fill_null(UNKNOWN_PID).alias("_pid"),
+        _members_host(ignore_hosts),
+    )
+    parts = table.partition_by("_pid", "_host", as_dict=True, include_key=False)
+    keys = sorted(parts, key=lambda key: (key[1] or "", by_number(str(key[0]))))
+    for pid, host in keys:
+        for suffix, rows in _by_suffix(parts[pid, host], run):
+            role = Role(
+                label="",
+                source=str(run.source.path),
+                pid=cast("str", pid),
+                behaviour=rows,
+                host=cast("str | None", host),
+                rank=run.rank,
+                method=run.unit.method,
+                confidence=run.confidence,
+                notes=run.notes,
+                anatomy=_anatomy(run, cast("str", pid), cast("str | None", host), rows),
+                beside=run.beside,
+            )
+            yield RoleMember(role, run.source.job, suffix, run.source.key)
+
+
+def _anatomy(run: SideRun, pid: str, host: str | None, rows: pl.DataFrame) -> Anatomy | None:
+    """The anatomy of the cycles of a role; None where several processes share the number."""
+    named = {key: host_and_pid(key) for key in run.anatomies}
+    own = [
+        key
+        for key, (machine, number) in named.items()
+        if pid in {number, number or UNKNOWN_PID} and host in (None, machine)
+    ]
+    return only_cycles(run.anatomies[own[0]], rows["cycle"]) if len(own) == 1 else None
+
+
+def _members_host(ignore: bool) -> pl.Expr:  # noqa: FBT001
+    """The host of a row: empty is one host, and a process that names one host is all there."""
+    if ignore:
+        return pl.lit(None, pl.String).alias("_host")
+    name = pl.col("host").cast(pl.String).str.strip_chars()
+    named = pl.when(name != "").then(name)
+    pid = pl.col("pid").cast(pl.String)
+    only_one = named.drop_nulls().n_unique().over(pid) == 1
+    return pl.when(only_one).then(named.max().over(pid)).otherwise(named).alias("_host")
+
+
+def _by_suffix(rows: pl.DataFrame, run: SideRun) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Rows by sort of cycle, where one table holds prompts and tokens."""
+    if run.source.suffix:
+        yield run.source.suffix, rows
+        return
+    types = sorted(rows["cycle_type"].cast(pl.String).fill_null("generic").unique())
+    if len(types) == 1:
+        yield _alone(types[0], run), rows
+        return
+    for kind in types:
+        own = pl.col("cycle_type").cast(pl.String).fill_null("generic") == kind
+        yield ("" if kind == "generic" else f"_{kind}"), rows.filter(own)
+
+
+def _alone(kind: str, run: SideRun) -> str:
+    """Decode cycles without any others need no name of their own."""
+    if run.unit.method == "layer":
+        return "_layer"
+    return "_prefill" if kind == "prefill" else ""
+
+
+# What functions are called: short, and no two the same.
+
+_NO_NAME = "(no name)"
+
+
+def short_labels(functions: Iterable[str], as_they_are: Iterable[str] = ()) -> dict[str, str]:
+    """Short names of functions, with what tells namesakes apart.
+
+    >>> add, mul = (f"void at::native::f<4, {op}<float>>(int)" for op in ("Add", "Mul"))
+    >>> list(short_labels([add, mul, "void g<4>(int)"]).values())
+    ['f (Add)', 'f (Mul)', 'g']
+    """
+    kept = frozenset(as_they_are)
+    names = list(dict.fromkeys(functions))
+    short = {name: name if name in kept else short_kernel_name(name) for name in names}
+    often = Counter(short.values())
+    marks = distinguishing(name for name in names if often[short[name]] > 1)
+    shown = [_marked(short[name] or _NO_NAME, marks.get(name, "")) for name in names]
+    return dict(zip(names, told_apart(shown, " #"), strict=True))
+
+
+def _marked(short: str, mark: str) -> str:
+    """The name with what tells it apart, unless it says that already."""
+    return short if not mark or mark in short else f"{short} ({mark})"

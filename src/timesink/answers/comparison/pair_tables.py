@@ -1,0 +1,357 @@
+"""The tables of pairs and of roles as blocks, for pages and for text: numbers stay numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison.verdict import LEAST_SHARE, either_p
+from timesink.analyses.statistics.ranks import ALPHA
+from timesink.answers.comparison.naming import short_labels
+from timesink.answers.comparison.report import Compared
+from timesink.answers.comparison.sentences import Told
+from timesink.model import units
+from timesink.model.units import amount, from_to, times
+from timesink.model.units import change as worded_change
+from timesink.output.blocks import Column, Table
+from timesink.output.columns import column, table
+from timesink.output.names import cut_middle
+
+MOST_ROWS = 500
+"""Rows of a table; few readers look at more, and a file holds them all."""
+NO_FAMILIES = "All names meet: no function is on one side only."
+"""Why the table of families has no rows."""
+_ABSENT = "-"
+_VERDICTS = {
+    "longer": "longer",
+    "shorter": "shorter",
+    "doubtful": "may be noise",
+    "none": "within noise",
+    "cannot tell": "cannot tell",
+    "unknown": "too few cycles",
+}
+_P = "Chance of a difference this large by noise alone."
+_SHARE = "Share of the cycle."
+_CHANGED = (
+    f"yes: beyond noise; little: beyond noise, by less than {LEAST_SHARE:.0%} of a cycle; noise: "
+    "by no more than noise may do."
+)
+_COMPARED: Mapping[str, str] = {
+    "function": "Kernel or call of the host, by a name short enough to tell it from the others.",
+    "device": "Where it ran, or what was counted.",
+    "base_ns": "Mean time per cycle of the first side, over all cycles.",
+    "new_ns": "Mean time per cycle of the second side, over all cycles.",
+    "delta_ns": "Second side less first side.",
+    "change_pct": "The change, of the first side.",
+    "class": "What it mainly does, which says which counters matter to it.",
+    "calls_base": "Calls per cycle of the first side.",
+    "calls_new": "Calls per cycle of the second side.",
+    "name": "Name as recorded.",
+    "names_base": "Names of the first side that are put together.",
+    "names_new": "Names of the second side that are put together.",
+    "metric": "Counter that was sampled while the function ran.",
+    "counter": "Mean while the function ran, first side → second side.",
+    "value": "Mean while the function ran, first side → second side.",
+    "change": "How much more or less the second side has.",
+    "pair": "Process of both sides, or what was compared.",
+    "verdict": "Whether cycle time changed beyond noise.",
+    "most": "Function whose time changed most.",
+}
+ROLES: Mapping[str, str] = {
+    "case": "What the process belongs to.",
+    "side": "Which side of the comparison it is.",
+    "role": "One process of one run.",
+    "process": "One process of the run.",
+    "group": "Roles of a group behave alike.",
+    "roles": "Number of roles in the group.",
+    "representative": "The role nearest to all others of its group; groups are compared by it.",
+    "cycles": "Number of cycles: the repeating unit of a run, such as a step.",
+    "mean_ns": "Mean length of a cycle.",
+    "anchor": "What begins each cycle.",
+    "method": "How cycles were found.",
+    "confidence": "How sure it is that these are the cycles.",
+    "source": "Where it was read from.",
+}
+CYCLES: Mapping[str, str] = {
+    **ROLES,
+    "cycle": "Number of the cycle.",
+    "dur_ns": "Length of the cycle.",
+    "side": "Typical, slow, unusually short, or of the warm-up, which counts for neither.",
+    "typical_ns": "Mean length of the typical cycles.",
+    "slow_ns": "Mean length of the slow cycles.",
+    "change_pct": "Slow cycles against typical ones.",
+    "which": "Numbers of the slow cycles.",
+    "cause": "What explains most of the time more.",
+}
+
+
+def times_block(told: Told, most: int, id_: str = "functions") -> Table:
+    """Time per cycle of every function, the largest change first."""
+    rows = told.times.head(most).with_columns(p=either_p("welch_p", "rank_p"))
+    return table(
+        id_,
+        "Time per cycle, largest changes",
+        [
+            _functions(told, rows["function"]),
+            column("device", "device", "text", rows["device"], spare=2),
+            *_both_times(told, rows),
+            column("change_pct", "change %", "percent", rows["change_pct"], spare=1, signed=True),
+            column("verdict", "changed", "text", _outcomes(told, rows), help=_CHANGED,
+                   spare=1, cut="nothing"),
+            column("p", "p", "p_value", _chances(told, rows["p"]), help=_P, main=False),
+            column("calls_base", "calls base", "number", rows["calls_base"], main=False),
+            column("calls_new", "calls new", "number", rows["calls_new"], main=False),
+            *_shares(rows),
+            column("class", "class", "text", rows["function_class"], main=False),
+            _full_names(rows["function"]),
+        ],
+        total_rows=told.times.height,
+        note=told.unrecorded,
+        meanings=_COMPARED,
+    )  # fmt: skip
+
+
+def _outcomes(told: Told, rows: pl.DataFrame) -> Iterator[str | None]:
+    """Whether a function changed, and by how much of a cycle, or runs on one side only."""
+    moved = told.pair.times[list(told.verdict.functions)].select("function", "device")
+    changed, cycles = set(moved.iter_rows()), told.pair.cycle_times
+    least = LEAST_SHARE * min(cycles.base_mean_ns, cycles.new_mean_ns)
+    for row in rows.iter_rows(named=True):
+        if row["runs_on"] != "both":
+            yield f"only in {told.side_name(row['runs_on'])}"
+        elif (row["function"], row["device"]) in changed:
+            yield "yes"
+        elif not told.tested or row["p"] is None:
+            yield None
+        else:
+            yield "little" if row["p"] < ALPHA and abs(row["delta_ns"]) < least else "noise"
+
+
+def families_block(told: Told, most: int, id_: str = "families") -> Table:
+    """Functions whose exact names are on one side only, brought together by what they are."""
+    rows = told.families.head(most).with_columns(p=either_p("welch_p", "rank_p"))
+    return table(
+        id_,
+        "Names that do not meet, by what they are",
+        [
+            column("function", "function", "text", family_names(rows)),
+            column("device", "device", "text", rows["device"], spare=2),
+            *_both_times(told, rows),
+            column("names_base", "names base", "count", rows["names_base"].list.len(),
+                   spare=3),
+            column("names_new", "names new", "count", rows["names_new"].list.len(), spare=3),
+            column("p", "p", "p_value", _chances(told, rows["p"]), help=_P, main=False),
+            column("calls_base", "calls base", "number", rows["calls_base"], main=False),
+            column("calls_new", "calls new", "number", rows["calls_new"], main=False),
+            *_shares(rows),
+        ],
+        total_rows=told.families.height,
+        note="" if rows.height else NO_FAMILIES,
+        meanings=_COMPARED,
+    )  # fmt: skip
+
+
+def counters_block(told: Told, most: int, id_: str = "counters") -> Table:
+    """Counters that changed beyond noise, each once."""
+    rows = told.counters[:most]
+    return table(
+        id_,
+        "Counters that changed beyond noise",
+        [
+            column("counter", "counter", "text", _texts(rows, "metric")),
+            column("device", "device", "text", _texts(rows, "device")),
+            column("value", "value", "text", [counter_values(told, row) for row in rows],
+                   right=True),
+            column("change", "change", "text",
+                   [worded_change(row["mu_base"], row["mu_new"]) for row in rows], right=True),
+            column("p", "p", "p_value", [row["p"] for row in rows], help=_P, main=False),
+            column("function", "function", "text", [told.label(row["function"]) for row in rows],
+                   spare=2),
+        ],
+        total_rows=len(told.counters),
+        meanings=_COMPARED,
+    )  # fmt: skip
+
+
+def scores_block(told: Told, most: int, id_: str = "scores") -> Table:
+    """Functions with their counters, the highest score first."""
+    rows = [told.known_load(place) for place in range(min(most, told.pair.rows.height))]
+    return table(
+        id_,
+        "Highest scores",
+        [
+            column("function", "function", "text", [told.label(row["function"]) for row in rows]),
+            column("metric", "metric", "text", _texts(rows, "metric")),
+            column("device", "device", "text", _texts(rows, "device"), spare=1),
+            column("counter", "counter", "text", [counter_values(told, row) for row in rows],
+                   right=True),
+            *(
+                column(f"beta_{side}", f"share {side}", "percent",
+                       _texts(rows, f"beta_{side}_pct"), help=_SHARE, spare=4)
+                for side in ("base", "new")
+            ),
+            column(
+                "score", "score", "number", _texts(rows, "score"), bar=True,
+                help="Change of share and counter in spreads of the base, put together.",
+            ),
+            column("p_share", "p share", "p_value", _tested(told, rows, "beta_rank_p"), help=_P,
+                   main=False),
+            column("p_counter", "p counter", "p_value", _tested(told, rows, "mu_rank_p"), help=_P,
+                   main=False),
+            _full_names(_texts(rows, "function")),
+        ],
+        total_rows=told.pair.rows.height,
+        meanings=_COMPARED,
+    )  # fmt: skip
+
+
+def pairs_block(
+    pairs: Sequence[tuple[Compared, Told]], names: Sequence[str], most: int | None = None
+) -> Table:
+    """One row per pair: how cycle time changed, and what changed most."""
+    every, pairs, names = len(pairs), pairs[:most], names[:most]
+    cycles = [told.pair.cycle_times for _, told in pairs]
+    return table(
+        "pairs",
+        "Cycle time",
+        [
+            column("pair", "role", "text", names, link="worker"),
+            column("base_ns", "base", "time_ns", [one.base_mean_ns for one in cycles]),
+            column("new_ns", "new", "time_ns", [one.new_mean_ns for one in cycles]),
+            column(
+                "delta_ns", "change", "time_ns",
+                [one.new_mean_ns - one.base_mean_ns for one in cycles], bar=True, spare=2,
+                signed=True,
+            ),
+            column("change_pct", "change %", "percent", [one.change_pct for one in cycles],
+                   signed=True),
+            column("verdict", "verdict", "text",
+                   [_VERDICTS[told.verdict.cycles] if told.comparable else "unequal work"
+                    for _, told in pairs], cut="nothing"),
+            column("most", "changed most", "text", [_most_changed(told) for _, told in pairs],
+                   spare=1),
+        ],
+        total_rows=every,
+        meanings=_COMPARED,
+    )  # fmt: skip
+
+
+# -- roles -----------------------------------------------------------------------------------------
+
+
+def sides_block(pairs: Sequence[tuple[Compared, Told]]) -> Table:
+    """One row per side and pair: file, process, cycles and how these were found."""
+    roles = [(one.title, role) for one, told in pairs for role in (told.whole.base, told.whole.new)]
+    return roles_block(roles, several=len({title for title, _ in roles}) > 1)
+
+
+def roles_block(roles: Sequence[tuple[str, Role]], *, several: bool = False) -> Table:
+    """One row per process; with what it belongs to where there are `several` such."""
+    titles, every = [title for title, _ in roles], [role for _, role in roles]
+    return table(
+        "roles",
+        "Processes",
+        [
+            *([column("case", "case", "text", titles)] if several else []),
+            column("side", "side", "text", [role.label for role in every]),
+            column("pid", "pid", "text", [role.pid for role in every]),
+            column("rank", "rank", "count", [role.rank for role in every]),
+            column("host", "host", "text", [role.host for role in every]),
+            column("cycles", "cycles", "count", [role.cycles for role in every]),
+            column("mean_ns", "cycle time", "time_ns",
+                   [role.mean_cycle_ns or None for role in every]),
+            column("anchor", "marked by", "text", [role.anchor for role in every]),
+            column("method", "cycles found by", "text", [role.method for role in every]),
+            column("confidence", "confidence", "share", [role.confidence for role in every]),
+            column("source", "file", "text", [role.source for role in every]),
+        ],
+        note=units.counted(len(every), "processes") if len(every) > 2 else "",
+        meanings=ROLES,
+    )  # fmt: skip
+
+
+# -- columns ---------------------------------------------------------------------------------------
+
+
+def _functions(told: Told, functions: Iterable[str]) -> Column:
+    return column("function", "function", "text", [told.label(name) for name in functions])
+
+
+def _full_names(functions: Iterable[str]) -> Column:
+    """Names as they were recorded, which a search finds as well."""
+    return column("name", "full name", "text", functions, main=False)
+
+
+def _both_times(told: Told, rows: pl.DataFrame) -> list[Column]:
+    return [
+        *(
+            column(f"{side}_ns", told.side_name(side), "time_ns", rows[f"{side}_ns"])
+            for side in ("base", "new")
+        ),
+        column("delta_ns", "change", "time_ns", rows["delta_ns"], bar=True, signed=True),
+    ]
+
+
+def _shares(rows: pl.DataFrame) -> list[Column]:
+    return [
+        column(
+            "beta_base", "share base", "percent", rows["beta_base_pct"], help=_SHARE, main=False
+        ),
+        column("beta_new", "share new", "percent", rows["beta_new_pct"], help=_SHARE, main=False),
+    ]
+
+
+def _texts(rows: Sequence[Mapping[str, Any]], key: str) -> list[Any]:
+    return [row[key] for row in rows]
+
+
+def _chances(told: Told, values: pl.Series) -> list[float | None]:
+    """Of one cycle on a side there is no test."""
+    return values.to_list() if told.tested else [None] * len(values)
+
+
+def _tested(told: Told, rows: Sequence[Mapping[str, Any]], key: str) -> list[float | None]:
+    return [row[key] if told.is_tested(row) else None for row in rows]
+
+
+# -- cells -----------------------------------------------------------------------------------------
+
+
+def _most_changed(told: Told) -> str:
+    """The function whose time changed most, or else the counter."""
+    for one in told.changes[:1]:
+        return f"{cut_middle(told.name(one))} {times(one.base_ns, one.new_ns)}"
+    for row in told.counters[:1]:
+        return f"{row['metric']} {counter_values(told, row)}"
+    return _ABSENT
+
+
+def counter_values(told: Told, row: Mapping[str, Any]) -> str:
+    """The counter on both sides; a side on which the function did not run has none."""
+    if row["runs_on"] == "both":
+        return known_amounts(row)
+    return f"only in {told.side_name(row['runs_on'])}"
+
+
+def known_amounts(row: Mapping[str, Any]) -> str:
+    """A counter on both sides, a dash for one that does not know it.
+
+    >>> known_amounts({"mu_base": 37.1, "mu_new": None, "unit": "%"})
+    '37.1 % → -'
+    """
+    sides = (row["mu_base"], row["mu_new"])
+    if sides == (None, None):
+        return _ABSENT
+    return from_to(*(_ABSENT if one is None else amount(one, row["unit"]) for one in sides))
+
+
+def family_names(families: pl.DataFrame) -> list[str]:
+    """The normalised name, or the family where names did not meet even so."""
+    short = short_labels(families["name"].drop_nulls())
+    return [
+        f"{family} (family)" if name is None else short[name]
+        for family, name in families.select("family", "name").iter_rows()
+    ]

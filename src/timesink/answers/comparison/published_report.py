@@ -1,0 +1,381 @@
+"""The report as Markdown, with the sections and columns of the published one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from rich.console import Group
+
+from timesink.analyses.clustering.distances import Exploration
+from timesink.analyses.comparison.pair import KeyFinding, Pair
+from timesink.analyses.comparison.verdict import either_p
+from timesink.answers import cause_words
+from timesink.answers.causes import attribution_block
+from timesink.answers.comparison import exploration, words
+from timesink.answers.comparison.exploration import rank_sections
+from timesink.answers.comparison.pair_tables import family_names, known_amounts
+from timesink.answers.comparison.published_tables import (
+    distribution_cells,
+    published_rows,
+    published_table,
+    published_titles,
+    row_cells,
+    summary_cells,
+)
+from timesink.answers.comparison.report import Comparison
+from timesink.answers.comparison.sentences import Told, answer, known_load
+from timesink.model import units
+from timesink.model.diagnosis import Diagnosis
+from timesink.model.units import amounts, chance, change, from_to, per_cycle, times
+from timesink.output.markdown import bullets, section_markdown
+from timesink.output.names import as_code, in_line
+from timesink.output.tables import markdown_table
+from timesink.output.terminal import FILE_WIDTH, attribution_lines, to_plain
+
+_SIGNIFICANT = 0.05
+_HEADING = re.compile(r"^(#+ )", re.MULTILINE)
+_LEGEND = {
+    "β (beta)": """time of the function in a cycle, as a share of the cycle's length. Calls that run
+        side by side are added, so it may be above 100 %.""",
+    "μ (mu)": """mean of the counter while the function ran, weighted by time, as it was recorded:
+        not every counter is a percentage.""",
+    "Device": "where the function ran, and whose counter it is.",
+    "Z-Score": """change of the mean in standard deviations of the first run's cycles; 0 where these
+        do not vary. `log_μ` is ln(1 + μ).""",
+    "p-value, U-test p": """chance of such a difference between cycles of one kind, by Welch's test
+        of the means and by the Mann-Whitney test of the ranks. None is corrected for the number of
+        rows.""",
+    "Suspicion Score": """`|Δβ| * (|Z-Score(β)| + |Z-Score(log_μ)|)`, which orders the rows. It
+        has no scale of its own: a small spread in the first run makes it large.""",
+}
+
+
+def comparison_md(comparison: Comparison) -> str:
+    """Every pair, one after the other; of many roles, who is alike and how the groups differ.
+
+    >>> import timesink
+    >>> same = timesink.compare(timesink.sample(), timesink.sample())
+    >>> comparison_md(same).splitlines()[2]
+    '**Verdict: no change.** Cycle time is the same: 27.2 ms.'
+    """
+    if comparison.exploration is not None:
+        return _exploration_md(comparison, comparison.exploration)
+    whole = filter(None, [ranks_md(comparison)])
+    reports = [pair_md(one.pair, one.title, one.diagnosis) for one in comparison.pairs]
+    return "\n\n".join([*whole, *reports, *_notes(comparison)])
+
+
+def ranks_md(comparison: Comparison) -> str:
+    """What changed over all ranks; empty where runs have one."""
+    return "\n\n".join(section_markdown(one, "#") for one in rank_sections(comparison.ranks))
+
+
+def _notes(comparison: Comparison) -> list[str]:
+    return ["## Notes", bullets(map(in_line, comparison.notes))] if comparison.notes else []
+
+
+def pair_md(pair: Pair, identifier: str, why: Diagnosis | None = None, *, demoted: int = 0) -> str:
+    """The report on one pair, the answer to `why` first; its headings `demoted` by some levels."""
+    report = "\n\n".join(
+        filter(
+            None,
+            [
+                f"# {in_line(title(pair, identifier))}",
+                _caveat(pair),
+                *([] if why is None else why_md(why)),
+                *_summary(pair),
+                *_in_depth(pair),
+                *_rest(pair),
+            ],
+        )
+    )
+    return _HEADING.sub("#" * demoted + r"\1", report) if demoted else report
+
+
+def why_md(why: Diagnosis) -> Iterator[str]:
+    """The verdict, parts of the change, causes, anomalies and what to check next."""
+    yield f"**Verdict: {cause_words.verdict(why).lower()}.** {in_line(why.reason)}".rstrip()
+    parts = attribution_block(why, attributed=True)
+    if parts.rows and cause_words.has_changed(why):
+        bars = to_plain(Group(*attribution_lines(parts, FILE_WIDTH)), FILE_WIDTH)
+        yield f"{parts.title}:"
+        yield f"```\n{bars}\n```"
+    rest = " ".join(filter(None, (cause_words.no_cause(why), cause_words.unexplained(why))))
+    told = [(cause_words.cause_line(one), one) for one in why.causes]
+    around = [(cause_words.anomaly_line(one), one) for one in why.anomalies]
+    yield from _entries(cause_words.why_title(why), told, rest)
+    yield from _entries(cause_words.AROUND, around, cause_words.below_anomalies(why))
+    checks = cause_words.checks(why)
+    if checks:
+        yield f"**{cause_words.NEXT}**"
+        yield bullets(map(in_line, checks))
+    yield bullets(map(in_line, why.notes))
+
+
+def _entries(title: str, told: Sequence[tuple[str, Any]], below: str) -> Iterator[str]:
+    """Numbered sentences with the first things to look at, and what stands below them."""
+    if told or below:
+        yield f"**{title}**"
+        yield "\n".join(
+            "\n   - ".join(map(in_line, [f"{number}. {line}", *cause_words.evidence_lines(one)]))
+            for number, (line, one) in enumerate(told, 1)
+        )
+        yield in_line(below)
+
+
+def title(pair: Pair, identifier: str) -> str:
+    """What was compared, and which processes."""
+    base, new = pair.base, pair.new
+    if pair.kind == "strict":
+        ranked = base.rank is not None and base.rank == new.rank
+        who = f"Rank: {base.rank}" if ranked else f"PID: {base.pid}"
+        return f"Strict Performance Comparison: {identifier} ({who})"
+    if pair.kind == "cross":
+        sides = " vs ".join(f"{_word(role.label)} PID:{role.pid}" for role in (base, new))
+        return f"Cross Performance Comparison: {identifier} ({sides})"
+    return f"Performance Comparison: {words.both_labels(pair)}"
+
+
+def _word(label: str) -> str:
+    """The first word of a side's label: `Normal` of `normal_pid_12`."""
+    return label.partition("_pid_")[0].capitalize()
+
+
+def _caveat(pair: Pair) -> str:
+    """That cycles do not hold the same work, and what equal work comes to; empty where they do."""
+    if pair.workload.comparable:
+        return ""
+    unequal, *others = answer(Told(pair))
+    tables = "The tables below compare the cycles as recorded."
+    return "> " + in_line(" ".join([f"**{unequal}**", *others[:1], tables]))
+
+
+# -- cycles ----------------------------------------------------------------------------------------
+
+
+def _summary(pair: Pair) -> Iterable[str]:
+    base, new = pair.base.label, pair.new.label
+    yield "## 1. High-Level Performance Summary"
+    yield published_table(
+        ("Metric", base, new, f"Δ ({new} - {base})", "Change (%)"),
+        summary_cells(pair.cycle_times),
+        (False, True, True, True, True),
+    )
+    yield "## 2. Cycle Duration Distribution Comparison"
+    yield published_table(
+        ("Time Rank", f"{base} Time (us)", f"{new} Time (us)", "Δ (us)", "Δ (%)"),
+        distribution_cells(pair.cycle_times),
+        [True] * 5,
+    )
+
+
+# -- functions and counters ------------------------------------------------------------------------
+
+
+def _in_depth(pair: Pair) -> Iterable[str]:
+    told = Told(pair)
+    yield "## 3. In-depth Core Metric Comparison"
+    yield "### Overview"
+    yield from _overview(told)
+    yield "### Key Findings:"
+    yield bullets(_finding(pair, one) for one in pair.findings) or "No row has a score above 10."
+    yield "### Detailed comparison table"
+    if pair.rows.is_empty():
+        yield "No function of these recordings has a counter; section 4 has their times."
+        return
+    yield "One row per function, counter and device, the highest score first."
+    cells, numeric = row_cells(published_rows(pair))
+    yield published_table(published_titles(pair), cells, numeric)
+
+
+def _overview(told: Told) -> Iterable[str]:
+    lines = answer(told)
+    yield in_line(" ".join([f"**{lines[0]}**", *lines[1:]]))
+    pair = told.whole
+    if pair.findings:
+        row = pair.rows.row(pair.findings[0].row, named=True)
+        which = "larger" if row["beta_delta_pct"] > 0 else "smaller"
+        yield (
+            f"By score, {as_code(row['function'])} stands out: its share of the cycle is {which} "
+            f"in {as_code(pair.new.label)} than in {as_code(pair.base.label)}."
+        )
+    if not pair.rows.is_empty() and _above_whole(pair.rows):
+        yield "Some shares are above 100 %: what runs on several threads counts for each of them."
+    if told.pair is not pair:
+        yield "All tables below compare the cycles as recorded, without regard to their work."
+    yield bullets(map(in_line, words.notes(told)))
+
+
+def _above_whole(rows: pl.DataFrame) -> bool:
+    return bool(
+        (pl.Series(rows["beta_base_pct"]) > 100).any() or (rows["beta_new_pct"] > 100).any()
+    )
+
+
+def _finding(pair: Pair, finding: KeyFinding) -> str:
+    row = pair.rows.row(finding.row, named=True)
+    p = row["beta_welch_p"]
+    certain = "beyond chance" if p < _SIGNIFICANT else "within what chance may do"
+    said = f"{certain} (p = {p:.3f})" if Told(pair, as_recorded=True).is_tested(row) else "p = -"
+    share = (
+        f"share of the cycle (β) {_direction(row['beta_delta_pct'])} from "
+        f"**{row['beta_base_pct']:.2f}%** to **{row['beta_new_pct']:.2f}%** "
+        f"({row['beta_delta_pct']:+.2f} ppt), {said}"
+    )
+    metrics = [_metric(known_load(pair, place)) for place in finding.metrics]
+    head = f"**{as_code(finding.function)}** on **{in_line(finding.device)}**"
+    return "\n  - ".join([head, share, *metrics])
+
+
+def _metric(row: dict[str, Any]) -> str:
+    if row["mu_base"] is None or row["mu_new"] is None:
+        return f"**{as_code(row['metric'])}** {known_amounts(row)} (not known)"
+    said = (
+        f"**{as_code(row['metric'])}** {_direction(row['mu_delta'])} from {row['mu_base']:,.2f} to "
+        f"{row['mu_new']:,.2f}"
+    )
+    return (
+        f"{said} ({amounts(row['mu_base'], row['mu_new'], row['unit'])})" if row["unit"] else said
+    )
+
+
+def _direction(delta: float) -> str:
+    return "rose" if delta > 0 else "fell"
+
+
+# -- the rest --------------------------------------------------------------------------------------
+
+
+def _rest(pair: Pair) -> Iterable[str]:
+    yield "## 4. Functions Without Metrics"
+    yield "Time per cycle, over all cycles; a cycle in which a function did not run counts as zero."
+    whole = Told(pair, as_recorded=True)
+    yield in_line(
+        f"{whole.unrecorded[0].upper()}{whole.unrecorded[1:]}." if whole.unrecorded else ""
+    )
+    without = whole.times.filter(~pl.col("measured"))
+    yield _times_md(whole, without) if without.height else "Every function has a counter."
+    if not whole.families.is_empty():
+        yield "### Names that do not meet"
+        yield (
+            "Functions that exist under their exact name on one side only, brought together by "
+            "name without template arguments, tile sizes and numbers, or else by family."
+        )
+        yield _families_md(whole)
+    yield "## 5. Legend"
+    yield bullets(f"**{word}**: {' '.join(meaning.split())}" for word, meaning in _LEGEND.items())
+
+
+def _times_md(told: Told, table: pl.DataFrame) -> str:
+    rows = [
+        (
+            told.label(row["function"]),
+            row["device"],
+            times(row["base_ns"], row["new_ns"]),
+            _change(row, row["runs_on"]),
+            chance(row["p"]) if told.tested else "-",
+            " → ".join(dict.fromkeys((per_cycle(row["calls_base"]), per_cycle(row["calls_new"])))),
+        )
+        for row in table.with_columns(p=either_p("welch_p", "rank_p")).iter_rows(named=True)
+    ]
+    titles = ("function", "device", "time per cycle", "change", "p", "calls")
+    return markdown_table(titles, rows, (False, False, *[True] * 4))
+
+
+def _families_md(told: Told) -> str:
+    table = told.families.with_columns(p=either_p("welch_p", "rank_p"))
+    rows = []
+    for name, row in zip(family_names(table), table.iter_rows(named=True), strict=True):
+        base, new = (len(row[f"names_{side}"] or ()) for side in ("base", "new"))
+        runs_on = "both" if base and new else "base" if base else "new"
+        rows.append(
+            (
+                name,
+                row["device"],
+                times(row["base_ns"], row["new_ns"]),
+                _change(row, runs_on),
+                from_to(units.count(base), units.count(new)),
+                chance(row["p"]) if told.tested else "-",
+            )
+        )
+    titles = ("function", "device", "time per cycle", "change", "names", "p")
+    return markdown_table(titles, rows, (False, False, *[True] * 4))
+
+
+def _change(row: Mapping[str, Any], runs_on: str) -> str:
+    """How much more time it takes; what runs on one side only has gone, or is new."""
+    if runs_on != "both":
+        return "gone" if runs_on == "base" else "new"
+    return change(row["base_ns"], row["new_ns"])
+
+
+# -- many roles ------------------------------------------------------------------------------------
+
+
+def _exploration_md(comparison: Comparison, found: Exploration) -> str:
+    """Roles, groups, and a report on every pair of representatives."""
+    blocks = [
+        "# Exploratory Performance Comparison",
+        f"**{in_line(comparison.headline)}**",
+        "## 1. Overview",
+        _roles_md(found),
+        "## 2. Clusters",
+        exploration.threshold(found),
+        _clusters_md(found),
+        _apart_md(found),
+        "## 3. Comparisons Between Clusters",
+        bullets(exploration.left_out(found)) or ("" if found.pairs else "All roles are alike."),
+        *(
+            pair_md(one.pair, words.both_labels(one.pair), one.diagnosis, demoted=2)
+            for one in comparison.all_pairs
+        ),
+        *_notes(comparison),
+    ]
+    return "\n\n".join(filter(None, blocks))
+
+
+def _apart_md(found: Exploration) -> str:
+    said = [
+        f"**Cluster {number}**: {in_line(sentence)}"
+        for number, sentence in exploration.apart_lines(found)
+    ]
+    return f"{exploration.APART.format('cluster 1')}:\n\n{bullets(said)}" if said else ""
+
+
+def _roles_md(found: Exploration) -> str:
+    group = {
+        place: str(number)
+        for number, cluster in enumerate(found.clusters, 1)
+        for place in cluster.members
+    }
+    rows = [
+        (
+            role.label,
+            str(exploration.cycle_count(role)),
+            f"{exploration.mean_cycle_ns(role) / 1000:,.2f}",
+            Path(role.source).name,
+            role.pid,
+            group.get(place, "-"),
+        )
+        for place, role in enumerate(found.roles)
+    ]
+    titles = ("Role", "Cycles", "Avg Cycle Time (us)", "File", "PID", "Cluster")
+    return markdown_table(titles, rows, (False, True, True, False, False, True))
+
+
+def _clusters_md(found: Exploration) -> str:
+    rows = [
+        (
+            str(number),
+            found.roles[cluster.representative].label,
+            str(len(cluster.members)),
+            ", ".join(found.roles[place].label for place in cluster.members),
+        )
+        for number, cluster in enumerate(found.clusters, 1)
+    ]
+    titles = ("Cluster", "Representative", "Roles", "Members")
+    return markdown_table(titles, rows, (True, False, True, False))

@@ -1,0 +1,179 @@
+"""Two sides that are runs of many ranks: read as sets, and compared as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from timesink.analyses.ranks.changes import RankChanges, StragglerChange, compare_ranks
+from timesink.analyses.ranks.own_time import ranges_of
+from timesink.analyses.ranks.rank_set import RankSet, ranks_of_traces
+from timesink.answers.comparison.headline import cost_sentence, late_together, whose
+from timesink.answers.comparison.runs import SideRun
+from timesink.answers.comparison.sides import RunSide, SideSource
+from timesink.answers.rank_reading import read_ranks
+from timesink.errors import UnreadableError
+from timesink.formats.options import Progress
+from timesink.model.diagnosis import Diagnosis
+from timesink.model.findings import CAUSES, Evidence, Finding
+from timesink.model.units import counted
+from timesink.rules.communication import advice_on
+from timesink.runtime.engine import Engine
+
+ALL_PAIRS = 16
+"""Ranks of a side up to which every rank is compared with itself in full ..."""
+MOST_PAIRS = 8
+"""... and of how many that stand for the others of a larger run."""
+
+
+def may_be_sets(base: RunSide, new: RunSide) -> bool:
+    """Whether both sides are several recordings of one run, none of which is open or a table."""
+    return all(
+        len(side.sources) > 1
+        and len({one.recording.run for one in side.sources}) == 1
+        and not any(one.is_table or one.is_export or one.trace for one in side.sources)
+        for side in (base, new)
+    )
+
+
+def are_large(base: RunSide, new: RunSide) -> bool:
+    """Whether there are too many ranks to compare every one in full."""
+    return max(len(base.sources), len(new.sources)) > ALL_PAIRS
+
+
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """How sets are read."""
+
+    engine: Callable[[], Engine]
+    cache: bool = True
+    progress: Progress | None = None
+
+    def read(self, side: RunSide) -> RankSet:
+        """The ranks of a side, each summarised where the engine says."""
+        recordings = [source.recording for source in side.sources]
+        return read_ranks(
+            recordings, engine=self.engine(), cache=self.cache, progress=self.progress
+        )
+
+    def of_runs(self, side: RunSide, runs: Sequence[SideRun]) -> RankSet:
+        """The same, of recordings that were opened: nobody reads them twice."""
+        traces = {run.source.recording.worker: run.trace for run in runs if run.trace is not None}
+        if self.cache or len(traces) < len(side.sources):
+            return self.read(side)
+        return ranks_of_traces(traces)
+
+
+def compared_sets(read: Callable[[], Iterable[RankSet]]) -> tuple[RankChanges | None, list[str]]:
+    """What changed between two runs; None, and why, where they are not two runs of ranks.
+
+    That the engine cannot work is an error: what it was asked for is not to be done without it.
+    """
+    try:
+        base, new = read()
+    except UnreadableError as error:
+        return None, [f"ranks are not compared as a whole: {error.message}"]
+    if not all(len(each.ranks) > 1 and each.communicates for each in (base, new)):
+        return None, []
+    return compare_ranks(base, new), []
+
+
+# -- those that stand for the others ---------------------------------------------------------------
+
+
+def representatives(found: RankChanges, most: int = MOST_PAIRS) -> list[int]:
+    """Ranks to be compared in full: stragglers and odd ones of both sides, then usual ones."""
+    common = set(found.common)
+    chosen = [rank for rank in dict.fromkeys(_by_interest(found)) if rank in common]
+    return sorted(chosen[:most])
+
+
+def _by_interest(found: RankChanges) -> Iterator[int]:
+    sides = (found.new, found.base)
+    usual = [group.representative for side in sides for group in side.groups if not group.odd]
+    # A usual one of the new run is always there: what is odd shows beside it.
+    yield from usual[:1]
+    # Of those who are late for one reason together, one is enough.
+    yield from (together[0].rank for together in late_together(found))
+    yield from (group.representative for side in sides for group in side.groups if group.odd)
+    yield from usual
+
+
+def only_ranks(side: RunSide, ranks: RankSet, chosen: Sequence[int]) -> RunSide:
+    """The recordings of some ranks."""
+    places = {ranks.ranks[rank].about.source for rank in chosen}
+    kept: tuple[SideSource, ...] = tuple(
+        source
+        for source in side.sources
+        if places & {str(source.recording.path), source.recording.source}
+    )
+    return replace(side, sources=kept)
+
+
+def chosen_note(found: RankChanges, chosen: Sequence[int]) -> str:
+    """That a few ranks stand for all of them."""
+    many = counted(len(found.common), "ranks")
+    return (
+        f"of {many}, ranks {ranges_of(chosen)} are compared in full, which stand for the others: "
+        "late and odd ones first; --rank N compares another one"
+    )
+
+
+# New stragglers among the causes of a change, so that a gate, a comment or a page shows them.
+
+_EXPLAINED = 0.5
+"""A straggler is known already where causes of its process explain this part of its cost."""
+_MOST = 3
+_STATES = ("new", "worse")
+
+
+def with_stragglers(diagnosis: Diagnosis, found: RankChanges, *, of_all: bool) -> Diagnosis:
+    """A diagnosis of pairs with the stragglers that came or became worse.
+
+    `of_all` says that every rank was compared in full; otherwise the verdict is that of the steps
+    of all ranks, not of those that stand for them.
+    """
+    judged = diagnosis
+    if not of_all:
+        judged = replace(
+            diagnosis, verdict=found.verdict, reason=found.reason, cycle_time=found.step_time
+        )
+    change = judged.cycle_time.new_ns - judged.cycle_time.base_ns
+    late = [each for each in late_together(found) if each[0].state in _STATES]
+    named = {f"rank {one.rank}" for each in late for one in each}
+    # That somebody is late is all that pairs know of it.
+    known = [
+        each for each in judged.causes if each.cause != "straggler" or each.process not in named
+    ]
+    judged = replace(judged, causes=tuple(known))
+    new = list(_causes(judged, late, change))
+    if not new:
+        return judged
+    causes = sorted([*judged.causes, *new], key=lambda each: -abs(each.explained_ns))
+    explained = sum(each.explained_ns for each in causes)
+    return replace(judged, causes=tuple(causes), unexplained_ns=change - explained)
+
+
+def _causes(
+    known: Diagnosis, late: Sequence[Sequence[StragglerChange]], change_ns: float
+) -> Iterator[Finding]:
+    left = change_ns - sum(each.explained_ns for each in known.causes)
+    for together in late[:_MOST]:
+        first = max(together, key=lambda one: one.new_ns)
+        names = {f"rank {one.rank}" for one in together}
+        own = sum(one.explained_ns for one in known.causes if one.process in names)
+        more = first.new_ns - first.base_ns
+        if own >= _EXPLAINED * more:
+            continue
+        explained = max(min(more, left), 0.0)
+        left -= explained
+        who = whose(together)
+        yield Finding(
+            first.cause if first.cause in CAUSES else "straggler",
+            cost_sentence(together),
+            advice_on(first.cause, who, several=len(together) > 1),
+            cost_ns=explained,
+            evidence=tuple(Evidence("cycle", text, side="new") for text in first.evidence),
+            claims=(("exposed_communication", explained),) if explained else (),
+            process=who,
+        )

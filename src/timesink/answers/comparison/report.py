@@ -1,0 +1,428 @@
+"""The answer of `timesink compare` as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from timesink.analyses.comparison.pair import Pair, Role
+from timesink.analyses.comparison.verdict import PairVerdict, either_p
+from timesink.answers.comparison.naming import role_labels, told_apart
+from timesink.answers.comparison.pairing import RoleMember
+from timesink.answers.comparison.sides import LEFT_OUT
+from timesink.errors import AmbiguousError, NotFoundError
+from timesink.model import units
+
+if TYPE_CHECKING:
+    from timesink.analyses.clustering.distances import Exploration
+    from timesink.analyses.ranks.changes import RankChanges
+    from timesink.model.diagnosis import Diagnosis
+
+
+SCHEMA = "timesink/comparison/1"
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Two roles beside each other, and what their comparison is called."""
+
+    identifier: str
+    """What was compared: `SGLang/gpu_instability`, `normal vs gpu_clock`."""
+    suffix: str
+    """Which cycles: `_prefill`, `_decode`, `_layer`, or empty."""
+    pair: Pair
+    file_stem: str
+    """Name of its files, without an ending."""
+    whole: Pair | None = None
+    """The pair of all devices, where `pair` holds the tables of one."""
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        """Whether cycles changed, where the time went, and why."""
+        # Tables of numbers do not wait for this.
+        from timesink.rules.diagnosis import diagnose  # noqa: PLC0415
+
+        return diagnose(self.whole or self.pair)
+
+    @property
+    def cycles(self) -> str:
+        """Which cycles, in words: `decode cycles`; empty where there are no others."""
+        from timesink.answers.comparison.naming import SORTS_OF_CYCLES  # noqa: PLC0415 - as below
+
+        return SORTS_OF_CYCLES.get(self.suffix, "")
+
+    @property
+    def title(self) -> str:
+        """What was compared, and which cycles of it, in words."""
+        return f"{self.identifier}, {self.cycles}" if self.cycles else self.identifier
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """What changed between runs.
+
+    >>> import timesink
+    >>> same = timesink.compare(timesink.sample(), timesink.sample())
+    >>> same.pair.cycle_times.change_pct
+    0.0
+    """
+
+    sources: tuple[str, ...]
+    """The paths that were given."""
+    pairs: tuple[Compared, ...]
+    roles: tuple[Role, ...]
+    """Every role that was read; a pair holds two of them."""
+    exploration: Exploration | None = None
+    """Which of many roles behave alike; None where pairs were compared."""
+    notes: tuple[str, ...] = ()
+    """What to know before believing the numbers: what was left out, and why."""
+    cases_left_out: tuple[str, ...] = ()
+    """Why whole cases could not be compared, each in a sentence; notes name them as well."""
+    files_left_out: tuple[str, ...] = ()
+    """Why files of a side could not be read, in the same way."""
+    roles_left_out: tuple[str, ...] = ()
+    """Processes that have no partner on the other side, each by its name."""
+    ranks: RankChanges | None = None
+    """What changed over all ranks, where both sides are runs of many; None otherwise."""
+
+    @property
+    def pair(self) -> Pair:
+        """The only pair, as of two single processes; of several, none is meant more than others."""
+        if not self.all_pairs:
+            raise NotFoundError("all roles behave alike: there is no pair", "see `exploration`")
+        if len(self.all_pairs) > 1:
+            names = units.listed(self.pair_names, between="; ")
+            raise AmbiguousError(
+                f"there are {len(self.all_pairs)} pairs ({names})",
+                self._how_to_take_one(),
+            )
+        return self.all_pairs[0].pair
+
+    def _how_to_take_one(self) -> str:
+        if self.exploration is not None:
+            return "take one of `exploration.pairs`"
+        choices = self.choices
+        from timesink.answers.comparison.pairing import as_arguments  # noqa: PLC0415 - as below
+
+        more = f", or compare with {as_arguments(choices)}" if choices else ""
+        return f"take one of `pairs`{more}"
+
+    @property
+    def choices(self) -> dict[str, str]:
+        """Options of `timesink compare` that leave one of several pairs; empty where none do."""
+        from timesink.answers.comparison.pairing import one_of  # noqa: PLC0415 - as below
+
+        return {} if self.exploration is not None else one_of(self.pairs)
+
+    @property
+    def pair_names(self) -> list[str]:
+        """What each comparison of two roles is called among the others."""
+        from timesink.answers.comparison.naming import pair_names  # noqa: PLC0415 - as below
+
+        return pair_names(self.all_pairs)
+
+    @property
+    def all_pairs(self) -> tuple[Compared, ...]:
+        """Every comparison of two roles, those between representatives of clusters as well."""
+        return (*self.pairs, *self._peers)
+
+    @property
+    def _peers(self) -> tuple[Compared, ...]:
+        if self.exploration is None:
+            return ()
+        from timesink.answers.comparison.naming import peers_stem  # noqa: PLC0415 - it names these
+
+        return tuple(
+            Compared(f"{pair.base.label} vs {pair.new.label}", "", pair, peers_stem(pair))
+            for pair in self.exploration.pairs
+        )
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis | None:
+        """Why runs differ, all pairs read together; None where roles were only told apart."""
+        if not self.pairs:
+            return None
+        found = self._of_pairs
+        if self.ranks is None:
+            return found
+        from timesink.answers.comparison.rank_sets import with_stragglers  # noqa: PLC0415
+
+        return with_stragglers(found, self.ranks, of_all=self.has_all_ranks)
+
+    @property
+    def _of_pairs(self) -> Diagnosis:
+        if len(self.pairs) == 1:
+            return self.pairs[0].diagnosis
+        from timesink.rules.joint_diagnosis import diagnose_together  # noqa: PLC0415
+
+        pairs = [one.whole or one.pair for one in self.pairs]
+        return diagnose_together(pairs, [one.diagnosis for one in self.pairs])
+
+    @property
+    def has_all_ranks(self) -> bool:
+        """Whether no rank of a run is only compared as a part of the whole."""
+        if self.ranks is None:
+            return True
+        before, now = (each.world for each in self.ranks.layouts)
+        compared = {one.pair.new.rank for one in self.pairs}
+        return before == now and compared.issuperset(self.ranks.common)
+
+    @cached_property
+    def cases(self) -> tuple[Comparison, ...]:
+        """Each program and sort of cycle for itself, with the pairs of all its ranks."""
+        titles = dict.fromkeys(one.title for one in self.pairs)
+        if len(titles) == 1:
+            return (self,)
+        return tuple(
+            replace(self, pairs=tuple(one for one in self.pairs if one.title == title))
+            for title in titles
+        )
+
+    @property
+    def headline(self) -> str:
+        """The answer in a few sentences."""
+        # A table of numbers alone does not wait for these words, nor for those of JSON below.
+        from timesink.answers.comparison.headline import headline  # noqa: PLC0415
+
+        if self.ranks is None:
+            return headline(self.pairs, self.exploration)
+        from timesink.answers.comparison.headline import rank_headline  # noqa: PLC0415
+
+        return rank_headline(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole answer, ready for JSON; `docs/comparison_json.md` describes every key."""
+        from timesink.answers.comparison import values as plain  # noqa: PLC0415
+        from timesink.sources.discovery import sayable  # noqa: PLC0415
+
+        return {
+            "schema": SCHEMA,
+            "headline": self.headline,
+            "sources": [sayable(source) for source in self.sources],
+            **plain.why(self.diagnosis),
+            "notes": [sayable(note) for note in self.notes],
+            "roles": [plain.role(role) for role in self.roles],
+            "pairs": [
+                {
+                    "identifier": one.identifier,
+                    "suffix": one.suffix,
+                    "file": one.file_stem,
+                    **plain.why(one.diagnosis),
+                    **plain.pair(one.pair, one.diagnosis),
+                }
+                for one in self.pairs
+            ],
+            "exploration": None
+            if self.exploration is None
+            else plain.exploration(self.exploration),
+            **self._ranks_dict(),
+        }
+
+    def _ranks_dict(self) -> dict[str, Any]:
+        """Only of runs of many ranks: everything else has no such key."""
+        if self.ranks is None:
+            return {}
+        from timesink.answers.comparison.values import ranks_dict  # noqa: PLC0415
+
+        return {"ranks": ranks_dict(self.ranks)}
+
+    def to_json(self) -> bytes:
+        """The whole answer as JSON, on one line."""
+        import msgspec  # noqa: PLC0415
+
+        return msgspec.json.encode(self.to_dict())
+
+    def __repr__(self) -> str:
+        """One line: what was compared, and the answer."""
+        return f"<Comparison of {' and '.join(self.sources)}: {self.headline}>"
+
+
+# What comparing some of the sources came to, and several of such answers as one.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CaseResult:
+    """What came of some of the sources."""
+
+    pairs: tuple[Compared, ...]
+    members: tuple[RoleMember, ...]
+    notes: tuple[str, ...]
+    exploration: Exploration | None = None
+    cases_left_out: tuple[str, ...] = ()
+    files_left_out: tuple[str, ...] = ()
+    roles_left_out: tuple[str, ...] = ()
+    ranks: RankChanges | None = None
+
+    @property
+    def roles(self) -> tuple[Role, ...]:
+        """Every role under a name of its own."""
+        if self.exploration is not None:
+            return self.exploration.roles
+        return tuple(labelled(self.members))
+
+
+def labelled(members: Sequence[RoleMember]) -> list[Role]:
+    """The roles under names of their own, in the order of these; a role of both sides once."""
+    distinct = list({_same_role(one): one for one in members}.values())
+    roles = [
+        replace(one.role, label=label)
+        for one, label in zip(distinct, role_labels(distinct), strict=True)
+    ]
+    return sorted(roles, key=lambda role: role.label)
+
+
+def _same_role(member: RoleMember) -> tuple[Hashable, ...]:
+    return member.origin, member.role.host, member.role.pid, member.suffix
+
+
+def joined(done: Sequence[CaseResult], failures: Sequence[str]) -> CaseResult:
+    """Several cases as one answer; `failures` say why others could not be compared."""
+    several = len(done) > 1
+    notes = [
+        f"{one.pairs[0].identifier}: {note}" if several else note
+        for one in done
+        for note in one.notes
+    ]
+    pairs = [pair for one in done for pair in one.pairs]
+    stems = told_apart([pair.file_stem for pair in pairs])
+    sets = [one.ranks for one in done if one.ranks is not None]
+    return CaseResult(
+        tuple(replace(pair, file_stem=stem) for pair, stem in zip(pairs, stems, strict=True)),
+        tuple(member for one in done for member in one.members),
+        (*notes, *(f"{LEFT_OUT}{failure}" for failure in failures)),
+        cases_left_out=tuple(failures),
+        files_left_out=tuple(file for one in done for file in one.files_left_out),
+        roles_left_out=tuple(
+            f"{one.pairs[0].identifier}: {role}" if several else role
+            for one in done
+            for role in one.roles_left_out
+        ),
+        # Of several cases each is a run of its own.
+        ranks=sets[0] if len(sets) == len(done) == 1 else None,
+    )
+
+
+# Functions whose time changed, those of other names put together by what they are.
+
+_BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A function, or a family of them under unlike names, and its time per cycle on both sides."""
+
+    name: str
+    """The function, the normalised name, or the family."""
+    device: str
+    runs_on: str
+    base_ns: float
+    new_ns: float
+    calls_base: float
+    calls_new: float
+    p: float
+    names_base: tuple[str, ...]
+    """The functions it is made of."""
+    names_new: tuple[str, ...]
+    level: str = "exact"
+    """How both sides meet: `exact`, `normalised` or `family`."""
+
+    @property
+    def delta_ns(self) -> float:
+        """How much more time a cycle spends in it."""
+        return self.new_ns - self.base_ns
+
+
+def changes(pair: Pair, found: PairVerdict) -> list[Change]:
+    """What the functions of a verdict come to, largest change of time first.
+
+    A function that one side lacks has not gone where the other side has the same work under other
+    names: such functions are told as one family, with all that belongs to it.
+
+    >>> from timesink.analyses.comparison.verdict import verdict
+    >>> import timesink
+    >>> same = timesink.compare(timesink.sample(), timesink.sample()).pair
+    >>> changes(same, verdict(same))
+    []
+    """
+    moved = pair.times[list(found.functions)].with_columns(p=either_p("welch_p", "rank_p"))
+    rows = moved.to_dicts()
+    alone = {(row["function"], row["device"]) for row in rows if row["runs_on"] != _BOTH}
+    families = list(_families(pair.families, alone))
+    told = {(name, one.device) for one in families for name in (*one.names_base, *one.names_new)}
+    others = [_function(row) for row in rows if (row["function"], row["device"]) not in told]
+    every = [*families, *others]
+    return sorted(every, key=lambda one: (-abs(one.delta_ns), one.name, one.device))
+
+
+def _families(table: pl.DataFrame, alone: set[tuple[str, str]]) -> Iterator[Change]:
+    """Families that both sides have and that hold one of the functions of one side."""
+    shared = (pl.col("names_base").list.len() > 0) & (pl.col("names_new").list.len() > 0)
+    rows = table.filter(shared).with_columns(p=either_p("welch_p", "rank_p"))
+    for row in rows.iter_rows(named=True):
+        names = (*row["names_base"], *row["names_new"])
+        if any((name, row["device"]) in alone for name in names):
+            yield _family(row)
+
+
+def _family(row: dict[str, Any]) -> Change:
+    name = row["name"]
+    return Change(
+        name=row["family"] if name is None else name,
+        runs_on=_BOTH,
+        names_base=tuple(row["names_base"]),
+        names_new=tuple(row["names_new"]),
+        level="family" if name is None else "normalised",
+        **_amounts(row),
+    )
+
+
+def _function(row: dict[str, Any]) -> Change:
+    name = row["function"]
+    return Change(
+        name=name, runs_on=row["runs_on"], names_base=(name,), names_new=(name,), **_amounts(row)
+    )
+
+
+def _amounts(row: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: row[key] for key in ("device", "base_ns", "new_ns", "calls_base", "calls_new", "p")
+    }
+
+
+# -- counters --------------------------------------------------------------------------------------
+
+
+def counters_meanwhile(
+    rows: pl.DataFrame, change: Change, counters: Sequence[str]
+) -> list[dict[str, Any]]:
+    """What counters of its device were while the functions of a change ran, on both sides.
+
+    Several functions count by their share of the cycle.
+    """
+    here = rows.filter(pl.col("device") == change.device, pl.col("metric").is_in(list(counters)))
+    sides = [
+        _mean(here.filter(pl.col("function").is_in(names), _has(side)), side)
+        for side, names in (("base", change.names_base), ("new", change.names_new))
+    ]
+    both = {row["metric"]: row for row in sides[0].join(sides[1], "metric").to_dicts()}
+    return [{**both[name], "device": change.device} for name in counters if name in both]
+
+
+def _has(side: str) -> pl.Expr:
+    """Whether the counter is known on a side; the other has zeros there."""
+    return (pl.col(f"cycles_{side}") > 0) & pl.col(f"mu_{side}").is_finite()
+
+
+def _mean(rows: pl.DataFrame, side: str) -> pl.DataFrame:
+    weight, value = pl.col(f"beta_{side}_pct"), pl.col(f"mu_{side}")
+    weighted = (weight * value).sum() / weight.sum()
+    mean = pl.when(weight.sum() > 0).then(weighted).otherwise(value.mean())
+    same = value.n_unique() == 1
+    return rows.group_by("metric").agg(
+        pl.when(same).then(value.first()).otherwise(mean).alias(f"mu_{side}"),
+        *([pl.col("unit").first()] if side == "base" else []),
+    )

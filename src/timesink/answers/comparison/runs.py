@@ -1,0 +1,325 @@
+"""The files of a side as behaviour: read from tables, computed from recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import polars as pl
+
+from timesink.analyses.anatomy.anatomy import Anatomy
+from timesink.analyses.behaviour.summary import mended
+from timesink.answers.comparison.sides import SideSource
+from timesink.answers.faults import with_faults
+from timesink.errors import NotFoundError, TimesinkError, UnreadableError
+from timesink.formats.counters import read_counters
+from timesink.formats.options import Progress
+from timesink.formats.registry import read_trace
+from timesink.model.recorded_run import RecordedRun
+from timesink.model.trace import Trace
+from timesink.sources.sidecars import find_beside
+
+
+@dataclass(frozen=True, slots=True)
+class CycleUnit:
+    """What a cycle is."""
+
+    method: str | None
+    """How it was found (`cycles.METHODS`); None for a behaviour table, which does not say."""
+    anchor: str | None
+    """What marks it; None where that is not one thing."""
+    between_marks: bool = False
+    """Whether it lasts from one mark to the next, and not as long as its mark."""
+
+    def is_that_of(self, other: CycleUnit) -> bool:
+        """Whether cycles of both may be set beside each other."""
+        if self.method == other.method == "kernels":
+            return True  # two makers name the same work differently
+        # Where a table does not say, the check of the workload tells.
+        if None in {self.anchor, other.anchor}:
+            return True
+        return self.anchor == other.anchor and self.between_marks == other.between_marks
+
+
+@dataclass(frozen=True, slots=True)
+class CycleSearch:
+    """How behaviour is found in a recording: as the user says, or (None) as it suggests."""
+
+    marker: str | None = None
+    by: str | None = None
+    metric_map: str | Path | None = None
+
+    @property
+    def says_unit(self) -> bool:
+        """Whether the user says what a cycle is."""
+        return self.marker is not None or self.by is not None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SideRun:
+    """One file of a side: what it says, cycle by cycle."""
+
+    source: SideSource
+    behaviour: pl.DataFrame
+    unit: CycleUnit
+    trace: Trace | None = None
+    """The recording; None for a behaviour table, whose cycles are what they are."""
+    rank: int | None = None
+    confidence: float | None = None
+    notes: tuple[str, ...] = ()
+    anatomies: Mapping[str, Anatomy] = field(default_factory=dict)
+    """What the cycles of each process are made of, by process; of a timeline only."""
+    beside: pl.DataFrame | None = None
+    """Counters that were sampled beside a behaviour table."""
+    recorded: RecordedRun | None = None
+    """What the recorder says about the run."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Failure:
+    """One file of a side of which there is no behaviour."""
+
+    source: SideSource
+    error: TimesinkError
+    trace: Trace | None = None
+    """The recording, where only its cycles were not found."""
+
+
+@dataclass(frozen=True, slots=True)
+class SideReadOptions:
+    """How files are read."""
+
+    cache: bool = True
+    jobs: int | None = None
+    progress: Progress | None = None
+    finding: CycleSearch = field(default_factory=CycleSearch)
+
+
+class Runs:
+    """Files that were read; one that is on both sides is read once."""
+
+    def __init__(
+        self, reading: SideReadOptions, known: Mapping[object, SideRun] | None = None
+    ) -> None:
+        self._reading = reading
+        self._kept = frozenset(known or ())
+        self._read: dict[object, SideRun | Failure] = dict(known or {})
+
+    def was_kept(self, source: SideSource) -> bool:
+        """Whether a file is one of a baseline, and is not read again."""
+        return source.key in self._kept
+
+    def of(self, sources: Sequence[SideSource]) -> tuple[list[SideRun], list[Failure]]:
+        """The runs of files, and what came to nothing."""
+        missing = [one for one in sources if one.key not in self._read]
+        self._read.update(self._opened(missing))
+        found = [self._read[one.key] for one in sources]
+        return (
+            [one for one in found if isinstance(one, SideRun)],
+            [one for one in found if isinstance(one, Failure)],
+        )
+
+    def _opened(self, sources: Sequence[SideSource]) -> Iterator[tuple[object, SideRun | Failure]]:
+        how = self._reading
+        recorded = {}
+        for source in sources:
+            if source.is_table or source.is_export or source.trace is not None:
+                yield source.key, _from_file(source, how.finding)
+            else:
+                recorded[source.recording] = source
+        if not recorded:
+            return
+        # Behaviour tables are compared without waiting for what only recordings need.
+        from timesink.answers.comparison.kept_runs import recorded_runs  # noqa: PLC0415
+
+        yield from recorded_runs(recorded, how)
+
+
+def _from_file(source: SideSource, finding: CycleSearch) -> SideRun | Failure:
+    try:
+        trace = _opened_directly(source)
+    except TimesinkError as error:
+        return Failure(source, error)
+    return run_or_failure(source, trace, finding)
+
+
+def run_or_failure(source: SideSource, trace: Trace, finding: CycleSearch) -> SideRun | Failure:
+    """What a trace says, cycle by cycle, or why it says nothing."""
+    try:
+        return run_of(source, trace, finding)
+    except NotFoundError as error:
+        return Failure(source, error, replace(trace))
+    except TimesinkError as error:
+        return Failure(source, error)
+
+
+def _opened_directly(source: SideSource) -> Trace:
+    """What is open already, an exported trace, or a behaviour table: small, and read directly."""
+    if source.trace is not None:
+        return source.trace
+    if source.is_export:
+        from timesink.sources.opening import open_trace  # noqa: PLC0415
+
+        return open_trace(source.path)
+    return read_trace(source.path)
+
+
+def run_of(source: SideSource, trace: Trace, finding: CycleSearch) -> SideRun:
+    """What a trace says, cycle by cycle."""
+    if trace.behaviour.height:
+        return _of_table(source, trace)
+    if source.is_table or not trace.has_timeline:
+        raise UnreadableError(
+            f"{source.path}: holds no cycle",
+            "give a recording with a timeline, or a behaviour table with rows",
+        )
+    return _of_timeline(source, trace, finding)
+
+
+def _of_table(source: SideSource, trace: Trace) -> SideRun:
+    table, notes = mended(trace.behaviour)
+    beside, unread = _counters_beside(source, trace)
+    anchors = table["anchor"].drop_nulls().cast(pl.String).unique().to_list()
+    return SideRun(
+        source,
+        table,
+        CycleUnit(None, anchors[0] if len(anchors) == 1 else None),
+        rank=_rank(source, trace),
+        notes=with_faults(trace, [*notes, *unread]),
+        beside=beside,
+    )
+
+
+def _counters_beside(
+    source: SideSource, trace: Trace
+) -> tuple[pl.DataFrame | None, tuple[str, ...]]:
+    """Counters that were sampled beside a behaviour table, and why they could not be read."""
+    if trace.counters.height:
+        return trace.counters, ()
+    path = find_beside(source.path)
+    if path is None:
+        return None, ()
+    try:
+        return read_counters(path)[0], ()
+    except TimesinkError as error:
+        return None, (f"counters beside the table were not read: {error.message}",)
+
+
+def _rank(source: SideSource, trace: Trace) -> int | None:
+    """The rank the recording states, else that of its name."""
+    stated = trace.metadata.distributed.rank
+    return source.recording.rank if stated is None else stated
+
+
+def _of_timeline(source: SideSource, trace: Trace, finding: CycleSearch) -> SideRun:
+    from timesink.analyses.anatomy.timeline import anatomies  # noqa: PLC0415
+    from timesink.analyses.behaviour.calls import without_recorders_ranges  # noqa: PLC0415
+    from timesink.analyses.behaviour.functions import load_classes  # noqa: PLC0415
+    from timesink.analyses.behaviour.table import behaviour_table  # noqa: PLC0415
+    from timesink.analyses.cycles.marks import mark_note  # noqa: PLC0415
+    from timesink.analyses.cycles.search import find_cycles  # noqa: PLC0415
+
+    cycles = find_cycles(trace, marker=finding.marker, by=finding.by)
+    program = without_recorders_ranges(trace, cycles)
+    found = behaviour_table(program, cycles, load_classes(finding.metric_map))
+    if found.table.is_empty():
+        raise UnreadableError(
+            f"{source.path}: nothing was recorded inside its {cycles.table.height} cycles",
+            "choose other cycles with --marker or --by",
+        )
+    return SideRun(
+        source,
+        found.table,
+        CycleUnit(cycles.method, cycles.anchor, mark_note(cycles.anchor) in cycles.notes),
+        # A fresh one: the tables it has loaded go, and are loaded again should they be needed.
+        trace=replace(trace),
+        rank=_rank(source, trace),
+        confidence=cycles.confidence,
+        notes=with_faults(trace, [*cycles.notes, *found.notes]),
+        anatomies=anatomies(program, cycles),
+        recorded=trace.metadata.run,
+    )
+
+
+# One unit of repetition for all runs that are set beside each other.
+
+
+def by_units_of(failure: Failure, runs: Sequence[SideRun], finding: CycleSearch) -> SideRun | None:
+    """A recording in which nothing was seen to repeat, by the unit of another; None without."""
+    if failure.trace is None or finding.says_unit:
+        return None
+    for unit in _distinct([run.unit for run in runs]):
+        found = _by(failure.source, failure.trace, unit, finding)
+        if found is not None:
+            return found
+    return None
+
+
+def with_common_unit(
+    runs: Sequence[SideRun], finding: CycleSearch
+) -> tuple[list[SideRun], list[str]]:
+    """Runs whose cycles are the same unit, where one is found that all of them have.
+
+    Cycles of behaviour tables are what they are; recordings are searched again for the unit of
+    another run.
+    """
+    units = _distinct([run.unit for run in runs])
+    if len(units) < 2 or all(run.trace is None for run in runs):
+        return list(runs), []  # of tables alone, the check of the workload says it
+    for unit in units:
+        found = _all_by(runs, unit, finding)
+        if found is not None:
+            return found, [_said(units, unit)]
+    listed = "; ".join(_words(unit) for unit in units[:4])
+    return list(runs), [f"cycles are not the same unit in all runs: {listed}"]
+
+
+def _distinct(units: Sequence[CycleUnit]) -> list[CycleUnit]:
+    distinct: list[CycleUnit] = []
+    for unit in units:
+        if not any(unit.is_that_of(other) for other in distinct):
+            distinct.append(unit)
+    return distinct
+
+
+def _all_by(runs: Sequence[SideRun], unit: CycleUnit, finding: CycleSearch) -> list[SideRun] | None:
+    """Every run with cycles of this unit; None where one of them does not have it."""
+    found = []
+    for run in runs:
+        again: SideRun | None = run
+        if not run.unit.is_that_of(unit):
+            again = None if run.trace is None else _by(run.source, run.trace, unit, finding)
+        if again is None:
+            return None
+        found.append(again)
+    return found
+
+
+def _by(source: SideSource, trace: Trace, unit: CycleUnit, finding: CycleSearch) -> SideRun | None:
+    for way in _ways(unit, finding):
+        try:
+            again = run_of(source, trace, way)
+        except TimesinkError:
+            continue
+        if again.unit.is_that_of(unit):
+            return again
+    return None
+
+
+def _ways(unit: CycleUnit, finding: CycleSearch) -> list[CycleSearch]:
+    """How the unit may be asked for: by its mark, and by the way it was found."""
+    by_name = unit.anchor is not None and unit.method in (None, "marker", "python")
+    ways = [replace(finding, marker=unit.anchor)] if by_name else []
+    ways += [replace(finding, by=unit.method)] if unit.method else []
+    # A mark that is asked for by name may be the cycle, where it was found to lie between two.
+    return ways[::-1] if unit.method == "marker" else ways
+
+
+def _said(units: Sequence[CycleUnit], chosen: CycleUnit) -> str:
+    others = ", ".join(_words(unit) for unit in units if unit != chosen)
+    return f"cycles of all runs are taken as {_words(chosen)}; on its own, one had {others}"
+
+
+def _words(unit: CycleUnit) -> str:
+    return unit.anchor or (f"found by {unit.method}" if unit.method else "of several kinds")

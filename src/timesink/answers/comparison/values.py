@@ -1,0 +1,337 @@
+"""Comparisons as plain values, for JSON."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import asdict, replace
+from string import ascii_lowercase
+from typing import Any
+
+import polars as pl
+
+from timesink.analyses.clustering.distances import Exploration
+from timesink.analyses.comparison.pair import (
+    CycleTimes,
+    KeyFinding,
+    Pair,
+    Role,
+    Workload,
+    key_findings,
+)
+from timesink.analyses.comparison.verdict import verdict
+from timesink.analyses.ranks.changes import PartChange, RankChanges, StragglerChange
+from timesink.analyses.ranks.own_time import ranges_of
+from timesink.analyses.ranks.rank_groups import RankGroup
+from timesink.analyses.ranks.rank_set import RankSet
+from timesink.answers.comparison.report import Comparison
+from timesink.answers.comparison.sentences import of_pair
+from timesink.answers.diagnosis_json import diagnosis, no_diagnosis
+from timesink.errors import NotFoundError
+from timesink.model.diagnosis import CycleTime, Diagnosis
+from timesink.model.schema import HOST_DEVICE
+from timesink.rules.diagnosis import diagnose
+from timesink.sources.discovery import sayable
+
+
+def role(one: Role) -> dict[str, Any]:
+    """A role without its rows; see `docs/comparison_json.md`."""
+    rows = one.behaviour
+    return {
+        "label": one.label,
+        "source": sayable(one.source),
+        "pid": one.pid,
+        "host": one.host,
+        "rank": one.rank,
+        "cycles": rows["cycle"].n_unique(),
+        "cycle_types": _distinct(rows, "cycle_type"),
+        "anchors": _distinct(rows, "anchor"),
+        "devices": _distinct(rows, "device"),
+        "metrics": _distinct(rows, "metric"),
+        "method": one.method,
+        "confidence": one.confidence,
+        "notes": [sayable(note) for note in one.notes],
+    }
+
+
+def why(one: Diagnosis | None) -> dict[str, Any]:
+    """Whether cycles changed, where the time went, and why.
+
+    >>> why(None)["causes"]
+    []
+    """
+    return no_diagnosis() if one is None else diagnosis(one)
+
+
+def pair(one: Pair, found: Diagnosis | None = None) -> dict[str, Any]:
+    """A pair with all its tables, and what was found of it."""
+    return {
+        "kind": one.kind,
+        "headline": of_pair(one, found),
+        "base": role(one.base),
+        "new": role(one.new),
+        "workload": workload(one.workload),
+        "cycle_times": cycle_times(one.cycle_times),
+        "changes": changes(one),
+        "findings": [finding(found) for found in one.findings],
+        "rows": rows(one.rows),
+        "times": rows(one.times),
+        "families": rows(one.families),
+        "equal_work": None if one.equal_work is None else pair(one.equal_work),
+    }
+
+
+def exploration(one: Exploration) -> dict[str, Any]:
+    """Clusters, the distances they come from, and the pairs of representatives."""
+    return {
+        "roles": [role(each) for each in one.roles],
+        "distances": one.distances.tolist(),
+        "threshold": one.threshold,
+        "threshold_reason": one.threshold_reason,
+        "clusters": [
+            {
+                "representative": cluster.representative,
+                "members": list(cluster.members),
+                "apart": cluster.apart,
+                "differences": [asdict(each) for each in cluster.differences],
+            }
+            for cluster in one.clusters
+        ],
+        "pairs": [_diagnosed(each) for each in one.pairs],
+        "pairs_left_out": one.pairs_left_out,
+    }
+
+
+def _diagnosed(one: Pair) -> dict[str, Any]:
+    found = diagnose(one)
+    return {**why(found), **pair(one, found)}
+
+
+def workload(one: Workload) -> dict[str, Any]:
+    """Whether both sides did the same work.
+
+    >>> workload(Workload(comparable=True, reasons=(), work_ratio=1.0))
+    {'comparable': True, 'reasons': [], 'work_ratio': 1.0}
+    """
+    return {
+        "comparable": one.comparable,
+        "reasons": list(one.reasons),
+        "work_ratio": one.work_ratio,
+    }
+
+
+def cycle_times(one: CycleTimes) -> dict[str, Any]:
+    """Every cycle's length, and the test of their difference."""
+    return {
+        "base_ns": list(one.base_ns),
+        "new_ns": list(one.new_ns),
+        "base_mean_ns": one.base_mean_ns,
+        "new_mean_ns": one.new_mean_ns,
+        "change_pct": one.change_pct,
+        "interval_ns": None if one.interval_ns is None else list(one.interval_ns),
+        "rank_p": one.rank_p,
+        "p_value": one.p_value,
+        "warm_up_cycles": list(one.warm_up),
+        "levels_ns": [list(side) for side in one.levels_ns],
+        "one_run": one.one_run,
+    }
+
+
+def changes(one: Pair) -> dict[str, Any]:
+    """What differs by more than noise; numbers are places in the pair's `times` and `rows`."""
+    found = verdict(one)
+    return {
+        "cycles": found.cycles,
+        "functions": list(found.functions),
+        "counters": list(found.counters),
+        "unrecorded": asdict(found.unrecorded),
+    }
+
+
+def finding(one: KeyFinding) -> dict[str, Any]:
+    """A function whose share changed; rows are places in the pair's `rows`.
+
+    >>> finding(KeyFinding("gemm", "GPU 0", 3, (3, 4)))["metrics"]
+    [3, 4]
+    """
+    return {
+        "function": one.function,
+        "device": one.device,
+        "row": one.row,
+        "metrics": list(one.metrics),
+    }
+
+
+def rows(table: pl.DataFrame) -> list[dict[str, Any]]:
+    """Rows of a table; text as text, and null where a number is not defined.
+
+    >>> rows(pl.DataFrame({"function": ["gemm"], "welch_p": [float("nan")]}))
+    [{'function': 'gemm', 'welch_p': None}]
+    """
+    return table.with_columns(
+        pl.col(pl.Float64()).fill_nan(None), pl.col(pl.Categorical(), pl.Enum).cast(pl.String())
+    ).to_dicts()
+
+
+def _distinct(table: pl.DataFrame, column: str) -> list[str]:
+    return sorted(table[column].drop_nulls().cast(pl.String()).unique())
+
+
+# What changed between two runs of many ranks as plain values, for JSON.
+
+
+def ranks_dict(found: RankChanges) -> dict[str, Any]:
+    """The section `ranks`; see `docs/comparison_json.md`."""
+    sides = zip(("base", "new"), (found.base, found.new), found.layouts, strict=True)
+    return {
+        "verdict": found.verdict,
+        "reason": found.reason,
+        "step_time": _step_time(found.step_time),
+        "attribution": [_part(each) for each in found.attribution],
+        "stragglers": [_straggler(each) for each in found.stragglers],
+        "collectives": _rows(found.collectives),
+        "changes": _rows(found.ranks),
+        "sides": {
+            name: {
+                "ranks": len(ranks.ranks),
+                "world_size": layout.world,
+                "layout": [{"kind": kind, "size": size} for kind, size in layout.groups],
+                "steps": len(ranks.analysis.panel.steps),
+                "missing_ranks": list(ranks.missing),
+                "damaged": _damaged(ranks),
+                "groups": [_group(each) for each in ranks.groups],
+            }
+            for name, ranks, layout in sides
+        },
+        "notes": [sayable(note) for note in found.notes],
+    }
+
+
+def _us(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else value / 1e3
+
+
+def _step_time(one: CycleTime) -> dict[str, Any]:
+    return {
+        "base_us": _us(one.base_ns),
+        "new_us": _us(one.new_ns),
+        "change_pct": one.change_pct,
+        "ci95_pct": None if one.interval_pct is None else list(one.interval_pct),
+        "p_value": one.p_value,
+    }
+
+
+def _part(one: PartChange) -> dict[str, Any]:
+    return {
+        "part": one.part,
+        "base_us": _us(one.base_ns),
+        "new_us": _us(one.new_ns),
+        "delta_us": _us(one.delta_ns),
+        "ci95_us": None if one.interval_ns is None else [_us(end) for end in one.interval_ns],
+        "p_value": one.p_value,
+    }
+
+
+def _straggler(one: StragglerChange) -> dict[str, Any]:
+    return {
+        "state": one.state,
+        "rank": one.rank,
+        "cause": one.cause,
+        "base_us": _us(one.base_ns),
+        "new_us": _us(one.new_ns),
+        "base_rank": one.base_rank,
+        "steps": len(one.steps),
+        "step_names": list(one.steps),
+        "evidence": list(one.evidence),
+    }
+
+
+def _group(one: RankGroup) -> dict[str, Any]:
+    return {
+        "group": one.group,
+        "ranks": ranges_of(one.ranks),
+        "size": one.size,
+        "representative": one.representative,
+        "odd": one.odd,
+        "apart": list(one.apart),
+    }
+
+
+def _damaged(ranks: RankSet) -> list[dict[str, str]]:
+    return [
+        {"worker": each.worker, "source": sayable(each.source), "reason": sayable(each.reason)}
+        for each in ranks.damaged
+    ]
+
+
+def _rows(table: pl.DataFrame) -> list[dict[str, Any]]:
+    """Rows with times in microseconds, as all of the JSON has them."""
+    in_us = [
+        (pl.col(name) / 1e3).alias(f"{name.removesuffix('_ns')}_us")
+        if name.endswith("_ns")
+        else pl.col(name)
+        for name in table.columns
+    ]
+    return table.select(in_us).to_dicts()
+
+
+# The tables of one device alone.
+
+_HOST_NAMES = ("host", "cpu")
+_VIRTUAL = re.compile(r" \(virtual\)$", re.IGNORECASE)
+_LETTERS = ascii_lowercase
+
+
+def is_device(name: str, asked: str) -> bool:
+    """Whether a device of a table is the one asked for: `0`, `gpu0` and `GPU 0` are `GPU 0`.
+
+    >>> is_device("GPU 7", "7"), is_device("NPU 7", "npu7"), is_device("Host", "cpu")
+    (True, True, True)
+    >>> is_device("GPU 17", "7"), is_device("GPU 0 (virtual)", "gpu 0")
+    (False, True)
+    """
+    wanted = _plain(asked)
+    if name == HOST_DEVICE:
+        return wanted in _HOST_NAMES
+    known = _plain(_VIRTUAL.sub("", name))
+    return wanted in {known, _plain(name)} or (
+        wanted.isdigit() and known.lstrip(_LETTERS) == wanted
+    )
+
+
+def _plain(name: str) -> str:
+    return "".join(name.lower().split())
+
+
+def only_device(comparison: Comparison, asked: str) -> Comparison:
+    """The comparison with the rows of one device; what cycles and work come to is of the whole."""
+    tables = [table for one in comparison.all_pairs for table in (one.pair.rows, one.pair.times)]
+    known = {str(name) for table in tables for name in table["device"].drop_nulls().unique()}
+    wanted = [name for name in sorted(known) if is_device(name, asked)]
+    if not wanted:
+        raise NotFoundError(
+            f"--device {asked}: no such device", f"there are {', '.join(sorted(known))}"
+        )
+    pairs = tuple(
+        replace(one, pair=_of_devices(one.pair, wanted), whole=one.whole or one.pair)
+        for one in comparison.pairs
+    )
+    exploration = comparison.exploration
+    if exploration is not None:
+        peers = tuple(_of_devices(pair, wanted) for pair in exploration.pairs)
+        exploration = replace(exploration, pairs=peers)
+    return replace(comparison, pairs=pairs, exploration=exploration)
+
+
+def _of_devices(pair: Pair, wanted: list[str]) -> Pair:
+    is_wanted = pl.col("device").cast(pl.String).is_in(wanted)
+    rows = pair.rows.filter(is_wanted)
+    return replace(
+        pair,
+        rows=rows,
+        known_rows=None if pair.known_rows is None else pair.known_rows.filter(is_wanted),
+        times=pair.times.filter(is_wanted),
+        families=pair.families.filter(is_wanted),
+        findings=key_findings(rows),
+        equal_work=None if pair.equal_work is None else _of_devices(pair.equal_work, wanted),
+    )

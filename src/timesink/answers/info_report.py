@@ -1,0 +1,376 @@
+"""`timesink info`: what is in a recording or in a folder of them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from timesink.analyses.summary import Summary, sampled_counters, sampled_span_ns, summarise
+from timesink.errors import QueryError
+from timesink.model import units
+from timesink.model.health import HealthEntry, merge_entries
+from timesink.model.recorded_run import WHOLE_PROGRAM, RecordedRun, RunHost, RunOverhead
+from timesink.model.schema import TABLES
+from timesink.model.trace import Metadata, Trace
+from timesink.model.units import amount, from_to
+from timesink.sources.opening import Opened
+
+SCHEMA = "timesink/info/1"
+_COUNTS = (
+    "events",
+    "operators",
+    "annotations",
+    "python_calls",
+    "runtime_calls",
+    "driver_calls",
+    "kernels",
+    "kernel_calls",
+    "memcpys",
+    "memsets",
+    "collectives",
+    "memory_events",
+    "counters",
+    "flows",
+    "steps",
+    "behaviour_rows",
+    "cycles",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TraceInfo:
+    """One trace: what it says about itself and what was counted."""
+
+    metadata: Metadata
+    summary: Summary
+    health: tuple[HealthEntry, ...]
+    sampled: tuple[dict[str, Any], ...] = ()
+    """Rows of `analyses.sampled_counters`."""
+    sampled_span_ns: int = 0
+    has_only_counters: bool = False
+
+    @property
+    def rank(self) -> int:
+        """The rank, 0 when the trace does not say (health tells)."""
+        return self.metadata.distributed.rank or 0
+
+    def to_dict(self) -> dict[str, Any]:
+        metadata, summary = self.metadata, self.summary
+        counts = {name: getattr(summary, name) for name in _COUNTS}
+        return {
+            "source": metadata.source,
+            "format": metadata.format,
+            "worker": metadata.worker,
+            "span": metadata.span,
+            "rank": self.rank,
+            "world_size": metadata.distributed.world_size,
+            "backend": metadata.distributed.backend,
+            "framework": metadata.framework,
+            "versions": dict(metadata.versions),
+            "clock": metadata.clock,
+            **counts,
+            "vendor": metadata.vendor,
+            "devices": _devices(metadata, summary),
+            "ranks": [self.rank],
+            "start_ns": summary.span.start_ns,
+            "span_us": summary.span.length_ns / 1000,
+            "device_span_us": summary.device_span.length_ns / 1000,
+            "device_busy_us": summary.device_busy_ns / 1000,
+            "sampled": list(self.sampled),
+            "recording": None if metadata.run is None else asdict(metadata.run),
+            "health": [entry.to_dict() for entry in self.health],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """Everything found at a path."""
+
+    path: str
+    traces: tuple[TraceInfo, ...]
+    health: tuple[HealthEntry, ...] = ()
+    """What concerns the folder as a whole: files that cannot be read, ranks that are missing."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """One flat description; for a folder, totals over its traces and each trace by itself."""
+        parts = [trace.to_dict() for trace in self.traces]
+        whole = dict(parts[0]) if len(parts) == 1 else _totals(parts, self.traces)
+        whole["health"] = [entry.to_dict() for entry in self.all_health]
+        return {"schema": SCHEMA, "path": self.path, **whole, "traces": parts}
+
+    @property
+    def all_health(self) -> tuple[HealthEntry, ...]:
+        return merge_entries([*self.health, *_told_once(self.traces)])
+
+
+def _told_once(traces: Sequence[TraceInfo]) -> Iterator[HealthEntry]:
+    """Health of all traces; what is said of a run counts once, however many ranks it has."""
+    told: set[tuple[Path, HealthEntry]] = set()
+    for trace in traces:
+        folder = Path(trace.metadata.source).parent
+        for entry in trace.health:
+            if not entry.is_told or (folder, entry) not in told:
+                yield entry
+            told.add((folder, entry))
+
+
+def describe_trace(trace: Trace) -> TraceInfo:
+    """What one trace holds."""
+    return TraceInfo(
+        trace.metadata,
+        summarise(trace),
+        trace.health,
+        tuple(sampled_counters(trace).to_dicts()),
+        sampled_span_ns(trace),
+        trace.has_only_counters,
+    )
+
+
+def describe_folder(path: str, opened: Iterable[Opened]) -> Info:
+    """What the traces of a folder hold; raises the first error when none can be read."""
+    traces: list[TraceInfo] = []
+    failures: list[Opened] = []
+    for one in opened:
+        if one.trace is None:
+            failures.append(one)
+        else:
+            traces.append(describe_trace(one.trace))
+    if not traces and failures and failures[0].error is not None:
+        raise failures[0].error
+    unreadable = [HealthEntry("unreadable_file", 1, str(failure.error)) for failure in failures]
+    return Info(path, tuple(traces), merge_entries([*unreadable, *_missing_ranks(traces)]))
+
+
+def _missing_ranks(traces: Sequence[TraceInfo]) -> list[HealthEntry]:
+    """Ranks a job had but its folder lacks; a lone trace is no set of ranks."""
+    jobs: defaultdict[Path, list[TraceInfo]] = defaultdict(list)
+    for trace in traces:
+        jobs[Path(trace.metadata.source).parent].append(trace)
+    missing: list[int] = []
+    for job in jobs.values():
+        sizes = {trace.metadata.distributed.world_size for trace in job}
+        present = {
+            t.metadata.distributed.rank for t in job if t.metadata.distributed.rank is not None
+        }
+        if len(sizes) == 1 and len(present) > 1:
+            # Without a world size, the ranks in the names still show a gap.
+            size = sizes.pop() or max(present) + 1
+            missing += sorted(set(range(size)) - present)
+    return [HealthEntry("missing_rank", len(missing), ", ".join(map(str, missing[:16])))]
+
+
+def _devices(metadata: Metadata, summary: Summary) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": device.id,
+            "name": device.name,
+            "memory_bytes": device.memory_bytes,
+            "compute_capability": device.compute_capability,
+            "multiprocessors": device.multiprocessors,
+            "used": device.id in summary.devices_used,
+        }
+        for device in metadata.devices
+    ]
+
+
+def _totals(parts: Sequence[dict[str, Any]], traces: Sequence[TraceInfo]) -> dict[str, Any]:
+    spans = [trace.summary.span for trace in traces if trace.summary.span.end_ns]
+    start_ns = min((span.start_ns for span in spans), default=0)
+    end_ns = max((span.end_ns for span in spans), default=0)
+    vendors = sorted({part["vendor"] for part in parts})
+    devices: dict[tuple[int, str], dict[str, Any]] = {}
+    for device in (device for part in parts for device in part["devices"]):
+        known = devices.setdefault((device["id"], device["name"]), dict(device))
+        known["used"] = known["used"] or device["used"]
+    return {
+        **{name: sum(part[name] for part in parts) for name in _COUNTS},
+        "vendor": vendors[0] if len(vendors) == 1 else ", ".join(vendors),
+        "devices": list(devices.values()),
+        "ranks": sorted({part["rank"] for part in parts}),
+        "world_size": max((part["world_size"] or 0 for part in parts), default=0) or None,
+        "start_ns": start_ns,
+        "span_us": (end_ns - start_ns) / 1000,
+        "device_span_us": sum(part["device_span_us"] for part in parts),
+        "device_busy_us": sum(part["device_busy_us"] for part in parts),
+    }
+
+
+# SQL over the tables of a trace.
+
+_CHANGE = re.compile(r"^\s*(?:alter|create|delete|drop|insert|truncate|update)\b", re.IGNORECASE)
+
+
+def run_query(trace: Trace, sql: str) -> pl.DataFrame:
+    """The answer to a SQL query over the tables of a trace.
+
+    >>> import timesink
+    >>> trace = timesink.open(timesink.sample())
+    >>> run_query(trace, "select count(*) as n from steps")["n"].to_list()
+    [2]
+    """
+    if _CHANGE.match(sql):
+        raise QueryError("a trace is not changed by queries", 'example: "select * from steps"')
+    context = pl.SQLContext({name: _with_plain_text(trace.lazy(name)) for name in TABLES})
+    try:
+        answer = context.execute(sql, eager=True)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise QueryError(_first_line(error), _hint(error, sql)) from None
+    # A literal such as 100.0 makes everything it touches a decimal; nobody means that.
+    return answer.cast({pl.Decimal: pl.Float64})
+
+
+def _with_plain_text(frame: pl.LazyFrame) -> pl.LazyFrame:
+    # SQL's text functions know nothing of dictionary-encoded text.
+    return frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    reason = lines[0].partition("; valid columns")[0] if lines else type(error).__name__
+    return f"the query cannot be answered: {reason}"
+
+
+def _hint(error: Exception, sql: str) -> str:
+    """Columns of the tables the query names when it is about a column, else the tables."""
+    named = [name for name in TABLES if re.search(rf"\b{name}\b", sql, re.IGNORECASE)]
+    if "column" in str(error) and named:
+        return "; ".join(f"columns of {name}: {', '.join(TABLES[name].schema)}" for name in named)
+    return f"the tables are {', '.join(TABLES)}"
+
+
+# What a recorder says about a run, and what it sampled, in words.
+
+Fact = tuple[str, str]
+_LONGEST_COMMAND = 200
+
+
+def recording_facts(run: RecordedRun | None) -> list[Fact]:
+    """Label and value of what the recorder says; empty where there was none."""
+    if run is None:
+        return []
+    listed = [
+        ("command", _shortened(shlex.join(run.command))),
+        ("recorded", _recorded(run)),
+        ("machine", _host(run.host)),
+        ("profiler", _overhead(run.overhead)),
+        ("sampler", _sampler(run)),
+        ("program", _ending(run)),
+        *(("note", note) for note in run.notes),
+    ]
+    return [(label, value) for label, value in listed if value]
+
+
+def shared_facts(traces: Sequence[TraceInfo]) -> list[Fact]:
+    """What the recorder says where several traces are of one run."""
+    runs = [trace.metadata.run for trace in traces]
+    return recording_facts(runs[0]) if all(run == runs[0] for run in runs) else []
+
+
+def _shortened(command: str) -> str:
+    return command if len(command) <= _LONGEST_COMMAND else f"{command[:_LONGEST_COMMAND]} ..."
+
+
+def _recorded(run: RecordedRun) -> str:
+    cycles = run.cycles
+    by = f"{cycles.by} {cycles.name}" if cycles.by and cycles.name else cycles.by or ""
+    counted = " ".join(filter(None, (_cycle_count(run), f"by {by}" if by else "")))
+    if cycles.by == WHOLE_PROGRAM:
+        counted = f"the {WHOLE_PROGRAM}"
+    if run.complete and cycles.by is None and cycles.recorded == 0:
+        # A program without PyTorch has no cycles to lose.
+        counted = "counters alone"
+    skipped = f"{units.count(cycles.skipped)} before them skipped" if cycles.skipped else ""
+    state = {True: "complete", False: "partial", None: ""}[run.complete]
+    return ", ".join(filter(None, (counted, skipped, state)))
+
+
+def _cycle_count(run: RecordedRun) -> str:
+    recorded, asked = run.cycles.recorded, run.cycles.asked
+    if recorded is None:
+        return ""
+    if asked is None or asked == recorded:
+        return units.counted(recorded, "cycles")
+    return f"{units.count(recorded)} of {units.counted(asked, 'cycles')}"
+
+
+def _host(host: RunHost) -> str:
+    cores = "" if host.cores is None else f"{host.cores:g} cores"
+    if cores and host.machine_cores and host.machine_cores != host.cores:
+        cores += f" of {units.count(host.machine_cores)}"
+    memory = "" if host.memory_bytes is None else units.size_bytes(host.memory_bytes)
+    return ", ".join(filter(None, (host.cpu, cores, memory, host.system)))
+
+
+def _overhead(overhead: RunOverhead) -> str:
+    ratio = overhead.ratio
+    if ratio is None:
+        return ""
+    said = f"cycles {100 * (ratio - 1):+.1f} % with it"
+    plain, profiled = overhead.cycle_us, overhead.cycle_profiled_us
+    if plain and profiled:
+        said += f" ({from_to(units.brief_ns(1000 * plain), units.brief_ns(1000 * profiled))})"
+    return said
+
+
+def _sampler(run: RecordedRun) -> str:
+    counters, load = run.counters, run.overhead.sampler_cpu_pct
+    if not counters.samples and not counters.recorded:
+        return ""
+    said = []
+    if counters.interval_ms is not None:
+        said.append(f"every {units.brief_ns(counters.interval_ms * 1_000_000)}")
+    if load is not None:
+        said.append(f"{load:.1f} % of a core")
+    if run.clock.offset_us is not None:
+        apart = units.brief_ns(abs(run.clock.offset_us) * 1000)
+        said.append(f"its clock {apart} from the trace's")
+    return ", ".join(said)
+
+
+def _ending(run: RecordedRun) -> str:
+    if run.exit.signal:
+        return f"ended by {run.exit.signal}"
+    return f"exit code {run.exit.code}" if run.exit.code else ""
+
+
+# -- counters alone --------------------------------------------------------------------------------
+
+
+def counters_headline(traces: Sequence[TraceInfo]) -> str:
+    """How much was sampled, in a sentence."""
+    samples = units.counted(sum(trace.summary.counters for trace in traces), "samples")
+    if len(traces) > 1:
+        return f"{samples} of counters in {units.counted(len(traces), 'recordings')}"
+    counters = units.counted(len({row["counter"] for row in traces[0].sampled}), "counters")
+    return f"{samples} of {counters} over {units.duration_ns(traces[0].sampled_span_ns)}"
+
+
+def counter_facts(trace: TraceInfo) -> list[Fact]:
+    """What there is to say where only counters were sampled, counter by counter."""
+    run = trace.metadata.run
+    devices = [] if run is None else [one.name for one in run.devices if one.name]
+    listed = [
+        ("device", ", ".join(dict.fromkeys(devices))),
+        *recording_facts(run),
+        ("timeline", "none: no calls were recorded"),
+        ("format", f"{trace.metadata.format}, {trace.metadata.clock} clock"),
+        *((row["counter"], _sampled_text(row)) for row in trace.sampled),
+    ]
+    return [(label, value) for label, value in listed if value]
+
+
+def _sampled_text(row: dict[str, Any]) -> str:
+    where = f"{row['device']}: " if row["device"] else ""
+    lowest, mean, highest = (
+        amount(row[name], row["unit"]) for name in ("lowest", "mean", "highest")
+    )
+    if row["lowest"] == row["highest"]:
+        return f"{where}{mean}"
+    return f"{where}{mean} on average, {lowest} to {highest}"

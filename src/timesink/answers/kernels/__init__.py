@@ -1,0 +1,1 @@
+"""`timesink kernels`: how well kernels use the hardware."""

@@ -1,0 +1,312 @@
+"""Kernels under the roofs of their device: arithmetic per byte, and how fast it was done."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from timesink.analyses.kernels.peaks import DevicePeaks
+from timesink.analyses.kernels.roofline import Roofline, why_no_roofline
+from timesink.answers.kernels.picture_sheet import CLASS_FILL, HEAD, MARGIN, Subject, device_sheet
+from timesink.errors import NotFoundError
+from timesink.model import units
+from timesink.output.drawing import (
+    BLACK,
+    INK,
+    QUIET,
+    WASH,
+    WHITE,
+    Circle,
+    Colour,
+    Drawing,
+    Label,
+    Line,
+    Rect,
+    Shape,
+)
+from timesink.output.plot import (
+    Frame,
+    LogScale,
+    cut_text,
+    decades,
+    grid,
+    text_width,
+    tick_label,
+    x_axis,
+    y_axis,
+)
+
+_NUMBERED = 5
+"""Kernels with a number and a line of their own."""
+_LEFT, _HIGH = 84, 340
+_LABEL_ROOM = 168
+"""Pixels to the right of the plot for the names of the roofs."""
+_SMALLEST, _LARGEST = 3.0, 20.0
+_LEAST, _DECADES = 2, 7
+"""Powers of ten an axis covers; kernels beyond are drawn at its end."""
+_BOUND_FILL = {"compute": CLASS_FILL["low_dram"], "memory": CLASS_FILL["low_sm"]}
+_NO_ROOF = Colour("#c9ced6", "#6b7280")
+_LEGEND = {"memory": "bound by memory", "compute": "bound by compute", None: "no roof known"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Dot:
+    """All launches of one kernel."""
+
+    name: str
+    share: float
+    intensity: float
+    flop_per_s: float
+    roof_share_pct: float | None
+    bound: str | None
+
+    @property
+    def of_roof(self) -> str:
+        """How near its roof it comes, as the end of a sentence."""
+        of = self.roof_share_pct
+        return "" if of is None else f", {of:.0f} % of its roof"
+
+    @property
+    def tip(self) -> str:
+        return (
+            f"{self.name}: {units.share(self.share, 1)} of the time,"
+            f" {units.rate(self.flop_per_s, 'FLOP')},"
+            f" {self.intensity:.3g} FLOP/byte{self.of_roof}"
+        )
+
+    @property
+    def fill(self) -> Colour:
+        return _BOUND_FILL.get(self.bound or "", _NO_ROOF)
+
+
+def roofline_picture(subject: Subject, width: float = 760) -> Drawing:
+    """The kernels of one device, by name, as dots under its roofs."""
+    roofline = subject.report.roofline
+    if roofline is None:
+        raise NotFoundError(
+            f"{subject.run}: no roofline can be drawn", why_no_roofline(subject.report.trace)
+        )
+    dots, roofs = _dots(subject, roofline), _roofs(roofline)
+    frame = Frame(_LEFT, HEAD + 34, width - _LEFT - (_LABEL_ROOM if roofs else MARGIN), _HIGH)
+    across, upwards = _scales(frame, dots, roofs, roofline.peaks)
+    x_marks, y_marks = (decades(scale.low, scale.high) for scale in (across, upwards))
+    key, numbered = frame.bottom + 58, dots[:_NUMBERED]
+    described = [dot.tip for dot in numbered]
+    of_roof = roofline.of(subject.use).roof_share_pct
+    if of_roof is not None:
+        described.insert(0, f"At the roofs the work takes {of_roof:.0f} % of the time")
+    return device_sheet(
+        subject,
+        f"Kernels by arithmetic and traffic{', under the roofs of the device' if roofs else ''}",
+        (width, key + 19 * len(numbered) + 10),
+        (
+            *_legend(dots),
+            Rect(frame.left, frame.top, frame.width, frame.height, WASH),
+            *grid(frame, map(across, x_marks), map(upwards, y_marks)),
+            *_roof_lines(frame, across, upwards, roofs, roofline.peaks),
+            *_circles(dots, numbered, across, upwards),
+            frame.outline(),
+            *x_axis(frame, across, x_marks, "FLOP per byte of DRAM traffic"),
+            *y_axis(frame, upwards, y_marks, "FLOP/s", label=_prefixed, room=50),
+            *_key(numbered, key, width),
+        ),
+        _notes(subject, roofline, dots),
+        description="; ".join(described),
+    )
+
+
+# -- what is drawn ---------------------------------------------------------------------------------
+
+
+def _dots(subject: Subject, roofline: Roofline) -> list[_Dot]:
+    """Kernels that did arithmetic and moved bytes, the longest first."""
+    groups = roofline.groups(subject.calls, "short_name").filter(
+        pl.col("group").is_not_null(), pl.col("intensity") > 0, pl.col("achieved_flop_per_s") > 0
+    )
+    whole = subject.use.total_ns
+    return [
+        _Dot(
+            name=row["group"],
+            share=row["total_ns"] / whole if whole else 0.0,
+            intensity=row["intensity"],
+            flop_per_s=row["achieved_flop_per_s"],
+            roof_share_pct=row["roof_share_pct"],
+            bound=row["bound"],
+        )
+        for row in groups.iter_rows(named=True)
+    ]
+
+
+def _roofs(roofline: Roofline) -> dict[float, str]:
+    """Peaks of the precisions that occur, the highest first; equal ones share a line."""
+    if roofline.peaks is None:
+        return {}
+    named: dict[float, list[str]] = {}
+    for precision in roofline.precisions:
+        peak = roofline.peaks.peak(precision)
+        if peak:
+            named.setdefault(peak, []).append(precision.replace("_", " "))
+    return {peak: _joined(named[peak]) for peak in sorted(named, reverse=True)}
+
+
+def _joined(precisions: Sequence[str]) -> str:
+    """Several kinds of tensor arithmetic in a word: `fp16, bf16 tensor`."""
+    last = precisions[-1].partition(" ")[2]
+    same = last and all(one.endswith(f" {last}") for one in precisions)
+    if not same:
+        return ", ".join(precisions)
+    return f"{', '.join(one.partition(' ')[0] for one in precisions)} {last}"
+
+
+def _scales(
+    frame: Frame, dots: Sequence[_Dot], roofs: dict[float, str], peaks: DevicePeaks | None
+) -> tuple[LogScale, LogScale]:
+    """Room for the dots and the corners of the roofs."""
+    bandwidth = peaks.dram_bytes_per_s if peaks else None
+    ridges = [peak / bandwidth for peak in roofs] if bandwidth else []
+    return (
+        LogScale(*_around([dot.intensity for dot in dots] + ridges), frame.left, frame.right),
+        LogScale(*_around([dot.flop_per_s for dot in dots] + list(roofs)), frame.bottom, frame.top),
+    )
+
+
+def _around(values: Sequence[float]) -> tuple[float, float]:
+    """A range with room around the values, of some decades but not too many."""
+    if not values:
+        return 1.0, 1000.0
+    low, high = min(values) / 2, max(values) * 2
+    widen = max(1.0, math.sqrt(10**_LEAST / (high / low)))
+    low, high = low / widen, high * widen
+    return max(low, high / 10**_DECADES), high
+
+
+def _prefixed(value: float) -> str:
+    """A power of ten with its prefix: `10 T`."""
+    number, unit = units.rate(value, "").split(" ")
+    return f"{tick_label(float(number))} {unit.removesuffix('/s')}".strip()
+
+
+# -- roofs -----------------------------------------------------------------------------------------
+
+
+def _roof_lines(
+    frame: Frame,
+    across: LogScale,
+    upwards: LogScale,
+    roofs: dict[float, str],
+    peaks: DevicePeaks | None,
+) -> Iterator[Shape]:
+    """Flat roofs from where the memory stops to limit; one slope up to the highest of them."""
+    bandwidth = peaks.dram_bytes_per_s if peaks else None
+    roofs = {peak: name for peak, name in roofs.items() if upwards.low <= peak <= upwards.high}
+    for peak in roofs:
+        start = max(across.low, peak / bandwidth) if bandwidth else across.low
+        y = upwards(peak)
+        yield Line(across(start), y, frame.right, y, INK, 1.5)
+    # Names stand beside the plot, moved down where two would touch.
+    free = 0.0
+    for peak, name in roofs.items():
+        y = max(upwards(peak), free)
+        yield Line(frame.right, upwards(peak), frame.right + 8, y, QUIET)
+        yield Label(frame.right + 12, y - 1, cut_text(name, 11.5, _LABEL_ROOM - 20), 11.5)
+        yield Label(frame.right + 12, y + 13, units.rate(peak, "FLOP"), 11.5, fill=QUIET)
+        free = y + 34
+    if bandwidth:
+        yield from _slope(across, upwards, bandwidth, max(roofs, default=upwards.high))
+
+
+def _slope(across: LogScale, upwards: LogScale, bandwidth: float, top: float) -> Iterator[Shape]:
+    end = min(across.high, top / bandwidth)
+    start = max(across.low, upwards.low / bandwidth)
+    if start >= end:
+        return
+    x1, y1 = across(start), upwards(start * bandwidth)
+    x2, y2 = across(end), upwards(end * bandwidth)
+    yield Line(x1, y1, x2, y2, INK, 1.5)
+    words = f"DRAM {units.rate(bandwidth, 'B')}"
+    # Above the slope there is nothing; the label ends where the line is some way up.
+    place = max(0.62, min(0.95, (text_width(words, 11.5) + 20) / max(x2 - x1, 1.0)))
+    x, y = x1 + place * (x2 - x1), y1 + place * (y2 - y1)
+    yield Label(x - 10, y, words, 11.5, "end", halo=WASH)
+
+
+# -- kernels ---------------------------------------------------------------------------------------
+
+
+def _circles(
+    dots: Sequence[_Dot], numbered: Sequence[_Dot], across: LogScale, upwards: LogScale
+) -> Iterator[Shape]:
+    """Areas as shares of time; small dots lie on large ones, numbers on everything."""
+    most = max((dot.share for dot in dots), default=0.0) or 1.0
+    places = {
+        dot: (
+            across(min(max(dot.intensity, across.low), across.high)),
+            upwards(min(max(dot.flop_per_s, upwards.low), upwards.high)),
+            max(_SMALLEST, _LARGEST * math.sqrt(dot.share / most)),
+        )
+        for dot in dots
+    }
+    for dot, (x, y, radius) in places.items():
+        yield Circle(x, y, radius, dot.fill, INK, 0.85, dot.tip)
+    taken: list[tuple[float, float]] = []
+    for number, dot in enumerate(numbered, 1):
+        x, y = _number_place(places[dot], taken)
+        taken.append((x, y))
+        yield Label(x, y + 4, str(number), 12, "middle", BLACK, bold=True, halo=WHITE)
+
+
+def _number_place(
+    dot: tuple[float, float, float], taken: Sequence[tuple[float, float]]
+) -> tuple[float, float]:
+    """On the dot where it is large, else beside it; where no other number is."""
+    x, y, radius = dot
+    beside = radius + 9
+    around = [(beside, 0), (0, -beside), (-beside, 0), (0, beside)]
+    around += [(2 * right, 2 * down) for right, down in around]
+    if radius >= 9:
+        around.insert(0, (0, 0))
+    places = [(x + right, y + down) for right, down in around]
+    return next(
+        (
+            (left, top)
+            for left, top in places
+            if all(abs(left - x) > 11 or abs(top - y) > 13 for x, y in taken)
+        ),
+        places[0],
+    )
+
+
+def _key(numbered: Sequence[_Dot], top: float, width: float) -> Iterator[Shape]:
+    """The numbered kernels by name."""
+    for number, dot in enumerate(numbered, 1):
+        y = top + 19 * (number - 1) + 12
+        told = f"{units.share(dot.share, 1)} of the time{dot.of_roof}"
+        room = width - _LEFT - 10 - MARGIN - text_width(told, 12) - 16
+        yield Label(_LEFT, y, str(number), 12, "end", bold=True)
+        yield Label(_LEFT + 10, y, cut_text(dot.name, 12, room), 12)
+        yield Label(width - MARGIN, y, told, 12, "end", QUIET)
+
+
+def _legend(dots: Sequence[_Dot]) -> Iterator[Shape]:
+    x, y = float(_LEFT), HEAD + 16
+    fills = {dot.bound: dot.fill for dot in dots}
+    for bound, title in _LEGEND.items():
+        if bound in fills:
+            yield Circle(x + 6, y - 4, 6, fills[bound], INK, 0.85)
+            yield Label(x + 18, y, title, 11.5)
+            x += 18 + text_width(title, 11.5) + 16
+    yield Label(x, y, "area: share of the time", 11.5, fill=QUIET)
+
+
+def _notes(subject: Subject, roofline: Roofline, dots: Sequence[_Dot]) -> Iterator[str]:
+    if roofline.reason:
+        yield f"No roofs: {roofline.reason}."
+    shown = sum(dot.share for dot in dots)
+    if subject.use.total_ns and shown < 0.9995:
+        left = units.share(1 - shown, 1)
+        yield f"Not shown: {left} of the time, in kernels without counted FLOP."
+    for note in roofline.notes:
+        yield f"{note[:1].upper()}{note[1:]}."

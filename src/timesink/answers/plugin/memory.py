@@ -1,0 +1,364 @@
+"""`/memory`, `/memory_curve`, `/memory_events`: who takes memory, when and for how long."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from timesink.analyses.memory import blocks
+from timesink.analyses.memory import curve as curves
+from timesink.analyses.memory.blocks import (
+    live_at_peak,
+    memory_by_operator,
+    memory_outside_operators,
+)
+from timesink.analyses.memory.curve import (
+    default_device,
+    memory_capacities,
+    memory_device_names,
+    memory_peaks,
+    memory_records,
+    recording_start,
+)
+from timesink.answers.plugin.query import Query, microseconds
+from timesink.errors import NotFoundError
+from timesink.model.trace import Trace
+
+# What the answers of the memory view share: units, clock, rounding, rows and columns.
+
+TIME_FACTORS = {"us": 1.0, "ms": 1e-3, "s": 1e-6}
+"""What turns microseconds into each unit."""
+
+MEMORY_FACTORS = {"B": 1.0, "KB": 1024**-1, "MB": 1024**-2, "GB": 1024**-3}
+"""What turns bytes into each unit."""
+
+NO_ADDRESSES = (
+    "{device}: the records have no addresses, so single blocks cannot be followed "
+    "(recorded by PyTorch before 1.10)."
+)
+
+_HALF_MICROSECOND = 500
+_SMALLEST_ERROR, _PRODUCT_ERROR = 1e-6, 1e-15
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """The units a request asks for."""
+
+    time: str
+    memory: str
+
+    @classmethod
+    def asked(cls, query: Query, memory: str) -> Units:
+        """Milliseconds and the given unit of memory where the request does not say."""
+        return cls(
+            query.choice("time_metric", *TIME_FACTORS) or "ms",
+            query.choice("memory_metric", *MEMORY_FACTORS) or memory,
+        )
+
+    def ns(self, lengths: pl.Series) -> pl.Series:
+        """Nanoseconds in the unit of time."""
+        return lengths / 1000 * TIME_FACTORS[self.time]
+
+    def bytes(self, sizes: pl.Series) -> pl.Series:
+        """Bytes in the unit of memory."""
+        return sizes.cast(pl.Float64) * MEMORY_FACTORS[self.memory]
+
+
+def asked_window(trace: Trace, query: Query) -> tuple[int | None, int | None]:
+    """The window `start_ts` to `end_ts` in ns on the clock of the tables.
+
+    Requests count microseconds on the clock of the file, as `first_ts` of the curve does, rounded
+    to whole ones; so each end reaches half a microsecond further, lest it cut off its own point.
+    """
+    offset = trace.metadata.clock_offset_ns
+    start, end = query.whole("start_ts"), query.whole("end_ts")
+    return (
+        None if start is None else start * 1000 + offset - _HALF_MICROSECOND,
+        None if end is None else end * 1000 + offset + _HALF_MICROSECOND,
+    )
+
+
+def rounded(values: pl.Series) -> list[float | None]:
+    """Two decimals; small numbers keep one digit that is not zero."""
+    numbers = values.fill_null(0.0).to_numpy()
+    hundredths = numbers * 100
+    result = np.rint(hundredths) / 100
+    # Halves are judged by the exact binary value, as Python does, and not by the product.
+    error = _SMALLEST_ERROR + _PRODUCT_ERROR * np.abs(hundredths)
+    tie = np.abs(hundredths - np.floor(hundredths) - 0.5) <= error
+    small = (np.abs(numbers) < 0.01) & (numbers != 0)
+    for place in np.flatnonzero(tie | small):
+        number = float(numbers[place])
+        is_plain = abs(number) >= 0.01 or number == 0
+        digits = 2 if is_plain else abs(int(np.floor(np.log10(abs(number)))))
+        result[place] = round(number, digits)
+    return pl.Series(result).set(values.is_null(), None).to_list()
+
+
+def in_units(table: pl.DataFrame, units: Units) -> pl.DataFrame:
+    """Sizes in the unit asked for, rounded."""
+    sizes = [name for name in table.columns if name.endswith("_bytes")]
+    return table.with_columns(
+        pl.Series(name, rounded(units.bytes(table[name])), dtype=pl.Float64) for name in sizes
+    )
+
+
+def recorded_devices(trace: Trace) -> list[str]:
+    """The devices with memory records; there is no memory view without."""
+    names = memory_device_names(trace)
+    if not names:
+        raise NotFoundError(
+            "the recording has no memory events", "record with profile(profile_memory=True)"
+        )
+    return names
+
+
+def number_column(title: str, tooltip: str) -> dict[str, str]:
+    """How a column of numbers is announced."""
+    return {"name": title, "type": "number", "tooltip": tooltip}
+
+
+def rows_by_device(table: pl.DataFrame, devices: list[str]) -> dict[str, list[list[Any]]]:
+    """The rows of each device, without its name."""
+    rows: dict[str, list[list[Any]]] = {device: [] for device in devices}
+    for device, *values in table.iter_rows():
+        rows[device].append(values)
+    return rows
+
+
+def address_notes(trace: Trace) -> list[str]:
+    """Which devices have records that cannot be matched, and why."""
+    followed = (
+        memory_records(trace)
+        .group_by("device", maintain_order=True)
+        .agg(pl.col("address").is_not_null().any())
+    )
+    return [
+        NO_ADDRESSES.format(device=device)
+        for device, addressed in followed.sort("device").iter_rows()
+        if not addressed
+    ]
+
+
+UNNAMED = "<unknown>"
+_FRESH_MEMORY = "aten::empty"
+
+_TABLE = {
+    "Calls": ("calls", "How often the operator was called."),
+    "Size Increase": (
+        "size_increase_bytes",
+        "Memory taken less memory given back during the operator and all it calls.",
+    ),
+    "Self Size Increase": (
+        "self_size_increase_bytes",
+        "Memory taken less memory given back by the operator itself.",
+    ),
+    "Allocation Count": (
+        "allocation_count",
+        "How often the operator and all it calls took memory.",
+    ),
+    "Self Allocation Count": (
+        "self_allocation_count",
+        "How often the operator itself took memory.",
+    ),
+    "Allocation Size": (
+        "allocation_bytes",
+        "Memory the operator and all it calls took, whether or not it was given back.",
+    ),
+    "Self Allocation Size": (
+        "self_allocation_bytes",
+        "Memory the operator itself took, whether or not it was given back.",
+    ),
+}
+"""Title of each column of numbers, without its unit: column of the analysis, what it means."""
+
+_OUTSIDE = {"size_increase_bytes": "size_increase", "allocation_bytes": "allocation_size"}
+"""Sizes in `outside_operators`, which are in the unit asked for and not in bytes."""
+
+_NOTES = {
+    curves.SUMMED: "{device}: the recording has no totals. The curve adds up what was taken and "
+    "given back since its start; what was there before is missing unless it was given back.",
+    "thinned": "{device}: {kept} of {points} points are drawn; the peaks are exact.",
+}
+
+
+# -- by operator -----------------------------------------------------------------------------------
+
+
+def memory_table(trace: Trace, query: Query) -> dict[str, Any]:
+    """The response to `/memory`: memory of each operator, by device."""
+    devices, units = recorded_devices(trace), Units.asked(query, memory="KB")
+    window = asked_window(trace, query)
+    table = memory_by_operator(trace, *window)
+    outside = memory_outside_operators(trace, *window)
+    return {
+        "metadata": {
+            "title": "Memory View",
+            "default_device": default_device(devices),
+            "search": "Operator Name",
+            "sort": f"Self Size Increase ({units.memory})",
+            "memory_metric": units.memory,
+            "outside_operators": {
+                str(row.pop("device")): row
+                for row in in_units(outside, units).rename(_OUTSIDE).to_dicts()
+            },
+        },
+        "columns": [
+            {"name": "Operator Name", "type": "string"},
+            *(
+                number_column(
+                    f"{title} ({units.memory})" if column.endswith("_bytes") else title, tip
+                )
+                for title, (column, tip) in _TABLE.items()
+            ),
+        ],
+        "rows": rows_by_device(in_units(table, units), devices),
+    }
+
+
+# -- over time -------------------------------------------------------------------------------------
+
+
+def memory_curve(trace: Trace, query: Query) -> dict[str, Any]:
+    """The response to `/memory_curve`: memory in use over time, by device, as lines of steps."""
+    devices, units = recorded_devices(trace), Units.asked(query, memory="MB")
+    start = curves.recording_start(trace)
+    steps = curves.as_steps(curves.memory_curve(trace))
+    drawn = curves.thin_curve(steps)
+    points = drawn.select(
+        "device",
+        units.ns(drawn["ts_ns"] - start),
+        units.bytes(drawn["allocated_bytes"]),
+        units.bytes(drawn["reserved_bytes"]),
+    )
+    peaks = curves.memory_peaks(trace)
+    sizes = units.bytes(peaks["peak_allocated_bytes"])
+    capacities = {name: pl.Series([size]) for name, size in memory_capacities(trace).items()}
+    return {
+        "metadata": {
+            "default_device": default_device(devices),
+            "devices": devices,
+            "peaks": {
+                device: f"Peak Memory Usage: {size:.1f}{units.memory}"
+                for device, size in zip(peaks["device"], sizes, strict=True)
+            },
+            "totals": {name: units.bytes(size)[0] for name, size in capacities.items()},
+            "first_ts": microseconds(start - trace.metadata.clock_offset_ns),
+            "time_metric": units.time,
+            "memory_metric": units.memory,
+            "time_factor": TIME_FACTORS[units.time],
+            "memory_factor": MEMORY_FACTORS[units.memory],
+            "sources": dict(drawn.select("device", "source").unique(maintain_order=True).rows()),
+            "notes": _curve_notes(drawn),
+        },
+        "columns": [
+            number_column(f"Time ({units.time})", "Time since the recording began."),
+            number_column(f"Allocated ({units.memory})", "Memory in use by tensors."),
+            number_column(
+                f"Reserved ({units.memory})", "Memory the allocator holds, in use or free."
+            ),
+        ],
+        "rows": rows_by_device(points, devices),
+    }
+
+
+def _curve_notes(drawn: pl.DataFrame) -> list[str]:
+    lines = drawn.group_by("device", maintain_order=True).agg(
+        pl.col("source", "points_before").first(), pl.len().alias("kept")
+    )
+    notes = []
+    for device, source, points, kept in lines.iter_rows():
+        if source == curves.SUMMED:
+            notes.append(_NOTES[curves.SUMMED].format(device=device))
+        if kept < points:
+            notes.append(_NOTES["thinned"].format(device=device, kept=kept, points=points))
+    return notes
+
+
+# -- single blocks ---------------------------------------------------------------------------------
+
+
+def memory_events(trace: Trace, query: Query) -> dict[str, Any]:
+    """The response to `/memory_events`: single blocks, from taking to giving back."""
+    devices, units = recorded_devices(trace), Units.asked(query, memory="KB")
+    start = curves.recording_start(trace)
+    events = blocks.memory_events(trace, *asked_window(trace, query))
+    shown = pl.DataFrame(
+        {
+            "device": events["device"],
+            "operator": events.select(_block_name()).to_series(),
+            "size": rounded(units.bytes(events["bytes"])),
+            "allocated": rounded(units.ns(events["allocated_ts_ns"] - start)),
+            "released": rounded(units.ns(events["released_ts_ns"] - start)),
+            "duration": rounded(units.ns(events["duration_ns"])),
+        }
+    )
+    return {
+        "metadata": {
+            "title": "Memory Events",
+            "default_device": default_device(devices),
+            "notes": address_notes(trace),
+        },
+        "columns": [
+            {"name": "Operator", "type": "string", "tooltip": "Which operator took the block."},
+            number_column(f"Size ({units.memory})", "How large the block is."),
+            number_column(f"Allocation Time ({units.time})", "When it was taken, since the start."),
+            number_column(
+                f"Release Time ({units.time})", "When it was given back, since the start."
+            ),
+            number_column(f"Duration ({units.time})", "How long it was in use."),
+        ],
+        "rows": rows_by_device(shown, devices),
+    }
+
+
+def _block_name() -> pl.Expr:
+    """Operators that only fetch memory are told apart by who called them."""
+    operator, caller = pl.col("operator"), pl.col("caller")
+    fetches = operator.str.starts_with(_FRESH_MEMORY) & caller.is_not_null()
+    return (
+        pl.when(fetches)
+        .then(pl.format("{} ({})", caller, operator))
+        .otherwise(operator.fill_null(UNNAMED))
+        .alias("operator")
+    )
+
+
+# `/memory_peak`: the highest point of each device, and what was live then.
+
+
+def memory_peak(trace: Trace, query: Query) -> dict[str, Any]:
+    """The response to `/memory_peak`: the highest point of each device, and what was live then."""
+    devices, units = recorded_devices(trace), Units.asked(query, memory="MB")
+    start = recording_start(trace)
+    peaks = in_units(memory_peaks(trace), units)
+    since_start = [name for name in peaks.columns if name.endswith("_ts_ns")]
+    peaks = peaks.with_columns(
+        pl.Series(name, rounded(units.ns(peaks[name] - start)), dtype=pl.Float64)
+        for name in since_start
+    )
+    live = live_at_peak(trace)
+    live = live.with_columns(pl.Series("bytes", rounded(units.bytes(live["bytes"]))))
+    plain = {name: name.removesuffix("_bytes").replace("_ts_ns", "_time") for name in peaks.columns}
+    return {
+        "metadata": {
+            "title": "Peak Memory",
+            "default_device": default_device(devices),
+            "time_metric": units.time,
+            "memory_metric": units.memory,
+            "peaks": {str(row.pop("device")): row for row in peaks.rename(plain).to_dicts()},
+            "notes": address_notes(trace),
+        },
+        "columns": [
+            {"name": "Category", "type": "string", "tooltip": "The part of a step it belongs to."},
+            {"name": "Operator", "type": "string", "tooltip": "Which operator took it."},
+            {"name": "Module", "type": "string", "tooltip": "The innermost module around that."},
+            number_column("Blocks", "How many blocks it is."),
+            number_column(f"Size ({units.memory})", "How large they are together."),
+        ],
+        "rows": rows_by_device(live, devices),
+    }

@@ -1,0 +1,266 @@
+"""`/operation`, `/operation/table`, `/operation/stack`: time per operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias, TypeVar
+
+import msgspec
+import polars as pl
+
+from timesink.analyses.call_tree import Thread, call_tree, threads
+from timesink.analyses.device.activities import has_device_work
+from timesink.analyses.modules.table import module_table
+from timesink.analyses.names import ROOT
+from timesink.analyses.operators import operator_table
+from timesink.answers.plugin.query import Query, microseconds
+from timesink.errors import NotFoundError
+from timesink.model.trace import Trace
+
+BY_NAME, BY_SHAPE = "Operation", "OperationAndInputShape"
+_PIES = {
+    "device_total_time": ("Device Total Time (us)", "device_total_ns"),
+    "device_self_time": ("Device Self Time (us)", "device_self_ns"),
+    "host_total_time": ("Host Total Time (us)", "host_total_ns"),
+    "host_self_time": ("Host Self Time (us)", "host_self_ns"),
+}
+_DURATIONS = {
+    "device_self_duration": "device_self_ns",
+    "device_total_duration": "device_total_ns",
+    "host_self_duration": "host_self_ns",
+    "host_total_duration": "host_total_ns",
+}
+_TOOLTIPS = {
+    "tc_eligible": "Whether the operator can run on tensor cores at all",
+    "tc_self_ratio": "Share of the operator's own kernel time spent in tensor-core kernels",
+    "tc_total_ratio": "The same share with the kernels of everything it calls",
+}
+
+
+def operation_pie(trace: Trace, query: Query) -> dict[str, Any]:
+    """The response to `/operation`: the four pies."""
+    table = operator_table(trace, by_shape=_by_shape(query)).sort("first_place")
+    return {key: _pie(table, title, column) for key, (title, column) in _PIES.items()}
+
+
+def _by_shape(query: Query) -> bool:
+    return query.choice("group_by", BY_NAME, BY_SHAPE) == BY_SHAPE
+
+
+def _pie(table: pl.DataFrame, title: str, column: str) -> dict[str, Any] | None:
+    slices = table.filter(pl.col(column) > 0).sort(column, descending=True, maintain_order=True)
+    if slices.is_empty():
+        return None
+    return {
+        "title": title,
+        "columns": [{"type": "string", "name": "name"}, {"type": "number", "name": "value"}],
+        "rows": [[name, microseconds(ns)] for name, ns in slices.select("name", column).rows()],
+    }
+
+
+def operation_table(trace: Trace, query: Query) -> dict[str, Any]:
+    """The response to `/operation/table`."""
+    return _table(trace, operator_table(trace, by_shape=_by_shape(query)))
+
+
+def operation_stack(trace: Trace, query: Query) -> dict[str, Any]:
+    """The response to `/operation/stack`: one operator, by the stacks it was called from."""
+    name, by_shape = query.required("op_name"), _by_shape(query)
+    table = operator_table(trace, by_shape=by_shape, by_stack=True).filter(pl.col("name") == name)
+    if by_shape:
+        shapes = table["input_dims"].cast(pl.String).map_elements(shape_text, pl.String)
+        table = table.filter(shapes.fill_null("[]") == query.text("input_shape", "[]"))
+    if table.is_empty():
+        raise NotFoundError(
+            f"no operator {name!r} with this shape" if by_shape else f"no operator {name!r}",
+            "names and shapes are those of operation/table",
+        )
+    return _table(trace, table.filter("has_call_stack"))
+
+
+def _table(trace: Trace, table: pl.DataFrame) -> dict[str, Any]:
+    on_device = has_device_work(trace)
+    durations = {
+        key: column for key, column in _DURATIONS.items() if on_device or "device" not in key
+    }
+    return {
+        "metadata": {"sort": next(iter(durations)), "tooltips": dict(_TOOLTIPS)},
+        "data": [_row(operator, durations) for operator in table.to_dicts()],
+    }
+
+
+def _row(operator: dict[str, Any], durations: dict[str, str]) -> dict[str, Any]:
+    row: dict[str, Any] = {"name": operator["name"]}
+    if "input_dims" in operator:
+        row["input_shape"] = shape_text(operator["input_dims"])
+    row["calls"] = operator["calls"]
+    row |= {key: round(operator[column] / 1000) for key, column in durations.items()}
+    row["tc_eligible"] = "Yes" if operator["tensor_core_eligible"] else "No"
+    row["tc_self_ratio"] = _percent(operator["tensor_core_self_ratio"])
+    row["tc_total_ratio"] = _percent(operator["tensor_core_total_ratio"])
+    if "call_stack" in operator:
+        return row | {"call_stack": operator["call_stack"]}
+    return row | {"has_call_stack": operator["has_call_stack"]}
+
+
+def _percent(ratio: float | None) -> float:
+    return round(100 * ratio, 2) if ratio is not None else 0
+
+
+def shape_text(dims: str | None) -> str:
+    """Shapes as people write them."""
+    if not dims:
+        return "[]"
+    try:
+        return str(msgspec.json.decode(dims))
+    except msgspec.DecodeError:
+        return dims
+
+
+# Rows of a tree put under one another, as deep as readers of JSON can follow.
+
+Item = TypeVar("Item")
+Row: TypeAlias = dict[str, Any]
+
+MOST_LEVELS = 400
+"""Each level is two brackets, and readers, Python's own among them, give up at a thousand."""
+
+
+def nested(items: Iterable[tuple[Item, int | None]], show: Callable[[Item], Row]) -> list[Row]:
+    """Items with the places of their parents, which come before them, as rows with `children`.
+
+    Below the deepest level nothing is shown; rows there tell in `truncated` how many are left out.
+
+    >>> nested([("net", None), ("conv", 0), ("relu", 0)], lambda name: {"name": name})
+    ... # doctest: +NORMALIZE_WHITESPACE
+    [{'name': 'net', 'children': [{'name': 'conv', 'children': []},
+                                  {'name': 'relu', 'children': []}]}]
+    """
+    tops: list[Row] = []
+    rows: list[Row] = []
+    below: list[int] = []  # the level of each row's children
+    for item, parent in items:
+        level = 0 if parent is None else below[parent]
+        if parent is not None and level == MOST_LEVELS:
+            bottom = rows[parent]
+            bottom["truncated"] = bottom.get("truncated", 0) + 1
+            rows.append(bottom)
+            below.append(level)
+            continue
+        row = show(item)
+        row["children"] = []
+        (tops if parent is None else rows[parent]["children"]).append(row)
+        rows.append(row)
+        below.append(level + 1)
+    return tops
+
+
+# `/module` and `/tree`: time per module, and the calls of a thread as a tree.
+
+_COLUMNS = (
+    ("Module Name", "string", "name"),
+    ("Occurences", "number", "occurences"),
+    ("Operators", "number", "operators"),
+    ("Host Total Time", "number", "host_duration"),
+    ("Host Self Time", "number", "self_host_duration"),
+    ("Device Total Time", "number", "device_duration"),
+    ("Device Self Time", "number", "self_device_duration"),
+)
+_BACKWARD_COLUMNS = (
+    ("Backward Host Time", "number", "backward_host_duration"),
+    ("Backward Device Time", "number", "backward_device_duration"),
+)
+"""Only where the recording ties the backward pass to the forward pass."""
+
+_SHOWN_THREADS = 6
+
+_MODULES_DURATIONS = {
+    "host_duration": "host_total_ns",
+    "self_host_duration": "host_self_ns",
+    "device_duration": "device_total_ns",
+    "self_device_duration": "device_with_operators_ns",
+    "own_device_duration": "device_self_ns",
+    "backward_host_duration": "backward_host_ns",
+    "backward_device_duration": "backward_device_ns",
+}
+
+
+def module_view(trace: Trace, _query: Query) -> dict[str, Any]:
+    """The response to `/module`.  `occurences` is spelled as its readers expect."""
+    table = module_table(trace)
+    if table.is_empty():
+        raise NotFoundError(
+            "no calls of modules were recorded",
+            "record with torch.profiler.profile(with_stack=True, with_modules=True)",
+        )
+    backward = (table["backward_host_ns"] > 0).any()
+    columns = _COLUMNS + (_BACKWARD_COLUMNS if backward else ())
+    return {
+        "columns": [{"name": name, "type": kind, "key": key} for name, kind, key in columns],
+        "data": nested(((row, row["parent_id"]) for row in table.to_dicts()), _module),
+    }
+
+
+def _module(row: dict[str, Any]) -> dict[str, Any]:
+    module = {
+        "name": row["name"],
+        "id": row["module_id"],
+        "occurences": row["occurrences"],
+        "operators": row["operators"],
+    }
+    module |= {key: microseconds(row[column]) for key, column in _MODULES_DURATIONS.items()}
+    return module | {"avg_duration": row["avg_duration_ns"] / 1000}
+
+
+# -- /tree -----------------------------------------------------------------------------------------
+
+
+def tree_view(trace: Trace, query: Query) -> dict[str, Any]:
+    """The response to `/tree`: one thread, the main one if the request names none.
+
+    `threads` lists those that can be asked for with `thread` and, where several processes have a
+    thread of that name, `pid`.
+    """
+    order = threads(trace)
+    if not order:
+        raise NotFoundError("no calls were recorded", "record with ProfilerActivity.CPU")
+    thread = _chosen(order, query)
+    return _root(trace, call_tree(trace, thread), thread) | {
+        "threads": [{"pid": pid, "tid": tid} for pid, tid in order]
+    }
+
+
+def _chosen(order: list[Thread], query: Query) -> Thread:
+    tid, pid = query.text("thread"), query.text("pid")
+    for thread in order:
+        if tid in ("", thread[1]) and pid in ("", thread[0]):
+            return thread
+    asked = " ".join(f"{key}={value}" for key, value in (("thread", tid), ("pid", pid)) if value)
+    known = ", ".join(f"thread={tid}&pid={pid}" for pid, tid in order[:_SHOWN_THREADS])
+    raise NotFoundError(f"the recording has no {asked}", f"it has {known}")
+
+
+def _root(trace: Trace, tree: pl.DataFrame, thread: Thread) -> dict[str, Any]:
+    # Times as in the file: a clock that counts from 1970 has no digits left for nanoseconds.
+    offset = trace.metadata.clock_offset_ns
+
+    def call(row: tuple[Any, ...]) -> dict[str, Any]:
+        name, start, end, kind, tid = row
+        return {
+            "name": name,
+            "start_time": microseconds(start - offset),
+            "end_time": microseconds(end - offset),
+            "type": kind,
+            "tid": tid,
+        }
+
+    rows = tree.select("name", "start_ns", "end_ns", "type", "tid").iter_rows()
+    calls = nested(zip(rows, tree["parent_id"], strict=True), call)
+    return {
+        "name": ROOT,
+        "start_time": calls[0]["start_time"] if calls else 0,
+        "end_time": calls[-1]["end_time"] if calls else 0,
+        "type": "Python",
+        "tid": thread[1],
+        "children": calls,
+    }

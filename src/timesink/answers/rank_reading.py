@@ -1,0 +1,277 @@
+"""What is done for each rank, wherever that may be: read its trace, keep its summary alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+
+from timesink.analyses.columns import device_columns
+from timesink.analyses.names import is_collective_call
+from timesink.analyses.ranks.rank_set import DamagedRank, Named, RankSet, ranks_of
+from timesink.analyses.ranks.summary import RankSummary, summarise_rank, thinned_to, within_limits
+from timesink.analyses.ranks.summary_tables import from_parquet, from_parquets, to_parquet
+from timesink.analyses.roles import within_steps
+from timesink.errors import NotFoundError, TimesinkError, UnreadableError
+from timesink.formats.options import Progress, tell_of_set
+from timesink.model.trace import Trace
+from timesink.runtime.engine import Call, Done, Engine
+from timesink.sources.cache import Cache
+from timesink.sources.kept_answers import KeptSummaries
+from timesink.sources.opening import key_of, open_recording
+from timesink.sources.recordings import Recording
+
+
+def summarise_recording(
+    recording: Recording, *, steps: str | None = None, cache: bool = True
+) -> bytes:
+    """The summary of one recording as Parquet; its trace is not kept, but used where it is.
+
+    >>> import timesink
+    >>> from timesink.sources.discovery import find_recordings
+    >>> summarise_recording(*find_recordings(timesink.sample()))[:4]
+    b'PAR1'
+    """
+    store = Cache.default() if cache else None
+    if store is not None and not store.holds(key_of(recording, store)):
+        store = None
+    # Of what describes an event, a summary needs the inputs of collectives and no more.
+    part = _part(open_recording(recording, store, jobs=1, brief=is_collective_call), steps)
+    if store is None and not device_columns(part).height:
+        # Without a device, the inputs of all operators tell how much there is to do.
+        part = _part(open_recording(recording, store, jobs=1), steps)
+    return to_parquet(_summary(part))
+
+
+def summary_of(trace: Trace, *, steps: str | None = None) -> RankSummary:
+    """The summary of a trace, or of some of its steps."""
+    return _summary(_part(trace, steps))
+
+
+def _part(trace: Trace, steps: str | None) -> Trace:
+    if not trace.has_timeline:
+        raise UnreadableError.no_timeline(trace.metadata.source)
+    return trace if steps is None else within_steps(trace, steps)
+
+
+def _summary(part: Trace) -> RankSummary:
+    return within_limits(summarise_rank(part), part)
+
+
+# From recordings to a set of ranks: what is known comes from the cache, an engine makes the rest.
+#
+# This process holds summaries only, so its memory grows with ranks and functions, not with
+# events.
+
+_AT_ONCE = 64
+_MOST_CALLS = 1_000_000
+"""Collectives of all ranks together that this process holds; of more, some steps are left out."""
+_LEAST_CALLS = 256
+_IS_A_BUG = "this is a bug: report it with the output of --debug"
+_JOB = ("timesink.answers.rank_reading", "summarise_recording")
+
+
+def read_ranks(
+    recordings: Sequence[Recording],
+    *,
+    engine: Engine,
+    steps: str | None = None,
+    cache: bool = True,
+    progress: Progress | None = None,
+    first: Callable[[], Trace] | None = None,
+) -> RankSet:
+    """The ranks of one run.  A rank that cannot be read is told, and the others stand.
+
+    Ranks without any of the `steps` are left out.  `first` opens the first recording, where this
+    process does that anyway: then nobody else reads it.
+
+    >>> import timesink
+    >>> from timesink.runtime.engine import LocalEngine
+    >>> found = timesink.find_recordings(timesink.sample())
+    >>> read_ranks(found, engine=LocalEngine()).names
+    ['unet_train']
+    """
+    kept = KeptSummaries(Cache.default(), steps or "") if cache else None
+    reading = _Reading(recordings, kept, progress)
+    reading.take_kept()
+    missing = reading.missing()
+    with ThreadPoolExecutor(1) as beside:
+        own = None
+        if first is not None and 0 in missing:
+            own = beside.submit(lambda: to_parquet(summary_of(first(), steps=steps)))
+            missing.remove(0)
+        call = Call(*_JOB, {"steps": steps, "cache": cache})
+        for done in engine.run(call, [recordings[place] for place in missing]) if missing else ():
+            reading.take(missing[done.place], done)
+        if own is not None:
+            reading.take(0, _done(own))
+    return reading.finished()
+
+
+def _done(own: Future[bytes]) -> Done:
+    try:
+        return Done(0, own.result())
+    except TimesinkError as error:
+        return Done(0, None, error)
+
+
+@dataclass(eq=False)
+class _Reading:
+    """What is known so far of each recording, by its place."""
+
+    recordings: Sequence[Recording]
+    kept: KeptSummaries | None
+    progress: Progress | None = None
+    summaries: dict[int, RankSummary] = field(default_factory=dict)
+    unread: dict[int, bytes] = field(default_factory=dict)
+    errors: dict[int, TimesinkError] = field(default_factory=dict)
+    keys: dict[int, str] = field(default_factory=dict)
+    made: set[int] = field(default_factory=set)
+    """Places of those that were made just now."""
+    saved: int = 0
+
+    def missing(self) -> list[int]:
+        return [place for place in range(len(self.recordings)) if place not in self.summaries]
+
+    def take_kept(self) -> None:
+        """What the cache has; what is broken there is made again."""
+        if self.kept is None:
+            return
+        for place in self.missing():
+            written = self.kept.load(self._key(place))
+            if written is not None:
+                self._take(place, written)
+        for place in self._read() if self.unread else ():
+            self.kept.forget(self._key(place))
+
+    def take(self, place: int, done: Done) -> None:
+        """What was made just now; it is kept for the next question."""
+        if done.value is not None:
+            self.made.add(place)
+            self._take(place, done.value)
+            if self.kept is not None:
+                self.kept.save(self._key(place), done.value)
+                self.saved += 1
+        elif done.error is not None:
+            self.errors[place] = done.error
+        ready = len(self.summaries) + len(self.unread) + len(self.errors)
+        tell_of_set(self.progress, ready, len(self.recordings), len(self.errors))
+
+    def _take(self, place: int, written: bytes) -> None:
+        self.unread[place] = written
+        if len(self.unread) >= _AT_ONCE:
+            self._read()
+
+    def _read(self) -> list[int]:
+        """Summaries from their bytes, many at once; places of those that are broken."""
+        batch, self.unread = self.unread, {}
+        try:
+            found = dict(zip(batch, from_parquets([*batch.values()]), strict=True))
+        except ValueError:
+            alone = {place: _unless_broken(written) for place, written in batch.items()}
+            found = {place: one for place, one in alone.items() if one is not None}
+        for place, summary in found.items():
+            # Equal files share a summary, so where it came from is said here.
+            about = replace(summary.about, source=self.recordings[place].source)
+            most = max(_MOST_CALLS // len(self.recordings), _LEAST_CALLS)
+            self.summaries[place] = thinned_to(replace(summary, about=about), most)
+        broken = [place for place in batch if place not in found]
+        for place in self.made.intersection(broken):
+            # Whoever made it would make it again: the rank is told, not lost.
+            source = self.recordings[place].source
+            self.errors[place] = TimesinkError(f"{source}: its summary is broken", _IS_A_BUG)
+        return broken
+
+    def finished(self) -> RankSet:
+        if self.unread:
+            self._read()
+        if self.kept is not None and self.saved:
+            self.kept.store.settle()
+        if not self.summaries:
+            raise self.errors[min(self.errors)]
+        lacking = [p for p, error in self.errors.items() if isinstance(error, NotFoundError)]
+        named = [(self._named(place), self.summaries[place]) for place in sorted(self.summaries)]
+        left_out = [
+            Named(self.recordings[place].worker, None, self.recordings[place].rank)
+            for place in sorted(lacking)
+        ]
+        return ranks_of(named, tuple(self._damaged(lacking)), left_out)
+
+    def _key(self, place: int) -> str:
+        """Of a recording as it lies there: its folder may say which rank and host it is."""
+        if self.kept is None:
+            return ""
+        if place not in self.keys:
+            recording = self.recordings[place]
+            content = key_of(recording, self.kept.store)
+            self.keys[place] = content and f"{content} {recording.rank} {recording.host}"
+        return self.keys[place]
+
+    def _named(self, place: int) -> Named:
+        recording = self.recordings[place]
+        return Named(recording.worker, self.summaries[place].about.rank, recording.rank)
+
+    def _damaged(self, lacking: Sequence[int]) -> Iterator[DamagedRank]:
+        for place in sorted(set(self.errors) - set(lacking)):
+            recording = self.recordings[place]
+            said = str(self.errors[place])
+            yield DamagedRank(recording.worker, recording.source, said, recording.rank)
+
+
+def _unless_broken(written: bytes) -> RankSummary | None:
+    try:
+        return from_parquet(written)
+    except ValueError:
+        return None
+
+
+# A run of several ranks: one of them open in detail, all of them as summaries.
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedSet:
+    """The ranks of a run, and the trace of the first of them that can be read."""
+
+    ranks: RankSet
+    worker: str
+    """Whose trace it is."""
+    trace: Trace
+
+
+def open_set(
+    recordings: Sequence[Recording],
+    *,
+    engine: Engine,
+    steps: str | None = None,
+    cache: bool = True,
+    progress: Progress | None = None,
+) -> OpenedSet:
+    """Read all ranks; this process opens the first itself, while the engine sees to the others.
+
+    The trace in detail is the whole one, whatever `steps` of it the summaries are of.
+    """
+    store = Cache.default() if cache else None
+    with ThreadPoolExecutor(1) as beside:
+        first = beside.submit(open_recording, recordings[0], store, jobs=1, in_background=True)
+        ranks = read_ranks(
+            recordings,
+            engine=engine,
+            steps=steps,
+            cache=cache,
+            progress=progress,
+            first=first.result,
+        )
+    readable = set(ranks.names)
+    detailed = next(one for one in recordings if one.worker in readable)
+    if detailed is recordings[0] and not _failed(first):
+        return OpenedSet(ranks, detailed.worker, first.result())
+    opened = open_recording(detailed, store, in_background=True)
+    return OpenedSet(ranks, detailed.worker, opened)
+
+
+def _failed(opening: Future[Trace]) -> bool:
+    """Whether it cannot be read; its summary may come from the cache all the same."""
+    error = opening.exception()
+    if error is not None and not isinstance(error, TimesinkError):
+        raise error
+    return error is not None

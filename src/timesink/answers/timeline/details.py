@@ -1,0 +1,304 @@
+"""Everything known about one slice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from isal import isal_zlib
+
+from timesink.analyses.timeline.layout import Lanes
+from timesink.analyses.timeline.levels import joined_ranges, stretches
+from timesink.analyses.timeline.tracks import HOST
+from timesink.answers.plugin.query import Query
+from timesink.answers.timeline.opening import Place, Timeline, place_of, places_of
+from timesink.answers.timeline.pictures import asked_range, asked_slice, asked_tracks
+from timesink.formats.chrome import writer as names
+from timesink.formats.chrome.writer import json_texts
+from timesink.model.trace import Trace
+from timesink.model.units import brief_ns, size_bytes
+from timesink.output.blocks import Kind, Sort, Table
+from timesink.output.columns import column, table
+
+# Arguments of one event as text, under the names they were recorded by.
+
+_BYTES = ("bytes", "shared_memory_bytes")
+
+
+def facts_of(timeline: Timeline, slice_id: int) -> Iterator[tuple[str, str]]:
+    """Label and value of everything recorded with an event."""
+    hosts = timeline.layout.host_rows
+    table, place = ("host", slice_id) if slice_id < hosts else ("device", slice_id - hosts)
+    row = _row(timeline.trace.lazy(table).slice(place, 1))
+    if row["category"]:
+        yield "category", row["category"]
+    if table == "host":
+        yield from _named(row, names.HOST_JSON_ARGUMENTS)
+        yield from _named(row, names.HOST_ARGUMENTS)
+    else:
+        if row["stream"] is not None:
+            yield "stream", row["stream"]
+        for shape in ("grid", "block"):
+            if row[f"{shape}_x"] is not None:
+                yield shape, ", ".join(str(row[f"{shape}_{axis}"]) for axis in "xyz")
+        if row["copy_direction"] is not None:
+            yield "direction", row["copy_direction"]
+        yield from _named(row, names.DEVICE_ARGUMENTS)
+    of_event = pl.col("index") == row["index"]
+    collective = timeline.trace.lazy("collectives").filter(of_event).head(1)
+    yield from _named(_row(collective), names.COLLECTIVE_ARGUMENTS)
+    rare = timeline.trace.lazy("event_args").filter(of_event)
+    yield from rare.select(pl.col("key").cast(pl.String), "value").collect().iter_rows()
+
+
+def _named(row: dict[str, Any], labels: dict[str, str]) -> Iterator[tuple[str, str]]:
+    for column, label in labels.items():
+        value = row.get(column)
+        if value is not None and column in _BYTES:
+            yield label, size_bytes(value)
+        elif value is not None:
+            yield label, f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _row(frame: pl.LazyFrame) -> dict[str, Any]:
+    """The only row of a frame; nothing where it has none."""
+    plain = frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String)).collect()
+    return next(plain.iter_rows(named=True), {})
+
+
+_MOST_FLOWS = 100
+_PAGES = {"operator": "operators", "module": "modules"}
+_KERNELS = ("kernel", "collective", "memcpy", "memset")
+
+
+def details(timeline: Timeline, query: Query) -> dict[str, Any]:
+    """A slice with its arguments, what is around it, and where its arrows lead."""
+    number = asked_slice(query, timeline)
+    lanes = timeline.layout.lanes
+    own = place_of(timeline, number)
+    kind = kind_of(lanes, number)
+    is_host = number < timeline.layout.host_rows
+    around = _around(timeline, own)
+    flows: list[dict[str, Any]] = [
+        {"kind": what, "direction": direction, "place": place_of(timeline, other)}
+        for what, direction, other in timeline.whole.arrows.at(number)
+    ]
+    callers = around
+    if not is_host:
+        # What was going on where the work was launched, the outermost first.
+        launches = [one["place"] for one in flows if one["direction"] == "from"]
+        callers = _around(timeline, launches[0]) if launches else []
+    return {
+        **own,
+        "self_ns": _self_ns(lanes, own) if is_host else own["dur_ns"],
+        "kind": kind,
+        "facts": [*_about(timeline, own, kind, callers), *facts_of(timeline, number)],
+        "around": around,
+        "flows": flows[:_MOST_FLOWS],
+        "links": list(_links(lanes, own, kind, callers)),
+    }
+
+
+def kind_of(lanes: Lanes, slice_id: int) -> str:
+    return lanes.kinds[int(lanes.slices.label[lanes.place[slice_id]])]
+
+
+def _around(timeline: Timeline, own: Place) -> list[Place]:
+    """Slices of the same track that hold this one, the outermost first."""
+    lanes = timeline.layout.lanes
+    if lanes.tracks[own["track"]].kind != HOST:
+        return []
+    first = int(lanes.first_lane[own["track"]])
+    end = own["from_ns"] + own["dur_ns"]
+    found: list[int] = []
+    above = np.arange(first, first + own["row"])
+    for low, high in stretches(lanes.slices, above, own["from_ns"], own["from_ns"] + 1):
+        places = np.arange(low, high)
+        holds = lanes.slices.start[places] + lanes.slices.dur[places] >= end
+        found.extend(lanes.slices.id[places[holds]].tolist())
+    return places_of(timeline, np.array(found, dtype=np.int64))
+
+
+def _self_ns(lanes: Lanes, own: Place) -> int:
+    """Time not in the slices on the row below."""
+    track, begin = own["track"], own["from_ns"]
+    below = int(lanes.first_lane[track]) + own["row"] + 1
+    if below >= int(lanes.first_lane[track + 1]):
+        return int(own["dur_ns"])
+    end = begin + own["dur_ns"]
+    [(low, high)] = stretches(lanes.slices, np.array([below]), begin, end)
+    start = lanes.slices.start[low:high]
+    inside = np.minimum(start + lanes.slices.dur[low:high], end) - np.maximum(start, begin)
+    return int(own["dur_ns"] - inside.sum())
+
+
+def _about(
+    timeline: Timeline, own: Place, kind: str, callers: list[Place]
+) -> Iterator[tuple[str, str]]:
+    lanes = timeline.layout.lanes
+    track = lanes.tracks[own["track"]]
+    yield "where", f"{track.group}, {track.name}"
+    parts = ("module",) if kind == "operator" else ("operator", "module")
+    for part in parts:
+        inner = [one["name"] for one in callers if kind_of(lanes, one["id"]) == part]
+        if inner:
+            yield part, inner[-1]
+
+
+def _links(lanes: Lanes, own: Place, kind: str, callers: list[Place]) -> Iterator[dict[str, str]]:
+    """Pages that say more: of the slice itself, and of what it is part of."""
+    if kind in _KERNELS and lanes.tracks[own["track"]].kind != HOST:
+        yield {"label": own["name"], "page": "kernels", "search": own["name"]}
+    chain = [*callers, own]
+    for wanted, page in _PAGES.items():
+        names = [one["name"] for one in chain if kind_of(lanes, one["id"]) == wanted]
+        if names:
+            yield {"label": names[-1], "page": page, "search": names[-1]}
+
+
+# What a range of time consists of, name by name.
+
+MOST_NAMES = 1000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Aggregate:
+    """Names in a range by the time they take there, the most first."""
+
+    from_ns: int
+    to_ns: int
+    names: int
+    """How many there are; the table holds at most `MOST_NAMES`."""
+    table: pl.DataFrame
+    """`name`, `kind`, `calls`, `total_ns`, `share_pct`, `mean_ns`, `longest_ns`."""
+
+
+def aggregate(timeline: Timeline, query: Query) -> Aggregate:
+    """Slices of a range by name, cut at its edges.
+
+    Shares are of the range on all tracks a name is on: work that fills two streams has 100 %.
+    """
+    lanes = timeline.layout.lanes
+    first, last = asked_range(query, timeline)
+    slices, labels = lanes.slices, len(lanes.names)
+    all_calls, longest, tracks = np.zeros((3, labels), dtype=np.int64)
+    all_total = np.zeros(labels)
+    for track in asked_tracks(query, timeline, curves=False):
+        place = joined_ranges(stretches(slices, lanes.lanes_of([track]), first, last))
+        label, start = slices.label[place], slices.start[place]
+        inside = np.minimum(start + slices.dur[place], last) - np.maximum(start, first)
+        here = np.bincount(label)
+        all_calls[: len(here)] += here
+        all_total[: len(here)] += np.bincount(label, inside)
+        tracks[: len(here)] += here > 0
+        np.maximum.at(longest, label, inside)
+    # What frames the recording is in every range, and says nothing about any.
+    tells = np.array([kind != "trace" for kind in lanes.kinds], dtype=np.bool_)
+    found = np.flatnonzero((all_calls > 0) & tells)
+    found = found[np.argsort(-all_total[found], kind="stable")]
+    chosen = found[:MOST_NAMES]
+    calls, total = all_calls[chosen], all_total[chosen]
+    table = pl.DataFrame(
+        {
+            "name": [lanes.names[code] for code in chosen.tolist()],
+            "kind": [lanes.kinds[code] for code in chosen.tolist()],
+            "calls": calls,
+            "total_ns": total.astype(np.int64),
+            "share_pct": 100 * total / (max(last - first, 1) * tracks[chosen]),
+            "mean_ns": total / calls,
+            "longest_ns": longest[chosen],
+        },
+        schema_overrides={"name": pl.String, "kind": pl.String},
+    )
+    return Aggregate(first, last, len(found), table)
+
+
+# A trace, or a range of it, as a file that other viewers open.
+
+_FAST = 1
+_GZIP_WINDOW = 31
+_BLOCK_BYTES = 256 * 1024
+_SLICES = ("host", "device")
+_MOMENTS = ("memory", "flows")
+_ARGUMENTS = ("collectives", "event_args")
+
+
+def export(timeline: Timeline, query: Query) -> Iterator[bytes]:
+    """Chrome-format JSON, gzipped, in blocks; of a range everything that overlaps it."""
+    trace = timeline.trace
+    if "from" in query.params or "to" in query.params:
+        start = timeline.layout.start_ns
+        first, last = asked_range(query, timeline)
+        trace = between(trace, start + first, start + last)
+    return _gzipped(json_texts(trace))
+
+
+def between(trace: Trace, start_ns: int, end_ns: int) -> Trace:
+    """The events of a trace that overlap a range, with all their arguments."""
+    ts, end = pl.col("ts_ns"), pl.col("ts_ns") + pl.col("dur_ns")
+    inside = ts.is_between(start_ns, end_ns)
+    frames = {
+        **{
+            name: trace.lazy(name).filter((ts <= end_ns) & (end >= start_ns)).collect().lazy()
+            for name in _SLICES
+        },
+        **{name: trace.lazy(name).filter(inside) for name in _MOMENTS},
+    }
+    kept = pl.concat([frames[name].select("index") for name in _SLICES])
+    for name in _ARGUMENTS:
+        frames[name] = trace.lazy(name).join(kept, on="index", how="semi")
+    of_slices = trace.lazy("counters").join(kept, on="index", how="semi")
+    sampled = trace.lazy("counters").filter(inside & (pl.col("source") != "profiler_range"))
+    of_slices = of_slices.filter(pl.col("source") == "profiler_range")
+    frames["counters"] = pl.concat([sampled, of_slices])
+    return replace(trace, frames={**trace.frames, **frames})
+
+
+def _gzipped(texts: Iterator[bytes]) -> Iterator[bytes]:
+    packer = isal_zlib.compressobj(_FAST, wbits=_GZIP_WINDOW)
+    waiting: list[bytes] = []
+    size = 0
+    for text in texts:
+        waiting.append(text)
+        size += len(text)
+        if size >= _BLOCK_BYTES:
+            block = packer.compress(b"".join(waiting))
+            waiting, size = [], 0
+            if block:
+                yield block
+    yield packer.compress(b"".join(waiting)) + packer.flush()
+
+
+# The table of a selected range of the timeline.
+
+_COLUMNS: tuple[tuple[str, str, Kind, str], ...] = (
+    ("name", "Name", "text", "as recorded"),
+    ("kind", "Kind", "text", "what sort of activity it is"),
+    ("calls", "Calls", "count", "slices that overlap the range"),
+    ("total_ns", "Total", "time_ns", "their time inside the range"),
+    (
+        "share_pct",
+        "Share",
+        "percent",
+        "total of the range, on all tracks it is on; calls inside others count in both",
+    ),
+    ("mean_ns", "Mean", "time_ns", "total of a call, cut to the range"),
+    ("longest_ns", "Longest", "time_ns", "the longest of them, cut to the range"),
+)
+
+
+def aggregate_block(found: Aggregate) -> Table:
+    """The names in a range by the time they take, as a table."""
+    return table(
+        "range",
+        f"Selected: {brief_ns(found.to_ns - found.from_ns)}",
+        (
+            column(key, title, kind, found.table[key], help=meaning, bar=key == "total_ns")
+            for key, title, kind, meaning in _COLUMNS
+        ),
+        total_rows=found.names,
+        sort=Sort("total_ns"),
+    )

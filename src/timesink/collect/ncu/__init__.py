@@ -1,1 +1,0 @@
-"""Running Nsight Compute: every launch of a program measured, and written as one table."""

@@ -1,1 +1,0 @@
-"""Where many independent calls run: processes of this machine, or a Ray cluster."""

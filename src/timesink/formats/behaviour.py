@@ -1,0 +1,426 @@
+"""Behaviour tables: what each function cost per cycle, as CSV or Parquet, without a timeline.
+
+A CSV has its columns in any order, with or without `simple_name` and `unit`; a Parquet file has the
+columns of the CSV or those of the model.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from timesink.errors import OutputError, UnreadableError
+from timesink.formats.csv_text import count_foreign_lines, header_of, texts_of
+from timesink.formats.finish import conform, finish_trace
+from timesink.formats.options import ReadOptions
+from timesink.formats.packing import SourceFile
+from timesink.formats.times import microseconds_as_ns
+from timesink.formats.written_files import written_aside
+from timesink.model.behaviour_csv import (
+    CSV_COLUMNS,
+    INTERPOLATION_MARKS,
+    NO_DEVICE,
+    NO_METRIC,
+    TYPE_COLUMN,
+)
+from timesink.model.counter_units import published_unit
+from timesink.model.health import HealthEntry
+from timesink.model.schema import BEHAVIOUR, CYCLE_TYPES, HOST_DEVICE, INTERPOLATED
+from timesink.model.trace import Metadata, Trace
+from timesink.model.units import counted
+from timesink.model.vendors import NO_ACCELERATOR, recognise_vendor
+
+# Rows as others write them, text or numbers, as rows of the model.
+
+NEEDED = ("cycle", "beta_pct", "function", "dur_ns")
+"""Columns without which a table is none of behaviour."""
+
+_LENGTHS = ("dur_ns", "cycle_dur_ns")
+_TIMES = (*_LENGTHS, "cycle_ts_ns")
+_NUMBERS = ("beta_pct", "mu", "sigma")
+_COUNTS = ("cycle", "calls")
+_TEXTS = tuple(name for name in BEHAVIOUR.schema if name not in (*_TIMES, *_NUMBERS, *_COUNTS))
+_WITHOUT_MEANING = ("nan", "none", "null", NO_METRIC.lower())
+_LARGEST = 1e100
+"""Beyond any measurement; squares of larger numbers are infinite."""
+_TOLD_BY = {
+    "device": "on which device functions ran",
+    "function_class": "of what sort functions are",
+    "cycle_dur_ns": "the recorded length of cycles",
+    "calls": "how often functions ran",
+    "mu": "how high counters were",
+}
+"""What is not known without a column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How a file names the columns of the model, and how it writes what they hold."""
+
+    names: Mapping[str, str]
+    """The file's name of each column of the model."""
+    as_ns: Callable[[pl.Series], pl.Series]
+    publishes_units: bool
+    """Whether counters without a unit have that of published tables."""
+
+    def lacks(self, columns: Iterable[str]) -> list[str]:
+        """What a table with these columns needs besides, as the file would name it."""
+        known = set(columns)
+        return [self.names[name] for name in NEEDED if self.names[name] not in known]
+
+    def numbers(self) -> list[str]:
+        """The file's names of columns that hold numbers."""
+        return [self.names[name] for name in (*_TIMES, *_NUMBERS, *_COUNTS)]
+
+
+def _whole_ns(values: pl.Series) -> pl.Series:
+    if values.dtype.is_float():
+        # What holds nulls comes as float from some tools.
+        values = values.fill_nan(None).round()
+    return values.cast(pl.Int64, strict=False)
+
+
+AS_CSV = Spelling(
+    {**{own: theirs for theirs, own in CSV_COLUMNS.items()}, "cycle_type": TYPE_COLUMN},
+    microseconds_as_ns,
+    publishes_units=True,
+)
+AS_MODEL = Spelling({name: name for name in BEHAVIOUR.schema}, _whole_ns, publishes_units=False)
+
+
+def table_of(
+    rows: pl.DataFrame, cycle_type: str, spelling: Spelling = AS_CSV
+) -> tuple[pl.DataFrame, list[HealthEntry]]:
+    """The table of rows with the file's column names, and what of them could not be used.
+
+    A row needs a cycle, a function, its share and its time; anything else may be missing.
+    """
+    given = _in_model_columns(rows, spelling)
+    missing = [name for name in BEHAVIOUR.schema if name not in given.columns]
+    complete = given.with_columns(pl.lit(None, dtype=pl.String).alias(name) for name in missing)
+    read = _read_columns(complete, cycle_type, spelling)
+    health = [_missing_columns(missing, spelling)]
+    if any(read[name].null_count() for name in NEEDED):
+        is_row = read.select(pl.all_horizontal(pl.col(*NEEDED).is_not_null())).to_series()
+        health.append(_bad_rows(complete, read, is_row, spelling))
+        complete, read = complete.filter(is_row), read.filter(is_row)
+    health += _bad_values(complete, read, spelling)
+    if "mu" not in missing:
+        health.append(_missing_levels(complete, read, spelling))
+    if "unit" in missing and spelling.publishes_units:
+        read = _with_published_units(read)
+    return conform(read, BEHAVIOUR), [entry for entry in health if entry.count]
+
+
+def _in_model_columns(rows: pl.DataFrame, spelling: Spelling) -> pl.DataFrame:
+    """Of columns the model knows those that are there, texts as text."""
+    known = {own: theirs for own, theirs in spelling.names.items() if theirs in rows.columns}
+    named = rows.select(pl.col(theirs).alias(own) for own, theirs in known.items())
+    return _as_texts(named, _TEXTS)
+
+
+def _as_texts(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Those of the columns that exist as text: a process may be held as a number, even as 12.0."""
+    schema = rows.schema
+    other = [name for name in columns if name in schema and schema[name] != pl.String]
+    return rows.with_columns(
+        pl.col(name).cast(pl.Int64, strict=False).cast(pl.String)
+        if schema[name].is_numeric()
+        else pl.col(name).cast(pl.String)
+        for name in other
+    )
+
+
+# -- what columns hold -----------------------------------------------------------------------------
+
+
+def _read_columns(complete: pl.DataFrame, cycle_type: str, spelling: Spelling) -> pl.DataFrame:
+    """Every column as what it holds; null where that cannot be."""
+    return complete.with_columns(
+        *(spelling.as_ns(complete[name]).alias(name) for name in _TIMES),
+        *(_finite(name) for name in _NUMBERS),
+        *(_whole(name) for name in _COUNTS),
+        _marks(),
+        _cycle_types(cycle_type),
+        _meaningful("metric"),
+        _meaningful("host"),
+        _device(),
+    ).with_columns(_not_negative(name) for name in (*_LENGTHS, "calls"))
+
+
+def _finite(name: str) -> pl.Expr:
+    value = pl.col(name).cast(pl.Float64, strict=False)
+    return pl.when(value.is_finite() & (value.abs() < _LARGEST)).then(value).alias(name)
+
+
+def _whole(name: str) -> pl.Expr:
+    """A count; programs that hold it in a float write 12.0."""
+    value = pl.col(name).cast(pl.Float64, strict=False)
+    return pl.when(value == value.round()).then(value.cast(pl.Int64, strict=False)).alias(name)
+
+
+def _not_negative(name: str) -> pl.Expr:
+    return pl.when(pl.col(name) >= 0).then(pl.col(name)).alias(name)
+
+
+def _meaningful(name: str) -> pl.Expr:
+    text = pl.col(name)
+    return pl.when(~text.str.to_lowercase().is_in(_WITHOUT_MEANING)).then(text).alias(name)
+
+
+def _device() -> pl.Expr:
+    text = pl.col("device").str.strip_chars()
+    return pl.when(text != "").then(text).otherwise(pl.lit(NO_DEVICE)).alias("device")
+
+
+def _marks() -> pl.Expr:
+    text = pl.col("interpolated").str.strip_chars().fill_null("")
+    known = {mark.strip(): word for mark, word in INTERPOLATION_MARKS.items()}
+    words = {word: word for word in INTERPOLATED}
+    return text.replace_strict({**known, **words}, default=None).alias("interpolated")
+
+
+def _cycle_types(in_name: str) -> pl.Expr:
+    text = pl.col("cycle_type").str.to_lowercase()
+    known = pl.when(text.is_in(CYCLE_TYPES)).then(text)
+    return pl.coalesce(known, pl.lit(in_name)).alias("cycle_type")
+
+
+def _with_published_units(table: pl.DataFrame) -> pl.DataFrame:
+    """With the unit each metric has in tables that do not say it: one per metric and file."""
+    largest = table.group_by("metric").agg(pl.col("mu").abs().max()).rows()
+    units = {name: published_unit(name, mu or 0.0) for name, mu in largest if name is not None}
+    return table.with_columns(
+        unit=pl.col("metric").replace_strict(units, default=None, return_dtype=pl.String)
+    )
+
+
+# -- what could not be used ------------------------------------------------------------------------
+
+
+def _missing_columns(missing: Sequence[str], spelling: Spelling) -> HealthEntry:
+    told = [name for name in _TOLD_BY if name in missing]
+    if "metric" in missing and "mu" in told:
+        told.remove("mu")  # a table of times alone
+    said = ", ".join(f"{spelling.names[name]} ({_TOLD_BY[name]})" for name in told)
+    return HealthEntry("missing_column", len(told), said)
+
+
+def _bad_rows(
+    before: pl.DataFrame, after: pl.DataFrame, is_row: pl.Series, spelling: Spelling
+) -> HealthEntry:
+    """Rows without something they need, and the first cell that is to blame."""
+    place = (~is_row).arg_true()[0]
+    name = next(name for name in NEEDED if after[name][place] is None)
+    value = before[name][place]
+    theirs = spelling.names[name]
+    cell = f"no {theirs}" if value is None else f"{theirs} {str(value)!r}"
+    return HealthEntry("bad_behaviour_row", int((~is_row).sum()), f"row {place + 1}: {cell}")
+
+
+def _bad_values(
+    before: pl.DataFrame, after: pl.DataFrame, spelling: Spelling
+) -> Iterable[HealthEntry]:
+    """Values that were given, mean something, and could not be read."""
+    for name in (*_TIMES, *_NUMBERS, *_COUNTS, "interpolated"):
+        unread = after[name].is_null() & before[name].is_not_null()
+        if name == "mu":
+            unread &= after["metric"].is_null()  # others are levels that are missing
+        if unread.any():
+            texts = before[name].filter(unread).cast(pl.String).str.strip_chars()
+            wrong = texts.filter(~texts.str.to_lowercase().is_in(["", *_WITHOUT_MEANING]))
+            example = f"{spelling.names[name]} {wrong[0].lower()!r}" if len(wrong) else ""
+            yield HealthEntry("bad_value", len(wrong), example)
+
+
+def _missing_levels(before: pl.DataFrame, after: pl.DataFrame, spelling: Spelling) -> HealthEntry:
+    """Rows that name a counter without a number for it: empty, NaN, infinite, or some text."""
+    unknown = after["mu"].is_null() & after["metric"].is_not_null()
+    if not unknown.any():
+        return HealthEntry("missing_level", 0)
+    counter = after["metric"].filter(unknown)[0]
+    value = before["mu"].filter(unknown)[0]
+    given = "is empty" if value is None else f"is {str(value).strip()!r}"
+    example = f"{spelling.names['mu']} of {counter} {given}"
+    return HealthEntry("missing_level", int(unknown.sum()), example)
+
+
+NAME = "behaviour"
+
+_PARQUET = b"PAR1"
+_OF_NO_OTHER = frozenset(
+    {"beta_pct", "mu_pct", "sigma_pct", "func_type", "anchor_name", "anchor_dur_us"}
+)
+"""Columns that no other table has."""
+_MOST_MISSING = 2
+"""Without more of the columns it needs, a Parquet file is no behaviour table at all."""
+_TYPE_IN_NAME = re.compile(r"_(prefill|decode)(?=[_.]|$)", re.IGNORECASE)
+_EARLIEST_UNIX_NS = 10**18
+"""September 2001: smaller times count from somewhere else."""
+
+
+def sniff(head: bytes, name: str) -> bool:  # noqa: ARG001
+    """Whether the header is one of behaviour, be it complete or not."""
+    header = header_of(head)
+    return (
+        head.startswith(_PARQUET)
+        or len(AS_CSV.lacks(header)) <= 1
+        or not _OF_NO_OTHER.isdisjoint(header)
+    )
+
+
+def is_table(head: bytes) -> bool:
+    """Whether content is a table with all it needs; for that of Parquet, only reading tells."""
+    return head.startswith(_PARQUET) or not AS_CSV.lacks(header_of(head))
+
+
+def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
+    """A trace whose table `behaviour` is filled, and no other."""
+    content, lost = source.content()
+    of_format = _of_parquet if content.startswith(_PARQUET) else _of_csv
+    table, health = of_format(content, source.path, type_in_name(source.name))
+    _check_rows(table, health, source.path)
+    metadata = Metadata(
+        source=str(source.path),
+        format=NAME,
+        vendor=_vendor(table),
+        events=table.height,
+        clock=_clock(table),
+    )
+    return finish_trace(metadata, {"behaviour": table}, [*lost, *health])
+
+
+def _of_csv(content: bytes, path: Path, cycle_type: str) -> tuple[pl.DataFrame, list[HealthEntry]]:
+    """The table of a CSV, and what of it could not be used."""
+    header = header_of(content)
+    missing = AS_CSV.lacks(header)
+    if missing:
+        columns = "column" if len(missing) == 1 else "columns"
+        needed = ", ".join(AS_CSV.names[name] for name in NEEDED)
+        raise UnreadableError(
+            f"{path}: a behaviour table without the {columns} {', '.join(missing)}",
+            f"it needs {needed}; it has {', '.join(header)}",
+        )
+    texts = texts_of(content, numbers="duration", decimals=AS_CSV.numbers())
+    table, health = table_of(texts, cycle_type)
+    return table, [HealthEntry("invalid_utf8", count_foreign_lines(content)), *health]
+
+
+def _of_parquet(
+    content: bytes, path: Path, cycle_type: str
+) -> tuple[pl.DataFrame, list[HealthEntry]]:
+    """The table of a Parquet file, and what of it could not be used."""
+    try:
+        rows = pl.read_parquet(io.BytesIO(content))
+    except (pl.exceptions.PolarsError, OSError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        hint = "copy the file again, or write it again"
+        raise UnreadableError.damaged(path, reason, hint) from None
+    spelling = min((AS_CSV, AS_MODEL), key=lambda each: len(each.lacks(rows.columns)))
+    missing = spelling.lacks(rows.columns)
+    if missing:
+        what = "a Parquet file that is no behaviour table"
+        if len(missing) <= _MOST_MISSING:
+            what = f"a behaviour table without the column {' and '.join(missing)}"
+        raise UnreadableError(
+            f"{path}: {what}",
+            f"expected the columns {', '.join(NEEDED)}; "
+            "of a folder that timesink export wrote, name the folder",
+        )
+    return table_of(rows, cycle_type, spelling)
+
+
+def _check_rows(table: pl.DataFrame, health: Sequence[HealthEntry], path: Path) -> None:
+    """Refuse a table whose every row had to be left out, and say why."""
+    bad = next((entry for entry in health if entry.code == "bad_behaviour_row"), None)
+    if table.is_empty() and bad is not None:
+        raise UnreadableError(
+            f"{path}: none of its {counted(bad.count, 'rows')} can be used ({bad.example})",
+            "a row needs a whole number as cycle, a function, its share and its time",
+        )
+
+
+def type_in_name(name: str) -> str:
+    """The sort of cycles a file's name says it holds."""
+    found = _TYPE_IN_NAME.findall(name)
+    return found[-1].lower() if found else "generic"
+
+
+def _vendor(table: pl.DataFrame) -> str:
+    labels = set(table["device"].drop_nulls().unique().cast(pl.String)) - {HOST_DEVICE, NO_DEVICE}
+    if not labels:
+        return NO_ACCELERATOR
+    calls = table["function"].unique().cast(pl.String).to_list()
+    return recognise_vendor(device_names=labels, calls=calls)
+
+
+def _clock(table: pl.DataFrame) -> str:
+    start = table["cycle_ts_ns"].min()
+    is_unix = isinstance(start, int) and start >= _EARLIEST_UNIX_NS
+    return "unix" if is_unix else "monotonic"
+
+
+# A behaviour table as a file: Parquet, or the CSV of `model.behaviour_csv`, packed or not.
+
+_ENDINGS = (".parquet", ".csv", ".csv.gz")
+_DECIMALS = 4
+
+
+def write_behaviour(table: pl.DataFrame, path: Path) -> None:
+    """Write rows of `behaviour` where the user asked, in the order they have.
+
+    Parquet keeps every value; CSV rounds shares and counters to four decimals.
+    """
+    content = behaviour_bytes(table, path)
+    with written_aside(path) as aside:
+        aside.write_bytes(content)
+
+
+def behaviour_bytes(table: pl.DataFrame, path: Path) -> bytes:
+    """What the file holds; its name says the format."""
+    name = path.name.lower()
+    if name.endswith(".parquet"):
+        buffer = io.BytesIO()
+        table.select(list(BEHAVIOUR.schema)).write_parquet(buffer, compression="zstd")
+        return buffer.getvalue()
+    if name.endswith(".csv"):
+        return behaviour_csv(table).encode()
+    if name.endswith(".csv.gz"):
+        # Without the time of writing, equal tables are equal files.
+        return gzip.compress(behaviour_csv(table).encode(), mtime=0)
+    raise OutputError(
+        f"{path}: not a name for a behaviour table", f"end the name in {' or '.join(_ENDINGS)}"
+    )
+
+
+def behaviour_csv(table: pl.DataFrame) -> str:
+    """The table as CSV text.
+
+    A last column names the sort of each cycle where there is another than `generic`.
+    """
+    marks = {word: mark for mark, word in INTERPOLATION_MARKS.items()}
+    texts = table.with_columns(
+        pl.col("metric").cast(pl.String).fill_null(NO_METRIC),
+        pl.col("interpolated").cast(pl.String).replace_strict(marks, default=" "),
+        *(_as_microseconds(name) for name in ("dur_ns", "cycle_dur_ns", "cycle_ts_ns")),
+    )
+    columns = [pl.col(own).alias(name) for name, own in CSV_COLUMNS.items()]
+    if (table["cycle_type"] != "generic").any():
+        columns.append(pl.col("cycle_type").alias(TYPE_COLUMN))
+    return texts.select(columns).write_csv(float_precision=_DECIMALS)
+
+
+def _as_microseconds(name: str) -> pl.Expr:
+    """Whole nanoseconds as microseconds with four decimals; a float would round the date."""
+    magnitude = pl.col(name).abs()
+    sign = pl.when(pl.col(name) < 0).then(pl.lit("-")).otherwise(pl.lit(""))
+    fraction = (magnitude % 1000).cast(pl.String).str.pad_start(3, "0")
+    return pl.concat_str(
+        sign, (magnitude // 1000).cast(pl.String), pl.lit("."), fraction, pl.lit("0")
+    ).alias(name)

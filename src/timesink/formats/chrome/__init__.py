@@ -1,0 +1,1 @@
+"""Kineto and other Chrome-format JSON."""

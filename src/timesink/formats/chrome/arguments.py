@@ -1,0 +1,360 @@
+"""Arguments of events, kind by kind, from raw JSON to columns.
+
+Each kind of event has a msgspec struct, built from the tables in `argument_sets`, so that a million
+argument objects are decoded without a Python dict.  When a value has an unexpected type, the same
+tables drive a slower, forgiving path over dicts, for that group of events only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from operator import attrgetter
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+from msgspec import UNSET, Raw
+
+from timesink.formats.chrome.argument_sets import (
+    COLLECTIVE_KEYS,
+    INPUTS,
+    Argument,
+    ArgumentSet,
+    ValueType,
+)
+from timesink.formats.chrome.columns import (
+    NULL_CODE,
+    NULL_INT,
+    Codes,
+    Group,
+    Int64Array,
+    PieceColumn,
+    Tally,
+    Vocabularies,
+    Vocabulary,
+)
+from timesink.formats.options import IsChosen
+
+# Arguments one by one, whatever their types: what the fast decoders refuse.
+
+PACKED_ARGUMENTS = "args"
+"""A JSON text under this key holds further arguments."""
+
+
+def load_each(raws: Sequence[Raw], tally: Tally) -> list[dict[str, Any]]:
+    """Arguments as dicts, those packed as JSON text unpacked."""
+    loaded: list[dict[str, Any]] = []
+    for raw in raws:
+        value = msgspec.json.decode(raw)
+        if not isinstance(value, dict):
+            tally.add("bad_value", 1, f"args: {value!r}")
+            value = {}
+        loaded.append(_unpacked(value))
+    return loaded
+
+
+def _unpacked(arguments: dict[str, Any]) -> dict[str, Any]:
+    packed = arguments.get(PACKED_ARGUMENTS)
+    if not isinstance(packed, str):
+        return arguments
+    try:
+        inner = msgspec.json.decode(packed)
+    except msgspec.DecodeError:
+        return arguments
+    rest = {key: value for key, value in arguments.items() if key != PACKED_ARGUMENTS}
+    return {**inner, **rest} if isinstance(inner, dict) else arguments
+
+
+def _as_int(value: Any) -> int | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        number = int(value, 0) if isinstance(value, str) else int(value)
+    except (ValueError, TypeError, OverflowError):
+        return None
+    return number if NULL_INT < number < 2**63 else None
+
+
+def _as_float(value: Any) -> float | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        return float(value)
+    except (ValueError, TypeError):
+        return None
+
+
+def _as_lane(value: Any) -> int | str | None:
+    return value if isinstance(value, (int, str)) and not isinstance(value, bool) else None
+
+
+CONVERSIONS: dict[ValueType, Callable[[Any], Any]] = {
+    "int": _as_int,
+    "float": _as_float,
+    "lane": _as_lane,
+    "text": msgspec.json.encode,
+}
+"""A value as what its column holds; None where it is no such thing."""
+
+
+NO_ARGUMENTS = Raw(b"{}")
+NO_RAW = Raw()
+_NAN = float("nan")
+
+# Numbers may be null (profilers write it for "no parent"); anything stranger takes the slow path.
+_FIELD_TYPES: dict[ValueType, Any] = {
+    "int": int | None,
+    "float": float | None,
+    "lane": int | str | None,
+    "text": Raw,
+}
+_CHECKED_ONLY: Any = Annotated[int, msgspec.Meta(ge=NULL_INT, le=2**63 - 1)] | None
+"""A whole number of which no column is made: whether it would fit one."""
+_ABSENT: dict[ValueType, Any] = {"int": NULL_INT, "float": _NAN, "lane": None, "text": NO_RAW}
+_OBJECTS = msgspec.json.Decoder(list[dict[str, Raw]])
+
+
+def _struct_for(
+    arguments: ArgumentSet, name: str, kept: Collection[Argument]
+) -> type[msgspec.Struct]:
+    fields = [
+        (
+            _field(argument, place),
+            _type(argument, is_kept=argument in kept),
+            msgspec.field(name=key, default=_ABSENT[argument.type]),
+        )
+        for argument in arguments.kept
+        # Any JSON is a text; a number that is not kept is still checked, for it may be none.
+        if argument in kept or argument.type != "text"
+        for place, key in enumerate(argument.keys)
+    ]
+    markers = [
+        (_marker(place), Raw, msgspec.field(name=key, default=NO_RAW))
+        for place, key in enumerate(_marker_keys(arguments))
+    ]
+    return msgspec.defstruct(name, fields + markers, gc=False)
+
+
+def _type(argument: Argument, *, is_kept: bool) -> Any:
+    return _FIELD_TYPES[argument.type] if is_kept or argument.type != "int" else _CHECKED_ONLY
+
+
+def _field(argument: Argument, place: int) -> str:
+    return f"{argument.column}_{place}"
+
+
+def _marker(place: int) -> str:
+    return f"marker_{place}"
+
+
+def _marker_keys(arguments: ArgumentSet) -> tuple[str, ...]:
+    """Keys that tell that an event needs a second look."""
+    return (PACKED_ARGUMENTS, *(family[0] for family in arguments.rare))
+
+
+Rare = list[tuple[int, Raw]]
+"""(row, arguments) of the events that carry rare arguments."""
+
+
+class ArgumentDecoder:
+    """Decodes the raw arguments of many events of one kind into columns.
+
+    A brief one makes columns of fewer arguments, and refuses the same values all the same.
+    """
+
+    def __init__(self, arguments: ArgumentSet, name: str, *, brief: bool = False) -> None:
+        self._arguments = arguments
+        self._known = arguments.known
+        self._rare_keys = arguments.rare_keys
+        kept = [a for a in arguments.kept if not brief or a.column in arguments.in_brief]
+        self._kept = [
+            (argument, [attrgetter(_field(argument, place)) for place in range(len(argument.keys))])
+            for argument in kept
+        ]
+        self._packed, *self._markers = (
+            attrgetter(_marker(place)) for place in range(len(_marker_keys(arguments)))
+        )
+        struct: Any = _struct_for(arguments, name, kept)
+        self._decoder = msgspec.json.Decoder(list[struct])
+
+    def decode(
+        self, raws: Sequence[Raw], vocabularies: Vocabularies, tally: Tally
+    ) -> tuple[Group, Rare] | None:
+        """Columns of the kept arguments, and the rare ones by row; None where a value is odd."""
+        try:
+            structs = self._decoder.decode(as_list(raws))
+            group = self._columns_of(structs, vocabularies)
+        except (msgspec.ValidationError, OverflowError):
+            return None
+        if _rows_with(self._packed, structs):
+            return None
+        self._note_unknown(raws, tally)
+        marked = {row for marker in self._markers for row in _rows_with(marker, structs)}
+        return group, [(row, raws[row]) for row in sorted(marked)]
+
+    def columns(self, raws: Sequence[Raw], vocabularies: Vocabularies) -> Group:
+        """Columns of the kept arguments alone, for events known to have no odd ones."""
+        return self._columns_of(self._decoder.decode(as_list(raws)), vocabularies)
+
+    def _columns_of(self, structs: Sequence[Any], vocabularies: Vocabularies) -> Group:
+        group: Group = {}
+        for argument, fields in self._kept:
+            given = [list(map(field, structs)) for field in fields]
+            values = _first_given(given, _ABSENT[argument.type])
+            if values is not None:
+                group[argument.column] = _to_column(values, argument.type, vocabularies)
+        return group
+
+    def decode_forgiving(
+        self, raws: Sequence[Raw], vocabularies: Vocabularies, tally: Tally
+    ) -> tuple[Group, Rare]:
+        """The same for values of any type: what fits no column is counted, and all of them kept."""
+        dicts = load_each(raws, tally)
+        group: Group = {}
+        for argument in self._arguments.kept:
+            convert, absent = CONVERSIONS[argument.type], _ABSENT[argument.type]
+            values: list[Any] = []
+            for arguments in dicts:
+                value = next((arguments[k] for k in argument.keys if k in arguments), None)
+                kept = None if value is None else convert(value)
+                if kept is None and value is not None:
+                    tally.add("bad_value", 1, f"{argument.keys[0]}: {value!r}")
+                values.append(absent if kept is None else kept)
+            if values.count(absent) < len(values):
+                group[argument.column] = _to_column(values, argument.type, vocabularies)
+        rare = ({k: given[k] for k in given if k in self._rare_keys} for given in dicts)
+        return group, [
+            (row, Raw(msgspec.json.encode(found))) for row, found in enumerate(rare) if found
+        ]
+
+    def _note_unknown(self, raws: Sequence[Raw], tally: Tally) -> None:
+        # A sample is enough to tell that an argument exists; the exact count needs every dict.
+        sample = _OBJECTS.decode(as_list(raws[:: max(1, len(raws) // 50)]))
+        for key in sorted(set().union(*sample) - self._known):
+            tally.add_name("unmodelled_args", key)
+
+
+def as_list(raws: Iterable[Raw]) -> bytes:
+    """Raw values as the JSON of one list."""
+    return b"".join((b"[", b",".join(raws), b"]"))
+
+
+def _rows_with(marker: Callable[[Any], Raw], structs: Sequence[Any]) -> list[int]:
+    """Where a key is given."""
+    values = list(map(marker, structs))
+    # `count` compares by identity first, so a column of nothing but the default costs little.
+    if values.count(NO_RAW) == len(values):
+        return []
+    return [row for row, value in enumerate(values) if value is not NO_RAW]
+
+
+def _first_given(given: list[list[Any]], absent: Any) -> list[Any] | None:
+    """Where an argument has several names, the first that is given; None when none ever is."""
+    present = [values for values in given if values.count(absent) < len(values)]
+    if len(present) <= 1:
+        return present[0] if present else None
+    first, *others = present
+    for other in others:
+        first = [b if a is absent else a for a, b in zip(first, other, strict=True)]
+    return first
+
+
+def _to_column(values: Sequence[Any], kind: ValueType, vocabularies: Vocabularies) -> PieceColumn:
+    if kind == "int":
+        if values.count(None):
+            values = [NULL_INT if value is None else value for value in values]
+        return PieceColumn(np.array(values, np.int64))
+    if kind == "float":
+        return PieceColumn(np.array(values, np.float64))
+    if kind == "lane":
+        return PieceColumn(vocabularies.lanes.encode(values), "lanes")
+    return PieceColumn(vocabularies.texts.encode(map(bytes, values)), "texts")
+
+
+# Arguments few events carry: those that describe collectives, and all others as they are.
+
+_Collective: Any = msgspec.defstruct(
+    "Collective",
+    [(to, Any, msgspec.field(name=key, default=UNSET)) for key, to in COLLECTIVE_KEYS.items()],
+    gc=False,
+)
+_COLLECTIVES = msgspec.json.Decoder(list[_Collective])
+_TOLD_APART = {int, str, type(None), type(UNSET)}
+"""Types of which no two values are equal; a float may be equal to an integer."""
+
+
+class _CodeOfValue(dict[Any, int]):
+    """The code of a value as JSON; the same few values come again and again."""
+
+    def __init__(self, texts: Vocabulary) -> None:
+        super().__init__({UNSET: NULL_CODE})
+        self._texts = texts
+
+    def __missing__(self, value: Any) -> int:
+        self[value] = code = self._texts[msgspec.json.encode(value)]
+        return code
+
+    def encode(self, values: Sequence[Any]) -> Codes:
+        if _TOLD_APART.issuperset(map(type, values)):
+            return np.fromiter(map(self.__getitem__, values), np.int32, len(values))
+        given = (b"" if value is UNSET else msgspec.json.encode(value) for value in values)
+        return self._texts.encode(given)
+
+
+def collective_rows(index: Int64Array, rare: Rare, texts: Vocabulary) -> Group:
+    """One row per event that describes a collective, and a column for each argument."""
+    described = _COLLECTIVES.decode(as_list(raw for _, raw in rare))
+    code_of = _CodeOfValue(texts)
+    codes = {
+        column: code_of.encode(list(map(attrgetter(column), described)))
+        for column in COLLECTIVE_KEYS.values()
+    }
+    rows = np.array([row for row, _ in rare], np.intp)
+    told = np.any([column != NULL_CODE for column in codes.values()], axis=0)
+    return {
+        "index": PieceColumn(index[rows[told]]),
+        **{column: PieceColumn(values[told], "texts") for column, values in codes.items()},
+    }
+
+
+def other_rows(
+    index: Int64Array, rare: Rare, keys: Collection[str], names: Vocabulary, texts: Vocabulary
+) -> Group:
+    """One row per other argument with one of the keys: its event, name and value as JSON."""
+    given = msgspec.json.decode(as_list(raw for _, raw in rare))
+    rows = [
+        (row, key, msgspec.json.encode(value))
+        for (row, _), arguments in zip(rare, given, strict=True)
+        for key, value in arguments.items()
+        if key in keys and key not in COLLECTIVE_KEYS
+    ]
+    return {
+        "index": PieceColumn(index[np.array([row for row, _, _ in rows], np.intp)]),
+        "key": PieceColumn(names.encode([key for _, key, _ in rows]), "names"),
+        "value": PieceColumn(texts.encode([value for _, _, value in rows]), "texts"),
+    }
+
+
+# Inputs of some operators: a brief reading keeps those of the calls it was asked to.
+
+
+class ChosenInputs:
+    """Decodes inputs of the calls whose names are chosen; of the others there are none."""
+
+    def __init__(self, is_chosen: IsChosen) -> None:
+        self._is_chosen = is_chosen
+        self._decoder = ArgumentDecoder(INPUTS, "inputs")
+        self._known: list[bool] = []
+
+    def of(self, names: Codes, raws: Sequence[Raw], words: Vocabularies) -> Group:
+        """Columns of the inputs of calls by their names; their arguments are objects for sure."""
+        unseen = words.names.words()[len(self._known) :]
+        self._known += map(self._is_chosen, unseen)
+        # The last entry answers the code of a missing name, which is -1.
+        rows = np.flatnonzero(np.array([*self._known, False])[names]).tolist()
+        group: Group = {}
+        for key, column in self._decoder.columns([raws[row] for row in rows], words).items():
+            codes = np.full(len(raws), NULL_CODE, np.int32)
+            codes[rows] = column.values
+            group[key] = PieceColumn(codes, column.vocabulary)
+        return group

@@ -1,0 +1,210 @@
+"""Columns of one piece of a trace, as NumPy arrays and codes, and the vocabularies they share.
+
+This is what a worker hands back: small, flat, picklable, free of Python objects per event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields
+from decimal import ROUND_HALF_EVEN, Decimal
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Codes = npt.NDArray[np.int32]
+NULL_CODE = -1
+
+
+class Vocabulary(dict[Any, int]):
+    """Texts (or other hashables) numbered in order of appearance; None and b"" are missing."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self[None] = self[b""] = NULL_CODE
+
+    def __missing__(self, key: Any) -> int:
+        code = len(self) - 2  # None and b"" are members too
+        self[key] = code
+        return code
+
+    def encode(self, values: Iterable[Any]) -> Codes:
+        count = len(values) if isinstance(values, (tuple, list)) else -1
+        return np.fromiter(map(self.__getitem__, values), np.int32, count)
+
+    def words(self) -> list[Any]:
+        """Every word, in order of its code."""
+        return list(self)[2:]
+
+
+@dataclass(slots=True)
+class Vocabularies:
+    """One vocabulary per sort of text, shared by all pieces a worker decodes."""
+
+    phases: Vocabulary = field(default_factory=Vocabulary)
+    categories: Vocabulary = field(default_factory=Vocabulary)
+    names: Vocabulary = field(default_factory=Vocabulary)
+    lanes: Vocabulary = field(default_factory=Vocabulary)
+    """pid, tid, stream and flow ids: numbers or text."""
+    texts: Vocabulary = field(default_factory=Vocabulary)
+    """Raw JSON of shapes, stacks, splits, geometry."""
+
+    def tables(self) -> dict[str, list[Any]]:
+        """The words of each, in the order of their codes."""
+        return {one.name: getattr(self, one.name).words() for one in fields(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class PieceColumn:
+    """Values of one column; with `vocabulary` set they are codes into that vocabulary."""
+
+    values: npt.NDArray[Any]
+    vocabulary: str = ""
+
+
+Group = dict[str, PieceColumn]
+"""Columns of equal length, by name."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts health codes while decoding, with the first example of each."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    examples: dict[str, str] = field(default_factory=dict)
+    names: dict[str, set[str]] = field(default_factory=dict)
+    """For codes that count distinct names instead of events."""
+
+    def add(self, code: str, count: int = 1, example: object = "") -> None:
+        if count <= 0:
+            return
+        self.counts[code] = self.counts.get(code, 0) + int(count)
+        if example != "":
+            text = example.decode("utf-8", "replace") if isinstance(example, bytes) else example
+            self.examples.setdefault(code, str(text)[:200])
+
+    def add_name(self, code: str, name: str) -> None:
+        """Count a name once, however often it is met."""
+        known = self.names.setdefault(code, set())
+        if name not in known:
+            known.add(name)
+            self.counts[code] = len(known)
+            self.examples[code] = ", ".join(sorted(known))[:200]
+
+    def update(self, other: Tally) -> None:
+        for code, names in other.names.items():
+            for name in names:
+                self.add_name(code, name)
+        for code, count in other.counts.items():
+            if code not in other.names:
+                self.add(code, count, other.examples.get(code, ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One decoded piece: its place in the stream, its columns, what was odd about it."""
+
+    number: int
+    events: int
+    groups: dict[str, Group]
+    tally: Tally
+    phases: dict[str, int] = field(default_factory=dict)
+    """How many events of each phase the piece holds."""
+    rest: bytes = b""
+    """Text after the end of the event list, when this piece holds that end."""
+    closed: bool = False
+    """Whether the end of the event list was seen in this piece."""
+
+
+# Microseconds as text or float to integer nanoseconds, without losing a digit.
+#
+# Today's Unix time in microseconds with three decimals needs 61 bits; a float64 holds 53.  Below
+# 2**43 us a float64 still tells neighbouring nanoseconds apart, so the fast path stays exact
+# there.
+
+Int64Array = npt.NDArray[np.int64]
+Float64Array = npt.NDArray[np.float64]
+
+NULL_INT = -(2**63)
+"""Stands for a missing integer until the tables are assembled."""
+
+EXACT_FLOAT_LIMIT_US = float(2**43)
+_DIGITS_MOST = 15 + 1
+"""Digits (and a sign) before the point that surely fit 64 bits as nanoseconds."""
+_LONGEST = 31
+_ZERO, _DOT, _MINUS, _COMMA, _QUOTE = (ord(character) for character in '0.-,"')
+
+
+def float_us_to_ns(values_us: Float64Array) -> Int64Array:
+    """Exact below 2**43 us; NaN and infinities become NULL_INT."""
+    finite = np.isfinite(values_us) & (np.abs(values_us) < 9.2e15)
+    safe = np.where(finite, values_us, 0.0)
+    whole = np.floor(safe)
+    # The fraction is exact in float64, so only it is rounded.
+    result = whole.astype(np.int64) * 1000 + np.rint((safe - whole) * 1000).astype(np.int64)
+    return np.where(finite, result, NULL_INT)
+
+
+def text_us_to_ns(texts: Sequence[bytes]) -> Int64Array:
+    """Exact decimal conversion of many numbers at once; what is no number becomes NULL_INT."""
+    if not texts:
+        return np.empty(0, np.int64)
+    buffer = np.frombuffer(b",".join(texts) + b",", np.uint8)
+    buffer = buffer[buffer != _QUOTE]
+    ends = np.flatnonzero(buffer == _COMMA)
+    if len(ends) != len(texts):
+        return np.array([_decimal_us_to_ns(text) for text in texts], np.int64)
+    starts = np.concatenate(([0], ends[:-1] + 1))
+    lengths = ends - starts
+    points = lengths.copy()
+    dots = np.flatnonzero(buffer == _DOT)
+    dotted = np.searchsorted(ends, dots)
+    points[dotted] = dots - starts[dotted]
+
+    values = np.full(len(texts), NULL_INT, np.int64)
+    # Numbers of one layout (length and place of the point) are added up column by column.
+    layouts = lengths * (_LONGEST + 1) + points
+    for layout in np.unique(layouts[lengths <= _LONGEST]):
+        rows = np.flatnonzero(layouts == layout)
+        length, point = divmod(int(layout), _LONGEST + 1)
+        values[rows] = _sum_columns(buffer, starts[rows], length, point)
+    for row in np.flatnonzero(values == NULL_INT):
+        values[row] = _decimal_us_to_ns(texts[int(row)])
+    return values
+
+
+def _sum_columns(
+    buffer: npt.NDArray[np.uint8], starts: Int64Array, length: int, point: int
+) -> Int64Array:
+    """Numbers of one layout in ns; NULL_INT where a character is not what the layout promises."""
+    decimals = max(length - point - 1, 0)
+    if not 0 < point <= _DIGITS_MOST or decimals > 3:
+        return np.full(len(starts), NULL_INT, np.int64)
+    total = np.zeros(len(starts), np.int64)
+    fits = np.ones(len(starts), bool)
+    negative = buffer[starts] == _MINUS
+    for column in range(length):
+        if column == point:
+            continue
+        digit = buffer[starts + column].astype(np.int64) - _ZERO
+        is_digit = (digit >= 0) & (digit <= 9)
+        if column == 0:
+            fits &= is_digit | (negative & (point > 1))
+            digit[negative] = 0
+        else:
+            fits &= is_digit
+        total = total * 10 + digit
+    scale = 10 ** (3 - decimals)
+    fits &= (total >= 0) & (total <= (2**63 - 1) // scale)
+    total *= scale
+    return np.where(fits, np.where(negative, -total, total), NULL_INT)
+
+
+def _decimal_us_to_ns(text: bytes) -> int:
+    try:
+        number = Decimal(text.decode("ascii").strip().strip('"')) * 1000
+        value = int(number.to_integral_value(ROUND_HALF_EVEN))
+    except (ArithmeticError, ValueError):
+        return NULL_INT
+    return value if abs(value) < 2**63 else NULL_INT

@@ -1,0 +1,466 @@
+"""One piece of the event list to columns: envelope first, then arguments kind by kind."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from functools import cache
+from itertools import compress
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+from msgspec import Raw
+
+from timesink.formats.chrome import argument_sets
+from timesink.formats.chrome.argument_sets import DEVICE
+from timesink.formats.chrome.arguments import (
+    NO_ARGUMENTS,
+    NO_RAW,
+    ArgumentDecoder,
+    ChosenInputs,
+    collective_rows,
+    load_each,
+    other_rows,
+)
+from timesink.formats.chrome.columns import (
+    EXACT_FLOAT_LIMIT_US,
+    NULL_CODE,
+    NULL_INT,
+    Group,
+    Int64Array,
+    Piece,
+    PieceColumn,
+    Tally,
+    Vocabularies,
+    float_us_to_ns,
+    text_us_to_ns,
+)
+from timesink.formats.options import IsChosen
+from timesink.model.vendors import DEVICE_CATEGORIES, FLOW_CATEGORIES, HOST_CATEGORIES
+
+# Events without their arguments: the structs they are decoded into, from fast to general.
+
+Lane = int | str | None
+Fields = list[tuple[Any, ...]]
+"""One tuple per field of the envelope, in the order of its fields."""
+_NAN = float("nan")
+_WHOLE_FLOAT_LIMIT_US = 2.0**53
+"""Below this a float64 holds whole microseconds exactly (and their ns fit 64 bits)."""
+_TIMES = slice(5, 7)
+"""Where `ts` and `dur` stand among the fields."""
+
+_CAPITALISED = ("Operator", "Runtime", "Kernel", "Memcpy", "Memset", "Python", "Trace")
+_CATEGORIES = (
+    *HOST_CATEGORIES,
+    *DEVICE_CATEGORIES,
+    *FLOW_CATEGORIES,
+    *_CAPITALISED,
+    "cpu_instant_event",
+)
+# Decoding a known text gives the one string that stands for it: nothing is allocated, and its hash
+# is known.  An unknown text makes the piece take the next envelope.
+_KnownPhase: Any = Literal["X", "s", "t", "f", "i", "M", "C"]
+_KnownCategory: Any = Literal[_CATEGORIES]
+
+
+class TextEnvelope(msgspec.Struct, gc=False):
+    """An event with its times as they were written, number or string: exact, and slowest."""
+
+    ph: str | None = None
+    cat: str | None = None
+    name: str | None = None
+    pid: Lane = None
+    tid: Lane = None
+    ts: Raw = NO_RAW
+    dur: Raw = NO_RAW
+    id: Lane = None
+    args: Raw = NO_ARGUMENTS
+
+
+def _decoder(name: str, phase: Any, category: Any, time: Any) -> msgspec.json.Decoder[Any]:
+    """A decoder of lists of events that differ from `TextEnvelope` in these types."""
+    struct: Any = msgspec.defstruct(
+        name,
+        [
+            ("ph", phase | None, None),
+            ("cat", category | None, None),
+            ("name", str | None, None),
+            ("pid", Lane, None),
+            ("tid", Lane, None),
+            ("ts", time, _NAN),
+            ("dur", time, _NAN),
+            ("id", Lane, None),
+            ("args", Raw, NO_ARGUMENTS),
+        ],
+        gc=False,
+    )
+    return msgspec.json.Decoder(list[struct])
+
+
+ENVELOPES: tuple[msgspec.json.Decoder[Any], ...] = (
+    _decoder("FamiliarEnvelope", _KnownPhase, _KnownCategory, float),
+    _decoder("Envelope", str, str, float),
+    # Whole microseconds since 1970 fit no float64 with decimals, but they are integers.
+    _decoder("FamiliarNumberEnvelope", _KnownPhase, _KnownCategory, int | float),
+    _decoder("NumberEnvelope", str, str, int | float),
+    msgspec.json.Decoder(list[TextEnvelope]),
+)
+"""From the fastest to the most general; a piece takes the first that is exact for it."""
+
+
+def transpose(envelopes: Sequence[Any]) -> Fields:
+    """Fields of the events, each as one tuple; empty when there are no events."""
+    return list(zip(*map(msgspec.structs.astuple, envelopes), strict=True))
+
+
+def exact_times(fields: Fields) -> list[Int64Array] | None:
+    """Start and duration in ns, or None when digits that were written are gone."""
+    exact = [_exact_ns(times) for times in fields[_TIMES]]
+    kept = [times for times in exact if times is not None]
+    return kept if len(kept) == len(exact) else None
+
+
+def _exact_ns(times: Sequence[Any]) -> Int64Array | None:
+    if isinstance(times[0], Raw):
+        return text_us_to_ns([bytes(raw) for raw in times])
+    try:
+        as_floats = np.array(times, np.float64)
+    except OverflowError:
+        return None
+    largest = np.nanmax(np.abs(as_floats), initial=0.0)
+    if largest < EXACT_FLOAT_LIMIT_US:
+        return float_us_to_ns(as_floats)
+    # Only a missing time is the one NaN; `count` finds it by identity.
+    integers = list(map(type, times)).count(int)
+    if integers + times.count(_NAN) < len(times) or largest >= _WHOLE_FLOAT_LIMIT_US:
+        return None
+    missing = np.isnan(as_floats)
+    return np.where(missing, NULL_INT, np.where(missing, 0, as_floats).astype(np.int64) * 1000)
+
+
+# Columns beside those of the events: flow ids, counter samples.
+
+_NOT_SAMPLED = frozenset({"hostname"})
+"""Arguments of counter events that say where, not how much."""
+_SAMPLED = ("index", "phase", "category", "ts_ns", "pid", "tid")
+"""What a sample takes over from its event."""
+
+
+def flow_ids(ids: Sequence[Lane]) -> PieceColumn:
+    """Ids as numbers: text is read as one, or hashed alike in every process."""
+    try:
+        return PieceColumn(np.array(ids, np.int64))
+    except (TypeError, ValueError, OverflowError):
+        return PieceColumn(np.array([_flow_number(flow_id) for flow_id in ids], np.int64))
+
+
+def _flow_number(flow_id: Lane) -> int:
+    if flow_id is None:
+        return NULL_INT
+    try:
+        number = int(flow_id, 0) if isinstance(flow_id, str) else flow_id
+    except ValueError:
+        number = 2**40 + zlib.crc32(str(flow_id).encode())
+    return number if abs(number) < 2**63 else number % 2**62
+
+
+def samples(
+    group: Group, raws: Sequence[Raw], words: Vocabularies, tally: Tally, *, of_ranges: bool = False
+) -> Group:
+    """Counter values of these events: one row per series.
+
+    Ranges of a hardware profiler name their metrics in the arguments, beside ordinary ones.
+    """
+    names = words.names.words()
+    codes = group["name"].values
+    rows: list[tuple[int, str, float]] = []
+    for row, series in enumerate(load_each(raws, tally)):
+        name = str(names[codes[row]]) if codes[row] >= 0 else ""
+        known = DEVICE.known if of_ranges else _NOT_SAMPLED
+        for key, value in _numbers(series, known, name, tally):
+            alone = len(series.keys() - known) == 1 or key == "value"
+            counter = key if of_ranges else name if alone else f"{name} {key}"
+            rows.append((row, counter, value))
+    where = np.array([row for row, _, _ in rows], np.intp)
+    taken = {key: PieceColumn(group[key].values[where], group[key].vocabulary) for key in _SAMPLED}
+    return {
+        **taken,
+        "counter": PieceColumn(words.names.encode(counter for _, counter, _ in rows), "names"),
+        "value": PieceColumn(np.array([value for _, _, value in rows], np.float64)),
+    }
+
+
+def _numbers(
+    series: dict[str, Any], skipped: frozenset[str], name: str, tally: Tally
+) -> Iterator[tuple[str, float]]:
+    for key, value in series.items():
+        if key in skipped:
+            continue
+        try:
+            # Numbers written as text count; true and false are no measurements.
+            number = None if isinstance(value, bool) else float(value)
+        except (TypeError, ValueError, OverflowError):
+            number = None
+        if number is None:
+            tally.add("bad_value", 1, f"counter {name}: {key} = {value!r}")
+        else:
+            yield key, number
+
+
+def append(groups: dict[str, Group], name: str, more: Group) -> None:
+    """Add rows to a group that several kinds of events feed."""
+    if not len(more["index"].values):
+        return
+    known = groups.get(name)
+    if known is None:
+        groups[name] = more
+        return
+    groups[name] = {
+        key: PieceColumn(
+            np.concatenate((known[key].values, more[key].values)), more[key].vocabulary
+        )
+        for key in more
+    }
+
+
+MEMORY_NAME = "[memory]"
+
+_ARGUMENTS = {
+    "operator": argument_sets.OPERATOR,
+    "python": argument_sets.PYTHON,
+    "runtime": argument_sets.RUNTIME,
+    "device": argument_sets.DEVICE,
+    "ranges": argument_sets.DEVICE,
+    "untyped": argument_sets.DEVICE,
+    "nested": argument_sets.OPERATOR,
+    "instant": argument_sets.OPERATOR,
+    "memory": argument_sets.MEMORY,
+    "metadata": argument_sets.LANE_METADATA,
+}
+
+GROUPS = ("dropped", "flow", "counter", *_ARGUMENTS)
+"""Where an event can go; each group has its own columns."""
+_DROPPED, _FLOW = GROUPS.index("dropped"), GROUPS.index("flow")
+_GROUP_OF_PHASE = {
+    "s": "flow",
+    "t": "flow",
+    "f": "flow",
+    "C": "counter",
+    "M": "metadata",
+    "B": "nested",
+    "E": "nested",
+    "i": "instant",
+    "I": "instant",
+    "R": "instant",
+    "n": "instant",
+}
+_UNTIMED_GROUPS = ("dropped", "metadata")
+# What a group has no use for is not carried along.
+_UNUSED_BY_SLICES = frozenset({"phase"})
+_UNUSED_COLUMNS = {
+    "flow": frozenset({"name", "dur_ns"}),
+    "counter": frozenset({"dur_ns"}),
+    "ranges": frozenset[str](),
+    "nested": frozenset[str](),
+    "memory": frozenset({"phase", "category", "name", "dur_ns"}),
+    "metadata": frozenset({"phase", "category", "ts_ns", "dur_ns"}),
+}
+_ONLY_TIMES = frozenset({"phase", "category", "name", "pid", "tid", "dur_ns"})
+_UNUSED_IN_BRIEF = {**_UNUSED_COLUMNS, "flow": _ONLY_TIMES, "memory": _ONLY_TIMES}
+
+
+@cache
+def _argument_decoder(group: str, *, brief: bool) -> ArgumentDecoder:
+    return ArgumentDecoder(_ARGUMENTS[group], group, brief=brief)
+
+
+def group_of_category(category: str | None) -> str:
+    """Which group of columns a duration event goes to, by its category."""
+    if not category:
+        return "untyped"
+    lowered = category.lower()
+    kind = DEVICE_CATEGORIES.get(lowered)
+    if kind is not None:
+        return "ranges" if kind == "profiler_range" else "device"
+    kind = HOST_CATEGORIES.get(lowered, "other")
+    if kind in ("runtime", "driver"):
+        return "runtime"
+    return "python" if kind == "python_function" else "operator"
+
+
+class PieceDecoder:
+    """Decodes pieces one after another; texts are numbered in vocabularies they share."""
+
+    def __init__(self, brief: IsChosen | None = None) -> None:
+        self.vocabularies = Vocabularies()
+        self._envelope = 0
+        self._brief = brief is not None
+        self._unused = _UNUSED_IN_BRIEF if self._brief else _UNUSED_COLUMNS
+        self._inputs = None if brief is None else ChosenInputs(brief)
+
+    def decode(self, number: int, text: bytes) -> Piece:
+        """Columns of a piece of valid JSON: a list of events in brackets.
+
+        Raises msgspec.DecodeError or UnicodeDecodeError when the piece needs repair.
+        """
+        if not text.isascii():
+            text.decode("utf-8")  # arguments stay raw, and would bring bad bytes to light too late
+        for place in range(self._envelope, len(ENVELOPES)):
+            try:
+                fields = transpose(ENVELOPES[place].decode(text))
+            except msgspec.ValidationError:
+                continue
+            times = exact_times(fields)
+            if times is not None:
+                # The pieces of one trace are alike: the next one starts where this one ended.
+                self._envelope = place
+                return self._columns(number, fields, times, Tally())
+        msg = "no envelope fits"
+        raise msgspec.DecodeError(msg)
+
+    def columns_of(self, number: int, events: Sequence[TextEnvelope], tally: Tally) -> Piece:
+        """Columns of events decoded one by one; what is odd about them goes to the tally."""
+        fields = transpose(events)
+        return self._columns(number, fields, exact_times(fields) or (), tally)
+
+    def _columns(
+        self, number: int, fields: Fields, times: Sequence[Int64Array], tally: Tally
+    ) -> Piece:
+        if not fields:
+            return Piece(number, 0, {}, tally)
+        phase, category, name, pid, tid, _, _, flow_id, args = fields
+        ts_ns, dur_ns = times
+        count = len(phase)
+        words = self.vocabularies
+        base: Group = {
+            "index": PieceColumn(np.arange(count, dtype=np.int64)),
+            "phase": PieceColumn(words.phases.encode(phase), "phases"),
+            "category": PieceColumn(words.categories.encode(category), "categories"),
+            "name": PieceColumn(words.names.encode(name), "names"),
+            "pid": PieceColumn(words.lanes.encode(pid), "lanes"),
+            "tid": PieceColumn(words.lanes.encode(tid), "lanes"),
+            "ts_ns": PieceColumn(ts_ns),
+            "dur_ns": PieceColumn(dur_ns),
+        }
+        groups: dict[str, Group] = {}
+        for group_name, rows in self._place(base, tally):
+            unused = self._unused.get(group_name, _UNUSED_BY_SLICES)
+            group = {
+                key: PieceColumn(column.values[rows], column.vocabulary)
+                for key, column in base.items()
+                if key not in unused
+            }
+            mask = np.zeros(count, bool)
+            mask[rows] = True
+            if group_name == "flow":
+                groups["flow"] = group
+                if not self._brief:
+                    group["flow_id"] = flow_ids(list(compress(flow_id, mask)))
+            elif group_name == "counter":
+                append(groups, "samples", samples(group, list(compress(args, mask)), words, tally))
+            else:
+                raws = list(compress(args, mask))
+                self._add_arguments(groups, group_name, group, raws, tally)
+        return Piece(number, count, groups, tally, self._phase_counts(base))
+
+    def _place(self, base: Group, tally: Tally) -> list[tuple[str, npt.NDArray[np.intp]]]:
+        """Rows of each group, in file order; unusable events are counted and left out."""
+        slices = self._are_slices(base)
+        places = self._groups_of(base, slices)
+        unplaced = places == _DROPPED
+        tally.add("unknown_phase", unplaced.sum(), self._describe(base, unplaced))
+        timeless = base["ts_ns"].values == NULL_INT
+        for untimed in _UNTIMED_GROUPS:
+            timeless &= places != GROUPS.index(untimed)
+        tally.add("missing_ts", timeless.sum(), self._describe(base, timeless))
+        places[timeless] = _DROPPED
+
+        slices &= ~timeless
+        self._mend_durations(base, slices, tally)
+        nameless = slices & (base["name"].values == NULL_CODE)
+        tally.add("missing_name", nameless.sum(), self._describe(base, nameless))
+        order = np.argsort(places, kind="stable")
+        bounds = np.searchsorted(places[order], np.arange(len(GROUPS) + 1))
+        return [
+            (name, order[bounds[code] : bounds[code + 1]])
+            for code, name in enumerate(GROUPS)
+            if code != _DROPPED and bounds[code] < bounds[code + 1]
+        ]
+
+    def _are_slices(self, base: Group) -> npt.NDArray[np.bool_]:
+        """Events with a duration; one that lost its phase still counts."""
+        phases = base["phase"].values
+        slices: npt.NDArray[np.bool_] = phases == self.vocabularies.phases.get("X", -2)
+        slices |= (phases == NULL_CODE) & (base["dur_ns"].values != NULL_INT)
+        return slices
+
+    def _groups_of(self, base: Group, slices: npt.NDArray[np.bool_]) -> npt.NDArray[np.int8]:
+        words = self.vocabularies
+        by_phase = [
+            GROUPS.index(_GROUP_OF_PHASE.get(phase, "dropped")) for phase in words.phases.words()
+        ]
+        by_category = [
+            GROUPS.index(group_of_category(category)) for category in words.categories.words()
+        ]
+        # The last entry stands for a missing value, whose code is -1.
+        of_phase = np.array([*by_phase, _DROPPED], np.int8)
+        of_category = np.array([*by_category, GROUPS.index("untyped")], np.int8)
+        places: npt.NDArray[np.int8] = np.where(
+            slices, of_category[base["category"].values], of_phase[base["phase"].values]
+        )
+        is_memory = (places == GROUPS.index("instant")) & (
+            base["name"].values == words.names.get(MEMORY_NAME, -2)
+        )
+        places[is_memory] = GROUPS.index("memory")
+        return places
+
+    def _mend_durations(self, base: Group, slices: npt.NDArray[np.bool_], tally: Tally) -> None:
+        durations: Int64Array = base["dur_ns"].values
+        missing = slices & (durations == NULL_INT)
+        negative = slices & (durations < 0) & ~missing
+        tally.add("missing_duration", missing.sum(), self._describe(base, missing))
+        tally.add("negative_duration", negative.sum(), self._describe(base, negative))
+        durations[missing | negative] = 0
+
+    def _phase_counts(self, base: Group) -> dict[str, int]:
+        counts = np.bincount(base["phase"].values + 1)
+        names = ["", *self.vocabularies.phases.words()]
+        return {name: int(n) for name, n in zip(names, counts, strict=False) if n}
+
+    def _describe(self, base: Group, rows: npt.NDArray[np.bool_]) -> str:
+        """The first of these events, for a health entry."""
+        if not rows.any():
+            return ""
+        row = int(np.flatnonzero(rows)[0])
+        names, phases = self.vocabularies.names.words(), self.vocabularies.phases.words()
+        name, phase = base["name"].values[row], base["phase"].values[row]
+        return (
+            f"event {row} of its piece, name {names[name] if name >= 0 else None!r}, "
+            f"phase {phases[phase] if phase >= 0 else None!r}"
+        )
+
+    def _add_arguments(
+        self,
+        groups: dict[str, Group],
+        name: str,
+        group: Group,
+        raws: list[Raw],
+        tally: Tally,
+    ) -> None:
+        words = self.vocabularies
+        decoder = _argument_decoder(name, brief=self._brief)
+        decoded = decoder.decode(raws, words, tally)
+        columns, rare = decoded or decoder.decode_forgiving(raws, words, tally)
+        if decoded and self._inputs is not None and _ARGUMENTS[name] is argument_sets.OPERATOR:
+            columns |= self._inputs.of(group["name"].values, raws, words)
+        groups[name] = {**group, **columns}
+        index = group["index"].values
+        if rare:
+            append(groups, "collectives", collective_rows(index, rare, words.texts))
+        if rare and not self._brief:
+            others = other_rows(index, rare, _ARGUMENTS[name].rare_keys, words.names, words.texts)
+            append(groups, "event_args", others)
+        if name == "ranges":
+            append(groups, "samples", samples(group, raws, words, tally, of_ranges=True))

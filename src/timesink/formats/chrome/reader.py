@@ -1,0 +1,346 @@
+"""Kineto and other Chrome-format JSON traces, of every vendor."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from timesink.errors import UnreadableError
+from timesink.formats.chrome.assembly import Assembly
+from timesink.formats.chrome.columns import Piece, Tally
+from timesink.formats.chrome.container import closes_document, looks_like_events, value_end
+from timesink.formats.chrome.crew import DecoderCrew
+from timesink.formats.chrome.shares import Share, text_of_pieces_after
+from timesink.formats.chrome.tables import LEFT_OUT_IN_BRIEF, build_tables
+from timesink.formats.file_names import rank_in_name, worker_and_span
+from timesink.formats.finish import finish_trace
+from timesink.formats.options import ReadOptions
+from timesink.formats.packing import SourceFile
+from timesink.model import vendors
+from timesink.model.health import HealthEntry
+from timesink.model.schema import BUSY_KINDS
+from timesink.model.trace import Device, Distributed, Metadata, Trace
+from timesink.model.vendors import DEVICE_LABEL, recognise_vendor
+
+# Top-level fields of a Chrome-format trace: devices, ranks, versions, clocks.
+
+_DEVICE_KEYS = ("deviceProperties", "computeProperties")
+_CONSUMED = frozenset(
+    {*_DEVICE_KEYS, "distributedInfo", "schemaVersion", "baseTimeNanoseconds", "traceEvents"}
+)
+_FIELD = re.compile(rb'("(?:[^"\\]|\\.)*")\s*:\s*', re.DOTALL)
+_FIELD_END = re.compile(rb'(?=,\s*"(?:[^"\\]|\\.)*"\s*:)|(?=\}\s*\Z)', re.DOTALL)
+_LARGEST_BASE_NS = 2**62
+_DIGITS = re.compile(r"^[0-9]{1,19}$")
+
+
+def read_fields(head: bytes, rest: bytes | None, *, bare: bool, tally: Tally) -> dict[str, Any]:
+    """Fields in front of and behind the event list; `rest` is None when the list never ends."""
+    if bare:
+        if rest and rest.strip():
+            tally.add("trailing_content", 1, rest.strip()[:80])
+        return {}
+    before = _load(head.removeprefix(b"\xef\xbb\xbf") + b"]}", tally)
+    after = {} if rest is None else _load_rest(rest, tally)
+    second = after.get("traceEvents")
+    if isinstance(second, list):
+        tally.add("lost_events", len(second), "a second list of events was not read")
+    fields = {**before, **after}
+    base = fields.get("baseTimeNanoseconds", 0)
+    if base not in (0, "0") and not base_time_ns(fields):
+        tally.add("bad_metadata", 1, f"baseTimeNanoseconds: {base!r}")
+    return fields
+
+
+def _load_rest(rest: bytes, tally: Tally) -> dict[str, Any]:
+    """Fields after the list; anything after the document itself is noted and ignored."""
+    text = b'{"":0' + rest
+    if rest.strip() and closes_document(rest):
+        return _without_placeholder(_load(text, tally))
+    end = value_end(text, 0)
+    if end is None:
+        tally.add("bad_metadata", 1, rest.strip()[:80] or "the document is not closed")
+        return _without_placeholder(_load_each_field(text + b"}")[0])
+    if text[end:].strip():
+        tally.add("trailing_content", 1, text[end:].strip()[:80])
+    return _without_placeholder(_load(text[:end], tally))
+
+
+def _without_placeholder(fields: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in fields.items() if key}
+
+
+def _load(text: bytes, tally: Tally) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        fields, lost = _load_each_field(text)
+        tally.add("bad_metadata", max(lost, 1), text.strip()[:80])
+        return fields
+
+
+def _load_each_field(text: bytes) -> tuple[dict[str, Any], int]:
+    """Fields that read by themselves, so that one bad value does not cost the others."""
+    fields: dict[str, Any] = {}
+    lost = 0
+    at = text.find(b"{") + 1
+    while match := _FIELD.search(text, at):
+        start, at = match.end(), _end_of_field(text, match.end())
+        try:
+            key = msgspec.json.decode(match.group(1), type=str)
+            fields[key] = msgspec.json.decode(text[start:at])
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            lost += 1
+    return fields, lost
+
+
+def _end_of_field(text: bytes, start: int) -> int:
+    end = value_end(text, start) if text[start : start + 1] in b"{[" else None
+    if end is None:
+        after = _FIELD_END.search(text, start)
+        end = after.start() if after else len(text)
+    return end
+
+
+def devices_of(fields: Mapping[str, Any]) -> tuple[Device, ...]:
+    """Devices the trace lists."""
+    listed: Sequence[Any] = next(
+        (fields[key] for key in _DEVICE_KEYS if isinstance(fields.get(key), list)), ()
+    )
+    return tuple(
+        _device(place, properties)
+        for place, properties in enumerate(listed)
+        if isinstance(properties, dict)
+    )
+
+
+def _device(place: int, properties: dict[str, Any]) -> Device:
+    major = properties.get("computeMajor", properties.get("major"))
+    minor = properties.get("computeMinor", properties.get("minor"))
+    number = properties.get("id", place)
+    return Device(
+        id=number if isinstance(number, int) else place,
+        name=str(properties.get("name") or ""),
+        memory_bytes=vendors.device_memory_bytes(properties),
+        compute_capability=None if major is None else f"{major}.{minor or 0}",
+        multiprocessors=vendors.multiprocessors(properties),
+        properties=properties,
+    )
+
+
+def distributed_of(fields: Mapping[str, Any], file_name: str) -> Distributed:
+    """Rank and groups as recorded; the rank from the file name when the trace does not say."""
+    info = fields.get("distributedInfo")
+    info = info if isinstance(info, dict) else {}
+    groups = info.get("pg_config")
+    return Distributed(
+        rank=_whole(info.get("rank"), rank_in_name(file_name)),
+        world_size=_whole(info.get("world_size"), None),
+        backend=str(info["backend"]) if info.get("backend") else None,
+        groups=tuple(g for g in groups if isinstance(g, dict)) if isinstance(groups, list) else (),
+    )
+
+
+def _whole(value: Any, otherwise: int | None) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    return int(value) if isinstance(value, str) and _DIGITS.match(value) else otherwise
+
+
+def base_time_ns(fields: Mapping[str, Any]) -> int:
+    """What the source's timestamps count from, in ns since 1970."""
+    base = _whole(fields.get("baseTimeNanoseconds"), 0) or 0
+    return base if base < _LARGEST_BASE_NS else 0
+
+
+def versions_of(fields: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        key: str(value)
+        for key, value in fields.items()
+        if vendors.VERSION_KEY.search(key) and not isinstance(value, (dict, list))
+    }
+
+
+def extra_of(fields: Mapping[str, Any]) -> dict[str, Any]:
+    known = _CONSUMED | versions_of(fields).keys()
+    return {key: value for key, value in fields.items() if key not in known}
+
+
+NAME = "chrome"
+_UNIX_SINCE_2001_NS = 10**18
+_LATEST_NS = 2**63 - 1
+
+
+def sniff(head: bytes, name: str) -> bool:
+    """Whether this is a Chrome-format trace: a list of events, or the start of one."""
+    del name  # the content decides
+    return looks_like_events(head)
+
+
+def read(source: SourceFile, options: ReadOptions) -> Trace:
+    """Read a trace of any size; what is damaged is mended or counted."""
+    crew = options.crew or DecoderCrew(source, options.jobs, options.brief)
+    shares = crew.decode(options.progress)
+    if not shares[0].found:
+        raise _no_events(source, shares[0])
+    shares, rest = _end_of_list(source, shares)
+    tally = Tally()
+    assembly = Assembly(shares)
+    for piece in assembly.pieces:
+        tally.update(piece.tally)
+    for reason in shares[0].damage:
+        after_end = reason.startswith("bytes after")
+        tally.add("trailing_content" if after_end else "truncated_archive", 1, reason)
+    if source.other_members:
+        tally.add("archive_members", len(source.other_members), source.other_members[0])
+    fields = read_fields(shares[0].head, rest, bare=shares[0].bare, tally=tally)
+    brief = options.brief is not None
+    tables = build_tables(assembly, tally, brief=brief)
+    offset_ns = base_time_ns(fields)
+    tables = {name: _shifted(frame, offset_ns, tally) for name, frame in tables.items()}
+    metadata = _metadata(source, fields, assembly, tables, offset_ns)
+    if brief:
+        tables = {name: each for name, each in tables.items() if name not in LEFT_OUT_IN_BRIEF}
+    health = [
+        HealthEntry(code, count, tally.examples.get(code, ""))
+        for code, count in tally.counts.items()
+    ]
+    return finish_trace(metadata, tables, health)
+
+
+def _no_events(source: SourceFile, share: Share) -> UnreadableError:
+    if share.damage:
+        return UnreadableError.damaged(
+            source.path, share.damage[0], "copy the file again, or record again"
+        )
+    return UnreadableError.damaged(
+        source.path,
+        "the JSON holds no list of events",
+        "give the trace itself; a trace has a `traceEvents` list",
+    )
+
+
+def _end_of_list(source: SourceFile, shares: list[Share]) -> tuple[list[Share], bytes | None]:
+    """Pieces up to the end of the event list, and the text behind it; None when it never ends.
+
+    Metadata behind the list may be longer than a piece; then later pieces are not events.
+    """
+    pieces = sorted((p for share in shares for p in share.pieces), key=lambda piece: piece.number)
+    closing = next((piece for piece in pieces if piece.closed), None)
+    if closing is None:
+        return shares, None
+    if closing.number == pieces[-1].number:
+        return shares, closing.rest
+    kept = [
+        replace(share, pieces=[p for p in share.pieces if p.number <= closing.number])
+        for share in shares
+    ]
+    return kept, closing.rest + text_of_pieces_after(source, closing.number)
+
+
+def _shifted(frame: pl.DataFrame, offset_ns: int, tally: Tally) -> pl.DataFrame:
+    if not offset_ns or "ts_ns" not in frame.columns:
+        return frame
+    latest = _LATEST_NS - offset_ns
+    too_late = int((frame["ts_ns"] > latest).sum())
+    tally.add("bad_value", too_late, "a timestamp beyond 64 bits")
+    times = frame["ts_ns"].clip(upper_bound=latest) if too_late else frame["ts_ns"]
+    return frame.with_columns(times + offset_ns)
+
+
+def _metadata(
+    source: SourceFile,
+    fields: Mapping[str, Any],
+    assembly: Assembly,
+    tables: Mapping[str, pl.DataFrame],
+    offset_ns: int,
+) -> Metadata:
+    worker, span = worker_and_span(source.path.name)
+    listed = devices_of(fields)
+    labels = _device_labels(tables["tracks"])
+    schema_version = fields.get("schemaVersion")
+    return Metadata(
+        source=str(source.path),
+        format="kineto" if "schemaVersion" in fields or listed else NAME,
+        vendor=_vendor(fields, listed, labels, assembly, tables["device"]),
+        events=assembly.events,
+        phases=_phase_counts(assembly.pieces),
+        clock="unix" if _counts_from_1970(tables) else "monotonic",
+        clock_offset_ns=offset_ns,
+        devices=listed or _devices_in_use(tables["device"], labels),
+        distributed=distributed_of(fields, source.path.name),
+        worker=worker,
+        span=span,
+        framework=_framework(fields, assembly),
+        schema_version=schema_version if isinstance(schema_version, int) else None,
+        versions=versions_of(fields),
+        extra=extra_of(fields),
+    )
+
+
+def _vendor(
+    fields: Mapping[str, Any],
+    devices: Sequence[Device],
+    labels: Mapping[int, str],
+    assembly: Assembly,
+    device: pl.DataFrame,
+) -> str:
+    busy = not device.is_empty() and bool(device["kind"].is_in(BUSY_KINDS).any())
+    calls = [
+        name
+        for group in ("runtime", "device", "untyped")
+        for name in assembly.join(group).distinct("name")
+    ]
+    return recognise_vendor(
+        device_names=[*(d.name for d in devices), *labels.values()],
+        metadata_keys=fields,
+        categories=assembly.words.texts.get("categories", []),
+        calls=calls,
+        has_device_work=busy,
+    )
+
+
+def _phase_counts(pieces: Sequence[Piece]) -> dict[str, int]:
+    counts: Counter[str] = Counter()
+    for piece in pieces:
+        counts.update(piece.phases)
+    return dict(counts)
+
+
+def _counts_from_1970(tables: Mapping[str, pl.DataFrame]) -> bool:
+    starts = (frame["ts_ns"].median() for frame in tables.values() if "ts_ns" in frame.columns)
+    return any(isinstance(start, float) and start > _UNIX_SINCE_2001_NS for start in starts)
+
+
+def _device_labels(tracks: pl.DataFrame) -> dict[int, str]:
+    """Names such as `MTIA 9` that processes of the trace carry, by device number."""
+    found: dict[int, str] = {}
+    for labels, name in tracks.filter(pl.col("tid").is_null()).select("labels", "name").iter_rows():
+        for text in (labels, name):
+            match = DEVICE_LABEL.match(text or "")
+            if match:
+                found.setdefault(int(match.group(2)), f"{match.group(1)} {match.group(2)}")
+    return found
+
+
+def _devices_in_use(device: pl.DataFrame, labels: Mapping[int, str]) -> tuple[Device, ...]:
+    """Devices that did something, for traces that list none."""
+    if device.is_empty():
+        return ()
+    busy = device.filter(pl.col("kind").is_in(BUSY_KINDS))
+    numbers = busy["device"].drop_nulls().unique().sort().to_list()
+    return tuple(Device(id=number, name=labels.get(number, "")) for number in numbers)
+
+
+def _framework(fields: Mapping[str, Any], assembly: Assembly) -> str | None:
+    named = fields.get("Framework")
+    if isinstance(named, str):
+        return named
+    operators = assembly.join("operator").distinct("name")
+    return "PyTorch" if any(name.startswith("aten::") for name in operators) else None

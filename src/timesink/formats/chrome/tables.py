@@ -1,0 +1,456 @@
+"""From joined columns to the tables of the model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from timesink.formats.chrome.argument_sets import FLOW_PHASE_NAMES
+from timesink.formats.chrome.assembly import (
+    Array,
+    Assembly,
+    BoolArray,
+    Joined,
+    enum_series,
+    nullable,
+)
+from timesink.formats.chrome.columns import NULL_CODE, NULL_INT, Tally
+from timesink.formats.counters import HOST_OF_PROCESS, device_of_lane, with_processes_apart
+from timesink.model import vendors
+from timesink.model.schema import (
+    COPY_DIRECTIONS,
+    DEVICE,
+    DEVICE_KINDS,
+    FLOW_KINDS,
+    FLOW_PHASES,
+    HOST,
+    HOST_KINDS,
+    TABLES,
+)
+
+# What the accelerators did, and where: rows of the `device` table.
+
+_DEVICE_IN_LANE = re.compile(r"\bdevice:?\s*(\d+)", re.IGNORECASE)
+_STREAM_IN_LANE = r"(?i)\bstream:?\s*(\w+)"
+_DEVICE_NUMBER = re.compile(r"^[0-9]{1,9}$")
+_COPY_WORD = re.compile(r"[A-Za-z0-9_]+")
+_MOST_DIGITS = 18
+_LARGEST_DEVICE_PID = 4096
+"""Device lanes use the device number as pid; a larger pid is a process."""
+_AS_RECORDED = tuple(c for c in DEVICE.schema if c not in ("kind", "device", "stream"))
+
+
+def device_frame(
+    joined: Joined, tracks: pl.DataFrame, tally: Tally, kinds: Array | None = None
+) -> pl.DataFrame:
+    if not len(joined):
+        return pl.DataFrame()
+    if kinds is None:
+        kinds = joined.kinds(vendors.DEVICE_CATEGORIES, DEVICE_KINDS)
+    directions = _copy_directions(joined)
+    copies = (kinds == DEVICE_KINDS.index("kernel")) & (_named_direction(joined) >= 0)
+    kinds = np.where(copies, DEVICE_KINDS.index("memcpy"), kinds)
+    is_copy = kinds == DEVICE_KINDS.index("memcpy")
+    return joined.frame(_AS_RECORDED).with_columns(
+        enum_series(kinds, DEVICE_KINDS),
+        nullable(_device_numbers(joined, tracks, tally)).alias("device").cast(pl.Int32),
+        _stream_texts(joined),
+        *_geometry(joined),
+        enum_series(np.where(is_copy, directions, NULL_CODE), COPY_DIRECTIONS, "copy_direction"),
+    )
+
+
+def _direction_number(text: str) -> int:
+    for word in _COPY_WORD.findall(text):
+        direction = vendors.COPY_DIRECTION_WORDS.get(word.lower().removeprefix("copy"))
+        if direction is not None:
+            return COPY_DIRECTIONS.index(direction)
+    return NULL_CODE
+
+
+def _named_direction(joined: Joined) -> Array:
+    return joined.map_words("direction", _direction_number, NULL_CODE)
+
+
+def _copy_directions(joined: Joined) -> Array:
+    named = _named_direction(joined)
+    from_name = joined.map_words("name", _direction_number, NULL_CODE)
+    other = COPY_DIRECTIONS.index("other")
+    return np.where(named >= 0, named, np.where(from_name >= 0, from_name, other))
+
+
+def _device_numbers(joined: Joined, tracks: pl.DataFrame, tally: Tally) -> Array:
+    """Device of each row: as recorded, else from its lane, its process label or its pid."""
+    numbers = joined.map_words("device", _device_number, NULL_INT)
+    if (numbers != NULL_INT).all():
+        return numbers
+    strange = joined.map_words(
+        "device", lambda text: _device_number(text) == NULL_INT, missing=False
+    )
+    tally.add("bad_value", strange.sum(), ", ".join(joined.take(strange).distinct("device")[:3]))
+    labels = _device_of_process(tracks)
+    by_lane = joined.map_words("tid", _search_number(_DEVICE_IN_LANE), NULL_INT)
+    by_process = joined.map_words("pid", lambda pid: labels.get(pid, _small(pid)), NULL_INT)
+    by_lane = np.where(by_lane != NULL_INT, by_lane, by_process)
+    return np.where(numbers != NULL_INT, numbers, by_lane)
+
+
+def _device_of_process(tracks: pl.DataFrame) -> dict[str, int]:
+    """Device numbers that process labels such as `GPU 3` name."""
+    processes = tracks.filter(pl.col("tid").is_null()).select("pid", "labels", "name")
+    found: dict[str, int] = {}
+    for pid, labels, name in processes.iter_rows():
+        for text in (labels, name):
+            match = vendors.DEVICE_LABEL.match(text or "")
+            if match:
+                found.setdefault(pid, _device_number(match.group(2)))
+        if str(name).lower() in vendors.DEVICE_PROCESSES:
+            # The pid of a process that is named for what it shows is not a device number.
+            found.setdefault(pid, NULL_INT)
+    return found
+
+
+def _small(pid: str) -> int:
+    number = _device_number(pid)
+    return number if number < _LARGEST_DEVICE_PID else NULL_INT
+
+
+def _device_number(text: str) -> int:
+    return int(text) if _DEVICE_NUMBER.match(text) else NULL_INT
+
+
+def _search_number(pattern: re.Pattern[str]) -> Callable[[str], int]:
+    def search(text: str) -> int:
+        match = pattern.search(text)
+        return _device_number(match.group(1)) if match else NULL_INT
+
+    return search
+
+
+def _stream_texts(joined: Joined) -> pl.Series:
+    """Stream of each row: as recorded, else what its lane is called."""
+    lanes = joined.series("tid").cast(pl.String) if "tid" in joined else None
+    from_lane = (
+        pl.Series([None] * len(joined), dtype=pl.String)
+        if lanes is None
+        else lanes.str.extract(_STREAM_IN_LANE).fill_null(lanes)
+    )
+    if "stream" not in joined:
+        return from_lane.cast(pl.Categorical).alias("stream")
+    recorded = joined.series("stream")
+    if recorded.null_count() == 0:
+        return recorded
+    return recorded.cast(pl.String).fill_null(from_lane).cast(pl.Categorical).alias("stream")
+
+
+def _geometry(joined: Joined) -> list[pl.Series]:
+    return [
+        nullable(joined.map_words(key, _coordinate(axis), NULL_INT)).alias(f"{key}_{letter}")
+        for key in ("grid", "block")
+        if key in joined
+        for axis, letter in enumerate("xyz")
+    ]
+
+
+def _coordinate(axis: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        numbers = re.findall(r"-?\d+", text)
+        if len(numbers) <= axis or len(numbers[axis]) > _MOST_DIGITS:
+            return NULL_INT
+        return int(numbers[axis])
+
+    return read
+
+
+def with_launch_geometry(device: pl.DataFrame, runtime: Joined) -> pl.DataFrame:
+    """Some profilers write the launch geometry on the runtime call; copy it to the kernel."""
+    if device.is_empty() or "correlation" not in device.columns:
+        return device
+    if "grid" not in runtime or "correlation" not in runtime:
+        return device
+    launches = (
+        runtime.frame(["correlation"])
+        .with_columns(*_geometry(runtime))
+        .drop_nulls()
+        .unique("correlation", keep="first")
+    )
+    joined = device.join(
+        launches, on="correlation", how="left", suffix="_launch", maintain_order="left"
+    )
+    is_kernel = pl.col("kind") == "kernel"
+    filled = []
+    for column in launches.columns[1:]:
+        if f"{column}_launch" in joined.columns:
+            launch = pl.col(f"{column}_launch")
+            filled.append(pl.coalesce(column, pl.when(is_kernel).then(launch)).alias(column))
+        else:
+            filled.append(pl.when(is_kernel).then(pl.col(column)).alias(column))
+    return joined.with_columns(filled).select(pl.exclude(r"^.*_launch$"))
+
+
+# The smaller tables: memory, flows, counters, collectives, rare arguments, tracks.
+#
+# Groups have rows, except for tracks: who asks leaves out those without.
+
+
+def memory_frame(joined: Joined) -> pl.DataFrame:
+    frame = joined.frame(c for c in TABLES["memory"].schema if c != "address")
+    if "address" in joined:
+        frame = frame.with_columns(pl.Series("address", _addresses(joined), dtype=pl.UInt64))
+    return frame
+
+
+def _address(text: str) -> int | None:
+    try:
+        number = int(text, 0)
+    except ValueError:
+        return None
+    return number if 0 <= number < 2**64 else None
+
+
+def _addresses(joined: Joined) -> list[int | None]:
+    """Addresses as numbers, decimal or hexadecimal."""
+    numbers = {text: _address(text) for text in joined.distinct("address")}
+    return [numbers.get(text) for text in joined.series("address").to_list()]
+
+
+def flow_frame(joined: Joined) -> pl.DataFrame:
+    kinds = joined.kinds(vendors.FLOW_CATEGORIES, FLOW_KINDS)
+    phases = joined.map_words("phase", lambda p: FLOW_PHASES.index(FLOW_PHASE_NAMES[p]), NULL_CODE)
+    columns = ("index", "flow_id", "category", "pid", "tid", "ts_ns")
+    return joined.frame(columns).with_columns(
+        enum_series(kinds, FLOW_KINDS), enum_series(phases, FLOW_PHASES, "phase")
+    )
+
+
+def counter_frame(joined: Joined) -> pl.DataFrame:
+    sampled = joined.map_words("phase", lambda phase: phase == "C", missing=False)
+    # Counter tracks of accelerators name the device in the lane, others in the process.
+    named_lane = joined.map_words("tid", lambda tid: not tid.isdigit(), missing=False)
+    source = pl.Series("source", np.where(sampled, "trace", "profiler_range")).cast(pl.Categorical)
+    columns = ("ts_ns", "counter", "value", "index", "category", "pid", "tid")
+    frame = joined.frame(columns).cast({"category": pl.String, "pid": pl.String, "tid": pl.String})
+    named = pl.when(pl.Series(named_lane)).then("tid")
+    placed = frame.with_columns(source, device=_device_of_samples(frame, named))
+    return with_processes_apart(placed.drop("category", "pid", "tid"))
+
+
+def _device_of_samples(frame: pl.DataFrame, named_lane: pl.Expr) -> pl.Expr:
+    """The device by its lane, else by the category, else the process as recorded."""
+    lanes = {
+        text: device_of_lane(text)
+        for column in ("category", "tid")
+        for text in frame[column].unique().drop_nulls()
+    }
+    by_category = pl.col("category").replace_strict(
+        {text: label for text, label in lanes.items() if label != text}, default=None
+    )
+    by_lane = pl.coalesce(named_lane.replace(lanes), by_category)
+    hosts = frame["pid"].unique().str.extract(HOST_OF_PROCESS, 1).drop_nulls()
+    if hosts.n_unique() > 1:
+        # One trace of several machines: each has a device 0 of its own.
+        host = pl.col("pid").str.extract(HOST_OF_PROCESS, 1)
+        by_lane = pl.coalesce(pl.format("{} on {}", by_lane, host), by_lane)
+    return pl.coalesce(by_lane, "pid")
+
+
+def rare_frame(joined: Joined) -> pl.DataFrame:
+    return joined.frame(("index", "key", "value"))
+
+
+def collective_frame(joined: Joined) -> pl.DataFrame:
+    schema = TABLES["collectives"].schema
+    numbers = pl.col([column for column, dtype in schema.items() if dtype == pl.Int64()])
+    return joined.frame(schema).with_columns(
+        numbers.cast(pl.String).cast(pl.Float64, strict=False).cast(pl.Int64, strict=False)
+    )
+
+
+def track_frame(joined: Joined) -> pl.DataFrame:
+    """Names, labels and order of lanes; the last word on each counts."""
+    if not len(joined):
+        return TABLES["tracks"].empty()
+    of_process = joined.map_words("name", lambda name: name.startswith("process_"), missing=False)
+    frame = pl.DataFrame(
+        {
+            "pid": joined.series("pid"),
+            "tid": joined.series("tid"),
+            **{key: _lane_argument(joined, key) for key in ("lane_name", "labels", "sort_index")},
+        }
+    )
+    frame = frame.with_columns(tid=pl.when(~pl.Series(of_process)).then(pl.col("tid")))
+    return frame.group_by("pid", "tid", maintain_order=True).agg(
+        name=pl.col("lane_name").drop_nulls().last(),
+        labels=pl.col("labels").drop_nulls().last(),
+        sort_index=pl.col("sort_index").drop_nulls().last(),
+    )
+
+
+def _lane_argument(joined: Joined, key: str) -> pl.Series:
+    if key in joined:
+        return joined.series(key)
+    dtype: Any = pl.Int64 if key == "sort_index" else pl.Categorical
+    return pl.Series(key, [None] * len(joined), dtype=dtype)
+
+
+_KIND = {name: number for number, name in enumerate(HOST_KINDS)}
+LEFT_OUT_IN_BRIEF = ("memory", "flows", "event_args")
+"""Tables of which a brief reading has nothing but times, which tell of the clock."""
+
+
+_SIDE_TABLES = {
+    "memory": ("memory", memory_frame),
+    "counters": ("samples", counter_frame),
+    "flows": ("flow", flow_frame),
+    "collectives": ("collectives", collective_frame),
+    "event_args": ("event_args", rare_frame),
+}
+"""Tables of one group of events each."""
+
+
+def build_tables(
+    assembly: Assembly, tally: Tally, *, brief: bool = False
+) -> dict[str, pl.DataFrame]:
+    """All tables that come from the events themselves; brief ones may hold times alone."""
+    tracks = track_frame(assembly.join("metadata"))
+    operators, runtime = assembly.join("operator"), assembly.join("runtime")
+    python, instants = assembly.join("python"), assembly.join("instant")
+    untyped, host_untyped = _split_untyped(assembly.join("untyped"), tracks, tally)
+    _note_unknown_categories(operators, tally)
+    nested, device_nested = _split_nested(assembly.join("nested"), tracks, tally)
+    device = [device_frame(assembly.join(group), tracks, tally) for group in ("device", "ranges")]
+    modules = python.arrays.get("python_module_id", np.full(len(python), NULL_INT)) != NULL_INT
+    host = [
+        _host_frame(operators),
+        _host_frame(python, np.where(modules, _KIND["module"], _KIND["python_function"])),
+        _host_frame(runtime),
+        _host_frame(instants, np.full(len(instants), _KIND["instant"])).with_columns(
+            dur_ns=pl.lit(0, pl.Int64)
+        ),
+        nested,
+        host_untyped,
+    ]
+    tables = {
+        "host": _stack(host),
+        "device": with_launch_geometry(_stack([*device, device_nested, untyped]), runtime),
+        "tracks": tracks,
+    }
+    for name, (group, frame_of) in _SIDE_TABLES.items():
+        rows = assembly.join(group)
+        if len(rows):
+            only_times = brief and name in LEFT_OUT_IN_BRIEF and name != "event_args"
+            tables[name] = rows.frame(("ts_ns",)) if only_times else frame_of(rows)
+    return tables
+
+
+def _host_frame(joined: Joined, kinds: Array | None = None) -> pl.DataFrame:
+    """Rows of `host`; their kinds are those of their categories where none are given."""
+    if kinds is None:
+        kinds = joined.kinds(vendors.HOST_CATEGORIES, HOST_KINDS)
+    return joined.frame(HOST.schema).with_columns(enum_series(kinds, HOST_KINDS))
+
+
+def _stack(frames: list[pl.DataFrame]) -> pl.DataFrame:
+    filled = [frame for frame in frames if frame.height]
+    return pl.concat(filled, how="diagonal") if filled else pl.DataFrame()
+
+
+def _split_nested(
+    joined: Joined, tracks: pl.DataFrame, tally: Tally
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Host and device rows of events recorded as begin and end."""
+    if not len(joined):
+        return pl.DataFrame(), pl.DataFrame()
+    paired = _pair_begins_and_ends(joined, tally)
+    on_device: BoolArray = paired.map_words(
+        "category", lambda text: text.lower() in vendors.DEVICE_CATEGORIES, missing=False
+    )
+    host = paired.take(~on_device)
+    _note_unknown_categories(host, tally)
+    return _host_frame(host), device_frame(paired.take(on_device), tracks, tally)
+
+
+def _pair_begins_and_ends(joined: Joined, tally: Tally) -> Joined:
+    """Begins (`ph` B) with the duration up to their end; the innermost open one closes first."""
+    begins = joined.map_words("phase", lambda phase: phase == "B", missing=False)
+    ts_ns = joined.arrays["ts_ns"]
+    durations = np.zeros(len(joined), np.int64)
+    open_rows: dict[tuple[int, int], list[int]] = {}
+    stray_ends = 0
+    for row in np.argsort(ts_ns, kind="stable").tolist():
+        lane = (int(joined.arrays["pid"][row]), int(joined.arrays["tid"][row]))
+        stack = open_rows.setdefault(lane, [])
+        if begins[row]:
+            stack.append(row)
+        elif stack:
+            begin = stack.pop()
+            durations[begin] = ts_ns[row] - ts_ns[begin]
+        else:
+            stray_ends += 1
+    unclosed = sum(map(len, open_rows.values()))
+    tally.add("unpaired_begin_end", stray_ends + unclosed, f"{unclosed} begins, {stray_ends} ends")
+    arrays = {**joined.arrays, "dur_ns": durations}
+    return Joined(arrays, joined.vocabularies, joined.words).take(begins)
+
+
+def _note_unknown_categories(joined: Joined, tally: Tally) -> None:
+    known = joined.map_words(
+        "category", lambda text: text.lower() in vendors.HOST_CATEGORIES, missing=True
+    )
+    unknown = joined.take(~known) if len(joined) else joined
+    if len(unknown):
+        tally.add("unknown_category", len(unknown), ", ".join(unknown.distinct("category")[:8]))
+
+
+def _split_untyped(
+    joined: Joined, tracks: pl.DataFrame, tally: Tally
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Device and host rows of events without a category, told apart by the process they are in."""
+    if not len(joined):
+        return pl.DataFrame(), pl.DataFrame()
+    names = {
+        pid: str(name).lower()
+        for pid, name in tracks.filter(pl.col("tid").is_null()).select("pid", "name").iter_rows()
+        if name is not None
+    }
+    on_device: BoolArray = joined.map_words(
+        "pid", lambda pid: names.get(pid, "") in vendors.DEVICE_PROCESSES, missing=False
+    )
+    device, host = joined.take(on_device), joined.take(~on_device)
+    host_kinds = host.map_words(
+        "pid",
+        lambda pid: _KIND[vendors.HOST_PROCESSES.get(names.get(pid, ""), "other")],
+        _KIND["other"],
+    )
+    placeless = host.map_words(
+        "pid", lambda pid: names.get(pid, "") not in vendors.HOST_PROCESSES, missing=True
+    )
+    if len(host):
+        example = ", ".join(host.take(placeless).distinct("name")[:3]) if placeless.any() else ""
+        tally.add("missing_category", int(placeless.sum()), example)
+    return (
+        device_frame(device, tracks, tally, _untyped_device_kinds(device, names)),
+        _host_frame(host, host_kinds),
+    )
+
+
+def _untyped_device_kinds(joined: Joined, names: dict[str, str]) -> Array:
+    by_process = joined.map_words(
+        "pid",
+        lambda pid: DEVICE_KINDS.index(vendors.DEVICE_PROCESSES[names[pid]]),
+        DEVICE_KINDS.index("other"),
+    )
+    by_task = joined.map_words(
+        "task_type",
+        lambda task: (
+            DEVICE_KINDS.index(vendors.TASK_KINDS[task])
+            if task in vendors.TASK_KINDS
+            else NULL_CODE
+        ),
+        NULL_CODE,
+    )
+    return np.where(by_task >= 0, by_task, by_process)

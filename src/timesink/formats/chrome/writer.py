@@ -1,0 +1,375 @@
+"""A trace as clean Chrome JSON, for Perfetto and for other tools."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import msgspec
+import numpy as np
+import polars as pl
+from isal import igzip
+
+from timesink.errors import OutputError
+from timesink.formats.chrome.argument_sets import COLLECTIVE_KEYS, FLOW_PHASE_NAMES
+from timesink.formats.written_files import written_aside
+from timesink.model.trace import Device, Trace
+
+# What columns and kinds are called in Chrome JSON.
+
+HOST_ARGUMENTS = {
+    "external_id": "External id",
+    "correlation": "correlation",
+    "sequence_number": "Sequence number",
+    "fwd_thread_id": "Fwd thread id",
+    "python_id": "Python id",
+    "python_parent_id": "Python parent id",
+    "python_module_id": "Python module id",
+    "call_stack": "Call stack",
+    "module_hierarchy": "Module Hierarchy",
+}
+HOST_JSON_ARGUMENTS = {
+    "input_dims": "Input Dims",
+    "input_types": "Input type",
+    "concrete_inputs": "Concrete Inputs",
+}
+DEVICE_ARGUMENTS = {
+    "device": "device",
+    "correlation": "correlation",
+    "external_id": "External id",
+    "registers_per_thread": "registers per thread",
+    "shared_memory_bytes": "shared memory",
+    "blocks_per_sm": "blocks per SM",
+    "warps_per_sm": "warps per SM",
+    "occupancy_pct": "est. achieved occupancy %",
+    "bytes": "bytes",
+    "graph_id": "graph id",
+    "graph_node_id": "graph node id",
+}
+COLLECTIVE_ARGUMENTS = {column: key for key, column in COLLECTIVE_KEYS.items()}
+MEMORY_ARGUMENTS = {
+    "device_type": "Device Type",
+    "device": "Device Id",
+    "address": "Addr",
+    "bytes": "Bytes",
+    "total_allocated_bytes": "Total Allocated",
+    "total_reserved_bytes": "Total Reserved",
+}
+FLOW_PHASES = {name: phase for phase, name in FLOW_PHASE_NAMES.items()}
+
+HOST_CATEGORIES = {
+    "operator": "cpu_op",
+    "annotation": "user_annotation",
+    "python_function": "python_function",
+    "module": "python_function",
+    "runtime": "cuda_runtime",
+    "driver": "cuda_driver",
+    "overhead": "overhead",
+    "trace": "Trace",
+}
+DEVICE_CATEGORIES = {
+    "kernel": "kernel",
+    "memcpy": "gpu_memcpy",
+    "memset": "gpu_memset",
+    "collective": "collective_comm",
+    "annotation": "gpu_user_annotation",
+    "sync": "cuda_sync",
+    "profiler_range": "cuda_profiler_range",
+}
+"""What Kineto calls these kinds, for events whose own category other tools do not know."""
+
+
+# Extra lanes for device activities that cross, because viewers drop all but one of them.
+
+
+def number_lanes(slices: pl.DataFrame) -> pl.Series:
+    """Number of the extra lane each slice needs, 0 for the lane it was recorded on.
+
+    Slices on one lane must be apart or one inside the other.  A slice that would cross an earlier
+    one goes to the first extra lane where it crosses none.
+    """
+    ordered = (
+        slices.select("pid", "tid", "ts_ns", end_ns=pl.col("ts_ns") + pl.col("dur_ns"))
+        .with_row_index("row")
+        .sort("ts_ns", "end_ns", descending=[False, True])
+    )
+    numbers = np.zeros(slices.height, np.int64)
+    for _, lane in ordered.group_by("pid", "tid"):
+        placed = _lanes_place(lane.select("ts_ns", "end_ns").iter_rows())
+        numbers[lane["row"].to_numpy()] = placed
+    return pl.Series("lane", numbers)
+
+
+def _lanes_place(spans: Iterable[tuple[int, int]]) -> list[int]:
+    """Lane of each span; spans come by start, the longer first."""
+    lanes: list[list[int]] = [[]]
+    placed = []
+    for start, end in spans:
+        fitting = (number for number, ends in enumerate(lanes) if _fits(ends, start, end))
+        number = next(fitting, len(lanes))
+        if number == len(lanes):
+            lanes.append([])
+        lanes[number].append(end)
+        placed.append(number)
+    return placed
+
+
+def _fits(ends: list[int], start: int, end: int) -> bool:
+    """Whether a span fits a lane; `ends` are those of its spans still open, the innermost last."""
+    while ends and ends[-1] <= start:
+        ends.pop()
+    return not ends or end <= ends[-1]
+
+
+_CHROME_FORMATS = ("kineto", "chrome", "event-csv")
+_BATCH_ROWS = 50_000
+_AROUND_EVENTS = 2
+"""Texts that are no events: the head and the end."""
+
+Event = dict[str, Any]
+_encode = msgspec.json.Encoder().encode
+
+
+def write_chrome_json(trace: Trace, path: Path) -> int:
+    """Write a trace; the number of events written."""
+    if not trace.has_timeline:
+        what = "a behaviour table" if trace.has_behaviour else "counters of kernels"
+        raise OutputError(
+            f"{trace.metadata.source}: {what} without the timeline of Chrome JSON",
+            "give -o a folder instead: the tables are written as Parquet",
+        )
+    packed = path.name.lower().endswith(".gz")
+    with written_aside(path) as aside, _create(aside, packed=packed) as file:
+        return _write(trace, file)
+
+
+def _create(path: Path, *, packed: bool) -> BinaryIO:
+    if not packed:
+        return path.open("wb")
+    return cast("BinaryIO", igzip.open(path, "wb"))  # type: ignore[no-untyped-call]
+
+
+def _write(trace: Trace, file: BinaryIO) -> int:
+    written = 0
+    for text in json_texts(trace):
+        file.write(text)
+        written += 1
+    return written - _AROUND_EVENTS
+
+
+def json_texts(trace: Trace) -> Iterator[bytes]:
+    """A trace as Chrome JSON: what stands before the events, each event, what stands after them."""
+    head = _encode(_top_level(trace))
+    yield head[:-1] + b',\n"traceEvents": [\n'
+    between = b""
+    for event in events(trace):
+        yield between + _encode(event)
+        between = b",\n"
+    yield b"\n]}\n"
+
+
+def _top_level(trace: Trace) -> dict[str, Any]:
+    metadata = trace.metadata
+    distributed = metadata.distributed
+    info = {
+        "rank": distributed.rank,
+        "world_size": distributed.world_size,
+        "backend": distributed.backend,
+        "pg_config": list(distributed.groups) or None,
+    }
+    info = {key: value for key, value in info.items() if value is not None}
+    top: dict[str, Any] = {
+        "schemaVersion": metadata.schema_version or 1,
+        "deviceProperties": [
+            _device_properties(device, as_recorded=_is_chrome(trace)) for device in metadata.devices
+        ],
+        **({"distributedInfo": info} if info else {}),
+        **metadata.versions,
+        **metadata.extra,
+    }
+    if metadata.clock_offset_ns:
+        top["baseTimeNanoseconds"] = metadata.clock_offset_ns
+    return top
+
+
+def _device_properties(device: Device, *, as_recorded: bool) -> dict[str, Any]:
+    named = {**device.properties, "id": device.id, "name": device.name}
+    if as_recorded:
+        return named
+    known: dict[str, Any] = {
+        "totalGlobalMem": device.memory_bytes,
+        "numSms": device.multiprocessors,
+    }
+    major, _, minor = (device.compute_capability or "").partition(".")
+    if major.isdigit() and minor.isdigit():
+        known |= {"computeMajor": int(major), "computeMinor": int(minor)}
+    return {**named, **{key: value for key, value in known.items() if value is not None}}
+
+
+def _is_chrome(trace: Trace) -> bool:
+    """Whether names were recorded as readers of this format expect them."""
+    return trace.metadata.format in _CHROME_FORMATS
+
+
+def events(trace: Trace) -> Iterator[Event]:
+    """Every event of the trace, table by table."""
+    rare = _rare_arguments(trace)
+    offset = trace.metadata.clock_offset_ns
+    as_recorded = _is_chrome(trace)
+    device = _with_lanes(trace)
+    for row in [*_rows(trace, "tracks"), *_extra_tracks(trace, device)]:
+        yield from _track_events(row)
+    for row in _rows(trace, "host"):
+        if not as_recorded:
+            row["category"] = HOST_CATEGORIES.get(row["kind"])
+        yield _host_event(row, offset, rare)
+    for row in _iterate(device):
+        if not as_recorded:
+            row["category"] = DEVICE_CATEGORIES.get(row["kind"])
+        yield _device_event({**row, "tid": row["lane"]}, offset, rare)
+    for row in _rows(trace, "memory"):
+        given = _given(row, MEMORY_ARGUMENTS)
+        yield {"ph": "i", "s": "t", "name": "[memory]", **_place(row, offset), "args": given}
+    moved = _moved(device)
+    for row in _rows(trace, "flows"):
+        end = (row["pid"], row["tid"], row["ts_ns"], row["flow_id"])
+        yield _flow_event({**row, "tid": moved.get(end, row["tid"])}, offset)
+    sampled = trace.lazy("counters").filter(pl.col("source") != "profiler_range")
+    for row in _iterate(sampled):
+        yield _counter_event(row, offset)
+
+
+def _rows(trace: Trace, table: str) -> Iterator[Event]:
+    return _iterate(trace.lazy(table))
+
+
+def _iterate(frame: pl.LazyFrame) -> Iterator[Event]:
+    plain = frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String)).collect()
+    for batch in plain.iter_slices(_BATCH_ROWS):
+        yield from batch.iter_rows(named=True)
+
+
+def _with_lanes(trace: Trace) -> pl.LazyFrame:
+    """The device table with the lane each row is drawn on; `tid` is the one it was recorded on."""
+    device = trace.lazy("device").collect()
+    extra = number_lanes(device)
+    beside = pl.format("{} (overlap {})", pl.col("tid").cast(pl.String), extra)
+    lane = pl.when(extra > 0).then(beside).otherwise(pl.col("tid").cast(pl.String))
+    return device.lazy().with_columns(lane=lane)
+
+
+def _is_moved() -> pl.Expr:
+    return pl.col("lane") != pl.col("tid").cast(pl.String)
+
+
+def _extra_tracks(trace: Trace, device: pl.LazyFrame) -> Iterator[Event]:
+    """Rows like those of `tracks` for the lanes beside others: the same order, a telling name."""
+    moved = device.filter(_is_moved()).select("pid", "tid", "lane", "stream").unique()
+    known = trace.lazy("tracks").select("pid", "tid", "sort_index")
+    for row in _iterate(moved.join(known, on=["pid", "tid"], how="left")):
+        suffix = row["lane"].removeprefix(row["tid"])
+        name = f"stream {row['stream']}{suffix}"
+        yield {**row, "tid": row["lane"], "name": name, "labels": None}
+
+
+def _moved(device: pl.LazyFrame) -> dict[tuple[str, str, int, int], str]:
+    """Lane of each slice that is not drawn where it was recorded, by what its arrow knows of it."""
+    rows = _iterate(device.filter(_is_moved()))
+    return {(r["pid"], r["tid"], r["ts_ns"], r["correlation"]): r["lane"] for r in rows}
+
+
+def _rare_arguments(trace: Trace) -> dict[int, Event]:
+    """Arguments that live in tables of their own, by event."""
+    rare: dict[int, Event] = {}
+    for row in _rows(trace, "collectives"):
+        rare.setdefault(row["index"], {}).update(_given(row, COLLECTIVE_ARGUMENTS))
+    for row in _rows(trace, "event_args"):
+        rare.setdefault(row["index"], {})[row["key"]] = _json_or_text(row["value"])
+    ranges = trace.lazy("counters").filter(pl.col("source") == "profiler_range")
+    for row in _iterate(ranges):
+        rare.setdefault(row["index"], {})[row["counter"]] = row["value"]
+    return rare
+
+
+def _track_events(row: Event) -> Iterable[Event]:
+    owner = "process" if row["tid"] is None else "thread"
+    lane = {"pid": _number(row["pid"]), "tid": _number(row["tid"]) if row["tid"] else 0}
+    for column in ("name", "labels", "sort_index"):
+        if row[column] is not None:
+            yield {"ph": "M", "name": f"{owner}_{column}", **lane, "args": {column: row[column]}}
+
+
+def _host_event(row: Event, offset: int, rare: Mapping[int, Event]) -> Event:
+    given = _given(row, HOST_ARGUMENTS)
+    for column, key in HOST_JSON_ARGUMENTS.items():
+        if row[column] is not None:
+            given[key] = _json_or_text(row[column])
+    given |= rare.get(row["index"], {})
+    if row["kind"] == "instant":
+        return {"ph": "i", "s": "t", **_label(row), **_place(row, offset), "args": given}
+    return _slice(row, offset, given)
+
+
+def _device_event(row: Event, offset: int, rare: Mapping[int, Event]) -> Event:
+    given = _given(row, DEVICE_ARGUMENTS)
+    if row["stream"] is not None:
+        given["stream"] = _number(row["stream"])
+    for key in ("grid", "block"):
+        if row[f"{key}_x"] is not None:
+            given[key] = [row[f"{key}_{axis}"] for axis in "xyz"]
+    if row["kind"] == "memcpy" and row["copy_direction"] not in (None, "other"):
+        given["kind"] = row["copy_direction"]
+    return _slice(row, offset, {**given, **rare.get(row["index"], {})})
+
+
+def _slice(row: Event, offset: int, given: Event) -> Event:
+    dur = _microseconds(row["dur_ns"])
+    return {"ph": "X", **_label(row), **_place(row, offset), "dur": dur, "args": given}
+
+
+def _flow_event(row: Event, offset: int) -> Event:
+    return {
+        "ph": FLOW_PHASES[row["phase"]],
+        "id": row["flow_id"],
+        **_label({**row, "name": row["category"]}),
+        **_place(row, offset),
+        **({"bp": "e"} if row["phase"] == "end" else {}),
+    }
+
+
+def _counter_event(row: Event, offset: int) -> Event:
+    place = _place({**row, "pid": row["device"], "tid": None}, offset)
+    return {"ph": "C", "name": row["counter"], **place, "args": {"value": row["value"]}}
+
+
+def _label(row: Event) -> Event:
+    category = {} if row["category"] is None else {"cat": row["category"]}
+    return {**category, "name": row["name"] or ""}
+
+
+def _place(row: Event, offset: int) -> Event:
+    lane = {key: _number(row[key]) for key in ("pid", "tid") if row[key] is not None}
+    return {**lane, "ts": _microseconds(row["ts_ns"] - offset)}
+
+
+def _given(row: Event, columns: Mapping[str, str]) -> Event:
+    return {key: row[column] for column, key in columns.items() if row[column] is not None}
+
+
+def _microseconds(ns: int) -> msgspec.Raw:
+    """Nanoseconds as microseconds with three decimals, exact."""
+    sign, ns = ("-", -ns) if ns < 0 else ("", ns)
+    return msgspec.Raw(f"{sign}{ns // 1000}.{ns % 1000:03d}")
+
+
+def _number(text: str) -> int | str:
+    return int(text) if text.isascii() and text.isdigit() else text
+
+
+def _json_or_text(text: str) -> Any:
+    try:
+        msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return text
+    return msgspec.Raw(text)

@@ -1,0 +1,390 @@
+"""The last step of every reader: schema, derived tables, health checks, one frozen trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from timesink.model.health import HealthEntry, merge_entries
+from timesink.model.intervals import IntervalSet, crossed
+from timesink.model.schema import BUSY_KINDS, STEPS, TABLES, TraceTable
+from timesink.model.trace import Metadata, Trace
+
+# Health checks on the finished tables: what looks wrong in the trace as a whole.
+#
+# One function per code of :mod:`timesink.model.health`.  All of them run on every trace, so they
+# work on whole columns and fetch text only for the one example they show.
+
+LAUNCH_KINDS = ("runtime", "driver")
+NESTED_KINDS = ("operator", "annotation", "python_function", "module", *LAUNCH_KINDS)
+"""Host kinds that are calls, and so lie inside one another on a thread."""
+
+CLOCK_DISAGREEMENT_NS = 1_000
+"""Device work may seem to start this much before its launch: the clocks are matched, not one."""
+CLOCK_FAULT_NS = 3_600 * 10**9
+WINDOW_SLACK_NS = 60 * 10**9
+CLOCK_FAULT_SPANS = 100
+FEWEST_TO_JUDGE_CLOCK = 10
+FEWEST_STEPS_TO_COMPARE = 3
+CUT_STEP_DEVICE_SHARE = 0.8
+CUT_STEP_DURATION_SHARE = 0.5
+LONGEST_NAME = 60
+LARGEST_CODE_TABLE = 1 << 24
+
+
+def find_oddities(tables: Mapping[str, pl.DataFrame], metadata: Metadata) -> list[HealthEntry]:
+    """What looks wrong in a trace whose tables are complete and conform to the schema."""
+    host, device = tables["host"], tables["device"]
+    # Counters of kernels and behaviour have no timeline, and no rank; nothing of it is missing.
+    needs_timeline = tables["kernel_calls"].is_empty() and tables["behaviour"].is_empty()
+    if host.is_empty() and device.is_empty() and not needs_timeline:
+        return []
+    if host.is_empty() and device.is_empty() and not tables["counters"].is_empty():
+        return [HealthEntry("counters_only", 1)]
+    launches = _launches(host)
+    busy = _busy_with_launch(device, launches)
+    entries = [
+        _overlapping_slices(busy),
+        _overlapping_host(host),
+        _unlinked_kernels(busy, host),
+        _duplicate_correlation(launches),
+        _cut_step(tables["steps"], busy),
+        _clock_fault(host, device),
+        _window_end_fault(host, device),
+        _device_before_launch(busy),
+    ]
+    if needs_timeline:
+        entries += [
+            HealthEntry("rank_assumed", int(metadata.distributed.rank is None)),
+            HealthEntry("no_device_activity", int(busy.is_empty())),
+            HealthEntry("no_host_activity", int(not _has_kind(host, ["operator"]))),
+        ]
+    return [entry for entry in entries if entry.count]
+
+
+# -- what several checks need --------------------------------------------------------------------
+
+
+def _launches(host: pl.DataFrame) -> pl.DataFrame:
+    """Runtime and driver calls that carry a correlation; zero and below mean there is none."""
+    return host.select("kind", "name", "pid", "ts_ns", "correlation").filter(
+        pl.col("kind").is_in(LAUNCH_KINDS) & (pl.col("correlation") > 0)
+    )
+
+
+def _busy_with_launch(device: pl.DataFrame, launches: pl.DataFrame) -> pl.DataFrame:
+    """Device work with the start of its launch, null where the trace has no launch for it."""
+    # The earliest of several calls: a runtime call encloses the driver call it makes.
+    first_launch = launches.group_by("correlation").agg(launch_ts_ns=pl.col("ts_ns").min())
+    return (
+        device.select("kind", "name", "pid", "device", "stream", "ts_ns", "dur_ns", "correlation")
+        .filter(pl.col("kind").is_in(BUSY_KINDS))
+        .join(first_launch, on="correlation", how="left", maintain_order="left")
+    )
+
+
+def _has_kind(frame: pl.DataFrame, kinds: Sequence[str]) -> bool:
+    return bool(frame["kind"].is_in(kinds).any())
+
+
+def _name(frame: pl.DataFrame, row: int) -> str:
+    name = str(frame["name"][row])
+    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 3] + "..."
+
+
+def _on_one_line(frame: pl.DataFrame, lane_columns: Sequence[str]) -> IntervalSet:
+    """The rows as intervals, lane after lane on one axis: a single pass then serves all lanes."""
+    starts, durations = frame["ts_ns"].to_numpy(), frame["dur_ns"].to_numpy()
+    lane, lanes = _lanes(frame, lane_columns)
+    first, last = int(starts.min()), int(starts.max()) + int(durations.max())
+    if (last - first + 1) * lanes >= 2**63:
+        # A clock fault makes the axis too long; the order of the times is all that matters.
+        starts, durations = _ranks(starts, durations)
+        first, last = 0, 2 * len(starts)
+    line = lane * (last - first + 1) + (starts - first)
+    return np.stack([line, line + durations]).T
+
+
+def _ranks(
+    starts: NDArray[np.int64], durations: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Starts and durations counted in distinct times instead of nanoseconds."""
+    # A corrupt timestamp may overflow; such an event then has no length.
+    ends = np.maximum(starts, starts + durations)
+    ranks = np.unique(np.concatenate([starts, ends]), return_inverse=True)[1]
+    return ranks[: len(starts)], ranks[len(starts) :] - ranks[: len(starts)]
+
+
+def _lanes(frame: pl.DataFrame, columns: Sequence[str]) -> tuple[NDArray[np.int64], int]:
+    """A number for each row, the same where all the columns are, and a bound on the numbers."""
+    lane, lanes = np.zeros(frame.height, dtype=np.int64), 1
+    for column in columns:
+        codes, distinct = _dense_codes(frame[column])
+        if distinct > 1:
+            lane, lanes = lane * distinct + codes, lanes * distinct
+    return lane, lanes
+
+
+def _dense_codes(column: pl.Series) -> tuple[NDArray[np.int64], int]:
+    """The values numbered from 0 without holes, null being a value, and how many there are."""
+    physical = column.to_physical()
+    lowest, highest = physical.min(), physical.max()
+    if not isinstance(lowest, int) or not isinstance(highest, int):
+        return np.zeros(len(column), dtype=np.int64), 1
+    if lowest == highest and not column.null_count():
+        return np.zeros(len(column), dtype=np.int64), 1
+    codes = physical.cast(pl.Int64).fill_null(highest + 1).to_numpy() - lowest
+    if highest - lowest >= LARGEST_CODE_TABLE:
+        values, numbers = np.unique(codes, return_inverse=True)
+        return numbers, len(values)
+    return _numbered(codes, highest - lowest + 2)
+
+
+def _numbered(codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], int]:
+    """As :func:`numpy.unique` numbers them, by a table instead of a sort: far faster."""
+    number_of = np.zeros(size, dtype=np.int64)
+    number_of[codes] = 1
+    values = np.flatnonzero(number_of)
+    number_of[values] = np.arange(len(values))
+    return number_of.take(codes), len(values)
+
+
+# -- one function per code -----------------------------------------------------------------------
+
+
+def _overlapping_slices(busy: pl.DataFrame) -> HealthEntry:
+    """Device work that starts before an earlier one on its stream has ended."""
+    rows = busy.filter((pl.col("dur_ns") > 0) & pl.col("stream").is_not_null())
+    if rows.is_empty():
+        return HealthEntry("overlapping_slices", 0)
+    line = _on_one_line(rows, ["pid", "device", "stream"])
+    order = np.argsort(line[:, 0])
+    starts, ends = line[order, 0], line[order, 1]
+    early = np.flatnonzero(starts[1:] < np.maximum.accumulate(ends)[:-1]) + 1
+    if not len(early):
+        return HealthEntry("overlapping_slices", 0)
+    later = int(order[early[0]])
+    earlier = int(order[np.argmax(ends[: early[0]])])
+    example = f"{_name(rows, earlier)} and {_name(rows, later)}, stream {rows['stream'][later]}"
+    return HealthEntry("overlapping_slices", len(early), example)
+
+
+def _overlapping_host(host: pl.DataFrame) -> HealthEntry:
+    """Host calls during which another begins that ends later, so that neither holds the other."""
+    rows = host.select("kind", "name", "pid", "tid", "ts_ns", "dur_ns").filter(
+        pl.col("kind").is_in(NESTED_KINDS) & (pl.col("dur_ns") > 0)
+    )
+    if rows.is_empty():
+        return HealthEntry("overlapping_host", 0)
+    line = _on_one_line(rows, ["pid", "tid"])
+    cut = np.flatnonzero(crossed(line))
+    if not len(cut):
+        return HealthEntry("overlapping_host", 0)
+    first = int(cut[0])
+    start, end = line[first]
+    inside, beyond = (line[:, 0] > start) & (line[:, 0] < end), line[:, 1] > end
+    other = int(np.argmax(inside & beyond))
+    example = f"{_name(rows, first)} and {_name(rows, other)}, thread {rows['tid'][first]}"
+    return HealthEntry("overlapping_host", len(cut), example)
+
+
+def _unlinked_kernels(busy: pl.DataFrame, host: pl.DataFrame) -> HealthEntry:
+    """Device work without its launch; silent where the host was not recorded at all."""
+    if not _has_kind(host, NESTED_KINDS):
+        return HealthEntry("unlinked_kernels", 0)
+    unlinked = busy["launch_ts_ns"].is_null().arg_true()
+    if unlinked.is_empty():
+        return HealthEntry("unlinked_kernels", 0)
+    correlation = busy["correlation"][unlinked[0]]
+    shown = "no correlation" if correlation is None else f"correlation {correlation}"
+    return HealthEntry("unlinked_kernels", len(unlinked), f"{_name(busy, unlinked[0])}, {shown}")
+
+
+def _duplicate_correlation(launches: pl.DataFrame) -> HealthEntry:
+    """Calls of one kind and process that share a correlation.
+
+    A runtime call and the driver call inside it share theirs by right.
+    """
+    keys = ["kind", "pid", "correlation"]
+    shared = launches.group_by(keys).len().filter(pl.col("len") > 1)
+    if shared.is_empty():
+        return HealthEntry("duplicate_correlation", 0)
+    # Groups come in no fixed order; the example must not change from run to run.
+    lowest = shared.filter(pl.col("correlation") == pl.col("correlation").min()).sort(keys)
+    first = launches.join(lowest.head(1), on=keys, how="semi", nulls_equal=True)
+    example = f"{first.height} calls with correlation {first['correlation'][0]}: {_name(first, 0)}"
+    return HealthEntry("duplicate_correlation", int(shared["len"].sum()), example)
+
+
+def _cut_step(steps: pl.DataFrame, busy: pl.DataFrame) -> HealthEntry:
+    """A first or last step with clearly less device work than the others.
+
+    Durations decide only where no device work is launched from steps: a host that runs ahead of
+    the device makes the first step short although nothing of it is missing.
+    """
+    if steps.height < FEWEST_STEPS_TO_COMPARE:
+        return HealthEntry("cut_step", 0)
+    starts, durations = steps["ts_ns"].to_numpy(), steps["dur_ns"].to_numpy()
+    launched = np.sort(busy["launch_ts_ns"].drop_nulls().to_numpy())
+    work = np.searchsorted(launched, starts + durations) - np.searchsorted(launched, starts)
+    if work.any():
+        values, share, unit = work, CUT_STEP_DEVICE_SHARE, "device activities"
+    else:
+        values, share, unit = durations, CUT_STEP_DURATION_SHARE, "ns"
+    examples = []
+    for edge in (0, steps.height - 1):
+        usual = np.median(np.delete(values, edge))
+        if values[edge] < share * usual:
+            examples.append(f"{_name(steps, edge)}: {values[edge]} {unit}, usually {usual:.0f}")
+    return HealthEntry("cut_step", len(examples), "; ".join(examples))
+
+
+def _clock_fault(host: pl.DataFrame, device: pl.DataFrame) -> HealthEntry:
+    """Events far outside the span of nearly all others.
+
+    Marks without a length are left out: the one that ends the recording has a code of its own.
+    """
+    timed = host.select("kind", "name", "ts_ns").filter(pl.col("kind") != "instant")
+    events = pl.concat([timed.drop("kind"), device.select("name", "ts_ns")])
+    times = events["ts_ns"].to_numpy()
+    if len(times) < FEWEST_TO_JUDGE_CLOCK:
+        return HealthEntry("clock_fault", 0)
+    if int(times.max()) - int(times.min()) <= CLOCK_FAULT_NS:
+        return HealthEntry("clock_fault", 0)
+    low, high = _plausible_times(times)
+    astray = np.flatnonzero((times < low) | (times > high))
+    if not len(astray):
+        return HealthEntry("clock_fault", 0)
+    row = int(astray[0])
+    return HealthEntry("clock_fault", len(astray), f"{_name(events, row)} at {times[row]} ns")
+
+
+def _window_end_fault(host: pl.DataFrame, device: pl.DataFrame) -> HealthEntry:
+    """The mark that ends the recording, further behind the last event than the trace is long."""
+    is_mark = host["kind"] == "instant"
+    instants = host.select("name", "ts_ns").filter(is_mark)
+    marks = instants["ts_ns"].filter(instants["name"].cast(pl.String) == "Record Window End")
+    if marks.is_empty():
+        return HealthEntry("window_end_fault", 0)
+    work = pl.concat([host["ts_ns"].filter(~is_mark), device["ts_ns"]])
+    if work.is_empty():
+        return HealthEntry("window_end_fault", 0)
+    first, last = work.to_numpy().min(), work.to_numpy().max()
+    late = marks.filter(marks - int(last) > max(int(last) - int(first), WINDOW_SLACK_NS))
+    return HealthEntry("window_end_fault", len(late), f"Record Window End at {marks[0]} ns")
+
+
+def _plausible_times(times: NDArray[np.int64]) -> tuple[int, int]:
+    """Bounds around all but the outermost percent of the times, with a wide margin."""
+    # At least one on either side may be wrong, however few there are.
+    tail = max(1, len(times) // 100)
+    ordered = np.partition(times, [tail, -1 - tail])
+    low, high = int(ordered[tail]), int(ordered[-1 - tail])
+    margin = max(CLOCK_FAULT_NS, CLOCK_FAULT_SPANS * (high - low))
+    whole = np.iinfo(np.int64)
+    return max(low - margin, whole.min), min(high + margin, whole.max)
+
+
+def _device_before_launch(busy: pl.DataFrame) -> HealthEntry:
+    """Device work that starts before the host asked for it."""
+    lead = busy["launch_ts_ns"] - busy["ts_ns"]
+    early = (lead > CLOCK_DISAGREEMENT_NS).arg_true()
+    if early.is_empty():
+        return HealthEntry("device_before_launch", 0)
+    row = early[0]
+    example = f"{_name(busy, row)} starts {lead[row]} ns before its launch"
+    return HealthEntry("device_before_launch", len(early), example)
+
+
+_LATEST_NS = 2**63 - 1
+STEP_PATTERN = r"^ProfilerStep#(\d+)"
+
+
+def finish_trace(
+    metadata: Metadata,
+    tables: Mapping[str, pl.DataFrame],
+    health: Iterable[HealthEntry] = (),
+) -> Trace:
+    """Bring the tables to the schema, find steps and oddities, and freeze the result.
+
+    Readers may leave out tables and columns they know nothing of; these become empty or null.
+    """
+    complete = {name: conform(frame, TABLES[name]) for name, frame in tables.items()}
+    for name, table in TABLES.items():
+        complete.setdefault(name, table.empty())
+    odd_values = [
+        HealthEntry("bad_value", _new_nulls(frame, complete[name]), f"a number in {name}")
+        for name, frame in tables.items()
+    ]
+    for name in ("host", "device"):
+        complete[name], endless = _within_64_bits(complete[name])
+        odd_values.append(HealthEntry("bad_value", endless, "an event that ends beyond 64 bits"))
+    if complete["steps"].is_empty() and not complete["host"].is_empty():
+        complete["steps"] = find_steps(complete["host"])
+    found = find_oddities(complete, metadata)
+    return Trace(
+        metadata=metadata,
+        health=merge_entries([*health, *odd_values, *found]),
+        frames={name: frame.lazy() for name, frame in complete.items()},
+    )
+
+
+def conform(frame: pl.DataFrame, table: TraceTable) -> pl.DataFrame:
+    """The frame with exactly the columns of the table, in order; absent ones become null.
+
+    A value the column cannot hold becomes null as well.
+    """
+    if frame.is_empty():
+        return table.empty()
+    if dict(frame.schema) == table.schema and frame.columns == list(table.schema):
+        return frame
+    return frame.select(
+        pl.col(column.name).cast(column.dtype, strict=False)
+        if column.name in frame.columns
+        else pl.lit(None, dtype=column.dtype).alias(column.name)
+        for column in table.columns
+    )
+
+
+def _new_nulls(before: pl.DataFrame, after: pl.DataFrame) -> int:
+    """How many values were lost on the way to the schema."""
+    if before.is_empty():
+        return 0
+    return sum(
+        after[column].null_count() - before[column].null_count()
+        for column in before.columns
+        if column in after.columns and before[column].dtype != after[column].dtype
+    )
+
+
+def _within_64_bits(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """Events cut where their end would not fit; the number of those cut."""
+    if frame.is_empty():
+        return frame, 0
+    room = _LATEST_NS - pl.col("ts_ns").clip(lower_bound=0)
+    endless = frame.select((pl.col("dur_ns") > room).sum()).item()
+    if not endless:
+        return frame, 0
+    return frame.with_columns(dur_ns=pl.min_horizontal("dur_ns", room)), int(endless)
+
+
+def find_steps(host: pl.DataFrame) -> pl.DataFrame:
+    """Steps the profiler marked on the host; device-side copies of the marks are not steps."""
+    step_names = host.select(pl.col("name").unique().cast(pl.String)).to_series()
+    step_names = step_names.filter(step_names.str.contains(STEP_PATTERN).fill_null(value=False))
+    marks = host.filter(
+        pl.col("kind").is_in(["operator", "annotation"])
+        & pl.col("name").is_in(step_names.cast(pl.Categorical).implode())
+    ).sort("ts_ns", "index")
+    return conform(
+        marks.with_columns(
+            step=pl.col("name")
+            .cast(pl.String)
+            .str.extract(STEP_PATTERN)
+            .cast(pl.Int64, strict=False)
+        ),
+        STEPS,
+    )

@@ -1,0 +1,1 @@
+"""Nsight Compute: what single kernels used of the hardware."""

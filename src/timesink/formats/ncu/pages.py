@@ -1,0 +1,319 @@
+"""CSV output as printed: tables among other lines.
+
+The profiled program prints what it likes, the profiler reports its progress, and files are put
+together from several runs.  A stretch in which every line is a row is parsed as it is; only in
+others are lines looked at one by one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from timesink.formats.ncu.launches import PLACE, GatheredLaunches, LaunchPart
+from timesink.formats.ncu.numbers import ahead, all_quoted_rows, stretches
+from timesink.formats.ncu.report_file import ProfilerLog, shortened
+from timesink.formats.ncu.table import BadRowsError, CsvTable
+from timesink.model.health import HealthEntry
+
+_SEPARATORS = b",;\t"
+
+
+@dataclass(slots=True)
+class CsvPages:
+    """The tables of one file, while it is read."""
+
+    launches: GatheredLaunches
+    log: ProfilerLog = field(default_factory=ProfilerLog)
+    table: CsvTable | None = None
+    runs: int = 0
+    layouts: list[str] = field(default_factory=list)
+    bad_rows: int = 0
+    bad_example: str = ""
+    cut_line: str = ""
+    invalid_bytes: int = 0
+    _units_follow: bool = False
+
+    def read(self, blocks: Iterable[bytes]) -> Iterator[None]:
+        """Take in everything; yields after each stretch, so that a caller may stop."""
+        looked_at = ((text, all_quoted_rows(text)) for text in stretches(blocks))
+        for text, are_rows in ahead(looked_at):
+            if not (are_rows and self._take_rows(text)):
+                self._take_lines(text)
+            yield
+
+    @property
+    def layout(self) -> str:
+        """What the file is, by its first table."""
+        return self.layouts[0] if self.layouts else ""
+
+    def health(self) -> list[HealthEntry]:
+        return [
+            HealthEntry("bad_table_row", self.bad_rows, self.bad_example),
+            HealthEntry("cut_line", int(bool(self.cut_line)), self.cut_line),
+            HealthEntry("appended_tables", max(self.runs - 1, 0)),
+            HealthEntry("invalid_utf8", self.invalid_bytes),
+        ]
+
+    def _begin_table(self, header: bytes) -> None:
+        self.table = CsvTable.from_header(header.rstrip(b"\n"))
+        self.runs += 1
+        self._units_follow = not self.table.is_details
+        self.layouts.append("details-csv" if self.table.is_details else "raw-csv")
+
+    def _take_rows(self, text: bytes) -> bool:
+        """Take lines that seem to be rows as they are; whether all of them were."""
+        if self.table is None or self._units_follow or not self.table.is_quoted:
+            return False
+        try:
+            self._parse(self.table, text)
+        except BadRowsError:
+            return False
+        return True
+
+    def _take_lines(self, text: bytes) -> None:
+        for is_header, lines in split_at_headers(text):
+            if is_header:
+                self._begin_table(lines)
+            elif self.table is None:
+                self.log.add(lines)
+            else:
+                rows = self._take_units(self.table, lines) if self._units_follow else lines
+                if not (all_quoted_rows(rows) and self._take_rows(rows)):
+                    self._take_one_by_one(self.table, rows)
+
+    def _take_units(self, table: CsvTable, lines: bytes) -> bytes:
+        """Read the row of units, the first of the table; what is left of the lines."""
+        while lines:
+            first, _, rest = lines.partition(b"\n")
+            is_units = first.startswith((b'""', table.separator.encode()))
+            if is_units:
+                self.table = table.with_units(first)
+            if is_units or table.is_row(first):
+                self._units_follow = False
+                return rest if is_units else lines
+            self.log.add(first)
+            lines = rest
+        return b""
+
+    def _take_one_by_one(self, table: CsvTable, lines: bytes) -> None:
+        rows, others = [], []
+        for line in lines.split(b"\n"):
+            if table.is_row(line):
+                rows.append(line)
+            elif (start := table.row_inside(line)) >= 0:
+                others.append(line[:start])
+                rows.append(line[start:])
+            else:
+                others.append(line)
+        self.log.add(b"\n".join(others))
+        # Without a line end, the last line may have been cut where the file was.
+        if rows and not lines.endswith(b"\n") and not table.is_whole(rows[-1]):
+            self.cut_line = shortened(rows.pop(), 120)
+        if not rows:
+            return
+        try:
+            self._parse(table, b"\n".join(rows))
+        except BadRowsError:
+            self._take_whole_rows(table, rows)
+
+    def _take_whole_rows(self, table: CsvTable, rows: list[bytes]) -> None:
+        whole = [row for row in rows if table.is_whole(row)]
+        self._note_bad([row for row in rows if not table.is_whole(row)])
+        text = b"\n".join(whole).decode("utf-8", "replace")
+        self.invalid_bytes += text.count("\ufffd")
+        try:
+            if whole:
+                self._parse(table, text.encode())
+        except BadRowsError:
+            self._note_bad(whole)
+
+    def _note_bad(self, rows: list[bytes]) -> None:
+        self.bad_rows += len(rows)
+        if rows and not self.bad_example:
+            self.bad_example = shortened(rows[0], 120)
+
+    def _parse(self, table: CsvTable, rows: bytes) -> None:
+        self.launches.add(table.part_of(rows), self.runs)
+
+
+def split_at_headers(text: bytes) -> Iterator[tuple[bool, bytes]]:
+    r"""Headers, and the lines before and after them."""
+    done = 0
+    for start in _header_starts(text):
+        if start > done:
+            yield False, text[done:start]
+        end = text.find(b"\n", start) + 1 or len(text)
+        yield True, text[start:end]
+        done = end
+    if done < len(text):
+        yield False, text[done:]
+
+
+def has_header(text: bytes) -> bool:
+    """Whether a table begins in these lines."""
+    return bool(_header_starts(text))
+
+
+def _header_starts(text: bytes) -> list[int]:
+    """Where header lines begin; a program may have left its last line open before a quoted one."""
+    quoted = _places(text, b'"ID"')
+    plain = [0] if text.startswith(b"ID") else []
+    plain += [place + 1 for place in _places(text, b"\nID")]
+    return sorted(
+        [start for start in quoted if _is_header(text, start, b'"ID"')]
+        + [start for start in plain if _is_header(text, start, b"ID")]
+    )
+
+
+def _places(text: bytes, mark: bytes) -> list[int]:
+    found = []
+    place = text.find(mark)
+    while place >= 0:
+        found.append(place)
+        place = text.find(mark, place + 1)
+    return found
+
+
+def _is_header(text: bytes, start: int, mark: bytes) -> bool:
+    separator = text[start + len(mark) : start + len(mark) + 1]
+    line = text[start : text.find(b"\n", start) + 1 or len(text)]
+    return (
+        separator != b""
+        and separator in _SEPARATORS
+        and b"Process ID" in line
+        and b"Kernel Name" in line
+    )
+
+
+# The pages as text: one block per launch, tables between dashed rules, advice in prose.
+#
+# [2513] python3.12@127.0.0.1
+# gemm(float *) (80, 1, 1)x(256, 1, 1), Context 1, Stream 7, Device 0, CC 9.0
+# Section: GPU Speed Of Light Throughput
+# ----------------------- ----------- ------------
+# Metric Name             Metric Unit Metric Value
+# ----------------------- ----------- ------------
+# Duration                         us        25.15
+# ----------------------- ----------- ------------
+
+_PROCESS = re.compile(r"^\[(?P<pid>\d+)\] (?P<process>.*)@(?P<host>\S+)\s*$")
+_LAUNCH = re.compile(
+    r"^\s*(?P<name>\S.*?)"
+    r"(?: (?P<grid>\(\d+, \d+, \d+\))x(?P<block>\(\d+, \d+, \d+\)))?"
+    r"(?:, \d{4}-\w{3}-\d{1,2} [\d:]+)?"  # older versions print the time here, and no shape
+    r", Context (?P<context>\w+), Stream (?P<stream>\w+)"
+    r"(?:, Device (?P<device>\d+))?(?:, CC (?P<compute_capability>[\d.]+))?\s*$"
+)
+_SECTION = re.compile(r"^\s*Section: (.*?)\s*$")
+_RULE = re.compile(r"^\s*-+ -+ -+\s*$")
+_HEADER = re.compile(r"^\s*Metric Name +Metric Unit +Metric Value\s*$")
+_WARNING = re.compile(r"^\s+Warning: ")
+_ROWS = {
+    "piece": pl.UInt32(),
+    "section": pl.Categorical(),
+    "metric": pl.Categorical(),
+    "unit": pl.Categorical(),
+    "text": pl.String(),
+}
+# One pattern per mark: each is found many times faster than by an alternation.
+_TABLE_MARKS = (
+    re.compile(rb"(?m)^\s*\[\d+\] .*@\S+\s*$"),
+    re.compile(rb"(?m)^\s*Metric Name +Metric Unit +Metric Value"),
+    re.compile(rb"(?m), Context \w+, Stream \w+(?:, Device \d+)?(?:, CC [\d.]+)?\s*$"),
+)
+
+
+def looks_like_text_page(head: bytes) -> bool:
+    """Whether a file holds the text page, judged by its first lines."""
+    return any(mark.search(head) for mark in _TABLE_MARKS)
+
+
+@dataclass(slots=True)
+class TextPage:
+    """The launches of one file, while it is read."""
+
+    launches: GatheredLaunches
+    log: ProfilerLog = field(default_factory=ProfilerLog)
+    _process: dict[str, str | None] = field(default_factory=dict)
+    _places: list[dict[str, str | None]] = field(default_factory=list)
+    _rows: list[tuple[int, str, str, str, str]] = field(default_factory=list)
+    _section: str = ""
+    _edges: tuple[int, int] | None = None
+    """Where the columns of name and unit end, inside a table."""
+    _rows_of_table: int = 0
+
+    def read(self, blocks: Iterable[bytes]) -> Iterator[None]:
+        """Take in everything; yields after each stretch, so that a caller may stop."""
+        for text in stretches(blocks):
+            lines = text.decode("utf-8", "replace").removesuffix("\n").split("\n")
+            others = [line for line in lines if not self._take(line)]
+            self.log.add("\n".join(others).encode())
+            self._hand_over(len(self._places) - 1)
+            yield
+        self._hand_over(len(self._places))
+
+    @property
+    def layout(self) -> str:
+        return "text"
+
+    def health(self) -> list[HealthEntry]:
+        return []
+
+    def _take(self, line: str) -> bool:
+        """Whether the line is part of the page."""
+        if not line.strip():
+            # The raw page does not close its tables with a rule.
+            self._edges = None
+        elif _RULE.match(line):
+            self._take_rule(line)
+        elif self._edges is not None:
+            return self._take_row(line, *self._edges)
+        elif ", Context " in line and (launch := _LAUNCH.match(line)):
+            self._places.append({**self._process, **launch.groupdict()})
+        elif line.startswith("[") and (process := _PROCESS.match(line)):
+            self._process = process.groupdict()
+        elif section := _SECTION.match(line):
+            self._section = section[1]
+        else:
+            # What is left of a block is advice, unless the profiler warns of something.
+            return bool(self._places) and line[0].isspace() and not _WARNING.match(line)
+        return True
+
+    def _take_rule(self, line: str) -> None:
+        """A rule opens a table, parts its header from its rows, and closes it."""
+        if self._edges is not None and self._rows_of_table:
+            self._edges = None
+            return
+        first, second, _ = (dashes.end() for dashes in re.finditer("-+", line))
+        self._edges, self._rows_of_table = (first, second), 0
+
+    def _take_row(self, line: str, first: int, second: int) -> bool:
+        if _HEADER.match(line):
+            return True
+        if not self._places or line[first : first + 1].strip() or line[second : second + 1].strip():
+            self._edges = None
+            return self._take(line)
+        name, unit, text = line[:first].strip(), line[first:second].strip(), line[second:].strip()
+        self._rows.append((len(self._places) - 1, self._section, name, unit, text))
+        self._rows_of_table += 1
+        return True
+
+    def _hand_over(self, complete: int) -> None:
+        """Give away the first launches; the last one of a stretch may have rows to come."""
+        if complete <= 0:
+            return
+        places, self._places = self._places[:complete], self._places[complete:]
+        rows = [row for row in self._rows if row[0] < complete]
+        self._rows = [(row[0] - complete, *row[1:]) for row in self._rows[len(rows) :]]
+        launches = pl.DataFrame(
+            {name: [place.get(name) for place in places] for name in PLACE},
+            schema=dict.fromkeys(PLACE, pl.String()),
+        )
+        self.launches.add(
+            LaunchPart(launches.cast(pl.Schema(PLACE)), pl.DataFrame(rows, _ROWS, orient="row")),
+            run=0,
+        )

@@ -1,0 +1,329 @@
+"""Read-only access to an export: which tables and columns it has, and their rows as frames."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from timesink.errors import UnreadableError
+from timesink.formats.packing import Damage, SourceFile
+from timesink.formats.times import lane
+from timesink.model.health import HealthEntry
+
+ROWS_AT_ONCE = 100_000
+
+INTEGER = pl.Int64()
+REAL = pl.Float64()
+TEXT = pl.String()
+
+_SEPARATOR = "\x1f"
+
+# SQLite checks no types: any column may hold any value, so each is made what the model expects.
+_AS_TYPE = {
+    INTEGER: "CASE WHEN typeof({0}) IN ('integer', 'real') THEN CAST({0} AS INTEGER) END",
+    REAL: "CASE WHEN typeof({0}) IN ('integer', 'real') THEN CAST({0} AS REAL) END",
+    TEXT: "CAST({0} AS TEXT)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """An open export."""
+
+    connection: sqlite3.Connection
+    columns: Mapping[str, tuple[str, ...]]
+    """Columns of every table."""
+
+    def rows(self, table: str, schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
+        """The wanted columns in the order recorded; null where the export has no such column."""
+        present = [name for name in schema if name in self.columns.get(table, ())]
+        frame = self._select(table, {name: schema[name] for name in present})
+        return frame.select(
+            pl.col(name) if name in present else pl.lit(None, dtype=dtype).alias(name)
+            for name, dtype in schema.items()
+        )
+
+    def _select(self, table: str, schema: dict[str, pl.DataType]) -> pl.DataFrame:
+        nothing = pl.DataFrame(schema=schema)
+        if not schema:
+            return nothing
+        read = self._read_rows if TEXT in schema.values() else self._read_numbers
+        return pl.concat([nothing, *read(table, schema)])
+
+    # Names in the queries come from the export's own catalogue and the reader's constants.
+
+    def _read_rows(self, table: str, schema: dict[str, pl.DataType]) -> Iterator[pl.DataFrame]:
+        cursor = self.connection.execute(
+            f'SELECT {", ".join(_typed(schema))} FROM "{table}"'  # noqa: S608
+        )
+        while rows := cursor.fetchmany(ROWS_AT_ONCE):
+            yield pl.DataFrame(rows, schema=schema, orient="row")
+
+    def _read_numbers(self, table: str, schema: dict[str, pl.DataType]) -> Iterator[pl.DataFrame]:
+        # SQLite joins each column to one text and Polars splits it: without a Python object per
+        # value this takes a third of the time of rows.
+        names = [f'"{name}"' for name in schema]
+        some = f'SELECT rowid, {", ".join(names)} FROM "{table}"'  # noqa: S608
+        some += " WHERE rowid > ? ORDER BY rowid LIMIT ?"
+        joined = ", ".join(f"group_concat(coalesce({name}, ''), '{_SEPARATOR}')" for name in names)
+        query = f"SELECT max(rowid), {joined} FROM ({some})"  # noqa: S608
+        last = -(2**63)
+        while True:
+            last, *texts = self.connection.execute(query, (last, ROWS_AT_ONCE)).fetchone()
+            if last is None:
+                return
+            yield _split_numbers(dict(zip(schema, texts, strict=True)), schema)
+
+    def count(self, table: str) -> int:
+        (count,) = self.connection.execute(f'SELECT count(*) FROM "{table}"').fetchone()  # noqa: S608
+        return int(count)
+
+    def pairs(self, table: str) -> dict[str, str]:
+        """A table of `name` and `value` as a dictionary; empty when there is no such table."""
+        frame = self.rows(table, {"name": TEXT, "value": TEXT}).drop_nulls()
+        return dict(frame.iter_rows())
+
+
+@contextmanager
+def open_database(source: SourceFile, damage: Damage) -> Iterator[Database]:
+    """Open an export without ever writing to it, unpacking it aside when it is packed."""
+    with source.plain_file("export.sqlite", damage) as path:
+        address = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+        try:
+            with closing(sqlite3.connect(address, uri=True)) as connection:
+                connection.text_factory = _decode_leniently
+                _check_length(connection, path)
+                yield Database(connection, _columns_of(connection))
+        # A damaged schema is quoted in SQLite's message, as bytes that may be no text.
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
+            reason = "; ".join([" ".join(str(error).split()), *damage])
+            raise UnreadableError.damaged(
+                source.path, reason, "copy the file again, or repeat `nsys export --type sqlite`"
+            ) from None
+
+
+def _check_length(connection: sqlite3.Connection, path: Path) -> None:
+    # SQLite itself reads a last page that is cut as if it were filled with zeros.
+    ((pages,), (page_size,)) = (
+        connection.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size")
+    )
+    if path.stat().st_size < pages * page_size:
+        message = "the file ends early"
+        raise sqlite3.DatabaseError(message)
+
+
+def _columns_of(connection: sqlite3.Connection) -> dict[str, tuple[str, ...]]:
+    tables = connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    return {
+        str(table): tuple(
+            str(column)
+            for (column,) in connection.execute("SELECT name FROM pragma_table_info(?)", (table,))
+        )
+        for (table,) in tables.fetchall()
+    }
+
+
+def _split_numbers(texts: dict[str, str], schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
+    columns = {
+        name: pl.Series([text]).str.split(_SEPARATOR).explode() for name, text in texts.items()
+    }
+    if len({len(column) for column in columns.values()}) != 1:
+        message = "a column of numbers holds other data"
+        raise sqlite3.DataError(message)
+    return pl.DataFrame(columns).select(
+        pl.col(name).cast(dtype, strict=False) for name, dtype in schema.items()
+    )
+
+
+def _typed(schema: Mapping[str, pl.DataType]) -> list[str]:
+    return [_AS_TYPE[dtype].format(f'"{name}"') for name, dtype in schema.items()]
+
+
+def _decode_leniently(text: bytes) -> str:
+    return text.decode("utf-8", "replace")
+
+
+# Activity tables of an export as rows of `device` and `host`.
+#
+# Every function here gives one frame with `start` and `end` in the export's own time; rows keep
+# the order recorded.
+
+KERNEL = "CUPTI_ACTIVITY_KIND_KERNEL"
+MEMCPY = "CUPTI_ACTIVITY_KIND_MEMCPY"
+MEMSET = "CUPTI_ACTIVITY_KIND_MEMSET"
+SYNCHRONIZATION = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
+GRAPH_TRACE = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"
+NVTX = "NVTX_EVENTS"
+
+DEVICE_KINDS = {
+    KERNEL: "kernel",
+    # One row for a whole replayed graph, recorded instead of its kernels.
+    GRAPH_TRACE: "kernel",
+    MEMCPY: "memcpy",
+    MEMSET: "memset",
+    SYNCHRONIZATION: "sync",
+}
+HOST_KINDS = {
+    "CUPTI_ACTIVITY_KIND_RUNTIME": "runtime",
+    "CUPTI_ACTIVITY_KIND_DRIVER": "driver",
+    NVTX: "annotation",
+    "CUDNN_EVENTS": "annotation",
+    "CUBLAS_EVENTS": "annotation",
+    "PROFILER_OVERHEAD": "overhead",
+    "CUPTI_ACTIVITY_KIND_OVERHEAD": "overhead",
+    "OSRT_API": "other",
+}
+
+NVTX_MARKS = (34,)
+NVTX_RANGES = (59, 60, 70, 71)
+"""Push/pop and start/end, recorded by the program or imported from a text file."""
+NVTX_DOMAIN = 75
+NVTX_NAMING = (33, 39, NVTX_DOMAIN)
+"""Names of categories, threads and domains: they say nothing about time."""
+
+_COPY_DIRECTIONS = {0: "other", 1: "HtoD", 2: "DtoH", 8: "DtoD", 9: "HtoH", 10: "PtoP"}
+_COPY_DIRECTIONS |= {3: "HtoD", 4: "DtoH", 5: "DtoD", 6: "DtoD", 7: "DtoD"}  # to and from arrays
+_COPY_DIRECTIONS |= {11: "HtoD", 12: "DtoH", 13: "DtoD"}  # unified memory
+_MEMORY_KINDS = {0: "Pageable", 1: "Pinned", 2: "Device", 3: "Array", 4: "Managed", 5: "Static"}
+_SYNC_KINDS = {1: "Event Sync", 2: "Stream Wait Event", 3: "Stream Sync", 4: "Context Sync"}
+_NO_STREAM = 0xFFFF_FFFF
+_VERSION_SUFFIX = r"_v\d{4,}$"
+
+_PLACE = ("start", "end", "globalPid", "deviceId", "streamId", "correlationId")
+_GEOMETRY = tuple(f"{what}{axis}" for what in ("grid", "block") for axis in "XYZ")
+_KERNEL_SIZES = ("registersPerThread", "staticSharedMemory", "dynamicSharedMemory")
+_KERNEL_NAMES = ("demangledName", "shortName", "mangledName")
+_MEMORY = ("bytes", "memKind", "copyKind", "srcKind", "dstKind")
+_FURTHER = ("syncType", "graphId", "graphNodeId")
+_DEVICE_SCHEMA = dict.fromkeys(
+    (*_PLACE, *_GEOMETRY, *_KERNEL_SIZES, *_KERNEL_NAMES, *_MEMORY, *_FURTHER), INTEGER
+)
+_HOST_SCHEMA = {
+    **dict.fromkeys(("start", "end", "globalTid", "correlationId"), INTEGER),
+    **dict.fromkeys(("nameId", "textId", "eventType", "domainId"), INTEGER),
+    "text": TEXT,
+}
+
+
+def read_strings(database: Database) -> pl.DataFrame:
+    """Text of every string id."""
+    strings = database.rows("StringIds", {"id": INTEGER, "value": TEXT})
+    return strings.drop_nulls().unique("id", keep="last")
+
+
+def read_device(database: Database, table: str, strings: pl.DataFrame) -> pl.DataFrame:
+    rows = database.rows(table, _DEVICE_SCHEMA)
+    rows = _look_up(rows, strings, _KERNEL_NAMES)
+    stream = pl.when(pl.col("streamId") != _NO_STREAM).then(pl.col("streamId"))
+    return rows.select(
+        "start",
+        "end",
+        "bytes",
+        kind=pl.lit(DEVICE_KINDS[table]),
+        category=pl.lit(table),
+        name=_device_name(table),
+        pid=_process_of("globalPid"),
+        tid=lane(pl.col("deviceId"), stream),
+        device="deviceId",
+        stream=stream.cast(pl.String),
+        correlation="correlationId",
+        registers_per_thread="registersPerThread",
+        shared_memory_bytes=pl.col("staticSharedMemory") + pl.col("dynamicSharedMemory"),
+        copy_direction=_direction() if table == MEMCPY else pl.lit(None, dtype=pl.String),
+        graph_id="graphId",
+        graph_node_id="graphNodeId",
+        **{f"{name[:-1]}_{name[-1].lower()}": name for name in _GEOMETRY},
+    )
+
+
+def read_host(database: Database, table: str, strings: pl.DataFrame) -> pl.DataFrame:
+    """Calls of one table; a table the reader does not know gives `other`."""
+    rows = _look_up(database.rows(table, _HOST_SCHEMA), strings, ("nameId", "textId"))
+    name = pl.coalesce("text", "nameId_text", "textId_text")
+    kind = HOST_KINDS.get(table, "other")
+    if kind in ("runtime", "driver"):
+        name = name.str.replace(_VERSION_SUFFIX, "")
+    return rows.select(
+        "start",
+        "end",
+        "eventType",
+        "domainId",
+        kind=pl.lit(kind),
+        category=pl.lit(table),
+        name=name,
+        pid=_process_of("globalTid"),
+        tid=(pl.col("globalTid") % 2**24).cast(pl.String),
+        correlation="correlationId",
+    )
+
+
+def keep_timed_nvtx(nvtx: pl.DataFrame) -> tuple[pl.DataFrame, list[HealthEntry]]:
+    """Ranges and marks; other NVTX rows carry no time."""
+    event = pl.col("eventType").fill_null(NVTX_RANGES[0])
+    is_mark = event.is_in(NVTX_MARKS)
+    timed = nvtx.filter(is_mark | event.is_in(NVTX_RANGES)).with_columns(
+        kind=pl.when(is_mark).then(pl.lit("instant")).otherwise("kind"),
+        end=pl.when(is_mark).then(pl.coalesce("end", "start")).otherwise("end"),
+    )
+    unknown = nvtx.filter(~event.is_in([*NVTX_MARKS, *NVTX_RANGES, *NVTX_NAMING]))
+    if unknown.is_empty():
+        return timed, []
+    example = f"{NVTX}: event type {unknown.item(0, 'eventType')}"
+    return timed, [HealthEntry("unknown_phase", unknown.height, example)]
+
+
+def list_domains(nvtx: pl.DataFrame) -> pl.DataFrame:
+    """The domain of each NVTX row that has a named one, as rows of `event_args`."""
+    domain = ["pid", "domainId"]
+    is_creation = (pl.col("eventType") == NVTX_DOMAIN).fill_null(value=False)
+    created = nvtx.filter(is_creation).drop_nulls("name")
+    names = created.unique(domain, keep="first").select(
+        *domain, value=pl.col("name").map_elements(json.dumps, return_dtype=pl.String)
+    )
+    return (
+        nvtx.filter(~is_creation)
+        .join(names, on=domain, maintain_order="left")
+        .select("index", "value", key=pl.lit("domain"))
+    )
+
+
+def _look_up(rows: pl.DataFrame, strings: pl.DataFrame, ids: tuple[str, ...]) -> pl.DataFrame:
+    for name in ids:
+        texts = strings.select(pl.col("id").alias(name), pl.col("value").alias(f"{name}_text"))
+        rows = rows.join(texts, on=name, how="left", maintain_order="left")
+    return rows
+
+
+def _device_name(table: str) -> pl.Expr:
+    if table == MEMCPY:
+        ends = pl.format(" ({} -> {})", _memory_kind("srcKind"), _memory_kind("dstKind"))
+        return pl.format("Memcpy {}{}", _direction(), ends.fill_null(""))
+    if table == MEMSET:
+        return pl.format("Memset ({})", _memory_kind("memKind").fill_null("Unknown"))
+    if table == SYNCHRONIZATION:
+        return _labelled("syncType", _SYNC_KINDS).fill_null("Sync")
+    if table == GRAPH_TRACE:
+        return pl.format("CUDA graph {}", pl.col("graphId").cast(pl.String).fill_null("?"))
+    return pl.coalesce(f"{name}_text" for name in _KERNEL_NAMES)
+
+
+def _direction() -> pl.Expr:
+    return _labelled("copyKind", _COPY_DIRECTIONS).fill_null("other")
+
+
+def _memory_kind(column: str) -> pl.Expr:
+    return _labelled(column, _MEMORY_KINDS)
+
+
+def _labelled(column: str, labels: dict[int, str]) -> pl.Expr:
+    return pl.col(column).replace_strict(labels, default=None, return_dtype=pl.String)
+
+
+def _process_of(global_id: str) -> pl.Expr:
+    return (pl.col(global_id) // 2**24 % 2**24).cast(pl.String)

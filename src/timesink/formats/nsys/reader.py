@@ -1,0 +1,327 @@
+"""Nsight Systems recordings exported with `nsys export --type sqlite`.
+
+Tables and columns come and go with versions and capture options: what is there is read, what is
+not stays empty.  The export is opened read-only and never changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+import polars as pl
+
+from timesink.errors import UnreadableError
+from timesink.formats.finish import finish_trace
+from timesink.formats.nsys import database as activities
+from timesink.formats.nsys.database import INTEGER, REAL, TEXT, Database, open_database
+from timesink.formats.options import ReadOptions
+from timesink.formats.packing import Damage, SourceFile, packing_health
+from timesink.formats.times import close_spans, list_lanes, place_samples
+from timesink.model.health import HealthEntry
+from timesink.model.trace import Device, Metadata, Trace
+from timesink.model.vendors import NVIDIA
+
+# What an export says besides activities: devices, versions, the clock, names of lanes.
+
+EXPORT_TABLES = ("META_DATA_EXPORT", "EXPORT_META_DATA")
+"""Name of the table since 2023, and before."""
+VERSIONS = {
+    "EXPORT_PRODUCT_VERSION": "nsight_systems",
+    "EXPORT_SCHEMA_VERSION": "export_schema",
+    "NvDriverVersion": "nvidia_driver_version",
+    "CudaDriverVersion": "cuda_driver_version",
+}
+MACHINE = {"Hostname": "host_name", "OsDescription": "system", "CpuDescription": "cpu"}
+
+_GPU_TEXTS = ("name", "busLocation", "uuid", "chipName")
+_GPU_NUMBERS = (
+    *("id", "cuDevice", "totalMemory", "smCount", "computeMajor", "computeMinor"),
+    *("memoryBandwidth", "clockRate", "l2CacheSize", "threadsPerWarp"),
+    *("maxWarpsPerSm", "maxBlocksPerSm", "maxRegistersPerSm", "maxShmemPerSm"),
+)
+
+
+def read_devices(database: Database) -> tuple[Device, ...]:
+    """The GPUs of the machine, under the numbers that activities use for them."""
+    schema = {**dict.fromkeys(_GPU_NUMBERS, INTEGER), **dict.fromkeys(_GPU_TEXTS, TEXT)}
+    gpus = database.rows("TARGET_INFO_GPU", schema).drop_nulls("id").sort("id").rows(named=True)
+    numbers = _cuda_numbers(database, gpus)
+    hidden = [gpu["id"] for gpu in gpus if gpu["id"] not in numbers]
+    numbers |= dict(zip(hidden, count(max(numbers.values(), default=-1) + 1), strict=False))
+    devices = (_to_device(gpu, numbers[gpu["id"]]) for gpu in gpus)
+    return tuple(sorted(devices, key=lambda device: device.id))
+
+
+def _cuda_numbers(database: Database, gpus: list[dict[str, Any]]) -> dict[int, int]:
+    """CUDA's number of each GPU it could use; the facts of a hidden one are all zero.
+
+    Processes may see different GPUs under one number; then the machine's own numbers are kept.
+    """
+    schema = {"gpuId": INTEGER, "cudaId": INTEGER}
+    used = database.rows("TARGET_INFO_CUDA_DEVICE", schema).drop_nulls().unique().rows()
+    used = used or [
+        (gpu["id"], gpu["cuDevice"])
+        for gpu in gpus
+        if gpu["smCount"] and gpu["cuDevice"] is not None
+    ]
+    if used and len({cuda for _, cuda in used}) == len(used) == len(dict(used)):
+        return dict(used)
+    return {gpu["id"]: gpu["id"] for gpu in gpus}
+
+
+def _to_device(gpu: dict[str, Any], number: int) -> Device:
+    facts = {key: value for key, value in gpu.items() if value or key == "id"}
+    major = facts.get("computeMajor")
+    return Device(
+        id=number,
+        name=facts.get("name", ""),
+        memory_bytes=facts.get("totalMemory"),
+        compute_capability=f"{major}.{gpu['computeMinor'] or 0}" if major else None,
+        multiprocessors=facts.get("smCount"),
+        properties=facts,
+    )
+
+
+def read_export_facts(database: Database) -> dict[str, str]:
+    """Names and values of every table that describes the export and the machine."""
+    facts: dict[str, str] = {}
+    for table in (*EXPORT_TABLES, "TARGET_INFO_SYSTEM_ENV"):
+        facts |= database.pairs(table)
+    return facts
+
+
+def labelled(facts: dict[str, str], labels: dict[str, str]) -> dict[str, str]:
+    """Those of the facts that are there, as they are called here."""
+    return {label: facts[name] for name, label in labels.items() if facts.get(name)}
+
+
+def schema_version_in(facts: dict[str, str]) -> int | None:
+    major = facts.get("EXPORT_SCHEMA_VERSION", "").partition(".")[0]
+    return int(major) if major.isdecimal() else None
+
+
+def read_session_start(database: Database) -> int | None:
+    """Unix time of the export's zero, in ns."""
+    starts = database.rows("TARGET_INFO_SESSION_START_TIME", {"utcEpochNs": INTEGER}).drop_nulls()
+    return None if starts.is_empty() else int(starts.item(0, 0))
+
+
+def read_tracks(
+    database: Database, strings: pl.DataFrame, device: pl.DataFrame | None
+) -> pl.DataFrame:
+    """Names of processes, threads and streams."""
+    names = [_process_names(database), _thread_names(database, strings)]
+    if device is not None:
+        names.append(list_lanes(device))
+    return pl.concat(names, how="diagonal")
+
+
+def _process_names(database: Database) -> pl.DataFrame:
+    rows = database.rows("PROCESSES", {"pid": INTEGER, "name": TEXT}).drop_nulls()
+    return rows.unique("pid", keep="last", maintain_order=True).cast({"pid": pl.String})
+
+
+def _thread_names(database: Database, strings: pl.DataFrame) -> pl.DataFrame:
+    rows = database.rows("ThreadNames", {"globalTid": INTEGER, "nameId": INTEGER}).drop_nulls()
+    named = rows.unique("globalTid", keep="last", maintain_order=True).join(
+        strings, left_on="nameId", right_on="id", maintain_order="left"
+    )
+    return named.select(
+        pid=(pl.col("globalTid") // 2**24 % 2**24).cast(pl.String),
+        tid=(pl.col("globalTid") % 2**24).cast(pl.String),
+        name="value",
+    )
+
+
+# Tables of an export that hold samples: hardware metrics and memory operations.
+
+METRICS = "GPU_METRICS"
+MEMORY_USAGE = "CUDA_GPU_MEMORY_USAGE_EVENTS"
+
+_FREE = 1
+_HOST_MEMORY_KINDS = (0, 1)
+_CPU, _CUDA = 0, 1  # c10::DeviceType
+
+
+def read_counters(database: Database, devices: tuple[Device, ...]) -> pl.DataFrame:
+    """Hardware metrics, with `start` in the export's own time."""
+    metric = {"typeId": INTEGER, "metricId": INTEGER}
+    samples = database.rows(METRICS, {"timestamp": INTEGER, **metric, "value": REAL})
+    names = database.rows("TARGET_INFO_GPU_METRICS", {**metric, "metricName": TEXT})
+    named = samples.join(
+        names.unique(list(metric), keep="first"),
+        on=list(metric),
+        how="left",
+        maintain_order="left",
+    )
+    return named.select(
+        "value",
+        start="timestamp",
+        counter=pl.coalesce("metricName", pl.format("metric {}", "metricId")),
+        device=pl.format("GPU {}", _device_of("typeId", devices)),
+        source=pl.lit("trace"),
+    )
+
+
+def _device_of(type_id: str, devices: tuple[Device, ...]) -> pl.Expr:
+    """The lowest byte of the type is the machine's number of the GPU, not CUDA's."""
+    numbers = {device.properties["id"]: device.id for device in devices}
+    machine_number = pl.col(type_id) % 256
+    return machine_number.replace(numbers) if numbers else machine_number
+
+
+def read_memory(database: Database) -> pl.DataFrame:
+    """Allocations and frees, with `start` in the export's own time."""
+    columns = ("start", "globalPid", "deviceId", "address", "bytes", "memKind")
+    rows = database.rows(MEMORY_USAGE, dict.fromkeys((*columns, "memoryOperationType"), INTEGER))
+    freed = pl.col("memoryOperationType") == _FREE
+    on_host = pl.col("memKind").is_in(_HOST_MEMORY_KINDS).fill_null(value=False)
+    return rows.select(
+        "start",
+        pid=(pl.col("globalPid") // 2**24 % 2**24).cast(pl.String),
+        device_type=pl.when(on_host).then(_CPU).otherwise(_CUDA),
+        device=pl.when(on_host).then(-1).otherwise("deviceId"),
+        address=pl.col("address").reinterpret(signed=False),
+        bytes=pl.when(freed).then(-pl.col("bytes")).otherwise("bytes"),
+    )
+
+
+NAME = "nsys"
+
+_SQLITE_MAGIC = b"SQLite format 3\0"
+_UNIX_SINCE_1973_NS = 10**17
+_ACTIVITY_PREFIX = "CUPTI_ACTIVITY_KIND_"
+_CALL_COLUMNS = {"start", "end", "globalTid"}
+_NAME_COLUMNS = {"nameId", "textId"}
+
+
+def sniff(head: bytes, name: str) -> bool:  # noqa: ARG001
+    """Any SQLite file; whether it is an export only its tables tell, and `read` says so."""
+    return head.startswith(_SQLITE_MAGIC)
+
+
+def read(source: SourceFile, options: ReadOptions) -> Trace:  # noqa: ARG001
+    damage = Damage()
+    with open_database(source, damage) as database:
+        _require_export(source, database)
+        strings = activities.read_strings(database)
+        devices = read_devices(database)
+        tables, rows, health = _read_tables(database, strings, devices)
+        clock, offset = _find_clock(read_session_start(database), tables)
+        facts = read_export_facts(database)
+        shifted = pl.col("^ts_ns$") + offset
+        tables = {name: frame.with_columns(shifted) for name, frame in tables.items()}
+        tables["tracks"] = read_tracks(database, strings, tables.get("device"))
+        health += _list_unread(database, rows)
+    metadata = Metadata(
+        source=str(source.path),
+        format=NAME,
+        vendor=NVIDIA.name,
+        events=sum(rows.values()),
+        clock=clock,
+        clock_offset_ns=offset,
+        devices=devices,
+        schema_version=schema_version_in(facts),
+        versions=labelled(facts, VERSIONS),
+        extra={**labelled(facts, MACHINE), "rows": rows},
+    )
+    health += packing_health(damage)
+    return finish_trace(metadata, tables, health + _find_undecoded(tables))
+
+
+def _require_export(source: SourceFile, database: Database) -> None:
+    known = {*activities.DEVICE_KINDS, *activities.HOST_KINDS, *EXPORT_TABLES}
+    if known.isdisjoint(database.columns):
+        raise UnreadableError.unrecognised(
+            source.path, "an SQLite database without tables of Nsight Systems"
+        )
+
+
+def _read_tables(
+    database: Database, strings: pl.DataFrame, devices: tuple[Device, ...]
+) -> tuple[dict[str, pl.DataFrame], dict[str, int], list[HealthEntry]]:
+    """Tables of the model in the export's own time, rows of each source table, and health."""
+    parts: dict[str, list[pl.DataFrame]] = {}
+    rows: dict[str, int] = {}
+    health: list[HealthEntry] = []
+    for name, table, recorded in _recorded(database, strings, devices):
+        numbered = recorded.with_row_index("index", offset=sum(rows.values()))
+        rows[table] = recorded.height
+        placed, found = _place_in_time(numbered, table)
+        parts.setdefault(name, []).append(placed)
+        if table == activities.NVTX:
+            parts["event_args"] = [activities.list_domains(numbered)]
+        health += found
+    return {name: pl.concat(frames) for name, frames in parts.items()}, rows, health
+
+
+def _recorded(
+    database: Database, strings: pl.DataFrame, devices: tuple[Device, ...]
+) -> Iterator[tuple[str, str, pl.DataFrame]]:
+    """Table of the model, table of the export and its rows, for every table there is."""
+    for table in activities.DEVICE_KINDS:
+        if table in database.columns:
+            yield "device", table, activities.read_device(database, table, strings)
+    for table in (*activities.HOST_KINDS, *_further_calls(database)):
+        if table in database.columns:
+            yield "host", table, activities.read_host(database, table, strings)
+    if METRICS in database.columns:
+        yield "counters", METRICS, read_counters(database, devices)
+    if MEMORY_USAGE in database.columns:
+        yield "memory", MEMORY_USAGE, read_memory(database)
+
+
+def _further_calls(database: Database) -> list[str]:
+    """Tables the reader does not know but whose rows are named spans of a thread."""
+    return [
+        table
+        for table, columns in database.columns.items()
+        if table not in activities.HOST_KINDS
+        and _CALL_COLUMNS.issubset(columns)
+        and not _NAME_COLUMNS.isdisjoint(columns)
+    ]
+
+
+def _place_in_time(frame: pl.DataFrame, table: str) -> tuple[pl.DataFrame, list[HealthEntry]]:
+    if "end" not in frame.columns:
+        return place_samples(frame, table)
+    if table == activities.NVTX:
+        timed, untimed = activities.keep_timed_nvtx(frame)
+        closed, found = close_spans(timed, table, open_code="unpaired_begin_end")
+        return closed, untimed + found
+    closed, found = close_spans(frame, table)
+    if table not in {**activities.DEVICE_KINDS, **activities.HOST_KINDS} and closed.height:
+        found.append(HealthEntry("unknown_category", closed.height, table))
+    return closed, found
+
+
+def _find_clock(session_start_ns: int | None, tables: dict[str, pl.DataFrame]) -> tuple[str, int]:
+    """Which clock the times can be put on, and what to add for it."""
+    times = [frame["ts_ns"] for frame in tables.values() if "ts_ns" in frame.columns]
+    middle = pl.concat(times).median() if times else None
+    # `nsys export --ts-normalize` has added the start already.
+    if isinstance(middle, float) and middle > _UNIX_SINCE_1973_NS:
+        return "unix", 0
+    return ("monotonic", 0) if session_start_ns is None else ("unix", session_start_ns)
+
+
+def _list_unread(database: Database, rows: dict[str, int]) -> list[HealthEntry]:
+    unread = {
+        table: database.count(table)
+        for table in database.columns
+        if table.startswith(_ACTIVITY_PREFIX) and table not in rows
+    }
+    return [HealthEntry("unknown_phase", count, table) for table, count in unread.items() if count]
+
+
+def _find_undecoded(tables: dict[str, pl.DataFrame]) -> list[HealthEntry]:
+    found = []
+    for name in ("device", "host"):
+        if name in tables:
+            names = tables[name].get_column("name")
+            undecoded = names.filter(names.str.contains("\ufffd", literal=True))
+            if len(undecoded):
+                found.append(HealthEntry("invalid_utf8", len(undecoded), undecoded[0]))
+    return found

@@ -1,0 +1,129 @@
+"""A trace as a folder of Parquet files: the cache's format and an export format."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from timesink.errors import UnreadableError
+from timesink.formats.written_files import DESCRIPTION, is_folder, written_aside
+from timesink.model.health import RULES, HealthEntry
+from timesink.model.recorded_run import recorded_run
+from timesink.model.schema import TABLES
+from timesink.model.trace import Device, Distributed, Metadata, Trace
+from timesink.model.version import SCHEMA_VERSION
+
+_FEW_FILES = 128
+"""Beyond this many open files in the process, tables are not held open any more."""
+
+
+def write_folder(trace: Trace, folder: Path) -> None:
+    """Write every table and a description into an existing, empty folder."""
+    rows = {}
+    for name in TABLES:
+        frame = trace.lazy(name).collect()
+        rows[name] = frame.height
+        if frame.height:
+            _write_table(frame, folder / f"{name}.parquet")
+    description = {
+        "timesink_schema": SCHEMA_VERSION,
+        "rows": rows,
+        "metadata": asdict(trace.metadata),
+        "health": [asdict(entry) for entry in trace.health],
+    }
+    # Written last: a folder without it is not complete.
+    (folder / DESCRIPTION).write_text(json.dumps(description), encoding="ascii")
+
+
+def _write_table(frame: pl.DataFrame, file: Path) -> None:
+    try:
+        frame.write_parquet(file, compression="lz4", statistics=False)
+    except pl.exceptions.PolarsError as error:
+        # A full disk comes as an error of the format.
+        raise OSError(str(error)) from None
+
+
+def export_folder(trace: Trace, folder: Path, *, force: bool = False) -> None:
+    """Write a trace where the user asked; only an earlier export is replaced, and by force."""
+    with written_aside(folder, force=force and is_folder(folder)) as aside:
+        aside.mkdir()
+        write_folder(trace, aside)
+
+
+def read_folder(folder: Path, *, hold_open: bool = False) -> Trace:
+    """Open a folder written by :func:`write_folder`; tables load when they are asked for.
+
+    With `hold_open` the tables can be loaded even after the folder is removed.
+    """
+    try:
+        description: dict[str, Any] = json.loads((folder / DESCRIPTION).read_bytes())
+        schema = description["timesink_schema"]
+        if schema != SCHEMA_VERSION:
+            raise UnreadableError.other_schema(folder, schema, SCHEMA_VERSION)
+        return Trace(
+            metadata=_metadata(description["metadata"]),
+            health=tuple(_health_entry(entry) for entry in description["health"]),
+            frames={
+                name: _scan_table(folder, name, hold_open=hold_open)
+                for name, rows in description["rows"].items()
+                if rows
+            },
+        )
+    except _DAMAGE as error:
+        raise UnreadableError.incomplete_export(folder, _first_line(error)) from None
+
+
+_DAMAGE = (
+    OSError,
+    pl.exceptions.PolarsError,
+    AttributeError,
+    KeyError,
+    TypeError,
+    ValueError,
+)
+"""What a description or a table that is not as it was written leads to."""
+
+
+def _scan_table(folder: Path, name: str, *, hold_open: bool) -> pl.LazyFrame:
+    """A table whose file is there, whole and of the right columns; its rows are not read."""
+    file = folder / f"{name}.parquet"
+    frame = _scan_open(file) if hold_open else pl.scan_parquet(file)
+    if frame.collect_schema() != TABLES[name].schema:
+        msg = f"{file.name} has other columns"
+        raise ValueError(msg)
+    return frame
+
+
+def _scan_open(file: Path) -> pl.LazyFrame:
+    with file.open("rb") as opened:
+        # Numbers are given out from the lowest, so a high one means that many files are open.
+        return pl.scan_parquet(opened if opened.fileno() < _FEW_FILES else file)
+
+
+def _first_line(error: Exception) -> str:
+    text = f"no {error}" if isinstance(error, KeyError) else str(error)
+    return text.strip().partition("\n")[0]
+
+
+def _health_entry(fields: dict[str, Any]) -> HealthEntry:
+    entry = HealthEntry(**fields)
+    if entry.code not in RULES:
+        msg = f"unknown health code {entry.code!r}"
+        raise ValueError(msg)
+    return entry
+
+
+def _metadata(fields: dict[str, Any]) -> Metadata:
+    distributed, run = fields["distributed"], fields.get("run")
+    return Metadata(
+        **{
+            **fields,
+            "devices": tuple(Device(**device) for device in fields["devices"]),
+            "distributed": Distributed(**{**distributed, "groups": tuple(distributed["groups"])}),
+            "run": None if run is None else recorded_run(run)[0],
+        }
+    )

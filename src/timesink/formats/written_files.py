@@ -1,0 +1,67 @@
+"""Writing beside the place that was asked for, so that nothing half written is ever found there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from timesink.errors import OutputError
+
+
+def replace_file(file: Path, blocks: Iterable[bytes | memoryview]) -> None:
+    """Write a file that nobody ever reads half of; that it cannot be written is no error."""
+    with suppress(OSError):
+        handle, aside = tempfile.mkstemp(dir=file.parent, prefix=".writing-")
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.writelines(blocks)
+            Path(aside).replace(file)
+        except OSError:
+            # A full disk: half a file is of no use.
+            Path(aside).unlink()
+
+
+@contextmanager
+def written_aside(path: Path, *, force: bool = True) -> Iterator[Path]:
+    """A place to write a file or a folder to; it takes the name `path` when all went well.
+
+    A file that is there is replaced; a folder only by `force`, else that is an error.
+    """
+    place = path.resolve()
+    aside = place.with_name(f".timesink-{os.getpid()}.writing")
+    try:
+        yield aside
+        if force and place.is_dir() and aside.is_dir():
+            shutil.rmtree(place)
+        aside.replace(place)
+    except FileNotFoundError:
+        raise OutputError.no_folder(path) from None
+    except OSError as error:
+        raise OutputError.unwritable(path, error.strerror or str(error)) from None
+    finally:
+        _remove(aside)
+
+
+def _remove(aside: Path) -> None:
+    if aside.is_dir():
+        shutil.rmtree(aside, ignore_errors=True)
+    else:
+        aside.unlink(missing_ok=True)
+
+
+# How a folder written by timesink is told from others, without loading what reads it.
+
+DESCRIPTION = "trace.json"
+
+
+def is_folder(folder: Path) -> bool:
+    """Whether this is a trace written as a folder of Parquet files."""
+    try:
+        with (folder / DESCRIPTION).open("rb") as file:
+            return b'"timesink_schema"' in file.read(64)
+    except OSError:
+        return False

@@ -1,1 +1,0 @@
-"""Recording workloads with and without faults, in an order that drift does not spoil."""

@@ -1,0 +1,307 @@
+"""Which runs are made, and in which order."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import math
+import random
+import tarfile
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from timesink.errors import OutputError, UnreadableError
+from timesink.lab.faults import GPU, LOADER, NORMAL, Fault
+from timesink.lab.workloads.registry import LabWorkload
+
+_AT_ONCE = 3
+"""Faults that share the run without a fault before them."""
+
+
+@dataclass(frozen=True)
+class LabRun:
+    """One recording to make."""
+
+    workload: LabWorkload
+    fault: Fault | None
+    """None: a run without a fault."""
+    number: int
+    """Which of its kind, from 1."""
+    is_fresh_start: bool = False
+    """The first one after a pause: there is none before it to compare it with."""
+
+    @property
+    def fault_name(self) -> str:
+        """The fault, or `normal`."""
+        return NORMAL if self.fault is None else self.fault.name
+
+    @property
+    def folder(self) -> str:
+        """Its place below the folder of all recordings."""
+        return f"{self.workload.name}/{self.name}"
+
+    @property
+    def name(self) -> str:
+        """What it is called among the runs of its workload."""
+        return f"{self.fault_name}-{self.number}"
+
+
+def ordered(
+    workloads: Sequence[LabWorkload], faults: Sequence[Fault], repeat: int, *, has_gpu: bool
+) -> tuple[LabRun, ...]:
+    """All runs, round by round.
+
+    Workloads take turns, a few faults at a time with a run without a fault right before them: a
+    machine that drifts then does not look like a fault, and what is there when time runs out is
+    whole.  Each fault comes early with one of the workloads that can have it, and later with the
+    others, so half of a round has them all.  Rounds have orders of their own.
+    """
+    healthy = {workload.name: count(1) for workload in workloads}
+    runs: list[LabRun] = []
+    for number in range(1, repeat + 1):
+        for workload, some in _turns(workloads, faults, number, has_gpu=has_gpu):
+            runs.append(LabRun(workload, None, next(healthy[workload.name])))
+            runs += (LabRun(workload, fault, number) for fault in some)
+    return tuple(runs)
+
+
+def _turns(
+    workloads: Sequence[LabWorkload], faults: Sequence[Fault], number: int, *, has_gpu: bool
+) -> Iterator[tuple[LabWorkload, list[Fault]]]:
+    """A workload and the faults it runs with before it is the turn of the next one."""
+    early: dict[str, list[Fault]] = {workload.name: [] for workload in workloads}
+    late: dict[str, list[Fault]] = {workload.name: [] for workload in workloads}
+    # The same order every time, so that a plan that was begun can be gone on with.
+    mixed = random.Random(number).sample(faults, len(faults))  # noqa: S311 - no secret
+    for fault in mixed:
+        names = [one.name for one in workloads if applicable(one, [fault], has_gpu=has_gpu)]
+        first = min(names, key=lambda name: len(early[name]), default=None)
+        for name in names:
+            (early if name == first else late)[name].append(fault)
+    queues = [(one, early[one.name] + late[one.name]) for one in workloads]
+    for place in range(0, max((len(queue) for _, queue in queues), default=0), _AT_ONCE):
+        for workload, queue in queues:
+            if queue[place:]:
+                yield workload, queue[place : place + _AT_ONCE]
+
+
+def gone_on_with(runs: Sequence[LabRun], is_there: Callable[[LabRun], bool]) -> tuple[LabRun, ...]:
+    """The plan after a pause: faults are not compared with a run from before it.
+
+    Where such faults come first, one more run without a fault is put in front of them.
+    """
+    plan: list[LabRun] = []
+    old: set[str] = set()
+    for run in runs:
+        if is_there(run) and run.fault is None:
+            old.add(run.workload.name)
+        elif not is_there(run):
+            if run.fault is not None and run.workload.name in old:
+                planned = sum(one.workload == run.workload and one.fault is None for one in runs)
+                fresh = (
+                    LabRun(run.workload, None, number, is_fresh_start=True)
+                    for number in count(planned + 1)
+                )
+                plan.append(next(one for one in fresh if not is_there(one)))
+            old.discard(run.workload.name)
+        plan.append(run)
+    return tuple(plan)
+
+
+def applicable(workload: LabWorkload, faults: Sequence[Fault], *, has_gpu: bool) -> list[Fault]:
+    """The faults that can be put into a workload here."""
+    there = [name for name, yes in ((GPU, has_gpu), (LOADER, workload.has_loader)) if yes]
+    return [fault for fault in faults if not fault.lacks(there)]
+
+
+def left_out(
+    workloads: Sequence[LabWorkload], faults: Sequence[Fault], *, has_gpu: bool
+) -> list[Fault]:
+    """The faults that can be put into none of the workloads here."""
+    possible = [one for each in workloads for one in applicable(each, faults, has_gpu=has_gpu)]
+    return [fault for fault in faults if fault not in possible]
+
+
+# Where recordings of the lab lie, and which of them are there already.
+
+ABOUT = "lab.json"
+"""In the folder of all recordings: how they were made."""
+FAULT = "fault.json"
+"""In the folder of a recording, once it is whole: what was wrong on purpose."""
+TRACE = "trace.json.gz"
+RUN_FILE = "run.json"
+
+
+@dataclass(frozen=True)
+class LabFolder:
+    """A folder of recordings."""
+
+    root: Path
+
+    @property
+    def about(self) -> Path:
+        """How the recordings are made."""
+        return self.root / ABOUT
+
+    def of(self, run: LabRun) -> Path:
+        """The folder of a recording."""
+        return self.root / run.folder
+
+    def log_of(self, run: LabRun) -> Path:
+        """What the recorder and the program said."""
+        return self.root / "logs" / f"{run.workload.name}-{run.name}.log"
+
+    def files_of(self, run: LabRun) -> list[Path]:
+        """All there is of a run."""
+        return [*sorted(self.of(run).glob("*")), self.log_of(run)]
+
+    def has(self, run: LabRun) -> bool:
+        """Whether it was recorded before."""
+        return (self.of(run) / FAULT).is_file()
+
+    def finish(self, run: LabRun, about: Mapping[str, Any]) -> None:
+        """Say what was wrong on purpose; from now on the recording is there."""
+        write_json(self.of(run) / FAULT, about)
+
+    def claim(self, how: Mapping[str, Any]) -> None:
+        """Take the folder, or go on with one that was begun in the same way."""
+        if not self.root.exists() or (self.root.is_dir() and not any(self.root.iterdir())):
+            self.root.mkdir(parents=True, exist_ok=True)
+            write_json(self.about, how)
+            return
+        if not self.about.is_file():
+            raise OutputError(f"{self.root}: is there and is no folder of the lab", "name a new -o")
+        begun = read_about(self.root)
+        unlike = [
+            f"{name} {begun.get(name)} and not {value}"
+            for name, value in how.items()
+            if begun.get(name) != value
+        ]
+        if unlike:
+            raise OutputError(
+                f"{self.root}: was begun with {', '.join(unlike)}",
+                "go on with the same options on the same machine, or name a new -o",
+            )
+
+
+def read_about(root: Path) -> dict[str, Any]:
+    """How the recordings of a folder were made; empty where nothing says so."""
+    path = root / ABOUT
+    if not path.is_file():
+        return {}
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UnreadableError(f"{path}: cannot be read ({error})", "name a new -o") from None
+    return about if isinstance(about, dict) else {}
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a small file; it is there whole or not at all."""
+    beside = path.with_suffix(".new")
+    beside.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    beside.replace(path)
+
+
+# How long runs take, a guess at first and then as measured, and what time is left for them.
+
+_START_S = 11.0
+"""Starting Python and PyTorch, building the model, writing the recording."""
+_CYCLE_S = 0.08
+"""A cycle with the profiler and, for some of the runs, a load beside it."""
+_LATEST = 5
+
+
+class TimeLeft:
+    """What is left of the time that was given, from now on."""
+
+    def __init__(self, cycles: int, limit_s: float | None = None) -> None:
+        self._cycles = cycles
+        self._until_s = time.monotonic() + (math.inf if limit_s is None else limit_s)
+        self._took_s: list[float] = []
+
+    def took(self, seconds: float) -> None:
+        """A run took so long."""
+        self._took_s.append(seconds)
+
+    def estimate_s(self, runs: int) -> float:
+        """How long so many runs take."""
+        return runs * self._mean_s
+
+    @property
+    def left_s(self) -> float:
+        """Seconds until all is to be over; infinite without a limit."""
+        return self._until_s - time.monotonic()
+
+    @property
+    def has_room(self) -> bool:
+        """Whether one more run fits."""
+        return max(self._took_s[-_LATEST:], default=self._mean_s) <= self.left_s
+
+    @property
+    def _mean_s(self) -> float:
+        if not self._took_s:
+            return _START_S + _CYCLE_S * self._cycles
+        return sum(self._took_s) / len(self._took_s)
+
+
+# Recordings packed as they come, for a machine that may be taken away before the last of them.
+#
+# A part is a `.tar.xz` that grows by one recording at a time and is readable at any moment: what
+# is
+# added is an archive of its own, so `xz -dc PARTS/*.tar.xz | tar -xi` unpacks them all.
+
+_QUICK = 1
+"""A second for a recording; the best presets take twenty for a tenth less."""
+_STORED = 0
+
+
+@dataclass(frozen=True)
+class PackedParts:
+    """A folder of parts."""
+
+    folder: Path
+    most_bytes: int = 15_000_000
+
+    def add(self, root: Path, paths: Iterable[Path]) -> None:
+        """Pack files below `root`, those that are there, under their place in it."""
+        packed = _packed(root, [path for path in paths if path.is_file()])
+        self.folder.mkdir(parents=True, exist_ok=True)
+        there = len(list(self.folder.glob("part-*.tar.xz")))
+        last = self._part(max(1, there))
+        is_full = last.exists() and last.stat().st_size + len(packed) > self.most_bytes
+        with (self._part(there + 1) if is_full else last).open("ab") as file:
+            file.write(packed)
+
+    def _part(self, number: int) -> Path:
+        return self.folder / f"part-{number:02}.tar.xz"
+
+
+def _packed(root: Path, paths: list[Path]) -> bytes:
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as archive:
+        for path in paths:
+            content = _loose(path)
+            entry = archive.gettarinfo(path, arcname=str(path.relative_to(root)))
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    import lzma  # noqa: PLC0415 - some builds of Python lack it
+
+    return lzma.compress(made.getvalue(), preset=_QUICK)
+
+
+def _loose(path: Path) -> bytes:
+    """The content; gzip only wraps what it packed before, so that xz makes it a third smaller."""
+    content = path.read_bytes()
+    if path.suffix == ".gz":
+        # One that was cut off is taken as it is.
+        with suppress(EOFError, OSError, zlib.error):
+            return gzip.compress(gzip.decompress(content), _STORED)
+    return content

@@ -1,0 +1,401 @@
+"""How often diagnoses are right, as plain data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timezone
+from math import sqrt
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from timesink.analyses.comparison.pair import Pair
+from timesink.lab.faults import NORMAL
+from timesink.model.diagnosis import Diagnosis
+from timesink.rules.diagnosis import diagnose
+from timesink.rules.joint_diagnosis import diagnose_together
+from timesink.sources.sidecars import run_file_in
+
+# Shares of few trials, with how far they may be off.
+
+_NORMAL_95 = 1.959964
+"""Standard deviations around the middle that hold 95 % of a normal distribution."""
+
+
+@dataclass(frozen=True)
+class Rate:
+    """How many of how many."""
+
+    hits: int
+    trials: int
+
+    @property
+    def share(self) -> float | None:
+        """Part of the trials; None without any."""
+        return self.hits / self.trials if self.trials else None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """95 % interval of the share, by Wilson's formula; None without trials."""
+        if not self.trials:
+            return None
+        share, extra = self.hits / self.trials, _NORMAL_95**2 / self.trials
+        middle = share + extra / 2
+        reach = _NORMAL_95 * sqrt((share * (1 - share) + extra / 4) / self.trials)
+        low, high = ((middle + sign * reach) / (1 + extra) for sign in (-1, 1))
+        return max(0.0, low), min(1.0, high)
+
+    @property
+    def cells(self) -> tuple[str, str, str]:
+        """For a table: how many, the share, its interval."""
+        if self.share is None or self.interval is None:
+            return "not tried", "", ""
+        low, high = (100 * bound for bound in self.interval)
+        return (
+            f"{self.hits} of {self.trials}",
+            f"{100 * self.share:.0f} %",
+            f"{low:.0f} to {high:.0f} %",
+        )
+
+    @property
+    def words(self) -> str:
+        """For people."""
+        how_many, share, interval = self.cells
+        return f"{how_many} ({share}, 95 % interval {interval})" if self.trials else how_many
+
+
+def rate_of(outcomes: Iterable[bool]) -> Rate:
+    """How many are true."""
+    every = list(outcomes)
+    return Rate(sum(every), len(every))
+
+
+# What should be said about a recording whose fault is known.
+
+_ASKED = ("anomaly", "cause", "verdict")
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What should head the lists, and the verdict; None where nothing is asked.
+
+    `a|b` is either of two names; the first is the one that is meant.
+    """
+
+    anomaly: str | None = None
+    cause: str | None = None
+    verdict: str | None = None
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether no name should be given at all."""
+        return self.anomaly is None and self.cause is None
+
+
+def expected_of(about: Mapping[str, Any], known: Mapping[str, Expected]) -> Expected:
+    """What a `fault.json` expects, else what is known of its fault."""
+    told = {what: str(about[what]) for what in _ASKED if about.get(what)}
+    return Expected(**told) if told else known.get(str(about.get("fault")), Expected())
+
+
+def heads(wanted: str | None, names: Sequence[str]) -> bool:
+    """Whether the wanted name stands first."""
+    return wanted is None or (bool(names) and names[0] in wanted.split("|"))
+
+
+# The part of a diagnosis that is right or wrong.
+
+NONE = "none"
+"""What is named where no name is given."""
+NO_VERDICT = "no verdict"
+"""The same where both runs cannot be judged at all."""
+INCOMPARABLE = "incomparable"
+
+
+@dataclass(frozen=True)
+class DiagnosisAnswer:
+    """What a diagnosis says."""
+
+    verdict: str
+    change_pct: float | None
+    anomalies: tuple[str, ...]
+    causes: tuple[str, ...]
+    explained_ns: float
+    unexplained_ns: float
+    total_ns: float
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether cycles are said to take another time."""
+        return self.verdict in ("regression", "improvement")
+
+    @property
+    def names_something(self) -> bool:
+        """Whether any name is given."""
+        return bool(self.anomalies or self.causes)
+
+
+SILENT = DiagnosisAnswer(INCOMPARABLE, None, (), (), 0.0, 0.0, 0.0)
+"""What is said of a recording in which no cycles can be found."""
+
+
+def told(pairs: Sequence[Pair]) -> Diagnosis:
+    """What is said about a case: of one process, or of all ranks together."""
+    return diagnose(pairs[0]) if len(pairs) == 1 else diagnose_together(pairs)
+
+
+def answer_of(found: Diagnosis) -> DiagnosisAnswer:
+    """What of a diagnosis is judged."""
+    times = found.cycle_time
+    return DiagnosisAnswer(
+        found.verdict,
+        times.change_pct,
+        tuple(dict.fromkeys(one.cause for one in found.anomalies)),
+        tuple(dict.fromkeys(one.cause for one in found.causes)),
+        sum(one.explained_ns for one in found.causes),
+        found.unexplained_ns,
+        times.new_ns - times.base_ns,
+    )
+
+
+def misses(wanted: Expected, said: DiagnosisAnswer) -> int:
+    """How many of the answers are wrong; for a run without a fault, whether any name is given."""
+    wrong_verdict = wanted.verdict is not None and said.verdict != wanted.verdict
+    if wanted.is_nothing:
+        return int(said.names_something) + int(wrong_verdict)
+    wrong_anomaly = not heads(wanted.anomaly, said.anomalies)
+    wrong_cause = not heads(wanted.cause, said.causes)
+    return int(wrong_anomaly) + int(wrong_cause) + int(wrong_verdict)
+
+
+def first_name(wanted: Expected, said: DiagnosisAnswer) -> str:
+    """The name a reader meets first, in the list that should have it, else in the other."""
+    around = said.anomalies[:1]
+    inside = said.causes[:1]
+    asks_inside = wanted.anomaly is None and wanted.cause is not None
+    unnamed = NO_VERDICT if said.verdict == INCOMPARABLE else NONE
+    return [*(inside + around if asks_inside else around + inside), unnamed][0]
+
+
+# Where and how recordings were made, from what each says of itself.
+
+Facts = tuple[str, ...]
+"""What recordings say, each once; more than one entry: they differ."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """What the `run.json` of all recordings say together; empty where none is there."""
+
+    recordings: int = 0
+    partial: int = 0
+    devices: Facts = ()
+    host: Facts = ()
+    versions: Facts = ()
+    days: Facts = ()
+    cycles: tuple[int, ...] = ()
+    interval_ms: tuple[float, ...] = ()
+    profiler_pct: float | None = None
+    """How much longer cycles were with the profiler on; the median."""
+
+
+def made_how(folders: Iterable[Path]) -> Made:
+    """What the recordings in these folders say."""
+    files = [run_file_in(folder) for folder in sorted(folders)]
+    runs = [file.run for file in files if file is not None and file.run is not None]
+    told = [one.overhead.profiler_pct for one in runs if one.overhead.profiler_pct is not None]
+    cycles = {one.cycles.recorded for one in runs}
+    intervals = {one.counters.interval_ms for one in runs}
+    devices, hosts, versions, days = set(), set(), set(), set()
+    for run in runs:
+        for one in run.devices:
+            driver = f", driver {one.driver}" if one.driver else ""
+            devices.add(f"{one.name or one.device or 'a device without a name'}{driver}")
+        cores = f"{run.host.cores:g} cores" if run.host.cores else None
+        hosts.add(", ".join(filter(None, (cores, run.host.cpu, run.host.system))))
+        named = {"timesink": run.timesink, **run.versions}
+        versions.add(", ".join(f"{name} {each}" for name, each in named.items() if each))
+        if run.started_us is not None:
+            started = datetime.fromtimestamp(run.started_us / 1e6, timezone.utc)
+            days.add(started.date().isoformat())
+    return Made(
+        recordings=len(runs),
+        partial=sum(run.complete is False for run in runs),
+        devices=tuple(sorted(devices)),
+        host=tuple(sorted(hosts - {""})),
+        versions=tuple(sorted(versions - {""})),
+        days=tuple(sorted(days)),
+        cycles=tuple(sorted(one for one in cycles if one is not None)),
+        interval_ms=tuple(sorted(one for one in intervals if one is not None)),
+        profiler_pct=median(told) if told else None,
+    )
+
+
+SCHEMA = "timesink/lab-score/1"
+BETWEEN_RUNS = " vs "
+"""In the name of a pair without a fault."""
+
+
+@dataclass(frozen=True)
+class ScoredCase:
+    """What was said about one pair of recordings, and what should have been."""
+
+    workload: str
+    name: str
+    fault: str
+    expected: Expected
+    said: DiagnosisAnswer
+
+    @property
+    def is_right(self) -> bool:
+        """Whether every list that is asked for has a sound name first; without a fault, none.
+
+        Runs without a fault that cannot be judged are no success.
+        """
+        is_silent = self.is_normal and self.said.verdict == INCOMPARABLE
+        return not misses(self.expected, self.said) and not is_silent
+
+    @property
+    def named(self) -> str:
+        """The name that is met first, or `none`, or `no verdict`."""
+        return first_name(self.expected, self.said)
+
+    @property
+    def is_normal(self) -> bool:
+        """Whether neither run has a fault."""
+        return self.expected.is_nothing
+
+
+@dataclass(frozen=True)
+class LabScore:
+    """All cases of a folder of recordings."""
+
+    source: str
+    about: Mapping[str, Any]
+    """How the recordings were to be made."""
+    cases: tuple[ScoredCase, ...]
+    left_out: tuple[str, ...] = ()
+    """Recordings that could not be compared, and why."""
+    made: Made = field(default_factory=Made)
+    """Where and how they were made, by their own account."""
+
+    @property
+    def faults(self) -> tuple[ScoredCase, ...]:
+        """Pairs of which one has a fault."""
+        return tuple(one for one in self.cases if not one.is_normal)
+
+    @property
+    def normals(self) -> tuple[ScoredCase, ...]:
+        """Pairs without a fault."""
+        return tuple(one for one in self.cases if one.is_normal)
+
+    @property
+    def confusion(self) -> dict[str, Counter[str]]:
+        """For every fault that was put in, how often which name was met first."""
+        table: dict[str, Counter[str]] = {}
+        for one in (*self.faults, *self.normals):
+            table.setdefault(one.fault if not one.is_normal else NORMAL, Counter())[one.named] += 1
+        return table
+
+    @property
+    def sound(self) -> dict[str, set[str]]:
+        """For every row of the confusion table, the names that are sound."""
+        names: dict[str, set[str]] = {NORMAL: {NONE}}
+        for one in self.faults:
+            wanted = (one.expected.anomaly, one.expected.cause)
+            found = {name for each in wanted if each for name in each.split("|")}
+            names.setdefault(one.fault, set()).update(found)
+        return names
+
+    @property
+    def rates(self) -> dict[str, Rate]:
+        """The figures that sum it up, by what they count."""
+        faults = self.faults
+        return {
+            "right": rate_of(one.is_right for one in faults),
+            "anomaly_first": rate_of(
+                heads(one.expected.anomaly, one.said.anomalies)
+                for one in faults
+                if one.expected.anomaly
+            ),
+            "cause_first": rate_of(
+                heads(one.expected.cause, one.said.causes) for one in faults if one.expected.cause
+            ),
+            "anomaly_beside_code_fault": rate_of(
+                bool(one.said.anomalies) for one in faults if not one.expected.anomaly
+            ),
+            "named_without_fault": rate_of(
+                any(one.said.names_something for one in pair) for pair in self._normal_pairs()
+            ),
+            "verdict_without_fault": rate_of(
+                any(one.said.has_changed for one in pair) for pair in self._normal_pairs()
+            ),
+        }
+
+    def _normal_pairs(self) -> Iterable[list[ScoredCase]]:
+        """Pairs without a fault, with what was said of them in either order: they count once."""
+        pairs: dict[tuple[str, frozenset[str]], list[ScoredCase]] = {}
+        for one in self.normals:
+            runs = frozenset(one.name.split(BETWEEN_RUNS))
+            pairs.setdefault((one.workload, runs), []).append(one)
+        return pairs.values()
+
+    def right_by(self, what: str) -> dict[str, Rate]:
+        """How often faults are named right: for each `fault`, or for each `workload`."""
+        names = [str(getattr(one, what)) for one in self.faults]
+        return {
+            name: rate_of(
+                one.is_right for one, own in zip(self.faults, names, strict=True) if own == name
+            )
+            for name in dict.fromkeys(names)
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole score, ready for JSON."""
+        return {
+            "schema": SCHEMA,
+            "source": self.source,
+            "about": dict(self.about),
+            "recorded": asdict(self.made),
+            **{
+                what: {name: _plain_rate(one) for name, one in rates.items()}
+                for what, rates in (
+                    ("rates", self.rates),
+                    ("by_fault", self.right_by("fault")),
+                    ("by_workload", self.right_by("workload")),
+                )
+            },
+            "confusion": {fault: dict(named) for fault, named in self.confusion.items()},
+            "pairs": [_plain_case(one) for one in self.cases],
+            "left_out": list(self.left_out),
+        }
+
+
+def _plain_rate(rate: Rate) -> dict[str, Any]:
+    interval = rate.interval
+    return {
+        "hits": rate.hits,
+        "trials": rate.trials,
+        "share": rate.share,
+        "ci95": None if interval is None else list(interval),
+    }
+
+
+def _plain_case(one: ScoredCase) -> dict[str, Any]:
+    wanted, said = one.expected, one.said
+    return {
+        "workload": one.workload,
+        "name": one.name,
+        "fault": one.fault,
+        "expected": {"anomaly": wanted.anomaly, "cause": wanted.cause, "verdict": wanted.verdict},
+        "verdict": said.verdict,
+        "change_pct": said.change_pct,
+        "anomalies": list(said.anomalies),
+        "causes": list(said.causes),
+        "explained_us": said.explained_ns / 1e3,
+        "unexplained_us": said.unexplained_ns / 1e3,
+        "named": one.named,
+        "right": one.is_right,
+    }

@@ -1,1 +1,0 @@
-"""Judging diagnoses of recordings whose fault is known."""

@@ -1,1 +1,0 @@
-"""Recordings of every format to the one trace model."""

@@ -1,1 +1,0 @@
-"""Kineto and other Chrome-format JSON traces, of every vendor."""

@@ -1,0 +1,153 @@
+"""The ways a program ends, each of them heard in time to write what was recorded."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import platform
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any, NoReturn
+
+from timesink.recorder.agent.profiling import is_main_thread
+
+End = Callable[[str], None]
+"""Told why it ends."""
+
+ENDED = "the program ended"
+"""Why a recording ends where nothing went wrong."""
+
+BLOCK_ENDED = "the recorded block ended"
+"""The same, where the program goes on."""
+
+_HARD_ENDS = [number for number in signal.Signals if number.name in ("SIGTERM", "SIGHUP")]
+_INTERRUPTS = [signal.SIGINT, *_HARD_ENDS]
+
+
+class Endings:
+    """Calls `end` before this process goes, with the reason in words."""
+
+    def __init__(self, end: End) -> None:
+        self._end = end
+        self._pid = os.getpid()
+        self._exit_at_once = os._exit
+        atexit.register(self._at_exit)
+
+    def watch(self) -> None:
+        """From now on a hard end would lose something."""
+        os._exit = self._before_exit
+        if is_main_thread():
+            for number in _HARD_ENDS:
+                # What the program wants to do itself stays its own affair.
+                if signal.getsignal(number) is signal.SIG_DFL:
+                    signal.signal(number, self._on_signal)
+
+    def adopt(self) -> None:
+        """This process is a fork, and records in place of the one it was made from."""
+        self._pid = os.getpid()
+
+    def leave(self) -> None:
+        """Nothing is left to lose."""
+        atexit.unregister(self._at_exit)
+        if os._exit == self._before_exit:
+            os._exit = self._exit_at_once
+        if is_main_thread():
+            for number in _HARD_ENDS:
+                if signal.getsignal(number) == self._on_signal:
+                    signal.signal(number, signal.SIG_DFL)
+
+    def _is_here(self) -> bool:
+        """A fork inherits all of this, and has nothing to write."""
+        return os.getpid() == self._pid
+
+    def _at_exit(self) -> None:
+        if self._is_here():
+            # Python keeps the last exception that nobody caught.
+            kind = getattr(sys, "last_type", None)
+            why = ENDED if kind is None else f"the program ended with {kind.__name__}"
+            is_interrupted = kind is KeyboardInterrupt
+            self._end("the program was interrupted" if is_interrupted else why)
+            if is_interrupted:
+                # Let it end as one, by its signal, as a shell expects: Python remembers the
+                # interruption until it runs text as code, which exporting does.
+                with suppress(KeyboardInterrupt):
+                    exec("raise KeyboardInterrupt")  # noqa: S102
+
+    def _before_exit(self, status: int) -> NoReturn:
+        if self._is_here():
+            self._end("the program ended with os._exit")
+        self._exit_at_once(status)
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        if self._is_here():
+            self._end(f"the program was ended by {signal.Signals(number).name}")
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Signals that would break off what happens within are delivered after it."""
+    if not is_main_thread():
+        yield
+        return
+    came: list[int] = []
+    # A handler that was not set from Python cannot be put back.
+    handlers = {number: signal.getsignal(number) for number in _INTERRUPTS}
+    mine = {number: handler for number, handler in handlers.items() if handler is not None}
+    for number in mine:
+        signal.signal(number, lambda number, _frame: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in mine.items():
+            signal.signal(number, handler)
+        for first in came[:1]:
+            os.kill(os.getpid(), first)
+
+
+# What a process can say about itself.
+
+
+def identity(torch: Any) -> dict[str, int | None]:
+    """Which of how many workers this process is; unknown where it is alone."""
+    distributed = getattr(torch, "distributed", None)
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        return {"rank": distributed.get_rank(), "world_size": distributed.get_world_size()}
+    return {"rank": told_number("RANK"), "world_size": told_number("WORLD_SIZE")}
+
+
+def told_number(variable: str) -> int | None:
+    """What whoever started this process tells it in a variable."""
+    text = os.environ.get(variable, "")
+    return int(text) if text.isdigit() else None
+
+
+def versions(torch: Any) -> dict[str, str | None]:
+    """What the program runs on."""
+    found: dict[str, str | None] = {
+        "python": platform.python_version(),
+        "torch": str(torch.__version__),
+    }
+    for name in ("cuda", "hip", "xpu"):
+        version = getattr(torch.version, name, None)
+        if version:
+            found[name] = str(version)
+    return found
+
+
+def devices(torch: Any) -> list[str]:
+    """UUIDs of the GPUs this process sees, in the order it numbers them, as NVML spells them.
+
+    Empty where it has used none, for none is woken up, and where torch does not tell.
+    """
+    cuda = torch.cuda
+    # Whatever a driver says to that, the recording matters more.
+    with suppress(Exception):
+        if cuda.is_initialized():
+            seen = [cuda.get_device_properties(number) for number in range(cuda.device_count())]
+            return [f"GPU-{str(device.uuid).removeprefix('GPU-')}" for device in seen]
+    return []

@@ -1,0 +1,248 @@
+"""The folder of a recording: what belongs to it, and making room for a new one."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from timesink.errors import OutputError
+from timesink.recorder.processes import birth, is_running
+
+COUNTERS_FILE = "counters.csv"
+CONTROL_FOLDER = ".timesink-recording"
+"""Nobody else's: it goes with all that is in it, and `.timesink` may hold baselines."""
+_PARTS = (
+    "trace.json.gz",
+    "trace.rank*.json.gz",
+    "trace.pid*.json.gz",
+    COUNTERS_FILE,
+    f".{COUNTERS_FILE}.new",
+    "run.json",
+)
+_LEAST_FREE = 64 * 1024**2
+"""Bytes without which even the recording of a small program does not fit."""
+
+
+@dataclass(frozen=True)
+class RecordingFolder:
+    """Where a recording goes; absolute, for the program may change its folder."""
+
+    folder: Path
+
+    @property
+    def control(self) -> Path:
+        """Where the program and the recorder leave notes, and what is not finished."""
+        return self.folder / CONTROL_FOLDER
+
+    @property
+    def counters(self) -> Path:
+        return self.folder / COUNTERS_FILE
+
+    @property
+    def run_file(self) -> Path:
+        return self.folder / "run.json"
+
+    def trace(self, worker: str = "") -> Path:
+        """The timeline of a process."""
+        return self.folder / f"trace{f'.{worker}' if worker else ''}.json.gz"
+
+    def check(self, *, force: bool) -> None:
+        """Refuse before the program runs what cannot work after it."""
+        if self.folder.exists() and not self.folder.is_dir():
+            raise OutputError.unwritable(self.folder, "it is a file, not a folder")
+        self._check_unused()
+        if self.folder.exists() and not force and any(self.folder.iterdir()):
+            raise OutputError.exists(self.folder)
+        around = next(place for place in (self.folder, *self.folder.parents) if place.exists())
+        if not os.access(around, os.W_OK):
+            raise OutputError.unwritable(self.folder, f"no permission to write to {around}")
+        free = shutil.disk_usage(around).free
+        if free < _LEAST_FREE:
+            raise OutputError.unwritable(self.folder, f"only {free // 1024**2} MB left on its disk")
+
+    def prepare(self) -> None:
+        """An empty place: what an earlier recording left is removed, and nothing else."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._check_unused()
+            self._clear()
+            self.control.mkdir()
+            self._owner.write_text(f"{os.getpid()} {birth(os.getpid())}")
+        except OSError as error:
+            raise OutputError.unwritable(self.folder, error.strerror or str(error)) from None
+
+    @property
+    def _owner(self) -> Path:
+        """Says which process records here, and when that started: its number is used again."""
+        return self.control / "recorder.pid"
+
+    def recorder(self) -> int | None:
+        """The process that records here; None where none does."""
+        with suppress(OSError, ValueError):
+            number, _, born = self._owner.read_text().partition(" ")
+            if is_running(int(number), born):
+                return int(number)
+        return None
+
+    def release(self) -> None:
+        """This process records here no longer, whatever is left."""
+        with suppress(OSError):
+            self._owner.unlink()
+
+    def _check_unused(self) -> None:
+        """Two recordings in one folder would be mixed."""
+        pid = self.recorder()
+        if pid is not None:
+            raise OutputError.unwritable(self.folder, f"process {pid} is recording there")
+
+    def clear_control(self) -> None:
+        """Remove the notes; all that matters of them is in the recording."""
+        shutil.rmtree(self.control, ignore_errors=True)
+
+    def discard(self) -> None:
+        """Leave no trace of a recording that never began."""
+        with suppress(OSError):
+            self._clear()
+            self.folder.rmdir()
+
+    def _clear(self) -> None:
+        self.clear_control()
+        # Also links to files that are not there.
+        for path in list(self.folder.iterdir()):
+            if any(fnmatchcase(path.name, pattern) for pattern in _PARTS):
+                path.unlink()
+
+
+# What to record: decided once, and read by every process that takes part.
+
+PLAN_FILE = "plan.json"
+CONTROL_VARIABLE = "TIMESINK_RECORD"
+"""Names the control folder to the processes of a recorded program."""
+
+EXTRAS = ("stack", "shapes", "memory", "modules", "flops")
+"""What torch.profiler can add to a timeline, at a price."""
+
+DEFAULT_CYCLES = 20
+DEFAULT_SKIP = 5
+DEFAULT_INTERVAL_MS = 50.0
+SHORTEST_INTERVAL_MS, LONGEST_INTERVAL_MS = 1.0, 60_000.0
+
+
+INTERVALS = f"from {SHORTEST_INTERVAL_MS:g} to {LONGEST_INTERVAL_MS:g} ms"
+
+
+def is_interval(value_ms: float) -> bool:
+    """Whether counters can be sampled that often."""
+    return SHORTEST_INTERVAL_MS <= value_ms <= LONGEST_INTERVAL_MS
+
+
+@dataclass(frozen=True)
+class RecordPlan:
+    """What to record of a program.
+
+    >>> Plan(cycles=3).skip
+    5
+    """
+
+    cycles: int = DEFAULT_CYCLES
+    skip: int = DEFAULT_SKIP
+    marker: str = ""
+    whole: bool = False
+    stop: bool = False
+    extras: tuple[str, ...] = ()
+    by_hand: bool = False
+    """Only `step()` of the context manager tells one cycle from the next."""
+
+
+def write_plan(plan: RecordPlan, control: Path) -> None:
+    """Leave a plan where the agents look for it."""
+    # Some look for it at this very moment: it appears whole.
+    unfinished = control / f"{PLAN_FILE}.unfinished"
+    unfinished.write_text(json.dumps(asdict(plan)))
+    unfinished.replace(control / PLAN_FILE)
+
+
+def read_plan(control: Path) -> RecordPlan:
+    """The plan of a control folder."""
+    told = json.loads((control / PLAN_FILE).read_text())
+    return RecordPlan(**{**told, "extras": tuple(told["extras"])})
+
+
+# Notes a process leaves in the control folder: one line each, whole whatever happens next.
+
+Note = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Notebook:
+    """Where this process writes its notes; a fork of it writes its own."""
+
+    control: Path
+
+    def add(self, event: str, **facts: object) -> None:
+        """Write down that something happened; a full disk must not stop the program."""
+        line = json.dumps({"event": event, **facts}) + "\n"
+        with suppress(OSError):
+            path = self.control / f"{os.getpid()}.jsonl"
+            end = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+            try:
+                os.write(end, line.encode())
+            finally:
+                os.close(end)
+
+
+@dataclass(frozen=True)
+class ProcessNotes:
+    """What one process wrote down, in order."""
+
+    pid: int
+    notes: tuple[Note, ...]
+
+    def last(self, event: str) -> Note | None:
+        """The latest note of an event."""
+        return next((note for note in reversed(self.notes) if note["event"] == event), None)
+
+
+def read_notes(control: Path) -> list[ProcessNotes]:
+    """The notes of every process, in the order of their numbers."""
+    found = [
+        ProcessNotes(int(path.stem), tuple(_notes_in(path)))
+        for path in control.glob("*.jsonl")
+        if path.stem.isdigit()
+    ]
+    return sorted(found, key=lambda process: process.pid)
+
+
+def _notes_in(path: Path) -> list[Note]:
+    lines = path.read_text(errors="replace").splitlines() if path.exists() else []
+    notes = []
+    for line in lines:
+        # A process that was killed while it wrote leaves half a line.
+        with suppress(ValueError):
+            notes.append(json.loads(line))
+    return [note for note in notes if isinstance(note, dict) and "event" in note]
+
+
+# Names of what the recorder puts into a timeline.
+
+STEP_MARK = "timesink cycle "
+"""One per cycle, while the program runs: a profiler of its own may mark steps too."""
+
+SHOWN_STEP_MARK = "ProfilerStep#"
+"""What it becomes in the recording: what torch.profiler calls its steps."""
+
+OTHER_STEP_MARK = "own profiler step "
+"""What steps become that the program's own profiler has marked."""
+
+CLOCK_MARK = "timesink clock "
+"""Short marks whose time is known on the counters' clock too; taken out of the recording."""
+
+CUT_MARK = "unfinished cycle"
+"""What the mark of a cycle becomes that the recording broke off in."""

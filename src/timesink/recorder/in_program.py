@@ -1,0 +1,253 @@
+"""`timesink.record`: a program that records a part of itself."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from timesink.errors import CollectError, UsageError
+from timesink.recorder.agent import begin, running
+from timesink.recorder.agent.endings import BLOCK_ENDED, told_number
+from timesink.recorder.agent.engine import BY_HAND, CycleEngine
+from timesink.recorder.counter_catalogue import wanted
+from timesink.recorder.folder import (
+    CONTROL_VARIABLE,
+    DEFAULT_CYCLES,
+    DEFAULT_INTERVAL_MS,
+    DEFAULT_SKIP,
+    EXTRAS,
+    INTERVALS,
+    PLAN_FILE,
+    Notebook,
+    RecordingFolder,
+    RecordPlan,
+    is_interval,
+    write_plan,
+)
+from timesink.recorder.keeper import KEEPER_FILE, READY, Task
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+# The process beside a program that records itself, as that program sees it.
+
+_SOURCES = Path(__file__).resolve().parents[2]
+_KEEPER = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
+    "from timesink.recorder.keeper import main; main()"
+)
+_FINISHES_S = 600.0
+"""Packing a long timeline takes minutes; a driver that hangs must not stop the program for ever."""
+
+
+def start_keeper(place: RecordingFolder) -> subprocess.Popen[bytes]:
+    """The process beside the program, once it samples."""
+    environment = {name: value for name, value in os.environ.items() if name != CONTROL_VARIABLE}
+    try:
+        keeper = subprocess.Popen(  # noqa: S603 - our own Python
+            [sys.executable, "-c", _KEEPER, str(_SOURCES), str(place.control)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            # Ctrl-C in the terminal is for the program.
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise CollectError(
+            f"the process beside the program cannot be started ({error.strerror or error})",
+            "check sys.executable",
+        ) from None
+    if keeper.stdout is None or keeper.stdout.readline() != READY:
+        keeper.communicate()
+        raise CollectError(
+            f"{place.folder}: the process beside the program has failed", "see its message above"
+        )
+    return keeper
+
+
+def has_finished(keeper: subprocess.Popen[bytes]) -> bool:
+    """Tell the keeper that the block has ended, and wait for what it makes of it."""
+    with suppress(subprocess.TimeoutExpired):
+        # Forks of the program hold its input open: the end of that would tell nothing.
+        keeper.communicate(b"end\n", timeout=_FINISHES_S)
+    return keeper.returncode == 0
+
+
+# Taking part in a recording that is being made: a worker of several, or a part of a program.
+
+_FIRST_WORKER_S = 60.0
+"""The first worker of a machine gets so long to begin the recording the others join."""
+
+
+def joined(control: Path, *, is_outer: bool) -> CycleEngine | None:
+    """The engine of this process; None without torch."""
+    try:
+        if importlib.util.find_spec("torch") is None:
+            return None
+        importlib.import_module("torch")
+        if not is_outer or running() is None:
+            begin(control)
+    except Exception as error:  # noqa: BLE001 - whatever torch is, the program goes on
+        Notebook(control).add("failed", why=f"{type(error).__name__}: {error}")
+        return None
+    return running()
+
+
+def await_recorder(place: RecordingFolder) -> None:
+    """Wait for the first worker; what a recorder that was killed has left is not joined."""
+    deadline = time.monotonic() + _FIRST_WORKER_S
+    # In this order: a recorder removes what is left before it says who it is.
+    while place.recorder() is None or not (place.control / PLAN_FILE).exists():
+        if time.monotonic() > deadline:
+            raise CollectError(
+                f"{place.folder}: the first worker has not begun to record",
+                "enter timesink.record in every worker, or in none but the first",
+            )
+        time.sleep(0.05)
+
+
+def record(
+    path: str | Path = "timesink-run",
+    *,
+    cycles: int = DEFAULT_CYCLES,
+    skip: int = DEFAULT_SKIP,
+    marker: str = "",
+    whole: bool = False,
+    extras: Iterable[str] = (),
+    counters: str = "all",
+    interval_ms: float = DEFAULT_INTERVAL_MS,
+    force: bool = False,
+) -> BlockRecording:
+    """Record cycles of a block of this program, as `timesink record` does of a whole program.
+
+    `step()` ends a cycle; with `marker` a function or an annotation begins one; `whole` records
+    all of the block.  The folder is complete when the block is left, however that happens.
+
+    >>> import tempfile, timesink
+    >>> folder = tempfile.mkdtemp()
+    >>> with timesink.record(folder, cycles=2, skip=1, counters="none") as recording:
+    ...     for _ in range(4):
+    ...         recording.step()
+    >>> (recording.path / "run.json").exists()
+    True
+    """
+    plan = RecordPlan(
+        cycles=cycles,
+        skip=skip,
+        marker=marker,
+        whole=whole,
+        extras=tuple(extras),
+        by_hand=not (marker or whole),
+    )
+    _check(plan, interval_ms)
+    wanted(counters)
+    outer = os.environ.get(CONTROL_VARIABLE, "")
+    if outer and Path(outer).is_dir():
+        return BlockRecording(RecordingFolder(Path(outer).parent), plan, None, is_outer=True)
+    place = RecordingFolder(Path(path).absolute())
+    if told_number("LOCAL_RANK"):
+        return BlockRecording(place, plan, None)
+    place.check(force=force)
+    task = Task(
+        pid=os.getpid(),
+        command=tuple(sys.argv),
+        counters=counters,
+        interval_ms=interval_ms,
+        # The package itself knows this module: it is not imported from here.
+        timesink=str(sys.modules[__name__.partition(".")[0]].__version__),
+        workers=told_number("LOCAL_WORLD_SIZE") or 1,
+    )
+    return BlockRecording(place, plan, task)
+
+
+def _check(plan: RecordPlan, interval_ms: float) -> None:
+    unknown = [name for name in plan.extras if name not in EXTRAS]
+    if unknown:
+        raise UsageError(f"extras: {unknown[0]!r} is not known", f"known are {', '.join(EXTRAS)}")
+    if plan.cycles < 1 or plan.skip < 0:
+        raise UsageError("cycles is 1 or more, and skip 0 or more", "change cycles or skip")
+    if plan.whole and plan.marker:
+        raise UsageError("whole and marker cannot go together", "leave out one of them")
+    if not is_interval(interval_ms):
+        raise UsageError(f"interval_ms is {INTERVALS}, not {interval_ms:g}", "change interval_ms")
+
+
+class BlockRecording:
+    """A recording of the block it is entered for; `step()` ends a cycle."""
+
+    def __init__(
+        self, place: RecordingFolder, plan: RecordPlan, task: Task | None, *, is_outer: bool = False
+    ) -> None:
+        self._place = place
+        self._plan = plan
+        self._task = task
+        self._is_outer = is_outer
+        self._pid = os.getpid()
+        self._engine: CycleEngine | None = None
+        self._keeper: subprocess.Popen[bytes] | None = None
+
+    @property
+    def path(self) -> Path:
+        """The folder of the recording."""
+        return self._place.folder
+
+    def step(self) -> None:
+        """End a cycle."""
+        if self._engine is not None:
+            self._engine.boundary(BY_HAND, "", begins=False)
+
+    def __enter__(self) -> Self:
+        if self._task is not None:
+            self._place.prepare()
+        elif not self._is_outer:
+            await_recorder(self._place)
+        try:
+            self._begin()
+        except BaseException:
+            # The block is not entered.
+            if self._keeper is not None:
+                self._keeper.kill()
+                self._keeper.communicate()
+            if self._task is not None:
+                self._place.discard()
+            raise
+        return self
+
+    def _begin(self) -> None:
+        if self._task is not None:
+            (self._place.control / KEEPER_FILE).write_text(json.dumps(asdict(self._task)))
+            self._keeper = start_keeper(self._place)
+            write_plan(self._plan, self._place.control)
+        self._engine = joined(self._place.control, is_outer=self._is_outer)
+        if self._engine is not None and not (self._engine.plan.whole or self._engine.plan.marker):
+            self._engine.begin_by_hand()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        _error: BaseException | None,
+        _trace: TracebackType | None,
+    ) -> None:
+        if os.getpid() != self._pid:
+            # A fork that leaves the block as well: it is not its recording.
+            return
+        # A recording that the command line has begun goes on after the block.
+        if self._engine is not None and (self._engine.is_by_hand or not self._is_outer):
+            why = BLOCK_ENDED if kind is None else f"{BLOCK_ENDED} with {kind.__name__}"
+            self._engine.end(why)
+        if self._keeper is not None and not has_finished(self._keeper):
+            self._place.release()
+            # What the program has computed meanwhile is worth more than an exception.
+            warnings.warn(f"{self.path}: the recording could not be finished", stacklevel=2)

@@ -1,0 +1,1 @@
+"""Running Nsight Compute."""

@@ -1,0 +1,280 @@
+"""From a program to a table of its kernels: run Nsight Compute, read its report, write the file."""
+
+from __future__ import annotations
+
+import re
+import signal
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from timesink.errors import CollectError
+from timesink.recorder.ncu.command import (
+    CUSTOM,
+    UTILISATION,
+    NcuPlan,
+    crash_of,
+    import_commands,
+    ncu_version,
+    profile_command,
+    shown_briefly,
+)
+from timesink.recorder.ncu.process import Heard, ProfilerEnd, Screen, run_profiler
+from timesink.recorder.ncu.table import (
+    NcuOutputs,
+    PrintedTable,
+    look_at,
+    printed_table,
+    put_away,
+    rescued,
+    workplace,
+    write_table,
+)
+from timesink.recorder.processes import interruption, masked, noticed
+
+# Why a program could not be measured, in a sentence with its remedy.
+
+_REMEDIES = {
+    r"ERR_NVGPUCTRPERM|permission to access NVIDIA GPU Performance Counters": (
+        "run as root (in a container with --cap-add=SYS_ADMIN), or have the driver loaded with "
+        "NVreg_RestrictProfilingToAdminUsers=0"
+    ),
+    r"driver resource was unavailable|another profiler|already (?:in use|attached|being)|DCGM": (
+        "one profiler at a time: stop the other one (DCGM: dcgmi profiling --pause), and take "
+        "torch.profiler out of the program"
+    ),
+    r"lock file|InterprocessLockFailed": (
+        "another user's Nsight Compute owns the lock file: set TMPDIR to a folder of your own"
+    ),
+    r"driver|initialize the profiler|LibraryNotLoaded": (
+        "ncu must fit the driver: try that of another CUDA toolkit with --ncu PATH, "
+        "and check that nvidia-smi works here"
+    ),
+    r"[Oo]ption|argument": (
+        "this ncu may be too old for the command above: name another with --ncu PATH"
+    ),
+    r"Failed to profile|error occurred while trying to profile": (
+        "kernels that wait for other processes (collectives) cannot be replayed: profile one "
+        "process, or leave them out with --kernel"
+    ),
+    r"space left|[Ff]ailed to (?:save|write)": "choose a larger disk with -o",
+}
+"""What to do about the errors of Nsight Compute; the first that fits counts."""
+
+_OTHERWISE = "run the command that --dry-run prints by hand to see all that ncu says"
+
+_KILLS = {
+    number.value: number.name
+    for number in signal.Signals
+    if number.name in ("SIGILL", "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL", "SIGSEGV", "SIGTERM")
+}
+
+
+def why_nothing(plan: NcuPlan, heard: Heard, ended: ProfilerEnd) -> CollectError:
+    """Nothing was measured: the likeliest reason."""
+    if heard.errors:
+        return profiler_failed(heard)
+    crashed = profiler_crashed(heard, ended)
+    if crashed is not None:
+        return crashed
+    failed = program_failed(heard)
+    if failed is not None:
+        return CollectError(
+            f"{failed.message}; no kernel was measured before", "run the program without timesink"
+        )
+    if ended.code and not heard.connected:
+        return CollectError(f"Nsight Compute failed with exit code {ended.code}", _OTHERWISE)
+    hint = "the program uses CUDA but launched no kernel; does another process do the work?"
+    if plan.filters:
+        hint = f"try without {' and '.join(plan.filters)}"
+    elif not heard.connected:
+        hint = "the program started no work on an NVIDIA GPU"
+    return CollectError(f"{plan.program[0]}: no kernel was measured", hint)
+
+
+def profiler_failed(heard: Heard) -> CollectError:
+    """The first thing Nsight Compute complained about that has a known remedy, else the first."""
+    for pattern, remedy in _REMEDIES.items():
+        for error in heard.errors:
+            if re.search(pattern, error):
+                return CollectError(f"Nsight Compute: {error}", remedy)
+    return CollectError(f"Nsight Compute: {heard.errors[0]}", _OTHERWISE)
+
+
+def profiler_crashed(heard: Heard, ended: ProfilerEnd) -> CollectError | None:
+    """A signal ended Nsight Compute itself; it would have told of the program's end."""
+    crash = crash_of(ended.code)
+    if not crash or heard.application_code is not None:
+        return None
+    if "SIGKILL" in crash:
+        return CollectError(f"Nsight Compute was killed ({crash})", "is there enough memory?")
+    return CollectError(
+        f"Nsight Compute itself crashed ({crash})", "try a newer version, named with --ncu PATH"
+    )
+
+
+def program_failed(heard: Heard) -> CollectError | None:
+    """The program ended with an error of its own."""
+    code = heard.application_code
+    if not code:
+        return None
+    hint = "the kernels measured before are in the file"
+    # A program that ends by itself takes leave of the profiler.
+    if code in _KILLS and heard.disconnected < heard.connected:
+        return CollectError(f"the program was killed by signal {code} ({_KILLS[code]})", hint)
+    return CollectError(f"the program ended with exit code {code}", hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """What came of it; ``failure`` says why it is not all that was asked for."""
+
+    output: Path
+    kernels: int
+    device: str
+    without_values: tuple[str, ...]
+    failure: CollectError | None
+
+
+def collect(
+    ncu: Path, plan: NcuPlan, places: NcuOutputs, screen: Screen, made_by: str
+) -> Collected:
+    """Measure the kernels of a program and write their table.
+
+    ``made_by`` is the version of timesink, for the file to say.
+    """
+    with noticed() as interruptions:
+        places.check(plan.program)
+        run = _Collection(ncu, plan, places, screen, interruptions)
+        return run.to_the_table(made_by)
+
+
+@dataclass(frozen=True, slots=True)
+class _Collection:
+    """One program measured once."""
+
+    ncu: Path
+    plan: NcuPlan
+    places: NcuOutputs
+    screen: Screen
+    interruptions: list[int]
+
+    def to_the_table(self, made_by: str) -> Collected:
+        version = self._version()
+        described = _described(self.plan, made_by, version)
+        heard = Heard(on_kernel=self.screen.kernel)
+        with (
+            workplace(self.places.output) as report,
+            rescued(report, self.places, self.interruptions),
+        ):
+            ended = self._measure(report, version, heard)
+            self.screen.show("reading the report")
+            table = self._table_of(report, heard)
+            self.screen.wipe()
+            if table is None or not table.kernels:
+                raise self._stopped(heard) or why_nothing(self.plan, heard, ended)
+            described |= {
+                "device": table.device,
+                "exit_code": heard.application_code or 0,
+                "interrupted": ended.stopped_by is not None,
+            }
+            write_table(table, self.places.output, described, heard.notes)
+            elsewhere = put_away(report, self.places)
+        failure = interruption(self.interruptions) or program_failed(heard)
+        failure = failure or _incomplete(heard, ended)
+        if failure is not None and elsewhere is not None:
+            # The one that matters more, with the hints of both.
+            failure.hint = "; ".join(filter(None, (failure.hint, elsewhere.hint)))
+        return Collected(
+            self.places.output,
+            table.kernels,
+            table.device,
+            # Roofline metrics name every precision of every generation; no device has all of them.
+            tuple(
+                name
+                for name in table.without_values
+                if self.plan.metric_set == CUSTOM or name in UTILISATION
+            ),
+            failure or elsewhere,
+        )
+
+    def _version(self) -> str:
+        try:
+            return ncu_version(self.ncu)
+        except CollectError:
+            # A terminal interrupts the profiler as well, which then does not answer.
+            stopped = self._stopped(Heard())
+            if stopped is not None:
+                raise stopped from None
+            raise
+
+    def _stopped(self, heard: Heard) -> CollectError | None:
+        """What to say of an interruption that leaves nothing; None without one."""
+        stopped = interruption(self.interruptions)
+        if stopped is None:
+            return None
+        left = "what was measured is lost" if heard.kernels else "nothing was measured"
+        stopped.message += f"; {left}"
+        if self.places.output.exists():
+            stopped.hint = f"{self.places.output} is from before, and was not touched"
+        return stopped
+
+    def _measure(self, report: Path, version: str, heard: Heard) -> ProfilerEnd:
+        stopped = self._stopped(heard)
+        if stopped is not None:
+            raise stopped
+        numbers = tuple(int(part) for part in version.split(".") if part)
+        command = profile_command(self.ncu, self.plan, report, numbers)
+        self.screen.say(shown_briefly(command))
+        self.screen.show("waiting for the first kernel")
+        return run_profiler(command, self.screen, heard, self.interruptions)
+
+    def _table_of(self, report: Path, heard: Heard) -> PrintedTable | None:
+        printed = report.with_name("printed.csv")
+        metrics = self.plan.metrics
+        if report.exists():
+            commands = import_commands(self.ncu, report, metrics)
+            return printed_table(commands, printed, metrics, self.interruptions)
+        # Without a report the profiler may have printed its table instead.
+        printed.write_bytes(b"".join(heard.table))
+        return look_at(printed, metrics)
+
+
+# -- what came of it -----------------------------------------------------------------------------
+
+
+def _described(plan: NcuPlan, made_by: str, version: str) -> dict[str, Any]:
+    """How the file came about, for those who read it."""
+    every = plan.every
+    return {
+        "version": 1,
+        "timesink": made_by,
+        "ncu": version,
+        "command": masked(plan.program),
+        "device": "",
+        "metrics": plan.metric_set,
+        "every": every.every if every else None,
+        "period": every.period if every else None,
+        "picked": every.picked if every else None,
+        "per": "kernel",
+        "range": list(plan.launches) if plan.launches else None,
+        "kernel": plan.kernel or None,
+        "from_start": plan.from_start,
+        "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "clock_control": plan.clock_control,
+        "cache_control": plan.cache_control,
+    }
+
+
+def _incomplete(heard: Heard, ended: ProfilerEnd) -> CollectError | None:
+    if heard.errors:
+        return profiler_failed(heard)
+    crashed = profiler_crashed(heard, ended)
+    if crashed is not None:
+        crashed.hint = f"the file may lack kernels; {crashed.hint}"
+    elif ended.code:
+        return CollectError(
+            f"Nsight Compute ended with code {ended.code}", "the file may lack kernels"
+        )
+    return crashed

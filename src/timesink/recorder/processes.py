@@ -1,0 +1,266 @@
+"""A process and what it started, so that nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import FrameType
+
+from timesink.errors import CollectError
+
+_PROC = "/proc"
+
+Birth = str
+"""When a process started, as the system writes it: tells it from a later one with its number."""
+
+_POLL_S = 0.05
+_STATE, _PARENT, _BIRTH = 0, 1, 19
+"""Fields of `stat`, after the name of the program."""
+
+
+def family(pid: int) -> dict[int, Birth]:
+    """A process and its descendants; only the process where there is no /proc."""
+    return {member: birth(member) for member in descendants(pid, children_by_parent(_PROC))}
+
+
+def children_by_parent(proc: str = _PROC) -> dict[int, list[int]]:
+    """Every process that runs, under the one that started it."""
+    children: dict[int, list[int]] = defaultdict(list)
+    names: list[str] = []
+    with suppress(OSError):
+        # Path objects for thousands of processes take long.
+        names = os.listdir(proc)  # noqa: PTH208
+    for pid in (int(name) for name in names if name.isdigit()):
+        found = _parent_and_birth(proc, pid)
+        if found is not None:
+            children[found[0]].append(pid)
+    return children
+
+
+def descendants(pid: int, children: Mapping[int, Sequence[int]]) -> tuple[int, ...]:
+    """A process and all it started, itself first."""
+    members = [pid]
+    for member in members:
+        members += children.get(member, ())
+    return tuple(members)
+
+
+def _parent_and_birth(proc: str, pid: int) -> tuple[int, Birth] | None:
+    """None for one that is gone, also where nobody has asked how it ended."""
+    try:
+        with open(f"{proc}/{pid}/stat", errors="replace") as file:  # noqa: PTH123 - the same
+            text = file.read()
+    except OSError:
+        return None
+    # The name of the program stands in parentheses and may hold any of them, and spaces.
+    fields = text.rpartition(")")[2].split()
+    is_gone = len(fields) <= _PARENT or fields[_STATE] == "Z"
+    return None if is_gone else (int(fields[_PARENT]), "".join(fields[_BIRTH : _BIRTH + 1]))
+
+
+def is_alive(pid: int) -> bool:
+    """Whether a process of this number runs."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    # One that has ended keeps its number until its parent asks how.
+    is_known = Path(f"{_PROC}/{pid}/stat").exists()
+    return not is_known or _parent_and_birth(_PROC, pid) is not None
+
+
+def birth(pid: int) -> Birth:
+    """When a process started; empty for one that is gone, and where there is no /proc."""
+    found = _parent_and_birth(_PROC, pid)
+    return found[1] if found else ""
+
+
+def is_running(pid: int, born: Birth) -> bool:
+    """Whether this very process runs; where births are not known its number has to do."""
+    found = _parent_and_birth(_PROC, pid)
+    return found[1] == born if found else not born and is_alive(pid)
+
+
+def end_family(members: dict[int, Birth], grace_s: float) -> None:
+    """Wait for processes to end, then kill those that did not."""
+    deadline = time.monotonic() + grace_s
+    while (left := _alive(members)) and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+    signal_family({pid: members[pid] for pid in left}, signal.SIGKILL)
+
+
+def signal_family(members: dict[int, Birth], number: signal.Signals) -> None:
+    """Send a signal to those of the processes that still run."""
+    for pid in _alive(members):
+        # One may have ended since.
+        with suppress(OSError):
+            os.kill(pid, number)
+
+
+def _alive(members: dict[int, Birth]) -> list[int]:
+    return [pid for pid, born in members.items() if is_running(pid, born)]
+
+
+# Signals that ask to stop: noticed, so that what was measured can be put away first.
+
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+"""Ctrl-C, the end of a batch job, a connection that dropped; not every system has the last."""
+
+
+@contextmanager
+def noticed() -> Iterator[list[int]]:
+    """Signals that ask to stop, in the order they came, instead of what they do by default."""
+    came: list[int] = []
+    with answered(came.append):
+        yield came
+
+
+@contextmanager
+def answered(answer: Callable[[int], None]) -> Iterator[None]:
+    """Signals that ask to stop call `answer`, instead of what they did."""
+
+    def heard(number: int, _frame: FrameType | None) -> None:
+        answer(number)
+
+    before = {number: signal.getsignal(number) for number in _heeded()}
+    for number in before:
+        signal.signal(number, heard)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _heeded() -> list[signal.Signals]:
+    """Signals that would stop us; one that is ignored, as in the background, stays so."""
+    if threading.current_thread() is not threading.main_thread():
+        return []
+    known = [number for number in signal.Signals if number.name in _NAMES]
+    return [number for number in known if signal.getsignal(number) not in (signal.SIG_IGN, None)]
+
+
+@contextmanager
+def hangups_ignored() -> Iterator[None]:
+    """Programs started meanwhile survive a dropped connection, as under `nohup`.
+
+    They are asked to stop instead, and so have the time to write what they measured.
+    """
+    hangup = next((number for number in _heeded() if number.name == "SIGHUP"), None)
+    if hangup is None:
+        yield
+        return
+    handler = signal.signal(hangup, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(hangup, handler)
+
+
+def interruption(came: list[int]) -> CollectError | None:
+    """What to say of an interruption, with the exit code a shell expects; None without one."""
+    if not came:
+        return None
+    stopped = CollectError("interrupted", "")
+    stopped.exit_code = 128 + came[0]
+    return stopped
+
+
+# The program a user gives to run.
+
+
+def check_program(words: Sequence[str]) -> None:
+    """Refuse a program that cannot be started, before a tool says so in its own way."""
+    program = words[0]
+    if shutil.which(program) is not None:
+        return
+    if not Path(program).is_file():
+        raise CollectError(f"{program}: no such program", "check the name and PATH")
+    remedy = f"put python before it, or chmod +x {program}"
+    if Path(program).suffix != ".py":
+        remedy = f"chmod +x {program}, or ./{program} for one in this folder"
+    raise CollectError(f"{program}: not a program that can be run", remedy)
+
+
+# Command lines without what is secret in them: recordings are passed on.
+#
+# What looks like a secret goes.  A mask too many costs a word of a description, one too few a
+# key.
+
+MASK = "***"
+
+_NAMES_A_SECRET = re.compile(
+    r"""secret | passw | passphrase | credential | (?:api|access|private|account)[-_.]?key
+        | (?:^|[-_.]|auth|access)(?:token|auth|authorization|bearer|signature|sig|pwd)(?:$|[-_.])
+        | (?:^|[-_.])keys?$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""Not --max-tokens, --tokenizer, --key-size."""
+
+_LOOKS_LIKE_A_SECRET = re.compile(
+    r"""\b(?: (?:hf|gh[a-z]|github_pat|glpat|xox[a-z]|sk|pk|dckr_pat|pypi|npm|nvapi)[-_][\w-]{16,}
+        | (?:AKIA|ASIA)[A-Z0-9]{16} | AIza[\w-]{30,} | eyJ[\w-]{8,}\.[\w.-]+ )""",
+    re.VERBOSE,
+)
+"""Keys that their makers have given a beginning to be known by."""
+
+_SCHEMES = ("bearer", "basic", "token")
+"""Of a header: what matters comes after them."""
+
+_USER_OF_URL = re.compile(r"(?<=://)(?:[^\s/@]*:[^\s@]+|[^\s/@]+)(?=@)")
+_HUMPS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_NAMED_VALUE = re.compile(r"""(?<![\w.-])(?P<name>[\w.-]+)["']?\s*[=:]\s*(?!//)""")
+_ASKS = re.compile(
+    r"""(?:^-+(?=[\w.-]+$)|(?<![\w.-])(?=[\w.-]+["']?[=:]["']?$))(?P<name>[\w.-]+)"""
+)
+_PIECE = re.compile(r"""(?:[^\s"']|"[^"]*"|'[^']*'|["'])+""")
+"""What a shell would take for one word, about."""
+
+
+def masked(words: Iterable[str]) -> list[str]:
+    """The words of a command, passwords and keys masked."""
+    kept: list[str] = []
+    is_secret = False
+    for word in words:
+        is_value = is_secret and not word.startswith("-")
+        kept.append(MASK if is_value else _masked_word(word))
+        # Whether the next word is the secret: `--token`, or `token:`.
+        asks = _ASKS.search(word)
+        is_named = asks is not None and _is_secret(asks["name"])
+        is_secret = word.lower() in _SCHEMES if is_value else is_named
+    return kept
+
+
+def _masked_word(word: str) -> str:
+    pieces = list(_PIECE.finditer(word))
+    if [piece[0] for piece in pieces] in ([], [word]):
+        return _masked_piece(word)
+    # The word with new pieces, and between them what was there.
+    text, end = "", 0
+    for piece, new in zip(pieces, masked(piece[0] for piece in pieces), strict=True):
+        text += word[end : piece.start()] + new
+        end = piece.end()
+    return text + word[end:]
+
+
+def _masked_piece(piece: str) -> str:
+    for value in _NAMED_VALUE.finditer(piece):
+        if _is_secret(value["name"]) and value.end() < len(piece):
+            # Where it ends is not certain.
+            piece = piece[: value.end()] + MASK
+            break
+    return _LOOKS_LIKE_A_SECRET.sub(MASK, _USER_OF_URL.sub(MASK, piece))
+
+
+def _is_secret(name: str) -> bool:
+    return _NAMES_A_SECRET.search(_HUMPS.sub("_", name)) is not None

@@ -1,0 +1,298 @@
+"""run.json: what was recorded, how, on what, and what it cost."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from timesink.errors import OutputError
+from timesink.recorder.agent.endings import ENDED
+from timesink.recorder.counter_sampler import SampledCounters
+from timesink.recorder.folder import COUNTERS_FILE, Note, ProcessNotes, RecordingFolder, RecordPlan
+from timesink.recorder.processes import masked
+from timesink.recorder.program import ProgramEnd
+from timesink.recorder.traces import Recorded
+from timesink.recorder.watch import Watched
+
+SCHEMA = "timesink/run/1"
+_UNSETTLED = 2
+"""So many cycles at the beginning are not like those that follow."""
+
+_NEAR = 20
+"""So many cycles right before the recording count."""
+
+_ENOUGH = 3
+"""Fewer cycles say nothing of what the profiler costs."""
+
+_UNEVEN = 2.0
+"""Cycles that differ by more than this factor, from quartile to quartile, neither."""
+
+
+@dataclass(frozen=True)
+class ProgramRun:
+    """One run of a program, as its recorder saw it."""
+
+    timesink: str
+    command: tuple[str, ...]
+    plan: RecordPlan
+    started_us: int
+    ended_us: int
+    ended: ProgramEnd | None
+    """None where the program goes on after its recording."""
+
+
+def describe(
+    program: ProgramRun,
+    recorded: Sequence[Recorded],
+    processes: Sequence[ProcessNotes],
+    watched: Watched,
+    said: tuple[str, Sequence[str]],
+) -> dict[str, Any]:
+    """The content of run.json; what is not known is None.
+
+    `said` is why it has less than was asked for, and what else is to be known.
+    """
+    why_partial, notes = said
+    sampled = watched.sampled
+    first = recorded[0] if recorded else None
+    ended = program.ended
+    return {
+        "schema": SCHEMA,
+        "timesink": program.timesink,
+        "command": masked(program.command),
+        "started_us": program.started_us,
+        "ended_us": program.ended_us,
+        "complete": not why_partial,
+        "why_partial": why_partial,
+        "notes": list(notes),
+        "cycles": _cycles(program.plan, first),
+        "processes": [
+            {
+                "pid": one.pid,
+                "rank": one.rank,
+                "world_size": one.world_size,
+                "trace": one.trace,
+                "cycles": one.cycles,
+                "complete": one.is_complete,
+                "why_partial": one.why_partial,
+                "devices": list(one.devices),
+            }
+            for one in recorded
+        ],
+        "counters": {
+            "file": COUNTERS_FILE if sampled.samples else None,
+            "interval_ms": sampled.interval_ms,
+            "samples": sampled.samples,
+            "recorded": list(sampled.recorded),
+            "missing": [asdict(one) for one in sampled.missing],
+        },
+        "clock": asdict(first.offset) if first and first.offset else None,
+        "overhead": _overhead(first, sampled.cpu_pct),
+        "host": watched.host,
+        "devices": watched.devices,
+        "versions": _versions(first, processes),
+        "exit": {"code": ended.code, "signal": ended.signal} if ended else None,
+    }
+
+
+def write_run_file(content: dict[str, Any], place: RecordingFolder) -> None:
+    """Write run.json; it appears whole or not at all."""
+    unfinished = place.control / place.run_file.name
+    try:
+        # The program may have tidied up.
+        place.control.mkdir(exist_ok=True)
+        unfinished.write_text(json.dumps(content, indent=1) + "\n")
+        unfinished.replace(place.run_file)
+    except OSError as error:
+        raise OutputError.unwritable(place.run_file, error.strerror or str(error)) from None
+
+
+def _cycles(plan: RecordPlan, first: Recorded | None) -> dict[str, Any]:
+    if plan.whole:
+        return dict.fromkeys(("asked", "skipped", "recorded")) | {
+            "by": "whole program",
+            "name": None,
+        }
+    return {
+        "by": first.by if first else None,
+        "name": first.name or None if first else None,
+        "asked": plan.cycles,
+        "skipped": first.skipped if first else None,
+        "recorded": first.cycles if first else 0,
+    }
+
+
+def _overhead(first: Recorded | None, sampler_cpu_pct: float | None) -> dict[str, float | None]:
+    plain_ns, profiled_ns = _plain_ns(first), first.recorded_ns if first else []
+    slower = None
+    # How much longer cycles take with the profiler, where they are not too uneven to tell.
+    if _is_even(plain_ns) and _is_even(profiled_ns):
+        slower = statistics.median(profiled_ns) / statistics.median(plain_ns) - 1
+    return {
+        "cycle_us": _median_us(plain_ns),
+        "cycle_profiled_us": _median_us(profiled_ns),
+        "profiler_pct": None if slower is None else round(100 * slower, 2),
+        "sampler_cpu_pct": sampler_cpu_pct,
+    }
+
+
+def _is_even(times_ns: Sequence[int]) -> bool:
+    """Whether the middle half of the cycles takes about as long."""
+    if len(times_ns) < _ENOUGH:
+        return False
+    lower, _, upper = statistics.quantiles(times_ns, n=4, method="inclusive")
+    return lower > 0 and upper <= _UNEVEN * lower
+
+
+def _plain_ns(first: Recorded | None) -> Sequence[int]:
+    """Cycles without the profiler, near the recording: those before it or after, if faster.
+
+    Before it many programs still compile, load kernels and fill caches; after it libraries of the
+    profiler may stay in the way of every launch.
+    """
+    if first is None:
+        return []
+    before = first.pace.get("before_ns", [])[_UNSETTLED:][-_NEAR:]
+    after = first.pace.get("after_ns", [])[1:]
+    known = [times_ns for times_ns in (before, after) if len(times_ns) >= _ENOUGH]
+    return min(known, key=statistics.median, default=[])
+
+
+def _median_us(times_ns: Sequence[int]) -> float | None:
+    return round(statistics.median(times_ns) / 1000, 3) if times_ns else None
+
+
+def _versions(first: Recorded | None, processes: Sequence[ProcessNotes]) -> dict[str, Any]:
+    def latest(event: str) -> Mapping[str, Any]:
+        return next((note for process in processes if (note := process.last(event))), {})
+
+    told = first.versions if first else latest("torch")
+    if told:
+        return {name: value for name, value in told.items() if name != "event"}
+    return {"python": latest("python").get("version"), "torch": None}
+
+
+# Why a recording has less than was asked for, in words.
+
+NO_PYTHON = (
+    "no Python of the program let the recorder in: it is no Python program, "
+    "runs with -I, -E or -S, or something on the way to it replaced PYTHONPATH"
+)
+NO_TORCH = "the program did not import torch: counters only"
+
+
+def said_of(
+    recorded: Sequence[Recorded],
+    processes: Sequence[ProcessNotes],
+    plan: RecordPlan,
+    ended: ProgramEnd | None,
+    sampled: SampledCounters,
+) -> tuple[str, tuple[str, ...]]:
+    """Whether all that was asked for is there, in words: why it is not, and what else to know.
+
+    The latter is as it should be, and yet not as everybody expects.
+
+    Counters are all there is of a program without torch, unless its cycles were named.
+    """
+    why = why_partial(recorded, processes, plan, ended)
+    if why == NO_TORCH and sampled.samples and not (plan.marker or plan.whole):
+        return "", (why,)
+    dropped = [
+        f"{one.dropped + 1} processes recorded as rank {one.rank}: "
+        f"the one with most cycles, process {one.pid}, is kept"
+        for one in recorded
+        if one.dropped
+    ]
+    remarks = _remarks(processes) if recorded else []
+    return why, (*dropped, *dict.fromkeys(remarks))
+
+
+def why_partial(
+    recorded: Sequence[Recorded],
+    processes: Sequence[ProcessNotes],
+    plan: RecordPlan,
+    ended: ProgramEnd | None = None,
+) -> str:
+    """One sentence on what is missing; empty where nothing is."""
+    if not recorded:
+        return _why_nothing(processes, plan)
+    partial = [one for one in recorded if not one.is_complete]
+    if not partial:
+        return ""
+    first = partial[0]
+    whose = f"rank {first.rank}: " if len(recorded) > 1 and first.rank is not None else ""
+    why = f"{whose}{first.why_partial}"
+    if first.why_partial == ENDED and ended is not None and ended.code:
+        # Seen from inside, it just ended.
+        why += f" with exit code {ended.code}"
+    if plan.whole or first.trace is None:
+        return why
+    return f"{why}, after {first.cycles} of {plan.cycles} cycles"
+
+
+def _why_nothing(processes: Sequence[ProcessNotes], plan: RecordPlan) -> str:
+    failures = [failed["why"] for process in processes if (failed := process.last("failed"))]
+    if failures:
+        return str(failures[0])
+    if not processes:
+        return NO_PYTHON
+    if not any(process.last("torch") for process in processes):
+        return NO_TORCH
+    why = _why_too_few(_paces(processes), plan) or next(iter(_remarks(processes)), "")
+    if why:
+        return why
+    unseen = "no optimizer made a step"
+    if plan.by_hand:
+        unseen = "step() was never called"
+    elif plan.marker:
+        unseen = f"nothing called {plan.marker!r} ran"
+    return f"no cycle was seen: {unseen}"
+
+
+def _why_too_few(paces: Sequence[Note], plan: RecordPlan) -> str:
+    """Why what was seen of cycles was not enough to record one; empty where none was seen."""
+    if any(pace["own_profiler"] for pace in paces):
+        return "the program's own profiler was running when recording was due"
+    if any(pace["elsewhere"] for pace in paces):
+        return "cycles ran on several threads, and a recording follows only one"
+    most = max((pace["seen"] for pace in paces), default=0)
+    if paces and not most and plan.marker:
+        return f"{plan.marker!r} came only once (before Python 3.12 compiled calls are not seen)"
+    return (
+        f"the program ended after {most} cycles; the first {plan.skip} are skipped" if most else ""
+    )
+
+
+def _remarks(processes: Sequence[ProcessNotes]) -> list[str]:
+    return [str(remark["text"]) for process in processes if (remark := process.last("remark"))]
+
+
+def _paces(processes: Sequence[ProcessNotes]) -> list[Note]:
+    return [pace for process in processes if (pace := process.last("pace"))]
+
+
+def advice(
+    recorded: Sequence[Recorded], processes: Sequence[ProcessNotes], plan: RecordPlan
+) -> str:
+    """What to try where no cycle was recorded; empty where one was."""
+    if recorded or not any(process.last("torch") for process in processes):
+        return ""
+    paces = _paces(processes)
+    if any(pace["own_profiler"] for pace in paces):
+        return "switch the program's own profiler off: two at a time break each other"
+    if any(pace["elsewhere"] for pace in paces):
+        return "let one thread do the work, or name what one thread does again and again"
+    if any(pace["seen"] for pace in paces):
+        return "record earlier cycles with --skip N"
+    if plan.marker:
+        return (
+            "--marker names a Python function as its `def` does, or a range of record_function, "
+            "that comes once in every cycle; --whole records without cycles"
+        )
+    return (
+        "name what a cycle is with --marker NAME, a function or an annotation, "
+        "or record all of it with --whole"
+    )

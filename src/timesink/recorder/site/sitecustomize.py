@@ -1,0 +1,122 @@
+"""Loaded by every Python that a recorded program starts: waits for torch, then lets the agent in.
+
+Whichever Python the program runs must understand this file, so it is written for old ones too.
+"""
+
+# Rules for a newer Python do not hold here.
+# ruff: noqa: ANN001, ANN003, ANN202, ANN205, ARG004, BLE001, INP001, PLC0415, S110, SIM105
+# ruff: noqa: F401, PTH100, PTH112, PTH118, PTH120, UP031
+# mypy: ignore-errors
+
+import os
+import sys
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+_PACKAGE = os.path.dirname(os.path.dirname(_HERE))
+_CONTROL = os.environ.get("TIMESINK_RECORD", "")
+_OLDEST = (3, 10)
+
+
+def _note(event, **facts):
+    import json
+
+    line = json.dumps(dict(facts, event=event)) + "\n"
+    path = os.path.join(_CONTROL, "%d.jsonl" % os.getpid())
+    end = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        os.write(end, line.encode())
+    finally:
+        os.close(end)
+
+
+class _Recorder:
+    """Finds this timesink, also where the program's Python has none."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name != "timesink":
+            return None
+        from importlib.util import spec_from_file_location
+
+        start = os.path.join(_PACKAGE, "__init__.py")
+        return spec_from_file_location(name, start, submodule_search_locations=[_PACKAGE])
+
+
+class _Torch:
+    """Notices when torch is imported; what finds and loads it stays the same.
+
+    Programs also ask where torch is and import it later, so this one stays until it is loaded.
+    """
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "torch":
+            return None
+        for finder in list(sys.meta_path):
+            find = None if finder is self else getattr(finder, "find_spec", None)
+            found = find(name, path, target) if find else None
+            if found is not None:
+                self._watch(found.loader)
+                return found
+        return None
+
+    def _watch(self, loader):
+        execute = getattr(loader, "exec_module", None)
+
+        def exec_module(module):
+            execute(module)
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
+                _let_agent_in()
+
+        try:
+            if execute is not None:
+                loader.exec_module = exec_module
+        except Exception as error:
+            _note("failed", why="torch is loaded in a way that cannot be watched: %s" % error)
+
+
+def _let_agent_in():
+    # Whatever goes wrong here is ours: the program must not notice.
+    try:
+        from timesink.recorder.agent import begin
+
+        begin(_CONTROL)
+    except Exception as error:
+        _note("failed", why="%s: %s" % (type(error).__name__, error))
+
+
+def _begin():
+    if not _CONTROL or not os.path.isdir(_CONTROL):
+        return
+    version = "%d.%d.%d" % sys.version_info[:3]
+    _note("python", version=version, program=sys.executable)
+    if sys.version_info < _OLDEST:
+        _note("failed", why="the program runs Python %s, the recorder needs 3.10" % version)
+        return
+    sys.meta_path.insert(0, _Recorder)
+    if "torch" in sys.modules:
+        _let_agent_in()
+    else:
+        sys.meta_path.insert(0, _Torch())
+
+
+def _give_way():
+    """Load the sitecustomize that this one hides, as if this one were not there."""
+    sys.path[:] = [place for place in sys.path if place != _HERE]
+    mine = sys.modules.pop("sitecustomize")
+    try:
+        import sitecustomize
+    except ImportError as error:
+        if getattr(error, "name", "sitecustomize") != "sitecustomize":
+            raise
+    finally:
+        sys.modules.setdefault("sitecustomize", mine)
+
+
+if __name__ == "sitecustomize":
+    try:
+        _begin()
+    except Exception:
+        # A folder that cannot be written to must not stop the program.
+        pass
+    _give_way()

@@ -1,0 +1,361 @@
+"""The timelines that processes left behind, packed and named."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import os
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from timesink.recorder.folder import (
+    CLOCK_MARK,
+    CUT_MARK,
+    OTHER_STEP_MARK,
+    SHOWN_STEP_MARK,
+    STEP_MARK,
+    Note,
+    ProcessNotes,
+    RecordingFolder,
+)
+
+# Cycles and the program's own ranges, one within the other.
+#
+# A step of an optimizer often lies in a range the program marks itself, which ends a little
+# later.
+# The cycle ends with that range: viewers drop what overlaps without lying within.
+
+
+@dataclass(frozen=True)
+class Range:
+    """A named range of a thread, as the timeline has it, in nanoseconds."""
+
+    name: str
+    thread: str
+    start_ns: int
+    end_ns: int
+
+
+def nested(ranges: Iterable[Range]) -> Mapping[Range, Range]:
+    """The ranges that have to change, and what they become."""
+    threads: dict[str, list[Range]] = defaultdict(list)
+    for one in ranges:
+        threads[one.thread].append(one)
+    changed: dict[Range, Range] = {}
+    for own in threads.values():
+        changed |= _nested_in_thread(own)
+    return changed
+
+
+def _nested_in_thread(ranges: Sequence[Range]) -> dict[Range, Range]:
+    steps = sorted(
+        (one for one in ranges if one.name.startswith(STEP_MARK)), key=lambda one: one.start_ns
+    )
+    if not steps:
+        return {}
+    others = [one for one in ranges if not one.name.startswith(STEP_MARK)]
+    starts_ns = _starts_ns(steps, others)
+    # Where a cycle begins later, the one before it ends later.
+    ends_ns = [
+        step.end_ns if start_ns == after.start_ns else start_ns
+        for step, after, start_ns in zip(steps, steps[1:], starts_ns[1:], strict=False)
+    ]
+    wanted = [
+        replace(step, start_ns=start_ns, end_ns=end_ns)
+        for step, start_ns, end_ns in zip(
+            steps, starts_ns, [*ends_ns, steps[-1].end_ns], strict=True
+        )
+    ]
+    last = steps[-1]
+    # Ranges that the end of the recording has cut end with its last cycle.
+    cut = {
+        one: replace(one, end_ns=last.end_ns)
+        for one in others
+        if last.start_ns <= one.start_ns < last.end_ns < one.end_ns
+    }
+    changed = dict(zip(steps, wanted, strict=True)) | cut
+    return {old: new for old, new in changed.items() if old != new}
+
+
+def _starts_ns(steps: Sequence[Range], others: Sequence[Range]) -> list[int]:
+    """Where cycles begin: after the ranges that were open, where these end in the cycle."""
+    marked_ns = [step.start_ns for step in steps]
+    starts_ns = list(marked_ns)
+    for one in others:
+        index = bisect_left(marked_ns, one.end_ns) - 1
+        if index > 0 and one.start_ns < marked_ns[index] and one.end_ns <= steps[index].end_ns:
+            starts_ns[index] = max(starts_ns[index], one.end_ns)
+    return starts_ns
+
+
+# A timeline as torch.profiler wrote it, packed; the recorder's own marks are taken out.
+
+_CHUNK = 4 * 1024**2
+_LEVEL = 4
+"""Of packing; higher ones take far longer than they save."""
+
+_BASE = re.compile(rb'"baseTimeNanoseconds":\s*(\d+)')
+_ANNOTATION = re.compile(
+    rb'(?P<head>"cat":\s*"user_annotation",\s*"name":\s*"(?P<name>(?:[^"\\]|\\.)*)",\s*'
+    rb'"pid":\s*\d+,\s*"tid":\s*(?P<thread>\d+),\s*"ts":\s*)(?P<start>[\d.]+)'
+    rb'(?P<between>,\s*"dur":\s*)(?P<lasts>[\d.]+)'
+)
+_CLOCK_EVENT = re.compile(
+    rb'\{[^{}]*"name":\s*"' + CLOCK_MARK.encode() + rb'\d+"[^{}]*(?:\{[^{}]*\}[^{}]*)?\},\s*'
+)
+_ENDS_EVENT = b"},\n"
+
+
+@dataclass
+class TimelineRanges:
+    """What a timeline says about its clock and its ranges."""
+
+    base_ns: int = 0
+    ranges: list[Range] = field(default_factory=list)
+
+    def span_ns(self, name: str) -> tuple[int, int] | None:
+        """Beginning and end of a range, in Unix nanoseconds."""
+        one = next((one for one in self.ranges if one.name == name), None)
+        return (self.base_ns + one.start_ns, self.base_ns + one.end_ns) if one else None
+
+
+def pack(raw: Path, packed: Path, cut: str = "") -> TimelineRanges:
+    """Pack a timeline; `cut` names the mark of a cycle that was not recorded to its end.
+
+    The file appears whole or not at all; until then it lies beside the raw one.
+    """
+    found = TimelineRanges()
+    for piece in _pieces(raw):
+        if not found.base_ns and (base := _BASE.search(piece)):
+            found.base_ns = int(base[1])
+        found.ranges += map(_range_of, _ANNOTATION.finditer(piece))
+    changes = nested(one for one in found.ranges if not one.name.startswith(CLOCK_MARK))
+    unfinished = raw.with_suffix(".packing")
+    try:
+        with gzip.open(unfinished, "wb", _LEVEL) as writing:
+            for piece in _pieces(raw):
+                writing.write(_cleaned(piece, changes, cut))
+        unfinished.replace(packed)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return found
+
+
+def _pieces(raw: Path) -> Iterator[bytes]:
+    """The text in pieces that end where an event does."""
+    rest = b""
+    with raw.open("rb") as reading:
+        while chunk := reading.read(_CHUNK):
+            text = rest + chunk
+            end = text.rfind(_ENDS_EVENT)
+            whole = end + len(_ENDS_EVENT) if end >= 0 else 0
+            if whole:
+                yield text[:whole]
+            rest = text[whole:]
+    yield rest
+
+
+def _range_of(event: re.Match[bytes]) -> Range:
+    start_ns = _nanoseconds(event["start"])
+    return Range(
+        event["name"].decode(errors="replace"),
+        event["thread"].decode(),
+        start_ns,
+        start_ns + _nanoseconds(event["lasts"]),
+    )
+
+
+def _nanoseconds(text: bytes) -> int:
+    """Microseconds as written, exactly."""
+    whole, _, part = text.partition(b".")
+    return int(whole) * 1000 + int((part + b"000")[:3])
+
+
+def _microseconds(time_ns: int) -> bytes:
+    """The other way round."""
+    return f"{time_ns // 1000}.{time_ns % 1000:03}".encode()
+
+
+def _cleaned(piece: bytes, changes: Mapping[Range, Range], cut: str) -> bytes:
+    if changes:
+        piece = _ANNOTATION.sub(lambda event: _changed(event, changes), piece)
+    if cut:
+        piece = piece.replace(f'"{cut}"'.encode(), f'"{CUT_MARK}"'.encode())
+    for old, new in ((SHOWN_STEP_MARK, OTHER_STEP_MARK), (STEP_MARK, SHOWN_STEP_MARK)):
+        piece = piece.replace(f'"{old}'.encode(), f'"{new}'.encode())
+    return _CLOCK_EVENT.sub(b"", piece) if CLOCK_MARK.encode() in piece else piece
+
+
+def _changed(event: re.Match[bytes], changes: Mapping[Range, Range]) -> bytes:
+    new = changes.get(_range_of(event))
+    if new is None:
+        return event[0]
+    start, lasts = _microseconds(new.start_ns), _microseconds(new.end_ns - new.start_ns)
+    return event["head"] + start + event["between"] + lasts
+
+
+# Whether timeline and counters tell the same time, and putting it right where they do not.
+
+_TOLERATED_US = 1000.0
+"""Counters are sampled every few milliseconds: less than this cannot be seen in them."""
+
+ClockMark = tuple[str, int, int]
+"""A mark of the timeline, and when it was at the earliest and at the latest by the system clock."""
+
+
+@dataclass(frozen=True)
+class Offset:
+    """How far the system clock is ahead of the timeline's, and how far that is uncertain."""
+
+    offset_us: float
+    spread_us: float
+
+
+def measure_offset(marks: Iterable[ClockMark], found: TimelineRanges) -> Offset | None:
+    """The offset every mark allows; None where the timeline has no mark."""
+    least, most = [], []
+    for name, before_ns, after_ns in marks:
+        span_ns = found.span_ns(name)
+        if span_ns is not None:
+            least.append(before_ns - span_ns[0])
+            most.append(after_ns - span_ns[1])
+    if not least:
+        return None
+    low, high = max(least) / 1000, min(most) / 1000
+    return Offset(round((low + high) / 2, 3), round(abs(high - low) / 2, 3))
+
+
+def shift_counters(path: Path, offset: Offset, beside: Path) -> bool:
+    """Put counters on the timeline's clock; whether that was needed.
+
+    `beside` is a folder for what is not finished.
+    """
+    if abs(offset.offset_us) <= _TOLERATED_US or not path.exists():
+        return False
+    shifted = beside / path.name
+    with path.open() as reading, shifted.open("w") as writing:
+        writing.write(reading.readline())
+        for line in reading:
+            time_us, comma, rest = line.partition(",")
+            writing.write(f"{int(time_us) - round(offset.offset_us)}{comma}{rest}")
+    os.replace(shifted, path)  # noqa: PTH105 - says what happens to a file that is there
+    return True
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+KILLED = "the program was killed before its recording was written"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What one process recorded."""
+
+    pid: int
+    rank: int | None
+    world_size: int | None
+    trace: str | None
+    """Name of its file; None where it could not write one."""
+    by: str
+    name: str
+    skipped: int
+    cycles: int
+    why_partial: str
+    offset: Offset | None
+    recorded_ns: tuple[int, ...]
+    pace: Note
+    versions: Note
+    devices: tuple[str, ...]
+    """UUIDs of the GPUs it sees, in its order."""
+    dropped: int
+    """Other processes of the same rank that recorded, and are not kept."""
+
+    @property
+    def is_complete(self) -> bool:
+        return not self.why_partial
+
+
+def collect_traces(processes: Sequence[ProcessNotes], place: RecordingFolder) -> list[Recorded]:
+    """Pack the timeline of every process that recorded cycles, the lowest rank first.
+
+    A worker that was started again has recorded twice: the one with more cycles counts.
+    """
+    recording = [process for process in processes if process.last("window") is not None]
+    workers: dict[tuple[str, int], list[ProcessNotes]] = defaultdict(list)
+    for process in recording:
+        rank = _rank(process)
+        workers[("rank", rank) if rank >= 0 else ("pid", process.pid)].append(process)
+    best = [(max(rivals, key=_worth), len(rivals) - 1) for rivals in workers.values()]
+    best.sort(key=lambda one: (_rank(one[0]), one[0].pid))
+    names = _names([process for process, _ in best])
+    return [
+        _collected(process, place.trace(name), place.control, dropped)
+        for (process, dropped), name in zip(best, names, strict=True)
+    ]
+
+
+def _worth(process: ProcessNotes) -> tuple[int, int]:
+    exported = process.last("exported")
+    started_us = (process.last("window") or {}).get("started_us", 0)
+    return (exported["cycles"] if exported else -1, started_us)
+
+
+def _rank(process: ProcessNotes) -> int:
+    rank = (process.last("window") or {}).get("rank")
+    return rank if isinstance(rank, int) else -1
+
+
+def _names(processes: Sequence[ProcessNotes]) -> list[str]:
+    """What tells the timelines apart: the rank, else the number of the process."""
+    names: list[str] = []
+    for process in processes:
+        several = ((process.last("window") or {}).get("world_size") or 1) > 1
+        by_rank = f"rank{_rank(process)}" if several and _rank(process) >= 0 else ""
+        names.append(by_rank or (f"pid{process.pid}" if names else ""))
+    return names
+
+
+def _collected(process: ProcessNotes, packed: Path, control: Path, dropped: int) -> Recorded:
+    window, exported = process.last("window") or {}, process.last("exported") or {}
+    found, problem = _packed(process, exported, packed, control)
+    ended = process.last("exported") or process.last("failed")
+    marks = [(name, before, after) for name, before, after in exported.get("clock", ())]
+    return Recorded(
+        pid=process.pid,
+        rank=window.get("rank"),
+        world_size=window.get("world_size"),
+        trace=packed.name if found is not None else None,
+        by=window["by"],
+        name=window["name"],
+        skipped=window["skipped"],
+        cycles=exported.get("cycles", 0),
+        why_partial=problem or str(ended["why"] if ended is not None else KILLED),
+        offset=measure_offset(marks, found) if found is not None else None,
+        recorded_ns=tuple(exported.get("recorded_ns", ())),
+        pace=process.last("pace") or {},
+        versions=process.last("torch") or {},
+        devices=tuple(exported.get("devices", ())),
+        dropped=dropped,
+    )
+
+
+def _packed(
+    process: ProcessNotes, exported: Note, packed: Path, control: Path
+) -> tuple[TimelineRanges | None, str]:
+    """What was found in the timeline of a process, or why it cannot be kept."""
+    # As the profiler wrote it, or what it had written of it when it was killed.
+    names = [exported.get("file", ""), f"trace-{process.pid}.unfinished.json"]
+    paths = (control / name for name in names if name)
+    raw = next((path for path in paths if path.is_file() and path.stat().st_size), None)
+    if raw is None:
+        return None, ""
+    try:
+        return pack(raw, packed, exported.get("cut", "")), ""
+    except OSError as error:
+        if error.errno in _FULL:
+            # It makes room for the rest.
+            raw.unlink(missing_ok=True)
+        return None, f"the timeline cannot be written: {error.strerror or error}"

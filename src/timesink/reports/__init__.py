@@ -1,1 +1,0 @@
-"""Which analyses answer a question, as plain data that any renderer can show."""

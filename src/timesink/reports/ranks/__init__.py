@@ -1,1 +1,0 @@
-"""From recordings of many ranks to what they say together."""

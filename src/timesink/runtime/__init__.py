@@ -1,0 +1,1 @@
+"""The same call for many items: helper processes, or a Ray cluster."""

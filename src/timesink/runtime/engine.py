@@ -1,0 +1,319 @@
+"""What an engine is: it makes the same call for many items, wherever that may be."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import pickle
+import selectors
+import signal
+import sys
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import IO, Any, Protocol
+
+from timesink.errors import TimesinkError, UnreadableError, UsageError
+from timesink.runtime.workers import start_interpreter, usable_cores
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function by its name, so that whoever makes the call loads it, and no one else must.
+
+    It takes an item and the arguments, all of which can be pickled, and returns bytes.
+    """
+
+    module: str
+    function: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What came of one item: bytes, or why there are none."""
+
+    place: int
+    """Of the item among those that were given."""
+    value: bytes | None
+    error: TimesinkError | None = None
+
+
+class Engine(Protocol):
+    """Makes calls, several at once."""
+
+    @property
+    def name(self) -> str:
+        """What users choose it by."""
+        ...
+
+    def run(self, call: Call, items: Sequence[Any]) -> Iterator[Done]:
+        """Call once for every item and give what came of it, as soon as it has come.
+
+        Every item is done exactly once.  A call that dies with its process is made again; what
+        fails in the end is an error of its item, and the others stand.
+        """
+        ...
+
+
+# One call for one item, the same wherever it is made: bytes, or an error that names the item.
+
+Outcome = tuple[bytes | None, TimesinkError | None]
+"""What came of a call: the one or the other."""
+_RARELY = (200_000, 20, 100)
+"""When garbage is collected: allocations, and rounds of the younger generations."""
+
+
+def settle_down() -> None:
+    """Once in a process that does nothing but make calls: they leave few cycles of objects."""
+    gc.set_threshold(*_RARELY)
+
+
+def make(call: Call, item: bytes) -> Outcome:
+    """Call for a pickled item; whatever goes wrong is an error in words.
+
+    Too little memory is none: what to do about it depends on where the call is made.
+    """
+    named = "an item"
+    try:
+        given = pickle.loads(item)  # noqa: S301 - from whoever asks for the call
+        named = name_of(given)
+        function = getattr(importlib.import_module(call.module), call.function)
+        return bytes(function(given, **call.arguments)), None
+    except MemoryError:
+        raise
+    except TimesinkError as error:
+        return None, error
+    except OSError as error:
+        return None, UnreadableError.denied(named, error.strerror or str(error))
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - one item must not stop the others
+        return None, internal(named, error)
+
+
+def name_of(item: object) -> str:
+    """How messages name an item: by where it comes from, if it says so."""
+    return str(getattr(item, "source", item))
+
+
+def internal(named: str, error: BaseException) -> TimesinkError:
+    """An error nobody expected."""
+    what = f"{type(error).__name__}: {error}".splitlines()[0]
+    return TimesinkError(
+        f"{named}: internal error ({what})",
+        "this is a bug: report it with the output of --debug for this file alone",
+    )
+
+
+def killed(named: str, how: str, remedy: str) -> TimesinkError:
+    """An item whose process did not live long enough, each time it was tried."""
+    return TimesinkError(
+        f"{named}: the process that read it died each time ({how})",
+        f"it may need more memory: {remedy}",
+    )
+
+
+# A process that makes calls one after the other, and the loop inside it.
+
+ONE_THREAD = {"POLARS_MAX_THREADS": "1"}
+"""Processes share the cores, and sums are the same wherever they are made, to the last digit."""
+_OUT_OF_MEMORY = 77
+"""What a process ends with that got no more memory: it is not asked anything again."""
+
+
+class Child:
+    """A process of ours that makes the same call for one item at a time."""
+
+    def __init__(self, call: Call) -> None:
+        self._process = start_interpreter(__name__, "serve", call, environment=ONE_THREAD)
+        self.place = -1
+        """Of the item it is at work on."""
+
+    def fileno(self) -> int:
+        """What becomes readable when an answer is there, or the process is gone."""
+        return _stream(self._process.stdout).fileno()
+
+    def ask(self, place: int, item: object) -> None:
+        """Hand over an item; a process that died already shows when it is asked for the answer."""
+        self.place = place
+        with suppress(OSError):
+            stdin = _stream(self._process.stdin)
+            pickle.dump(pickle.dumps(item), stdin)
+            stdin.flush()
+
+    def answer(self) -> Outcome | None:
+        """What came of the item; None when the process is gone."""
+        with suppress(EOFError, pickle.UnpicklingError, OSError):
+            outcome: Outcome = pickle.load(_stream(self._process.stdout))  # noqa: S301 - our own
+            return outcome
+        return None
+
+    def stop(self) -> str:
+        """End it at once, and say how it ended if it had ended before."""
+        self._process.kill()
+        for stream in (self._process.stdin, self._process.stdout):
+            # What was still to be written to a process that is gone is of no use.
+            with suppress(OSError):
+                _stream(stream).close()
+        code = self._process.wait()
+        if code == _OUT_OF_MEMORY:
+            return "out of memory"
+        if code >= 0:
+            return f"exit code {code}"
+        with suppress(ValueError):
+            return f"killed by {signal.Signals(-code).name}"
+        return f"killed by signal {-code}"
+
+
+def _stream(stream: IO[bytes] | None) -> IO[bytes]:
+    if stream is None:
+        msg = "a process was started without a pipe"
+        raise RuntimeError(msg)
+    return stream
+
+
+def serve(call: Call) -> None:
+    """Answer items on standard input until there are no more; run by the process itself."""
+    # Ctrl-C reaches every process of the terminal: the one that started this one decides.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    answers = own_output()
+    settle_down()
+    while True:
+        try:
+            item = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by our own parent
+        except EOFError:
+            return
+        try:
+            outcome = make(call, item)
+        except MemoryError:
+            os._exit(_OUT_OF_MEMORY)
+        try:
+            pickle.dump(outcome, answers, protocol=5)
+            answers.flush()
+        except OSError:
+            # Nobody waits for the answer any more.
+            os._exit(0)
+
+
+def own_output() -> IO[bytes]:
+    """Standard output for ourselves alone: what libraries print must not get in between."""
+    answers = os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+    return answers
+
+
+# The engine of one machine: processes that are asked for one item at a time.
+
+_REMEDY = "try --jobs 1, or a machine that has more"
+
+
+class LocalEngine:
+    """Makes calls in processes of this machine, as many as it has cores or as `jobs` says."""
+
+    name = "local"
+
+    def __init__(self, jobs: int | None = None) -> None:
+        self._jobs = jobs
+
+    def run(self, call: Call, items: Sequence[Any]) -> Iterator[Done]:
+        """Call once for every item; one whose process died is tried again, last and alone."""
+        size = min(self._jobs or usable_cores(), len(items))
+        first = _Crew(call, items)
+        yield from first.work(range(len(items)), size)
+        again = _Crew(call, items)
+        for place in first.died:
+            # What died of too little memory may live when nothing else needs any.
+            yield from again.work([place], 1)
+        for place, how in again.died.items():
+            yield Done(place, None, killed(name_of(items[place]), how, _REMEDY))
+
+
+class _Crew:
+    """Processes at work on some items."""
+
+    def __init__(self, call: Call, items: Sequence[Any]) -> None:
+        self._call = call
+        self._items = items
+        self._children: set[Child] = set()
+        self.died: dict[int, str] = {}
+        """Places of items whose process died, and how."""
+
+    def work(self, places: Iterable[int], size: int) -> Iterator[Done]:
+        """What comes of the items at some places, by up to `size` processes."""
+        waiting = deque(places)
+        try:
+            with selectors.DefaultSelector() as busy:
+                self._start(busy, waiting, size)
+                while busy.get_map():
+                    done = [self._finish(busy, key.fileobj, waiting) for key, _ in busy.select()]
+                    self._start(busy, waiting, size)
+                    yield from (one for one in done if one is not None)
+        finally:
+            for child in self._children:
+                child.stop()
+            self._children.clear()
+
+    def _start(self, busy: selectors.BaseSelector, waiting: deque[int], size: int) -> None:
+        """Bring the number of processes to `size`, as far as there is work for them."""
+        while waiting and len(self._children) < size:
+            try:
+                child = Child(self._call)
+            except OSError as error:
+                if self._children:
+                    return
+                raise TimesinkError(
+                    f"no process can be started ({error.strerror or error})",
+                    "close other programs, or raise the limit (ulimit -u)",
+                ) from None
+            self._children.add(child)
+            busy.register(child, selectors.EVENT_READ)
+            self._ask(child, waiting)
+
+    def _ask(self, child: Child, waiting: deque[int]) -> None:
+        place = waiting.popleft()
+        child.ask(place, self._items[place])
+
+    def _finish(self, busy: selectors.BaseSelector, child: Any, waiting: deque[int]) -> Done | None:
+        """The answer of a process, which gets another item; None when it is gone."""
+        place, outcome = child.place, child.answer()
+        if outcome is not None and waiting:
+            self._ask(child, waiting)
+        else:
+            busy.unregister(child)
+            self._children.discard(child)
+            how = child.stop()
+        if outcome is not None:
+            return Done(place, *outcome)
+        self.died[place] = how
+        return None
+
+
+# Which engine is meant.
+
+ENGINES = ("local", "ray")
+
+
+def engine_of(
+    engine: str | Engine = "local", *, jobs: int | None = None, address: str | None = None
+) -> Engine:
+    """An engine by its name; one that is an engine already stays as it is.
+
+    `jobs` is how many processes of this machine work at once, `address` where a Ray cluster is.
+    """
+    if not isinstance(engine, str):
+        return engine
+    if engine not in ENGINES:
+        raise UsageError(f"there is no engine {engine!r}", f"choose one of {', '.join(ENGINES)}")
+    if engine == "ray":
+        from timesink.runtime.ray_engine import RayEngine  # noqa: PLC0415 - few need it
+
+        return RayEngine(address, jobs=jobs)
+    if address is not None:
+        raise UsageError(
+            "an address of a Ray cluster is of no use to the local engine",
+            "choose the engine as well: --engine ray",
+        )
+    return LocalEngine(jobs)

@@ -1,0 +1,334 @@
+"""What the app asks for: a route is a line that names a function."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from timesink import __version__
+from timesink.answers.plugin.query import Query
+from timesink.answers.views import GROUPS, VIEWS
+from timesink.errors import NotFoundError, UsageError
+from timesink.server.jobs import Report
+from timesink.server.library import Answer, Desk
+from timesink.server.replies import Download, Encoded, check_bounds, row_limit
+from timesink.server.runs import ServedRun
+from timesink.sources.discovery import sayable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from timesink.answers.analysis.report import Analysis
+    from timesink.answers.timeline.opening import Timeline
+
+
+# Two runs: whether one is slower, and why.
+
+_LONGEST_MARKER = 1000
+
+
+def comparison(desk: Desk, query: Query) -> Encoded:
+    """What `timesink compare BASE NEW` finds, as a document."""
+    base, new = (_comparable(desk, query.required(side)) for side in ("base", "new"))
+    marker = query.text("marker") or None
+    if marker and len(marker) > _LONGEST_MARKER:
+        raise UsageError("the parameter 'marker' is too long", "name one annotation or function")
+
+    def make(report: Report) -> Encoded:
+        from timesink.answers.comparison import compare  # noqa: PLC0415
+        from timesink.answers.comparison.document import comparison_document  # noqa: PLC0415 - loads every analysis
+        from timesink.output.json import to_json  # noqa: PLC0415
+
+        both = f"{base.name} and {new.name}"
+        for run in (base, new):
+            run.inside.check_below(run.folder)
+        found = compare(
+            base.folder,
+            new.folder,
+            marker=marker,
+            cache=desk.library.cache,
+            jobs=desk.library.jobs,
+            progress=report.start(f"reading {both}", f"comparing {both}"),
+        )
+        return Encoded(to_json(comparison_document(found)))
+
+    return desk.document(("compare", base.state, new.state, marker), make)
+
+
+def _comparable(desk: Desk, name: str) -> ServedRun:
+    run = desk.library.run(name)
+    if not run.recordings and not run.tables:
+        raise NotFoundError(
+            f"{name}: has neither a timeline nor a behaviour table",
+            "choose a run that has one of them",
+        )
+    return run
+
+
+# How well the kernels of a run use the hardware, where Nsight Compute counted it.
+
+_MOST_FILES = 8
+
+
+def utilisation(desk: Desk, query: Query) -> Encoded:
+    """What `timesink kernels FILE...` says of the files in the folder of the run."""
+    run = desk.library.run(query.required("run"))
+    if not run.counters:
+        raise NotFoundError(
+            f"{run.name}: no counters of Nsight Compute",
+            "record them with  timesink ncu  and put the file into the folder of the run",
+        )
+
+    def make(report: Report) -> Encoded:
+        from timesink.answers.kernels.document import kernels_document  # noqa: PLC0415
+        from timesink.answers.kernels.reading import kernels  # noqa: PLC0415
+        from timesink.output.json import to_json  # noqa: PLC0415 - loads much
+
+        files = run.counters[:_MOST_FILES]
+        run.inside.check(files)
+        reports = [
+            kernels(
+                path,
+                cache=desk.library.cache,
+                jobs=desk.library.jobs,
+                progress=report.start(f"reading {path.name}"),
+            )
+            for path in files
+        ]
+        return Encoded(to_json(kernels_document(reports)))
+
+    return desk.document(("utilisation", run.state), make)
+
+
+# Pages of a run, its tables, and the call stacks of an operator.
+
+_OF_ALL_WORKERS = ("overview", "distributed")
+"""Pages that compare workers; the others need one."""
+_PAGE_ROWS = 1000
+"""Rows of a table on a page; `api/table` gives more."""
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """Which recording a request is about."""
+
+    run: ServedRun
+    worker: str
+    span: str
+    steps: str
+
+    @classmethod
+    def of(cls, desk: Desk, query: Query) -> _Chosen:
+        run = desk.library.run(query.required("run"))
+        chosen = cls(run, query.required("worker"), query.required("span"), query.text("steps"))
+        run.recording(chosen.worker, chosen.span)
+        return chosen
+
+    @property
+    def state(self) -> tuple[object, ...]:
+        return (*self.run.state, self.worker, self.span, self.steps)
+
+
+def document(desk: Desk, query: Query) -> Encoded:
+    """One page of a run."""
+    from timesink.answers.analysis.document import PAGES  # noqa: PLC0415 - loads every analysis
+
+    chosen = _Chosen.of(desk, query)
+    page = query.choice("page", *PAGES) or next(iter(PAGES))
+    rows = row_limit(query) or _PAGE_ROWS
+
+    def make(report: Report) -> Encoded:
+        from timesink.answers.analysis.document import analysis_document  # noqa: PLC0415
+        from timesink.output.json import to_json  # noqa: PLC0415
+
+        analysis, start_ns = _found(desk, chosen, report, together=page in _OF_ALL_WORKERS)
+        report.start(f"finding what {chosen.worker} spent its time on")
+        made = analysis_document(analysis, page=page, rows=rows, start_ns=start_ns)
+        return Encoded(to_json(made))
+
+    return desk.document(("document", chosen.state, page, rows), make)
+
+
+def table(desk: Desk, query: Query) -> Encoded:
+    """One of the tables, or its rows with a certain value in a column."""
+    chosen = _Chosen.of(desk, query)
+    view = query.choice("view", *VIEWS)
+    if not view:
+        query.required("view")
+    group = query.choice("group_by", *GROUPS)
+    column, value, rows = query.text("column"), query.text("equals"), row_limit(query)
+
+    def make(report: Report) -> Encoded:
+        from timesink.answers.analysis.tables import device_work_ns  # noqa: PLC0415 - as above
+
+        analysis, start_ns = _found(desk, chosen, report, together=VIEWS[view].per_span)
+        frame = analysis.table(view, group or None)
+        if column:
+            return _block(_with_value(frame, column, value), view, start_ns, rows)
+        whole = device_work_ns(analysis) if view == "operators" else None
+        return _block(frame, view, start_ns, rows, whole)
+
+    return desk.document(("table", chosen.state, view, group, column, value, rows), make)
+
+
+def stacks(desk: Desk, query: Query) -> Encoded:
+    """Where an operator is called from, with calls and times of each place."""
+    chosen = _Chosen.of(desk, query)
+    operator, dims = query.required("operator"), query.text("dims")
+    rows = row_limit(query)
+
+    def make(report: Report) -> Encoded:
+        analysis, start_ns = _found(desk, chosen, report, together=False)
+        frame = analysis.table("operators", "shape-stack" if dims else "stack")
+        frame = _with_value(frame, "name", operator)
+        if dims:
+            frame = _with_value(frame, "input_dims", dims)
+        return _block(frame, "operators", start_ns, rows)
+
+    return desk.document(("stacks", chosen.state, operator, dims, rows), make)
+
+
+def _found(desk: Desk, chosen: _Chosen, report: Report, *, together: bool) -> tuple[Analysis, int]:
+    """An analysis, and when the whole recording began: of some steps it is not known."""
+    from timesink.analyses.memory.curve import recording_start  # noqa: PLC0415 - as above
+    from timesink.answers.analysis.report import (
+        analyze_opened,  # noqa: PLC0415
+        step_choice,  # noqa: PLC0415
+    )
+
+    run, worker = chosen.run, chosen.worker
+    steps = chosen.steps or None
+    ranks = None
+    if together and len(run.span(chosen.span)) > 1:
+        wanted = "" if steps is None else step_choice(steps)
+        ranks = desk.library.ranks(run, chosen.span, worker, steps=wanted, report=report)
+    trace = desk.library.trace(run, worker, chosen.span, report)
+    analysis = analyze_opened({worker: trace}, worker, path=run.name, steps=steps, ranks=ranks)
+    return analysis, recording_start(trace)
+
+
+def _with_value(frame: pl.DataFrame, column: str, value: str) -> pl.DataFrame:
+    import polars as pl  # noqa: PLC0415 - as above
+
+    if column not in frame.columns:
+        raise UsageError(
+            f"the table has no column {column!r}", f"it has {', '.join(frame.columns)}"
+        )
+    return frame.filter(pl.col(column).cast(pl.String, strict=False) == value)
+
+
+def _block(
+    frame: pl.DataFrame, view: str, start_ns: int, rows: int | None, whole: int | None = None
+) -> Encoded:
+    from timesink.answers.tables import table_block  # noqa: PLC0415
+    from timesink.output.json import to_json  # noqa: PLC0415 - as above
+
+    block = table_block(frame, view, start_ns=start_ns, rows=rows, whole=whole)
+    return Encoded(to_json(block))
+
+
+# Which runs there are, for a page that asks every other second.
+
+_JUST_NOW_SECONDS = 5.0
+"""A file that changed so shortly ago may still be written."""
+
+
+def runs(desk: Desk, _query: Query) -> dict[str, Any]:
+    """Every run with its workers and spans; `generation` changes when anything does."""
+    found = desk.library.all_runs()
+    now = time.time()
+    listed = [_listed(run, now) for run in found]
+    state = repr([(run.state, one["growing"]) for run, one in zip(found, listed, strict=True)])
+    return {
+        "logdir": sayable(str(desk.library.logdir)),
+        "version": __version__,
+        "generation": blake2b(state.encode("utf-8", "backslashreplace"), digest_size=8).hexdigest(),
+        "runs": listed,
+    }
+
+
+def _listed(run: ServedRun, now: float) -> dict[str, Any]:
+    changed_s = max((time_ns for _, _, time_ns in run.files), default=0) / 1e9
+    return {
+        "name": run.name,
+        "workers": [{"name": worker, "spans": run.spans(worker)} for worker in run.workers],
+        "bytes": sum(size for _, size, _ in run.files),
+        "changed_s": round(changed_s, 3),
+        "growing": run.recorded_now or 0 <= now - changed_s < _JUST_NOW_SECONDS,
+        "timeline": bool(run.recordings),
+        "behaviour": bool(run.tables),
+        "counters": [sayable(path.name) for path in run.counters],
+    }
+
+
+# The timeline of a recording: what is visible of it, and no more.
+
+_PLAIN = ("tracks", "slices", "counters", "slice", "flows", "search")
+_TIMELINE = "timeline"
+
+
+def timeline_routes() -> Mapping[str, Answer]:
+    """What answers `api/timeline/NAME`."""
+    plain = {f"timeline/{name}": partial(_plain, name) for name in _PLAIN}
+    return {**plain, "timeline/aggregate": _aggregate, "timeline/export": _export}
+
+
+def _plain(name: str, desk: Desk, query: Query) -> Any:
+    timeline = _timeline(desk, query)
+    from timesink.answers.timeline.routes import ROUTES  # noqa: PLC0415 - loads what draws timelines
+
+    return ROUTES[name](timeline, query)
+
+
+def _aggregate(desk: Desk, query: Query) -> Encoded:
+    """What happened in a range, as a table."""
+    timeline = _timeline(desk, query)
+    from timesink.answers.timeline.details import aggregate_block  # noqa: PLC0415
+    from timesink.answers.timeline.routes import ROUTES  # noqa: PLC0415
+    from timesink.output.json import to_json  # noqa: PLC0415 - as above
+
+    return Encoded(to_json(aggregate_block(ROUTES["aggregate"](timeline, query))))
+
+
+def _export(desk: Desk, query: Query) -> Download:
+    """The recording, or a range of it, as a file other viewers open."""
+    timeline = _timeline(desk, query)
+    from timesink.answers.timeline.details import export  # noqa: PLC0415 - as above
+
+    name = f"{query.text('run')}.{query.text('worker')}.json.gz"
+    return Download(name, export(timeline, query))
+
+
+def _timeline(desk: Desk, query: Query) -> Timeline:
+    """The timeline, at once where it is at hand; opening it is the heavy part."""
+    check_bounds(query)
+    run = desk.library.run(query.required("run"))
+    worker, span = query.required("worker"), query.required("span")
+    recording = run.recording(worker, span)
+    known: Timeline | None = desk.library.made_already(run, recording, _TIMELINE)
+    if known is not None:
+        return known
+
+    def opened(report: Report) -> Any:
+        from timesink.answers.timeline.opening import open_timeline  # noqa: PLC0415 - as above
+
+        return desk.library.made(run, recording, _TIMELINE, open_timeline, report)
+
+    timeline: Timeline = desk.soon(("timeline", run.state, worker, span), opened)
+    return timeline
+
+
+API: Mapping[str, Answer] = {
+    "runs": runs,
+    "document": document,
+    "table": table,
+    "stacks": stacks,
+    "compare": comparison,
+    "utilisation": utilisation,
+    **timeline_routes(),
+}
+"""What answers `api/NAME`."""

@@ -1,0 +1,262 @@
+"""Values as replies: JSON, packed where the client can unpack it; errors as sentences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+from urllib.parse import parse_qsl
+
+import msgspec
+from isal import igzip, isal_zlib
+
+from timesink.answers.plugin.query import Query
+from timesink.answers.views import load
+from timesink.errors import (
+    AmbiguousError,
+    NotFoundError,
+    TimesinkError,
+    UnreadableError,
+    UsageError,
+)
+from timesink.server.jobs import BusyError
+
+# A request and a reply, whatever server they come and go through.
+
+MOST_QUERY = 8 * 1024
+MOST_PARAMETERS = 64
+METHODS = ("GET", "HEAD")
+
+Body: TypeAlias = "bytes | Iterator[bytes]"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a client asks for."""
+
+    path: str
+    """Below the base of the site, without a slash before it, decoded once."""
+    query: str = ""
+    """As it came, still encoded."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """By their names in small letters."""
+    method: str = "GET"
+
+    def parameters(self) -> Query:
+        """The parameters of the request; more than any page of ours sends is refused."""
+        if len(self.query) > MOST_QUERY:
+            raise UsageError(
+                f"the query has {len(self.query)} characters", f"at most {MOST_QUERY} are taken"
+            )
+        try:
+            pairs = parse_qsl(self.query, keep_blank_values=True, max_num_fields=MOST_PARAMETERS)
+        except ValueError:
+            raise UsageError(
+                "the query has too many parameters", f"at most {MOST_PARAMETERS} are taken"
+            ) from None
+        return Query(dict(pairs))
+
+
+@dataclass(slots=True)
+class Reply:
+    """What a client gets."""
+
+    status: int
+    body: Body
+    headers: dict[str, str]
+
+
+JSON = "application/json"
+_WORTH_PACKING = 1024
+_FAST = 1
+_GZIP_WINDOW = 31
+_STATUS: Mapping[type[TimesinkError], int] = {
+    UsageError: 400,
+    NotFoundError: 404,
+    AmbiguousError: 404,
+    UnreadableError: 422,
+    BusyError: 503,
+}
+_UNWANTED_GZIP = re.compile(r"(?:gzip|\*)\s*;\s*q=0(?:\.0*)?\s*(?:,|$)")
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """JSON that was written already."""
+
+    text: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """A file the browser saves."""
+
+    name: str
+    """Letters, digits, `.`, `-` and `_`; anything else is replaced."""
+    blocks: Iterator[bytes]
+    media: str = "application/gzip"
+
+
+def encoded(value: Any) -> Encoded:
+    """A value as JSON; what is not a number (NaN) becomes null."""
+    if isinstance(value, Encoded):
+        return value
+    return Encoded(msgspec.json.encode(value, enc_hook=_plain))
+
+
+def reply_to(asked: Asked, value: Any, status: int = 200) -> Reply:
+    """The reply that carries a value, by its type."""
+    if isinstance(value, Reply):
+        return value
+    headers = {"Cache-Control": "no-cache"}
+    if isinstance(value, Download):
+        name = re.sub(r"[^A-Za-z0-9._-]+", "_", value.name).lstrip(".")[:120] or "download"
+        headers["Content-Type"] = value.media
+        headers["Content-Disposition"] = f'attachment; filename="{name}"'
+        return Reply(200, value.blocks, headers)
+    if isinstance(value, bytes | bytearray | memoryview):
+        # Packing these would take longer than sending them.
+        headers["Content-Type"] = "application/octet-stream"
+        return Reply(status, bytes(value), headers)
+    headers |= {"Content-Type": JSON, "Vary": "Accept-Encoding"}
+    if isinstance(value, Iterator):
+        # JSON text in blocks; a client that says nothing about encodings takes them all.
+        if "accept-encoding" not in asked.headers or asks_for_gzip(asked):
+            value, headers["Content-Encoding"] = _packed(value), "gzip"
+        return Reply(200, value, headers)
+    body = encoded(value).text
+    if len(body) > _WORTH_PACKING and asks_for_gzip(asked):
+        body, headers["Content-Encoding"] = igzip.compress(body, _FAST), "gzip"
+    return Reply(status, body, headers)
+
+
+def error_reply(asked: Asked, error: TimesinkError) -> Reply:
+    """What went wrong and what to try, with the status that fits."""
+    status = next((code for kind, code in _STATUS.items() if isinstance(error, kind)), 500)
+    return sentence_reply(asked, error.message, error.hint, status)
+
+
+def sentence_reply(asked: Asked, message: str, hint: str, status: int) -> Reply:
+    """An error as JSON with a sentence and what to try."""
+    told = {"error": " ".join(message.split()), "hint": " ".join(hint.split())}
+    # Names of files in a message need not be proper text.
+    told = {key: text.encode("utf-8", "backslashreplace").decode() for key, text in told.items()}
+    return reply_to(asked, told, status)
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of NumPy as numbers of Python."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    msg = f"{type(value).__name__} has no form in JSON"
+    raise NotImplementedError(msg)
+
+
+def asks_for_gzip(asked: Asked) -> bool:
+    """Whether the client says that it can unpack what is packed."""
+    accepted = asked.headers.get("accept-encoding", "")
+    return ("gzip" in accepted or "*" in accepted) and not _UNWANTED_GZIP.search(accepted)
+
+
+def _packed(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    packer = isal_zlib.compressobj(_FAST, wbits=_GZIP_WINDOW)
+    for block in blocks:
+        packed = packer.compress(block)
+        if packed:
+            yield packed
+    yield packer.flush()
+
+
+# How much one request may ask for.
+
+MOST_ROWS = 100_000
+MOST_PIXELS = 8192
+MOST_TRACKS = 1024
+
+
+def row_limit(query: Query) -> int | None:
+    """How many rows of a table are wanted; None where the request does not say."""
+    value = query.whole("rows")
+    if value is not None and not 1 <= value <= MOST_ROWS:
+        raise UsageError(f"the parameter 'rows' is {value}", f"give 1 to {MOST_ROWS}")
+    return value
+
+
+def check_bounds(query: Query) -> None:
+    """Refuse to draw more than any screen shows."""
+    pixels = 0.0
+    with suppress(ValueError):
+        # A number as browsers write it; what is none is told by whoever uses it.
+        pixels = float(query.text("pixels") or 0)
+    if pixels > MOST_PIXELS:
+        raise UsageError("the picture is too wide", f"ask for at most {MOST_PIXELS} pixels")
+    asked = query.text("tracks").count(",") + 1
+    if asked > MOST_TRACKS:
+        raise UsageError(
+            f"the parameter 'tracks' names {asked} tracks", f"name at most {MOST_TRACKS} at once"
+        )
+
+
+# Which function answers which route.
+#
+# Functions are named as `module:function` of :mod:`timesink.answers.plugin` and imported when
+# they
+# are first asked for: the server starts at once, and one that fails to load takes no other down.
+
+PLUGIN_PATH = "/data/plugin/pytorch_profiler"
+
+View: TypeAlias = Callable[..., Any]
+Targets: TypeAlias = Mapping[str, str | View]
+
+
+@dataclass(frozen=True)
+class Views:
+    """The functions behind the routes, by what they are given."""
+
+    of_trace: Targets
+    """Of one trace: `function(trace, query)`."""
+    of_ranks: Targets
+    """Of all workers of one span: `function(ranks, query)`."""
+    of_pair: Targets
+    """Of two traces: `function(left, right, query)`."""
+
+
+VIEWS = Views(
+    of_trace={
+        "overview": "overview:overview",
+        "operation": "operators:operation_pie",
+        "operation/table": "operators:operation_table",
+        "operation/stack": "operators:operation_stack",
+        "kernel": "kernels:kernel_pie",
+        "kernel/table": "kernels:kernel_table_view",
+        "kernel/tc_pie": "kernels:tensor_core_pie",
+        "memory": "memory:memory_table",
+        "memory_curve": "memory:memory_curve",
+        "memory_events": "memory:memory_events",
+        "memory_peak": "memory_peak:memory_peak",
+        "module": "modules:module_view",
+        "tree": "modules:tree_view",
+        "trace": "timeline:trace_view",
+    },
+    of_ranks={
+        "distributed/overlap": "distributed:overlap",
+        "distributed/waittime": "distributed:wait_time",
+        "distributed/commops": "distributed:communication_operations",
+        "distributed/gpuinfo": "distributed:device_info",
+        "distributed/mluinfo": "distributed:device_info",
+    },
+    of_pair={
+        "diff": "diff:diff",
+        "diffnode": "diff:diff_node",
+    },
+)
+
+
+def load_view(target: str | View) -> View:
+    """The function a target names."""
+    if callable(target):
+        return target
+    view: View = load(target, "timesink.answers.plugin")
+    return view

@@ -1,0 +1,1 @@
+"""Where recordings come from, and the cache they are opened through."""

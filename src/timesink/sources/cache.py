@@ -1,0 +1,316 @@
+"""Traces already read, as Parquet folders keyed by the content of their recording.
+
+A small index remembers which content a file had at a size, time and inode, so that an unchanged
+file is not hashed again.  Entries appear and disappear by renaming, so nobody sees half of one and
+any number of processes may share the cache.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import hashlib
+import math
+import os
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from timesink.errors import OutputError, UnreadableError, UsageError
+from timesink.formats.written_files import is_folder
+from timesink.model.version import SCHEMA_VERSION
+
+if TYPE_CHECKING:
+    from timesink.model.trace import Trace
+
+
+READER_VERSION = 2
+"""Raised whenever a reader gives another result for the same bytes."""
+_SETTLED_NS = 2_000_000_000
+"""A file changed more recently than this may change again within the clock's resolution."""
+_DEFAULT_LIMIT_GB = "20"
+_ABANDONED_SECONDS = 3600.0
+_KEY = re.compile(r"[0-9a-f]{32}")
+_SUMMARY = re.compile(r"[0-9a-f]{32}\.parquet")
+_TEMPORARY = re.compile(r"\.(?:writing|gone)-.*")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One cached trace, or one summary of a rank."""
+
+    folder: Path
+    """Where it is: the folder of a trace, the file of a summary."""
+    bytes: int
+    last_used: float
+
+
+class Cache:
+    """A folder of cached traces."""
+
+    def __init__(self, root: Path, limit_bytes: int | None = None) -> None:
+        self.root = root
+        self.limit_bytes = limit_bytes
+
+    @classmethod
+    def default(cls) -> Cache:
+        """The user's cache: `TIMESINK_CACHE_DIR`, else the system's place for caches."""
+        asked = os.environ.get("TIMESINK_CACHE_DIR")
+        root = Path(asked) if asked else _place_for_caches() / "timesink"
+        return cls(root, _limit_from_environment())
+
+    def load(self, key: str) -> Trace | None:
+        """A cached trace, or None; a broken entry counts as absent and is removed."""
+        if not self.holds(key):
+            return None
+        from timesink.formats.parquet_folder import read_folder  # noqa: PLC0415 - most keys are not here
+
+        folder = self.folder(key)
+        try:
+            # Held open: the trace stays whole when its entry is evicted or cleared.
+            trace = read_folder(folder, hold_open=True)
+        except UnreadableError:
+            _discard(folder)
+            return None
+        with contextlib.suppress(OSError):
+            os.utime(folder)
+        return trace
+
+    def save(self, key: str, trace: Trace) -> None:
+        """Keep a trace; a cache that cannot be written is not an error."""
+        from timesink.formats.parquet_folder import write_folder  # noqa: PLC0415
+
+        with contextlib.suppress(OSError):
+            self._traces.mkdir(parents=True, exist_ok=True)
+            aside = Path(tempfile.mkdtemp(prefix=".writing-", dir=self._traces))
+            try:
+                write_folder(trace, aside)
+                self._put(aside, key)
+            finally:
+                shutil.rmtree(aside, ignore_errors=True)
+        self.settle()
+
+    def folder(self, key: str) -> Path:
+        """Where a trace is kept, whether it is there or not."""
+        return self._traces / key
+
+    def is_writable(self) -> bool:
+        """Whether a trace could be kept here."""
+        try:
+            self._traces.mkdir(parents=True, exist_ok=True)
+        except OSError:
+            return False
+        return os.access(self._traces, os.W_OK) and self.limit_bytes != 0
+
+    def holds(self, key: str) -> bool:
+        return bool(key) and is_folder(self.folder(key))
+
+    def key(self, files: Iterable[Path]) -> str:
+        """Key of files: their content and the versions that shape the result."""
+        digest = hashlib.blake2b(digest_size=16)
+        digest.update(f"{SCHEMA_VERSION}.{READER_VERSION}".encode())
+        for file in files:
+            # The name counts: ranks and workers may come from it.
+            digest.update(b"\0" + os.fsencode(file.name) + b"\0")
+            digest.update(self._content_hash(file))
+        return digest.hexdigest()
+
+    def entries(self) -> list[Entry]:
+        """Cached traces, the least recently used first."""
+        return _entries(self._own_folders(_KEY))
+
+    def summary_entries(self) -> list[Entry]:
+        """Summaries of ranks, the least recently used first."""
+        return _entries(_named(self.summaries, _SUMMARY))
+
+    def clear(self) -> list[Entry]:
+        """Remove every entry and tell which there were, summaries of ranks after traces."""
+        removed = [*self.entries(), *self.summary_entries()]
+        for folder in [*self._own_folders(_KEY), *self._own_folders(_TEMPORARY)]:
+            _discard(folder)
+        for file in [*_named(self.summaries, _SUMMARY), *_named(self.summaries, _TEMPORARY)]:
+            _discard(file)
+        for note in _named(self._index, _KEY):
+            with contextlib.suppress(OSError):
+                note.unlink()
+        if any(entry.folder.exists() for entry in removed):
+            raise OutputError.not_cleared(self.root)
+        return removed
+
+    @property
+    def summaries(self) -> Path:
+        """The folder of the summaries of ranks."""
+        return self.root / "summaries"
+
+    @property
+    def _traces(self) -> Path:
+        return self.root / "traces"
+
+    @property
+    def _index(self) -> Path:
+        return self.root / "index"
+
+    def _own_folders(self, name: re.Pattern[str]) -> Iterator[Path]:
+        """Folders of this cache; what else a user keeps in the same place is not touched."""
+        return (child for child in _named(self._traces, name) if child.is_dir())
+
+    def _put(self, aside: Path, key: str) -> None:
+        folder = self._traces / key
+        if folder.exists() and not is_folder(folder):
+            _discard(folder)
+        # Fails when another process was first; its entry is as good as this one.
+        aside.rename(folder)
+
+    def _content_hash(self, file: Path) -> bytes:
+        stat = file.stat()
+        # The time of change, unlike that of modification, cannot be set back.
+        changed_ns = max(stat.st_mtime_ns, stat.st_ctime_ns)
+        signature = f"{stat.st_size}|{stat.st_mtime_ns}|{stat.st_ctime_ns}|{stat.st_ino}|"
+        name = hashlib.blake2b(signature.encode() + os.fsencode(file.resolve()), digest_size=16)
+        note = self._index / name.hexdigest()
+        if time.time_ns() - changed_ns <= _SETTLED_NS:
+            return _hash_file(file)
+        with contextlib.suppress(OSError):
+            known = note.read_bytes()
+            if len(known) == 20:
+                return known
+        content = _hash_file(file)
+        with contextlib.suppress(OSError):
+            self._index.mkdir(parents=True, exist_ok=True)
+            note.write_bytes(content)
+        return content
+
+    def settle(self) -> None:
+        """Drop leftovers of crashed processes, and the least recently used beyond the limit."""
+        abandoned_before = time.time() - _ABANDONED_SECONDS
+        for left in [*self._own_folders(_TEMPORARY), *_named(self.summaries, _TEMPORARY)]:
+            with contextlib.suppress(OSError):
+                if left.stat().st_mtime < abandoned_before:
+                    _remove(left)
+        if self.limit_bytes is None:
+            return
+        entries = [*self.entries(), *self.summary_entries()]
+        surplus = sum(entry.bytes for entry in entries) - self.limit_bytes
+        for entry in sorted(entries, key=lambda entry: entry.last_used):
+            if surplus <= 0:
+                return
+            _discard(entry.folder)
+            surplus -= entry.bytes
+
+
+def _discard(entry: Path) -> None:
+    """Remove an entry: gone by its name first, so that nobody reads what is half removed."""
+    gone = entry.with_name(f".gone-{os.getpid()}-{entry.name}")
+    with contextlib.suppress(OSError):
+        entry.rename(gone)
+        _remove(gone)
+
+
+def _remove(entry: Path) -> None:
+    if entry.is_dir():
+        shutil.rmtree(entry, ignore_errors=True)
+    else:
+        entry.unlink()
+
+
+def _entries(places: Iterable[Path]) -> list[Entry]:
+    """Files and folders of files as entries, the least recently used first."""
+    found = []
+    for place in places:
+        # Another process may remove it at any moment.
+        with contextlib.suppress(OSError):
+            files = place.iterdir() if place.is_dir() else [place]
+            size = sum(file.stat().st_size for file in files)
+            found.append(Entry(place, size, place.stat().st_mtime))
+    return sorted(found, key=lambda entry: entry.last_used)
+
+
+def _named(folder: Path, name: re.Pattern[str]) -> list[Path]:
+    """What lies in a folder under such a name; nothing where there is no folder."""
+    try:
+        return [child for child in folder.iterdir() if name.fullmatch(child.name)]
+    except OSError:
+        return []
+
+
+def _hash_file(file: Path) -> bytes:
+    digest = hashlib.blake2b(digest_size=20)
+    with file.open("rb") as stream:
+        while block := stream.read(1024 * 1024):
+            digest.update(block)
+    return digest.digest()
+
+
+def _place_for_caches() -> Path:
+    asked = os.environ.get("XDG_CACHE_HOME")
+    if asked:
+        return Path(asked)
+    try:
+        return Path.home() / ".cache"
+    except RuntimeError:
+        # A user without a home, as in some containers: nowhere to write, which is no error.
+        return Path(os.devnull)
+
+
+def _limit_from_environment() -> int:
+    text = os.environ.get("TIMESINK_CACHE_MAX_GB") or _DEFAULT_LIMIT_GB
+    try:
+        gigabytes = float(text)
+    except ValueError:
+        raise UsageError.bad_cache_limit(text) from None
+    if not math.isfinite(gigabytes) or gigabytes < 0:
+        raise UsageError.bad_cache_limit(text)
+    return int(gigabytes * 1024**3)
+
+
+# Memory that is no longer needed goes back to the system.
+
+
+def return_free_memory() -> None:
+    """Give back what heavy work needed for a while; glibc would keep it, a quarter of the peak."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+# Keeping a trace in the cache while the caller already works with it.
+
+_saving: dict[tuple[Path, str], Thread] = {}
+
+
+def save_in_background(cache: Cache, key: str, trace: Trace) -> None:
+    """Start to keep a trace.  The process does not end before it is done."""
+    _start(cache, key, lambda: cache.save(key, trace))
+
+
+def after_saving(cache: Cache, key: str, action: Callable[[], None]) -> None:
+    """Do something as soon as a trace is kept: at once if it is not being kept just now."""
+    pending = _saving.get((cache.root, key))
+    if pending is None:
+        action()
+        return
+
+    def wait_and_act() -> None:
+        pending.join()
+        action()
+
+    _start(cache, key, wait_and_act)
+
+
+def wait_until_saved(cache: Cache, key: str) -> None:
+    """Wait for a trace that is being kept; return at once if none is."""
+    thread = _saving.pop((cache.root, key), None)
+    if thread is not None:
+        thread.join()
+
+
+def _start(cache: Cache, key: str, action: Callable[[], None]) -> None:
+    thread = Thread(target=action, name="timesink-cache")
+    _saving[cache.root, key] = thread
+    thread.start()

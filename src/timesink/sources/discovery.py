@@ -1,0 +1,354 @@
+"""Recordings at a place: which files, whose worker, which span, which rank."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from timesink.errors import AmbiguousError, UnreadableError
+from timesink.formats.file_names import (
+    host_in_name,
+    is_named_as_table,
+    is_profiler_name,
+    rank_in_head,
+    rank_in_name,
+    stem_of,
+    worker_and_span,
+)
+from timesink.formats.packing import open_source
+from timesink.model.units import listed, natural
+from timesink.recorder.folder import CONTROL_FOLDER
+from timesink.sources.places import Place, is_pattern, is_url, place_of, rank_of_folder, shown
+from timesink.sources.recordings import Recording, numbered, told_runs
+from timesink.sources.sidecars import counters_of_run, is_trace_file, run_file_in
+
+# Files of this machine that are traces: at a path, in a folder, or where a pattern fits.
+
+
+def files_at(path: Path) -> list[Path]:
+    """The traces at a path: the file itself, or those of the folder, else of folders below it."""
+    if not path.exists():
+        raise UnreadableError.missing(path)
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise UnreadableError(
+            f"{path}: neither a file nor a folder", "give the trace as a file; pipes are not read"
+        )
+    # Folders inside a run are not part of it; a folder of runs has no trace of its own.
+    files = _recorded_in(path) or _recorded_below(path) or _behaviour_tables(path)
+    if not files:
+        raise _nothing_in(path)
+    return files
+
+
+def matching(pattern: str) -> list[Path]:
+    """Traces that a pattern of paths fits, and those in folders that it fits."""
+    # The pattern may begin anywhere, which pathlib does not take.
+    matches = [Path(match) for match in sorted(glob.glob(pattern, recursive=True))]  # noqa: PTH207
+    named = [file for file in matches if file.is_file()]
+    folders = [folder for folder in matches if folder.is_dir()]
+    traces = [file for file in named if is_trace_file(file)]
+    traces += [file for folder in folders for file in _recorded_in(folder)]
+    traces = traces or [file for folder in folders for file in _recorded_below(folder)]
+    found = traces or [file for file in named if is_named_as_table(file.name)] or named
+    if not found:
+        raise UnreadableError.no_match(pattern)
+    return _each_once(found)
+
+
+def _each_once(files: list[Path]) -> list[Path]:
+    """A file is there once, however many ways and links lead to it; the first of them counts."""
+    return list({file.resolve(): file for file in reversed(files)}.values())[::-1]
+
+
+def _nothing_in(folder: Path) -> UnreadableError:
+    if (folder / CONTROL_FOLDER).is_dir():
+        return UnreadableError(
+            f"{folder}: a recording that has not ended",
+            "wait until `timesink record` says so; if it was killed, record again",
+        )
+    run = run_file_in(folder)
+    if run is not None:
+        return UnreadableError(
+            f"{folder}: a recording without a trace and without counters",
+            (run.run and run.run.why_partial) or "record a program that uses PyTorch, or counters",
+        )
+    return UnreadableError.no_trace(folder)
+
+
+def traces_in(folder: Path) -> list[Path]:
+    """Traces of one folder: those with the profiler's names if there are any, else by content."""
+    listed = sorted(folder.iterdir())
+    named = [file for file in listed if is_profiler_name(file.name) and file.is_file()]
+    return _each_once(named or [file for file in listed if is_trace_file(file)])
+
+
+def traces_left_out(folder: Path) -> list[Path]:
+    """Traces of a folder that `traces_in` does not take, because others have a profiler's names."""
+    taken = set(traces_in(folder))
+    if not any(is_profiler_name(file.name) for file in taken):
+        return []
+    others = (file for file in sorted(folder.iterdir()) if not is_profiler_name(file.name))
+    return [file for file in others if is_trace_file(file)]
+
+
+def _recorded_in(folder: Path) -> list[Path]:
+    """Traces of one folder; of a recording without any, its counters."""
+    traces = traces_in(folder)
+    if traces:
+        return traces
+    run = run_file_in(folder)
+    counters = None if run is None else counters_of_run(run)
+    return [] if counters is None else [counters]
+
+
+def _recorded_below(folder: Path) -> list[Path]:
+    return [file for run in folders_below(folder) for file in _recorded_in(run)]
+
+
+def _behaviour_tables(folder: Path) -> list[Path]:
+    """What a folder without traces may hold instead."""
+    from timesink.sources.run_facts import find_behaviour_tables  # noqa: PLC0415 - few folders need it
+
+    return find_behaviour_tables(folder)
+
+
+def folders_below(path: Path) -> Iterator[Path]:
+    """A folder and every one below it, in the order of names; links are followed, none twice."""
+    seen: set[Path] = set()
+    for folder, names, _ in os.walk(path, followlinks=True):
+        names[:] = sorted(name for name in names if name != CONTROL_FOLDER)
+        real = Path(folder).resolve()
+        if real in seen:
+            names.clear()
+            continue
+        seen.add(real)
+        yield Path(folder)
+
+
+_TRACE_NAME = re.compile(r"\.(?:(?:json|sqlite|csv)(?:\.gz)?|json\.zip|parquet)$", re.IGNORECASE)
+
+
+def is_named_by_profiler(recording: Recording) -> bool:
+    """Whether the file has the name PyTorch's profiler gives its traces."""
+    return is_profiler_name(recording.path.name)
+
+
+def find_recordings(place: Place) -> list[Recording]:
+    """Every trace at a place, ordered by run, worker and span.
+
+    A place is a file, a folder, a pattern of paths (`"run/rank*.json.gz"`, `"run/**/*.json"`) or
+    a URL of any of these.  Names follow the PyTorch profiler
+    (`<worker>.<timestamp>.pt.trace.json[.gz]`); files with other names count as well when their
+    ending says that they may be traces.
+
+    >>> import timesink
+    >>> [recording.worker for recording in find_recordings(f"{timesink.sample().parent}/unet*")]
+    ['unet_train']
+    """
+    place = place_of(place)
+    if is_url(place):
+        # Most people never need what that loads.
+        from timesink.sources.remote import remote_recordings  # noqa: PLC0415
+
+        found = remote_recordings(str(place))
+    elif is_pattern(place):
+        found = [recording_of(file) for file in matching(str(place))]
+    else:
+        found = [recording_of(file) for file in files_at(Path(place))]
+    return told_runs(numbered(found, stated_rank), stated_rank)
+
+
+def recordings_in(folder: Path) -> list[Recording]:
+    """The traces of exactly this folder, ordered by worker and span; none is no error."""
+    return numbered((recording_of(file) for file in traces_in(folder)), stated_rank)
+
+
+def told_apart(recordings: Iterable[Recording]) -> list[Recording]:
+    """Recordings of one run, none with the worker and span of another.
+
+    Where both are the same, as of `a.json` and `a.json.gz`, the second goes by its file's name.
+    """
+    seen: set[tuple[str, int | None]] = set()
+    apart = []
+    for recording in recordings:
+        named = (recording.worker, recording.span)
+        own_name = sayable(recording.path.name)
+        apart.append(replace(recording, worker=own_name) if named in seen else recording)
+        seen.add(named)
+    return apart
+
+
+def recording_of(file: Path) -> Recording:
+    """A file as a recording, as far as its name and that of its folder say."""
+    worker, timestamp = worker_and_span(file.name)
+    rank = rank_in_name(file.name)
+    return Recording(
+        path=file,
+        worker=sayable(worker or re.sub(_TRACE_NAME, "", file.name)),
+        span=timestamp,
+        rank=rank_of_folder(file.parent.name) if rank is None else rank,
+        host=host_in_name(file.name),
+    )
+
+
+def sayable(name: str) -> str:
+    r"""A name that fits into JSON and into an address; not every file name is proper text."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def choose_recording(
+    recordings: Iterable[Recording],
+    *,
+    worker: str | None = None,
+    span: int | None = None,
+    rank: int | None = None,
+) -> list[Recording]:
+    """Recordings that fit; a filter that is None fits everything."""
+    return [
+        recording
+        for recording in recordings
+        if worker in (None, recording.worker)
+        and span in (None, recording.span)
+        and (rank is None or stated_rank(recording) == rank)
+    ]
+
+
+def stated_rank(recording: Recording) -> int | None:
+    """The rank a file states in its first bytes, else its name: a trace is not read for it."""
+    if recording.remote is not None and recording.rank is not None:
+        return recording.rank  # every look costs a way over the network
+    stated = None
+    with suppress(UnreadableError, OSError):
+        stated = rank_in_head(_head(recording))
+    return recording.rank if stated is None else stated
+
+
+def _head(recording: Recording) -> bytes:
+    if recording.remote is None:
+        return open_source(recording.path).head()
+    from timesink.sources.remote import remote_head  # noqa: PLC0415
+
+    return remote_head(recording.remote.url)
+
+
+def distinct_labels(recordings: Sequence[Recording]) -> list[str]:
+    """Labels that tell recordings apart; paths where worker and span do not."""
+    labels = [recording.label for recording in recordings]
+    if len(set(labels)) == len(labels):
+        return labels
+    above = os.path.commonpath([recording.path.parent for recording in recordings])
+    return [str(recording.path.relative_to(above)) for recording in recordings]
+
+
+# The one run at a place, each rank once; several runs, or two files of a rank, are refused.
+
+_MOST_SHOWN = 4
+_FEWEST_RANKS = 2
+"""Fewer are no set of ranks."""
+
+
+def runs_among(recordings: Iterable[Recording]) -> dict[str, list[Recording]]:
+    """Recordings by the run they are of, as `find_recordings` told them apart."""
+    runs: defaultdict[str, list[Recording]] = defaultdict(list)
+    for recording in recordings:
+        runs[recording.run].append(recording)
+    return dict(runs)
+
+
+def one_run(found: Sequence[Recording], place: Place) -> tuple[list[Recording], list[str]]:
+    """The recordings of the first span of the only run, and what to know about them."""
+    runs = runs_among(found)
+    if len(runs) > 1:
+        raise _several_runs(runs, place)
+    first, notes = _first_spans(found)
+    kept, copies = _without_copies(first)
+    ranks, others = _without_strays(kept)
+    _check_ranks(ranks, place)
+    return ranks, [*notes, *copies, *others, *_beside(place)]
+
+
+def _first_spans(found: Sequence[Recording]) -> tuple[list[Recording], list[str]]:
+    """The first span of each worker; a file without a number comes before all that have one."""
+    of_worker: defaultdict[str, list[int]] = defaultdict(list)
+    for recording in found:
+        of_worker[recording.worker].append(recording.span or 0)
+    first = [one for one in found if (one.span or 0) == min(of_worker[one.worker])]
+    most = max(len(set(spans)) for spans in of_worker.values())
+    if most == 1:
+        return first, []
+    shown_as = min(one.span or 1 for one in first)
+    return first, [f"{most} spans: this is span {shown_as}, choose with --span"]
+
+
+def _several_runs(runs: dict[str, list[Recording]], place: Place) -> AmbiguousError:
+    names = sorted(runs, key=natural)
+    more = ", ..." if len(names) > _MOST_SHOWN else ""
+    first = sorted(Path(one.source).parent.as_posix() for one in runs[names[0]])
+    if runs[names[0]][0].remote is not None:
+        first = sorted(one.source.rpartition("/")[0] for one in runs[names[0]])
+    return AmbiguousError(
+        f"{shown(place)}: holds {len(names)} runs ({', '.join(names[:_MOST_SHOWN])}{more})",
+        f"name one run folder, e.g. {first[0]}, or a pattern of its files in quotes",
+    )
+
+
+def _beside(place: Place) -> list[str]:
+    """What is told of traces in a folder that were not taken for those of the run."""
+    left_out = traces_left_out(place) if isinstance(place, Path) and place.is_dir() else []
+    if not left_out:
+        return []
+    names = listed([sayable(file.name) for file in left_out], most=_MOST_SHOWN)
+    return [f"left out, because others are named as a profiler names them: {names}"]
+
+
+def _without_copies(recordings: Sequence[Recording]) -> tuple[list[Recording], list[str]]:
+    """Recordings without those that are another one in another form, as `a.json.gz`."""
+    kept: dict[tuple[Path, str], Recording] = {}
+    notes = []
+    for recording in recordings:
+        known = kept.setdefault((recording.path.parent, stem_of(recording.path.name)), recording)
+        if known is not recording:
+            notes.append(
+                f"{recording.path.name} is named as {known.path.name}, in another form: "
+                "only the latter is read"
+            )
+    return list(kept.values()), notes
+
+
+def _without_strays(recordings: list[Recording]) -> tuple[list[Recording], list[str]]:
+    """Recordings without those that are of no rank, where others are: a server, a merged trace."""
+    unnamed = [one for one in recordings if one.rank is None]
+    if len(recordings) - len(unnamed) < _FEWEST_RANKS:
+        return recordings, []
+    strays = {one for one in unnamed if stated_rank(one) is None}
+    notes = [f"{one.path.name} states no rank, as the others do: left out" for one in strays]
+    return [one for one in recordings if one not in strays], sorted(notes)
+
+
+def _check_ranks(recordings: Sequence[Recording], place: Place) -> None:
+    """Refuse two files of one rank: nobody could tell which of them goes with the others."""
+    of_rank: defaultdict[int, list[str]] = defaultdict(list)
+    for recording in recordings:
+        if recording.rank is not None:
+            of_rank[recording.rank].append(recording.path.name)
+    for rank, names in of_rank.items():
+        if len(names) > 1:
+            raise AmbiguousError(
+                f"{shown(place)}: two files are of rank {rank} ({names[0]}, {names[1]}), "
+                "as if of two runs",
+                "choose the files of one run by a pattern in quotes, e.g. "
+                f"'{_pattern(names[0])}', or name one of them",
+            )
+
+
+def _pattern(name: str) -> str:
+    """A pattern for the files of other ranks that are named like this one."""
+    return re.sub(r"(rank[-_. =]?)[0-9]+", r"\1*", name, count=1, flags=re.IGNORECASE)

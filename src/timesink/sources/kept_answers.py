@@ -1,0 +1,221 @@
+"""Answers already given about a cached trace, kept beside its tables.
+
+An answer is valid for one content (the folder it lies in), one question and one state of the code;
+it goes away with its trace.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import mmap
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from timesink.formats.written_files import replace_file
+from timesink.sources.cache import Cache, after_saving
+
+# Plain data and named blocks of bytes as one file; large arrays that are mapped, not read.
+
+Block: TypeAlias = bytes | memoryview
+
+_LENGTH_BYTES = 8
+_MARK = b"timesink arrays 2\n"
+_ALIGNMENT = 64
+
+
+def pack(
+    mark: bytes, about: Mapping[str, Any], blocks: Mapping[str, Block], alignment: int = 1
+) -> Iterator[Block]:
+    """The content of a file that begins with a mark and has each block at an aligned place."""
+    sizes = {name: len(block) for name, block in blocks.items()}
+    head = json.dumps({"about": dict(about), "sizes": sizes}).encode()
+    yield mark + len(head).to_bytes(_LENGTH_BYTES, "big") + head
+    place = len(mark) + _LENGTH_BYTES + len(head)
+    for block in blocks.values():
+        yield bytes(-place % alignment)
+        place += -place % alignment + len(block)
+        yield block
+
+
+def unpack(
+    mark: bytes, content: Block, alignment: int = 1
+) -> tuple[dict[str, Any], dict[str, memoryview]]:
+    """What `pack` was given, blocks as views of the content; ValueError where it is not whole."""
+    view = memoryview(content)
+    start = len(mark) + _LENGTH_BYTES
+    if len(view) < start or bytes(view[: len(mark)]) != mark:
+        raise ValueError(mark)
+    place = start + int.from_bytes(view[len(mark) : start], "big")
+    head = json.loads(bytes(view[start:place]))
+    blocks = {}
+    for name, size in head["sizes"].items():
+        place += -place % alignment
+        blocks[name] = view[place : place + size]
+        place += size
+    if place != len(view):
+        raise ValueError(place)
+    return dict(head["about"]), blocks
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrays:
+    """Arrays by name, and plain data about them."""
+
+    about: dict[str, Any]
+    """Whatever JSON can hold."""
+    arrays: dict[str, NDArray[Any]]
+
+
+def array_blocks(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Iterator[Block]:
+    """The content of a file of arrays, in blocks."""
+    flat = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    types = {name: array.dtype.str for name, array in flat.items()}
+    # Empty arrays cannot be seen as bytes.
+    blocks: dict[str, Block] = {
+        name: array.data.cast("B") if array.nbytes else b"" for name, array in flat.items()
+    }
+    return pack(_MARK, {"about": dict(about), "types": types}, blocks, _ALIGNMENT)
+
+
+def arrays_in(content: Block) -> Arrays | None:
+    """What `array_blocks` was given, as views of the content; None where it is not whole."""
+    try:
+        head, blocks = unpack(_MARK, content, _ALIGNMENT)
+        types = head["types"]
+        arrays = {name: np.frombuffer(block, types[name]) for name, block in blocks.items()}
+        return Arrays(head["about"], arrays)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswer:
+    """Where the answer to one question about one trace is kept."""
+
+    store: Cache
+    key: str
+    """Of the trace."""
+    name: str
+    """Of the question."""
+
+    @classmethod
+    def about(
+        cls, store: Cache, key: str, question: Iterable[object], *, sort: str = "answer"
+    ) -> KeptAnswer:
+        """The place for an answer; the trace need not be in the store yet.
+
+        The `sort` is the first part of its file's name.
+        """
+        digest = hashlib.blake2b(state_of_code(), digest_size=16)
+        for part in question:
+            digest.update(f"\0{part!r}".encode("utf-8", "backslashreplace"))
+        return cls(store, key, f"{sort}-{digest.hexdigest()}")
+
+    def as_form(self, form: str) -> KeptAnswer:
+        """The place for the same answer in another form."""
+        return replace(self, name=f"{self.name}-{form}")
+
+    @property
+    def file(self) -> Path:
+        return self.store.folder(self.key) / self.name
+
+    def load(self) -> bytes | None:
+        with contextlib.suppress(OSError):
+            return self.file.read_bytes()
+        return None
+
+    def map(self) -> memoryview | None:
+        """The answer as it lies in its file, which is read where it is looked at."""
+        with contextlib.suppress(OSError, ValueError), self.file.open("rb") as file:
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        return None
+
+    def save(self, answer: bytes) -> None:
+        """Keep an answer as soon as its trace is kept; that it cannot be written is no error."""
+        after_saving(self.store, self.key, lambda: replace_file(self.file, [answer]))
+
+    def save_only(self, blocks: Iterable[Block]) -> None:
+        """Keep a large answer, and none of its sort that older code gave."""
+        after_saving(self.store, self.key, lambda: self._replace(blocks))
+
+    def _replace(self, blocks: Iterable[Block]) -> None:
+        replace_file(self.file, blocks)
+        sort, _, _ = self.name.partition("-")
+        with contextlib.suppress(OSError):
+            for other in self.file.parent.glob(f"{sort}-*"):
+                if other.name != self.name:
+                    other.unlink()
+
+
+@cache
+def state_of_code() -> bytes:
+    """Changes whenever code or data of this package does: no answer outlives what gave it."""
+    digest = hashlib.blake2b(digest_size=16)
+    for path, stat in sorted(_own_files(str(Path(__file__).parents[1]))):
+        digest.update(os.fsencode(path) + f"|{stat.st_size}|{stat.st_mtime_ns}\n".encode())
+    return digest.digest()
+
+
+def _own_files(folder: str) -> Iterator[tuple[str, os.stat_result]]:
+    with os.scandir(folder) as found:
+        for one in found:
+            if not one.is_dir():
+                yield one.path, one.stat()
+            elif one.name != "__pycache__":
+                yield from _own_files(one.path)
+
+
+# Summaries of ranks already made, one small file each, in a folder of the cache of their own.
+#
+# A summary is valid for one content of a recording, one question and one state of the code.
+# Traces
+# of a fleet are not kept: their summaries are what the next question needs.
+
+
+@dataclass(frozen=True, slots=True)
+class KeptSummaries:
+    """The summaries that answer one question, such as which steps they are of."""
+
+    store: Cache
+    question: str = ""
+
+    def file(self, key: str) -> Path:
+        """Where the summary of a recording is kept, whether it is there or not."""
+        asked = hashlib.blake2b(state_of_code(), digest_size=16)
+        asked.update(f"\0{key}\0{self.question}".encode())
+        return self.store.summaries / f"{asked.hexdigest()}.parquet"
+
+    def load(self, key: str) -> bytes | None:
+        """A kept summary, or None."""
+        if not key:
+            return None
+        file = self.file(key)
+        with contextlib.suppress(OSError):
+            kept = file.read_bytes()
+            # It was used: the least recently used go first.
+            os.utime(file)
+            return kept
+        return None
+
+    def save(self, key: str, summary: bytes) -> None:
+        """Keep a summary; that it cannot be written is no error.  `Cache.settle` comes last."""
+        if not key or self.store.limit_bytes == 0:
+            return
+        file = self.file(key)
+        with contextlib.suppress(OSError):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(file, [summary])
+
+    def forget(self, key: str) -> None:
+        """Remove a summary that turned out to be broken."""
+        with contextlib.suppress(OSError):
+            self.file(key).unlink()

@@ -1,0 +1,320 @@
+"""`timesink.open`: one trace from a place, from the cache when it is there.
+
+This module loads neither Polars nor a reader until it must: the processes that decode a large
+trace are started first and work while the rest loads, and a trace in the cache needs no reader.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from timesink.errors import AmbiguousError, TimesinkError, UnreadableError
+from timesink.formats.file_names import rank_in_name
+from timesink.formats.options import IsChosen, Progress, ReadOptions
+from timesink.formats.packing import open_source
+from timesink.formats.written_files import is_folder
+from timesink.runtime.workers import Workers, usable_cores
+from timesink.sources.cache import Cache, return_free_memory, save_in_background, wait_until_saved
+from timesink.sources.discovery import choose_recording, distinct_labels, find_recordings
+from timesink.sources.places import Place, place_of, shown
+from timesink.sources.recordings import Recording
+from timesink.sources.remote import on_this_machine, remote_key
+from timesink.sources.sidecars import find_beside, find_run, find_topology
+
+if TYPE_CHECKING:
+    from timesink.formats.chrome.crew import DecoderCrew
+    from timesink.model.trace import Metadata, Trace
+
+
+_HOST_KEYS = ("hostname", "host_name", "host")
+"""Under which a trace may say where it was recorded."""
+
+_kept: WeakKeyDictionary[Trace, tuple[Cache, str]] = WeakKeyDictionary()
+
+
+def open_trace(
+    path: str | Path,
+    *,
+    worker: str | None = None,
+    span: int | None = None,
+    rank: int | None = None,
+    cache: bool = True,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Trace:
+    """Open the trace at a path: a file, or a folder that holds one (or one that fits).
+
+    A pattern of paths, and any URL that fsspec reaches (`timesink[remote]`), is as good as a path.
+    The second opening of an unchanged file comes from the cache.
+
+    >>> import timesink
+    >>> trace = timesink.open(timesink.sample())
+    >>> trace.metadata.vendor
+    'nvidia'
+    """
+    place = place_of(path)
+    if isinstance(place, Path) and is_folder(place):
+        from timesink.formats.parquet_folder import read_folder  # noqa: PLC0415
+
+        return read_folder(place)
+    fitting = find_chosen(place, worker=worker, span=span, rank=rank)
+    if len(fitting) > 1:
+        raise AmbiguousError.many_traces(shown(place), distinct_labels(fitting))
+    store = Cache.default() if cache else None
+    return open_recording(fitting[0], store, jobs=jobs, progress=progress)
+
+
+def find_chosen(
+    place: Place, *, worker: str | None = None, span: int | None = None, rank: int | None = None
+) -> list[Recording]:
+    """Recordings at a place that fit the choice; at least one."""
+    found = find_recordings(place)
+    fitting = choose_recording(found, worker=worker, span=span, rank=rank)
+    if not fitting:
+        raise UnreadableError.none_fits(shown(place), distinct_labels(found))
+    return fitting
+
+
+def open_recording(
+    recording: Recording,
+    store: Cache | None,
+    *,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+    in_background: bool = False,
+    brief: IsChosen | None = None,
+) -> Trace:
+    """Open one recording, with the counters beside it; from the store when it has it.
+
+    A trace that had to be read is kept in the store: before this returns, or `in_background`.
+    One that is not to be kept may be read in `brief`, see `ReadOptions`.
+    """
+    if store is None:
+        with on_this_machine(recording, progress) as path:
+            read = _read(path, ReadOptions(jobs, progress, brief=brief))
+            read = _without_folder(read, path, recording)
+        return _as_recorded(read, recording)
+    key = key_of(recording, store)
+    wait_until_saved(store, key)
+    trace = store.load(key)
+    if trace is None:
+        key, trace = _read_and_keep(
+            recording, store, key, ReadOptions(jobs, progress), in_background=in_background
+        )
+    opened = _as_recorded(trace, recording)
+    if key:
+        _kept[opened] = (store, key)
+    return opened
+
+
+def _read_and_keep(
+    recording: Recording, store: Cache, key: str, how: ReadOptions, *, in_background: bool
+) -> tuple[str, Trace]:
+    """Read a recording and keep it in the store; the key is empty where it is not kept."""
+    with on_this_machine(recording, how.progress) as path:
+        # What has no version is known by its content.
+        key = key or _key_of_files(path, store)
+        known = None if recording.remote is None else store.load(key)
+        if known is not None:
+            return key, known
+        trace = _without_folder(_read(path, how), path, recording)
+    # A file that changed while it was read is not what the key says.
+    if not key or (recording.remote is None and key != key_of(recording, store)):
+        return "", trace
+    (save_in_background if in_background else Cache.save)(store, key, trace)
+    return key, trace
+
+
+def kept_as(trace: Trace) -> tuple[Cache, str] | None:
+    """The store and the key a trace is kept under; None for one that is not, or not as it is."""
+    return _kept.get(trace)
+
+
+def key_of(recording: Recording, store: Cache) -> str:
+    """Key of a recording and of what is read with it; empty when they cannot be read.
+
+    That of a remote one needs no network, and is empty where its file system tells no versions.
+    """
+    if recording.remote is not None:
+        return remote_key(recording)
+    return _key_of_files(recording.path, store)
+
+
+def _key_of_files(path: Path, store: Cache) -> str:
+    with contextlib.suppress(OSError):
+        return store.key([path, *files_beside(path)])
+    return ""
+
+
+def files_beside(path: Path) -> list[Path]:
+    """What is read together with a trace: counters, the machine, what the recorder says."""
+    run = find_run(path)
+    beside = (find_beside(path), find_topology(path), None if run is None else run.path)
+    return [file for file in beside if file is not None]
+
+
+def _read(path: Path, how: ReadOptions) -> Trace:
+    crew = _start_early(path, how)
+    with crew or contextlib.nullcontext():
+        from timesink.formats.registry import read_trace  # noqa: PLC0415 - the crew works meanwhile
+
+        trace = read_trace(path, replace(how, crew=crew))
+    if how.brief is None:
+        # Who reads in brief reads one trace after the other: the next one needs it again.
+        return_free_memory()
+    counters, topology, run = find_beside(path), find_topology(path), find_run(path)
+    if topology is not None:
+        from timesink.sources.run_facts import with_topology  # noqa: PLC0415
+
+        trace = with_topology(trace, topology)
+    if run is not None:
+        from timesink.sources.run_facts import with_run  # noqa: PLC0415
+
+        trace = with_run(trace, run)
+    return trace if counters is None else _with_counters(trace, counters)
+
+
+def _start_early(path: Path, how: ReadOptions) -> DecoderCrew | None:
+    """Processes that decode a Chrome-format trace, already running; None for other files."""
+    from timesink.formats.chrome.container import looks_like_events  # noqa: PLC0415
+    from timesink.formats.chrome.crew import DecoderCrew  # noqa: PLC0415
+
+    source = open_source(path)
+    with contextlib.suppress(OSError):
+        if looks_like_events(source.head()):
+            return DecoderCrew(source, how.jobs, how.brief)
+    return None
+
+
+def _without_folder(trace: Trace, path: Path, recording: Recording) -> Trace:
+    """The trace of a copy, whose health does not name the folder of the copy: it goes away."""
+    if recording.remote is None:
+        return trace
+    folder = f"{path.parent}/"
+    health = [replace(entry, example=entry.example.replace(folder, "")) for entry in trace.health]
+    return replace(trace, health=tuple(health))
+
+
+def _as_recorded(trace: Trace, recording: Recording) -> Trace:
+    """The trace under the place it was asked by; equal files share one cache entry."""
+    metadata = replace(
+        trace.metadata,
+        source=recording.source,
+        worker=recording.worker,
+        span=recording.span,
+        distributed=replace(trace.metadata.distributed, rank=_rank(trace.metadata, recording)),
+    )
+    if recording.host is not None and not any(metadata.extra.get(key) for key in _HOST_KEYS):
+        metadata = replace(metadata, extra={**metadata.extra, "host": recording.host})
+    return replace(trace, metadata=metadata)
+
+
+def _rank(about: Metadata, recording: Recording) -> int | None:
+    """The rank a trace states, else that of its file among the others of the run."""
+    told = about.distributed
+    is_of_name = told.rank == rank_in_name(recording.path.name)
+    if told.rank is None or (is_of_name and told.world_size is None and told.backend is None):
+        return recording.rank
+    return told.rank
+
+
+def _with_counters(trace: Trace, counters: Path) -> Trace:
+    import polars as pl  # noqa: PLC0415
+
+    from timesink.formats.counters import read_counters  # noqa: PLC0415
+    from timesink.model.health import HealthEntry, merge_entries  # noqa: PLC0415
+    from timesink.sources.run_facts import samples_of_process  # noqa: PLC0415
+
+    try:
+        samples, health = read_counters(counters)
+    except UnreadableError as error:
+        # A stray file beside the trace does not make the trace unreadable.
+        found = HealthEntry("unreadable_counters", 1, error.message)
+        return replace(trace, health=merge_entries([*trace.health, found]))
+    about = trace.metadata
+    samples = samples_of_process(samples, about.run, Path(about.source).name)
+    frames = {**trace.frames, "counters": pl.concat([trace.lazy("counters"), samples.lazy()])}
+    return replace(trace, frames=frames, health=merge_entries([*trace.health, *health]))
+
+
+# Many recordings at once: each process reads whole files, the cache carries the results.
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """One recording of a folder: its trace, or why it could not be read."""
+
+    recording: Recording
+    trace: Trace | None
+    error: TimesinkError | None = None
+
+
+def open_each(
+    recordings: Sequence[Recording],
+    *,
+    cache: bool = True,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Iterator[Opened]:
+    """Open many recordings; one that cannot be read is reported and the others stand."""
+    if len(recordings) == 1:
+        store = Cache.default() if cache else None
+        yield _open(recordings[0], store, jobs, progress)
+        return
+    with tempfile.TemporaryDirectory(prefix="timesink-") as folder:
+        # What the processes read reaches this one through a cache, its own if need be.
+        store = Cache.default() if cache else Cache(Path(folder))
+        if not store.is_writable():
+            store, cache = Cache(Path(folder)), False
+        _read_into(store, recordings, jobs or usable_cores(), progress)
+        for recording in recordings:
+            opened = _open(recording, store, jobs, None)
+            # Without a cache the folder goes away, so the tables must be in memory.
+            yield opened if cache else _loaded(opened)
+
+
+def _open(
+    recording: Recording, store: Cache | None, jobs: int | None, progress: Progress | None
+) -> Opened:
+    try:
+        return Opened(recording, open_recording(recording, store, jobs=jobs, progress=progress))
+    except TimesinkError as error:
+        return Opened(recording, None, error)
+
+
+def _loaded(opened: Opened) -> Opened:
+    if opened.trace is None:
+        return opened
+    frames = {name: frame.collect().lazy() for name, frame in opened.trace.frames.items()}
+    return replace(opened, trace=replace(opened.trace, frames=frames))
+
+
+def _read_into(
+    store: Cache, recordings: Sequence[Recording], jobs: int, progress: Progress | None
+) -> None:
+    """Read what the store lacks, with this process and `jobs - 1` others."""
+    missing = [r for r in recordings if not store.holds(key_of(r, store))]
+    jobs = max(1, min(jobs, len(missing)))
+    shares = [(store, missing[place::jobs]) for place in range(1, jobs)]
+    with Workers(__name__, "read_quietly", shares) as workers:
+        own = missing[0::jobs]
+        sizes = [recording.size_bytes() for recording in own]
+        for place, recording in enumerate(own, 1):
+            _open(recording, store, 1, None)
+            if progress is not None:
+                progress(sum(sizes[:place]), sum(sizes))
+        # What a worker could not read is read by whoever opens it.
+        deque(workers.results(lambda *_: None), maxlen=0)
+
+
+def read_quietly(store: Cache, recordings: Sequence[Recording]) -> None:
+    """Read recordings into the store; errors are left to whoever opens them from it."""
+    for recording in recordings:
+        _open(recording, store, 1, None)

@@ -1,0 +1,171 @@
+"""Where recordings are asked for: a path, a pattern of paths, or a URL."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from timesink.model.vendors import DEVICE_WORDS
+
+Place = Path | str
+"""A path of this machine, or the text of a pattern or of a URL."""
+
+_URL = re.compile(r"^[a-z][a-z0-9+.-]+(?:://|::.*://)", re.IGNORECASE)
+_OF_THIS_MACHINE = re.compile(r"^(?:file|local)://(?!.*::)", re.IGNORECASE)
+_FLAT_URL = re.compile(r"^[a-z][a-z0-9+.-]+:/[^/]", re.IGNORECASE)
+_FLAT_SCHEME = re.compile(r"(?:^|(?<=::))([a-z][a-z0-9+.-]+):/(?=[^/])", re.IGNORECASE)
+_HERE = ("file", "local")
+"""Schemes without a host: the path starts at once."""
+_WILD = re.compile(r"[*?\[]")
+_PASSWORD = re.compile(r"(://[^/@:\s]*):(?!:|\d+(?:/|$))(\S*)@")
+_SIGNATURE = re.compile(
+    r"([?&](?:x-(?:amz|goog)-(?:signature|credential|security-token)|sig|signature|token|access_token"
+    r"|awsaccesskeyid|key)=)[^&\s:)]+",
+    re.IGNORECASE,
+)
+"""What lets whoever has a URL read what is behind it."""
+
+
+def place_of(source: str | Path) -> Place:
+    """What a user named: a path where it is one, else the text as it is."""
+    if isinstance(source, Path):
+        return _restored(source)
+    if _OF_THIS_MACHINE.match(source):
+        source = _local_part(source)
+    return source if is_url(source) or is_pattern(source) else Path(source)
+
+
+def _restored(path: Path) -> Place:
+    """What was meant by a path that is none: paths keep one slash of two."""
+    text = str(path)
+    if (_FLAT_URL.match(text) or is_wild(text)) and not path.exists():
+        return _FLAT_SCHEME.sub(lambda link: link[0] + ("//" if link[1] in _HERE else "/"), text)
+    return path
+
+
+def _local_part(url: str) -> str:
+    """The path in a URL of this machine; what stands where a host would is part of the path."""
+    parts = urlsplit(url.replace("?", "%3F").replace("#", "%23"))
+    host = "" if parts.netloc.lower() == "localhost" else parts.netloc
+    return unquote(host + parts.path)
+
+
+def is_url(place: Place) -> bool:
+    """Whether a place is behind a URL, which a drive letter is not."""
+    return isinstance(place, str) and _URL.match(place) is not None
+
+
+def is_pattern(place: Place) -> bool:
+    """Whether a place is a pattern of paths; a file of just this name is none."""
+    return isinstance(place, str) and is_wild(place) and not Path(place).exists()
+
+
+def is_wild(text: str) -> bool:
+    """Whether a text has signs that stand for others."""
+    return _WILD.search(text) is not None
+
+
+def shown(place: Place) -> str:
+    """A place as it may be shown: a URL without its password."""
+    return without_password(str(place))
+
+
+def without_password(text: str) -> str:
+    """A URL, or text with URLs in it, without the passwords; a port stays."""
+    return _SIGNATURE.sub(r"\1***", _PASSWORD.sub(r"\1@", text))
+
+
+def password_in(url: str) -> str | None:
+    """The password a URL holds."""
+    found = _PASSWORD.search(url)
+    return None if found is None else found[2]
+
+
+# What the names of folders say: a rank, a host, or that they are runs of their own.
+
+_HOSTS = "host|hostname|node|machine|server|pod|instance"
+_RANKS = f"rank|worker|device|{DEVICE_WORDS}|process|proc|task|replica|trainer|actor"
+_ROLE = re.compile(
+    rf"^(?:(?P<host>{_HOSTS})|(?:global|world|local)?[-_. ]?(?:{_RANKS}))[-_. ]?[0-9]{{1,6}}$",
+    re.IGNORECASE,
+)
+_RANK_AT_END = re.compile(r"(?:^|[^a-z])rank[-_. ]?([0-9]{1,6})$", re.IGNORECASE)
+_RUN = re.compile(
+    r"(?:^|[^a-z])(?:step|iter|iteration|epoch|run|exp|experiment|trial|version|ver|v|job|attempt"
+    r"|case|test|seed|ckpt|checkpoint|span|window|bs|batch|profile|trace|config|cfg|sweep)s?"
+    r"[-_. ]?[0-9]",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"[0-9]+")
+_LONGEST_NUMBER = 6
+"""Digits of a number that may be a rank; longer ones are dates and times."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder below what all recordings lie in."""
+
+    name: str
+    alike: str
+    """Its name with * for what may be the number of a rank or a host."""
+    says_so: bool
+    """Whether words say that these are such numbers."""
+    is_host: bool
+
+
+def folder_of(name: str) -> Folder:
+    """What the name of a folder says."""
+    parts = name.split("/")
+    numbered = [part for part in parts if _alike(part) != part]
+    return Folder(
+        name,
+        "/".join(map(_alike, parts)),
+        bool(numbered) and all(_says_so(part) for part in numbered),
+        any(_is_host(part) for part in parts),
+    )
+
+
+def _alike(part: str) -> str:
+    rank = _RANK_AT_END.search(part)
+    if rank is not None:
+        return f"{part[: rank.start(1)]}*"
+    digits = _NUMBER.findall(part)
+    if _RUN.search(part) or any(len(number) > _LONGEST_NUMBER for number in digits):
+        return part
+    return _NUMBER.sub("*", part)
+
+
+def _says_so(part: str) -> bool:
+    return _ROLE.match(part) is not None or _RANK_AT_END.search(part) is not None
+
+
+def _is_host(part: str) -> bool:
+    found = _ROLE.match(part)
+    return found is not None and found["host"] is not None
+
+
+def host_of(folder: Folder) -> str | None:
+    """The host a folder is of: by a word that says so, or its name where no word says anything."""
+    parts = folder.name.split("/")
+    said = next((part for part in parts if _is_host(part)), None)
+    if said is not None:
+        return said
+    others = [part for part in parts if _alike(part) != part and not _says_so(part)]
+    return next((part for part in others if not part.isdecimal()), None)
+
+
+def number_of(folder: Folder) -> int | None:
+    """The rank a folder states: the last number that is not of a host."""
+    for part in reversed(folder.name.split("/")):
+        if part.isdecimal() or (_says_so(part) and not _is_host(part)):
+            return int(_NUMBER.findall(part)[-1])
+    return None
+
+
+def rank_of_folder(name: str) -> int | None:
+    """Rank of which a folder is, where its whole name says nothing else."""
+    found = _ROLE.match(name)
+    rank = _RANK_AT_END.search(name)
+    return int(rank[1]) if found is not None and rank is not None else None

@@ -1,0 +1,366 @@
+"""File systems behind URLs, through fsspec: reached lazily, and what they raise said in words."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import re
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from timesink.errors import TimesinkError, UnreadableError, UsageError
+from timesink.formats.file_names import is_profiler_name, rank_in_name
+from timesink.formats.options import Progress
+from timesink.formats.packing import head_of_packed
+from timesink.model.version import SCHEMA_VERSION
+from timesink.recorder.folder import CONTROL_FOLDER
+from timesink.sources.cache import READER_VERSION
+from timesink.sources.discovery import recording_of
+from timesink.sources.places import is_wild, password_in, without_password
+from timesink.sources.recordings import Recording, RemoteFile
+from timesink.sources.sidecars import (
+    HEAD_BYTES,
+    RUN_FILE,
+    belongs_beside,
+    head_may_be_trace,
+    is_named_as_event_table,
+    is_named_by_rank_alone,
+    is_named_like_trace,
+)
+
+ACCESS = "check the URL, your access to it, and the network"
+"""What to try when a file system refuses."""
+
+
+def connected(url: str, *, otherwise: str = "copy the files to this machine") -> tuple[Any, str]:
+    """The file system of a URL, and the place in it; `otherwise` is what to do without fsspec."""
+    said = without_password(url)
+    try:
+        fsspec = importlib.import_module("fsspec")
+    except ModuleNotFoundError:
+        raise UsageError(
+            f"{said}: a URL needs fsspec, which is not installed",
+            f"pip install 'timesink[remote]', or {otherwise}",
+        ) from None
+    if "/" in (password_in(url) or ""):
+        # Whoever takes the URL apart would take half of it for a port, and say so.
+        raise UsageError(f"{said}: a password holds a /", "write it as %2F")
+    try:
+        system, place = fsspec.core.url_to_fs(url)
+    except ImportError as error:
+        # Its message names what to install for this sort of URL.
+        hint = "pip install what it names, beside fsspec"
+        raise UsageError(f"{said}: {why(error)}", hint) from None
+    except ValueError as error:
+        hint = "name a path of this machine, or a URL fsspec knows"
+        raise UsageError(f"{said}: {why(error)}", hint) from None
+    except FileNotFoundError:
+        # What holds it, such as an archive, is opened at once.
+        raise UnreadableError.missing(said) from None
+    except Exception as error:
+        raise UnreadableError(f"{said}: cannot be reached ({why(error)})", ACCESS) from error
+    return system, str(place).rstrip("/")
+
+
+@contextmanager
+def saying(url: str, what: str, kind: type[TimesinkError] = UnreadableError) -> Iterator[None]:
+    """Whatever a file system raises, in words; each has errors of its own.
+
+    That a file is not there is left to the caller, who may know better what that means.
+    """
+    try:
+        yield
+    except (FileNotFoundError, TimesinkError):
+        raise
+    except Exception as error:
+        raise kind(f"{without_password(url)}: {what} ({why(error)})", ACCESS) from error
+
+
+def why(error: BaseException) -> str:
+    """What an error says, on one line and without passwords."""
+    return without_password(" ".join(str(error).split())) or type(error).__name__
+
+
+# URLs of the files of a file system, made from the URL it was reached by.
+
+_PAGES = re.compile(r"^https?://", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteUrl:
+    """The parts of a URL around the place in the file system.
+
+    fsspec chains file systems: `zip://rank0.json::s3://bucket/run.zip` is a file in an archive.
+    """
+
+    before: str
+    """What wraps the file system, such as a cache."""
+    root: str
+    """What stands in front of a place: scheme, user, password and host."""
+    hidden: str
+    """How places begin that the URL says otherwise, as where a host names a container."""
+    after: str
+    """What the file system lies in."""
+    may_be_pattern: bool
+
+    @classmethod
+    def of(cls, url: str, place: str) -> RemoteUrl:
+        """The parts of a URL that leads to a place of its file system."""
+        links = url.split("::")
+        own = next(number for number, link in enumerate(links) if "://" in link)
+        link = links[own] if links[own].endswith("://") else links[own].rstrip("/")
+        alike = _alike_at_end(link, place)
+        return cls(
+            "".join(f"{link}::" for link in links[:own]),
+            link[: len(link) - alike],
+            place[: len(place) - alike],
+            "".join(f"::{link}" for link in links[own + 1 :]),
+            # In the URL of a page, a question mark starts what is asked for.
+            not _PAGES.match(link) or "*" in link,
+        )
+
+    def url_of(self, place: str) -> str:
+        """The URL of a place in the file system."""
+        return f"{self.before}{self._link(place)}{self.after}"
+
+    def _link(self, place: str) -> str:
+        return place if "://" in place else self.root + place.removeprefix(self.hidden)
+
+    def path_of(self, place: str) -> Path:
+        """A path that has the name of the file and of its folder, and is of no other file."""
+        own = self._link(place)
+        own = own.partition("?")[0] if _PAGES.match(own) else own
+        around = [link for link in reversed(self.after.split("::")) if link]
+        return Path(without_password("/".join([*around, own])))
+
+
+def _alike_at_end(one: str, other: str) -> int:
+    """How many characters at the end of two texts are the same."""
+    pairs = zip(reversed(one), reversed(other), strict=False)
+    return next((n for n, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
+
+
+# Recordings behind a URL: what a file system lists, without reading the traces.
+
+_MOST_HEADS = 200
+"""Files whose first bytes are looked at; of more, the names have to do."""
+_VERSIONS = re.compile(
+    r"^(?:e_?tag|content[-_]?(?:md5|hash)|digest|md5(?:_?hash)?|crc(?:32c?)?|check_?sum|sha(?:256)?"
+    r"|version(?:_?id)?|generation|blob_?id|oid|[mc]time|mod(?:ify|ified|ification_?time)?"
+    r"|last[-_]?modified|updated|created|date_time)$",
+    re.IGNORECASE,
+)
+"""What file systems call that which changes with the content."""
+
+_Listed = Mapping[str, Mapping[str, Any]]
+"""Files by their place in the file system, with what it says of them."""
+
+
+def remote_recordings(url: str) -> list[Recording]:
+    """Every trace at a URL of a file, a folder or a pattern; spans are not numbered."""
+    system, place = connected(url)
+    parts = RemoteUrl.of(url, place)
+    said = without_password(url)
+    try:
+        with saying(url, "cannot be listed"):
+            system.invalidate_cache()
+            if parts.may_be_pattern and is_wild(place):
+                listed = _files(system.glob(place, detail=True))
+                if not listed:
+                    raise UnreadableError.no_match(said)
+                return _chosen(parts, listed, listed)
+            about = system.info(place)
+            if about.get("type") != "directory":
+                return _chosen(parts, {place: about}, _neighbours(system, place))
+            listed = _files(system.find(place, detail=True))
+    except FileNotFoundError:
+        raise UnreadableError.missing(said) from None
+    found = _traces_of_folder(system, place, listed)
+    if not found:
+        raise UnreadableError.no_trace(said)
+    return _chosen(parts, found, listed)
+
+
+def remote_head(url: str) -> bytes:
+    """The first bytes of a remote file, unpacked."""
+    system, place = connected(url)
+    with saying(url, "cannot be read"):
+        return _head(system, place)
+
+
+def _head(system: Any, place: str) -> bytes:
+    packed: bytes = system.cat_file(place, start=0, end=HEAD_BYTES)
+    return head_of_packed(packed)
+
+
+def _files(listed: Mapping[str, Mapping[str, Any]]) -> _Listed:
+    return {
+        str(place): about
+        for place, about in sorted(listed.items())
+        if about.get("type") != "directory" and CONTROL_FOLDER not in PurePosixPath(place).parts
+    }
+
+
+def _neighbours(system: Any, place: str) -> _Listed:
+    """Files in the folder of a file; none where the file system does not list."""
+    folder = place.rpartition("/")[0]
+    if "://" in place:
+        return {}
+    # Who may read a file may not always see what is beside it.
+    with suppress(Exception):
+        return _files({one["name"]: one for one in system.ls(folder, detail=True)})
+    return {}
+
+
+def _traces_of_folder(system: Any, root: str, listed: _Listed) -> _Listed:
+    """Traces of the folder itself, else those of folders below."""
+    folders: defaultdict[str, dict[str, Mapping[str, Any]]] = defaultdict(dict)
+    for place, about in listed.items():
+        folders[place.rpartition("/")[0].strip("/")][place] = about
+    found = {folder: _traces(system, files) for folder, files in folders.items()}
+    own = found.get(root.strip("/"))
+    return own or {place: about for files in found.values() for place, about in files.items()}
+
+
+def _traces(system: Any, files: _Listed) -> _Listed:
+    """Traces of one folder: those with the profiler's names if there are any, else by content."""
+    named = {place: about for place, about in files.items() if _is_named_like_trace(place)}
+    by_profiler = [place for place in named if is_profiler_name(place)]
+    if by_profiler:
+        return {place: named[place] for place in by_profiler}
+    doubtful = [place for place in named if not _is_named_by_rank(PurePosixPath(place).name)]
+    if len(doubtful) > _MOST_HEADS:
+        return named
+    others = {place for place in doubtful if not _may_be_trace(system, place)}
+    return {place: about for place, about in named.items() if place not in others}
+
+
+def _is_named_by_rank(name: str) -> bool:
+    """Whether a name says enough: an ending of traces, and a rank."""
+    return rank_in_name(name) is not None and not is_named_by_rank_alone(name)
+
+
+def _is_named_like_trace(place: str) -> bool:
+    name = PurePosixPath(place).name
+    return is_named_like_trace(name) and name != RUN_FILE
+
+
+def _may_be_trace(system: Any, place: str) -> bool:
+    # What cannot be read is reported by whoever opens it.
+    with suppress(Exception):
+        head = _head(system, place)
+        named = is_named_as_event_table(PurePosixPath(place).name)
+        return named or not head or head_may_be_trace(head, is_whole=len(head) < HEAD_BYTES)
+    return True
+
+
+def _chosen(parts: RemoteUrl, files: _Listed, listed: _Listed) -> list[Recording]:
+    """Files as recordings, with what lies beside them; what is no trace by its name goes.
+
+    Unless all are so: a pattern that fits nothing else names them.
+    """
+    folders: defaultdict[str, dict[str, str]] = defaultdict(dict)
+    for place in listed:
+        folder, _, name = place.rpartition("/")
+        folders[folder][name] = place
+    traces = Counter(place.rpartition("/")[0] for place in files)
+    named = {place: about for place, about in files.items() if _is_named_like_trace(place)}
+    recordings = []
+    for place, about in (named or files).items():
+        folder, _, name = place.rpartition("/")
+        near = folders[folder]
+        shared = traces[folder] == 1 or (RUN_FILE in near and name != RUN_FILE)
+        beside = tuple(
+            _remote(parts, one, listed[one])
+            for other, one in near.items()
+            if one != place and belongs_beside(other, name, shared=shared)
+        )
+        recordings.append(
+            replace(
+                recording_of(parts.path_of(place)),
+                remote=_remote(parts, place, about),
+                beside=beside,
+            )
+        )
+    return recordings
+
+
+def _remote(parts: RemoteUrl, place: str, about: Mapping[str, Any]) -> RemoteFile:
+    url = parts.url_of(place)
+    size = about.get("size")
+    told = sorted(
+        (str(key), str(value))
+        for key, value in about.items()
+        if _VERSIONS.match(str(key)) and value not in (None, "")
+    )
+    version = repr((without_password(url), size, told)) if told else ""
+    return RemoteFile(url, int(size) if isinstance(size, (int, float)) else 0, version)
+
+
+# Remote recordings: a copy on this machine while one is read, and a key without one.
+
+
+def remote_key(recording: Recording) -> str:
+    """Key of a remote recording and of what is read with it; empty where nobody knows versions.
+
+    It is found without the network, and is the same on every machine.
+    """
+    files = [recording.remote, *recording.beside]
+    versions = [file.version for file in files if file is not None]
+    if not all(versions):
+        return ""
+    digest = hashlib.blake2b(f"remote {SCHEMA_VERSION}.{READER_VERSION}".encode(), digest_size=16)
+    for version in versions:
+        digest.update(b"\0" + version.encode())
+    return digest.hexdigest()
+
+
+@contextmanager
+def on_this_machine(recording: Recording, progress: Progress | None = None) -> Iterator[Path]:
+    """The path of a recording; a remote one is copied, and the copy removed in the end.
+
+    >>> with on_this_machine(Recording(Path("a.json"), "a")) as path:
+    ...     str(path)
+    'a.json'
+    """
+    if recording.remote is None:
+        yield recording.path
+        return
+    with tempfile.TemporaryDirectory(prefix="timesink-") as folder:
+        copy = Path(folder) / recording.path.name
+        _copy(recording.remote, copy, progress)
+        for file in recording.beside:
+            _copy(file, Path(folder) / Path(file.url.partition("::")[0]).name)
+        try:
+            yield copy
+        except UnreadableError as error:
+            # The copy is gone when anybody reads this.
+            said = error.message.replace(str(copy), recording.source)
+            raise UnreadableError(said, error.hint) from None
+
+
+def _copy(file: RemoteFile, target: Path, progress: Progress | None = None) -> None:
+    """Copy a remote file, piece by piece."""
+    system, place = connected(file.url)
+    try:
+        with saying(file.url, "cannot be copied"):
+            system.get_file(place, str(target), **_told(progress, file.size_bytes))
+    except FileNotFoundError:
+        raise UnreadableError.missing(without_password(file.url)) from None
+
+
+def _told(progress: Progress | None, size: int) -> dict[str, Any]:
+    """How a file system tells how far it is, where anybody wants to know."""
+    if progress is None or not size:
+        return {}
+    callbacks = importlib.import_module("fsspec.callbacks")
+
+    def tell(_size: int | None, done: int, **_: object) -> None:
+        progress(min(done, size), size)
+
+    return {"callback": callbacks.Callback(hooks={"progress": tell})}

@@ -1,0 +1,319 @@
+"""A trace with what `run.json` beside it says: who ran what where, and how well it was recorded."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from timesink.errors import UnreadableError
+from timesink.formats import behaviour
+from timesink.formats.file_names import is_named_as_table
+from timesink.formats.packing import open_source
+from timesink.formats.registry import read_trace, reader_of
+from timesink.model import units
+from timesink.model.health import HealthEntry, merge_entries
+from timesink.model.recorded_run import WHOLE_PROGRAM, RecordedRun, RunProcess
+from timesink.model.trace import Device, Metadata, Trace
+from timesink.recorder.counter_catalogue import Missing, missing_in_words
+from timesink.sources.discovery import folders_below
+from timesink.sources.sidecars import RunFile, find_topology
+
+# What a recorder's own words mean for the numbers of its trace, as health.
+
+OVERHEAD_TOLD = 1.1
+"""Profiled cycles longer than plain ones by this factor are told."""
+OVERHEAD_HEAVY = 1.5
+"""And by this one, they say too much about the profiler."""
+_US, _MS = 1_000, 1_000_000
+
+
+def run_health(run: RecordedRun, own: RunProcess | None) -> list[HealthEntry]:
+    """What weakens a recording, of one of its processes where that is known."""
+    return [*_partial(run, own), *_overhead(run), *_clock(run), *_missing_counters(run)]
+
+
+def _partial(run: RecordedRun, own: RunProcess | None) -> Iterator[HealthEntry]:
+    ended_early = run.complete is False or (own is not None and own.complete is False)
+    if not ended_early:
+        return
+    recorded = run.cycles.recorded if own is None or own.cycles is None else own.cycles
+    nothing = recorded == 0 and run.cycles.by != WHOLE_PROGRAM
+    said = run.why_partial or (own and own.why_partial) or _ending(run)
+    said = said or "the recorder does not say why"
+    if recorded and recorded < (run.cycles.asked or 0) and "cycle" not in said:
+        asked = units.counted(run.cycles.asked or 0, "cycles")
+        said += f" ({units.count(recorded)} of {asked})"
+    yield HealthEntry("lost_recording" if nothing else "partial_recording", 1, said)
+
+
+def _ending(run: RecordedRun) -> str:
+    """How the program ended, where that says why."""
+    if run.exit.signal:
+        return f"the program was ended by {run.exit.signal}"
+    return f"the program ended with exit code {run.exit.code}" if run.exit.code else ""
+
+
+def _overhead(run: RecordedRun) -> Iterator[HealthEntry]:
+    ratio = run.overhead.ratio
+    if ratio is None or ratio < OVERHEAD_TOLD:
+        return
+    plain, profiled = run.overhead.cycle_us, run.overhead.cycle_profiled_us
+    heavy = ratio >= OVERHEAD_HEAVY
+    said = f"{ratio:.1f} times as long" if heavy else f"{100 * (ratio - 1):.0f} % longer"
+    if plain and profiled:
+        said += f", {units.brief_ns(profiled * _US)} instead of {units.brief_ns(plain * _US)}"
+    yield HealthEntry("heavy_profiling" if heavy else "profiler_overhead", 1, said)
+
+
+def _clock(run: RecordedRun) -> Iterator[HealthEntry]:
+    interval = run.counters.interval_ms
+    offset, spread = abs(run.clock.offset_us or 0.0), abs(run.clock.spread_us or 0.0)
+    if interval is None or max(offset, spread) * _US <= interval * _MS:
+        return
+    apart, unsure = units.brief_ns(offset * _US), units.brief_ns(spread * _US)
+    said = f"{apart} apart, give or take {unsure}; sampled every {units.brief_ns(interval * _MS)}"
+    yield HealthEntry("counter_clock_offset", 1, said)
+
+
+def _missing_counters(run: RecordedRun) -> Iterator[HealthEntry]:
+    missing = run.counters.missing
+    if not missing:
+        return
+    lines = missing_in_words(Missing(one.counter, one.why) for one in missing)
+    yield HealthEntry("missing_counters", len(missing), "\n".join(lines))
+
+
+def with_run(trace: Trace, file: RunFile) -> Trace:
+    """The trace with the facts of its run in its metadata, and what they mean in its health."""
+    broken = [HealthEntry("bad_run_file", len(file.unused), "".join(file.unused[:1]))]
+    if file.run is None:
+        return replace(trace, health=merge_entries([*trace.health, *broken]))
+    own = file.run.process_of(Path(trace.metadata.source).name)
+    metadata = _described(trace.metadata, file.run, own)
+    health = [*trace.health, *broken, *run_health(file.run, own)]
+    if trace.metadata.format == "counters":
+        health = _of_counters(health, file.run)
+    if own is not None:
+        # A process without a rank, as its recorder saw it, is no part of a larger job.
+        health = [entry for entry in health if entry.code != "rank_assumed"]
+    return replace(trace, metadata=metadata, health=merge_entries(health))
+
+
+def _of_counters(health: Iterable[HealthEntry], run: RecordedRun) -> list[HealthEntry]:
+    """Why there are counters alone; a program without PyTorch has no cycles to lose."""
+    lost = "" if run.uses_torch else "lost_recording"
+    return [
+        replace(entry, example=run.why_no_calls) if entry.code == "counters_only" else entry
+        for entry in health
+        if entry.code != lost
+    ]
+
+
+def _described(metadata: Metadata, run: RecordedRun, own: RunProcess | None) -> Metadata:
+    """What the trace says of itself comes first."""
+    distributed = metadata.distributed
+    if own is not None:
+        distributed = replace(
+            distributed,
+            rank=own.rank if distributed.rank is None else distributed.rank,
+            world_size=distributed.world_size or own.world_size,
+        )
+    versions = {_version_key(name): version for name, version in run.versions.items()}
+    if run.timesink:
+        versions[_version_key("timesink")] = run.timesink
+    return replace(
+        metadata,
+        run=run,
+        distributed=distributed,
+        versions={**versions, **metadata.versions},
+    )
+
+
+def _version_key(name: str) -> str:
+    """As traces spell it: `cuda_driver_version`."""
+    return name if name.endswith("_version") else f"{name}_version"
+
+
+def samples_of_process(samples: pl.DataFrame, run: RecordedRun | None, trace: str) -> pl.DataFrame:
+    """Samples without those of other processes of the run, whose traces have them."""
+    own = None if run is None else run.process_of(trace)
+    if run is None or own is None:
+        return samples
+    others = [f"pid {one.pid}" for one in run.processes if one.pid not in (None, own.pid)]
+    device = pl.col("device").cast(pl.String)
+    return samples.filter(~device.is_in(others).fill_null(value=False)) if others else samples
+
+
+# `topo_component.csv` beside a trace: what the machine is made of, one component per row.
+#
+# Components have a `category` and JSON in `inventory`: frequency and cores of processors, size of
+# memory, number and memory of accelerators, accelerators of processes.
+
+KEY = "topology"
+"""Under which `metadata.extra` holds what was found."""
+
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+Component = tuple[str, Mapping[str, Any]]
+"""Category without `CAT_`, and what the inventory says."""
+
+
+def with_topology(trace: Trace, file: Path) -> Trace:
+    """The trace with memory of its devices, and processors and host memory in `extra`."""
+    try:
+        components, broken = _components(file)
+    except UnreadableError as error:
+        components, broken = [], [HealthEntry("bad_metadata", 1, error.message)]
+    metadata = trace.metadata
+    described = replace(
+        metadata,
+        devices=_with_memory(metadata.devices, components),
+        extra={**metadata.extra, KEY: _machine(components)} if components else metadata.extra,
+    )
+    health = merge_entries([*trace.health, *broken])
+    return replace(trace, metadata=described, health=health)
+
+
+def _components(file: Path) -> tuple[list[Component], list[HealthEntry]]:
+    text = b"".join(open_source(file).blocks()).decode("utf-8-sig", "replace")
+    rows = csv.DictReader(io.StringIO(text, newline=""))
+    if not {"category", "inventory"} <= set(rows.fieldnames or ()):
+        raise UnreadableError(f"{file}: not a table of components", "remove it or write it again")
+    components: list[Component] = []
+    broken = []
+    for row in rows:
+        inventory = _object(row["inventory"])
+        if inventory is None:
+            broken.append(HealthEntry("bad_metadata", 1, f"{file.name}: {row['inventory']!r}"))
+            continue
+        category = (row["category"] or "").upper().removeprefix("CAT_")
+        components.append((category, inventory))
+    return components, broken
+
+
+def _object(text: str | None) -> dict[str, Any] | None:
+    """A JSON object, what it holds under `macro` lifted to the top; empty text is none of it."""
+    if not (text or "").strip():
+        return {}
+    try:
+        value = msgspec.json.decode(text or "")
+    except msgspec.DecodeError:
+        return None
+    if not isinstance(value, dict):
+        return None
+    inner = value.get("macro")
+    return {**value, **inner} if isinstance(inner, dict) else value
+
+
+def _number(value: Any) -> float | None:
+    """The first number of `4000 MHz`, 64 or "64"."""
+    found = _NUMBER.search(str(value))
+    return None if found is None or isinstance(value, bool) else float(found[0])
+
+
+def _numbers(components: Iterable[Component], category: str, key: str) -> list[float]:
+    found = (
+        _number(fields[key]) for name, fields in components if name == category and key in fields
+    )
+    return [number for number in found if number is not None]
+
+
+def _machine(components: list[Component]) -> dict[str, Any]:
+    frequencies = _numbers(components, "CPU", "freq")
+    cores = _numbers(components, "CPU", "cores")
+    memory = _numbers(components, "MEMORY", "size")
+    processes = {
+        str(fields["pid"]): fields["gpu_index"]
+        for name, fields in components
+        if name == "PROCESS" and "pid" in fields and "gpu_index" in fields
+    }
+    return {
+        "cpu_max_mhz": max(frequencies, default=None),
+        "cpu_cores": int(sum(cores)) or None,
+        "host_memory_bytes": int(sum(memory)) * 1024**2 or None,
+        "gpus_of_process": processes,
+    }
+
+
+def _with_memory(devices: tuple[Device, ...], components: list[Component]) -> tuple[Device, ...]:
+    """Devices with the memory their component names, where each number stands for one component.
+
+    Numbers in a trace are those a process sees: with one accelerator of several that need not be
+    the machine's, so a device that no component stands for gets none.
+    """
+    numbered = [
+        (int(index), int(size))
+        for name, fields in components
+        if name == "XPU"
+        and (index := _number(fields.get("index"))) is not None
+        and (size := _number(fields.get("memory_capacity"))) is not None
+    ]
+    sizes = {size for _, size in numbered}
+    seen = Counter(index for index, _ in numbered)
+    # Where all are alike, it does not matter which is which.
+    memory = {index: size for index, size in numbered if seen[index] == 1}
+    alike = sizes.pop() if len(sizes) == 1 else None
+    return tuple(
+        replace(device, memory_bytes=device.memory_bytes or alike or memory.get(device.id))
+        for device in devices
+    )
+
+
+# Behaviour tables below a folder.
+
+_ENDINGS = (".csv", ".csv.gz", ".parquet")
+
+
+def find_behaviour_tables(folder: Path) -> list[Path]:
+    """Every behaviour table in a folder and below it, in the order of their paths.
+
+    A table is named `..._perf_data.csv[.gz]`, or has `behaviour` in its name, and is one by
+    content.
+    """
+    found = (path for path in may_be_tables(folder) if is_named_as_table(path.name))
+    return sorted(path for path in found if is_behaviour_table(path))
+
+
+def may_be_tables(folder: Path) -> list[Path]:
+    """Every file in a folder and below it that ends as tables do, whatever it holds."""
+    return sorted(
+        path
+        for place in folders_below(folder)
+        for path in place.iterdir()
+        if path.name.lower().endswith(_ENDINGS) and path.is_file()
+    )
+
+
+def is_behaviour_table(path: Path) -> bool:
+    """Whether a file is a behaviour table with all it needs, by content."""
+    with suppress(UnreadableError, OSError):
+        source = open_source(path)
+        return behaviour.is_table(source.head())
+    return False
+
+
+def why_no_table(path: Path) -> str | None:
+    """Why a file that may be meant as a table is none; None where it is something else.
+
+    Counters, events, the description of a machine: these are read with what they belong to.
+    """
+    if find_topology(path) == path:
+        return None
+    try:
+        reader = reader_of(open_source(path))
+        if reader.NAME == behaviour.NAME:
+            read_trace(path)
+    except UnreadableError as error:
+        return error.message
+    except OSError as error:
+        return UnreadableError.denied(path, error.strerror or str(error)).message
+    return None

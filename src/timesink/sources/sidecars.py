@@ -1,0 +1,252 @@
+"""Which files belong together: traces by content, counters by their place beside a trace."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from timesink.errors import UnreadableError
+from timesink.formats.chrome.container import looks_like_events
+from timesink.formats.file_names import rank_in_name
+from timesink.formats.packing import open_source
+from timesink.model.recorded_run import SCHEMA, RecordedRun, recorded_run
+
+# `run.json` beside a trace: found and read without anything heavy, as it is asked for early.
+
+RUN_FILE = "run.json"
+_FAMILY = SCHEMA.rpartition("/")[0]
+_MARK = f'"{_FAMILY}/'.encode()
+_LARGEST_BYTES = 16 * 1024 * 1024
+"""What a recorder writes takes some kilobytes; nothing so long is read as that."""
+_OWN_TRACE = re.compile(r"^trace(?:\.(?:rank|pid)\d+)?\.json(?:\.gz)?$")
+"""How a recorder names the traces it writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunFile:
+    """A description of a run: what it says, and what of it could not be used."""
+
+    path: Path
+    run: RecordedRun | None
+    """None where the file as a whole cannot be read."""
+    unused: tuple[str, ...] = ()
+
+    def names(self, file: str) -> bool:
+        """Whether it says that a file beside it is part of the run.
+
+        What a broken one would say is clear from how recorders name their files.
+        """
+        if self.run is None:
+            return file == "counters.csv" or _OWN_TRACE.match(file) is not None
+        return self.run.process_of(file) is not None or file == counters_name(self.run)
+
+
+def counters_name(run: RecordedRun | None) -> str:
+    """The name of the counters of a run; only a plain name can lie beside it."""
+    name = None if run is None else run.counters.file
+    return name if name and Path(name).name == name else "counters.csv"
+
+
+def describes_run(content: bytes) -> bool:
+    """Whether the content of a file says that it describes a recorded run."""
+    return _MARK in content
+
+
+def run_file_in(folder: Path) -> RunFile | None:
+    """The description of the run recorded into a folder; None where there is none.
+
+    A broken one counts where the folder looks like a recording; other programs have such names too.
+    """
+    path = folder / RUN_FILE
+    if not path.is_file():
+        return None
+    content = _content(path)
+    try:
+        values = msgspec.json.decode(content)
+    except (msgspec.DecodeError, RecursionError) as error:
+        is_own = _MARK in content or any(_OWN_TRACE.match(one.name) for one in folder.iterdir())
+        return RunFile(path, None, (f"{RUN_FILE}: {error}",)) if is_own else None
+    if not isinstance(values, dict) or not str(values.get("schema")).startswith(f"{_FAMILY}/"):
+        return None
+    run, unused = recorded_run(values)
+    if run.schema != SCHEMA:
+        unused.append(f"schema: {run.schema!r}, and {SCHEMA} is known here")
+    return RunFile(path, run, tuple(f"{RUN_FILE}: {one}" for one in unused))
+
+
+def _content(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_LARGEST_BYTES)
+    except OSError:
+        return b""
+
+
+_PACKINGS = ("", ".gz")
+_PACKED = re.compile(r"\.gz$", re.IGNORECASE)
+TRACE_ENDINGS = (".json", ".json.gz", ".zip", ".sqlite", ".sqlite.gz")
+"""How the names of files that may be traces end, in small letters."""
+
+_TRACE_MARKS = (b'"rocprofiler-sdk-tool"', b"SQLite format 3\0")
+_COUNTER_MARKS = (b'"ID","Process ID"', b"==PROF== ")
+"""What files of Nsight Compute hold; they have no timeline."""
+_KNOWN_SUFFIX = re.compile(r"\.(gz|zip|json|sqlite|trace|pt)$", re.IGNORECASE)
+_PARTNERS = {
+    "_perf_data.csv": "_counters_data.csv",
+    "micro_event.csv": "macro_counter.csv",
+}
+_PAIRED = re.compile(
+    r"_perf_data\.csv(?=(?:\.gz)?$)|(?<![^_.-])micro_event\.csv(?=(?:\.gz)?$)", re.IGNORECASE
+)
+_EVENT_TABLE = re.compile(r"(?<![^_.-])micro_event\.csv(?:\.gz)?$", re.IGNORECASE)
+_TOPOLOGY = "topo_component.csv"
+HEAD_BYTES = 64 * 1024
+"""So much of a file is looked at."""
+
+
+# -- traces ----------------------------------------------------------------------------------------
+
+
+def is_named_by_rank_alone(name: str) -> bool:
+    """Whether a name has no ending but states a rank, as some recorders write them."""
+    return "." not in name and rank_in_name(name) is not None
+
+
+def is_named_as_event_table(name: str) -> bool:
+    """Whether a name is that of a CSV of events: other CSV files are no traces."""
+    return _EVENT_TABLE.search(name) is not None
+
+
+def is_named_like_trace(name: str) -> bool:
+    """Whether a name is one that traces have; what the file holds may still be something else."""
+    is_named = name.lower().endswith(TRACE_ENDINGS) or is_named_as_event_table(name)
+    return is_named or is_named_by_rank_alone(name)
+
+
+def may_be_trace(name: str, head_of: Callable[[], bytes], *, certain: bool = False) -> bool:
+    """Whether a file of this name is a trace, or (unless `certain`) was meant to be one.
+
+    Only what can be read as one goes by a name without an ending, or by that of a recorder's
+    description.  Of others, those that cannot be read count: whoever opens them will say why.
+    """
+    if is_named_as_event_table(name) or not is_named_like_trace(name):
+        return is_named_as_event_table(name)
+    certain = certain or name == RUN_FILE or is_named_by_rank_alone(name)
+    try:
+        head = head_of()
+    except (UnreadableError, OSError):
+        return not certain
+    if certain:
+        is_description = name == RUN_FILE and describes_run(head)
+        return _is_trace(head) and not is_description
+    return head_may_be_trace(head, is_whole=len(head) < HEAD_BYTES)
+
+
+def is_trace_file(path: Path, *, certain: bool = False) -> bool:
+    """Whether a file of this machine is a trace, or was meant to be one; see `may_be_trace`."""
+
+    def head() -> bytes:
+        return open_source(path).head(HEAD_BYTES)
+
+    # Most files are told by their names, without a look at the disk.
+    return (
+        is_named_like_trace(path.name)
+        and path.is_file()
+        and may_be_trace(path.name, head, certain=certain)
+    )
+
+
+def head_may_be_trace(head: bytes, *, is_whole: bool) -> bool:
+    """Whether a file that begins like this is a trace, or was meant to be one."""
+    if any(mark in head for mark in _COUNTER_MARKS):
+        return False
+    return _is_trace(head) or (is_whole and not _is_json(head))
+
+
+def _is_trace(head: bytes) -> bool:
+    return looks_like_events(head) or any(mark in head for mark in _TRACE_MARKS)
+
+
+def _is_json(content: bytes) -> bool:
+    try:
+        msgspec.json.decode(content, type=msgspec.Raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return True
+
+
+# -- what lies beside them -------------------------------------------------------------------------
+
+
+def find_beside(path: Path) -> Path | None:
+    """The counters that belong to a trace file.
+
+    `<trace>.counters.csv` always does; `counters.csv` does in a folder with no other trace, or
+    where `run.json` says that both are of one run.
+    `X_counters_data.csv` goes with `X_perf_data.csv`, `macro_counter.csv` with `micro_event.csv`.
+    """
+    own = _first_beside(path, *_own_counters(path.name))
+    if own is not None:
+        return own
+    run = find_run(path)
+    shared = None if run is None else counters_of_run(run)
+    if run is not None and run.names(path.name) and shared is not None:
+        return shared if shared.name != path.name else None
+    common = _first_beside(path, "counters.csv")
+    return common if common not in (None, path) and _is_only_trace(path) else None
+
+
+def find_run(path: Path) -> RunFile | None:
+    """What the recorder of a trace, or of counters, says about the run."""
+    if path.name == RUN_FILE:
+        return None
+    run = run_file_in(path.parent)
+    if run is None:
+        return None
+    return run if run.names(path.name) or _is_only_trace(path) else None
+
+
+def counters_of_run(run: RunFile) -> Path | None:
+    """The counters of a recorded run, where they are there."""
+    return _first_beside(run.path, counters_name(run.run))
+
+
+def find_topology(path: Path) -> Path | None:
+    """The description of the machine that some recorders leave beside a trace."""
+    return _first_beside(path, _TOPOLOGY)
+
+
+def belongs_beside(name: str, trace: str, *, shared: bool) -> bool:
+    """Whether a file is one that is read with a trace beside it, as far as names tell.
+
+    `shared` says that what has the name of no trace is of this one.
+    """
+    common = ("counters.csv", RUN_FILE) if shared else ()
+    return _PACKED.sub("", name) in (*_own_counters(trace), *common, _TOPOLOGY)
+
+
+def _first_beside(path: Path, *names: str) -> Path | None:
+    """The first of some files beside another that is there, packed or not."""
+    files = (path.with_name(name + packing) for name in names for packing in _PACKINGS)
+    return next((file for file in files if file.is_file()), None)
+
+
+def _own_counters(trace: str) -> list[str]:
+    """What the counters of a trace of this name are called, without their packing."""
+    partner, paired = _PAIRED.subn(lambda found: _PARTNERS[found[0].lower()], trace)
+    own = [_PACKED.sub("", partner)] if paired else []
+    while (shorter := _KNOWN_SUFFIX.sub("", trace)) not in ("", trace):
+        trace = shorter
+        own.append(f"{trace}.counters.csv")
+    return own
+
+
+def _is_only_trace(path: Path) -> bool:
+    return not any(
+        other.name != path.name and is_trace_file(other, certain=True)
+        for other in path.parent.iterdir()
+    )

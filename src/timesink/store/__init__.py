@@ -1,1 +1,0 @@
-"""Opening traces: from the cache when it has them, from the recording otherwise."""

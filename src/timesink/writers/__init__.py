@@ -1,1 +1,0 @@
-"""Traces to files: a Parquet folder, Chrome JSON."""
