@@ -1,6 +1,6 @@
 """What the columns of each table mean, and which of them people see.
 
-Columns are named as the analysis names them; `timesink.answers.analysis.sections` says how they reach users.
+Columns are named as the analysis names them; `answers.analysis.sections` says how they reach users.
 """
 
 from __future__ import annotations

@@ -96,10 +96,7 @@ def run(options: argparse.Namespace) -> int:
 def _save(options: argparse.Namespace) -> None:
     # --help waits for none of these.
     from timesink.answers.baseline_stores import store_at  # noqa: PLC0415
-    from timesink.answers.baselines import (
-        save_baseline,  # noqa: PLC0415
-        saved,  # noqa: PLC0415
-    )
+    from timesink.answers.baselines import save_baseline, saved  # noqa: PLC0415
 
     with _reading(options) as reading:
         kept = save_baseline(
@@ -117,18 +114,17 @@ def _save(options: argparse.Namespace) -> None:
 @contextmanager
 def _reading(options: argparse.Namespace) -> Iterator[SideReadOptions]:
     """How recordings are read, with a bar meanwhile."""
-    from timesink.answers.comparison.runs import CycleSearch  # noqa: PLC0415
-    from timesink.answers.comparison.runs import SideReadOptions as ReadOptions
+    from timesink.answers.comparison.runs import CycleSearch, SideReadOptions  # noqa: PLC0415
 
     finding = CycleSearch(options.marker, options.by)
     with progress_bar() as progress:
-        yield ReadOptions(not options.no_cache, options.jobs, progress, finding)
+        yield SideReadOptions(not options.no_cache, options.jobs, progress, finding)
 
 
 def _list(options: argparse.Namespace) -> None:
     from timesink.answers.baseline_stores import store_at  # noqa: PLC0415
     from timesink.answers.baselines import (  # noqa: PLC0415
-        list_baselines,  # noqa: PLC0415
+        list_baselines,
         plain,
         row,
     )
@@ -153,7 +149,7 @@ def _print_rows(rows: list[tuple[str, str, str, str]]) -> None:
 
 def _show(options: argparse.Namespace) -> None:
     from timesink.answers.baselines import (  # noqa: PLC0415
-        load_baseline,  # noqa: PLC0415
+        load_baseline,
         plain,
         shown,
     )

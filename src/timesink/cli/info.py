@@ -47,7 +47,7 @@ def _describe(options: argparse.Namespace) -> Info:
     from timesink.formats.written_files import is_folder  # noqa: PLC0415
     from timesink.sources.opening import (  # noqa: PLC0415
         find_chosen,
-        open_each,  # noqa: PLC0415
+        open_each,
         open_trace,
     )
     from timesink.sources.places import place_of, shown  # noqa: PLC0415

@@ -238,16 +238,16 @@ def _duration(text: str, *, unit: str) -> float:
 def run_lab(options: argparse.Namespace) -> int:
     """Record what was asked for."""
     from timesink.lab.driver import (  # noqa: PLC0415
-        How,  # noqa: PLC0415
+        How,
         conduct,
         plan_in_words,
-        this_bench,  # noqa: PLC0415 - quick --help
+        this_bench,
     )
     from timesink.lab.faults import faults_named, workloads_named  # noqa: PLC0415
     from timesink.lab.order import (  # noqa: PLC0415
-        LabFolder,  # noqa: PLC0415
-        PackedParts,  # noqa: PLC0415
-        TimeLeft,  # noqa: PLC0415
+        LabFolder,
+        PackedParts,
+        TimeLeft,
         left_out,
         ordered,
     )

@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
     import uvicorn  # noqa: PLC0415 - --help should not wait for it
 
     from timesink.server.app import (  # noqa: PLC0415
-        BoundedConnection,  # noqa: PLC0415
+        BoundedConnection,
         clean_prefix,
         create_app,
     )

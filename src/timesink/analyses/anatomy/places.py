@@ -47,7 +47,7 @@ class _ThreadCalls:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Stretches:
-    """Time in which no further call begins or ends; calls are places in `_ThreadCalls`, or `_NONE`."""
+    """Time in which no call begins or ends; calls are places in `_ThreadCalls`, or `_NONE`."""
 
     row: Ints
     """Row in the table of cycles."""

@@ -239,16 +239,16 @@ def slow_links(
         return
     evidence = [
         (
-            f"Copies of rank {rank} take {slower:.1f} times as long as those of its peers; what its "
-            "collectives could do without that, no other group tells."
+            f"Copies of rank {rank} take {slower:.1f} times as long as those of its peers; what "
+            "its collectives could do without that, no other group tells."
         )
     ]
     if lost.any():
         longer = brief_ns(float(lost[suspect]) / len(panel.steps))
         evidence = [
             (
-                f"Collectives with rank {rank} take {longer} per step longer to move their data than "
-                "those of other groups of the same size."
+                f"Collectives with rank {rank} take {longer} per step longer to move their data "
+                "than those of other groups of the same size."
             )
         ]
         alike = panel.ranks[_in_slow_groups(lost)].tolist()

@@ -55,9 +55,9 @@ def facts_of(timeline: Timeline, slice_id: int) -> Iterator[tuple[str, str]]:
 
 
 def _named(row: dict[str, Any], labels: dict[str, str]) -> Iterator[tuple[str, str]]:
-    for column, label in labels.items():
-        value = row.get(column)
-        if value is not None and column in _BYTES:
+    for key, label in labels.items():
+        value = row.get(key)
+        if value is not None and key in _BYTES:
             yield label, size_bytes(value)
         elif value is not None:
             yield label, f"{value:g}" if isinstance(value, float) else str(value)

@@ -191,8 +191,8 @@ def generate_ranks(
 ) -> Truth:
     """Write the trace of every rank of a run, and return what is true about it.
 
-    `naming` is one of :data:`~timesink.lab.ranks.trace_text.NAMINGS`; `progress` is told how many files
-    of how many are written.
+    `naming` is one of `trace_text.NAMINGS`; `progress` is told how many files of how many are
+    written.
 
     >>> import tempfile
     >>> folder = tempfile.mkdtemp()
