@@ -21,7 +21,8 @@ from timesink.analyses.comparison.pair import (
     Workload,
 )
 from timesink.analyses.comparison.verdict import compare_roles
-from timesink.answers.comparison.report import Compared, Comparison
+from timesink.answers.comparison.changes import Compared
+from timesink.answers.comparison.report import Comparison
 from timesink.model.schema import BEHAVIOUR
 
 HEALTHY, SLOW_CLOCK, BUSY_HOST, BUSY_LINK, SLOW_CPU = FAULTS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from timesink.lab.driver import Bench, say
+from timesink.lab.driver import Bench
 from timesink.lab.faults import GPU, LOADER, Fault, faults_named, workloads_named
 from timesink.lab.order import TimeLeft, ordered
 from timesink.lab.ranks.events import geometry
@@ -25,7 +25,7 @@ from timesink.lab.score import (
     rate_of,
 )
 from timesink.lab.score_tables import in_short
-from timesink.lab.workloads.registry import LabWorkload, Switches, as_text
+from timesink.lab.workloads.registry import LabWorkload, Switches, as_text, say
 
 
 def test_bench_bench_words():

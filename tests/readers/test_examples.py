@@ -57,14 +57,11 @@ from timesink.model.schema import TABLES
 from timesink.model.trace import Metadata
 from timesink.sources.discovery import (
     files_at,
-    folders_below,
     is_named_by_profiler,
     matching,
     one_run,
-    recording_of,
     recordings_in,
     runs_among,
-    sayable,
     stated_rank,
     told_apart,
     traces_in,
@@ -72,6 +69,7 @@ from timesink.sources.discovery import (
 )
 from timesink.sources.places import (
     folder_of,
+    folders_below,
     host_of,
     is_pattern,
     is_url,
@@ -83,7 +81,7 @@ from timesink.sources.places import (
     shown,
     without_password,
 )
-from timesink.sources.recordings import Recording
+from timesink.sources.recordings import Recording, recording_of, sayable
 from timesink.sources.remote import RemoteUrl, connected, remote_recordings, why
 from timesink.sources.run_facts import run_health
 from timesink.sources.sidecars import (

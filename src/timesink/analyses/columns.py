@@ -223,3 +223,17 @@ def device_names(trace: Trace) -> Texts:
     """Names of the device events; absent ones are empty."""
     codes, texts = encode(device_columns(trace)["name"])
     return Texts(codes, [text or "" for text in texts])
+
+
+UNKNOWN_DEVICE = -1
+
+
+@once_per_trace
+def device_numbers(trace: Trace) -> Ints:
+    """The device of each row of `trace.device`; -1 where nothing tells.
+
+    Readers take it from the event's arguments, else from its lane, its process's label or its
+    pid; any number is fine.
+    """
+    recorded = device_columns(trace)["device"]
+    return np.asarray(recorded.fill_null(UNKNOWN_DEVICE).cast(int).to_numpy())

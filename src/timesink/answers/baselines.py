@@ -16,7 +16,8 @@ from timesink.analyses.kernels.names import short_kernel_name
 from timesink.answers.baseline_content import Baseline, baseline_of, content_of, facts_of
 from timesink.answers.baseline_stores import checked_name, is_reference, reference, store_at
 from timesink.answers.comparison.inputs import read_sides
-from timesink.answers.comparison.runs import Runs, SideReadOptions, SideRun
+from timesink.answers.comparison.kept_runs import Runs
+from timesink.answers.comparison.runs import SideReadOptions, SideRun
 from timesink.answers.comparison.sides import find_cases, find_side
 from timesink.answers.gate_result import doubts_of
 from timesink.errors import NotFoundError, OutputError, TimesinkError, UsageError

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from timesink.analyses.anatomy.timeline import anatomy_of_role
 from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.comparison.pair import Role, cycle_lengths
+from timesink.analyses.comparison.sides import anatomy_of_role
 from timesink.analyses.kernels.families import OTHER
 from timesink.analyses.statistics.levels import warm_up
 from timesink.analyses.statistics.means import Floats

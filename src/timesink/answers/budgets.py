@@ -21,8 +21,9 @@ from timesink.answers.budget_file import (
     lacking,
     measured,
 )
+from timesink.answers.comparison.changes import Compared
 from timesink.answers.comparison.naming import processes
-from timesink.answers.comparison.report import Compared, Comparison
+from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sentences import Told
 from timesink.model.diagnosis import Diagnosis, SteadyTimes
 from timesink.model.findings import Interval

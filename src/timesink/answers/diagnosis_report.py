@@ -12,9 +12,10 @@ from typing import Any
 from timesink.analyses.comparison.pair import WITHIN, Pair, Role
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers import diagnosis_json
+from timesink.answers.comparison.changes import SORTS_OF_CYCLES
 from timesink.answers.comparison.inputs import check_given, check_recordings, side_of, source_of
+from timesink.answers.comparison.kept_runs import Runs
 from timesink.answers.comparison.naming import (
-    SORTS_OF_CYCLES,
     RoleChoice,
     chosen,
     members_of,
@@ -27,7 +28,7 @@ from timesink.answers.comparison.pairing import (
     check_cycle_type,
     members_of_type,
 )
-from timesink.answers.comparison.runs import CycleSearch, Runs, SideReadOptions
+from timesink.answers.comparison.runs import CycleSearch, SideReadOptions
 from timesink.answers.comparison.sides import find_cases
 from timesink.errors import NotFoundError, UsageError
 from timesink.formats.options import Progress
@@ -46,7 +47,7 @@ from timesink.rules.slow_cycles import (
     split_cycles,
     typical_and_outliers,
 )
-from timesink.sources.discovery import sayable
+from timesink.sources.recordings import sayable
 
 SCHEMA = "timesink/diagnosis/1"
 _MOST_SPANS = 5

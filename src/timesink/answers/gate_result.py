@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from timesink.answers.budgets import BudgetResult
-from timesink.answers.comparison.report import Compared, Comparison
+from timesink.answers.comparison.changes import Compared
+from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sentences import Told
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.model import units
@@ -16,7 +17,7 @@ from timesink.model.diagnosis import CycleTime, Diagnosis
 from timesink.model.findings import Finding
 from timesink.model.health import RULES
 from timesink.model.units import change, interval_pct, times
-from timesink.sources.discovery import sayable
+from timesink.sources.recordings import sayable
 
 REGRESSION = "regression"
 PASSED, FAILED, UNJUDGED = "passed", "failed", "unjudged"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from timesink.formats.chrome.crew import DecoderCrew
+    from timesink.runtime.workers import Workers
 
 Progress = Callable[[int, int], None]
 """Called with (bytes read, bytes in all) of the packed file."""
@@ -44,5 +44,5 @@ class ReadOptions:
 
     jobs: int | None = None
     progress: Progress | None = None
-    crew: DecoderCrew | None = None
+    crew: Workers | None = None
     brief: IsChosen | None = None

@@ -26,13 +26,12 @@ from timesink.lab.order import (
     TimeLeft,
     gone_on_with,
 )
-from timesink.lab.workloads.registry import VARIABLE, as_text
+from timesink.lab.workloads.registry import FOLDER, STARTER, VARIABLE, as_text
 from timesink.recorder.gpu_counters import describe_host
 from timesink.recorder.processes import (
     end_family,
     family,
     interruption,
-    is_alive,
     noticed,
     signal_family,
 )
@@ -115,44 +114,6 @@ def end(process: subprocess.Popen[str]) -> None:
     # A process that hangs in a driver survives even that, and must not hold up the others.
     with suppress(subprocess.TimeoutExpired):
         process.wait(_GRACE_S)
-
-
-# Programs that start at a word: a load must run before the program beside it is recorded.
-#
-# The words are empty files in a folder that an environment variable names.  A program started by
-# hand finds no such variable and does not wait.
-
-FOLDER = "TIMESINK_LAB_WORDS"
-STARTER = "TIMESINK_LAB_STARTER"
-_WORDS_POLL_S = 0.005
-_MOST_S = 600.0
-"""Whoever should say the word is gone by then."""
-
-
-def starter() -> int | None:
-    """Number of the process that started all this; None for a program started by hand."""
-    told = os.environ.get(STARTER, "")
-    return int(told) if told.isdigit() else None
-
-
-def say(word: str) -> None:
-    """Say a word to those who wait for it."""
-    folder = os.environ.get(FOLDER)
-    if folder:
-        (Path(folder) / word).touch()
-
-
-def wait_for(word: str) -> None:
-    """Wait until the word is said, or until whoever should say it is gone."""
-    folder = os.environ.get(FOLDER)
-    if not folder:
-        return
-    until, number = time.monotonic() + _MOST_S, starter()
-    while not (Path(folder) / word).exists():
-        is_gone = number is not None and not is_alive(number)
-        if is_gone or time.monotonic() > until:
-            raise SystemExit(f"nobody said {word!r}")
-        time.sleep(_WORDS_POLL_S)
 
 
 # Making one recording.

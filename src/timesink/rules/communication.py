@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from timesink.analyses.columns import device_columns, host_columns, host_names
-from timesink.analyses.device.activities import device_numbers
+from timesink.analyses.columns import device_columns, device_numbers, host_columns, host_names
 from timesink.analyses.names import is_collective_call
 from timesink.analyses.ranks.rank_set import RankSet
 from timesink.analyses.ranks.stragglers import cost_together, share_together

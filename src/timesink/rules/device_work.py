@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from timesink.analyses.columns import (
     device_columns,
     device_names,
+    device_numbers,
     host_columns,
     host_names,
     once_per_trace,
 )
-from timesink.analyses.device.activities import device_numbers
 from timesink.analyses.device.idle_causes import idle_causes
 from timesink.analyses.forest import OPERATOR, call_forest
 from timesink.analyses.kernels.tensor_cores import tensor_core_use

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from timesink.analyses.anatomy.anatomy import Anatomy
-from timesink.analyses.anatomy.timeline import anatomy_of_role
 from timesink.analyses.comparison.pair import WITHIN, Pair
+from timesink.analyses.comparison.sides import anatomy_of_role
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.model.diagnosis import Component, CycleTime, Diagnosis
 from timesink.model.findings import Finding

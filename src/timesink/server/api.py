@@ -17,7 +17,7 @@ from timesink.server.jobs import Report
 from timesink.server.library import Answer, Desk
 from timesink.server.replies import Download, Encoded, check_bounds, row_limit
 from timesink.server.runs import ServedRun
-from timesink.sources.discovery import sayable
+from timesink.sources.recordings import sayable
 
 if TYPE_CHECKING:
     import polars as pl

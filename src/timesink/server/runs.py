@@ -21,11 +21,10 @@ from timesink.sources.discovery import (
     is_named_by_profiler,
     recordings_in,
     runs_among,
-    sayable,
     told_apart,
 )
 from timesink.sources.places import folder_of
-from timesink.sources.recordings import Recording, told_runs
+from timesink.sources.recordings import Recording, sayable, told_runs
 from timesink.sources.sidecars import TRACE_ENDINGS
 
 # What lies inside the served folder: links are not ways out of it.

@@ -6,26 +6,23 @@ import glob
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from timesink.errors import AmbiguousError, UnreadableError
 from timesink.formats.file_names import (
-    host_in_name,
     is_named_as_table,
     is_profiler_name,
     rank_in_head,
-    rank_in_name,
     stem_of,
-    worker_and_span,
 )
 from timesink.formats.packing import open_source
 from timesink.model.units import listed, natural
 from timesink.recorder.folder import CONTROL_FOLDER
-from timesink.sources.places import Place, is_pattern, is_url, place_of, rank_of_folder, shown
-from timesink.sources.recordings import Recording, numbered, told_runs
+from timesink.sources.places import Place, folders_below, is_pattern, is_url, place_of, shown
+from timesink.sources.recordings import Recording, numbered, recording_of, sayable, told_runs
 from timesink.sources.sidecars import counters_of_run, is_trace_file, run_file_in
 
 # Files of this machine that are traces: at a path, in a folder, or where a pattern fits.
@@ -120,22 +117,6 @@ def _behaviour_tables(folder: Path) -> list[Path]:
     return find_behaviour_tables(folder)
 
 
-def folders_below(path: Path) -> Iterator[Path]:
-    """A folder and every one below it, in the order of names; links are followed, none twice."""
-    seen: set[Path] = set()
-    for folder, names, _ in os.walk(path, followlinks=True):
-        names[:] = sorted(name for name in names if name != CONTROL_FOLDER)
-        real = Path(folder).resolve()
-        if real in seen:
-            names.clear()
-            continue
-        seen.add(real)
-        yield Path(folder)
-
-
-_TRACE_NAME = re.compile(r"\.(?:(?:json|sqlite|csv)(?:\.gz)?|json\.zip|parquet)$", re.IGNORECASE)
-
-
 def is_named_by_profiler(recording: Recording) -> bool:
     """Whether the file has the name PyTorch's profiler gives its traces."""
     return is_profiler_name(recording.path.name)
@@ -184,24 +165,6 @@ def told_apart(recordings: Iterable[Recording]) -> list[Recording]:
         apart.append(replace(recording, worker=own_name) if named in seen else recording)
         seen.add(named)
     return apart
-
-
-def recording_of(file: Path) -> Recording:
-    """A file as a recording, as far as its name and that of its folder say."""
-    worker, timestamp = worker_and_span(file.name)
-    rank = rank_in_name(file.name)
-    return Recording(
-        path=file,
-        worker=sayable(worker or re.sub(_TRACE_NAME, "", file.name)),
-        span=timestamp,
-        rank=rank_of_folder(file.parent.name) if rank is None else rank,
-        host=host_in_name(file.name),
-    )
-
-
-def sayable(name: str) -> str:
-    r"""A name that fits into JSON and into an address; not every file name is proper text."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def choose_recording(

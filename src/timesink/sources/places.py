@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from timesink.model.vendors import DEVICE_WORDS
+from timesink.recorder.folder import CONTROL_FOLDER
 
 Place = Path | str
 """A path of this machine, or the text of a pattern or of a URL."""
@@ -169,3 +172,16 @@ def rank_of_folder(name: str) -> int | None:
     found = _ROLE.match(name)
     rank = _RANK_AT_END.search(name)
     return int(rank[1]) if found is not None and rank is not None else None
+
+
+def folders_below(path: Path) -> Iterator[Path]:
+    """A folder and every one below it, in the order of names; links are followed, none twice."""
+    seen: set[Path] = set()
+    for folder, names, _ in os.walk(path, followlinks=True):
+        names[:] = sorted(name for name in names if name != CONTROL_FOLDER)
+        real = Path(folder).resolve()
+        if real in seen:
+            names.clear()
+            continue
+        seen.add(real)
+        yield Path(folder)

@@ -10,9 +10,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from timesink.formats.file_names import without_rank
+from timesink.formats.file_names import host_in_name, rank_in_name, without_rank, worker_and_span
 from timesink.model.units import natural
-from timesink.sources.places import Folder, folder_of, host_of, number_of, without_password
+from timesink.sources.places import (
+    Folder,
+    folder_of,
+    host_of,
+    number_of,
+    rank_of_folder,
+    without_password,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,3 +241,24 @@ def _as_span(recording: Recording, span: int) -> Recording:
 def _without_numbers(name: str) -> str:
     """What of a name is the same in the files of every step and time."""
     return _MONTHS.sub("", _NUMBERS.sub("", name))
+
+
+_TRACE_NAME = re.compile(r"\.(?:(?:json|sqlite|csv)(?:\.gz)?|json\.zip|parquet)$", re.IGNORECASE)
+
+
+def recording_of(file: Path) -> Recording:
+    """A file as a recording, as far as its name and that of its folder say."""
+    worker, timestamp = worker_and_span(file.name)
+    rank = rank_in_name(file.name)
+    return Recording(
+        path=file,
+        worker=sayable(worker or re.sub(_TRACE_NAME, "", file.name)),
+        span=timestamp,
+        rank=rank_of_folder(file.parent.name) if rank is None else rank,
+        host=host_in_name(file.name),
+    )
+
+
+def sayable(name: str) -> str:
+    r"""A name that fits into JSON and into an address; not every file name is proper text."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

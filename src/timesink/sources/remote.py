@@ -20,9 +20,8 @@ from timesink.formats.packing import head_of_packed
 from timesink.model.version import SCHEMA_VERSION
 from timesink.recorder.folder import CONTROL_FOLDER
 from timesink.sources.cache import READER_VERSION
-from timesink.sources.discovery import recording_of
 from timesink.sources.places import is_wild, password_in, without_password
-from timesink.sources.recordings import Recording, RemoteFile
+from timesink.sources.recordings import Recording, RemoteFile, recording_of
 from timesink.sources.sidecars import (
     HEAD_BYTES,
     RUN_FILE,

@@ -25,7 +25,7 @@ from timesink.model.health import HealthEntry, merge_entries
 from timesink.model.recorded_run import WHOLE_PROGRAM, RecordedRun, RunProcess
 from timesink.model.trace import Device, Metadata, Trace
 from timesink.recorder.counter_catalogue import Missing, missing_in_words
-from timesink.sources.discovery import folders_below
+from timesink.sources.places import folders_below
 from timesink.sources.sidecars import RunFile, find_topology
 
 # What a recorder's own words mean for the numbers of its trace, as health.

@@ -16,8 +16,7 @@ from timesink.analyses.anatomy.anatomy import (
     Anatomy,
     only_cycles,
 )
-from timesink.analyses.anatomy.timeline import anatomy_of_role
-from timesink.analyses.comparison.sides import with_matching_devices
+from timesink.analyses.comparison.sides import anatomy_of_role, with_matching_devices
 
 
 def four_cycles() -> Anatomy:

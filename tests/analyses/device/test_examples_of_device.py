@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 
 import timesink
+from timesink.analyses.columns import device_numbers
 from timesink.analyses.device.activities import (
     _latest_reaching,
     busy_by,
     device_activities,
-    device_numbers,
     find_gaps,
     has_device_work,
     kernels_by_annotation,

@@ -10,7 +10,7 @@ import pytest
 import timesink
 from builders import complete, kineto, process_labels
 from cases import STEP, C, K, O, R, S, read, read_document
-from timesink.analyses.device.activities import device_numbers
+from timesink.analyses.columns import device_numbers
 from timesink.analyses.device.utilisation import (
     device_utilisation,
     kernel_devices,

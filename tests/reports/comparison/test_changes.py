@@ -9,7 +9,7 @@ import polars as pl
 from compared import frame, pair_of
 from timesink.analyses.comparison.pair import FAMILIES, ROWS, TIMES
 from timesink.analyses.comparison.verdict import verdict
-from timesink.answers.comparison.report import Change, changes, counters_meanwhile
+from timesink.answers.comparison.changes import Change, changes, counters_meanwhile
 
 
 def kernel(name: str, base: float, new: float) -> dict[str, Any]:

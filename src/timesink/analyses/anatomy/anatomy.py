@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 
 import polars as pl
-
-from timesink.model.trace import Trace
 
 PARTS = (
     "device_compute",
@@ -181,23 +178,3 @@ def only_cycles(anatomy: Anatomy, cycles: Iterable[int]) -> Anatomy:
         launches=kept(anatomy.launches),
         find_calls=lambda: kept(anatomy.calls),
     )
-
-
-def with_calls(trace: Trace, anatomies: Mapping[str, Anatomy]) -> dict[str, Anatomy]:
-    """The anatomies of a trace, which look for their calls there once somebody asks for them."""
-    # A fresh one: what other questions have loaded of it need not be kept until then.
-    own = replace(trace)
-    spans = {pid: one.cycles for pid, one in anatomies.items()}
-    on_device = any(one.on_device for one in anatomies.values())
-
-    @cache
-    def rows() -> dict[str, pl.DataFrame]:
-        # Nobody else needs what this does.
-        from timesink.analyses.anatomy.places import call_rows  # noqa: PLC0415
-
-        return call_rows(own, spans, on_device=on_device)
-
-    def of(pid: str) -> Anatomy:
-        return replace(anatomies[pid], find_calls=lambda: rows()[pid])
-
-    return {pid: of(pid) for pid in anatomies}

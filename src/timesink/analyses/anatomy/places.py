@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from functools import cache
 
 import numpy as np
 import polars as pl
 
-from timesink.analyses.anatomy.anatomy import CALL_TIMES, LEAST_PLACE, PLACE_TIMES
+from timesink.analyses.anatomy.anatomy import CALL_TIMES, LEAST_PLACE, PLACE_TIMES, Anatomy
 from timesink.analyses.anatomy.parts import Crew, Rows
 from timesink.analyses.behaviour.calls import OUTSIDE, Windows, process_of_host
 from timesink.analyses.behaviour.functions import functions_of
@@ -344,3 +345,23 @@ def _table(
         parts.append(named.select(pl.col(name).cast(kind) for name, kind in CALL_TIMES.items()))
     key = ("kind", "name", "cycle")
     return pl.concat(parts).group_by(key).sum().sort(key)
+
+
+def with_calls(trace: Trace, anatomies: Mapping[str, Anatomy]) -> dict[str, Anatomy]:
+    """The anatomies of a trace, which look for their calls there once somebody asks for them."""
+    # A fresh one: what other questions have loaded of it need not be kept until then.
+    own = replace(trace)
+    spans = {pid: one.cycles for pid, one in anatomies.items()}
+    on_device = any(one.on_device for one in anatomies.values())
+
+    @cache
+    def rows() -> dict[str, pl.DataFrame]:
+        # Nobody else needs what this does.
+        from timesink.analyses.anatomy.places import call_rows  # noqa: PLC0415
+
+        return call_rows(own, spans, on_device=on_device)
+
+    def of(pid: str) -> Anatomy:
+        return replace(anatomies[pid], find_calls=lambda: rows()[pid])
+
+    return {pid: of(pid) for pid in anatomies}

@@ -11,6 +11,7 @@ from timesink.analyses import names
 from timesink.analyses.arrays import sums_by, values_at
 from timesink.analyses.columns import (
     device_columns,
+    device_numbers,
     encode,
     host_columns,
     host_lanes,
@@ -24,19 +25,6 @@ from timesink.model.schema import BUSY_KINDS
 from timesink.model.trace import Trace
 
 # Which accelerator each device event ran on.
-
-UNKNOWN_DEVICE = -1
-
-
-@once_per_trace
-def device_numbers(trace: Trace) -> Ints:
-    """The device of each row of `trace.device`; -1 where nothing tells.
-
-    Readers take it from the event's arguments, else from its lane, its process's label or its
-    pid; any number is fine.
-    """
-    recorded = device_columns(trace)["device"]
-    return np.asarray(recorded.fill_null(UNKNOWN_DEVICE).cast(int).to_numpy())
 
 
 NO_CALL = -1

@@ -8,8 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from timesink.analyses.columns import device_columns, event_ranges, host_columns, once_per_trace
-from timesink.analyses.device.activities import device_numbers
+from timesink.analyses.columns import (
+    device_columns,
+    device_numbers,
+    event_ranges,
+    host_columns,
+    once_per_trace,
+)
 from timesink.analyses.kernels.table import kernel_launches, operator_tensor_core_share
 from timesink.analyses.steps import find_steps, window
 from timesink.model import intervals

@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 
 from timesink.analyses.arrays import values_at
 from timesink.analyses.columns import (
+    UNKNOWN_DEVICE,
     device_columns,
+    device_numbers,
     encode,
     host_columns,
     once_per_trace,
     start_and_end,
 )
-from timesink.analyses.device.activities import UNKNOWN_DEVICE, device_numbers
 from timesink.analyses.forest import (
     DATA_LOADER,
     OPERATOR,

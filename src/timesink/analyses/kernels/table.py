@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 
 from timesink.analyses import names
-from timesink.analyses.columns import device_columns, host_columns, once_per_trace
-from timesink.analyses.device.activities import device_numbers
+from timesink.analyses.columns import device_columns, device_numbers, host_columns, once_per_trace
 from timesink.analyses.forest import call_forest
 from timesink.analyses.kernels.names import short_kernel_name
 from timesink.analyses.kernels.tensor_cores import has_tensor_cores, is_eligible, tensor_core_use

@@ -6,7 +6,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from timesink.answers.comparison.report import Compared, Comparison
+    from timesink.answers.comparison.changes import Compared
+    from timesink.answers.comparison.report import Comparison
     from timesink.answers.comparison.work import compare
 
 __all__ = ["Compared", "Comparison", "compare"]

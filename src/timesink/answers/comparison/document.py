@@ -15,6 +15,7 @@ from timesink.answers.causes import links_to, next_sections, paragraphs, tone, w
 from timesink.answers.comparison import Compared as ComparisonCompared
 from timesink.answers.comparison import Comparison as ComparisonComparison
 from timesink.answers.comparison import words
+from timesink.answers.comparison.changes import Compared
 from timesink.answers.comparison.cycle_picture import OTHER, USUAL, cycle_picture, side
 from timesink.answers.comparison.exploration import explored_sections, rank_sections
 from timesink.answers.comparison.headline import changed_most, standing_out
@@ -31,7 +32,7 @@ from timesink.answers.comparison.pair_tables import (
 from timesink.answers.comparison.pairing import as_options
 from timesink.answers.comparison.published_report import comparison_md, pair_md, ranks_md
 from timesink.answers.comparison.published_tables import table_csv
-from timesink.answers.comparison.report import SCHEMA, Compared, Comparison
+from timesink.answers.comparison.report import SCHEMA, Comparison
 from timesink.answers.comparison.sentences import Told, answer
 from timesink.answers.gate import gate_section, outcome, outcome_tone
 from timesink.answers.gate_result import Gate
@@ -41,7 +42,7 @@ from timesink.model.diagnosis import Diagnosis
 from timesink.output.blocks import Block, Document, Picture, Section, Table, Text
 from timesink.output.names import short_names
 from timesink.output.svg import picture
-from timesink.sources.discovery import sayable
+from timesink.sources.recordings import sayable
 
 TOP = 10
 """Rows of a table in text unless more are asked for."""

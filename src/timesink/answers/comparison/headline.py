@@ -12,8 +12,8 @@ import polars as pl
 
 from timesink.analyses.ranks.changes import RankChanges, StragglerChange
 from timesink.analyses.ranks.own_time import ranges_of
+from timesink.answers.comparison.changes import Change
 from timesink.answers.comparison.naming import pair_names
-from timesink.answers.comparison.report import Change
 from timesink.answers.comparison.sentences import Told, answer, of_pair, time_per_cycle
 from timesink.model import units
 from timesink.model.units import brief_ns, counted, from_to, signed_pct
@@ -22,7 +22,7 @@ from timesink.rules.communication import why_late
 
 if TYPE_CHECKING:
     from timesink.analyses.clustering.distances import Exploration
-    from timesink.answers.comparison.report import Compared, Comparison
+    from timesink.answers.comparison.changes import Compared
 
 
 # The one pair among many in which a function changed otherwise than in all the others.
@@ -388,15 +388,10 @@ def cost_sentence(together: Sequence[StragglerChange]) -> str:
 _MOST = 2
 
 
-def rank_headline(comparison: Comparison) -> str:
+def rank_headline(pairs: Sequence[Compared], found: RankChanges, *, has_all_ranks: bool) -> str:
     """What became of steps, and which stragglers came, went or became worse."""
-    found = comparison.ranks
-    if found is None or comparison.has_all_ranks:
-        said = headline(comparison.pairs, None)
-    else:
-        said = steps_sentence(found)
-    late = [] if found is None else list(straggler_sentences(found))
-    return " ".join([said, *late[:_MOST]])
+    said = headline(pairs, None) if has_all_ranks else steps_sentence(found)
+    return " ".join([said, *list(straggler_sentences(found))[:_MOST]])
 
 
 def steps_sentence(found: RankChanges) -> str:

@@ -8,14 +8,8 @@ from itertools import islice, product
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from timesink.answers.baseline_stores import is_reference
-from timesink.answers.comparison.runs import (
-    CycleSearch,
-    Runs,
-    SideRun,
-    by_units_of,
-    with_common_unit,
-)
+from timesink.answers.comparison.kept_runs import Runs
+from timesink.answers.comparison.runs import CycleSearch, SideRun, by_units_of, with_common_unit
 from timesink.answers.comparison.sides import (
     LEFT_OUT,
     CaseFolder,
@@ -37,16 +31,6 @@ Given: TypeAlias = "Path | Trace | Baseline"
 
 WHAT_COMPARES = "give two recordings, folders or behaviour tables, or a folder with both sides"
 """What to give instead of what cannot be compared."""
-
-
-def given_by(source: str | Path | Trace | Baseline, store: str | Path | None) -> Given:
-    """What a source is: a path, something that is open already, or a baseline of a store."""
-    if isinstance(source, str) and is_reference(source):
-        # Most comparisons are of recordings alone.
-        from timesink.answers.baselines import load_baseline  # noqa: PLC0415
-
-        return load_baseline(source, store)
-    return Path(source) if isinstance(source, (str, Path)) else source
 
 
 def finding_for(given: Sequence[Given], asked: CycleSearch) -> CycleSearch:

@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from timesink.analyses.anatomy.anatomy import Anatomy, with_calls
+from timesink.analyses.anatomy.anatomy import Anatomy
+from timesink.analyses.anatomy.places import with_calls
 from timesink.answers.ahead import Helpers, Question
 from timesink.answers.comparison.runs import (
     CycleSearch,
@@ -23,6 +24,7 @@ from timesink.answers.comparison.runs import (
 )
 from timesink.answers.comparison.sides import SideSource
 from timesink.errors import TimesinkError, UnreadableError
+from timesink.formats.registry import read_trace
 from timesink.model.recorded_run import RecordedRun, recorded_run
 from timesink.model.trace import Trace
 from timesink.sources.cache import Cache, wait_until_saved
@@ -257,3 +259,62 @@ def _changed(base: dict[str, str], new: dict[str, str]) -> list[str]:
         if name in new and base[name] != new[name] and name not in _NOT_THE_PROGRAM
     ]
     return [f"recorded with other versions: {', '.join(changed)}"] if changed else []
+
+
+class Runs:
+    """Files that were read; one that is on both sides is read once."""
+
+    def __init__(
+        self, reading: SideReadOptions, known: Mapping[object, SideRun] | None = None
+    ) -> None:
+        self._reading = reading
+        self._kept = frozenset(known or ())
+        self._read: dict[object, SideRun | Failure] = dict(known or {})
+
+    def was_kept(self, source: SideSource) -> bool:
+        """Whether a file is one of a baseline, and is not read again."""
+        return source.key in self._kept
+
+    def of(self, sources: Sequence[SideSource]) -> tuple[list[SideRun], list[Failure]]:
+        """The runs of files, and what came to nothing."""
+        missing = [one for one in sources if one.key not in self._read]
+        self._read.update(self._opened(missing))
+        found = [self._read[one.key] for one in sources]
+        return (
+            [one for one in found if isinstance(one, SideRun)],
+            [one for one in found if isinstance(one, Failure)],
+        )
+
+    def _opened(self, sources: Sequence[SideSource]) -> Iterator[tuple[object, SideRun | Failure]]:
+        how = self._reading
+        recorded = {}
+        for source in sources:
+            if source.is_table or source.is_export or source.trace is not None:
+                yield source.key, _from_file(source, how.finding)
+            else:
+                recorded[source.recording] = source
+        if not recorded:
+            return
+        # Behaviour tables are compared without waiting for what only recordings need.
+        from timesink.answers.comparison.kept_runs import recorded_runs  # noqa: PLC0415
+
+        yield from recorded_runs(recorded, how)
+
+
+def _from_file(source: SideSource, finding: CycleSearch) -> SideRun | Failure:
+    try:
+        trace = _opened_directly(source)
+    except TimesinkError as error:
+        return Failure(source, error)
+    return run_or_failure(source, trace, finding)
+
+
+def _opened_directly(source: SideSource) -> Trace:
+    """What is open already, an exported trace, or a behaviour table: small, and read directly."""
+    if source.trace is not None:
+        return source.trace
+    if source.is_export:
+        from timesink.sources.opening import open_trace  # noqa: PLC0415
+
+        return open_trace(source.path)
+    return read_trace(source.path)

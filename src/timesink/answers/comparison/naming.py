@@ -21,15 +21,13 @@ from timesink.answers.comparison.sides import stem_of
 from timesink.errors import NotFoundError
 from timesink.model.processes import host_and_pid
 from timesink.model.units import listed
-from timesink.sources.discovery import sayable
+from timesink.sources.recordings import sayable
 
 if TYPE_CHECKING:
-    from timesink.answers.comparison.report import Compared
+    from timesink.answers.comparison.changes import Compared
 
 
 EXPLORATORY_REPORT = "exploratory_comparison_report"
-SORTS_OF_CYCLES = {"_prefill": "prefill cycles", "_decode": "decode cycles", "_layer": "layers"}
-"""What cycles are called that a suffix names."""
 VERSUS = " vs "
 """What stands between the names of two runs."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.-]")

@@ -10,8 +10,8 @@ import polars as pl
 from timesink.analyses.comparison.pair import Role
 from timesink.analyses.comparison.verdict import LEAST_SHARE, either_p
 from timesink.analyses.statistics.ranks import ALPHA
+from timesink.answers.comparison.changes import Compared
 from timesink.answers.comparison.naming import short_labels
-from timesink.answers.comparison.report import Compared
 from timesink.answers.comparison.sentences import Told
 from timesink.model import units
 from timesink.model.units import amount, from_to, times

@@ -14,7 +14,7 @@ from timesink.analyses.comparison.pair import Role
 from timesink.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
-    from timesink.answers.comparison.report import Compared
+    from timesink.answers.comparison.changes import Compared
 
 
 MOST_CROSS_PAIRS = 64

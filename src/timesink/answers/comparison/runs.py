@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from timesink.answers.faults import with_faults
 from timesink.errors import NotFoundError, TimesinkError, UnreadableError
 from timesink.formats.counters import read_counters
 from timesink.formats.options import Progress
-from timesink.formats.registry import read_trace
 from timesink.model.recorded_run import RecordedRun
 from timesink.model.trace import Trace
 from timesink.sources.sidecars import find_beside
@@ -96,54 +95,6 @@ class SideReadOptions:
     finding: CycleSearch = field(default_factory=CycleSearch)
 
 
-class Runs:
-    """Files that were read; one that is on both sides is read once."""
-
-    def __init__(
-        self, reading: SideReadOptions, known: Mapping[object, SideRun] | None = None
-    ) -> None:
-        self._reading = reading
-        self._kept = frozenset(known or ())
-        self._read: dict[object, SideRun | Failure] = dict(known or {})
-
-    def was_kept(self, source: SideSource) -> bool:
-        """Whether a file is one of a baseline, and is not read again."""
-        return source.key in self._kept
-
-    def of(self, sources: Sequence[SideSource]) -> tuple[list[SideRun], list[Failure]]:
-        """The runs of files, and what came to nothing."""
-        missing = [one for one in sources if one.key not in self._read]
-        self._read.update(self._opened(missing))
-        found = [self._read[one.key] for one in sources]
-        return (
-            [one for one in found if isinstance(one, SideRun)],
-            [one for one in found if isinstance(one, Failure)],
-        )
-
-    def _opened(self, sources: Sequence[SideSource]) -> Iterator[tuple[object, SideRun | Failure]]:
-        how = self._reading
-        recorded = {}
-        for source in sources:
-            if source.is_table or source.is_export or source.trace is not None:
-                yield source.key, _from_file(source, how.finding)
-            else:
-                recorded[source.recording] = source
-        if not recorded:
-            return
-        # Behaviour tables are compared without waiting for what only recordings need.
-        from timesink.answers.comparison.kept_runs import recorded_runs  # noqa: PLC0415
-
-        yield from recorded_runs(recorded, how)
-
-
-def _from_file(source: SideSource, finding: CycleSearch) -> SideRun | Failure:
-    try:
-        trace = _opened_directly(source)
-    except TimesinkError as error:
-        return Failure(source, error)
-    return run_or_failure(source, trace, finding)
-
-
 def run_or_failure(source: SideSource, trace: Trace, finding: CycleSearch) -> SideRun | Failure:
     """What a trace says, cycle by cycle, or why it says nothing."""
     try:
@@ -152,17 +103,6 @@ def run_or_failure(source: SideSource, trace: Trace, finding: CycleSearch) -> Si
         return Failure(source, error, replace(trace))
     except TimesinkError as error:
         return Failure(source, error)
-
-
-def _opened_directly(source: SideSource) -> Trace:
-    """What is open already, an exported trace, or a behaviour table: small, and read directly."""
-    if source.trace is not None:
-        return source.trace
-    if source.is_export:
-        from timesink.sources.opening import open_trace  # noqa: PLC0415
-
-        return open_trace(source.path)
-    return read_trace(source.path)
 
 
 def run_of(source: SideSource, trace: Trace, finding: CycleSearch) -> SideRun:

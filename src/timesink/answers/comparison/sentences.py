@@ -12,8 +12,8 @@ import polars as pl
 from timesink.analyses.behaviour.functions import STEP_MARK, STEP_MARK_TOLD
 from timesink.analyses.comparison.pair import CycleTimes, Pair
 from timesink.analyses.comparison.verdict import PairVerdict, either_p, verdict
+from timesink.answers.comparison.changes import Change, changes
 from timesink.answers.comparison.naming import processes, short_labels
-from timesink.answers.comparison.report import Change, changes
 from timesink.model import units
 from timesink.model.diagnosis import Diagnosis
 from timesink.model.findings import Finding

@@ -14,8 +14,8 @@ from timesink.formats.file_names import is_named_as_table, rank_in_name
 from timesink.formats.written_files import is_folder
 from timesink.model.trace import Trace
 from timesink.model.units import counted
-from timesink.sources.discovery import find_recordings, folders_below, recordings_in
-from timesink.sources.places import place_of, shown
+from timesink.sources.discovery import find_recordings, recordings_in
+from timesink.sources.places import folders_below, place_of, shown
 from timesink.sources.recordings import Recording
 from timesink.sources.run_facts import (
     find_behaviour_tables,

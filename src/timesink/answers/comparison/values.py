@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from string import ascii_lowercase
 from typing import Any
 
@@ -17,21 +17,18 @@ from timesink.analyses.comparison.pair import (
     Pair,
     Role,
     Workload,
-    key_findings,
 )
 from timesink.analyses.comparison.verdict import verdict
 from timesink.analyses.ranks.changes import PartChange, RankChanges, StragglerChange
 from timesink.analyses.ranks.own_time import ranges_of
 from timesink.analyses.ranks.rank_groups import RankGroup
 from timesink.analyses.ranks.rank_set import RankSet
-from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sentences import of_pair
 from timesink.answers.diagnosis_json import diagnosis, no_diagnosis
-from timesink.errors import NotFoundError
 from timesink.model.diagnosis import CycleTime, Diagnosis
 from timesink.model.schema import HOST_DEVICE
 from timesink.rules.diagnosis import diagnose
-from timesink.sources.discovery import sayable
+from timesink.sources.recordings import sayable
 
 
 def role(one: Role) -> dict[str, Any]:
@@ -301,37 +298,3 @@ def is_device(name: str, asked: str) -> bool:
 
 def _plain(name: str) -> str:
     return "".join(name.lower().split())
-
-
-def only_device(comparison: Comparison, asked: str) -> Comparison:
-    """The comparison with the rows of one device; what cycles and work come to is of the whole."""
-    tables = [table for one in comparison.all_pairs for table in (one.pair.rows, one.pair.times)]
-    known = {str(name) for table in tables for name in table["device"].drop_nulls().unique()}
-    wanted = [name for name in sorted(known) if is_device(name, asked)]
-    if not wanted:
-        raise NotFoundError(
-            f"--device {asked}: no such device", f"there are {', '.join(sorted(known))}"
-        )
-    pairs = tuple(
-        replace(one, pair=_of_devices(one.pair, wanted), whole=one.whole or one.pair)
-        for one in comparison.pairs
-    )
-    exploration = comparison.exploration
-    if exploration is not None:
-        peers = tuple(_of_devices(pair, wanted) for pair in exploration.pairs)
-        exploration = replace(exploration, pairs=peers)
-    return replace(comparison, pairs=pairs, exploration=exploration)
-
-
-def _of_devices(pair: Pair, wanted: list[str]) -> Pair:
-    is_wanted = pl.col("device").cast(pl.String).is_in(wanted)
-    rows = pair.rows.filter(is_wanted)
-    return replace(
-        pair,
-        rows=rows,
-        known_rows=None if pair.known_rows is None else pair.known_rows.filter(is_wanted),
-        times=pair.times.filter(is_wanted),
-        families=pair.families.filter(is_wanted),
-        findings=key_findings(rows),
-        equal_work=None if pair.equal_work is None else _of_devices(pair.equal_work, wanted),
-    )

@@ -11,9 +11,10 @@ from timesink.analyses.comparison.pair import Pair, Role
 from timesink.analyses.statistics.ranks import ALPHA
 from timesink.answers import cause_words as words
 from timesink.answers.causes import attribution_block, causes_block, next_sections, paragraphs
+from timesink.answers.comparison.changes import Change, counters_meanwhile
 from timesink.answers.comparison.exploration import APART, apart_lines, groups_block, threshold
 from timesink.answers.comparison.pair_tables import pairs_block, times_block
-from timesink.answers.comparison.report import Change, Comparison, counters_meanwhile
+from timesink.answers.comparison.report import Comparison
 from timesink.answers.comparison.sentences import Told, counter_amounts, different, time_per_cycle
 from timesink.answers.comparison.sides import ALONE, LEFT_OUT
 from timesink.answers.gate import OUTCOMES

@@ -7,14 +7,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import polars as pl
+
+from timesink.analyses.comparison.pair import Pair, key_findings
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.analyses.ranks.changes import RankChanges
+from timesink.answers.baseline_stores import is_reference
+from timesink.answers.comparison.changes import Compared
 from timesink.answers.comparison.inputs import (
     WHAT_COMPARES,
+    Given,
     all_cases,
     check_given,
     finding_for,
-    given_by,
     is_for_exploring,
     known_runs,
     one_pid,
@@ -23,7 +28,7 @@ from timesink.answers.comparison.inputs import (
     side_of,
     source_of,
 )
-from timesink.answers.comparison.kept_runs import recorded_otherwise
+from timesink.answers.comparison.kept_runs import Runs, recorded_otherwise
 from timesink.answers.comparison.naming import (
     RoleChoice,
     case_identifier,
@@ -54,8 +59,8 @@ from timesink.answers.comparison.rank_sets import (
     only_ranks,
     representatives,
 )
-from timesink.answers.comparison.report import CaseResult, Compared, Comparison, joined, labelled
-from timesink.answers.comparison.runs import CycleSearch, Runs, SideReadOptions
+from timesink.answers.comparison.report import CaseResult, Comparison, joined, labelled
+from timesink.answers.comparison.runs import CycleSearch, SideReadOptions
 from timesink.answers.comparison.sides import ALONE, CaseFolder, RunSide, find_cases, find_side
 from timesink.errors import NotFoundError, TimesinkError, UsageError
 from timesink.formats.options import Progress
@@ -275,8 +280,50 @@ def compare(
         roles_left_out=tuple(dict.fromkeys(found.roles_left_out)),
         ranks=found.ranks,
     )
-    if device is None:
-        return whole
-    from timesink.answers.comparison.values import only_device  # noqa: PLC0415
+    return whole if device is None else only_device(whole, str(device))
 
-    return only_device(whole, str(device))
+
+def only_device(comparison: Comparison, asked: str) -> Comparison:
+    """The comparison with the rows of one device; what cycles and work come to is of the whole."""
+    from timesink.answers.comparison.values import is_device  # noqa: PLC0415 - few ask for one
+
+    tables = [table for one in comparison.all_pairs for table in (one.pair.rows, one.pair.times)]
+    known = {str(name) for table in tables for name in table["device"].drop_nulls().unique()}
+    wanted = [name for name in sorted(known) if is_device(name, asked)]
+    if not wanted:
+        raise NotFoundError(
+            f"--device {asked}: no such device", f"there are {', '.join(sorted(known))}"
+        )
+    pairs = tuple(
+        replace(one, pair=_of_devices(one.pair, wanted), whole=one.whole or one.pair)
+        for one in comparison.pairs
+    )
+    exploration = comparison.exploration
+    if exploration is not None:
+        peers = tuple(_of_devices(pair, wanted) for pair in exploration.pairs)
+        exploration = replace(exploration, pairs=peers)
+    return replace(comparison, pairs=pairs, exploration=exploration)
+
+
+def _of_devices(pair: Pair, wanted: list[str]) -> Pair:
+    is_wanted = pl.col("device").cast(pl.String).is_in(wanted)
+    rows = pair.rows.filter(is_wanted)
+    return replace(
+        pair,
+        rows=rows,
+        known_rows=None if pair.known_rows is None else pair.known_rows.filter(is_wanted),
+        times=pair.times.filter(is_wanted),
+        families=pair.families.filter(is_wanted),
+        findings=key_findings(rows),
+        equal_work=None if pair.equal_work is None else _of_devices(pair.equal_work, wanted),
+    )
+
+
+def given_by(source: str | Path | Trace | Baseline, store: str | Path | None) -> Given:
+    """What a source is: a path, something that is open already, or a baseline of a store."""
+    if isinstance(source, str) and is_reference(source):
+        # Most comparisons are of recordings alone.
+        from timesink.answers.baselines import load_baseline  # noqa: PLC0415
+
+        return load_baseline(source, store)
+    return Path(source) if isinstance(source, (str, Path)) else source

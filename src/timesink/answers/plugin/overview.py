@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from timesink.analyses.device.activities import UNKNOWN_DEVICE, has_device_work
+from timesink.analyses.columns import UNKNOWN_DEVICE
+from timesink.analyses.device.activities import has_device_work
 from timesink.analyses.device.utilisation import device_utilisation
 from timesink.analyses.names import (
     LIGHTNING,

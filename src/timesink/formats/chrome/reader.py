@@ -185,7 +185,9 @@ def sniff(head: bytes, name: str) -> bool:
 
 def read(source: SourceFile, options: ReadOptions) -> Trace:
     """Read a trace of any size; what is damaged is mended or counted."""
-    crew = options.crew or DecoderCrew(source, options.jobs, options.brief)
+    crew = options.crew
+    if not isinstance(crew, DecoderCrew):
+        crew = DecoderCrew(source, options.jobs, options.brief)
     shares = crew.decode(options.progress)
     if not shares[0].found:
         raise _no_events(source, shares[0])

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable
 
-from timesink.lab import driver as words
+from timesink.lab.workloads import registry as words
 
 _MOST_S = 900.0
 """No recording takes longer; a load that was forgotten ends by itself."""

@@ -6,6 +6,9 @@ import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
+
+from timesink.recorder.processes import is_alive
 
 
 @dataclass(frozen=True)
@@ -80,3 +83,41 @@ def switched_on() -> Switches:
 def as_text(switches: Mapping[str, float]) -> str:
     """The same for the environment."""
     return ",".join(f"{name}={value:g}" for name, value in switches.items())
+
+
+# Programs that start at a word: a load must run before the program beside it is recorded.
+#
+# The words are empty files in a folder that an environment variable names.  A program started by
+# hand finds no such variable and does not wait.
+
+FOLDER = "TIMESINK_LAB_WORDS"
+STARTER = "TIMESINK_LAB_STARTER"
+_POLL_S = 0.005
+_MOST_S = 600.0
+"""Whoever should say the word is gone by then."""
+
+
+def starter() -> int | None:
+    """Number of the process that started all this; None for a program started by hand."""
+    told = os.environ.get(STARTER, "")
+    return int(told) if told.isdigit() else None
+
+
+def say(word: str) -> None:
+    """Say a word to those who wait for it."""
+    folder = os.environ.get(FOLDER)
+    if folder:
+        (Path(folder) / word).touch()
+
+
+def wait_for(word: str) -> None:
+    """Wait until the word is said, or until whoever should say it is gone."""
+    folder = os.environ.get(FOLDER)
+    if not folder:
+        return
+    until, number = time.monotonic() + _MOST_S, starter()
+    while not (Path(folder) / word).exists():
+        is_gone = number is not None and not is_alive(number)
+        if is_gone or time.monotonic() > until:
+            raise SystemExit(f"nobody said {word!r}")
+        time.sleep(_POLL_S)

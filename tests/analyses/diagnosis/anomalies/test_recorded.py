@@ -9,12 +9,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from timesink.analyses.anatomy.timeline import anatomy_of_role
 from timesink.analyses.comparison.pair import Role
+from timesink.analyses.comparison.sides import anatomy_of_role
 from timesink.analyses.comparison.verdict import compare_roles
 from timesink.answers.comparison.inputs import read_sides
+from timesink.answers.comparison.kept_runs import Runs
 from timesink.answers.comparison.naming import RoleChoice, members_of
-from timesink.answers.comparison.runs import CycleSearch, Runs, SideReadOptions
+from timesink.answers.comparison.runs import CycleSearch, SideReadOptions
 from timesink.answers.comparison.sides import find_side
 from timesink.rules.environment import find_anomalies
 
