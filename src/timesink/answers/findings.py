@@ -8,18 +8,17 @@ from timesink.analyses.communication.records import communication_records
 from timesink.analyses.kernels.names import short_kernel_name
 from timesink.analyses.roles import average_step
 from timesink.analyses.steps import find_steps
+from timesink.answers.info import _item, grave_entries
 from timesink.answers.sections import Analysed
 from timesink.answers.tables import sentence
 from timesink.answers.views import NO_STEPS
 from timesink.model import units
 from timesink.model.findings import Evidence, Finding
-from timesink.model.health import HealthEntry, Severity
+from timesink.model.health import HealthEntry
 from timesink.output.blocks import (
     Block,
     FindingCard,
     Findings,
-    Health,
-    HealthItem,
     Link,
     Section,
     Text,
@@ -29,7 +28,6 @@ from timesink.output.names import told_apart
 _EMPTY = "No rule found anything to gain."
 _MOST_LINKS = 4
 _FIRST = "stragglers"
-_LONGEST_CASE = 160
 
 
 def findings_section(run: Analysed) -> Section:
@@ -189,36 +187,6 @@ def _numbered(key: str, value: float, *, marked: bool) -> str:
 
 
 # -- trace health ----------------------------------------------------------------------------------
-
-
-def health_section(entries: Iterable[HealthEntry], *, brief: bool = False) -> Section:
-    """What was repaired, lost or looks wrong; a sentence where nothing is.
-
-    In brief, without advice, and only the cases that say more than their title.
-    """
-    items = tuple(_item(entry, brief=brief) for entry in entries)
-    shown = Health(items) if items else Text("Nothing odd was found in the recording.", "good")
-    return Section("health", "Health of the recording", (shown,))
-
-
-def grave_entries(entries: Iterable[HealthEntry]) -> list[str]:
-    """What makes the figures those of a part of the recording: errors, by their titles."""
-    return [entry.rule.title for entry in entries if entry.rule.severity is Severity.ERROR]
-
-
-def _item(entry: HealthEntry, *, brief: bool) -> HealthItem:
-    rule, told = entry.rule, "; ".join(entry.example.splitlines())
-    if brief and len(told) > _LONGEST_CASE:
-        told = f"{told[:_LONGEST_CASE].rpartition(' ')[0]} ..."
-    return HealthItem(
-        code=entry.code,
-        severity=rule.severity.value,
-        count=entry.count,
-        title=rule.title,
-        told=told if entry.is_told or not brief else "",
-        consequence=rule.consequence,
-        advice="" if brief else rule.advice,
-    )
 
 
 def health_sentences(entries: Iterable[HealthEntry]) -> list[str]:

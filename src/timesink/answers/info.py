@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from timesink import __version__
 from timesink.analyses.behaviour.summary import BehaviourCounts
 from timesink.analyses.kernels.calls import stated_sampling
 from timesink.analyses.summary import Summary
-from timesink.answers.findings import health_section
 from timesink.answers.info_report import (
     Info,
     TraceInfo,
@@ -22,9 +21,10 @@ from timesink.answers.info_report import (
     shared_facts,
 )
 from timesink.model import units
+from timesink.model.health import HealthEntry, Severity
 from timesink.model.trace import Device, Metadata
 from timesink.model.vendors import TITLES
-from timesink.output.blocks import Document, Facts, Section, Table
+from timesink.output.blocks import Document, Facts, Health, HealthItem, Section, Table, Text
 from timesink.output.columns import column, table
 
 _MEANINGS: Mapping[str, str] = {
@@ -328,3 +328,36 @@ def _trace_labels(traces: Sequence[TraceInfo]) -> list[str]:
 def _label(metadata: Metadata) -> str:
     worker = metadata.worker or Path(metadata.source).name
     return worker if metadata.span is None else f"{worker} span {metadata.span}"
+
+
+_LONGEST_CASE = 160
+
+
+def health_section(entries: Iterable[HealthEntry], *, brief: bool = False) -> Section:
+    """What was repaired, lost or looks wrong; a sentence where nothing is.
+
+    In brief, without advice, and only the cases that say more than their title.
+    """
+    items = tuple(_item(entry, brief=brief) for entry in entries)
+    shown = Health(items) if items else Text("Nothing odd was found in the recording.", "good")
+    return Section("health", "Health of the recording", (shown,))
+
+
+def grave_entries(entries: Iterable[HealthEntry]) -> list[str]:
+    """What makes the figures those of a part of the recording: errors, by their titles."""
+    return [entry.rule.title for entry in entries if entry.rule.severity is Severity.ERROR]
+
+
+def _item(entry: HealthEntry, *, brief: bool) -> HealthItem:
+    rule, told = entry.rule, "; ".join(entry.example.splitlines())
+    if brief and len(told) > _LONGEST_CASE:
+        told = f"{told[:_LONGEST_CASE].rpartition(' ')[0]} ..."
+    return HealthItem(
+        code=entry.code,
+        severity=rule.severity.value,
+        count=entry.count,
+        title=rule.title,
+        told=told if entry.is_told or not brief else "",
+        consequence=rule.consequence,
+        advice="" if brief else rule.advice,
+    )

@@ -23,8 +23,8 @@ from timesink.answers.analysis.time import (
     steps_section,
     workers_section,
 )
-from timesink.answers.findings import findings_section, grave_entries, health_section
-from timesink.answers.info import facts, recording_section
+from timesink.answers.findings import findings_section
+from timesink.answers.info import facts, grave_entries, health_section, recording_section
 from timesink.answers.info_report import describe_trace
 from timesink.answers.ranks import (
     clocks_section,

@@ -10,7 +10,7 @@ import msgspec
 from timesink import __version__
 from timesink.analyses.kernels.names import cut_name
 from timesink.analyses.kernels.usage import CLASSES, DeviceUse, of_device
-from timesink.answers.findings import health_section
+from timesink.answers.info import health_section
 from timesink.answers.kernels import words
 from timesink.answers.kernels.picture_sheet import Subject
 from timesink.answers.kernels.pictures import class_picture, device_pictures
