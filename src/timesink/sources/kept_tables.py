@@ -11,7 +11,7 @@ import polars as pl
 
 from timesink.sources.kept_answers import Block, pack, unpack
 
-_MARK = b"timesink tables 1\n"
+_TABLES_MARK = b"timesink tables 1\n"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,13 +32,13 @@ def to_bytes(
         stream = io.BytesIO()
         table.write_ipc_stream(stream, compression="zstd" if small else "lz4")
         blocks[name] = stream.getvalue()
-    return b"".join(pack(_MARK, about, blocks))
+    return b"".join(pack(_TABLES_MARK, about, blocks))
 
 
 def from_bytes(kept: bytes) -> Tables | None:
     """What `to_bytes` was given; None where the bytes are not whole."""
     try:
-        about, blocks = unpack(_MARK, kept)
+        about, blocks = unpack(_TABLES_MARK, kept)
         tables = {name: pl.read_ipc_stream(io.BytesIO(block)) for name, block in blocks.items()}
         return Tables(about, tables)
     except (AttributeError, KeyError, TypeError, ValueError, pl.exceptions.PolarsError):

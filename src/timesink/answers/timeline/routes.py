@@ -12,9 +12,9 @@ from timesink.answers.timeline.pictures import counters, flows, search, slices, 
 
 # Which function answers which question about a timeline.
 
-Answer: TypeAlias = Callable[[Timeline, Query], Any]
+TimelineAnswer: TypeAlias = Callable[[Timeline, Query], Any]
 
-ROUTES: Mapping[str, Answer] = {
+ROUTES: Mapping[str, TimelineAnswer] = {
     "tracks": tracks,
     "slices": slices,
     "counters": counters,
