@@ -7,6 +7,7 @@ import pytest
 from builders import DIALECTS, kineto
 from cases import K, O, read, read_document
 from timesink.analyses import names
+from timesink.model import vendors
 
 
 @pytest.mark.parametrize(
@@ -45,12 +46,12 @@ def test_no_data_loaders(name: str):
     ],
 )
 def test_collective_calls(name: str):
-    assert names.is_collective_call(name)
+    assert vendors.is_collective_call(name)
 
 
 @pytest.mark.parametrize("name", ["aten::all", "ncclDevKernel", "my nccl:all_reduce", "nccl"])
 def test_other_calls(name: str):
-    assert not names.is_collective_call(name)
+    assert not vendors.is_collective_call(name)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +66,7 @@ def test_other_calls(name: str):
     ],
 )
 def test_collective_kernels(name: str):
-    assert names.is_collective_kernel(name)
+    assert vendors.is_collective_kernel(name)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +79,7 @@ def test_collective_kernels(name: str):
     ],
 )
 def test_other_kernels(name: str):
-    assert not names.is_collective_kernel(name)
+    assert not vendors.is_collective_kernel(name)
 
 
 @pytest.mark.parametrize(
@@ -97,12 +98,12 @@ def test_other_kernels(name: str):
     ],
 )
 def test_calls_that_wait_for_the_device(name: str):
-    assert names.waits_for_device(name)
+    assert vendors.waits_for_device(name)
 
 
 @pytest.mark.parametrize("name", ["cudaMemcpyAsync", "cudaLaunchKernel", "cudaStreamWaitEvent"])
 def test_calls_that_return_at_once(name: str):
-    assert not names.waits_for_device(name)
+    assert not vendors.waits_for_device(name)
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from timesink.analyses.columns import (
     once_per_trace,
     start_and_end,
 )
+from timesink.model import vendors
 from timesink.model.arrays import Flags, Ints
 from timesink.model.schema import HOST_KINDS
 from timesink.model.trace import Trace
@@ -350,7 +351,7 @@ _ROLE_TESTS = (
     (STEP, names.is_profiler_step),
     (DATA_LOADER, names.is_data_loader),
     (OPTIMIZER, names.is_optimizer_step),
-    (COLLECTIVE, names.is_collective_call),
+    (COLLECTIVE, vendors.is_collective_call),
     (WRAPPER, names.is_wrapper),
     (PYTHON, names.is_lightning_mark),
 )

@@ -6,26 +6,7 @@ from timesink.analyses.columns import device_columns
 from timesink.model.trace import Trace
 from timesink.model.vendors import (
     DEVICE_WORD_OF,
-    is_collective_call,
-    is_collective_kernel,
-    waits_for_device,
 )
-
-__all__ = [
-    "LIGHTNING",
-    "LIGHTNING_ACTION",
-    "LIGHTNING_MODULE",
-    "ROOT",
-    "device_word",
-    "is_collective_call",
-    "is_collective_kernel",
-    "is_data_loader",
-    "is_lightning_mark",
-    "is_optimizer_step",
-    "is_profiler_step",
-    "is_wrapper",
-    "waits_for_device",
-]
 
 ROOT = "CallTreeRoot"
 """Stands for the thread itself where work was launched outside every call."""

@@ -29,7 +29,7 @@ from timesink.analyses.forest import call_forest, is_python_region
 from timesink.analyses.links import LAUNCH_KINDS, link_launches
 from timesink.analyses.steps import find_steps, step_at, step_names
 from timesink.errors import NotFoundError, UsageError
-from timesink.model import intervals
+from timesink.model import intervals, vendors
 from timesink.model.arrays import Flags, Ints
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
@@ -70,7 +70,7 @@ def role_ranges(trace: Trace) -> dict[str, IntervalSet]:
 def is_communication(trace: Trace) -> Flags:
     """Which rows of `trace.device` are communication: by name, or by the call they serve."""
     kinds = device_kinds(trace)
-    by_name = device_names(trace).matching(names.is_collective_kernel) & kinds.among("kernel")
+    by_name = device_names(trace).matching(vendors.is_collective_kernel) & kinds.among("kernel")
     # Device events without a known place of launch that carry the id of a collective call.
     named = link_launches(trace).node < 0
     if named.any():
@@ -86,7 +86,7 @@ def _launched_by_collective(trace: Trace) -> Flags:
     forest, node = call_forest(trace), link_launches(trace).node
     if not len(forest):
         return np.zeros(len(node), dtype=np.bool_)
-    return (node >= 0) & forest.named(names.is_collective_call)[node]
+    return (node >= 0) & forest.named(vendors.is_collective_call)[node]
 
 
 _NO_WORK, _OTHER, _COMMUNICATION, _DATA_LOADER = range(4)
@@ -114,7 +114,7 @@ def _outermost(trace: Trace) -> NDArray[np.int8]:
 def _purpose(name: str) -> int:
     if names.is_profiler_step(name):
         return _NO_WORK
-    if names.is_collective_call(name):
+    if vendors.is_collective_call(name):
         return _COMMUNICATION
     return _DATA_LOADER if names.is_data_loader(name) else _OTHER
 

@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses import names
 from timesink.analyses.anatomy.anatomy import PARTS, Anatomy
 from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.comparison.pair import Pair
 from timesink.analyses.comparison.recorded import equally_often
 from timesink.analyses.statistics.drift import mean_changes
+from timesink.model import vendors
 from timesink.model.diagnosis import Component
 from timesink.model.schema import HOST_DEVICE
 from timesink.rules.case_functions import family_of
@@ -100,7 +100,7 @@ def _kernels(pair: Pair) -> pl.DataFrame:
     """Rows of `Pair.times` that compute, with their family and whether launches are equal."""
     computing = pl.col("function_class") == "gpu_compute"
     rows = pair.times.filter(computing, pl.col("device") != HOST_DEVICE)
-    talks = [name for name in rows["function"].unique() if names.is_collective_kernel(name)]
+    talks = [name for name in rows["function"].unique() if vendors.is_collective_kernel(name)]
     rows = rows.filter(~pl.col("function").is_in(talks))
     if rows.is_empty():
         return rows

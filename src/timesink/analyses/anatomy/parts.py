@@ -35,7 +35,7 @@ from timesink.analyses.cycles.cycles import Cycles
 from timesink.analyses.kernels.families import load_families
 from timesink.analyses.kernels.table import launched_blocks
 from timesink.analyses.links import link_launches
-from timesink.model import intervals
+from timesink.model import intervals, vendors
 from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
@@ -263,7 +263,7 @@ def host_ranges(trace: Trace, crew: Crew, marks: Flags) -> dict[str, IntervalSet
     own = crew.own[~marks[crew.own]]
     rows = np.concatenate([own, crew.instead])
     kind, loads = classes[rows], named.matching(is_loading)[rows]
-    waits = named.matching(names.waits_for_device)[rows]
+    waits = named.matching(vendors.waits_for_device)[rows]
     sync = np.isin(kind, _SYNC) | (np.isin(kind, _COPY) & waits)
     sleeps = np.isin(kind, _MAY_WAIT) & named.matching(is_waiting_call)[rows]
     scheduled = np.flatnonzero(np.isin(host_lanes(trace)[0], crew.lanes))

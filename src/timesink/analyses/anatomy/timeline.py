@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from timesink.analyses import names
 from timesink.analyses.anatomy.anatomy import (
     CYCLE_SPANS,
     LEVELS,
@@ -44,6 +43,7 @@ from timesink.analyses.behaviour.summary import once_per_cycle, plain_texts
 from timesink.analyses.behaviour.untraced import is_mark
 from timesink.analyses.cycles.cycles import Cycles
 from timesink.analyses.kernels.families import load_families
+from timesink.model import vendors
 from timesink.model.arrays import Ints
 from timesink.model.schema import HOST_DEVICE
 from timesink.model.trace import Trace
@@ -176,7 +176,7 @@ def _part(function: str, function_class: str | None, device: str, anchor: str | 
     on_host = device == HOST_DEVICE
     if on_host and is_loading(function):
         return "data_loading"
-    if is_host_collective(function) or (not on_host and names.is_collective_kernel(function)):
+    if is_host_collective(function) or (not on_host and vendors.is_collective_kernel(function)):
         return "exposed_communication"
     if on_host and function == anchor:
         return None

@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from timesink.analyses import names
 from timesink.analyses.columns import (
     Texts,
     device_columns,
@@ -25,6 +24,7 @@ from timesink.analyses.columns import (
 from timesink.analyses.cycles.cycles import family_name
 from timesink.analyses.roles import is_communication
 from timesink.errors import UsageError
+from timesink.model import vendors
 from timesink.model.rule_files import own_text
 from timesink.model.schema import BUSY_KINDS, COPY_DIRECTIONS, HOST_KINDS
 from timesink.model.trace import Trace
@@ -198,7 +198,7 @@ def host_class(kind: str, name: str) -> str | None:
             return system
     if kind in _OF_RUNTIME and _COPY_CALL.match(name) is not None:
         return "cpu_copy"
-    if kind in _OF_RUNTIME and names.waits_for_device(name):
+    if kind in _OF_RUNTIME and vendors.waits_for_device(name):
         return "cpu_sync"
     return _CLASS_OF_KIND.get(kind)
 

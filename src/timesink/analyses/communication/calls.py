@@ -16,7 +16,6 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from timesink.analyses import names
 from timesink.analyses.columns import (
     device_columns,
     device_kinds,
@@ -28,6 +27,7 @@ from timesink.analyses.columns import (
 from timesink.analyses.forest import Nodes, call_forest
 from timesink.analyses.links import link_launches
 from timesink.analyses.roles import is_communication
+from timesink.model import vendors
 from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 from timesink.model.vendors import library_in
@@ -162,7 +162,7 @@ class CollectiveCalls:
 def collective_calls(trace: Trace) -> CollectiveCalls:
     """Host calls named as collectives, and which of them are the same."""
     forest = call_forest(trace)
-    node = np.flatnonzero(forest.named(names.is_collective_call))
+    node = np.flatnonzero(forest.named(vendors.is_collective_call))
     place = np.full(len(forest), _NONE, dtype=np.int64)
     place[node] = np.arange(len(node))
     carries = forest.named(lambda name: name == ARGUMENTS_CALL)[node]
@@ -205,7 +205,7 @@ def collective_work(trace: Trace) -> pl.DataFrame:
     """
     calls, device = collective_calls(trace), device_columns(trace)
     rows = np.flatnonzero(is_communication(trace))
-    named = device_names(trace).matching(names.is_collective_kernel)[rows]
+    named = device_names(trace).matching(vendors.is_collective_kernel)[rows]
     named |= device_kinds(trace).among("collective")[rows]
     launched_in = link_launches(trace).node[rows]
     place = _nearest(launched_in, calls.place, call_forest(trace).parent)

@@ -25,6 +25,7 @@ from timesink.analyses.device.activities import (
     spans_by,
 )
 from timesink.analyses.steps import find_steps, step_at
+from timesink.model import vendors
 from timesink.model.arrays import Flags, Ints
 from timesink.model.trace import Trace
 
@@ -132,7 +133,7 @@ def _explaining_events(trace: Trace, gaps: Gaps) -> _HostEvents:
 
 
 def _waits(name: str) -> bool:
-    return names.waits_for_device(name) or name in _WAITING_OPERATORS
+    return vendors.waits_for_device(name) or name in _WAITING_OPERATORS
 
 
 def _main_thread(trace: Trace, work: Activities) -> tuple[str, str] | None:

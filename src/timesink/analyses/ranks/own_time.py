@@ -30,7 +30,7 @@ from timesink.analyses.kernels.normalised_names import normalised_name
 from timesink.analyses.kernels.table import launched_blocks
 from timesink.analyses.names import is_profiler_step
 from timesink.analyses.roles import is_communication
-from timesink.model import intervals
+from timesink.model import intervals, vendors
 from timesink.model.arrays import Flags, Floats, Ints
 from timesink.model.intervals import IntervalSet
 from timesink.model.trace import Trace
@@ -258,7 +258,7 @@ def _host_calls(trace: Trace, bounds: IntervalSet, known: dict[str, int]) -> _Fu
     host, named = host_columns(trace), host_names(trace)
     calls = host_kinds(trace).among("operator", "runtime", "driver")
     loads = named.matching(names.is_data_loader)
-    waits = named.matching(names.waits_for_device) & calls
+    waits = named.matching(vendors.waits_for_device) & calls
     waits[_made_by_collectives(trace, np.flatnonzero(waits))] = False
     chosen = (calls & ~named.matching(_tells_nothing)) | loads
     rows = np.flatnonzero(chosen & _inside(host, bounds))
@@ -273,7 +273,7 @@ def _host_calls(trace: Trace, bounds: IntervalSet, known: dict[str, int]) -> _Fu
 def _made_by_collectives(trace: Trace, rows: NDArray[np.intp]) -> NDArray[np.intp]:
     """Those of some host rows that lie in a collective of their thread: the program waits not."""
     host = host_columns(trace)
-    talking = host_names(trace).rows(names.is_collective_call)
+    talking = host_names(trace).rows(vendors.is_collective_call)
     start, end = start_and_end(host)
     thread, _ = host_lanes(trace)
     inside = np.zeros(len(rows), dtype=np.bool_)
@@ -301,7 +301,7 @@ def _calls(
 
 
 def _tells_nothing(name: str) -> bool:
-    return names.is_collective_call(name) or names.is_profiler_step(name)
+    return vendors.is_collective_call(name) or names.is_profiler_step(name)
 
 
 def _inside(events: pl.DataFrame, bounds: IntervalSet) -> Flags:
